@@ -1,0 +1,227 @@
+/**
+ * The one catalogue of refusals: every `code` that an error answer can carry, with its status,
+ * its public text, what causes it and what the caller does about it (spec §7, contract §2).
+ *
+ * Codes and statuses are part of the interface: one may be added, none renamed or moved.
+ * `message` is the interface's own sentence where it gives one; a refusal may replace the others
+ * by a more exact sentence, never these. `cause` and `fix` are the reference's text.
+ */
+import { type Static, Type } from 'typebox'
+
+export interface ErrorEntry {
+  readonly status: number
+  readonly message: string
+  readonly cause: string
+  readonly fix: string
+}
+
+export const errorCatalogue = {
+  validation_failed: {
+    status: 400,
+    message: 'Validation Failed',
+    cause: 'A field or query parameter is missing, unknown, of the wrong type or out of its range.',
+    fix: 'Correct the fields named in `errors`; each has the `path` of the offending value.',
+  },
+  invalid_json: {
+    status: 400,
+    message: 'Request body is not valid JSON',
+    cause: 'The body is empty where one is required, is not JSON, or is not UTF-8.',
+    fix: 'Send a JSON body with `Content-Type: application/json`.',
+  },
+  bad_request: {
+    status: 400,
+    message: 'Bad Request',
+    cause: 'The HTTP request itself is malformed, so that no route could read it.',
+    fix: 'Check the request line, the headers and the `Content-Length`.',
+  },
+  at_least_one_event_required: {
+    status: 400,
+    message: 'at least one of webhook_options.events must be true for EMAIL_EVENT',
+    cause: 'None of the ten core events is enabled; `phishing` and `imap_error` do not count.',
+    fix: 'Enable at least one of the ten core events in `webhook_options.events`.',
+  },
+  events_not_allowed: {
+    status: 400,
+    message: 'invalid webhook_options.events for DOMAIN_VERIFICATION',
+    cause: 'Email events were given for a webhook that receives domain verifications.',
+    fix: 'Omit `webhook_options`.',
+  },
+  url_not_allowed: {
+    status: 400,
+    message: 'webhook_url must be an https URL of a publicly reachable host, without credentials',
+    cause: 'The URL is not https, holds credentials, or its host has a non-public address.',
+    fix: 'Give a public https URL. An operator may allow further networks by configuration.',
+  },
+  duplicate_recipient: {
+    status: 400,
+    message: 'A recipient may occur once in an email',
+    cause: 'One address stands twice in `to`, `cc` and `bcc` together, compared without case.',
+    fix: 'Remove the repetition named in `errors`.',
+  },
+  unauthorized: {
+    status: 401,
+    message: 'Unauthorized',
+    cause: 'The `Authorization` header is missing, or its key is unknown, revoked or expired.',
+    fix: 'Send `Authorization: Bearer <API_KEY>` with a valid key.',
+  },
+  forbidden: {
+    status: 403,
+    message: 'Forbidden',
+    cause: 'The key is valid, but its scopes do not cover this operation.',
+    fix: 'Use a key with the scope of the operation.',
+  },
+  not_found: {
+    status: 404,
+    message: 'Not Found',
+    cause: 'There is no such route, or no such resource of this tenant.',
+    fix: 'Check the path and the identifier.',
+  },
+  webhook_not_found: {
+    status: 404,
+    message: 'Webhook Not Found',
+    cause: 'No webhook is registered for this event type.',
+    fix: 'Register one first.',
+  },
+  method_not_allowed: {
+    status: 405,
+    message: 'Method Not Allowed',
+    cause: 'The path exists, but not with this method.',
+    fix: 'Use one of the methods in the `Allow` header.',
+  },
+  request_timeout: {
+    status: 408,
+    message: 'Request Timeout',
+    cause: 'The request did not arrive completely in time.',
+    fix: 'Send it again over a faster connection.',
+  },
+  conflict: {
+    status: 409,
+    message: 'Conflict',
+    cause: 'The request contradicts the present state of the resource.',
+    fix: 'Read the resource and decide again.',
+  },
+  webhook_exists: {
+    status: 409,
+    message: 'Webhook Already Exists',
+    cause: 'A webhook of this event type exists.',
+    fix: 'Update or delete it.',
+  },
+  mailer_inactive: {
+    status: 409,
+    message: 'The mailer is not active',
+    cause: 'The mailer of `from` was deactivated after a rejected login, or is disabled.',
+    fix: 'Update its credentials with updateSMTP, or send with another mailer.',
+  },
+  idempotency_mismatch: {
+    status: 409,
+    message: 'This Idempotency-Key was used with another body',
+    cause: 'The key belongs to a different request of the last 24 hours.',
+    fix: 'Use a new key for a new email.',
+  },
+  idempotency_in_progress: {
+    status: 409,
+    message: 'A request with this Idempotency-Key is in progress',
+    cause: 'The first request with this key has not been answered yet.',
+    fix: 'Repeat the request after `Retry-After`.',
+  },
+  payload_too_large: {
+    status: 413,
+    message: 'Payload Too Large',
+    cause: 'The body is larger than 1 MiB, or than 40 MiB on `/v1/email/send`.',
+    fix: 'Send less in one request.',
+  },
+  uri_too_long: {
+    status: 414,
+    message: 'URI Too Long',
+    cause: 'The path and query, or one parameter in the path, are too long.',
+    fix: 'Shorten the identifier or the query.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    message: 'Content-Type must be application/json',
+    cause: 'The request has a body of another type.',
+    fix: 'Send JSON with `Content-Type: application/json`.',
+  },
+  url_unreachable: {
+    status: 422,
+    message: 'Could not connect to the webhook URL',
+    cause: 'The name does not resolve, or the connection or its TLS handshake failed.',
+    fix: 'Check that the receiver is up and has a valid certificate.',
+  },
+  no_mailer: {
+    status: 422,
+    message: 'No mailer for this sender',
+    cause: 'No mailer has the address in `from`, and `mailer_id` names none.',
+    fix: 'Configure a mailer for the address, or name one in `mailer_id`.',
+  },
+  mailer_unreachable: {
+    status: 422,
+    message: 'Could not connect to the mail server',
+    cause: 'The name does not resolve, or connecting, greeting or TLS failed within 10 seconds.',
+    fix: 'Check `config.host`, `config.port` and `config.secure`; `verify: false` skips the check.',
+  },
+  mailer_auth_failed: {
+    status: 422,
+    message: 'The mail server rejected the login',
+    cause: "The server refused the credentials; `message` holds the server's reply.",
+    fix: 'Check `config.username` and `config.password`; many providers need an app password.',
+  },
+  rate_limited: {
+    status: 429,
+    message: 'Too Many Requests',
+    cause: 'More requests than the tenant may make in this window.',
+    fix: 'Wait for `Retry-After`.',
+  },
+  headers_too_large: {
+    status: 431,
+    message: 'Request Header Fields Too Large',
+    cause: 'The headers of the request are too large together.',
+    fix: 'Send fewer or shorter headers.',
+  },
+  internal_error: {
+    status: 500,
+    message: 'Internal Server Error',
+    cause: 'A fault in the service. Nothing was promised to the caller.',
+    fix: 'Repeat the request; report it with its `request_id` if it stays.',
+  },
+  unavailable: {
+    status: 503,
+    message: 'Service Unavailable',
+    cause: 'The storage is away or nearly full, or the service is starting or stopping.',
+    fix: 'Repeat the request after `Retry-After`.',
+  },
+} as const satisfies Record<string, ErrorEntry>
+
+export type ErrorCode = keyof typeof errorCatalogue
+
+export const errorCodes = Object.keys(errorCatalogue) as readonly ErrorCode[]
+
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorCatalogue, text)
+}
+
+export type FieldError = Static<typeof fieldError>
+export const fieldError = Type.Object(
+  {
+    path: Type.String({
+      description: 'JSON Pointer of the offending value, or of where a missing one would stand',
+      examples: ['/to/0/email'],
+    }),
+    message: Type.String({ description: 'What is wrong with it' }),
+  },
+  { additionalProperties: false },
+)
+
+export type ErrorBody = Static<typeof errorBody>
+export const errorBody = Type.Object(
+  {
+    success: Type.Literal(false),
+    message: Type.String({ description: 'What went wrong, for a person' }),
+    code: Type.Enum([...errorCodes], { description: 'What went wrong, for a program' }),
+    request_id: Type.String({ description: 'The same as the `X-Request-Id` header' }),
+    errors: Type.Optional(
+      Type.Array(fieldError, { description: 'On validation: each offending field' }),
+    ),
+  },
+  { additionalProperties: false, description: 'Every refusal and failure has this shape' },
+)
