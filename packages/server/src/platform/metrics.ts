@@ -1,0 +1,42 @@
+/**
+ * Prometheus metrics in a registry of our own; every name begins with `postrider_`.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export interface Metrics {
+  readonly registry: Registry
+  counter<L extends string = never>(name: string, help: string, labels?: readonly L[]): Counter<L>
+  gauge<L extends string = never>(name: string, help: string, labels?: readonly L[]): Gauge<L>
+  /** Buckets in seconds. */
+  histogram<L extends string = never>(
+    name: string,
+    help: string,
+    labels?: readonly L[],
+  ): Histogram<L>
+  /** Adds the process's own figures (memory, CPU, event-loop lag). */
+  collectProcess(): void
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  const prefix = 'postrider_'
+  return {
+    registry,
+    counter: (name, help, labels = []) =>
+      new Counter({ name: prefix + name, help, labelNames: [...labels], registers }),
+    gauge: (name, help, labels = []) =>
+      new Gauge({ name: prefix + name, help, labelNames: [...labels], registers }),
+    histogram: (name, help, labels = []) =>
+      new Histogram({
+        name: prefix + name,
+        help,
+        labelNames: [...labels],
+        buckets: SECONDS,
+        registers,
+      }),
+    collectProcess: () => collectDefaultMetrics({ register: registry, prefix }),
+  }
+}
