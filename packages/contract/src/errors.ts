@@ -217,11 +217,20 @@ export const errorBody = Type.Object(
   {
     success: Type.Literal(false),
     message: Type.String({ description: 'What went wrong, for a person' }),
-    code: Type.Enum([...errorCodes], { description: 'What went wrong, for a program' }),
-    request_id: Type.String({ description: 'The same as the `X-Request-Id` header' }),
+    code: Type.Enum([...errorCodes], {
+      description: 'What went wrong, for a program',
+    }),
+    request_id: Type.String({
+      description: 'The same as the `X-Request-Id` header',
+    }),
     errors: Type.Optional(
-      Type.Array(fieldError, { description: 'On validation: each offending field' }),
+      Type.Array(fieldError, {
+        description: 'On validation: each offending field',
+      }),
     ),
   },
-  { additionalProperties: false, description: 'Every refusal and failure has this shape' },
+  {
+    additionalProperties: false,
+    description: 'Every refusal and failure has this shape',
+  },
 )

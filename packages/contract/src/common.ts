@@ -1,0 +1,114 @@
+/**
+ * Pieces that several schemas share: closed objects, string maps, times, paging (contract §2).
+ *
+ * Bodies are closed: an unknown field is refused by its path, never dropped. Schemas check shape,
+ * presence and size; what a string means (an address, a URL, a time) is checked by the server,
+ * which can say more than "does not match the format".
+ */
+import { type Static, type TProperties, Type } from 'typebox'
+
+/** An object without unknown fields. */
+export function closedObject<P extends TProperties>(
+  properties: P,
+  options: { readonly description?: string } = {},
+) {
+  return Type.Object(properties, { ...options, additionalProperties: false })
+}
+
+/**
+ * A map of strings. Not `Type.Record`: its key pattern `^.*$` lets a name with a line break pass
+ * with any value.
+ */
+export function stringMap(options: {
+  readonly description: string
+  readonly maxProperties?: number
+  readonly examples?: readonly Record<string, string>[]
+}) {
+  return Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    ...options,
+  })
+}
+
+/** A JSON object of the caller's own, kept and echoed as it is. */
+export type JsonObject = Record<string, unknown>
+
+export function jsonObject(options: {
+  readonly description: string
+  readonly examples?: readonly JsonObject[]
+}) {
+  return Type.Unsafe<JsonObject>({
+    type: 'object',
+    additionalProperties: true,
+    ...options,
+  })
+}
+
+export function jsonObjectOrNull(options: { readonly description: string }) {
+  return Type.Unsafe<JsonObject | null>({
+    type: ['object', 'null'],
+    additionalProperties: true,
+    ...options,
+  })
+}
+
+export function stringOrNull(description: string) {
+  return Type.Unsafe<string | null>({ type: ['string', 'null'], description })
+}
+
+/** RFC 3339 in UTC, with milliseconds. */
+export function timestamp(description: string) {
+  return Type.String({ description, examples: ['2026-11-20T13:01:02.123Z'] })
+}
+
+/** RFC 3339 in UTC, with microseconds: the ordering key of events. */
+export function eventTime(description: string) {
+  return Type.String({
+    description,
+    examples: ['2026-11-20T13:01:02.123456Z'],
+  })
+}
+
+/** The answer of an operation: `success`, `message` and what is its own. */
+export function answer<P extends TProperties>(
+  properties: P,
+  options: { readonly description?: string } = {},
+) {
+  return closedObject(
+    {
+      success: Type.Literal(true),
+      message: Type.String({ description: 'What was done, for a person' }),
+      ...properties,
+    },
+    options,
+  )
+}
+
+export const plainAnswer = answer({})
+export type PlainAnswer = Static<typeof plainAnswer>
+
+export const pageSizeMax = 500
+export const pageSizeDefault = 50
+
+export const pageQuery = closedObject({
+  pageSize: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: pageSizeMax,
+      default: pageSizeDefault,
+      description: 'How many entries a page holds at most',
+    }),
+  ),
+  pageToken: Type.Optional(
+    Type.String({
+      maxLength: 1024,
+      description: '`nextPageToken` of the page before',
+    }),
+  ),
+})
+export type PageQuery = Static<typeof pageQuery>
+
+export const nextPageToken = Type.Optional(
+  Type.String({ description: 'Opaque; absent on the last page' }),
+)

@@ -1,0 +1,352 @@
+/**
+ * Subscription keys, the events that they switch, and the wire form of every event
+ * (spec §2.2 to §2.7, §6; contract §4, §5).
+ *
+ * `EMAIL_EVENT` requests carry an array of `EmailEvent`; `DOMAIN_VERIFICATION`, `INCOMING_EMAIL`,
+ * `IMAP_ERROR` and a mailbox's `MAILER_DEACTIVATED` are single objects. Receivers tell events
+ * apart by `event`, never by shape.
+ */
+import { type Static, Type } from 'typebox'
+import { closedObject, eventTime, jsonObjectOrNull } from './common.ts'
+
+/** Event types that a tenant can register a webhook for. */
+export const webhookEvents = ['EMAIL_EVENT', 'DOMAIN_VERIFICATION'] as const
+export type WebhookEvent = (typeof webhookEvents)[number]
+
+/** At least one of these must be on in an `EMAIL_EVENT` webhook. */
+export const coreSubscriptionKeys = [
+  'delivery',
+  'open',
+  'click',
+  'bounce',
+  'spam',
+  'unsubscribe',
+  'policy_rejection',
+  'generation_failure',
+  'generation_rejection',
+  'smtp_error',
+] as const
+export type CoreSubscriptionKey = (typeof coreSubscriptionKeys)[number]
+
+export const subscriptionKeys = [...coreSubscriptionKeys, 'phishing', 'imap_error'] as const
+export type SubscriptionKey = (typeof subscriptionKeys)[number]
+
+/** `imap_error` is missing on purpose: it is stored and shown, never consulted. */
+export const eventOfSubscriptionKey = {
+  delivery: 'MAIL_DELIVERED',
+  open: 'MAIL_OPENED',
+  click: 'MAIL_CLICKED',
+  bounce: 'MAIL_BOUNCE',
+  spam: 'MAIL_SPAM',
+  unsubscribe: 'MAIL_UNSUBSCRIBED',
+  policy_rejection: 'MAIL_POLICY_REJECTION',
+  generation_failure: 'MAIL_GENERATION_FAILURE',
+  generation_rejection: 'MAIL_GENERATION_REJECTION',
+  smtp_error: 'SMTP_ERROR',
+  phishing: 'PHISHING',
+} as const satisfies Record<Exclude<SubscriptionKey, 'imap_error'>, string>
+
+/** Events of one recipient of one email, each with a subscription key. */
+export type MessageEventName = (typeof eventOfSubscriptionKey)[keyof typeof eventOfSubscriptionKey]
+
+export const subscriptionKeyOfEvent = {
+  MAIL_DELIVERED: 'delivery',
+  MAIL_OPENED: 'open',
+  MAIL_CLICKED: 'click',
+  MAIL_BOUNCE: 'bounce',
+  MAIL_SPAM: 'spam',
+  MAIL_UNSUBSCRIBED: 'unsubscribe',
+  MAIL_POLICY_REJECTION: 'policy_rejection',
+  MAIL_GENERATION_FAILURE: 'generation_failure',
+  MAIL_GENERATION_REJECTION: 'generation_rejection',
+  SMTP_ERROR: 'smtp_error',
+  PHISHING: 'phishing',
+} as const satisfies Record<MessageEventName, SubscriptionKey>
+
+/** Events with `success: true`; every other one has `false` (spec §2.3). */
+export const successEvents = [
+  'MAIL_DELIVERED',
+  'MAIL_OPENED',
+  'MAIL_CLICKED',
+  'MAIL_UNSUBSCRIBED',
+] as const satisfies readonly MessageEventName[]
+
+export function isSuccessEvent(event: string): boolean {
+  return (successEvents as readonly string[]).includes(event)
+}
+
+const trackingText = Type.Optional(Type.String())
+
+export const tracking = closedObject(
+  {
+    time: Type.Optional(Type.String({ description: 'When it was opened, clicked or asked for' })),
+    ip: trackingText,
+    user_agent: trackingText,
+    browser_name: trackingText,
+    browser_version: trackingText,
+    os: trackingText,
+    device_type: trackingText,
+    platform: trackingText,
+    url: Type.Optional(Type.String({ description: 'The link; only on clicks' })),
+    country: trackingText,
+    city: trackingText,
+    region: trackingText,
+    time_zone: trackingText,
+    bot: Type.Optional(
+      Type.Boolean({
+        description: 'Whether a program did it, as far as known',
+      }),
+    ),
+  },
+  {
+    description: 'Filled on opens, clicks and unsubscriptions; else every value is empty',
+  },
+)
+export type Tracking = Static<typeof tracking>
+
+/** `tracking` of an event that is no engagement: all keys but `url`, which only clicks have. */
+export const zeroTracking = Object.freeze({
+  time: '',
+  ip: '',
+  user_agent: '',
+  browser_name: '',
+  browser_version: '',
+  os: '',
+  device_type: '',
+  platform: '',
+  country: '',
+  city: '',
+  region: '',
+  time_zone: '',
+  bot: false,
+}) satisfies Tracking
+
+const messageDetailFields = {
+  ref_id: Type.String({
+    description: 'Reference id of the email; many events share it',
+  }),
+  mailer_id: Type.String({ description: 'The mailer or sending domain' }),
+  email: Type.Array(Type.String(), { description: 'Recipient of this event' }),
+  custom_args: jsonObjectOrNull({
+    description: '`custom_args` of the send, else null',
+  }),
+  message_id: Type.String({
+    description: 'Message id at the provider; empty if none',
+  }),
+  thread_id: Type.String({
+    description: 'Thread id at the provider; empty if none',
+  }),
+  webhook_id: Type.String({
+    description: 'The subscription that delivers this event',
+  }),
+  event_at: eventTime('When it happened; the ordering key over all events'),
+  tracking,
+  failed_reason: Type.String({
+    description: 'Empty on success; else a stable sentence or the raw error',
+  }),
+}
+
+const attemptDetailFields = {
+  attempt: Type.Integer({
+    minimum: 1,
+    description: 'Number of the failed attempt, from 1',
+  }),
+  max_attempts: Type.Integer({
+    minimum: 1,
+    description: 'Budget of attempts of this send',
+  }),
+  retry_scheduled: Type.Boolean({
+    description: 'Whether another attempt follows',
+  }),
+  provider_error: Type.Optional(
+    Type.String({
+      description: 'The reply as received; absent when there is none',
+    }),
+  ),
+}
+
+const bounceDetailFields = {
+  error_code: Type.Optional(Type.String({ description: 'As relayed by the provider' })),
+  num_retries: Type.Optional(Type.String({ description: 'As relayed by the provider' })),
+}
+
+function messageEvent<E extends MessageEventName, S extends boolean>(event: E, success: S) {
+  return closedObject({
+    event: Type.Literal(event),
+    success: Type.Literal(success),
+    details: closedObject(messageDetailFields),
+  })
+}
+
+export const mailDelivered = messageEvent('MAIL_DELIVERED', true)
+export const mailOpened = messageEvent('MAIL_OPENED', true)
+export const mailClicked = messageEvent('MAIL_CLICKED', true)
+export const mailUnsubscribed = messageEvent('MAIL_UNSUBSCRIBED', true)
+export const mailSpam = messageEvent('MAIL_SPAM', false)
+export const mailPolicyRejection = messageEvent('MAIL_POLICY_REJECTION', false)
+export const mailGenerationFailure = messageEvent('MAIL_GENERATION_FAILURE', false)
+export const mailGenerationRejection = messageEvent('MAIL_GENERATION_REJECTION', false)
+export const phishing = messageEvent('PHISHING', false)
+
+export const mailBounce = closedObject({
+  event: Type.Literal('MAIL_BOUNCE'),
+  success: Type.Literal(false),
+  details: closedObject({ ...messageDetailFields, ...bounceDetailFields }),
+})
+
+export const smtpError = closedObject({
+  event: Type.Literal('SMTP_ERROR'),
+  success: Type.Literal(false),
+  details: closedObject({ ...messageDetailFields, ...attemptDetailFields }),
+})
+
+export const mailerConfigTypes = [
+  'smtp',
+  'basic_smtp',
+  'oauth_smtp',
+  'imap',
+  'basic_imap',
+  'oauth_imap',
+  'smtp_imap',
+  'domain',
+] as const
+export type MailerConfigType = (typeof mailerConfigTypes)[number]
+
+export const deactivationReasons = ['oauth_revoked', 'provider_auth_error'] as const
+export type DeactivationReason = (typeof deactivationReasons)[number]
+
+/** Has no subscription key: goes to the `EMAIL_EVENT` webhook past its filters (spec §6.3). */
+export const mailerDeactivated = closedObject({
+  event: Type.Literal('MAILER_DEACTIVATED'),
+  success: Type.Literal(false),
+  details: closedObject({
+    mailer_id: Type.String(),
+    config_type: Type.Enum([...mailerConfigTypes]),
+    failed_reason: Type.Enum([...deactivationReasons]),
+    provider_error: Type.Optional(Type.String({ description: 'Absent when there is none' })),
+  }),
+})
+
+export const messageEventSchemas = [
+  mailDelivered,
+  mailOpened,
+  mailClicked,
+  mailUnsubscribed,
+  mailBounce,
+  mailSpam,
+  mailPolicyRejection,
+  mailGenerationFailure,
+  mailGenerationRejection,
+  smtpError,
+  phishing,
+] as const
+
+/** An element of an `EMAIL_EVENT` request body. */
+export const emailEvent = Type.Union([...messageEventSchemas, mailerDeactivated])
+export const emailEventRequest = Type.Array(emailEvent, { minItems: 1 })
+
+export const domainVerification = closedObject({
+  event: Type.Literal('DOMAIN_VERIFICATION'),
+  details: closedObject({
+    domain: Type.String(),
+    verified: Type.Boolean(),
+    mailer_id: Type.String(),
+    custom_args: jsonObjectOrNull({
+      description: '`custom_args` of the domain, else null',
+    }),
+    webhook_id: Type.String({
+      description: 'The subscription that delivers this event',
+    }),
+  }),
+})
+
+export const imapError = closedObject({
+  event: Type.Literal('IMAP_ERROR'),
+  success: Type.Literal(false),
+  details: closedObject({
+    mailer_id: Type.String(),
+    failed_reason: Type.String(),
+    provider_error: Type.Optional(Type.String()),
+    event_at: eventTime('When the failure was seen'),
+  }),
+})
+
+export type MailDelivered = Static<typeof mailDelivered>
+export type MailOpened = Static<typeof mailOpened>
+export type MailClicked = Static<typeof mailClicked>
+export type MailUnsubscribed = Static<typeof mailUnsubscribed>
+export type MailBounce = Static<typeof mailBounce>
+export type MailSpam = Static<typeof mailSpam>
+export type MailPolicyRejection = Static<typeof mailPolicyRejection>
+export type MailGenerationFailure = Static<typeof mailGenerationFailure>
+export type MailGenerationRejection = Static<typeof mailGenerationRejection>
+export type SmtpError = Static<typeof smtpError>
+export type Phishing = Static<typeof phishing>
+export type MailerDeactivated = Static<typeof mailerDeactivated>
+export type DomainVerification = Static<typeof domainVerification>
+export type ImapError = Static<typeof imapError>
+
+export type MessageEvent = Static<(typeof messageEventSchemas)[number]>
+export type EmailEvent = MessageEvent | MailerDeactivated
+/** Names that stand in an `EMAIL_EVENT` request body. */
+export type EmailEventName = EmailEvent['event']
+export type PostriderEvent = EmailEvent | DomainVerification | ImapError | IncomingEmail
+
+/** `details` every per-message event has. */
+export type MessageDetails = MailDelivered['details']
+
+type Addressed = { readonly details: { readonly webhook_id: string } }
+
+/**
+ * An event as it is recorded: `details.webhook_id` is the id of the subscription that delivers,
+ * so it is known only when a request is built.
+ */
+export type Recorded<E extends { readonly details: object }> = E extends Addressed
+  ? Omit<E, 'details'> & { details: Omit<E['details'], 'webhook_id'> }
+  : E
+
+export interface IncomingAddress {
+  email: string
+  name: string
+}
+
+export interface IncomingAttachment {
+  filename: string
+  type: string
+  size: number
+  content_id: string | null
+  /** Base64. */
+  content: string
+}
+
+export interface AuthenticationResult {
+  result: string
+  [key: string]: unknown
+}
+
+/** A mail received by a route or a mailbox (contract §4, §5): exactly one of the two is named. */
+export interface IncomingEmail {
+  event: 'INCOMING_EMAIL'
+  success: true
+  details: ({ mailer_id: string } | { domain: string; username: string }) & {
+    message_id: string
+    in_reply_to: string
+    references: string[]
+    thread_id: string
+    from: IncomingAddress
+    to: IncomingAddress[]
+    cc: IncomingAddress[]
+    reply_to: IncomingAddress[]
+    subject: string
+    text: string
+    html: string
+    headers: { name: string; value: string }[]
+    attachments: IncomingAttachment[]
+    spf: AuthenticationResult
+    dkim: (AuthenticationResult & { domain: string; selector: string })[]
+    dmarc: AuthenticationResult
+    received_at: string
+    /** Absent for mail fetched by IMAP. */
+    envelope?: { from: string; to: string[]; remote_ip: string; helo: string }
+  }
+}

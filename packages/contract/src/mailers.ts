@@ -1,0 +1,186 @@
+/**
+ * Bodies and answers of SMTP mailers (spec §4.3; contract §3.3, §3.6).
+ *
+ * No answer ever holds a password. `basic_smtp` is a synonym of `smtp` in requests; answers and
+ * events say `smtp`.
+ */
+import { type Static, Type } from 'typebox'
+import { answer, closedObject, plainAnswer, stringOrNull, timestamp } from './common.ts'
+import { mailerConfigTypes } from './events.ts'
+
+export const secureModes = ['Auto', 'Tls', 'SSL', 'None'] as const
+export type SecureMode = (typeof secureModes)[number]
+
+export const connectionTypes = ['basic', 'oauth'] as const
+export type ConnectionType = (typeof connectionTypes)[number]
+
+export const smtpConfigTypes = ['smtp', 'basic_smtp'] as const
+
+/** What follows when the server's answer to a complete message was lost (contract §5). */
+export const uncertainPolicies = ['at_least_once', 'at_most_once'] as const
+export type UncertainPolicy = (typeof uncertainPolicies)[number]
+
+export const mailerStates = ['active', 'deactivated', 'disabled'] as const
+export type MailerState = (typeof mailerStates)[number]
+
+export const mailerNameLengthMax = 200
+export const hostLengthMax = 255
+export const credentialLengthMax = 1024
+export const emailLengthMax = 320
+export const mailerConnectionsMax = 50
+
+const mailerId = Type.String({
+  maxLength: 64,
+  description: 'Identifier of the mailer',
+  examples: ['smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+})
+const mailerName = Type.String({
+  minLength: 1,
+  maxLength: mailerNameLengthMax,
+  description: 'Name of the mailer, for people',
+})
+const mailerEmail = Type.String({
+  minLength: 1,
+  maxLength: emailLengthMax,
+  description: 'Address that the mailer sends for',
+  examples: ['news@example.com'],
+})
+const host = Type.String({
+  minLength: 1,
+  maxLength: hostLengthMax,
+  description: 'Name or address of the SMTP server',
+  examples: ['smtp.example.com'],
+})
+const port = Type.Integer({ minimum: 1, maximum: 65535, examples: [587] })
+const username = Type.String({ minLength: 1, maxLength: credentialLengthMax })
+const password = Type.String({
+  minLength: 1,
+  maxLength: credentialLengthMax,
+  description: 'Stored encrypted, never returned',
+})
+const secure = Type.Enum([...secureModes], {
+  description:
+    '`SSL`: implicit TLS. `Tls`: STARTTLS is required. `Auto`: implicit TLS on 465, else STARTTLS where offered. `None`: plain text',
+})
+const tlsVerify = Type.Boolean({
+  default: true,
+  description: "false: the server's certificate is not verified",
+})
+
+export const smtpConfig = closedObject({
+  host,
+  port,
+  username: Type.Optional(username),
+  password: Type.Optional(password),
+  secure,
+  tls_verify: Type.Optional(tlsVerify),
+})
+export type SmtpConfig = Static<typeof smtpConfig>
+
+/** Of an update: what is left out stays as it is. */
+export const smtpConfigChange = closedObject({
+  host: Type.Optional(host),
+  port: Type.Optional(port),
+  username: Type.Optional(username),
+  password: Type.Optional(password),
+  secure: Type.Optional(secure),
+  tls_verify: Type.Optional(tlsVerify),
+})
+export type SmtpConfigChange = Static<typeof smtpConfigChange>
+
+export const mailerLimits = closedObject(
+  {
+    per_second: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+    per_day: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+    connections: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: mailerConnectionsMax,
+        description: 'Connections open to the server at once',
+      }),
+    ),
+  },
+  {
+    description: 'Enforced over all processes; waiting for one is never an attempt',
+  },
+)
+export type MailerLimits = Static<typeof mailerLimits>
+
+const verify = Type.Boolean({
+  default: true,
+  description: 'false: the login is not tried before the answer',
+})
+const uncertain = Type.Enum([...uncertainPolicies], {
+  default: 'at_least_once',
+  description: 'Whether a mail that may have been delivered is sent again',
+})
+
+export const configureSmtpBody = closedObject({
+  name: mailerName,
+  email: mailerEmail,
+  config_type: Type.Enum([...smtpConfigTypes], {
+    description: '`basic_smtp` means `smtp`',
+  }),
+  connection_type: Type.Enum([...connectionTypes]),
+  config: smtpConfig,
+  limits: Type.Optional(mailerLimits),
+  uncertain: Type.Optional(uncertain),
+  verify: Type.Optional(verify),
+})
+export type ConfigureSmtpBody = Static<typeof configureSmtpBody>
+
+/** What is left out stays as it is; `limits` is replaced as a whole. */
+export const updateSmtpBody = closedObject({
+  mailer_id: Type.Optional(mailerId),
+  name: Type.Optional(mailerName),
+  email: Type.Optional(mailerEmail),
+  config: Type.Optional(smtpConfigChange),
+  limits: Type.Optional(mailerLimits),
+  uncertain: Type.Optional(uncertain),
+  verify: Type.Optional(verify),
+})
+export type UpdateSmtpBody = Static<typeof updateSmtpBody>
+
+export const mailerParams = closedObject({ mailer_id: mailerId })
+export type MailerParams = Static<typeof mailerParams>
+
+export const mailer = closedObject({
+  mailer_id: Type.String(),
+  name: Type.String(),
+  email: Type.String(),
+  config_type: Type.Enum([...mailerConfigTypes]),
+  connection_type: Type.Enum([...connectionTypes]),
+  config: closedObject(
+    {
+      host: Type.String(),
+      port: Type.Integer(),
+      username: stringOrNull('null: the server is used without a login'),
+      secure: Type.Enum([...secureModes]),
+      tls_verify: Type.Boolean(),
+      app_id: Type.Optional(Type.String({ description: 'Only for `oauth`' })),
+    },
+    { description: 'Without secrets' },
+  ),
+  limits: mailerLimits,
+  uncertain: Type.Enum([...uncertainPolicies]),
+  state: Type.Enum([...mailerStates]),
+  state_reason: stringOrNull('Why it is not active'),
+  state_evidence: stringOrNull("The server's reply that led to the state"),
+  state_changed_at: timestamp('When it came into this state'),
+  created_at: timestamp('When it was configured'),
+  updated_at: timestamp('When it was last changed'),
+})
+export type Mailer = Static<typeof mailer>
+
+export const configureSmtpAnswer = answer({ mailer })
+export type ConfigureSmtpAnswer = Static<typeof configureSmtpAnswer>
+
+export const updateSmtpAnswer = answer({ mailer })
+export type UpdateSmtpAnswer = Static<typeof updateSmtpAnswer>
+
+export const getSmtpConfigAnswer = answer({ mailer })
+export type GetSmtpConfigAnswer = Static<typeof getSmtpConfigAnswer>
+
+export const deleteSmtpConfigAnswer = plainAnswer
+export type DeleteSmtpConfigAnswer = Static<typeof deleteSmtpConfigAnswer>

@@ -1,0 +1,100 @@
+/**
+ * Method, path, success status and kind of key of every operation that the service answers
+ * (spec §4; contract §3). Server routes and the client are both held against this table.
+ */
+export interface Operation {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Parameters in braces, as in OpenAPI. */
+  readonly path: string
+  readonly status: 200 | 201 | 202
+  readonly auth: 'tenant' | 'admin'
+}
+
+export const operations = {
+  sendEmail: {
+    method: 'POST',
+    path: '/v1/email/send',
+    status: 202,
+    auth: 'tenant',
+  },
+  registerWebhook: {
+    method: 'POST',
+    path: '/v1/webhook/register',
+    status: 201,
+    auth: 'tenant',
+  },
+  updateWebhook: {
+    method: 'PUT',
+    path: '/v1/webhook/update',
+    status: 200,
+    auth: 'tenant',
+  },
+  listWebhooks: {
+    method: 'GET',
+    path: '/v1/webhook',
+    status: 200,
+    auth: 'tenant',
+  },
+  deleteWebhook: {
+    method: 'DELETE',
+    path: '/v1/webhook/delete',
+    status: 200,
+    auth: 'tenant',
+  },
+  configureSMTP: {
+    method: 'POST',
+    path: '/v1/smtp',
+    status: 201,
+    auth: 'tenant',
+  },
+  updateSMTP: {
+    method: 'PUT',
+    path: '/v1/smtp/{mailer_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  getSMTPConfig: {
+    method: 'GET',
+    path: '/v1/smtp/{mailer_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  deleteSMTPConfig: {
+    method: 'DELETE',
+    path: '/v1/smtp/{mailer_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  createTenant: {
+    method: 'POST',
+    path: '/admin/v1/tenants',
+    status: 201,
+    auth: 'admin',
+  },
+  listTenants: {
+    method: 'GET',
+    path: '/admin/v1/tenants',
+    status: 200,
+    auth: 'admin',
+  },
+  createApiKey: {
+    method: 'POST',
+    path: '/admin/v1/tenants/{tenant_id}/keys',
+    status: 201,
+    auth: 'admin',
+  },
+  listApiKeys: {
+    method: 'GET',
+    path: '/admin/v1/tenants/{tenant_id}/keys',
+    status: 200,
+    auth: 'admin',
+  },
+  revokeApiKey: {
+    method: 'DELETE',
+    path: '/admin/v1/keys/{key_id}',
+    status: 200,
+    auth: 'admin',
+  },
+} as const satisfies Record<string, Operation>
+
+export type OperationId = keyof typeof operations

@@ -1,0 +1,216 @@
+/**
+ * Body and answer of sendEmail, and the limits that more than one field shares
+ * (spec §4.3; contract §3.1, §3.2, §5).
+ *
+ * The schema checks shape, presence and the size of single fields. Addresses, repeated
+ * recipients, header names, base64, the sums over several fields, durations and times are the
+ * server's, each refused by its path.
+ */
+import { type Static, Type } from 'typebox'
+import { answer, closedObject, jsonObject, stringMap } from './common.ts'
+import { emailLengthMax } from './mailers.ts'
+
+/** Over `to`, `cc` and `bcc` together. */
+export const recipientsMax = 1000
+export const displayNameLengthMax = 200
+export const subjectLengthMax = 998
+/** `custom_args` as JSON, in UTF-8 octets. */
+export const customArgsBytesMax = 10 * 1024
+export const customArgsDepthMax = 16
+export const campaignIdLengthMax = 255
+export const attachmentsMax = 50
+/** All attachments together, decoded. */
+export const attachmentBytesMax = 25 * 1024 * 1024
+export const filenameLengthMax = 255
+export const mediaTypeLengthMax = 255
+export const emailHeadersMax = 100
+export const emailHeaderNameLengthMax = 76
+export const emailHeaderValueLengthMax = 998
+/** Names and values of all custom headers together, in UTF-8 octets. */
+export const emailHeadersBytesMax = 64 * 1024
+export const maxAttemptsMax = 20
+export const sendAtAheadMsMax = 30 * 24 * 60 * 60 * 1000
+export const sendAtPastMsMax = 5 * 60 * 1000
+export const idempotencyKeyLengthMax = 255
+
+/** Names, in lower case, that the service writes itself. */
+export const reservedEmailHeaders = [
+  'from',
+  'sender',
+  'to',
+  'cc',
+  'bcc',
+  'reply-to',
+  'subject',
+  'date',
+  'message-id',
+  'mime-version',
+  'return-path',
+  'received',
+  'authentication-results',
+  'delivered-to',
+] as const
+/** Prefixes, in lower case, refused likewise. */
+export const reservedEmailHeaderPrefixes = ['content-', 'resent-', 'dkim-', 'arc-'] as const
+
+export const recipientTypes = ['to', 'cc', 'bcc'] as const
+export type RecipientType = (typeof recipientTypes)[number]
+
+/** Where a recipient stands; opens, clicks and the like are facts beside it. */
+export const recipientStatuses = [
+  'queued',
+  'scheduled',
+  'sending',
+  'deferred',
+  'held',
+  'sent',
+  'delivered',
+  'bounced',
+  'failed',
+  'blocked',
+  'suppressed',
+  'expired',
+  'rejected',
+] as const
+export type RecipientStatus = (typeof recipientStatuses)[number]
+
+export const emailAddress = closedObject({
+  email: Type.String({
+    minLength: 1,
+    maxLength: emailLengthMax,
+    description: 'One address, without a display name',
+    examples: ['ada@example.com'],
+  }),
+  name: Type.Optional(
+    Type.String({
+      maxLength: displayNameLengthMax,
+      description: 'Display name',
+    }),
+  ),
+})
+export type EmailAddressInput = Static<typeof emailAddress>
+
+export const emailContent = closedObject({
+  type: Type.Enum(['text/html', 'text/plain']),
+  value: Type.String(),
+})
+export type EmailContent = Static<typeof emailContent>
+
+export const emailAttachment = closedObject({
+  filename: Type.String({ minLength: 1, maxLength: filenameLengthMax }),
+  content: Type.String({ description: 'Base64' }),
+  type: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: mediaTypeLengthMax,
+      description: 'Media type; else derived from the name',
+      examples: ['application/pdf'],
+    }),
+  ),
+  disposition: Type.Optional(Type.Enum(['attachment', 'inline'], { default: 'attachment' })),
+  content_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'For `cid:` links in the HTML, without angle brackets',
+    }),
+  ),
+})
+export type EmailAttachment = Static<typeof emailAttachment>
+
+export const sendSettings = closedObject({
+  max_attempts: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: maxAttemptsMax,
+      description: 'Budget of attempts',
+    }),
+  ),
+  expires_in: Type.Optional(
+    Type.String({
+      minLength: 2,
+      maxLength: 20,
+      description: 'How long it is tried at most, such as `6h`; default `3d`',
+      examples: ['6h'],
+    }),
+  ),
+  open_tracking: Type.Optional(Type.Boolean({ default: false })),
+  click_tracking: Type.Optional(Type.Boolean({ default: false })),
+  unsubscribe: Type.Optional(Type.Boolean({ default: false })),
+})
+export type SendSettings = Static<typeof sendSettings>
+
+const recipients = { maxItems: recipientsMax }
+
+export const sendEmailBody = closedObject({
+  from: emailAddress,
+  to: Type.Array(emailAddress, { ...recipients, minItems: 1 }),
+  cc: Type.Optional(Type.Array(emailAddress, recipients)),
+  bcc: Type.Optional(
+    Type.Array(emailAddress, {
+      ...recipients,
+      description: 'Never visible to other recipients',
+    }),
+  ),
+  subject: Type.String({ maxLength: subjectLengthMax }),
+  content: Type.Array(emailContent, {
+    minItems: 1,
+    maxItems: 2,
+    description: 'At most one of each type',
+  }),
+  replyTo: Type.Optional(emailAddress),
+  headers: Type.Optional(
+    stringMap({
+      description: 'Further header fields of the message',
+      maxProperties: emailHeadersMax,
+      examples: [{ 'X-Order': '1234' }],
+    }),
+  ),
+  attachments: Type.Optional(Type.Array(emailAttachment, { maxItems: attachmentsMax })),
+  custom_args: Type.Optional(
+    jsonObject({
+      description: 'Echoed in every event of the email; at most 10 KiB',
+      examples: [{ order_id: 1234 }],
+    }),
+  ),
+  campaign_id: Type.Optional(Type.String({ minLength: 1, maxLength: campaignIdLengthMax })),
+  mailer_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Else the mailer is found by `from.email`',
+    }),
+  ),
+  settings: Type.Optional(sendSettings),
+  template_data: Type.Optional(
+    jsonObject({
+      description: 'When given, subject and content are Liquid templates',
+    }),
+  ),
+  send_at: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'RFC 3339, at most 30 days ahead',
+      examples: ['2026-11-20T18:00:00Z'],
+    }),
+  ),
+})
+export type SendEmailBody = Static<typeof sendEmailBody>
+
+export const acceptedRecipient = closedObject({
+  email: Type.String(),
+  type: Type.Enum([...recipientTypes]),
+  status: Type.Enum([...recipientStatuses], {
+    description: '`queued`, `scheduled` or `suppressed` on acceptance',
+  }),
+})
+export type AcceptedRecipient = Static<typeof acceptedRecipient>
+
+export const sendEmailAnswer = answer({
+  ref_id: Type.String({
+    description: 'Reference id; every event of the email carries it',
+  }),
+  recipients: Type.Array(acceptedRecipient),
+})
+export type SendEmailAnswer = Static<typeof sendEmailAnswer>

@@ -1,0 +1,102 @@
+/**
+ * Bodies and answers of the operator's API under `/admin/v1` (contract §2, §3).
+ *
+ * An API key is shown once, in the answer that creates it.
+ */
+import { type Static, Type } from 'typebox'
+import {
+  answer,
+  closedObject,
+  nextPageToken,
+  plainAnswer,
+  stringOrNull,
+  timestamp,
+} from './common.ts'
+
+export const tenantNameLengthMax = 200
+export const apiKeyNameLengthMax = 200
+
+/** What a key may do. A key without scopes may do everything. */
+export const apiKeyScopes = ['send', 'webhooks', 'mailers', 'read'] as const
+export type ApiKeyScope = (typeof apiKeyScopes)[number]
+
+const tenantName = Type.String({
+  minLength: 1,
+  maxLength: tenantNameLengthMax,
+})
+const scopes = Type.Array(Type.Enum([...apiKeyScopes]), {
+  uniqueItems: true,
+  description:
+    '`send`: sendEmail. `webhooks`, `mailers`: every operation on them. `read`: every operation that only reads. Empty: everything',
+})
+
+export const createTenantBody = closedObject({ name: tenantName })
+export type CreateTenantBody = Static<typeof createTenantBody>
+
+export const createTenantAnswer = answer({
+  tenant_id: Type.String(),
+  key_id: Type.String(),
+  api_key: Type.String({ description: 'Shown once' }),
+})
+export type CreateTenantAnswer = Static<typeof createTenantAnswer>
+
+export const tenant = closedObject({
+  tenant_id: Type.String(),
+  name: Type.String(),
+  created_at: timestamp('When it was created'),
+})
+export type Tenant = Static<typeof tenant>
+
+export const listTenantsAnswer = answer({
+  tenants: Type.Array(tenant),
+  nextPageToken,
+})
+export type ListTenantsAnswer = Static<typeof listTenantsAnswer>
+
+export const tenantParams = closedObject({
+  tenant_id: Type.String({ maxLength: 64 }),
+})
+export type TenantParams = Static<typeof tenantParams>
+
+export const createApiKeyBody = closedObject({
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: apiKeyNameLengthMax })),
+  scopes: Type.Optional(scopes),
+  expires_at: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'RFC 3339, in the future',
+    }),
+  ),
+})
+export type CreateApiKeyBody = Static<typeof createApiKeyBody>
+
+export const createApiKeyAnswer = answer({
+  key_id: Type.String(),
+  api_key: Type.String({ description: 'Shown once' }),
+})
+export type CreateApiKeyAnswer = Static<typeof createApiKeyAnswer>
+
+export const apiKey = closedObject({
+  key_id: Type.String(),
+  name: stringOrNull('Name, for people'),
+  scopes,
+  created_at: timestamp('When it was created'),
+  expires_at: stringOrNull('null: never'),
+  revoked_at: stringOrNull('null: not revoked'),
+})
+export type ApiKey = Static<typeof apiKey>
+
+export const listApiKeysAnswer = answer({
+  keys: Type.Array(apiKey),
+  nextPageToken,
+})
+export type ListApiKeysAnswer = Static<typeof listApiKeysAnswer>
+
+export const apiKeyParams = closedObject({
+  key_id: Type.String({ maxLength: 64 }),
+})
+export type ApiKeyParams = Static<typeof apiKeyParams>
+
+export const revokeApiKeyAnswer = plainAnswer
+export type RevokeApiKeyAnswer = Static<typeof revokeApiKeyAnswer>
