@@ -3,7 +3,8 @@
  *
  * Bodies are closed: an unknown field is refused by its path, never dropped. Schemas check shape,
  * presence and size; what a string means (an address, a URL, a time) is checked by the server,
- * which can say more than "does not match the format".
+ * which can say more than "does not match the format". No schema has a `default`: a validator
+ * that fills defaults in would turn what an update leaves out into a change.
  */
 import { type Static, type TProperties, Type } from 'typebox'
 
@@ -96,8 +97,7 @@ export const pageQuery = closedObject({
     Type.Integer({
       minimum: 1,
       maximum: pageSizeMax,
-      default: pageSizeDefault,
-      description: 'How many entries a page holds at most',
+      description: 'How many entries a page holds at most; 50 when left out',
     }),
   ),
   pageToken: Type.Optional(

@@ -63,8 +63,8 @@ const secure = Type.Enum([...secureModes], {
     '`SSL`: implicit TLS. `Tls`: STARTTLS is required. `Auto`: implicit TLS on 465, else STARTTLS where offered. `None`: plain text',
 })
 const tlsVerify = Type.Boolean({
-  default: true,
-  description: "false: the server's certificate is not verified",
+  description:
+    "false: the server's certificate is not verified; true when left out of a new mailer",
 })
 
 export const smtpConfig = closedObject({
@@ -108,12 +108,11 @@ export const mailerLimits = closedObject(
 export type MailerLimits = Static<typeof mailerLimits>
 
 const verify = Type.Boolean({
-  default: true,
-  description: 'false: the login is not tried before the answer',
+  description: 'false: the login is not tried before the answer, as it is when this is left out',
 })
 const uncertain = Type.Enum([...uncertainPolicies], {
-  default: 'at_least_once',
-  description: 'Whether a mail that may have been delivered is sent again',
+  description:
+    'Whether a mail that may have been delivered is sent again; `at_least_once` for a new mailer',
 })
 
 export const configureSmtpBody = closedObject({

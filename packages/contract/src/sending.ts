@@ -107,7 +107,11 @@ export const emailAttachment = closedObject({
       examples: ['application/pdf'],
     }),
   ),
-  disposition: Type.Optional(Type.Enum(['attachment', 'inline'], { default: 'attachment' })),
+  disposition: Type.Optional(
+    Type.Enum(['attachment', 'inline'], {
+      description: '`attachment` when left out',
+    }),
+  ),
   content_id: Type.Optional(
     Type.String({
       minLength: 1,
@@ -134,9 +138,9 @@ export const sendSettings = closedObject({
       examples: ['6h'],
     }),
   ),
-  open_tracking: Type.Optional(Type.Boolean({ default: false })),
-  click_tracking: Type.Optional(Type.Boolean({ default: false })),
-  unsubscribe: Type.Optional(Type.Boolean({ default: false })),
+  open_tracking: Type.Optional(Type.Boolean({ description: 'Off when left out' })),
+  click_tracking: Type.Optional(Type.Boolean({ description: 'Off when left out' })),
+  unsubscribe: Type.Optional(Type.Boolean({ description: 'Off when left out' })),
 })
 export type SendSettings = Static<typeof sendSettings>
 

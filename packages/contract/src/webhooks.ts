@@ -30,7 +30,7 @@ export const reservedWebhookHeaders = [
 ] as const
 export const reservedWebhookHeaderPrefix = 'proxy-'
 
-const toggle = Type.Optional(Type.Boolean({ default: false }))
+const toggle = Type.Optional(Type.Boolean())
 
 export const subscriptionEvents = closedObject(
   {
