@@ -1,0 +1,17 @@
+/**
+ * A TCP port that was free a moment ago, for a process that must be told its port before it starts.
+ * Whoever can listen on port 0 itself should do that instead.
+ */
+import { createServer } from 'node:net'
+
+export function findFreePort(host = '127.0.0.1'): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, host, () => {
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      server.close(() => resolve(port))
+    })
+  })
+}

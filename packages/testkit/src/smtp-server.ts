@@ -1,0 +1,255 @@
+/**
+ * A real SMTP server on loopback that does what a test tells it to and remembers everything.
+ *
+ * Unless told otherwise it accepts every mail. See `smtp-script.ts` for what it can be told; a
+ * script may be changed while it runs. With `record: 'count'` it keeps nothing but the number of
+ * accepted messages, which makes it quick enough to be the sink of a benchmark.
+ */
+import { createServer, type Server, type Socket } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import { createSignal } from './signal.ts'
+import {
+  type SmtpAuthSettings,
+  type SmtpConnectionSettings,
+  serveSmtpConnection,
+} from './smtp-connection.ts'
+import type { SmtpConnectionRecord, SmtpFact, SmtpTransaction } from './smtp-facts.ts'
+import { type SmtpScript, type SmtpScriptTable, tableScript } from './smtp-script.ts'
+
+export interface SmtpServerOptions {
+  readonly port?: number
+  readonly host?: string
+  readonly script?: SmtpScript | SmtpScriptTable
+  readonly tls?: {
+    readonly mode: 'implicit' | 'starttls'
+    readonly key: string
+    readonly cert: string
+  }
+  readonly auth?: SmtpAuthSettings
+  /** Connections beyond this many at a time are told `421` and closed. */
+  readonly connectionsMax?: number
+  readonly sizeMax?: number
+  /** What EHLO announces, besides STARTTLS and AUTH. */
+  readonly extensions?: readonly string[]
+  readonly record?: 'all' | 'count'
+  readonly onFact?: (fact: SmtpFact) => void
+}
+
+export interface SmtpServer {
+  readonly host: string
+  readonly port: number
+  /** How many messages were accepted: their dot was answered 2xx. */
+  readonly accepted: number
+  /** Every message whose final dot arrived, whatever it was told. Empty with `record: 'count'`. */
+  readonly transactions: readonly SmtpTransaction[]
+  /** The accepted ones among them. */
+  readonly messages: readonly SmtpTransaction[]
+  readonly connections: readonly SmtpConnectionRecord[]
+  readonly openConnections: number
+  setScript(script: SmtpScript | SmtpScriptTable | undefined): void
+  /** Resolves with the accepted messages once there are at least so many. */
+  waitForMessages(count: number, timeoutMs?: number): Promise<readonly SmtpTransaction[]>
+  /** Resolves once the condition holds; it is looked at after every fact. */
+  waitFor(isMet: (server: SmtpServer) => boolean, timeoutMs?: number): Promise<void>
+  /** Forgets what was recorded, not the connections that are open. */
+  clear(): void
+  close(): Promise<void>
+}
+
+const EXTENSIONS = ['PIPELINING', 'SIZE 41943040', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES']
+
+export async function createSmtpServer(o: SmtpServerOptions = {}): Promise<SmtpServer> {
+  const host = o.host ?? '127.0.0.1'
+  const keepBytes = o.record !== 'count'
+  const changed = createSignal()
+  const sockets = new Set<Socket>()
+  const attempts = new Map<string, number>()
+  const ledger = createLedger()
+  let script = toScript(o.script)
+  let accepted = 0
+  let lastConnection = 0
+  let lastTransaction = 0
+
+  const onFact = (fact: SmtpFact): void => {
+    ledger.add(fact)
+    o.onFact?.(fact)
+    changed.notify()
+  }
+  const settings: SmtpConnectionSettings = {
+    hostname: 'sink.test',
+    sizeMax: o.sizeMax ?? 41_943_040,
+    extensions: o.extensions ?? EXTENSIONS,
+    get script() {
+      return script
+    },
+    tls: o.tls && { mode: o.tls.mode, context: createSecureContext(o.tls) },
+    auth: o.auth,
+    keepBytes,
+    nextTransaction: () => ++lastTransaction,
+    countAttempt(recipient: string) {
+      if (!keepBytes && script === undefined) return 1
+      const name = recipient.toLowerCase()
+      const attempt = (attempts.get(name) ?? 0) + 1
+      attempts.set(name, attempt)
+      return attempt
+    },
+    onFact: keepBytes ? onFact : undefined,
+    onAccepted() {
+      accepted += 1
+      changed.notify()
+    },
+  }
+
+  const onConnection = (socket: Socket): void => {
+    sockets.add(socket)
+    socket.once('close', () => {
+      sockets.delete(socket)
+      changed.notify()
+    })
+    socket.setNoDelay(true)
+    lastConnection += 1
+    if (o.connectionsMax !== undefined && sockets.size > o.connectionsMax) {
+      socket.on('error', () => socket.destroy())
+      socket.end('421 4.7.0 too many connections\r\n')
+      return
+    }
+    serveSmtpConnection(socket, lastConnection, settings)
+  }
+  const server = createServer({ allowHalfOpen: true }, onConnection)
+  const port = await listen(server, o.port ?? 0, host)
+
+  const self: SmtpServer = {
+    host,
+    port,
+    get accepted() {
+      return accepted
+    },
+    transactions: ledger.transactions,
+    get messages() {
+      return ledger.transactions.filter((transaction) => transaction.accepted)
+    },
+    connections: ledger.connections,
+    get openConnections() {
+      return sockets.size
+    },
+    setScript(next) {
+      script = toScript(next)
+    },
+    async waitForMessages(count, timeoutMs) {
+      await changed.until(() => accepted >= count, {
+        timeoutMs,
+        describe: () => `${accepted} of ${count} messages accepted; ${ledger.describe()}`,
+      })
+      return self.messages
+    },
+    waitFor: (isMet, timeoutMs) =>
+      changed.until(() => isMet(self), {
+        timeoutMs,
+        describe: () => `condition not met; ${accepted} messages accepted; ${ledger.describe()}`,
+      }),
+    clear() {
+      accepted = 0
+      attempts.clear()
+      ledger.clear()
+    },
+    async close() {
+      changed.close('the SMTP server was closed')
+      for (const socket of sockets) socket.destroy()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+  return self
+}
+
+function toScript(script: SmtpScript | SmtpScriptTable | undefined): SmtpScript | undefined {
+  return typeof script === 'object' ? tableScript(script) : script
+}
+
+function listen(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
+}
+
+interface Mutable {
+  connection: number
+  commands: string[]
+  phase: SmtpConnectionRecord['phase']
+  secure: boolean
+  username: string | undefined
+  closed: boolean
+}
+
+/** Turns the facts into what a test reads: one record per connection and per message. */
+function createLedger() {
+  const connections: Mutable[] = []
+  const transactions: (SmtpTransaction & { replyFlushed: boolean })[] = []
+  const byNumber = new Map<number, Mutable>()
+  return {
+    connections,
+    transactions,
+    add(fact: SmtpFact): void {
+      if (fact.fact === 'connection.opened') {
+        const opened: Mutable = {
+          connection: fact.connection,
+          commands: [],
+          phase: 'connect',
+          secure: false,
+          username: undefined,
+          closed: false,
+        }
+        byNumber.set(fact.connection, opened)
+        connections.push(opened)
+        return
+      }
+      const record = byNumber.get(fact.connection)
+      if (record === undefined) return
+      switch (fact.fact) {
+        case 'connection.opened':
+          return
+        case 'command.received':
+          record.phase = fact.phase
+          record.commands.push(fact.line)
+          return
+        case 'reply.given':
+          record.phase = fact.phase
+          if (fact.phase === 'auth' && fact.reply?.startsWith('235'))
+            record.username = fact.username
+          return
+        case 'connection.secured':
+          record.secure = true
+          return
+        case 'message.received': {
+          const { fact: _kind, ...received } = fact
+          transactions.push({ ...received, replyFlushed: false })
+          return
+        }
+        case 'reply.flushed': {
+          const flushed = transactions.findLast((one) => one.transaction === fact.transaction)
+          if (flushed !== undefined) flushed.replyFlushed = true
+          return
+        }
+        case 'connection.closed':
+          record.phase = fact.phase
+          record.closed = true
+          byNumber.delete(fact.connection)
+          return
+      }
+    },
+    describe(): string {
+      return connections
+        .slice(-5)
+        .map((one) => `connection ${one.connection} in ${one.phase}: ${one.commands.join(' | ')}`)
+        .join('\n')
+    },
+    clear(): void {
+      connections.length = 0
+      transactions.length = 0
+    },
+  }
+}
