@@ -1,0 +1,14 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
+
+it('is migrated and empty', async () => {
+  const { rows } = await database.db.query<{ count: string }>('select count(*) from platform_lease')
+  expect(rows).toEqual([{ count: '0' }])
+})

@@ -1,0 +1,38 @@
+/**
+ * `const { db, url, close } = await createTestDatabase()`: a fresh, migrated database for one test file,
+ * on the server that the global set-up started.
+ */
+import { createDatabase } from '@postrider/testkit/database'
+import pino from 'pino'
+import { inject } from 'vitest'
+import { createDb, type Db } from '../src/platform/db/index.ts'
+
+export interface TestDatabase {
+  readonly url: string
+  readonly db: Db
+  close(): Promise<void>
+}
+
+export async function createTestDatabase(
+  o: { poolMax?: number; isMigrated?: boolean } = {},
+): Promise<TestDatabase> {
+  const { serverUrl, template } = inject('testDatabase')
+  const copy = await createDatabase({
+    serverUrl,
+    ...(o.isMigrated === false ? {} : { template }),
+  })
+  const db = createDb({
+    url: copy.url,
+    poolMax: o.poolMax ?? 5,
+    log: pino({ level: 'silent' }),
+    applicationName: 'test',
+  })
+  return {
+    url: copy.url,
+    db,
+    close: async () => {
+      await db.close()
+      await copy.close()
+    },
+  }
+}

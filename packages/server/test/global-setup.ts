@@ -1,0 +1,41 @@
+/**
+ * One PostgreSQL server for a whole test run, and in it one migrated template database.
+ *
+ * POSTRIDER_TEST_DATABASE_URL names a server to use instead; its role must be allowed to create databases.
+ * The server of the run does not sync to disk: what the tests of durability need, they start themselves.
+ */
+import { randomBytes } from 'node:crypto'
+import { databaseUrl, runOnServer } from '@postrider/testkit/database'
+import pino from 'pino'
+import type { TestProject } from 'vitest/node'
+import { migrate } from '../src/platform/db/migrate.ts'
+import { startScratchServer } from './scratch-server.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    testDatabase: { serverUrl: string; template: string }
+  }
+}
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const external = process.env['POSTRIDER_TEST_DATABASE_URL']
+  const server = external === undefined ? await startScratchServer() : undefined
+  const serverUrl = external ?? server?.url ?? ''
+  const template = `template_${randomBytes(8).toString('hex')}`
+  try {
+    await runOnServer(serverUrl, `create database ${template}`)
+    await migrate({
+      url: databaseUrl(serverUrl, template),
+      dir: new URL('../migrations/', import.meta.url),
+      log: pino({ level: 'silent' }),
+    })
+  } catch (error) {
+    await server?.stop()
+    throw error
+  }
+  project.provide('testDatabase', { serverUrl, template })
+  return async () => {
+    if (server) await server.stop()
+    else await runOnServer(serverUrl, `drop database if exists ${template} with (force)`)
+  }
+}
