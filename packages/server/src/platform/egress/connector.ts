@@ -1,0 +1,87 @@
+/**
+ * The guarded connector: the only way from this process to a host that a tenant chose.
+ *
+ * Steps, under one absolute deadline: normalise the host → resolve it once to all addresses → drop
+ * the refused ones → connect to a vetted one → check the peer's address again → TLS for the host's
+ * name. A guard in `lookup` alone would be none: it is never called for an address literal.
+ */
+import { lookup as dnsLookup } from 'node:dns/promises'
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { AddressPolicy } from './address-policy.ts'
+import { openSocket } from './open-socket.ts'
+import { type Lookup, refused, resolveHost } from './resolve-host.ts'
+import { secureSocket, type TlsOptions } from './secure-socket.ts'
+import { withDeadline } from './with-deadline.ts'
+
+export interface ConnectOptions {
+  readonly host: string
+  readonly port: number
+  readonly tls?: TlsOptions | undefined
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface Connection {
+  readonly socket: Socket | TLSSocket
+  readonly dnsMs: number
+  readonly connectMs: number
+  readonly tlsMs?: number
+}
+
+export interface Connector {
+  open(o: ConnectOptions): Promise<Connection>
+  /** Every address of the host must be allowed, not just one: used before a host is stored. */
+  check(host: string, timeoutMs: number): Promise<void>
+}
+
+export function createConnector(deps: {
+  readonly policy: AddressPolicy
+  readonly lookup?: Lookup | undefined
+}): Connector {
+  const { policy } = deps
+  const lookup = shareLookups(deps.lookup ?? systemLookup)
+  return {
+    open: (o) =>
+      withDeadline({ ...o, what: 'the connection' }, async (signal) => {
+        const startedAt = performance.now()
+        const { allowed } = await resolveHost({ policy, lookup }, o.host, signal)
+        const resolvedAt = performance.now()
+        const socket = await openSocket(allowed, o.port, signal)
+        if (socket.remoteAddress === undefined || !policy.isAllowed(socket.remoteAddress)) {
+          socket.destroy()
+          throw refused(o.host)
+        }
+        const connectedAt = performance.now()
+        const dnsMs = Math.round(resolvedAt - startedAt)
+        const connectMs = Math.round(connectedAt - resolvedAt)
+        if (o.tls === undefined) return { socket, dnsMs, connectMs }
+        const secured = await secureSocket(socket, o.host, o.tls, signal)
+        return {
+          socket: secured,
+          dnsMs,
+          connectMs,
+          tlsMs: Math.round(performance.now() - connectedAt),
+        }
+      }),
+    check: (host, timeoutMs) =>
+      withDeadline({ timeoutMs, what: 'the name lookup' }, async (signal) => {
+        const { isPartlyRefused } = await resolveHost({ policy, lookup }, host, signal)
+        if (isPartlyRefused) throw refused(host)
+      }),
+  }
+}
+
+const systemLookup: Lookup = (host) => dnsLookup(host, { all: true, order: 'verbatim' })
+
+/** getaddrinfo has four threads: callers that ask for a name already being asked for share the answer. */
+function shareLookups(lookup: Lookup): Lookup {
+  const pending = new Map<string, ReturnType<Lookup>>()
+  return (host) => {
+    const known = pending.get(host)
+    if (known !== undefined) return known
+    const asked = lookup(host).finally(() => pending.delete(host))
+    pending.set(host, asked)
+    return asked
+  }
+}

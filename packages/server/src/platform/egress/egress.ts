@@ -1,0 +1,90 @@
+/**
+ * Guarded egress: raw connections and HTTP requests to hosts that tenants chose.
+ *
+ * Everything that leaves this process for such a host goes through one connector (connector.ts);
+ * this file adds HTTP pools, the extra authorities of WEBHOOK_TLS_CA and an orderly end.
+ */
+import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import {
+  createSecureContext,
+  getCACertificates,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls'
+import { createAddressPolicy } from './address-policy.ts'
+import { type ConnectOptions, createConnector } from './connector.ts'
+import { createHttpPools } from './http-pools.ts'
+import type { Lookup } from './resolve-host.ts'
+import { secureSocket, type TlsOptions } from './secure-socket.ts'
+import { type HttpAnswer, type RequestOptions, sendRequest } from './send-request.ts'
+import { withDeadline } from './with-deadline.ts'
+
+const CHECK_TIMEOUT_MS = 5_000
+const POOL_IDLE_MS = 30_000
+const POOLS_MAX = 1_024
+
+export interface Egress {
+  connect(o: ConnectOptions): Promise<Socket | TLSSocket>
+  /** STARTTLS: TLS over a socket that `connect` returned. The socket is destroyed when it fails. */
+  upgrade(
+    socket: Socket,
+    o: TlsOptions & { readonly host: string; readonly timeoutMs: number },
+  ): Promise<TLSSocket>
+  check(host: string, timeoutMs?: number): Promise<void>
+  request(o: RequestOptions): Promise<HttpAnswer>
+  /** TLS as `request` does it, WEBHOOK_TLS_CA included: for a check that connects and sends nothing. */
+  tlsForRequests(): TlsOptions
+  readonly stats: { readonly pools: number }
+  close(): Promise<void>
+}
+
+export interface EgressOptions {
+  readonly allowNetworks: readonly string[]
+  /** A PEM bundle trusted for `request` beside the default authorities. */
+  readonly tlsCaFile?: string | undefined
+  readonly lookup?: Lookup | undefined
+  readonly poolIdleMs?: number | undefined
+  readonly poolsMax?: number | undefined
+}
+
+export function createEgress(o: EgressOptions): Egress {
+  const connector = createConnector({
+    policy: createAddressPolicy(o.allowNetworks),
+    lookup: o.lookup,
+  })
+  const extraCa = o.tlsCaFile === undefined ? [] : [readFileSync(o.tlsCaFile, 'utf8')]
+  let context: SecureContext | undefined
+  const secureContext = () => {
+    context ??= createSecureContext({ ca: [...getCACertificates('default'), ...extraCa] })
+    return context
+  }
+  const pools = createHttpPools({
+    connector,
+    secureContext,
+    idleMs: o.poolIdleMs ?? POOL_IDLE_MS,
+    poolsMax: o.poolsMax ?? POOLS_MAX,
+  })
+  let isClosed = false
+
+  return {
+    connect: async (options) => (await connector.open(options)).socket,
+    upgrade: (socket, { host, timeoutMs, ...tls }) =>
+      withDeadline({ timeoutMs, what: 'STARTTLS' }, (signal) =>
+        secureSocket(socket, host, tls, signal),
+      ),
+    check: (host, timeoutMs = CHECK_TIMEOUT_MS) => connector.check(host, timeoutMs),
+    request: (options) => sendRequest(pools, options),
+    tlsForRequests: () => ({ secureContext: secureContext(), alpnProtocols: ['http/1.1'] }),
+    stats: {
+      get pools() {
+        return pools.size()
+      },
+    },
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await pools.close()
+    },
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Keep-alive pools of HTTP connections, one per `poolKey` and origin.
+ *
+ * A connection is never shared between two pool keys: what one tenant's receiver does to it
+ * (hanging, a response out of turn, a lying certificate) stays with that tenant. Pools unused for a
+ * while are closed, and beyond `poolsMax` the longest unused idle one goes first; only pools with a
+ * request in flight may exceed that number, and those the callers bound.
+ */
+import type { SecureContext } from 'node:tls'
+import { Pool } from 'undici'
+import type { Connection, Connector } from './connector.ts'
+
+const CONNECTIONS_PER_POOL_MAX = 64
+const HEADERS_BYTES_MAX = 16 * 1024
+const KEEP_ALIVE_MS = 4_000
+const KEEP_ALIVE_MS_MAX = 20_000
+const SWEEP_MS_MAX = 5_000
+
+export interface PoolEntry {
+  readonly pool: Pool
+  inFlight: number
+  lastUsedAt: number
+  connectTimeoutMs: number
+  /** The connection just made, until the request that waited for it takes its timings. */
+  fresh: Connection | undefined
+}
+
+export interface HttpPools {
+  acquire(poolKey: string, url: URL, connectTimeoutMs: number): PoolEntry
+  release(entry: PoolEntry): void
+  size(): number
+  close(): Promise<void>
+}
+
+export function createHttpPools(deps: {
+  readonly connector: Connector
+  readonly secureContext: () => SecureContext
+  readonly idleMs: number
+  readonly poolsMax: number
+}): HttpPools {
+  const entries = new Map<string, PoolEntry>()
+  const stopping = new AbortController()
+  let sweeper: NodeJS.Timeout | undefined
+
+  const createEntry = (url: URL): PoolEntry => {
+    const entry: PoolEntry = {
+      inFlight: 0,
+      lastUsedAt: 0,
+      connectTimeoutMs: 0,
+      fresh: undefined,
+      pool: new Pool(url.origin, {
+        connections: CONNECTIONS_PER_POOL_MAX,
+        pipelining: 1,
+        allowH2: false,
+        maxHeaderSize: HEADERS_BYTES_MAX,
+        headersTimeout: 0, // both restart or idle on a dripping peer: the request's one deadline
+        bodyTimeout: 0, //    stands in their place
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        keepAliveMaxTimeout: KEEP_ALIVE_MS_MAX,
+        connect: ({ hostname, port, protocol }, callback) => {
+          const isTls = protocol === 'https:'
+          deps.connector
+            .open({
+              host: hostname,
+              port: Number(port) || (isTls ? 443 : 80),
+              timeoutMs: entry.connectTimeoutMs,
+              signal: stopping.signal,
+              tls: isTls
+                ? { secureContext: deps.secureContext(), alpnProtocols: ['http/1.1'] }
+                : undefined,
+            })
+            .then(
+              (connection) => {
+                entry.fresh = connection
+                callback(null, connection.socket)
+                entry.fresh = undefined
+              },
+              (error) => callback(error, null),
+            )
+        },
+      }),
+    }
+    return entry
+  }
+
+  const drop = (key: string, entry: PoolEntry): Promise<void> => {
+    entries.delete(key)
+    return entry.pool.destroy()
+  }
+
+  const sweep = () => {
+    const now = performance.now()
+    for (const [key, entry] of entries) {
+      if (entry.inFlight === 0 && now - entry.lastUsedAt >= deps.idleMs) void drop(key, entry)
+    }
+    if (entries.size === 0) {
+      clearInterval(sweeper)
+      sweeper = undefined
+    }
+  }
+
+  const makeRoom = () => {
+    for (const [key, entry] of entries) {
+      if (entries.size < deps.poolsMax) return
+      if (entry.inFlight === 0) void drop(key, entry)
+    }
+  }
+
+  return {
+    acquire(poolKey, url, connectTimeoutMs) {
+      const key = `${url.origin} ${poolKey}`
+      let entry = entries.get(key)
+      if (entry === undefined) {
+        makeRoom()
+        entry = createEntry(url)
+      }
+      entries.delete(key)
+      entries.set(key, entry) // insertion order is the order of last use
+      entry.inFlight += 1
+      entry.connectTimeoutMs = connectTimeoutMs
+      sweeper ??= setInterval(sweep, Math.min(deps.idleMs, SWEEP_MS_MAX)).unref()
+      return entry
+    },
+    release(entry) {
+      entry.inFlight -= 1
+      entry.lastUsedAt = performance.now()
+    },
+    size: () => entries.size,
+    async close() {
+      clearInterval(sweeper)
+      sweeper = undefined
+      stopping.abort()
+      await Promise.all([...entries].map(([key, entry]) => drop(key, entry)))
+    },
+  }
+}

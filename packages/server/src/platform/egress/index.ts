@@ -1,0 +1,9 @@
+/** Guarded egress: the front door (see egress.ts). */
+export { parseNetwork } from './address-policy.ts'
+export type { ConnectOptions } from './connector.ts'
+export { createEgress, type Egress, type EgressOptions } from './egress.ts'
+export { EgressError, type EgressErrorCode, type RequestTimings } from './egress-error.ts'
+export { parseHost } from './parse-host.ts'
+export type { Lookup, ResolvedAddress } from './resolve-host.ts'
+export type { TlsOptions } from './secure-socket.ts'
+export type { HttpAnswer, RequestOptions } from './send-request.ts'

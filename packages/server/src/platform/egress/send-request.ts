@@ -1,0 +1,188 @@
+/**
+ * One HTTP request over a pool, bounded in everything the peer controls: one absolute deadline for
+ * the whole, the bytes read of the answer, its header block, and the number of 1xx responses.
+ *
+ * Redirects are answers like any other, never followed. Bodies are not inflated. Header names keep
+ * the caller's spelling.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { EgressError, type RequestTimings, systemCodeOf } from './egress-error.ts'
+import type { HttpPools, PoolEntry } from './http-pools.ts'
+import { withDeadline } from './with-deadline.ts'
+
+const CONNECT_TIMEOUT_MS = 5_000
+const BODY_BYTES_MAX = 16 * 1024
+const BODY_KEPT_BYTES_MAX = 4 * 1024
+const INTERIM_RESPONSES_MAX = 20
+
+export interface RequestOptions {
+  /** Who the connection belongs to: connections are reused within one key and origin only. */
+  readonly poolKey: string
+  readonly url: string
+  readonly method: 'POST' | 'GET' | 'PUT' | 'DELETE'
+  readonly headers: Readonly<Record<string, string>> | readonly (readonly [string, string])[]
+  readonly body?: string | Buffer | undefined
+  /** From the call to the last byte of the answer. */
+  readonly timeoutMs: number
+  readonly connectTimeoutMs?: number | undefined
+  /** Read at most; the connection is then dropped, the answer stands. */
+  readonly bodyBytesMax?: number | undefined
+  /** Returned at most. */
+  readonly bodyKeptBytesMax?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** The beginning of the body as well-formed text. */
+  readonly body: string
+  readonly timings: RequestTimings
+}
+
+export async function sendRequest(pools: HttpPools, o: RequestOptions): Promise<HttpAnswer> {
+  const url = parseUrl(o.url)
+  const connectTimeoutMs = Math.min(o.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, o.timeoutMs)
+  const entry = pools.acquire(o.poolKey, url, connectTimeoutMs)
+  try {
+    return await withDeadline({ ...o, what: 'the request' }, (signal) =>
+      exchange(entry, url, o, signal),
+    )
+  } finally {
+    pools.release(entry)
+  }
+}
+
+function exchange(
+  entry: PoolEntry,
+  url: URL,
+  o: RequestOptions,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const startedAt = performance.now()
+    const sinceStart = () => Math.round(performance.now() - startedAt)
+    const timings: RequestTimings = { totalMs: 0 }
+    const bytesMax = o.bodyBytesMax ?? BODY_BYTES_MAX
+    const chunks: Buffer[] = []
+    let bytes = 0
+    let interim = 0
+    let status: number | undefined
+    let headers: IncomingHttpHeaders = {}
+    let controller: Dispatcher.DispatchController | undefined
+    let isSettled = false
+
+    const settle = (error?: EgressError) => {
+      if (isSettled) return
+      isSettled = true
+      signal.removeEventListener('abort', abort)
+      timings.totalMs = sinceStart()
+      if (error === undefined && status !== undefined) {
+        const kept = Buffer.concat(chunks).subarray(0, o.bodyKeptBytesMax ?? BODY_KEPT_BYTES_MAX)
+        resolve({ status, headers, body: wellFormedText(kept), timings })
+        return
+      }
+      const failure = error ?? new EgressError('protocol', 'the answer ended before it began')
+      if (status !== undefined) failure.status = status
+      failure.timings = timings
+      reject(failure)
+    }
+    const stop = (error?: EgressError) => {
+      settle(error)
+      controller?.abort(error ?? new Error('enough of the answer has been read'))
+    }
+    const abort = () => stop(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(started) {
+        controller = started
+        if (isSettled) return started.abort(new Error('the request was given up'))
+        const { fresh } = entry
+        entry.fresh = undefined
+        if (fresh === undefined) return
+        timings.dnsMs = fresh.dnsMs
+        timings.connectMs = fresh.connectMs
+        if (fresh.tlsMs !== undefined) timings.tlsMs = fresh.tlsMs
+      },
+      onResponseStart(_controller, statusCode, responseHeaders) {
+        if (statusCode >= 200) {
+          status = statusCode
+          headers = responseHeaders
+          timings.firstByteMs = sinceStart()
+          return
+        }
+        interim += 1
+        if (interim > INTERIM_RESPONSES_MAX) {
+          stop(new EgressError('protocol', 'the server sends interim responses without end'))
+        }
+      },
+      onResponseData(_controller, chunk) {
+        if (isSettled) return
+        chunks.push(chunk.subarray(0, bytesMax - bytes))
+        bytes += chunk.length
+        if (bytes >= bytesMax) stop()
+      },
+      // undici frees the connection one loop turn later: a caller that goes on at once must find it.
+      onResponseEnd: () => queueMicrotask(() => setImmediate(settle)),
+      onResponseError: (_controller, error) => settle(requestFailed(error)),
+    }
+
+    try {
+      entry.pool.dispatch(
+        {
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method: o.method,
+          headers: headerList(o.headers),
+          body: o.body ?? null,
+        },
+        handler,
+      )
+    } catch (error) {
+      settle(requestFailed(error))
+    }
+  })
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new EgressError('protocol', 'not an http URL')
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new EgressError('protocol', 'the URL holds credentials')
+  }
+  return url
+}
+
+function headerList(headers: RequestOptions['headers']): string[] {
+  const pairs = Array.isArray(headers) ? headers : Object.entries(headers)
+  return pairs.flat()
+}
+
+function requestFailed(cause: unknown): EgressError {
+  if (cause instanceof EgressError) return cause
+  const systemCode = systemCodeOf(cause)
+  const o = { systemCode, cause }
+  if (systemCode === 'UND_ERR_HEADERS_OVERFLOW') {
+    return new EgressError('too_large', 'the header block of the answer is too large', o)
+  }
+  if (systemCode === 'UND_ERR_DESTROYED' || systemCode === 'UND_ERR_CLOSED') {
+    return new EgressError('aborted', 'the service is stopping', o)
+  }
+  const isUnreadable = cause instanceof Error && cause.name === 'HTTPParserError'
+  if (isUnreadable || /^UND_ERR_(INVALID|RES|REQ|NOT_SUPPORTED)/.test(systemCode ?? '')) {
+    return new EgressError('protocol', 'the exchange is not valid HTTP', o)
+  }
+  const inner = cause instanceof Error ? systemCodeOf(cause.cause) : undefined
+  return new EgressError('reset', 'the connection was closed before the answer was complete', {
+    systemCode: inner ?? systemCode,
+    cause,
+  })
+}
+
+function wellFormedText(bytes: Buffer): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true })
+}
