@@ -1,0 +1,75 @@
+/**
+ * Keeps the daily partitions of the append-only tables ready: yesterday to two weeks ahead, UTC, by the database's clock.
+ *
+ * Any number of processes may run it at once (the SQL function takes a lock). With two weeks in stock,
+ * a failed round is worth a log line, not an outage.
+ */
+import type { Logger } from '../log.ts'
+import type { Service } from '../service.ts'
+import { type Db, statement } from './statement.ts'
+
+export interface DayPartitions extends Service {
+  /** Answers the partitions that it made. */
+  runOnce(): Promise<readonly string[]>
+}
+
+const intervalMs = 6 * 60 * 60 * 1000
+const retryMs = 60 * 1000
+
+const ensurePartitions = statement(
+  'platform_ensure_day_partitions',
+  'select platform_ensure_day_partitions($1) as name',
+)
+
+export function createDayPartitions(o: {
+  db: Db
+  /** Parent tables, partitioned by range over a date or timestamptz column. */
+  tables: readonly string[]
+  log: Logger
+}): DayPartitions {
+  let timer: NodeJS.Timeout | undefined
+  let round: Promise<void> | undefined
+  let isRunning = false
+
+  async function runOnce(): Promise<readonly string[]> {
+    const made: string[] = []
+    for (const table of o.tables) {
+      const { rows } = await o.db.query<{ name: string }>(ensurePartitions, [table])
+      made.push(...rows.map((row) => row.name))
+    }
+    if (made.length > 0) o.log.info({ partitions: made }, 'day_partitions.created')
+    return made
+  }
+
+  async function runAndSchedule(): Promise<void> {
+    let waitMs = intervalMs
+    try {
+      await runOnce()
+    } catch (error) {
+      waitMs = retryMs
+      o.log.error({ err: error, tables: o.tables }, 'day_partitions.failed')
+    }
+    if (!isRunning) return
+    timer = setTimeout(() => {
+      round = runAndSchedule()
+    }, waitMs)
+    timer.unref()
+  }
+
+  return {
+    name: 'day partitions',
+    runOnce,
+    async start() {
+      if (isRunning) return
+      isRunning = true
+      round = runAndSchedule()
+      await round
+    },
+    async stop() {
+      isRunning = false
+      clearTimeout(timer)
+      await round
+      clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Decides as which user the embedded PostgreSQL runs.
+ *
+ * PostgreSQL refuses to run as root. So as root it runs as `postgres`, or `nobody`. Where that user cannot
+ * reach the data directory or the binaries (a checkout under /root), the server keeps, of all of root's powers, only
+ * those to pass file permissions, through util-linux' setpriv.
+ */
+import { execFileSync } from 'node:child_process'
+import { chownSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+export interface ServerAccount {
+  /** Command and leading arguments that start `program` under this account. */
+  command(program: string, args: readonly string[]): { file: string; args: string[] }
+  readonly ids: { uid?: number; gid?: number }
+  /** Gives a path to the account. */
+  own(path: string): void
+  readonly isRoot: boolean
+  readonly detail: string
+}
+
+/** Paths must exist; each must be reachable by the account. */
+export function chooseServerAccount(paths: { data: string; program: string }): ServerAccount {
+  if (process.getuid?.() !== 0) return ownAccount()
+  const user = findUser('postgres') ?? findUser('nobody')
+  if (user === undefined)
+    throw new Error(
+      'PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody": run as an ordinary user, or set POSTRIDER_DATABASE_URL',
+    )
+  const own = (path: string) => chownSync(path, user.uid, user.gid)
+  const blocked = [paths.data, paths.program].find((path) => !canReach(path, user))
+  if (blocked === undefined)
+    return {
+      command: (file, args) => ({ file, args: [...args] }),
+      ids: { uid: user.uid, gid: user.gid },
+      own,
+      isRoot: true,
+      detail: `user ${user.name}`,
+    }
+  const prefix = findSetpriv(user, paths.program)
+  if (prefix === undefined)
+    throw new Error(
+      `PostgreSQL does not run as root, and user "${user.name}" cannot reach ${blocked}: set POSTRIDER_DATA_DIR to a directory that it can reach (and keep the program itself outside of /root), run as an ordinary user, or set POSTRIDER_DATABASE_URL`,
+    )
+  return {
+    command: (file, args) => ({ file: 'setpriv', args: [...prefix, file, ...args] }),
+    ids: {},
+    own,
+    isRoot: true,
+    detail: `user ${user.name} with leave to pass file permissions, because it cannot reach ${blocked}`,
+  }
+}
+
+function ownAccount(): ServerAccount {
+  return {
+    command: (file, args) => ({ file, args: [...args] }),
+    ids: {},
+    own: () => undefined,
+    isRoot: false,
+    detail: 'user of the service',
+  }
+}
+
+interface User {
+  readonly name: string
+  readonly uid: number
+  readonly gid: number
+}
+
+function findUser(name: string): User | undefined {
+  for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
+    const [userName, , uid, gid] = line.split(':')
+    if (userName === name && uid && gid) return { name, uid: Number(uid), gid: Number(gid) }
+  }
+  return undefined
+}
+
+/** Whether every directory above the path lets the user through. */
+function canReach(path: string, user: User): boolean {
+  for (let at = dirname(realpathSync(path)); ; at = dirname(at)) {
+    const { mode, uid, gid } = statSync(at)
+    const shift = uid === user.uid ? 6 : gid === user.gid ? 3 : 0
+    if (((mode >> shift) & 1) === 0) return false
+    if (at === dirname(at)) return true
+  }
+}
+
+/** The widest set of capabilities that this machine grants: containers often withhold dac_read_search. */
+function findSetpriv(user: User, program: string): string[] | undefined {
+  for (const capabilities of ['+dac_override,+dac_read_search', '+dac_override']) {
+    const args = [
+      `--reuid=${user.uid}`,
+      `--regid=${user.gid}`,
+      '--clear-groups',
+      `--inh-caps=${capabilities}`,
+      `--ambient-caps=${capabilities}`,
+      '--',
+    ]
+    try {
+      execFileSync('setpriv', [...args, program, '--version'], { stdio: 'ignore', cwd: '/' })
+      return args
+    } catch {
+      // Not granted, or no setpriv: try less.
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,51 @@
+/** Makes a new PostgreSQL data directory: UTF-8, locale C, data checksums, scram passwords only. */
+import { execFile } from 'node:child_process'
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import type { ServerAccount } from './account.ts'
+import type { PostgresBinaries } from './binaries.ts'
+
+export const superuser = 'postgres'
+
+/** `directory` appears at once and complete, or not at all. */
+export async function initialiseDataDirectory(o: {
+  binaries: PostgresBinaries
+  account: ServerAccount
+  directory: string
+  superuserPassword: string
+  /** Off only where nothing needs to survive, as in tests. */
+  isSynced?: boolean
+}): Promise<void> {
+  const unfinished = `${o.directory}.new`
+  const passwordFile = `${o.directory}.password`
+  rmSync(unfinished, { recursive: true, force: true })
+  mkdirSync(unfinished, { mode: 0o700 })
+  o.account.own(unfinished)
+  rmSync(passwordFile, { force: true })
+  writeFileSync(passwordFile, `${o.superuserPassword}\n`, { mode: 0o600 })
+  o.account.own(passwordFile)
+  try {
+    const { file, args } = o.account.command(o.binaries.initdb, [
+      `--pgdata=${unfinished}`,
+      `--username=${superuser}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--data-checksums',
+      '--no-instructions',
+      ...(o.isSynced === false ? ['--no-sync'] : []),
+    ])
+    await promisify(execFile)(file, args, { ...o.account.ids, cwd: '/', env: serverEnvironment })
+  } catch (error) {
+    const detail = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
+    throw new Error(`The embedded PostgreSQL could not be initialised: ${detail}`, { cause: error })
+  } finally {
+    rmSync(passwordFile, { force: true })
+  }
+  chmodSync(unfinished, 0o700)
+  renameSync(unfinished, o.directory)
+}
+
+/** Nothing of the service's environment: it holds secrets, and PG* variables would change the server. */
+export const serverEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }

@@ -1,0 +1,57 @@
+/**
+ * Tells "the database is away" from "the database refused this".
+ *
+ * Away: no connection could be had, it was lost, or the server says it cannot work now (starting up,
+ * shutting down, too many clients, disk full, read-only after a failover, out of time). Everything else is an answer
+ * about the statement and passes unchanged.
+ */
+import pg from 'pg'
+
+export class DatabaseUnavailableError extends Error {
+  /** True when COMMIT was sent and no answer came: the transaction may or may not have happened. */
+  readonly isCommitUnknown: boolean
+
+  constructor(message: string, o: { cause?: unknown; isCommitUnknown?: boolean } = {}) {
+    super(message, o.cause === undefined ? {} : { cause: o.cause })
+    this.name = 'DatabaseUnavailableError'
+    this.isCommitUnknown = o.isCommitUnknown ?? false
+  }
+}
+
+/** The server's own answer, as against an error of the connection or of this program. */
+export function isServerError(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError
+}
+
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  if (!isServerError(error) || error.code !== '23505') return false
+  return constraint === undefined || error.constraint === constraint
+}
+
+/** SQLSTATE classes: 08 connection, 53 resources (disk full, too many clients, memory). */
+const unavailableClasses = new Set(['08', '53'])
+
+const unavailableStates = new Set([
+  '25006', // read-only transaction: a standby, in the middle of a failover
+  '25P03', // idle in transaction too long: the connection is gone
+  '25P04', // transaction took too long
+  '57014', // statement took too long
+  '57P01', // administrator ended the session
+  '57P02', // the server crashed
+  '57P03', // starting up or shutting down
+  '57P04', // the database was dropped
+  '57P05', // idle session ended
+  '58030', // I/O error
+])
+
+/** Unavailability that the server itself reports by SQLSTATE. */
+export function isUnavailableState(error: unknown): boolean {
+  if (!isServerError(error) || error.code === undefined) return false
+  return unavailableStates.has(error.code) || unavailableClasses.has(error.code.slice(0, 2))
+}
+
+/** After these the server closes the session, so that its connection must not be used again. */
+export function isSessionOver(error: unknown): boolean {
+  if (!isServerError(error)) return false
+  return error.severity === 'FATAL' || error.severity === 'PANIC'
+}

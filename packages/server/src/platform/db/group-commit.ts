@@ -1,0 +1,103 @@
+/**
+ * Group commit: callers that arrive while a commit is in flight share the next one.
+ *
+ * One flush then serves many callers, which is what makes durable writes fast. Each caller
+ * gets its own result, or its own error: a group that the database refuses is run again item by item, so
+ * that one bad item fails alone. When the database is away, all callers of the group are told so, and nothing is
+ * repeated: whether a lost commit happened is not known here.
+ */
+import { DatabaseUnavailableError } from './errors.ts'
+import type { Db, TransactionOptions, Tx } from './statement.ts'
+
+export interface GroupCommit<I, R> {
+  add(item: I): Promise<R>
+  /** Resolves when nothing waits and nothing is in flight. */
+  idle(): Promise<void>
+}
+
+interface Waiter<I, R> {
+  readonly item: I
+  readonly resolve: (result: R) => void
+  readonly reject: (error: unknown) => void
+}
+
+export function createGroupCommit<I, R>(o: {
+  db: Db
+  itemsMax: number
+  /** Commits in flight at once. */
+  lanes?: number
+  run(tx: Tx, items: readonly I[]): Promise<readonly R[]>
+  synchronousCommit?: 'off'
+}): GroupCommit<I, R> {
+  const lanes = o.lanes ?? 1
+  const transactionOptions: TransactionOptions = o.synchronousCommit
+    ? { synchronousCommit: o.synchronousCommit }
+    : {}
+  let waiting: Waiter<I, R>[] = []
+  let inFlight = 0
+  let isScheduled = false
+  let idleListeners: (() => void)[] = []
+
+  function schedule() {
+    if (isScheduled || inFlight >= lanes) return
+    isScheduled = true
+    // At the end of this turn of the event loop: callers woken by the same batch of sockets share a commit.
+    setImmediate(() => {
+      isScheduled = false
+      startGroups()
+    })
+  }
+
+  function startGroups() {
+    while (inFlight < lanes && waiting.length > 0) {
+      const group = waiting.slice(0, o.itemsMax)
+      waiting = waiting.slice(o.itemsMax)
+      inFlight += 1
+      void settle(group).finally(() => {
+        inFlight -= 1
+        if (waiting.length > 0) return startGroups()
+        if (inFlight > 0) return
+        for (const listener of idleListeners) listener()
+        idleListeners = []
+      })
+    }
+  }
+
+  /** Never rejects: every waiter has its answer when this ends. */
+  async function settle(group: readonly Waiter<I, R>[]): Promise<void> {
+    try {
+      const results = await commitGroup(group)
+      for (const [index, waiter] of group.entries()) waiter.resolve(results[index] as R)
+    } catch (error) {
+      if (group.length === 1 || error instanceof DatabaseUnavailableError) {
+        for (const waiter of group) waiter.reject(error)
+        return
+      }
+      for (const waiter of group) await settle([waiter])
+    }
+  }
+
+  function commitGroup(group: readonly Waiter<I, R>[]): Promise<readonly R[]> {
+    return o.db.transaction(async (tx) => {
+      const results = await o.run(
+        tx,
+        group.map((waiter) => waiter.item),
+      )
+      if (results.length !== group.length)
+        throw new Error(`Group commit: ${results.length} results for ${group.length} items`)
+      return results
+    }, transactionOptions)
+  }
+
+  return {
+    add: (item) =>
+      new Promise<R>((resolve, reject) => {
+        waiting.push({ item, resolve, reject })
+        schedule()
+      }),
+    idle: () => {
+      if (waiting.length === 0 && inFlight === 0) return Promise.resolve()
+      return new Promise((resolve) => idleListeners.push(resolve))
+    },
+  }
+}

@@ -1,0 +1,19 @@
+/** The front door of the database layer: pool, transactions, inserts, group commit, migrations, leases. */
+export { createDayPartitions, type DayPartitions } from './day-partitions.ts'
+export { createDb, type DbOptions } from './db.ts'
+export { type Durability, durability } from './durability.ts'
+export { DatabaseUnavailableError, isUniqueViolation } from './errors.ts'
+export { createGroupCommit, type GroupCommit } from './group-commit.ts'
+export { type InsertRowsInput, insertRows } from './insert-rows.ts'
+export { type BucketLeases, bucketCount, bucketOf, createBucketLeases } from './leases.ts'
+export { checkSchema, migrate, SchemaError } from './migrate.ts'
+export {
+  type Db,
+  type DbStats,
+  type Queryable,
+  type QueryResult,
+  type Statement,
+  statement,
+  type TransactionOptions,
+  type Tx,
+} from './statement.ts'

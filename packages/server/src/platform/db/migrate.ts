@@ -1,0 +1,153 @@
+/**
+ * Forward-only SQL migrations: numbered files, each applied once, in order, in a transaction of its own.
+ *
+ * The ledger `platform_migration` keeps each file's checksum. A database is refused, by the file's name, when
+ * an applied file was edited, when a new file's number lies behind an applied one, or when it
+ * holds a migration marked `-- breaking` (first line) that this program does not have. Unknown ones that
+ * are not breaking are tolerated, so that old and new processes can run side by side during an upgrade.
+ * Any number of processes may start at once: an advisory lock lets one work, the others find it done.
+ */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import pg from 'pg'
+import type { Logger } from '../log.ts'
+import { isServerError } from './errors.ts'
+import type { Queryable } from './statement.ts'
+
+/** This program and this database do not fit together; only a person can mend it. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError'
+}
+
+interface Migration {
+  readonly name: string
+  readonly text: string
+  readonly sha256: string
+  readonly isBreaking: boolean
+}
+
+interface LedgerRow {
+  readonly name: string
+  readonly sha256: string
+  readonly is_breaking: boolean
+}
+
+/** Any constant will do; it must only be the same for all versions of this program. */
+const lockKey = '7017031944'
+const selectLedger = 'select name, sha256, is_breaking from platform_migration order by name'
+
+export async function migrate(o: {
+  url: string
+  dir: URL
+  log: Logger
+}): Promise<{ applied: string[] }> {
+  const known = readMigrations(o.dir)
+  const client = new pg.Client({
+    connectionString: o.url,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'postrider migrate',
+    keepAlive: true,
+    options: '-c timezone=UTC -c client_min_messages=warning',
+  })
+  // A lost connection also rejects the statement in flight, which is where it is dealt with.
+  client.on('error', (error) => o.log.warn({ err: error }, 'migration.connection_lost'))
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [lockKey])
+    await client.query(`create table if not exists platform_migration (
+      name text collate "C" primary key,
+      sha256 text collate "C" not null,
+      is_breaking boolean not null,
+      applied_at timestamptz not null default clock_timestamp()
+    )`)
+    const ledger = await client.query<LedgerRow>(selectLedger)
+    const pending = compare(known, ledger.rows)
+    for (const migration of pending) {
+      await apply(client, migration)
+      o.log.info({ migration: migration.name, breaking: migration.isBreaking }, 'migration.applied')
+    }
+    return { applied: pending.map((migration) => migration.name) }
+  } finally {
+    // Ends the session, and with it the lock.
+    await client.end()
+  }
+}
+
+/** Refuses a database that this program must not run on; for processes that do not migrate themselves. */
+export async function checkSchema(o: { db: Queryable; dir: URL }): Promise<void> {
+  const pending = compare(readMigrations(o.dir), await readLedger(o.db))
+  if (pending.length > 0)
+    throw new SchemaError(
+      `The database lacks ${pending.map((migration) => migration.name).join(', ')}: run "postrider migrate"`,
+    )
+}
+
+async function readLedger(db: Queryable): Promise<LedgerRow[]> {
+  try {
+    return (await db.query<LedgerRow>(selectLedger)).rows
+  } catch (error) {
+    const isAbsent = isServerError(error) && error.code === '42P01'
+    if (isAbsent) return []
+    throw error
+  }
+}
+
+function readMigrations(dir: URL): Migration[] {
+  const names = readdirSync(dir)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+  for (const [index, name] of names.entries()) {
+    if (!/^\d{4}_[a-z0-9_]+\.sql$/.test(name))
+      throw new SchemaError(`Migration ${name}: its name must look like 0001_name.sql`)
+    if (names[index + 1]?.slice(0, 4) === name.slice(0, 4))
+      throw new SchemaError(`Migrations ${name} and ${names[index + 1]} have the same number`)
+  }
+  return names.map((name) => {
+    const text = readFileSync(new URL(name, dir), 'utf8')
+    return {
+      name,
+      text,
+      sha256: createHash('sha256').update(text).digest('hex'),
+      isBreaking: /^--\s*breaking\b/.test(text),
+    }
+  })
+}
+
+/** What remains to be applied. */
+function compare(known: readonly Migration[], ledger: readonly LedgerRow[]): Migration[] {
+  const applied = new Map(ledger.map((row) => [row.name, row]))
+  for (const migration of known) {
+    const row = applied.get(migration.name)
+    if (row && row.sha256 !== migration.sha256)
+      throw new SchemaError(
+        `Migration ${migration.name} was changed after it had been applied: restore the file; changes go into a new one`,
+      )
+  }
+  const knownNames = new Set(known.map((migration) => migration.name))
+  for (const row of ledger)
+    if (row.is_breaking && !knownNames.has(row.name))
+      throw new SchemaError(
+        `The database holds the breaking migration ${row.name}, which this version does not know: upgrade this process`,
+      )
+  const pending = known.filter((migration) => !applied.has(migration.name))
+  const last = ledger.at(-1)
+  const late = pending.find((migration) => last && migration.name < last.name)
+  if (late && last)
+    throw new SchemaError(`Migration ${late.name} comes behind ${last.name}, which is applied`)
+  return pending
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  try {
+    await client.query('begin')
+    await client.query(migration.text)
+    await client.query(
+      'insert into platform_migration (name, sha256, is_breaking) values ($1, $2, $3)',
+      [migration.name, migration.sha256, migration.isBreaking],
+    )
+    await client.query('commit')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`Migration ${migration.name} failed: ${reason}`, { cause: error })
+  }
+}
