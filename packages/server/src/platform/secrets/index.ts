@@ -1,0 +1,2 @@
+/** Encryption at rest: the front door. */
+export { createKeyRing, type KeyRing, SealedValueError } from './key-ring.ts'
