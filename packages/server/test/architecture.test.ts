@@ -1,0 +1,38 @@
+/** The import rules of `.dependency-cruiser.cjs`, over every source file of the repository. */
+import { existsSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { cruise, type ICruiseResult } from 'dependency-cruiser'
+import extractDepcruiseOptions from 'dependency-cruiser/config-utl/extract-depcruise-options'
+import { beforeAll, describe, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const folders = ['packages', 'e2e', 'bench'].filter((folder) => existsSync(root + folder))
+
+describe('architecture', () => {
+  let result: ICruiseResult
+  beforeAll(async () => {
+    const options = await extractDepcruiseOptions(`${root}.dependency-cruiser.cjs`)
+    const { output } = await cruise(folders, { ...options, baseDir: root })
+    if (typeof output === 'string') throw new Error(output)
+    result = output
+  })
+
+  it('every source file is seen, with its imports', () => {
+    const seen = new Set(result.modules.map((module) => module.source))
+    const files = folders.flatMap((folder) =>
+      readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.ts') && !path.includes('node_modules/'))
+        .map((path) => `${folder}/${path}`),
+    )
+    expect(files.length).toBeGreaterThan(0)
+    expect(files.filter((file) => !seen.has(file))).toEqual([])
+    expect(result.summary.totalDependenciesCruised ?? 0).toBeGreaterThan(files.length)
+  })
+
+  it('no import breaks a rule', () => {
+    const broken = result.summary.violations.map(
+      ({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`,
+    )
+    expect(broken).toEqual([])
+  })
+})
