@@ -1,0 +1,76 @@
+/**
+ * The headers that a tenant has us send (interface §2.1, contract §4): verbatim, on every request.
+ *
+ * Names keep their case. What would change the request itself is refused: undici lets a `host` or
+ * `connection` through, and two spellings of one name make a request ambiguous.
+ */
+import {
+  type FieldError,
+  reservedWebhookHeaderPrefix,
+  reservedWebhookHeaders,
+  webhookHeaderBytesMax,
+  webhookHeadersMax,
+} from '@postrider/contract'
+import type { KeyRing } from '../platform/secrets/index.ts'
+
+export type CustomHeaders = readonly (readonly [name: string, value: string])[]
+
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
+const VALUE = /^[\t\x20-\x7e]*$/
+const RESERVED: ReadonlySet<string> = new Set(reservedWebhookHeaders)
+
+/** Every problem, by the path of the header (`/headers/X-Secret`). */
+export function checkHeaders(headers: Readonly<Record<string, string>>): FieldError[] {
+  const errors: FieldError[] = []
+  const entries = Object.entries(headers)
+  if (entries.length > webhookHeadersMax)
+    errors.push({ path: '/headers', message: `must have at most ${webhookHeadersMax} headers` })
+  const seen = new Set<string>()
+  for (const [name, value] of entries) {
+    const lower = name.toLowerCase()
+    const problem = problemOf(name, lower, value, seen)
+    if (problem !== undefined)
+      errors.push({ path: `/headers/${escapePointer(name)}`, message: problem })
+    seen.add(lower)
+  }
+  return errors
+}
+
+function problemOf(
+  name: string,
+  lower: string,
+  value: string,
+  seen: ReadonlySet<string>,
+): string | undefined {
+  if (!NAME.test(name)) return 'is not a header name'
+  if (RESERVED.has(lower) || lower.startsWith(reservedWebhookHeaderPrefix))
+    return 'is a reserved header name'
+  if (seen.has(lower)) return 'is given twice'
+  if (!VALUE.test(value)) return 'must be visible ASCII characters, spaces and tabs'
+  if (value.trim() !== value) return 'must not begin or end with white space'
+  if (name.length + value.length > webhookHeaderBytesMax)
+    return `must be at most ${webhookHeaderBytesMax} bytes`
+  return undefined
+}
+
+function escapePointer(segment: string): string {
+  return segment.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/** Values are credentials (interface §5.2): bound to their tenant and webhook, never in clear. */
+export function sealHeaders(keyRing: KeyRing, owner: HeaderOwner, headers: CustomHeaders): string {
+  return keyRing.encrypt(JSON.stringify(headers), aad(owner))
+}
+
+export function openHeaders(keyRing: KeyRing, owner: HeaderOwner, sealed: string): CustomHeaders {
+  return JSON.parse(keyRing.decrypt(sealed, aad(owner))) as CustomHeaders
+}
+
+interface HeaderOwner {
+  readonly tenantId: string
+  readonly webhookId: string
+}
+
+function aad(owner: HeaderOwner): string {
+  return `webhooks|${owner.tenantId}|${owner.webhookId}|headers`
+}

@@ -1,0 +1,91 @@
+/**
+ * Records events in the transaction of the change that they report (contract §4, invariant: the
+ * fact, its event and its next step are one transaction).
+ *
+ * `(ref_id, event, event_at, attempt)` is the receiver's deduplication key and unique for ever: an
+ * event that meets another in the same microsecond is moved on by one, here, before it is stored.
+ * Filters apply now; an event that nobody wants is kept all the same and can be replayed.
+ */
+import { formatMicros } from '../platform/clock.ts'
+import type { Tx } from '../platform/db/index.ts'
+import { bucketOf } from '../platform/db/leases.ts'
+import { newId } from '../platform/ids.ts'
+import { type NewEvent, serializeEvent } from './event.ts'
+import { activeEmailSubscriptions, type EventRow, insertEvents } from './store.ts'
+import { activateStreams, insertPending, type PendingRow, type StreamKey } from './stream-store.ts'
+import { wantsEvent } from './subscription.ts'
+
+/** Streams that have something new: to be woken after the commit. */
+export interface TouchedStream extends StreamKey {
+  readonly bucket: number
+}
+
+export interface RecordedEvents {
+  readonly touched: readonly TouchedStream[]
+}
+
+/** Two events of one email in one microsecond are rare; this many in a row are a defect. */
+const COLLISIONS_MAX = 100
+
+export async function recordEvents(tx: Tx, events: readonly NewEvent[]): Promise<RecordedEvents> {
+  if (events.length === 0) return { touched: [] }
+  const stored = await storeEvents(tx, events)
+  const tenantIds = [...new Set(events.map((event) => event.tenantId))]
+  const subscriptions = await activeEmailSubscriptions(tx, tenantIds)
+  const pending: PendingRow[] = []
+  const touched = new Map<string, TouchedStream>()
+  for (const { event, row } of stored) {
+    for (const subscription of subscriptions) {
+      if (subscription.tenantId !== event.tenantId) continue
+      if (!wantsEvent(subscription.toggles, event.event)) continue
+      const { tenantId, webhookId } = subscription
+      const bytes = Buffer.byteLength(row.body)
+      pending.push({ tenantId, webhookId, eventId: row.eventId, day: row.day, bytes })
+      touched.set(webhookId, { tenantId, webhookId, bucket: bucketOf(webhookId) })
+    }
+  }
+  if (pending.length > 0) {
+    await insertPending(tx, pending)
+    await activateStreams(tx, [...touched.values()])
+  }
+  return { touched: [...touched.values()] }
+}
+
+interface StoredRow {
+  readonly event: NewEvent
+  readonly row: EventRow
+}
+
+async function storeEvents(tx: Tx, events: readonly NewEvent[]): Promise<StoredRow[]> {
+  const stored: StoredRow[] = []
+  let waiting = events.map((event) => ({ event, at: event.eventAtMicros }))
+  for (let round = 0; waiting.length > 0; round++) {
+    if (round > COLLISIONS_MAX) throw new Error('no free microsecond for an event')
+    const tried = waiting.map(({ event, at }) => ({ event, at, row: toRow(event, at) }))
+    const inserted = await insertEvents(
+      tx,
+      tried.map(({ row }) => row),
+    )
+    waiting = []
+    for (const { event, at, row } of tried) {
+      if (inserted.has(row.eventId)) stored.push({ event, row })
+      else waiting.push({ event, at: at + 1n })
+    }
+  }
+  return stored
+}
+
+function toRow(event: NewEvent, at: bigint): EventRow {
+  const eventAt = formatMicros(at)
+  return {
+    tenantId: event.tenantId,
+    eventId: newId('evt'),
+    day: eventAt.slice(0, 10),
+    refId: event.refId,
+    event: event.event,
+    eventAt,
+    attempt: event.attempt ?? 0,
+    body: serializeEvent(event, at),
+    traceparent: event.traceparent,
+  }
+}
