@@ -190,23 +190,23 @@ function createLedger() {
   const connections: Mutable[] = []
   const transactions: (SmtpTransaction & { replyFlushed: boolean })[] = []
   const byNumber = new Map<number, Mutable>()
+  const open = (connection: number): void => {
+    const record: Mutable = {
+      connection,
+      commands: [],
+      phase: 'connect',
+      secure: false,
+      username: undefined,
+      closed: false,
+    }
+    byNumber.set(connection, record)
+    connections.push(record)
+  }
   return {
     connections,
     transactions,
     add(fact: SmtpFact): void {
-      if (fact.fact === 'connection.opened') {
-        const opened: Mutable = {
-          connection: fact.connection,
-          commands: [],
-          phase: 'connect',
-          secure: false,
-          username: undefined,
-          closed: false,
-        }
-        byNumber.set(fact.connection, opened)
-        connections.push(opened)
-        return
-      }
+      if (fact.fact === 'connection.opened') open(fact.connection)
       const record = byNumber.get(fact.connection)
       if (record === undefined) return
       switch (fact.fact) {
