@@ -1,0 +1,153 @@
+/**
+ * What happens to every request before its body is read: an id, a trace, and the proof that the
+ * caller may use the route (spec §5, contract §2).
+ *
+ * A route declares who may call it: `tenant` (an API key with one of the route's scopes), `admin`
+ * (the operator's token) or `public`. One that declares nothing cannot be registered.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { ApiKeyScope } from '@postrider/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { ApiError, validationError } from '../errors.ts'
+import { newUlid } from '../ids.ts'
+import { continueTrace } from '../trace.ts'
+
+export type RouteAuth = 'tenant' | 'admin' | 'public'
+
+/** Who calls: what an API key stands for. */
+export interface TenantIdentity {
+  readonly tenantId: string
+  readonly keyId: string
+  /** Empty: everything. */
+  readonly scopes: readonly ApiKeyScope[]
+}
+
+/** A value when it is known at once, which spares a hot request a turn of the event loop. */
+export type AuthenticateKey = (
+  key: string,
+) => TenantIdentity | undefined | Promise<TenantIdentity | undefined>
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    auth?: RouteAuth
+    /** Any of these lets a key with scopes in. */
+    scopes?: readonly ApiKeyScope[]
+  }
+  interface FastifyRequest {
+    /** This request's span: `00-<trace id>-<span id>-<flags>`. */
+    traceparent: string
+    /** Only on routes with `auth: 'tenant'`. */
+    tenant: TenantIdentity
+    identity: TenantIdentity | undefined
+  }
+}
+
+const SANE_ID = /^[\w.:-]{1,64}$/
+
+/** The caller's own id when it is a sane token, else a new one. */
+export function requestIdOf(raw: {
+  headers: Record<string, string | string[] | undefined>
+}): string {
+  const given = raw.headers['x-request-id']
+  return typeof given === 'string' && SANE_ID.test(given) ? given : newUlid()
+}
+
+export function markRequest(request: FastifyRequest, reply: FastifyReply): void {
+  const given = request.headers.traceparent
+  request.traceparent = continueTrace(typeof given === 'string' ? given : undefined)
+  reply.header('x-request-id', request.id)
+  reply.header('cache-control', 'no-store')
+}
+
+/** Throws what makes a request unfit for any route. */
+export function checkRequestLine(request: FastifyRequest): void {
+  const { raw } = request
+  if (raw.headers.host === undefined && raw.httpVersionMinor === 1)
+    throw new ApiError('bad_request', { message: 'The Host header is missing' })
+  const url = raw.url ?? ''
+  if (!url.includes('%00')) return
+  // PostgreSQL stores no NUL, so no resource has one in its name.
+  if ((url.split('?', 1)[0] ?? '').includes('%00')) throw new ApiError('not_found')
+  throw validationError({ path: '', message: 'query parameters must not contain NUL' })
+}
+
+export interface Guards {
+  readonly authenticateKey: AuthenticateKey
+  readonly adminToken: string | undefined
+  /** The pages of the documentation, whose plugin cannot declare anything. */
+  readonly publicPrefix: string
+}
+
+/** Adds to each route the guard that it declares. */
+export function guardRoutes(app: FastifyInstance, guards: Guards): void {
+  const isAdmin = createTokenCheck(guards.adminToken)
+  app.addHook('onRoute', (route) => {
+    const isPage =
+      route.url === guards.publicPrefix || route.url.startsWith(`${guards.publicPrefix}/`)
+    const auth = route.config?.auth ?? (isPage ? 'public' : undefined)
+    const guard = guardOf(auth, route.config?.scopes ?? [], route.url)
+    if (guard !== undefined) route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
+  })
+
+  function guardOf(
+    auth: RouteAuth | undefined,
+    scopes: readonly ApiKeyScope[],
+    url: string,
+  ): onRequestHookHandler | undefined {
+    switch (auth) {
+      case 'public':
+        return undefined
+      case 'admin':
+        return (request, _reply, done) =>
+          done(isAdmin(bearerOf(request)) ? undefined : new ApiError('unauthorized'))
+      case 'tenant':
+        return tenantGuard(guards.authenticateKey, scopes)
+      case undefined:
+        throw new Error(`route ${url} declares no config.auth`)
+    }
+  }
+}
+
+function tenantGuard(
+  authenticateKey: AuthenticateKey,
+  scopes: readonly ApiKeyScope[],
+): onRequestHookHandler {
+  function admit(request: FastifyRequest, identity: TenantIdentity | undefined) {
+    if (identity === undefined) return new ApiError('unauthorized')
+    if (identity.scopes.length > 0 && !scopes.some((scope) => identity.scopes.includes(scope)))
+      return new ApiError('forbidden', { message: forbiddenMessage(scopes) })
+    request.identity = identity
+    return undefined
+  }
+  return (request, _reply, done) => {
+    const key = bearerOf(request)
+    if (key === undefined) return done(new ApiError('unauthorized'))
+    const found = authenticateKey(key)
+    if (!(found instanceof Promise)) return done(admit(request, found))
+    found.then((identity) => done(admit(request, identity)), done)
+  }
+}
+
+function forbiddenMessage(scopes: readonly ApiKeyScope[]): string {
+  if (scopes.length === 0) return 'This operation needs an API key without scopes'
+  return `This operation needs an API key with the scope ${scopes.map((s) => `"${s}"`).join(' or ')}`
+}
+
+const BEARER = /^bearer +([\x21-\x7e]{1,512})$/i
+
+function bearerOf(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization
+  if (header === undefined) return undefined
+  return BEARER.exec(header)?.[1]
+}
+
+/** Compares digests: in constant time, and whatever the lengths are. */
+function createTokenCheck(token: string | undefined): (given: string | undefined) => boolean {
+  if (token === undefined) return () => false
+  const expected = digest(token)
+  return (given) => given !== undefined && timingSafeEqual(digest(given), expected)
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,171 @@
+/**
+ * The HTTP application: the conventions of contract §2 for every route that is added to it.
+ *
+ * One error shape for everything, also for what never reaches a route; ids and traces on every
+ * request; bodies and queries checked against closed schemas; a guard on every route.
+ */
+import fastify, { type FastifyInstance } from 'fastify'
+import { ApiError, validationError } from '../errors.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import {
+  type AuthenticateKey,
+  checkRequestLine,
+  guardRoutes,
+  markRequest,
+  requestIdOf,
+} from './admission.ts'
+import { createAllowedMethods } from './allowed-methods.ts'
+import { createClientErrorHandler, handleUnroutable } from './broken-connections.ts'
+import { createErrorHandler } from './error-answer.ts'
+import { isJsonContentType, parseJson } from './json-body.ts'
+import { createObservation, type Observation } from './observation.ts'
+import { docsPrefix } from './openapi.ts'
+import { createSchemaCompiler } from './validation.ts'
+
+export const bodyBytesMax = 1024 * 1024
+/** For an email with attachments. */
+export const largeBodyBytesMax = 40 * 1024 * 1024
+
+export interface HttpTimeouts {
+  /** From the connection, or the request before, to the end of the headers. */
+  readonly headersMs: number
+  /** From the first byte of a request to its last: enough for 40 MiB at 3 Mbit/s. */
+  readonly requestMs: number
+  /** How long an idle connection is kept: longer than load balancers keep theirs. */
+  readonly keepAliveMs: number
+  /** How often the first two are looked at. */
+  readonly checkEveryMs: number
+}
+
+export const defaultTimeouts: HttpTimeouts = {
+  headersMs: 10_000,
+  requestMs: 120_000,
+  keepAliveMs: 72_000,
+  checkEveryMs: 1_000,
+}
+
+export interface HttpAppOptions {
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly authenticateKey: AuthenticateKey
+  /** Without it, every admin route answers 401. */
+  readonly adminToken?: string | undefined
+  readonly timeouts?: Partial<HttpTimeouts>
+}
+
+export function createHttpApp(o: HttpAppOptions): FastifyInstance {
+  const timeouts = { ...defaultTimeouts, ...o.timeouts }
+  const observation = createObservation(o.log, o.metrics)
+  const handleError = createErrorHandler(o.log)
+  const app = fastify({
+    logger: false,
+    bodyLimit: bodyBytesMax,
+    keepAliveTimeout: timeouts.keepAliveMs,
+    requestTimeout: timeouts.requestMs,
+    http: {
+      headersTimeout: timeouts.headersMs,
+      connectionsCheckingInterval: timeouts.checkEveryMs,
+      requireHostHeader: false, // Checked below: the server's own answer has no body.
+    },
+    // While stopping, what arrives on an open connection is still answered properly.
+    return503OnClosing: false,
+    genReqId: requestIdOf,
+    clientErrorHandler: createClientErrorHandler(observation.broken),
+    frameworkErrors(error, request, reply) {
+      observation.watch(request, reply)
+      markRequest(request, reply)
+      handleError(error, request, reply)
+    },
+    routerOptions: { maxParamLength: 1024 },
+  })
+  handleUnroutable(app.server, observation.broken)
+  app.decorateRequest('traceparent', '')
+  app.decorateRequest('identity', undefined)
+  app.decorateRequest('tenant', {
+    getter() {
+      if (this.identity === undefined) throw new Error('this route is not for tenants')
+      return this.identity
+    },
+  })
+  app.setErrorHandler(handleError)
+  acceptOnlyJson(app)
+  checkSchemas(app)
+  admitRequests(app, observation)
+  const { authenticateKey, adminToken } = o
+  guardRoutes(app, { authenticateKey, adminToken, publicPrefix: docsPrefix })
+  return app
+}
+
+/** Ids, trace and observation for all; and the answer for what no route takes. */
+function admitRequests(app: FastifyInstance, observation: Observation): void {
+  const allowed = createAllowedMethods()
+  app.addHook('onRoute', (route) => allowed.add(route.method, route.url))
+  app.addHook('onRequest', (request, reply, done) => {
+    observation.watch(request, reply)
+    markRequest(request, reply)
+    checkRequestLine(request)
+    // Before the body is read: nobody uploads megabytes to a path that does not exist.
+    if (request.is404) throw refuseUnrouted(request.raw.url ?? '')
+    done()
+  })
+  app.setNotFoundHandler((request) => {
+    throw refuseUnrouted(request.raw.url ?? '')
+  })
+
+  function refuseUnrouted(url: string): ApiError {
+    const methods = allowed.of(url.split('?', 1)[0] ?? '')
+    return methods.length === 0
+      ? new ApiError('not_found')
+      : new ApiError('method_not_allowed', { headers: { allow: methods.join(', ') } })
+  }
+}
+
+function acceptOnlyJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const { schema } = request.routeOptions
+    if (
+      !isJsonContentType(request.headers['content-type']) ||
+      request.headers['content-encoding'] !== undefined
+    )
+      return done(new ApiError('unsupported_media_type'))
+    try {
+      if (schema?.body === undefined) done(null, readNothing(body as Buffer))
+      else done(null, parseJson(body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.addHook('preValidation', (request, _reply, done) => {
+    const isMissing = request.body === undefined && request.routeOptions.schema?.body !== undefined
+    done(isMissing ? new ApiError('invalid_json') : undefined)
+  })
+}
+
+/** A route without a body takes none, or an empty object. */
+function readNothing(body: Buffer): undefined {
+  if (body.length === 0) return undefined
+  const value = parseJson(body)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw validationError({ path: '', message: 'must be an object' })
+  const unknown = Object.keys(value).slice(0, 50)
+  if (unknown.length > 0)
+    throw validationError(
+      ...unknown.map((name) => ({ path: `/${name}`, message: 'is not a known field' })),
+    )
+  return undefined
+}
+
+/** Closed schemas for every part; answers are what the use case gave, not a filtered copy. */
+function checkSchemas(app: FastifyInstance): void {
+  const compile = createSchemaCompiler()
+  app.setValidatorCompiler(({ schema, httpPart }) => compile(schema as object, httpPart ?? 'body'))
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data))
+  app.addHook('onRoute', (route) => {
+    if (route.schema?.querystring !== undefined || route.schema?.hide === true) return
+    route.schema = { ...route.schema, querystring: NO_QUERY }
+  })
+}
+
+const NO_QUERY = { type: 'object', properties: {}, additionalProperties: false }

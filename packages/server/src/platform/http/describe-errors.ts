@@ -1,0 +1,152 @@
+/**
+ * Turns Ajv's findings into the contract's `errors` (contract §2): one sentence for each offending
+ * field, under the field's own path.
+ */
+import type { FieldError } from '@postrider/contract'
+import type { ErrorObject } from 'ajv'
+
+const ERRORS_MAX = 50
+
+export function describeErrors(
+  findings: readonly ErrorObject[],
+  noun: 'field' | 'query parameter',
+): FieldError[] {
+  const described = new Map<string, FieldError>()
+  for (const finding of foldAlternatives(findings)) {
+    const error = describe(finding, noun)
+    if (!described.has(error.path)) described.set(error.path, error)
+    if (described.size === ERRORS_MAX) break
+  }
+  return [...described.values()]
+}
+
+type Finding = ErrorObject & { readonly alternatives?: readonly ErrorObject[] }
+
+/**
+ * Ajv reports a failed `anyOf` as every failure of every branch and then the `anyOf` itself.
+ * What the caller wants to know is one sentence: which values would do, or what is wrong in the
+ * branch that was meant.
+ */
+function foldAlternatives(findings: readonly ErrorObject[]): Finding[] {
+  const kept: Finding[] = []
+  for (const finding of findings) {
+    if (finding.propertyName !== undefined) continue // Reported as a whole by `propertyNames`.
+    if (finding.keyword !== 'anyOf' && finding.keyword !== 'oneOf') {
+      if (finding.keyword !== 'if') kept.push(finding)
+      continue
+    }
+    const alternatives: Finding[] = []
+    for (let last = kept.at(-1); last?.schemaPath.startsWith(`${finding.schemaPath}/`); ) {
+      alternatives.unshift(last)
+      kept.pop()
+      last = kept.at(-1)
+    }
+    const meant = findMeantBranch(finding, alternatives)
+    if (meant === undefined) kept.push({ ...finding, alternatives })
+    else kept.push(...meant)
+  }
+  return kept
+}
+
+/** The branch whose errors lie deepest within the value, if its value was of the right kind. */
+function findMeantBranch(
+  finding: ErrorObject,
+  alternatives: readonly Finding[],
+): readonly Finding[] | undefined {
+  const branches = new Map<string, Finding[]>()
+  for (const error of alternatives) {
+    const branch = error.schemaPath.slice(finding.schemaPath.length + 1).split('/', 1)[0] ?? ''
+    branches.set(branch, [...(branches.get(branch) ?? []), error])
+  }
+  const plausible = [...branches.values()].filter(
+    (errors) =>
+      !errors.some(
+        ({ keyword, instancePath }) =>
+          keyword === 'const' ||
+          ((keyword === 'type' || keyword === 'enum') && instancePath === finding.instancePath),
+      ),
+  )
+  plausible.sort((a, b) => a.length - b.length)
+  return plausible[0]
+}
+
+function describe(finding: Finding, noun: string): FieldError {
+  const { instancePath, params, keyword } = finding
+  const at = (segment: unknown) =>
+    `${instancePath}/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`
+  switch (keyword) {
+    case 'required':
+      return { path: at(params.missingProperty), message: 'is required' }
+    case 'additionalProperties':
+      return { path: at(params.additionalProperty), message: `is not a known ${noun}` }
+    case 'unevaluatedProperties':
+      return { path: at(params.unevaluatedProperty), message: `is not a known ${noun}` }
+    case 'propertyNames':
+      return { path: at(params.propertyName), message: 'is not an allowed name' }
+    case 'uniqueItems':
+      return { path: at(Math.max(params.i, params.j)), message: 'must not repeat another item' }
+    default:
+      return { path: instancePath, message: sentence(finding) }
+  }
+}
+
+function sentence(finding: Finding): string {
+  const { keyword, params } = finding
+  switch (keyword) {
+    case 'type':
+      return `must be ${typeNames(params.type)}`
+    case 'const':
+      return `must be ${JSON.stringify(params.allowedValue)}`
+    case 'enum':
+      return `must be one of ${params.allowedValues.map(String).join(', ')}`
+    case 'minLength':
+      return params.limit === 1
+        ? 'must not be empty'
+        : `must have at least ${params.limit} characters`
+    case 'maxLength':
+      return `must have at most ${counted(params.limit, 'character')}`
+    case 'minItems':
+      return `must have at least ${counted(params.limit, 'item')}`
+    case 'maxItems':
+      return `must have at most ${counted(params.limit, 'item')}`
+    case 'minProperties':
+      return `must have at least ${counted(params.limit, 'member')}`
+    case 'maxProperties':
+      return `must have at most ${counted(params.limit, 'member')}`
+    case 'minimum':
+      return `must be at least ${params.limit}`
+    case 'maximum':
+      return `must be at most ${params.limit}`
+    case 'format':
+      return params.format === 'date-time'
+        ? 'must be an RFC 3339 time such as 2026-01-02T03:04:05Z'
+        : `must be a valid ${params.format}`
+    case 'anyOf':
+    case 'oneOf':
+      return alternativesSentence(finding.alternatives ?? [])
+    default:
+      return finding.message ?? 'is not valid'
+  }
+}
+
+function alternativesSentence(alternatives: readonly ErrorObject[]): string {
+  const values = alternatives.flatMap(({ keyword, params }) =>
+    keyword === 'const' ? [String(params.allowedValue)] : [],
+  )
+  if (values.length > 0) return `must be one of ${[...new Set(values)].join(', ')}`
+  const types = alternatives.flatMap(({ keyword, params }) =>
+    keyword === 'type' ? [params.type].flat() : [],
+  )
+  return types.length > 0 ? `must be ${typeNames([...new Set(types)])}` : 'is not valid'
+}
+
+function typeNames(type: string | readonly string[]): string {
+  return [type]
+    .flat()
+    .map((name) => (name === 'null' ? name : `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}`))
+    .join(' or ')
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,91 @@
+/**
+ * Request bodies: JSON in UTF-8 and nothing else (contract §2).
+ *
+ * What JSON allows and the rest of the service cannot carry is refused here, by path, before any
+ * schema sees it: nesting without end, NUL and lone surrogates (PostgreSQL stores neither), and
+ * keys that would reach an object's prototype.
+ */
+import { isUtf8 } from 'node:buffer'
+import type { FieldError } from '@postrider/contract'
+import { ApiError, validationError } from '../errors.ts'
+
+export const jsonDepthMax = 64
+
+/** Exactly `application/json`, with no parameter but `charset=utf-8`. */
+const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?$/i
+
+export function isJsonContentType(header: string | undefined): boolean {
+  return header === 'application/json' || (header !== undefined && JSON_TYPE.test(header))
+}
+
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0 || !isUtf8(bytes)) throw new ApiError('invalid_json')
+  const text = bytes.toString('utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new ApiError('invalid_json') // The parser's message quotes the body: it stays here.
+  }
+  // Raw text is valid UTF-8 and JSON forbids a raw NUL, so only an escape can smuggle one in.
+  const flaw = findFlaw(value, text.includes('\\u'), 0)
+  if (flaw !== undefined) throw validationError(toFieldError(flaw))
+  return value
+}
+
+/** JSON Pointer (RFC 6901) of a path given from the root. */
+export function jsonPointer(segments: readonly (string | number)[]): string {
+  return segments.map((s) => `/${String(s).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+interface Flaw {
+  /** From the flaw outwards: written while unwinding, so that sound bodies cost no path. */
+  readonly segments: (string | number)[]
+  readonly message: string
+}
+
+function findFlaw(value: unknown, hasEscapes: boolean, depth: number): Flaw | undefined {
+  if (typeof value === 'string') return hasEscapes ? findTextFlaw(value) : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  if (depth === jsonDepthMax)
+    return { segments: [], message: `must not be nested deeper than ${jsonDepthMax} levels` }
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      const flaw = findFlaw(item, hasEscapes, depth + 1)
+      if (flaw !== undefined) return within(flaw, index)
+    }
+    return undefined
+  }
+  for (const key of Object.keys(value)) {
+    const flaw =
+      (hasEscapes ? findTextFlaw(key) : undefined) ??
+      findKeyFlaw(value, key) ??
+      findFlaw(Reflect.get(value, key), hasEscapes, depth + 1)
+    if (flaw !== undefined) return within(flaw, key)
+  }
+  return undefined
+}
+
+function findTextFlaw(text: string): Flaw | undefined {
+  if (!text.isWellFormed()) return { segments: [], message: 'must be well-formed Unicode' }
+  if (text.includes('\0')) return { segments: [], message: 'must not contain NUL' }
+  return undefined
+}
+
+function findKeyFlaw(holder: object, key: string): Flaw | undefined {
+  if (key !== '__proto__' && key !== 'constructor') return undefined
+  const value: unknown = Reflect.get(holder, key)
+  const reachesPrototype =
+    key === '__proto__' ||
+    (typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype'))
+  return reachesPrototype ? { segments: [], message: 'is a forbidden name' } : undefined
+}
+
+function within(flaw: Flaw, segment: string | number): Flaw {
+  flaw.segments.push(segment)
+  return flaw
+}
+
+function toFieldError(flaw: Flaw): FieldError {
+  return { path: jsonPointer(flaw.segments.reverse()), message: flaw.message }
+}

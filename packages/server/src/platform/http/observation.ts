@@ -1,0 +1,67 @@
+/**
+ * One canonical log line and the metrics of each request: which route, how it ended, how long it
+ * took, for whom. Never a body, a header's value or a query.
+ */
+import type { ErrorCode } from '@postrider/contract'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+
+export interface Observation {
+  /** Watches one request from now until its answer is written or its caller is gone. */
+  watch(request: FastifyRequest, reply: FastifyReply): void
+  /** A connection that was answered without ever becoming a request. */
+  broken(code: ErrorCode, requestId: string): void
+}
+
+const NO_ROUTE = '(no route)'
+const QUIET = new Set(['/healthz', '/readyz', '/metrics'])
+
+export function createObservation(log: Logger, metrics: Metrics): Observation {
+  const requests = metrics.counter('http_requests_total', 'HTTP requests answered', [
+    'method',
+    'route',
+    'status',
+  ])
+  const durations = metrics.histogram(
+    'http_request_duration_seconds',
+    'Time from the headers of a request to the end of its answer',
+    ['method', 'route'],
+  )
+  const broken = metrics.counter('http_broken_connections_total', 'Connections without a request', [
+    'code',
+  ])
+  return {
+    watch(request, reply) {
+      const startedAt = performance.now()
+      reply.raw.once('close', () => {
+        const { method, identity, traceparent } = request
+        const route = request.routeOptions.url ?? NO_ROUTE
+        const status = reply.raw.statusCode
+        const durationMs = performance.now() - startedAt
+        requests.inc({ method, route, status })
+        durations.observe({ method, route }, durationMs / 1000)
+        const level = QUIET.has(route) ? 'debug' : 'info'
+        if (!log.isLevelEnabled(level)) return
+        log[level](
+          {
+            request_id: request.id,
+            method,
+            route,
+            status,
+            duration_ms: Math.round(durationMs * 1000) / 1000,
+            tenant_id: identity?.tenantId,
+            key_id: identity?.keyId,
+            traceparent,
+            aborted: reply.raw.writableFinished ? undefined : true,
+          },
+          'request.finished',
+        )
+      })
+    },
+    broken(code, requestId) {
+      broken.inc({ code })
+      log.info({ request_id: requestId, code }, 'connection.refused')
+    },
+  }
+}

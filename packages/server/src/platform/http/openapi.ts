@@ -1,0 +1,40 @@
+/**
+ * The OpenAPI 3.1 description at /openapi.json, made from the routes themselves, and its pages
+ * at /docs.
+ */
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+
+export const docsPrefix = '/docs'
+
+/** Call before any route is added. */
+export function describeRoutes(app: FastifyInstance, o: { readonly publicUrl: string }): void {
+  app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Postrider',
+        version: '1.0.0',
+        description: 'Email delivery with an exact ledger and webhooks that are never lost.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: o.publicUrl }],
+      components: {
+        securitySchemes: {
+          apiKey: { type: 'http', scheme: 'bearer', description: "A tenant's API key" },
+          adminToken: { type: 'http', scheme: 'bearer', description: "The operator's token" },
+        },
+      },
+    },
+  })
+  app.register(swaggerUi, { routePrefix: docsPrefix, staticCSP: true })
+  app.get(
+    '/openapi.json',
+    { config: { auth: 'public' }, schema: { hide: true } },
+    (_request, reply) => {
+      reply.type('application/json')
+      return app.swagger()
+    },
+  )
+}

@@ -1,0 +1,128 @@
+/**
+ * Adds an operation of the contract as a route: method, path, status and kind of key come from the
+ * contract's table, the schemas check what comes in and describe it in the OpenAPI document.
+ *
+ * A capability's routes.ts is a list of these: schema, one use case, its answer.
+ */
+import {
+  type ApiKeyScope,
+  type ErrorCode,
+  errorBody,
+  errorCatalogue,
+  type OperationId,
+  operations,
+} from '@postrider/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { Static, TSchema } from 'typebox'
+import type { TenantIdentity } from './admission.ts'
+
+type Value<S> = S extends TSchema ? Static<S> : undefined
+type AuthOf<Id extends OperationId> = (typeof operations)[Id]['auth']
+
+export interface Call<
+  Id extends OperationId,
+  Body extends TSchema | undefined,
+  Query extends TSchema | undefined,
+  Params extends TSchema | undefined,
+> {
+  readonly body: Value<Body>
+  readonly query: Value<Query>
+  readonly params: Value<Params>
+  /** Who calls; on the operator's routes there is none. */
+  readonly tenant: AuthOf<Id> extends 'tenant' ? TenantIdentity : undefined
+  readonly traceparent: string
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+export interface OperationSpec<
+  Id extends OperationId,
+  Body extends TSchema | undefined,
+  Query extends TSchema | undefined,
+  Params extends TSchema | undefined,
+  Answer extends TSchema,
+> {
+  readonly summary: string
+  readonly tag: string
+  readonly body?: Body
+  readonly query?: Query
+  readonly params?: Params
+  readonly answer: Answer
+  /** Beyond those that any operation of its kind can answer. */
+  readonly errors?: readonly ErrorCode[]
+  /** Any of these lets a key with scopes in; none: only a key without scopes. */
+  readonly scopes?: readonly ApiKeyScope[]
+  readonly bodyBytesMax?: number
+  handle(call: Call<Id, Body, Query, Params>): Promise<Static<Answer>>
+}
+
+export function addOperation<
+  Id extends OperationId,
+  Answer extends TSchema,
+  Body extends TSchema | undefined = undefined,
+  Query extends TSchema | undefined = undefined,
+  Params extends TSchema | undefined = undefined,
+>(app: FastifyInstance, id: Id, spec: OperationSpec<Id, Body, Query, Params, Answer>): void {
+  const { method, path, status, auth } = operations[id]
+  const schema: FastifySchema = {
+    operationId: id,
+    summary: spec.summary,
+    tags: [spec.tag],
+    security: [{ [auth === 'admin' ? 'adminToken' : 'apiKey']: [] }],
+    ...(spec.body === undefined ? {} : { body: spec.body }),
+    ...(spec.query === undefined ? {} : { querystring: spec.query }),
+    ...(spec.params === undefined ? {} : { params: spec.params }),
+    response: { [status]: spec.answer, ...describeErrors(errorsOf(auth, spec)) },
+  }
+  app.route({
+    method,
+    url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { auth, scopes: spec.scopes ?? [] },
+    ...(spec.bodyBytesMax === undefined ? {} : { bodyLimit: spec.bodyBytesMax }),
+    schema,
+    async handler(request, reply) {
+      reply.code(status)
+      const call = {
+        body: request.body,
+        query: request.query,
+        params: request.params,
+        tenant: request.identity,
+        traceparent: request.traceparent,
+        request,
+        reply,
+      }
+      // The schemas above have made these values what their types say.
+      return await spec.handle(call as unknown as Call<Id, Body, Query, Params>)
+    },
+  })
+}
+
+function errorsOf(
+  auth: 'tenant' | 'admin',
+  spec: {
+    readonly body?: TSchema | undefined
+    readonly params?: TSchema | undefined
+    readonly errors?: readonly ErrorCode[]
+  },
+): ErrorCode[] {
+  const codes: ErrorCode[] = ['validation_failed', 'unauthorized', 'internal_error', 'unavailable']
+  if (auth === 'tenant') codes.push('forbidden')
+  if (spec.body !== undefined)
+    codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type', 'request_timeout')
+  if (spec.params !== undefined) codes.push('not_found')
+  return [...new Set([...codes, ...(spec.errors ?? [])])]
+}
+
+/** One response for each status: its codes are named in its description. */
+function describeErrors(codes: readonly ErrorCode[]): Record<number, object> {
+  const byStatus = new Map<number, string[]>()
+  for (const code of codes) {
+    const { status, message } = errorCatalogue[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), `\`${code}\`: ${message}`])
+  }
+  const described = [...byStatus].map(([status, lines]) => [
+    status,
+    { ...errorBody, description: lines.join('; ') },
+  ])
+  return Object.fromEntries(described)
+}
