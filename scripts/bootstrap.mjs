@@ -148,14 +148,14 @@ function systemNode(path) {
   return found.find((file) => existsSync(file)) ?? process.execPath
 }
 
-function run(command, args, options, onStart = () => {}) {
+function run(command, args, options, onStart) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['ignore', 2, 2], ...options })
     child.once('error', (cause) =>
       reject(new SetupError(`${command} could not be started: ${cause.message}`, { cause })),
     )
     child.once('close', (code) => resolve(code))
-    onStart(child.pid)
+    if (child.pid) onStart?.(child.pid)
   })
 }
 
