@@ -2,7 +2,7 @@
  * Listens with an application, and stops gracefully: no new connections, requests under way are
  * answered, idle connections are closed; what is still open after the grace is cut.
  */
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Service } from '../service.ts'
 
@@ -16,6 +16,11 @@ export function createHttpServer(
   o: { readonly host: string; readonly port: number; readonly graceMs?: number },
 ): HttpServer {
   let isClosing = false
+  const sockets = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (isClosing) reply.header('connection', 'close')
     done(null, payload)
@@ -29,7 +34,10 @@ export function createHttpServer(
       isClosing = true
       const cut = setTimeout(() => app.server.closeAllConnections(), o.graceMs ?? 10_000)
       try {
-        await app.close()
+        const closed = app.close()
+        // Node counts a connection that has said nothing yet as busy with its first request.
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+        await closed
       } finally {
         clearTimeout(cut)
       }

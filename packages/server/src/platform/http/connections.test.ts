@@ -1,0 +1,208 @@
+/** What only shows on a real socket: malformed HTTP, time-outs, large bodies, stopping. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { errorBody } from '@postrider/contract'
+import { Type } from 'typebox'
+import { Check } from 'typebox/value'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createLogger } from '../log.ts'
+import { createMetrics } from '../metrics.ts'
+import { createHttpApp } from './app.ts'
+import { createHttpServer, type HttpServer } from './server.ts'
+
+let server: HttpServer
+let port: number
+const entered = Promise.withResolvers<void>()
+const release = Promise.withResolvers<void>()
+
+function createServer(): HttpServer {
+  const app = createHttpApp({
+    log: createLogger({ level: 'silent' }),
+    metrics: createMetrics(),
+    authenticateKey: () => undefined,
+    timeouts: { headersMs: 150, requestMs: 300, checkEveryMs: 20 },
+  })
+  const body = Type.Object({ x: Type.String() }, { additionalProperties: false })
+  app.post('/things', { config: { auth: 'public' }, schema: { body } }, () => ({ done: true }))
+  app.get('/things', { config: { auth: 'public' } }, () => ({ done: true }))
+  app.get('/waiting', { config: { auth: 'public' } }, async () => {
+    entered.resolve()
+    await release.promise
+    return { done: true }
+  })
+  return createHttpServer(app, { host: '127.0.0.1', port: 0 })
+}
+
+beforeAll(async () => {
+  server = createServer()
+  await server.start()
+  port = server.address().port
+})
+afterAll(() => server.stop())
+
+/** Everything that the server says until it closes, or until `until` has been seen. */
+async function talk(text: string | Buffer, until?: RegExp): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write(text)
+  const said = await listen(socket, until)
+  socket.destroy()
+  return said
+}
+
+function listen(socket: Socket, until?: RegExp): Promise<string> {
+  return new Promise((resolve) => {
+    let said = ''
+    socket.on('data', (chunk) => {
+      said += chunk.toString('latin1')
+      if (until?.test(said) === true) resolve(said)
+    })
+    socket.on('close', () => resolve(said))
+  })
+}
+
+function parse(said: string) {
+  const [head = '', body = ''] = said.split('\r\n\r\n')
+  const requestId = /^x-request-id: (\S+)/im.exec(head)?.[1]
+  return { status: Number(head.split(' ')[1]), head, body: JSON.parse(body), requestId }
+}
+
+function expectError(said: string, status: number, code: string): void {
+  const answer = parse(said)
+  expect(answer.status).toBe(status)
+  expect(Check(errorBody, answer.body)).toBe(true)
+  expect(answer.body).toMatchObject({ success: false, code, request_id: answer.requestId })
+}
+
+const POST = 'POST /things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+
+describe('malformed HTTP', () => {
+  it.each([
+    ['garbage', 'GARBAGE\r\n\r\n'],
+    ['a bad version', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
+    ['two lengths', `${POST}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
+    ['a length beside chunks', `${POST}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`],
+    ['an unknown transfer encoding', `${POST}Transfer-Encoding: xchunked\r\n\r\n{}`],
+    ['a bare line feed', 'GET /things HTTP/1.1\nHost: x\n\n'],
+    ['a folded header', 'GET /things HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n'],
+    ['a space before the colon', 'GET /things HTTP/1.1\r\nHost : x\r\n\r\n'],
+    ['NUL in a header', 'GET /things HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n'],
+    ['no Host', 'GET /things HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['a bad chunk', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
+  ])('400: %s', async (_what, text) => {
+    expectError(await talk(text), 400, 'bad_request')
+  })
+
+  it('431: headers without end', async () => {
+    const flood = `GET /things HTTP/1.1\r\nHost: x\r\nA: ${'b'.repeat(20_000)}\r\n\r\n`
+    expectError(await talk(flood), 431, 'headers_too_large')
+  })
+
+  it('405: CONNECT', async () => {
+    expectError(await talk('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'), 405, 'method_not_allowed')
+  })
+
+  it('ignores an expectation that it does not know', async () => {
+    const text = 'GET /things HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n'
+    expect(parse(await talk(text)).status).toBe(200)
+  })
+
+  it('ignores an upgrade', async () => {
+    const text =
+      'GET /things HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: upgrade, close\r\n\r\n'
+    expect(parse(await talk(text, /done/)).status).toBe(200)
+  })
+
+  it('never answers twice to one request with a smuggled second one', async () => {
+    const said = await talk(
+      `${POST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\nGET /things HTTP/1.1\r\nHost: x\r\n\r\n`,
+    )
+    expect(said.match(/HTTP\/1\.1 /g)).toHaveLength(1)
+  })
+})
+
+describe('408', () => {
+  it.each([
+    ['headers that do not end', 'GET /things HTTP/1.1\r\nHost:'],
+    ['a body that does not end', `${POST}Content-Length: 20\r\n\r\n{"x":`],
+    ['chunks that do not end', `${POST}Transfer-Encoding: chunked\r\n\r\n5\r\n{"x":\r\n`],
+  ])('%s', async (_what, text) => {
+    expectError(await talk(text), 408, 'request_timeout')
+  })
+
+  it('ends a body that drips', async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(`${POST}Content-Length: 100000\r\n\r\n`)
+    const drip = setInterval(() => socket.write(' '), 20)
+    expectError(await listen(socket), 408, 'request_timeout')
+    clearInterval(drip)
+  })
+})
+
+describe('413', () => {
+  const large = Buffer.alloc(3 * 1024 * 1024, ' ')
+
+  it('is read by the caller while its body is still on the way', async () => {
+    for (const _ of Array.from({ length: 20 })) {
+      const response = await fetch(`http://127.0.0.1:${port}/things`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: large,
+      })
+      expect(response.status).toBe(413)
+      expect(await response.json()).toMatchObject({ code: 'payload_too_large' })
+    }
+  })
+
+  it('counts the bytes of a body without a length', async () => {
+    const head = Buffer.from(`${POST}Transfer-Encoding: chunked\r\n\r\n300000\r\n`)
+    const said = await talk(Buffer.concat([head, large]), /\r\n\r\n\{.*\}/)
+    expectError(said, 413, 'payload_too_large')
+  })
+})
+
+describe('stopping', () => {
+  it('answers the request under way, closes idle connections and takes no new ones', async () => {
+    const stopping = createServer()
+    await stopping.start()
+    const { port } = stopping.address()
+    const idle = connect(port, '127.0.0.1')
+    await once(idle, 'connect')
+    const answer = fetch(`http://127.0.0.1:${port}/waiting`)
+    await entered.promise
+    const stopped = stopping.stop()
+    await once(idle, 'close')
+    release.resolve()
+    const response = await answer
+    expect(await response.json()).toEqual({ done: true })
+    expect(response.headers.get('connection')).toBe('close')
+    await stopped
+    await stopping.stop()
+    await expect(fetch(`http://127.0.0.1:${port}/things`)).rejects.toThrow('fetch failed')
+  })
+
+  it('may be stopped before it was started', async () => {
+    await createServer().stop()
+  })
+
+  it('cuts what is still open after the grace', async () => {
+    const app = createHttpApp({
+      log: createLogger({ level: 'silent' }),
+      metrics: createMetrics(),
+      authenticateKey: () => undefined,
+    })
+    const reached = Promise.withResolvers<void>()
+    app.get('/for-ever', { config: { auth: 'public' } }, async () => {
+      reached.resolve()
+      return await new Promise(() => undefined)
+    })
+    const stuck = createHttpServer(app, { host: '127.0.0.1', port: 0, graceMs: 10 })
+    await stuck.start()
+    const request = fetch(`http://127.0.0.1:${stuck.address().port}/for-ever`)
+    const failed = expect(request).rejects.toThrow('fetch failed')
+    await reached.promise
+    await stuck.stop()
+    await failed
+  })
+})
