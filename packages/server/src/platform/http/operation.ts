@@ -53,7 +53,8 @@ export interface OperationSpec<
   /** Any of these lets a key with scopes in; none: only a key without scopes. */
   readonly scopes?: readonly ApiKeyScope[]
   readonly bodyBytesMax?: number
-  handle(call: Call<Id, Body, Query, Params>): Promise<Static<Answer>>
+  /** Answers what stands beside `success: true`. */
+  handle(call: Call<Id, Body, Query, Params>): Promise<Omit<Static<Answer>, 'success'>>
 }
 
 export function addOperation<
@@ -92,7 +93,8 @@ export function addOperation<
         reply,
       }
       // The schemas above have made these values what their types say.
-      return await spec.handle(call as unknown as Call<Id, Body, Query, Params>)
+      const answer = await spec.handle(call as unknown as Call<Id, Body, Query, Params>)
+      return { success: true, ...answer }
     },
   })
 }

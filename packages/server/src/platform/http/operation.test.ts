@@ -1,0 +1,172 @@
+import {
+  createTenantAnswer,
+  createTenantBody,
+  listTenantsAnswer,
+  pageQuery,
+} from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createLogger } from '../log.ts'
+import { createMetrics } from '../metrics.ts'
+import { createHttpApp } from './app.ts'
+import { describeRoutes } from './openapi.ts'
+import { addOperation } from './operation.ts'
+import { cutPage, readPage } from './paging.ts'
+import { addStatusRoutes, type Checks } from './status-routes.ts'
+
+let app: FastifyInstance
+let checks: Checks = { database: 'ok' }
+const ids = Array.from({ length: 120 }, (_, i) => `tn_${String(999 - i)}`)
+
+beforeAll(async () => {
+  const metrics = createMetrics()
+  app = createHttpApp({
+    log: createLogger({ level: 'silent' }),
+    metrics,
+    adminToken: 'operator',
+    authenticateKey: () => undefined,
+  })
+  describeRoutes(app, { publicUrl: 'https://mail.example.com' })
+  app.register(async (scope) => {
+    addStatusRoutes(scope, {
+      metrics,
+      facts: () => ({ version: '0.1.0', roles: ['api'] }),
+      readiness: async () => checks,
+    })
+    addOperation(scope, 'createTenant', {
+      summary: 'Create a tenant',
+      tag: 'Tenants',
+      body: createTenantBody,
+      answer: createTenantAnswer,
+      errors: ['conflict'],
+      handle: async ({ body }) => ({
+        message: `Created ${body.name}`,
+        tenant_id: 'tn_1',
+        key_id: 'key_1',
+        api_key: 'pr_1',
+      }),
+    })
+    addOperation(scope, 'listTenants', {
+      summary: 'List tenants',
+      tag: 'Tenants',
+      query: pageQuery,
+      answer: listTenantsAnswer,
+      handle: async ({ query }) => {
+        const page = readPage(query, 'tenants', /^tn_\d{3}$/)
+        const rows = ids
+          .filter((id) => page.before === undefined || id < page.before)
+          .slice(0, page.limit + 1)
+        const cut = cutPage(rows, page, 'tenants', (id) => id)
+        return {
+          message: 'Tenants',
+          tenants: cut.rows.map((id) => ({ tenant_id: id, name: id, created_at: '' })),
+          ...(cut.nextPageToken === undefined ? {} : { nextPageToken: cut.nextPageToken }),
+        }
+      },
+    })
+  })
+  await app.ready()
+})
+afterAll(() => app.close())
+
+const admin = { authorization: 'Bearer operator' }
+
+describe('an operation', () => {
+  it("is served at the contract's method, path, status and kind of key", async () => {
+    const request = { method: 'POST', url: '/admin/v1/tenants', payload: { name: 'Acme' } } as const
+    const response = await app.inject({ ...request, headers: admin })
+    expect(response.statusCode).toBe(201)
+    expect(response.json()).toMatchObject({ success: true, message: 'Created Acme' })
+    expect((await app.inject(request)).statusCode).toBe(401)
+  })
+
+  it('is described with its schemas, its kind of key and every error it can answer', async () => {
+    const { paths, servers, openapi } = (await app.inject({ url: '/openapi.json' })).json()
+    expect(openapi).toBe('3.1.0')
+    expect(servers).toEqual([{ url: 'https://mail.example.com' }])
+    const post = paths['/admin/v1/tenants'].post
+    expect(post.operationId).toBe('createTenant')
+    expect(post.security).toEqual([{ adminToken: [] }])
+    expect(post.requestBody.content['application/json'].schema.required).toEqual(['name'])
+    expect(Object.keys(post.responses)).toEqual([
+      ...['201', '400', '401', '408', '409', '413', '415', '500', '503'],
+    ])
+    expect(paths['/admin/v1/tenants'].get.parameters).toHaveLength(2)
+    expect(Object.keys(paths)).toEqual(['/admin/v1/tenants'])
+  })
+})
+
+describe('paging', () => {
+  async function page(search: string) {
+    return await app.inject({ url: `/admin/v1/tenants${search}`, headers: admin })
+  }
+
+  it('[contract 2] goes through the whole list, 50 at a time, newest first', async () => {
+    const seen: string[] = []
+    let search = ''
+    for (;;) {
+      const { tenants, nextPageToken } = (await page(search)).json()
+      seen.push(...tenants.map((t: { tenant_id: string }) => t.tenant_id))
+      if (nextPageToken === undefined) break
+      expect(tenants).toHaveLength(50)
+      search = `?pageToken=${nextPageToken}`
+    }
+    expect(seen).toEqual(ids)
+  })
+
+  it('has no token when the last page is exactly full', async () => {
+    expect((await page('?pageSize=120')).json().nextPageToken).toBeUndefined()
+    expect((await page('?pageSize=119')).json().nextPageToken).toBeDefined()
+  })
+
+  it.each([
+    'x',
+    Buffer.from('tenants:tn_1').toString('base64url'),
+    Buffer.from('keys:tn_123').toString('base64url'),
+    `${Buffer.from('tenants:tn_123').toString('base64url')}==`,
+  ])('refuses the token %j', async (token) => {
+    const response = await page(`?pageToken=${encodeURIComponent(token)}`)
+    expect(response.statusCode).toBe(400)
+    expect(response.json().errors).toEqual([
+      { path: '/pageToken', message: 'is not a token of this list' },
+    ])
+  })
+})
+
+describe('status', () => {
+  it('/healthz answers while the process lives', async () => {
+    const response = await app.inject({ url: '/healthz' })
+    expect(response.json()).toEqual({
+      success: true,
+      message: 'Alive',
+      version: '0.1.0',
+      roles: ['api'],
+    })
+  })
+
+  it('/readyz is 503 with what is wrong, and 200 when all is well', async () => {
+    expect((await app.inject({ url: '/readyz' })).statusCode).toBe(200)
+    checks = { database: 'away', sender: 'ok' }
+    const response = await app.inject({ url: '/readyz' })
+    expect(response.statusCode).toBe(503)
+    expect(response.json()).toMatchObject({
+      code: 'unavailable',
+      message: 'Not ready: database (away)',
+    })
+    expect(response.headers['retry-after']).toBe('1')
+  })
+
+  it('/metrics counts requests by route and status', async () => {
+    const { headers, body } = await app.inject({ url: '/metrics' })
+    expect(headers['content-type']).toContain('text/plain')
+    expect(body).toContain(
+      'postrider_http_requests_total{method="GET",route="/readyz",status="503"} 1',
+    )
+  })
+
+  it('/docs shows the description', async () => {
+    const response = await app.inject({ url: '/docs/' })
+    expect(response.statusCode).toBe(200)
+    expect(response.headers['content-security-policy']).toContain("default-src 'self'")
+  })
+})
