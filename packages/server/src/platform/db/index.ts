@@ -1,12 +1,14 @@
 /** The front door of the database layer: pool, transactions, inserts, group commit, migrations, leases. */
-export { createDayPartitions, type DayPartitions } from './day-partitions.ts'
+
 export { createDb, type DbOptions } from './db.ts'
 export { type Durability, durability } from './durability.ts'
+export { createEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts'
 export { DatabaseUnavailableError, isUniqueViolation } from './errors.ts'
 export { createGroupCommit, type GroupCommit } from './group-commit.ts'
 export { type InsertRowsInput, insertRows } from './insert-rows.ts'
 export { type BucketLeases, bucketCount, bucketOf, createBucketLeases } from './leases.ts'
 export { checkSchema, migrate, SchemaError } from './migrate.ts'
+export { createDayPartitions, type DayPartitions } from './partitions.ts'
 export {
   type Db,
   type DbStats,

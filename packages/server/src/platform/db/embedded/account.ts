@@ -15,14 +15,20 @@ export interface ServerAccount {
   readonly ids: { uid?: number; gid?: number }
   /** Gives a path to the account. */
   own(path: string): void
+  /** Under which the server's files and sockets are. */
+  readonly uid: number
   readonly isRoot: boolean
   readonly detail: string
 }
 
-/** Paths must exist; each must be reachable by the account. */
-export function chooseServerAccount(paths: { data: string; program: string }): ServerAccount {
+/** `data` and `program` must exist; `database` may: a database that another account made stays with it. */
+export function chooseServerAccount(paths: {
+  data: string
+  program: string
+  database?: string
+}): ServerAccount {
   if (process.getuid?.() !== 0) return ownAccount()
-  const user = findUser('postgres') ?? findUser('nobody')
+  const user = findOwner(paths.database) ?? findUser('postgres') ?? findUser('nobody')
   if (user === undefined)
     throw new Error(
       'PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody": run as an ordinary user, or set POSTRIDER_DATABASE_URL',
@@ -34,6 +40,7 @@ export function chooseServerAccount(paths: { data: string; program: string }): S
       command: (file, args) => ({ file, args: [...args] }),
       ids: { uid: user.uid, gid: user.gid },
       own,
+      uid: user.uid,
       isRoot: true,
       detail: `user ${user.name}`,
     }
@@ -46,6 +53,7 @@ export function chooseServerAccount(paths: { data: string; program: string }): S
     command: (file, args) => ({ file: 'setpriv', args: [...prefix, file, ...args] }),
     ids: {},
     own,
+    uid: user.uid,
     isRoot: true,
     detail: `user ${user.name} with leave to pass file permissions, because it cannot reach ${blocked}`,
   }
@@ -56,6 +64,7 @@ function ownAccount(): ServerAccount {
     command: (file, args) => ({ file, args: [...args] }),
     ids: {},
     own: () => undefined,
+    uid: process.getuid?.() ?? -1,
     isRoot: false,
     detail: 'user of the service',
   }
@@ -65,6 +74,12 @@ interface User {
   readonly name: string
   readonly uid: number
   readonly gid: number
+}
+
+function findOwner(path: string | undefined): User | undefined {
+  const stat = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined || stat.uid === 0) return undefined
+  return { name: `#${stat.uid}`, uid: stat.uid, gid: stat.gid }
 }
 
 function findUser(name: string): User | undefined {

@@ -1,6 +1,16 @@
 /** Makes a new PostgreSQL data directory: UTF-8, locale C, data checksums, scram passwords only. */
 import { execFile } from 'node:child_process'
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import type { ServerAccount } from './account.ts'
 import type { PostgresBinaries } from './binaries.ts'
@@ -45,6 +55,17 @@ export async function initialiseDataDirectory(o: {
   }
   chmodSync(unfinished, 0o700)
   renameSync(unfinished, o.directory)
+  if (o.isSynced !== false) syncDirectory(dirname(o.directory))
+}
+
+/** Without it a power cut could take back the directory's name, and with it everything stored since. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r')
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
+  }
 }
 
 /** Nothing of the service's environment: it holds secrets, and PG* variables would change the server. */

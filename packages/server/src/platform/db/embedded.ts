@@ -1,0 +1,282 @@
+/**
+ * The embedded PostgreSQL: a real server that lives in the data directory and as long as the service (contract §1).
+ *
+ * New → start → running → stop. Exclusive use of the directory is held by a lock file and proved by an advisory lock
+ * in the database. A server that a killed service left behind is found by its own pid file, shut down
+ * and started again, so that the service always supervises its own child. A server that dies while the service
+ * runs is started again with growing pauses. It listens on a private Unix socket only.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Logger } from '../log.ts'
+import type { Service } from '../service.ts'
+import { chooseServerAccount, type ServerAccount } from './embedded/account.ts'
+import { findPostgresBinaries, type PostgresBinaries } from './embedded/binaries.ts'
+import {
+  DirectoryInUseError,
+  type DirectoryLock,
+  lockDirectory,
+} from './embedded/directory-lock.ts'
+import { initialiseDataDirectory } from './embedded/initialise.ts'
+import {
+  generateSecrets,
+  type Layout,
+  letThrough,
+  openLayout,
+  prepareSocketDir,
+  readSecrets,
+  type ServerSecrets,
+  writeSecrets,
+} from './embedded/layout.ts'
+import { ensureDatabase, isNotReady, serviceUrl, takeOwnership } from './embedded/owner-session.ts'
+import {
+  findPostmaster,
+  removeStalePidFile,
+  spawnPostmaster,
+  stopPostmaster,
+} from './embedded/postmaster.ts'
+
+export interface EmbeddedPostgres extends Service {
+  /** Valid once started, and the same for as long as the data directory stays where it is. */
+  url(): string
+}
+
+/** After a killed server, its successor is refused until the orphans have gone: about 2 s. */
+const refusedStartMs = 30_000
+/** Replaying the log after a crash; the server answers "starting up" meanwhile. */
+const recoveryMs = 10 * 60_000
+const pauseMsMin = 250
+const pauseMsMax = 10_000
+
+interface Installation {
+  readonly binaries: PostgresBinaries
+  readonly account: ServerAccount
+  readonly layout: Layout
+  readonly secrets: ServerSecrets
+  readonly socketDir: string
+}
+
+export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): EmbeddedPostgres {
+  const { log } = o
+  let lock: DirectoryLock | undefined
+  let installation: Installation | undefined
+  let child: ChildProcess | undefined
+  let owner: pg.Client | undefined
+  let supervision: Promise<void> | undefined
+  let starting: Promise<void> | undefined
+  let stopped: Promise<void> | undefined
+  const stopping = new AbortController()
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const startedMs = performance.now()
+    const layout = openLayout(o.dataDir)
+    lock = await lockDirectory(layout.root)
+    installation = await install(layout)
+    await endLeftover(installation)
+    await launch(installation, signal)
+    supervision = supervise(installation, signal)
+    log.info(
+      {
+        data_dir: layout.root,
+        server_pid: child?.pid,
+        runs_as: installation.account.detail,
+        duration_ms: Math.round(performance.now() - startedMs),
+      },
+      'embedded_postgres.started',
+    )
+  }
+
+  async function end(): Promise<void> {
+    await supervision
+    await owner?.end().catch(() => undefined)
+    if (child?.pid !== undefined && !hasEnded(child)) await stopPostmaster(child.pid)
+    lock?.release()
+  }
+
+  async function install(layout: Layout): Promise<Installation> {
+    const binaries = findPostgresBinaries()
+    const account = chooseServerAccount({
+      data: layout.root,
+      program: binaries.postgres,
+      database: layout.database,
+    })
+    letThrough(layout, account)
+    let secrets = readSecrets(layout)
+    if (!existsSync(layout.database)) {
+      secrets = generateSecrets()
+      writeSecrets(layout, secrets)
+      await initialiseDataDirectory({
+        binaries,
+        account,
+        directory: layout.database,
+        superuserPassword: secrets.superuserPassword,
+      })
+      log.info({ data_dir: layout.root }, 'embedded_postgres.initialised')
+    }
+    if (secrets === undefined)
+      throw new Error(
+        `${layout.root} holds a database, but postgres.json with its password is gone`,
+      )
+    const made = readFileSync(join(layout.database, 'PG_VERSION'), 'utf8').trim()
+    if (made !== binaries.major)
+      throw new Error(
+        `The data directory ${layout.root} was made by PostgreSQL ${made}, this program brings ${binaries.major}: move the data with pg_dump or pg_upgrade`,
+      )
+    const socketDir = prepareSocketDir(layout, account, secrets)
+    return { binaries, account, layout, secrets, socketDir }
+  }
+
+  /** A server that answers to a living service is not a leftover, whatever the lock file says. */
+  async function endLeftover({ layout, secrets }: Installation): Promise<void> {
+    const leftover = findPostmaster(layout.database)
+    if (leftover === undefined) return removeStalePidFile(layout.database)
+    const ownership = await takeOwnership(leftover.socketDir, secrets).catch((error: unknown) => {
+      log.warn({ err: error, server_pid: leftover.pid }, 'embedded_postgres.leftover_silent')
+      return undefined
+    })
+    if (ownership?.kind === 'in-use')
+      throw new DirectoryInUseError(layout.root, ownership.pid ?? leftover.pid)
+    await ownership?.client.end()
+    log.warn({ server_pid: leftover.pid }, 'embedded_postgres.leftover_found')
+    await stopPostmaster(leftover.pid)
+  }
+
+  /** Resolves when the server takes connections and is ours. */
+  async function launch(at: Installation, signal: AbortSignal): Promise<void> {
+    const giveUpAtMs = performance.now() + refusedStartMs
+    for (let isFirst = true; ; isFirst = false) {
+      signal.throwIfAborted()
+      const spawned = spawnPostmaster({
+        postgres: at.binaries.postgres,
+        account: at.account,
+        database: at.layout.database,
+        socketDir: at.socketDir,
+        logFile: at.layout.log,
+      })
+      child = spawned
+      // Without a listener a failure to spawn would end the process; `hasEnded` sees it.
+      spawned.on('error', (error) => log.error({ err: error }, 'embedded_postgres.spawn_failed'))
+      if (spawned.pid === undefined)
+        throw new Error(`${at.binaries.postgres} cannot be run on this system`)
+      if (await becomesReady(spawned, at, signal)) break
+      if (isFirst)
+        log.warn({ server_log: lastLines(at.layout.log, 3) }, 'embedded_postgres.start_refused')
+      if (performance.now() > giveUpAtMs)
+        throw new Error(
+          `The embedded PostgreSQL does not start; ${at.layout.log} ends with:\n${lastLines(at.layout.log, 10)}`,
+        )
+      await delay(pauseMsMin, undefined, { signal })
+    }
+    await ensureDatabase(at.socketDir, at.secrets)
+    await own(at)
+  }
+
+  /** False when the server ended instead. */
+  async function becomesReady(server: ChildProcess, at: Installation, signal: AbortSignal) {
+    const giveUpAtMs = performance.now() + recoveryMs
+    while (!hasEnded(server)) {
+      try {
+        await ensureDatabase(at.socketDir, at.secrets)
+        return true
+      } catch (error) {
+        if (!isNotReady(error) || performance.now() > giveUpAtMs) throw error
+        await delay(25, undefined, { signal })
+      }
+    }
+    return false
+  }
+
+  async function own(at: Installation): Promise<void> {
+    const ownership = await takeOwnership(at.socketDir, at.secrets)
+    if (ownership.kind === 'in-use')
+      throw new DirectoryInUseError(at.layout.root, ownership.pid ?? -1)
+    owner = ownership.client
+  }
+
+  /** Brings back what is lost, the server or only our session with it, until the service stops. */
+  async function supervise(at: Installation, signal: AbortSignal): Promise<void> {
+    let pauseMs = pauseMsMin
+    while (!signal.aborted) {
+      try {
+        if (child === undefined || hasEnded(child)) {
+          await launch(at, signal)
+          log.info({ server_pid: child?.pid }, 'embedded_postgres.restarted')
+        } else if (owner === undefined) await own(at)
+        pauseMs = pauseMsMin
+        await loss(signal)
+      } catch (error) {
+        if (signal.aborted) return
+        log.error({ err: error, retry_in_ms: pauseMs }, 'embedded_postgres.restart_failed')
+      }
+      if (signal.aborted) return
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined)
+      pauseMs = Math.min(pauseMs * 2, pauseMsMax)
+    }
+  }
+
+  /** Resolves when the server's process or the owner's session ends, or the service stops. */
+  function loss(signal: AbortSignal): Promise<void> {
+    const server = child
+    const session = owner
+    return new Promise((resolve) => {
+      const ended = () => {
+        server?.off('exit', serverEnded)
+        session?.off('end', sessionEnded)
+        signal.removeEventListener('abort', ended)
+        resolve()
+      }
+      const serverEnded = (code: number | null, by: NodeJS.Signals | null) => {
+        log.error({ server_pid: server?.pid, code, signal: by }, 'embedded_postgres.died')
+        owner = undefined
+        ended()
+      }
+      const sessionEnded = () => {
+        owner = undefined
+        ended()
+      }
+      server?.once('exit', serverEnded)
+      session?.once('end', sessionEnded)
+      signal.addEventListener('abort', ended)
+      if (signal.aborted || (server && hasEnded(server))) ended()
+    })
+  }
+
+  return {
+    name: 'embedded postgres',
+    start() {
+      starting ??= run(stopping.signal).catch(async (error: unknown) => {
+        await end()
+        throw error
+      })
+      return starting
+    },
+    stop() {
+      stopping.abort()
+      stopped ??= (async () => {
+        const isStarted = await starting?.then(
+          () => true,
+          () => false,
+        )
+        if (!isStarted) return
+        await end()
+        log.info({}, 'embedded_postgres.stopped')
+      })()
+      return stopped
+    },
+    url() {
+      if (installation === undefined) throw new Error('The embedded PostgreSQL is not started')
+      return serviceUrl(installation.socketDir, installation.secrets)
+    },
+  }
+}
+
+function hasEnded(server: ChildProcess): boolean {
+  return server.pid === undefined || server.exitCode !== null || server.signalCode !== null
+}
+
+function lastLines(file: string, count: number): string {
+  return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-count).join('\n')
+}
