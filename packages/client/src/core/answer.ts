@@ -1,0 +1,67 @@
+/**
+ * Turns an HTTP answer into the operation's data or a `PostriderError` (contract §2).
+ *
+ * Nothing about an answer is taken on trust: a proxy may answer HTML with any status, and a
+ * success is only what says so itself.
+ */
+import type { FieldError } from '@postrider/contract'
+import { PostriderError } from './errors.ts'
+import { parseRetryAfter } from './retry.ts'
+
+export interface RawAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+export function readAnswer(answer: RawAnswer, nowMs: number): unknown {
+  const body = parseObject(answer.text)
+  const isSuccessStatus = answer.status >= 200 && answer.status < 300
+  if (isSuccessStatus && body?.success === true) return body
+  throw errorFrom(answer, body, isSuccessStatus, nowMs)
+}
+
+function errorFrom(
+  answer: RawAnswer,
+  body: Record<string, unknown> | undefined,
+  isSuccessStatus: boolean,
+  nowMs: number,
+): PostriderError {
+  const { status, headers } = answer
+  const retryAfter = parseRetryAfter(headers.get('retry-after'), nowMs)
+  const requestId = textOf(body?.request_id) ?? headers.get('x-request-id') ?? undefined
+  const code = textOf(body?.code)
+  const message = textOf(body?.message)
+  if (isSuccessStatus || body?.success !== false || code === undefined || message === undefined) {
+    const text = `The answer (status ${status}) is not one of the service`
+    return new PostriderError(text, { status, code: 'unexpected_response', requestId, retryAfter })
+  }
+  return new PostriderError(message, {
+    status,
+    code,
+    requestId,
+    retryAfter,
+    errors: Array.isArray(body.errors) ? body.errors.filter(isFieldError) : undefined,
+  })
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function isFieldError(value: unknown): value is FieldError {
+  return isObject(value) && typeof value.path === 'string' && typeof value.message === 'string'
+}

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import { PostriderError } from './errors.ts'
+import { fillPath } from './path.ts'
+
+const fill = (id: string) => fillPath('/v1/smtp/{mailer_id}/x', { mailer_id: id })
+
+describe('fillPath', () => {
+  it('encodes what would end the segment or the path', () => {
+    expect(fill('a/b?c#d e%2e')).toBe('/v1/smtp/a%2Fb%3Fc%23d%20e%252e/x')
+    expect(fill('ü@例え.test')).toBe(`/v1/smtp/${encodeURIComponent('ü@例え.test')}/x`)
+  })
+
+  it('leaves a URL parser no way to another route', () => {
+    for (const id of ['a/b', '%2e%2e', '..;', '...', 'a\\b', '?', '#', '//example.com']) {
+      const { pathname } = new URL(`http://127.0.0.1${fill(id)}`)
+      expect(pathname.split('/'), id).toHaveLength(5)
+    }
+  })
+
+  it.each(['', '.', '..', '../webhook', '..\\webhook', 'a/../../webhook', './a', '\ud800'])(
+    'refuses %j',
+    (id) => {
+      expect(() => fill(id)).toThrow(PostriderError)
+      expect(() => fill(id)).toThrow(
+        expect.objectContaining({ code: 'invalid_argument', status: 0 }),
+      )
+    },
+  )
+
+  it('refuses a missing parameter', () => {
+    expect(() => fillPath('/v1/{id}', {})).toThrow('id must be a non-empty string')
+  })
+})

@@ -1,0 +1,337 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import {
+  cut,
+  drop,
+  hang,
+  ok,
+  refusal,
+  reply,
+  type Step,
+  stall,
+  startScriptedServer,
+} from '../../test/scripted-server.ts'
+import { PostriderError } from './errors.ts'
+import {
+  type Call,
+  createSend,
+  type RequestOptions,
+  type SendDeps,
+  waitUnlessAborted,
+} from './request.ts'
+
+const get: Call = { method: 'GET', path: '/v1/webhook' }
+const plainPost: Call = { method: 'POST', path: '/v1/smtp', body: { name: 'x' } }
+const keyedPost: Call = { ...plainPost, path: '/v1/email/send', honoursIdempotencyKey: true }
+const key = { idempotencyKey: 'k1' }
+
+/** A server with this script and a `send` to it that notes its waits instead of waiting. */
+async function scripted(steps: Step[], change: Partial<SendDeps> = {}) {
+  const server = await startScriptedServer(...steps)
+  const waits: number[] = []
+  const send = createSend({
+    apiKey: 'pr_secret',
+    basePath: server.url,
+    timeoutMs: 20_000,
+    retriesMax: 3,
+    fetch: globalThis.fetch,
+    random: () => 1,
+    nowMs: () => performance.now(),
+    wait: async (ms) => {
+      waits.push(ms)
+    },
+    ...change,
+  })
+  return { server, send, waits }
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<PostriderError> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof PostriderError)) throw new Error('no PostriderError', { cause: error })
+  return error
+}
+
+describe('a request', () => {
+  it('[5.1] carries the API key, and JSON with its type', async () => {
+    const { server, send } = await scripted([ok])
+    await expect(send(plainPost)).resolves.toStrictEqual({ success: true, message: 'done' })
+    expect(server.requests).toMatchObject([
+      {
+        method: 'POST',
+        path: '/v1/smtp',
+        body: '{"name":"x"}',
+        headers: {
+          authorization: 'Bearer pr_secret',
+          accept: 'application/json',
+          'content-type': 'application/json',
+        },
+      },
+    ])
+    expect(server.requests[0]?.headers).not.toHaveProperty('idempotency-key')
+  })
+
+  it('carries the headers of the caller, but lets none replace its own', async () => {
+    const { server, send } = await scripted([ok])
+    await send(get, { headers: { traceparent: '00-1-1-00' } })
+    expect(server.requests[0]?.headers.traceparent).toBe('00-1-1-00')
+    for (const name of ['Authorization', 'content-type', 'ACCEPT', 'Idempotency-Key']) {
+      const error = await failureOf(send(get, { headers: { [name]: 'x' } }))
+      expect(error.code, name).toBe('invalid_argument')
+    }
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it.each<[string, Call, RequestOptions]>([
+    ['a header with a line break', get, { headers: { a: 'b\r\nc: d' } }],
+    ['an empty idempotency key', keyedPost, { idempotencyKey: '' }],
+    ['an idempotency key of 256 characters', keyedPost, { idempotencyKey: 'k'.repeat(256) }],
+    ['a time-out of nothing', get, { timeout: 0 }],
+    ['a time-out that is no number', get, { timeout: Number.NaN }],
+    ['a payload that JSON cannot hold', { ...plainPost, body: { id: 1n } }, {}],
+    ['an id that leaves its route', { ...get, path: '/a/{id}', parameters: { id: '..' } }, {}],
+  ])('is never sent with %s', async (_, call, options) => {
+    const { server, send, waits } = await scripted([])
+    expect(await failureOf(send(call, options))).toMatchObject({
+      status: 0,
+      code: 'invalid_argument',
+    })
+    expect(server.requests).toHaveLength(0)
+    expect(waits).toStrictEqual([])
+  })
+})
+
+describe('a refusal', () => {
+  it('becomes an error with everything that the service said', async () => {
+    const { send } = await scripted([
+      reply(
+        400,
+        {
+          success: false,
+          message: 'Validation Failed',
+          code: 'validation_failed',
+          request_id: 'req_9',
+          errors: [{ path: '/to/0/email', message: 'must be an address' }],
+        },
+        { 'retry-after': '3' },
+      ),
+    ])
+    const error = await failureOf(send(keyedPost, key))
+    expect(error).toBeInstanceOf(Error)
+    expect(error).toMatchObject({
+      name: 'PostriderError',
+      status: 400,
+      code: 'validation_failed',
+      message: 'Validation Failed',
+      requestId: 'req_9',
+      retryAfter: 3,
+      errors: [{ path: '/to/0/email', message: 'must be an address' }],
+    })
+  })
+
+  it('keeps a code that is newer than this library', async () => {
+    const { send } = await scripted([refusal(418, 'brand_new')])
+    expect((await failureOf(send(get))).code).toBe('brand_new')
+  })
+})
+
+describe('an answer that is not of the service', () => {
+  it.each<[string, number, Step]>([
+    ['HTML with status 404', 404, reply(404, '<h1>nginx</h1>', { 'content-type': 'text/html' })],
+    ['another JSON with status 400', 400, reply(400, { error: 'x' })],
+    ['a JSON list with status 400', 400, reply(400, [])],
+    ['an empty body with status 500', 500, reply(500, '')],
+    ['HTML with status 200', 200, reply(200, '<h1>Log in to the hotel</h1>')],
+    ['a failure with status 200', 200, reply(200, { success: false, message: 'm', code: 'c' })],
+    ['a success with status 400', 400, reply(400, { success: true, message: 'm' })],
+    ['a redirect', 302, reply(302, '', { location: '/elsewhere' })],
+  ])('is an error with its status: %s', async (_, status, step) => {
+    const { server, send } = await scripted([step])
+    const error = await failureOf(send(get))
+    expect(error).toMatchObject({ status, code: 'unexpected_response' })
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it('still gives the request id of its headers, and is repeated by its status', async () => {
+    const html = reply(502, '<h1>Bad Gateway</h1>', { 'x-request-id': 'req_7' })
+    const { send, waits } = await scripted([html, html, html, html])
+    const error = await failureOf(send(get))
+    expect(error).toMatchObject({ status: 502, code: 'unexpected_response', requestId: 'req_7' })
+    expect(waits).toHaveLength(3)
+  })
+})
+
+describe('repetition', () => {
+  it('goes on until an attempt succeeds, with waits that double', async () => {
+    const steps = [drop, refusal(503, 'unavailable'), cut, ok]
+    const { server, send, waits } = await scripted(steps)
+    await expect(send(get)).resolves.toMatchObject({ success: true })
+    expect(server.requests).toHaveLength(4)
+    expect(waits).toStrictEqual([500, 1_000, 2_000])
+  })
+
+  it('sends the same request under one idempotency key', async () => {
+    const steps = [drop, refusal(409, 'idempotency_in_progress', { 'retry-after': '1' }), ok]
+    const { server, send, waits } = await scripted(steps)
+    await send(keyedPost, key)
+    expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toStrictEqual([
+      'k1',
+      'k1',
+      'k1',
+    ])
+    expect(new Set(server.requests.map(({ body }) => body)).size).toBe(1)
+    expect(waits).toStrictEqual([500, 1_000])
+  })
+
+  it.each<[string, Call, RequestOptions]>([
+    ['a POST', plainPost, {}],
+    ['a POST where the service does not honour the key', plainPost, key],
+    ['a POST that could have a key, but has none', keyedPost, {}],
+  ])('never happens to %s', async (_, call, options) => {
+    const { server, send } = await scripted([drop])
+    expect((await failureOf(send(call, options))).code).toBe('connection_error')
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it.each<Call>([
+    get,
+    { method: 'PUT', path: '/v1/webhook/update', body: { event: 'EMAIL_EVENT' } },
+    { method: 'DELETE', path: '/v1/webhook/delete', body: { event: 'EMAIL_EVENT' } },
+  ])('is safe for $method', async (call) => {
+    const { server, send } = await scripted([drop, ok])
+    await send(call)
+    expect(server.requests).toHaveLength(2)
+    expect(server.requests[1]).toMatchObject({
+      method: call.method,
+      body: server.requests[0]?.body,
+    })
+  })
+
+  it('ends with the last error when the retries are spent', async () => {
+    const steps = [drop, drop, drop, refusal(503, 'unavailable', { 'retry-after': '2' })]
+    const { send, waits } = await scripted(steps)
+    expect(await failureOf(send(get))).toMatchObject({
+      status: 503,
+      code: 'unavailable',
+      retryAfter: 2,
+    })
+    expect(waits).toHaveLength(3)
+  })
+
+  it('waits as long as the service asks, but not longer than a minute', async () => {
+    const steps = [
+      refusal(429, 'rate_limited', { 'retry-after': '5' }),
+      refusal(429, 'rate_limited', { 'retry-after': '3600' }),
+    ]
+    const { send, waits } = await scripted(steps)
+    expect(await failureOf(send(get))).toMatchObject({ status: 429, retryAfter: 3600 })
+    expect(waits).toStrictEqual([5_000])
+  })
+})
+
+describe('the whole operation', () => {
+  it('has the time of its attempts and a minute, then begins no other wait', async () => {
+    let nowMs = 0
+    const unavailable = refusal(503, 'unavailable')
+    const { server, send } = await scripted([unavailable, unavailable, ok], {
+      timeoutMs: 10_000,
+      nowMs: () => nowMs,
+      wait: async () => {
+        nowMs += 4 * 10_000 + 60_000 - 900
+      },
+    })
+    expect((await failureOf(send(get))).status).toBe(503)
+    expect(server.requests).toHaveLength(2)
+  })
+})
+
+describe('a service that is away', () => {
+  it('is a connection error that names the cause, not the key', async () => {
+    const { server, send } = await scripted([], { retriesMax: 0 })
+    await server.close()
+    const error = await failureOf(send(get))
+    expect(error).toMatchObject({ status: 0, code: 'connection_error' })
+    expect(error.message).toContain('ECONNREFUSED')
+    expect(error.cause).toBeInstanceOf(Error)
+    expect(JSON.stringify(error) + error.message + error.stack).not.toContain('pr_secret')
+  })
+})
+
+describe('the time-out', () => {
+  it.each([
+    ['without an answer', hang],
+    ['in the middle of the answer', stall],
+  ])('ends an attempt %s and counts anew for the next', async (_, step) => {
+    const { server, send, waits } = await scripted([step, ok, ok, ok], { timeoutMs: 300 })
+    await expect(send(get)).resolves.toMatchObject({ success: true })
+    expect(server.requests.length).toBeGreaterThan(1)
+    expect(waits[0]).toBe(500)
+  })
+
+  it('is an error of its own when no attempt is left', async () => {
+    const { send } = await scripted([hang, hang], { timeoutMs: 50, retriesMax: 1 })
+    expect(await failureOf(send(get))).toMatchObject({ status: 0, code: 'timeout' })
+  })
+
+  it('can be given for one operation', async () => {
+    const { send } = await scripted([hang], { retriesMax: 0 })
+    const error = await failureOf(send(get, { timeout: 30 }))
+    expect(error.message).toContain('30 ms')
+  })
+
+  it('also ends a fetch that ignores its signal', async () => {
+    const deaf: typeof fetch = () => new Promise(() => undefined)
+    const { send } = await scripted([], { fetch: deaf, timeoutMs: 30, retriesMax: 0 })
+    expect((await failureOf(send(get))).code).toBe('timeout')
+  })
+})
+
+describe('the signal', () => {
+  it('sends nothing when it is aborted before', async () => {
+    const { server, send } = await scripted([ok])
+    const error = await failureOf(send(get, { signal: AbortSignal.abort('why') }))
+    expect(error).toMatchObject({ status: 0, code: 'aborted', cause: 'why' })
+    expect(server.requests).toHaveLength(0)
+  })
+
+  it.each([
+    ['the answer', hang],
+    ['the rest of the answer', stall],
+  ])('stops waiting for %s', async (_, step) => {
+    const { server, send } = await scripted([step])
+    const controller = new AbortController()
+    const failure = failureOf(send(get, { signal: controller.signal }))
+    await server.received(1)
+    controller.abort()
+    expect((await failure).code).toBe('aborted')
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it('stops waiting for the next attempt', async () => {
+    const controller = new AbortController()
+    const { server, send } = await scripted(
+      [refusal(503, 'unavailable', { 'retry-after': '59' })],
+      {
+        wait: (ms, signal) => {
+          const waiting = waitUnlessAborted(ms, signal)
+          controller.abort()
+          return waiting
+        },
+      },
+    )
+    expect((await failureOf(send(get, { signal: controller.signal }))).code).toBe('aborted')
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it('has no listener of ours afterwards', async () => {
+    const { send } = await scripted([drop, ok, hang], {
+      wait: (_, signal) => waitUnlessAborted(1, signal),
+    })
+    const { signal } = new AbortController()
+    await send(get, { signal })
+    await failureOf(send(plainPost, { signal, timeout: 20 }))
+    expect(getEventListeners(signal, 'abort')).toStrictEqual([])
+  })
+})
