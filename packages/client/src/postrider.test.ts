@@ -1,0 +1,171 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { operations, type SendEmailBody } from '@postrider/contract'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { drop, ok, refusal, reply, startScriptedServer } from '../test/scripted-server.ts'
+import {
+  Postrider,
+  PostriderError,
+  type PostriderOptions,
+  type UpdateWebhookInput,
+} from './index.ts'
+
+const id = 'smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
+const email: SendEmailBody = {
+  from: { email: 'news@example.com' },
+  to: [{ email: 'ada@example.com' }],
+  subject: 'Hello',
+  content: [{ type: 'text/plain', value: 'Hello' }],
+}
+const registration = {
+  webhook_url: 'https://hooks.example.com/',
+  event: 'EMAIL_EVENT',
+  method: 'POST',
+  webhook_options: { events: { delivery: true } },
+} as const
+const smtp = {
+  name: 'News',
+  email: 'news@example.com',
+  config_type: 'smtp',
+  connection_type: 'basic',
+  config: { host: 'smtp.example.com', port: 587, secure: 'Auto' },
+} as const
+
+describe('Postrider', () => {
+  it.each<[keyof typeof operations, (client: Postrider) => Promise<unknown>, unknown]>([
+    ['sendEmail', (client) => client.sendEmail(email), email],
+    ['registerWebhook', (client) => client.registerWebhook(registration), registration],
+    [
+      'updateWebhook',
+      (client) => client.updateWebhook({ event: 'EMAIL_EVENT', active: false }),
+      { event: 'EMAIL_EVENT', active: false },
+    ],
+    [
+      'deleteWebhook',
+      (client) => client.deleteWebhook({ event: 'EMAIL_EVENT' }),
+      { event: 'EMAIL_EVENT' },
+    ],
+    ['listWebhooks', (client) => client.listWebhooks(), undefined],
+    ['configureSMTP', (client) => client.configureSMTP(smtp), smtp],
+    [
+      'updateSMTP',
+      (client) => client.updateSMTP({ mailer_id: id, name: 'N', email: 'n@example.com' }),
+      { name: 'N', email: 'n@example.com' },
+    ],
+    ['getSMTPConfig', (client) => client.getSMTPConfig(id), undefined],
+    ['deleteSMTPConfig', (client) => client.deleteSMTPConfig(id), undefined],
+  ])('[4] %s has the method, path and body of the contract', async (name, run, body) => {
+    const { method, path, status } = operations[name]
+    const answer = { success: true, message: 'm', ref_id: 'r' }
+    const server = await startScriptedServer(reply(status, answer))
+    const client = new Postrider({ apiKey: 'pr_secret', basePath: server.url })
+    await expect(run(client)).resolves.toStrictEqual(answer)
+    expect(server.requests).toHaveLength(1)
+    const request = server.requests[0]
+    expect(request).toMatchObject({ method, path: path.replace('{mailer_id}', id) })
+    expect(request?.headers.authorization).toBe('Bearer pr_secret')
+    expect(request?.body).toBe(body === undefined ? '' : JSON.stringify(body))
+  })
+
+  it('keeps every operation under the path of basePath, with or without a slash', async () => {
+    const server = await startScriptedServer(ok, ok)
+    for (const basePath of [`${server.url}/mail`, `${server.url}/mail//`]) {
+      await new Postrider({ apiKey: 'k', basePath }).listWebhooks()
+    }
+    expect(server.requests.map(({ path }) => path)).toStrictEqual(Array(2).fill('/mail/v1/webhook'))
+  })
+
+  it('uses the fetch that it is given', async () => {
+    const urls: unknown[] = []
+    const client = new Postrider({
+      apiKey: 'k',
+      basePath: 'https://mail.example.com',
+      fetch: async (url) => {
+        urls.push(url)
+        return Response.json({ success: true, message: 'm', webhooks: [] })
+      },
+    })
+    await client.listWebhooks()
+    expect(urls).toStrictEqual(['https://mail.example.com/v1/webhook'])
+  })
+
+  it('rejects, never throws, on arguments of the wrong shape', async () => {
+    const client = new Postrider({ apiKey: 'k', maxRetries: 0 })
+    // biome-ignore lint/suspicious/noExplicitAny: what a caller without types may pass
+    const wrong = undefined as any
+    await expect(client.getSMTPConfig('')).rejects.toBeInstanceOf(PostriderError)
+    await expect(client.deleteSMTPConfig('../webhook')).rejects.toBeInstanceOf(PostriderError)
+    await expect(client.getSMTPConfig(wrong)).rejects.toBeInstanceOf(PostriderError)
+    await expect(client.updateSMTP(wrong)).rejects.toBeInstanceOf(Error)
+  })
+
+  it.each<[string, Partial<PostriderOptions>]>([
+    ['an empty key', { apiKey: '' }],
+    ['a key with a line break', { apiKey: 'pr_secret\r\n' }],
+    ['a base that is no URL', { basePath: 'mail.example.com' }],
+    ['a base of another scheme', { basePath: 'ftp://example.com' }],
+    ['a base with credentials', { basePath: 'https://u:pr_secret@example.com' }],
+    ['a base with a query', { basePath: 'https://example.com/?a=b' }],
+    ['a time-out of nothing', { timeout: 0 }],
+    ['an endless time-out', { timeout: Number.POSITIVE_INFINITY }],
+    ['retries that are no count', { maxRetries: -1 }],
+    ['half a retry', { maxRetries: 0.5 }],
+  ])('is not made with %s', (_, options) => {
+    const make = () => new Postrider({ apiKey: 'k', ...options })
+    expect(make).toThrow(TypeError)
+    expect(make).not.toThrow('pr_secret')
+  })
+})
+
+describe('sendEmail', () => {
+  it('has one idempotency key over its attempts, and another for each email', async () => {
+    const server = await startScriptedServer(drop, ok, ok)
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    await client.sendEmail(email)
+    await client.sendEmail(email)
+    const [first, second, third] = server.requests.map((r) => r.headers['idempotency-key'])
+    expect(first).toMatch(/^[0-9a-f]{32}$/)
+    expect(second).toBe(first)
+    expect(third).toMatch(/^[0-9a-f]{32}$/)
+    expect(third).not.toBe(first)
+  })
+
+  it("keeps the caller's key", async () => {
+    const server = await startScriptedServer(refusal(409, 'idempotency_mismatch'))
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    await expect(client.sendEmail(email, { idempotencyKey: 'order-1' })).rejects.toMatchObject({
+      status: 409,
+      code: 'idempotency_mismatch',
+    })
+    expect(server.requests[0]?.headers['idempotency-key']).toBe('order-1')
+  })
+})
+
+describe('the types', () => {
+  it('[4.2] have `event` optional on update', () => {
+    expectTypeOf<{ active: boolean }>().toExtend<UpdateWebhookInput>()
+  })
+
+  it('have the answers of the contract', () => {
+    expectTypeOf<Awaited<ReturnType<Postrider['sendEmail']>>['ref_id']>().toEqualTypeOf<string>()
+  })
+})
+
+describe('the source', () => {
+  const root = new URL('.', import.meta.url)
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'),
+  )
+
+  it.each(files)('of %s runs without Node and without dependencies', (path) => {
+    const text = readFileSync(new URL(path, root), 'utf8')
+    for (const [statement, kind, from] of text.matchAll(
+      /^(import|export|import type|export type) [^;]*?from '([^']+)'/gm,
+    )) {
+      const isTypeOnly = kind?.endsWith('type') || /^(im|ex)port type/.test(statement)
+      expect(from?.startsWith('.') || (isTypeOnly && from === '@postrider/contract'), from).toBe(
+        true,
+      )
+    }
+    expect(text).not.toMatch(/\b(process|Buffer|require)\b[.(]|import\(/)
+  })
+})

@@ -1,0 +1,145 @@
+/**
+ * The client: one object with every operation of the service by its name (spec §4.3; contract §6).
+ *
+ * It holds no connection and no state, so that it needs no closing and may be shared. Every
+ * operation resolves to the answer's data and rejects with `PostriderError`.
+ */
+import type {
+  ConfigureSmtpAnswer,
+  ConfigureSmtpBody,
+  DeleteSmtpConfigAnswer,
+  DeleteWebhookAnswer,
+  DeleteWebhookBody,
+  GetSmtpConfigAnswer,
+  ListWebhooksAnswer,
+  RegisterWebhookAnswer,
+  RegisterWebhookBody,
+  SendEmailAnswer,
+  SendEmailBody,
+  UpdateSmtpAnswer,
+  UpdateWebhookAnswer,
+} from '@postrider/contract'
+import {
+  checkTimeout,
+  createSend,
+  type RequestOptions,
+  type Send,
+  waitUnlessAborted,
+} from './core/request.ts'
+import * as emails from './resources/emails.ts'
+import * as mailers from './resources/mailers.ts'
+import * as webhooks from './resources/webhooks.ts'
+
+export const defaultBasePath = 'http://127.0.0.1:8080'
+export const defaultTimeoutMs = 30_000
+export const defaultRetriesMax = 2
+
+export interface PostriderOptions {
+  readonly apiKey: string
+  /** Base URL of the API; `http://127.0.0.1:8080` when left out. */
+  readonly basePath?: string
+  /** Milliseconds for each attempt; 30,000 when left out. */
+  readonly timeout?: number
+  /** Further attempts after the first; 2 when left out. */
+  readonly maxRetries?: number
+  /** In place of the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+export class Postrider {
+  readonly #send: Send
+
+  constructor(options: PostriderOptions) {
+    this.#send = createSend({
+      apiKey: checkApiKey(options.apiKey),
+      basePath: checkBasePath(options.basePath ?? defaultBasePath),
+      timeoutMs: checkTimeout(options.timeout ?? defaultTimeoutMs, typeError),
+      retriesMax: checkRetries(options.maxRetries ?? defaultRetriesMax),
+      fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+      random: Math.random,
+      nowMs: () => performance.now(),
+      wait: waitUnlessAborted,
+    })
+  }
+
+  /** Accepts an email for delivery; repeated safely under one `Idempotency-Key`. */
+  sendEmail(payload: SendEmailBody, options?: RequestOptions): Promise<SendEmailAnswer> {
+    return emails.sendEmail(this.#send, payload, options)
+  }
+
+  registerWebhook(
+    payload: RegisterWebhookBody,
+    options?: RequestOptions,
+  ): Promise<RegisterWebhookAnswer> {
+    return webhooks.registerWebhook(this.#send, payload, options)
+  }
+
+  /** `headers` and `webhook_options` replace what was there. */
+  updateWebhook(
+    payload: webhooks.UpdateWebhookInput,
+    options?: RequestOptions,
+  ): Promise<UpdateWebhookAnswer> {
+    return webhooks.updateWebhook(this.#send, payload, options)
+  }
+
+  deleteWebhook(
+    payload: DeleteWebhookBody,
+    options?: RequestOptions,
+  ): Promise<DeleteWebhookAnswer> {
+    return webhooks.deleteWebhook(this.#send, payload, options)
+  }
+
+  /** Names of custom headers are shown, never their values. */
+  listWebhooks(options?: RequestOptions): Promise<ListWebhooksAnswer> {
+    return webhooks.listWebhooks(this.#send, options)
+  }
+
+  /** Logs in at the server before it answers, unless `verify` is false. */
+  configureSMTP(
+    payload: ConfigureSmtpBody,
+    options?: RequestOptions,
+  ): Promise<ConfigureSmtpAnswer> {
+    return mailers.configureSMTP(this.#send, payload, options)
+  }
+
+  updateSMTP(
+    payload: mailers.UpdateSmtpInput,
+    options?: RequestOptions,
+  ): Promise<UpdateSmtpAnswer> {
+    return mailers.updateSMTP(this.#send, payload, options)
+  }
+
+  getSMTPConfig(mailerId: string, options?: RequestOptions): Promise<GetSmtpConfigAnswer> {
+    return mailers.getSMTPConfig(this.#send, mailerId, options)
+  }
+
+  deleteSMTPConfig(mailerId: string, options?: RequestOptions): Promise<DeleteSmtpConfigAnswer> {
+    return mailers.deleteSMTPConfig(this.#send, mailerId, options)
+  }
+}
+
+function typeError(message: string): TypeError {
+  return new TypeError(message)
+}
+
+/** What HTTP would refuse is refused here, where the message does not show the key. */
+function checkApiKey(apiKey: unknown): string {
+  if (typeof apiKey === 'string' && /^[\x21-\x7e]+$/.test(apiKey)) return apiKey
+  throw typeError('apiKey must be a non-empty string of visible ASCII characters')
+}
+
+function checkBasePath(basePath: unknown): string {
+  const url = typeof basePath === 'string' && URL.canParse(basePath) ? new URL(basePath) : undefined
+  const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:'
+  if (!url || !isHttp || url.username || url.password || url.search || url.hash) {
+    throw typeError('basePath must be an http or https URL without credentials, query and fragment')
+  }
+  return (url.origin + url.pathname).replace(/\/+$/, '')
+}
+
+function checkRetries(retries: unknown): number {
+  if (Number.isInteger(retries) && Number(retries) >= 0 && Number(retries) <= 10) {
+    return Number(retries)
+  }
+  throw typeError('maxRetries must be an integer from 0 to 10')
+}

@@ -1,0 +1,25 @@
+/** Sending (spec §4.3; contract §3.1). */
+import type { SendEmailAnswer, SendEmailBody } from '@postrider/contract'
+import type { RequestOptions, Send } from '../core/request.ts'
+
+/**
+ * Always under one `Idempotency-Key`, the caller's or a fresh one: an answer that got lost does
+ * not mean that the email was not accepted, and a repetition must not send it twice.
+ */
+export function sendEmail(
+  send: Send,
+  body: SendEmailBody,
+  options: RequestOptions = {},
+): Promise<SendEmailAnswer> {
+  const idempotencyKey = options.idempotencyKey ?? randomKey()
+  return send(
+    { method: 'POST', path: '/v1/email/send', body, honoursIdempotencyKey: true },
+    { ...options, idempotencyKey },
+  )
+}
+
+/** 128 random bits. Not `randomUUID`, which browsers have on https pages only. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

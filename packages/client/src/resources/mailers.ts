@@ -1,0 +1,47 @@
+/** SMTP mailers (spec §4.3; contract §3). */
+import type {
+  ConfigureSmtpAnswer,
+  ConfigureSmtpBody,
+  DeleteSmtpConfigAnswer,
+  GetSmtpConfigAnswer,
+  UpdateSmtpAnswer,
+  UpdateSmtpBody,
+} from '@postrider/contract'
+import type { RequestOptions, Send } from '../core/request.ts'
+
+const mailerPath = '/v1/smtp/{mailer_id}'
+
+export type UpdateSmtpInput = Omit<UpdateSmtpBody, 'mailer_id'> & { mailer_id: string }
+
+export function configureSMTP(
+  send: Send,
+  body: ConfigureSmtpBody,
+  options?: RequestOptions,
+): Promise<ConfigureSmtpAnswer> {
+  return send({ method: 'POST', path: '/v1/smtp', body }, options)
+}
+
+export async function updateSMTP(
+  send: Send,
+  input: UpdateSmtpInput,
+  options?: RequestOptions,
+): Promise<UpdateSmtpAnswer> {
+  const { mailer_id, ...body } = input
+  return send({ method: 'PUT', path: mailerPath, parameters: { mailer_id }, body }, options)
+}
+
+export function getSMTPConfig(
+  send: Send,
+  mailerId: string,
+  options?: RequestOptions,
+): Promise<GetSmtpConfigAnswer> {
+  return send({ method: 'GET', path: mailerPath, parameters: { mailer_id: mailerId } }, options)
+}
+
+export function deleteSMTPConfig(
+  send: Send,
+  mailerId: string,
+  options?: RequestOptions,
+): Promise<DeleteSmtpConfigAnswer> {
+  return send({ method: 'DELETE', path: mailerPath, parameters: { mailer_id: mailerId } }, options)
+}
