@@ -1,0 +1,54 @@
+/** Nodemailer's own pool, as a program would use it: 16 connections, each message built by it. */
+import { createTransport } from 'nodemailer'
+import { serveParent } from './worker.ts'
+
+export interface MailOrder {
+  readonly port: number
+  readonly connections: number
+  readonly count: number
+  readonly from: string
+  readonly to: string
+  readonly subject: string
+  readonly html: string
+  /** Builds the message once instead of for every mail: for feeding another mail server. */
+  readonly prebuilt?: boolean
+}
+
+async function send(order: MailOrder): Promise<{ elapsedMs: number }> {
+  const transport = createTransport({
+    host: '127.0.0.1',
+    port: order.port,
+    pool: true,
+    maxConnections: order.connections,
+    maxMessages: Number.POSITIVE_INFINITY,
+    secure: false,
+    ignoreTLS: true,
+  })
+  const { from, to, subject, html } = order
+  const raw = [
+    `From: ${from}`,
+    `To: ${to}`,
+    `Subject: ${subject}`,
+    'MIME-Version: 1.0',
+    'Content-Type: text/html; charset=utf-8',
+    '',
+    html,
+    '',
+  ].join('\r\n')
+  const startedAt = performance.now()
+  let left = order.count
+  const sendNext = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1
+      await transport.sendMail(
+        order.prebuilt ? { envelope: { from, to }, raw } : { from, to, subject, html },
+      )
+    }
+  }
+  await Promise.all(Array.from({ length: order.connections * 2 }, sendNext))
+  const elapsedMs = performance.now() - startedAt
+  transport.close()
+  return { elapsedMs }
+}
+
+serveParent({ send })

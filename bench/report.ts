@@ -1,0 +1,50 @@
+/** How results are printed: a rate, and the CPU-seconds that 1,000 units cost each process. */
+import { median } from './measure.ts'
+
+export interface BenchOrder {
+  readonly runs: number
+  readonly count: number
+  readonly seconds: number
+  readonly logLevel: string
+}
+
+export interface Sample {
+  readonly perSecond: number
+  /** CPU-seconds per 1,000 units, by process. */
+  readonly cpu: Readonly<Record<string, number>>
+}
+
+export function heading(text: string): void {
+  console.log(`\n${text}`)
+}
+
+export function reportRate(name: string, samples: readonly Sample[]): number {
+  const rate = median(samples.map((sample) => sample.perSecond))
+  const names = Object.keys(samples[0]?.cpu ?? {})
+  const cpu = names.map((key) => {
+    const cost = median(samples.map((sample) => sample.cpu[key] ?? 0))
+    return `${key} ${cost.toFixed(3)}`
+  })
+  const all = samples.map((sample) => Math.round(sample.perSecond)).join(', ')
+  console.log(`  ${name.padEnd(34)} ${Math.round(rate).toString().padStart(7)}/s  (${all})`)
+  console.log(`  ${''.padEnd(34)} CPU-s per 1,000: ${cpu.join(', ')}`)
+  return rate
+}
+
+export function reportRatio(name: string, value: number, wanted: string): void {
+  console.log(`  ${name.padEnd(34)} ${value.toFixed(2).padStart(7)}    (${wanted})`)
+}
+
+/** Measures the processor time that `work` costs each process, per 1,000 units. */
+export async function sampleOf(
+  clocks: Readonly<Record<string, () => number>>,
+  work: () => Promise<{ units: number; elapsedMs: number }>,
+): Promise<Sample> {
+  const before = Object.entries(clocks).map(([name, read]) => [name, read()] as const)
+  const { units, elapsedMs } = await work()
+  const cpu = before.map(([name, start]) => {
+    const spent = (clocks[name]?.() ?? 0) - start
+    return [name, (spent / units) * 1000] as const
+  })
+  return { perSecond: (units / elapsedMs) * 1000, cpu: Object.fromEntries(cpu) }
+}

@@ -1,0 +1,38 @@
+/**
+ * `npm run bench`: what the service reaches, as ratios against peers measured in the same run.
+ *
+ *   npm run bench -- [--only accept|path|memory] [--runs 3] [--count 4000] [--seconds 8] [--log-level info]
+ *
+ * `accept`: 64 callers, durable before the 202, against the same route with nothing behind it.
+ * `path`: mails of 5 kB accepted, sent, recorded and reported, against nodemailer's pool and Postfix
+ * into the same sink. `memory` (only when asked for): the service after 50,000 mails against 5,000.
+ * Everything is a process of its own and shares one machine, so only the ratios mean something.
+ */
+import { parseArgs } from 'node:util'
+import { measureAccept } from './accept.ts'
+import { measureMemory } from './memory.ts'
+import { measurePath } from './path.ts'
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    runs: { type: 'string', default: '3' },
+    count: { type: 'string', default: '4000' },
+    seconds: { type: 'string', default: '8' },
+    'log-level': { type: 'string', default: 'info' },
+  },
+})
+const order = {
+  runs: Number(values.runs),
+  count: Number(values.count),
+  seconds: Number(values.seconds),
+  logLevel: values['log-level'],
+}
+
+const parts = { accept: measureAccept, path: measurePath, memory: measureMemory }
+const chosen = values.only === undefined ? ['accept', 'path'] : values.only.split(',')
+for (const name of chosen) {
+  const measure = parts[name as keyof typeof parts]
+  if (measure === undefined) throw new Error(`no part is called ${name}`)
+  await measure(order)
+}
