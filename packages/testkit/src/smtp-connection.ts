@@ -407,7 +407,7 @@ export function serveSmtpConnection(
         connection,
         phase: at,
         reply,
-        recipient: o.recipient,
+        recipient: o.recipient ?? (o.ended ?? transaction)?.recipients[0],
         attempt: o.attempt,
         username: o.user,
       })

@@ -53,15 +53,15 @@ function post(receiver: WebhookReceiver, path: string, body: string): Promise<Re
   })
 }
 
-/** Sends a request by hand and answers the socket's raw answer up to the pattern. */
-function postRaw(receiver: WebhookReceiver, pattern: RegExp): Promise<string> {
+/** Sends a request by hand and answers what came back by then. */
+function postRaw(receiver: WebhookReceiver, isThere: (text: string) => boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(receiver.port, receiver.host)
     closers.push(() => socket.destroy())
     let text = ''
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
-      if (pattern.test(text)) resolve(text)
+      if (isThere(text)) resolve(text)
     })
     socket.on('error', reject)
     socket.on('end', () => reject(new Error(`ended after ${text}`)))
@@ -152,9 +152,11 @@ describe('webhook receiver', () => {
     const receiver = await receive({
       script: [{ endless: 'continue' }, { endless: 'headers' }, { status: 200, endless: 'body' }],
     })
-    await postRaw(receiver, /(HTTP\/1.1 102 Processing\r\n\r\n){3}/)
-    await postRaw(receiver, /HTTP\/1.1 200 OK\r\n(X-More: and more\r\n){3}/)
-    await postRaw(receiver, /(x{65536}\r\n10000\r\n){3}/)
+    await postRaw(receiver, (text) => text.includes('HTTP/1.1 102 Processing\r\n\r\n'.repeat(3)))
+    await postRaw(receiver, (text) =>
+      text.includes(`HTTP/1.1 200 OK\r\n${'X-More: and more\r\n'.repeat(3)}`),
+    )
+    await postRaw(receiver, (text) => text.length > 1_000_000)
   })
 
   it('does not count a request that was cut off', async () => {

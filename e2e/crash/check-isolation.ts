@@ -1,0 +1,33 @@
+/** No byte of one tenant reaches another: invariant 8, by canaries that only their owner's data carry. */
+import type { History } from './history.ts'
+import type { Model } from './model.ts'
+import type { Violation } from './report.ts'
+
+export function checkIsolation(history: History, model: Model): Violation[] {
+  const violations: Violation[] = []
+  const look = (where: string, owner: string | undefined, text: string): void => {
+    for (const tenant of model.tenants) {
+      if (tenant.tenant !== owner && text.includes(tenant.canary)) {
+        violations.push({ rule: 'I8.canary', detail: `${where} holds data of ${tenant.tenant}` })
+      }
+    }
+  }
+  for (const { request, log, tenant } of model.requests) {
+    look(`request ${request}`, tenant?.tenant, `${JSON.stringify(log.headers)}${log.body}`)
+  }
+  for (const fact of history.client) {
+    if (fact.fact !== 'send.answered') continue
+    look(`the answer to ${fact.key}`, fact.tenant, JSON.stringify(fact.answer))
+  }
+  const senderOf = new Map(
+    model.sends.flatMap((send) =>
+      send.recipients.map((address): [string, string] => [address.toLowerCase(), send.tenant]),
+    ),
+  )
+  for (const fact of history.smtp) {
+    if (fact.fact !== 'message.received') continue
+    const owner = senderOf.get(fact.recipients[0]?.toLowerCase() ?? '')
+    look(`message ${fact.transaction}`, owner, `${fact.from}\n${fact.raw}`)
+  }
+  return violations
+}

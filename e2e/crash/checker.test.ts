@@ -1,0 +1,521 @@
+import { describe, expect, it } from 'vitest'
+import { checkHistory } from './checker.ts'
+import type {
+  ClientFact,
+  History,
+  NemesisFact,
+  ProcessName,
+  SmtpLogFact,
+  WebhookLogFact,
+} from './history.ts'
+import type { Rule } from './report.ts'
+
+const T0 = Date.parse('2026-11-20T12:00:00Z')
+const ULID = '01JD4M8W6ZQ3V5T7X9Y2A4C6'
+const zero = { time: '', ip: '', user_agent: '', browser_name: '', browser_version: '', os: '' }
+const tracking = {
+  ...zero,
+  ...{
+    device_type: '',
+    platform: '',
+    country: '',
+    city: '',
+    region: '',
+    time_zone: '',
+    bot: false,
+  },
+}
+const trace = (n: number): string => `${String(n).padStart(32, 'a')}`
+
+interface MutableHistory {
+  client: ClientFact[]
+  nemesis: NemesisFact[]
+  smtp: SmtpLogFact[]
+  webhook: WebhookLogFact[]
+}
+
+interface WireEvent {
+  event: string
+  success: boolean
+  details: Record<string, unknown>
+}
+
+type RequestFact = Extract<WebhookLogFact, { fact: 'request.received' }>
+type MessageFact = Extract<SmtpLogFact, { fact: 'message.received' }>
+
+/**
+ * An honest round by hand. Tenant a sends to `ok` (delivered), `later` (deferred, then delivered),
+ * `never` (refused for good) and `doubt` (dropped after the dot, then delivered); tenant b to `b`.
+ * The sender dies once at a failpoint, the dispatcher once by the nemesis; request 3 repeats 2.
+ */
+function honest() {
+  const history: MutableHistory = { client: [], nemesis: [], smtp: [], webhook: [] }
+  let ms = 0
+  let transaction = 0
+  let request = 0
+  const at = (): number => {
+    ms += 100
+    return T0 + ms
+  }
+  const time = (): string => new Date(at()).toISOString().replace('Z', '000Z')
+
+  const tenant = (name: string): void => {
+    history.client.push({
+      at: at(),
+      fact: 'tenant.ready',
+      tenant: name,
+      canary: `canary-${name}`,
+      path: `/hook/${name}`,
+      webhookId: `wh_${ULID}W${name.toUpperCase()}`,
+      headers: { 'X-Secret': `canary-${name}` },
+      mailerId: `smtp_${ULID}M${name.toUpperCase()}`,
+    })
+  }
+  const send = (name: string, n: number, ...to: string[]): void => {
+    history.client.push({
+      at: at(),
+      fact: 'send.invoked',
+      tenant: name,
+      key: `key-${n}`,
+      traceparent: `00-${trace(n)}-00f067aa0ba902b7-01`,
+      request: {
+        from: { email: `${name}@x.test` },
+        to: to.map((local) => ({ email: `${local}@x.test` })),
+        custom_args: { canary: `canary-${name}` },
+        settings: { max_attempts: 3 },
+      },
+    })
+    history.client.push({
+      at: at(),
+      fact: 'send.answered',
+      tenant: name,
+      key: `key-${n}`,
+      status: 202,
+      answer: { success: true, ref_id: `${ULID}R${n}` },
+    })
+  }
+  const rcpt = (local: string, reply: string): void => {
+    const fact = { fact: 'reply.given', phase: 'rcpt', connection: 1 } as const
+    history.smtp.push({ at: at(), ...fact, reply, recipient: `${local}@x.test` })
+  }
+  const dot = (local: string, name: string, reply: string | null): void => {
+    rcpt(local, '250 ok')
+    transaction += 1
+    history.smtp.push({
+      at: at(),
+      fact: 'message.received',
+      connection: 1,
+      transaction,
+      from: `${name}@x.test`,
+      recipients: [`${local}@x.test`],
+      messageId: `<${local}@x.test>`,
+      raw: `Subject: canary-${name}\r\n`,
+      reply,
+      accepted: reply?.startsWith('2') === true,
+    })
+    if (reply !== null) history.smtp.push({ at: at(), fact: 'reply.flushed', transaction })
+  }
+  const event = (name: string, n: number, local: string, failure?: object): WireEvent => ({
+    event: failure === undefined ? 'MAIL_DELIVERED' : 'SMTP_ERROR',
+    success: failure === undefined,
+    details: {
+      ref_id: `${ULID}R${n}`,
+      mailer_id: `smtp_${ULID}M${name.toUpperCase()}`,
+      email: [`${local}@x.test`],
+      custom_args: { canary: `canary-${name}` },
+      message_id: `<${local}@x.test>`,
+      thread_id: '',
+      webhook_id: `wh_${ULID}W${name.toUpperCase()}`,
+      event_at: time(),
+      tracking,
+      failed_reason: '',
+      ...(failure && { max_attempts: 3, retry_scheduled: true, failed_reason: 'It failed' }),
+      ...failure,
+    },
+  })
+  const post = (name: string, traceId: string, body: string, answer: object): void => {
+    request += 1
+    history.webhook.push({
+      at: at(),
+      fact: 'request.received',
+      request,
+      method: 'POST',
+      path: `/hook/${name}`,
+      headers: [
+        ['content-type', 'application/json'],
+        ['X-Secret', `canary-${name}`],
+        ['traceparent', `00-${traceId}-00f067aa0ba902b7-01`],
+      ],
+      body,
+      answer,
+    })
+    history.webhook.push({ at: at(), fact: 'answer.flushed', request })
+  }
+  const start = (process: ProcessName): void => {
+    history.nemesis.push({ at: at(), fact: 'process.started', process, pid: 1 })
+  }
+  const die = (process: ProcessName, by: 'failpoint' | 'nemesis'): void => {
+    const fact = { fact: 'process.died', pid: 1, signal: 'SIGKILL', code: null } as const
+    history.nemesis.push({ at: at(), ...fact, process, by })
+  }
+
+  for (const name of ['database', 'api', 'sender', 'dispatcher'] as const) start(name)
+  history.nemesis.push({
+    at: at(),
+    fact: 'failpoint.armed',
+    process: 'sender',
+    failpoint: 'send.after_reply=kill',
+  })
+  tenant('a')
+  tenant('b')
+  send('a', 1, 'ok')
+  send('a', 2, 'later', 'never')
+  send('a', 3, 'doubt')
+  send('b', 4, 'b')
+
+  dot('ok', 'a', '250 queued')
+  const ok = event('a', 1, 'ok')
+  rcpt('later', '450 4.2.0 later')
+  const deferred = event('a', 2, 'later', { attempt: 1, provider_error: '450 4.2.0 later' })
+  rcpt('never', '550 5.1.1 no')
+  const failure = { attempt: 1, retry_scheduled: false, provider_error: '550 5.1.1 no' }
+  const never = event('a', 2, 'never', failure)
+  dot('doubt', 'a', null)
+  die('sender', 'failpoint')
+  start('sender')
+  const doubt = event('a', 3, 'doubt', {
+    attempt: 1,
+    failed_reason: 'The connection was lost; the mail may have been delivered',
+  })
+  dot('later', 'a', '250 queued')
+  const later = event('a', 2, 'later')
+  dot('doubt', 'a', '250 queued')
+  const sure = event('a', 3, 'doubt')
+  dot('b', 'b', '250 queued')
+  const b = event('b', 4, 'b')
+
+  post('a', trace(1), JSON.stringify([ok, deferred, never]), { status: 200 })
+  history.nemesis.push({ at: at(), fact: 'kill.planned', process: 'dispatcher' })
+  post('a', trace(3), JSON.stringify([doubt, later, sure]), { status: 200 })
+  die('dispatcher', 'nemesis')
+  start('dispatcher')
+  post('a', trace(3), JSON.stringify([doubt, later, sure]), { status: 200 })
+  post('b', trace(4), JSON.stringify([b]), { status: 200 })
+  history.nemesis.push({ at: at(), fact: 'healed' })
+  history.client.push({ at: at(), fact: 'drained', complete: true })
+
+  const requests = history.webhook.filter((fact) => fact.fact === 'request.received')
+  const messages = history.smtp.filter((fact) => fact.fact === 'message.received')
+  return {
+    history,
+    post,
+    dot,
+    rcpt,
+    event,
+    /** Changes a fact that the history holds. */
+    change: <F extends object>(fact: F | undefined, changes: Partial<F>) => {
+      if (fact === undefined) throw new Error('no such fact')
+      Object.assign(fact, changes)
+    },
+    request: (n: number): RequestFact | undefined => requests[n - 1],
+    message: (local: string): MessageFact | undefined =>
+      messages.findLast((fact) => fact.recipients.includes(`${local}@x.test`)),
+    /** Rewrites the events of request n, and of those that repeat it. */
+    rewrite(n: number, edit: (events: WireEvent[]) => WireEvent[]) {
+      const before = requests[n - 1]?.body
+      for (const one of requests) {
+        if (one.body !== before) continue
+        Object.assign(one, { body: JSON.stringify(edit(JSON.parse(one.body))) })
+      }
+    },
+  }
+}
+
+type Round = ReturnType<typeof honest>
+
+const brokenRules = (history: History): Set<Rule> =>
+  new Set(checkHistory(history).violations.map((violation) => violation.rule))
+
+const without = (event: string, local: string) => (events: WireEvent[]) =>
+  events.filter((one) => one.event !== event || String(one.details.email) !== `${local}@x.test`)
+
+const edit =
+  (local: string, changes: Record<string, unknown>, event = '') =>
+  (events: WireEvent[]) =>
+    events.map((one) =>
+      String(one.details.email) === `${local}@x.test` && one.event.includes(event)
+        ? { ...one, details: { ...one.details, ...changes } }
+        : one,
+    )
+
+/** What was done to the honest history, and the rule that must notice. */
+const corruptions: readonly [what: string, rule: Rule, corrupt: (round: Round) => void][] = [
+  [
+    'an accepted mail vanishes',
+    'I1.lost',
+    (round) => round.rewrite(1, without('MAIL_DELIVERED', 'ok')),
+  ],
+  [
+    'a retry is never made',
+    'I1.lost',
+    (round) => round.rewrite(2, without('MAIL_DELIVERED', 'later')),
+  ],
+  [
+    'a delivered mail is reported a second time with another time',
+    'I1.ended-twice',
+    ({ post, event }) =>
+      post('a', trace(1), JSON.stringify([event('a', 1, 'ok')]), { status: 200 }),
+  ],
+  [
+    'a replay of the key makes a second email',
+    'I1.split',
+    ({ history }) =>
+      history.client.push({
+        at: T0,
+        fact: 'send.answered',
+        tenant: 'a',
+        key: 'key-1',
+        status: 202,
+        answer: { ref_id: `${ULID}R9` },
+      }),
+  ],
+  [
+    'a good send is refused',
+    'I1.refused',
+    ({ history }) =>
+      history.client.push({
+        at: T0,
+        fact: 'send.answered',
+        tenant: 'a',
+        key: 'key-1',
+        status: 500,
+        answer: { code: 'internal_error' },
+      }),
+  ],
+  ['a mail is sent twice in silence', 'I2.copies', ({ dot }) => dot('ok', 'a', '250 queued')],
+  [
+    'a repetition gets another Message-ID',
+    'I2.message-id',
+    ({ change, message }) => change(message('doubt'), { messageId: '<other@x.test>' }),
+  ],
+  [
+    'delivery is claimed before the server has it',
+    'I3.delivered-unseen',
+    ({ change, message }) => change(message('ok'), { accepted: false, reply: null }),
+  ],
+  [
+    'an accepted mail is reported as failed',
+    'I3.delivered-denied',
+    ({ dot }) => dot('never', 'a', '250 queued'),
+  ],
+  [
+    'an attempt has no event',
+    'I4.attempts',
+    (round) => round.rewrite(1, edit('later', { attempt: 2 })),
+  ],
+  [
+    'the counter starts again after a restart',
+    'I4.attempts',
+    ({ post, event, rcpt }) => {
+      rcpt('later', '450 4.2.0 later')
+      const failure = { attempt: 1, provider_error: '450 4.2.0 later' }
+      post('a', trace(2), JSON.stringify([event('a', 2, 'later', failure)]), { status: 200 })
+    },
+  ],
+  [
+    'the budget changes',
+    'I4.budget',
+    (round) => round.rewrite(1, edit('later', { max_attempts: 4 })),
+  ],
+  [
+    'a failure for good promises a retry',
+    'I4.retry',
+    (round) => round.rewrite(1, edit('never', { retry_scheduled: true })),
+  ],
+  [
+    'a failure for now gives up',
+    'I4.retry',
+    (round) => round.rewrite(1, edit('later', { retry_scheduled: false })),
+  ],
+  [
+    'a failure is reported that never was',
+    'I4.invented',
+    (round) => round.rewrite(1, edit('later', { provider_error: '451 4.0.0 made up' })),
+  ],
+  [
+    'failures are kept to itself',
+    'I4.swallowed',
+    ({ rcpt }) => {
+      rcpt('later', '450 4.2.0 later')
+      rcpt('later', '450 4.2.0 later')
+    },
+  ],
+  [
+    'an answered dot is called uncertain twice over',
+    'I4.doubt',
+    (round) =>
+      round.rewrite(1, (events) => [
+        ...events,
+        ...[1, 2].map((attempt) =>
+          round.event('a', 1, 'ok', { attempt, failed_reason: 'It may have been delivered' }),
+        ),
+      ]),
+  ],
+  [
+    'two recipients of one email share a key',
+    'I5.key',
+    (round) =>
+      round.rewrite(1, (events) => {
+        const [, deferred] = events
+        return edit('never', { event_at: deferred?.details.event_at })(events)
+      }),
+  ],
+  [
+    'an event changes between two requests',
+    'I5.key',
+    ({ change, request }) =>
+      change(request(3), { body: request(3)?.body.replace('may have', 'might have') ?? '' }),
+  ],
+  [
+    'an event is of an email that nobody sent',
+    'I5.invented',
+    (round) => round.rewrite(4, edit('b', { ref_id: `${ULID}R9` })),
+  ],
+  [
+    'an event is of an address that was no recipient',
+    'I5.invented',
+    (round) => round.rewrite(4, edit('b', { email: ['stranger@x.test'] })),
+  ],
+  [
+    'event_at is when it was posted',
+    'I5.stamped-late',
+    (round) =>
+      round.rewrite(2, edit('doubt', { event_at: '2026-11-20T12:00:59.000000Z' }, 'SMTP_ERROR')),
+  ],
+  ['a body is one object', 'I6.shape', (round) => round.rewrite(4, (events) => events[0] as never)],
+  [
+    'tracking is left out',
+    'I6.shape',
+    (round) => round.rewrite(4, edit('b', { tracking: undefined })),
+  ],
+  [
+    'custom_args are someone else’s idea',
+    'I6.shape',
+    (round) => round.rewrite(4, edit('b', { custom_args: null })),
+  ],
+  [
+    'a batch is in no order',
+    'I6.sorted',
+    (round) => round.rewrite(1, (events) => events.reverse()),
+  ],
+  [
+    'the webhook id is another',
+    'I6.webhook',
+    (round) => round.rewrite(4, edit('b', { webhook_id: `wh_${ULID}WA` })),
+  ],
+  [
+    'a custom header is missing',
+    'I6.webhook',
+    ({ change, request }) =>
+      change(request(4), { headers: [['content-type', 'application/json']] }),
+  ],
+  [
+    'traceparent starts a trace of its own',
+    'I6.traceparent',
+    ({ change, request }) =>
+      change(request(4), {
+        headers: [
+          ['content-type', 'application/json'],
+          ['X-Secret', 'canary-b'],
+          ['traceparent', `00-${trace(9)}-00f067aa0ba902b7-01`],
+        ],
+      }),
+  ],
+  [
+    'a repeated batch is cut anew',
+    'I6.repeat',
+    ({ change, request }) =>
+      change(request(3), { body: JSON.stringify(JSON.parse(request(3)?.body ?? '').slice(0, 2)) }),
+  ],
+  [
+    'an acknowledged batch comes again and again',
+    'I6.needless',
+    ({ history, post, request }) => {
+      history.nemesis = history.nemesis.filter((fact) => fact.fact !== 'process.died')
+      post('b', trace(4), request(4)?.body ?? '', { status: 200 })
+    },
+  ],
+  [
+    'a body holds another tenant’s data',
+    'I8.canary',
+    (round) => round.rewrite(4, edit('b', { failed_reason: 'canary-a' })),
+  ],
+  [
+    'a message holds another tenant’s data',
+    'I8.canary',
+    ({ change, message }) => change(message('b'), { raw: 'Subject: canary-a\r\n' }),
+  ],
+]
+
+describe('checker', () => {
+  it('finds nothing wrong with an honest round, and that it did work', () => {
+    const report = checkHistory(honest().history)
+    expect(report.violations).toEqual([])
+    expect(report.voidBecause).toEqual([])
+    expect(report.verdict).toBe('green')
+    expect(report.counts).toMatchObject({
+      accepted: 4,
+      recipients: 5,
+      delivered: 4,
+      failedAttempts: 3,
+      uncertainAttempts: 1,
+      repeatedRequests: 1,
+    })
+  })
+
+  for (const [what, rule, corrupt] of corruptions) {
+    it(`${rule}: notices when ${what}`, () => {
+      const round = honest()
+      corrupt(round)
+      expect(brokenRules(round.history)).toContain(rule)
+      expect(checkHistory(round.history).verdict).toBe('red')
+    })
+  }
+
+  it('has a corruption for every rule', () => {
+    const { violations } = checkHistory({ client: [], nemesis: [], smtp: [], webhook: [] })
+    expect(violations).toEqual([])
+    expect(new Set(corruptions.map(([, rule]) => rule)).size).toBe(24)
+  })
+})
+
+describe('a round is void', () => {
+  const voids: readonly [because: RegExp, empty: (history: MutableHistory) => void][] = [
+    [/send.after_reply=kill in sender did not fire/, (history) => drop(history, 'process.died')],
+    [/dispatcher was to be killed and was not/, (history) => drop(history, 'process.died')],
+    [/database never ran/, (history) => drop(history, 'process.started')],
+    [/never healed/, (history) => drop(history, 'healed')],
+    [/no send was accepted/, (history) => (history.client = [])],
+    [/the SMTP server saw no mail/, (history) => (history.smtp = [])],
+    [/the receiver acknowledged nothing/, (history) => (history.webhook = [])],
+    [
+      /key-9 was never answered for good/,
+      (history) => {
+        const first = history.client.find((fact) => fact.fact === 'send.invoked')
+        if (first !== undefined) history.client.push({ ...first, key: 'key-9' })
+      },
+    ],
+  ]
+  const drop = (history: MutableHistory, fact: NemesisFact['fact']): void => {
+    history.nemesis = history.nemesis.filter((one) => one.fact !== fact)
+  }
+  for (const [because, empty] of voids) {
+    it(`when ${because.source}`, () => {
+      const { history } = honest()
+      empty(history)
+      const report = checkHistory(history)
+      expect(report.voidBecause.join('\n')).toMatch(because)
+      expect(report.verdict).not.toBe('green')
+    })
+  }
+})

@@ -1,0 +1,43 @@
+/**
+ * Judges one round of the crash test from its logs alone. Knows nothing of how the service works,
+ * only what it promises: see `rules` for every promise, by name.
+ */
+import { checkIsolation } from './check-isolation.ts'
+import { checkRecipients } from './check-recipients.ts'
+import { checkRequests } from './check-requests.ts'
+import { findVoidReasons } from './check-round.ts'
+import type { History } from './history.ts'
+import { buildModel, type Model } from './model.ts'
+import type { Report } from './report.ts'
+
+export function checkHistory(history: History): Report {
+  const model = buildModel(history)
+  const violations = [
+    ...checkRecipients(model),
+    ...checkRequests(model),
+    ...checkIsolation(history, model),
+  ]
+  const voidBecause = findVoidReasons(history, model)
+  // A broken promise counts in whatever round it shows.
+  const verdict = violations.length > 0 ? 'red' : voidBecause.length > 0 ? 'void' : 'green'
+  return { verdict, violations, voidBecause, counts: countWork(model) }
+}
+
+function countWork(model: Model): Record<string, number> {
+  const events = [...model.eventsOf.values()].flat()
+  const copies = [...model.seen.values()].map((seen) => seen.copies.filter((one) => one.accepted))
+  return {
+    accepted: model.sends.filter((send) => send.refIds.size > 0).length,
+    recipients: model.sends.flatMap((send) => (send.refIds.size > 0 ? send.recipients : [])).length,
+    delivered: events.filter((event) => event.event === 'MAIL_DELIVERED').length,
+    failedAttempts: events.filter((event) => event.event === 'SMTP_ERROR').length,
+    uncertainAttempts: events.filter((event) =>
+      /may have been delivered/i.test(String(event.details.failed_reason)),
+    ).length,
+    extraCopies: copies.reduce((sum, list) => sum + Math.max(0, list.length - 1), 0),
+    requests: model.requests.length,
+    repeatedRequests:
+      model.requests.length - new Set(model.requests.map((one) => one.log.body)).size,
+    kills: model.deaths.length,
+  }
+}
