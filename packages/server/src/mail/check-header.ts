@@ -1,0 +1,58 @@
+/**
+ * Which custom headers a message may carry.
+ *
+ * Names that structure, route or authenticate the message are written by this service or by the
+ * servers on the way; a customer who sets one could add recipients or forge results. Values are one
+ * line of text: there is no way to write a line break into a header.
+ */
+import { checkHeaderText } from './address.ts'
+
+export const HEADERS_BYTES_MAX = 65_536
+const NAME_CHARS_MAX = 76
+/** Lines may be folded only at spaces and must stay below 998 characters (RFC 5322 §2.1.1). */
+const UNFOLDABLE = /\S{901}/
+/** Structured fields that cannot hold encoded words. */
+const ASCII_ONLY: ReadonlySet<string> = new Set(['in-reply-to', 'references'])
+const FIELD_NAME = /^[!-9;-~]+$/
+
+const STRUCTURAL: ReadonlySet<string> = new Set([
+  'from',
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'bcc',
+  'subject',
+  'date',
+  'message-id',
+  'mime-version',
+  'return-path',
+  'received',
+  'received-spf',
+  'authentication-results',
+  'delivered-to',
+  'apparently-to',
+  'envelope-to',
+  'x-ref-id',
+])
+const STRUCTURAL_FAMILIES = ['content-', 'dkim-', 'domainkey-', 'arc-', 'resent-']
+
+/** What is wrong with one header, if anything. */
+export function checkHeader(name: string, value: string): string | undefined {
+  if (!FIELD_NAME.test(name)) return 'is not a header name'
+  if (name.length > NAME_CHARS_MAX) return `has a name longer than ${NAME_CHARS_MAX} characters`
+  const lower = name.toLowerCase()
+  if (STRUCTURAL.has(lower) || STRUCTURAL_FAMILIES.some((family) => lower.startsWith(family)))
+    return 'is set by the service'
+  if (UNFOLDABLE.test(value)) return 'has a word longer than 900 characters'
+  if (ASCII_ONLY.has(lower) && !/^\p{ASCII}*$/u.test(value)) return 'may hold ASCII only'
+  return checkHeaderText(value)
+}
+
+/** What all headers together take on the wire, to be held against `HEADERS_BYTES_MAX`. */
+export function headersBytes(headers: Readonly<Record<string, string>>): number {
+  let bytes = 0
+  for (const [name, value] of Object.entries(headers))
+    bytes += name.length + Buffer.byteLength(value) + ': \r\n'.length
+  return bytes
+}

@@ -1,0 +1,150 @@
+/**
+ * Turns a failed SMTP conversation into what it means and what may follow (spec §6.4.5).
+ *
+ * The order: what is known of the text, where in the conversation it was said, the enhanced code,
+ * the class of the reply, and without a reply the system's error. The class decides on retrying
+ * (4yz yes, 5yz no) unless the category is known not to follow it. A reply that nothing here knows
+ * is `unknown` and its own text is the reason.
+ */
+import { FAILURES, type FailureCategory, failedReasonOf } from './failure-category.ts'
+import { AUTH_RULES, CODE_RULES, type ReplyRule, TEXT_RULES } from './reply-table.ts'
+import { type ReplyFacts, readReply } from './reply-text.ts'
+import type { SmtpFailure, SmtpReply, SmtpStage } from './smtp/failure.ts'
+import { categoryOfSystemError } from './system-errors.ts'
+
+const PROVIDER_ERROR_CHARS_MAX = 4_096
+const GREYLIST_WAIT_MS = 300_000
+
+export interface Classification {
+  readonly category: FailureCategory
+  readonly retryable: boolean
+  /** The mailer's own login was refused: grounds for deactivating it. */
+  readonly authRejected: boolean
+  /** A second try in a while would only hear the same: no need for one before deactivating. */
+  readonly cannotHealByWaiting: boolean
+  readonly retryAfterMsMin?: number
+  /** The category's sentence; for `unknown` the raw text. */
+  readonly failedReason: string
+  /** The server's reply as received, else the system's error text; fit to be stored. */
+  readonly providerError: string
+}
+
+/** A failure as the session reports it; without a stage, one is derived from the reply. */
+export type ClassifiableFailure = Omit<SmtpFailure, 'stage'> & { readonly stage?: SmtpStage }
+
+export function classifyFailure(failure: ClassifiableFailure): Classification {
+  const { reply } = failure
+  const providerError = storable(reply?.text ?? failure.message ?? failure.systemCode ?? '')
+  if (reply === undefined) {
+    const category = categoryOfSystemError(failure)
+    const isHopeless = category === 'host_not_found' && failure.hostEverWorked === false
+    return conclude(category, { retryable: !isHopeless && canRetry(category), providerError })
+  }
+  const facts = readReply(reply)
+  const found = findRule(facts, failure.stage ?? likelyStage(facts))
+  const retryable = found.retry === undefined ? canRetry(found.is, reply) : found.retry === 'always'
+  const cannotHealByWaiting = found.cannotHealByWaiting === true
+  return conclude(found.is, { retryable, providerError, cannotHealByWaiting })
+}
+
+function conclude(
+  category: FailureCategory,
+  o: {
+    readonly retryable: boolean
+    readonly providerError: string
+    readonly cannotHealByWaiting?: boolean
+  },
+): Classification {
+  const isUnknown = category === 'unknown' && o.providerError !== ''
+  return {
+    category,
+    retryable: o.retryable,
+    authRejected: REJECTED_LOGIN.has(category),
+    cannotHealByWaiting: o.cannotHealByWaiting === true,
+    ...(category === 'greylisted' && o.retryable ? { retryAfterMsMin: GREYLIST_WAIT_MS } : {}),
+    failedReason: isUnknown ? o.providerError : failedReasonOf(category),
+    providerError: o.providerError,
+  }
+}
+
+const REJECTED_LOGIN: ReadonlySet<FailureCategory> = new Set([
+  'auth_rejected',
+  'auth_required',
+  'sender_not_authorized',
+])
+
+function canRetry(category: FailureCategory, reply?: SmtpReply): boolean {
+  const { retry } = FAILURES[category]
+  return retry === 'by-class' ? reply === undefined || reply.code < 500 : retry === 'always'
+}
+
+function findRule(facts: ReplyFacts, stage: SmtpStage | undefined): ReplyRule {
+  const matches = (rule: ReplyRule) => isMatch(rule, facts)
+  if (stage === 'auth') {
+    const rest: ReplyRule = { is: facts.code < 500 ? 'auth_temporary' : 'auth_rejected' }
+    return AUTH_RULES.find(matches) ?? rest
+  }
+  const byText = TEXT_RULES.find(matches)
+  return byStage(facts, stage, byText) ?? byText ?? CODE_RULES.find(matches) ?? { is: 'unknown' }
+}
+
+const ASKS_FOR_LOGIN =
+  /auth\w* (is )?(required|first|needed)|(client|sender|you|user)( was| are| is|'re)? not (been )?(authenticated|logged in)|not authenticated|(must|need to|please|have to) (first )?(authenticate|log ?in|turn on smtp auth)|requires? (smtp )?auth/
+
+/** Where the same words mean another thing at another step. */
+function byStage(
+  { code, words }: ReplyFacts,
+  stage: SmtpStage | undefined,
+  byText: ReplyRule | undefined,
+): ReplyRule | undefined {
+  const is = byText?.is
+  const isAboutLogin = is === undefined || LOOKS_LIKE_LOGIN.has(is)
+  if (code === 530 && (isAboutLogin || is === 'relay_denied'))
+    return { is: 'auth_required', ...heals(words) }
+  if (isAboutLogin && stage !== 'rcpt' && code >= 500 && ASKS_FOR_LOGIN.test(words))
+    return { is: 'auth_required', ...heals(words) }
+  if (stage === 'rcpt' && isAboutLogin && ASKS_FOR_LOGIN.test(words)) return { is: 'relay_denied' }
+  if (stage === 'starttls' && (is === undefined || is === 'protocol_error' || is === 'temporary'))
+    return { is: 'tls_unavailable' }
+  if (
+    stage === 'greeting' &&
+    (is === undefined || (is === 'blocked_policy' && !/ptr|dns/.test(words)))
+  )
+    return { is: code < 500 ? 'temporary' : 'blocked_reputation' }
+  if (stage === 'mail' && (is === 'invalid_recipient' || is === 'mailbox_disabled'))
+    return { is: 'sender_not_allowed' }
+  return undefined
+}
+
+const LOOKS_LIKE_LOGIN: ReadonlySet<FailureCategory> = new Set([
+  'blocked_policy',
+  'protocol_error',
+  'temporary',
+  'invalid_recipient',
+])
+
+function heals(words: string): { readonly cannotHealByWaiting?: true } {
+  return /auth\w* is disabled/.test(words) ? { cannotHealByWaiting: true } : {}
+}
+
+function isMatch(rule: ReplyRule, { code, enhanced, words }: ReplyFacts): boolean {
+  if (rule.code !== undefined && !rule.code.test(String(code))) return false
+  if (rule.enhanced !== undefined && !(enhanced !== undefined && rule.enhanced.test(enhanced)))
+    return false
+  return rule.words === undefined || rule.words.test(words)
+}
+
+/** For a reply of which only the text is known: these codes answer AUTH and little else. */
+function likelyStage({ code, enhanced, words }: ReplyFacts): SmtpStage | undefined {
+  if (code === 535 || code === 534 || code === 538 || code === 525) return 'auth'
+  if (code === 432 && enhanced === '4.7.12') return 'auth'
+  if (code === 504 && /auth|mechanism/.test(words)) return 'auth'
+  if ((code === 454 || code === 451) && /^(temporary )?auth\w*|login attempts/.test(words))
+    return 'auth'
+  return undefined
+}
+
+/** Fit for a PostgreSQL text column and for JSON. */
+function storable(text: string): string {
+  return text.slice(0, PROVIDER_ERROR_CHARS_MAX).toWellFormed().replaceAll('\u0000', '\ufffd')
+}

@@ -1,0 +1,30 @@
+/** The front door of mail: no tenant, no SQL, no sockets of its own. */
+export {
+  checkDisplayName,
+  checkHeaderText,
+  type EmailAddress,
+  type ParsedAddress,
+  parseAddress,
+  toWireDomain,
+} from './address.ts'
+export {
+  type Attachment,
+  buildMessage,
+  checkBodyText,
+  type Mailbox,
+  type MessageInput,
+} from './build-message.ts'
+export { checkHeader, HEADERS_BYTES_MAX, headersBytes } from './check-header.ts'
+export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
+export { type FailureCategory, failedReasonOf } from './failure-category.ts'
+export type { SmtpFailure, SmtpReply, SmtpStage } from './smtp/failure.ts'
+export { openSmtpSession } from './smtp/open-session.ts'
+export type {
+  OpenSessionOptions,
+  OpenSessionResult,
+  SendOptions,
+  SmtpConnectOptions,
+  SmtpResult,
+  SmtpSecurity,
+  SmtpSession,
+} from './smtp/session.ts'

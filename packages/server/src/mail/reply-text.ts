@@ -1,0 +1,44 @@
+/**
+ * An SMTP reply taken apart for classification (RFC 5321 §4.2, RFC 3463).
+ *
+ * `words` is what the rules of reply-table.ts look at: lower case, without the codes that each line
+ * of a multi-line reply repeats, and without addresses and URLs, for `<spam@example.com>: user
+ * unknown` is not about spam. Every pattern here is linear in the length of its input, which is
+ * bounded first.
+ */
+import type { SmtpReply } from './smtp/failure.ts'
+
+const TEXT_CHARS_MAX = 4_096
+const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.]*\d)/
+
+export interface ReplyFacts {
+  readonly code: number
+  /** `5.7.1`, where the reply has one that goes with its class. */
+  readonly enhanced: string | undefined
+  readonly words: string
+}
+
+export function readReply(reply: SmtpReply): ReplyFacts {
+  const text = reply.text.slice(0, TEXT_CHARS_MAX)
+  return { code: reply.code, enhanced: enhancedCodeOf(text), words: wordsOf(text, reply.code) }
+}
+
+/** At its place behind the code it counts even against the class; elsewhere it has to agree. */
+function enhancedCodeOf(text: string): string | undefined {
+  const leading = /^\d{3}[ -]#?([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/.exec(text)?.[1]
+  if (leading !== undefined) return leading
+  const inside = ENHANCED.exec(text)
+  return inside !== null && inside[1] === text[0] ? inside[0] : undefined
+}
+
+function wordsOf(text: string, code: number): string {
+  return text
+    .toLowerCase()
+    .replace(new RegExp(`(^|\\s)${code}(?:-|(?=\\s|$))`, 'g'), ' ')
+    .replace(/(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g, ' ')
+    .replace(/https?:\/\/\S{1,2000}/g, ' ')
+    .replace(/<?[^\s<>@]{1,256}@[^\s<>@]{1,256}>?/g, ' ')
+    .replace(/[’`]/g, "'")
+    .replace(/\s{1,1000}/g, ' ')
+    .trim()
+}

@@ -1,0 +1,73 @@
+/**
+ * The narrow interface of the SMTP conversation. Nothing outside this folder knows which library
+ * speaks it.
+ *
+ * Invariants of `send`:
+ * - one recipient per transaction, so that each recipient has a reply of its own;
+ * - no byte of the final CRLF.CRLF is written before `beforeFinalDot` has resolved;
+ * - `phase` is exact: `before-dot` means that the server cannot have the message. `after-dot` with
+ *   a reply is a sure refusal, without one it is uncertain;
+ * - the promise always resolves, at `deadlineAt` at the latest, whatever the peer does.
+ */
+import type { Socket } from 'node:net'
+import type { SmtpFailure, SmtpReply } from './failure.ts'
+
+export interface SendOptions {
+  /** Wire form; the empty string is the null reverse-path. */
+  readonly from: string
+  readonly to: string
+  readonly message: Buffer
+  /** One of the two addresses needs SMTPUTF8 (RFC 6531). */
+  readonly smtpUtf8: boolean
+  /** Milliseconds since the epoch. */
+  readonly deadlineAt: number
+  readonly beforeFinalDot: () => Promise<void>
+}
+
+export type SmtpResult =
+  | { readonly kind: 'accepted'; readonly reply: SmtpReply }
+  | {
+      readonly kind: 'failed'
+      readonly phase: 'before-dot' | 'after-dot'
+      readonly failure: SmtpFailure
+      readonly sessionUsable: boolean
+      /**
+       * A session that had been used before was gone when this transaction began: the message is
+       * as good as never tried and belongs on a fresh connection at once.
+       */
+      readonly isStale: boolean
+    }
+
+export interface SmtpSession {
+  send(o: SendOptions): Promise<SmtpResult>
+  /** Says QUIT when idle and lets go of the socket; twice is fine. */
+  close(): void
+  readonly isUsable: boolean
+  /** Transactions begun on this connection, whatever became of them. */
+  readonly sent: number
+}
+
+export type SmtpSecurity = 'Auto' | 'Tls' | 'SSL' | 'None'
+
+export interface SmtpConnectOptions {
+  /** Present when the socket must come back with TLS done, to the name of the host. */
+  readonly tls?: { readonly rejectUnauthorized: boolean }
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+export interface OpenSessionOptions {
+  readonly connect: (o: SmtpConnectOptions) => Promise<Socket>
+  readonly host: string
+  readonly port: number
+  readonly secure: SmtpSecurity
+  readonly tlsVerify: boolean
+  readonly auth?: { readonly username: string; readonly password: string }
+  readonly ehloName: string
+  /** For everything up to the login: connecting, TLS, greeting, EHLO, AUTH. */
+  readonly timeoutMs: number
+}
+
+export type OpenSessionResult =
+  | { readonly ok: true; readonly session: SmtpSession }
+  | { readonly ok: false; readonly failure: SmtpFailure }

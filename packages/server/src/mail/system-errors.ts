@@ -1,0 +1,55 @@
+/**
+ * What a failure without a reply means, by the name of the system's error.
+ *
+ * After the final dot there is only one answer, whatever the error: the message may have arrived.
+ * A certificate that is expired, not valid yet or sent without its chain is usually mended by its
+ * owner soon; any other one is wrong until somebody changes the mailer or the server.
+ */
+import type { FailureCategory } from './failure-category.ts'
+import { LOCAL_REFUSALS, type SmtpFailure } from './smtp/failure.ts'
+
+const BY_CODE: Readonly<Record<string, FailureCategory>> = {
+  address_refused: 'address_refused',
+  ENOTFOUND: 'host_not_found',
+  EDNS: 'host_not_found',
+  ENODATA: 'host_not_found',
+  [LOCAL_REFUSALS.tooLarge]: 'message_too_large',
+  [LOCAL_REFUSALS.needsSmtpUtf8]: 'smtputf8_unsupported',
+  [LOCAL_REFUSALS.invalidAddress]: 'invalid_recipient',
+  [LOCAL_REFUSALS.noCredentials]: 'auth_required',
+  [LOCAL_REFUSALS.callerAborted]: 'internal',
+  EPROTOCOL: 'protocol_error',
+  CERT_HAS_EXPIRED: 'tls_certificate_expired',
+  CERT_NOT_YET_VALID: 'tls_certificate_expired',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'tls_certificate_expired',
+  UNABLE_TO_GET_ISSUER_CERT: 'tls_certificate_expired',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'tls_certificate_expired',
+  CRL_HAS_EXPIRED: 'tls_certificate_expired',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'tls_wrong_port',
+}
+
+/** What permanent failures of our own making would otherwise be retried as. */
+export const NEVER_WITHOUT_REPLY: ReadonlySet<FailureCategory> = new Set([
+  'message_too_large',
+  'invalid_recipient',
+])
+
+export function categoryOfSystemError(
+  failure: Omit<SmtpFailure, 'stage'> & { readonly stage?: SmtpFailure['stage'] },
+): FailureCategory {
+  const { stage, systemCode = '', message = '' } = failure
+  if (stage === 'dot') return 'uncertain'
+  const known = BY_CODE[systemCode]
+  if (known !== undefined) return known
+  if (/wrong version number/i.test(message)) return 'tls_wrong_port'
+  if (isCertificateError(systemCode, message)) return 'tls_certificate'
+  return stage === 'starttls' || systemCode.startsWith('ERR_SSL') ? 'tls_unavailable' : 'network'
+}
+
+function isCertificateError(systemCode: string, message: string): boolean {
+  return (
+    /CERT|SELF_SIGNED|ALTNAME|INVALID_CA|PATH_LENGTH|INVALID_PURPOSE|HOSTNAME_MISMATCH/.test(
+      systemCode,
+    ) || /certificate|altnames/i.test(message)
+  )
+}
