@@ -1,0 +1,15 @@
+/**
+ * deleteSMTPConfig (spec §4.3). Mail that still waits for the mailer fails at its next attempt
+ * (contract §5); its idle connections close by themselves within seconds.
+ */
+import type { Queryable } from '../platform/db/index.ts'
+import { ApiError } from '../platform/errors.ts'
+import { deleteMailer } from './store.ts'
+
+export async function deleteSmtp(
+  deps: { readonly db: Queryable },
+  tenantId: string,
+  mailerId: string,
+): Promise<void> {
+  if (!(await deleteMailer(deps.db, tenantId, mailerId))) throw new ApiError('not_found')
+}

@@ -1,0 +1,13 @@
+/** Mailers: the front door. Routes are mounted by compose. */
+export type { MailerDeps } from './configure-smtp.ts'
+export { ehloNameOf } from './ehlo-name.ts'
+export { findMailers, type WantedMailer } from './find-mailers.ts'
+export { loadMailerForSend, type MailerForSend } from './load-mailer.ts'
+export type { Acquired, SmtpLease } from './smtp-line.ts'
+export {
+  type AcquireOptions,
+  createSmtpPool,
+  type SmtpPool,
+  type SmtpPoolDeps,
+} from './smtp-pool.ts'
+export { deactivateMailer, type FoundMailer, getMailerState } from './store.ts'

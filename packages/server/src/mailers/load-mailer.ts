@@ -1,0 +1,50 @@
+/** A mailer with its password opened: what an attempt needs. Never logged, never kept. */
+import type { MailerState, SecureMode, UncertainPolicy } from '@postrider/contract'
+import type { Queryable } from '../platform/db/index.ts'
+import type { KeyRing } from '../platform/secrets/index.ts'
+import { openPassword } from './mailer.ts'
+import { getMailer } from './store.ts'
+
+const CONNECTIONS_DEFAULT = 5
+
+export interface MailerForSend {
+  readonly tenantId: string
+  readonly mailerId: string
+  readonly email: string
+  readonly state: MailerState
+  readonly host: string
+  readonly port: number
+  readonly secure: SecureMode
+  readonly tlsVerify: boolean
+  readonly username?: string
+  readonly password?: string
+  readonly uncertain: UncertainPolicy
+  /** How many connections to its server may be open at once. */
+  readonly connectionsMax: number
+  readonly hostEverWorked: boolean
+  readonly configVersion: number
+}
+
+/** Undefined when there is no such mailer; throws SealedValueError when its password cannot be opened. */
+export async function loadMailerForSend(
+  q: Queryable,
+  keyRing: KeyRing,
+  tenantId: string,
+  mailerId: string,
+): Promise<MailerForSend | undefined> {
+  const mailer = await getMailer(q, tenantId, mailerId)
+  if (mailer === undefined) return undefined
+  const { email, state, config, secret, uncertain, limits, hostEverWorked, configVersion } = mailer
+  return {
+    tenantId,
+    mailerId,
+    email,
+    state,
+    ...config,
+    ...(secret === undefined ? {} : { password: openPassword(keyRing, mailer, secret) }),
+    uncertain,
+    connectionsMax: limits.connections ?? CONNECTIONS_DEFAULT,
+    hostEverWorked,
+    configVersion,
+  }
+}

@@ -1,0 +1,28 @@
+/** A mailer as every answer shows it (contract §3.6): without its password, sealed or not. */
+import type { Mailer as MailerOnWire } from '@postrider/contract'
+import type { Mailer } from './mailer.ts'
+
+export function toWire(m: Mailer): MailerOnWire {
+  return {
+    mailer_id: m.mailerId,
+    name: m.name,
+    email: m.email,
+    config_type: m.configType,
+    connection_type: m.connectionType,
+    config: {
+      host: m.config.host,
+      port: m.config.port,
+      username: m.config.username ?? null,
+      secure: m.config.secure,
+      tls_verify: m.config.tlsVerify,
+    },
+    limits: m.limits,
+    uncertain: m.uncertain,
+    state: m.state,
+    state_reason: m.stateReason ?? null,
+    state_evidence: m.stateEvidence ?? null,
+    state_changed_at: m.stateChangedAt.toISOString(),
+    created_at: m.createdAt.toISOString(),
+    updated_at: m.updatedAt.toISOString(),
+  }
+}

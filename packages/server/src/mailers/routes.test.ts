@@ -1,0 +1,568 @@
+import { readFileSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { getSmtpConfigAnswer, type Mailer, operations } from '@postrider/contract'
+import { createSmtpServer, type SmtpServer } from '@postrider/testkit'
+import type { FastifyInstance } from 'fastify'
+import { Check } from 'typebox/value'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { createEgress } from '../platform/egress/index.ts'
+import { createHttpApp } from '../platform/http/app.ts'
+import { createLogger } from '../platform/log.ts'
+import { createMetrics } from '../platform/metrics.ts'
+import { createKeyRing } from '../platform/secrets/index.ts'
+import { deactivateMailer, findMailers, loadMailerForSend } from './index.ts'
+import { registerMailerRoutes } from './routes.ts'
+
+const certs = new URL('../../../testkit/certs/', import.meta.url)
+const pem = (name: string) => readFileSync(new URL(name, certs), 'utf8')
+const keyRing = createKeyRing(
+  `k:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`,
+)
+const PASSWORD = 'hunter2-canary'
+const users = { 'news@example.com': PASSWORD, other: 'other-canary' }
+const KEYS: Readonly<
+  Record<string, { tenantId: string; keyId: string; scopes: ('read' | 'send')[] }>
+> = {
+  a: { tenantId: 'tn_a', keyId: 'key_a', scopes: [] },
+  b: { tenantId: 'tn_b', keyId: 'key_b', scopes: [] },
+  reader: { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read'] },
+  sender: { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send'] },
+}
+
+let database: TestDatabase
+let app: FastifyInstance
+let smtp: SmtpServer
+const seen: string[] = []
+const egress = createEgress({
+  allowNetworks: ['127.0.0.0/8'],
+  lookup: async (host) => {
+    if (host === 'internal.example') return [{ address: '10.1.2.3', family: 4 }]
+    if (host === 'mail.example.test') return [{ address: '127.0.0.1', family: 4 }]
+    throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
+  },
+})
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const destination = new PassThrough()
+  destination.on('data', (line: Buffer) => seen.push(line.toString()))
+  const log = createLogger({ level: 'trace', destination })
+  app = createHttpApp({ log, metrics: createMetrics(), authenticateKey: (key) => KEYS[key] })
+  registerMailerRoutes(app, { db: database.db, keyRing, egress, ehloName: 'sender.example.com' })
+  await app.ready()
+})
+afterAll(async () => {
+  await app.close()
+  await egress.close()
+  await database.close()
+})
+beforeEach(async () => {
+  smtp = await createSmtpServer({ auth: { users } })
+})
+afterEach(() => smtp.close())
+
+const config = (change: object = {}) => ({
+  host: '127.0.0.1',
+  port: smtp.port,
+  username: 'news@example.com',
+  password: PASSWORD,
+  secure: 'Auto',
+  ...change,
+})
+const body = (change: object = {}) => ({
+  name: 'News',
+  email: 'news@example.com',
+  config_type: 'smtp',
+  connection_type: 'basic',
+  config: config(),
+  ...change,
+})
+
+async function call(
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  url: string,
+  o: { readonly key?: string | undefined; readonly payload?: object } = {},
+) {
+  const { key = 'a', payload } = o
+  const response = await app.inject({
+    method,
+    url,
+    headers: { authorization: `Bearer ${key}` },
+    ...(payload === undefined ? {} : { payload }),
+  })
+  seen.push(response.payload, JSON.stringify(response.headers))
+  return { status: response.statusCode, body: response.json() }
+}
+const configure = (change: object = {}, key?: string) =>
+  call('POST', '/v1/smtp', { key, payload: body(change) })
+const update = (id: string, payload: object, key?: string) =>
+  call('PUT', `/v1/smtp/${id}`, { key, payload })
+const get = (id: string, key?: string) => call('GET', `/v1/smtp/${id}`, { key })
+
+/** A mailer to work on; configuring it has its own tests. */
+async function configured(change: object = {}, key?: string): Promise<Mailer> {
+  const answer = await configure(change, key)
+  expect(answer).toMatchObject({ status: 201 })
+  return answer.body.mailer
+}
+
+const load = (id: string, tenantId = 'tn_a') =>
+  loadMailerForSend(database.db, keyRing, tenantId, id)
+const logins = () => smtp.connections.map((connection) => connection.username)
+
+describe('configureSMTP', () => {
+  describe('201', () => {
+    it('stores the mailer and answers it without its password', async () => {
+      const answer = await configure()
+      expect(answer).toEqual({
+        status: 201,
+        body: {
+          success: true,
+          message: 'Mailer configured',
+          mailer: {
+            mailer_id: expect.stringMatching(/^smtp_[0-9A-Z]{26}$/),
+            name: 'News',
+            email: 'news@example.com',
+            config_type: 'smtp',
+            connection_type: 'basic',
+            config: {
+              host: '127.0.0.1',
+              port: smtp.port,
+              username: 'news@example.com',
+              secure: 'Auto',
+              tls_verify: true,
+            },
+            limits: {},
+            uncertain: 'at_least_once',
+            state: 'active',
+            state_reason: null,
+            state_evidence: null,
+            state_changed_at: expect.any(String),
+            created_at: expect.any(String),
+            updated_at: expect.any(String),
+          },
+        },
+      })
+      expect(Check(getSmtpConfigAnswer, answer.body)).toBe(true)
+    })
+
+    it('logs in once before it answers, and says QUIT', async () => {
+      await configure()
+      await smtp.waitFor(() => smtp.openConnections === 0)
+      expect(logins()).toEqual(['news@example.com'])
+      expect(smtp.connections[0]?.commands.at(-1)).toBe('QUIT')
+    })
+
+    it('keeps the password sealed, bound to its row', async () => {
+      const { mailer_id: id } = await configured()
+      const { rows } = await database.db.query<{ secret: string }>(
+        'select secret from mailers_mailer where mailer_id = $1',
+        [id],
+      )
+      const sealed = rows[0]?.secret ?? ''
+      expect(sealed).toMatch(/^v1\.k\./)
+      expect(sealed).not.toContain(PASSWORD)
+      expect(keyRing.decrypt(sealed, `mailers|tn_a|${id}|config`)).toContain(PASSWORD)
+    })
+
+    it('connects to nothing with verify: false', async () => {
+      await configured({ verify: false, config: config({ password: 'wrong', port: 1 }) })
+      await configured({ verify: false, config: config({ host: 'nowhere.example' }) })
+      expect(smtp.connections).toEqual([])
+    })
+
+    it('takes a server without a login', async () => {
+      const open = await createSmtpServer()
+      const { host, port, secure } = { ...config(), port: open.port }
+      const mailer = await configured({ config: { host, port, secure } })
+      expect(mailer.config.username).toBeNull()
+      expect(await load(mailer.mailer_id)).not.toHaveProperty('password')
+      await open.close()
+    })
+
+    it.each([
+      ['SSL', 'implicit'],
+      ['Tls', 'starttls'],
+      ['Auto', 'starttls'],
+    ] as const)('secure %s logs in over TLS (%s)', async (secure, mode) => {
+      const tls = { mode, key: pem('localhost.key'), cert: pem('localhost.pem') }
+      const server = await createSmtpServer({ auth: { users, tlsOnly: true }, tls })
+      const secured = config({ port: server.port, secure, tls_verify: false })
+      const mailer = await configured({ config: secured })
+      expect(mailer.config).toMatchObject({ secure, tls_verify: false })
+      expect(server.connections).toMatchObject([{ secure: true, username: 'news@example.com' }])
+      await server.close()
+    })
+
+    it('secure None logs in in plain text, also where STARTTLS is offered', async () => {
+      const tls = {
+        mode: 'starttls',
+        key: pem('localhost.key'),
+        cert: pem('localhost.pem'),
+      } as const
+      const server = await createSmtpServer({ auth: { users }, tls })
+      await configured({ config: config({ port: server.port, secure: 'None' }) })
+      expect(server.connections).toMatchObject([{ secure: false }])
+      await server.close()
+    })
+
+    it('normalises host and address, and takes basic_smtp for smtp', async () => {
+      const mailer = await configured({
+        config_type: 'basic_smtp',
+        email: 'News@EXAMPLE.com',
+        config: config({ host: 'MAIL.example.test.' }),
+      })
+      expect(mailer).toMatchObject({
+        config_type: 'smtp',
+        email: 'News@example.com',
+        config: { host: 'mail.example.test' },
+      })
+    })
+
+    it('keeps limits.connections and the uncertain policy', async () => {
+      const change = { limits: { connections: 2 }, uncertain: 'at_most_once' }
+      const mailer = await configured(change)
+      expect(mailer).toMatchObject(change)
+      expect(await load(mailer.mailer_id)).toMatchObject({ connectionsMax: 2 })
+    })
+
+    it('allows two mailers of one address', async () => {
+      const ids = [await configured(), await configured()].map((mailer) => mailer.mailer_id)
+      expect(new Set(ids).size).toBe(2)
+    })
+  })
+
+  describe('400', () => {
+    it.each([
+      ['/name', { name: 'News\r\nBcc: x@example.com' }],
+      ['/name', { name: '  ' }],
+      ['/email', { email: 'not an address' }],
+      ['/email', { email: 'a@example.com, b@example.com' }],
+      ['/connection_type', { connection_type: 'oauth' }],
+      ['/config_type', { config_type: 'imap' }],
+      ['/config', { config: undefined }],
+      ['/limits/per_second', { limits: { per_second: 10 } }],
+      ['/limits/per_day', { limits: { connections: 1, per_day: 10 } }],
+      ['/limits/connections', { limits: { connections: 0 } }],
+      ['/colour', { colour: 'red' }],
+    ])('refuses %s of %j', async (path, change) => {
+      expect(await configure(change)).toMatchObject({
+        status: 400,
+        body: { code: 'validation_failed', errors: [{ path }] },
+      })
+      expect(smtp.connections).toEqual([])
+    })
+
+    it.each([
+      ['/config/host', { host: 'a b' }],
+      ['/config/host', { host: 'mail.example.test:25' }],
+      ['/config/host', { host: 'mail.example.test\r\nEHLO x' }],
+      ['/config/host', { host: 'https://mail.example.test' }],
+      ['/config/port', { port: 0 }],
+      ['/config/port', { port: '25' }],
+      ['/config/secure', { secure: 'tls' }],
+      ['/config/username', { username: 'a\r\nb' }],
+      ['/config/username', { username: undefined }],
+      ['/config/password', { password: 'a\nb' }],
+      ['/config/password', { password: undefined }],
+      ['/config/passwd', { passwd: 'x' }],
+    ])('refuses %s of config %j', async (path, change) => {
+      expect(await configure({ config: config(change) })).toMatchObject({
+        status: 400,
+        body: { code: 'validation_failed', errors: [{ path }] },
+      })
+      expect(smtp.connections).toEqual([])
+    })
+
+    it.each(['internal.example', '10.0.0.1', '0x0a000001', '[::1]', '169.254.169.254'])(
+      'refuses the host %s, which is not publicly reachable, verified or not',
+      async (host) => {
+        for (const verify of [true, false]) {
+          expect(await configure({ verify, config: config({ host }) })).toMatchObject({
+            status: 400,
+            body: { code: 'validation_failed', errors: [{ path: '/config/host' }] },
+          })
+        }
+      },
+    )
+
+    it('stores nothing', async () => {
+      const before = await countMailers()
+      await configure({ name: '' })
+      await configure({ config: config({ host: '10.0.0.1' }) })
+      expect(await countMailers()).toBe(before)
+    })
+  })
+
+  describe('422 mailer_auth_failed', () => {
+    it("has the server's reply in its message and stores nothing", async () => {
+      const before = await countMailers()
+      smtp.setScript(({ phase }) =>
+        phase === 'auth' ? '535 5.7.8 \u001b[31mno\u202e such login' : undefined,
+      )
+      expect(await configure()).toMatchObject({
+        status: 422,
+        body: {
+          code: 'mailer_auth_failed',
+          message: 'The mail server rejected the login: 535 5.7.8 \\u001b[31mno\\u202e such login',
+        },
+      })
+      expect(await countMailers()).toBe(before)
+    })
+
+    it('bounds a long reply', async () => {
+      smtp.setScript(({ phase }) => (phase === 'auth' ? `535 ${'a'.repeat(5_000)}` : undefined))
+      const { body: answer } = await configure()
+      expect(answer.message.length).toBeLessThan(600)
+    })
+  })
+
+  describe('422 mailer_unreachable', () => {
+    it.each([
+      ['a port that nobody listens on', { port: 1 }],
+      ['a name that does not resolve', { host: 'nowhere.example' }],
+      ['a server without STARTTLS where TLS is required', { secure: 'Tls' }],
+      ['a server without TLS where implicit TLS is expected', { secure: 'SSL' }],
+    ])('for %s', async (_what, change) => {
+      expect(await configure({ config: config(change) })).toMatchObject({
+        status: 422,
+        body: { code: 'mailer_unreachable' },
+      })
+    })
+
+    it('for a certificate that cannot be verified', async () => {
+      const tls = { mode: 'implicit', key: pem('expired.key'), cert: pem('expired.pem') } as const
+      const server = await createSmtpServer({ auth: { users }, tls })
+      const answer = await configure({ config: config({ port: server.port, secure: 'SSL' }) })
+      expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_unreachable' } })
+      await server.close()
+    })
+
+    it.each(['554 5.7.1 go away', '421 4.3.2 too busy'])('for the greeting %s', async (reply) => {
+      smtp.setScript(({ phase }) => (phase === 'connect' ? reply : undefined))
+      const answer = await configure()
+      expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_unreachable' } })
+      expect(answer.body.message).toContain(reply)
+    })
+  })
+
+  it.each([
+    ['401', undefined, 'unauthorized'],
+    ['403', 'reader', 'forbidden'],
+    ['403', 'sender', 'forbidden'],
+  ])('%s with the key %s', async (status, key, code) => {
+    const answer = await configure({}, key ?? 'unknown')
+    expect(answer).toMatchObject({ status: Number(status), body: { code } })
+  })
+})
+
+describe('getSMTPConfig', () => {
+  it('200: answers the mailer, also for a key that may only read', async () => {
+    const mailer = await configured()
+    expect(await get(mailer.mailer_id, 'reader')).toMatchObject({ status: 200, body: { mailer } })
+  })
+})
+
+describe('updateSMTP', () => {
+  describe('200', () => {
+    it('changes what is given and keeps the rest, without a new login', async () => {
+      const before = await configured({ limits: { connections: 3 } })
+      const answer = await update(before.mailer_id, {
+        mailer_id: before.mailer_id,
+        name: 'Other',
+        email: 'other@example.com',
+      })
+      const { mailer } = answer.body
+      expect(answer.status).toBe(200)
+      expect(mailer).toEqual({
+        ...before,
+        name: 'Other',
+        email: 'other@example.com',
+        updated_at: expect.any(String),
+      })
+      expect(await load(before.mailer_id)).toMatchObject({ password: PASSWORD })
+      expect(logins()).toHaveLength(1)
+    })
+
+    it('logs in with a changed configuration and keeps the password of the same login', async () => {
+      const { mailer_id: id } = await configured()
+      const answer = await update(id, { config: { secure: 'None' } })
+      expect(answer).toMatchObject({
+        status: 200,
+        body: { mailer: { config: { secure: 'None' } } },
+      })
+      expect(logins()).toEqual(['news@example.com', 'news@example.com'])
+      expect(await load(id)).toMatchObject({ password: PASSWORD, secure: 'None' })
+    })
+
+    it('takes a new login', async () => {
+      const { mailer_id: id } = await configured()
+      const change = { username: 'other', password: 'other-canary' }
+      expect(await update(id, { config: change })).toMatchObject({ status: 200 })
+      expect(await load(id)).toMatchObject(change)
+    })
+
+    it('raises the version that connections are bound to', async () => {
+      const { mailer_id: id } = await configured()
+      await update(id, { limits: { connections: 1 } })
+      expect(await load(id)).toMatchObject({ configVersion: 2, connectionsMax: 1 })
+    })
+
+    it('replaces limits as a whole', async () => {
+      const { mailer_id: id } = await configured({ limits: { connections: 3 } })
+      expect(await update(id, { limits: {} })).toMatchObject({ body: { mailer: { limits: {} } } })
+    })
+
+    it('makes a deactivated mailer active again once it has logged in', async () => {
+      const { mailer_id: id } = await configured()
+      await deactivate(id)
+      expect((await get(id)).body.mailer).toMatchObject({
+        state: 'deactivated',
+        state_reason: 'provider_auth_error',
+        state_evidence: '535 5.7.8 no',
+      })
+      const renamed = await update(id, { name: 'Other' })
+      expect(renamed.body.mailer).toMatchObject({ state: 'deactivated' })
+      const again = await update(id, { config: { password: PASSWORD } })
+      expect(again.body.mailer).toMatchObject({
+        state: 'active',
+        state_reason: null,
+        state_evidence: null,
+      })
+    })
+
+    it('leaves a disabled mailer disabled', async () => {
+      const { mailer_id: id } = await configured()
+      await database.db.query(
+        "update mailers_mailer set state = 'disabled' where tenant_id = 'tn_a' and mailer_id = $1",
+        [id],
+      )
+      const answer = await update(id, { config: { password: PASSWORD } })
+      expect(answer.body.mailer).toMatchObject({ state: 'disabled' })
+    })
+  })
+
+  describe('400', () => {
+    it.each([{ host: 'mail.example.test' }, { port: 26 }, { username: 'other' }])(
+      'a stored password is not used with %j: it must be given again',
+      async (change) => {
+        const { mailer_id: id } = await configured()
+        const answer = await update(id, { verify: false, config: change })
+        expect(answer).toMatchObject({
+          status: 400,
+          body: { errors: [{ path: '/config/password' }] },
+        })
+        expect(await load(id)).toMatchObject({ configVersion: 1, password: PASSWORD })
+      },
+    )
+
+    it.each([
+      ['/mailer_id', { mailer_id: 'smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8' }],
+      ['/name', { name: 'a\nb' }],
+      ['/email', { email: '@' }],
+      ['/config/host', { config: { host: '10.0.0.1', password: 'x' } }],
+      ['/config/host', { verify: false, config: { host: '10.0.0.1', password: 'x' } }],
+      ['/limits/per_minute', { limits: { per_minute: 1 } }],
+      ['/connection_type', { connection_type: 'basic' }],
+    ])('refuses %s of %j', async (path, change) => {
+      const { mailer_id: id } = await configured()
+      const answer = await update(id, change)
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { code: 'validation_failed', errors: [{ path }] },
+      })
+      expect(await load(id)).toMatchObject({ configVersion: 1 })
+    })
+  })
+
+  it('422: keeps the old configuration when the new one cannot log in', async () => {
+    const { mailer_id: id } = await configured()
+    const answer = await update(id, { config: { password: 'wrong' } })
+    expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_auth_failed' } })
+    expect(await load(id)).toMatchObject({ configVersion: 1, password: PASSWORD })
+  })
+
+  it('409: refuses an update that was overtaken by another', async () => {
+    const { mailer_id: id } = await configured()
+    const gate = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
+    smtp.setScript(({ phase }) => {
+      if (phase !== 'connect') return undefined
+      reached.resolve()
+      return { after: gate.promise }
+    })
+    const slow = update(id, { name: 'Slow', config: { password: PASSWORD } })
+    await reached.promise
+    expect(await update(id, { name: 'Quick' })).toMatchObject({ status: 200 })
+    gate.resolve()
+    expect(await slow).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expect((await get(id)).body.mailer.name).toBe('Quick')
+  })
+})
+
+describe('deleteSMTPConfig', () => {
+  it('200: deletes it, once', async () => {
+    const { mailer_id: id } = await configured()
+    const remove = () => call('DELETE', `/v1/smtp/${id}`)
+    expect(await remove()).toMatchObject({ status: 200, body: { success: true } })
+    expect(await remove()).toMatchObject({ status: 404 })
+    expect(await load(id)).toBeUndefined()
+  })
+})
+
+describe('404', () => {
+  it("another tenant's mailer is as unknown as one that never was", async () => {
+    const { mailer_id: id } = await configured()
+    const unknown = 'smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
+    for (const one of [
+      (target: string) => get(target, 'b'),
+      (target: string) => update(target, { name: 'Taken' }, 'b'),
+      (target: string) => call('DELETE', `/v1/smtp/${target}`, { key: 'b' }),
+    ]) {
+      const [theirs, nobodys] = [await one(id), await one(unknown)]
+      expect(theirs.status).toBe(404)
+      expect({ ...theirs.body, request_id: '' }).toEqual({ ...nobodys.body, request_id: '' })
+    }
+    expect((await get(id)).body.mailer.name).toBe('News')
+    expect(await load(id, 'tn_b')).toBeUndefined()
+    const found = await findMailers(database.db, [
+      { tenantId: 'tn_b', mailerId: id },
+      { tenantId: 'tn_b', email: 'news@example.com' },
+    ])
+    expect(found).toEqual([undefined, undefined])
+  })
+
+  it.each(['x', '%00', '..%2f', 'a'.repeat(200)])('for the id %s', async (id) => {
+    expect(await get(id)).toMatchObject({ status: 404 })
+  })
+})
+
+describe('secrets', () => {
+  it('no answer and no log line has ever held a password', async () => {
+    await configure({ config: config({ password: 'wrong-canary' }) })
+    expect(seen.length).toBeGreaterThan(0)
+    expect(seen.join('\n')).not.toMatch(/canary|v1\.k\./)
+  })
+})
+
+it('every operation on mailers is in the table of operations', () => {
+  const ids = ['configureSMTP', 'updateSMTP', 'getSMTPConfig', 'deleteSMTPConfig'] as const
+  for (const id of ids) expect(operations[id].auth).toBe('tenant')
+})
+
+async function countMailers(): Promise<number> {
+  const { rows } = await database.db.query('select 1 from mailers_mailer')
+  return rows.length
+}
+
+async function deactivate(mailerId: string): Promise<void> {
+  const mailer = { tenantId: 'tn_a', mailerId, configVersion: 1 }
+  const why = { reason: 'provider_auth_error', evidence: '535 5.7.8 no' } as const
+  const results = [
+    await deactivateMailer(database.db, { ...mailer, configVersion: 2 }, why),
+    await deactivateMailer(database.db, mailer, why),
+    await deactivateMailer(database.db, mailer, why),
+  ]
+  expect(results).toEqual([false, true, false])
+}

@@ -1,0 +1,68 @@
+/** The operations on SMTP mailers (spec §4.3, contract §3). */
+import {
+  configureSmtpAnswer,
+  configureSmtpBody,
+  deleteSmtpConfigAnswer,
+  getSmtpConfigAnswer,
+  mailerParams,
+  updateSmtpAnswer,
+  updateSmtpBody,
+} from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
+import { addOperation } from '../platform/http/operation.ts'
+import { configureSmtp, type MailerDeps } from './configure-smtp.ts'
+import { deleteSmtp } from './delete-smtp.ts'
+import { getSmtp } from './get-smtp.ts'
+import { toWire } from './mailer-wire.ts'
+import { updateSmtp } from './update-smtp.ts'
+
+export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): void {
+  const tag = 'mailers'
+  addOperation(app, 'configureSMTP', {
+    summary: 'Configure an SMTP mailer',
+    tag,
+    scopes: ['mailers'],
+    body: configureSmtpBody,
+    answer: configureSmtpAnswer,
+    errors: ['mailer_unreachable', 'mailer_auth_failed'],
+    async handle({ tenant, body }) {
+      const mailer = await configureSmtp(deps, tenant.tenantId, body)
+      return { success: true, message: 'Mailer configured', mailer: toWire(mailer) }
+    },
+  })
+  addOperation(app, 'updateSMTP', {
+    summary: 'Update an SMTP mailer',
+    tag,
+    scopes: ['mailers'],
+    params: mailerParams,
+    body: updateSmtpBody,
+    answer: updateSmtpAnswer,
+    errors: ['conflict', 'mailer_unreachable', 'mailer_auth_failed'],
+    async handle({ tenant, params, body }) {
+      const mailer = await updateSmtp(deps, tenant.tenantId, params.mailer_id, body)
+      return { success: true, message: 'Mailer updated', mailer: toWire(mailer) }
+    },
+  })
+  addOperation(app, 'getSMTPConfig', {
+    summary: 'Get an SMTP mailer',
+    tag,
+    scopes: ['mailers', 'read'],
+    params: mailerParams,
+    answer: getSmtpConfigAnswer,
+    async handle({ tenant, params }) {
+      const mailer = await getSmtp(deps, tenant.tenantId, params.mailer_id)
+      return { success: true, message: 'Mailer found', mailer: toWire(mailer) }
+    },
+  })
+  addOperation(app, 'deleteSMTPConfig', {
+    summary: 'Delete an SMTP mailer',
+    tag,
+    scopes: ['mailers'],
+    params: mailerParams,
+    answer: deleteSmtpConfigAnswer,
+    async handle({ tenant, params }) {
+      await deleteSmtp(deps, tenant.tenantId, params.mailer_id)
+      return { success: true, message: 'Mailer deleted' }
+    },
+  })
+}

@@ -1,0 +1,146 @@
+/**
+ * Connections to mailers' servers, kept for the next message: one line per mailer (smtp-line.ts),
+ * so that no session is ever used for another mailer. Used again for up to 100 messages or 5
+ * minutes, closed after a few seconds of idleness.
+ */
+import type { SmtpSession } from '../mail/index.ts'
+import type { Queryable } from '../platform/db/index.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Service } from '../platform/service.ts'
+import type { MailerForSend } from './load-mailer.ts'
+import { openMailerSession, type SessionDeps } from './open-mailer-session.ts'
+import {
+  type Acquired,
+  createSmtpLine,
+  type Opened,
+  type SmtpLease,
+  type SmtpLine,
+} from './smtp-line.ts'
+import { markWorked } from './store.ts'
+
+const OPEN_TIMEOUT_MS = 30_000
+const MESSAGES_MAX = 100
+const AGE_MS_MAX = 5 * 60_000
+const IDLE_MS_MAX = 5_000
+
+export interface SmtpPoolDeps extends SessionDeps {
+  readonly db: Queryable
+  readonly log: Logger
+  readonly messagesMax?: number
+  readonly ageMsMax?: number
+  readonly idleMsMax?: number
+}
+
+export interface AcquireOptions {
+  /** On a new connection, dropping the idle ones: after a session proved to be stale. */
+  readonly isFresh?: boolean
+}
+
+export interface SmtpPool extends Service {
+  /** `deadlineAt` in milliseconds since the epoch. Never rejects. */
+  acquire(mailer: MailerForSend, deadlineAt: number, o?: AcquireOptions): Promise<Acquired>
+  withSession<T>(
+    mailer: MailerForSend,
+    deadlineAt: number,
+    work: (session: SmtpSession) => Promise<T>,
+    o?: AcquireOptions,
+  ): Promise<{ readonly kind: 'done'; readonly value: T } | Exclude<Acquired, SmtpLease>>
+  readonly stats: { readonly open: number; readonly idle: number; readonly waiting: number }
+}
+
+export function createSmtpPool(deps: SmtpPoolDeps): SmtpPool {
+  const { idleMsMax = IDLE_MS_MAX } = deps
+  const lines = new Map<string, SmtpLine>()
+  let isStopped = false
+  let sweeper: NodeJS.Timeout | undefined
+
+  const lineOf = (mailer: MailerForSend): SmtpLine => {
+    const key = `${mailer.tenantId} ${mailer.mailerId}`
+    const known = lines.get(key)
+    if (known !== undefined) return known
+    const line = createSmtpLine(mailer, {
+      open: (current, deadlineAt, signal) => openOne(deps, current, deadlineAt, signal),
+      onFirstWorked: (current) => noteWorked(deps, current),
+      onClosed: ({ sent }, ageMs) =>
+        deps.log.debug(
+          { tenant_id: mailer.tenantId, mailer_id: mailer.mailerId, sent, duration_ms: ageMs },
+          'smtp_session.closed',
+        ),
+      messagesMax: deps.messagesMax ?? MESSAGES_MAX,
+      ageMsMax: deps.ageMsMax ?? AGE_MS_MAX,
+    })
+    lines.set(key, line)
+    sweeper ??= setInterval(sweep, Math.ceil(idleMsMax / 2)).unref()
+    return line
+  }
+
+  const sweep = () => {
+    const idleBefore = performance.now() - idleMsMax
+    for (const [key, line] of lines) if (line.sweep(idleBefore)) lines.delete(key)
+    if (lines.size === 0) stopSweeper()
+  }
+
+  const stopSweeper = () => {
+    clearInterval(sweeper)
+    sweeper = undefined
+  }
+
+  const pool: SmtpPool = {
+    name: 'smtp connections',
+    async start() {
+      isStopped = false
+    },
+    async stop() {
+      isStopped = true
+      stopSweeper()
+      for (const line of lines.values()) line.stop()
+      lines.clear()
+    },
+    async acquire(mailer, deadlineAt, { isFresh = false } = {}) {
+      if (isStopped) return { kind: 'busy' }
+      return lineOf(mailer).acquire(mailer, deadlineAt, isFresh)
+    },
+    async withSession(mailer, deadlineAt, work, o) {
+      const acquired = await pool.acquire(mailer, deadlineAt, o)
+      if (acquired.kind !== 'session') return acquired
+      try {
+        return { kind: 'done', value: await work(acquired.session) }
+      } finally {
+        acquired.release()
+      }
+    },
+    get stats() {
+      const total = { open: 0, idle: 0, waiting: 0 }
+      for (const { stats } of lines.values()) {
+        total.open += stats.open
+        total.idle += stats.idle
+        total.waiting += stats.waiting
+      }
+      return total
+    },
+  }
+  return pool
+}
+
+async function openOne(
+  deps: SmtpPoolDeps,
+  mailer: MailerForSend,
+  deadlineAt: number,
+  signal: AbortSignal,
+): Promise<Opened> {
+  const timeoutMs = Math.max(0, Math.min(OPEN_TIMEOUT_MS, deadlineAt - Date.now()))
+  try {
+    return await openMailerSession(deps, mailer, { timeoutMs, signal })
+  } catch (error) {
+    // A defect; it costs this attempt, not a place in the line for ever.
+    deps.log.error({ err: error, mailer_id: mailer.mailerId }, 'smtp_session.open_failed')
+    return { ok: false, failure: { stage: 'connect', message: 'The session could not be opened' } }
+  }
+}
+
+/** Kept in the row, so that it outlives this process: once per mailer and host. */
+function noteWorked(deps: SmtpPoolDeps, mailer: MailerForSend): void {
+  markWorked(deps.db, mailer).catch((error: unknown) => {
+    deps.log.warn({ err: error, mailer_id: mailer.mailerId }, 'mailer.worked_not_stored')
+  })
+}

@@ -1,0 +1,297 @@
+/** All SQL of mailers. Every statement names the tenant. */
+import type {
+  ConnectionType,
+  DeactivationReason,
+  MailerConfigType,
+  MailerLimits,
+  MailerState,
+  SecureMode,
+  UncertainPolicy,
+} from '@postrider/contract'
+import { type Queryable, type Statement, statement } from '../platform/db/index.ts'
+import { emailKeyOf, type Mailer } from './mailer.ts'
+
+interface MailerRow {
+  tenant_id: string
+  mailer_id: string
+  name: string
+  email: string
+  config_type: MailerConfigType
+  connection_type: ConnectionType
+  host: string
+  port: number
+  username: string | null
+  secure: SecureMode
+  tls_verify: boolean
+  secret: string | null
+  uncertain: UncertainPolicy
+  limits: MailerLimits
+  state: MailerState
+  state_reason: string | null
+  state_evidence: string | null
+  state_changed_at: Date
+  host_ever_worked: boolean
+  config_version: string
+  created_at: Date
+  updated_at: Date
+}
+
+const COLUMNS = `tenant_id, mailer_id, name, email, config_type, connection_type, host, port,
+  username, secure, tls_verify, secret, uncertain, limits, state, state_reason, state_evidence,
+  state_changed_at, worked_at is not null as host_ever_worked, config_version, created_at, updated_at`
+
+const GET = statement(
+  'mailers.get',
+  `select ${COLUMNS} from mailers_mailer where tenant_id = $1 and mailer_id = $2`,
+)
+
+export async function getMailer(
+  q: Queryable,
+  tenantId: string,
+  mailerId: string,
+): Promise<Mailer | undefined> {
+  const { rows } = await q.query<MailerRow>(GET, [tenantId, mailerId])
+  return rows[0] === undefined ? undefined : toMailer(rows[0])
+}
+
+const GET_STATE = statement(
+  'mailers.get_state',
+  'select state from mailers_mailer where tenant_id = $1 and mailer_id = $2',
+)
+
+export async function getMailerState(
+  q: Queryable,
+  tenantId: string,
+  mailerId: string,
+): Promise<MailerState | undefined> {
+  const { rows } = await q.query<{ state: MailerState }>(GET_STATE, [tenantId, mailerId])
+  return rows[0]?.state
+}
+
+export interface FoundMailer {
+  readonly mailerId: string
+  readonly state: MailerState
+}
+
+interface FoundRow {
+  readonly tenantId: string
+  readonly key: string
+  readonly mailer: FoundMailer
+}
+
+const FIND_BY_ID = statement(
+  'mailers.find_by_id',
+  `select tenant_id, mailer_id as key, mailer_id, state from mailers_mailer
+    where tenant_id = any($1::text[]) and mailer_id = any($2::text[])`,
+)
+
+export function findById(
+  q: Queryable,
+  tenantIds: readonly string[],
+  mailerIds: readonly string[],
+): Promise<FoundRow[]> {
+  return findRows(q, FIND_BY_ID, tenantIds, mailerIds)
+}
+
+const FIND_BY_EMAIL = statement(
+  'mailers.find_by_email',
+  `select distinct on (tenant_id, email_key) tenant_id, email_key as key, mailer_id, state
+     from mailers_mailer where tenant_id = any($1::text[]) and email_key = any($2::text[])
+    order by tenant_id, email_key, (state = 'active') desc, created_at, mailer_id`,
+)
+
+/** One mailer for each address: the oldest active one, else the oldest. */
+export function findByEmail(
+  q: Queryable,
+  tenantIds: readonly string[],
+  emailKeys: readonly string[],
+): Promise<FoundRow[]> {
+  return findRows(q, FIND_BY_EMAIL, tenantIds, emailKeys)
+}
+
+async function findRows(
+  q: Queryable,
+  s: Statement,
+  tenantIds: readonly string[],
+  keys: readonly string[],
+): Promise<FoundRow[]> {
+  const { rows } = await q.query<{
+    tenant_id: string
+    key: string
+    mailer_id: string
+    state: MailerState
+  }>(s, [tenantIds, keys])
+  return rows.map((row) => ({
+    tenantId: row.tenant_id,
+    key: row.key,
+    mailer: { mailerId: row.mailer_id, state: row.state },
+  }))
+}
+
+export type NewMailer = Omit<
+  Mailer,
+  | 'state'
+  | 'stateReason'
+  | 'stateEvidence'
+  | 'stateChangedAt'
+  | 'configVersion'
+  | 'createdAt'
+  | 'updatedAt'
+>
+
+const INSERT = statement(
+  'mailers.insert',
+  `insert into mailers_mailer (tenant_id, mailer_id, name, email, email_key, config_type,
+     connection_type, host, port, username, secure, tls_verify, secret, uncertain, limits, worked_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+     case when $16::boolean then now() end)
+   returning ${COLUMNS}`,
+)
+
+export async function insertMailer(q: Queryable, m: NewMailer): Promise<Mailer> {
+  const { rows } = await q.query<MailerRow>(INSERT, [
+    m.tenantId,
+    m.mailerId,
+    m.name,
+    m.email,
+    emailKeyOf(m.email),
+    m.configType,
+    m.connectionType,
+    m.config.host,
+    m.config.port,
+    m.config.username ?? null,
+    m.config.secure,
+    m.config.tlsVerify,
+    m.secret ?? null,
+    m.uncertain,
+    JSON.stringify(m.limits),
+    m.hostEverWorked,
+  ])
+  const [row] = rows
+  if (row === undefined) throw new Error('insert answered no row')
+  return toMailer(row)
+}
+
+const UPDATE = statement(
+  'mailers.update',
+  `update mailers_mailer
+      set name = $4, email = $5, email_key = $6, host = $7, port = $8, username = $9, secure = $10,
+          tls_verify = $11, secret = $12, uncertain = $13, limits = $14,
+          worked_at = case when $15::boolean then coalesce(worked_at, now()) end,
+          state = case when $16::boolean then 'active' else state end,
+          state_reason = case when $16::boolean then null else state_reason end,
+          state_evidence = case when $16::boolean then null else state_evidence end,
+          state_changed_at = case when $16::boolean then now() else state_changed_at end,
+          config_version = config_version + 1, updated_at = now()
+    where tenant_id = $1 and mailer_id = $2 and config_version = $3
+    returning ${COLUMNS}`,
+)
+
+/** Undefined when another update came first, or the mailer is gone. */
+export async function updateMailer(
+  q: Queryable,
+  m: Mailer,
+  o: { readonly isReactivated: boolean },
+): Promise<Mailer | undefined> {
+  const { rows } = await q.query<MailerRow>(UPDATE, [
+    m.tenantId,
+    m.mailerId,
+    m.configVersion,
+    m.name,
+    m.email,
+    emailKeyOf(m.email),
+    m.config.host,
+    m.config.port,
+    m.config.username ?? null,
+    m.config.secure,
+    m.config.tlsVerify,
+    m.secret ?? null,
+    m.uncertain,
+    JSON.stringify(m.limits),
+    m.hostEverWorked,
+    o.isReactivated,
+  ])
+  return rows[0] === undefined ? undefined : toMailer(rows[0])
+}
+
+const DEACTIVATE = statement(
+  'mailers.deactivate',
+  `update mailers_mailer
+      set state = 'deactivated', state_reason = $4, state_evidence = $5, state_changed_at = now()
+    where tenant_id = $1 and mailer_id = $2 and config_version = $3 and state = 'active'`,
+)
+
+/**
+ * True when this call deactivated it: the caller then records the event in the same transaction.
+ * False when it was not active any more, or its configuration is newer than the one that failed.
+ */
+export async function deactivateMailer(
+  tx: Queryable,
+  m: Pick<Mailer, 'tenantId' | 'mailerId' | 'configVersion'>,
+  why: { readonly reason: DeactivationReason; readonly evidence: string },
+): Promise<boolean> {
+  const { rowCount } = await tx.query(DEACTIVATE, [
+    m.tenantId,
+    m.mailerId,
+    m.configVersion,
+    why.reason,
+    why.evidence,
+  ])
+  return rowCount > 0
+}
+
+const MARK_WORKED = statement(
+  'mailers.mark_worked',
+  `update mailers_mailer set worked_at = now()
+    where tenant_id = $1 and mailer_id = $2 and config_version = $3 and worked_at is null`,
+)
+
+export async function markWorked(
+  q: Queryable,
+  m: Pick<Mailer, 'tenantId' | 'mailerId' | 'configVersion'>,
+): Promise<void> {
+  await q.query(MARK_WORKED, [m.tenantId, m.mailerId, m.configVersion])
+}
+
+const DELETE = statement(
+  'mailers.delete',
+  'delete from mailers_mailer where tenant_id = $1 and mailer_id = $2',
+)
+
+export async function deleteMailer(
+  q: Queryable,
+  tenantId: string,
+  mailerId: string,
+): Promise<boolean> {
+  const { rowCount } = await q.query(DELETE, [tenantId, mailerId])
+  return rowCount > 0
+}
+
+function toMailer(row: MailerRow): Mailer {
+  return {
+    tenantId: row.tenant_id,
+    mailerId: row.mailer_id,
+    name: row.name,
+    email: row.email,
+    configType: row.config_type,
+    connectionType: row.connection_type,
+    config: {
+      host: row.host,
+      port: row.port,
+      secure: row.secure,
+      tlsVerify: row.tls_verify,
+      ...(row.username === null ? {} : { username: row.username }),
+    },
+    ...(row.secret === null ? {} : { secret: row.secret }),
+    uncertain: row.uncertain,
+    limits: row.limits,
+    state: row.state,
+    ...(row.state_reason === null ? {} : { stateReason: row.state_reason }),
+    ...(row.state_evidence === null ? {} : { stateEvidence: row.state_evidence }),
+    stateChangedAt: row.state_changed_at,
+    hostEverWorked: row.host_ever_worked,
+    configVersion: Number(row.config_version),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}

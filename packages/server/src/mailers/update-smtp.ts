@@ -1,0 +1,101 @@
+/**
+ * updateSMTP (spec §4.3, contract §3.3): what is left out stays as it is.
+ *
+ * A stored password is used on without being given again only while host, port and username stay
+ * the same. Otherwise whoever holds an API key could have it sent to a server of his own.
+ *
+ * A given `config` is logged in with (unless `verify` is false) and makes a deactivated mailer
+ * active again; a disabled one stays disabled. Two updates at once: the second is refused.
+ */
+import type { UpdateSmtpBody } from '@postrider/contract'
+import { ApiError, validationError } from '../platform/errors.ts'
+import { checkFields } from './check-fields.ts'
+import { checkHost, checkLogin } from './check-login.ts'
+import type { MailerDeps } from './configure-smtp.ts'
+import { type Mailer, type MailerConfig, openPassword, sealPassword } from './mailer.ts'
+import { getMailer, updateMailer } from './store.ts'
+
+export async function updateSmtp(
+  deps: MailerDeps,
+  tenantId: string,
+  mailerId: string,
+  body: UpdateSmtpBody,
+): Promise<Mailer> {
+  if (body.mailer_id !== undefined && body.mailer_id !== mailerId) {
+    throw validationError({ path: '/mailer_id', message: 'must be the mailer of the path' })
+  }
+  const checked = checkFields(body)
+  if (checked.errors.length > 0) throw validationError(...checked.errors)
+  const stored = await getMailer(deps.db, tenantId, mailerId)
+  if (stored === undefined) throw new ApiError('not_found')
+
+  const config =
+    body.config === undefined ? stored.config : changedConfig(stored, body, checked.host)
+  const password = passwordOf(deps, stored, config, body)
+  const isVerified = body.config !== undefined && body.verify !== false
+  if (isVerified) await checkLogin(deps, { ...config, password })
+  else if (body.config !== undefined) await checkHost(deps, config.host)
+
+  const { secret: _replaced, ...kept } = stored
+  const isSameHost = config.host === stored.config.host && config.port === stored.config.port
+  const updated = await updateMailer(
+    deps.db,
+    {
+      ...kept,
+      name: body.name ?? stored.name,
+      email: checked.email ?? stored.email,
+      config,
+      ...(password === undefined ? {} : { secret: sealPassword(deps.keyRing, stored, password) }),
+      uncertain: body.uncertain ?? stored.uncertain,
+      limits: body.limits ?? stored.limits,
+      hostEverWorked: isVerified || (isSameHost && stored.hostEverWorked),
+    },
+    { isReactivated: body.config !== undefined && stored.state === 'deactivated' },
+  )
+  if (updated !== undefined) return updated
+  const current = await getMailer(deps.db, tenantId, mailerId)
+  throw new ApiError(current === undefined ? 'not_found' : 'conflict')
+}
+
+function changedConfig(
+  stored: Mailer,
+  body: UpdateSmtpBody,
+  host: string | undefined,
+): MailerConfig {
+  const { port, secure, tls_verify: tlsVerify, username } = body.config ?? {}
+  return {
+    ...stored.config,
+    ...(host === undefined ? {} : { host }),
+    ...(port === undefined ? {} : { port }),
+    ...(secure === undefined ? {} : { secure }),
+    ...(tlsVerify === undefined ? {} : { tlsVerify }),
+    ...(username === undefined ? {} : { username }),
+  }
+}
+
+function passwordOf(
+  deps: MailerDeps,
+  stored: Mailer,
+  config: MailerConfig,
+  body: UpdateSmtpBody,
+): string | undefined {
+  const given = body.config?.password
+  if (given !== undefined) {
+    if (config.username !== undefined) return given
+    throw validationError({
+      path: '/config/username',
+      message: 'username and password are given together or not at all',
+    })
+  }
+  const isSameLogin =
+    config.host === stored.config.host &&
+    config.port === stored.config.port &&
+    config.username === stored.config.username
+  if (config.username !== undefined && !isSameLogin) {
+    throw validationError({
+      path: '/config/password',
+      message: 'must be given again when host, port or username change',
+    })
+  }
+  return stored.secret === undefined ? undefined : openPassword(deps.keyRing, stored, stored.secret)
+}
