@@ -20,6 +20,7 @@ export {
   type StartProcessOptions,
   startProcess,
 } from './start-process.ts'
+export { type RunningService, type StartServiceOptions, startService } from './start-service.ts'
 export {
   createWebhookReceiver,
   type WebhookAnswer,

@@ -34,9 +34,7 @@ describe('startProcess', () => {
   it('says what was printed when the program ends before it is ready', async () => {
     const script = program('dies.mjs', 'console.error("no such thing"); process.exit(3)')
     const failed = startProcess({ script, ready: /^up$/ })
-    await expect(failed).rejects.toMatchObject({
-      cause: expect.objectContaining({ message: expect.stringContaining('no such thing') }),
-    })
+    await expect(failed).rejects.toThrow('no such thing')
   })
 })
 

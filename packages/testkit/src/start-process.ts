@@ -50,7 +50,8 @@ export async function startProcess(o: StartProcessOptions): Promise<RunningProce
       await running.waitForLine(o.ready, o.readyTimeoutMs ?? 30_000)
     } catch (cause) {
       await running.kill()
-      throw new Error(`${o.script} did not become ready`, { cause })
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new Error(`${o.script} did not become ready: ${reason}`, { cause })
     }
   }
   return running

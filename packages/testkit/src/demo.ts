@@ -1,0 +1,166 @@
+/**
+ * The main job in less than a minute, with nothing outside this machine (`npm run demo`).
+ *
+ * Starts the service on an embedded PostgreSQL in a temporary directory, an SMTP server that defers
+ * one recipient and refuses another, and a webhook receiver; sends three mails and prints each
+ * webhook request as it arrives. Ends by itself: with 0 when every expected event came, else 1.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSmtpServer } from './smtp-server.ts'
+import { startService } from './start-service.ts'
+import { createWebhookReceiver, type WebhookRequest } from './webhook-receiver.ts'
+
+const EVENTS_WITHIN_MS = 40_000
+
+interface DemoEvent {
+  readonly event: string
+  readonly details: {
+    readonly email: readonly string[]
+    readonly message_id: string
+    readonly failed_reason: string
+    readonly attempt?: number
+    readonly max_attempts?: number
+    readonly retry_scheduled?: boolean
+    readonly provider_error?: string
+  }
+}
+
+/** Each mail with the events that it must cause, in order. */
+const mails = [
+  { to: 'ada@example.com', about: 'is delivered at once', events: ['MAIL_DELIVERED'] },
+  {
+    to: 'busy@example.com',
+    about: 'is deferred and then delivered',
+    events: ['SMTP_ERROR 1, retry', 'MAIL_DELIVERED'],
+  },
+  {
+    to: 'nobody@example.com',
+    about: 'is refused for good',
+    events: ['SMTP_ERROR 1, final'],
+  },
+] as const
+
+const startedAt = performance.now()
+const dataDir = mkdtempSync(join(tmpdir(), 'postrider-demo-'))
+const closers: (() => Promise<unknown>)[] = []
+try {
+  await run()
+  say('Every expected event has arrived.')
+} catch (error) {
+  say(`The demo failed: ${error instanceof Error ? error.message : String(error)}`)
+  process.exitCode = 1
+} finally {
+  for (const close of closers.reverse()) await close()
+  rmSync(dataDir, { recursive: true, force: true })
+}
+
+async function run(): Promise<void> {
+  const smtp = await createSmtpServer({
+    script: {
+      'busy@example.com': ['450 4.2.1 Mailbox busy, try again later', 'ok'],
+      'nobody@example.com': ['550 5.1.1 No such user here'],
+    },
+  })
+  closers.push(() => smtp.close())
+  const receiver = await createWebhookReceiver({ onRequest: show })
+  closers.push(() => receiver.close())
+  say(`An SMTP server listens on port ${smtp.port}, a webhook receiver on ${receiver.origin}`)
+
+  say('Starting the service on an embedded PostgreSQL; the first start makes its database ...')
+  const apiKey = `demo-${randomBytes(24).toString('hex')}`
+  const service = await startService({
+    env: {
+      DATA_DIR: dataDir,
+      API_KEY: apiKey,
+      ALLOW_NETWORKS: '127.0.0.0/8',
+      ALLOW_HTTP_WEBHOOKS: 'true',
+      SEND_RETRY_SCHEDULE: '2s',
+      LOG_LEVEL: 'info',
+    },
+  })
+  closers.push(() => service.stop())
+  say(`The service is at ${service.origin}`)
+
+  const call = (path: string, body: object) => post(`${service.origin}${path}`, apiKey, body)
+  const { webhook_id } = await call('/v1/webhook/register', {
+    webhook_url: `${receiver.origin}/events`,
+    event: 'EMAIL_EVENT',
+    method: 'POST',
+    headers: { 'X-Demo-Secret': 'the receiver knows us by this' },
+    webhook_options: { events: { delivery: true, smtp_error: true } },
+  })
+  say(`POST /v1/webhook/register   ${webhook_id}`)
+  const { mailer } = await call('/v1/smtp', {
+    name: 'Demo',
+    email: 'hello@example.com',
+    config_type: 'smtp',
+    connection_type: 'basic',
+    config: { host: smtp.host, port: smtp.port, secure: 'None' },
+  })
+  say(`POST /v1/smtp               ${(mailer as { mailer_id: string }).mailer_id}`)
+  for (const { to, about } of mails) {
+    const { ref_id } = await call('/v1/email/send', {
+      from: { email: 'hello@example.com', name: 'Postrider demo' },
+      to: [{ email: to }],
+      subject: `This mail ${about}`,
+      content: [{ type: 'text/plain', value: `Hello, this mail ${about}.\n` }],
+      custom_args: { demo: true },
+      settings: { max_attempts: 3 },
+    })
+    say(`POST /v1/email/send         ${ref_id} to ${to}: ${about}`)
+  }
+  await receiver.waitUntil(isComplete, EVENTS_WITHIN_MS)
+  say(`The SMTP server has accepted ${smtp.messages.map((one) => one.recipients).join(' and ')}.`)
+}
+
+function isComplete(requests: readonly WebhookRequest[]): boolean {
+  const events = requests.flatMap((request) => request.json as DemoEvent[])
+  return mails.every(({ to, events: expected }) => {
+    const got = events.filter((event) => event.details.email.includes(to)).map(name)
+    return got.join() === expected.join()
+  })
+}
+
+function name({ event, details }: DemoEvent): string {
+  if (event !== 'SMTP_ERROR') return event
+  return `${event} ${details.attempt}, ${details.retry_scheduled ? 'retry' : 'final'}`
+}
+
+function show(request: WebhookRequest): void {
+  say(`WEBHOOK ${request.request}: ${request.method} ${request.path}`)
+  for (const header of ['X-Demo-Secret', 'traceparent']) {
+    write(`             ${header}: ${request.header(header)}`)
+  }
+  for (const { event, details } of request.json as DemoEvent[]) {
+    write(`           * ${event} for ${details.email}`)
+    if (event === 'SMTP_ERROR') {
+      const follow = details.retry_scheduled ? 'another will follow' : 'no other will follow'
+      write(`             attempt ${details.attempt} of ${details.max_attempts}, ${follow}`)
+      write(`             ${details.failed_reason} (${details.provider_error})`)
+    } else {
+      write(`             message_id ${details.message_id}`)
+    }
+  }
+}
+
+async function post(url: string, apiKey: string, body: object): Promise<Record<string, unknown>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const answer = (await response.json()) as Record<string, unknown>
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${JSON.stringify(answer)}`)
+  return answer
+}
+
+function say(text: string): void {
+  write(`[${((performance.now() - startedAt) / 1000).toFixed(1).padStart(5)} s] ${text}`)
+}
+
+function write(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -1,0 +1,48 @@
+/**
+ * Starts the service as anyone would: its program as a process, configured by environment alone.
+ * `POSTRIDER_*` of this process's own environment are kept away from it.
+ */
+import { type ProcessEnd, type RunningProcess, startProcess } from './start-process.ts'
+
+export interface StartServiceOptions {
+  /** Without the prefix `POSTRIDER_`. The port is a free one unless `PORT` is given. */
+  readonly env: Readonly<Record<string, string | number>>
+  readonly readyTimeoutMs?: number
+  readonly onLine?: (line: string) => void
+}
+
+export interface RunningService {
+  /** `http://127.0.0.1:1234` */
+  readonly origin: string
+  readonly port: number
+  readonly process: RunningProcess
+  /** Asks it to end in order, and resolves when it has. */
+  stop(): Promise<ProcessEnd>
+}
+
+const PROGRAM = new URL('../../server/src/main.ts', import.meta.url).pathname
+const STARTED = /"msg":"service\.started"/
+
+export async function startService(o: StartServiceOptions): Promise<RunningService> {
+  const env: Record<string, string | undefined> = {}
+  for (const name of Object.keys(process.env)) {
+    if (name.startsWith('POSTRIDER_')) env[name] = undefined
+  }
+  for (const [name, value] of Object.entries({ PORT: 0, ...o.env })) {
+    env[`POSTRIDER_${name}`] = String(value)
+  }
+  const running = await startProcess({
+    script: PROGRAM,
+    env,
+    ready: STARTED,
+    ...(o.readyTimeoutMs === undefined ? {} : { readyTimeoutMs: o.readyTimeoutMs }),
+    ...(o.onLine === undefined ? {} : { onLine: o.onLine }),
+  })
+  const { port } = JSON.parse(await running.waitForLine(STARTED)) as { port: number }
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    process: running,
+    stop: () => running.kill('SIGTERM'),
+  }
+}
