@@ -1,0 +1,236 @@
+/**
+ * Makes everything from a configuration and wires it up; the only file that knows all capabilities.
+ * Nothing runs before `start`.
+ */
+import { randomBytes } from 'node:crypto'
+import { hostname, networkInterfaces } from 'node:os'
+import type { FastifyInstance } from 'fastify'
+import type { Config } from './config.ts'
+import { createSmtpPool, ehloNameOf } from './mailers/index.ts'
+import { registerMailerRoutes } from './mailers/routes.ts'
+import { type Clock, createClock } from './platform/clock.ts'
+import { createDayPartitions, createDb, type Db, durability } from './platform/db/index.ts'
+import { type BucketLeases, createBucketLeases } from './platform/db/leases.ts'
+import { createDiskGuard, type DiskGuard } from './platform/disk-guard.ts'
+import { createEgress, type Egress } from './platform/egress/index.ts'
+import { createFailpoints, type Failpoints } from './platform/failpoints.ts'
+import { createHttpApp } from './platform/http/app.ts'
+import { describeRoutes } from './platform/http/openapi.ts'
+import { createHttpServer, type HttpServer } from './platform/http/server.ts'
+import { addStatusRoutes, type Checks } from './platform/http/status-routes.ts'
+import type { Logger } from './platform/log.ts'
+import { createMetrics, type Metrics } from './platform/metrics.ts'
+import { createKeyRing, type KeyRing } from './platform/secrets/index.ts'
+import type { Secrets } from './platform/secrets-file.ts'
+import { createServiceGroup, type Service } from './platform/service.ts'
+import { createAcceptEmails } from './sending/accept-email.ts'
+import { createFinishAttempts } from './sending/finish-attempts.ts'
+import { createKeysInProgress } from './sending/idempotency.ts'
+import { createLaneWakeups, type LaneWakeups } from './sending/index.ts'
+import { createJanitor } from './sending/janitor.ts'
+import { sendRoutes } from './sending/routes.ts'
+import { createSender } from './sending/worker.ts'
+import { createKeyAuthenticator } from './tenants/index.ts'
+import { tenantRoutes } from './tenants/routes.ts'
+import { createDeliveryCommits } from './webhooks/delivery-commits.ts'
+import { createWakeups, type Wakeups } from './webhooks/index.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
+import { createDispatcher } from './webhooks/worker.ts'
+
+/** Parents of day partitions, made ahead of time by every process at its start and by the janitor. */
+export const partitionedTables = [
+  'webhooks_event',
+  'webhooks_delivery',
+  'webhooks_attempt',
+  'sending_email',
+  'sending_recipient',
+  'sending_attempt',
+] as const
+
+const EXPIRES_IN_MS = 3 * 24 * 3_600_000
+const CONNECT_CHECK_MS = 5_000
+
+export interface App extends Service {
+  readonly db: Db
+  /** Where it listens, with the port that was really taken. */
+  address(): { readonly host: string; readonly port: number }
+}
+
+interface Parts {
+  readonly config: Config
+  readonly log: Logger
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly db: Db
+  readonly egress: Egress
+  readonly keyRing: KeyRing
+  readonly failpoints: Failpoints
+  readonly disk: DiskGuard
+  readonly wakeups: Wakeups
+  readonly laneWakeups: LaneWakeups
+  readonly memberId: string
+}
+
+export function compose(o: {
+  readonly config: Config
+  readonly secrets: Secrets
+  readonly databaseUrl: string
+  readonly log: Logger
+  readonly version: string
+}): App {
+  const { config, log } = o
+  const metrics = createMetrics()
+  metrics.collectProcess()
+  const parts: Parts = {
+    config,
+    log,
+    metrics,
+    clock: createClock(),
+    db: createDb({
+      url: o.databaseUrl,
+      poolMax: config.databasePool,
+      log,
+      applicationName: 'postrider',
+    }),
+    egress: createEgress({
+      allowNetworks: config.allowNetworks,
+      ...(config.webhookTlsCa === undefined ? {} : { tlsCaFile: config.webhookTlsCa }),
+    }),
+    keyRing: createKeyRing(o.secrets.secretKeys),
+    failpoints: createFailpoints(config.failpoints),
+    disk: createDiskGuard({ dir: config.dataDir, freeMin: config.diskFreeMin, log }),
+    wakeups: createWakeups(),
+    laneWakeups: createLaneWakeups(),
+    memberId: `${process.pid}-${randomBytes(6).toString('hex')}`,
+  }
+  const server = composeHttp(parts, o)
+  const { db, egress } = parts
+  const group = createServiceGroup('postrider', [
+    closer('database', () => db.close()),
+    closer('egress', () => egress.close()),
+    createDayPartitions({ db, tables: partitionedTables, log }),
+    ...(config.databaseUrl === undefined ? [parts.disk] : []),
+    ...(config.roles.has('dispatcher') ? composeDispatcher(parts) : []),
+    ...(config.roles.has('sender') ? composeSender(parts) : []),
+    ...(config.roles.has('janitor') ? [createJanitor({ db, log })] : []),
+    server,
+  ])
+  return { ...group, db, address: () => server.address() }
+}
+
+function closer(name: string, close: () => Promise<void>): Service {
+  return { name, start: async () => undefined, stop: close }
+}
+
+function composeHttp(
+  parts: Parts,
+  o: { readonly secrets: Secrets; readonly version: string },
+): HttpServer {
+  const { clock, config, db, egress, keyRing, log, metrics } = parts
+  const authenticator = createKeyAuthenticator({ db, clock })
+  const app = createHttpApp({
+    log,
+    metrics,
+    authenticateKey: authenticator.authenticate,
+    adminToken: o.secrets.adminToken,
+  })
+  const isApi = config.roles.has('api')
+  if (isApi) describeRoutes(app, { publicUrl: config.publicUrl })
+  addStatusRoutes(app, {
+    metrics,
+    facts: () => ({ version: o.version, roles: [...config.roles] }),
+    readiness: () => checkReadiness(parts),
+  })
+  // The description of the routes needs to be in place before they are added.
+  if (isApi)
+    app.register(async (scope: FastifyInstance) => {
+      tenantRoutes(scope, { db, clock, authenticator })
+      webhookRoutes(scope, {
+        db,
+        keyRing,
+        receivers: {
+          egress,
+          allowHttp: config.allowHttpWebhooks,
+          connectTimeoutMs: CONNECT_CHECK_MS,
+        },
+      })
+      registerMailerRoutes(scope, { db, keyRing, egress, ehloName: thisHost() })
+      sendRoutes(scope, {
+        emails: createAcceptEmails(parts),
+        keysInProgress: createKeysInProgress(),
+        wakeups: parts.laneWakeups,
+        defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
+        isIntakeOpen: () => parts.disk.isOpen(),
+      })
+    })
+  return createHttpServer(app, { host: config.host, port: config.port })
+}
+
+async function checkReadiness({ db, disk, config }: Parts): Promise<Checks> {
+  const database = await durability(db).then(
+    ({ durable, detail }) => (durable ? 'ok' : `not durable: ${detail}`),
+    () => 'unavailable',
+  )
+  const space = config.databaseUrl !== undefined || disk.isOpen() ? 'ok' : 'nearly full'
+  return { database, disk: space }
+}
+
+function leasesOf({ config, db, log, memberId }: Parts, role: string): BucketLeases {
+  return createBucketLeases({ db, role, memberId, ttlMs: config.leaseTtlMs, log })
+}
+
+function composeDispatcher(parts: Parts): Service[] {
+  const { config, db, metrics } = parts
+  const leases = leasesOf(parts, 'dispatcher')
+  const requests = metrics.histogram('webhook_request_seconds', 'Webhook requests', ['outcome'])
+  const events = metrics.counter('webhook_events_delivered_total', 'Events that were delivered')
+  const dispatcher = createDispatcher({
+    ...parts,
+    ...createDeliveryCommits(db),
+    leases,
+    concurrency: config.dispatcherConcurrency,
+    lingerMs: config.webhookBatchLingerMs,
+    batchEventsMax: config.webhookBatchEvents,
+    batchBytesMax: config.webhookBatchBytes,
+    timeoutMs: config.webhookTimeoutMs,
+    policy: {
+      retryScheduleMs: config.webhookRetrySchedule,
+      retryForMs: config.webhookRetryForMs,
+    },
+    observe({ outcome, durationMs, events: count }) {
+      requests.observe({ outcome }, durationMs / 1000)
+      if (outcome === 'delivered') events.inc(count)
+    },
+  })
+  return [leases, dispatcher]
+}
+
+function composeSender(parts: Parts): Service[] {
+  const { config, db, egress, keyRing, log, metrics } = parts
+  const leases = leasesOf(parts, 'sender')
+  const pool = createSmtpPool({ db, egress, log, ehloName: thisHost() })
+  const attempts = metrics.histogram('send_attempt_seconds', 'Attempts to send', ['outcome'])
+  const sender = createSender({
+    ...parts,
+    keyRing,
+    leases,
+    pool,
+    wakeups: parts.laneWakeups,
+    finishes: createFinishAttempts({ db, wakeups: parts.wakeups }),
+    leaseMs: config.sendLeaseMs,
+    timeoutMs: config.sendTimeoutMs,
+    retryScheduleMs: config.sendRetrySchedule,
+    concurrency: config.senderConcurrency,
+    observe: ({ outcome, durationMs }) => attempts.observe({ outcome }, durationMs / 1000),
+  })
+  return [leases, pool, sender]
+}
+
+/** How this machine greets mail servers. */
+function thisHost(): string {
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .filter((one) => !one.internal)
+    .map((one) => one.address)
+  return ehloNameOf({ hostname: hostname(), addresses })
+}

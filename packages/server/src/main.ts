@@ -1,0 +1,159 @@
+/**
+ * The service as a process: configuration, database, migrations, roles, an orderly end.
+ *
+ * Started directly (`npm start`) or by `postrider serve`.
+ */
+import { readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import pino from 'pino'
+import { type App, compose, partitionedTables } from './compose.ts'
+import {
+  type Config,
+  ConfigError,
+  loadConfig,
+  publicUrlOf,
+  readEnv,
+  summarizeConfig,
+} from './config.ts'
+import {
+  createDayPartitions,
+  createDb,
+  createEmbeddedPostgres,
+  durability,
+  type EmbeddedPostgres,
+  migrate,
+} from './platform/db/index.ts'
+import { createLogger, type Logger } from './platform/log.ts'
+import { loadSecrets } from './platform/secrets-file.ts'
+import { ensureFirstTenant } from './tenants/index.ts'
+import { welcome } from './welcome.ts'
+
+export const migrationsDir = new URL('../migrations/', import.meta.url)
+
+const CONNECT_RETRY_MS = 1_000
+const CONNECT_FOR_MS = 60_000
+
+/** Runs until a signal ends it. Resolves with the exit code. */
+export async function serve(config: Config, print: (text: string) => void): Promise<number> {
+  const log = createLogger({
+    level: config.logLevel,
+    destination: pino.destination({ dest: 1, sync: false }),
+  })
+  log.info({ config: summarizeConfig(config), version: version() }, 'service.starting')
+  const signal = nextSignal()
+  let embedded: EmbeddedPostgres | undefined
+  let app: App | undefined
+  let exitCode = 0
+  try {
+    if (config.databaseUrl === undefined) {
+      embedded = createEmbeddedPostgres({ dataDir: config.dataDir, log })
+      await embedded.start()
+    }
+    const databaseUrl = embedded?.url() ?? config.databaseUrl ?? ''
+    await prepareDatabase(databaseUrl, log)
+    app = compose({ config, secrets: loadSecrets(config), databaseUrl, log, version: version() })
+    const newApiKey = await createFirstTenant(app, config)
+    await app.start()
+    const { host, port } = app.address()
+    log.info({ host, port, roles: [...config.roles], pid: process.pid }, 'service.started')
+    print(
+      welcome({
+        url: publicUrlOf(config.host, port),
+        roles: [...config.roles],
+        dataDir: embedded === undefined ? undefined : config.dataDir,
+        apiKey: newApiKey,
+      }),
+    )
+    log.info({ signal: await signal }, 'service.stopping')
+  } catch (error) {
+    log.fatal({ err: error }, 'service.failed')
+    print(
+      `\nPostrider could not start: ${error instanceof Error ? error.message : String(error)}\n`,
+    )
+    exitCode = 1
+  }
+  try {
+    await app?.stop()
+    await embedded?.stop()
+    log.info('service.stopped')
+  } catch (error) {
+    log.error({ err: error }, 'service.stop_failed')
+    exitCode = 1
+  }
+  log.flush()
+  return exitCode
+}
+
+/**
+ * With a configured key, that key. Else, on the embedded database only, a new one: it is shown on
+ * the terminal, which is no place for the keys of a production database.
+ */
+async function createFirstTenant(app: App, config: Config): Promise<string | undefined> {
+  if (config.apiKey !== undefined) await ensureFirstTenant({ db: app.db }, config.apiKey)
+  else if (config.databaseUrl === undefined && config.roles.has('api'))
+    return (await ensureFirstTenant({ db: app.db }))?.apiKey
+  return undefined
+}
+
+/** A database that is still starting is waited for; one that does not fit is refused at once. */
+async function prepareDatabase(url: string, log: Logger): Promise<void> {
+  const startedMs = performance.now()
+  for (;;) {
+    try {
+      await migrate({ url, dir: migrationsDir, log })
+      break
+    } catch (error) {
+      const isOver = performance.now() - startedMs > CONNECT_FOR_MS
+      if (isOver || !isConnectionError(error)) throw error
+      log.warn({ err: error }, 'database.not_reachable_yet')
+      await new Promise((resolve) => setTimeout(resolve, CONNECT_RETRY_MS))
+    }
+  }
+  const db = createDb({ url, poolMax: 2, log, applicationName: 'postrider start' })
+  try {
+    const { durable, detail } = await durability(db)
+    if (durable) log.info({ detail }, 'database.durable')
+    else log.error({ detail }, 'database.not_durable: an accepted email can be lost in a crash')
+    await createDayPartitions({ db, tables: partitionedTables, log }).runOnce()
+  } finally {
+    await db.close()
+  }
+}
+
+function isConnectionError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code: unknown = Reflect.get(error, 'code')
+  return typeof code === 'string' && /^(E[A-Z]+|08\d{3}|57P0[123])$/.test(code)
+}
+
+function version(): string {
+  const file = new URL('../package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
+/** The second signal does not wait for an orderly end. */
+function nextSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    let seen = 0
+    const onSignal = (name: string) => {
+      seen += 1
+      if (seen > 1) process.exit(1)
+      resolve(name)
+    }
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
+  })
+}
+
+async function main(): Promise<void> {
+  const print = (text: string) => process.stdout.write(text)
+  try {
+    process.exitCode = await serve(loadConfig(readEnv()), print)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 2
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main()

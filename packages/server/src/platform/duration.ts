@@ -1,0 +1,15 @@
+/** Durations as configuration and requests write them: `250ms`, `5s`, `10m`, `2h`, `3d`. */
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
+
+/** In milliseconds; undefined when the text is no duration. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^([0-9]{1,9})(ms|s|m|h|d)$/.exec(text)
+  const unit = UNIT_MS[match?.[2] ?? '']
+  return unit === undefined ? undefined : Number(match?.[1]) * unit
+}

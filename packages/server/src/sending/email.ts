@@ -1,0 +1,61 @@
+/**
+ * An accepted email (contract §3.1): one send request with its recipients. Each recipient is a
+ * send of its own, with its own attempts and events; all share the `ref_id` and the visible
+ * headers.
+ */
+import type { RecipientType } from '@postrider/contract'
+
+export interface Mailbox {
+  /** In wire form: the domain in lower case, as A-labels. */
+  readonly address: string
+  readonly name?: string
+}
+
+export interface Attachment {
+  readonly filename: string
+  /** Base64, as given, without white space. */
+  readonly content: string
+  readonly type?: string
+  readonly disposition?: 'attachment' | 'inline'
+  readonly contentId?: string
+}
+
+/** What the message is built from, the same for every recipient. Stored as JSON. */
+export interface EmailContent {
+  readonly from: Mailbox
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+  readonly replyTo?: Mailbox
+  readonly subject: string
+  readonly text?: string
+  readonly html?: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly attachments: readonly Attachment[]
+}
+
+export interface Recipient {
+  /** As the caller wrote it: what answers and events show. */
+  readonly email: string
+  /** What RCPT TO says. */
+  readonly address: string
+  readonly needsSmtpUtf8: boolean
+  readonly type: RecipientType
+}
+
+export interface NewEmail {
+  readonly content: EmailContent
+  readonly recipients: readonly Recipient[]
+  readonly customArgs: Readonly<Record<string, unknown>> | null
+  readonly campaignId?: string
+  readonly mailerId?: string
+  readonly maxAttempts: number
+  readonly expiresInMs: number
+}
+
+/**
+ * Stable over all attempts of one recipient, so that a copy that was delivered twice can be told
+ * (contract §3.1). Derived, so that a crash cannot change it.
+ */
+export function messageIdOf(refId: string, n: number, fromAddress: string): string {
+  return `<${refId}.${n}@${fromAddress.slice(fromAddress.lastIndexOf('@') + 1)}>`
+}

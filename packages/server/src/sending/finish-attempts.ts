@@ -1,0 +1,182 @@
+/**
+ * Finishes attempts: attempt row, recipient status, event and next step in one transaction, shared
+ * by all attempts that end while a commit is in flight.
+ *
+ * A finish takes effect only while its claim holds the row (the fence); one that comes too late
+ * writes nothing. While the database is away it is tried again: the server's answer is known here
+ * and nowhere else, and a process that ends before it is written leaves the attempt uncertain.
+ */
+import {
+  createGroupCommit,
+  DatabaseUnavailableError,
+  type Db,
+  type GroupCommit,
+  type Tx,
+} from '../platform/db/index.ts'
+import { dayOfUlid } from '../platform/ids.ts'
+import { type NewEvent, recordEvents, type TouchedStream, type Wakeups } from '../webhooks/index.ts'
+import type { AttemptResult, Claim, Undo } from './attempt.ts'
+import type { NextStep } from './decide-next-step.ts'
+import {
+  type AttemptRow,
+  type FinishedClaim,
+  finishClaims,
+  insertAttempts,
+  postponeClaims,
+  type StatusChange,
+  setStatuses,
+  undoClaims,
+} from './queue-store.ts'
+
+/** A decided attempt, ready to be written. */
+export interface Finish {
+  readonly kind: 'finished'
+  readonly claim: Claim
+  readonly result: AttemptResult
+  /** Undefined when the mail was accepted. */
+  readonly next?: NextStep
+  readonly event: NewEvent
+}
+
+export type Ending =
+  | Finish
+  | { readonly kind: 'undone'; readonly claim: Claim; readonly undo: Undo }
+
+/** `lost`: another claim holds the row, so nothing was written. */
+export interface Ended {
+  readonly isLost: boolean
+  readonly touched: readonly TouchedStream[]
+}
+
+export interface FinishAttempts {
+  /** Resolves when it is committed, however long the database is away; rejects when stopped. */
+  end(ending: Ending): Promise<Ended>
+  /** Gives up on what cannot be written. */
+  abandon(): void
+}
+
+const GROUP_MAX = 128
+const RETRY_MS = 250
+
+export function createFinishAttempts(deps: {
+  readonly db: Db
+  readonly wakeups: Wakeups
+}): FinishAttempts {
+  const group: GroupCommit<Ending, Ended> = createGroupCommit({
+    db: deps.db,
+    itemsMax: GROUP_MAX,
+    run: endGroup,
+  })
+  let isAbandoned = false
+
+  return {
+    async end(ending) {
+      for (;;) {
+        try {
+          const ended = await group.add(ending)
+          deps.wakeups.wake(ended.touched)
+          return ended
+        } catch (error) {
+          if (!(error instanceof DatabaseUnavailableError) || isAbandoned) throw error
+          // A commit whose answer was lost has deleted or moved the row: the repetition finds the
+          // fence gone and writes nothing.
+          await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+        }
+      }
+    },
+    abandon() {
+      isAbandoned = true
+    },
+  }
+}
+
+async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
+  const finishes = endings.flatMap((e, i) => (e.kind === 'finished' ? [{ ...e, i }] : []))
+  const undone = endings.flatMap((e) =>
+    e.kind === 'undone' ? [{ ...e.claim, waitMs: e.undo.waitMs }] : [],
+  )
+  const final = finishes.filter((f) => f.next?.kind !== 'retry')
+  const retried = finishes.filter((f) => f.next?.kind === 'retry')
+  const [finalClaims, retriedClaims] = await Promise.all([
+    finishClaims(
+      tx,
+      final.map((f) => f.claim),
+    ),
+    postponeClaims(
+      tx,
+      retried.map((f) => ({ ...f.claim, waitMs: f.next?.kind === 'retry' ? f.next.waitMs : 0 })),
+    ),
+    undoClaims(tx, undone),
+  ])
+  const written = [
+    ...final.map((f, k) => ({ ...f, finished: finalClaims[k] })),
+    ...retried.map((f, k) => ({ ...f, finished: retriedClaims[k] })),
+  ].flatMap((f) => (f.finished === undefined ? [] : [{ ...f, finished: f.finished }]))
+
+  const [recorded] = await Promise.all([
+    recordEvents(
+      tx,
+      written.map((f) => f.event),
+    ),
+    insertAttempts(
+      tx,
+      written.map((f) => toAttemptRow(f, f.finished)),
+    ),
+    setStatuses(tx, written.map(toStatusChange)),
+  ])
+  const held = new Set(written.map((f) => f.i))
+  return endings.map((ending, i) => ({
+    isLost: ending.kind === 'finished' && !held.has(i),
+    // The group shares one wake-up: the first of it passes it on.
+    touched: i === 0 ? recorded.touched : [],
+  }))
+}
+
+function toAttemptRow({ claim, result, next }: Finish, finished: FinishedClaim): AttemptRow {
+  const failure = result.kind === 'failed' ? result : undefined
+  return {
+    tenantId: claim.tenantId,
+    refId: claim.refId,
+    n: claim.n,
+    attempt: claim.attempt,
+    day: dayOfUlid(claim.refId),
+    mailerId: claim.mailerId,
+    maxAttempts: claim.maxAttempts,
+    startedAt: finished.startedAt,
+    finishedAt: finished.finishedAt,
+    outcome: outcomeOf(failure, next),
+    category: failure?.category ?? null,
+    failedReason: failure?.failedReason ?? '',
+    providerError: failure?.providerError ?? '',
+    retryScheduled: next?.kind === 'retry',
+    nextAttemptAt: finished.nextAttemptAt,
+  }
+}
+
+function outcomeOf(
+  failure: Extract<AttemptResult, { kind: 'failed' }> | undefined,
+  next: NextStep | undefined,
+): AttemptRow['outcome'] {
+  if (failure === undefined) return 'accepted'
+  if (failure.isUncertain) return 'uncertain'
+  return next?.kind === 'retry' ? 'deferred' : 'failed'
+}
+
+function toStatusChange({ claim, result, next }: Finish): StatusChange {
+  return {
+    tenantId: claim.tenantId,
+    refId: claim.refId,
+    n: claim.n,
+    day: dayOfUlid(claim.refId),
+    status: statusOf(result, next),
+    attempt: claim.attempt,
+    failedReason: result.kind === 'failed' ? result.failedReason : '',
+  }
+}
+
+/** Contract §3.2. */
+function statusOf(result: AttemptResult, next: NextStep | undefined): string {
+  if (result.kind === 'accepted') return 'delivered'
+  if (next?.kind === 'retry') return 'deferred'
+  return result.category === 'expired' ? 'expired' : 'failed'
+}

@@ -1,0 +1,64 @@
+/** What a person sees when the service has started; on the first start, what to type next. */
+export interface WelcomeFacts {
+  readonly url: string
+  readonly roles: readonly string[]
+  readonly dataDir: string | undefined
+  /** Only on the first start: it cannot be shown again. */
+  readonly apiKey: string | undefined
+}
+
+export function welcome(o: WelcomeFacts): string {
+  const lines = [
+    '',
+    'Postrider is running.',
+    `  API        ${o.url}`,
+    `  Reference  ${o.url}/docs   (OpenAPI: ${o.url}/openapi.json)`,
+    `  Health     ${o.url}/readyz   Metrics: ${o.url}/metrics`,
+    `  Roles      ${o.roles.join(', ')}`,
+    ...(o.dataDir === undefined ? [] : [`  Data       ${o.dataDir} (embedded PostgreSQL)`]),
+    '',
+  ]
+  if (o.apiKey !== undefined)
+    lines.push(
+      'A tenant "default" was made. Its API key, shown this once:',
+      '',
+      `  ${o.apiKey}`,
+      '',
+      'Send a first mail: configure your SMTP server, then send through it.',
+      '',
+      ...firstSteps(o.url, o.apiKey),
+      '',
+    )
+  return `${lines.join('\n')}\n`
+}
+
+function firstSteps(url: string, apiKey: string): string[] {
+  const curl = (path: string, body: object) =>
+    [
+      `curl ${url}${path} \\`,
+      `  -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\`,
+      `  -d '${JSON.stringify(body)}'`,
+    ].join('\n')
+  return [
+    curl('/v1/smtp', {
+      name: 'My mail server',
+      email: 'me@example.com',
+      config_type: 'smtp',
+      connection_type: 'basic',
+      config: {
+        host: 'smtp.example.com',
+        port: 587,
+        username: 'me@example.com',
+        password: 'secret',
+        secure: 'Tls',
+      },
+    }),
+    '',
+    curl('/v1/email/send', {
+      from: { email: 'me@example.com' },
+      to: [{ email: 'you@example.com' }],
+      subject: 'Hello',
+      content: [{ type: 'text/plain', value: 'It works.' }],
+    }),
+  ]
+}
