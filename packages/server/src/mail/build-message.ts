@@ -13,13 +13,15 @@ import MimeNode from 'nodemailer/lib/mime-node'
 import { encode as encodeQuotedPrintable, wrap as wrapQuotedPrintable } from 'nodemailer/lib/qp'
 
 export interface Mailbox {
-  readonly email: string
+  /** In wire form. */
+  readonly address: string
   readonly name?: string | undefined
 }
 
 export interface Attachment {
   readonly filename: string
-  readonly content: Buffer
+  /** Base64 without white space. */
+  readonly content: string
   readonly type?: string | undefined
   readonly disposition?: 'attachment' | 'inline' | undefined
   /** Without angle brackets; with disposition `inline` the HTML can refer to it as `cid:…`. */
@@ -37,7 +39,7 @@ export interface MessageInput {
   readonly subject: string
   readonly text?: string | undefined
   readonly html?: string | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly headers?: readonly (readonly [name: string, value: string])[] | undefined
   readonly attachments?: readonly Attachment[] | undefined
 }
 
@@ -47,10 +49,11 @@ const UNFOLDABLE = /\S{900}/
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:;[\x20-\x7e]{0,500})?$/
 
 export async function buildMessage(input: MessageInput): Promise<Buffer> {
-  const root = buildTree(input)
+  const base64Bodies = new Map<MimeNode, string>()
+  const root = buildTree(input, base64Bodies)
   setHeaders(root, input)
   const parts: Buffer[] = []
-  writeNode(root, parts)
+  writeNode(root, base64Bodies, parts)
   if (parts.at(-1)?.subarray(-CRLF.length).toString('latin1') !== CRLF)
     parts.push(Buffer.from(CRLF))
   return Buffer.concat(parts)
@@ -63,7 +66,7 @@ export function checkBodyText(text: string): string | undefined {
 }
 
 /** mixed( alternative( text, related( html, inline… ) ), attached… ), each only where needed. */
-function buildTree(input: MessageInput): MimeNode {
+function buildTree(input: MessageInput, base64Bodies: Map<MimeNode, string>): MimeNode {
   const attachments = input.attachments ?? []
   const isRelated = (one: Attachment) =>
     input.html !== undefined && one.disposition === 'inline' && one.contentId !== undefined
@@ -79,7 +82,7 @@ function buildTree(input: MessageInput): MimeNode {
   }
   let root: MimeNode | undefined
   const add = (parent: MimeNode | undefined, type: string): MimeNode => {
-    if (parent !== undefined) return parent.createChild(type)
+    if (parent !== undefined) return parent.createChild(type, options)
     root = new MimeNode(type, options)
     return root
   }
@@ -92,9 +95,10 @@ function buildTree(input: MessageInput): MimeNode {
   if (input.html !== undefined) {
     const htmlParent = related.length > 0 ? add(body, 'multipart/related; type="text/html"') : body
     addText(add(htmlParent, 'text/html; charset=utf-8'), input.html)
-    for (const one of related) if (htmlParent !== undefined) addAttachment(htmlParent, one)
+    for (const one of related)
+      if (htmlParent !== undefined) addAttachment(htmlParent, one, base64Bodies)
   }
-  for (const one of attached) if (outer !== undefined) addAttachment(outer, one)
+  for (const one of attached) if (outer !== undefined) addAttachment(outer, one, base64Bodies)
   if (root === undefined) throw new Error('a message has a body')
   return root
 }
@@ -107,12 +111,11 @@ function setHeaders(root: MimeNode, input: MessageInput): void {
   root.setHeader('Subject', toUnstructured(input.subject))
   root.setHeader('Message-ID', input.messageId)
   root.setHeader('Date', input.date)
-  for (const [name, value] of Object.entries(input.headers ?? {}))
-    root.addHeader(name, toUnstructured(value))
+  for (const [name, value] of input.headers ?? []) root.addHeader(name, toUnstructured(value))
 }
 
-function toAddress({ email, name }: Mailbox): { address: string; name: string } {
-  return { address: email, name: name ?? '' }
+function toAddress({ address, name }: Mailbox): { address: string; name: string } {
+  return { address, name: name ?? '' }
 }
 
 /** What cannot be folded at a space is cut into encoded words instead. */
@@ -127,14 +130,18 @@ function addText(node: MimeNode, text: string): void {
   node.setContent(text.replace(/\r\n?|\n/g, CRLF))
 }
 
-function addAttachment(parent: MimeNode, attachment: Attachment): void {
+function addAttachment(
+  parent: MimeNode,
+  attachment: Attachment,
+  base64Bodies: Map<MimeNode, string>,
+): void {
   const { filename, content, type = '', disposition = 'attachment', contentId } = attachment
   const mediaType = isLeafType(type) ? type : type === '' ? undefined : 'application/octet-stream'
-  const node = parent.createChild(mediaType, { filename })
+  const node = parent.createChild(mediaType, { filename, baseBoundary: parent.baseBoundary })
   node.setHeader('Content-Disposition', disposition)
   node.setHeader('Content-Transfer-Encoding', 'base64')
   if (contentId !== undefined) node.setHeader('Content-ID', `<${contentId.replace(/^<|>$/g, '')}>`)
-  node.setContent(content)
+  base64Bodies.set(node, content)
 }
 
 /** A multipart would be read as parts, and a message/rfc822 may not be base64 (RFC 2046 §5.2.1). */
@@ -142,31 +149,39 @@ function isLeafType(type: string): boolean {
   return MEDIA_TYPE.test(type) && !/^(multipart|message)\//i.test(type)
 }
 
-function writeNode(node: MimeNode, parts: Buffer[]): void {
+function writeNode(
+  node: MimeNode,
+  base64Bodies: ReadonlyMap<MimeNode, string>,
+  parts: Buffer[],
+): void {
   parts.push(Buffer.from(`${node.buildHeaders()}${CRLF}${CRLF}`))
   const { childNodes, boundary, content } = node
-  if (childNodes.length > 0) {
-    childNodes.forEach((child, i) => {
-      parts.push(Buffer.from(`${i > 0 ? CRLF : ''}--${boundary}${CRLF}`))
-      writeNode(child, parts)
-    })
-    parts.push(Buffer.from(`${CRLF}--${boundary}--${CRLF}`))
-    return
-  }
-  if (typeof content !== 'string' && !Buffer.isBuffer(content)) return
-  parts.push(encodeContent(content, node.getTransferEncoding()))
+  const base64 = base64Bodies.get(node)
+  if (base64 !== undefined) parts.push(wrapBase64(base64))
+  else if (typeof content === 'string') parts.push(encodeText(content, node.getTransferEncoding()))
+  if (childNodes.length === 0) return
+  childNodes.forEach((child, i) => {
+    parts.push(Buffer.from(`${i > 0 ? CRLF : ''}--${boundary}${CRLF}`))
+    writeNode(child, base64Bodies, parts)
+  })
+  parts.push(Buffer.from(`${CRLF}--${boundary}--${CRLF}`))
 }
 
-function encodeContent(content: string | Buffer, encoding: string | false): Buffer {
-  if (encoding === 'base64') return wrapBase64(Buffer.from(content).toString('base64'))
-  if (encoding === 'quoted-printable')
-    return Buffer.from(wrapQuotedPrintable(encodeQuotedPrintable(content)), 'latin1')
-  return Buffer.from(content)
+function encodeText(text: string, encoding: string | false): Buffer {
+  switch (encoding) {
+    case 'base64':
+      return wrapBase64(Buffer.from(text).toString('base64'))
+    case 'quoted-printable':
+      return Buffer.from(wrapQuotedPrintable(encodeQuotedPrintable(text)), 'latin1')
+    default:
+      return Buffer.from(text)
+  }
 }
 
 function wrapBase64(encoded: string): Buffer {
+  const padded = encoded.padEnd(Math.ceil(encoded.length / 4) * 4, '=')
   const lines: string[] = []
-  for (let at = 0; at < encoded.length; at += BASE64_LINE_CHARS)
-    lines.push(encoded.slice(at, at + BASE64_LINE_CHARS))
+  for (let at = 0; at < padded.length; at += BASE64_LINE_CHARS)
+    lines.push(padded.slice(at, at + BASE64_LINE_CHARS))
   return Buffer.from(lines.join(CRLF), 'latin1')
 }

@@ -1,0 +1,218 @@
+import fc from 'fast-check'
+import PostalMime, { type Email } from 'postal-mime'
+import { describe, expect, it } from 'vitest'
+import { buildMessage, type MessageInput } from './build-message.ts'
+
+const DATE = new Date('2026-11-20T13:01:02Z')
+
+const base: MessageInput = {
+  messageId: '<01JD4Y@mail.example.com>',
+  date: DATE,
+  from: { address: 'shop@example.com', name: 'The Shop' },
+  to: [{ address: 'ann@receiver.test', name: 'Ann' }],
+  subject: 'Your order',
+  text: 'Thank you.\n',
+}
+
+async function build(input: Partial<MessageInput>): Promise<{ raw: string; email: Email }> {
+  const bytes = await buildMessage({ ...base, ...input })
+  return { raw: bytes.toString('latin1'), email: await PostalMime.parse(bytes) }
+}
+
+function headerOf(raw: string, name: string): string[] {
+  const head = raw.slice(0, raw.indexOf('\r\n\r\n')).replace(/\r\n[ \t]/g, ' ')
+  const prefix = `${name.toLowerCase()}: `
+  return head
+    .split('\r\n')
+    .filter((line) => line.toLowerCase().startsWith(prefix))
+    .map((line) => line.slice(prefix.length))
+}
+
+/** What every message must be, whatever went into it. */
+function expectSound(bytes: Buffer): void {
+  const raw = bytes.toString('latin1')
+  expect(raw.endsWith('\r\n')).toBe(true)
+  expect(/(^|[^\r])\n|\r(?!\n)/.test(raw)).toBe(false)
+  expect(raw.includes('\u0000')).toBe(false)
+  expect(Math.max(...raw.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998)
+  expect(/[\u0080-\u00ff]/.test(raw)).toBe(false)
+}
+
+describe('headers', () => {
+  it('names sender, visible recipients, subject, id and date as given', async () => {
+    const { raw, email } = await build({
+      to: [{ address: 'ann@receiver.test', name: 'Ann' }, { address: 'bob@receiver.test' }],
+      cc: [{ address: 'cy@receiver.test', name: 'Cy, the third "x"' }],
+      replyTo: { address: 'help@example.com' },
+    })
+    expect(email.from).toEqual({ address: 'shop@example.com', name: 'The Shop' })
+    expect(email.to?.map((one) => one.address)).toEqual(['ann@receiver.test', 'bob@receiver.test'])
+    expect(email.cc).toEqual([{ address: 'cy@receiver.test', name: 'Cy, the third "x"' }])
+    expect(email.replyTo?.[0]?.address).toBe('help@example.com')
+    expect(email.subject).toBe('Your order')
+    expect(headerOf(raw, 'message-id')).toEqual(['<01JD4Y@mail.example.com>'])
+    expect(headerOf(raw, 'date')).toEqual(['Fri, 20 Nov 2026 13:01:02 +0000'])
+    expect(headerOf(raw, 'mime-version')).toEqual(['1.0'])
+    expect(headerOf(raw, 'bcc')).toEqual([])
+  })
+
+  it.each([
+    ['emoji', 'Order 🎉 shipped 👩‍👩‍👧 today'],
+    ['right to left', 'تم شحن طلبك اليوم'],
+    ['CJK, long', '注文'.repeat(120)],
+    ['what looks like an encoded word', '=?utf-8?Q?x?= and =? more'],
+    ['a word that cannot be folded', 'x'.repeat(3_000)],
+    ['an address', 'From: evil@example.com'],
+  ])('carries a subject of %s', async (_what, subject) => {
+    const { raw, email } = await build({ subject })
+    expectSound(Buffer.from(raw, 'latin1'))
+    if (!subject.startsWith('=?')) expect(email.subject).toBe(subject)
+  })
+
+  it('carries custom headers, in order and repeated', async () => {
+    const { raw } = await build({
+      headers: [
+        ['X-Campaign', 'spring'],
+        ['List-Unsubscribe', '<https://example.com/u?t=1>, <mailto:u@example.com>'],
+        ['x-campaign', 'again'],
+        ['X-Name', 'Zoë Ünder'],
+      ],
+    })
+    expect(headerOf(raw, 'x-campaign')).toEqual(['spring', 'again'])
+    expect(headerOf(raw, 'list-unsubscribe')).toEqual([
+      '<https://example.com/u?t=1>, <mailto:u@example.com>',
+    ])
+    expect(headerOf(raw, 'x-name')[0]).toMatch(/^=\?UTF-8\?/i)
+  })
+
+  it('lets no value break out of its header', async () => {
+    const evil = 'x\r\nBcc: evil@example.com\r\n\r\nbody'
+    const { raw } = await build({
+      subject: evil,
+      from: { address: 'shop@example.com', name: evil },
+      headers: [['X-A', evil]],
+      attachments: [{ filename: evil, content: 'QQ==', type: evil, contentId: evil }],
+    })
+    expect(headerOf(raw, 'bcc')).toEqual([])
+    expect(raw).not.toMatch(/^bcc:/im)
+  })
+})
+
+describe('bodies', () => {
+  it('is the plain text alone', async () => {
+    const { raw, email } = await build({ text: 'Hällo\nWörld' })
+    expect(headerOf(raw, 'content-type')[0]).toMatch(/^text\/plain; charset=utf-8/)
+    expect(email.text).toBe('Hällo\nWörld\n')
+    expect(email.html).toBeUndefined()
+  })
+
+  it('derives no text from HTML', async () => {
+    const { raw } = await build({ text: undefined, html: '<p>Hi</p>' })
+    expect(raw).toContain('Content-Type: text/html; charset=utf-8')
+    expect(raw).not.toContain('text/plain')
+  })
+
+  it('puts text before HTML in an alternative', async () => {
+    const { raw, email } = await build({ text: 'plain', html: '<p>rich ✓</p>' })
+    expect(headerOf(raw, 'content-type')[0]).toMatch(/^multipart\/alternative/)
+    expect(raw.indexOf('text/plain')).toBeLessThan(raw.indexOf('text/html'))
+    expect(email.html).toContain('<p>rich ✓</p>')
+    expect(email.text?.trim()).toBe('plain')
+  })
+
+  it('refuses NUL and lone surrogates', async () => {
+    await expect(build({ text: 'a\u0000b' })).rejects.toThrow('NUL')
+    await expect(build({ html: '\ud800' })).rejects.toThrow('Unicode')
+  })
+
+  it('takes an empty body', async () => {
+    const { email } = await build({ text: '' })
+    expect(email.text?.trim()).toBe('')
+  })
+})
+
+describe('attachments', () => {
+  const png = Buffer.from('89504e470d0a1a0a', 'hex').toString('base64')
+
+  it('attaches files with their names, types and bytes', async () => {
+    const bytes = Buffer.alloc(5_000, 7)
+    const { raw, email } = await build({
+      html: '<p>see</p>',
+      attachments: [
+        { filename: 'rép 2"x\\.pdf', content: bytes.toString('base64'), type: 'application/pdf' },
+        { filename: 'notes.txt', content: Buffer.from('hé\n').toString('base64') },
+      ],
+    })
+    expect(headerOf(raw, 'content-type')[0]).toMatch(/^multipart\/mixed/)
+    const [pdf, notes] = email.attachments
+    expect(pdf).toMatchObject({ filename: 'rép 2"x\\.pdf', mimeType: 'application/pdf' })
+    expect(Buffer.from(pdf?.content as ArrayBuffer)).toEqual(bytes)
+    expect(notes).toMatchObject({ filename: 'notes.txt', mimeType: 'text/plain' })
+    expect(email.html).toContain('<p>see</p>')
+  })
+
+  it('relates inline images to the HTML that shows them', async () => {
+    const { raw, email } = await build({
+      html: '<img src="cid:logo">',
+      attachments: [
+        { filename: 'logo.png', content: png, disposition: 'inline', contentId: 'logo' },
+        { filename: 'terms.pdf', content: 'QUJD' },
+      ],
+    })
+    expect(raw.match(/multipart\/(\w+)/g)).toEqual([
+      'multipart/mixed',
+      'multipart/alternative',
+      'multipart/related',
+    ])
+    const logo = email.attachments.find((one) => one.filename === 'logo.png')
+    expect(logo).toMatchObject({ contentId: '<logo>', disposition: 'inline', related: true })
+    expect(email.attachments).toHaveLength(2)
+  })
+
+  it.each(['multipart/mixed; boundary=x', 'message/rfc822', 'not a type', 'text/html\r\nX: y'])(
+    'sends what claims to be %j as bytes',
+    async (type) => {
+      const { email } = await build({ attachments: [{ filename: 'a.bin', content: 'QUJD', type }] })
+      expect(email.attachments[0]?.mimeType).toBe('application/octet-stream')
+      expect(Buffer.from(email.attachments[0]?.content as ArrayBuffer).toString()).toBe('ABC')
+    },
+  )
+
+  it('pads base64 that came without its padding', async () => {
+    const { email } = await build({ attachments: [{ filename: 'a.bin', content: 'QQ' }] })
+    expect(Buffer.from(email.attachments[0]?.content as ArrayBuffer).toString()).toBe('A')
+  })
+})
+
+describe('bytes', () => {
+  it('are the same for the same input', async () => {
+    const input = { ...base, html: '<p>x</p>', attachments: [{ filename: 'a', content: 'QQ==' }] }
+    expect(await buildMessage(input)).toEqual(await buildMessage(input))
+  })
+
+  it('are sound for any text, and the text comes back', async () => {
+    const unicode = fc.string({ unit: 'binary', maxLength: 400 }).filter((s) => !s.includes('\0'))
+    const line = unicode.map((s) => s.replace(/[\p{Cc}\u2028\u2029]/gu, ''))
+    await fc.assert(
+      fc.asyncProperty(unicode, unicode, line, line, async (text, html, subject, name) => {
+        const from = { address: 'a@example.com', name }
+        const bytes = await buildMessage({ ...base, text, html, subject, from })
+        expectSound(bytes)
+        const email = await PostalMime.parse(bytes)
+        const lines = (s: string) => s.replace(/\r\n?/g, '\n').replace(/\n+$/, '')
+        expect(lines(email.text ?? '')).toBe(lines(text))
+        expect(lines(email.html ?? '')).toBe(lines(html))
+        expect(email.from?.address).toBe('a@example.com')
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('hold lines below the limit of 998 characters whatever the headers', async () => {
+    const to = Array.from({ length: 1_000 }, (_, i) => ({
+      address: `recipient-${i}@receiver.test`,
+      name: `Reçipient number ${i}`,
+    }))
+    expectSound(await buildMessage({ ...base, to, headers: [['X-Long', 'y'.repeat(2_000)]] }))
+  })
+})
