@@ -262,20 +262,6 @@ describe('TLS', () => {
     const socket = await egressWith().connect({ ...o, tls: { rejectUnauthorized: false } })
     socket.destroy()
   })
-
-  it('upgrades a plain socket', async () => {
-    const server = await listenTls('localhost', (_request, response) => response.end('ok'))
-    const egress = egressWith({ lookup })
-    const host = 'mail.example.test'
-    const plain = await egress.connect({ host, port: server.port, timeoutMs: 5_000 })
-    const secured = await egress.upgrade(plain, {
-      host,
-      ca: pem('ca.pem').toString(),
-      timeoutMs: 5_000,
-    })
-    expect(secured.authorized).toBe(true)
-    secured.destroy()
-  })
 })
 
 describe('request', () => {

@@ -16,9 +16,8 @@ import { createAddressPolicy } from './address-policy.ts'
 import { type ConnectOptions, createConnector } from './connector.ts'
 import { createHttpPools } from './http-pools.ts'
 import type { Lookup } from './resolve-host.ts'
-import { secureSocket, type TlsOptions } from './secure-socket.ts'
+import type { TlsOptions } from './secure-socket.ts'
 import { type HttpAnswer, type RequestOptions, sendRequest } from './send-request.ts'
-import { withDeadline } from './with-deadline.ts'
 
 const CHECK_TIMEOUT_MS = 5_000
 const POOL_IDLE_MS = 30_000
@@ -26,11 +25,7 @@ const POOLS_MAX = 1_024
 
 export interface Egress {
   connect(o: ConnectOptions): Promise<Socket | TLSSocket>
-  /** STARTTLS: TLS over a socket that `connect` returned. The socket is destroyed when it fails. */
-  upgrade(
-    socket: Socket,
-    o: TlsOptions & { readonly host: string; readonly timeoutMs: number },
-  ): Promise<TLSSocket>
+  /** Every address of the host must be allowed; for hosts that are about to be stored. */
   check(host: string, timeoutMs?: number): Promise<void>
   request(o: RequestOptions): Promise<HttpAnswer>
   /** TLS as `request` does it, WEBHOOK_TLS_CA included: for a check that connects and sends nothing. */
@@ -69,10 +64,6 @@ export function createEgress(o: EgressOptions): Egress {
 
   return {
     connect: async (options) => (await connector.open(options)).socket,
-    upgrade: (socket, { host, timeoutMs, ...tls }) =>
-      withDeadline({ timeoutMs, what: 'STARTTLS' }, (signal) =>
-        secureSocket(socket, host, tls, signal),
-      ),
     check: (host, timeoutMs = CHECK_TIMEOUT_MS) => connector.check(host, timeoutMs),
     request: (options) => sendRequest(pools, options),
     tlsForRequests: () => ({ secureContext: secureContext(), alpnProtocols: ['http/1.1'] }),
