@@ -457,6 +457,23 @@ describe('updateSMTP', () => {
       },
     )
 
+    it('a stored password whose key is gone must be given again, and only for a login', async () => {
+      const { mailer_id: id } = await configured()
+      await database.db.query(
+        "update mailers_mailer set secret = replace(secret, 'v1.k.', 'v1.gone.') where mailer_id = $1",
+        [id],
+      )
+      await expect(load(id)).rejects.toThrow('cannot be opened')
+      expect(await update(id, { name: 'Other' })).toMatchObject({ status: 200 })
+      const answer = await update(id, { config: { secure: 'None' } })
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { errors: [{ path: '/config/password' }] },
+      })
+      expect(await update(id, { config: { password: PASSWORD } })).toMatchObject({ status: 200 })
+      expect(await load(id)).toMatchObject({ password: PASSWORD })
+    })
+
     it.each([
       ['/mailer_id', { mailer_id: 'smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8' }],
       ['/name', { name: 'a\nb' }],

@@ -9,6 +9,7 @@
  */
 import type { UpdateSmtpBody } from '@postrider/contract'
 import { ApiError, validationError } from '../platform/errors.ts'
+import { SealedValueError } from '../platform/secrets/index.ts'
 import { checkFields } from './check-fields.ts'
 import { checkHost, checkLogin } from './check-login.ts'
 import type { MailerDeps } from './configure-smtp.ts'
@@ -31,17 +32,16 @@ export async function updateSmtp(
 
   const config =
     body.config === undefined ? stored.config : changedConfig(stored, body, checked.host)
-  const password = passwordOf(deps, stored, config, body)
+  const password = body.config === undefined ? undefined : passwordOf(deps, stored, config, body)
   const isVerified = body.config !== undefined && body.verify !== false
   if (isVerified) await checkLogin(deps, { ...config, password })
   else if (body.config !== undefined) await checkHost(deps, config.host)
 
-  const { secret: _replaced, ...kept } = stored
   const isSameHost = config.host === stored.config.host && config.port === stored.config.port
   const updated = await updateMailer(
     deps.db,
     {
-      ...kept,
+      ...stored,
       name: body.name ?? stored.name,
       email: checked.email ?? stored.email,
       config,
@@ -97,5 +97,18 @@ function passwordOf(
       message: 'must be given again when host, port or username change',
     })
   }
-  return stored.secret === undefined ? undefined : openPassword(deps.keyRing, stored, stored.secret)
+  return stored.secret === undefined ? undefined : reopened(deps, stored, stored.secret)
+}
+
+function reopened(deps: MailerDeps, stored: Mailer, secret: string): string {
+  try {
+    return openPassword(deps.keyRing, stored, secret)
+  } catch (cause) {
+    if (!(cause instanceof SealedValueError)) throw cause
+    const message = 'must be given again: the stored one cannot be opened'
+    throw new ApiError('validation_failed', {
+      errors: [{ path: '/config/password', message }],
+      cause,
+    })
+  }
 }
