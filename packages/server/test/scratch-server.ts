@@ -21,13 +21,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { runOnServer } from '@postrider/testkit/database'
-import { chooseServerAccount } from '../src/platform/db/embedded/account.ts'
+import { chooseServerAccount, serverEnvironment } from '../src/platform/db/embedded/account.ts'
 import { findPostgresBinaries } from '../src/platform/db/embedded/binaries.ts'
-import {
-  initialiseDataDirectory,
-  serverEnvironment,
-  superuser,
-} from '../src/platform/db/embedded/initialise.ts'
+import { initialiseDataDirectory, superuser } from '../src/platform/db/embedded/initialise.ts'
 
 const prefix = 'postrider-test-pg-'
 
@@ -40,7 +36,7 @@ export async function startScratchServer(): Promise<{ url: string; stop(): Promi
   const socketDir = join(root, 'run')
   mkdirSync(socketDir, { mode: 0o700 })
   const binaries = findPostgresBinaries()
-  const account = chooseServerAccount({ data: socketDir, program: binaries.postgres })
+  const account = chooseServerAccount({ data: socketDir, initdb: binaries.initdb })
   account.own(socketDir)
   const password = 'test'
   await initialiseDataDirectory({

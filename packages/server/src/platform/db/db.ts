@@ -23,9 +23,10 @@ export interface DbOptions {
   readonly poolMax: number
   readonly log: Logger
   readonly applicationName: string
+  /** How long to wait for a connection, new or given back; default 5 s. */
+  readonly connectTimeoutMs?: number
 }
 
-const connectTimeoutMs = 5_000
 const statementTimeoutMs = 30_000
 /** Longer than the server's own limit: it fires only when the server no longer answers at all. */
 const answerTimeoutMs = 40_000
@@ -36,7 +37,7 @@ export function createDb(o: DbOptions): Db {
     max: o.poolMax,
     pipeline: true,
     application_name: o.applicationName,
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: o.connectTimeoutMs ?? 5_000,
     idleTimeoutMillis: 60_000,
     statement_timeout: statementTimeoutMs,
     query_timeout: answerTimeoutMs,

@@ -100,7 +100,7 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
     const binaries = findPostgresBinaries()
     const account = chooseServerAccount({
       data: layout.root,
-      program: binaries.postgres,
+      initdb: binaries.initdb,
       database: layout.database,
     })
     letThrough(layout, account)
@@ -161,7 +161,13 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
       spawned.on('error', (error) => log.error({ err: error }, 'embedded_postgres.spawn_failed'))
       if (spawned.pid === undefined)
         throw new Error(`${at.binaries.postgres} cannot be run on this system`)
-      if (await becomesReady(spawned, at, signal)) break
+      if (await becomesReady(spawned, at, signal)) {
+        spawned.once('exit', (code, by) => {
+          if (!signal.aborted)
+            log.error({ server_pid: spawned.pid, code, signal: by }, 'embedded_postgres.died')
+        })
+        break
+      }
       if (isFirst)
         log.warn({ server_log: lastLines(at.layout.log, 3) }, 'embedded_postgres.start_refused')
       if (performance.now() > giveUpAtMs)
@@ -223,22 +229,17 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
     const session = owner
     return new Promise((resolve) => {
       const ended = () => {
-        server?.off('exit', serverEnded)
-        session?.off('end', sessionEnded)
+        server?.off('exit', lost)
+        session?.off('end', lost)
         signal.removeEventListener('abort', ended)
         resolve()
       }
-      const serverEnded = (code: number | null, by: NodeJS.Signals | null) => {
-        log.error({ server_pid: server?.pid, code, signal: by }, 'embedded_postgres.died')
+      const lost = () => {
         owner = undefined
         ended()
       }
-      const sessionEnded = () => {
-        owner = undefined
-        ended()
-      }
-      server?.once('exit', serverEnded)
-      session?.once('end', sessionEnded)
+      server?.once('exit', lost)
+      session?.once('end', lost)
       signal.addEventListener('abort', ended)
       if (signal.aborted || (server && hasEnded(server))) ended()
     })

@@ -28,6 +28,11 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   return constraint === undefined || error.constraint === constraint
 }
 
+/** A deadlock or serialization failure: nothing was done, and the same again may well succeed. */
+export function isConflict(error: unknown): boolean {
+  return isServerError(error) && (error.code === '40P01' || error.code === '40001')
+}
+
 /** SQLSTATE classes: 08 connection, 53 resources (disk full, too many clients, memory). */
 const unavailableClasses = new Set(['08', '53'])
 

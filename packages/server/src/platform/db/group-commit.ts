@@ -4,9 +4,9 @@
  * One flush then serves many callers, which is what makes durable writes fast. Each caller
  * gets its own result, or its own error: a group that the database refuses is run again item by item, so
  * that one bad item fails alone. When the database is away, all callers of the group are told so, and nothing is
- * repeated: whether a lost commit happened is not known here.
+ * repeated: whether a lost commit happened is not known here. Items of two groups in flight have no order.
  */
-import { DatabaseUnavailableError } from './errors.ts'
+import { DatabaseUnavailableError, isConflict } from './errors.ts'
 import type { Db, TransactionOptions, Tx } from './statement.ts'
 
 export interface GroupCommit<I, R> {
@@ -21,15 +21,18 @@ interface Waiter<I, R> {
   readonly reject: (error: unknown) => void
 }
 
+/** Groups of two lanes may lock the same rows in different orders. */
+const conflictAttemptsMax = 3
+
 export function createGroupCommit<I, R>(o: {
   db: Db
   itemsMax: number
-  /** Commits in flight at once. */
+  /** Commits in flight at once. Two, the default, do 1.6 times the work of one at 64 callers; three do less. */
   lanes?: number
   run(tx: Tx, items: readonly I[]): Promise<readonly R[]>
   synchronousCommit?: 'off'
 }): GroupCommit<I, R> {
-  const lanes = o.lanes ?? 1
+  const lanes = o.lanes ?? 2
   const transactionOptions: TransactionOptions = o.synchronousCommit
     ? { synchronousCommit: o.synchronousCommit }
     : {}
@@ -64,11 +67,13 @@ export function createGroupCommit<I, R>(o: {
   }
 
   /** Never rejects: every waiter has its answer when this ends. */
-  async function settle(group: readonly Waiter<I, R>[]): Promise<void> {
+  async function settle(group: readonly Waiter<I, R>[], attempt = 1): Promise<void> {
     try {
       const results = await commitGroup(group)
       for (const [index, waiter] of group.entries()) waiter.resolve(results[index] as R)
     } catch (error) {
+      if (group.length === 1 && isConflict(error) && attempt < conflictAttemptsMax)
+        return settle(group, attempt + 1)
       if (group.length === 1 || error instanceof DatabaseUnavailableError) {
         for (const waiter of group) waiter.reject(error)
         return

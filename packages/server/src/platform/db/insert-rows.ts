@@ -23,13 +23,15 @@ export async function insertRows<Row = unknown>(
   tx: Queryable,
   o: InsertRowsInput,
 ): Promise<{ rows: Row[] }> {
+  const width = o.columns.length
+  // Before anything is sent: a statement without its caller must not be left behind.
+  if (o.rows.some((row) => row.length !== width))
+    throw new Error(`insertRows ${o.name}: a row has not ${width} values`)
   const sent: Promise<{ rows: Row[] }>[] = []
   let from = 0
   for (const size of runSizes) {
     while (o.rows.length - from >= size) {
       const values = o.rows.slice(from, from + size).flat()
-      if (values.length !== size * o.columns.length)
-        throw new Error(`insertRows ${o.name}: a row has not ${o.columns.length} values`)
       sent.push(tx.query<Row>(insertStatement(o, size), values))
       from += size
     }

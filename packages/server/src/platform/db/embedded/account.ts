@@ -5,9 +5,12 @@
  * reach the data directory or the binaries (a checkout under /root), the server keeps, of all of root's powers, only
  * those to pass file permissions, through util-linux' setpriv.
  */
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { chownSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+
+/** Nothing of the service's environment: it holds secrets, and PG* variables would change the server. */
+export const serverEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 export interface ServerAccount {
   /** Command and leading arguments that start `program` under this account. */
@@ -21,20 +24,21 @@ export interface ServerAccount {
   readonly detail: string
 }
 
-/** `data` and `program` must exist; `database` may: a database that another account made stays with it. */
+/** `data` and `initdb` must exist; `database` may: a database that another account made stays with it. */
 export function chooseServerAccount(paths: {
   data: string
-  program: string
+  initdb: string
   database?: string
 }): ServerAccount {
   if (process.getuid?.() !== 0) return ownAccount()
-  const user = findOwner(paths.database) ?? findUser('postgres') ?? findUser('nobody')
+  const user =
+    findOwner(paths.database) ?? findUser(isNamed('postgres')) ?? findUser(isNamed('nobody'))
   if (user === undefined)
     throw new Error(
       'PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody": run as an ordinary user, or set POSTRIDER_DATABASE_URL',
     )
   const own = (path: string) => chownSync(path, user.uid, user.gid)
-  const blocked = [paths.data, paths.program].find((path) => !canReach(path, user))
+  const blocked = [paths.data, paths.initdb].find((path) => !canReach(path, user))
   if (blocked === undefined)
     return {
       command: (file, args) => ({ file, args: [...args] }),
@@ -44,7 +48,7 @@ export function chooseServerAccount(paths: {
       isRoot: true,
       detail: `user ${user.name}`,
     }
-  const prefix = findSetpriv(user, paths.program)
+  const prefix = findSetpriv(user, paths.initdb)
   if (prefix === undefined)
     throw new Error(
       `PostgreSQL does not run as root, and user "${user.name}" cannot reach ${blocked}: set POSTRIDER_DATA_DIR to a directory that it can reach (and keep the program itself outside of /root), run as an ordinary user, or set POSTRIDER_DATABASE_URL`,
@@ -79,15 +83,18 @@ interface User {
 function findOwner(path: string | undefined): User | undefined {
   const stat = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
   if (stat === undefined || stat.uid === 0) return undefined
-  return { name: `#${stat.uid}`, uid: stat.uid, gid: stat.gid }
+  const name = findUser((user) => user.uid === stat.uid)?.name ?? `#${stat.uid}`
+  return { name, uid: stat.uid, gid: stat.gid }
 }
 
-function findUser(name: string): User | undefined {
-  for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
-    const [userName, , uid, gid] = line.split(':')
-    if (userName === name && uid && gid) return { name, uid: Number(uid), gid: Number(gid) }
-  }
-  return undefined
+const isNamed = (name: string) => (user: User) => user.name === name
+
+function findUser(isWanted: (user: User) => boolean): User | undefined {
+  return readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }))
+    .find((user) => user.name !== '' && isWanted(user))
 }
 
 /** Whether every directory above the path lets the user through. */
@@ -100,23 +107,29 @@ function canReach(path: string, user: User): boolean {
   }
 }
 
-/** The widest set of capabilities that this machine grants: containers often withhold dac_read_search. */
-function findSetpriv(user: User, program: string): string[] | undefined {
-  for (const capabilities of ['+dac_override,+dac_read_search', '+dac_override']) {
-    const args = [
-      `--reuid=${user.uid}`,
-      `--regid=${user.gid}`,
-      '--clear-groups',
-      `--inh-caps=${capabilities}`,
-      `--ambient-caps=${capabilities}`,
-      '--',
-    ]
-    try {
-      execFileSync('setpriv', [...args, program, '--version'], { stdio: 'ignore', cwd: '/' })
-      return args
-    } catch {
-      // Not granted, or no setpriv: try less.
-    }
+const attempts = [
+  ['--inh-caps=+dac_override,+dac_read_search', '--ambient-caps=+dac_override,+dac_read_search'],
+  // Containers often withhold dac_read_search.
+  ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'],
+].flatMap((capabilities) => [
+  capabilities,
+  // access(2), by which initdb looks for its neighbours, otherwise ignores the powers of any user but root.
+  ['--securebits=+no_setuid_fixup', ...capabilities],
+])
+
+/** The first way that this machine grants and that suffices; undefined where there is no setpriv. */
+function findSetpriv(user: User, initdb: string): string[] | undefined {
+  const identity = [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups']
+  for (const attempt of attempts) {
+    const args = [...identity, ...attempt, '--']
+    // Prints its settings, for which it must find and run the server's binary.
+    const probe = [initdb, '--show', '--pgdata=/nonexistent', '--username=postgres']
+    const { status } = spawnSync('setpriv', [...args, ...probe], {
+      stdio: 'ignore',
+      cwd: '/',
+      env: serverEnvironment,
+    })
+    if (status === 0) return args
   }
   return undefined
 }

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import type { ServerAccount } from './account.ts'
+import { type ServerAccount, serverEnvironment } from './account.ts'
 import type { PostgresBinaries } from './binaries.ts'
 
 export const superuser = 'postgres'
@@ -67,6 +67,3 @@ export function syncDirectory(path: string): void {
     closeSync(directory)
   }
 }
-
-/** Nothing of the service's environment: it holds secrets, and PG* variables would change the server. */
-export const serverEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }

@@ -12,8 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ServerAccount } from './account.ts'
-import { serverEnvironment } from './initialise.ts'
+import { type ServerAccount, serverEnvironment } from './account.ts'
 import { isAlive } from './process-identity.ts'
 
 /** Only what differs from PostgreSQL's own defaults, or must not be changed in a file. */

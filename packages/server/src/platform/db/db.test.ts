@@ -1,0 +1,216 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { createDb } from './db.ts'
+import { DatabaseUnavailableError, isUniqueViolation } from './errors.ts'
+import type { Db } from './statement.ts'
+import { statement } from './statement.ts'
+
+const log = pino({ level: 'silent' })
+let database: TestDatabase
+let db: Db
+
+beforeAll(async () => {
+  database = await createTestDatabase({ isMigrated: false })
+  db = database.db
+  await db.query('create table item (id int primary key, note text)')
+})
+afterAll(() => database.close())
+
+const insertItem = statement('insert_item', 'insert into item (id, note) values ($1, $2)')
+
+async function ids(from: number): Promise<number[]> {
+  const { rows } = await db.query<{ id: number }>(
+    'select id from item where id >= $1 and id < $2 order by id',
+    [from, from + 100],
+  )
+  return rows.map((row) => row.id)
+}
+
+describe('values', () => {
+  it('gives whole numbers of 64 bits and dates as text, timestamps as Date, json parsed', async () => {
+    const { rows } = await db.query(
+      `select 9007199254740993::int8 as big, '2026-11-20'::date as day, 1.10::numeric as exact,
+              '2026-11-20 13:01:02.123456+00'::timestamptz as at, '{"a":1}'::jsonb as json`,
+    )
+    expect(rows).toEqual([
+      {
+        big: '9007199254740993',
+        day: '2026-11-20',
+        exact: '1.10',
+        at: new Date('2026-11-20T13:01:02.123Z'),
+        json: { a: 1 },
+      },
+    ])
+  })
+
+  it('works in UTC whatever the time zone of the server', async () => {
+    const { rows } = await db.query(`select '2026-11-20 23:30:00+00'::timestamptz::date as day`)
+    expect(rows).toEqual([{ day: '2026-11-20' }])
+  })
+})
+
+describe('transaction', () => {
+  it('commits what its work did, and answers with its result', async () => {
+    const result = await db.transaction(async (tx) => {
+      await tx.query(insertItem, [100, 'a'])
+      await tx.query(insertItem, [101, 'b'])
+      return 'done'
+    })
+    expect(result).toBe('done')
+    expect(await ids(100)).toEqual([100, 101])
+  })
+
+  it('rolls back when its work fails, and passes the error on', async () => {
+    const refusal = new Error('no')
+    const attempt = db.transaction(async (tx) => {
+      await tx.query(insertItem, [200, null])
+      throw refusal
+    })
+    await expect(attempt).rejects.toBe(refusal)
+    expect(await ids(200)).toEqual([])
+  })
+
+  it('rolls back all statements sent together when one of them fails', async () => {
+    const attempt = db.transaction((tx) =>
+      Promise.all([300, 301, 300, 302].map((id) => tx.query(insertItem, [id, null]))),
+    )
+    const error = await attempt.catch((reason: unknown) => reason)
+    expect(isUniqueViolation(error, 'item_pkey')).toBe(true)
+    expect(isUniqueViolation(error, 'another')).toBe(false)
+    expect(await ids(300)).toEqual([])
+  })
+
+  it('does not report success when its work swallowed a failure', async () => {
+    const attempt = db.transaction(async (tx) => {
+      await tx.query(insertItem, [400, null])
+      await tx.query('select 1 / 0').catch(() => undefined)
+    })
+    await expect(attempt).rejects.toThrow('rolled back')
+    expect(await ids(400)).toEqual([])
+  })
+
+  it('refuses statements that come after its end', async () => {
+    const tx = await db.transaction((open) => Promise.resolve(open))
+    await expect(tx.query('select 1')).rejects.toThrow('over')
+  })
+
+  it('waits for no flush only where it was told so', async () => {
+    const read = () =>
+      db.transaction(
+        async (tx) =>
+          (await tx.query<{ synchronous_commit: string }>('show synchronous_commit')).rows,
+        { synchronousCommit: 'off' },
+      )
+    expect(await read()).toEqual([{ synchronous_commit: 'off' }])
+    const { rows } = await db.query('show synchronous_commit')
+    expect(rows).toEqual([{ synchronous_commit: 'on' }])
+  })
+
+  it('leaves a usable connection behind every kind of failure', async () => {
+    const one = createDb({ url: database.url, poolMax: 1, log, applicationName: 'one' })
+    try {
+      await one.transaction((tx) => tx.query('select 1 / 0')).catch(() => undefined)
+      await one.query(insertItem, [100, 'again']).catch(() => undefined)
+      await one.query(statement('unknown_table', 'select * from nowhere')).catch(() => undefined)
+      await one.query('select pg_terminate_backend(pg_backend_pid())').catch(() => undefined)
+      const circular: { self?: unknown } = {}
+      circular.self = circular
+      await one.query(insertItem, [500, circular]).catch(() => undefined)
+      await one.query(insertItem, [501, 'fine'])
+      expect(await ids(500)).toEqual([501])
+      expect(one.stats).toMatchObject({ connections: 1, idle: 1, waiting: 0, max: 1 })
+    } finally {
+      await one.close()
+    }
+  })
+})
+
+describe('an unavailable database', () => {
+  const options = { poolMax: 1, log, applicationName: 'away' }
+
+  it('is told apart when nothing listens', async () => {
+    for (const url of ['postgresql://a:b@127.0.0.1:1/c', 'postgresql://a:b@/c?host=/nowhere']) {
+      const away = createDb({ ...options, url })
+      await expect(away.query('select 1')).rejects.toBeInstanceOf(DatabaseUnavailableError)
+      await away.close()
+    }
+  })
+
+  it('is told apart when the session is ended under a transaction', async () => {
+    const attempt = db.transaction(async (tx) => {
+      await tx.query(insertItem, [600, null])
+      await tx.query('select pg_terminate_backend(pg_backend_pid())')
+    })
+    await expect(attempt).rejects.toBeInstanceOf(DatabaseUnavailableError)
+    expect(await ids(600)).toEqual([])
+  })
+
+  it('is told apart when no connection becomes free in time', async () => {
+    const narrow = createDb({ ...options, url: database.url, connectTimeoutMs: 50 })
+    await narrow.transaction(async () => {
+      const error = await narrow.query('select 1').catch((reason: unknown) => reason)
+      expect(error).toBeInstanceOf(DatabaseUnavailableError)
+      expect(error).toHaveProperty('isCommitUnknown', false)
+    })
+    await narrow.close()
+  })
+
+  it('is not what a wrong statement or a wrong password means', async () => {
+    await expect(db.query('selec')).rejects.not.toBeInstanceOf(DatabaseUnavailableError)
+    const url = database.url.replace(/:[^:@]*@/, ':wrong@')
+    const wrong = createDb({ ...options, url })
+    await expect(wrong.query('select 1')).rejects.not.toBeInstanceOf(DatabaseUnavailableError)
+    await wrong.close()
+  })
+
+  it('says that a commit is unknown when the connection is lost at COMMIT', async () => {
+    const proxy = await startProxy(database.url, (chunk) => chunk.includes('commit'))
+    const lossy = createDb({ ...options, url: proxy.url })
+    const attempt = lossy.transaction((tx) => tx.query(insertItem, [700, null]))
+    const error = await attempt.catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(DatabaseUnavailableError)
+    expect(error).toHaveProperty('isCommitUnknown', true)
+    await lossy.close()
+    await proxy.close()
+  })
+
+  it('comes back by itself', async () => {
+    let isAway = true
+    const proxy = await startProxy(database.url, () => isAway)
+    const flaky = createDb({ ...options, url: proxy.url })
+    await expect(flaky.query('select 1')).rejects.toBeInstanceOf(DatabaseUnavailableError)
+    isAway = false
+    expect((await flaky.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await flaky.close()
+    await proxy.close()
+  })
+})
+
+/** Stands between client and server, and cuts the line before it passes a chunk on that `isCut` names. */
+async function startProxy(url: string, isCut: (chunk: Buffer) => boolean) {
+  const socketDir = new URL(url.replace('@/', '@host/')).searchParams.get('host') ?? ''
+  const dir = mkdtempSync(join(tmpdir(), 'postrider-proxy-'))
+  const server = net.createServer((client) => {
+    const upstream = net.connect(`${socketDir}/.s.PGSQL.5432`)
+    client.on('error', () => upstream.destroy()).on('close', () => upstream.destroy())
+    upstream.on('error', () => client.destroy()).on('close', () => client.destroy())
+    upstream.pipe(client)
+    client.on('data', (chunk) => {
+      if (isCut(chunk)) client.destroy()
+      else upstream.write(chunk)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(join(dir, '.s.PGSQL.5432'), resolve))
+  return {
+    url: url.replace(encodeURIComponent(socketDir), encodeURIComponent(dir)),
+    close: async () => {
+      await new Promise((resolve) => server.close(resolve))
+      rmSync(dir, { recursive: true })
+    },
+  }
+}

@@ -1,0 +1,168 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { DatabaseUnavailableError } from './errors.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { insertRows } from './insert-rows.ts'
+import type { Tx } from './statement.ts'
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase({ isMigrated: false })
+  await database.db.query('create table item (id int not null, run int not null check (id >= 0))')
+})
+afterAll(() => database.close())
+
+/** Not unique on purpose: an item that ran twice would show as two rows. */
+function insertItems(tx: Tx, ids: readonly number[]) {
+  return insertRows<{ id: number }>(tx, {
+    name: 'insert_item',
+    into: 'item',
+    columns: ['id', 'run'],
+    rows: ids.map((id) => [id, 0]),
+    suffix: 'returning id',
+  })
+}
+
+it('gives every caller its own result or its own error, and stores each success once', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ isBad: fc.boolean(), waitsForPrevious: fc.boolean() }), {
+        maxLength: 60,
+      }),
+      fc.integer({ min: 1, max: 20 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (callers, itemsMax, lanes) => {
+        await database.db.query('truncate item')
+        const group = createGroupCommit<number, string>({
+          db: database.db,
+          itemsMax,
+          lanes,
+          run: async (tx, ids) => {
+            expect(ids.length).toBeLessThanOrEqual(itemsMax)
+            return (await insertItems(tx, ids)).rows.map((row) => `stored ${row.id}`)
+          },
+        })
+        const ids = callers.map((caller, index) => (caller.isBad ? -1 - index : index))
+        const answers: Promise<string>[] = []
+        for (const [index, id] of ids.entries()) {
+          if (callers[index]?.waitsForPrevious) await answers.at(-1)?.catch(() => undefined)
+          const answer = group.add(id)
+          answer.catch(() => undefined)
+          answers.push(answer)
+        }
+        await group.idle()
+        const settled = await Promise.allSettled(answers)
+        for (const [index, id] of ids.entries()) {
+          const answer = settled[index]
+          if (id < 0) expect(answer).toMatchObject({ reason: { code: '23514' } })
+          else expect(answer).toEqual({ status: 'fulfilled', value: `stored ${id}` })
+        }
+        const { rows } = await database.db.query<{ id: number }>('select id from item order by id')
+        expect(rows.map((row) => row.id)).toEqual(ids.filter((id) => id >= 0))
+      },
+    ),
+    { numRuns: 40 },
+  )
+})
+
+describe('when the database goes away', () => {
+  it('tells all callers of the group, and runs nothing again', async () => {
+    let runs = 0
+    const group = createGroupCommit<number, number>({
+      db: database.db,
+      itemsMax: 10,
+      run: async (tx, ids) => {
+        runs += 1
+        await tx.query('select pg_terminate_backend(pg_backend_pid())')
+        return ids
+      },
+    })
+    const settled = await Promise.allSettled([group.add(1), group.add(2), group.add(3)])
+    for (const answer of settled)
+      expect(answer).toMatchObject({ reason: expect.any(DatabaseUnavailableError) })
+    expect(runs).toBe(1)
+    await group.idle()
+  })
+
+  it('serves the callers that come after', async () => {
+    let isAway = true
+    const group = createGroupCommit<number, number>({
+      db: database.db,
+      itemsMax: 10,
+      run: async (tx, ids) => {
+        if (isAway) await tx.query('select pg_terminate_backend(pg_backend_pid())')
+        return ids
+      },
+    })
+    await expect(group.add(1)).rejects.toBeInstanceOf(DatabaseUnavailableError)
+    isAway = false
+    await expect(group.add(2)).resolves.toBe(2)
+  })
+})
+
+it('lets callers that arrive during a commit share the next one', async () => {
+  const sizes: number[] = []
+  const group = createGroupCommit<number, number>({
+    db: database.db,
+    itemsMax: 100,
+    lanes: 1,
+    run: async (tx, ids) => {
+      sizes.push(ids.length)
+      if (sizes.length === 1) others.push(...[2, 3, 4].map((id) => group.add(id)))
+      await tx.query('select 1')
+      return ids
+    },
+  })
+  const others: Promise<number>[] = []
+  await expect(group.add(1)).resolves.toBe(1)
+  await expect(Promise.all(others)).resolves.toEqual([2, 3, 4])
+  expect(sizes).toEqual([1, 3])
+})
+
+it('runs an item again that lost a deadlock, and gives up after three times', async () => {
+  let runs = 0
+  const group = createGroupCommit<number, number>({
+    db: database.db,
+    itemsMax: 10,
+    run: async (tx, [lostRuns = 0]) => {
+      runs += 1
+      if (runs <= lostRuns) await tx.query(`do $$ begin raise exception sqlstate '40P01'; end $$`)
+      return [runs]
+    },
+  })
+  await expect(group.add(2)).resolves.toBe(3)
+  runs = 0
+  await expect(group.add(9)).rejects.toMatchObject({ code: '40P01' })
+  expect(runs).toBe(3)
+})
+
+it('rejects the callers, and stores nothing, when run answers with the wrong number of results', async () => {
+  await database.db.query('truncate item')
+  const group = createGroupCommit<number, number>({
+    db: database.db,
+    itemsMax: 10,
+    run: async (tx, ids) => {
+      await insertItems(tx, ids)
+      return []
+    },
+  })
+  await expect(group.add(1)).rejects.toThrow('0 results for 1 items')
+  expect((await database.db.query('select * from item')).rows).toEqual([])
+})
+
+it('waits for no flush where it was told so', async () => {
+  const seen: unknown[] = []
+  const group = createGroupCommit<number, number>({
+    db: database.db,
+    itemsMax: 10,
+    synchronousCommit: 'off',
+    run: async (tx, ids) => {
+      seen.push(...(await tx.query('show synchronous_commit')).rows)
+      return ids
+    },
+  })
+  await group.add(1)
+  expect(seen).toEqual([{ synchronous_commit: 'off' }])
+})

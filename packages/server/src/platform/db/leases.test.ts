@@ -1,0 +1,226 @@
+import fc from 'fast-check'
+import pino from 'pino'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { createDb } from './db.ts'
+import { type BucketLeases, bucketCount, bucketOf, createBucketLeases } from './leases.ts'
+
+const log = pino({ level: 'silent' })
+let database: TestDatabase
+let role = 'role0'
+let monotonicMs = 0
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
+beforeEach(() => {
+  role = `role${Number(role.slice(4)) + 1}`
+  monotonicMs = 0
+})
+
+/** Long enough that nothing expires by itself; tests call runOnce and move the clocks. */
+const ttlMs = 600_000
+
+function member(memberId: string, db = database.db): BucketLeases {
+  return createBucketLeases({ db, role, memberId, ttlMs, log, monotonicMs: () => monotonicMs })
+}
+
+async function rounds(members: readonly BucketLeases[], count: number): Promise<void> {
+  for (let round = 0; round < count; round += 1) for (const one of members) await one.runOnce()
+}
+
+/** As if a member had been killed more than a TTL ago: it released nothing. */
+async function letExpire(memberId: string): Promise<void> {
+  for (const table of ['platform_member', 'platform_lease'])
+    await database.db.query(
+      `update ${table} set expires_at = clock_timestamp() - interval '1 ms' where role = $1 and member_id = $2`,
+      [role, memberId],
+    )
+}
+
+const all = Array.from({ length: bucketCount }, (_, bucket) => bucket)
+const sizes = (members: readonly BucketLeases[]) => members.map((one) => one.owned().size)
+const owners = (members: readonly BucketLeases[]) =>
+  members.flatMap((one) => [...one.owned()]).sort((a, b) => a - b)
+
+describe('sharing', () => {
+  it('gives one member everything, and several a fair share of disjoint buckets', async () => {
+    const members = [member('a'), member('b'), member('c')]
+    await rounds(members.slice(0, 1), 1)
+    expect(sizes(members)).toEqual([64, 0, 0])
+    await rounds(members, 3)
+    expect(sizes(members)).toEqual([22, 21, 21])
+    expect(owners(members)).toEqual(all)
+  })
+
+  it('hands the buckets of a stopped member on at once, each with a higher epoch', async () => {
+    const [a, b] = [member('a'), member('b')]
+    await rounds([a, b], 3)
+    const before = new Map([...b.owned()].map((bucket) => [bucket, b.epochOf(bucket) ?? 0]))
+    await b.stop()
+    expect(b.owned().size).toBe(0)
+    await a.runOnce()
+    expect(owners([a])).toEqual(all)
+    for (const [bucket, epoch] of before) expect(a.epochOf(bucket)).toBe(epoch + 1)
+  })
+
+  it('hands the buckets of a killed member on when its lease has expired, not before', async () => {
+    const [a, b] = [member('a'), member('b')]
+    await rounds([a, b], 3)
+    await a.runOnce()
+    expect(sizes([a])).toEqual([32])
+    await letExpire('b')
+    await a.runOnce()
+    expect(owners([a])).toEqual(all)
+  })
+
+  it('keeps the epoch while the owner stays the same', async () => {
+    const a = member('a')
+    await rounds([a], 4)
+    expect(all.map((bucket) => a.epochOf(bucket))).toEqual(all.map(() => 1))
+  })
+
+  it('ends in a fair, complete and disjoint division after any coming, going and killing', async () => {
+    const step = fc.record({ who: fc.nat(4), what: fc.constantFrom('run', 'run', 'stop', 'kill') })
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        role = `role${Number(role.slice(4)) + 1}`
+        const members = new Map<number, BucketLeases>()
+        const epochs = new Map<number, number>()
+        for (const { who, what } of steps) {
+          const one = members.get(who) ?? member(`m${who}`)
+          if (what === 'run') {
+            await one.runOnce()
+            members.set(who, one)
+            for (const bucket of one.owned()) {
+              expect(one.epochOf(bucket)).toBeGreaterThanOrEqual(epochs.get(bucket) ?? 1)
+              epochs.set(bucket, one.epochOf(bucket) ?? 0)
+            }
+          } else {
+            if (what === 'stop') await one.stop()
+            else await letExpire(`m${who}`)
+            members.delete(who)
+          }
+          const owned = owners([...members.values()])
+          expect(new Set(owned).size).toBe(owned.length)
+        }
+        const left = [...members.values()]
+        await rounds(left, 3)
+        if (left.length === 0) return
+        expect(owners(left)).toEqual(all)
+        expect(Math.max(...sizes(left)) - Math.min(...sizes(left))).toBeLessThanOrEqual(1)
+      }),
+      { numRuns: 15 },
+    )
+  })
+})
+
+describe('a race', () => {
+  it('between an expired owner that renews and a taker leaves each bucket with one owner', async () => {
+    const [a, b] = [member('a'), member('b')]
+    for (let time = 0; time < 10; time += 1) {
+      await rounds([a, b], 2)
+      await letExpire('a')
+      await Promise.all([a.runOnce(), b.runOnce()])
+      const { rows } = await database.db.query<{ bucket: number; member_id: string }>(
+        'select bucket, member_id from platform_lease where role = $1',
+        [role],
+      )
+      for (const row of rows) {
+        expect(a.owned().has(row.bucket)).toBe(row.member_id === 'a')
+        expect(b.owned().has(row.bucket)).toBe(row.member_id === 'b')
+      }
+    }
+  })
+})
+
+describe('a lost database', () => {
+  it('ends what is owned when the own clock passes the TTL less a margin', async () => {
+    const db = createDb({ url: database.url, poolMax: 1, log, applicationName: 'lost' })
+    const a = member('a', db)
+    await a.runOnce()
+    await db.close()
+    await expect(a.runOnce()).rejects.toThrow()
+    monotonicMs = ttlMs * 0.9 - 1
+    expect(a.owned().size).toBe(64)
+    expect(a.epochOf(0)).toBe(1)
+    monotonicMs = ttlMs * 0.9
+    expect(a.owned().size).toBe(0)
+    expect(a.epochOf(0)).toBeUndefined()
+    await a.stop()
+  })
+
+  it('is told to the listeners by itself', async () => {
+    const a = createBucketLeases({ db: database.db, role, memberId: 'a', ttlMs: 50, log })
+    await a.runOnce()
+    await new Promise<void>((resolve) => {
+      a.onChange(resolve)
+    })
+    expect(a.owned().size).toBe(0)
+    await a.stop()
+  })
+})
+
+describe('listeners', () => {
+  it('are told of each change and of nothing else', async () => {
+    const [a, b] = [member('a'), member('b')]
+    const seen: number[] = []
+    a.onChange(() => seen.push(a.owned().size))
+    await a.runOnce()
+    await a.runOnce()
+    await b.runOnce()
+    await a.runOnce()
+    await b.runOnce()
+    await a.runOnce()
+    await a.stop()
+    expect(seen).toEqual([64, 32, 0])
+  })
+
+  it('that fail do not keep the others from being told', async () => {
+    const a = member('a')
+    let isTold = false
+    a.onChange(() => {
+      throw new Error('listener')
+    })
+    a.onChange(() => {
+      isTold = true
+    })
+    await a.runOnce()
+    expect(isTold).toBe(true)
+  })
+})
+
+describe('as a service', () => {
+  it('owns its share once started, stops twice and before start', async () => {
+    const a = member('a')
+    await a.stop()
+    await a.start()
+    expect(a.owned().size).toBe(64)
+    await a.stop()
+    await a.stop()
+    expect(a.owned().size).toBe(0)
+  })
+
+  it('renews by itself: two members come to a fair share without being asked', async () => {
+    const members = ['a', 'b'].map((memberId) =>
+      createBucketLeases({ db: database.db, role, memberId, ttlMs: 300, log }),
+    )
+    const isFair = new Promise<void>((resolve) => {
+      for (const one of members)
+        one.onChange(() => {
+          if (sizes(members).every((size) => size === 32)) resolve()
+        })
+    })
+    for (const one of members) await one.start()
+    await isFair
+    for (const one of members) await one.stop()
+  })
+})
+
+it('puts an id into the same bucket always, and ids into all buckets', () => {
+  expect(bucketOf('wh_01KAF3ZK7M8Q2V5B9C4D6E7F8G')).toBe(bucketOf('wh_01KAF3ZK7M8Q2V5B9C4D6E7F8G'))
+  expect(bucketOf('')).toBe(0x811c9dc5 % 64)
+  const hit = new Set(Array.from({ length: 2_000 }, (_, index) => bucketOf(`wh_${index}`)))
+  expect(hit.size).toBe(bucketCount)
+})

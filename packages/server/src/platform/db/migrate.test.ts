@@ -1,0 +1,107 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import pino from 'pino'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { durability } from './durability.ts'
+import { checkSchema, migrate } from './migrate.ts'
+
+const log = pino({ level: 'silent' })
+let database: TestDatabase
+let root: string
+
+beforeEach(async () => {
+  database = await createTestDatabase({ isMigrated: false })
+  root = mkdtempSync(join(tmpdir(), 'postrider-migrations-'))
+})
+afterEach(async () => {
+  rmSync(root, { recursive: true })
+  await database.close()
+})
+
+/** One version of the program: its migration files. */
+function version(name: string, files: Record<string, string>): URL {
+  const dir = join(root, name)
+  rmSync(dir, { recursive: true, force: true })
+  mkdirSync(dir)
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(dir, file), text)
+  return pathToFileURL(`${dir}/`)
+}
+
+const run = (dir: URL) => migrate({ url: database.url, dir, log })
+const check = (dir: URL) => checkSchema({ db: database.db, dir })
+
+const first = { '0001_first.sql': 'create table first (id int)' }
+const second = { ...first, '0002_second.sql': 'create table second (id int)' }
+const breaking = { ...first, '0002_breaking.sql': '-- breaking: drops first\ndrop table first' }
+
+it('applies each file once, in the order of their numbers', async () => {
+  await expect(run(version('a', first))).resolves.toEqual({ applied: ['0001_first.sql'] })
+  await expect(run(version('b', second))).resolves.toEqual({ applied: ['0002_second.sql'] })
+  await expect(run(version('b', second))).resolves.toEqual({ applied: [] })
+  await check(version('b', second))
+})
+
+it('applies each file once when ten processes start together', async () => {
+  const dir = version('a', second)
+  const results = await Promise.all(Array.from({ length: 10 }, () => run(dir)))
+  expect(results.flatMap((result) => result.applied).sort()).toEqual(Object.keys(second))
+})
+
+it('refuses by name a file that was edited after it had been applied', async () => {
+  await run(version('a', first))
+  const edited = version('b', { '0001_first.sql': 'create table first (id bigint)' })
+  await expect(run(edited)).rejects.toThrow('0001_first.sql')
+  await expect(check(edited)).rejects.toThrow('0001_first.sql')
+})
+
+it('refuses by name a file that comes behind an applied one', async () => {
+  await run(version('a', { '0002_second.sql': second['0002_second.sql'] }))
+  await expect(run(version('b', second))).rejects.toThrow('0001_first.sql')
+})
+
+it('refuses two files with one number, and names that are not numbered', async () => {
+  await expect(run(version('a', { ...first, '0001_other.sql': 'select 1' }))).rejects.toThrow(
+    '0001_other.sql',
+  )
+  await expect(run(version('b', { 'first.sql': 'select 1' }))).rejects.toThrow('first.sql')
+})
+
+it('keeps an older program from a database with a breaking migration', async () => {
+  await run(version('new', breaking))
+  const old = version('old', first)
+  await expect(run(old)).rejects.toThrow('0002_breaking.sql')
+  await expect(check(old)).rejects.toThrow('0002_breaking.sql')
+  await check(version('new', breaking))
+})
+
+it('lets an older program run on a database with a migration that breaks nothing', async () => {
+  await run(version('new', second))
+  const old = version('old', first)
+  await expect(run(old)).resolves.toEqual({ applied: [] })
+  await check(old)
+})
+
+it('names what a database lacks, also when it was never migrated', async () => {
+  const dir = version('a', second)
+  await expect(check(dir)).rejects.toThrow('lacks 0001_first.sql, 0002_second.sql')
+  await run(version('b', first))
+  await expect(check(dir)).rejects.toThrow('lacks 0002_second.sql')
+})
+
+it('leaves nothing of a file that fails, and can be run again', async () => {
+  const broken = { ...first, '0002_second.sql': 'create table second (id int); select 1 / 0' }
+  await expect(run(version('a', broken))).rejects.toThrow(
+    '0002_second.sql failed: division by zero',
+  )
+  await expect(run(version('b', second))).resolves.toEqual({ applied: ['0002_second.sql'] })
+})
+
+it('says that a server without fsync is not durable', async () => {
+  // The server of the test run does not sync; the embedded one's answer is in its own test.
+  const answer = await durability(database.db)
+  expect(answer.detail).toMatch(/^fsync=(on|off) full_page_writes=(on|off) synchronous_commit=on$/)
+  expect(answer.durable).toBe(!answer.detail.includes('=off'))
+})
