@@ -54,7 +54,9 @@ export interface OperationSpec<
   readonly scopes?: readonly ApiKeyScope[]
   readonly bodyBytesMax?: number
   /** Answers what stands beside `success: true`. */
-  handle(call: Call<Id, Body, Query, Params>): Promise<Omit<Static<Answer>, 'success'>>
+  handle(
+    call: Call<Id, Body, Query, Params>,
+  ): Promise<Omit<Static<Answer>, 'success'> & { readonly success?: true }>
 }
 
 export function addOperation<

@@ -8,6 +8,7 @@
  */
 import type { FieldError } from '@postrider/contract'
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
+import { parseDateTime } from '../date-time.ts'
 import { ApiError } from '../errors.ts'
 import { describeErrors } from './describe-errors.ts'
 
@@ -22,7 +23,7 @@ const OPTIONS: Options = {
   strict: true,
   strictTypes: false,
   addUsedSchema: false,
-  formats: { 'date-time': isDateTime },
+  formats: { 'date-time': (text: string) => parseDateTime(text) !== undefined },
 }
 
 export function createSchemaCompiler(): (schema: object, part: string) => Check {
@@ -73,15 +74,4 @@ function countNodes(value: unknown, max: number): number {
     for (const child of children) open.push(child)
   }
   return count
-}
-
-const DATE_TIME =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
-
-/** RFC 3339, with a day that exists. */
-function isDateTime(text: string): boolean {
-  if (!DATE_TIME.test(text)) return false
-  const [year, month, day] = text.slice(0, 10).split('-').map(Number)
-  if (year === undefined || month === undefined || day === undefined) return false
-  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate()
 }

@@ -1,0 +1,238 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import {
+  ConfigError,
+  configPrefix,
+  type Environment,
+  loadConfig,
+  publicUrlOf,
+  roles,
+  summarizeConfig,
+  variables,
+} from './config.ts'
+import { newApiKey } from './tenants/index.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'config-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const KEYS = `k1:${Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7)).toString('base64')}`
+const HOSTED = {
+  DATABASE_URL: 'postgres://app:hunter2@db.example.com/postrider',
+  SECRET_KEYS: KEYS,
+  ADMIN_TOKEN: 'operator-token-0123456789',
+}
+
+function load(env: Environment) {
+  return loadConfig(prefixed(env))
+}
+
+function prefixed(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).map(([name, v]) => [configPrefix + name, v]))
+}
+
+function problemsOf(env: Environment): readonly string[] {
+  try {
+    loadConfig(env)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
+describe('configuration', () => {
+  it('[contract 1] has the defaults of the contract', () => {
+    expect(load({})).toMatchObject({
+      databaseUrl: undefined,
+      dataDir: resolve('.postrider'),
+      host: '127.0.0.1',
+      port: 8080,
+      publicUrl: 'http://127.0.0.1:8080',
+      roles: new Set(roles),
+      allowNetworks: [],
+      allowHttpWebhooks: false,
+      sendMaxAttempts: 5,
+      sendRetrySchedule: [30e3, 120e3, 600e3, 1800e3, 3600e3, 7200e3, 14400e3],
+      webhookBatchEvents: 500,
+      webhookBatchBytes: 1_048_576,
+      webhookBatchLingerMs: 100,
+      webhookTimeoutMs: 15_000,
+      webhookRetryForMs: 259_200_000,
+      authConfirmDelayMs: 5_000,
+      inboundPort: 2525,
+      retentionMs: 2_592_000_000,
+      logLevel: 'info',
+      diskFreeMin: { bytes: 268_435_456 },
+    })
+  })
+
+  it('reads every kind of value', () => {
+    const pem = join(directory, 'ca.pem')
+    writeFileSync(pem, '-----BEGIN CERTIFICATE-----\n')
+    const config = load({
+      ...HOSTED,
+      PORT: '0',
+      HOST: '::1',
+      PUBLIC_URL: 'https://mail.example.com/base/',
+      ROLES: ' sender, dispatcher ',
+      ALLOW_NETWORKS: '127.0.0.0/8, fd00::/8',
+      ALLOW_HTTP_WEBHOOKS: 'true',
+      WEBHOOK_TLS_CA: pem,
+      WEBHOOK_BATCH_BYTES: '256KiB',
+      SEND_RETRY_SCHEDULE: '250ms,5s',
+      DNS_SERVERS: '9.9.9.9:53,[2620:fe::fe]:53',
+      DISK_FREE_MIN: '5%',
+    })
+    expect(config).toMatchObject({
+      port: 0,
+      publicUrl: 'https://mail.example.com/base',
+      roles: new Set(['sender', 'dispatcher']),
+      allowNetworks: ['127.0.0.0/8', 'fd00::/8'],
+      allowHttpWebhooks: true,
+      webhookTlsCa: pem,
+      webhookBatchBytes: 262_144,
+      sendRetrySchedule: [250, 5_000],
+      dnsServers: ['9.9.9.9:53', '[2620:fe::fe]:53'],
+      diskFreeMin: { percent: 5 },
+    })
+  })
+
+  it.each([
+    ['127.0.0.1', 8080, 'http://127.0.0.1:8080'],
+    ['::1', 80, 'http://[::1]:80'],
+    ['0.0.0.0', 1, 'http://localhost:1'],
+    ['::', 1, 'http://localhost:1'],
+  ])('the public URL of %s port %d is %s by default', (host, port, url) => {
+    expect(publicUrlOf(host, port)).toBe(url)
+    expect(load({ HOST: host, PORT: String(port) }).publicUrl).toBe(url)
+  })
+
+  it('counts an empty variable as unset and ignores the space around a value', () => {
+    expect(load({ PORT: '', LOG_LEVEL: ' debug\r' })).toMatchObject({
+      port: 8080,
+      logLevel: 'debug',
+    })
+  })
+
+  it.each([
+    ['PORT', '65536', 'expected a whole number from 0 to 65535, got "65536"'],
+    ['PORT', '-1', 'expected a whole number'],
+    ['PORT', '80 80', 'expected a whole number'],
+    ['PORT', '1e3', 'expected a whole number'],
+    ['HOST', 'a b', 'expected an IP address or a host name'],
+    ['PUBLIC_URL', 'mail.example.com', 'expected an http or https URL'],
+    ['PUBLIC_URL', 'https://a:b@mail.example.com', 'expected an http or https URL'],
+    ['PUBLIC_URL', 'https://mail.example.com/?x', 'expected an http or https URL'],
+    ['ROLES', 'api,senders', 'expected a comma list of all, api,'],
+    ['ROLES', 'api,', 'expected a comma list'],
+    ['ALLOW_NETWORKS', '10.0.0.0/33', 'expected a comma list of networks'],
+    ['ALLOW_NETWORKS', '::ffff:10.0.0.0/8', 'expected a comma list of networks'],
+    ['ALLOW_NETWORKS', 'localhost', 'expected a comma list of networks'],
+    ['ALLOW_HTTP_WEBHOOKS', 'yes', 'expected true or false'],
+    ['WEBHOOK_TLS_CA', '/does/not/exist', 'expected a PEM file that can be read'],
+    ['SEND_MAX_ATTEMPTS', '21', 'expected a whole number from 1 to 20'],
+    ['SEND_RETRY_SCHEDULE', '30s,,2m', 'expected a comma list of durations'],
+    ['SEND_RETRY_SCHEDULE', '0s', 'expected a comma list of durations'],
+    ['WEBHOOK_TIMEOUT', '15', 'expected a duration'],
+    ['WEBHOOK_TIMEOUT', '1.5s', 'expected a duration'],
+    ['WEBHOOK_BATCH_BYTES', '1MB', 'expected a size'],
+    ['DISK_FREE_MIN', '95%', 'expected a size such as 256MiB, or a share'],
+    ['DNS_SERVERS', '9.9.9.9', 'expected a comma list of IP addresses with ports'],
+    ['DNS_SERVERS', '2620:fe::fe:53', 'expected a comma list of IP addresses with ports'],
+    ['LOG_LEVEL', 'verbose', 'expected one of trace, debug,'],
+    ['FAILPOINTS', 'nowhere=kill', 'expected <name>=kill'],
+  ])('refuses %s=%j by name', (name, value, message) => {
+    const problems = problemsOf(prefixed({ [name]: value }))
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toContain(`POSTRIDER_${name}: ${message}`)
+  })
+
+  it.each([
+    ['DATABASE_URL', 'mysql://app:hunter2@db.example.com/x'],
+    ['SECRET_KEYS', 'k1:aHVudGVyMg=='],
+    ['ADMIN_TOKEN', 'hunter2'],
+    ['API_KEY', 'hunter2'],
+    ['API_KEY', `${newApiKey().slice(0, -1)}!hunter2`.replace('!', ' ')],
+  ])('refuses a bad secret %s without showing it', (name, value) => {
+    const problems = problemsOf(prefixed({ ...HOSTED, [name]: value }))
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toContain(`POSTRIDER_${name}: expected`)
+    expect(problems.join()).not.toContain('hunter2')
+    expect(problems.join()).not.toContain(value)
+  })
+
+  it('refuses an API key of our own shape with a wrong checksum, and takes any other text', () => {
+    const key = newApiKey()
+    const wrong = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
+    expect(problemsOf(prefixed({ API_KEY: wrong }))).toHaveLength(1)
+    expect(problemsOf(prefixed({ API_KEY: key }))).toEqual([])
+    expect(problemsOf(prefixed({ API_KEY: 'pr_development_key' }))).toEqual([])
+  })
+
+  it('refuses unknown names and says which was probably meant', () => {
+    expect(
+      problemsOf({
+        POSTRIDER_PROT: '1',
+        POSTRIDER_DATABSE_URL: 'x',
+        POSTRIDER_SOMETHING_ELSE_ALTOGETHER: 'x',
+        OTHER_PORT: '1',
+      }),
+    ).toEqual([
+      'POSTRIDER_PROT: no such variable; did you mean POSTRIDER_PORT?',
+      'POSTRIDER_DATABSE_URL: no such variable; did you mean POSTRIDER_DATABASE_URL?',
+      'POSTRIDER_SOMETHING_ELSE_ALTOGETHER: no such variable',
+    ])
+  })
+
+  it('reports all problems at once', () => {
+    const problems = problemsOf(prefixed({ PORT: 'x', HOST: '!', LOG_LEVEL: 'x', NOPE: '1' }))
+    expect(problems.map((p) => p.split(':')[0])).toEqual([
+      'POSTRIDER_HOST',
+      'POSTRIDER_PORT',
+      'POSTRIDER_LOG_LEVEL',
+      'POSTRIDER_NOPE',
+    ])
+  })
+
+  it('requires the secrets of a process with a database of its own', () => {
+    const { DATABASE_URL } = HOSTED
+    expect(problemsOf(prefixed({ DATABASE_URL }))).toEqual([
+      'POSTRIDER_SECRET_KEYS: required by every process when POSTRIDER_DATABASE_URL is set',
+      'POSTRIDER_ADMIN_TOKEN: required by the role api when POSTRIDER_DATABASE_URL is set',
+    ])
+    const worker = { DATABASE_URL, SECRET_KEYS: KEYS, ROLES: 'sender' }
+    expect(problemsOf(prefixed(worker))).toEqual([])
+    expect(loadConfig(prefixed({ DATABASE_URL }), { isForServing: false }).databaseUrl).toBe(
+      DATABASE_URL,
+    )
+  })
+
+  it('shows of secrets only that they are set', () => {
+    const summary = summarizeConfig(load({ ...HOSTED, ROLES: 'api' }))
+    expect(summary).toMatchObject({
+      DATABASE_URL: { configured: true },
+      API_KEY: { configured: false },
+      ADMIN_TOKEN: { configured: true },
+      ROLES: ['api'],
+      PORT: 8080,
+    })
+    const text = JSON.stringify(summary)
+    for (const secret of ['hunter2', HOSTED.ADMIN_TOKEN, KEYS.slice(3)])
+      expect(text).not.toContain(secret)
+  })
+
+  it('never throws anything but its own refusal, whatever the values are', () => {
+    const names = Object.values(variables).map(({ name }) => configPrefix + name)
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom(...names), fc.string({ unit: 'binary', maxLength: 40 })),
+        (env) => {
+          expect(() => problemsOf(env)).not.toThrow()
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,434 @@
+/**
+ * The configuration (contract §1): one entry for each variable, read once at start.
+ *
+ * Every value is checked, every unknown `POSTRIDER_*` name refused, all problems reported at once
+ * and by name; the value of a secret is never part of a message or of the summary. Defaults are
+ * written as a user would write them and go through the same checks. docs/config.md is generated
+ * from this table.
+ */
+
+import { nearestName } from './platform/config/nearest-name.ts'
+import {
+  byteSize,
+  checkedBy,
+  credential,
+  diskShare,
+  duration,
+  flag,
+  host,
+  httpUrl,
+  integer,
+  listOf,
+  nameServers,
+  networks,
+  oneOf,
+  path,
+  pemFile,
+  postgresUrl,
+  readableFile,
+  schedule,
+  type ValueType,
+} from './platform/config/value-type.ts'
+import { createFailpoints } from './platform/failpoints.ts'
+import { createKeyRing } from './platform/secrets/index.ts'
+import { isSoundApiKey } from './tenants/index.ts'
+
+export const configPrefix = 'POSTRIDER_'
+
+export const roles = [
+  'api',
+  'tracker',
+  'sender',
+  'dispatcher',
+  'inbound',
+  'mailbox',
+  'janitor',
+] as const
+export type Role = (typeof roles)[number]
+
+interface Variable<T> {
+  readonly name: string
+  readonly type: ValueType<T>
+  /** Written as in the environment. */
+  readonly default?: string
+  /** Where the default is not a fixed text. */
+  readonly defaultText?: string
+  readonly isSecret?: boolean
+  readonly meaning: string
+}
+
+export const variables = {
+  databaseUrl: {
+    name: 'DATABASE_URL',
+    type: postgresUrl,
+    defaultText: 'unset: the embedded PostgreSQL',
+    isSecret: true,
+    meaning: 'PostgreSQL 15 or later',
+  },
+  dataDir: {
+    name: 'DATA_DIR',
+    type: path,
+    default: './.postrider',
+    meaning: 'Embedded database and generated secrets',
+  },
+  host: {
+    name: 'HOST',
+    type: host,
+    default: '127.0.0.1',
+    meaning: 'Address on which the API, the dashboard, tracking and callbacks listen',
+  },
+  port: {
+    name: 'PORT',
+    type: integer(0, 65_535),
+    default: '8080',
+    meaning: 'Its port; 0 takes a free one',
+  },
+  publicUrl: {
+    name: 'PUBLIC_URL',
+    type: httpUrl,
+    defaultText: '`http://HOST:PORT`',
+    meaning: "What recipients' browsers and providers reach",
+  },
+  roles: {
+    name: 'ROLES',
+    type: listOf('all', ...roles),
+    default: 'all',
+    meaning: 'What this process does',
+  },
+  secretKeys: {
+    name: 'SECRET_KEYS',
+    type: checkedBy(
+      'id:base64-of-32-random-bytes, more of them after commas, each id once',
+      createKeyRing,
+    ),
+    defaultText: 'generated in `DATA_DIR` when the database is embedded, else required',
+    isSecret: true,
+    meaning: 'Keys for what is stored encrypted: the first encrypts, all decrypt',
+  },
+  adminToken: {
+    name: 'ADMIN_TOKEN',
+    type: credential,
+    defaultText: 'generated likewise, else required with the role `api`',
+    isSecret: true,
+    meaning: 'Bearer token of `/admin/v1`',
+  },
+  apiKey: {
+    name: 'API_KEY',
+    type: {
+      expected: `${credential.expected}; one that begins with pr_ must be a complete API key`,
+      parse: (text) => (isSoundApiKey(text) ? credential.parse(text) : undefined),
+    },
+    defaultText: 'unset',
+    isSecret: true,
+    meaning: 'When no tenant exists yet: creates the tenant `default` with this key',
+  },
+  allowNetworks: {
+    name: 'ALLOW_NETWORKS',
+    type: networks,
+    defaultText: 'none',
+    meaning:
+      'Networks that are not public and yet may be reached by webhooks and mailers (development: `127.0.0.0/8`)',
+  },
+  allowHttpWebhooks: {
+    name: 'ALLOW_HTTP_WEBHOOKS',
+    type: flag,
+    default: 'false',
+    meaning: 'Accept `http:` webhook URLs',
+  },
+  webhookTlsCa: {
+    name: 'WEBHOOK_TLS_CA',
+    type: pemFile,
+    defaultText: 'unset',
+    meaning: 'Further CA certificates trusted for webhook receivers',
+  },
+  sendMaxAttempts: {
+    name: 'SEND_MAX_ATTEMPTS',
+    type: integer(1, 20),
+    default: '5',
+    meaning: 'Retry budget of a send that names none',
+  },
+  sendRetrySchedule: {
+    name: 'SEND_RETRY_SCHEDULE',
+    type: schedule(),
+    default: '30s,2m,10m,30m,1h,2h,4h',
+    meaning: 'Wait after attempt 1, 2, …; the last repeats; jitter of 20 %',
+  },
+  sendLeaseMs: {
+    name: 'SEND_LEASE',
+    type: duration('1s', '1h'),
+    default: '60s',
+    meaning: 'For how long a sender holds a claimed recipient without renewing',
+  },
+  sendTimeoutMs: {
+    name: 'SEND_TIMEOUT',
+    type: duration('1s', '1h'),
+    default: '5m',
+    meaning: 'The longest that one attempt may take, from connecting to the last reply',
+  },
+  senderConcurrency: {
+    name: 'SENDER_CONCURRENCY',
+    type: integer(1, 10_000),
+    default: '64',
+    meaning: 'Attempts under way at once in one process',
+  },
+  webhookBatchEvents: {
+    name: 'WEBHOOK_BATCH_EVENTS',
+    type: integer(1, 10_000),
+    default: '500',
+    meaning: 'Events in one webhook request at most',
+  },
+  webhookBatchBytes: {
+    name: 'WEBHOOK_BATCH_BYTES',
+    type: byteSize('1KiB', '64MiB'),
+    default: '1048576',
+    meaning: 'Size of one webhook request at most',
+  },
+  webhookBatchLingerMs: {
+    name: 'WEBHOOK_BATCH_LINGER',
+    type: duration('0ms', '1m'),
+    default: '100ms',
+    meaning:
+      'Least time between two requests to one webhook while events keep coming; the first event after idleness goes at once',
+  },
+  webhookTimeoutMs: {
+    name: 'WEBHOOK_TIMEOUT',
+    type: duration('100ms', '10m'),
+    default: '15s',
+    meaning: 'The longest that one webhook request may take as a whole',
+  },
+  webhookRetrySchedule: {
+    name: 'WEBHOOK_RETRY_SCHEDULE',
+    type: schedule(),
+    default: '5s,30s,2m,10m,30m,1h,2h,4h,6h',
+    meaning: 'Wait after failure 1, 2, … of a webhook request; the last repeats',
+  },
+  webhookRetryForMs: {
+    name: 'WEBHOOK_RETRY_FOR',
+    type: duration('1s', '30d'),
+    default: '3d',
+    meaning: 'For how long a webhook request is retried',
+  },
+  dispatcherConcurrency: {
+    name: 'DISPATCHER_CONCURRENCY',
+    type: integer(1, 10_000),
+    default: '128',
+    meaning: 'Webhook requests under way at once in one process',
+  },
+  authConfirmDelayMs: {
+    name: 'AUTH_CONFIRM_DELAY',
+    type: duration('0ms', '1m'),
+    default: '5s',
+    meaning:
+      'After how long a rejected login is tried once more on a fresh connection, within the same attempt, before the mailer is deactivated',
+  },
+  inboundPort: {
+    name: 'INBOUND_PORT',
+    type: integer(0, 65_535),
+    default: '2525',
+    meaning: 'SMTP listener of inbound routing',
+  },
+  inboundTlsCert: {
+    name: 'INBOUND_TLS_CERT',
+    type: pemFile,
+    defaultText: 'unset: a generated self-signed certificate',
+    meaning: 'Certificate of the SMTP listener',
+  },
+  inboundTlsKey: {
+    name: 'INBOUND_TLS_KEY',
+    type: pemFile,
+    defaultText: 'unset',
+    meaning: 'Its key',
+  },
+  inboundBytesMax: {
+    name: 'INBOUND_MAX_BYTES',
+    type: byteSize('1KiB', '256MiB'),
+    default: '25MiB',
+    meaning: 'Size of one received message at most',
+  },
+  inboundRecipientsMax: {
+    name: 'INBOUND_MAX_RECIPIENTS',
+    type: integer(1, 10_000),
+    default: '100',
+    meaning: 'Recipients of one received message at most',
+  },
+  imapErrorRepeatMs: {
+    name: 'IMAP_ERROR_REPEAT',
+    type: duration('1s', '30d'),
+    default: '1h',
+    meaning: 'How often `IMAP_ERROR` is repeated while a mailbox cannot be read',
+  },
+  dnsServers: {
+    name: 'DNS_SERVERS',
+    type: nameServers,
+    defaultText: "the system's",
+    meaning: 'Used for domain checks and MX',
+  },
+  rspamdUrl: {
+    name: 'RSPAMD_URL',
+    type: httpUrl,
+    defaultText: 'unset',
+    meaning: 'Second opinion for phishing protection',
+  },
+  geoipDb: {
+    name: 'GEOIP_DB',
+    type: readableFile,
+    defaultText: 'unset: the packaged dataset where installed',
+    meaning: 'City-level mmdb',
+  },
+  retentionMs: {
+    name: 'RETENTION',
+    type: duration('1d', '3650d'),
+    default: '30d',
+    meaning: 'How long logs, events and deliveries are kept',
+  },
+  diskFreeMin: {
+    name: 'DISK_FREE_MIN',
+    type: diskShare,
+    default: '256MiB',
+    meaning:
+      'With less than this free in `DATA_DIR`, new email is refused with 503 while the embedded database is used',
+  },
+  databasePool: {
+    name: 'DATABASE_POOL',
+    type: integer(2, 500),
+    default: '10',
+    meaning: 'Database connections of one process',
+  },
+  leaseTtlMs: {
+    name: 'LEASE_TTL',
+    type: duration('100ms', '5m'),
+    default: '10s',
+    meaning: 'How soon the work of a process that died is taken over by the others',
+  },
+  logLevel: {
+    name: 'LOG_LEVEL',
+    type: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    default: 'info',
+    meaning: 'Least severe kind of line that is logged',
+  },
+  failpoints: {
+    name: 'FAILPOINTS',
+    type: checkedBy('<name>=kill[@<passage>], more of them after commas', createFailpoints),
+    defaultText: 'unset',
+    meaning: 'Tests only: where the process ends itself',
+  },
+} as const satisfies Record<string, Variable<unknown>>
+
+type Key = keyof typeof variables
+type ValueOf<K extends Key> = (typeof variables)[K]['type'] extends ValueType<infer T> ? T : never
+type Values = {
+  readonly [K in Key]: (typeof variables)[K] extends { readonly default: string }
+    ? ValueOf<K>
+    : ValueOf<K> | undefined
+}
+
+export interface Config extends Omit<Values, 'roles' | 'publicUrl' | 'allowNetworks'> {
+  readonly roles: ReadonlySet<Role>
+  readonly publicUrl: string
+  readonly allowNetworks: readonly string[]
+}
+
+/** Every problem, one a line, by the variable's name. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration is not usable:\n${problems.map((p) => `  ${p}`).join('\n')}`)
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface LoadOptions {
+  /** Operator commands work on the database alone and need no key to start. */
+  readonly isForServing?: boolean
+}
+
+export function loadConfig(env: Environment, o: LoadOptions = {}): Config {
+  const problems: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const [key, variable] of Object.entries<Variable<unknown>>(variables))
+    values[key] = readVariable(variable, env, problems)
+  problems.push(...findUnknownNames(env))
+  const config = complete(values as unknown as Values)
+  if (o.isForServing !== false) problems.push(...findMissing(config, env))
+  if (problems.length > 0) throw new ConfigError(problems)
+  return config
+}
+
+/** The only place that reads the process's environment. */
+export function readEnv(): Environment {
+  return process.env
+}
+
+/** With the port that was really taken, when the configured one was 0. */
+export function publicUrlOf(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+/** For the log at start: the value of each variable, and of secrets only whether they are set. */
+export function summarizeConfig(config: Config): Record<string, unknown> {
+  const summary: Record<string, unknown> = {}
+  for (const [key, variable] of Object.entries<Variable<unknown>>(variables)) {
+    const value: unknown = Reflect.get(config, key)
+    if (variable.isSecret === true) summary[variable.name] = { configured: value !== undefined }
+    else if (value !== undefined) summary[variable.name] = value instanceof Set ? [...value] : value
+  }
+  return summary
+}
+
+/** An empty variable counts as unset: `POSTRIDER_X=` in an env file means "not this one". */
+function textOf(name: string, env: Environment): string | undefined {
+  const text = env[configPrefix + name]?.trim()
+  return text === '' ? undefined : text
+}
+
+function readVariable(variable: Variable<unknown>, env: Environment, problems: string[]): unknown {
+  const text = textOf(variable.name, env) ?? variable.default
+  if (text === undefined) return undefined
+  const value = variable.type.parse(text)
+  if (value === undefined) {
+    const got = variable.isSecret === true ? '' : `, got ${JSON.stringify(text.slice(0, 100))}`
+    problems.push(`${configPrefix}${variable.name}: expected ${variable.type.expected}${got}`)
+  }
+  return value
+}
+
+function findUnknownNames(env: Environment): string[] {
+  const known = Object.values(variables).map(({ name }) => configPrefix + name)
+  return Object.keys(env)
+    .filter((name) => name.startsWith(configPrefix) && !known.includes(name))
+    .map((name) => {
+      const nearest = nearestName(name, known)
+      return `${name}: no such variable${nearest === undefined ? '' : `; did you mean ${nearest}?`}`
+    })
+}
+
+function findMissing(config: Config, env: Environment): string[] {
+  if (textOf('DATABASE_URL', env) === undefined) return []
+  const missing: string[] = []
+  const demand = (name: string, why: string) => {
+    if (textOf(name, env) === undefined)
+      missing.push(
+        `${configPrefix}${name}: required ${why} when ${configPrefix}DATABASE_URL is set`,
+      )
+  }
+  demand('SECRET_KEYS', 'by every process')
+  if (config.roles.has('api')) demand('ADMIN_TOKEN', 'by the role api')
+  return missing
+}
+
+/** Bad values are undefined here; the caller reports them instead of using the result. */
+function complete(values: Values): Config {
+  const { port = 0, host = '' } = values as Partial<Values>
+  const named: readonly ('all' | Role)[] = values.roles ?? []
+  return {
+    ...values,
+    roles: new Set(named.includes('all') ? roles : named.filter((role) => role !== 'all')),
+    publicUrl: values.publicUrl ?? publicUrlOf(host, port),
+    allowNetworks: values.allowNetworks ?? [],
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * API keys (contract §2): `pr_`, 32 random bytes in base62, their CRC-32 in base62.
+ *
+ * The checksum tells a mistyped key from an unknown one without the database, and a key from
+ * other text for secret scanners. Only the SHA-256 is stored: 256 random bits need no slow hash.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+const PREFIX = 'pr_'
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_BYTES = 32
+const SECRET_LENGTH = 43 // of 62^43 > 2^256
+const CHECKSUM_LENGTH = 6 // of 62^6 > 2^32
+const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`)
+
+export function newApiKey(random: (bytes: number) => Buffer = randomBytes): string {
+  const secret = BigInt(`0x${random(SECRET_BYTES).toString('hex')}`)
+  const body = PREFIX + toBase62(secret, SECRET_LENGTH)
+  return body + checksumOf(body)
+}
+
+/** False for a key of exactly our shape whose checksum is wrong: it was mistyped or cut together. */
+export function isSoundApiKey(text: string): boolean {
+  if (!SHAPE.test(text)) return true
+  return checksumOf(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
+}
+
+export function hashApiKey(key: string): Buffer {
+  return hash('sha256', key, 'buffer')
+}
+
+function checksumOf(body: string): string {
+  return toBase62(BigInt(crc32(body)), CHECKSUM_LENGTH)
+}
+
+function toBase62(value: bigint, length: number): string {
+  let text = ''
+  for (let rest = value; rest > 0n; rest /= 62n) text = DIGITS.charAt(Number(rest % 62n)) + text
+  return text.padStart(length, DIGITS.charAt(0))
+}

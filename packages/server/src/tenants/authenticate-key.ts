@@ -1,0 +1,88 @@
+/**
+ * Finds out who calls (spec §5): from a Bearer token to a tenant.
+ *
+ * A key that was found is believed for two seconds and asked for again after one, so that a busy
+ * key costs one query a second and no request waits for it. A revocation in this process counts at
+ * once, one in another process within those two seconds; an expiry to the millisecond. What is
+ * kept is the key's hash, never the key.
+ */
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/index.ts'
+import type { AuthenticateKey, TenantIdentity } from '../platform/http/admission.ts'
+import { hashApiKey, isSoundApiKey } from './api-key.ts'
+import { findApiKeyByHash } from './store.ts'
+
+export const believedMs = 2_000
+const refreshAfterMs = 1_000
+const KEYS_MAX = 10_000
+
+export interface KeyAuthenticator {
+  readonly authenticate: AuthenticateKey
+  /** Call after the revocation is committed. */
+  forget(keyId: string): void
+}
+
+interface Known {
+  readonly identity: TenantIdentity
+  readonly expiresAtMs: number
+  /** When the database was asked, by a clock that never steps. */
+  readonly askedAtMs: number
+}
+
+export function createKeyAuthenticator(deps: {
+  readonly db: Db
+  readonly clock: Clock
+  readonly monotonicMs?: () => number
+}): KeyAuthenticator {
+  const monotonicMs = deps.monotonicMs ?? (() => performance.now())
+  const known = new Map<string, Known>()
+  const asking = new Map<string, Promise<TenantIdentity | undefined>>()
+  let revocations = 0
+
+  async function ask(hash: Buffer, id: string): Promise<TenantIdentity | undefined> {
+    const [askedAtMs, revocationsBefore] = [monotonicMs(), revocations]
+    const key = await findApiKeyByHash(deps.db, hash)
+    known.delete(id)
+    if (key === undefined || key.revokedAt !== null) return undefined
+    const identity = { tenantId: key.tenantId, keyId: key.keyId, scopes: key.scopes }
+    const expiresAtMs = key.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
+    if (expiresAtMs <= deps.clock.now().getTime()) return undefined
+    // An answer from before a revocation must not outlive it.
+    if (revocations === revocationsBefore) remember(id, { identity, expiresAtMs, askedAtMs })
+    return identity
+  }
+
+  function remember(id: string, entry: Known): void {
+    known.set(id, entry)
+    if (known.size <= KEYS_MAX) return
+    const [oldest] = known.keys()
+    if (oldest !== undefined) known.delete(oldest)
+  }
+
+  /** Callers that come while the same key is being asked for share the answer. */
+  function askOnce(hash: Buffer, id: string): Promise<TenantIdentity | undefined> {
+    const running = asking.get(id)
+    if (running !== undefined) return running
+    const answer = ask(hash, id).finally(() => asking.delete(id))
+    asking.set(id, answer)
+    return answer
+  }
+
+  return {
+    authenticate(key) {
+      if (!isSoundApiKey(key)) return undefined
+      const hash = hashApiKey(key)
+      const id = hash.toString('base64url')
+      const entry = known.get(id)
+      const ageMs = entry === undefined ? believedMs : monotonicMs() - entry.askedAtMs
+      if (entry === undefined || ageMs >= believedMs) return askOnce(hash, id)
+      if (entry.expiresAtMs <= deps.clock.now().getTime()) return undefined
+      if (ageMs >= refreshAfterMs) askOnce(hash, id).catch(() => undefined)
+      return entry.identity
+    },
+    forget(keyId) {
+      revocations++
+      for (const [id, { identity }] of known) if (identity.keyId === keyId) known.delete(id)
+    },
+  }
+}

@@ -1,0 +1,36 @@
+/** Creates a tenant with its first API key, in one transaction (contract §3). */
+import type { Db, Tx } from '../platform/db/index.ts'
+import { validationError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import { hashApiKey, newApiKey } from './api-key.ts'
+import { insertApiKey, insertTenant } from './store.ts'
+
+export interface CreatedTenant {
+  readonly tenantId: string
+  readonly keyId: string
+  /** Shown once. */
+  readonly apiKey: string
+}
+
+export async function createTenant(
+  deps: { readonly db: Db },
+  input: { readonly name: string },
+): Promise<CreatedTenant> {
+  if (input.name.trim() === '')
+    throw validationError({ path: '/name', message: 'must not be blank' })
+  return await deps.db.transaction((tx) => addTenant(tx, input.name, newApiKey()))
+}
+
+export async function addTenant(tx: Tx, name: string, apiKey: string): Promise<CreatedTenant> {
+  const [tenantId, keyId] = [newId('tn'), newId('key')]
+  await insertTenant(tx, tenantId, name)
+  await insertApiKey(tx, {
+    keyId,
+    tenantId,
+    keyHash: hashApiKey(apiKey),
+    name: undefined,
+    scopes: [],
+    expiresAt: undefined,
+  })
+  return { tenantId, keyId, apiKey }
+}

@@ -1,0 +1,34 @@
+/** Pages of tenants, and of one tenant's keys: newest first (contract §2). */
+import type { ApiKey, PageQuery, Tenant } from '@postrider/contract'
+import type { Db } from '../platform/db/index.ts'
+import { ApiError } from '../platform/errors.ts'
+import { cutPage, readPage } from '../platform/http/paging.ts'
+import { hasTenant, listApiKeys, listTenants } from './store.ts'
+import { toWireApiKey, toWireTenant } from './tenant-wire.ts'
+
+type WithToken = { readonly nextPageToken?: string }
+
+export async function pageOfTenants(
+  deps: { readonly db: Db },
+  query: PageQuery,
+): Promise<{ tenants: Tenant[] } & WithToken> {
+  const page = readPage(query, 'tenants', /^tn_[0-9A-Z]{26}$/)
+  const found = await listTenants(deps.db, { before: page.before, limit: page.limit + 1 })
+  const { rows, ...token } = cutPage(found, page, 'tenants', (row) => row.tenantId)
+  return { tenants: rows.map(toWireTenant), ...token }
+}
+
+export async function pageOfApiKeys(
+  deps: { readonly db: Db },
+  tenantId: string,
+  query: PageQuery,
+): Promise<{ keys: ApiKey[] } & WithToken> {
+  const page = readPage(query, 'keys', /^key_[0-9A-Z]{26}$/)
+  if (!(await hasTenant(deps.db, tenantId))) throw new ApiError('not_found')
+  const found = await listApiKeys(deps.db, tenantId, {
+    before: page.before,
+    limit: page.limit + 1,
+  })
+  const { rows, ...token } = cutPage(found, page, 'keys', (row) => row.keyId)
+  return { keys: rows.map(toWireApiKey), ...token }
+}

@@ -1,0 +1,14 @@
+/** Revokes an API key: at once in this process, within two seconds in every other. */
+import type { Db } from '../platform/db/index.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { KeyAuthenticator } from './authenticate-key.ts'
+import { revokeApiKey as markRevoked } from './store.ts'
+
+export async function revokeApiKey(
+  deps: { readonly db: Db; readonly authenticator?: Pick<KeyAuthenticator, 'forget'> },
+  keyId: string,
+): Promise<void> {
+  const isRevoked = await markRevoked(deps.db, keyId)
+  deps.authenticator?.forget(keyId)
+  if (!isRevoked) throw new ApiError('not_found')
+}

@@ -1,0 +1,111 @@
+/**
+ * All SQL of tenants. These are the operator's tables: a statement without a tenant is one that
+ * finds the tenant (by key) or lists all of them.
+ */
+import type { ApiKeyScope } from '@postrider/contract'
+import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
+
+export interface Tenant {
+  readonly tenantId: string
+  readonly name: string
+  readonly createdAt: Date
+}
+
+export interface ApiKey {
+  readonly keyId: string
+  readonly tenantId: string
+  readonly name: string | null
+  readonly scopes: readonly ApiKeyScope[]
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+}
+
+export interface NewApiKey {
+  readonly keyId: string
+  readonly tenantId: string
+  readonly keyHash: Buffer
+  readonly name: string | undefined
+  readonly scopes: readonly ApiKeyScope[]
+  readonly expiresAt: Date | undefined
+}
+
+export async function insertTenant(tx: Tx, tenantId: string, name: string): Promise<void> {
+  await tx.query('insert into tenants_tenant (tenant_id, name) values ($1, $2)', [tenantId, name])
+}
+
+/** Until the transaction ends nobody else creates one, so "there is none" stays true. */
+export async function lockTenants(tx: Tx): Promise<{ readonly isEmpty: boolean }> {
+  await tx.query('lock table tenants_tenant in share row exclusive mode')
+  const { rows } = await tx.query('select from tenants_tenant limit 1')
+  return { isEmpty: rows.length === 0 }
+}
+
+export async function listTenants(
+  q: Queryable,
+  o: { readonly before: string | undefined; readonly limit: number },
+): Promise<Tenant[]> {
+  const { rows } = await q.query<Tenant>(
+    `select tenant_id as "tenantId", name, created_at as "createdAt" from tenants_tenant
+     where $1::text is null or tenant_id < $1 order by tenant_id desc limit $2`,
+    [o.before ?? null, o.limit],
+  )
+  return rows
+}
+
+export async function hasTenant(q: Queryable, tenantId: string): Promise<boolean> {
+  const { rows } = await q.query('select from tenants_tenant where tenant_id = $1', [tenantId])
+  return rows.length > 0
+}
+
+/** False when there is no such tenant. */
+export async function insertApiKey(q: Queryable, key: NewApiKey): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `insert into tenants_api_key (key_id, tenant_id, key_hash, name, scopes, expires_at)
+     select $1, tenant_id, $3, $4, $5, $6 from tenants_tenant where tenant_id = $2`,
+    [
+      key.keyId,
+      key.tenantId,
+      key.keyHash,
+      key.name ?? null,
+      [...key.scopes],
+      key.expiresAt ?? null,
+    ],
+  )
+  return rowCount === 1
+}
+
+const COLUMNS = `key_id as "keyId", tenant_id as "tenantId", name, scopes,
+  created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`
+
+const FIND_BY_HASH = statement(
+  'tenants.find_key',
+  `select ${COLUMNS} from tenants_api_key where key_hash = $1`,
+)
+
+export async function findApiKeyByHash(q: Queryable, hash: Buffer): Promise<ApiKey | undefined> {
+  const { rows } = await q.query<ApiKey>(FIND_BY_HASH, [hash])
+  return rows[0]
+}
+
+export async function listApiKeys(
+  q: Queryable,
+  tenantId: string,
+  o: { readonly before: string | undefined; readonly limit: number },
+): Promise<ApiKey[]> {
+  const { rows } = await q.query<ApiKey>(
+    `select ${COLUMNS} from tenants_api_key
+     where tenant_id = $1 and ($2::text is null or key_id < $2) order by key_id desc limit $3`,
+    [tenantId, o.before ?? null, o.limit],
+  )
+  return rows
+}
+
+/** False when there is no such key. A key that was revoked before keeps its time. */
+export async function revokeApiKey(q: Queryable, keyId: string): Promise<boolean> {
+  const { rowCount } = await q.query(
+    'update tenants_api_key set revoked_at = coalesce(revoked_at, now()) where key_id = $1',
+    [keyId],
+  )
+  return rowCount === 1
+}
