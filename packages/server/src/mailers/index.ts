@@ -10,4 +10,4 @@ export {
   type SmtpPool,
   type SmtpPoolDeps,
 } from './smtp-pool.ts'
-export { deactivateMailer, type FoundMailer, getMailerState } from './store.ts'
+export { deactivateMailer, type FoundMailer } from './store.ts'

@@ -54,20 +54,6 @@ export async function getMailer(
   return rows[0] === undefined ? undefined : toMailer(rows[0])
 }
 
-const GET_STATE = statement(
-  'mailers.get_state',
-  'select state from mailers_mailer where tenant_id = $1 and mailer_id = $2',
-)
-
-export async function getMailerState(
-  q: Queryable,
-  tenantId: string,
-  mailerId: string,
-): Promise<MailerState | undefined> {
-  const { rows } = await q.query<{ state: MailerState }>(GET_STATE, [tenantId, mailerId])
-  return rows[0]?.state
-}
-
 export interface FoundMailer {
   readonly mailerId: string
   readonly state: MailerState

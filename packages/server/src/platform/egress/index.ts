@@ -1,5 +1,4 @@
 /** Guarded egress: the front door (see egress.ts). */
-export { parseNetwork } from './address-policy.ts'
 export type { ConnectOptions } from './connector.ts'
 export { createEgress, type Egress, type EgressOptions } from './egress.ts'
 export { EgressError, type EgressErrorCode, type RequestTimings } from './egress-error.ts'
