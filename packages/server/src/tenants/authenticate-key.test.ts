@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import type { Db } from '../platform/db/index.ts'
+import type { TenantIdentity } from '../platform/http/admission.ts'
+import { believedMs, createKeyAuthenticator } from './authenticate-key.ts'
+import { createApiKey } from './create-api-key.ts'
+import { createTenant } from './create-tenant.ts'
+import { newApiKey, revokeApiKey } from './index.ts'
+
+let database: TestDatabase
+let nowMs = 0
+let wallMs = Date.parse('2026-11-20T12:00:00Z')
+let queries = 0
+const clock = { now: () => new Date(wallMs), nowMicros: () => BigInt(wallMs) * 1000n }
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
+beforeEach(() => {
+  queries = 0
+})
+
+function setUp() {
+  const counting: Db = {
+    ...database.db,
+    get stats() {
+      return database.db.stats
+    },
+    query: (s, values) => {
+      queries++
+      return database.db.query(s, values)
+    },
+  }
+  const authenticator = createKeyAuthenticator({ db: counting, clock, monotonicMs: () => nowMs })
+  const deps = { db: database.db, clock, authenticator }
+  return { authenticator, deps, ask: async (key: string) => await authenticator.authenticate(key) }
+}
+
+async function newKey(o: { expiresInMs?: number } = {}) {
+  const { tenantId } = await createTenant(database, { name: 'Acme' })
+  const expiry =
+    o.expiresInMs === undefined
+      ? {}
+      : { expires_at: new Date(wallMs + o.expiresInMs).toISOString() }
+  const key = await createApiKey({ db: database.db, clock }, tenantId, {
+    scopes: ['read'],
+    ...expiry,
+  })
+  return { tenantId, ...key }
+}
+
+describe('authentication by API key', () => {
+  it('finds the tenant, the key and its scopes', async () => {
+    const { ask } = setUp()
+    const { tenantId, keyId, apiKey } = await newKey()
+    expect(await ask(apiKey)).toEqual({ tenantId, keyId, scopes: ['read'] })
+  })
+
+  it('knows neither an unknown key nor a mistyped one; the latter without the database', async () => {
+    const { ask } = setUp()
+    expect(await ask(newApiKey())).toBeUndefined()
+    expect(queries).toBe(1)
+    const key = newApiKey()
+    expect(await ask(key.slice(0, -1) + (key.endsWith('0') ? '1' : '0'))).toBeUndefined()
+    expect(queries).toBe(1)
+  })
+
+  it('answers a known key at once, without the database', async () => {
+    const { ask, authenticator } = setUp()
+    const { apiKey, keyId } = await newKey()
+    await ask(apiKey)
+    const again = authenticator.authenticate(apiKey) as TenantIdentity
+    expect(again.keyId).toBe(keyId)
+    expect(queries).toBe(1)
+  })
+
+  it('asks once for many callers that come together', async () => {
+    const { ask } = setUp()
+    const { apiKey } = await newKey()
+    await Promise.all(Array.from({ length: 50 }, () => ask(apiKey)))
+    expect(queries).toBe(1)
+  })
+
+  it('counts a revocation in this process at once', async () => {
+    const { ask, deps } = setUp()
+    const { apiKey, keyId } = await newKey()
+    await ask(apiKey)
+    await revokeApiKey(deps, keyId)
+    expect(await ask(apiKey)).toBeUndefined()
+  })
+
+  it('does not remember an answer that was on its way while the key was revoked', async () => {
+    const { authenticator, deps } = setUp()
+    const { apiKey, keyId } = await newKey()
+    const [, , before] = await Promise.all([
+      authenticator.authenticate(apiKey),
+      revokeApiKey(deps, keyId),
+      authenticator.authenticate(apiKey),
+    ])
+    expect([keyId, undefined]).toContain(before?.keyId)
+    expect(await authenticator.authenticate(apiKey)).toBeUndefined()
+  })
+
+  it('counts a revocation in another process within two seconds', async () => {
+    const { ask } = setUp()
+    const other = setUp()
+    const { apiKey, keyId } = await newKey()
+    await ask(apiKey)
+    await revokeApiKey(other.deps, keyId)
+    nowMs += believedMs
+    expect(await ask(apiKey)).toBeUndefined()
+  })
+
+  it('asks again behind a busy key, whose callers do not wait', async () => {
+    const { ask, authenticator } = setUp()
+    const other = setUp()
+    const { apiKey, keyId } = await newKey()
+    await ask(apiKey)
+    await revokeApiKey(other.deps, keyId)
+    nowMs += 1_500
+    expect(authenticator.authenticate(apiKey)).toMatchObject({ keyId })
+    expect(queries).toBe(2)
+    // The answer arrives after at most one more query of the same connection pool.
+    while ((await ask(apiKey)) !== undefined) await database.db.query('select 1')
+  })
+
+  it('ends with its expiry, also when it is believed', async () => {
+    const { ask } = setUp()
+    const { apiKey } = await newKey({ expiresInMs: 100 })
+    expect(await ask(apiKey)).toBeDefined()
+    wallMs += 100
+    expect(await ask(apiKey)).toBeUndefined()
+    const fresh = setUp()
+    expect(await fresh.ask(apiKey)).toBeUndefined()
+  })
+
+  it('rejects, and remembers nothing, while the database is away', async () => {
+    const { apiKey } = await newKey()
+    let isAway = true
+    const db: Db = {
+      ...database.db,
+      stats: database.db.stats,
+      query: (s, values) =>
+        isAway ? Promise.reject(new Error('away')) : database.db.query(s, values),
+    }
+    const { authenticate } = createKeyAuthenticator({ db, clock, monotonicMs: () => nowMs })
+    await expect(authenticate(apiKey)).rejects.toThrow('away')
+    isAway = false
+    expect(await authenticate(apiKey)).toBeDefined()
+  })
+})
