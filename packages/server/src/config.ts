@@ -115,7 +115,7 @@ export const variables = {
   apiKey: {
     name: 'API_KEY',
     type: {
-      expected: `${credential.expected}; one that begins with pr_ must be a complete API key`,
+      expected: `${credential.expected}; one of the shape of a generated key needs its right checksum`,
       parse: (text) => (isSoundApiKey(text) ? credential.parse(text) : undefined),
     },
     defaultText: 'unset',

@@ -1,0 +1,88 @@
+/**
+ * Writes the reference pages that are made from code: docs/config.md and docs/errors.md.
+ *
+ * `npm run docs` after a change; a test holds the committed pages against the code.
+ */
+import { writeFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { errorCatalogue } from '../packages/contract/src/index.ts'
+import { configPrefix, variables } from '../packages/server/src/config.ts'
+
+const docs = new URL('../docs/', import.meta.url)
+
+export interface Page {
+  readonly file: URL
+  readonly text: string
+}
+
+export function generatePages(): readonly Page[] {
+  return [
+    { file: new URL('config.md', docs), text: configPage() },
+    { file: new URL('errors.md', docs), text: errorsPage() },
+  ]
+}
+
+const NOTE = '<!-- Generated from the code by `npm run docs`. Do not edit. -->'
+
+function configPage(): string {
+  const rows = Object.values(variables).map((variable) => {
+    const value = 'default' in variable ? `\`${variable.default}\`` : variable.defaultText
+    const isSecret = 'isSecret' in variable && variable.isSecret
+    const meaning = isSecret ? `${variable.meaning}. Secret` : variable.meaning
+    return `| \`${variable.name}\` | ${value} | ${cell(meaning)} | ${cell(variable.type.expected)} |`
+  })
+  return `${NOTE}
+
+# Configuration
+
+By environment variables, each name with the prefix \`${configPrefix}\`: \`PORT\` below is \`${configPrefix}PORT\`.
+Everything is checked at start. A bad value and an unknown \`${configPrefix}*\` name are refused by name, all of
+them at once; an empty variable counts as unset. Secrets are never printed: the log shows only whether
+they are set.
+
+| variable | default | meaning | value |
+|---|---|---|---|
+${rows.join('\n')}
+`
+}
+
+function errorsPage(): string {
+  const entries = Object.entries(errorCatalogue).map(
+    ([code, { status, message, cause, fix }]) => `## \`${code}\`
+
+${status} · ${message}
+
+- **Cause:** ${cause}
+- **Fix:** ${fix}
+`,
+  )
+  return `${NOTE}
+
+# Errors
+
+Every refusal and failure has one shape:
+
+\`\`\`json
+{
+  "success": false,
+  "message": "Validation Failed",
+  "code": "validation_failed",
+  "request_id": "01JD3Z4W5X6Y7Z8A9B0C1D2E3F",
+  "errors": [{ "path": "/to/0/email", "message": "is required" }]
+}
+\`\`\`
+
+\`code\` is for programs and never changes its meaning; \`message\` is for people; \`errors\` is there when fields
+of the request are at fault. \`request_id\` is also the header \`X-Request-Id\`, and what the log has to
+the request.
+
+${entries.join('\n')}`
+}
+
+/** A pipe would end the cell. */
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|')
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  for (const { file, text } of generatePages()) writeFileSync(file, text)
