@@ -32,6 +32,7 @@ export const migrationsDir = new URL('../migrations/', import.meta.url)
 
 const CONNECT_RETRY_MS = 1_000
 const CONNECT_FOR_MS = 60_000
+const SAME_SIGNAL_MS = 2_000
 
 /** Runs until a signal ends it. Resolves with the exit code. */
 export async function serve(config: Config, print: (text: string) => void): Promise<number> {
@@ -131,13 +132,16 @@ function version(): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
-/** The second signal does not wait for an orderly end. */
+/**
+ * A second signal does not wait for an orderly end. One that follows at once is the same Ctrl-C:
+ * the terminal sends it to the whole process group, and npm passes it on once more.
+ */
 function nextSignal(): Promise<string> {
   return new Promise((resolve) => {
-    let seen = 0
+    let firstAtMs: number | undefined
     const onSignal = (name: string) => {
-      seen += 1
-      if (seen > 1) process.exit(1)
+      if (firstAtMs !== undefined && performance.now() - firstAtMs > SAME_SIGNAL_MS) process.exit(1)
+      firstAtMs ??= performance.now()
       resolve(name)
     }
     process.on('SIGINT', onSignal)
