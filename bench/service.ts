@@ -39,7 +39,7 @@ export async function startService(o: {
   const child = spawn(process.execPath, [main], {
     stdio: ['ignore', log, log],
     env: {
-      ...process.env,
+      ...inheritedEnv(),
       POSTRIDER_DATA_DIR: dataDir,
       POSTRIDER_HOST: '127.0.0.1',
       POSTRIDER_PORT: String(port),
@@ -68,6 +68,12 @@ export async function startService(o: {
     await stop()
     throw error
   }
+}
+
+/** Without the configuration of whoever runs the bench. */
+function inheritedEnv(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env)
+  return Object.fromEntries(entries.filter(([name]) => !name.startsWith('POSTRIDER_')))
 }
 
 async function waitUntilReady(origin: string, checkAlive: () => void): Promise<void> {

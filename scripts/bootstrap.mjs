@@ -47,7 +47,7 @@ export async function ensureInstalled() {
   if (isInstalled()) return
   await withInstallLock(async () => {
     if (isInstalled()) return
-    await installPackages()
+    if (!isAsLocked()) await installPackages()
     await ensureNode()
     writeStamp()
   })
@@ -62,6 +62,19 @@ async function afterInstall() {
 
 function isInstalled() {
   return existsSync(nodeBin) && readText(stampFile) === stamp()
+}
+
+/** True after `npm install <package>` by hand, which brings all up to date but runs no script of ours. */
+function isAsLocked() {
+  const installed = readJson(join(modules, '.package-lock.json'))?.packages
+  const locked = readJson(join(root, 'package-lock.json'))?.packages
+  if (!installed || !locked) return false
+  return Object.entries(locked).every(([path, entry]) => {
+    if (!path.startsWith('node_modules/')) return true
+    const found = installed[path]
+    if (!found) return Boolean(entry.optional)
+    return found.version === entry.version && found.integrity === entry.integrity
+  })
 }
 
 function stamp() {
@@ -223,6 +236,11 @@ function notWritable(cause) {
       'Run the command as the user who owns the clone.',
     { cause },
   )
+}
+
+function readJson(path) {
+  const text = readText(path)
+  return text && JSON.parse(text)
 }
 
 function readText(path) {
