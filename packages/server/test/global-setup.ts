@@ -18,7 +18,7 @@ declare module 'vitest' {
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const external = process.env['POSTRIDER_TEST_DATABASE_URL']
+  const external = process.env.POSTRIDER_TEST_DATABASE_URL
   const server = external === undefined ? await startScratchServer() : undefined
   const serverUrl = external ?? server?.url ?? ''
   const template = `template_${randomBytes(8).toString('hex')}`

@@ -7,37 +7,20 @@
  * runs is started again with growing pauses. It listens on a private Unix socket only.
  */
 import type { ChildProcess } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from '../log.ts'
 import type { Service } from '../service.ts'
-import { chooseServerAccount, type ServerAccount } from './embedded/account.ts'
-import { findPostgresBinaries, type PostgresBinaries } from './embedded/binaries.ts'
 import {
   DirectoryInUseError,
   type DirectoryLock,
   lockDirectory,
 } from './embedded/directory-lock.ts'
-import { initialiseDataDirectory } from './embedded/initialise.ts'
-import {
-  generateSecrets,
-  type Layout,
-  letThrough,
-  openLayout,
-  prepareSocketDir,
-  readSecrets,
-  type ServerSecrets,
-  writeSecrets,
-} from './embedded/layout.ts'
+import { endLeftover, type Installation, install } from './embedded/installation.ts'
+import { openLayout } from './embedded/layout.ts'
 import { ensureDatabase, isNotReady, serviceUrl, takeOwnership } from './embedded/owner-session.ts'
-import {
-  findPostmaster,
-  removeStalePidFile,
-  spawnPostmaster,
-  stopPostmaster,
-} from './embedded/postmaster.ts'
+import { spawnPostmaster, stopPostmaster } from './embedded/postmaster.ts'
 
 export interface EmbeddedPostgres extends Service {
   /** Valid once started, and the same for as long as the data directory stays where it is. */
@@ -50,14 +33,6 @@ const refusedStartMs = 30_000
 const recoveryMs = 10 * 60_000
 const pauseMsMin = 250
 const pauseMsMax = 10_000
-
-interface Installation {
-  readonly binaries: PostgresBinaries
-  readonly account: ServerAccount
-  readonly layout: Layout
-  readonly secrets: ServerSecrets
-  readonly socketDir: string
-}
 
 export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): EmbeddedPostgres {
   const { log } = o
@@ -74,8 +49,8 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
     const startedMs = performance.now()
     const layout = openLayout(o.dataDir)
     lock = await lockDirectory(layout.root)
-    installation = await install(layout)
-    await endLeftover(installation)
+    installation = await install(layout, log)
+    await endLeftover(installation, log)
     await launch(installation, signal)
     supervision = supervise(installation, signal)
     log.info(
@@ -94,54 +69,6 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
     await owner?.end().catch(() => undefined)
     if (child?.pid !== undefined && !hasEnded(child)) await stopPostmaster(child.pid)
     lock?.release()
-  }
-
-  async function install(layout: Layout): Promise<Installation> {
-    const binaries = findPostgresBinaries()
-    const account = chooseServerAccount({
-      data: layout.root,
-      initdb: binaries.initdb,
-      database: layout.database,
-    })
-    letThrough(layout, account)
-    let secrets = readSecrets(layout)
-    if (!existsSync(layout.database)) {
-      secrets = generateSecrets()
-      writeSecrets(layout, secrets)
-      await initialiseDataDirectory({
-        binaries,
-        account,
-        directory: layout.database,
-        superuserPassword: secrets.superuserPassword,
-      })
-      log.info({ data_dir: layout.root }, 'embedded_postgres.initialised')
-    }
-    if (secrets === undefined)
-      throw new Error(
-        `${layout.root} holds a database, but postgres.json with its password is gone`,
-      )
-    const made = readFileSync(join(layout.database, 'PG_VERSION'), 'utf8').trim()
-    if (made !== binaries.major)
-      throw new Error(
-        `The data directory ${layout.root} was made by PostgreSQL ${made}, this program brings ${binaries.major}: move the data with pg_dump or pg_upgrade`,
-      )
-    const socketDir = prepareSocketDir(layout, account, secrets)
-    return { binaries, account, layout, secrets, socketDir }
-  }
-
-  /** A server that answers to a living service is not a leftover, whatever the lock file says. */
-  async function endLeftover({ layout, secrets }: Installation): Promise<void> {
-    const leftover = findPostmaster(layout.database)
-    if (leftover === undefined) return removeStalePidFile(layout.database)
-    const ownership = await takeOwnership(leftover.socketDir, secrets).catch((error: unknown) => {
-      log.warn({ err: error, server_pid: leftover.pid }, 'embedded_postgres.leftover_silent')
-      return undefined
-    })
-    if (ownership?.kind === 'in-use')
-      throw new DirectoryInUseError(layout.root, ownership.pid ?? leftover.pid)
-    await ownership?.client.end()
-    log.warn({ server_pid: leftover.pid }, 'embedded_postgres.leftover_found')
-    await stopPostmaster(leftover.pid)
   }
 
   /** Resolves when the server takes connections and is ours. */
@@ -176,11 +103,10 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
         )
       await delay(pauseMsMin, undefined, { signal })
     }
-    await ensureDatabase(at.socketDir, at.secrets)
     await own(at)
   }
 
-  /** False when the server ended instead. */
+  /** True once our database exists and answers, false when the server ended instead. */
   async function becomesReady(server: ChildProcess, at: Installation, signal: AbortSignal) {
     const giveUpAtMs = performance.now() + recoveryMs
     while (!hasEnded(server)) {

@@ -6,6 +6,7 @@ import pino from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { durability } from './durability.ts'
+import { DatabaseUnavailableError } from './errors.ts'
 import { checkSchema, migrate } from './migrate.ts'
 
 const log = pino({ level: 'silent' })
@@ -97,6 +98,13 @@ it('leaves nothing of a file that fails, and can be run again', async () => {
     '0002_second.sql failed: division by zero',
   )
   await expect(run(version('b', second))).resolves.toEqual({ applied: ['0002_second.sql'] })
+})
+
+it('tells a database that is away from one that refuses', async () => {
+  const dir = version('a', first)
+  await expect(
+    migrate({ url: 'postgresql://a:b@/c?host=/nowhere', dir, log }),
+  ).rejects.toBeInstanceOf(DatabaseUnavailableError)
 })
 
 it('says that a server without fsync is not durable', async () => {

@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
 import type { Logger } from '../log.ts'
-import { isServerError } from './errors.ts'
+import { DatabaseUnavailableError, isServerError, isUnavailableState } from './errors.ts'
 import type { Queryable } from './statement.ts'
 
 /** This program and this database do not fit together; only a person can mend it. */
@@ -51,8 +51,12 @@ export async function migrate(o: {
   })
   // A lost connection also rejects the statement in flight, which is where it is dealt with.
   client.on('error', (error) => o.log.warn({ err: error }, 'migration.connection_lost'))
-  await client.connect()
+  await client.connect().catch((error: unknown) => {
+    if (isServerError(error) && !isUnavailableState(error)) throw error
+    throw new DatabaseUnavailableError('The database cannot be reached', { cause: error })
+  })
   try {
+    await requireVersion(client)
     await client.query('select pg_advisory_lock($1)', [lockKey])
     await client.query(`create table if not exists platform_migration (
       name text collate "C" primary key,
@@ -71,6 +75,15 @@ export async function migrate(o: {
     // Ends the session, and with it the lock.
     await client.end()
   }
+}
+
+async function requireVersion(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: string; is_known: boolean }>(
+    `select current_setting('server_version') as version,
+            current_setting('server_version_num')::int >= 150000 as is_known`,
+  )
+  if (!rows[0]?.is_known)
+    throw new SchemaError(`PostgreSQL 15 or later is needed, the server is ${rows[0]?.version}`)
 }
 
 /** Refuses a database that this program must not run on; for processes that do not migrate themselves. */

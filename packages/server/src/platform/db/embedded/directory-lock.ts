@@ -37,16 +37,20 @@ export interface DirectoryLock {
 }
 
 const touchEveryMs = 2_000
-const watchStrangerMs = 7_000
 
-export async function lockDirectory(directory: string): Promise<DirectoryLock> {
+/** Rejects with DirectoryInUseError when another process has it. */
+export async function lockDirectory(
+  directory: string,
+  /** How long a holder that cannot be looked up must have been silent. */
+  watchStrangerMs = 7_000,
+): Promise<DirectoryLock> {
   const path = `${directory}/lock`
   const content = `${JSON.stringify(identifySelf())}\n`
   const draft = `${path}.${process.pid}`
   rmSync(draft, { force: true })
   writeFileSync(draft, content, { mode: 0o600 })
   try {
-    while (!place(draft, path)) await clearStale(directory, path)
+    while (!place(draft, path)) await clearStale(directory, path, watchStrangerMs)
   } finally {
     rmSync(draft, { force: true })
   }
@@ -72,11 +76,12 @@ function place(draft: string, path: string): boolean {
 }
 
 /** Throws when the holder lives; otherwise the lock is gone when this ends. */
-async function clearStale(directory: string, path: string): Promise<void> {
+async function clearStale(directory: string, path: string, watchStrangerMs: number): Promise<void> {
   const content = readIfThere(path)
   if (content === undefined) return
   const holder = parse(content)
-  if (holder && (await isHeld(path, holder))) throw new DirectoryInUseError(directory, holder.pid)
+  if (holder && (await isHeld(path, holder, watchStrangerMs)))
+    throw new DirectoryInUseError(directory, holder.pid)
   const aside = `${path}.${process.pid}.stale`
   try {
     renameSync(path, aside)
@@ -89,11 +94,16 @@ async function clearStale(directory: string, path: string): Promise<void> {
   rmSync(aside, { force: true })
 }
 
-async function isHeld(path: string, holder: ProcessIdentity): Promise<boolean> {
+async function isHeld(
+  path: string,
+  holder: ProcessIdentity,
+  watchStrangerMs: number,
+): Promise<boolean> {
   if (holder.namespace === ownNamespace()) return isSameProcess(holder)
   const before = modifiedAt(path)
-  for (let waitedMs = 0; waitedMs < watchStrangerMs; waitedMs += 500) {
-    await delay(500)
+  const stepMs = watchStrangerMs / 14
+  for (let waitedMs = 0; waitedMs < watchStrangerMs; waitedMs += stepMs) {
+    await delay(stepMs)
     if (modifiedAt(path) !== before) return true
   }
   return false
