@@ -8,7 +8,7 @@ const steps = [
   ['types', 'tsc', ['-p', 'tsconfig.json']],
   ['lint and format', 'biome', ['check', '--error-on-warnings']],
   ['dead code', 'knip', ['--no-progress', '--no-config-hints']],
-  ['architecture and tidiness', 'vitest', ['run', 'packages/server/test']],
+  ['architecture, tidiness, generated docs', 'vitest', ['run', 'packages/server/test', 'scripts']],
 ]
 
 const failed = steps.filter(([name, command, args]) => {
