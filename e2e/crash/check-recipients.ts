@@ -14,6 +14,7 @@ type Blame = (rule: Rule, detail: string) => void
 const NOTHING_SEEN: Seen = { copies: [], refusals: [], cutShort: 0, namedAt: [] }
 /** Processes of one machine read one clock, but not all in the same way. */
 const CLOCK_SLACK_MS = 50
+const INTERRUPTIONS_MAX = 3
 const UNCERTAIN = /may have been delivered/i
 /** Interrupting one of these can cut off an attempt between the reply and its record. */
 const ATTEMPT_CUTTERS = ['sender', 'database']
@@ -33,7 +34,7 @@ export function checkRecipients(model: Model): Violation[] {
         const say: Blame = (rule, detail) => blame(rule, `${name}: ${detail}`)
         checkEnd(events, say)
         checkCopies(events, seen, say)
-        checkAttempts(send, events, say)
+        checkAttempts(send, events, kills, say)
         checkErrorsAgainstReplies(events, seen, kills, say)
         checkTimes(send, events, seen, say)
       }
@@ -80,6 +81,11 @@ function isUncertain(event: DeliveredEvent): boolean {
   return event.event === 'SMTP_ERROR' && UNCERTAIN.test(String(event.details.failed_reason))
 }
 
+/** A recipient within whose attempts processes died again and again is given up, and says so. */
+function isPoison(event: DeliveredEvent, kills: number): boolean {
+  return kills >= INTERRUPTIONS_MAX && event.details.failed_reason === 'Internal error'
+}
+
 function checkEnd(events: readonly DeliveredEvent[], say: Blame): void {
   const terminal = events.filter(isTerminal)
   if (terminal.length === 0) say('I1.lost', `${events.length} events, none terminal`)
@@ -105,7 +111,12 @@ function checkCopies(events: readonly DeliveredEvent[], seen: Seen, say: Blame):
     say('I3.delivered-denied', 'no uncertain attempt')
 }
 
-function checkAttempts(send: Send, events: readonly DeliveredEvent[], say: Blame): void {
+function checkAttempts(
+  send: Send,
+  events: readonly DeliveredEvent[],
+  kills: number,
+  say: Blame,
+): void {
   const errors = events.filter((event) => event.event === 'SMTP_ERROR')
   const numbers = errors.map((event) => event.details.attempt)
   if (numbers.some((attempt, i) => attempt !== i + 1)) say('I4.attempts', numbers.join(', '))
@@ -117,7 +128,7 @@ function checkAttempts(send: Send, events: readonly DeliveredEvent[], say: Blame
     if (max_attempts !== budget) say('I4.budget', `${told}; asked for ${budget}`)
     const isFollowed = i < errors.length - 1 || isDelivered
     const isPermanent = /^5/.test(String(provider_error))
-    const isExpected = !isPermanent && Number(attempt) < budget
+    const isExpected = !isPermanent && !isPoison(event, kills) && Number(attempt) < budget
     if (retry_scheduled !== isExpected) say('I4.retry', `${told}: not what the reply calls for`)
     if (retry_scheduled === false && isFollowed) say('I4.retry', `${told}: but more followed`)
   })
@@ -158,9 +169,15 @@ function checkTimes(send: Send, events: readonly DeliveredEvent[], seen: Seen, s
     const at = Date.parse(String(event.details.event_at))
     const told = `${event.event} at ${event.details.event_at}`
     if (at < send.invokedAt - CLOCK_SLACK_MS) say('I5.stamped-late', `${told}: before the send`)
-    if (event.event === 'SMTP_ERROR' && event.details.retry_scheduled === true) {
-      const isLate = seen.namedAt.length > 0 && at > lastNamedAt + CLOCK_SLACK_MS
-      if (isLate) say('I5.stamped-late', `${told}: after the last try began`)
+    // What was decided at the SMTP server had to be tried there, after this failure.
+    const wasTriedAgain = events.some(
+      (other) =>
+        other.event === 'MAIL_DELIVERED' ||
+        (Number(other.details.attempt) > Number(event.details.attempt) &&
+          /^[45]/.test(String(other.details.provider_error))),
+    )
+    if (event.event === 'SMTP_ERROR' && wasTriedAgain && at > lastNamedAt + CLOCK_SLACK_MS) {
+      say('I5.stamped-late', `${told}: after the last try began`)
     }
     if (event.event === 'MAIL_DELIVERED' && at < firstTakenAt - CLOCK_SLACK_MS) {
       if (seen.copies.length > 0) say('I5.stamped-late', `${told}: before it was taken`)

@@ -1,0 +1,143 @@
+/**
+ * The service as its operator would spread it: one process for each role, one external PostgreSQL.
+ * Starts, stops and kills them, and writes down who died how and by whom.
+ */
+import { randomBytes } from 'node:crypto'
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { findFreePort, type NdjsonLog, type RunningService, startService } from '@postrider/testkit'
+import { createDatabase, type Database } from './database.ts'
+import type { ProcessName } from './history.ts'
+
+export type RoleName = Exclude<ProcessName, 'database'>
+
+export interface Cluster {
+  readonly origin: string
+  readonly adminToken: string
+  start(name: ProcessName, failpoint?: string): Promise<void>
+  /** In order, by SIGTERM. */
+  stop(name: ProcessName): Promise<void>
+  /** By SIGKILL, now. */
+  kill(name: ProcessName): Promise<void>
+  /** Resolves when the process is gone by its own failpoint, or false when time is up. */
+  waitForFailpoint(name: RoleName, timeoutMs: number): Promise<boolean>
+  stopAll(): Promise<void>
+}
+
+/** Short, so that a round is short; the proportions are those of production. */
+const timings = {
+  LEASE_TTL: '2s',
+  SEND_LEASE: '3s',
+  SEND_TIMEOUT: '2s',
+  SEND_RETRY_SCHEDULE: '500ms,700ms,1s',
+  WEBHOOK_TIMEOUT: '2s',
+  WEBHOOK_RETRY_SCHEDULE: '300ms,500ms,1s',
+  WEBHOOK_BATCH_LINGER: '50ms',
+  WEBHOOK_BATCH_EVENTS: '20',
+}
+
+const roleNames: readonly RoleName[] = ['dispatcher', 'sender', 'api']
+
+interface Running {
+  readonly service: RunningService
+  /** Who is about to end it; until then only a failpoint or itself can. */
+  endedBy: 'stop' | 'nemesis' | undefined
+  readonly gone: Promise<void>
+}
+
+export async function createCluster(o: {
+  readonly directory: string
+  readonly log: NdjsonLog
+}): Promise<Cluster> {
+  const adminToken = randomBytes(24).toString('hex')
+  const secretKeys = `k1:${randomBytes(32).toString('base64')}`
+  const apiPort = await findFreePort()
+  const running = new Map<RoleName, Running>()
+  const dataDir = join(o.directory, 'service')
+  mkdirSync(dataDir)
+  const keepLine = (name: ProcessName) => (line: string) =>
+    appendFileSync(join(o.directory, `${name}.log`), `${line}\n`)
+  const database: Database = createDatabase({
+    directory: o.directory,
+    port: await findFreePort(),
+    onLine: keepLine('database'),
+  })
+
+  const startRole = async (name: RoleName, failpoint: string | undefined): Promise<void> => {
+    const service = await startService({
+      env: {
+        ...timings,
+        ROLES: name === 'api' ? 'api,janitor' : name,
+        PORT: name === 'api' ? apiPort : 0,
+        DATABASE_URL: database.url,
+        DATA_DIR: dataDir,
+        ADMIN_TOKEN: adminToken,
+        SECRET_KEYS: secretKeys,
+        ALLOW_NETWORKS: '127.0.0.0/8',
+        ALLOW_HTTP_WEBHOOKS: 'true',
+        ...(failpoint === undefined ? {} : { FAILPOINTS: failpoint }),
+      },
+      onLine: keepLine(name),
+    })
+    const { pid } = service.process
+    o.log.append({ fact: 'process.started', process: name, pid })
+    if (failpoint !== undefined) o.log.append({ fact: 'failpoint.armed', process: name, failpoint })
+    const one: Running = {
+      service,
+      endedBy: undefined,
+      gone: service.process.exited.then(({ code, signal }) => {
+        const own = failpoint !== undefined && signal === 'SIGKILL' ? 'failpoint' : 'itself'
+        const by = one.endedBy ?? own
+        o.log.append({ fact: 'process.died', process: name, pid, signal, code, by })
+        running.delete(name)
+      }),
+    }
+    running.set(name, one)
+  }
+
+  const endRole = async (name: RoleName, by: 'stop' | 'nemesis'): Promise<void> => {
+    const one = running.get(name)
+    if (one === undefined) return
+    one.endedBy = by
+    await one.service.process.kill(by === 'stop' ? 'SIGTERM' : 'SIGKILL')
+    await one.gone
+  }
+
+  return {
+    origin: `http://127.0.0.1:${apiPort}`,
+    adminToken,
+    async start(name, failpoint) {
+      if (name !== 'database') return startRole(name, failpoint)
+      await database.start()
+      o.log.append({ fact: 'process.started', process: name, pid: database.pid })
+    },
+    async stop(name) {
+      if (name !== 'database') return endRole(name, 'stop')
+      await database.stop()
+      const how = { signal: null, code: 0, by: 'stop' }
+      o.log.append({ fact: 'process.died', process: name, pid: database.pid, ...how })
+    },
+    async kill(name) {
+      o.log.append({ fact: 'kill.planned', process: name })
+      if (name !== 'database') return endRole(name, 'nemesis')
+      await database.kill()
+      const how = { signal: 'SIGKILL', code: null, by: 'nemesis' }
+      o.log.append({ fact: 'process.died', process: name, pid: database.pid, ...how })
+    },
+    async waitForFailpoint(name, timeoutMs) {
+      const one = running.get(name)
+      if (one === undefined) return true
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<boolean>((resolve) => {
+        timer = setTimeout(() => resolve(false), timeoutMs)
+      })
+      const died = await Promise.race([one.gone.then(() => true), late])
+      clearTimeout(timer)
+      return died
+    },
+    async stopAll() {
+      await Promise.all(roleNames.map((name) => endRole(name, 'stop')))
+      await database.stop()
+    },
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The mails of a round and what the SMTP server does to each: all of it follows from the seed.
+ * Every address occurs once, so that the SMTP server's log tells which email a copy is of.
+ */
+import type { SmtpScriptTable } from '@postrider/testkit'
+import type { SendRequest } from './history.ts'
+import type { Random } from './random.ts'
+
+export interface Mail {
+  readonly key: string
+  readonly tenant: string
+  readonly traceparent: string
+  readonly request: SendRequest & Readonly<Record<string, unknown>>
+}
+
+interface Fate {
+  readonly name: string
+  readonly weight: number
+  readonly attempts: number
+  readonly script: readonly string[]
+}
+
+const ENOUGH = 8
+const fates: readonly Fate[] = [
+  { name: 'taken', weight: 45, attempts: ENOUGH, script: ['ok'] },
+  { name: 'later', weight: 14, attempts: ENOUGH, script: ['450 4.2.0 Try again later', 'ok'] },
+  {
+    name: 'much-later',
+    weight: 8,
+    attempts: ENOUGH,
+    script: ['451 4.3.0 Not now', 'dot: 452 4.3.1 Insufficient system storage', 'ok'],
+  },
+  { name: 'never', weight: 8, attempts: ENOUGH, script: ['550 5.1.1 No such user here'] },
+  { name: 'refused', weight: 5, attempts: ENOUGH, script: ['dot: 554 5.7.1 Rejected as spam'] },
+  { name: 'exhausted', weight: 5, attempts: 3, script: ['450 4.2.0 Try again later'] },
+  { name: 'cut-short', weight: 5, attempts: ENOUGH, script: ['body: fin', 'ok'] },
+  { name: 'unanswered', weight: 5, attempts: ENOUGH, script: ['dot: fin', 'ok'] },
+  { name: 'reset', weight: 3, attempts: ENOUGH, script: ['dot: rst', 'ok'] },
+  { name: 'hung', weight: 2, attempts: ENOUGH, script: ['dot: hang', 'ok'] },
+]
+
+export const senderOf = (tenant: string): string => `${tenant}@sender.test`
+
+export function makeMails(o: {
+  readonly random: Random
+  readonly count: number
+  /** Names with their canaries. */
+  readonly tenants: ReadonlyMap<string, string>
+}): { readonly mails: readonly Mail[]; readonly script: SmtpScriptTable } {
+  const { random } = o
+  const script: Record<string, readonly string[]> = {}
+  const mails = Array.from({ length: o.count }, (_, n): Mail => {
+    const tenant = random.pick([...o.tenants.keys()])
+    const canary = o.tenants.get(tenant) ?? ''
+    const fate = pickFate(random)
+    const address = (part: string): { email: string } => {
+      const email = `${fate.name}-${n}-${part}@recipient.test`
+      script[email] = fate.script
+      return { email }
+    }
+    const others = random.below(10) === 0 ? { cc: [address('cc')], bcc: [address('bcc')] } : {}
+    return {
+      key: `key-${n}`,
+      tenant,
+      traceparent: `00-${random.hex(31)}1-${random.hex(15)}1-01`,
+      request: {
+        from: { email: senderOf(tenant) },
+        to: [address('to')],
+        ...others,
+        subject: `Mail ${n} ${canary}`,
+        content: [
+          { type: 'text/plain', value: `${canary}\n.\n${'line\n'.repeat(random.below(200))}` },
+        ],
+        custom_args: { n, canary },
+        settings: { max_attempts: fate.attempts },
+      },
+    }
+  })
+  return { mails, script }
+}
+
+function pickFate(random: Random): Fate {
+  let left = random.below(fates.reduce((sum, fate) => sum + fate.weight, 0))
+  for (const fate of fates) {
+    left -= fate.weight
+    if (left < 0) return fate
+  }
+  throw new Error('the weights do not add up')
+}
