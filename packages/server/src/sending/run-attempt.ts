@@ -154,7 +154,13 @@ async function converse(
       deadlineAt,
       (session) => {
         deps.failpoints.hit('send.after_connect')
-        return session.send({ ...envelopeOf(loaded, mailer), message, deadlineAt, beforeFinalDot })
+        return session.send({
+          ...envelopeOf(loaded, mailer),
+          message,
+          deadlineAt,
+          beforeFinalDot,
+          afterFinalDot: () => deps.failpoints.hit('send.after_dot'),
+        })
       },
       { isFresh },
     )

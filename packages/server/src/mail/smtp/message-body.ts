@@ -23,6 +23,7 @@ export interface MessageBodyOptions {
   /** False when the server has not asked for the message; nothing is written then. */
   readonly mayStart: () => boolean
   readonly beforeFinalDot: () => Promise<void>
+  readonly afterFinalDot?: (() => void) | undefined
   readonly onAbort: (error: unknown) => void
 }
 
@@ -66,6 +67,10 @@ export class MessageBody extends Readable {
     // with an empty line, which it would swallow.
     if (heldBytes > 0 && isLineEnd(message[end - 1])) destination.end(message.subarray(end))
     else destination.end()
+    if (this.#o.afterFinalDot === undefined) return
+    // The stream's bytes reach the socket before the loop turns to what the socket has received.
+    await setImmediate()
+    this.#o.afterFinalDot()
   }
 
   async #flush(destination: NodeJS.WritableStream): Promise<void> {

@@ -22,6 +22,8 @@ export interface SendOptions {
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number
   readonly beforeFinalDot: () => Promise<void>
+  /** Once the dot has been handed to the socket, and before any answer to it can be read. */
+  readonly afterFinalDot?: () => void
 }
 
 export type SmtpResult =

@@ -60,6 +60,7 @@ export function transmit(connection: SmtpConnection, o: SendOptions): Promise<Sm
         return false
       },
       beforeFinalDot: o.beforeFinalDot,
+      afterFinalDot: o.afterFinalDot,
       onAbort(error) {
         const message = error instanceof Error ? error.message : String(error)
         fail({ stage: 'data', systemCode: LOCAL_REFUSALS.callerAborted, message })
