@@ -6,7 +6,7 @@ export { createEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts'
 export { DatabaseUnavailableError, isUniqueViolation } from './errors.ts'
 export { createGroupCommit, type GroupCommit } from './group-commit.ts'
 export { type InsertRowsInput, insertRows } from './insert-rows.ts'
-export { type BucketLeases, bucketCount, bucketOf, createBucketLeases } from './leases.ts'
+export { type BucketLeases, bucketOf, createBucketLeases } from './leases.ts'
 export { checkSchema, migrate, SchemaError } from './migrate.ts'
 export { createDayPartitions, type DayPartitions } from './partitions.ts'
 export {
