@@ -197,6 +197,15 @@ describe('configuration', () => {
     ])
   })
 
+  it.each([
+    'postgres://db.example.com/postrider',
+    'postgresql://app:hunter2@[::1]:5432/postrider?sslmode=verify-full',
+    'postgresql://app:hunter2@/postrider?host=%2Fvar%2Frun%2Fpostgresql',
+    'postgres:///postrider',
+  ])('takes the database %s', (url) => {
+    expect(load({ ...HOSTED, DATABASE_URL: url }).databaseUrl).toBe(url)
+  })
+
   it('requires the secrets of a process with a database of its own', () => {
     const { DATABASE_URL } = HOSTED
     expect(problemsOf(prefixed({ DATABASE_URL }))).toEqual([

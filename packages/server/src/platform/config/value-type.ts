@@ -124,12 +124,12 @@ export const httpUrl: ValueType<string> = {
   },
 }
 
+/** Not a WHATWG URL: behind credentials the host may be empty, and `?host=` name a socket. */
+const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?:[^@/?#\s]*@)?[^@/?#\s]*(?:\/[^?#\s]*)?(?:\?\S*)?$/
+
 export const postgresUrl: ValueType<string> = {
   expected: 'a URL such as postgres://user:password@host:5432/database',
-  parse(text) {
-    const url = URL.parse(text)
-    return url !== null && /^postgres(ql)?:$/.test(url.protocol) ? text : undefined
-  },
+  parse: (text) => (POSTGRES_URL.test(text) ? text : undefined),
 }
 
 /** Made absolute. */

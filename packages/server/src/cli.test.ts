@@ -1,0 +1,212 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../test/database.ts'
+import { runCli } from './cli.ts'
+import { createClock } from './platform/clock.ts'
+import { createEmbeddedPostgres } from './platform/db/index.ts'
+import { createKeyAuthenticator, type KeyAuthenticator } from './tenants/index.ts'
+
+let database: TestDatabase
+let authenticator: KeyAuthenticator
+const directory = mkdtempSync(join(tmpdir(), 'cli-'))
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  authenticator = createKeyAuthenticator({ db: database.db, clock: createClock() })
+})
+afterAll(async () => {
+  await database.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+async function run(args: readonly string[], env: Record<string, string> = {}) {
+  let [out, err] = ['', '']
+  const code = await runCli(args, {
+    env: { POSTRIDER_DATABASE_URL: database.url, ...env },
+    out: (text) => {
+      out += text
+    },
+    err: (text) => {
+      err += text
+    },
+  })
+  return { code, out, err, json: () => JSON.parse(out) }
+}
+
+async function newTenant(name = 'Acme'): Promise<{ tenant_id: string; key_id: string }> {
+  return (await run(['tenant', 'create', name, '--json'])).json()
+}
+
+describe('tenants and keys', () => {
+  it('tenant create: makes a tenant whose key works, shown once', async () => {
+    const { code, out } = await run(['tenant', 'create', 'Acme Inc'])
+    expect(code).toBe(0)
+    const apiKey = /pr_\w{49}/.exec(out)?.[0] ?? ''
+    expect(await authenticator.authenticate(apiKey)).toMatchObject({ scopes: [] })
+    expect((await run(['tenant', 'list'])).out).not.toContain(apiKey)
+  })
+
+  it('tenant list: shows every tenant', async () => {
+    const { tenant_id } = await newTenant('Listed')
+    expect((await run(['tenant', 'list'])).out).toMatch(new RegExp(`${tenant_id}.*Listed`))
+    const { tenants } = (await run(['tenant', 'list', '--json'])).json()
+    expect(tenants).toContainEqual(expect.objectContaining({ tenant_id, name: 'Listed' }))
+  })
+
+  it('key create: with scopes and an expiry; key list shows them', async () => {
+    const { tenant_id } = await newTenant()
+    const created = await run(
+      ['key', 'create', tenant_id, '--name', 'CI', '--scope', 'send', 'read'].concat(
+        ...['--expires', '90d', '--json'],
+      ),
+    )
+    const { key_id, api_key } = created.json()
+    expect(await authenticator.authenticate(api_key)).toMatchObject({ scopes: ['send', 'read'] })
+    const { keys } = (await run(['key', 'list', tenant_id, '--json'])).json()
+    expect(keys[0]).toMatchObject({ key_id, name: 'CI', scopes: ['send', 'read'] })
+    const days = (Date.parse(keys[0].expires_at) - Date.now()) / 86_400_000
+    expect(Math.round(days)).toBe(90)
+    expect((await run(['key', 'list', tenant_id])).out).toContain('send,read')
+  })
+
+  it('key revoke: the key is refused', async () => {
+    const { tenant_id } = await newTenant()
+    const { key_id, api_key } = (await run(['key', 'create', tenant_id, '--json'])).json()
+    expect(await run(['key', 'revoke', key_id])).toMatchObject({ code: 0, err: '' })
+    expect(await authenticator.authenticate(api_key)).toBeUndefined()
+    expect((await run(['key', 'list', tenant_id])).out).toContain('revoked 20')
+  })
+})
+
+describe('refusals', () => {
+  it.each([
+    [['key', 'create', 'tn_unknown'], 1, 'Not Found'],
+    [['key', 'revoke', 'key_unknown'], 1, 'Not Found'],
+    [['tenant', 'create', ' '], 1, 'name must not be blank'],
+    [['key', 'create', 'tn_x', '--scope', 'everything'], 2, 'Allowed choices are send'],
+    [['key', 'create', 'tn_x', '--expires', 'soon'], 2, 'such as 90d'],
+    [['key', 'create', 'tn_x', '--expires', '2020-01-01T00:00:00Z'], 1, 'in the future'],
+    [['tenant', 'create'], 2, "missing required argument 'name'"],
+    [['frobnicate'], 2, "unknown command 'frobnicate'"],
+  ])('%j ends with %d and says why', async (args, code, message) => {
+    const result = await run(args)
+    expect(result).toMatchObject({ code, out: '' })
+    expect(result.err).toContain(message)
+  })
+
+  it('a bad configuration ends with 2 and every problem', async () => {
+    const result = await run(['tenant', 'list'], { POSTRIDER_PORT: 'x', POSTRIDER_PROT: '1' })
+    expect(result.code).toBe(2)
+    expect(result.err).toContain('POSTRIDER_PORT: expected')
+    expect(result.err).toContain('did you mean POSTRIDER_PORT?')
+  })
+
+  it('a database that is away ends with 1, without its password', async () => {
+    const POSTRIDER_DATABASE_URL = 'postgres://app:hunter2@127.0.0.1:1/x'
+    const result = await run(['tenant', 'list'], { POSTRIDER_DATABASE_URL })
+    expect(result.code).toBe(1)
+    expect(result.err).toContain('cannot be reached')
+    expect(result.err).not.toContain('hunter2')
+  })
+
+  it('help and version end with 0', async () => {
+    expect((await run(['--help'])).out).toContain('doctor')
+    expect(await run(['--version'])).toMatchObject({ code: 0, out: expect.stringMatching(/^\d/) })
+  })
+})
+
+describe('migrate', () => {
+  it('brings an empty database up to date, once', async () => {
+    const empty = await createTestDatabase({ isMigrated: false })
+    const env = { POSTRIDER_DATABASE_URL: empty.url }
+    expect((await run(['tenant', 'list'], env)).err).toContain('run "postrider migrate"')
+    const first = await run(['migrate', '--json'], env)
+    expect(first.json().applied).toContain('0002_tenants.sql')
+    expect((await run(['migrate'], env)).out).toBe('Up to date\n')
+    expect((await run(['tenant', 'list'], env)).out).toBe('No tenants\n')
+    await empty.close()
+  })
+})
+
+const HOSTED = {
+  POSTRIDER_SECRET_KEYS: `k:${Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')}`,
+  POSTRIDER_ADMIN_TOKEN: 'operator-token-1',
+}
+
+describe('doctor', () => {
+  it('1: a database that can lose what it confirmed; every other check is fine', async () => {
+    const { code, json } = await run(['doctor', '--json'], HOSTED)
+    const findings: { check: string; state: string; detail: string }[] = json().findings
+    expect(findings.map(({ check }) => check)).toEqual([
+      ...['node', 'configuration', 'secrets', 'address guard', 'disk'],
+      ...['database', 'durability', 'migrations'],
+    ])
+    // The tests' own server runs without fsync.
+    const failed = findings.filter(({ state }) => state === 'failed')
+    expect(failed).toMatchObject([{ check: 'durability' }])
+    expect(failed[0]?.detail).toContain('fsync=off')
+    expect(code).toBe(1)
+  })
+
+  it('1: names every problem of the configuration', async () => {
+    const { code, out } = await run(['doctor'], { POSTRIDER_PORT: 'x' })
+    expect(code).toBe(1)
+    expect(out).toContain('FAIL  configuration  POSTRIDER_PORT: expected')
+    expect(out).toContain('POSTRIDER_SECRET_KEYS: required')
+    expect(out).toContain('Not fit to run.')
+  })
+
+  it('1: a database without the tables, or away', async () => {
+    const empty = await createTestDatabase({ isMigrated: false })
+    const lacking = await run(['doctor'], { ...HOSTED, POSTRIDER_DATABASE_URL: empty.url })
+    expect(lacking.code).toBe(1)
+    expect(lacking.out).toContain('FAIL  migrations')
+    await empty.close()
+    const away = await run(['doctor'], {
+      ...HOSTED,
+      POSTRIDER_DATABASE_URL: 'postgres://app:hunter2@127.0.0.1:1/x',
+    })
+    expect(away.code).toBe(1)
+    expect(away.out).toMatch(/FAIL {2}database +The database cannot be reached: .*ECONNREFUSED/)
+    expect(away.out).not.toContain('hunter2')
+  })
+
+  it('warns of a wide exception from the address guard', async () => {
+    const env = { ...HOSTED, POSTRIDER_ALLOW_NETWORKS: '0.0.0.0/0' }
+    const { out } = await run(['doctor'], env)
+    expect(out).toMatch(/warn {2}address guard .*very wide/)
+  })
+})
+
+describe('with the embedded database', () => {
+  const env = { POSTRIDER_DATABASE_URL: '', POSTRIDER_DATA_DIR: join(directory, 'data') }
+
+  it('doctor makes nothing where nothing was started yet', async () => {
+    const { code, out } = await run(['doctor'], env)
+    expect(code).toBe(0)
+    expect(out).toContain('made by the first start')
+    expect(existsSync(env.POSTRIDER_DATA_DIR)).toBe(false)
+  })
+
+  it('starts the server for as long as a command runs, or uses the running one', async () => {
+    const created = await run(['tenant', 'create', 'Acme', '--json'], env)
+    const { tenant_id } = created.json()
+    const embedded = createEmbeddedPostgres({
+      dataDir: env.POSTRIDER_DATA_DIR,
+      log: pino({ level: 'silent' }),
+    })
+    await embedded.start() // Would be refused if the command had left its server behind.
+    try {
+      expect((await run(['tenant', 'list'], env)).out).toContain(tenant_id)
+      expect((await run(['migrate'], env)).out).toBe('Up to date\n')
+      const doctor = await run(['doctor'], env)
+      expect(doctor.out).toMatch(/ok {4}durability/)
+      expect(doctor).toMatchObject({ code: 0, err: '' })
+    } finally {
+      await embedded.stop()
+    }
+  })
+})
