@@ -247,12 +247,19 @@ function readText(path) {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+/** Runs `work`; an expected failure is told without a stack. Answers whether all went well. */
+export async function succeeds(work) {
   try {
-    await (process.argv.includes('--after-install') ? afterInstall() : ensureInstalled())
+    await work()
+    return true
   } catch (error) {
     if (!(error instanceof SetupError)) throw error
     console.error(`\n${error.message}`)
     process.exitCode = 1
+    return false
   }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await succeeds(process.argv.includes('--after-install') ? afterInstall : ensureInstalled)
 }
