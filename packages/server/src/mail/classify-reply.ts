@@ -10,7 +10,7 @@ import { FAILURES, type FailureCategory, failedReasonOf } from './failure-catego
 import { AUTH_RULES, CODE_RULES, type ReplyRule, TEXT_RULES } from './reply-table.ts'
 import { type ReplyFacts, readReply } from './reply-text.ts'
 import type { SmtpFailure, SmtpReply, SmtpStage } from './smtp/failure.ts'
-import { categoryOfSystemError } from './system-errors.ts'
+import { categoryOfSystemError, isOwnRefusal } from './system-errors.ts'
 
 const PROVIDER_ERROR_CHARS_MAX = 4_096
 const GREYLIST_WAIT_MS = 300_000
@@ -38,7 +38,8 @@ export function classifyFailure(failure: ClassifiableFailure): Classification {
   if (reply === undefined) {
     const category = categoryOfSystemError(failure)
     const isHopeless = category === 'host_not_found' && failure.hostEverWorked === false
-    return conclude(category, { retryable: !isHopeless && canRetry(category), providerError })
+    const retryable = !isHopeless && !isOwnRefusal(failure) && canRetry(category)
+    return conclude(category, { retryable, providerError })
   }
   const facts = readReply(reply)
   const found = findRule(facts, failure.stage ?? likelyStage(facts))
@@ -136,13 +137,28 @@ function isMatch(rule: ReplyRule, { code, enhanced, words }: ReplyFacts): boolea
 
 /** For a reply of which only the text is known: these codes answer AUTH and little else. */
 function likelyStage({ code, enhanced, words }: ReplyFacts): SmtpStage | undefined {
-  if (code === 535 || code === 534 || code === 538 || code === 525) return 'auth'
-  if (code === 432 && enhanced === '4.7.12') return 'auth'
-  if (code === 504 && /auth|mechanism/.test(words)) return 'auth'
-  if ((code === 454 || code === 451) && /^(temporary )?auth\w*|login attempts/.test(words))
-    return 'auth'
-  return undefined
+  switch (code) {
+    case 534:
+    case 535:
+    case 538:
+      return 'auth'
+    case 525:
+      return /recipient|protocol/.test(words) ? undefined : 'auth'
+    case 432:
+      return enhanced === '4.7.12' ? 'auth' : undefined
+    case 504:
+      return /auth|mechanism/.test(words) ? 'auth' : undefined
+    case 421:
+    case 451:
+    case 454:
+      return ABOUT_LOGGING_IN.test(words) ? 'auth' : undefined
+    default:
+      return undefined
+  }
 }
+
+const ABOUT_LOGGING_IN =
+  /^(temporary )?authentication (fail|temp|not|service)|cannot authenticate|too many (failed )?(login|auth\w*) |temporary (authentication|login)/
 
 /** Fit for a PostgreSQL text column and for JSON. */
 function storable(text: string): string {

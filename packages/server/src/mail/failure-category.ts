@@ -60,7 +60,7 @@ export const FAILURES = {
   // the server and the way to it
   temporary: byClass('The mail server has a temporary problem'),
   protocol_error: byClass('The mail server did not understand the conversation'),
-  network: always('The connection to the mail server failed'),
+  network: byClass('The connection to the mail server failed'),
   host_not_found: always("The mail server's host name could not be found"),
   address_refused: never("The mail server's address is not allowed"),
   tls_required: byClass('The mail server requires an encrypted connection'),

@@ -33,15 +33,18 @@ export const AUTH_RULES: readonly ReplyRule[] = [
     'sender_quota_exhausted',
     /maximum credits exceeded|(daily|monthly) (message |sending )?(quota|limit)/,
   ),
-  rule('tls_required', /starttls|(tls|ssl|encrypt\w*) (is )?(required|first)|secure connection/),
+  rule(
+    'tls_required',
+    /starttls|(tls|ssl|encrypt\w*) (is )?(required|first)|secure connection|only (available )?(with|over|via|on) (ssl|tls)/,
+  ),
   rule(
     'auth_rejected',
-    /(smtp ?client ?authentication|basic auth\w*|smtp auth\w*) is disabled|app(lication)?[- ]?(specific )?password|parol prilozheniya|authori[sz]ation code/,
+    /(smtp ?client ?authentication|basic auth\w*|smtp auth\w*|auth\w*) is disabled|app(lication)?[- ]?(specific )?password|parol prilozheniya|authori[sz]ation code/,
     { cannotHealByWaiting: true },
   ),
   rule(
     'auth_throttled',
-    /too many (\w+ ){0,3}(login|auth\w*|attempts?|failures?|bad|failed)|(login|auth\w*) (rate|frequency)|rate ?limit|temporarily (locked|blocked)|login frequency/,
+    /too many (\w+ ){0,3}(login|auth\w*|attempts?|failures?|bad|failed)|(login|auth\w*) (rate|frequency)|rate ?limit|temporarily (locked|blocked)|frequency/,
   ),
   rule(
     'sender_concurrency_limited',
@@ -50,9 +53,13 @@ export const AUTH_RULES: readonly ReplyRule[] = [
   rule('blocked_reputation', /black ?list|block ?list|\brbl\b|dnsbl|spamhaus|poor reputation/),
   rule(
     'auth_temporary',
-    /temporar|unreachable|un?available|connection (lost|refused|timed out)|try (it |again )?later|timed? ?out|system busy|server busy|internal (server )?error|generic failure|password transition|backend|service not/,
+    /temporar|unreachable|(?<!account |mailbox )un?available|connection (lost|refused|timed out)|try (it |again )?later|timed? ?out|(system|server) (is )?busy|internal (server )?error|generic failure|password transition|backend|service not/,
   ),
   rule('auth_required', /authentication (is )?required|not authenticated/, { code: /^530/ }),
+  rule(
+    'protocol_error',
+    /argument|syntax|cannot decode|protocol violation|(mechanism|authentication type|auth type) .{0,30}(not|un)|unrecogni[sz]ed auth/,
+  ),
   {
     is: 'protocol_error',
     code: /^50[0-4]/,
@@ -61,19 +68,10 @@ export const AUTH_RULES: readonly ReplyRule[] = [
 ]
 
 export const TEXT_RULES: readonly ReplyRule[] = [
-  rule(
-    'auth_temporary',
-    /temporary authentication (failure|problem|error)|authentication .{0,40}temporar/,
-    {
-      code: /^4/,
-    },
-  ),
-  rule('auth_throttled', /too many (failed )?(login|auth\w*) (attempts|failures)/, { code: /^4/ }),
-
   // Given up by a relay, whatever the last error was.
   rule(
     'expired',
-    /message (has )?(expired|timeout|timed out)|retry (time|timeout) .{0,20}exceeded|(delivery|queue) time(out)? (has )?(expired|exceeded)|(could not|cannot) be delivered (within|for) .{0,20}(days|hours)/,
+    /message (has )?(expired|timeout|timed out)|retry (time|timeout) .{0,20}exceeded|(delivery|queue) time-?(out)?\b|in the queue too long|(could not|cannot) be delivered (within|for) .{0,20}(days|hours)/,
     { code: /^5/ },
   ),
 
@@ -84,7 +82,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'recipient_rate_limited',
-    /receiving (mail|messages|e-?mail) (at a rate|too (quickly|fast))|recipient thread limit|recipient'?s? .{0,20}(receiv\w+|per hour|per day).{0,30}(limit|exceed)|recipient (has )?exceeded their limit|storedrv\.deliver.{0,60}(throttl|limit)|mailbox .{0,40}receiving too/,
+    /receiving (mail|messages|e-?mail) (at a rate|too (quickly|fast))|rate that prevents additional|recipient thread limit|recipient'?s? .{0,20}(receiv\w+|per hour|per day).{0,30}(limit|exceed)|recipient (has )?exceeded their limit|storedrv\.deliver.{0,60}(throttl|thread)|mailbox .{0,40}receiving too/,
   ),
   rule(
     'sender_quota_exhausted',
@@ -95,134 +93,161 @@ export const TEXT_RULES: readonly ReplyRule[] = [
     'temporary',
     /(max\w*|too many) .{0,15}(messages?|mails?|transactions?|deliveries) (per|in|on|for|over) (this |a |one |same )?(single )?(connection|session)/,
   ),
+  rule('content_rejected', /duplicate header/),
+  rule('protocol_error', /unauthenticated commands/),
   rule(
     'blocked_unauthenticated_domain',
-    /\bspf\b|\bdkim\b|\bdmarc\b|sender policy framework|domainkeys|unauthenticated(?! senders? not allowed)|required authentication level|isn't aligned/,
-  ),
-  rule('sender_domain_dns', /unresolvable .{0,20}from (domain|address)/),
-  rule(
-    'blocked_rate',
-    /rate[ -]?limited (due to|because)|unusual rate|unexpected volume|excessive (volume|rate)|volume (of|or) .{0,40}complaint|(messages?|mail) from .{0,60}temporarily deferred|too (frequent|many) connects|connection frequency|frequency (is )?limited|server ip has exceeded|exceeded .{0,20}rate limit allowed|traffic .{0,20}(throttled|slowed)|\[ts0[1-3]\]|\[tss0\d\]|rl0000\d\d|\(as\d{3,4}\)|too many spams? from your ip|too many errors from your ip|has reached .{0,20}limit for|ip .{0,40}(temporarily|rate) (rate )?(limited|deferred|blacklisted|blocked)/,
-    { code: /^4/ },
+    /\bspf\b|\bdkim\b|\bdmarc\b|sender policy framework|domainkeys|unauthenticated(?! senders? not allowed)|required authentication level|isn't aligned|authentication (checks|information|results?) |pass authentication/,
   ),
   rule(
-    'sender_rate_limited',
-    /rate ?limit|rate overlimit|over ?rate limit|sending rate|throttl|hour(ly)? (send\w* |message |mail |e-?mail )?(limit|quota)|(per|this|an|each|every|in the last|last|\/ ?1?) ?(hour|minute|second|h\b).{0,60}(exceed|limit|throttl|upgrade|allowed|reached)|(exceed|limit|too many|max)\w*.{0,60}(per|this|an|each|in the last|last|\/ ?1?) ?(hour|minute|second|min\b|h\b)|(mail|message) send limit|sending (mail |messages |e-?mails? )?too (many|fast|quickly|much)|too many (e-?)?(mails|messages) (sent|from)|slow down|too much mail|sending limit/,
-  ),
-  rule(
-    'sender_concurrency_limited',
-    /(concurrent|simultaneous|parallel) (smtp |client )?(connections?|sessions?)|too many (open |smtp |active |opened |established |incoming )*(connections?|sessions?|clients)|trop de connexions|(connection|session)s? (limit|count) .{0,20}(exceeded|reached)|(max\w*|limit) .{0,20}(number of )?connections/,
+    'sender_domain_dns',
+    /unresolvable .{0,20}(from|sender) (domain|address)|unresolvable rfc.{0,10}domain/,
   ),
   rule(
     'greylisted',
     /gr[ea]y[- ]?list|postgrey|internal resources are temporarily unavailable|\[gl\d\d\]|first (time )?(seen|contact).{0,40}(try|retry) .{0,20}later/,
   ),
-
-  // TLS, which also stands behind "auth".
   rule(
-    'tls_required',
-    /must issue (a )?starttls|starttls (command )?first|starttls (is )?required/,
-    {
-      retry: 'never',
-    },
+    'blocked_rate',
+    /(mail|message|server|ip|client|host|connection|traffic|domain)s? .{0,40}rate[ -]?limited|unusual rate|unexpected volume|(excessive|high|large) (volume|rate)|volume (of|or) .{0,40}complaint|frequency (is )?limited|connection frequency|too frequent|too many connects/,
   ),
   rule(
+    'blocked_rate',
+    /(messages?|mail) from .{0,60}(temporarily )?deferred|server ip has exceeded|exceeded .{0,20}rate limit allowed|permitted limits|traffic .{0,20}(throttled|slowed)|\[ts0[1-3]\]|\[tss0\d\]|rl0000\d\d|\(as\d{3,4}\)|too many spams? from your ip|too many errors from your ip|ip .{0,40}(temporarily|rate) (rate )?(limited|deferred|blacklisted|blocked)|sending messages with the same/,
+    { code: /^4/ },
+  ),
+  rule(
+    'sender_concurrency_limited',
+    /(concurrent|simultaneous|parallel) (smtp |client )?(connections?|sessions?)|too many (open |smtp |active |opened |established |incoming )*(connections?|sessions?|clients)|trop de connexions|(connection|session)s? (limit|count) .{0,20}(exceeded|reached)|(max\w*|limit) .{0,20}(number of )?connections|outbound thread limit/,
+  ),
+  rule(
+    'sender_rate_limited',
+    /rate ?limit|rate overlimit|over ?rate limit|sending rate|throttl|hour(ly)? (send\w* |message |mail |e-?mail )?(limit|quota)|(per|this|an|each|every|in the last|last|\/ ?1?) ?(hour|minute|second|h\b).{0,60}(exceed|limit|throttl|upgrade|allowed|reached)|(exceed|limit|too many|max)\w*.{0,60}(per|this|an|each|in the last|last|\/ ?1?) ?(hour|minute|second|min\b|h\b)|(mail|message) send limit|sending (mail |messages |e-?mails? )?too (many|fast|quickly|much)|too many (e-?)?(mails|messages) (sent|from)|slow down|too much mail from|sending limit|relay limit exceeded/,
+  ),
+
+  // TLS, which also stands behind "auth".
+  rule('tls_required', /must issue (a )?starttls|starttls (command )?first/, {
+    retry: 'never',
+  }),
+  rule(
     'tls_required',
-    /(tls|ssl|encryption|encrypted connection|secure connection) (is )?(required|mandatory|needed|must be)|(requires?|only (available )?(with|over|via)|must use|please use) .{0,20}(tls|ssl|encrypt\w+)|no tls|without tls|plain ?text (connection|session)s? .{0,20}not/,
+    /(tls|ssl|encryption|encrypted connection|secure connection) (is )?(required|mandatory|needed|must be)|(requires?|only (available )?(with|over|via)|must use|please use|senders to use) .{0,40}(tls|ssl|encrypt\w+|cipher)|\bno tls|without tls|plain ?text (connection|session)s? .{0,20}not/,
   ),
   rule(
     'tls_unavailable',
-    /(start)?tls .{0,30}(not (currently )?(available|supported|offered)|unavailable|failed|failure|local problem|temporar)|(cannot|unable to|can't) (start|initiali[sz]e|negotiate) (tls|security|ssl)/,
+    /(start)?tls .{0,30}(not (currently )?(available|supported|offered)|unavailable|failed|failure|local problem|temporar)|starttls-not|(cannot|unable to|can't) (start|initiali[sz]e|negotiate) (tls|security|ssl)|tlsa-|dnssec-|certificate/,
   ),
 
   // Who may send what from where.
   rule('sender_not_authorized', /invalid credentials for relay|relay .{0,40}invalid credentials/),
-  rule('auth_required', /unauthenticated senders? not allowed/),
+  rule('auth_required', /unauthenticated senders? not allowed|submitter failed to authenticate/),
+  { is: 'blocked_reputation', enhanced: /^5\.7\.(511|513|6[0-4]\d)$/ },
+  { is: 'sender_blocked', enhanced: /^5\.7\.(50[1-3]|7\d\d)$/ },
   rule(
     'sender_blocked',
     /bad outbound sender|sender address (is )?blocked|sender account|(sending|outbound\w*|sends?|smtp) (for this account |from this account |access )?(is |has been |are |was )?(paused|suspended|disabled|denied|blocked|restricted)|your (account|mailbox|domain|user) .{0,40}(suspended|disabled|blocked|locked|restricted|banned|deactivated|terminated)|(account|domain|user|customer) .{0,60}(suspended|blocked|restricted|banned) (for|from|due|because)|unusual sending|outbound (spam|mail) .{0,40}(blocked|suspended|limit)|tenant .{0,20}(exceeded|threshold|restricted)|traffic not accepted|outbounds? (is |are )?disabled|spam abuse detected|access denied, banned sender(?! ?ip)|outgoing (mail|e-?mail) .{0,40}(suspended|disabled|blocked)/,
   ),
   rule(
     'message_too_large',
-    /recipsizelimit|sendsizelimit|databytes|(message|mail|e-?mail|attachment|header|file|body|it)s? .{0,20}(is |are |was )?too (large|big|long)(?! lines)|too (large|big) (message|mail|for)|size .{0,60}(exceed|limit|too (big|large)|maximum|greater|allowed)|(exceed|maximum|max|larger|limit)\w* .{0,60}size\b|nachricht .{0,20}zu gro/,
+    /recipsizelimit|sendsizelimit|databytes|(message|mail|e-?mail|attachment|header|file|body|it)s? .{0,20}(is |are |was )?too (large|big|long)|too (large|big) (message|mail|for)|too much mail data|size per (?!trans)|(size|length) .{0,60}(exceed|limit|too (big|large)|maximum|greater|allowed)|(exceed|maximum|max|larger|limit)\w* .{0,60}(?<!policy )(size|length)\b|nachricht .{0,20}zu gro/,
   ),
   rule(
     'mailbox_full',
-    /(mail ?box|in ?box|mail ?folder|maildir|mailstore|postfach|boite|bo.te|casella|buz.n)\b.{0,60}(\bfull\b|quota|out of storage|exceeded|pleine|voll\b|piena|lleno|not enough|no space)|over ?-?quota|(user|recipient|account|disk|storage|domain|mail) .{0,40}(quota|storage (limit|space|allocation))( is| was| has been| would be)? ?(exceed|full|reached|over)|quota (is |has been |was )?(exceeded|reached|full|violation)|exceed\w*.{0,30} (storage|disk|mailbox) (quota|limit|allocation|space)|out of (disk|storage) space|insufficient (disk|mailbox|storage) (space|quota)? ?(for|in) .{0,20}(user|mailbox|recipient)|(user|recipient|account) .{0,30}(is|has) (over|full|exceeded)/,
+    /(mail ?box|in ?box|mail ?folder|maildir|mailstore|postfach|boite|bo.te|casella|buz.n)\b.{0,60}(\bfull\b|quota|out of storage|exceeded|pleine|voll\b|piena|lleno|not enough|no space)|over ?-?quota|(user|recipient|account|disk|storage|domain|mail) .{0,40}(quota|storage (limit|space|allocation))( is| was| has been| would be)? ?(exceed|full|reached|over)|quota (is |has been |was )?(exceeded|reached|full|violation)|exceed\w*.{0,30} (storage|disk|mailbox) (quota|limit|allocation|space)|account storage limit|out of (disk|storage) space|insufficient (disk|mailbox|storage) (space|quota)? ?(for|in) .{0,20}(user|mailbox|recipient)|(user|recipient|account) .{0,30}(is|has) (over|full|exceeded)/,
   ),
+  { is: 'recipient_rejects_external', enhanced: /^5\.7\.(124|13[3-6]|193)$/ },
   rule(
     'recipient_rejects_external',
-    /resolver\.rst\.(?!recipsize|sendsize|recip\w*limit)|(authenticated|authenticated by) .{0,10}organi[sz]ation|(only )?accepts? (mail|messages|e-?mails?)( only)? from (\w+ ){0,3}(people|internal|members|authenticated|senders|inside|within)|(outside|external) .{0,20}(of )?(your|the|their|its|this) organi[sz]ation|allowed[- ]senders|restricted to (members|internal|authenticated)|does not accept (mail|messages|e-?mails?) from (outside|external|the internet)|internal use only|not (a )?(member|subscriber) of (the|this)/,
-  ),
-  rule(
-    'sender_not_allowed',
-    /send ?as ?denied|permissions? to send as|not owned by|relaying disallowed|unconfigured sending domain|(address|identity|identities|domain|sender) .{0,60}(is |are |has |have )?not (been )?verified|verified (sender|domain|identit)|sender identity|must (be|equal|match) .{0,20}(same as )?(the )?auth|must be (the )?same|no identity changes|not authori[sz]ed to (send (from|as|on|using)|use|perform)|not allowed to (send (from|as)|use)|(from|sender|envelope) .{0,30}(is |are )?not (allowed|permitted|authori[sz]ed|accepted|match)|(sender|from) .{0,40}(does not|doesn't|do not|mismatch) ?(match|belong|correspond)?|unauthori[sz]ed (sender|from)|(may|can) ?not send (from|as|on behalf)|domain .{0,60}is not allowed to send|not local sender|not authorised to send|sender address .{0,20}reserved|sandbox|sender .{0,40}not (logged in|permitted)|invalid (from|sender) (address|domain|header)|free accounts are/,
+    /resolver\.rst\.(?!recipsize|sendsize|recip\w*limit)|not authenticated (by|for) |authenticated by organi[sz]ation|(only )?accepts? (mail|messages|e-?mails?)( only)? from (\w+ ){0,3}(people|internal|members|authenticated|senders|inside|within)|(outside|external) .{0,20}(of )?(your|the|their|its|this) organi[sz]ation|allowed[- ]senders|restricted to (members|internal|authenticated)|does not accept (mail|messages|e-?mails?) from (outside|external|the internet)|internal use only|not (a )?(member|subscriber) of (the|this)/,
   ),
   rule(
     'sender_domain_dns',
-    /sender address rejected: (domain not found|malformed dns)|domain of sender|sender('s)? (address )?domain .{0,40}(not|no|does|doesn't|unresolv)|(mail|return)[- ]?(from|path) .{0,40}(domain|dns|mx\b).{0,40}(not|no|unresolv|fail)|invalid dns mx|sender .{0,60}(not resolve|no mx|no valid mx|does not exist)|(cannot|can't|could not|unable to) (resolve|find) .{0,40}sender|unresolvable .{0,20}(sender|from)/,
+    /sender address rejected: (domain not found|malformed dns)|domain of sender .{0,80}(not|unresolv)|(sender|from)('s)? (address )?domain .{0,40}(not (found|exist|resol)|no |does not|doesn't|unresolv|invalid)|(mail|return)[- ]?(from|path) .{0,40}(domain|dns|mx\b).{0,40}(not|no|unresolv|fail)|invalid dns mx|from: domain is invalid|sender .{0,60}(not resolve|no mx|no valid mx|does not exist)|(cannot|can't|could not|unable to) (resolve|find) .{0,40}sender/,
   ),
   rule(
+    'sender_not_allowed',
+    /send ?as ?denied|permissions? to send as|not owned by|relaying disallowed|unconfigured sending domain|(address|identity|identities|domain|sender) .{0,60}(is |are |has |have )?not (been )?verified|verified (sender|domain|identit)|sender identity|must (be|equal|match) .{0,20}(same as )?(the )?auth|must be (the )?same|no identity changes|not authori[sz]ed to (send (from|as|on|using)|use|perform)|not allowed to (send (from|as)|use)|(from|sender|envelope)( address| domain| header)? .{0,30}(is |are )?not (allowed|permitted|authori[sz]ed|match)|(sender|from)( address| header)? .{0,40}((does not|doesn't|do not) (match|belong|correspond)|mismatch)|unauthori[sz]ed (sender|from)|(may|can) ?not send (from|as|on behalf)|domain .{0,60}is not allowed to send|not local sender|sender address .{0,20}reserved|sandbox|sender .{0,40}not (logged in|permitted)|invalid (from|sender) (address|header)|free accounts are/,
+  ),
+  { is: 'sender_not_allowed', enhanced: /^[45]\.1\.7$/ },
+  rule(
     'too_many_recipients',
-    /too many (rcpt|recipient|invalid recip|recepient|addressee)|reciplimit|(recipient|rcpt)s? .{0,30}limit|(maximum|max|limit) .{0,30}(recipient|rcpt)|size per transaction/,
+    /too many (rcpt|recipient|invalid recip|recepient|addressee)|reciplimit|(recipients|rcpts) .{0,30}limit|recipient (count|limit)|(maximum|max|limit)\w* .{0,15}(number of )?(recipients|rcpts)\b|size per transaction/,
   ),
 
   // Where mail cannot go.
   rule(
     'relay_denied',
-    /relay(ing)?( access| attempt| of mail)?( is| was| to .{1,60})? ?(denied|not (permitted|allowed)|prohibited|rejected|disabled|not possible|refused)|(not|denied|permitted|unable|refus\w+|cannot|will not|won't|don't) (\w+ )?(to )?relay|allowed rcpthosts|no relay|relay (permission|access)|not (an )?open relay|don't relay|tenantattribution|no such domain (at this location|here)/,
+    /relay(ing)?( access| attempt| of mail)?( is| was| to .{1,60})? ?(denied|not (permitted|allowed)|prohibited|rejected|disabled|not possible|refused)|(not|denied|permitted|unable|refus\w+|cannot|will not|won't|don't) (\w+ )?(to )?relay|allowed rcpthosts|\bno relay|relay (permission|access)|not (an )?open relay|tenantattribution|no such domain (at this location|here)/,
   ),
   rule(
     'mail_loop',
-    /too many hops|hop count|mail(er)? loop|loop (detected|back)|routing loop|loops? back|too many 'received'|too many received|message (is )?looping|forwarding loop/,
+    /too many hops|hop count|exceeded \d+ hops|mail(er)? loop|loop (detected|back)|routing loop|loops? back|too many 'received'|too many received|message (is )?looping|forwarding loop/,
   ),
+  rule('blocked_policy', /\bptr\b|reverse[- ](dns|host|lookup)|\brdns\b/),
   rule(
     'recipient_domain_dns',
-    /no mx|no (valid )?(mx|a|dns) (or a )?(record|host)|name (service|server) error|domain .{0,40}(not found|does not exist|doesn't exist|not exist|invalid)|host (or domain name )?(not found|unknown)|unknown (host|domain)|(find|resolve|look ?up) .{0,30}(recipient |destination )?(domain|host)|nxdomain|nonexistentdomain|dns .{0,40}(fail|error|not|timeout|problem|temporar)|null ?mx|unrouteable (mail )?domain|mx records? point/,
+    /no (valid )?mx|no (mx|a|dns) (or a )?(record|host)|name (service|server) error|domain .{0,40}(not found|does not exist|doesn't exist|not exist|invalid)|host (or domain name )?(not found|unknown)|unknown (host|domain)|(find|resolve|look ?up) .{0,30}(recipient |destination )?(domain|host)\b|nxdomain|nonexistentdomain|dns .{0,40}(fail|error|not|timeout|problem|temporar)|null ?mx|unrouteable (mail )?domain|mx records? point/,
     { code: /^4/ },
   ),
   rule(
     'invalid_recipient_domain',
-    /no (valid )?mx|no (mx|a|dns) (or a )?(record|host)|name (service|server) error|domain .{0,40}(not found|does not exist|doesn't exist|not exist)|host (or domain name )?(not found|unknown)|unknown (host|domain)|(find|resolve|look ?up) .{0,30}(recipient |destination )?(domain|host)\b|nxdomain|nonexistentdomain|null ?mx|unrouteable (mail )?domain|mx records? point|domain does not (accept|receive)|bad destination (system|host)/,
+    /no (valid )?mx|no (mx|a|dns) (or a )?(record|host)|name (service|server) error|domain .{0,40}(not found|does not exist|doesn't exist|not exist|not reachable)|host (or domain name )?(not found|unknown)|unknown (host|domain)|(find|resolve|look ?up) .{0,30}(recipient |destination )?(domain|host)\b|nxdomain|nonexistentdomain|null ?mx|unrouteable (mail )?domain|mx records? point|(domain|host|server|system) does not (accept|receive) (any )?(mail|e-?mail|messages)|bad destination (system|host)/,
     { code: /^5/ },
   ),
+  rule('network', /suspiciousremoteserver/),
 
   // What is in it, and who it comes from.
   rule(
     'blocked_reputation',
-    /reputation|spamhaus|spamcop|sorbs|uceprotect|abuseat|black ?-?list|block ?-?list|deny ?-?list|blocklist|\b(dns|r|x|s)?bl\b|dnsbl|\brbl|attrbl|\[bl\d\d\]|bl0000\d\d|permanently deferred|not accepting connections|banned sending ip|banned sender ?ip|blocked (using|by|- see)|(client|host|ip|sender|server|connection|network|address|you)s? .{0,60}(is |are |has been |was |been |been )(blocked|banned|blacklisted|listed|denied|barred)|(is|are|was) listed (in|on|at|by)|blocked from|connections? (will )?not (be )?accepted|connections? from .{0,60}(refused|rejected|denied|not accepted|blocked)|on our block|block list|cloudmark|\bcsi\b|senderscore|senderbase|talos|trustedsource|dynamic (ip|address|pool)|dialup|residential|\bib10\d|a problem occurred\. \(ask your postmaster|due to abuse|abusive|s31[45]0|dy-00\d|sc-00\d|ou-00\d/,
+    /reputation|spamhaus|spamcop|sorbs|uceprotect|abuseat|black ?-?list|block ?-?list|deny ?-?list|not in whitelist|\b(dns|r|x|s)?bl\b|dnsbl|\brbl|attrbl|\[bl\d\d\]|bl0000\d\d|permanently deferred|not accepting connections|banned sending ip|banned sender ?ip|blocked (using|by|- see)|(client|host) blocked|(client|host|ip|sender|server|connection|network|address|you)s? .{0,60}(is |are |has been |was |been |been )(blocked|banned|blacklisted|listed|denied|barred)|(is|are|was) listed (in|on|at|by)|blocked from|connections? (will )?not (be )?accepted|connections? from .{0,60}(refused|rejected|denied|not accepted|blocked)|on our block|cloudmark|\bcsi\b|senderscore|senderbase|talos|trustedsource|dynamic (ip|address|pool)|dialup|residential|\bib10\d|a problem occurred\. \(ask your postmaster|due to abuse|abusive|s31[45]0|dy-00\d|sc-00\d|ou-00\d/,
   ),
   rule(
     'content_rejected',
-    /virus|malware|trojan|infected|potential security|security (risk|issue|threat)|phish|(illegal|forbidden|blocked|prohibited|banned|disallowed|dangerous|unacceptable|suspicious|executable) .{0,20}(attachment|file|extension|content)|attachment .{0,60}(not |blocked|forbidden|prohibited|reject|banned)|content (is |was |has been )?(rejected|denied|not|filter|restrict|block)|contents? .{0,30}(reject|block|not accept)|(message|mail|body|bad|unacceptable) content|malformed|(multiple|missing|invalid|duplicate|no valid) ('?from'?|date|message-id|to|headers?)|rfc ?[25]?[83]22|not (rfc )?compliant|lines? (is |are |was )?too long|line length|bare (lf|cr|newline)|mime .{0,20}(error|invalid|bad)|\bheaders?\b .{0,40}(invalid|illegal|missing|bad|required)|contains? .{0,40}(link|url)/,
+    /virus|malware|trojan|infected|potential security|security (risk|issue|threat)|phish|(illegal|forbidden|blocked|prohibited|banned|disallowed|dangerous|unacceptable|suspicious|executable) .{0,20}(attachment|file|extension|content)|attachment .{0,60}(not |blocked|forbidden|prohibited|reject|banned|guideline)|content (is |was |has been )?(rejected|denied|not|filter|restrict|block)|contents? .{0,30}(reject|block|not accept)|(message|mail|body|bad|unacceptable) content|malformed|(multiple|missing|invalid|duplicate|no valid) .{0,20}(from\b|date\b|message-id|headers?\b|subject)|(from|message-id|subject|disallowed):? header|encoded-word|rfc ?[25]?[83]22|not (rfc )?compliant|lines? (is |are |was )?too long|line length|bare (lf|cr|newline)|mime .{0,20}(error|invalid|bad)|\bheaders?\b .{0,40}(invalid|illegal|missing|bad|required|error)|contains? .{0,40}(link|url)|data format/,
   ),
   rule(
     'blocked_spam',
-    /spam|unsolicited|junk ?mail|bulk (e-?)?mail|\bube\b|\buce\b|suspicio|suspect|\bdt:spm\b|:spm\b|:spb\b|content .{0,20}score/,
+    /spam|unsolicited|junk ?mail|bulk (e-?)?mail|\bube\b|\buce\b|suspicio|suspect|\bdt:spm\b|:spm\b|:spb\b|content .{0,20}score|nature of the content/,
   ),
 
   // The mailbox.
-  rule('invalid_recipient', /badrcptto/),
+  rule('protocol_error', /\b(helo|ehlo)\b/, { code: /^50/ }),
+  rule('invalid_recipient', /badrcptto|inactive (e-?mail )?address/),
+  rule(
+    'temporary',
+    /temporarily (unavailable|not available|inaccessible)|mail ?box (is )?(currently )?(busy|in use|unavailable)/,
+    {
+      code: /^4/,
+    },
+  ),
   { is: 'invalid_recipient', enhanced: /^[45]\.1\.(1|3|6)$/ },
+  rule('mailbox_disabled', /disabled recipient/),
   rule(
     'mailbox_disabled',
     /(mail ?box|account|user|recipient|address|customer).{0,60}(disabled|inactive|suspended|deactivated|locked|frozen|expired|closed|blocked|not active|dormant|discontinued|terminated)|(disabled|inactive|suspended|deactivated|expired|closed) (mail ?box|account|user|recipient)/,
   ),
   rule(
-    'invalid_recipient',
-    /(unknown|invalid|bad|illegal|nonexistent|non-existent|undeliverable|unrouteable|undefined|incorrect) (local |virtual |destination |e-?mail |mail ?box |recipient )*(user|recipient|mail ?box|address|addressee|account|local|alias|e-?mail)|(user|recipient|mail ?box|address|account|e-?mail|person|alias|addressee|customer)s?\b.{0,60}(unknown|not (found|exist|known|listed|valid|recogni|registered|available|here|local|accepted|a valid|present)|no longer|does(n't| not)|doesn.t|unavailable|invalid|undeliverable|cannot be found|couldn't be found|could not be found|nonexist)|no such|no mail ?box|no (user|recipient|account|mailbox|one) |doesn't have an? |does not have an? |(name|names) (is )?not allowed|recipient ?not ?found|recipnotfound|not our customer|recipient address rejected|recipients? (was |were )?(rejected|refused)|address rejected|not a (valid|known|local)|isn't a |user not local|no longer (valid|in use|available|active|on|works|accept)|mailbox unavailable|destinataire .{0,40}(invalide|inconnu)|(empf.nger|benutzer|adresse) .{0,40}(unbekannt|ung.ltig|existiert nicht|invalide)|utente .{0,20}(sconosciuto|inesistente)|usuario .{0,30}(desconocido|no existe)|verification failed for|not listed in|no valid recipients|can't verify|callout verification|delivery to .{0,60}not|no mailbox/,
+    'blocked_policy',
+    /sender (address |domain |e-?mail )?(was |is |has been )?(rejected|denied|refused)|sender verify failed/,
   ),
+  rule(
+    'invalid_recipient',
+    /(unknown|invalid|bad|illegal|nonexistent|non-existent|undeliverable|unrouteable|undefined|incorrect) (local |virtual |destination |e-?mail |mail ?box |recipient )*(user|recipient|mail ?box|address|addressee|account|local|alias|e-?mail)|(user|recipient|mail ?box|address|account|person|alias|addressee|customer)s?\b.{0,60}(unknown|not (found|exist|known|listed|valid|recogni|registered|available|here|local|a valid|present)|no longer|does(n't| not)|doesn.t|unavailable|invalid|undeliverable|cannot be found|couldn't be found|could not be found|nonexist)|no such|no mail ?box|\bno (user|recipient|account|mailbox|one) |user (doesn't|does not|doesn.t) have|(name|names) (is )?not allowed|recipient ?not ?found|recipnotfound|not our (customer|user)|recipients? (was |were )?(rejected|refused)|(?<!recipient )address rejected|not a (valid|known|local|registered)|isn't a |user not local|no longer (valid|in use|available|active|on|works|accept)|mailbox unavailable|destinataire .{0,40}(invalide|inconnu)|(empf.nger|benutzer|adresse) .{0,40}(unbekannt|ung.ltig|existiert nicht|invalide)|utente .{0,20}(sconosciuto|inesistente)|usuario .{0,30}(desconocido|no existe)|verification failed for|not listed in|no valid recipients|can't verify|callout verification|no mailbox/,
+  ),
+  { is: 'invalid_recipient', words: /recipient address rejected/, enhanced: /^[45]\.(1|4)\.\d+$/ },
 
   rule(
     'blocked_policy',
-    /polic(y|ies)|\bptr\b|reverse (dns|host|lookup|hostname)|rdns|\bhelo\b|\behlo\b|access (is |was |has been )?(denied|rejected|refused|not allowed|forbidden)|administrative(ly)? (prohibit|block|reject|lockout|den)|prohibit|not (welcome|authori[sz]ed|allowed|permitted)|client host rejected|host rejected|sender (address |domain )?(was |is )?(rejected|denied|refused)|banned|forbidden|refused|\[ph\d\d\]|\[cs\d\d\]|sender verify failed|could not be verified|anti-?spoof|spoof|rejected by|message (was |has been )?(rejected|refused|blocked|denied)|mail (was |has been )?(rejected|refused|rejet)|local violation|service (refus|not available .{0,200}ptr)|client rejected|connection (rejected|denied)|not accepted/,
+    /polic(y|ies)|\bhelo\b|\behlo\b|access (is |was |has been )?(denied|rejected|refused|not allowed|forbidden)|administrative(ly)? (prohibit|block|reject|lockout|den)|prohibit|not (welcome|authori[sz]ed|allowed|permitted)|host rejected|banned|forbidden|refused|\[ph\d\d\]|\[cs\d\d\]|could not be verified|spoof|rejected by|envelope (blocked|rejected)|message (was |has been )?(rejected|refused|blocked|denied)|mail (was |is |has been )?(rejected|refused|rejet)|local violation|service refus|client rejected|connection (rejected|denied)|not accepted/,
     { code: /^5/ },
   ),
   rule(
     'blocked_policy',
-    /\bptr\b|reverse (dns|host|lookup)|rdns|\bhelo\b|client host rejected|polic(y|ies)|access denied|sender (address )?rejected|could not be verified|\[cs\d\d\]/,
+    /\bhelo\b|client host rejected|polic(y|ies)|access denied|could not be verified|\[cs\d\d\]/,
     { code: /^4/ },
   ),
+  rule('invalid_recipient', /recipient address rejected/, { code: /^5/ }),
+  { is: 'blocked_rate', enhanced: /^4\.7\.(28|[568]\d\d)$/ },
   rule(
     'network',
     /connection (was |has )?(timed out|timeout|refused|reset|dropped|lost|expired|broken|aborted|closed by)|no route|network (is )?unreachable|timeout|timed out|no answer from|could not connect|unable to connect/,
@@ -240,39 +265,41 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'protocol_error',
-    /syntax|unrecogni[sz]ed|not recogni[sz]ed|(command|parameter|argument|option)s? .{0,40}(not|unknown|invalid|too)|bad (sequence|command|syntax)|out of (order|sequence)|(unknown|invalid|too many) (\w+ )?commands?|nested mail|(need|send|issue|requires?) .{0,20}(mail|rcpt|helo|ehlo|hello|data)\b|first|not implemented|protocol (error|violation)|pipelin|no recipients|transaction/,
-    { code: /^(50\d|555|45[045])/ },
+    /syntax|unrecogni[sz]ed|not recogni[sz]ed|(command|parameter|argument|option)s? .{0,40}(not|unknown|invalid|too)|(bad|improper) (sequence|command|syntax)|out of (order|sequence)|(unknown|invalid|too many) (\w+ )?commands?|nested mail|(need|send|issue|requires?) .{0,20}(mail|rcpt|helo|ehlo|hello|data)\b|first|not implemented|protocol (error|violation)|pipelin|no recipients|transaction/,
+    { code: /^(50\d|555|525|45[045])/ },
   ),
 ]
 
 /** Where the text says nothing that is known. */
 export const CODE_RULES: readonly ReplyRule[] = [
-  { is: 'invalid_recipient_domain', enhanced: /^5\.(1\.(2|10)|4\.4)$/ },
+  { is: 'invalid_recipient_domain', enhanced: /^5\.(1\.(2|10)|4\.(4|310))$/ },
   { is: 'recipient_domain_dns', enhanced: /^4\.(1\.2|4\.(3|4))$/ },
   { is: 'sender_domain_dns', enhanced: /^[45]\.1\.(8|9)$/ },
-  { is: 'sender_not_allowed', enhanced: /^[45]\.1\.7$/ },
   { is: 'sender_quota_exhausted', enhanced: /^5\.(4\.5|1\.90)$/ },
-  { is: 'mailbox_disabled', enhanced: /^[45]\.2\.1$/ },
+  { is: 'recipient_rate_limited', code: /^4/, enhanced: /^4\.2\.1$/ },
+  { is: 'mailbox_disabled', enhanced: /^5\.2\.1$/ },
   { is: 'mailbox_full', enhanced: /^[45]\.2\.2$/ },
   { is: 'message_too_large', enhanced: /^([45]\.2\.3|[45]\.3\.4)$/ },
   { is: 'recipient_rate_limited', enhanced: /^[45]\.2\.12[12]$/ },
   { is: 'sender_not_allowed', enhanced: /^5\.(2\.252|7\.60)$/ },
   { is: 'mail_loop', enhanced: /^[45]\.4\.(6|14)$/ },
   { is: 'invalid_recipient', enhanced: /^5\.4\.1$/ },
-  { is: 'expired', enhanced: /^5\.4\.(7|3\d\d)$/ },
-  { is: 'network', enhanced: /^4\.4\.(1|2|7|31\d)$/ },
+  { is: 'expired', code: /^5/, enhanced: /^[45]\.4\.(7|3\d\d)$/ },
+  { is: 'network', code: /^4/, enhanced: /^4\.4\.(1|2|7|31\d)$/ },
   { is: 'too_many_recipients', enhanced: /^[45]\.5\.3$/ },
   { is: 'smtputf8_unsupported', enhanced: /^[45]\.6\.7$/ },
   { is: 'content_rejected', enhanced: /^[45]\.6\.\d+$/ },
-  { is: 'blocked_unauthenticated_domain', enhanced: /^[45]\.7\.(2[0-4]|26|27|30|32|40|509|515)$/ },
-  { is: 'recipient_rejects_external', enhanced: /^5\.7\.(12|124|13[3-6]|193)$/ },
-  { is: 'sender_blocked', enhanced: /^5\.7\.(50[1-3]|7\d\d)$/ },
-  { is: 'blocked_reputation', enhanced: /^[45]\.7\.(25|511|6[0-4]\d)$/ },
-  { is: 'blocked_rate', enhanced: /^4\.7\.(28|[5-8]\d\d)$/ },
+  {
+    is: 'blocked_unauthenticated_domain',
+    enhanced: /^[45]\.7\.(2[0-4]|26|27|30|32|40|509|515)$/,
+  },
+  { is: 'recipient_rejects_external', enhanced: /^5\.7\.12$/ },
+  { is: 'tls_unavailable', enhanced: /^[45]\.7\.32\d$/ },
+  { is: 'blocked_rate', enhanced: /^5\.7\.(28|508)$/ },
   { is: 'content_rejected', enhanced: /^5\.7\.7$/ },
   { is: 'greylisted', code: /^45[01]/, enhanced: /^4\.7\.1$/ },
   { is: 'blocked_policy', enhanced: /^5\.7\.\d+$/ },
-  { is: 'temporary', enhanced: /^4\.[23457]\.\d+$/ },
+  { is: 'temporary', code: /^4/, enhanced: /^4\.[23457]\.\d+$/ },
   { is: 'protocol_error', enhanced: /^5\.5\.[1245]$/ },
   { is: 'temporary', code: /^(421|43\d|44\d|45\d|47\d)/ },
   { is: 'invalid_recipient_domain', code: /^(521|556)/ },

@@ -8,8 +8,11 @@
  */
 import type { SmtpReply } from './smtp/failure.ts'
 
-const TEXT_CHARS_MAX = 4_096
+const TEXT_CHARS_MAX = 2_048
 const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.]*\d)/
+
+/** Some replies name nothing but the page of the list that the sender is on. */
+const BLOCKLIST_HOST = /spamhaus|spamcop|barracudacentral|cloudmark|sorbs|senderscore|dnsbl|[./]rbl/
 
 export interface ReplyFacts {
   readonly code: number
@@ -36,7 +39,7 @@ function wordsOf(text: string, code: number): string {
     .toLowerCase()
     .replace(new RegExp(`(^|\\s)${code}(?:-|(?=\\s|$))`, 'g'), ' ')
     .replace(/(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g, ' ')
-    .replace(/https?:\/\/\S{1,2000}/g, ' ')
+    .replace(/https?:\/\/\S{1,2000}/g, (url) => (BLOCKLIST_HOST.test(url) ? ' blocklist ' : ' '))
     .replace(/<?[^\s<>@]{1,256}@[^\s<>@]{1,256}>?/g, ' ')
     .replace(/[’`]/g, "'")
     .replace(/\s{1,1000}/g, ' ')

@@ -28,11 +28,16 @@ const BY_CODE: Readonly<Record<string, FailureCategory>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'tls_wrong_port',
 }
 
-/** What permanent failures of our own making would otherwise be retried as. */
-export const NEVER_WITHOUT_REPLY: ReadonlySet<FailureCategory> = new Set([
-  'message_too_large',
-  'invalid_recipient',
+/** Refusals of our own, made without asking the server: asking again would change nothing. */
+const OWN_REFUSALS: ReadonlySet<string> = new Set([
+  LOCAL_REFUSALS.tooLarge,
+  LOCAL_REFUSALS.needsSmtpUtf8,
+  LOCAL_REFUSALS.invalidAddress,
 ])
+
+export function isOwnRefusal(failure: Omit<SmtpFailure, 'stage'>): boolean {
+  return failure.systemCode !== undefined && OWN_REFUSALS.has(failure.systemCode)
+}
 
 export function categoryOfSystemError(
   failure: Omit<SmtpFailure, 'stage'> & { readonly stage?: SmtpFailure['stage'] },
