@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import pino from 'pino'
-import { type App, compose, partitionedTables } from './compose.ts'
+import { type App, builtRoles, compose, partitionedTables } from './compose.ts'
 import {
   type Config,
   ConfigError,
@@ -56,11 +56,11 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     const newApiKey = await createFirstTenant(app, config)
     await app.start()
     const { host, port } = app.address()
-    log.info({ host, port, roles: [...config.roles], pid: process.pid }, 'service.started')
+    log.info({ host, port, roles: builtRoles(config), pid: process.pid }, 'service.started')
     print(
       welcome({
         url: publicUrlOf(config.host, port),
-        roles: [...config.roles],
+        roles: builtRoles(config),
         dataDir: embedded === undefined ? undefined : config.dataDir,
         apiKey: newApiKey,
       }),

@@ -10,7 +10,10 @@ describe('failpoints', () => {
 
   it('end the process once, at the named passage', () => {
     let kills = 0
-    const failpoints = createFailpoints('send.after_dot=kill@3, api.after_commit=kill', () => kills++)
+    const failpoints = createFailpoints(
+      'send.after_dot=kill@3, api.after_commit=kill',
+      () => kills++,
+    )
     failpoints.hit('send.after_dot')
     failpoints.hit('send.after_dot')
     expect(kills).toBe(0)

@@ -6,6 +6,8 @@ import pino from 'pino'
 
 export type Logger = pino.Logger
 
+const SECRET_NAMES = ['password', 'api_key', 'authorization', 'headers', 'secret']
+
 export function createLogger(o: { level: string; destination?: pino.DestinationStream }): Logger {
   const options: pino.LoggerOptions = {
     level: o.level,
@@ -14,12 +16,7 @@ export function createLogger(o: { level: string; destination?: pino.DestinationS
     formatters: { level: (label) => ({ level: label }) },
     // A second wall: no code path logs these, and one that did by mistake would show nothing.
     redact: {
-      paths: ['password', 'api_key', 'apiKey', 'authorization', '*.password', '*.authorization'].concat(
-        'headers',
-        '*.headers',
-        'secret',
-        '*.secret',
-      ),
+      paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`]),
       censor: '[redacted]',
     },
     serializers: { err: serializeError, error: serializeError },
@@ -44,6 +41,8 @@ function serializeError(error: unknown, depth = 0): LoggedError {
     message: error.message.slice(0, 2000),
     ...(code === undefined ? {} : { code }),
     ...(error.stack === undefined ? {} : { stack: error.stack.slice(0, 4000) }),
-    ...(error.cause === undefined || depth > 3 ? {} : { cause: serializeError(error.cause, depth + 1) }),
+    ...(error.cause === undefined || depth > 3
+      ? {}
+      : { cause: serializeError(error.cause, depth + 1) }),
   }
 }

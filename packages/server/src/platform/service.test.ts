@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { createServiceGroup, type Service } from './service.ts'
 
-function recorder(log: string[], name: string, fails: 'start' | 'stop' | 'never' = 'never'): Service {
+function recorder(
+  log: string[],
+  name: string,
+  fails: 'start' | 'stop' | 'never' = 'never',
+): Service {
   return {
     name,
     start: async () => {
