@@ -16,6 +16,7 @@ import {
   requestIdOf,
 } from './admission.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
+import { boundLargeBodies } from './body-budget.ts'
 import { createClientErrorHandler, handleUnroutable } from './broken-connections.ts'
 import { createErrorHandler } from './error-answer.ts'
 import { isJsonContentType, parseJson } from './json-body.ts'
@@ -23,9 +24,8 @@ import { createObservation, type Observation } from './observation.ts'
 import { docsPrefix } from './openapi.ts'
 import { createSchemaCompiler } from './validation.ts'
 
-export const bodyBytesMax = 1024 * 1024
-/** For an email with attachments. */
-export const largeBodyBytesMax = 40 * 1024 * 1024
+/** A route may allow more by its `bodyLimit`. */
+const bodyBytesMax = 1024 * 1024
 
 export interface HttpTimeouts {
   /** From the connection, or the request before, to the end of the headers. */
@@ -94,6 +94,7 @@ export function createHttpApp(o: HttpAppOptions): FastifyInstance {
   admitRequests(app, observation)
   const { authenticateKey, adminToken } = o
   guardRoutes(app, { authenticateKey, adminToken, publicPrefix: docsPrefix })
+  boundLargeBodies(app, { ordinaryBytes: bodyBytesMax })
   return app
 }
 
