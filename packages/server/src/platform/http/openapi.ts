@@ -4,13 +4,17 @@
  */
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
+import { errorBody } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 
 export const docsPrefix = '/docs'
+export const errorSchemaId = 'Error'
 
 /** Call before any route is added. */
 export function describeRoutes(app: FastifyInstance, o: { readonly publicUrl: string }): void {
+  app.addSchema({ ...errorBody, $id: errorSchemaId })
   app.register(swagger, {
+    refResolver: { buildLocalReference: (schema) => String(schema.$id) },
     openapi: {
       openapi: '3.1.0',
       info: {

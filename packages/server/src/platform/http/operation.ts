@@ -7,7 +7,6 @@
 import {
   type ApiKeyScope,
   type ErrorCode,
-  errorBody,
   errorCatalogue,
   type OperationId,
   operations,
@@ -15,6 +14,7 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { TenantIdentity } from './admission.ts'
+import { errorSchemaId } from './openapi.ts'
 
 type Value<S> = S extends TSchema ? Static<S> : undefined
 type AuthOf<Id extends OperationId> = (typeof operations)[Id]['auth']
@@ -75,7 +75,10 @@ export function addOperation<
     ...(spec.body === undefined ? {} : { body: spec.body }),
     ...(spec.query === undefined ? {} : { querystring: spec.query }),
     ...(spec.params === undefined ? {} : { params: spec.params }),
-    response: { [status]: spec.answer, ...describeErrors(errorsOf(auth, spec)) },
+    response: {
+      [status]: describeAnswer(spec.summary, spec.answer),
+      ...describeErrors(errorsOf(auth, spec)),
+    },
   }
   app.route({
     method,
@@ -126,7 +129,11 @@ function describeErrors(codes: readonly ErrorCode[]): Record<number, object> {
   }
   const described = [...byStatus].map(([status, lines]) => [
     status,
-    { ...errorBody, description: lines.join('; ') },
+    describeAnswer(lines.join('; '), { $ref: `${errorSchemaId}#` }),
   ])
   return Object.fromEntries(described)
+}
+
+function describeAnswer(description: string, schema: object): object {
+  return { description, content: { 'application/json': { schema } } }
 }
