@@ -147,25 +147,19 @@ export async function extendClaims(
   return rowCount
 }
 
+// due_at stays: a row whose indexed columns do not change is updated in place, and this is one
+// update for each mail. The heartbeat keeps the claim alive.
 const MARK_DOT = statement(
   'sending.mark_dot',
-  `update sending_queue q
-      set phase = 'dot', due_at = now() + $5::float8 * interval '1 millisecond'
+  `update sending_queue q set phase = 'dot'
      from ${CLAIMS} as c (tenant_id, ref_id, n, fence)
-    where ${IS_CLAIM} and q.phase = 'sending'
+    where ${IS_CLAIM} and q.phase = 'sending' and q.due_at > now()
    returning q.ref_id, q.n`,
 )
 
 /** Per claim, whether it still holds its row: only then may the final dot be sent. */
-export async function markDot(
-  tx: Queryable,
-  claims: readonly ClaimKey[],
-  leaseMs: number,
-): Promise<boolean[]> {
-  const { rows } = await tx.query<{ ref_id: string; n: number }>(MARK_DOT, [
-    ...claimArrays(claims),
-    leaseMs,
-  ])
+export async function markDot(tx: Queryable, claims: readonly ClaimKey[]): Promise<boolean[]> {
+  const { rows } = await tx.query<{ ref_id: string; n: number }>(MARK_DOT, claimArrays(claims))
   return matchClaims(claims, rows)
 }
 

@@ -43,7 +43,7 @@ const SWEEP_MS = 1_000
 const SLOW_MS = 1_000
 /** Attempts under way at once, the slow ones included: each may hold a message in memory. */
 const IN_FLIGHT_MAX = 2_048
-const CLAIMED_AHEAD = 2
+const CLAIMED_AHEAD = 4
 const STOP_GRACE_MS = 10_000
 
 interface Lane {
@@ -81,7 +81,7 @@ export function createSender(deps: SenderDeps): Sender {
   const dots = createGroupCommit<Claim, boolean>({
     db: deps.db,
     itemsMax: 128,
-    run: (tx, claims) => markDot(tx, claims, deps.leaseMs),
+    run: markDot,
   })
   const attemptDeps: RunAttemptDeps = { ...deps, markDot: (claim) => dots.add(claim) }
 
@@ -112,11 +112,13 @@ export function createSender(deps: SenderDeps): Sender {
 
   /** Claims ahead of the connections, so that none of them waits for a round trip. */
   function serve(lane: Lane): void {
-    const wanted = limitOf(lane) * CLAIMED_AHEAD - lane.inFlight - lane.waiting.length
-    if (lane.isWoken && !lane.isClaiming && wanted > 0 && !isStopping) {
+    // A few at a time: one claim for each connection that comes free would cost a commit per mail.
+    const ahead = limitOf(lane) * CLAIMED_AHEAD
+    const isLow = lane.waiting.length <= ahead / 2
+    if (lane.isWoken && !lane.isClaiming && isLow && !isStopping) {
       lane.isClaiming = true
       lane.isWoken = false
-      track(claim(lane, wanted))
+      track(claim(lane, ahead - lane.waiting.length))
     }
     if (lane.waiting.length > 0 && !turn.includes(lane)) turn.push(lane)
     fill()
