@@ -57,6 +57,8 @@ create table sending_queue (
   -- How often this attempt was cut off before the dot by the end of its process.
   interrupted  smallint not null default 0,
   expires_at   timestamptz not null,
+  -- About how much memory the email's content takes, known before it is loaded.
+  content_bytes integer not null,
   -- When the attempt under way began.
   started_at   timestamptz,
   primary key (tenant_id, ref_id, n)

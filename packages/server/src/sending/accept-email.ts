@@ -3,23 +3,16 @@
  * idempotency key are committed and flushed, in one transaction.
  *
  * Requests that arrive while a commit is in flight share the next one, whatever their tenants;
- * large ones go alone, so that nobody waits for another's attachments.
+ * large ones go alone, a few at a time, so that nobody waits for another's attachments.
  */
-import { findMailers } from '../mailers/index.ts'
-import type { Clock } from '../platform/clock.ts'
-import { bucketOf, createGroupCommit, type Db, type Tx } from '../platform/db/index.ts'
+import { type FoundMailer, findMailers } from '../mailers/index.ts'
+import { createGroupCommit, type Db, type Tx } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
-import { dayOfUlid, newUlid } from '../platform/ids.ts'
-import { messageIdOf, type NewEmail } from './email.ts'
-import {
-  dropKeys,
-  type EmailRow,
-  insertEmails,
-  type KeptKey,
-  keepKeys,
-  type RecipientRow,
-} from './store.ts'
+import { newUlid } from '../platform/ids.ts'
+import type { NewEmail } from './email.ts'
+import { dropKeys, type KeptKey, keepKeys, keyId, type NewKey } from './key-store.ts'
+import { insertEmails, readTime } from './store.ts'
 
 export interface AcceptRequest {
   readonly tenantId: string
@@ -28,13 +21,14 @@ export interface AcceptRequest {
   readonly idempotency?: { readonly key: string; readonly bodyHash: Buffer }
 }
 
-export type Accepted = {
-  readonly refId: string
-  readonly isReplay: boolean
-  readonly lane: { readonly tenantId: string; readonly mailerId: string }
-}
+export type Accepted =
+  | { readonly isReplay: false; readonly refId: string; readonly mailerId: string }
+  /** The email of the first request with this key. */
+  | { readonly isReplay: true; readonly refId: string }
 
-type Outcome = Accepted | { readonly refused: 'no_mailer' | 'mailer_inactive' | 'mismatch' }
+type Outcome =
+  | Accepted
+  | { readonly refused: 'no_mailer' | 'mailer_inactive' | 'idempotency_mismatch' }
 
 export interface AcceptEmails {
   /** Throws the refusals of sendEmail (contract §3.1, §5). */
@@ -43,17 +37,16 @@ export interface AcceptEmails {
 
 interface Item extends AcceptRequest {
   readonly refId: string
-  readonly createdAt: Date
   readonly contentJson: string
 }
 
 const GROUP_MAX = 64
-const LARGE_BYTES = 128 * 1024
+const LANES = 2
+const CONTENT_LARGE = 128 * 1024
 const RECIPIENTS_LARGE = 20
 
 export function createAcceptEmails(deps: {
   readonly db: Db
-  readonly clock: Clock
   readonly failpoints: Failpoints
 }): AcceptEmails {
   const run = async (tx: Tx, items: readonly Item[]) => {
@@ -61,121 +54,74 @@ export function createAcceptEmails(deps: {
     deps.failpoints.hit('api.before_commit')
     return outcomes
   }
-  const group = createGroupCommit<Item, Outcome>({
-    db: deps.db,
-    itemsMax: GROUP_MAX,
-    lanes: 2,
-    run,
-  })
+  const commits = { db: deps.db, lanes: LANES, run }
+  const group = createGroupCommit<Item, Outcome>({ ...commits, itemsMax: GROUP_MAX })
+  const alone = createGroupCommit<Item, Outcome>({ ...commits, itemsMax: 1 })
 
   return {
     async accept(request) {
-      const item: Item = {
-        ...request,
-        refId: newUlid(),
-        createdAt: deps.clock.now(),
-        contentJson: JSON.stringify(request.email.content),
-      }
-      const isLarge =
-        item.contentJson.length > LARGE_BYTES || item.email.recipients.length > RECIPIENTS_LARGE
-      const outcome = isLarge
-        ? (await deps.db.transaction((tx) => run(tx, [item])))[0]
-        : await group.add(item)
+      const contentJson = JSON.stringify(request.email.content)
+      const item: Item = { ...request, refId: newUlid(), contentJson }
+      const outcome = await (isLarge(item) ? alone : group).add(item)
       deps.failpoints.hit('api.after_commit')
-      if (outcome === undefined) throw new Error('accepting an email gave no outcome')
-      if (!('refused' in outcome)) return outcome
-      const code = outcome.refused === 'mismatch' ? 'idempotency_mismatch' : outcome.refused
-      throw new ApiError(code)
+      if ('refused' in outcome) throw new ApiError(outcome.refused)
+      return outcome
     },
   }
+}
+
+function isLarge({ contentJson, email }: Item): boolean {
+  return contentJson.length > CONTENT_LARGE || email.recipients.length > RECIPIENTS_LARGE
 }
 
 async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
-  const [mailers, kept] = await Promise.all([
-    findMailers(
-      tx,
-      items.map((item) => ({
-        tenantId: item.tenantId,
-        ...(item.email.mailerId === undefined
-          ? { email: item.email.content.from.address }
-          : { mailerId: item.email.mailerId }),
-      })),
-    ),
-    // A replay is answered although its mailer may be gone by now, so keys come first; a key that
-    // is kept for a request that is then refused is taken back below.
+  const [createdAt, mailers, kept] = await Promise.all([
+    readTime(tx),
+    findMailers(tx, items.map(toWantedMailer)),
+    // A replay is answered although its mailer may be gone by now, so keys are kept at once; that
+    // of a request which is then refused is taken back below.
     keepKeys(tx, items.flatMap(toKey)),
   ])
-  const outcomes = items.map((item, i) => judge(item, mailers[i], kept))
-  const accepted = items.flatMap((item, i) => {
-    const outcome = outcomes[i]
-    return outcome === undefined || 'refused' in outcome || outcome.isReplay
-      ? []
-      : [{ item, mailerId: outcome.lane.mailerId }]
-  })
+  const judged = items.map((item, i) => ({ item, outcome: judge(item, mailers[i], kept) }))
   await Promise.all([
-    dropKeys(tx, items.filter((_, i) => isRefusedMailer(outcomes[i])).flatMap(toKey)),
-    insertEmails(tx, accepted.map(toRows)),
+    dropKeys(
+      tx,
+      judged.flatMap(({ item, outcome }) => ('refused' in outcome ? toKey(item) : [])),
+    ),
+    insertEmails(
+      tx,
+      judged.flatMap(({ item, outcome }) =>
+        'refused' in outcome || outcome.isReplay
+          ? []
+          : [{ ...item, mailerId: outcome.mailerId, createdAt }],
+      ),
+    ),
   ])
-  return outcomes
+  return judged.map(({ outcome }) => outcome)
 }
 
-/** Contract §5: the key of a refused request is not kept. */
-function isRefusedMailer(outcome: Outcome | undefined): boolean {
-  return outcome !== undefined && 'refused' in outcome && outcome.refused !== 'mismatch'
+function toWantedMailer({ tenantId, email }: Item) {
+  return email.mailerId === undefined
+    ? { tenantId, email: email.content.from.address }
+    : { tenantId, mailerId: email.mailerId }
 }
 
-function toKey(item: Item) {
-  if (item.idempotency === undefined) return []
-  const { key, bodyHash } = item.idempotency
-  return [{ tenantId: item.tenantId, key, bodyHash, refId: item.refId }]
+/** Names the request too: taken back by one that did not get the key, it removes nothing. */
+function toKey({ tenantId, idempotency, refId }: Item): NewKey[] {
+  return idempotency === undefined ? [] : [{ tenantId, ...idempotency, refId }]
 }
 
 function judge(
-  item: Item,
-  mailer: Awaited<ReturnType<typeof findMailers>>[number],
+  { tenantId, idempotency, refId }: Item,
+  mailer: FoundMailer | undefined,
   kept: ReadonlyMap<string, KeptKey>,
 ): Outcome {
-  const { tenantId } = item
-  const first = item.idempotency && kept.get(`${tenantId} ${item.idempotency.key}`)
-  if (first !== undefined && first.refId !== item.refId) {
-    if (!first.bodyHash.equals(item.idempotency?.bodyHash ?? Buffer.alloc(0)))
-      return { refused: 'mismatch' }
-    return { refId: first.refId, isReplay: true, lane: { tenantId, mailerId: '' } }
+  const holder = idempotency && kept.get(keyId({ tenantId, key: idempotency.key }))
+  if (idempotency !== undefined && holder !== undefined && holder.refId !== refId) {
+    if (!holder.bodyHash.equals(idempotency.bodyHash)) return { refused: 'idempotency_mismatch' }
+    return { isReplay: true, refId: holder.refId }
   }
   if (mailer === undefined) return { refused: 'no_mailer' }
   if (mailer.state !== 'active') return { refused: 'mailer_inactive' }
-  return { refId: item.refId, isReplay: false, lane: { tenantId, mailerId: mailer.mailerId } }
-}
-
-function toRows({ item, mailerId }: { item: Item; mailerId: string }): {
-  email: EmailRow
-  recipients: RecipientRow[]
-} {
-  const { email, refId, tenantId, createdAt } = item
-  const expiresAt = new Date(createdAt.getTime() + email.expiresInMs)
-  const fromAddress = email.content.from.address
-  return {
-    email: {
-      tenantId,
-      refId,
-      day: dayOfUlid(refId),
-      mailerId,
-      fromEmail: fromAddress,
-      subject: email.content.subject,
-      campaignId: email.campaignId ?? null,
-      customArgs: email.customArgs === null ? null : JSON.stringify(email.customArgs),
-      content: item.contentJson,
-      maxAttempts: email.maxAttempts,
-      expiresAt,
-      traceparent: item.traceparent,
-      createdAt,
-      bucket: bucketOf(mailerId),
-    },
-    recipients: email.recipients.map((recipient, n) => ({
-      n,
-      email: recipient.email,
-      type: recipient.type,
-      messageId: messageIdOf(refId, n, fromAddress),
-    })),
-  }
+  return { isReplay: false, refId, mailerId: mailer.mailerId }
 }

@@ -1,58 +1,64 @@
 /**
- * What the schema of sendEmail cannot say: addresses, repetitions, header names, base64, sums over
- * several fields, durations. Every problem is named by its path; what is checked comes out in the
- * form in which it is stored.
+ * What the schema of sendEmail cannot say: addresses, repetitions, header names, sums over several
+ * fields, durations. Every problem is named by its path; what is checked comes out in the form in
+ * which it is stored. Attachments are in `check-attachments.ts`.
  */
 import {
-  attachmentBytesMax,
   customArgsBytesMax,
   customArgsDepthMax,
   type EmailAddressInput,
-  type EmailAttachment,
   emailHeadersBytesMax,
   type FieldError,
   recipientsMax,
   recipientTypes,
   type SendEmailBody,
 } from '@postrider/contract'
-import { checkDisplayName, checkHeader, checkHeaderText, parseAddress } from '../mail/index.ts'
+import {
+  checkBodyText,
+  checkDisplayName,
+  checkHeader,
+  checkHeaderText,
+  headerBytes,
+  parseAddress,
+} from '../mail/index.ts'
 import { parseDuration } from '../platform/duration.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
-import type { Attachment, Mailbox, NewEmail, Recipient } from './email.ts'
+import { jsonPointer } from '../platform/http/json-body.ts'
+import { checkAttachments, type Refuse } from './check-attachments.ts'
+import type { Mailbox, NewEmail, Recipient } from './email.ts'
 
 export interface SendDefaults {
   readonly maxAttempts: number
   readonly expiresInMs: number
 }
 
+const EXPIRES_IN_MS_MIN = 1_000
 const EXPIRES_IN_MS_MAX = 30 * 24 * 3_600_000
-const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}$/
-const CONTENT_ID = /^[\x21-\x7e]{1,255}$/
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+const HEADER_NAME_SHOWN = 100
 
 export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmail {
   const errors: FieldError[] = []
-  const refuse = (path: string, message: string): void => {
-    errors.push({ path, message })
+  const refuse: Refuse = (path, message) => {
+    if (message !== undefined) errors.push({ path, message })
   }
   refuseUnavailable(body, refuse)
   const from = toMailbox(body.from, '/from', refuse)
-  const recipients = toRecipients(body, refuse)
+  const located = locateRecipients(body, refuse)
   const replyTo = body.replyTo && toMailbox(body.replyTo, '/replyTo', refuse)
-  const subjectProblem = checkHeaderText(body.subject)
-  if (subjectProblem !== undefined) refuse('/subject', subjectProblem)
+  refuse('/subject', checkHeaderText(body.subject))
+  refuse('/campaign_id', checkHeaderText(body.campaign_id ?? ''))
   const headers = Object.entries(body.headers ?? {})
   checkHeaders(headers, refuse)
-  const attachments = toAttachments(body.attachments ?? [], refuse)
+  const attachments = checkAttachments(body.attachments ?? [], refuse)
   checkCustomArgs(body, refuse)
   const expiresInMs = expiryOf(body, defaults, refuse)
-  const html = contentOf(body, 'text/html', refuse)
   const text = contentOf(body, 'text/plain', refuse)
+  const html = contentOf(body, 'text/html', refuse)
   if (errors.length > 0) throw validationError(...errors)
-  refuseRepeated(recipients)
+  refuseRepeated(located)
 
   const visible = (type: 'to' | 'cc') =>
-    (body[type] ?? []).map((given) => toMailbox(given, '', refuse))
+    located.flatMap(({ recipient, mailbox }) => (recipient.type === type ? [mailbox] : []))
   return {
     content: {
       from,
@@ -65,7 +71,7 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
       headers,
       attachments,
     },
-    recipients: recipients.map(({ recipient }) => recipient),
+    recipients: located.map(({ recipient }) => recipient),
     customArgs: body.custom_args ?? null,
     ...(body.campaign_id === undefined ? {} : { campaignId: body.campaign_id }),
     ...(body.mailer_id === undefined ? {} : { mailerId: body.mailer_id }),
@@ -74,49 +80,44 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
   }
 }
 
-type Refuse = (path: string, message: string) => void
-
 /** Named by path rather than ignored: a mail that leaves without what was asked for is a loss. */
 function refuseUnavailable(body: SendEmailBody, refuse: Refuse): void {
   const message = 'is not available in this version'
-  if (body.template_data !== undefined) refuse('/template_data', message)
-  if (body.send_at !== undefined) refuse('/send_at', message)
+  for (const key of ['template_data', 'send_at'] as const)
+    if (body[key] !== undefined) refuse(`/${key}`, message)
   for (const key of ['open_tracking', 'click_tracking', 'unsubscribe'] as const)
     if (body.settings?.[key] === true) refuse(`/settings/${key}`, message)
 }
 
-function toMailbox(given: EmailAddressInput, path: string, refuse: Refuse): Mailbox {
-  const parsed = parseAddress(given.email)
+/** An address that cannot be parsed stands as given: nothing is made of a refused email. */
+function toMailbox({ email, name }: EmailAddressInput, path: string, refuse: Refuse): Mailbox {
+  const parsed = parseAddress(email)
   if (!parsed.ok) refuse(`${path}/email`, parsed.problem)
-  const problem = given.name === undefined ? undefined : checkDisplayName(given.name)
-  if (problem !== undefined) refuse(`${path}/name`, problem)
+  if (name !== undefined) refuse(`${path}/name`, checkDisplayName(name))
   return {
-    address: parsed.ok ? parsed.address.address : given.email,
-    ...(given.name === undefined || given.name === '' ? {} : { name: given.name }),
+    address: parsed.ok ? parsed.address.address : email,
+    ...(name === undefined || name === '' ? {} : { name }),
   }
 }
 
 interface LocatedRecipient {
   readonly recipient: Recipient
+  readonly mailbox: Mailbox
   readonly path: string
 }
 
-function toRecipients(body: SendEmailBody, refuse: Refuse): LocatedRecipient[] {
+function locateRecipients(body: SendEmailBody, refuse: Refuse): LocatedRecipient[] {
   const located: LocatedRecipient[] = []
   for (const type of recipientTypes) {
-    for (const [i, given] of (body[type] ?? []).entries()) {
+    const given = body[type] ?? []
+    if (located.length <= recipientsMax && located.length + given.length > recipientsMax)
+      refuse(`/${type}`, `makes more than ${recipientsMax} recipients in to, cc and bcc together`)
+    for (const [i, one] of given.entries()) {
       const path = `/${type}/${i}`
-      const parsed = parseAddress(given.email)
-      if (!parsed.ok) refuse(`${path}/email`, parsed.problem)
-      const problem = given.name === undefined ? undefined : checkDisplayName(given.name)
-      if (problem !== undefined) refuse(`${path}/name`, problem)
-      if (!parsed.ok) continue
-      const { address, needsSmtpUtf8 } = parsed.address
-      located.push({ path, recipient: { email: given.email, address, needsSmtpUtf8, type } })
+      const mailbox = toMailbox(one, path, refuse)
+      located.push({ path, mailbox, recipient: { email: one.email, type } })
     }
   }
-  if (located.length > recipientsMax)
-    refuse('/to', `there must be at most ${recipientsMax} recipients in to, cc and bcc together`)
   return located
 }
 
@@ -124,8 +125,8 @@ function toRecipients(body: SendEmailBody, refuse: Refuse): LocatedRecipient[] {
 function refuseRepeated(recipients: readonly LocatedRecipient[]): void {
   const seen = new Set<string>()
   const errors: FieldError[] = []
-  for (const { recipient, path } of recipients) {
-    const key = recipient.address.toLowerCase()
+  for (const { mailbox, path } of recipients) {
+    const key = mailbox.address.toLowerCase()
     if (seen.has(key)) errors.push({ path: `${path}/email`, message: 'is given twice' })
     seen.add(key)
   }
@@ -136,53 +137,25 @@ function checkHeaders(headers: readonly (readonly [string, string])[], refuse: R
   const seen = new Set<string>()
   let bytes = 0
   for (const [name, value] of headers) {
-    const path = `/headers/${name.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')}`
-    const problem = checkHeader(name, value)
-    if (problem !== undefined) refuse(path, problem)
+    const path = jsonPointer(['headers', name.slice(0, HEADER_NAME_SHOWN)])
+    refuse(path, checkHeader(name, value))
     if (seen.has(name.toLowerCase())) refuse(path, 'is given twice')
     seen.add(name.toLowerCase())
-    bytes += Buffer.byteLength(name) + Buffer.byteLength(value) + 4
+    bytes += headerBytes(name, value)
   }
   if (bytes > emailHeadersBytesMax)
     refuse('/headers', `must be at most ${emailHeadersBytesMax} bytes together`)
 }
 
-function toAttachments(given: readonly EmailAttachment[], refuse: Refuse): Attachment[] {
-  let bytes = 0
-  const attachments = given.map((attachment, i) => {
-    const path = `/attachments/${i}`
-    const content = attachment.content.replaceAll(/[\r\n]/g, '')
-    if (content.length % 4 !== 0 || !BASE64.test(content))
-      refuse(`${path}/content`, 'must be base64')
-    bytes += Math.floor((content.length * 3) / 4)
-    const { filename, type, disposition, content_id: contentId } = attachment
-    const problem = checkHeaderText(filename)
-    if (problem !== undefined) refuse(`${path}/filename`, problem)
-    if (type !== undefined && !MEDIA_TYPE.test(type))
-      refuse(`${path}/type`, 'must be a media type such as application/pdf')
-    if (contentId !== undefined && (!CONTENT_ID.test(contentId) || /[<>]/.test(contentId)))
-      refuse(`${path}/content_id`, 'must be visible ASCII without angle brackets')
-    return {
-      filename,
-      content,
-      ...(type === undefined ? {} : { type }),
-      ...(disposition === undefined ? {} : { disposition }),
-      ...(contentId === undefined ? {} : { contentId }),
-    }
-  })
-  if (bytes > attachmentBytesMax)
-    refuse('/attachments', `must be at most ${attachmentBytesMax} bytes together, decoded`)
-  return attachments
-}
-
-function checkCustomArgs(body: SendEmailBody, refuse: Refuse): void {
-  if (body.custom_args === undefined) return
-  if (Buffer.byteLength(JSON.stringify(body.custom_args)) > customArgsBytesMax)
+function checkCustomArgs({ custom_args: customArgs }: SendEmailBody, refuse: Refuse): void {
+  if (customArgs === undefined) return
+  if (Buffer.byteLength(JSON.stringify(customArgs)) > customArgsBytesMax)
     refuse('/custom_args', `must be at most ${customArgsBytesMax} bytes as JSON`)
-  if (depthOf(body.custom_args) > customArgsDepthMax)
+  else if (depthOf(customArgs) > customArgsDepthMax)
     refuse('/custom_args', `must be at most ${customArgsDepthMax} levels deep`)
 }
 
+/** Of a value that is known to be small. */
 function depthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   return 1 + Math.max(0, ...Object.values(value).map(depthOf))
@@ -192,7 +165,7 @@ function expiryOf(body: SendEmailBody, defaults: SendDefaults, refuse: Refuse): 
   const given = body.settings?.expires_in
   if (given === undefined) return defaults.expiresInMs
   const ms = parseDuration(given)
-  if (ms !== undefined && ms >= 1000 && ms <= EXPIRES_IN_MS_MAX) return ms
+  if (ms !== undefined && ms >= EXPIRES_IN_MS_MIN && ms <= EXPIRES_IN_MS_MAX) return ms
   refuse('/settings/expires_in', 'must be a duration from 1s to 30d, such as 6h')
   return defaults.expiresInMs
 }
@@ -205,5 +178,7 @@ function contentOf(
   const found = body.content.findIndex((part) => part.type === type)
   const repeated = body.content.findLastIndex((part) => part.type === type)
   if (repeated !== found) refuse(`/content/${repeated}/type`, `${type} is given twice`)
-  return body.content[found]?.value
+  const value = body.content[found]?.value
+  if (value !== undefined) refuse(`/content/${found}/value`, checkBodyText(value))
+  return value
 }

@@ -36,9 +36,6 @@ export interface EmailContent {
 export interface Recipient {
   /** As the caller wrote it: what answers and events show. */
   readonly email: string
-  /** What RCPT TO says. */
-  readonly address: string
-  readonly needsSmtpUtf8: boolean
   readonly type: RecipientType
 }
 

@@ -2,7 +2,7 @@
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Service } from '../platform/service.ts'
-import { deleteOldKeys } from './store.ts'
+import { deleteOldKeys } from './key-store.ts'
 
 export interface Janitor extends Service {
   /** Answers how many keys went. */

@@ -370,7 +370,9 @@ const SET_STATUS = statement(
           delivered_at = case when c.status = 'delivered' then now() else r.delivered_at end
      from unnest($1::text[], $2::text[], $3::smallint[], $4::date[], $5::text[], $6::smallint[], $7::text[])
        as c (tenant_id, ref_id, n, day, status, attempt, failed_reason)
-    where r.tenant_id = c.tenant_id and r.ref_id = c.ref_id and r.n = c.n and r.day = c.day`,
+    where r.tenant_id = c.tenant_id and r.ref_id = c.ref_id and r.n = c.n and r.day = c.day
+      -- Says before the join begins which partitions there are to open.
+      and r.day = any($8::date[])`,
 )
 
 export interface StatusChange {
@@ -393,5 +395,6 @@ export async function setStatuses(tx: Queryable, rows: readonly StatusChange[]):
     rows.map((r) => r.status),
     rows.map((r) => r.attempt),
     rows.map((r) => r.failedReason),
+    [...new Set(rows.map((r) => r.day))],
   ])
 }

@@ -1,5 +1,10 @@
 /** sendEmail (interface §4.3; contract §2, §3.1). */
-import { type SendEmailBody, sendEmailAnswer, sendEmailBody } from '@postrider/contract'
+import {
+  recipientTypes,
+  type SendEmailBody,
+  sendEmailAnswer,
+  sendEmailBody,
+} from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { bucketOf } from '../platform/db/leases.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -49,7 +54,7 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
         }),
       )
       if (accepted.isReplay) reply.header('Idempotent-Replayed', 'true')
-      else deps.wakeups.wake({ ...accepted.lane, bucket: bucketOf(accepted.lane.mailerId) })
+      else wake(deps, tenantId, accepted.mailerId)
       return {
         success: true as const,
         message: 'Email Accepted',
@@ -60,8 +65,12 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
   })
 }
 
+function wake({ wakeups }: SendRouteDeps, tenantId: string, mailerId: string): void {
+  wakeups.wake({ tenantId, mailerId, bucket: bucketOf(mailerId) })
+}
+
 function listRecipients(body: SendEmailBody) {
-  return (['to', 'cc', 'bcc'] as const).flatMap((type) =>
+  return recipientTypes.flatMap((type) =>
     (body[type] ?? []).map(({ email }) => ({ email, type, status: 'queued' as const })),
   )
 }

@@ -1,0 +1,52 @@
+/** What tests of sending share: a database with today's partitions, mailers, emails. */
+import type { SendEmailBody } from '@postrider/contract'
+import { partitionedTables } from '../src/compose.ts'
+import type { Mailer } from '../src/mailers/mailer.ts'
+import { insertMailer, type NewMailer } from '../src/mailers/store.ts'
+import { createDayPartitions, type Db } from '../src/platform/db/index.ts'
+import { newId } from '../src/platform/ids.ts'
+import { createLogger } from '../src/platform/log.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+
+export const silent = createLogger({ level: 'silent' })
+
+export async function createSendingDatabase(o?: { poolMax?: number }): Promise<TestDatabase> {
+  const database = await createTestDatabase(o)
+  await createDayPartitions({
+    db: database.db,
+    tables: partitionedTables,
+    log: silent,
+  }).runOnce()
+  return database
+}
+
+/** An active mailer of `news@example.com` without a login, on a server on this machine. */
+export function addMailer(
+  db: Db,
+  o: Partial<Omit<NewMailer, 'config'>> & { readonly port?: number } = {},
+): Promise<Mailer> {
+  const { port = 9, ...change } = o
+  return insertMailer(db, {
+    tenantId: 'tn_a',
+    mailerId: newId('smtp'),
+    name: 'News',
+    email: 'news@example.com',
+    configType: 'smtp',
+    connectionType: 'basic',
+    config: { host: '127.0.0.1', port, secure: 'None', tlsVerify: true },
+    uncertain: 'at_least_once',
+    limits: {},
+    hostEverWorked: true,
+    ...change,
+  })
+}
+
+export function emailBody(change: Partial<SendEmailBody> = {}): SendEmailBody {
+  return {
+    from: { email: 'news@example.com', name: 'News' },
+    to: [{ email: 'ada@example.com', name: 'Ada' }],
+    subject: 'Hello',
+    content: [{ type: 'text/plain', value: 'Hello Ada' }],
+    ...change,
+  }
+}
