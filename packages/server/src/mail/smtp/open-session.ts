@@ -97,7 +97,7 @@ function startSession(
     }
     const fail = (failure: SmtpFailure) => settle({ ok: false, failure })
     const stage = (error?: unknown) =>
-      stageOfCommand(error) ?? (capabilities === undefined ? stageOf(connection) : 'auth')
+      stageOfCommand(error) ?? (capabilities === undefined ? stageOf(connection, error) : 'auth')
     const onError = (error: unknown) => fail(failureOf(error, stage(error)))
     const onTimeout = () => fail(timeout(stage(), o.timeoutMs))
     const succeed = () => {
@@ -128,12 +128,13 @@ function startSession(
 }
 
 /** Where a conversation that has not finished EHLO stands, by what was last heard. */
-function stageOf({ wire }: SmtpConnection): SmtpStage {
+function stageOf({ wire }: SmtpConnection, error: unknown): SmtpStage {
   if (wire.upgrading === true) return 'starttls'
   const last = toReply(wire.lastServerResponse || undefined)
-  if (last === undefined || wire.lastServerResponse === false) return 'greeting'
-  if (last.code === 220) return 'ehlo'
-  return last.code === 250 && !wire.secure ? 'starttls' : last.code >= 500 ? 'ehlo' : 'greeting'
+  if (last === undefined) return 'greeting'
+  if (last.code === 250 && !wire.secure) return 'starttls'
+  const isAboutLast = error !== undefined && failureOf(error, 'greeting').reply !== undefined
+  return last.code >= 400 && isAboutLast ? 'greeting' : 'ehlo'
 }
 
 function isImplicitTls(o: OpenSessionOptions): boolean {
