@@ -1,4 +1,7 @@
-/** No byte of one tenant reaches another: invariant 8, by canaries that only their owner's data carry. */
+/**
+ * No byte of one tenant reaches another, and no secret is printed: invariant 8, by canaries that only
+ * their owner's data carry.
+ */
 import type { History } from './history.ts'
 import type { Model } from './model.ts'
 import type { Violation } from './report.ts'
@@ -18,6 +21,13 @@ export function checkIsolation(history: History, model: Model): Violation[] {
   for (const fact of history.client) {
     if (fact.fact !== 'send.answered') continue
     look(`the answer to ${fact.key}`, fact.tenant, JSON.stringify(fact.answer))
+  }
+  for (const { tenant, secrets } of model.tenants) {
+    for (const [name, text] of Object.entries(history.output)) {
+      if (secrets.some((secret) => text.includes(secret))) {
+        violations.push({ rule: 'I8.secret', detail: `${name} holds a secret of ${tenant}` })
+      }
+    }
   }
   const senderOf = new Map(
     model.sends.flatMap((send) =>

@@ -4,6 +4,18 @@
  */
 import type { History } from './history.ts'
 import type { Model } from './model.ts'
+import type { Violation } from './report.ts'
+
+/** Losing the database is no reason to end; being asked to is, in order. */
+export function checkProcesses(history: History): Violation[] {
+  return history.nemesis.flatMap((fact): Violation[] => {
+    if (fact.fact !== 'process.died') return []
+    const isOrderly = fact.by === 'stop' && fact.code === 0
+    if (isOrderly || fact.by === 'failpoint' || fact.by === 'nemesis') return []
+    const detail = `${fact.process} ${fact.pid}: code ${fact.code}, signal ${fact.signal}`
+    return [{ rule: 'I10.fell', detail }]
+  })
+}
 
 export function findVoidReasons(history: History, model: Model): string[] {
   const reasons: string[] = []

@@ -5,7 +5,7 @@
 import { checkIsolation } from './check-isolation.ts'
 import { checkRecipients } from './check-recipients.ts'
 import { checkRequests } from './check-requests.ts'
-import { findVoidReasons } from './check-round.ts'
+import { checkProcesses, findVoidReasons } from './check-round.ts'
 import type { History } from './history.ts'
 import { buildModel, type Model } from './model.ts'
 import type { Report } from './report.ts'
@@ -16,6 +16,7 @@ export function checkHistory(history: History): Report {
     ...checkRecipients(model),
     ...checkRequests(model),
     ...checkIsolation(history, model),
+    ...checkProcesses(history),
   ]
   const voidBecause = findVoidReasons(history, model)
   // A broken promise counts in whatever round it shows.

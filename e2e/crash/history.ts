@@ -6,7 +6,9 @@
  *   nemesis.ndjson  the harness as its killer: which processes ran, what was armed, who died how
  *   smtp.ndjson     the SMTP server: every command, message and reply
  *   webhook.ndjson  the webhook receiver: every request and its answer
+ *   <process>.log   what the service's processes printed, to see that no secret is among it
  */
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readNdjson } from '@postrider/testkit'
 
@@ -15,6 +17,8 @@ export interface History {
   readonly nemesis: readonly NemesisFact[]
   readonly smtp: readonly SmtpLogFact[]
   readonly webhook: readonly WebhookLogFact[]
+  /** Everything that the service's processes printed, by process. */
+  readonly output: Readonly<Record<string, string>>
 }
 
 interface At {
@@ -33,6 +37,8 @@ export type ClientFact = At &
         readonly webhookId: string
         readonly headers: Readonly<Record<string, string>>
         readonly mailerId: string
+        /** Values that the service was given in confidence. */
+        readonly secrets: readonly string[]
       }
     | {
         readonly fact: 'send.invoked'
@@ -144,5 +150,10 @@ export function readHistory(directory: string): History {
     nemesis: read('nemesis') as NemesisFact[],
     smtp: read('smtp') as SmtpLogFact[],
     webhook: read('webhook') as WebhookLogFact[],
+    output: Object.fromEntries(
+      readdirSync(directory)
+        .filter((name) => name.endsWith('.log'))
+        .map((name) => [name, readFileSync(join(directory, name), 'utf8')]),
+    ),
   }
 }

@@ -38,6 +38,8 @@ export const rules = {
   'I6.traceparent': "traceparent is malformed or not of the oldest event's send",
   'I6.repeat': 'two bodies share an event but are not the same bytes',
   'I6.needless': 'a body was sent again after a 2xx, beyond what the kills explain',
+  'I8.secret': 'a secret stands in what a process printed',
+  'I10.fell': 'a process ended by itself, or not in order when it was asked to',
   'I8.canary': "a tenant's data appears in what another tenant receives",
 } as const
 export type Rule = keyof typeof rules

@@ -55,7 +55,10 @@ export async function runRound(o: {
     return Number((await peer.waitForLine(/^listening on/)).split(' ').pop())
   }
   try {
+    const smtpUsers = { 'crash@sender.test': `password-${random.hex(24)}` }
+    writeFileSync(join(directory, 'users.json'), JSON.stringify(smtpUsers))
     const smtpArgs = ['--log', file('smtp'), '--script', join(directory, 'script.json')]
+    smtpArgs.push('--users', join(directory, 'users.json'))
     const hookArgs = ['--log', file('webhook'), '--answers', ANSWERS.join()]
     const [smtpPort, webhookPort] = await Promise.all([
       startPeer('smtp-server-main.ts', smtpArgs),
@@ -66,7 +69,7 @@ export async function runRound(o: {
     await Promise.all([cluster.start('sender'), cluster.start('dispatcher')])
     const { origin, adminToken } = cluster
     const apiKeys = await setUpTenants({
-      ...{ origin, adminToken, tenants, smtpPort, webhookPort },
+      ...{ origin, adminToken, tenants, smtpPort, smtpUsers, webhookPort },
       log: clientLog,
     })
     const load = startLoad({ origin, tenants: apiKeys, mails, random, log: clientLog })

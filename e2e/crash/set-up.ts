@@ -12,6 +12,8 @@ export async function setUpTenants(o: {
   /** Names with their canaries. */
   readonly tenants: ReadonlyMap<string, string>
   readonly smtpPort: number
+  /** Names and passwords that the SMTP server takes. */
+  readonly smtpUsers: Readonly<Record<string, string>>
   readonly webhookPort: number
   readonly log: NdjsonLog
 }): Promise<ReadonlyMap<string, Tenant>> {
@@ -37,15 +39,22 @@ export async function setUpTenants(o: {
       headers,
       webhook_options: { events: { delivery: true, smtp_error: true } },
     })
+    const [smtpUser = '', password = ''] = Object.entries(o.smtpUsers)[0] ?? []
     const { mailer } = await call(apiKey, '/v1/smtp', {
       name: `Mailer of ${tenant}`,
       email: senderOf(tenant),
       config_type: 'smtp',
       connection_type: 'basic',
-      config: { host: '127.0.0.1', port: o.smtpPort, secure: 'None' },
+      config: {
+        ...{ host: '127.0.0.1', port: o.smtpPort, secure: 'None' },
+        ...{ username: smtpUser, password },
+      },
     })
     const mailerId = mailer.mailer_id
-    o.log.append({ fact: 'tenant.ready', tenant, canary, path, webhookId, headers, mailerId })
+    const secrets = [apiKey, password, ...Object.values(headers)]
+    o.log.append({
+      ...{ fact: 'tenant.ready', tenant, canary, path, webhookId, headers, mailerId, secrets },
+    })
     tenants.set(tenant, { apiKey })
   }
   return tenants

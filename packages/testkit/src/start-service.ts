@@ -7,6 +7,8 @@ import { type ProcessEnd, type RunningProcess, startProcess } from './start-proc
 export interface StartServiceOptions {
   /** Without the prefix `POSTRIDER_`. The port is a free one unless `PORT` is given. */
   readonly env: Readonly<Record<string, string | number>>
+  /** Further environment, by its full names. */
+  readonly processEnv?: Readonly<Record<string, string>>
   readonly readyTimeoutMs?: number
   readonly onLine?: (line: string) => void
 }
@@ -24,7 +26,7 @@ const PROGRAM = new URL('../../server/src/main.ts', import.meta.url).pathname
 const STARTED = /"msg":"service\.started"/
 
 export async function startService(o: StartServiceOptions): Promise<RunningService> {
-  const env: Record<string, string | undefined> = {}
+  const env: Record<string, string | undefined> = { ...o.processEnv }
   for (const name of Object.keys(process.env)) {
     if (name.startsWith('POSTRIDER_')) env[name] = undefined
   }

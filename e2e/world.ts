@@ -1,0 +1,128 @@
+/**
+ * What the end-to-end tests share: a running service with its embedded database, an SMTP server and
+ * a webhook receiver of each test's own, and tenants made over the admin API.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Postrider } from '@postrider/client'
+import {
+  createSmtpServer,
+  createWebhookReceiver,
+  type RunningService,
+  type SmtpServer,
+  type SmtpServerOptions,
+  startService,
+  type WebhookReceiver,
+  type WebhookReceiverOptions,
+  type WebhookRequest,
+} from '@postrider/testkit'
+
+const certificatePath = (name: string): string =>
+  new URL(`../packages/testkit/certs/${name}`, import.meta.url).pathname
+
+/** For localhost and 127.0.0.1, signed by an authority that the service is told to trust. */
+export const certificate = {
+  key: readFileSync(certificatePath('localhost.key'), 'utf8'),
+  cert: readFileSync(certificatePath('localhost.pem'), 'utf8'),
+}
+
+export interface Tenant {
+  readonly client: Postrider
+  readonly apiKey: string
+}
+
+export interface World {
+  readonly service: () => RunningService
+  start(): Promise<void>
+  /** SIGTERM unless told otherwise; the data stays. */
+  end(signal?: NodeJS.Signals): Promise<void>
+  newTenant(): Promise<Tenant>
+  newSmtpServer(o?: SmtpServerOptions): Promise<SmtpServer>
+  newReceiver(o?: WebhookReceiverOptions): Promise<WebhookReceiver>
+  /** Ends what the test started, not the service. */
+  closePeers(): Promise<void>
+  destroy(): Promise<void>
+}
+
+export function createWorld(env: Readonly<Record<string, string>> = {}): World {
+  const dataDir = mkdtempSync(join(tmpdir(), 'postrider-e2e-'))
+  const adminToken = randomBytes(24).toString('hex')
+  const peers: { close(): Promise<void> }[] = []
+  let running: RunningService | undefined
+
+  const service = (): RunningService => {
+    if (running === undefined) throw new Error('the service is not running')
+    return running
+  }
+  const keep = <T extends { close(): Promise<void> }>(peer: T): T => {
+    peers.push(peer)
+    return peer
+  }
+  const end = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
+    await running?.process.kill(signal)
+    running = undefined
+  }
+  const closePeers = async (): Promise<void> => {
+    await Promise.all(peers.splice(0).map((peer) => peer.close()))
+  }
+  return {
+    service,
+    async start() {
+      running = await startService({
+        env: {
+          DATA_DIR: dataDir,
+          ADMIN_TOKEN: adminToken,
+          ALLOW_NETWORKS: '127.0.0.0/8',
+          ALLOW_HTTP_WEBHOOKS: 'true',
+          SEND_RETRY_SCHEDULE: '300ms',
+          WEBHOOK_RETRY_SCHEDULE: '300ms',
+          AUTH_CONFIRM_DELAY: '100ms',
+          LEASE_TTL: '2s',
+          ...env,
+        },
+        processEnv: { NODE_EXTRA_CA_CERTS: certificatePath('ca.pem') },
+        readyTimeoutMs: 60_000,
+      })
+    },
+    end,
+    async newTenant() {
+      const { origin } = service()
+      const response = await fetch(`${origin}/admin/v1/tenants`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'e2e' }),
+      })
+      const { api_key: apiKey } = (await response.json()) as { api_key: string }
+      return { apiKey, client: new Postrider({ apiKey, basePath: origin }) }
+    },
+    newSmtpServer: async (o) => keep(await createSmtpServer(o)),
+    newReceiver: async (o) => keep(await createWebhookReceiver(o)),
+    closePeers,
+    async destroy() {
+      await closePeers()
+      await end()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface WireEvent {
+  readonly event: string
+  readonly success: boolean
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export function eventsOf(requests: readonly WebhookRequest[]): WireEvent[] {
+  return requests.flatMap((request) => request.json as WireEvent[])
+}
+
+/** Resolves with all events once there are so many. */
+export async function waitForEvents(
+  receiver: WebhookReceiver,
+  count: number,
+): Promise<WireEvent[]> {
+  await receiver.waitUntil((requests) => eventsOf(requests).length >= count)
+  return eventsOf(receiver.requests)
+}
