@@ -1,6 +1,7 @@
 /** What only shows on a real socket: malformed HTTP, time-outs, large bodies, stopping. */
-import { once } from 'node:events'
+import { on, once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { errorBody } from '@postrider/contract'
 import { Type } from 'typebox'
 import { Check } from 'typebox/value'
@@ -14,10 +15,20 @@ let server: HttpServer
 let port: number
 const entered = Promise.withResolvers<void>()
 const release = Promise.withResolvers<void>()
+const begun = Promise.withResolvers<void>()
+const reached = Promise.withResolvers<void>()
+const log = new PassThrough()
+
+/** The canonical line of the next request to a route. */
+async function finishedLine(route: string): Promise<string> {
+  for await (const [line] of on(log, 'data'))
+    if (String(line).includes(`"route":"${route}"`)) return String(line)
+  throw new Error('the log has ended')
+}
 
 function createServer(): HttpServer {
   const app = createHttpApp({
-    log: createLogger({ level: 'silent' }),
+    log: createLogger({ level: 'info', destination: log }),
     metrics: createMetrics(),
     authenticateKey: () => undefined,
     timeouts: { headersMs: 150, requestMs: 300, checkEveryMs: 20 },
@@ -29,6 +40,14 @@ function createServer(): HttpServer {
     entered.resolve()
     await release.promise
     return { done: true }
+  })
+  app.get('/partial', { config: { auth: 'public' } }, (_request, reply) => {
+    reply.hijack()
+    reply.raw.write('half of an answer', () => begun.resolve())
+  })
+  app.get('/never', { config: { auth: 'public' } }, async () => {
+    reached.resolve()
+    return await new Promise(() => undefined)
   })
   return createHttpServer(app, { host: '127.0.0.1', port: 0 })
 }
@@ -159,6 +178,37 @@ describe('413', () => {
     const head = Buffer.from(`${POST}Transfer-Encoding: chunked\r\n\r\n300000\r\n`)
     const said = await talk(Buffer.concat([head, large]), /\r\n\r\n\{.*\}/)
     expectError(said, 413, 'payload_too_large')
+  })
+})
+
+describe('one answer at a time', () => {
+  it('keeps a connection whose body was refused, once the rest of that body has come', async () => {
+    const socket = connect(port, '127.0.0.1')
+    const size = 3 * 1024 * 1024
+    socket.write(`${POST}Content-Length: ${size}\r\n\r\n`)
+    expect(await listen(socket, /payload_too_large/)).not.toMatch(/connection: close/i)
+    socket.write(Buffer.alloc(size, ' '))
+    socket.write('GET /things HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(parse(await listen(socket, /done/)).status).toBe(200)
+    socket.destroy()
+  })
+
+  it('writes nothing into an answer under way when what follows it is malformed', async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write('GET /partial HTTP/1.1\r\nHost: x\r\n\r\n')
+    const said = listen(socket)
+    await begun.promise
+    socket.write('GARBAGE\r\n\r\n')
+    expect((await said).match(/HTTP\/1\.1 /g)).toHaveLength(1)
+  })
+
+  it('logs a request whose caller went away as aborted', async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n')
+    await reached.promise
+    socket.destroy()
+    expect(JSON.parse(await finishedLine('/never'))).toMatchObject({ aborted: true })
   })
 })
 
