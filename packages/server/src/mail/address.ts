@@ -6,7 +6,7 @@
  * `address` is the wire form, the only one that may reach an envelope: the local part as given, the
  * domain in lower-case A-labels.
  */
-import { domainToASCII } from 'node:url'
+import { domainToASCII, domainToUnicode } from 'node:url'
 
 const LOCAL_OCTETS_MAX = 64
 const ADDRESS_OCTETS_MAX = 254
@@ -58,7 +58,7 @@ export function toWireDomain(domain: string): string | undefined {
   if (isAscii(domain)) {
     const lower = domain.toLowerCase()
     if (!isHostName(lower)) return undefined
-    return lower.includes('xn--') && domainToASCII(lower) !== lower ? undefined : lower
+    return lower.includes('xn--') && !isGenuine(lower) ? undefined : lower
   }
   // domainToASCII maps far more than letters: digits in circles, ideographic dots, soft hyphens.
   if (!IDN_CHARACTERS.test(domain)) return undefined
@@ -76,6 +76,13 @@ const LABEL = /^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/
 // atext of RFC 5322 §3.2.3, and beyond ASCII what RFC 6531 §3.3 adds, save the invisible.
 const ATOM = /^(?:[\w!#$%&'*+/=?^`{|}~-]|(?![\p{C}\p{Z}])\P{ASCII})+$/u
 const CONTROL = /[\p{Cc}\u2028\u2029]/u
+
+/** An A-label that says what it stands for: it decodes to letters and encodes to itself again. */
+function isGenuine(domain: string): boolean {
+  const decoded = domainToUnicode(domain)
+  const isDecoded = IDN_CHARACTERS.test(decoded) && !decoded.includes('xn--')
+  return isDecoded && domainToASCII(decoded) === domain
+}
 
 function isHostName(domain: string): boolean {
   if (domain.length > DOMAIN_OCTETS_MAX) return false

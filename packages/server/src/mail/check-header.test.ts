@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { checkHeader, HEADERS_BYTES_MAX, headerBytes } from './check-header.ts'
+
+describe('custom headers', () => {
+  it.each([
+    ['X-Campaign', 'spring'],
+    ['List-Unsubscribe', '<https://example.com/u>, <mailto:u@example.com>'],
+    ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
+    ['In-Reply-To', '<a@example.com>'],
+    ['References', '<a@example.com> <b@example.com>'],
+    ['Precedence', 'bulk'],
+    ['X-Name', 'Zoë 🎉'],
+    ['X-Empty', ''],
+  ])('%s may be set', (name, value) => {
+    expect(checkHeader(name, value)).toBeUndefined()
+  })
+
+  it.each([
+    'From',
+    'to',
+    'CC',
+    'bCc',
+    'Sender',
+    'Reply-To',
+    'Subject',
+    'Date',
+    'Message-ID',
+    'MIME-Version',
+    'Content-Type',
+    'Content-Anything',
+    'DKIM-Signature',
+    'ARC-Seal',
+    'Return-Path',
+    'Received',
+    'Authentication-Results',
+    'Resent-To',
+    'X-Ref-Id',
+  ])('%s is ours', (name) => {
+    expect(checkHeader(name, 'x')).toBe('is set by the service')
+  })
+
+  it.each(['', 'a b', 'a:b', 'ä', 'a\r\nBcc', 'Bcc ', ' Bcc', 'a\u0000', 'a\u007f'])(
+    'the name %j is none',
+    (name) => {
+      expect(checkHeader(name, 'x')).toBe('is not a header name')
+    },
+  )
+
+  it('values are one line of text that can be folded', () => {
+    expect(checkHeader('X-A', 'x\r\nBcc: evil@example.com')).toBe('contains control characters')
+    expect(checkHeader('X-A', 'x\u0000')).toBe('contains control characters')
+    expect(checkHeader('X-A', '\ud800')).toBe('is not well-formed Unicode')
+    expect(checkHeader('X-A', 'x'.repeat(901))).toContain('900')
+    expect(checkHeader('X-A', 'x '.repeat(901))).toBeUndefined()
+    expect(checkHeader('References', '<ä@example.com>')).toBe('may hold ASCII only')
+  })
+
+  it('names and the sum of all are bounded', () => {
+    expect(checkHeader('x'.repeat(77), 'y')).toContain('76')
+    expect(headerBytes('X-A', 'ä')).toBe(9)
+    expect(HEADERS_BYTES_MAX).toBe(65_536)
+  })
+})
