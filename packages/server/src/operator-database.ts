@@ -3,7 +3,6 @@
  * running service's embedded server; else by starting that server for as long as the command runs.
  */
 import type { Config } from './config.ts'
-import { migrationsDir } from './main.ts'
 import { findEmbedded } from './platform/db/embedded/running-url.ts'
 import {
   checkSchema,
@@ -13,6 +12,8 @@ import {
   migrate,
 } from './platform/db/index.ts'
 import type { Logger } from './platform/log.ts'
+
+export const migrationsDir = new URL('../migrations/', import.meta.url)
 
 export interface OperatorDatabase {
   readonly db: Db
