@@ -1,0 +1,17 @@
+/** `npm run demo`, as a newcomer sees it (contract §1). */
+import { startProcess } from '@postrider/testkit'
+import { expect, it } from 'vitest'
+
+const DEMO = new URL('../packages/testkit/src/demo.ts', import.meta.url).pathname
+
+it('shows the main job within a minute and ends by itself, in order', async () => {
+  const demo = await startProcess({ script: DEMO })
+  expect(await demo.exited).toEqual({ code: 0, signal: null })
+  const shown = demo.lines.join('\n')
+  expect(shown).toMatch(/WEBHOOK 1: POST \/events/)
+  expect(shown).toMatch(/MAIL_DELIVERED for ada@example\.com/)
+  expect(shown).toMatch(/attempt 1 of 3, another will follow\n.*450 4\.2\.1/)
+  expect(shown).toMatch(/MAIL_DELIVERED for busy@example\.com/)
+  expect(shown).toMatch(/attempt 1 of 3, no other will follow\n.*550 5\.1\.1/)
+  expect(shown).toMatch(/Every expected event has arrived\./)
+}, 60_000)
