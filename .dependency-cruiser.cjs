@@ -20,7 +20,7 @@ const ORDER = [
   'inbound',
   'activity',
 ]
-const TESTS = ['\\.test\\.ts$', '/test/']
+const TESTS = ['\\.(test|fixture)\\.ts$', '/test/']
 const NETWORK = '^(node:)?(net|tls|http|https|http2|dgram)$'
 
 const dir = (name) => `^${S}/${name}/`

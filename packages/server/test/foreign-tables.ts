@@ -1,6 +1,6 @@
 /**
- * The tables in the SQL of a store that belong to another capability. Reads quoted text only, so
- * comments and imports do not count; names of common table expressions, functions and the words of
+ * The tables in the SQL of a store that belong to another capability. Reads quoted text only, and
+ * comments do not count; names of common table expressions, functions and the words of
  * `for update`, `do update set` and `is distinct from` are no tables.
  */
 export function foreignTables(source: string, capability: string): string[] {
@@ -26,6 +26,7 @@ function tablesOf(sql: string): string[] {
     ].map((m) => m[1]),
   )
   const statements = sql
+    .replace(/--.*$/gm, '')
     .replace(/\bdistinct\s+from\b/g, '')
     .replace(/\b(extract|substring|trim|overlay)\s*\([^()]*\bfrom\b/g, '')
     .replace(/\bfor\s+(no\s+key\s+)?update\b/g, '')

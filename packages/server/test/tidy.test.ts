@@ -12,7 +12,7 @@ const programs = /(^|[/-])main\.ts$|^demo\.ts$/
 
 function sourcesOf(directory: URL): string[] {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .filter((path) => path.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(path))
     .sort()
 }
 
@@ -68,6 +68,7 @@ describe('tidy', () => {
     ])
     expect(
       seen(`with due as (select 1 from sending_queue for update skip locked)
+        -- before the join begins
         insert into sending_email select extract(epoch from now()) from due
         on conflict do update set a = excluded.a where a is distinct from excluded.a`),
     ).toEqual([])
