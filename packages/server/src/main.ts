@@ -15,6 +15,7 @@ import {
   readEnv,
   summarizeConfig,
 } from './config.ts'
+import { migrationsDir } from './operator-database.ts'
 import {
   createDayPartitions,
   createDb,
@@ -27,8 +28,6 @@ import { createLogger, type Logger } from './platform/log.ts'
 import { loadSecrets } from './platform/secrets-file.ts'
 import { ensureFirstTenant } from './tenants/index.ts'
 import { welcome } from './welcome.ts'
-
-export const migrationsDir = new URL('../migrations/', import.meta.url)
 
 const CONNECT_RETRY_MS = 1_000
 const CONNECT_FOR_MS = 60_000
