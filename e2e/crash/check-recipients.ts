@@ -24,7 +24,7 @@ export function checkRecipients(model: Model): Violation[] {
   const blame: Blame = (rule, detail) => violations.push({ rule, detail })
   checkAnswers(model, blame)
   checkMessageIds(model, blame)
-  const kills = model.deaths.filter((death) => ATTEMPT_CUTTERS.includes(death.process)).length
+  const kills = model.cuts.filter((cut) => ATTEMPT_CUTTERS.includes(cut.process)).length
   for (const send of model.sends) {
     for (const refId of send.refIds) {
       for (const address of send.recipients) {

@@ -132,14 +132,14 @@ function checkRepetitions(model: Model, blame: Blame): void {
       }
     }
   }
-  const cuts = model.deaths.filter((death) => DELIVERY_CUTTERS.includes(death.process))
+  const cuts = model.cuts.filter((cut) => DELIVERY_CUTTERS.includes(cut.process))
   for (const requests of requestsOf.values()) {
     const first = requests.findIndex((request) => request.acknowledged)
     if (first < 0) continue
     const since = requests[first]?.at ?? 0
     const again = requests.length - first - 1
-    // The repetition may have been on its way already when the process died.
-    const explained = cuts.filter((death) => death.at >= since - 1000).length
+    // The repetition may have been on its way already when the process was cut off.
+    const explained = cuts.filter((cut) => cut.until >= since - 1000).length
     if (again > explained) {
       blame('I6.needless', `requests ${requests.map((request) => request.request).join(', ')}`)
     }

@@ -41,6 +41,11 @@ export function findVoidReasons(history: History, model: Model): string[] {
     if (killed < of('kill.planned')) reasons.push(`${name} was to be killed and was not`)
     if (of('process.started') === 0) reasons.push(`${name} never ran`)
   }
+  for (const fact of nemesis) {
+    if (fact.fact !== 'process.frozen') continue
+    const isThawed = nemesis.some((one) => one.fact === 'process.thawed' && one.pid === fact.pid)
+    if (!isThawed) reasons.push(`${fact.process} was frozen for good`)
+  }
   const accepted = model.sends.filter((send) => send.refIds.size > 0)
   if (accepted.length === 0) reasons.push('no send was accepted')
   if (![...model.seen.values()].some((seen) => seen.copies.length > 0)) {

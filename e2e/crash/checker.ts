@@ -39,6 +39,6 @@ function countWork(model: Model): Record<string, number> {
     requests: model.requests.length,
     repeatedRequests:
       model.requests.length - new Set(model.requests.map((one) => one.log.body)).size,
-    kills: model.deaths.length,
+    kills: model.cuts.length,
   }
 }

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { findFreePort, type NdjsonLog, type RunningService, startService } from '@postrider/testkit'
 import { createDatabase, type Database } from './database.ts'
 import type { ProcessName } from './history.ts'
@@ -19,6 +20,11 @@ export interface Cluster {
   stop(name: ProcessName): Promise<void>
   /** By SIGKILL, now. */
   kill(name: ProcessName): Promise<void>
+  /**
+   * Stops the process by SIGSTOP for so long that its leases run out, starts another that takes its
+   * work, lets it go on, and ends it in order.
+   */
+  freeze(name: RoleName): Promise<void>
   /** Resolves when the process is gone by its own failpoint, or false when time is up. */
   waitForFailpoint(name: RoleName, timeoutMs: number): Promise<boolean>
   stopAll(): Promise<void>
@@ -35,6 +41,11 @@ const timings = {
   WEBHOOK_BATCH_LINGER: '50ms',
   WEBHOOK_BATCH_EVENTS: '20',
 }
+
+/** Longer than the leases, and than it takes another process to start and take over. */
+const FREEZE_MS = 7_000
+/** Time for what was under way to come to its end. */
+const THAW_MS = 1_000
 
 const roleNames: readonly RoleName[] = ['dispatcher', 'sender', 'api']
 
@@ -89,14 +100,17 @@ export async function createCluster(o: {
         const own = failpoint !== undefined && signal === 'SIGKILL' ? 'failpoint' : 'itself'
         const by = one.endedBy ?? own
         o.log.append({ fact: 'process.died', process: name, pid, signal, code, by })
-        running.delete(name)
+        if (running.get(name) === one) running.delete(name)
       }),
     }
     running.set(name, one)
   }
 
-  const endRole = async (name: RoleName, by: 'stop' | 'nemesis'): Promise<void> => {
-    const one = running.get(name)
+  const endRole = async (
+    name: RoleName,
+    by: 'stop' | 'nemesis',
+    one = running.get(name),
+  ): Promise<void> => {
     if (one === undefined) return
     one.endedBy = by
     await one.service.process.kill(by === 'stop' ? 'SIGTERM' : 'SIGKILL')
@@ -123,6 +137,18 @@ export async function createCluster(o: {
       await database.kill()
       const how = { signal: 'SIGKILL', code: null, by: 'nemesis' }
       o.log.append({ fact: 'process.died', process: name, pid: database.pid, ...how })
+    },
+    async freeze(name) {
+      const frozen = running.get(name)
+      if (frozen === undefined) return
+      const { pid } = frozen.service.process
+      process.kill(pid, 'SIGSTOP')
+      o.log.append({ fact: 'process.frozen', process: name, pid })
+      await Promise.all([delay(FREEZE_MS), startRole(name, undefined)])
+      process.kill(pid, 'SIGCONT')
+      o.log.append({ fact: 'process.thawed', process: name, pid })
+      await delay(THAW_MS)
+      await endRole(name, 'stop', frozen)
     },
     async waitForFailpoint(name, timeoutMs) {
       const one = running.get(name)

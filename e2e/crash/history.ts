@@ -85,6 +85,12 @@ export type NemesisFact = At &
       }
     | { readonly fact: 'kill.planned'; readonly process: ProcessName }
     | {
+        /** It stood still for longer than its leases, and went on when another had its work. */
+        readonly fact: 'process.frozen' | 'process.thawed'
+        readonly process: ProcessName
+        readonly pid: number
+      }
+    | {
         readonly fact: 'process.died'
         readonly process: ProcessName
         readonly pid: number

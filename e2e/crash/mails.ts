@@ -22,7 +22,8 @@ interface Fate {
 
 const ENOUGH = 8
 const fates: readonly Fate[] = [
-  { name: 'taken', weight: 45, attempts: ENOUGH, script: ['ok'] },
+  { name: 'slow', weight: 12, attempts: ENOUGH, script: ['dot: delay 600 250 2.0.0 Taken'] },
+  { name: 'taken', weight: 35, attempts: ENOUGH, script: ['ok'] },
   { name: 'later', weight: 14, attempts: ENOUGH, script: ['450 4.2.0 Try again later', 'ok'] },
   {
     name: 'much-later',

@@ -69,8 +69,15 @@ export interface Model {
   readonly requests: readonly Request[]
   /** The events of each recipient (`<ref_id> <address>`), repetitions taken out, by event_at. */
   readonly eventsOf: ReadonlyMap<string, readonly DeliveredEvent[]>
-  /** When a process died without being asked to in an orderly way. */
-  readonly deaths: readonly { readonly process: string; readonly at: number }[]
+  /** When a process was killed, or stood still and then found its work taken over. */
+  readonly cuts: readonly Cut[]
+}
+
+export interface Cut {
+  readonly process: string
+  readonly at: number
+  /** What it had under way may still take effect until then. */
+  readonly until: number
 }
 
 export const recipientKey = (refId: string, address: string): string =>
@@ -85,13 +92,19 @@ export function buildModel(history: History): Model {
     seen: readSeen(history),
     requests,
     eventsOf: groupEvents(requests),
-    deaths: history.nemesis.filter(
-      (fact) => fact.fact === 'process.died' && fact.by !== 'stop',
-    ) as {
-      process: string
-      at: number
-    }[],
+    cuts: readCuts(history),
   }
+}
+
+function readCuts({ nemesis }: History): Cut[] {
+  return nemesis.flatMap((fact): Cut[] => {
+    if (fact.fact === 'process.died' && fact.by !== 'stop') {
+      return [{ process: fact.process, at: fact.at, until: fact.at }]
+    }
+    if (fact.fact !== 'process.frozen') return []
+    const thaw = nemesis.find((one) => one.fact === 'process.thawed' && one.pid === fact.pid)
+    return [{ process: fact.process, at: fact.at, until: thaw?.at ?? fact.at }]
+  })
 }
 
 function readSends(history: History): Send[] {

@@ -24,7 +24,10 @@ export const namedFailpoints: Readonly<Record<RoleName, readonly string[]>> = {
 
 const FAILPOINT_WITHIN_MS = 30_000
 
-/** The roles go through their failpoints side by side; then the database is killed once. */
+/**
+ * The roles go through their failpoints side by side; then the database is killed once; then sender
+ * and dispatcher stand still until others have their work, and go on.
+ */
 export const namedNemesis: Nemesis = async ({ cluster }) => {
   await Promise.all(
     Object.entries(namedFailpoints).map(([role, failpoints]) =>
@@ -34,6 +37,7 @@ export const namedNemesis: Nemesis = async ({ cluster }) => {
   await cluster.kill('database')
   await cluster.start('database')
   await delay(1000)
+  await Promise.all([cluster.freeze('sender'), cluster.freeze('dispatcher')])
 }
 
 async function goThrough(
