@@ -54,7 +54,7 @@ export function checkHeaderText(text: string): string | undefined {
 }
 
 /** Lower-case A-labels, or undefined for what is not a host name. */
-export function toWireDomain(domain: string): string | undefined {
+function toWireDomain(domain: string): string | undefined {
   if (isAscii(domain)) {
     const lower = domain.toLowerCase()
     if (!isHostName(lower)) return undefined

@@ -3,7 +3,7 @@
  * same bytes, so that every attempt sends what the first one sent.
  *
  * nodemailer's MimeNode chooses structure, headers and encodings; the tree is then written here in
- * one go instead of through its streams, which cost ten times as much for an ordinary mail. The
+ * one go instead of through its streams, which take more than twice as long for a mail of 6 kB. The
  * result is CRLF only, without lines over 998 characters, and 7-bit unless a local part in a visible
  * header is not ASCII. There is no Bcc, and nothing is ever read from a file or a URL.
  */
@@ -158,7 +158,8 @@ function writeNode(
   const { childNodes, boundary, content } = node
   const base64 = base64Bodies.get(node)
   if (base64 !== undefined) parts.push(wrapBase64(base64))
-  else if (typeof content === 'string') parts.push(encodeText(content, node.getTransferEncoding()))
+  else if (typeof content === 'string')
+    parts.push(encodeText(content, node.getHeader('Content-Transfer-Encoding')))
   if (childNodes.length === 0) return
   childNodes.forEach((child, i) => {
     parts.push(Buffer.from(`${i > 0 ? CRLF : ''}--${boundary}${CRLF}`))
@@ -167,7 +168,7 @@ function writeNode(
   parts.push(Buffer.from(`${CRLF}--${boundary}--${CRLF}`))
 }
 
-function encodeText(text: string, encoding: string | false): Buffer {
+function encodeText(text: string, encoding: unknown): Buffer {
   switch (encoding) {
     case 'base64':
       return wrapBase64(Buffer.from(text).toString('base64'))

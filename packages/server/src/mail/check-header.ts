@@ -7,7 +7,6 @@
  */
 import { checkHeaderText } from './address.ts'
 
-export const HEADERS_BYTES_MAX = 65_536
 const NAME_CHARS_MAX = 76
 /** Lines may be folded only at spaces and must stay below 998 characters (RFC 5322 §2.1.1). */
 const UNFOLDABLE = /\S{901}/
@@ -49,7 +48,7 @@ export function checkHeader(name: string, value: string): string | undefined {
   return checkHeaderText(value)
 }
 
-/** What one header takes on the wire; all of them may take `HEADERS_BYTES_MAX`. */
+/** What one header takes on the wire. */
 export function headerBytes(name: string, value: string): number {
   return name.length + Buffer.byteLength(value) + ': \r\n'.length
 }

@@ -43,7 +43,7 @@ describe('the stage', () => {
     ['530 5.7.1 Client was not authenticated', 'mail', 'auth_required', 'final', true],
     ['550 authentication required', 'mail', 'auth_required', 'final', true],
     ['550 authentication required', 'rcpt', 'relay_denied', 'final', false],
-    ['550 5.7.1 authentication required', 'dot', 'auth_required', 'final', true],
+    ['550 5.7.1 authentication required', 'dot', 'blocked_policy', 'final', false],
     [
       '550-5.7.26 unauthenticated email is not accepted',
       'dot',

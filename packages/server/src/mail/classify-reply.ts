@@ -42,7 +42,7 @@ export function classifyFailure(failure: ClassifiableFailure): Classification {
     return conclude(category, { retryable, providerError })
   }
   const facts = readReply(reply)
-  const found = findRule(facts, failure.stage ?? likelyStage(facts))
+  const found = findRule(facts, stageOf(failure, facts))
   const retryable = found.retry === undefined ? canRetry(found.is, reply) : found.retry === 'always'
   const cannotHealByWaiting = found.cannotHealByWaiting === true
   return conclude(found.is, { retryable, providerError, cannotHealByWaiting })
@@ -102,7 +102,8 @@ function byStage(
   const isAboutLogin = is === undefined || LOOKS_LIKE_LOGIN.has(is)
   if (code === 530 && (isAboutLogin || is === 'relay_denied'))
     return { is: 'auth_required', ...heals(words) }
-  if (isAboutLogin && stage !== 'rcpt' && code >= 500 && ASKS_FOR_LOGIN.test(words))
+  const isAtMail = stage === 'mail' || stage === undefined
+  if (isAboutLogin && isAtMail && code >= 500 && ASKS_FOR_LOGIN.test(words))
     return { is: 'auth_required', ...heals(words) }
   if (stage === 'rcpt' && isAboutLogin && ASKS_FOR_LOGIN.test(words)) return { is: 'relay_denied' }
   if (stage === 'starttls' && (is === undefined || is === 'protocol_error' || is === 'temporary'))
@@ -133,6 +134,12 @@ function isMatch(rule: ReplyRule, { code, enhanced, words }: ReplyFacts): boolea
   if (rule.enhanced !== undefined && !(enhanced !== undefined && rule.enhanced.test(enhanced)))
     return false
   return rule.words === undefined || rule.words.test(words)
+}
+
+/** Some servers put off the answer to AUTH until MAIL. */
+function stageOf({ stage }: ClassifiableFailure, facts: ReplyFacts): SmtpStage | undefined {
+  if (stage !== undefined && stage !== 'mail') return stage
+  return likelyStage(facts) ?? stage
 }
 
 /** For a reply of which only the text is known: these codes answer AUTH and little else. */

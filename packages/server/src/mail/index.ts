@@ -5,7 +5,6 @@ export {
   type EmailAddress,
   type ParsedAddress,
   parseAddress,
-  toWireDomain,
 } from './address.ts'
 export {
   type Attachment,
@@ -14,7 +13,7 @@ export {
   type Mailbox,
   type MessageInput,
 } from './build-message.ts'
-export { checkHeader, HEADERS_BYTES_MAX, headerBytes } from './check-header.ts'
+export { checkHeader, headerBytes } from './check-header.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
 export { type FailureCategory, failedReasonOf } from './failure-category.ts'
 export type { SmtpFailure, SmtpReply, SmtpStage } from './smtp/failure.ts'

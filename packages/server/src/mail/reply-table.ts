@@ -88,12 +88,12 @@ export const TEXT_RULES: readonly ReplyRule[] = [
     'sender_quota_exhausted',
     /submissionquota|maximum credits|(daily|monthly|24[ -]?hours?) .{0,30}(quota|limit|allowance)|(quota|limit|allowance) .{0,30}(daily|monthly|per day|per month|24[ -]?hours?)|e-?mail quota exceeded|sending (quota|limit)s? .{0,20}(exceeded|reached)|(exceeded|reached|over) (the |its |your )?(sending|outbound|mailing|relay|plan|account'?s?) (quota|limit)|out of credits|(messages|emails|mails) (per|a) day|credits? (limit )?(exhausted|exceeded)/,
   ),
-  rule('temporary', /connection rate limit exceeded/, { code: /^4/ }),
+  rule('temporary', /connection rate limit exceeded|queue quota/, { code: /^4/ }),
   rule(
     'temporary',
     /(max\w*|too many) .{0,15}(messages?|mails?|transactions?|deliveries) (per|in|on|for|over) (this |a |one |same )?(single )?(connection|session)/,
   ),
-  rule('content_rejected', /duplicate header/),
+  rule('content_rejected', /duplicate header|line length|lines? (is |are )?too long/),
   rule('protocol_error', /unauthenticated commands/),
   rule(
     'blocked_unauthenticated_domain',
@@ -103,9 +103,10 @@ export const TEXT_RULES: readonly ReplyRule[] = [
     'sender_domain_dns',
     /unresolvable .{0,20}(from|sender) (domain|address)|unresolvable rfc.{0,10}domain/,
   ),
+  rule('blocked_reputation', /permanently deferred/),
   rule(
     'greylisted',
-    /gr[ea]y[- ]?list|postgrey|internal resources are temporarily unavailable|\[gl\d\d\]|first (time )?(seen|contact).{0,40}(try|retry) .{0,20}later/,
+    /gr[ea]y[- ]?list|postgrey|not yet authori[sz]ed to deliver|internal resources are temporarily unavailable|\[gl\d\d\]|first (time )?(seen|contact).{0,40}(try|retry) .{0,20}later/,
   ),
   rule(
     'blocked_rate',
@@ -118,11 +119,11 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'sender_concurrency_limited',
-    /(concurrent|simultaneous|parallel) (smtp |client )?(connections?|sessions?)|too many (open |smtp |active |opened |established |incoming )*(connections?|sessions?|clients)|trop de connexions|(connection|session)s? (limit|count) .{0,20}(exceeded|reached)|(max\w*|limit) .{0,20}(number of )?connections|outbound thread limit/,
+    /(concurrent|simultaneous|parallel) (smtp |client |server )?(connections?|sessions?)|too many (open |smtp |active |opened |established |incoming )*(connections?|sessions?|clients)|trop de connexions|(connection|session)s? (limit|count) .{0,20}(exceeded|reached)|(max\w*|limit) .{0,20}(number of )?connections|outbound thread limit/,
   ),
   rule(
     'sender_rate_limited',
-    /rate ?limit|rate overlimit|over ?rate limit|sending rate|throttl|hour(ly)? (send\w* |message |mail |e-?mail )?(limit|quota)|(per|this|an|each|every|in the last|last|\/ ?1?) ?(hour|minute|second|h\b).{0,60}(exceed|limit|throttl|upgrade|allowed|reached)|(exceed|limit|too many|max)\w*.{0,60}(per|this|an|each|in the last|last|\/ ?1?) ?(hour|minute|second|min\b|h\b)|(mail|message) send limit|sending (mail |messages |e-?mails? )?too (many|fast|quickly|much)|too many (e-?)?(mails|messages) (sent|from)|slow down|too much mail from|sending limit|relay limit exceeded/,
+    /rate ?limit|submission rate|rate overlimit|over ?rate limit|sending rate|throttl|hour(ly)? (send\w* |message |mail |e-?mail )?(limit|quota)|(per|this|an|each|every|in the last|last|\/ ?1?) ?(hour|minute|second|h\b).{0,60}(exceed|limit|throttl|upgrade|allowed|reached)|(exceed|limit|too many|max)\w*.{0,60}(per|this|an|each|in the last|last|\/ ?1?) ?(hour|minute|second|min\b|h\b)|(mail|message) send limit|sending (mail |messages |e-?mails? )?too (many|fast|quickly|much)|too many (e-?)?(mails|messages) (sent|from)|slow down|too much mail from|sending limit|relay limit exceeded/,
   ),
 
   // TLS, which also stands behind "auth".
@@ -166,7 +167,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'sender_not_allowed',
-    /send ?as ?denied|permissions? to send as|not owned by|relaying disallowed|unconfigured sending domain|(address|identity|identities|domain|sender) .{0,60}(is |are |has |have )?not (been )?verified|verified (sender|domain|identit)|sender identity|must (be|equal|match) .{0,20}(same as )?(the )?auth|must be (the )?same|no identity changes|not authori[sz]ed to (send (from|as|on|using)|use|perform)|not allowed to (send (from|as)|use)|(from|sender|envelope)( address| domain| header)? .{0,30}(is |are )?not (allowed|permitted|authori[sz]ed|match)|(sender|from)( address| header)? .{0,40}((does not|doesn't|do not) (match|belong|correspond)|mismatch)|unauthori[sz]ed (sender|from)|(may|can) ?not send (from|as|on behalf)|domain .{0,60}is not allowed to send|not local sender|sender address .{0,20}reserved|sandbox|sender .{0,40}not (logged in|permitted)|invalid (from|sender) (address|header)|free accounts are/,
+    /send ?as ?denied|permissions? to (send as|submit)|not owned by|not one of your|relaying disallowed|unconfigured sending domain|(address|identity|identities|domain|sender) .{0,60}(is |are |has |have )?not (been )?verified|verified (sender|domain|identit)|sender identity|must (be|equal|match) .{0,20}(same as )?(the )?auth|must be (the )?same|no identity changes|not authori[sz]ed to (send (from|as|on|using)|use|perform)|not allowed to (send (from|as)|use)|(from|sender|envelope)( address| domain| header)? .{0,30}(is |are )?not (allowed|permitted|authori[sz]ed|match)|(sender|from)( address| header)? .{0,40}((does not|doesn't|do not) (match|belong|correspond)|mismatch)|unauthori[sz]ed (sender|from)|(may|can) ?not send (from|as|on behalf)|domain .{0,60}is not allowed to send|not local sender|sender address .{0,20}reserved|sandbox|sender .{0,40}not (logged in|permitted)|invalid (mail )?(from|sender) (address|header)|free accounts are/,
   ),
   { is: 'sender_not_allowed', enhanced: /^[45]\.1\.7$/ },
   rule(
@@ -183,6 +184,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
     'mail_loop',
     /too many hops|hop count|exceeded \d+ hops|mail(er)? loop|loop (detected|back)|routing loop|loops? back|too many 'received'|too many received|message (is )?looping|forwarding loop/,
   ),
+  rule('blocked_policy', /helo command rejected/, { code: /^(4|55)/ }),
   rule('blocked_policy', /\bptr\b|reverse[- ](dns|host|lookup)|\brdns\b/),
   rule(
     'recipient_domain_dns',
@@ -199,7 +201,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   // What is in it, and who it comes from.
   rule(
     'blocked_reputation',
-    /reputation|spamhaus|spamcop|sorbs|uceprotect|abuseat|black ?-?list|block ?-?list|deny ?-?list|not in whitelist|\b(dns|r|x|s)?bl\b|dnsbl|\brbl|attrbl|\[bl\d\d\]|bl0000\d\d|permanently deferred|not accepting connections|banned sending ip|banned sender ?ip|blocked (using|by|- see)|(client|host) blocked|(client|host|ip|sender|server|connection|network|address|you)s? .{0,60}(is |are |has been |was |been |been )(blocked|banned|blacklisted|listed|denied|barred)|(is|are|was) listed (in|on|at|by)|blocked from|connections? (will )?not (be )?accepted|connections? from .{0,60}(refused|rejected|denied|not accepted|blocked)|on our block|cloudmark|\bcsi\b|senderscore|senderbase|talos|trustedsource|dynamic (ip|address|pool)|dialup|residential|\bib10\d|a problem occurred\. \(ask your postmaster|due to abuse|abusive|s31[45]0|dy-00\d|sc-00\d|ou-00\d/,
+    /reputation|spamhaus|spamcop|sorbs|uceprotect|abuseat|black ?-?list|block ?-?list|deny ?-?list|not in whitelist|\b(dns|r|x|s)?bl\b|dnsbl|\brbl|attrbl|\[bl\d\d\]|bl0000\d\d|not accepting connections|banned sending ip|banned sender ?ip|blocked (using|by|- see)|(client|host) blocked|(client|host|ip|sender|server|connection|network|address|you)s? .{0,60}(is |are |has been |was |been |been )(blocked|banned|blacklisted|listed|denied|barred)|(is|are|was) listed (in|on|at|by)|blocked from|connections? (will )?not (be )?accepted|connections? from .{0,60}(refused|rejected|denied|not accepted|blocked)|on our block|cloudmark|\bcsi\b|senderscore|senderbase|talos|trustedsource|dynamic (ip|address|pool)|dialup|residential|\bib10\d|a problem occurred\. \(ask your postmaster|due to abuse|abusive|s31[45]0|dy-00\d|sc-00\d|ou-00\d/,
   ),
   rule(
     'content_rejected',

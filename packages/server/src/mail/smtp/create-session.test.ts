@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '@postrider/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
+import { MESSAGE, mail, openTo, TEST_CERT, TEST_KEY } from '../../../test/smtp-loopback.ts'
 import { classifyFailure } from '../classify-reply.ts'
-import { MESSAGE, mail, openTo, TEST_CERT, TEST_KEY } from './loopback.fixture.ts'
 import type { SmtpSession } from './session.ts'
 
 let server: SmtpServer | undefined
@@ -160,6 +160,24 @@ describe('the final dot', () => {
     await recorder.allClosed()
     expect(recorder.received()).not.toContain('\r\n.\r\n')
     expect(session.isUsable).toBe(false)
+    await recorder.close()
+  })
+
+  it('is never written when the caller agrees only after the deadline', async () => {
+    const recorder = await startRecorder(true)
+    session = await openTo(recorder.port)
+    const { promise: agreed, resolve: agree } = Promise.withResolvers<void>()
+    const result = await session.send(
+      mail({ beforeFinalDot: () => agreed, deadlineAt: Date.now() + 100 }),
+    )
+    expect(result).toMatchObject({
+      phase: 'before-dot',
+      failure: { stage: 'data', systemCode: 'ETIMEDOUT' },
+      sessionUsable: false,
+    })
+    agree()
+    await recorder.allClosed()
+    expect(recorder.received()).not.toContain('\r\n.\r\n')
     await recorder.close()
   })
 
@@ -473,6 +491,21 @@ describe('a kept connection', () => {
     const next = await session.send(mail())
     expect(next).toMatchObject({ kind: 'failed', phase: 'before-dot', sessionUsable: false })
     expect(server.messages).toHaveLength(1)
+  })
+
+  it('ends the transaction under way when it is closed', async () => {
+    const { session } = await start({
+      script: ({ phase }) => (phase === 'dot' ? 'hang' : undefined),
+    })
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+    const beforeFinalDot = () => {
+      ask()
+      return Promise.resolve()
+    }
+    const sending = session.send(mail({ beforeFinalDot }))
+    await asked
+    session.close()
+    expect(await sending).toMatchObject({ kind: 'failed', sessionUsable: false })
   })
 
   it('says QUIT when it is closed', async () => {

@@ -1,7 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '@postrider/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
-import { classifyFailure } from '../classify-reply.ts'
 import {
   connectTo,
   EXPIRED_CERT,
@@ -10,7 +9,8 @@ import {
   sessionOptions,
   TEST_CERT,
   TEST_KEY,
-} from './loopback.fixture.ts'
+} from '../../../test/smtp-loopback.ts'
+import { classifyFailure } from '../classify-reply.ts'
 import { openSmtpSession } from './open-session.ts'
 import type { OpenSessionOptions } from './session.ts'
 

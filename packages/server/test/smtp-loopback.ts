@@ -1,8 +1,13 @@
 /** Ways to a scripted server on loopback, and a key pair that is worth nothing anywhere else. */
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { openSmtpSession } from './open-session.ts'
-import type { OpenSessionOptions, SendOptions, SmtpConnectOptions, SmtpSession } from './session.ts'
+import {
+  type OpenSessionOptions,
+  openSmtpSession,
+  type SendOptions,
+  type SmtpConnectOptions,
+  type SmtpSession,
+} from '../src/mail/index.ts'
 
 export const TEST_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgCgBmv5/xoFjpmiqb
