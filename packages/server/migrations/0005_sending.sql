@@ -69,6 +69,7 @@ create table sending_queue (
   autovacuum_vacuum_cost_delay = 0
 );
 create index sending_queue_due on sending_queue (bucket, tenant_id, mailer_id, due_at);
+create index sending_queue_interrupted on sending_queue (bucket, due_at) where interrupted > 0;
 
 create table sending_attempt (
   tenant_id       text collate "C" not null,

@@ -10,6 +10,8 @@
  * Every claim raises the fence; whoever holds an older one has lost the row.
  */
 import type { FailureCategory } from '../mail/index.ts'
+import type { MailerForSend } from '../mailers/index.ts'
+import type { EmailContent } from './email.ts'
 
 export interface Claim {
   readonly tenantId: string
@@ -21,26 +23,42 @@ export interface Claim {
   readonly fence: string
   /** How often this attempt was cut off before the dot by the end of its process. */
   readonly interrupted: number
-  readonly expiresAt: Date
   readonly isExpired: boolean
+  /** About how much memory the email's content takes. */
+  readonly contentBytes: number
   /** The phase in which an earlier claim ran out, else `waiting`. */
   readonly was: 'waiting' | 'sending' | 'dot'
 }
 
+/** What an attempt needs besides its claim. */
+export interface LoadedAttempt {
+  readonly claim: Claim
+  /** `unreadable`: its password does not open with the keys of this process. */
+  readonly mailer: MailerForSend | 'gone' | 'unreadable'
+  /** Shared by the recipients of an email. Undefined when it is large: loaded when it is needed. */
+  readonly content: EmailContent | undefined
+  readonly customArgs: Readonly<Record<string, unknown>> | null
+  readonly traceparent: string
+  readonly createdAt: Date
+  /** As the caller wrote it. */
+  readonly email: string
+  readonly messageId: string
+}
+
+export interface AttemptFailed {
+  readonly kind: 'failed'
+  readonly category: FailureCategory
+  readonly retryable: boolean
+  readonly isUncertain: boolean
+  readonly failedReason: string
+  readonly providerError: string
+  readonly retryAfterMsMin?: number
+  /** `message_id` is empty in the event: nothing was made for this recipient (interface §6.4.6). */
+  readonly isBeforeMessage: boolean
+}
+
 /** What came of an attempt, before what follows is decided. */
-export type AttemptResult =
-  | { readonly kind: 'accepted' }
-  | {
-      readonly kind: 'failed'
-      readonly category: FailureCategory
-      readonly retryable: boolean
-      readonly isUncertain: boolean
-      readonly failedReason: string
-      readonly providerError: string
-      readonly retryAfterMsMin?: number
-      /** `message_id` is empty in the event: nothing was made for this recipient. */
-      readonly isBeforeMessage: boolean
-    }
+export type AttemptResult = { readonly kind: 'accepted' } | AttemptFailed
 
 /** Surely not sent, and nobody's failure: the row goes back as it was, without an event. */
 export interface Undo {

@@ -4,7 +4,7 @@
  */
 import { zeroTracking } from '@postrider/contract'
 import type { NewEvent } from '../webhooks/index.ts'
-import type { AttemptResult, Claim } from './attempt.ts'
+import type { AttemptFailed, Claim } from './attempt.ts'
 
 export interface EventSubject {
   readonly claim: Pick<Claim, 'tenantId' | 'refId' | 'mailerId' | 'attempt' | 'maxAttempts'>
@@ -26,7 +26,7 @@ export function deliveredEvent(subject: EventSubject): NewEvent {
 
 export function smtpErrorEvent(
   subject: EventSubject,
-  failure: Extract<AttemptResult, { kind: 'failed' }>,
+  failure: AttemptFailed,
   retryScheduled: boolean,
 ): NewEvent {
   const { attempt, maxAttempts } = subject.claim

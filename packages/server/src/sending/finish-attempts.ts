@@ -6,6 +6,7 @@
  * writes nothing. While the database is away it is tried again: the server's answer is known here
  * and nowhere else, and a process that ends before it is written leaves the attempt uncertain.
  */
+import { setTimeout } from 'node:timers/promises'
 import {
   createGroupCommit,
   DatabaseUnavailableError,
@@ -15,18 +16,10 @@ import {
 } from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
 import { type NewEvent, recordEvents, type TouchedStream, type Wakeups } from '../webhooks/index.ts'
-import type { AttemptResult, Claim, Undo } from './attempt.ts'
+import type { AttemptFailed, AttemptResult, Claim, Undo } from './attempt.ts'
+import { type AttemptRow, insertAttempts, type StatusChange, setStatuses } from './attempt-store.ts'
 import type { NextStep } from './decide-next-step.ts'
-import {
-  type AttemptRow,
-  type FinishedClaim,
-  finishClaims,
-  insertAttempts,
-  postponeClaims,
-  type StatusChange,
-  setStatuses,
-  undoClaims,
-} from './queue-store.ts'
+import { type FinishedClaim, finishClaims, postponeClaims, undoClaims } from './queue-store.ts'
 
 /** A decided attempt, ready to be written. */
 export interface Finish {
@@ -67,7 +60,9 @@ export function createFinishAttempts(deps: {
     itemsMax: GROUP_MAX,
     run: endGroup,
   })
-  let isAbandoned = false
+  const abandoned = new AbortController()
+  const isHopeless = (error: unknown) =>
+    !(error instanceof DatabaseUnavailableError) || abandoned.signal.aborted
 
   return {
     async end(ending) {
@@ -77,17 +72,21 @@ export function createFinishAttempts(deps: {
           deps.wakeups.wake(ended.touched)
           return ended
         } catch (error) {
-          if (!(error instanceof DatabaseUnavailableError) || isAbandoned) throw error
+          if (isHopeless(error)) throw error
           // A commit whose answer was lost has deleted or moved the row: the repetition finds the
           // fence gone and writes nothing.
-          await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+          await wait(RETRY_MS, abandoned.signal)
         }
       }
     },
     abandon() {
-      isAbandoned = true
+      abandoned.abort()
     },
   }
+}
+
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return setTimeout(ms, undefined, { signal }).catch(() => undefined)
 }
 
 async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
@@ -154,7 +153,7 @@ function toAttemptRow({ claim, result, next }: Finish, finished: FinishedClaim):
 }
 
 function outcomeOf(
-  failure: Extract<AttemptResult, { kind: 'failed' }> | undefined,
+  failure: AttemptFailed | undefined,
   next: NextStep | undefined,
 ): AttemptRow['outcome'] {
   if (failure === undefined) return 'accepted'

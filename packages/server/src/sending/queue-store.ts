@@ -1,8 +1,12 @@
 /**
  * SQL of the queue: discover, claim, extend, the dot, finish. Times are the database's. Statements
  * that run over all tenants say why.
+ *
+ * A claim that runs out while `sending` raises `interrupted`. From the second interruption on a row
+ * is claimed by itself (`claimSuspect`), so that a row which ends its process again and again does
+ * not use up the tries of those that happened to be claimed with it.
  */
-import { insertRows, type Queryable, statement } from '../platform/db/index.ts'
+import { type Queryable, statement } from '../platform/db/index.ts'
 import type { Claim } from './attempt.ts'
 
 export interface LaneKey {
@@ -57,33 +61,49 @@ export async function discoverLanes(q: Queryable, buckets: readonly number[]): P
   }))
 }
 
-const CLAIM = statement(
-  'sending.claim',
-  `with due as (
-     select tenant_id, ref_id, n, phase from sending_queue
-      where bucket = $1 and tenant_id = $2 and mailer_id = $3 and due_at <= now()
-      order by due_at limit $4 for update skip locked)
+/** What `interrupted` becomes by a claim. */
+const INTERRUPTED = `(q.interrupted + case when q.phase = 'sending' then 1 else 0 end)`
+
+/** Claims what `due` selects, and answers each row with the phase in which an earlier claim ran out. */
+const claiming = (due: string) => `with due as (
+     select tenant_id, ref_id, n, phase from sending_queue q where ${due} for update skip locked)
    update sending_queue q
       set phase = case when due.phase = 'dot' then 'dot' else 'sending' end,
           fence = q.fence + 1,
-          interrupted = case when due.phase = 'sending' then q.interrupted + 1 else q.interrupted end,
-          due_at = now() + $5::float8 * interval '1 millisecond',
+          interrupted = ${INTERRUPTED},
+          due_at = now() + $1::float8 * interval '1 millisecond',
           started_at = case when due.phase = 'dot' then q.started_at else now() end
      from due
-    where q.tenant_id = $2 and q.tenant_id = due.tenant_id and q.ref_id = due.ref_id and q.n = due.n
-   returning q.ref_id, q.n, q.attempt, q.max_attempts, q.fence, q.interrupted, q.expires_at,
-             q.expires_at <= now() as is_expired, due.phase as was`,
+    where q.tenant_id = due.tenant_id and q.ref_id = due.ref_id and q.n = due.n
+   returning q.tenant_id, q.mailer_id, q.bucket, q.ref_id, q.n, q.attempt, q.max_attempts, q.fence,
+             q.interrupted, q.expires_at <= now() as is_expired, q.content_bytes, due.phase as was`
+
+const CLAIM = statement(
+  'sending.claim',
+  claiming(`bucket = $2 and tenant_id = $3 and mailer_id = $4 and due_at <= now()
+        and ${INTERRUPTED} < 2
+      order by due_at limit $5`),
+)
+
+const CLAIM_SUSPECT = statement(
+  'sending.claim_suspect',
+  claiming(`bucket = any($2::smallint[]) and interrupted > 0 and due_at <= now()
+        and ${INTERRUPTED} >= 2
+      order by due_at limit 1`),
 )
 
 interface ClaimRow {
+  tenant_id: string
+  mailer_id: string
+  bucket: number
   ref_id: string
   n: number
   attempt: number
   max_attempts: number
   fence: string
   interrupted: number
-  expires_at: Date
   is_expired: boolean
+  content_bytes: number
   was: Claim['was']
 }
 
@@ -93,27 +113,41 @@ export async function claimDue(
   lane: LaneKey & { readonly bucket: number },
   o: { readonly limit: number; readonly leaseMs: number },
 ): Promise<Claim[]> {
-  const { tenantId, mailerId } = lane
-  const { rows } = await q.query<ClaimRow>(CLAIM, [
-    lane.bucket,
-    tenantId,
-    mailerId,
-    o.limit,
-    o.leaseMs,
-  ])
-  return rows.map((row) => ({
-    tenantId,
-    mailerId,
+  const { bucket, tenantId, mailerId } = lane
+  const { rows } = await q.query<ClaimRow>(CLAIM, [o.leaseMs, bucket, tenantId, mailerId, o.limit])
+  return rows.map(toClaim)
+}
+
+/**
+ * Claims one row that was interrupted twice or more. Over all tenants: there are few, and at most
+ * one is under way.
+ */
+export async function claimSuspect(
+  q: Queryable,
+  buckets: readonly number[],
+  leaseMs: number,
+): Promise<(LaneKey & { readonly bucket: number; readonly claim: Claim }) | undefined> {
+  const { rows } = await q.query<ClaimRow>(CLAIM_SUSPECT, [leaseMs, buckets])
+  const [row] = rows
+  if (row === undefined) return undefined
+  const claim = toClaim(row)
+  return { tenantId: claim.tenantId, mailerId: claim.mailerId, bucket: row.bucket, claim }
+}
+
+function toClaim(row: ClaimRow): Claim {
+  return {
+    tenantId: row.tenant_id,
+    mailerId: row.mailer_id,
     refId: row.ref_id,
     n: row.n,
     attempt: row.attempt,
     maxAttempts: row.max_attempts,
     fence: row.fence,
     interrupted: row.interrupted,
-    expiresAt: row.expires_at,
     isExpired: row.is_expired,
+    contentBytes: row.content_bytes,
     was: row.was,
-  }))
+  }
 }
 
 export type ClaimKey = Pick<Claim, 'tenantId' | 'refId' | 'n' | 'fence'>
@@ -247,154 +281,18 @@ export async function postponeClaims(
 const UNDO = statement(
   'sending.undo_claims',
   `update sending_queue q
-      set phase = 'waiting', fence = q.fence + 1, due_at = now() + c.wait_ms * interval '1 millisecond'
+      set phase = 'waiting', fence = q.fence + 1,
+          due_at = least(now() + c.wait_ms * interval '1 millisecond', q.expires_at)
      from unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[], $5::float8[])
        as c (tenant_id, ref_id, n, fence, wait_ms)
     where ${IS_CLAIM}`,
 )
 
-/** Attempts that surely sent nothing, taken back: the same number is run again. */
+/** Attempts that surely sent nothing, taken back: the same number is run again, or it expires. */
 export async function undoClaims(
   tx: Queryable,
   claims: readonly (ClaimKey & { readonly waitMs: number })[],
 ): Promise<void> {
   if (claims.length === 0) return
   await tx.query(UNDO, [...claimArrays(claims), claims.map((c) => c.waitMs)])
-}
-
-const LOAD_EMAILS = statement(
-  'sending.load_emails',
-  `select ref_id, content, custom_args, traceparent, created_at from sending_email
-    where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])`,
-)
-
-const LOAD_RECIPIENTS = statement(
-  'sending.load_recipients',
-  `select ref_id, n, email, message_id from sending_recipient
-    where tenant_id = $1 and ref_id = any($2) and n = any($3) and day = any($4::date[])`,
-)
-
-export interface EmailDbRow {
-  ref_id: string
-  content: unknown
-  custom_args: Record<string, unknown> | null
-  traceparent: string
-  created_at: Date
-}
-
-export interface RecipientDbRow {
-  ref_id: string
-  n: number
-  email: string
-  message_id: string
-}
-
-export async function loadForSend(
-  q: Queryable,
-  tenantId: string,
-  claims: readonly { readonly refId: string; readonly n: number; readonly day: string }[],
-): Promise<{ emails: EmailDbRow[]; recipients: RecipientDbRow[] }> {
-  const refIds = [...new Set(claims.map((c) => c.refId))]
-  const days = [...new Set(claims.map((c) => c.day))]
-  const ns = [...new Set(claims.map((c) => c.n))]
-  const [emails, recipients] = await Promise.all([
-    q.query<EmailDbRow>(LOAD_EMAILS, [tenantId, refIds, days]),
-    q.query<RecipientDbRow>(LOAD_RECIPIENTS, [tenantId, refIds, ns, days]),
-  ])
-  return { emails: emails.rows, recipients: recipients.rows }
-}
-
-export interface AttemptRow {
-  readonly tenantId: string
-  readonly refId: string
-  readonly n: number
-  readonly attempt: number
-  readonly day: string
-  readonly mailerId: string
-  readonly maxAttempts: number
-  readonly startedAt: Date
-  readonly finishedAt: Date
-  readonly outcome: 'accepted' | 'deferred' | 'failed' | 'uncertain'
-  readonly category: string | null
-  readonly failedReason: string
-  readonly providerError: string
-  readonly retryScheduled: boolean
-  readonly nextAttemptAt: Date | null
-}
-
-export async function insertAttempts(tx: Queryable, rows: readonly AttemptRow[]): Promise<void> {
-  await insertRows(tx, {
-    name: 'sending.insert_attempt',
-    into: 'sending_attempt',
-    columns: [
-      'tenant_id',
-      'ref_id',
-      'n',
-      'attempt',
-      'day',
-      'mailer_id',
-      'max_attempts',
-      'started_at',
-      'finished_at',
-      'outcome',
-      'category',
-      'failed_reason',
-      'provider_error',
-      'retry_scheduled',
-      'next_attempt_at',
-    ],
-    rows: rows.map((r) => [
-      r.tenantId,
-      r.refId,
-      r.n,
-      r.attempt,
-      r.day,
-      r.mailerId,
-      r.maxAttempts,
-      r.startedAt,
-      r.finishedAt,
-      r.outcome,
-      r.category,
-      r.failedReason,
-      r.providerError,
-      r.retryScheduled,
-      r.nextAttemptAt,
-    ]),
-  })
-}
-
-const SET_STATUS = statement(
-  'sending.set_status',
-  `update sending_recipient r
-      set status = c.status, attempts = c.attempt, failed_reason = c.failed_reason,
-          delivered_at = case when c.status = 'delivered' then now() else r.delivered_at end
-     from unnest($1::text[], $2::text[], $3::smallint[], $4::date[], $5::text[], $6::smallint[], $7::text[])
-       as c (tenant_id, ref_id, n, day, status, attempt, failed_reason)
-    where r.tenant_id = c.tenant_id and r.ref_id = c.ref_id and r.n = c.n and r.day = c.day
-      -- Says before the join begins which partitions there are to open.
-      and r.day = any($8::date[])`,
-)
-
-export interface StatusChange {
-  readonly tenantId: string
-  readonly refId: string
-  readonly n: number
-  readonly day: string
-  readonly status: string
-  readonly attempt: number
-  readonly failedReason: string
-}
-
-export async function setStatuses(tx: Queryable, rows: readonly StatusChange[]): Promise<void> {
-  if (rows.length === 0) return
-  await tx.query(SET_STATUS, [
-    rows.map((r) => r.tenantId),
-    rows.map((r) => r.refId),
-    rows.map((r) => r.n),
-    rows.map((r) => r.day),
-    rows.map((r) => r.status),
-    rows.map((r) => r.attempt),
-    rows.map((r) => r.failedReason),
-    [...new Set(rows.map((r) => r.day))],
-  ])
 }

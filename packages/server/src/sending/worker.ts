@@ -1,28 +1,41 @@
 /**
  * The sender: serves the mailers of the buckets whose lease this process holds.
  *
- * Each mailer with something due is a lane. A lane claims a few rows at a time and keeps at most
- * as many attempts under way as its mailer may have connections; one whose server cannot be
- * reached is tried by one attempt at a time. Lanes take turns for the `concurrency` places, and an
- * attempt that lasts longer than a second gives its place up: slow servers do not hold up others.
+ * Each mailer with something due is a lane (`lane.ts`). Tenants and their lanes take turns, for the
+ * claims as for the `concurrency` places (`lane-turns.ts`), and an attempt that lasts longer than a
+ * second gives its place up: slow servers do not hold up others. What is held in memory is bounded
+ * (`held-rows.ts`).
  *
  * Leases and wake-ups are hints. What keeps two senders apart is the fence of each row.
  */
-import type { FailureCategory } from '../mail/index.ts'
-import { loadMailerForSend, type MailerForSend } from '../mailers/index.ts'
 import { createGroupCommit, type Db } from '../platform/db/index.ts'
 import type { BucketLeases } from '../platform/db/leases.ts'
-import { dayOfUlid } from '../platform/ids.ts'
-import { type KeyRing, SealedValueError } from '../platform/secrets/index.ts'
+import type { KeyRing } from '../platform/secrets/index.ts'
 import type { Service } from '../platform/service.ts'
 import type { Claim } from './attempt.ts'
-import type { EmailContent } from './email.ts'
+import { idsOf, logAttempt } from './attempt-log.ts'
+import { createConversations } from './conversations.ts'
 import type { Ending, FinishAttempts } from './finish-attempts.ts'
-import type { LaneWakeups } from './lane-wakeups.ts'
-import { claimDue, discoverLanes, extendClaims, loadForSend, markDot } from './queue-store.ts'
-import { type LoadedAttempt, type RunAttemptDeps, runAttempt } from './run-attempt.ts'
+import { createHeldRows } from './held-rows.ts'
+import {
+  canFly,
+  claimableBy,
+  createLane,
+  type Held,
+  isIdle,
+  isUnreachable,
+  type Lane,
+  laneId,
+} from './lane.ts'
+import { createLaneTurns } from './lane-turns.ts'
+import type { LaneWakeups, WokenLane } from './lane-wakeups.ts'
+import { createLargeContents, LARGE_CONTENT_BYTES } from './large-contents.ts'
+import { loadAttempts } from './load-attempts.ts'
+import { claimDue, claimSuspect, discoverLanes, markDot } from './queue-store.ts'
+import { type RunAttemptDeps, runAttempt } from './run-attempt.ts'
 
-export interface SenderDeps extends Omit<RunAttemptDeps, 'markDot'> {
+export interface SenderDeps
+  extends Omit<RunAttemptDeps, 'markDot' | 'conversations' | 'loadContent'> {
   readonly db: Db
   readonly keyRing: KeyRing
   readonly leases: BucketLeases
@@ -32,6 +45,10 @@ export interface SenderDeps extends Omit<RunAttemptDeps, 'markDot'> {
   readonly leaseMs: number
   readonly concurrency: number
   readonly observe: (o: { outcome: string; durationMs: number }) => void
+  /** How long conversations under way may last after `stop`. */
+  readonly stopGraceMs?: number
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs?: () => number
 }
 
 export interface Sender extends Service {
@@ -41,36 +58,30 @@ export interface Sender extends Service {
 
 const SWEEP_MS = 1_000
 const SLOW_MS = 1_000
-/** Attempts under way at once, the slow ones included: each may hold a message in memory. */
-const IN_FLIGHT_MAX = 2_048
-const CLAIMED_AHEAD = 4
 const STOP_GRACE_MS = 10_000
-
-interface Lane {
-  readonly tenantId: string
-  readonly mailerId: string
-  readonly bucket: number
-  readonly waiting: LoadedAttempt[]
-  inFlight: number
-  connectionsMax: number
-  /** The server could not be reached at the last try. */
-  isFailing: boolean
-  isClaiming: boolean
-  /** Something became due, or may have, since the last claim. */
-  isWoken: boolean
-}
-
-interface Flight {
-  readonly claim: Claim
-  extendAt: number
-}
+/** For what conversations that were cut have left to write. */
+const CUT_GRACE_MS = 3_000
+/** Each takes up to three connections to the database for a moment. */
+const CLAIMS_AT_ONCE = 4
+/** Of emails with large attachments, in messages under way: each is in memory about three times. */
+const LARGE_BYTES_MAX = 100 * 1024 * 1024
+const ORPHAN_WAIT_MS = 3_600_000
 
 export function createSender(deps: SenderDeps): Sender {
+  const { db, leases, leaseMs, log } = deps
+  const monotonicMs = deps.monotonicMs ?? (() => performance.now())
+  const contents = createLargeContents({ db })
+  const held = createHeldRows({ db, leaseMs, monotonicMs })
   const lanes = new Map<string, Lane>()
-  const flights = new Set<Flight>()
+  const hungry = createLaneTurns()
+  const ready = createLaneTurns()
   const tasks = new Set<Promise<unknown>>()
-  let turn: Lane[] = []
+  const timers = new Map<string, NodeJS.Timeout>()
+  let conversations = createConversations()
+  let claims = 0
   let places = 0
+  let largeBytes = 0
+  let isSuspectServed = false
   let isStarted = false
   let isStopping = false
   let sweepTimer: NodeJS.Timeout | undefined
@@ -78,225 +89,242 @@ export function createSender(deps: SenderDeps): Sender {
   let heartbeat: NodeJS.Timeout | undefined
   let unsubscribe = (): void => undefined
 
-  const dots = createGroupCommit<Claim, boolean>({
-    db: deps.db,
-    itemsMax: 128,
-    run: markDot,
-  })
-  const attemptDeps: RunAttemptDeps = { ...deps, markDot: (claim) => dots.add(claim) }
+  const dots = createGroupCommit<Claim, boolean>({ db, itemsMax: 128, run: markDot })
+  const attemptDeps: RunAttemptDeps = {
+    ...deps,
+    get conversations() {
+      return conversations
+    },
+    markDot: (claim) => dots.add(claim),
+    loadContent: contents.get,
+  }
 
   function track(task: Promise<unknown>): void {
     const tracked = task.finally(() => tasks.delete(tracked))
     tasks.add(tracked)
   }
 
-  function wake(key: { tenantId: string; mailerId: string; bucket: number }): void {
-    if (isStopping || !deps.leases.owned().has(key.bucket)) return
-    const id = `${key.tenantId} ${key.mailerId}`
-    let lane = lanes.get(id)
-    if (lane === undefined) {
-      lane = {
-        ...key,
-        waiting: [],
-        inFlight: 0,
-        connectionsMax: 1,
-        isFailing: false,
-        isClaiming: false,
-        isWoken: true,
-      }
-      lanes.set(id, lane)
-    }
+  function wake(key: WokenLane): void {
+    if (isStopping || !leases.owned().has(key.bucket)) return
+    const lane = laneOf(key)
     lane.isWoken = true
     serve(lane)
   }
 
-  /** Claims ahead of the connections, so that none of them waits for a round trip. */
-  function serve(lane: Lane): void {
-    // A few at a time: one claim for each connection that comes free would cost a commit per mail.
-    const ahead = limitOf(lane) * CLAIMED_AHEAD
-    const isLow = lane.waiting.length <= ahead / 2
-    if (lane.isWoken && !lane.isClaiming && isLow && !isStopping) {
-      lane.isClaiming = true
-      lane.isWoken = false
-      track(claim(lane, ahead - lane.waiting.length))
-    }
-    if (lane.waiting.length > 0 && !turn.includes(lane)) turn.push(lane)
-    fill()
+  function laneOf(key: WokenLane): Lane {
+    const known = lanes.get(laneId(key))
+    if (known !== undefined) return known
+    const lane = createLane(key)
+    lanes.set(lane.id, lane)
+    return lane
   }
 
-  function limitOf(lane: Lane): number {
-    return lane.isFailing ? 1 : lane.connectionsMax
+  /** To be called after each change of a lane. */
+  function serve(lane: Lane): void {
+    if (claimableBy(lane) > 0) hungry.add(lane)
+    if (canFly(lane)) ready.add(lane)
+    if (isIdle(lane)) lanes.delete(lane.id)
+    proceed()
+  }
+
+  /** To be called after each change of what is held. */
+  function proceed(): void {
+    while (!isStopping && claims < CLAIMS_AT_ONCE) {
+      const lane = hungry.take({ tenantCanGo: (tenantId) => held.roomFor(tenantId) > 0 })
+      if (lane === undefined) break
+      const limit = Math.min(claimableBy(lane), held.roomFor(lane.tenantId))
+      if (limit > 0) track(claim(lane, limit))
+    }
+    while (!isStopping && places < deps.concurrency) {
+      const lane = ready.take({ canGo: hasMemoryForNext })
+      const row = lane !== undefined && canFly(lane) ? lane.waiting.shift() : undefined
+      if (lane === undefined) break
+      if (row !== undefined) track(fly(row))
+      if (canFly(lane)) ready.add(lane)
+    }
+  }
+
+  function hasMemoryForNext(lane: Lane): boolean {
+    const bytes = largeBytesOf(lane.waiting[0])
+    return bytes === 0 || largeBytes === 0 || largeBytes + bytes <= LARGE_BYTES_MAX
   }
 
   async function claim(lane: Lane, limit: number): Promise<void> {
+    claims += 1
+    lane.isClaiming = true
+    lane.isWoken = false
     try {
-      const claims = await claimDue(deps.db, lane, { limit, leaseMs: deps.leaseMs })
+      const validUntilMs = monotonicMs() + leaseMs
+      const claimed = await claimDue(db, lane, { limit, leaseMs })
       // A full answer: there may be more.
-      if (claims.length === limit) lane.isWoken = true
-      if (claims.length > 0) {
+      if (claimed.length === limit) lane.isWoken = true
+      if (claimed.length > 0) {
         deps.failpoints.hit('send.after_claim')
-        await load(lane, claims)
+        lane.waiting.push(...(await load(lane, claimed, validUntilMs)))
       }
     } catch (error) {
-      // Whatever was claimed is due again when its claim runs out.
-      deps.log.warn({ err: error, mailer_id: lane.mailerId }, 'sender_claim.failed')
-    } finally {
-      lane.isClaiming = false
+      // What may have been claimed is due again when its claim runs out.
+      log.warn({ err: error, mailer_id: lane.mailerId }, 'sender_claim.failed')
     }
+    claims -= 1
+    lane.isClaiming = false
+    if (isStopping) giveBack(lane.waiting.splice(0))
     serve(lane)
-    forgetIfIdle(lane)
   }
 
-  async function load(lane: Lane, claims: readonly Claim[]): Promise<void> {
-    const located = claims.map((c) => ({ ...c, day: dayOfUlid(c.refId) }))
-    const [mailer, { emails, recipients }] = await Promise.all([
-      loadMailer(lane),
-      loadForSend(deps.db, lane.tenantId, located),
-    ])
-    lane.connectionsMax = mailer?.connectionsMax ?? 1
-    const emailOf = new Map(emails.map((e) => [e.ref_id, e]))
-    const recipientOf = new Map(recipients.map((r) => [`${r.ref_id}.${r.n}`, r]))
-    for (const claimed of claims) {
-      const email = emailOf.get(claimed.refId)
-      const recipient = recipientOf.get(`${claimed.refId}.${claimed.n}`)
-      if (email === undefined || recipient === undefined) {
-        deps.log.error({ ref_id: claimed.refId, n: claimed.n }, 'sender_email.missing')
-        continue
-      }
-      lane.waiting.push({
-        claim: claimed,
-        mailer,
-        content: email.content as EmailContent,
-        customArgs: email.custom_args,
-        traceparent: email.traceparent,
-        createdAt: email.created_at,
-        email: recipient.email,
-        messageId: recipient.message_id,
-      })
-    }
-  }
-
-  async function loadMailer(lane: Lane): Promise<MailerForSend | undefined> {
+  async function load(
+    lane: Lane,
+    claimed: readonly Claim[],
+    validUntilMs: number,
+  ): Promise<Held[]> {
     try {
-      return await loadMailerForSend(deps.db, deps.keyRing, lane.tenantId, lane.mailerId)
+      const loaded = await loadAttempts(deps, lane, claimed)
+      lane.connectionsMax = loaded.connectionsMax
+      for (const orphan of loaded.orphans) {
+        log.error(idsOf(orphan), 'sender_email.missing')
+        undo(orphan, ORPHAN_WAIT_MS)
+      }
+      const rows = loaded.attempts.map((attempt) => ({ loaded: attempt, lane, validUntilMs }))
+      held.add(rows)
+      return rows
     } catch (error) {
-      if (!(error instanceof SealedValueError)) throw error
-      deps.log.error({ err: error, mailer_id: lane.mailerId }, 'mailer.unreadable')
-      return undefined
+      // Nothing was begun, so nothing was interrupted.
+      for (const one of claimed) undo(one, SWEEP_MS)
+      throw error
     }
   }
 
-  /** One attempt of each lane in turn, while there are places. */
-  function fill(): void {
-    while (places < deps.concurrency && flights.size < IN_FLIGHT_MAX) {
-      const i = turn.findIndex((lane) => lane.inFlight < limitOf(lane))
-      const lane = turn[i]
-      if (lane === undefined) return
-      turn.splice(i, 1)
-      const next = lane.waiting.shift()
-      if (next === undefined) continue
-      if (lane.waiting.length > 0) turn.push(lane)
-      track(fly(lane, next))
+  function undo(claimed: Claim, waitMs: number): void {
+    const ending: Ending = { kind: 'undone', claim: claimed, undo: { kind: 'undone', waitMs } }
+    track(
+      deps.finishes.end(ending).catch((error: unknown) => {
+        log.warn({ err: error, ...idsOf(claimed) }, 'claim.not_given_back')
+      }),
+    )
+  }
+
+  function giveBack(rows: readonly Held[]): void {
+    for (const row of rows) {
+      held.delete(row)
+      undo(row.loaded.claim, 0)
     }
   }
 
-  async function fly(lane: Lane, loaded: LoadedAttempt): Promise<void> {
-    const flight: Flight = { claim: loaded.claim, extendAt: Date.now() + deps.leaseMs / 3 }
-    flights.add(flight)
+  async function fly(row: Held): Promise<void> {
+    const { lane } = row
+    const bytes = largeBytesOf(row)
+    let holdsPlace = true
     lane.inFlight += 1
     places += 1
-    let holdsPlace = true
+    largeBytes += bytes
     const leavePlace = () => {
+      clearTimeout(slow)
       if (holdsPlace) places -= 1
       holdsPlace = false
     }
     const slow = setTimeout(() => {
       leavePlace()
-      fill()
+      proceed()
     }, SLOW_MS)
-    const startedMs = performance.now()
-    try {
-      const ending = await runAttempt(attemptDeps, loaded)
-      clearTimeout(slow)
-      leavePlace()
-      lane.inFlight -= 1
-      lane.isFailing = isUnreachable(ending)
-      // The connection is free: the next message does not wait for this one's commit.
-      if (ending !== undefined) track(finish(flight, ending, performance.now() - startedMs))
-      else flights.delete(flight)
-    } catch (error) {
-      clearTimeout(slow)
-      leavePlace()
-      lane.inFlight -= 1
-      flights.delete(flight)
-      deps.log.error({ err: error, ref_id: loaded.claim.refId }, 'attempt.crashed')
+    const startedMs = monotonicMs()
+    const ending = await run(row)
+    leavePlace()
+    lane.inFlight -= 1
+    largeBytes -= bytes
+    // The connection is free: the next message does not wait for this one's commit.
+    if (ending === undefined) held.delete(row)
+    else {
+      if (ending.kind === 'finished') lane.isFailing = isUnreachable(ending)
+      track(finish(row, ending, monotonicMs() - startedMs))
     }
     serve(lane)
-    forgetIfIdle(lane)
   }
 
-  async function finish(flight: Flight, ending: Ending, durationMs: number): Promise<void> {
-    const { claim: c } = flight
+  /** Undefined when nothing is to be written. */
+  async function run(row: Held): Promise<Ending | undefined> {
+    const { claim: claimed } = row.loaded
+    if (!held.isValid(row)) {
+      log.warn(idsOf(claimed), 'claim.ran_out')
+      return undefined
+    }
+    try {
+      return await runAttempt(attemptDeps, row.loaded)
+    } catch (error) {
+      // A defect. Its claim runs out, and it counts as interrupted.
+      log.error({ err: error, ...idsOf(claimed) }, 'attempt.crashed')
+      return undefined
+    }
+  }
+
+  async function finish(row: Held, ending: Ending, durationMs: number): Promise<void> {
     try {
       const ended = await deps.finishes.end(ending)
       deps.failpoints.hit('send.after_finish')
-      const outcome = outcomeOf(ending)
-      deps.observe({ outcome: ended.isLost ? 'lost' : outcome, durationMs })
-      deps.log.info(
-        {
-          tenant_id: c.tenantId,
-          ref_id: c.refId,
-          n: c.n,
-          mailer_id: c.mailerId,
-          attempt: c.attempt,
-          max_attempts: c.maxAttempts,
-          outcome,
-          ...describe(ending),
-          duration_ms: Math.round(durationMs),
-          is_lost: ended.isLost || undefined,
-        },
-        'attempt.finished',
-      )
+      logAttempt(deps, ending, ended, durationMs)
     } catch (error) {
-      deps.log.error({ err: error, ref_id: c.refId, n: c.n }, 'attempt.not_written')
-    } finally {
-      flights.delete(flight)
+      log.error({ err: error, ...idsOf(ending.claim) }, 'attempt.not_written')
     }
+    held.delete(row)
+    proceed()
   }
 
-  function forgetIfIdle(lane: Lane): void {
-    const isIdle = lane.inFlight === 0 && lane.waiting.length === 0 && !lane.isClaiming
-    if (isIdle && !lane.isWoken) lanes.delete(`${lane.tenantId} ${lane.mailerId}`)
-  }
-
-  /** Claims of attempts that take long, or wait for their turn, are kept alive. */
-  async function extend(): Promise<void> {
-    const now = Date.now()
-    const waiting = [...lanes.values()].flatMap((lane) => lane.waiting.map((w) => w.claim))
-    const due = [...flights].filter((flight) => flight.extendAt <= now)
-    for (const flight of due) flight.extendAt = now + deps.leaseMs / 3
-    const claims = [...due.map((flight) => flight.claim), ...waiting]
-    if (claims.length > 0) await extendClaims(deps.db, claims, deps.leaseMs)
+  /** Rows that were interrupted again and again: one at a time, besides all others. */
+  async function serveSuspects(): Promise<void> {
+    if (isSuspectServed) return
+    isSuspectServed = true
+    try {
+      while (!isStopping) {
+        const validUntilMs = monotonicMs() + leaseMs
+        const found = await claimSuspect(db, [...leases.owned()], leaseMs)
+        if (found === undefined) break
+        const [row] = await load(laneOf(found), [found.claim], validUntilMs)
+        if (row === undefined) continue
+        if (isStopping) return giveBack([row])
+        const flight = fly(row)
+        track(flight)
+        // What ends a process does so at once; a server that hangs does not hold up the next.
+        await within(flight, SLOW_MS)
+      }
+    } finally {
+      isSuspectServed = false
+    }
   }
 
   async function sweep(): Promise<void> {
-    const buckets = [...deps.leases.owned()]
+    const buckets = [...leases.owned()]
     if (buckets.length === 0) return
-    for (const lane of await discoverLanes(deps.db, buckets)) {
+    track(
+      serveSuspects().catch((error: unknown) => log.warn({ err: error }, 'sender_suspect.failed')),
+    )
+    for (const lane of await discoverLanes(db, buckets)) {
       if (lane.waitMs <= 0) wake(lane)
-      else setTimeout(wake, lane.waitMs, lane).unref()
+      else if (isStarted) wakeLater(lane, lane.waitMs)
     }
+  }
+
+  function wakeLater(lane: WokenLane, waitMs: number): void {
+    const id = laneId(lane)
+    if (timers.has(id)) return
+    const fire = () => {
+      timers.delete(id)
+      wake(lane)
+    }
+    timers.set(id, setTimeout(fire, waitMs))
   }
 
   function sweepForever(): void {
     clearTimeout(sweepTimer)
     if (!isStarted || sweeping !== undefined) return
     sweeping = sweep()
-      .catch((error: unknown) => deps.log.warn({ err: error }, 'sender_sweep.failed'))
+      .catch((error: unknown) => log.warn({ err: error }, 'sender_sweep.failed'))
       .finally(() => {
         sweeping = undefined
         if (isStarted) sweepTimer = setTimeout(sweepForever, SWEEP_MS)
       })
+  }
+
+  function beat(): void {
+    held.extend().catch((error: unknown) => log.warn({ err: error }, 'sender_claims.not_extended'))
   }
 
   async function settle(): Promise<void> {
@@ -304,17 +332,14 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   /** What was claimed and not begun goes back at once. */
-  async function giveBack(): Promise<void> {
-    const waiting = [...lanes.values()].flatMap((lane) => lane.waiting.splice(0))
-    turn = []
-    await Promise.allSettled(
-      waiting.map(({ claim: c }) =>
-        deps.finishes.end({ kind: 'undone', claim: c, undo: { kind: 'undone', waitMs: 0 } }),
-      ),
-    )
+  async function windDown(): Promise<void> {
+    await sweeping
+    clearTimeout(sweepTimer)
+    for (const lane of lanes.values()) giveBack(lane.waiting.splice(0))
+    await settle()
   }
 
-  deps.leases.onChange(sweepForever)
+  leases.onChange(sweepForever)
 
   return {
     name: 'sender',
@@ -322,12 +347,9 @@ export function createSender(deps: SenderDeps): Sender {
       if (isStarted) return
       isStarted = true
       isStopping = false
+      conversations = createConversations()
       unsubscribe = deps.wakeups.onWake(wake)
-      heartbeat = setInterval(() => {
-        extend().catch((error: unknown) =>
-          deps.log.warn({ err: error }, 'sender_claims.not_extended'),
-        )
-      }, deps.leaseMs / 3)
+      heartbeat = setInterval(beat, leaseMs / 3)
       sweepForever()
     },
     async stop() {
@@ -335,16 +357,20 @@ export function createSender(deps: SenderDeps): Sender {
       isStopping = true
       unsubscribe()
       clearTimeout(sweepTimer)
-      await sweeping
-      clearTimeout(sweepTimer)
-      await giveBack()
-      const isDone = await Promise.race([settle().then(() => true), after(STOP_GRACE_MS)])
-      if (isDone !== true) {
-        // What is still under way is left to its claim: before the dot it is run again, after it
-        // the outcome is uncertain.
-        deps.finishes.abandon()
-        deps.log.warn({ attempts: flights.size }, 'sender.stopped_with_attempts_under_way')
+      for (const timer of timers.values()) clearTimeout(timer)
+      timers.clear()
+      hungry.clear()
+      ready.clear()
+      await within(windDown(), deps.stopGraceMs ?? STOP_GRACE_MS)
+      conversations.cut()
+      if (tasks.size > 0) {
+        log.warn({ attempts: held.size }, 'sender.cuts_attempts_under_way')
+        await deps.pool.stop()
+        await within(settle(), CUT_GRACE_MS)
       }
+      // What still cannot be written is left to its claim: before the dot it is run again, after it
+      // the outcome is uncertain.
+      deps.finishes.abandon()
       clearInterval(heartbeat)
       lanes.clear()
     },
@@ -355,44 +381,14 @@ export function createSender(deps: SenderDeps): Sender {
   }
 }
 
-/** A server that cannot be reached is not worth more than one connection at a time. */
-function isUnreachable(ending: Ending | undefined): boolean {
-  if (ending?.kind !== 'finished' || ending.result.kind !== 'failed') return false
-  return UNREACHABLE.has(ending.result.category)
+function largeBytesOf(row: Held | undefined): number {
+  const bytes = row?.loaded.claim.contentBytes ?? 0
+  return bytes < LARGE_CONTENT_BYTES ? 0 : bytes
 }
 
-const UNREACHABLE: ReadonlySet<string> = new Set([
-  'network',
-  'host_not_found',
-  'address_refused',
-  'tls_unavailable',
-  'tls_certificate',
-  'tls_certificate_expired',
-  'tls_wrong_port',
-  'auth_rejected',
-  'auth_required',
-  'auth_temporary',
-  'auth_throttled',
-] satisfies FailureCategory[])
-
-function outcomeOf(ending: Ending): string {
-  if (ending.kind === 'undone') return 'undone'
-  if (ending.result.kind === 'accepted') return 'accepted'
-  if (ending.result.isUncertain) return 'uncertain'
-  return ending.next?.kind === 'retry' ? 'deferred' : 'failed'
-}
-
-function describe(ending: Ending): Record<string, unknown> {
-  if (ending.kind === 'undone') return {}
-  const { result, next, event } = ending
-  return {
-    ...(result.kind === 'failed' ? { category: result.category } : {}),
-    ...(next?.kind === 'retry' ? { wait_ms: next.waitMs } : {}),
-    ...(next?.kind === 'give-up' ? { because: next.because } : {}),
-    traceparent: event.traceparent,
-  }
-}
-
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref())
+async function within(work: Promise<unknown>, ms: number): Promise<void> {
+  const timeout = Promise.withResolvers<void>()
+  const timer = setTimeout(timeout.resolve, ms)
+  await Promise.race([work, timeout.promise])
+  clearTimeout(timer)
 }

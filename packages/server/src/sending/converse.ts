@@ -1,0 +1,132 @@
+/**
+ * The SMTP conversation of one attempt, below one absolute deadline.
+ *
+ * The dot is committed before it is sent: from then on a lost connection means that the mail may
+ * have been delivered, and the mailer's policy decides on another attempt (contract §5). Whoever has
+ * lost the claim by then never sends it.
+ */
+import { classifyFailure, parseAddress, type SmtpResult } from '../mail/index.ts'
+import type { MailerForSend, SmtpPool } from '../mailers/index.ts'
+import type { Failpoints } from '../platform/failpoints.ts'
+import type { Logger } from '../platform/log.ts'
+import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
+import type { Conversations } from './conversations.ts'
+import type { EmailContent } from './email.ts'
+
+export interface ConverseDeps {
+  readonly log: Logger
+  readonly pool: SmtpPool
+  readonly failpoints: Failpoints
+  readonly conversations: Conversations
+  /** For the whole conversation, waiting for a connection included. */
+  readonly timeoutMs: number
+  /** Commits that the dot may be sent; false when the claim is lost. */
+  readonly markDot: (claim: Claim) => Promise<boolean>
+}
+
+interface Conversation {
+  readonly claim: Claim
+  readonly mailer: MailerForSend
+  readonly to: string
+  readonly content: EmailContent
+  readonly message: Buffer
+}
+
+/** `undone`: surely not sent, and for no reason that lies with mailer, server or mail. */
+export async function converse(
+  deps: ConverseDeps,
+  o: Conversation,
+): Promise<AttemptResult | 'lost' | 'undone'> {
+  const { failpoints, conversations } = deps
+  const deadlineAt = Date.now() + deps.timeoutMs
+  const dot = createDot(deps, o.claim)
+  const transaction = {
+    ...envelopeOf(o),
+    message: o.message,
+    deadlineAt,
+    beforeFinalDot: dot.commit,
+    afterFinalDot: () => failpoints.hit('send.after_dot'),
+  }
+  // A kept connection that turns out to be gone is no attempt: once more on a fresh one.
+  for (const isFresh of [false, true]) {
+    const used = await deps.pool.withSession(
+      o.mailer,
+      deadlineAt,
+      (session) => {
+        failpoints.hit('send.after_connect')
+        return conversations.hold(session, () => session.send(transaction))
+      },
+      { isFresh },
+    )
+    if (used.kind === 'busy') return 'undone'
+    if (used.kind === 'failed')
+      return conversations.isCut ? 'undone' : toFailure(classifyFailure(used.failure), false)
+    const result = used.value
+    if (dot.state === 'lost') return 'lost'
+    if (dot.state === 'unknown') return 'undone'
+    if (result.kind === 'failed' && result.isStale && !isFresh) continue
+    if (isCutOff(result, conversations)) return 'undone'
+    failpoints.hit('send.after_reply')
+    return toResult(result)
+  }
+  return 'undone'
+}
+
+/** Ended by ourselves, and the server cannot have the message. */
+function isCutOff(result: SmtpResult, { isCut }: Conversations): boolean {
+  return isCut && result.kind === 'failed' && result.phase === 'before-dot'
+}
+
+function createDot(deps: ConverseDeps, claim: Claim) {
+  const dot = {
+    state: 'open' as 'open' | 'committed' | 'lost' | 'unknown',
+    /** Throws where the dot must not be sent. */
+    async commit(): Promise<void> {
+      const isHeld = await deps.markDot(claim).catch((error: unknown) => {
+        dot.state = 'unknown'
+        throw error
+      })
+      dot.state = isHeld ? 'committed' : 'lost'
+      if (!isHeld) throw new Error('the claim was lost')
+      deps.failpoints.hit('send.before_dot')
+    },
+  }
+  return dot
+}
+
+function envelopeOf({ mailer, to, content }: Conversation) {
+  const from = wireOf(mailer.email)
+  const recipient = wireOf(to)
+  // A header with such an address makes the message itself one for SMTPUTF8 (RFC 6531 §3.2).
+  const shown = [content.from, ...content.to, ...content.cc, content.replyTo]
+  const addresses = [from, recipient, ...shown.map((mailbox) => mailbox?.address ?? '')]
+  return {
+    from,
+    to: recipient,
+    smtpUtf8: addresses.some((address) => !/^\p{ASCII}*$/u.test(address)),
+  }
+}
+
+function wireOf(email: string): string {
+  const parsed = parseAddress(email)
+  return parsed.ok ? parsed.address.address : email
+}
+
+function toResult(result: SmtpResult): AttemptResult {
+  if (result.kind === 'accepted') return { kind: 'accepted' }
+  const isUncertain = result.phase === 'after-dot' && result.failure.reply === undefined
+  return toFailure(classifyFailure(result.failure), isUncertain)
+}
+
+function toFailure(c: ReturnType<typeof classifyFailure>, isUncertain: boolean): AttemptFailed {
+  return {
+    kind: 'failed',
+    category: c.category,
+    retryable: c.retryable,
+    isUncertain,
+    failedReason: c.failedReason,
+    providerError: c.providerError,
+    isBeforeMessage: false,
+    ...(c.retryAfterMsMin === undefined ? {} : { retryAfterMsMin: c.retryAfterMsMin }),
+  }
+}
