@@ -863,6 +863,8 @@ export const REPLY_CASES: readonly ReplyCase[] = [
   ],
   ['432 4.7.12 A password transition is needed', 'auth_temporary', 'retry'],
   ['550 5.6.7 Address requires SMTPUTF8', 'smtputf8_unsupported', 'final'],
+  ['552 5.2.2 Mailbox size limit exceeded', 'mailbox_full', 'final'],
+  ['550 5.7.1 Message rejected as spam by Content Filtering.', 'blocked_spam', 'final'],
   ['554 5.5.0 Sorry, the oracle is silent', 'unknown', 'final'],
   ['450 4.9.9 Sorry, the oracle is silent', 'temporary', 'retry'],
 ]

@@ -148,6 +148,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
     'sender_blocked',
     /bad outbound sender|sender address (is )?blocked|sender account|(sending|outbound\w*|sends?|smtp) (for this account |from this account |access )?(is |has been |are |was )?(paused|suspended|disabled|denied|blocked|restricted)|your (account|mailbox|domain|user) .{0,40}(suspended|disabled|blocked|locked|restricted|banned|deactivated|terminated)|(account|domain|user|customer) .{0,60}(suspended|blocked|restricted|banned) (for|from|due|because)|unusual sending|outbound (spam|mail) .{0,40}(blocked|suspended|limit)|tenant .{0,20}(exceeded|threshold|restricted)|traffic not accepted|outbounds? (is |are )?disabled|spam abuse detected|access denied, banned sender(?! ?ip)|outgoing (mail|e-?mail) .{0,40}(suspended|disabled|blocked)/,
   ),
+  rule('mailbox_full', /(mail ?box|maildir|in ?box) (size|storage) (limit|quota|exceeds)/),
   rule(
     'message_too_large',
     /recipsizelimit|sendsizelimit|databytes|(message|mail|e-?mail|attachment|header|file|body|it)s? .{0,20}(is |are |was )?too (large|big|long)|too (large|big) (message|mail|for)|too much mail data|size per (?!trans)|(size|length) .{0,60}(exceed|limit|too (big|large)|maximum|greater|allowed)|(exceed|maximum|max|larger|limit)\w* .{0,60}(?<!policy )(size|length)\b|nachricht .{0,20}zu gro/,
@@ -202,6 +203,10 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   rule(
     'blocked_reputation',
     /reputation|spamhaus|spamcop|sorbs|uceprotect|abuseat|black ?-?list|block ?-?list|deny ?-?list|not in whitelist|\b(dns|r|x|s)?bl\b|dnsbl|\brbl|attrbl|\[bl\d\d\]|bl0000\d\d|not accepting connections|banned sending ip|banned sender ?ip|blocked (using|by|- see)|(client|host) blocked|(client|host|ip|sender|server|connection|network|address|you)s? .{0,60}(is |are |has been |was |been |been )(blocked|banned|blacklisted|listed|denied|barred)|(is|are|was) listed (in|on|at|by)|blocked from|connections? (will )?not (be )?accepted|connections? from .{0,60}(refused|rejected|denied|not accepted|blocked)|on our block|cloudmark|\bcsi\b|senderscore|senderbase|talos|trustedsource|dynamic (ip|address|pool)|dialup|residential|\bib10\d|a problem occurred\. \(ask your postmaster|due to abuse|abusive|s31[45]0|dy-00\d|sc-00\d|ou-00\d/,
+  ),
+  rule(
+    'blocked_spam',
+    /(reject|detect|classif|identif|flagg|block|mark|consider)\w* as (spam|junk)/,
   ),
   rule(
     'content_rejected',
