@@ -61,8 +61,6 @@ export function createFinishAttempts(deps: {
     run: endGroup,
   })
   const abandoned = new AbortController()
-  const isHopeless = (error: unknown) =>
-    !(error instanceof DatabaseUnavailableError) || abandoned.signal.aborted
 
   return {
     async end(ending) {
@@ -72,10 +70,11 @@ export function createFinishAttempts(deps: {
           deps.wakeups.wake(ended.touched)
           return ended
         } catch (error) {
-          if (isHopeless(error)) throw error
+          if (!(error instanceof DatabaseUnavailableError)) throw error
+          await wait(RETRY_MS, abandoned.signal)
+          if (abandoned.signal.aborted) throw error
           // A commit whose answer was lost has deleted or moved the row: the repetition finds the
           // fence gone and writes nothing.
-          await wait(RETRY_MS, abandoned.signal)
         }
       }
     },

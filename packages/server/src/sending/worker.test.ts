@@ -1,0 +1,535 @@
+import type { SmtpContext, SmtpPhase } from '@postrider/testkit'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  accept,
+  attemptsOf,
+  drain,
+  eventsOf,
+  inShort,
+  queueOf,
+  recipientsOf,
+  runOutClaims,
+  useSending,
+} from '../../test/sender.ts'
+import { addMailer } from '../../test/sending.ts'
+import { DatabaseUnavailableError, type Db, type Tx } from '../platform/db/index.ts'
+
+const world = useSending()
+const shorts = async () => (await eventsOf(world.db)).map(inShort)
+/** A script that holds the first attempt's reply at `phase` back until it is let go. */
+function hold(phase: SmtpPhase) {
+  const gate = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  const script = (now: SmtpContext) => {
+    if (now.phase !== phase || now.attempt !== 1) return undefined
+    reached.resolve()
+    return { after: gate.promise }
+  }
+  return { script, reached: reached.promise, letGo: gate.resolve }
+}
+
+/** A mailer, an email, and a sender whose first attempt stands at `phase` until `letGo`. */
+async function standAt(
+  phase: 'rcpt' | 'dot',
+  mailer: Parameters<typeof addMailer>[1] = {},
+  o: Parameters<typeof world.sender>[0] = {},
+) {
+  const { script, reached, letGo } = hold(phase)
+  const server = await world.serve(script)
+  await addMailer(world.db, { port: server.port, ...mailer })
+  const refId = await accept(world.db)
+  const outcomes: string[] = []
+  const stalled = world.sender({ observe: ({ outcome }) => outcomes.push(outcome), ...o })
+  const running = stalled.runOnce()
+  await reached
+  return {
+    server,
+    refId,
+    outcomes,
+    stalled,
+    async letGo() {
+      letGo()
+      await running
+    },
+  }
+}
+
+/** The database, with commits that fail while `mode` says so. */
+function brittle(on: Db) {
+  const self = {
+    mode: 'fine' as 'fine' | 'away' | 'lost-answer',
+    failures: 0,
+    onFailure: (): void => undefined,
+  }
+  const fail = (isCommitUnknown: boolean) => {
+    self.failures += 1
+    self.onFailure()
+    return new DatabaseUnavailableError('away', { isCommitUnknown })
+  }
+  const db: Db = {
+    query: (...args) => (self.mode === 'away' ? Promise.reject(fail(false)) : on.query(...args)),
+    async transaction<T>(work: (tx: Tx) => Promise<T>) {
+      if (self.mode === 'away') throw fail(false)
+      const result = await on.transaction(work)
+      if (self.mode === 'lost-answer') throw fail(true)
+      return result
+    },
+    close: on.close,
+    get stats() {
+      return on.stats
+    },
+  }
+  return { db, self }
+}
+
+describe('a sender that goes away', () => {
+  it('before the dot: the same attempt is run again and leaves no event', async () => {
+    const { server, refId, letGo } = await standAt('rcpt')
+    await runOutClaims(world.db)
+    await drain(world.db, world.sender())
+    expect(await shorts()).toEqual(['MAIL_DELIVERED'])
+    expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1, outcome: 'accepted' }])
+    await letGo()
+    expect(server.transactions).toHaveLength(1)
+  })
+
+  it('and comes back before the dot: it has lost its claim and never sends the dot', async () => {
+    const { server, letGo, outcomes } = await standAt('rcpt')
+    await world.db.query('update sending_queue set fence = fence + 1')
+    await letGo()
+    expect(server.transactions).toEqual([])
+    expect(await queueOf(world.db)).toMatchObject([{ phase: 'sending', attempt: 1 }])
+    expect(outcomes).toEqual([])
+  })
+
+  it('and comes back before the dot, when its claim has run out and nobody else has it', async () => {
+    const { server, letGo } = await standAt('rcpt')
+    await runOutClaims(world.db)
+    await letGo()
+    expect(server.transactions).toEqual([])
+    await drain(world.db, world.sender())
+    expect(await shorts()).toEqual(['MAIL_DELIVERED'])
+  })
+
+  it('after the dot was committed: its attempt is uncertain, and the next one follows', async () => {
+    const { server, refId, letGo, outcomes } = await standAt('dot')
+    await runOutClaims(world.db)
+    await drain(world.db, world.sender())
+    await letGo()
+    expect(await shorts()).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
+    const [failed] = await eventsOf(world.db)
+    expect(failed?.details).toMatchObject({
+      message_id: `<${refId}.0@example.com>`,
+      failed_reason: 'Connection lost after end of data; the message may have been delivered',
+    })
+    expect(failed?.details).not.toHaveProperty('provider_error')
+    expect(await attemptsOf(world.db, refId)).toMatchObject([
+      { attempt: 1, outcome: 'uncertain' },
+      { attempt: 2, outcome: 'accepted' },
+    ])
+    // Its late answer is fenced: no second terminal event, no second attempt row.
+    expect(outcomes).toEqual(['lost'])
+    expect(server.accepted).toBe(2)
+  })
+
+  it('after the dot was committed, under at_most_once: final', async () => {
+    const { server, refId, letGo, outcomes } = await standAt('dot', { uncertain: 'at_most_once' })
+    await runOutClaims(world.db)
+    await drain(world.db, world.sender())
+    await letGo()
+    expect(await shorts()).toEqual(['SMTP_ERROR 1 final'])
+    expect(await recipientsOf(world.db, refId)).toMatchObject([{ status: 'failed', attempts: 1 }])
+    expect(outcomes).toEqual(['lost'])
+    expect(server.accepted).toBe(1)
+  })
+
+  it('three times with the same mail: it is given up', async () => {
+    const server = await world.serve({ 'ada@example.com': ['hang'] })
+    await addMailer(world.db, { port: server.port })
+    await accept(world.db)
+    for (let crashes = 1; crashes <= 3; crashes++) {
+      void world.sender().runOnce()
+      await server.waitFor(() => server.connections[crashes - 1]?.phase === 'rcpt')
+      await runOutClaims(world.db)
+    }
+    await drain(world.db, world.sender())
+    const [event] = await eventsOf(world.db)
+    expect(event?.details).toMatchObject({ attempt: 1, failed_reason: 'Internal error' })
+    expect(await shorts()).toEqual(['SMTP_ERROR 1 final'])
+    expect(server.connections).toHaveLength(3)
+  })
+
+  it('with others under way: those that were interrupted twice are tried one at a time', async () => {
+    let underWay = 0
+    let most = 0
+    const server = await world.serve(({ phase }) => {
+      if (phase === 'mail') underWay += 1
+      if (phase === 'dot') underWay -= 1
+      most = Math.max(most, underWay)
+      return undefined
+    })
+    for (const tenantId of ['tn_a', 'tn_b', 'tn_c']) {
+      await addMailer(world.db, { tenantId, port: server.port })
+      await accept(world.db, {}, tenantId)
+      await accept(world.db, {}, tenantId)
+    }
+    await world.db.query(
+      `update sending_queue set phase = 'sending', interrupted = 1, due_at = now()`,
+    )
+    await drain(world.db, world.sender())
+    expect(await shorts()).toEqual(Array.from({ length: 6 }, () => 'MAIL_DELIVERED'))
+    expect(most).toBe(1)
+  })
+})
+
+describe('two senders on one database', () => {
+  it('send every mail once, whatever both claim at the same time', async () => {
+    const server = await world.serve()
+    await addMailer(world.db, { port: server.port })
+    for (let i = 0; i < 6; i++) {
+      const to = Array.from({ length: 10 }, (_, k) => ({ email: `r${i}-${k}@example.com` }))
+      await accept(world.db, { to })
+    }
+    const [a, b] = [world.sender(), world.sender()]
+    while ((await queueOf(world.db)).length > 0) await Promise.all([a.runOnce(), b.runOnce()])
+    expect(server.accepted).toBe(60)
+    expect(new Set(server.messages.map((one) => one.recipients.join())).size).toBe(60)
+    expect(await shorts()).toEqual(Array.from({ length: 60 }, () => 'MAIL_DELIVERED'))
+  })
+
+  it('one that stood still for longer than its claims last begins none of them', async () => {
+    const { script, reached, letGo } = hold('rcpt')
+    const server = await world.serve(script)
+    await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
+    for (let i = 0; i < 3; i++) await accept(world.db, { to: [{ email: `r${i}@example.com` }] })
+    let nowMs = 0
+    const stalled = world.sender({ monotonicMs: () => nowMs })
+    const running = stalled.runOnce()
+    await reached
+    nowMs = 60_000
+    letGo()
+    await running
+    expect(server.messages.map((one) => one.recipients)).toEqual([['r0@example.com']])
+    expect(await queueOf(world.db)).toMatchObject([{ phase: 'sending' }, { phase: 'sending' }])
+    await runOutClaims(world.db)
+    await drain(world.db, world.sender())
+    expect(server.accepted).toBe(3)
+  })
+})
+
+describe('the database away', () => {
+  it('when the server has accepted: the answer is kept and written when it is back', async () => {
+    const { db, self } = brittle(world.db)
+    const server = await world.serve(({ phase }) => {
+      if (phase === 'dot') self.mode = 'away'
+      return undefined
+    })
+    self.onFailure = () => {
+      if (self.failures === 2) self.mode = 'fine'
+    }
+    await addMailer(world.db, { port: server.port })
+    await accept(world.db)
+    await drain(world.db, world.sender({}, db))
+    expect(self.failures).toBe(2)
+    expect(await shorts()).toEqual(['MAIL_DELIVERED'])
+    expect(server.accepted).toBe(1)
+  })
+
+  it('after the answer was committed: nothing is written twice', async () => {
+    const { db, self } = brittle(world.db)
+    const server = await world.serve(({ phase }) => {
+      if (phase === 'dot') self.mode = 'lost-answer'
+      return undefined
+    })
+    self.onFailure = () => {
+      self.mode = 'fine'
+    }
+    await addMailer(world.db, { port: server.port })
+    const refId = await accept(world.db)
+    await drain(world.db, world.sender({}, db))
+    expect(self.failures).toBe(1)
+    expect(await shorts()).toEqual(['MAIL_DELIVERED'])
+    expect(await attemptsOf(world.db, refId)).toHaveLength(1)
+  })
+
+  it.each(['away', 'lost-answer'] as const)(
+    'at the dot (%s): the dot is not sent, and the same attempt is run again without an event',
+    async (mode) => {
+      const { db, self } = brittle(world.db)
+      const server = await world.serve(({ phase, attempt }) => {
+        if (phase === 'data' && attempt === 1) self.mode = mode
+        return undefined
+      })
+      self.onFailure = () => {
+        self.mode = 'fine'
+      }
+      await addMailer(world.db, { port: server.port })
+      const refId = await accept(world.db)
+      const sender = world.sender({}, db)
+      await sender.runOnce()
+      expect(server.transactions).toEqual([])
+      expect(await queueOf(world.db)).toMatchObject([{ phase: 'waiting', attempt: 1 }])
+      await world.db.query('update sending_queue set due_at = now()')
+      await drain(world.db, sender)
+      expect(await shorts()).toEqual(['MAIL_DELIVERED'])
+      expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1 }])
+      expect(server.accepted).toBe(1)
+    },
+  )
+
+  it('between claim and reading: the claim is given back and counts for nothing', async () => {
+    const { db, self } = brittle(world.db)
+    const server = await world.serve()
+    await addMailer(world.db, { port: server.port })
+    await accept(world.db)
+    self.onFailure = () => {
+      self.mode = 'fine'
+    }
+    const failpoints = {
+      hit(name: string) {
+        if (name === 'send.after_claim') self.mode = 'away'
+      },
+    }
+    await world.sender({ failpoints }, db).runOnce()
+    expect(await queueOf(world.db)).toMatchObject([
+      { phase: 'waiting', attempt: 1, interrupted: 0 },
+    ])
+    expect(server.connections).toEqual([])
+  })
+})
+
+describe('a transaction of finishing', () => {
+  it('that cannot store its event changes nothing else', async () => {
+    const server = await world.serve()
+    await addMailer(world.db, { port: server.port })
+    const refId = await accept(world.db)
+    await world.db.query(
+      `alter table webhooks_event add constraint no_event check (event <> 'MAIL_DELIVERED')`,
+    )
+    const sender = world.sender()
+    await sender.runOnce()
+    expect(await recipientsOf(world.db, refId)).toMatchObject([{ status: 'queued', attempts: 0 }])
+    expect(await attemptsOf(world.db, refId)).toEqual([])
+    expect(await queueOf(world.db)).toMatchObject([{ phase: 'dot' }])
+    await world.db.query('alter table webhooks_event drop constraint no_event')
+    await runOutClaims(world.db)
+    await drain(world.db, sender)
+    expect(await shorts()).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
+  })
+})
+
+describe('a stop', () => {
+  it('cuts a server that hangs before the dot, and gives its mail and all others back at once', async () => {
+    const server = await world.serve({ 'ada@example.com': ['hang'] })
+    await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
+    await accept(world.db)
+    await accept(world.db, { to: [{ email: 'bob@example.com' }] })
+    const sender = world.sender()
+    await sender.start()
+    await server.waitFor(() => server.connections[0]?.phase === 'rcpt')
+    await sender.stop()
+    await sender.stop()
+    expect(await queueOf(world.db)).toMatchObject([
+      { phase: 'waiting', attempt: 1, interrupted: 0 },
+      { phase: 'waiting', attempt: 1, interrupted: 0 },
+    ])
+    expect(await shorts()).toEqual([])
+    await server.waitFor(() => server.openConnections === 0)
+    const { rows } = await world.db.query('select 1 from sending_queue where due_at > now()')
+    expect(rows).toEqual([])
+  })
+
+  it('records as uncertain what it cuts after the dot', async () => {
+    const server = await world.serve({ 'ada@example.com': ['dot: hang'] })
+    await addMailer(world.db, { port: server.port })
+    await accept(world.db)
+    const sender = world.sender()
+    await sender.start()
+    await server.waitFor(() => server.transactions.length === 1)
+    await sender.stop()
+    expect(await shorts()).toEqual(['SMTP_ERROR 1 retry'])
+    expect(await queueOf(world.db)).toMatchObject([{ phase: 'waiting', attempt: 2 }])
+  })
+
+  it('cuts a server that never greets', async () => {
+    const server = await world.serve(({ phase }) =>
+      phase === 'connect' ? { ending: 'hang' } : undefined,
+    )
+    await addMailer(world.db, { port: server.port })
+    await accept(world.db)
+    const sender = world.sender()
+    await sender.start()
+    await server.waitFor(() => server.connections.length === 1)
+    await sender.stop()
+    expect(await shorts()).toEqual([])
+    expect(await queueOf(world.db)).toMatchObject([{ phase: 'waiting', attempt: 1 }])
+  })
+
+  it('lets what is under way finish within the grace', async () => {
+    const { server, refId, stalled, letGo } = await standAt('dot', {}, { stopGraceMs: 20_000 })
+    const stopping = stalled.stop()
+    await letGo()
+    await stopping
+    expect(await shorts()).toEqual(['MAIL_DELIVERED'])
+    expect(server.transactions).toHaveLength(1)
+    expect(await attemptsOf(world.db, refId)).toHaveLength(1)
+  })
+
+  it('ends while the database is away', async () => {
+    const { db, self } = brittle(world.db)
+    const server = await world.serve({ 'ada@example.com': ['hang'] })
+    await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
+    await accept(world.db)
+    await accept(world.db, { to: [{ email: 'bob@example.com' }] })
+    const sender = world.sender({}, db)
+    await sender.start()
+    await server.waitFor(() => server.connections[0]?.phase === 'rcpt')
+    self.mode = 'away'
+    await sender.stop()
+    self.mode = 'fine'
+    expect(await queueOf(world.db)).toMatchObject([{ phase: 'sending' }, { phase: 'sending' }])
+  })
+
+  it('is fine before a start', async () => {
+    await world.sender().stop()
+  })
+})
+
+describe('a started sender', () => {
+  it('sends what it is woken for, and what becomes due', async () => {
+    const server = await world.serve({ 'ada@example.com': ['451 4.3.0 later', 'ok'] })
+    const { mailerId } = await addMailer(world.db, { port: server.port })
+    const sender = world.sender()
+    await sender.start()
+    await accept(world.db)
+    sender.wakeups.wake({ tenantId: 'tn_a', mailerId, bucket: 0 })
+    await server.waitForMessages(1)
+  })
+
+  it('is not held up by servers that hang', async () => {
+    const [hanging, fine] = [
+      await world.serve({ 'ada@example.com': ['hang'] }),
+      await world.serve(),
+    ]
+    for (let i = 0; i < 4; i++) {
+      const { mailerId } = await addMailer(world.db, { port: hanging.port })
+      await accept(world.db, { mailer_id: mailerId })
+    }
+    await addMailer(world.db, { tenantId: 'tn_b', port: fine.port })
+    const sender = world.sender({ concurrency: 2 })
+    await sender.start()
+    await hanging.waitFor(() => hanging.openConnections === 2)
+    await accept(world.db, { to: [{ email: 'bob@example.com' }] }, 'tn_b')
+    await fine.waitForMessages(1)
+  })
+})
+
+describe('an email to many', () => {
+  it('reaches 1,000 recipients, each once', async () => {
+    const server = await world.serve()
+    await addMailer(world.db, { port: server.port })
+    const to = Array.from({ length: 1000 }, (_, i) => ({ email: `r${i}@example.com` }))
+    await accept(world.db, { to })
+    await drain(world.db, world.sender({ concurrency: 64 }))
+    expect(new Set(server.messages.map((one) => one.recipients.join())).size).toBe(1000)
+    expect(server.accepted).toBe(1000)
+    const counts = await world.db.query(
+      'select count(*)::int as n, count(distinct event_at)::int as times from webhooks_event',
+    )
+    expect(counts.rows).toEqual([{ n: 1000, times: 1000 }])
+  })
+
+  it('with a large attachment reads it once', async () => {
+    const server = await world.serve()
+    await addMailer(world.db, { port: server.port })
+    const to = Array.from({ length: 40 }, (_, i) => ({ email: `r${i}@example.com` }))
+    const content = 'AAAA'.repeat(100_000)
+    await accept(world.db, { to, attachments: [{ filename: 'a', content }] })
+    let reads = 0
+    const counting: Db = {
+      ...world.db,
+      query: (s, values) => {
+        if (typeof s === 'object' && s.name === 'sending.load_content') reads += 1
+        return world.db.query(s, values)
+      },
+      transaction: world.db.transaction,
+    }
+    await drain(world.db, world.sender({}, counting))
+    expect(server.accepted).toBe(40)
+    expect(reads).toBe(1)
+  })
+})
+
+describe('whatever servers say (architecture: exactly one terminal event per recipient)', () => {
+  const step = fc.constantFrom(
+    'ok',
+    'ok',
+    '450 4.2.0 later',
+    '550 5.1.1 unknown',
+    '421 4.3.2 bye >> fin',
+    'rst',
+    'garbage',
+    'data: 451 4.3.0 later',
+    'data: fin',
+    'body: rst',
+    'dot: 451 4.3.0 later',
+    'dot: 554 5.7.1 spam',
+    'dot: rst',
+    'dot: fin',
+    'dot: 250 2.0.0 ok >> rst',
+  )
+  const script = fc.array(step, { minLength: 1, maxLength: 4 })
+
+  it('attempts are numbered without gaps, and the series ends once, as the server saw it', async () => {
+    const server = await world.serve()
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(script, { minLength: 1, maxLength: 5 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.constantFrom('at_least_once' as const, 'at_most_once' as const),
+        async (scripts, maxAttempts, uncertain) => {
+          run += 1
+          const addresses = scripts.map((_, i) => `r${run}-${i}@example.com`)
+          server.setScript(Object.fromEntries(addresses.map((to, i) => [to, scripts[i] ?? []])))
+          const { mailerId } = await addMailer(world.db, { port: server.port, uncertain })
+          const refId = await accept(world.db, {
+            mailer_id: mailerId,
+            to: addresses.map((email) => ({ email })),
+            settings: { max_attempts: maxAttempts },
+          })
+          await drain(world.db, world.sender())
+          const events = await eventsOf(world.db, refId)
+          const attempts = await attemptsOf(world.db, refId)
+          const recipients = await recipientsOf(world.db, refId)
+          for (const [n, email] of addresses.entries()) {
+            const own = events.filter((one) => one.details.email[0] === email)
+            const rows = attempts.filter((one) => one.n === n)
+            const copies = server.messages.filter((one) => one.recipients[0] === email).length
+            const failed = own.filter((one) => one.event === 'SMTP_ERROR')
+            const delivered = own.filter((one) => one.event === 'MAIL_DELIVERED').length
+            const final = failed.filter((one) => one.details.retry_scheduled === false).length
+            const unsure = rows.filter((one) => one.outcome === 'uncertain').length
+            expect(final + delivered).toBe(1)
+            expect(rows.map((one) => one.attempt)).toEqual(rows.map((_, i) => i + 1))
+            expect(rows.length).toBeLessThanOrEqual(maxAttempts)
+            expect(failed.map((one) => one.details.attempt)).toEqual(failed.map((_, i) => i + 1))
+            expect(rows.length).toBe(failed.length + delivered)
+            expect(rows.map((one) => one.retry_scheduled)).toEqual(
+              rows.map((_, i) => i < rows.length - 1),
+            )
+            expect(recipients[n]).toMatchObject({
+              status: delivered === 1 ? 'delivered' : 'failed',
+              attempts: rows.length,
+            })
+            expect(copies).toBeLessThanOrEqual(delivered + unsure)
+            expect(copies).toBeGreaterThanOrEqual(delivered)
+            if (uncertain === 'at_most_once') expect(copies).toBeLessThanOrEqual(1)
+          }
+        },
+      ),
+      { numRuns: 30 },
+    )
+  })
+})

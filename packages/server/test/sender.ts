@@ -1,0 +1,251 @@
+/**
+ * A sender on a test's own database and mail server, with everything real but the leases, and what
+ * tests look at afterwards.
+ */
+
+import type { MessageEventName, SendEmailBody } from '@postrider/contract'
+import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '@postrider/testkit'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { createSmtpPool, type SmtpPool } from '../src/mailers/index.ts'
+import { type Clock, createClock } from '../src/platform/clock.ts'
+import type { Db } from '../src/platform/db/index.ts'
+import { type BucketLeases, bucketCount } from '../src/platform/db/leases.ts'
+import { createEgress } from '../src/platform/egress/index.ts'
+import type { Logger } from '../src/platform/log.ts'
+import { createKeyRing } from '../src/platform/secrets/index.ts'
+import { createAcceptEmails } from '../src/sending/accept-email.ts'
+import { checkEmail } from '../src/sending/check-email.ts'
+import { createFinishAttempts } from '../src/sending/finish-attempts.ts'
+import { createLaneWakeups, type LaneWakeups } from '../src/sending/lane-wakeups.ts'
+import { createSender, type Sender, type SenderDeps } from '../src/sending/worker.ts'
+import { createWakeups } from '../src/webhooks/index.ts'
+import type { TestDatabase } from './database.ts'
+import { createSendingDatabase, emailBody, silent } from './sending.ts'
+
+export const keyRing = createKeyRing(
+  `k:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`,
+)
+export const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+const everyBucket = new Set(Array.from({ length: bucketCount }, (_, i) => i))
+const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
+
+/** Every bucket is this process's; two senders may both believe so. */
+const leases: BucketLeases = {
+  name: 'leases',
+  owned: () => everyBucket,
+  epochOf: () => 1,
+  onChange: () => undefined,
+  runOnce: async () => undefined,
+  start: async () => undefined,
+  stop: async () => undefined,
+}
+
+export interface TestSender extends Sender {
+  readonly pool: SmtpPool
+  readonly wakeups: LaneWakeups
+}
+
+export function createTestSender(
+  db: Db,
+  o: Partial<SenderDeps> & { readonly clock?: Clock; readonly log?: Logger } = {},
+): TestSender {
+  const log = o.log ?? silent
+  const pool = createSmtpPool({ db, egress, log, ehloName: 'sender.example.com' })
+  const wakeups = createLaneWakeups()
+  const sender = createSender({
+    db,
+    keyRing,
+    leases,
+    pool,
+    wakeups,
+    log,
+    clock: createClock(),
+    failpoints: { hit: () => undefined },
+    finishes: createFinishAttempts({ db, wakeups: createWakeups() }),
+    leaseMs: 60_000,
+    timeoutMs: 20_000,
+    retryScheduleMs: [0],
+    random: () => 0.5,
+    concurrency: 16,
+    stopGraceMs: 0,
+    observe: () => undefined,
+    ...o,
+  })
+  return {
+    ...sender,
+    pool,
+    wakeups,
+    async stop() {
+      await sender.stop()
+      await pool.stop()
+    },
+  }
+}
+
+export interface SendingWorld {
+  readonly db: Db
+  readonly url: string
+  serve(script?: SmtpServerOptions['script'], o?: SmtpServerOptions): Promise<SmtpServer>
+  sender(o?: Parameters<typeof createTestSender>[1], on?: Db): TestSender
+}
+
+/** A database for this test file, emptied before each test; servers and senders end with their test. */
+export function useSending(): SendingWorld {
+  let database: TestDatabase
+  const cleanups: (() => Promise<unknown>)[] = []
+  beforeAll(async () => {
+    database = await createSendingDatabase()
+  })
+  afterAll(async () => {
+    await egress.close()
+    await database.close()
+  })
+  beforeEach(async () => {
+    await database.db.query(
+      `truncate mailers_mailer, sending_email, sending_recipient, sending_queue, sending_attempt,
+         sending_idempotency, webhooks_event`,
+    )
+  })
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  })
+  return {
+    get db() {
+      return database.db
+    },
+    get url() {
+      return database.url
+    },
+    async serve(script, o = {}) {
+      const server = await createSmtpServer({ ...o, ...(script === undefined ? {} : { script }) })
+      cleanups.push(() => server.close())
+      return server
+    },
+    sender(o, on = database.db) {
+      const sender = createTestSender(on, o)
+      cleanups.push(() => sender.stop())
+      return sender
+    },
+  }
+}
+
+/** Accepts an email as the route does; answers its ref_id. */
+export async function accept(
+  db: Db,
+  change: Partial<SendEmailBody> = {},
+  tenantId = 'tn_a',
+): Promise<string> {
+  const emails = createAcceptEmails({ db, failpoints: { hit: () => undefined } })
+  const email = checkEmail(emailBody(change), { maxAttempts: 5, expiresInMs: 3 * 86_400_000 })
+  const { refId } = await emails.accept({ tenantId, email, traceparent: TRACEPARENT })
+  return refId
+}
+
+/** Runs until no row is left in the queue. */
+export async function drain(db: Db, sender: Sender, rounds = 30): Promise<void> {
+  for (let i = 0; i < rounds; i++) {
+    await sender.runOnce()
+    if ((await queueOf(db)).length === 0) return
+  }
+  throw new Error(`not drained: ${JSON.stringify(await queueOf(db))}`)
+}
+
+export interface QueueRow {
+  readonly ref_id: string
+  readonly n: number
+  readonly phase: 'waiting' | 'sending' | 'dot'
+  readonly attempt: number
+  readonly interrupted: number
+  readonly wait_s: number
+}
+
+export async function queueOf(db: Db): Promise<QueueRow[]> {
+  const { rows } = await db.query<QueueRow>(
+    `select ref_id, n, phase, attempt, interrupted,
+            round(extract(epoch from due_at - now()))::int as wait_s
+       from sending_queue order by ref_id, n`,
+  )
+  return rows
+}
+
+/** Ends every claim, as time would. */
+export async function runOutClaims(db: Db): Promise<void> {
+  await db.query(
+    `update sending_queue set due_at = now() - interval '1 ms' where phase <> 'waiting'`,
+  )
+}
+
+export interface SeenEvent {
+  readonly event: MessageEventName
+  readonly success: boolean
+  readonly details: Readonly<Record<string, unknown>> & {
+    readonly ref_id: string
+    readonly email: readonly string[]
+    readonly event_at: string
+    readonly attempt?: number
+    readonly retry_scheduled?: boolean
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what a test reads is what it checks
+type Json = any
+
+export async function eventsOf(db: Db, refId?: string): Promise<SeenEvent[]> {
+  const { rows } = await db.query<{ body: Json }>(
+    'select body from webhooks_event where $1::text is null or ref_id = $1 order by event_at, event_id',
+    [refId ?? null],
+  )
+  return rows.map(({ body }) => {
+    const { details, ...event } = typeof body === 'string' ? JSON.parse(body) : body
+    // Whoever delivers it puts its own id there.
+    const { webhook_id: _, ...own } = details
+    return { ...event, details: own }
+  })
+}
+
+/** Events in short: `SMTP_ERROR 1 retry`, `SMTP_ERROR 2 final`, `MAIL_DELIVERED`. */
+export function inShort({ event, details }: SeenEvent): string {
+  if (event !== 'SMTP_ERROR') return event
+  return `${event} ${details.attempt} ${details.retry_scheduled === true ? 'retry' : 'final'}`
+}
+
+export interface RecipientRow {
+  readonly email: string
+  readonly status: string
+  readonly attempts: number
+  readonly failed_reason: string
+  readonly message_id: string
+  readonly delivered: boolean
+}
+
+export async function recipientsOf(db: Db, refId: string): Promise<RecipientRow[]> {
+  const { rows } = await db.query<RecipientRow>(
+    `select email, status, attempts, failed_reason, message_id, delivered_at is not null as delivered
+       from sending_recipient where ref_id = $1 order by n`,
+    [refId],
+  )
+  return rows
+}
+
+export interface AttemptRow {
+  readonly n: number
+  readonly attempt: number
+  readonly max_attempts: number
+  readonly outcome: string
+  readonly category: string | null
+  readonly failed_reason: string
+  readonly provider_error: string
+  readonly retry_scheduled: boolean
+  readonly has_next: boolean
+}
+
+export async function attemptsOf(db: Db, refId: string): Promise<AttemptRow[]> {
+  const { rows } = await db.query<AttemptRow>(
+    `select n, attempt, max_attempts, outcome, category, failed_reason, provider_error,
+            retry_scheduled, next_attempt_at is not null as has_next
+       from sending_attempt where ref_id = $1 order by n, attempt`,
+    [refId],
+  )
+  return rows
+}
