@@ -7,7 +7,7 @@
  */
 
 import { type Egress, EgressError } from '../platform/egress/index.ts'
-import { ApiError } from '../platform/errors.ts'
+import { ApiError, validationError } from '../platform/errors.ts'
 
 export interface ReceiverRules {
   readonly egress: Egress
@@ -16,14 +16,11 @@ export interface ReceiverRules {
   readonly connectTimeoutMs: number
 }
 
-/** The URL in the one spelling that is stored; a text that is no URL is refused by its field. */
+/** A text that is no URL is refused by its field. Parsers differ over white space in one. */
 export function parseReceiverUrl(text: string): URL {
-  const url = URL.canParse(text) && !hasControlOrSpace(text) ? new URL(text) : undefined
-  if (url === undefined || url.hostname === '')
-    throw new ApiError('validation_failed', {
-      errors: [{ path: '/webhook_url', message: 'must be an absolute https URL' }],
-    })
-  return url
+  if (!URL.canParse(text) || hasControlOrSpace(text))
+    throw validationError({ path: '/webhook_url', message: 'must be an absolute https URL' })
+  return new URL(text)
 }
 
 function hasControlOrSpace(text: string): boolean {
@@ -36,6 +33,8 @@ export async function checkReceiver(rules: ReceiverRules, url: URL): Promise<voi
     throw new ApiError('url_not_allowed')
   const isTls = url.protocol === 'https:'
   try {
+    // All its addresses, not only the one that is connected to below.
+    await rules.egress.check(url.hostname, rules.connectTimeoutMs)
     const socket = await rules.egress.connect({
       host: url.hostname,
       port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),

@@ -9,8 +9,8 @@ import {
   reservedWebhookHeaderPrefix,
   reservedWebhookHeaders,
   webhookHeaderBytesMax,
-  webhookHeadersMax,
 } from '@postrider/contract'
+import { validationError } from '../platform/errors.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 
 export type CustomHeaders = readonly (readonly [name: string, value: string])[]
@@ -19,21 +19,18 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 const VALUE = /^[\t\x20-\x7e]*$/
 const RESERVED: ReadonlySet<string> = new Set(reservedWebhookHeaders)
 
-/** Every problem, by the path of the header (`/headers/X-Secret`). */
-export function checkHeaders(headers: Readonly<Record<string, string>>): FieldError[] {
+/** Throws every problem, by the path of the header (`/headers/X-Secret`). How many: the schema. */
+export function checkHeaders(headers: Readonly<Record<string, string>>): void {
   const errors: FieldError[] = []
-  const entries = Object.entries(headers)
-  if (entries.length > webhookHeadersMax)
-    errors.push({ path: '/headers', message: `must have at most ${webhookHeadersMax} headers` })
   const seen = new Set<string>()
-  for (const [name, value] of entries) {
+  for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase()
     const problem = problemOf(name, lower, value, seen)
     if (problem !== undefined)
       errors.push({ path: `/headers/${escapePointer(name)}`, message: problem })
     seen.add(lower)
   }
-  return errors
+  if (errors.length > 0) throw validationError(...errors)
 }
 
 function problemOf(

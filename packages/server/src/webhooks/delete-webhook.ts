@@ -5,7 +5,8 @@
 import type { WebhookEvent } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
-import { deleteSubscription, lockSubscription } from './store.ts'
+import { discardPending } from './discard-pending.ts'
+import { deleteSubscription, findSubscription, lockTenant } from './store.ts'
 import { deleteStream } from './stream-store.ts'
 
 export async function deleteWebhook(
@@ -14,8 +15,10 @@ export async function deleteWebhook(
   event: WebhookEvent,
 ): Promise<void> {
   await deps.db.transaction(async (tx) => {
-    const subscription = await lockSubscription(tx, tenantId, event)
+    await lockTenant(tx, tenantId)
+    const subscription = await findSubscription(tx, tenantId, event)
     if (subscription === undefined) throw new ApiError('webhook_not_found')
+    await discardPending(tx, subscription)
     await deleteStream(tx, subscription)
     await deleteSubscription(tx, tenantId, subscription.webhookId)
   })

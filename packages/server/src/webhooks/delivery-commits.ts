@@ -1,7 +1,8 @@
 /** The two commits of a webhook request, each shared by the streams that reach it together. */
 import { createGroupCommit, type Db } from '../platform/db/index.ts'
 import type { DeliverDeps } from './deliver-batch.ts'
-import { freezeDeliveries, settleDeliveries } from './stream-store.ts'
+import { freezeDeliveries } from './delivery-store.ts'
+import { settleDeliveries } from './settlement-store.ts'
 
 const GROUP_MAX = 64
 

@@ -1,9 +1,10 @@
 /**
- * An event as the log keeps it (interface §2.3, §6).
+ * An event as the log keeps it, and as a request carries it (interface §2.3, §6.2).
  *
- * The body is serialised once, when the event is recorded, without `details.webhook_id`: that is
- * the id of whichever subscription delivers it, also when it is replayed to one registered later
- * (contract §4), and is spliced in when a request is made.
+ * The body is serialised once, when the event is recorded, with `details.webhook_id` empty: it is
+ * the id of whichever subscription delivers the event, also when it is replayed to one registered
+ * later (contract §4), and is put in when a request is made. An event recorded without that field
+ * is sent as it is.
  */
 import type { MessageEventName } from '@postrider/contract'
 import { formatMicros } from '../platform/clock.ts'
@@ -23,30 +24,30 @@ export interface NewEvent {
   readonly traceparent: string
 }
 
-const DETAILS = '"details":{'
-
+/** Every event of `MessageEventName` names its subscription and its time. */
 export function serializeEvent(event: NewEvent, eventAtMicros: bigint): string {
   return JSON.stringify({
     event: event.event,
     success: event.success,
-    details: { ...event.details, event_at: formatMicros(eventAtMicros) },
+    details: { webhook_id: '', ...event.details, event_at: formatMicros(eventAtMicros) },
   })
 }
 
+/** Anchored: a tenant's own `custom_args` may hold the same text. */
+const BEFORE_ID = /^\{"event":"[A-Z_]+",(?:"success":(?:true|false),)?"details":\{"webhook_id":"/
+
 /** The stored body as one subscription sends it. */
 export function addressEvent(body: string, webhookId: string): string {
-  // Nothing before `details` can hold this text: `event` is one of our names, `success` a boolean.
-  const at = body.indexOf(DETAILS) + DETAILS.length
-  return `${body.slice(0, at)}"webhook_id":"${webhookId}",${body.slice(at)}`
+  const at = BEFORE_ID.exec(body)?.[0].length
+  return at === undefined ? body : body.slice(0, at) + webhookId + body.slice(at)
 }
 
-export interface StoredEvent {
-  readonly eventId: string
-  readonly eventAt: string
-  readonly body: string
-}
-
-/** One request body: a JSON array, oldest first (interface §6.2). */
-export function serializeBatch(events: readonly StoredEvent[], webhookId: string): string {
-  return `[${events.map((event) => addressEvent(event.body, webhookId)).join(',')}]`
+/** `array`: `EMAIL_EVENT`, also for one event. `single`: one object, of the one event. */
+export function serializeRequest(
+  mode: 'array' | 'single',
+  events: readonly { readonly body: string }[],
+  webhookId: string,
+): string {
+  const bodies = events.map((event) => addressEvent(event.body, webhookId)).join(',')
+  return mode === 'array' ? `[${bodies}]` : bodies
 }

@@ -10,15 +10,14 @@ import { formatMicros } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { newId } from '../platform/ids.ts'
-import { type NewEvent, serializeEvent } from './event.ts'
-import { activeEmailSubscriptions, type EventRow, insertEvents } from './store.ts'
-import { activateStreams, insertPending, type PendingRow, type StreamKey } from './stream-store.ts'
+import { addressEvent, type NewEvent, serializeEvent } from './event.ts'
+import { type EventRow, insertEvents, insertPending, type PendingRow } from './event-store.ts'
+import { activeEmailSubscriptions, shareTenants } from './store.ts'
+import { activateStreams, type BucketedStream } from './stream-store.ts'
 import { wantsEvent } from './subscription.ts'
 
 /** Streams that have something new: to be woken after the commit. */
-export interface TouchedStream extends StreamKey {
-  readonly bucket: number
-}
+export type TouchedStream = BucketedStream
 
 export interface RecordedEvents {
   readonly touched: readonly TouchedStream[]
@@ -29,35 +28,37 @@ const COLLISIONS_MAX = 100
 
 export async function recordEvents(tx: Tx, events: readonly NewEvent[]): Promise<RecordedEvents> {
   if (events.length === 0) return { touched: [] }
-  const stored = await storeEvents(tx, events)
   const tenantIds = [...new Set(events.map((event) => event.tenantId))]
-  const subscriptions = await activeEmailSubscriptions(tx, tenantIds)
+  // Written in this order, in one round trip: the subscriptions are read under the lock.
+  const [, subscriptions, stored] = await Promise.all([
+    shareTenants(tx, tenantIds),
+    activeEmailSubscriptions(tx, tenantIds),
+    storeEvents(tx, events),
+  ])
   const pending: PendingRow[] = []
   const touched = new Map<string, TouchedStream>()
   for (const { event, row } of stored) {
-    for (const subscription of subscriptions) {
-      if (subscription.tenantId !== event.tenantId) continue
-      if (!wantsEvent(subscription.toggles, event.event)) continue
-      const { tenantId, webhookId } = subscription
-      const bytes = Buffer.byteLength(row.body)
-      pending.push({ tenantId, webhookId, eventId: row.eventId, day: row.day, bytes })
-      touched.set(webhookId, { tenantId, webhookId, bucket: bucketOf(webhookId) })
-    }
+    const subscription = subscriptions.get(event.tenantId)
+    if (subscription === undefined || !wantsEvent(subscription.toggles, event.event)) continue
+    const { tenantId, webhookId } = subscription
+    const bytes = Buffer.byteLength(addressEvent(row.body, webhookId))
+    pending.push({ tenantId, webhookId, eventId: row.eventId, day: row.day, bytes })
+    touched.set(webhookId, { tenantId, webhookId, bucket: bucketOf(webhookId) })
   }
   if (pending.length > 0) {
-    await insertPending(tx, pending)
-    await activateStreams(tx, [...touched.values()])
+    // Pointers first: their share lock on the stream keeps it from going idle in between.
+    await Promise.all([insertPending(tx, pending), activateStreams(tx, [...touched.values()])])
   }
   return { touched: [...touched.values()] }
 }
 
-interface StoredRow {
+interface StoredEvent {
   readonly event: NewEvent
   readonly row: EventRow
 }
 
-async function storeEvents(tx: Tx, events: readonly NewEvent[]): Promise<StoredRow[]> {
-  const stored: StoredRow[] = []
+async function storeEvents(tx: Tx, events: readonly NewEvent[]): Promise<StoredEvent[]> {
+  const stored: StoredEvent[] = []
   let waiting = events.map((event) => ({ event, at: event.eventAtMicros }))
   for (let round = 0; waiting.length > 0; round++) {
     if (round > COLLISIONS_MAX) throw new Error('no free microsecond for an event')

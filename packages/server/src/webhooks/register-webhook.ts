@@ -6,14 +6,14 @@
 import type { RegisterWebhookBody } from '@postrider/contract'
 import { type Db, isUniqueViolation } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
-import { ApiError, validationError } from '../platform/errors.ts'
+import { ApiError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { checkReceiver, parseReceiverUrl, type ReceiverRules } from './check-receiver.ts'
 import { checkHeaders, sealHeaders } from './custom-headers.ts'
 import { findSubscription, insertSubscription } from './store.ts'
 import { insertStream } from './stream-store.ts'
-import { fillToggles, hasCoreEvent, type Toggles } from './subscription.ts'
+import { togglesOf } from './subscription.ts'
 
 export interface WebhookDeps {
   readonly db: Db
@@ -28,8 +28,7 @@ export async function registerWebhook(
 ): Promise<{ webhookId: string }> {
   const toggles = togglesOf(body)
   const headers = body.headers ?? {}
-  const problems = checkHeaders(headers)
-  if (problems.length > 0) throw validationError(...problems)
+  checkHeaders(headers)
   const url = parseReceiverUrl(body.webhook_url)
   if ((await findSubscription(deps.db, tenantId, body.event)) !== undefined)
     throw new ApiError('webhook_exists')
@@ -55,17 +54,4 @@ export async function registerWebhook(
     throw new ApiError('webhook_exists', { cause: error })
   }
   return { webhookId }
-}
-
-/** Interface §4.1 rules 1 and 2. */
-export function togglesOf(
-  body: Pick<RegisterWebhookBody, 'event' | 'webhook_options'>,
-): Toggles | undefined {
-  if (body.event === 'DOMAIN_VERIFICATION') {
-    if (body.webhook_options !== undefined) throw new ApiError('events_not_allowed')
-    return undefined
-  }
-  const toggles = fillToggles(body.webhook_options?.events)
-  if (!hasCoreEvent(toggles)) throw new ApiError('at_least_one_event_required')
-  return toggles
 }

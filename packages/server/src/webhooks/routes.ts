@@ -11,10 +11,9 @@ import {
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../platform/http/operation.ts'
 import { deleteWebhook } from './delete-webhook.ts'
+import { listWebhooks } from './list-webhooks.ts'
 import { registerWebhook, type WebhookDeps } from './register-webhook.ts'
-import { listSubscriptions } from './store.ts'
 import { updateWebhook } from './update-webhook.ts'
-import { toWebhook } from './webhook-wire.ts'
 
 export function webhookRoutes(app: FastifyInstance, deps: WebhookDeps): void {
   addOperation(app, 'registerWebhook', {
@@ -32,7 +31,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookDeps): void {
     ],
     async handle({ tenant, body }) {
       const { webhookId } = await registerWebhook(deps, tenant.tenantId, body)
-      return { success: true as const, message: 'Webhook Created', webhook_id: webhookId }
+      return { message: 'Webhook Created', webhook_id: webhookId }
     },
   })
 
@@ -51,7 +50,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookDeps): void {
     ],
     async handle({ tenant, body }) {
       await updateWebhook(deps, tenant.tenantId, body)
-      return { success: true as const, message: 'Webhook Updated' }
+      return { message: 'Webhook Updated' }
     },
   })
 
@@ -61,8 +60,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookDeps): void {
     answer: listWebhooksAnswer,
     scopes: ['webhooks', 'read'],
     async handle({ tenant }) {
-      const subscriptions = await listSubscriptions(deps.db, tenant.tenantId)
-      return { success: true as const, message: 'Webhooks', webhooks: subscriptions.map(toWebhook) }
+      return { message: 'Webhooks', webhooks: await listWebhooks(deps, tenant.tenantId) }
     },
   })
 
@@ -75,7 +73,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookDeps): void {
     errors: ['webhook_not_found'],
     async handle({ tenant, body }) {
       await deleteWebhook(deps, tenant.tenantId, body.event)
-      return { success: true as const, message: 'Webhook Deleted' }
+      return { message: 'Webhook Deleted' }
     },
   })
 }

@@ -1,10 +1,30 @@
 /**
- * SQL of subscriptions and of the event log. Every statement names the tenant, save those that say
- * why not. What the dispatcher does with streams is in `stream-store.ts`.
+ * SQL of subscriptions. Every statement names the tenant, save those that say why not.
+ *
+ * Subscriptions change under a lock of their tenant: whoever records events or freezes a request
+ * shares it, whoever changes or deletes a subscription holds it alone. So an event is never queued
+ * for a webhook that has just been switched off or deleted, and no request is frozen for it. An
+ * advisory lock and not one on the row: its queue is fair, so that an update gets its turn while
+ * senders record without a pause, and taking it writes nothing.
  */
 import type { WebhookEvent } from '@postrider/contract'
-import { insertRows, type Queryable, statement } from '../platform/db/index.ts'
+import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import type { Subscription, Toggles } from './subscription.ts'
+
+const SHARE = statement(
+  'webhooks.share_tenants',
+  `select pg_advisory_xact_lock_shared(hashtextextended('webhooks ' || tenant_id, 0))
+     from unnest($1::text[]) as tenant_id`,
+)
+
+/** Sorted, so that two groups cannot wait for each other across two waiting updates. */
+export async function shareTenants(tx: Tx, tenantIds: Iterable<string>): Promise<void> {
+  await tx.query(SHARE, [[...new Set(tenantIds)].sort()])
+}
+
+export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('webhooks ' || $1, 0))`, [tenantId])
+}
 
 interface SubscriptionRow {
   tenant_id: string
@@ -29,46 +49,32 @@ function toSubscription(row: SubscriptionRow): Subscription {
     ...(row.options === null ? {} : { toggles: row.options }),
     headersSealed: row.headers_sealed,
     headerNames: row.header_names,
-    createdAt: new Date(row.created_at),
-    updatedAt: new Date(row.updated_at),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   }
 }
 
 const COLUMNS =
   'tenant_id, webhook_id, event, url, active, options, headers_sealed, header_names, created_at, updated_at'
 
-const LIST = statement(
-  'webhooks.list',
-  `select ${COLUMNS} from webhooks_subscription where tenant_id = $1 order by created_at, webhook_id`,
-)
-
 export async function listSubscriptions(q: Queryable, tenantId: string): Promise<Subscription[]> {
-  const { rows } = await q.query<SubscriptionRow>(LIST, [tenantId])
+  const { rows } = await q.query<SubscriptionRow>(
+    `select ${COLUMNS} from webhooks_subscription where tenant_id = $1
+      order by created_at, webhook_id`,
+    [tenantId],
+  )
   return rows.map(toSubscription)
 }
-
-const FIND = statement(
-  'webhooks.find',
-  `select ${COLUMNS} from webhooks_subscription where tenant_id = $1 and event = $2`,
-)
 
 export async function findSubscription(
   q: Queryable,
   tenantId: string,
   event: WebhookEvent,
 ): Promise<Subscription | undefined> {
-  const { rows } = await q.query<SubscriptionRow>(FIND, [tenantId, event])
-  return rows[0] === undefined ? undefined : toSubscription(rows[0])
-}
-
-const FIND_LOCKED = statement('webhooks.find_locked', `${FIND.text} for update`)
-
-export async function lockSubscription(
-  q: Queryable,
-  tenantId: string,
-  event: WebhookEvent,
-): Promise<Subscription | undefined> {
-  const { rows } = await q.query<SubscriptionRow>(FIND_LOCKED, [tenantId, event])
+  const { rows } = await q.query<SubscriptionRow>(
+    `select ${COLUMNS} from webhooks_subscription where tenant_id = $1 and event = $2`,
+    [tenantId, event],
+  )
   return rows[0] === undefined ? undefined : toSubscription(rows[0])
 }
 
@@ -80,15 +86,7 @@ export async function insertSubscription(q: Queryable, s: NewSubscription): Prom
     `insert into webhooks_subscription
        (tenant_id, webhook_id, event, url, method, options, headers_sealed, header_names)
      values ($1, $2, $3, $4, 'POST', $5, $6, $7)`,
-    [
-      s.tenantId,
-      s.webhookId,
-      s.event,
-      s.url,
-      s.toggles === undefined ? null : JSON.stringify(s.toggles),
-      s.headersSealed,
-      s.headerNames,
-    ],
+    [s.tenantId, s.webhookId, s.event, s.url, toJson(s.toggles), s.headersSealed, s.headerNames],
   )
 }
 
@@ -98,16 +96,12 @@ export async function updateSubscription(q: Queryable, s: Subscription): Promise
         set url = $3, active = $4, options = $5, headers_sealed = $6, header_names = $7,
             updated_at = now()
       where tenant_id = $1 and webhook_id = $2`,
-    [
-      s.tenantId,
-      s.webhookId,
-      s.url,
-      s.active,
-      s.toggles === undefined ? null : JSON.stringify(s.toggles),
-      s.headersSealed,
-      s.headerNames,
-    ],
+    [s.tenantId, s.webhookId, s.url, s.active, toJson(s.toggles), s.headersSealed, s.headerNames],
   )
+}
+
+function toJson(toggles: Toggles | undefined): string | null {
+  return toggles === undefined ? null : JSON.stringify(toggles)
 }
 
 export async function deleteSubscription(
@@ -119,50 +113,6 @@ export async function deleteSubscription(
     tenantId,
     webhookId,
   ])
-}
-
-export interface EventRow {
-  readonly tenantId: string
-  readonly eventId: string
-  readonly day: string
-  readonly refId: string
-  readonly event: string
-  readonly eventAt: string
-  readonly attempt: number
-  readonly body: string
-  readonly traceparent: string
-}
-
-/** Answers the ids that were inserted: the others met an event with the same deduplication key. */
-export async function insertEvents(q: Queryable, rows: readonly EventRow[]): Promise<Set<string>> {
-  const result = await insertRows(q, {
-    name: 'webhooks.insert_event',
-    into: 'webhooks_event',
-    columns: [
-      'tenant_id',
-      'event_id',
-      'day',
-      'ref_id',
-      'event',
-      'event_at',
-      'attempt',
-      'body',
-      'traceparent',
-    ],
-    rows: rows.map((r) => [
-      r.tenantId,
-      r.eventId,
-      r.day,
-      r.refId,
-      r.event,
-      r.eventAt,
-      r.attempt,
-      r.body,
-      r.traceparent,
-    ]),
-    suffix: 'on conflict do nothing returning event_id',
-  })
-  return new Set((result.rows as { event_id: string }[]).map((row) => row.event_id))
 }
 
 const ACTIVE_EMAIL_SUBSCRIPTIONS = statement(
@@ -177,17 +127,19 @@ export interface InterestedSubscription {
   readonly toggles: Toggles
 }
 
+/** Of each tenant the one webhook that takes email events, by tenant. Share the tenants first. */
 export async function activeEmailSubscriptions(
   q: Queryable,
   tenantIds: readonly string[],
-): Promise<InterestedSubscription[]> {
+): Promise<Map<string, InterestedSubscription>> {
   const { rows } = await q.query<{ tenant_id: string; webhook_id: string; options: Toggles }>(
     ACTIVE_EMAIL_SUBSCRIPTIONS,
     [tenantIds],
   )
-  return rows.map((row) => ({
-    tenantId: row.tenant_id,
-    webhookId: row.webhook_id,
-    toggles: row.options,
-  }))
+  return new Map(
+    rows.map((row) => [
+      row.tenant_id,
+      { tenantId: row.tenant_id, webhookId: row.webhook_id, toggles: row.options },
+    ]),
+  )
 }

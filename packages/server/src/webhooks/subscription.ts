@@ -4,11 +4,13 @@
 import {
   coreSubscriptionKeys,
   type MessageEventName,
+  type RegisterWebhookBody,
   type SubscriptionKey,
   subscriptionKeyOfEvent,
   subscriptionKeys,
   type WebhookEvent,
 } from '@postrider/contract'
+import { ApiError } from '../platform/errors.ts'
 
 /** All twelve toggles (contract §4). `imap_error` is kept and shown, never consulted. */
 export type Toggles = Readonly<Record<SubscriptionKey, boolean>>
@@ -27,13 +29,18 @@ export interface Subscription {
   readonly updatedAt: Date
 }
 
-export function fillToggles(given: Partial<Record<string, boolean>> | undefined): Toggles {
+/** Interface §4.1 rules 1 and 2: `phishing` and `imap_error` alone do not satisfy the first. */
+export function togglesOf(
+  body: Pick<RegisterWebhookBody, 'event' | 'webhook_options'>,
+): Toggles | undefined {
+  if (body.event === 'DOMAIN_VERIFICATION') {
+    if (body.webhook_options !== undefined) throw new ApiError('events_not_allowed')
+    return undefined
+  }
+  const given = body.webhook_options?.events
+  if (!coreSubscriptionKeys.some((key) => given?.[key] === true))
+    throw new ApiError('at_least_one_event_required')
   return Object.fromEntries(subscriptionKeys.map((key) => [key, given?.[key] === true])) as Toggles
-}
-
-/** Interface §4.1 rule 1: `phishing` and `imap_error` alone do not satisfy it. */
-export function hasCoreEvent(toggles: Toggles): boolean {
-  return coreSubscriptionKeys.some((key) => toggles[key])
 }
 
 /** Whether a subscription with these toggles is sent this event (interface §6.1). */

@@ -6,45 +6,61 @@
  * the log, had by replay), so that switching it on again begins with what happens from then on.
  */
 import type { UpdateWebhookBody } from '@postrider/contract'
-import { ApiError, validationError } from '../platform/errors.ts'
+import type { Tx } from '../platform/db/index.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { KeyRing } from '../platform/secrets/index.ts'
 import { checkReceiver, parseReceiverUrl } from './check-receiver.ts'
 import { checkHeaders, sealHeaders } from './custom-headers.ts'
-import { togglesOf, type WebhookDeps } from './register-webhook.ts'
-import { findSubscription, lockSubscription, updateSubscription } from './store.ts'
-import { discardPending, expediteStream } from './stream-store.ts'
+import { discardPending } from './discard-pending.ts'
+import type { WebhookDeps } from './register-webhook.ts'
+import { findSubscription, lockTenant, updateSubscription } from './store.ts'
+import { expediteStream } from './stream-store.ts'
+import { type Subscription, type Toggles, togglesOf } from './subscription.ts'
 
 export async function updateWebhook(
   deps: WebhookDeps,
   tenantId: string,
   body: UpdateWebhookBody,
-): Promise<{ webhookId: string }> {
+): Promise<void> {
   const toggles = body.webhook_options === undefined ? undefined : togglesOf(body)
-  const problems = body.headers === undefined ? [] : checkHeaders(body.headers)
-  if (problems.length > 0) throw validationError(...problems)
+  checkHeaders(body.headers ?? {})
   const url = body.webhook_url === undefined ? undefined : parseReceiverUrl(body.webhook_url)
   if ((await findSubscription(deps.db, tenantId, body.event)) === undefined)
     throw new ApiError('webhook_not_found')
   if (url !== undefined) await checkReceiver(deps.receivers, url)
 
-  return deps.db.transaction(async (tx) => {
-    const old = await lockSubscription(tx, tenantId, body.event)
+  await deps.db.transaction(async (tx) => {
+    await lockTenant(tx, tenantId)
+    const old = await findSubscription(tx, tenantId, body.event)
     if (old === undefined) throw new ApiError('webhook_not_found')
-    const active = body.active ?? old.active
-    await updateSubscription(tx, {
-      ...old,
-      url: body.webhook_url ?? old.url,
-      active,
-      ...(toggles === undefined ? {} : { toggles }),
-      ...(body.headers === undefined
-        ? {}
-        : {
-            headersSealed: sealHeaders(deps.keyRing, old, Object.entries(body.headers)),
-            headerNames: Object.keys(body.headers),
-          }),
-    })
-    if (!active) await discardPending(tx, old)
-    else if (body.webhook_url !== undefined || body.headers !== undefined)
-      await expediteStream(tx, old)
-    return { webhookId: old.webhookId }
+    const changed = applyChange(deps.keyRing, old, body, toggles)
+    await updateSubscription(tx, changed)
+    await steerStream(tx, old, changed)
   })
+}
+
+function applyChange(
+  keyRing: KeyRing,
+  old: Subscription,
+  body: UpdateWebhookBody,
+  toggles: Toggles | undefined,
+): Subscription {
+  return {
+    ...old,
+    url: body.webhook_url ?? old.url,
+    active: body.active ?? old.active,
+    ...(toggles === undefined ? {} : { toggles }),
+    ...(body.headers === undefined
+      ? {}
+      : {
+          headersSealed: sealHeaders(keyRing, old, Object.entries(body.headers)),
+          headerNames: Object.keys(body.headers),
+        }),
+  }
+}
+
+async function steerStream(tx: Tx, old: Subscription, changed: Subscription): Promise<void> {
+  if (!changed.active) return discardPending(tx, changed)
+  const isElsewhere = changed.url !== old.url || changed.headersSealed !== old.headersSealed
+  if (isElsewhere) await expediteStream(tx, changed)
 }
