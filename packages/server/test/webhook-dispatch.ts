@@ -1,0 +1,220 @@
+/**
+ * Events in, webhook requests out: recording, streams and dispatchers on a database of their own,
+ * with the real egress to receivers on loopback.
+ */
+import { zeroTracking } from '@postrider/contract'
+import pino from 'pino'
+import { type Clock, createClock } from '../src/platform/clock.ts'
+import { createDayPartitions, type Db } from '../src/platform/db/index.ts'
+import { type BucketLeases, createBucketLeases } from '../src/platform/db/leases.ts'
+import type { Egress } from '../src/platform/egress/index.ts'
+import { createFailpoints, type Failpoints } from '../src/platform/failpoints.ts'
+import { newUlid } from '../src/platform/ids.ts'
+import { startTrace } from '../src/platform/trace.ts'
+import { createDeliveryCommits } from '../src/webhooks/delivery-commits.ts'
+import { createWakeups, type NewEvent, recordEvents, type Wakeups } from '../src/webhooks/index.ts'
+import { registerWebhook, type WebhookDeps } from '../src/webhooks/register-webhook.ts'
+import type { StreamKey } from '../src/webhooks/stream-store.ts'
+import { createDispatcher, type Dispatcher, type DispatcherDeps } from '../src/webhooks/worker.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+import { createTestEgress, testKeyRing } from './webhook-api.ts'
+
+const HOUR_MS = 3_600_000
+
+export interface RegisterOptions {
+  readonly tenantId?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly events?: Readonly<Record<string, boolean>>
+}
+
+export interface DeliveryRow {
+  readonly delivery_id: string
+  readonly status: string
+  readonly attempts: number
+  readonly event_ids: readonly string[]
+  readonly traceparent: string
+}
+
+export interface WebhookDispatch {
+  readonly database: TestDatabase
+  readonly db: Db
+  readonly deps: WebhookDeps
+  readonly egress: Egress
+  readonly wakeups: Wakeups
+  readonly clock: Clock
+  /** Log lines of the dispatchers. */
+  readonly lines: Record<string, unknown>[]
+  /** Resolves with the first line of that name from now on. */
+  nextLine(name: string): Promise<Record<string, unknown>>
+  register(url: string, o?: RegisterOptions): Promise<StreamKey>
+  /** Records events in one transaction of their own and wakes who is concerned. */
+  record(...events: readonly NewEvent[]): Promise<void>
+  /** A dispatcher that owns every bucket, also beside another one. */
+  dispatcher(change?: Partial<DispatcherDeps>): Promise<Dispatcher & { leases: BucketLeases }>
+  /** Ends the back-off of every stream. */
+  due(): Promise<void>
+  /** Removes every webhook, event and log line. */
+  clear(): Promise<void>
+  /** The stream's row. */
+  stream(key: StreamKey): Promise<Record<string, unknown> | undefined>
+  pending(key: StreamKey): Promise<string[]>
+  deliveries(key: StreamKey): Promise<DeliveryRow[]>
+  attempts(key: StreamKey): Promise<Record<string, unknown>[]>
+  close(): Promise<void>
+}
+
+/** An event of tenant `tn_a` now, unless told otherwise. */
+export function newEvent(change: Partial<NewEvent> = {}): NewEvent {
+  const refId = change.refId ?? newUlid()
+  return {
+    tenantId: 'tn_a',
+    refId,
+    event: 'MAIL_DELIVERED',
+    success: true,
+    eventAtMicros: clock.nowMicros(),
+    details: {
+      ref_id: refId,
+      mailer_id: 'smtp_1',
+      email: ['a@example.com'],
+      custom_args: null,
+      message_id: '<1@example.com>',
+      thread_id: '',
+      tracking: zeroTracking,
+      failed_reason: '',
+    },
+    traceparent: startTrace(),
+    ...change,
+  }
+}
+const clock = createClock()
+
+export async function createWebhookDispatch(
+  o: { poolMax?: number } = {},
+): Promise<WebhookDispatch> {
+  const database = await createTestDatabase({ poolMax: o.poolMax ?? 8 })
+  const { db } = database
+  const silent = pino({ level: 'silent' })
+  const tables = ['webhooks_event', 'webhooks_delivery', 'webhooks_attempt']
+  await createDayPartitions({ db, tables, log: silent }).runOnce()
+  const egress = createTestEgress()
+  const wakeups = createWakeups()
+  const lines: Record<string, unknown>[] = []
+  const awaited = new Map<unknown, ((line: Record<string, unknown>) => void)[]>()
+  const write = (text: string) => {
+    const line: Record<string, unknown> = JSON.parse(text)
+    lines.push(line)
+    for (const resolve of awaited.get(line.msg) ?? []) resolve(line)
+    awaited.delete(line.msg)
+  }
+  const log = pino({ level: 'trace' }, { write })
+  const failpoints: Failpoints = createFailpoints(undefined)
+  const deps: WebhookDeps = {
+    db,
+    keyRing: testKeyRing,
+    receivers: { egress, allowHttp: true, connectTimeoutMs: 5_000 },
+  }
+  const made: { stop(): Promise<void> }[] = []
+  const rowsOf = async <Row>(text: string, key: StreamKey) =>
+    (await db.query<Row>(text, [key.tenantId, key.webhookId])).rows
+
+  return {
+    database,
+    db,
+    deps,
+    egress,
+    wakeups,
+    clock,
+    lines,
+    nextLine: (name) =>
+      new Promise((resolve) => awaited.set(name, [...(awaited.get(name) ?? []), resolve])),
+    async register(url, { tenantId = 'tn_a', headers = {}, events = ALL_EVENTS } = {}) {
+      const { webhookId } = await registerWebhook(deps, tenantId, {
+        webhook_url: url,
+        event: 'EMAIL_EVENT',
+        method: 'POST',
+        headers: { ...headers },
+        webhook_options: { events },
+      })
+      return { tenantId, webhookId }
+    },
+    async record(...events) {
+      const { touched } = await db.transaction((tx) => recordEvents(tx, events))
+      wakeups.wake(touched)
+    },
+    async dispatcher(change = {}) {
+      const used = change.db ?? db
+      const leases = createBucketLeases({
+        db: used,
+        // A role of its own, so that it shares no bucket with the others.
+        role: `dispatcher-${made.length}`,
+        memberId: 'm',
+        ttlMs: 60_000,
+        log: silent,
+      })
+      await leases.start()
+      const dispatcher = createDispatcher({
+        db: used,
+        clock,
+        egress,
+        keyRing: testKeyRing,
+        log,
+        failpoints,
+        ...createDeliveryCommits(used),
+        leases,
+        wakeups,
+        concurrency: 16,
+        lingerMs: 0,
+        batchEventsMax: 500,
+        batchBytesMax: 1_048_576,
+        timeoutMs: 10_000,
+        policy: { retryScheduleMs: [HOUR_MS, 2 * HOUR_MS], retryForMs: 72 * HOUR_MS },
+        observe: () => undefined,
+        ...change,
+      })
+      made.push(leases, dispatcher)
+      return { ...dispatcher, leases }
+    },
+    async due() {
+      await db.query(`update webhooks_stream set not_before = '-infinity'`)
+    },
+    async clear() {
+      await db.query(
+        `truncate webhooks_event, webhooks_delivery, webhooks_attempt, webhooks_stream,
+                  webhooks_pending, webhooks_subscription`,
+      )
+      lines.length = 0
+    },
+    stream: async (key) => (await rowsOf<Record<string, unknown>>(STREAM, key))[0],
+    async pending(key) {
+      const rows = await rowsOf<{ event_id: string }>(PENDING, key)
+      return rows.map((row) => row.event_id)
+    },
+    deliveries: (key) => rowsOf<DeliveryRow>(DELIVERIES, key),
+    attempts: (key) => rowsOf<Record<string, unknown>>(ATTEMPTS, key),
+    async close() {
+      for (const service of made.toReversed()) await service.stop()
+      await egress.close()
+      await database.close()
+    },
+  }
+}
+
+const ALL_EVENTS = {
+  delivery: true,
+  open: true,
+  click: true,
+  bounce: true,
+  spam: true,
+  unsubscribe: true,
+  smtp_error: true,
+}
+
+const STREAM = 'select * from webhooks_stream where tenant_id = $1 and webhook_id = $2'
+const PENDING = `select event_id from webhooks_pending
+  where tenant_id = $1 and webhook_id = $2 order by event_id`
+const DELIVERIES = `select delivery_id, status, attempts, event_ids, traceparent
+  from webhooks_delivery where tenant_id = $1 and webhook_id = $2 order by delivery_id`
+const ATTEMPTS = `select a.attempt, a.status, a.error, a.response, a.timings
+  from webhooks_attempt a join webhooks_delivery d
+    on d.tenant_id = a.tenant_id and d.delivery_id = a.delivery_id and d.day = a.day
+  where d.tenant_id = $1 and d.webhook_id = $2 order by a.delivery_id, a.attempt`
