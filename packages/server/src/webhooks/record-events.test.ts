@@ -1,0 +1,233 @@
+import { messageEventSchemas, subscriptionKeyOfEvent } from '@postrider/contract'
+import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import {
+  createWebhookDispatch,
+  newEvent,
+  type WebhookDispatch,
+} from '../../test/webhook-dispatch.ts'
+import { formatMicros } from '../platform/clock.ts'
+import { bucketOf } from '../platform/db/leases.ts'
+import { newUlid } from '../platform/ids.ts'
+import { deleteWebhook } from './delete-webhook.ts'
+import { recordEvents } from './record-events.ts'
+import { updateWebhook } from './update-webhook.ts'
+
+let world: WebhookDispatch
+let receiver: WebhookReceiver
+beforeAll(async () => {
+  world = await createWebhookDispatch()
+  receiver = await createWebhookReceiver()
+})
+afterEach(() => world.clear())
+afterAll(async () => {
+  await world.close()
+  await receiver.close()
+})
+
+interface Row {
+  readonly tenant_id: string
+  readonly event_id: string
+  readonly day: string
+  readonly event: string
+  readonly at: string
+  readonly attempt: number
+  readonly body: string
+  readonly traceparent: string
+}
+async function log(): Promise<Row[]> {
+  const { rows } = await world.db.query<Row>(
+    `select tenant_id, event_id, day, event, attempt, body, traceparent,
+            to_char(event_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
+       from webhooks_event order by event_at, event_id`,
+  )
+  return rows
+}
+const record = (...events: Parameters<typeof recordEvents>[1]) =>
+  world.db.transaction((tx) => recordEvents(tx, events))
+
+describe('recording', () => {
+  it('stores the event as it will be sent, its day and its trace', async () => {
+    const event = newEvent({ event: 'SMTP_ERROR', success: false, attempt: 3 })
+    await record(event)
+    const [row] = await log()
+    const at = formatMicros(event.eventAtMicros)
+    expect(row).toMatchObject({
+      tenant_id: 'tn_a',
+      event_id: expect.stringMatching(/^evt_/),
+      day: at.slice(0, 10),
+      event: 'SMTP_ERROR',
+      at,
+      attempt: 3,
+      traceparent: event.traceparent,
+    })
+    expect(JSON.parse(row?.body ?? '')).toEqual({
+      event: 'SMTP_ERROR',
+      success: false,
+      details: { ...event.details, webhook_id: '', event_at: at },
+    })
+  })
+
+  it('of nothing does nothing', async () => {
+    expect(await record()).toEqual({ touched: [] })
+  })
+
+  it('without a webhook keeps the event all the same', async () => {
+    expect(await record(newEvent())).toEqual({ touched: [] })
+    expect(await log()).toHaveLength(1)
+  })
+
+  it('queues for the webhook, wakes its stream once, and says which', async () => {
+    const key = await world.register(receiver.origin)
+    const { touched } = await record(newEvent(), newEvent(), newEvent())
+    expect(touched).toEqual([{ ...key, bucket: bucketOf(key.webhookId) }])
+    const ids = (await log()).map((row) => row.event_id)
+    expect(await world.pending(key)).toEqual(ids)
+    expect(await world.stream(key)).toMatchObject({ state: 'active' })
+  })
+
+  it('of a thousand events at once loses none', async () => {
+    const key = await world.register(receiver.origin)
+    await record(...Array.from({ length: 1_000 }, () => newEvent()))
+    expect(await log()).toHaveLength(1_000)
+    expect(await world.pending(key)).toHaveLength(1_000)
+  })
+})
+
+describe('filters', () => {
+  const every = messageEventSchemas.map((schema) => schema.properties.event.const)
+
+  it.each(every)('[6.1] %s is queued when its toggle is on, and only then', async (name) => {
+    const toggle = subscriptionKeyOfEvent[name]
+    const others = Object.fromEntries(
+      every.map((one) => [subscriptionKeyOfEvent[one], one !== name]),
+    )
+    const off = await world.register(receiver.origin, { events: others })
+    const on = await world.register(receiver.origin, {
+      tenantId: 'tn_b',
+      // phishing alone is refused.
+      events: { ...(name === 'PHISHING' ? { open: true } : {}), [toggle]: true },
+    })
+    await record(newEvent({ event: name }), newEvent({ event: name, tenantId: 'tn_b' }))
+    expect(await world.pending(off)).toEqual([])
+    expect(await world.stream(off)).toMatchObject({ state: 'idle' })
+    expect(await world.pending(on)).toHaveLength(1)
+    expect(await log()).toHaveLength(2)
+  })
+
+  it('[2.2] imap_error is never consulted', async () => {
+    const key = await world.register(receiver.origin, { events: { open: true, imap_error: true } })
+    const rest = every.filter((name) => name !== 'MAIL_OPENED')
+    await record(...rest.map((event) => newEvent({ event })))
+    expect(await world.pending(key)).toEqual([])
+  })
+
+  it('apply as they are when the event is recorded', async () => {
+    const key = await world.register(receiver.origin, { events: { delivery: true } })
+    await record(newEvent())
+    await updateWebhook(world.deps, 'tn_a', {
+      event: 'EMAIL_EVENT',
+      webhook_options: { events: { open: true } },
+    })
+    await record(newEvent())
+    expect(await world.pending(key)).toHaveLength(1)
+  })
+
+  it('an inactive webhook is queued nothing; the events are in the log', async () => {
+    const key = await world.register(receiver.origin)
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: false })
+    expect(await record(newEvent())).toEqual({ touched: [] })
+    expect(await world.pending(key)).toEqual([])
+    expect(await log()).toHaveLength(1)
+  })
+
+  it('events of two tenants in one group reach each its own webhook', async () => {
+    const a = await world.register(receiver.origin)
+    const b = await world.register(receiver.origin, { tenantId: 'tn_b' })
+    const events = ['tn_b', 'tn_a', 'tn_c', 'tn_b'].map((tenantId) => newEvent({ tenantId }))
+    const { touched } = await record(...events)
+    expect(touched.map((stream) => stream.webhookId).sort()).toEqual([a.webhookId, b.webhookId])
+    const owner = new Map((await log()).map((row) => [row.event_id, row.tenant_id]))
+    expect((await world.pending(a)).map((id) => owner.get(id))).toEqual(['tn_a'])
+    expect((await world.pending(b)).map((id) => owner.get(id))).toEqual(['tn_b', 'tn_b'])
+  })
+})
+
+describe('the deduplication key (6.2.7)', () => {
+  const base = () => ({ refId: newUlid(), eventAtMicros: world.clock.nowMicros() })
+  const times = async () => (await log()).map((row) => row.at)
+
+  it('events of one email in one microsecond are moved apart, within one group', async () => {
+    const same = base()
+    await record(newEvent(same), newEvent(same), newEvent(same))
+    const at = same.eventAtMicros
+    expect(await times()).toEqual([at, at + 1n, at + 2n].map(formatMicros))
+    for (const row of await log())
+      expect(JSON.parse(row.body)).toMatchObject({ details: { event_at: row.at } })
+  })
+
+  it('and over groups, also over those in flight at once', async () => {
+    const same = base()
+    await Promise.all(Array.from({ length: 6 }, () => record(newEvent(same))))
+    const expected = Array.from({ length: 6 }, (_, i) =>
+      formatMicros(same.eventAtMicros + BigInt(i)),
+    )
+    expect(await times()).toEqual(expected)
+  })
+
+  it('one moved over midnight is kept in the next day', async () => {
+    const midnight = BigInt(Date.parse(`${formatMicros(base().eventAtMicros).slice(0, 10)}T00:00Z`))
+    const same = { ...base(), eventAtMicros: midnight * 1000n - 1n }
+    await record(newEvent(same), newEvent(same))
+    const rows = await log()
+    expect(rows.map((row) => row.day)).toEqual(rows.map((row) => row.at.slice(0, 10)))
+    expect(new Set(rows.map((row) => row.day)).size).toBe(2)
+  })
+
+  it('another event, attempt, email or tenant in that microsecond is no collision', async () => {
+    const same = base()
+    await record(
+      newEvent(same),
+      newEvent({ ...same, event: 'MAIL_OPENED' }),
+      newEvent({ ...same, event: 'SMTP_ERROR', attempt: 1 }),
+      newEvent({ ...same, event: 'SMTP_ERROR', attempt: 2 }),
+      newEvent({ ...same, refId: newUlid() }),
+      newEvent({ ...same, tenantId: 'tn_b' }),
+    )
+    expect(new Set(await times()).size).toBe(1)
+  })
+})
+
+describe('the transaction', () => {
+  it('that is rolled back leaves nothing', async () => {
+    const key = await world.register(receiver.origin)
+    const failed = world.db.transaction(async (tx) => {
+      await recordEvents(tx, [newEvent()])
+      throw new Error('the fact did not happen')
+    })
+    await expect(failed).rejects.toThrow('the fact did not happen')
+    expect(await log()).toEqual([])
+    expect(await world.pending(key)).toEqual([])
+    expect(await world.stream(key)).toMatchObject({ state: 'idle' })
+  })
+
+  it('never fails because a webhook is deleted or switched off meanwhile', async () => {
+    const stop = new AbortController()
+    const recording = Array.from({ length: 4 }, async () => {
+      while (!stop.signal.aborted) await record(newEvent(), newEvent({ tenantId: 'tn_b' }))
+    })
+    for (let round = 0; round < 25; round += 1) {
+      const key = await world.register(receiver.origin)
+      await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: false })
+      // Nothing can be queued any more, by whomever it was begun.
+      await record(newEvent())
+      expect(await world.pending(key)).toEqual([])
+      expect(await world.stream(key)).toMatchObject({ state: 'idle' })
+      await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: true })
+      await deleteWebhook(world.deps, 'tn_a', 'EMAIL_EVENT')
+      expect(await world.pending(key)).toEqual([])
+    }
+    stop.abort()
+    await Promise.all(recording)
+  })
+})
