@@ -3,15 +3,14 @@ import { residentMib } from './measure.ts'
 import { byService } from './path.ts'
 import { type BenchOrder, heading, reportRatio } from './report.ts'
 import { startService } from './service.ts'
-import { startWorker } from './worker.ts'
 
 const steps = [5000, 10_000, 20_000, 30_000, 40_000, 50_000]
 
 export async function measureMemory(o: BenchOrder): Promise<void> {
   heading('Resident memory of the service, mails of 5 kB')
-  const sink = await startWorker('./sink-main.ts')
-  const receiver = await startWorker('./receiver-main.ts')
-  const load = await startWorker('./load-main.ts')
+  const sink = await o.startWorker('./sink-main.ts')
+  const receiver = await o.startWorker('./receiver-main.ts')
+  const load = await o.startWorker('./load-main.ts')
   const service = await startService({
     roles: 'all',
     sinkPort: await sink.call('port'),
@@ -19,25 +18,21 @@ export async function measureMemory(o: BenchOrder): Promise<void> {
     connections: 16,
     logLevel: o.logLevel,
   })
-  try {
-    const after: number[] = []
-    let sent = 0
-    for (const total of steps) {
-      // In portions: the figure is that of steady work, not of a backlog.
-      while (sent < total) {
-        const count = Math.min(2500, total - sent)
-        await receiver.call('clear')
-        await byService(count, { load, receiver, sink }, service)
-        sent += count
-      }
-      after.push(residentMib(service.pid))
-      console.log(
-        `  after ${String(total).padStart(6)} mails ${after.at(-1)?.toFixed(0).padStart(6)} MiB`,
-      )
+  o.stopAtEnd(() => service.stop())
+  const after: number[] = []
+  let sent = 0
+  for (const total of steps) {
+    // In portions: the figure is that of steady work, not of a backlog.
+    while (sent < total) {
+      const count = Math.min(2500, total - sent)
+      await receiver.call('clear')
+      await byService(count, { load, receiver, sink, service })
+      sent += count
     }
-    reportRatio('50,000 against 5,000', (after.at(-1) ?? 0) / (after[0] ?? 1), 'at most 1.10')
-  } finally {
-    await service.stop()
-    for (const worker of [sink, receiver, load]) await worker.stop()
+    after.push(residentMib(service.pid))
+    console.log(
+      `  after ${String(total).padStart(6)} mails ${after.at(-1)?.toFixed(0).padStart(6)} MiB`,
+    )
   }
+  reportRatio('50,000 against 5,000', (after.at(-1) ?? 0) / (after[0] ?? 1), 'at most 1.10')
 }

@@ -1,6 +1,7 @@
 /**
  * The main job: accepted over HTTP, taken by the SMTP sink, event stored, webhook delivered; against
- * nodemailer's pool and Postfix into the same sink, with mails of the same size.
+ * nodemailer's pool and Postfix into the same sink, with mails of the same size. Each run measures
+ * all three, one after the other.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,17 +11,17 @@ import { findFreePort } from '@postrider/testkit'
 import { mailOf } from './mail.ts'
 import { cpuSeconds, treeCpuSeconds } from './measure.ts'
 import type { MailOrder } from './nodemailer-main.ts'
-import { postfixHindrance, startPostfix } from './postfix.ts'
+import { type PostfixServer, postfixHindrance, startPostfix } from './postfix.ts'
 import {
   type BenchOrder,
   heading,
   reportRate,
-  reportRatio,
+  reportRatios,
   type Sample,
   sampleOf,
 } from './report.ts'
 import { type Service, startService } from './service.ts'
-import { startWorker, type Worker } from './worker.ts'
+import type { Worker } from './worker.ts'
 
 const connections = 16
 const timeoutMs = 180_000
@@ -31,96 +32,90 @@ interface Parts {
   readonly receiver: Worker
   readonly load: Worker
   readonly mailer: Worker
+  readonly service: Service
+  readonly postfix: PostfixServer | undefined
 }
 
 export async function measurePath(o: BenchOrder): Promise<void> {
   heading(
     `Accept -> SMTP -> event -> webhook, mails of 5 kB, ${connections} connections, ${o.count} mails a run`,
   )
-  const parts: Parts = {
-    sink: await startWorker('./sink-main.ts'),
-    receiver: await startWorker('./receiver-main.ts'),
-    load: await startWorker('./load-main.ts'),
-    mailer: await startWorker('./nodemailer-main.ts'),
-  }
-  try {
-    const peerRate = reportRate(
-      `nodemailer's pool alone`,
-      await repeat(o.runs, o.count, parts, byNodemailer),
-    )
-    const postfixRate = await measurePostfix(o, parts)
-    const service = await startService({
-      roles: 'all',
-      sinkPort: await parts.sink.call('port'),
-      receiverPort: await parts.receiver.call('port'),
-      connections,
-      logLevel: o.logLevel,
-    })
-    try {
-      const samples = await repeat(o.runs, o.count, parts, (count) =>
-        byService(count, parts, service),
-      )
-      const rate = reportRate('the service', samples)
-      const counts = await parts.receiver.call<Record<string, number>>('counts')
-      console.log(`  ${''.padEnd(34)} last run at the receiver: ${JSON.stringify(counts)}`)
-      reportRatio(`against nodemailer's pool`, rate / peerRate, 'at least 0.50')
-      if (postfixRate !== undefined) reportRatio('against Postfix', rate / postfixRate, 'above 1')
-    } finally {
-      await service.stop()
-    }
-  } finally {
-    for (const worker of Object.values(parts)) await worker.stop()
-  }
-}
-
-async function measurePostfix(o: BenchOrder, parts: Parts): Promise<number | undefined> {
+  const sink = await o.startWorker('./sink-main.ts')
+  const receiver = await o.startWorker('./receiver-main.ts')
+  const load = await o.startWorker('./load-main.ts')
+  const mailer = await o.startWorker('./nodemailer-main.ts')
+  const sinkPort = await sink.call<number>('port')
   const hindrance = postfixHindrance()
-  if (hindrance !== undefined) {
-    console.log(`  ${'Postfix'.padEnd(34)} ${hindrance}`)
-    return undefined
-  }
-  const dir = mkdtempSync(join(tmpdir(), 'postrider-bench-postfix-'))
-  const relayPort = await parts.sink.call<number>('port')
-  const postfix = startPostfix({ dir, port: await findFreePort(), relayPort })
-  try {
-    const count = Math.ceil(o.count / 2)
-    const samples = await repeat(o.runs, count, parts, (units) =>
-      sampleOf({ postfix: () => treeCpuSeconds(postfix.masterPid) }, async () => {
-        const startedAt = performance.now()
-        await parts.mailer.call('send', mailOrder(postfix.port, units, true))
-        await parts.sink.call('waitFor', { count: units, timeoutMs })
-        return { units, elapsedMs: performance.now() - startedAt }
-      }),
-    )
-    return reportRate('Postfix, accept-queue-deliver', samples)
-  } finally {
-    postfix.stop()
-    rmSync(dir, { recursive: true, force: true })
-  }
+  const postfix = hindrance === undefined ? await startPrivatePostfix(o, sinkPort) : undefined
+  const service = await startService({
+    roles: 'all',
+    sinkPort,
+    receiverPort: await receiver.call('port'),
+    connections,
+    logLevel: o.logLevel,
+  })
+  o.stopAtEnd(() => service.stop())
+  await compare(o, { sink, receiver, load, mailer, service, postfix }, hindrance)
 }
 
-/** One run to warm up, then so many that count. */
-async function repeat(
-  runs: number,
-  count: number,
-  parts: Parts,
-  run: (count: number, parts: Parts) => Promise<Sample>,
-): Promise<Sample[]> {
-  const samples: Sample[] = []
-  for (let i = 0; i <= runs; i += 1) {
-    await parts.sink.call('clear')
-    await parts.receiver.call('clear')
-    const sample = await run(i === 0 ? Math.ceil(count / 4) : count, parts)
-    if (i > 0) samples.push(sample)
+async function startPrivatePostfix(o: BenchOrder, relayPort: number): Promise<PostfixServer> {
+  const dir = mkdtempSync(join(tmpdir(), 'postrider-bench-postfix-'))
+  o.stopAtEnd(() => rmSync(dir, { recursive: true, force: true }))
+  const postfix = startPostfix({ dir, port: await findFreePort(), relayPort })
+  o.stopAtEnd(() => postfix.stop())
+  return postfix
+}
+
+async function compare(o: BenchOrder, parts: Parts, hindrance: string | undefined): Promise<void> {
+  const { postfix } = parts
+  const byPool: Sample[] = []
+  const byQueue: Sample[] = []
+  const byUs: Sample[] = []
+  for (let run = 0; run <= o.runs; run += 1) {
+    const isWarmUp = run === 0
+    const count = isWarmUp ? Math.ceil(o.count / 4) : o.count
+    const keep = (samples: Sample[], sample: Sample) => isWarmUp || samples.push(sample)
+    keep(byPool, await clean(parts, () => byNodemailer(count, parts)))
+    if (postfix) {
+      const fewer = Math.ceil(count / 2)
+      keep(byQueue, await clean(parts, () => byPostfix(fewer, parts, postfix)))
+    }
+    keep(byUs, await clean(parts, () => byService(count, parts)))
   }
-  return samples
+  reportRate(`nodemailer's pool alone`, byPool)
+  if (postfix) reportRate('Postfix, accept-queue-deliver', byQueue)
+  else console.log(`  ${'Postfix'.padEnd(34)} ${hindrance}`)
+  reportRate('the service', byUs)
+  const counts = await parts.receiver.call('counts')
+  console.log(`  ${''.padEnd(34)} last run at the receiver: ${JSON.stringify(counts)}`)
+  reportRatios(`against nodemailer's pool`, byUs, byPool, 'at least 0.50')
+  if (postfix) reportRatios('against Postfix', byUs, byQueue, 'above 1')
+}
+
+async function clean(parts: Parts, run: () => Promise<Sample>): Promise<Sample> {
+  await parts.sink.call('clear')
+  await parts.receiver.call('clear')
+  return await run()
 }
 
 function byNodemailer(count: number, { mailer, sink }: Parts): Promise<Sample> {
-  return sampleOf({ nodemailer: () => cpuSeconds(mailer.pid) }, async () => {
+  const clocks = {
+    nodemailer: () => cpuSeconds(mailer.pid),
+    sink: () => cpuSeconds(sink.pid),
+  }
+  return sampleOf(clocks, async () => {
     const port = await sink.call<number>('port')
     const startedAt = performance.now()
     await mailer.call('send', mailOrder(port, count, false))
+    return { units: count, elapsedMs: performance.now() - startedAt }
+  })
+}
+
+function byPostfix(count: number, parts: Parts, postfix: PostfixServer): Promise<Sample> {
+  return sampleOf({ postfix: () => treeCpuSeconds(postfix.masterPid) }, async () => {
+    const startedAt = performance.now()
+    await parts.mailer.call('send', mailOrder(postfix.port, count, true))
+    await parts.sink.call('waitFor', { count, timeoutMs })
     return { units: count, elapsedMs: performance.now() - startedAt }
   })
 }
@@ -139,10 +134,10 @@ function mailOrder(port: number, count: number, prebuilt: boolean): MailOrder {
   }
 }
 
+/** From the first request to the last MAIL_DELIVERED at the webhook receiver. */
 export function byService(
   count: number,
-  { load, receiver, sink }: Pick<Parts, 'load' | 'receiver' | 'sink'>,
-  service: Service,
+  { load, receiver, sink, service }: Pick<Parts, 'load' | 'receiver' | 'sink' | 'service'>,
 ): Promise<Sample> {
   const clocks = {
     service: () => cpuSeconds(service.pid),

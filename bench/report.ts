@@ -1,11 +1,16 @@
 /** How results are printed: a rate, and the CPU-seconds that 1,000 units cost each process. */
 import { median } from './measure.ts'
+import type { Worker } from './worker.ts'
 
 export interface BenchOrder {
   readonly runs: number
   readonly count: number
   readonly seconds: number
   readonly logLevel: string
+  /** A process of the bench, by its file; stopped when the part ends. */
+  readonly startWorker: (file: string) => Promise<Worker>
+  /** What else a part has started, it hands over here: it is stopped when the part ends, however it does. */
+  readonly stopAtEnd: (stop: () => unknown) => void
 }
 
 export interface Sample {
@@ -18,7 +23,7 @@ export function heading(text: string): void {
   console.log(`\n${text}`)
 }
 
-export function reportRate(name: string, samples: readonly Sample[]): number {
+export function reportRate(name: string, samples: readonly Sample[]): void {
   const rate = median(samples.map((sample) => sample.perSecond))
   const names = Object.keys(samples[0]?.cpu ?? {})
   const cpu = names.map((key) => {
@@ -28,7 +33,18 @@ export function reportRate(name: string, samples: readonly Sample[]): number {
   const all = samples.map((sample) => Math.round(sample.perSecond)).join(', ')
   console.log(`  ${name.padEnd(34)} ${Math.round(rate).toString().padStart(7)}/s  (${all})`)
   console.log(`  ${''.padEnd(34)} CPU-s per 1,000: ${cpu.join(', ')}`)
-  return rate
+}
+
+/** Of runs that stand side by side, so that what else the machine does meanwhile meets both. */
+export function reportRatios(
+  name: string,
+  samples: readonly Sample[],
+  peers: readonly Sample[],
+  wanted: string,
+): void {
+  const ratios = samples.map(({ perSecond }, i) => perSecond / (peers[i]?.perSecond ?? Number.NaN))
+  const all = ratios.map((ratio) => ratio.toFixed(2)).join(', ')
+  reportRatio(name, median(ratios), `${all}; ${wanted}`)
 }
 
 export function reportRatio(name: string, value: number, wanted: string): void {

@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util'
 import { measureAccept } from './accept.ts'
 import { measureMemory } from './memory.ts'
 import { measurePath } from './path.ts'
+import { startWorker } from './worker.ts'
 
 const { values } = parseArgs({
   options: {
@@ -22,17 +23,42 @@ const { values } = parseArgs({
     'log-level': { type: 'string', default: 'info' },
   },
 })
+const started: (() => unknown)[] = []
 const order = {
+  async startWorker(file: string) {
+    const worker = await startWorker(file)
+    started.unshift(() => worker.stop())
+    return worker
+  },
+  stopAtEnd: (stop: () => unknown) => started.unshift(stop),
   runs: Number(values.runs),
   count: Number(values.count),
   seconds: Number(values.seconds),
   logLevel: values['log-level'],
 }
 
+async function stopAll(): Promise<void> {
+  for (const stop of started.splice(0)) await stop()
+}
+let isInterrupted = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    isInterrupted = true
+    void stopAll().finally(() => process.exit(1))
+  })
+
 const parts = { accept: measureAccept, path: measurePath, memory: measureMemory }
 const chosen = values.only === undefined ? ['accept', 'path'] : values.only.split(',')
 for (const name of chosen) {
   const measure = parts[name as keyof typeof parts]
   if (measure === undefined) throw new Error(`no part is called ${name}`)
-  await measure(order)
+  try {
+    await measure(order)
+  } catch (error) {
+    // Whatever fails while all is being stopped is no news.
+    if (!isInterrupted) throw error
+    break
+  } finally {
+    await stopAll()
+  }
 }
