@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import type { Ending } from './finish-attempts.ts'
+import { canFly, claimableBy, createLane, type Held, isIdle, isUnreachable } from './lane.ts'
+
+const laneOf = (change: object) => ({
+  ...createLane({ tenantId: 'tn_a', mailerId: 'smtp_a', bucket: 0 }),
+  isWoken: true,
+  connectionsMax: 5,
+  ...change,
+})
+const rows = (count: number) => Array.from({ length: count }, () => ({}) as Held)
+
+it('a lane claims ahead of its connections, when little is left and something may be due', () => {
+  expect(claimableBy(laneOf({}))).toBe(20)
+  expect(claimableBy(laneOf({ waiting: rows(10) }))).toBe(10)
+  expect(claimableBy(laneOf({ waiting: rows(11) }))).toBe(0)
+  expect(claimableBy(laneOf({ isWoken: false }))).toBe(0)
+  expect(claimableBy(laneOf({ isClaiming: true }))).toBe(0)
+})
+
+it('a lane whose server cannot be reached makes one attempt at a time', () => {
+  const failing = { isFailing: true, waiting: rows(1) }
+  expect(canFly(laneOf({ ...failing, inFlight: 0 }))).toBe(true)
+  expect(canFly(laneOf({ ...failing, inFlight: 1 }))).toBe(false)
+  expect(canFly(laneOf({ waiting: rows(1), inFlight: 4 }))).toBe(true)
+  expect(canFly(laneOf({ waiting: rows(1), inFlight: 5 }))).toBe(false)
+  expect(claimableBy(laneOf({ isFailing: true }))).toBe(4)
+})
+
+it('a lane is idle only when nothing is held and nothing may be due', () => {
+  expect(isIdle(laneOf({ isWoken: false }))).toBe(true)
+  for (const busy of [
+    { isWoken: true },
+    { isClaiming: true },
+    { inFlight: 1 },
+    { waiting: rows(1) },
+  ])
+    expect(isIdle(laneOf({ isWoken: false, ...busy }))).toBe(false)
+})
+
+it.each([
+  ['network', true],
+  ['auth_rejected', true],
+  ['tls_certificate', true],
+  ['invalid_recipient', false],
+  ['uncertain', false],
+])('a failure of category %s says that the server cannot be reached: %s', (category, expected) => {
+  const ending = { kind: 'finished', result: { kind: 'failed', category } } as unknown as Ending
+  expect(isUnreachable(ending)).toBe(expected)
+})
