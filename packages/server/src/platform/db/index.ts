@@ -6,8 +6,8 @@ export { createEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts'
 export { DatabaseUnavailableError, isUniqueViolation } from './errors.ts'
 export { createGroupCommit, type GroupCommit } from './group-commit.ts'
 export { type InsertRowsInput, insertRows } from './insert-rows.ts'
-export { type BucketLeases, bucketOf, createBucketLeases } from './leases.ts'
-export { checkSchema, migrate, SchemaError } from './migrate.ts'
+export { type BucketLeases, bucketOf } from './leases.ts'
+export { checkSchema, migrate } from './migrate.ts'
 export { createDayPartitions, type DayPartitions } from './partitions.ts'
 export {
   type Db,
