@@ -16,6 +16,12 @@ create table platform_lease (
   primary key (role, bucket)
 );
 
+-- The keys that have sealed values in this database: each one's id, sealed by itself.
+create table platform_secret_key (
+  key_id text collate "C" primary key,
+  sealed text not null
+);
+
 -- Makes the daily partitions of a table that is partitioned by range over a date or timestamptz, for the
 -- days from days_behind ago to days_ahead from now, UTC. Answers the names of the new ones.
 -- A new table is made first and then attached: "create table ... partition of" would lock the parent against

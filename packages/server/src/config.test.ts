@@ -12,6 +12,7 @@ import {
   roles,
   summarizeConfig,
   variables,
+  weakCredentials,
 } from './config.ts'
 import { newApiKey } from './tenants/index.ts'
 
@@ -150,11 +151,17 @@ describe('configuration', () => {
     expect(problems[0]).toContain(`POSTRIDER_${name}: ${message}`)
   })
 
+  it('takes short credentials, and names them as weak', () => {
+    const config = loadConfig(prefixed({ ADMIN_TOKEN: 'short', API_KEY: 'also-short' }))
+    expect(weakCredentials(config)).toEqual(['POSTRIDER_ADMIN_TOKEN', 'POSTRIDER_API_KEY'])
+    expect(weakCredentials(loadConfig(prefixed({ ADMIN_TOKEN: HOSTED.ADMIN_TOKEN })))).toEqual([])
+  })
+
   it.each([
     ['DATABASE_URL', 'mysql://app:hunter2@db.example.com/x'],
     ['SECRET_KEYS', 'k1:aHVudGVyMg=='],
-    ['ADMIN_TOKEN', 'hunter2'],
-    ['API_KEY', 'hunter2'],
+    ['ADMIN_TOKEN', 'hunter2 with spaces'],
+    ['API_KEY', 'hunter2 with spaces'],
     ['API_KEY', `${newApiKey().slice(0, -1)}!hunter2`.replace('!', ' ')],
   ])('refuses a bad secret %s without showing it', (name, value) => {
     const problems = problemsOf(prefixed({ ...HOSTED, [name]: value }))

@@ -12,6 +12,7 @@ import {
   byteSize,
   checkedBy,
   credential,
+  credentialLengthAdvised,
   diskShare,
   duration,
   flag,
@@ -378,6 +379,16 @@ export function summarizeConfig(config: Config): Record<string, unknown> {
     else if (value !== undefined) summary[variable.name] = value instanceof Set ? [...value] : value
   }
   return summary
+}
+
+/** Credentials that are shorter than advised, by name. */
+export function weakCredentials(config: Config): string[] {
+  return [variables.adminToken, variables.apiKey]
+    .filter(({ name }) => {
+      const value = name === variables.apiKey.name ? config.apiKey : config.adminToken
+      return value !== undefined && value.length < credentialLengthAdvised
+    })
+    .map(({ name }) => configPrefix + name)
 }
 
 /** An empty variable counts as unset: `POSTRIDER_X=` in an env file means "not this one". */

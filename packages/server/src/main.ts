@@ -14,6 +14,7 @@ import {
   publicUrlOf,
   readEnv,
   summarizeConfig,
+  weakCredentials,
 } from './config.ts'
 import { migrationsDir } from './operator-database.ts'
 import {
@@ -25,6 +26,7 @@ import {
   migrate,
 } from './platform/db/index.ts'
 import { createLogger, type Logger } from './platform/log.ts'
+import { checkKeys, createKeyRing, keyIdsOf } from './platform/secrets/index.ts'
 import { loadSecrets } from './platform/secrets-file.ts'
 import { ensureFirstTenant } from './tenants/index.ts'
 import { welcome } from './welcome.ts'
@@ -51,7 +53,10 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     }
     const databaseUrl = embedded?.url() ?? config.databaseUrl ?? ''
     await prepareDatabase(databaseUrl, log)
-    app = compose({ config, secrets: loadSecrets(config), databaseUrl, log, version: version() })
+    const secrets = loadSecrets(config)
+    for (const name of weakCredentials(config)) log.warn({ name }, 'config.weak_credential')
+    app = compose({ config, secrets, databaseUrl, log, version: version() })
+    await checkKeys(app.db, createKeyRing(secrets.secretKeys), keyIdsOf(secrets.secretKeys))
     const newApiKey = await createFirstTenant(app, config)
     await app.start()
     const { host, port } = app.address()

@@ -144,11 +144,13 @@ export const pemFile: ValueType<string> = fileWith('a PEM file that can be read'
   content.includes('-----BEGIN '),
 )
 
-/** A credential in one HTTP header. */
+/** A credential in one HTTP header. How long it should be is said at start, not enforced. */
 export const credential: ValueType<string> = {
-  expected: 'from 16 to 512 visible ASCII characters',
-  parse: (text) => (/^[\x21-\x7e]{16,512}$/.test(text) ? text : undefined),
+  expected: 'up to 512 visible ASCII characters, at least 16 of them advised',
+  parse: (text) => (/^[\x21-\x7e]{1,512}$/.test(text) ? text : undefined),
 }
+
+export const credentialLengthAdvised = 16
 
 export function listOf<const V extends string>(...values: readonly V[]): ValueType<readonly V[]> {
   const item = oneOf(...values)

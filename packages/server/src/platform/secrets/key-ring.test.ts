@@ -81,13 +81,11 @@ describe('the key ring', () => {
 describe('a bad list of keys', () => {
   const secret = randomBytes(32).toString('base64')
   const short = randomBytes(16).toString('base64')
-  const zero = Buffer.alloc(32).toString('base64')
 
   it.each([
     ['nothing', ''],
     ['a key without an id', secret],
     ['a short key', `a:${short}`],
-    ['a key that is not random', `a:${zero}`],
     ['a repeated id', `a:${secret},a:${secret}`],
     ['an id with spaces', `a b:${secret}`],
     ['an empty entry', `a:${secret},`],
@@ -103,6 +101,6 @@ describe('a bad list of keys', () => {
       }
     })()
     expect(message).toMatch(/secret keys: entry \d/)
-    for (const part of [secret, short, zero]) expect(message).not.toContain(part.slice(0, 8))
+    for (const part of [secret, short]) expect(message).not.toContain(part.slice(0, 8))
   })
 })

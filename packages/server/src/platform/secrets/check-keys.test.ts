@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { checkKeys, createKeyRing, KeysDoNotFitError, keyIdsOf } from './index.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
+beforeEach(async () => {
+  await database.db.query('delete from platform_secret_key')
+})
+
+const keyOf = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
+const check = (spec: string) => checkKeys(database.db, createKeyRing(spec), keyIdsOf(spec))
+
+describe('the keys of a database', () => {
+  it('are taken at the first start and known at the next', async () => {
+    const key = keyOf('a')
+    await check(key)
+    await expect(check(key)).resolves.toBeUndefined()
+  })
+
+  it('are refused when another key has the name', async () => {
+    await check(keyOf('a'))
+    await expect(check(keyOf('a'))).rejects.toThrow(KeysDoNotFitError)
+  })
+
+  it('are refused when none of them is known', async () => {
+    await check(keyOf('a'))
+    await expect(check(keyOf('b'))).rejects.toThrow('sealed with the secret key "a"')
+  })
+
+  it('may be rotated: a new one first, the old one kept, then left out', async () => {
+    const [old, current] = [keyOf('a'), keyOf('b')]
+    await check(old)
+    await check(`${current},${old}`)
+    await expect(check(current)).resolves.toBeUndefined()
+  })
+
+  it('never stand in the refusal', async () => {
+    await check(keyOf('a'))
+    const wrong = keyOf('a')
+    const error = await check(wrong).catch((e: unknown) => e)
+    expect(String(error)).not.toContain(wrong.slice(2, 12))
+  })
+})
