@@ -134,13 +134,12 @@ function checkRepetitions(model: Model, blame: Blame): void {
   }
   const cuts = model.cuts.filter((cut) => DELIVERY_CUTTERS.includes(cut.process))
   for (const requests of requestsOf.values()) {
-    const first = requests.findIndex((request) => request.acknowledged)
-    if (first < 0) continue
-    const since = requests[first]?.at ?? 0
-    const again = requests.length - first - 1
+    // Each acknowledgement but one was not taken note of.
+    const [first, ...more] = requests.filter((request) => request.acknowledged)
+    const since = first?.at ?? 0
     // The repetition may have been on its way already when the process was cut off.
     const explained = cuts.filter((cut) => cut.until >= since - 1000).length
-    if (again > explained) {
+    if (more.length > explained) {
       blame('I6.needless', `requests ${requests.map((request) => request.request).join(', ')}`)
     }
   }

@@ -497,6 +497,12 @@ describe('checker', () => {
     })
   })
 
+  it('counts acknowledgements, not repetitions that were cut off themselves', () => {
+    const { history, post, request } = honest()
+    post('a', trace(3), request(3)?.body ?? '', { ending: 'rst' })
+    expect(checkHistory(history).violations).toEqual([])
+  })
+
   for (const [what, rule, corrupt] of corruptions) {
     it(`${rule}: notices when ${what}`, () => {
       const round = honest()

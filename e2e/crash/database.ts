@@ -48,6 +48,10 @@ export function createDatabase(o: {
   const account = chooseAccount(join(programs, 'postgres'))
   const data = join(o.directory, 'data')
   let child: ChildProcess | undefined
+  // A test run that is given up leaves no server behind; SIGQUIT ends it at once.
+  const endWithUs = (): void => {
+    child?.kill('SIGQUIT')
+  }
 
   const run = (program: string, args: readonly string[]): ChildProcess => {
     const [file = '', ...rest] = [...account.prefix, join(programs, program), ...args]
@@ -67,11 +71,13 @@ export function createDatabase(o: {
     async start() {
       if (!existsSync(data)) await initialise(run, o.directory, data, account)
       const options = Object.entries({ ...settings, port: String(o.port) })
+      process.once('exit', endWithUs)
       child = run('postgres', ['-D', data, ...options.flatMap(([k, v]) => ['-c', `${k}=${v}`])])
       await ready(child, o.onLine)
     },
     async kill() {
       if (child?.pid === undefined) return
+      process.off('exit', endWithUs)
       const closed = waitForExit(child)
       // Stopped first, so that it starts no further process while they are looked for; each of them
       // is in a session of its own.
@@ -84,6 +90,7 @@ export function createDatabase(o: {
     },
     async stop() {
       if (child === undefined) return
+      process.off('exit', endWithUs)
       const closed = waitForExit(child)
       child.kill('SIGINT')
       await closed

@@ -111,6 +111,7 @@ export type SmtpLogFact = At &
         readonly phase: string
         readonly reply: string | null
         readonly recipient?: string
+        readonly attempt?: number
       }
     | {
         readonly fact: 'message.received'

@@ -20,8 +20,18 @@ interface Fate {
   readonly script: readonly string[]
 }
 
-const ENOUGH = 8
+export const lingering = 'lingering'
+
+const ENOUGH = 12
 const fates: readonly Fate[] = [
+  {
+    // In flight for a good while, and then in the queue for long: a sender that stood still with it
+    // comes back to find that another is still at it.
+    name: lingering,
+    weight: 6,
+    attempts: ENOUGH,
+    script: ['dot: delay 1200 451 4.3.0 Not now', ...Array(7).fill('450 4.2.0 Not yet'), 'ok'],
+  },
   { name: 'slow', weight: 12, attempts: ENOUGH, script: ['dot: delay 600 250 2.0.0 Taken'] },
   { name: 'taken', weight: 35, attempts: ENOUGH, script: ['ok'] },
   { name: 'later', weight: 14, attempts: ENOUGH, script: ['450 4.2.0 Try again later', 'ok'] },

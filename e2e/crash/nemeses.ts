@@ -1,7 +1,9 @@
 /** Who is killed when: each named failpoint once, or whoever the seed says whenever it says. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster, RoleName } from './cluster.ts'
-import type { ProcessName } from './history.ts'
+import type { ProcessName, SmtpLogFact } from './history.ts'
+import type { Load } from './load.ts'
+import { lingering } from './mails.ts'
 import type { Nemesis } from './run-round.ts'
 
 /** In each role's own order; the passage is one that a busy process comes to soon. */
@@ -23,21 +25,58 @@ export const namedFailpoints: Readonly<Record<RoleName, readonly string[]>> = {
 }
 
 const FAILPOINT_WITHIN_MS = 30_000
+const DATABASE_KILLS = 3
+const UNTIL_MS = 30_000
 
 /**
- * The roles go through their failpoints side by side; then the database is killed once; then sender
- * and dispatcher stand still until others have their work, and go on.
+ * The roles go through their failpoints side by side; then the database is killed; then sender and
+ * dispatcher stand still until others have their work, and go on.
  */
-export const namedNemesis: Nemesis = async ({ cluster }) => {
+export const namedNemesis: Nemesis = async ({ cluster, load, followSmtp }) => {
   await Promise.all(
     Object.entries(namedFailpoints).map(([role, failpoints]) =>
       goThrough(cluster, role as RoleName, failpoints),
     ),
   )
-  await cluster.kill('database')
-  await cluster.start('database')
-  await delay(1000)
+  await killDatabaseAfterAnswers(cluster, load)
+  await waitForLingering(followSmtp)
   await Promise.all([cluster.freeze('sender'), cluster.freeze('dispatcher')])
+}
+
+/**
+ * Right after emails were accepted, and with nobody else at work: the commits of sender and
+ * dispatcher would flush a commit that was answered without being flushed.
+ */
+async function killDatabaseAfterAnswers(cluster: Cluster, load: Load): Promise<void> {
+  await Promise.all([cluster.stop('sender'), cluster.stop('dispatcher')])
+  for (let kill = 0; kill < DATABASE_KILLS; kill += 1) {
+    const enough = load.sent + 5
+    await until(() => load.sent >= enough, 'answers to sends')
+    await cluster.kill('database')
+    await cluster.start('database')
+  }
+  await Promise.all([cluster.start('sender'), cluster.start('dispatcher')])
+}
+
+/** Until the first attempt of such a mail has just begun. */
+async function waitForLingering(followSmtp: () => SmtpLogFact[]): Promise<void> {
+  followSmtp()
+  const isBegun = (fact: SmtpLogFact): boolean =>
+    fact.fact === 'reply.given' &&
+    fact.phase === 'data' &&
+    fact.recipient?.startsWith(lingering) === true &&
+    fact.attempt === 1
+  await until(() => followSmtp().some(isBegun), 'a lingering mail')
+  // The message follows the 354 in no time; its answer takes more than a second.
+  await delay(100)
+}
+
+async function until(isMet: () => boolean, what: string): Promise<void> {
+  const endsAt = performance.now() + UNTIL_MS
+  while (!isMet()) {
+    if (performance.now() > endsAt) throw new Error(`waited ${UNTIL_MS} ms for ${what}`)
+    await delay(5)
+  }
 }
 
 async function goThrough(

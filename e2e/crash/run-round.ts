@@ -10,7 +10,8 @@ import { openNdjsonLog, type RunningProcess, startProcess } from '@postrider/tes
 import { checkHistory } from './checker.ts'
 import { type Cluster, createCluster } from './cluster.ts'
 import { followProgress } from './drain.ts'
-import { readHistory } from './history.ts'
+import { followLog } from './follow-log.ts'
+import { readHistory, type SmtpLogFact } from './history.ts'
 import { type Load, startLoad } from './load.ts'
 import { makeMails } from './mails.ts'
 import { createRandom, type Random } from './random.ts'
@@ -22,9 +23,11 @@ export type Nemesis = (o: {
   readonly cluster: Cluster
   readonly random: Random
   readonly load: Load
+  /** What the SMTP server saw since the last call. */
+  readonly followSmtp: () => SmtpLogFact[]
 }) => Promise<void>
 
-const MAILS = 600
+const MAILS = 900
 const DRAIN_WITHIN_MS = 90_000
 /** Longer than any lease: what a lost owner or a second one would still do has happened by then. */
 const QUIET_MS = 4_000
@@ -73,7 +76,7 @@ export async function runRound(o: {
       log: clientLog,
     })
     const load = startLoad({ origin, tenants: apiKeys, mails, random, log: clientLog })
-    await o.nemesis({ cluster, random, load })
+    await o.nemesis({ cluster, random, load, followSmtp: followLog(file('smtp')) })
     await load.finish()
     nemesisLog.append({ fact: 'healed' })
     const missing = await drain(directory)

@@ -343,7 +343,7 @@ export function serveSmtpConnection(
           phase: at,
           reply,
           recipient: step.recipient ?? (step.ended ?? transaction)?.recipients[0],
-          attempt: step.attempt,
+          attempt: step.attempt ?? (step.ended ?? transaction)?.attempt,
           username: step.username,
         })
       },
