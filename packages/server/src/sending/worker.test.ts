@@ -1,4 +1,4 @@
-import type { SmtpContext, SmtpPhase } from '@postrider/testkit'
+import { firstScript, type SmtpContext, type SmtpPhase } from '@postrider/testkit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -15,14 +15,16 @@ import {
 import { addMailer } from '../../test/sending.ts'
 import { DatabaseUnavailableError, type Db, type Tx } from '../platform/db/index.ts'
 
+import type { Sender } from './worker.ts'
+
 const world = useSending()
 const shorts = async () => (await eventsOf(world.db)).map(inShort)
-/** A script that holds the first attempt's reply at `phase` back until it is let go. */
-function hold(phase: SmtpPhase) {
+/** A script that holds the reply at `phase` of one attempt back until it is let go. */
+function hold(phase: SmtpPhase, attempt = 1) {
   const gate = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
   const script = (now: SmtpContext) => {
-    if (now.phase !== phase || now.attempt !== 1) return undefined
+    if (now.phase !== phase || now.attempt !== attempt) return undefined
     reached.resolve()
     return { after: gate.promise }
   }
@@ -103,6 +105,25 @@ describe('a sender that goes away', () => {
     expect(outcomes).toEqual([])
   })
 
+  it('and comes back before the dot, while another is at the same attempt: one of them sends', async () => {
+    const [first, second] = [hold('rcpt', 1), hold('rcpt', 2)]
+    const server = await world.serve(firstScript(first.script, second.script))
+    await addMailer(world.db, { port: server.port })
+    const refId = await accept(world.db)
+    const late = world.sender().runOnce()
+    await first.reached
+    await runOutClaims(world.db)
+    const next = world.sender().runOnce()
+    await second.reached
+    first.letGo()
+    await late
+    expect(server.transactions).toEqual([])
+    second.letGo()
+    await next
+    expect(server.transactions).toHaveLength(1)
+    expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1, outcome: 'accepted' }])
+  })
+
   it('and comes back before the dot, when its claim has run out and nobody else has it', async () => {
     const { server, letGo } = await standAt('rcpt')
     await runOutClaims(world.db)
@@ -131,6 +152,29 @@ describe('a sender that goes away', () => {
     // Its late answer is fenced: no second terminal event, no second attempt row.
     expect(outcomes).toEqual(['lost'])
     expect(server.accepted).toBe(2)
+  })
+
+  it('after the dot, and answers while another process is at the next attempt: it is fenced', async () => {
+    const [first, second] = [hold('dot'), hold('rcpt', 2)]
+    const server = await world.serve(firstScript(first.script, second.script))
+    await addMailer(world.db, { port: server.port })
+    const refId = await accept(world.db)
+    const late = world.sender().runOnce()
+    await first.reached
+    await runOutClaims(world.db)
+    const other = world.sender()
+    await other.runOnce()
+    const next = other.runOnce()
+    await second.reached
+    first.letGo()
+    await late
+    expect(await queueOf(world.db)).toMatchObject([{ phase: 'sending', attempt: 2 }])
+    expect(await shorts()).toEqual(['SMTP_ERROR 1 retry'])
+    expect(await recipientsOf(world.db, refId)).toMatchObject([{ status: 'deferred' }])
+    second.letGo()
+    await next
+    expect(await shorts()).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
+    expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1 }, { attempt: 2 }])
   })
 
   it('after the dot was committed, under at_most_once: final', async () => {
@@ -299,22 +343,25 @@ describe('the database away', () => {
   })
 })
 
-describe('a transaction of finishing', () => {
-  it('that cannot store its event changes nothing else', async () => {
+describe('the transaction of a finish', () => {
+  it.each([
+    ['its event', 'webhooks_event', `event <> 'MAIL_DELIVERED'`],
+    ['its attempt', 'sending_attempt', `outcome <> 'accepted'`],
+    ['the status', 'sending_recipient', `status <> 'delivered'`],
+  ])('that cannot store %s stores nothing', async (_, table, rule) => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     const refId = await accept(world.db)
-    await world.db.query(
-      `alter table webhooks_event add constraint no_event check (event <> 'MAIL_DELIVERED')`,
-    )
-    const sender = world.sender()
-    await sender.runOnce()
+    await world.db.query(`alter table ${table} add constraint never check (${rule})`)
+    await world.sender().runOnce()
+    await world.db.query(`alter table ${table} drop constraint never`)
+    expect(server.accepted).toBe(1)
+    expect(await shorts()).toEqual([])
     expect(await recipientsOf(world.db, refId)).toMatchObject([{ status: 'queued', attempts: 0 }])
     expect(await attemptsOf(world.db, refId)).toEqual([])
-    expect(await queueOf(world.db)).toMatchObject([{ phase: 'dot' }])
-    await world.db.query('alter table webhooks_event drop constraint no_event')
+    expect(await queueOf(world.db)).toMatchObject([{ phase: 'dot', attempt: 1 }])
     await runOutClaims(world.db)
-    await drain(world.db, sender)
+    await drain(world.db, world.sender())
     expect(await shorts()).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
   })
 })
@@ -338,6 +385,21 @@ describe('a stop', () => {
     await server.waitFor(() => server.openConnections === 0)
     const { rows } = await world.db.query('select 1 from sending_queue where due_at > now()')
     expect(rows).toEqual([])
+  })
+
+  it('begins nothing that it has just claimed', async () => {
+    const server = await world.serve()
+    await addMailer(world.db, { port: server.port })
+    await accept(world.db)
+    const stopped = Promise.withResolvers<void>()
+    const failpoints = { hit: () => stopped.resolve(sender.stop()) }
+    const sender: Sender = world.sender({ failpoints, stopGraceMs: 20_000 })
+    await sender.start()
+    await stopped.promise
+    expect(server.connections).toEqual([])
+    expect(await queueOf(world.db)).toMatchObject([
+      { phase: 'waiting', attempt: 1, interrupted: 0 },
+    ])
   })
 
   it('records as uncertain what it cuts after the dot', async () => {
