@@ -8,6 +8,9 @@ import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
+/** For a mailer with a login; only tests of mailers themselves go past their front door. */
+export { sealPassword } from '../src/mailers/mailer.ts'
+
 export const silent = createLogger({ level: 'silent' })
 
 export async function createSendingDatabase(o?: { poolMax?: number }): Promise<TestDatabase> {

@@ -12,8 +12,7 @@ import {
   TRACEPARENT,
   useSending,
 } from '../../test/sender.ts'
-import { addMailer } from '../../test/sending.ts'
-import { sealPassword } from '../mailers/mailer.ts'
+import { addMailer, sealPassword } from '../../test/sending.ts'
 import { createKeyRing } from '../platform/secrets/index.ts'
 
 const world = useSending()
