@@ -1,0 +1,286 @@
+/**
+ * Serves lanes: claims what is due, attempts it, writes what came of it.
+ *
+ * Tenants and their lanes take turns (`lane-turns.ts`) for the claims and for the `concurrency`
+ * places. An attempt that lasts longer than a second gives its place up: slow servers do not hold
+ * up others. What is held in memory is bounded (`held-rows.ts`).
+ */
+import { createGroupCommit, type Db } from '../platform/db/index.ts'
+import type { KeyRing } from '../platform/secrets/index.ts'
+import type { Claim } from './attempt.ts'
+import { idsOf, logAttempt } from './attempt-log.ts'
+import type { Ending, FinishAttempts } from './finish-attempts.ts'
+import type { HeldRows } from './held-rows.ts'
+import {
+  canFly,
+  claimableBy,
+  createLane,
+  type Held,
+  isIdle,
+  isUnreachable,
+  type Lane,
+  laneId,
+} from './lane.ts'
+import { createLaneTurns } from './lane-turns.ts'
+import type { WokenLane } from './lane-wakeups.ts'
+import { createLargeContents, LARGE_CONTENT_BYTES } from './large-contents.ts'
+import { loadAttempts } from './load-attempts.ts'
+import { claimDue, markDot } from './queue-store.ts'
+import { type RunAttemptDeps, runAttempt } from './run-attempt.ts'
+
+export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot' | 'loadContent'> {
+  readonly db: Db
+  readonly keyRing: KeyRing
+  readonly finishes: FinishAttempts
+  readonly held: HeldRows
+  /** How long a claim holds without being extended. */
+  readonly leaseMs: number
+  readonly concurrency: number
+  readonly observe: (o: { outcome: string; durationMs: number }) => void
+  readonly monotonicMs: () => number
+}
+
+export interface LaneServer {
+  /** A lane has, or may have, something due. */
+  wake(lane: WokenLane): void
+  /** Attempts one claimed row at once, whosever turn it is. Resolves when it is over or slow. */
+  serveAlone(lane: WokenLane, claim: Claim, validUntilMs: number): Promise<void>
+  /** Begins nothing any more; what was claimed and not begun goes back at once. */
+  close(): void
+  /** Resolves when nothing is under way. */
+  settled(): Promise<void>
+  readonly isBusy: boolean
+}
+
+const SLOW_MS = 1_000
+/** Each takes up to three connections to the database for a moment. */
+const CLAIMS_AT_ONCE = 4
+/** Of emails with large attachments, in messages under way: each is in memory about three times. */
+const LARGE_BYTES_MAX = 100 * 1024 * 1024
+/** A claim that could not be followed up is given back for this long. */
+const RELOAD_WAIT_MS = 1_000
+const ORPHAN_WAIT_MS = 3_600_000
+
+export function createLaneServer(deps: ServeLanesDeps): LaneServer {
+  const { db, held, leaseMs, log, monotonicMs } = deps
+  const lanes = new Map<string, Lane>()
+  const hungry = createLaneTurns()
+  const ready = createLaneTurns()
+  const tasks = new Set<Promise<unknown>>()
+  let claims = 0
+  let places = 0
+  let largeBytes = 0
+  let isClosed = false
+
+  const dots = createGroupCommit<Claim, boolean>({ db, itemsMax: 128, run: markDot })
+  const attemptDeps: RunAttemptDeps = {
+    ...deps,
+    markDot: dots.add,
+    loadContent: createLargeContents({ db }).get,
+  }
+
+  function track(task: Promise<unknown>): void {
+    const tracked = task.finally(() => tasks.delete(tracked))
+    tasks.add(tracked)
+  }
+
+  function laneOf(key: WokenLane): Lane {
+    const known = lanes.get(laneId(key))
+    if (known !== undefined) return known
+    const lane = createLane(key)
+    lanes.set(lane.id, lane)
+    return lane
+  }
+
+  /** To be called after each change of a lane. */
+  function serve(lane: Lane): void {
+    if (claimableBy(lane) > 0) hungry.add(lane)
+    if (canFly(lane)) ready.add(lane)
+    if (isIdle(lane)) lanes.delete(lane.id)
+    proceed()
+  }
+
+  /** To be called after each change of what is held. */
+  function proceed(): void {
+    while (!isClosed && claims < CLAIMS_AT_ONCE) {
+      const lane = hungry.take({ tenantCanGo: (tenantId) => held.roomFor(tenantId) > 0 })
+      if (lane === undefined) break
+      const limit = Math.min(claimableBy(lane), held.roomFor(lane.tenantId))
+      if (limit > 0) track(claim(lane, limit))
+    }
+    while (!isClosed && places < deps.concurrency) {
+      const lane = ready.take({ canGo: hasMemoryForNext })
+      if (lane === undefined) break
+      const row = canFly(lane) ? lane.waiting.shift() : undefined
+      if (row !== undefined) track(fly(row))
+      if (canFly(lane)) ready.add(lane)
+    }
+  }
+
+  function hasMemoryForNext(lane: Lane): boolean {
+    const bytes = largeBytesOf(lane.waiting[0])
+    return bytes === 0 || largeBytes === 0 || largeBytes + bytes <= LARGE_BYTES_MAX
+  }
+
+  async function claim(lane: Lane, limit: number): Promise<void> {
+    claims += 1
+    lane.isClaiming = true
+    lane.isWoken = false
+    try {
+      const validUntilMs = monotonicMs() + leaseMs
+      const claimed = await claimDue(db, lane, { limit, leaseMs })
+      // A full answer: there may be more.
+      if (claimed.length === limit) lane.isWoken = true
+      if (claimed.length > 0) {
+        deps.failpoints.hit('send.after_claim')
+        lane.waiting.push(...(await load(lane, claimed, validUntilMs)))
+      }
+    } catch (error) {
+      // What may have been claimed is due again when its claim runs out.
+      log.warn({ err: error, mailer_id: lane.mailerId }, 'sender_claim.failed')
+    }
+    claims -= 1
+    lane.isClaiming = false
+    serve(lane)
+  }
+
+  /** The rows that are held from now on; none when closed. */
+  async function load(
+    lane: Lane,
+    claimed: readonly Claim[],
+    validUntilMs: number,
+  ): Promise<Held[]> {
+    try {
+      const loaded = await loadAttempts(deps, lane, claimed)
+      lane.connectionsMax = loaded.connectionsMax
+      for (const orphan of loaded.orphans) {
+        log.error(idsOf(orphan), 'sender_email.missing')
+        undo(orphan, ORPHAN_WAIT_MS)
+      }
+      const rows = loaded.attempts.map((attempt) => ({ loaded: attempt, lane, validUntilMs }))
+      held.add(rows)
+      if (!isClosed) return rows
+      giveBack(rows)
+      return []
+    } catch (error) {
+      // Nothing was begun, so nothing was interrupted.
+      for (const one of claimed) undo(one, RELOAD_WAIT_MS)
+      throw error
+    }
+  }
+
+  function giveBack(rows: readonly Held[]): void {
+    for (const row of rows) {
+      held.delete(row)
+      undo(row.loaded.claim, 0)
+    }
+  }
+
+  function undo(claimed: Claim, waitMs: number): void {
+    const ending: Ending = { kind: 'undone', claim: claimed, undo: { kind: 'undone', waitMs } }
+    track(
+      deps.finishes.end(ending).catch((error: unknown) => {
+        log.warn({ err: error, ...idsOf(claimed) }, 'claim.not_given_back')
+      }),
+    )
+  }
+
+  async function fly(row: Held): Promise<void> {
+    const { lane } = row
+    const bytes = largeBytesOf(row)
+    let holdsPlace = true
+    lane.inFlight += 1
+    places += 1
+    largeBytes += bytes
+    const leavePlace = () => {
+      clearTimeout(slow)
+      if (holdsPlace) places -= 1
+      holdsPlace = false
+    }
+    const slow = setTimeout(() => {
+      leavePlace()
+      proceed()
+    }, SLOW_MS)
+    const startedMs = monotonicMs()
+    const ending = await run(row)
+    leavePlace()
+    lane.inFlight -= 1
+    largeBytes -= bytes
+    if (ending === undefined) {
+      held.delete(row)
+    } else {
+      if (ending.kind === 'finished') lane.isFailing = isUnreachable(ending)
+      // The connection is free: the next message does not wait for this one's commit.
+      track(finish(row, ending, monotonicMs() - startedMs))
+    }
+    serve(lane)
+  }
+
+  /** Undefined when nothing is to be written. */
+  async function run(row: Held): Promise<Ending | undefined> {
+    const { claim: claimed } = row.loaded
+    if (!held.isValid(row)) {
+      log.warn(idsOf(claimed), 'claim.ran_out')
+      return undefined
+    }
+    try {
+      return await runAttempt(attemptDeps, row.loaded)
+    } catch (error) {
+      // A defect. Its claim runs out, and it counts as interrupted.
+      log.error({ err: error, ...idsOf(claimed) }, 'attempt.crashed')
+      return undefined
+    }
+  }
+
+  async function finish(row: Held, ending: Ending, durationMs: number): Promise<void> {
+    try {
+      const ended = await deps.finishes.end(ending)
+      deps.failpoints.hit('send.after_finish')
+      logAttempt(deps, ending, ended, durationMs)
+    } catch (error) {
+      log.error({ err: error, ...idsOf(ending.claim) }, 'attempt.not_written')
+    }
+    held.delete(row)
+    proceed()
+  }
+
+  return {
+    wake(key) {
+      if (isClosed) return
+      const lane = laneOf(key)
+      lane.isWoken = true
+      serve(lane)
+    },
+    async serveAlone(key, claimed, validUntilMs) {
+      const lane = laneOf(key)
+      const [row] = await load(lane, [claimed], validUntilMs)
+      if (row === undefined) return serve(lane)
+      const flight = fly(row)
+      track(flight)
+      await within(flight, SLOW_MS)
+    },
+    close() {
+      isClosed = true
+      for (const lane of lanes.values()) giveBack(lane.waiting.splice(0))
+    },
+    async settled() {
+      while (tasks.size > 0) await Promise.allSettled(tasks)
+    },
+    get isBusy() {
+      return tasks.size > 0
+    },
+  }
+}
+
+function largeBytesOf(row: Held | undefined): number {
+  const bytes = row?.loaded.claim.contentBytes ?? 0
+  return bytes < LARGE_CONTENT_BYTES ? 0 : bytes
+}
+
+/** Waits for the work, at most so long. */
+export async function within(work: Promise<unknown>, ms: number): Promise<void> {
+  const timeout = Promise.withResolvers<void>()
+  const timer = setTimeout(timeout.resolve, ms)
+  await Promise.race([work, timeout.promise])
+  clearTimeout(timer)
+}
