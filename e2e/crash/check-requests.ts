@@ -27,6 +27,7 @@ export function checkRequests(model: Model): Violation[] {
     }
   }
   checkKeys(model, blame)
+  checkAcknowledged(model, blame)
   checkRepetitions(model, blame)
   return violations
 }
@@ -114,6 +115,19 @@ function checkKeys(model: Model, blame: Blame): void {
       }
       owners.set(event.dedupKey, recipient)
     }
+  }
+}
+
+function checkAcknowledged(model: Model, blame: Blame): void {
+  const acknowledged = new Set(
+    model.requests
+      .filter((request) => request.acknowledged)
+      .flatMap((request) => request.events?.map((event) => event.dedupKey) ?? []),
+  )
+  for (const event of model.requests.flatMap((request) => request.events ?? [])) {
+    if (acknowledged.has(event.dedupKey)) continue
+    blame('I5.unacknowledged', `${event.dedupKey}, in request ${event.request}`)
+    acknowledged.add(event.dedupKey)
   }
 }
 

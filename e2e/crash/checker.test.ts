@@ -395,6 +395,11 @@ const corruptions: readonly [what: string, rule: Rule, corrupt: (round: Round) =
     (round) => round.rewrite(4, edit('b', { email: ['stranger@x.test'] })),
   ],
   [
+    'an event is given up after a 503',
+    'I5.unacknowledged',
+    ({ change, request }) => change(request(4), { answer: { status: 503 } }),
+  ],
+  [
     'event_at is when it was posted',
     'I5.stamped-late',
     (round) =>

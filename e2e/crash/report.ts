@@ -31,6 +31,7 @@ export const rules = {
   'I4.doubt': 'more uncertain attempts than unanswered dots and kills explain',
   'I5.key': 'two different events have one deduplication key',
   'I5.invented': 'an event of an email, recipient or kind that nobody asked for',
+  'I5.unacknowledged': 'an event was posted, and given up before it was acknowledged',
   'I5.stamped-late': 'event_at is not when it happened',
   'I6.shape': 'a body or an event is not of the published shape',
   'I6.sorted': 'a batch is not sorted by event_at',

@@ -81,7 +81,7 @@ export async function runRound(o: {
     nemesisLog.append({ fact: 'healed' })
     const missing = await drain(directory)
     clientLog.append({ fact: 'drained', complete: missing.length === 0 })
-    say(`${load.sent} mails sent; ${missing.length} recipients without an end after the drain`)
+    say(`${load.sent} mails sent; ${missing.length} things still missing after the drain`)
     await delay(QUIET_MS)
   } finally {
     await cluster.stopAll()
