@@ -281,18 +281,25 @@ export async function postponeClaims(
 const UNDO = statement(
   'sending.undo_claims',
   `update sending_queue q
-      set phase = 'waiting', fence = q.fence + 1,
+      set phase = case when c.was = 'dot' then 'dot' else 'waiting' end, fence = q.fence + 1,
           due_at = least(now() + c.wait_ms * interval '1 millisecond', q.expires_at)
-     from unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[], $5::float8[])
-       as c (tenant_id, ref_id, n, fence, wait_ms)
+     from unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[], $5::float8[], $6::text[])
+       as c (tenant_id, ref_id, n, fence, wait_ms, was)
     where ${IS_CLAIM}`,
 )
 
-/** Attempts that surely sent nothing, taken back: the same number is run again, or it expires. */
+/**
+ * Attempts that surely sent nothing, taken back: the same number is run again, or it expires. One
+ * that was claimed because an earlier claim ran out after the dot stays so: that may have sent.
+ */
 export async function undoClaims(
   tx: Queryable,
-  claims: readonly (ClaimKey & { readonly waitMs: number })[],
+  claims: readonly (ClaimKey & Pick<Claim, 'was'> & { readonly waitMs: number })[],
 ): Promise<void> {
   if (claims.length === 0) return
-  await tx.query(UNDO, [...claimArrays(claims), claims.map((c) => c.waitMs)])
+  await tx.query(UNDO, [
+    ...claimArrays(claims),
+    claims.map((c) => c.waitMs),
+    claims.map((c) => c.was),
+  ])
 }

@@ -154,6 +154,25 @@ describe('a sender that goes away', () => {
     expect(server.accepted).toBe(2)
   })
 
+  it('after the dot was committed, and so does the next before it has looked: still uncertain', async () => {
+    const { server, refId, letGo } = await standAt('dot')
+    await runOutClaims(world.db)
+    const failpoints = { hit: () => stopped.resolve(next.stop()) }
+    const stopped = Promise.withResolvers<void>()
+    const next: Sender = world.sender({ failpoints, stopGraceMs: 20_000 })
+    await next.start()
+    await stopped.promise
+    expect(await queueOf(world.db)).toMatchObject([{ phase: 'dot', attempt: 1 }])
+    await drain(world.db, world.sender())
+    await letGo()
+    expect(await shorts()).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
+    expect(await attemptsOf(world.db, refId)).toMatchObject([
+      { attempt: 1, outcome: 'uncertain' },
+      { attempt: 2, outcome: 'accepted' },
+    ])
+    expect(server.accepted).toBe(2)
+  })
+
   it('after the dot, and answers while another process is at the next attempt: it is fenced', async () => {
     const [first, second] = [hold('dot'), hold('rcpt', 2)]
     const server = await world.serve(firstScript(first.script, second.script))
