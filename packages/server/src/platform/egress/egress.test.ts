@@ -299,7 +299,7 @@ describe('request', () => {
         closed.resolve()
       })
     })
-    const request = egressWith().request({ ...post, url: server.url, timeoutMs: 100 })
+    const request = egressWith().request({ ...post, url: server.url, timeoutMs: 1000 })
     expect(await failureOf(request)).toMatchObject({ code: 'timeout', status: 200 })
     await closed.promise
   })
