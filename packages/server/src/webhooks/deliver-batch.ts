@@ -13,6 +13,7 @@ import { continueTrace } from '../platform/trace.ts'
 import { type DeliveryPolicy, type DeliveryStep, decideDelivery } from './decide-delivery.ts'
 import {
   discardOpenDelivery,
+  type FrozenContent,
   loadOpenDelivery,
   type NewDelivery,
   type OpenDelivery,
@@ -112,7 +113,7 @@ async function freezePending(
   const oldest = events[0]
   if (oldest === undefined) return gone.length > 0 ? AGAIN : rest(deps, key)
   const deliveryId = newId('dlv')
-  const delivery: NewDelivery = {
+  const delivery: FrozenContent = {
     ...key,
     deliveryId,
     day: dayOfUlid(deliveryId),
@@ -120,7 +121,7 @@ async function freezePending(
     eventDays: events.map((event) => event.day),
     traceparent: continueTrace(oldest.traceparent),
   }
-  const target = await deps.freezes.add(delivery)
+  const target = await deps.freezes.add({ ...delivery, streamVersion: stream.version })
   if (target === undefined) return BUSY
   deps.failpoints.hit('dispatch.after_freeze')
   return { delivery: { ...delivery, attempts: 0, ageMs: 0 }, stream, target, events }

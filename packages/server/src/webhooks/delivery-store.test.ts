@@ -15,6 +15,7 @@ import {
   type OpenDelivery,
 } from './delivery-store.ts'
 import { peekPending } from './event-store.ts'
+import { settleDeliveries } from './settlement-store.ts'
 import { loadStream, type StreamKey } from './stream-store.ts'
 import { updateWebhook } from './update-webhook.ts'
 
@@ -38,6 +39,7 @@ afterAll(async () => {
 })
 
 async function next(): Promise<NewDelivery> {
+  const streamVersion = (await loadStream(world.db, key))?.version ?? ''
   const { events } = await peekPending(world.db, key, { events: 500, bytes: 1_000_000 })
   const deliveryId = newId('dlv')
   return {
@@ -47,6 +49,7 @@ async function next(): Promise<NewDelivery> {
     eventIds: events.map((event) => event.eventId),
     eventDays: events.map((event) => event.day),
     traceparent: 't',
+    streamVersion,
   }
 }
 async function freeze(delivery: NewDelivery) {
@@ -69,13 +72,17 @@ const delivered = { kind: 'delivered' } as const
 const retry = { kind: 'retry', waitMs: 3_600_000 } as const
 
 describe('freezing', () => {
-  it('answers where the request goes, as it is now', async () => {
-    const delivery = await next()
-    await updateWebhook(world.deps, 'tn_a', {
-      event: 'EMAIL_EVENT',
-      webhook_url: `${receiver.origin}/new`,
-    })
-    expect(await commits.freezes.add(delivery)).toMatchObject({ url: `${receiver.origin}/new` })
+  it('answers where the request goes', async () => {
+    expect(await commits.freezes.add(await next())).toMatchObject({ url: receiver.origin })
+  })
+
+  it.each([
+    ['URL', () => ({ webhook_url: `${receiver.origin}/new` })],
+    ['headers', () => ({ headers: { 'X-New': '1' } })],
+  ])('is refused when the %s changed since the stream was read', async (_what, change) => {
+    const stale = await next()
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', ...change() })
+    expect(await freeze(stale)).toBe(false)
   })
 
   it('takes effect once of two at the same time', async () => {
@@ -86,11 +93,51 @@ describe('freezing', () => {
     expect(await world.deliveries(key)).toHaveLength(1)
   })
 
-  it('is refused for what another dispatcher has delivered since it was read', async () => {
+  it('is refused when another dispatcher has delivered a part of it since it was read', async () => {
+    const part = await next()
+    await world.record(newEvent())
     const stale = await next()
-    await settle(await open(), delivered)
+    expect(await freeze(part)).toBe(true)
+    const opened = await loadOpenDelivery(world.db, key)
+    if (opened === undefined) throw new Error('nothing is open')
+    await settle(opened, delivered)
     expect(await freeze(stale)).toBe(false)
     expect(await world.deliveries(key)).toHaveLength(1)
+    expect(await freeze(await next())).toBe(true)
+  })
+
+  it('is refused while another one is open, and for an inactive webhook, whatever was read', async () => {
+    const version = async () => {
+      const { rows } = await world.db.query<{ version: string }>(
+        'select xmin::text as version from webhooks_stream',
+      )
+      return { streamVersion: rows[0]?.version ?? '' }
+    }
+    const delivery = await next()
+    await world.db.query(`update webhooks_stream set delivery_id = 'dlv_other'`)
+    expect(await freeze({ ...delivery, ...(await version()) })).toBe(false)
+    await world.db.query('update webhooks_stream set delivery_id = null')
+    await world.db.query('update webhooks_subscription set active = false')
+    expect(await freeze({ ...delivery, ...(await version()) })).toBe(false)
+    await world.db.query('update webhooks_subscription set active = true')
+    expect(await freeze({ ...delivery, ...(await version()) })).toBe(true)
+  })
+
+  it('waits for a settlement under way, and is then refused', async () => {
+    const opened = await open()
+    const stale = { ...(await next()), deliveryId: newId('dlv') }
+    const freezing = await world.db.transaction(async (tx) => {
+      await settleDeliveries(tx, [
+        {
+          delivery: opened,
+          failCount: 0,
+          attempt: { at: new Date(), durationMs: 1 },
+          step: delivered,
+        },
+      ])
+      return { result: freeze(stale) }
+    })
+    expect(await freezing.result).toBe(false)
   })
 
   it.each([

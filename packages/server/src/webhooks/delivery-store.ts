@@ -9,7 +9,7 @@ import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import { shareTenants } from './store.ts'
 import type { StreamKey, Target } from './stream-store.ts'
 
-export interface NewDelivery extends StreamKey {
+export interface FrozenContent extends StreamKey {
   readonly deliveryId: string
   readonly day: string
   readonly eventIds: readonly string[]
@@ -18,7 +18,12 @@ export interface NewDelivery extends StreamKey {
   readonly traceparent: string
 }
 
-export interface OpenDelivery extends NewDelivery {
+export interface NewDelivery extends FrozenContent {
+  /** Of the stream when it was read, before its pending events were. */
+  readonly streamVersion: string
+}
+
+export interface OpenDelivery extends FrozenContent {
   /** Requests made so far. */
   readonly attempts: number
   /** Since it was frozen, by the database's clock. */
@@ -29,10 +34,8 @@ const TAKE_STREAM = statement(
   'webhooks.take_stream',
   `update webhooks_stream s set delivery_id = $3, delivery_day = $4
      from webhooks_subscription sub
-    where s.tenant_id = $1 and s.webhook_id = $2 and s.delivery_id is null
+    where s.tenant_id = $1 and s.webhook_id = $2 and s.delivery_id is null and s.xmin = $5
       and sub.tenant_id = s.tenant_id and sub.webhook_id = s.webhook_id and sub.active
-      and exists (select 1 from webhooks_pending p
-                   where p.tenant_id = $1 and p.webhook_id = $2 and p.event_id = $5)
    returning sub.url, sub.headers_sealed as "headersSealed"`,
 )
 const INSERT_DELIVERY = statement(
@@ -43,8 +46,9 @@ const INSERT_DELIVERY = statement(
 )
 
 /**
- * Per delivery, where its request goes. Undefined when another dispatcher was first, or the webhook
- * is inactive or gone by now: then nothing is stored of it.
+ * Per delivery, where its request goes. Undefined when the webhook is inactive or gone by now, or
+ * anything else has happened to its stream since it was read (another dispatcher may even have
+ * delivered the same events): then nothing is stored of it.
  */
 export async function freezeDeliveries(
   tx: Tx,
@@ -61,9 +65,7 @@ export async function freezeDeliveries(
         d.webhookId,
         d.deliveryId,
         d.day,
-        // Batches take the pointers from the lowest id on: any that was settled or discarded since
-        // these were read has taken it away.
-        [...d.eventIds].sort()[0],
+        d.streamVersion,
       ]),
     ),
   ])

@@ -87,7 +87,8 @@ export async function discoverStreams(
 
 const LOAD = statement(
   'webhooks.load_stream',
-  `select s.mode, s.fail_count as "failCount", s.delivery_id as "deliveryId",
+  `select s.xmin::text as version, s.mode, s.fail_count as "failCount",
+          s.delivery_id as "deliveryId",
           greatest(0, extract(epoch from s.not_before - now()) * 1000)::float8 as "waitMs",
           sub.url, sub.headers_sealed as "headersSealed"
      from webhooks_stream s
@@ -103,6 +104,8 @@ export interface Target {
 }
 
 export interface LoadedStream extends Target {
+  /** Another one after every change of the row. */
+  readonly version: string
   readonly mode: 'array' | 'single'
   /** Failures in a row. */
   readonly failCount: number

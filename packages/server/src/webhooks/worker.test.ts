@@ -1,11 +1,11 @@
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
-import { runOnServer } from '@postrider/testkit/database'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   createWebhookDispatch,
   newEvent,
   type WebhookDispatch,
 } from '../../test/webhook-dispatch.ts'
+import { DatabaseUnavailableError } from '../platform/db/index.ts'
 import { recordEvents } from './record-events.ts'
 import type { Dispatcher } from './worker.ts'
 
@@ -119,6 +119,31 @@ describe('the dispatcher', () => {
     expect(receiver.requests).toHaveLength(tenants.length)
     open()
     await healthy.close()
+  })
+
+  it('looks again when it is woken just after it found nothing', async () => {
+    await world.register(receiver.origin)
+    const { db } = world
+    let isFirst = true
+    const dispatcher = await start({
+      db: {
+        ...db,
+        get stats() {
+          return db.stats
+        },
+        async transaction(work, o) {
+          const result = await db.transaction(work, o)
+          if (result === 'idle' && isFirst) {
+            isFirst = false
+            await world.record(newEvent())
+          }
+          return result
+        },
+      },
+    })
+    await world.record(newEvent())
+    await dispatcher.runOnce()
+    expect(receiver.requests).toHaveLength(2)
   })
 
   it('serves many streams in turn with a single place', async () => {
@@ -270,26 +295,29 @@ describe('faults', () => {
   })
 
   it('a database that is away for a moment: it goes on by itself, and repeats the same bytes', async () => {
-    const { serverUrl } = inject('testDatabase')
-    const name = /\/(test_[0-9a-f]+)/.exec(world.database.url)?.[1]
     const key = await world.register(receiver.origin)
     const { opened, open } = gate()
     receiver.setScript([{ status: 200, after: opened }])
-    await start()
+    let isAway = false
+    const { db } = world
+    const away = () => Promise.reject(new DatabaseUnavailableError('away'))
+    await start({
+      db: {
+        ...db,
+        get stats() {
+          return db.stats
+        },
+        query: (s, values) => (isAway ? away() : db.query(s, values)),
+        transaction: (work, o) => (isAway ? away() : db.transaction(work, o)),
+      },
+    })
     await world.record(newEvent())
     await receiver.waitForRequests(1)
-    const [swept, interrupted] = [
-      world.nextLine('webhook_sweep.failed'),
-      world.nextLine('webhook_stream.interrupted'),
-    ]
-    await runOnServer(serverUrl, `alter database ${name} with allow_connections false`)
-    await runOnServer(
-      serverUrl,
-      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
-    )
+    isAway = true
+    const lines = ['webhook_sweep.failed', 'webhook_stream.interrupted'].map(world.nextLine)
     open()
-    await Promise.all([swept, interrupted])
-    await runOnServer(serverUrl, `alter database ${name} with allow_connections true`)
+    await Promise.all(lines)
+    isAway = false
     await receiver.waitForRequests(2)
     expect(receiver.requests[1]?.body).toEqual(receiver.requests[0]?.body)
     await world.record(newEvent())
