@@ -16,7 +16,7 @@ describe('logs', () => {
     const { log, last } = capture()
     log.info({ ref_id: 'r' }, 'attempt.finished')
     expect(last()).toMatchObject({ level: 'info', ref_id: 'r', msg: 'attempt.finished' })
-    expect(Date.parse(String(last()['time']))).not.toBeNaN()
+    expect(Date.parse(String(last().time))).not.toBeNaN()
   })
 
   it('never show a secret that was logged by mistake', () => {
@@ -34,12 +34,18 @@ describe('logs', () => {
     const { log, last, lines } = capture()
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', config: 'canary' })
     log.error({ err: new Error('no database', { cause }) }, 'x')
-    expect(last()['err']).toMatchObject({
+    expect(last().err).toMatchObject({
       type: 'Error',
       message: 'no database',
       cause: { message: 'refused', code: 'ECONNREFUSED' },
     })
     expect(lines.join('')).not.toContain('canary')
+  })
+
+  it('show the text of a field that is called error as it is', () => {
+    const { log, last } = capture()
+    log.info({ error: 'connect: refused' }, 'webhook_delivery.finished')
+    expect(last().error).toBe('connect: refused')
   })
 
   it('end at a circle of causes', () => {

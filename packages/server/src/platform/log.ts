@@ -19,7 +19,7 @@ export function createLogger(o: { level: string; destination?: pino.DestinationS
       paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`]),
       censor: '[redacted]',
     },
-    serializers: { err: serializeError, error: serializeError },
+    serializers: { err: serializeError },
   }
   return o.destination === undefined ? pino(options) : pino(options, o.destination)
 }

@@ -59,11 +59,23 @@ export function markRequest(request: FastifyRequest, reply: FastifyReply): void 
   reply.header('cache-control', 'no-store')
 }
 
+/** RFC 9112 §3.2: two make it unclear who is meant. Names stand at the even places. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts
+}
+
 /** Throws what makes a request unfit for any route. */
 export function checkRequestLine(request: FastifyRequest): void {
   const { raw } = request
   if (raw.headers.host === undefined && raw.httpVersionMinor === 1)
     throw new ApiError('bad_request', { message: 'The Host header is missing' })
+  if (countHosts(raw.rawHeaders) > 1)
+    throw new ApiError('bad_request', { message: 'The Host header is given twice' })
   const url = raw.url ?? ''
   if (!url.includes('%00')) return
   // PostgreSQL stores no NUL, so no resource has one in its name.

@@ -4,7 +4,7 @@
  * One error shape for everything, also for what never reaches a route; ids and traces on every
  * request; bodies and queries checked against closed schemas; a guard on every route.
  */
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { ApiError, validationError } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -19,7 +19,7 @@ import { createAllowedMethods } from './allowed-methods.ts'
 import { boundLargeBodies } from './body-budget.ts'
 import { createClientErrorHandler, handleUnroutable } from './broken-connections.ts'
 import { createErrorHandler } from './error-answer.ts'
-import { isJsonContentType, parseJson } from './json-body.ts'
+import { isJsonContentType, jsonPointer, parseJson } from './json-body.ts'
 import { createObservation, type Observation } from './observation.ts'
 import { docsPrefix } from './openapi.ts'
 import { createSchemaCompiler } from './validation.ts'
@@ -107,16 +107,16 @@ function admitRequests(app: FastifyInstance, observation: Observation): void {
     markRequest(request, reply)
     checkRequestLine(request)
     // Before the body is read: nobody uploads megabytes to a path that does not exist.
-    if (request.is404) throw refuseUnrouted(request.raw.url ?? '')
+    if (request.is404) throw refuseUnrouted(request)
     done()
   })
   app.setNotFoundHandler((request) => {
-    throw refuseUnrouted(request.raw.url ?? '')
+    throw refuseUnrouted(request)
   })
 
-  function refuseUnrouted(url: string): ApiError {
-    const methods = allowed.of(url.split('?', 1)[0] ?? '')
-    return methods.length === 0
+  function refuseUnrouted({ method, raw }: FastifyRequest): ApiError {
+    const methods = allowed.of((raw.url ?? '').split('?', 1)[0] ?? '')
+    return methods.length === 0 || methods.includes(method)
       ? new ApiError('not_found')
       : new ApiError('method_not_allowed', { headers: { allow: methods.join(', ') } })
   }
@@ -153,7 +153,7 @@ function readNothing(body: Buffer): undefined {
   const unknown = Object.keys(value).slice(0, 50)
   if (unknown.length > 0)
     throw validationError(
-      ...unknown.map((name) => ({ path: `/${name}`, message: 'is not a known field' })),
+      ...unknown.map((name) => ({ path: jsonPointer([name]), message: 'is not a known field' })),
     )
   return undefined
 }

@@ -106,6 +106,7 @@ describe('malformed HTTP', () => {
     ['a folded header', 'GET /things HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n'],
     ['a space before the colon', 'GET /things HTTP/1.1\r\nHost : x\r\n\r\n'],
     ['NUL in a header', 'GET /things HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n'],
+    ['two Hosts', 'GET /things HTTP/1.1\r\nHost: x\r\nhost: y\r\nConnection: close\r\n\r\n'],
     ['no Host', 'GET /things HTTP/1.1\r\nConnection: close\r\n\r\n'],
     ['a bad chunk', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
   ])('400: %s', async (_what, text) => {

@@ -3,13 +3,19 @@
  *
  * What JSON allows and the rest of the service cannot carry is refused here, by path, before any
  * schema sees it: nesting without end, NUL and lone surrogates (PostgreSQL stores neither), and
- * keys that would reach an object's prototype.
+ * keys that would reach an object's prototype, and numbers that a double does not carry: the
+ * caller would get other ones back.
+ *
+ * How many values a body holds is counted on its bytes, before anything is made of them: 40 MiB of
+ * `0,0,0,…` parse into gigabytes and seconds, for everybody.
  */
 import { isUtf8 } from 'node:buffer'
 import type { FieldError } from '@postrider/contract'
 import { ApiError, validationError } from '../errors.ts'
 
 export const jsonDepthMax = 64
+/** An email to 1,000 recipients has about 3,000. */
+export const jsonValuesMax = 100_000
 
 /** Exactly `application/json`, with no parameter but `charset=utf-8`. */
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?$/i
@@ -20,6 +26,8 @@ export function isJsonContentType(header: string | undefined): boolean {
 
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0 || !isUtf8(bytes)) throw new ApiError('invalid_json')
+  if (bytes.length > jsonValuesMax && hasMoreValues(bytes, jsonValuesMax))
+    throw validationError({ path: '', message: `must not hold more than ${jsonValuesMax} values` })
   const text = bytes.toString('utf8')
   let value: unknown
   try {
@@ -31,6 +39,26 @@ export function parseJson(bytes: Buffer): unknown {
   const flaw = findFlaw(value, text.includes('\\u'), 0)
   if (flaw !== undefined) throw validationError(toFieldError(flaw))
   return value
+}
+
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{')
+
+/** Every value but the first of its holder follows a comma; every holder opens with a bracket. */
+function hasMoreValues(bytes: Buffer, max: number): boolean {
+  let count = 0
+  let isText = false
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (isText) {
+      if (byte === BACKSLASH) i++
+      else if (byte === QUOTE) isText = false
+    } else if (byte === QUOTE) isText = true
+    else if (byte === COMMA || byte === BRACKET || byte === BRACE) {
+      count++
+      if (count > max) return true
+    }
+  }
+  return false
 }
 
 /** JSON Pointer (RFC 6901) of a path given from the root. */
@@ -46,6 +74,7 @@ interface Flaw {
 
 function findFlaw(value: unknown, hasEscapes: boolean, depth: number): Flaw | undefined {
   if (typeof value === 'string') return hasEscapes ? findTextFlaw(value) : undefined
+  if (typeof value === 'number') return findNumberFlaw(value)
   if (typeof value !== 'object' || value === null) return undefined
   if (depth === jsonDepthMax)
     return { segments: [], message: `must not be nested deeper than ${jsonDepthMax} levels` }
@@ -70,6 +99,13 @@ function findTextFlaw(text: string): Flaw | undefined {
   if (!text.isWellFormed()) return { segments: [], message: 'must be well-formed Unicode' }
   if (text.includes('\0')) return { segments: [], message: 'must not contain NUL' }
   return undefined
+}
+
+function findNumberFlaw(value: number): Flaw | undefined {
+  const isCarried =
+    Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+  if (isCarried) return undefined
+  return { segments: [], message: 'must be a number that a double carries; send it as a string' }
 }
 
 function findKeyFlaw(holder: object, key: string): Flaw | undefined {

@@ -11,7 +11,10 @@ export const docsPrefix = '/docs'
 export const errorSchemaId = 'Error'
 
 /** Call before any route is added. */
-export function describeRoutes(app: FastifyInstance, o: { readonly publicUrl: string }): void {
+export function describeRoutes(
+  app: FastifyInstance,
+  o: { readonly publicUrl: string; readonly version: string },
+): void {
   app.addSchema({ ...errorBody, $id: errorSchemaId })
   app.register(swagger, {
     refResolver: { buildLocalReference: (schema) => String(schema.$id) },
@@ -19,7 +22,7 @@ export function describeRoutes(app: FastifyInstance, o: { readonly publicUrl: st
       openapi: '3.1.0',
       info: {
         title: 'Postrider',
-        version: '1.0.0',
+        version: o.version,
         description: 'Email delivery with an exact ledger and webhooks that are never lost.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },

@@ -26,7 +26,7 @@ beforeAll(async () => {
     adminToken: 'operator',
     authenticateKey: () => undefined,
   })
-  describeRoutes(app, { publicUrl: 'https://mail.example.com' })
+  describeRoutes(app, { publicUrl: 'https://mail.example.com', version: '0.0.0' })
   app.register(async (scope) => {
     addStatusRoutes(scope, {
       metrics,
