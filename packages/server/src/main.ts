@@ -28,7 +28,7 @@ import {
 import { createLogger, type Logger } from './platform/log.ts'
 import { checkKeys, createKeyRing, keyIdsOf } from './platform/secrets/index.ts'
 import { loadSecrets } from './platform/secrets-file.ts'
-import { ensureFirstTenant } from './tenants/index.ts'
+import { ensureFirstTenant, hasAnyTenant } from './tenants/index.ts'
 import { welcome } from './welcome.ts'
 
 const CONNECT_RETRY_MS = 1_000
@@ -57,8 +57,10 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     for (const name of weakCredentials(config)) log.warn({ name }, 'config.weak_credential')
     app = compose({ config, secrets, databaseUrl, log, version: version() })
     await checkKeys(app.db, createKeyRing(secrets.secretKeys), keyIdsOf(secrets.secretKeys))
-    const newApiKey = await createFirstTenant(app, config)
+    if (config.apiKey !== undefined) await ensureFirstTenant({ db: app.db }, config.apiKey)
     await app.start()
+    // Only now: a key that is made and then not shown, because the port is taken, is lost.
+    const newApiKey = await makeFirstKey(app, config)
     const { host, port } = app.address()
     log.info({ host, port, roles: builtRoles(config), pid: process.pid }, 'service.started')
     print(
@@ -67,14 +69,13 @@ export async function serve(config: Config, print: (text: string) => void): Prom
         roles: builtRoles(config),
         dataDir: embedded === undefined ? undefined : config.dataDir,
         apiKey: newApiKey,
+        hasTenant: await hasAnyTenant(app.db),
       }),
     )
     log.info({ signal: await signal }, 'service.stopping')
   } catch (error) {
     log.fatal({ err: error }, 'service.failed')
-    print(
-      `\nPostrider could not start: ${error instanceof Error ? error.message : String(error)}\n`,
-    )
+    print(`\nPostrider could not start: ${explain(error, config)}\n`)
     exitCode = 1
   }
   try {
@@ -90,14 +91,12 @@ export async function serve(config: Config, print: (text: string) => void): Prom
 }
 
 /**
- * With a configured key, that key. Else, on the embedded database only, a new one: it is shown on
- * the terminal, which is no place for the keys of a production database.
+ * The first tenant's key, on the embedded database only: it is shown on the terminal, which is no
+ * place for the keys of a production database.
  */
-async function createFirstTenant(app: App, config: Config): Promise<string | undefined> {
-  if (config.apiKey !== undefined) await ensureFirstTenant({ db: app.db }, config.apiKey)
-  else if (config.databaseUrl === undefined && config.roles.has('api'))
-    return (await ensureFirstTenant({ db: app.db }))?.apiKey
-  return undefined
+async function makeFirstKey(app: App, config: Config): Promise<string | undefined> {
+  if (config.databaseUrl !== undefined || !config.roles.has('api')) return undefined
+  return (await ensureFirstTenant({ db: app.db }))?.apiKey
 }
 
 /** A database that is still starting is waited for; one that does not fit is refused at once. */
@@ -123,6 +122,16 @@ async function prepareDatabase(url: string, log: Logger): Promise<void> {
   } finally {
     await db.close()
   }
+}
+
+/** In words of the configuration where it is to blame. */
+function explain(error: unknown, config: Config): string {
+  if (!(error instanceof Error)) return String(error)
+  const code: unknown = Reflect.get(error, 'code')
+  if (code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL' || code === 'EACCES')
+    if (Reflect.get(error, 'syscall') === 'listen')
+      return `${error.message}; set POSTRIDER_PORT or POSTRIDER_HOST (now ${config.host}:${config.port})`
+  return error.message
 }
 
 function isConnectionError(error: unknown): boolean {

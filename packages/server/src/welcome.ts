@@ -5,6 +5,7 @@ export interface WelcomeFacts {
   readonly dataDir: string | undefined
   /** Only on the first start: it cannot be shown again. */
   readonly apiKey: string | undefined
+  readonly hasTenant: boolean
 }
 
 export function welcome(o: WelcomeFacts): string {
@@ -18,6 +19,13 @@ export function welcome(o: WelcomeFacts): string {
     ...(o.dataDir === undefined ? [] : [`  Data       ${o.dataDir} (embedded PostgreSQL)`]),
     '',
   ]
+  if (o.apiKey === undefined && !o.hasTenant)
+    lines.push(
+      'There is no tenant yet. Make one, with its first API key:',
+      '',
+      '  npx postrider tenant create NAME',
+      '',
+    )
   if (o.apiKey !== undefined)
     lines.push(
       'A tenant "default" was made. Its API key, shown this once:',

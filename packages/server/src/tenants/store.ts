@@ -41,6 +41,11 @@ export async function lockTenants(tx: Tx): Promise<{ readonly isEmpty: boolean }
   return { isEmpty: rows.length === 0 }
 }
 
+export async function hasAnyTenant(q: Queryable): Promise<boolean> {
+  const { rows } = await q.query('select from tenants_tenant limit 1')
+  return rows.length > 0
+}
+
 export async function listTenants(
   q: Queryable,
   o: { readonly before: string | undefined; readonly limit: number },

@@ -37,7 +37,7 @@ export function createDayPartitions(o: {
       const { rows } = await o.db.query<{ name: string }>(ensurePartitions, [table])
       made.push(...rows.map((row) => row.name))
     }
-    if (made.length > 0) o.log.info({ partitions: made }, 'day_partitions.created')
+    if (made.length > 0) o.log.info({ partitions: made.length, last: made.at(-1) }, 'day_partitions.created')
     return made
   }
 

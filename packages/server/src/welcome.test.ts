@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { welcome } from './welcome.ts'
+
+const facts = {
+  url: 'http://127.0.0.1:8080',
+  roles: ['api', 'sender'],
+  dataDir: undefined,
+  apiKey: undefined,
+  hasTenant: true,
+}
+
+describe('what a start shows', () => {
+  it('[contract 1] is the addresses, and on the first start a curl with the key to paste', () => {
+    const text = welcome({ ...facts, apiKey: 'pr_first', dataDir: './.postrider' })
+    expect(text).toContain('http://127.0.0.1:8080/docs')
+    expect(text).toContain(
+      "curl http://127.0.0.1:8080/v1/email/send \\\n  -H 'Authorization: Bearer pr_first'",
+    )
+    const bodies = [...text.matchAll(/-d '(.*)'/g)].map((match) => JSON.parse(match[1] ?? ''))
+    expect(bodies).toHaveLength(2)
+    expect(bodies[1]).toMatchObject({ from: { email: bodies[0].email } })
+  })
+
+  it('is no key and no curl on a later one', () => {
+    expect(welcome(facts)).not.toMatch(/curl|pr_|tenant/)
+  })
+
+  it('is the way to a first tenant where there is none', () => {
+    expect(welcome({ ...facts, hasTenant: false })).toContain('npx postrider tenant create')
+  })
+})
