@@ -17,8 +17,9 @@ describe('what a start shows', () => {
       "curl http://127.0.0.1:8080/v1/email/send \\\n  -H 'Authorization: Bearer pr_first'",
     )
     const bodies = [...text.matchAll(/-d '(.*)'/g)].map((match) => JSON.parse(match[1] ?? ''))
-    expect(bodies).toHaveLength(2)
-    expect(bodies[1]).toMatchObject({ from: { email: bodies[0].email } })
+    expect(bodies).toHaveLength(3)
+    expect(bodies[0]).toMatchObject({ event: 'EMAIL_EVENT', method: 'POST' })
+    expect(bodies[2]).toMatchObject({ from: { email: bodies[1].email } })
   })
 
   it('is no key and no curl on a later one', () => {

@@ -32,7 +32,7 @@ export function welcome(o: WelcomeFacts): string {
       '',
       `  ${o.apiKey}`,
       '',
-      'Send a first mail: configure your SMTP server, then send through it.',
+      'Tell it where events go, which SMTP server takes your mail, and send a first one:',
       '',
       ...firstSteps(o.url, o.apiKey),
       '',
@@ -48,6 +48,13 @@ function firstSteps(url: string, apiKey: string): string[] {
       `  -d '${JSON.stringify(body)}'`,
     ].join('\n')
   return [
+    curl('/v1/webhook/register', {
+      webhook_url: 'https://example.com/postrider',
+      event: 'EMAIL_EVENT',
+      method: 'POST',
+      webhook_options: { events: { delivery: true, smtp_error: true } },
+    }),
+    '',
     curl('/v1/smtp', {
       name: 'My mail server',
       email: 'me@example.com',
