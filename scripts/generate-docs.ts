@@ -27,8 +27,13 @@ const NOTE = '<!-- Generated from the code by `npm run docs`. Do not edit. -->'
 function configPage(): string {
   const rows = Object.values(variables).map((variable) => {
     const value = 'default' in variable ? `\`${variable.default}\`` : variable.defaultText
-    const isSecret = 'isSecret' in variable && variable.isSecret
-    const meaning = isSecret ? `${variable.meaning}. Secret` : variable.meaning
+    const meaning = [
+      variable.meaning,
+      ...('isSecret' in variable && variable.isSecret ? ['Secret'] : []),
+      ...('hasNoEffect' in variable && variable.hasNoEffect
+        ? ['**No effect in this version**']
+        : []),
+    ].join('. ')
     return `| \`${variable.name}\` | ${value} | ${cell(meaning)} | ${cell(variable.type.expected)} |`
   })
   return `${NOTE}
@@ -38,7 +43,7 @@ function configPage(): string {
 By environment variables, each name with the prefix \`${configPrefix}\`: \`PORT\` below is \`${configPrefix}PORT\`.
 Everything is checked at start. A bad value and an unknown \`${configPrefix}*\` name are refused by name, all of
 them at once; an empty variable counts as unset. Secrets are never printed: the log shows only whether
-they are set.
+they are set. What has no effect in this version is accepted, and named in a warning at start when it is set.
 
 | variable | default | meaning | value |
 |---|---|---|---|

@@ -7,6 +7,7 @@ import {
   ConfigError,
   configPrefix,
   type Environment,
+  ineffectiveSettings,
   loadConfig,
   publicUrlOf,
   roles,
@@ -124,6 +125,8 @@ describe('configuration', () => {
     ['PORT', '80 80', 'expected a whole number'],
     ['PORT', '1e3', 'expected a whole number'],
     ['HOST', 'a b', 'expected an IP address or a host name'],
+    ['DATA_DIR', import.meta.filename, 'expected a directory'],
+    ['DATA_DIR', `${import.meta.filename}/data`, 'expected a directory'],
     ['PUBLIC_URL', 'mail.example.com', 'expected an http or https URL'],
     ['PUBLIC_URL', 'https://a:b@mail.example.com', 'expected an http or https URL'],
     ['PUBLIC_URL', 'https://mail.example.com/?x', 'expected an http or https URL'],
@@ -185,13 +188,25 @@ describe('configuration', () => {
         POSTRIDER_PROT: '1',
         POSTRIDER_DATABSE_URL: 'x',
         POSTRIDER_SOMETHING_ELSE_ALTOGETHER: 'x',
+        POSTRIDER_FOO: 'x',
         OTHER_PORT: '1',
       }),
     ).toEqual([
       'POSTRIDER_PROT: no such variable; did you mean POSTRIDER_PORT?',
       'POSTRIDER_DATABSE_URL: no such variable; did you mean POSTRIDER_DATABASE_URL?',
       'POSTRIDER_SOMETHING_ELSE_ALTOGETHER: no such variable',
+      'POSTRIDER_FOO: no such variable',
     ])
+  })
+
+  it('takes what the contract names and this version does not do, and names it', () => {
+    const env = prefixed({ RETENTION: '7d', GEOIP_DB: '', PORT: '1', ROLES: 'api,tracker,inbound' })
+    expect(problemsOf(env)).toEqual([])
+    expect(ineffectiveSettings(env)).toEqual([
+      'POSTRIDER_RETENTION',
+      'POSTRIDER_ROLES (tracker, inbound)',
+    ])
+    expect(ineffectiveSettings(prefixed({ ROLES: 'all', LOG_LEVEL: 'warn' }))).toEqual([])
   })
 
   it('reports all problems at once', () => {

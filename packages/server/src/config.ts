@@ -13,6 +13,7 @@ import {
   checkedBy,
   credential,
   credentialLengthAdvised,
+  directory,
   diskShare,
   duration,
   flag,
@@ -23,7 +24,6 @@ import {
   nameServers,
   networks,
   oneOf,
-  path,
   pemFile,
   postgresUrl,
   readableFile,
@@ -47,6 +47,9 @@ export const roles = [
 ] as const
 export type Role = (typeof roles)[number]
 
+/** The contract names them, and nothing in this version does their work. */
+export const rolesWithoutEffect: ReadonlySet<Role> = new Set(['tracker', 'inbound', 'mailbox'])
+
 interface Variable<T> {
   readonly name: string
   readonly type: ValueType<T>
@@ -55,6 +58,8 @@ interface Variable<T> {
   /** Where the default is not a fixed text. */
   readonly defaultText?: string
   readonly isSecret?: boolean
+  /** The contract names it, and nothing in this version reads it. */
+  readonly hasNoEffect?: boolean
   readonly meaning: string
 }
 
@@ -68,7 +73,7 @@ export const variables = {
   },
   dataDir: {
     name: 'DATA_DIR',
-    type: path,
+    type: directory,
     default: './.postrider',
     meaning: 'Embedded database and generated secrets',
   },
@@ -88,13 +93,14 @@ export const variables = {
     name: 'PUBLIC_URL',
     type: httpUrl,
     defaultText: '`http://HOST:PORT`',
-    meaning: "What recipients' browsers and providers reach",
+    meaning:
+      "What recipients' browsers and providers reach; in this version only named in `/openapi.json`",
   },
   roles: {
     name: 'ROLES',
     type: listOf('all', ...roles),
     default: 'all',
-    meaning: 'What this process does',
+    meaning: `What this process does; ${[...rolesWithoutEffect].join(', ')} have no effect in this version`,
   },
   secretKeys: {
     name: 'SECRET_KEYS',
@@ -219,6 +225,7 @@ export const variables = {
     name: 'AUTH_CONFIRM_DELAY',
     type: duration('0ms', '1m'),
     default: '5s',
+    hasNoEffect: true,
     meaning:
       'After how long a rejected login is tried once more on a fresh connection, within the same attempt, before the mailer is deactivated',
   },
@@ -226,60 +233,70 @@ export const variables = {
     name: 'INBOUND_PORT',
     type: integer(0, 65_535),
     default: '2525',
+    hasNoEffect: true,
     meaning: 'SMTP listener of inbound routing',
   },
   inboundTlsCert: {
     name: 'INBOUND_TLS_CERT',
     type: pemFile,
     defaultText: 'unset: a generated self-signed certificate',
+    hasNoEffect: true,
     meaning: 'Certificate of the SMTP listener',
   },
   inboundTlsKey: {
     name: 'INBOUND_TLS_KEY',
     type: pemFile,
     defaultText: 'unset',
+    hasNoEffect: true,
     meaning: 'Its key',
   },
   inboundBytesMax: {
     name: 'INBOUND_MAX_BYTES',
     type: byteSize('1KiB', '256MiB'),
     default: '25MiB',
+    hasNoEffect: true,
     meaning: 'Size of one received message at most',
   },
   inboundRecipientsMax: {
     name: 'INBOUND_MAX_RECIPIENTS',
     type: integer(1, 10_000),
     default: '100',
+    hasNoEffect: true,
     meaning: 'Recipients of one received message at most',
   },
   imapErrorRepeatMs: {
     name: 'IMAP_ERROR_REPEAT',
     type: duration('1s', '30d'),
     default: '1h',
+    hasNoEffect: true,
     meaning: 'How often `IMAP_ERROR` is repeated while a mailbox cannot be read',
   },
   dnsServers: {
     name: 'DNS_SERVERS',
     type: nameServers,
     defaultText: "the system's",
+    hasNoEffect: true,
     meaning: 'Used for domain checks and MX',
   },
   rspamdUrl: {
     name: 'RSPAMD_URL',
     type: httpUrl,
     defaultText: 'unset',
+    hasNoEffect: true,
     meaning: 'Second opinion for phishing protection',
   },
   geoipDb: {
     name: 'GEOIP_DB',
     type: readableFile,
     defaultText: 'unset: the packaged dataset where installed',
+    hasNoEffect: true,
     meaning: 'City-level mmdb',
   },
   retentionMs: {
     name: 'RETENTION',
     type: duration('1d', '3650d'),
     default: '30d',
+    hasNoEffect: true,
     meaning: 'How long logs, events and deliveries are kept',
   },
   diskFreeMin: {
@@ -391,6 +408,16 @@ export function weakCredentials(config: Config): string[] {
     .map(({ name }) => configPrefix + name)
 }
 
+/** What is set in so many words and does nothing in this version, as a person would name it. */
+export function ineffectiveSettings(env: Environment): string[] {
+  const names = Object.values<Variable<unknown>>(variables)
+    .filter(({ name, hasNoEffect }) => hasNoEffect === true && textOf(name, env) !== undefined)
+    .map(({ name }) => configPrefix + name)
+  const named = variables.roles.type.parse(textOf(variables.roles.name, env) ?? '') ?? []
+  const idle = named.filter((role) => role !== 'all' && rolesWithoutEffect.has(role))
+  return idle.length === 0 ? names : [...names, `${configPrefix}ROLES (${idle.join(', ')})`]
+}
+
 /** An empty variable counts as unset: `POSTRIDER_X=` in an env file means "not this one". */
 function textOf(name: string, env: Environment): string | undefined {
   const text = env[configPrefix + name]?.trim()
@@ -409,12 +436,16 @@ function readVariable(variable: Variable<unknown>, env: Environment, problems: s
 }
 
 function findUnknownNames(env: Environment): string[] {
-  const known = Object.values(variables).map(({ name }) => configPrefix + name)
+  const known: string[] = Object.values(variables).map(({ name }) => name)
   return Object.keys(env)
-    .filter((name) => name.startsWith(configPrefix) && !known.includes(name))
+    .filter((name) => name.startsWith(configPrefix))
+    .map((name) => name.slice(configPrefix.length))
+    .filter((name) => !known.includes(name))
     .map((name) => {
+      // Without the prefix, which all of them share: it would make every name look near.
       const nearest = nearestName(name, known)
-      return `${name}: no such variable${nearest === undefined ? '' : `; did you mean ${nearest}?`}`
+      const hint = nearest === undefined ? '' : `; did you mean ${configPrefix}${nearest}?`
+      return `${configPrefix}${name}: no such variable${hint}`
     })
 }
 

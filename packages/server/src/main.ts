@@ -10,6 +10,7 @@ import { type App, builtRoles, compose, partitionedTables } from './compose.ts'
 import {
   type Config,
   ConfigError,
+  ineffectiveSettings,
   loadConfig,
   publicUrlOf,
   readEnv,
@@ -42,6 +43,8 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     destination: pino.destination({ dest: 1, sync: false }),
   })
   log.info({ config: summarizeConfig(config), version: version() }, 'service.starting')
+  const idle = ineffectiveSettings(readEnv())
+  if (idle.length > 0) log.warn({ names: idle }, 'config.no_effect_in_this_version')
   const signal = nextSignal()
   let embedded: EmbeddedPostgres | undefined
   let app: App | undefined

@@ -5,20 +5,27 @@ export function nearestName(name: string, known: readonly string[]): string | un
     const distance = editDistance(name, candidate)
     if (best === undefined || distance < best.distance) best = { name: candidate, distance }
   }
-  const isNear = best !== undefined && best.distance <= Math.max(2, Math.floor(name.length / 4))
+  const isNear = best !== undefined && best.distance <= Math.max(1, Math.floor(name.length / 4))
   return isNear ? best?.name : undefined
 }
 
-/** Insertions, deletions and replacements that turn one text into the other (Levenshtein). */
+/**
+ * Insertions, deletions, replacements and exchanges of neighbours that turn one text into the other
+ * (Damerau-Levenshtein, optimal string alignment).
+ */
 function editDistance(a: string, b: string): number {
-  let above = Array.from({ length: b.length + 1 }, (_, column) => column)
-  for (const [row, letter] of [...a].entries()) {
-    const current = [row + 1]
-    for (const [column, other] of [...b].entries()) {
-      const replaced = (above[column] ?? 0) + (letter === other ? 0 : 1)
-      current.push(Math.min(replaced, (above[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1))
+  const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)]
+  const at = (row: number, column: number) => rows[row]?.[column] ?? 0
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row]
+    rows.push(current)
+    for (let column = 1; column <= b.length; column += 1) {
+      const replaced = at(row - 1, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1)
+      const shifted = Math.min(at(row - 1, column), at(row, column - 1)) + 1
+      const isExchange = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      const exchanged = row > 1 && column > 1 && isExchange ? at(row - 2, column - 2) + 1 : replaced
+      current.push(Math.min(replaced, shifted, exchanged))
     }
-    above = current
   }
-  return above[b.length] ?? 0
+  return at(a.length, b.length)
 }

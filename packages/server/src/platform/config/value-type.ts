@@ -2,9 +2,9 @@
  * How the text of a configuration variable becomes a value: each type says what it expects, for
  * the refusal and for docs/config.md, and reads text as that or not at all.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, type Stats, statSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { parseDuration } from '../duration.ts'
 import { parseNetwork } from '../egress/address-policy.ts'
 
@@ -132,10 +132,10 @@ export const postgresUrl: ValueType<string> = {
   parse: (text) => (POSTGRES_URL.test(text) ? text : undefined),
 }
 
-/** Made absolute. */
-export const path: ValueType<string> = {
-  expected: 'a path',
-  parse: (text) => (text.includes('\0') ? undefined : resolve(text)),
+/** Made absolute. It need not be there yet; what is there in its place must be a directory. */
+export const directory: ValueType<string> = {
+  expected: 'a directory, or a path at which one can be made',
+  parse: (text) => (text.includes('\0') || isBelowFile(resolve(text)) ? undefined : resolve(text)),
 }
 
 export const readableFile: ValueType<string> = fileWith('a file that can be read', () => true)
@@ -202,6 +202,18 @@ function isNetwork(text: string): boolean {
 
 function isPort(port: number): boolean {
   return port >= 1 && port <= 65_535
+}
+
+/** Whether the path, or what of it exists, is something else than a directory. */
+function isBelowFile(path: string): boolean {
+  let stat: Stats | undefined
+  try {
+    stat = statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return false // It cannot be looked at, which is told when it is used.
+  }
+  if (stat !== undefined) return !stat.isDirectory()
+  return dirname(path) !== path && isBelowFile(dirname(path))
 }
 
 function fileWith(expected: string, isSound: (content: string) => boolean): ValueType<string> {
