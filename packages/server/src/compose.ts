@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
-import type { Config } from './config.ts'
+import { type Config, roles, rolesWithoutEffect } from './config.ts'
 import { createSmtpPool, ehloNameOf } from './mailers/index.ts'
 import { registerMailerRoutes } from './mailers/routes.ts'
 import { type Clock, createClock } from './platform/clock.ts'
@@ -48,8 +48,7 @@ export const partitionedTables = [
 
 /** What this process really does: the other names of the contract have nothing behind them yet. */
 export function builtRoles(config: Config): string[] {
-  const built = ['api', 'sender', 'dispatcher', 'janitor'] as const
-  return built.filter((role) => config.roles.has(role))
+  return roles.filter((role) => config.roles.has(role) && !rolesWithoutEffect.has(role))
 }
 
 const EXPIRES_IN_MS = 3 * 24 * 3_600_000
@@ -140,7 +139,7 @@ function composeHttp(
     adminToken: o.secrets.adminToken,
   })
   const isApi = config.roles.has('api')
-  if (isApi) describeRoutes(app, { publicUrl: config.publicUrl })
+  if (isApi) describeRoutes(app, { publicUrl: config.publicUrl, version: o.version })
   addStatusRoutes(app, {
     metrics,
     facts: () => ({ version: o.version, roles: builtRoles(config) }),

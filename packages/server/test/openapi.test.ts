@@ -8,6 +8,9 @@ import { createLogger } from '../src/platform/log.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
 const golden = new URL('../../../docs/openapi.json', import.meta.url)
+const manifest: { readonly version: string } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+)
 const ADMIN_TOKEN = 'operator-token-1'
 
 interface Described {
@@ -40,7 +43,7 @@ beforeAll(async () => {
     secrets: { secretKeys: config.secretKeys ?? '', adminToken: ADMIN_TOKEN },
     databaseUrl: database.url,
     log: createLogger({ level: 'silent' }),
-    version: '0.0.0',
+    version: manifest.version,
   })
   await app.start()
   const { host, port } = app.address()
