@@ -21,7 +21,6 @@ describe('custom headers', () => {
     'CC',
     'bCc',
     'Sender',
-    'Reply-To',
     'Subject',
     'Date',
     'Message-ID',
@@ -37,6 +36,10 @@ describe('custom headers', () => {
     'X-Ref-Id',
   ])('%s is ours', (name) => {
     expect(checkHeader(name, 'x')).toBe('is set by the service')
+  })
+
+  it('names the field that sets Reply-To', () => {
+    expect(checkHeader('Reply-To', 'x@example.com')).toBe('is set by the service: use replyTo')
   })
 
   it.each(['', 'a b', 'a:b', 'ä', 'a\r\nBcc', 'Bcc ', ' Bcc', 'a\u0000', 'a\u007f'])(

@@ -17,7 +17,6 @@ const FIELD_NAME = /^[!-9;-~]+$/
 const STRUCTURAL: ReadonlySet<string> = new Set([
   'from',
   'sender',
-  'reply-to',
   'to',
   'cc',
   'bcc',
@@ -41,6 +40,7 @@ export function checkHeader(name: string, value: string): string | undefined {
   if (!FIELD_NAME.test(name)) return 'is not a header name'
   if (name.length > NAME_CHARS_MAX) return `has a name longer than ${NAME_CHARS_MAX} characters`
   const lower = name.toLowerCase()
+  if (lower === 'reply-to') return 'is set by the service: use replyTo'
   if (STRUCTURAL.has(lower) || STRUCTURAL_FAMILIES.some((family) => lower.startsWith(family)))
     return 'is set by the service'
   if (UNFOLDABLE.test(value)) return 'has a word longer than 900 characters'
