@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
@@ -83,8 +83,9 @@ describe('tenants and keys', () => {
 
 describe('refusals', () => {
   it.each([
-    [['key', 'create', 'tn_unknown'], 1, 'Not Found'],
-    [['key', 'revoke', 'key_unknown'], 1, 'Not Found'],
+    [['key', 'create', 'tn_unknown'], 1, 'There is no tenant tn_unknown\n'],
+    [['key', 'list', 'tn_unknown'], 1, 'There is no tenant tn_unknown\n'],
+    [['key', 'revoke', 'key_unknown'], 1, 'There is no key key_unknown\n'],
     [['tenant', 'create', ' '], 1, 'name must not be blank'],
     [['key', 'create', 'tn_x', '--scope', 'everything'], 2, 'Allowed choices are send'],
     [['key', 'create', 'tn_x', '--expires', 'soon'], 2, 'such as 90d'],
@@ -159,12 +160,14 @@ describe('doctor', () => {
     expect(out).toContain('Not fit to run.')
   })
 
-  it('1: a database without the tables, or away', async () => {
+  it('warns of a database without the tables: the next start makes them', async () => {
     const empty = await createTestDatabase({ isMigrated: false })
-    const lacking = await run(['doctor'], { ...HOSTED, POSTRIDER_DATABASE_URL: empty.url })
-    expect(lacking.code).toBe(1)
-    expect(lacking.out).toContain('FAIL  migrations')
+    const { out } = await run(['doctor'], { ...HOSTED, POSTRIDER_DATABASE_URL: empty.url })
+    expect(out).toMatch(/warn {2}migrations +not migrated yet; npm start or npx postrider migrate/)
     await empty.close()
+  })
+
+  it('1: a database that is away', async () => {
     const away = await run(['doctor'], {
       ...HOSTED,
       POSTRIDER_DATABASE_URL: 'postgres://app:hunter2@127.0.0.1:1/x',
@@ -172,6 +175,26 @@ describe('doctor', () => {
     expect(away.code).toBe(1)
     expect(away.out).toMatch(/FAIL {2}database +The database cannot be reached: .*ECONNREFUSED/)
     expect(away.out).not.toContain('hunter2')
+  })
+
+  it('warns of what is set and has no effect in this version', async () => {
+    const env = { ...HOSTED, POSTRIDER_RETENTION: '7d', POSTRIDER_ROLES: 'api,tracker' }
+    const { out } = await run(['doctor'], env)
+    expect(out).toMatch(
+      /warn {2}configuration +no effect in this version: POSTRIDER_RETENTION, POSTRIDER_ROLES \(tracker\)/,
+    )
+  })
+
+  it('1: a data directory that cannot be read is a finding', async () => {
+    // A link to itself stands for what also root may not read.
+    const POSTRIDER_DATA_DIR = join(directory, 'loop')
+    symlinkSync(POSTRIDER_DATA_DIR, POSTRIDER_DATA_DIR)
+    const env = { POSTRIDER_DATABASE_URL: '', POSTRIDER_DATA_DIR }
+    const { code, out } = await run(['doctor'], env)
+    expect(code).toBe(1)
+    for (const check of ['secrets', 'database'])
+      expect(out).toMatch(new RegExp(`FAIL  ${check} +The data directory .*loop cannot be read`))
+    expect((await run(['tenant', 'list'], env)).err).toContain('loop cannot be read: ELOOP')
   })
 
   it('warns of a wide exception from the address guard', async () => {
@@ -187,17 +210,31 @@ describe('with the embedded database', () => {
   it('doctor makes nothing where nothing was started yet', async () => {
     const { code, out } = await run(['doctor'], env)
     expect(code).toBe(0)
-    expect(out).toContain('made by the first start')
+    expect(out).toContain(`none in ${env.POSTRIDER_DATA_DIR} yet: made by the first start`)
     expect(existsSync(env.POSTRIDER_DATA_DIR)).toBe(false)
   })
 
+  it.each([[['tenant', 'create', 'Acme']], [['key', 'list', 'tn_x']], [['migrate']]])(
+    '%j makes no database where there is none',
+    async (args) => {
+      const result = await run(args, env)
+      expect(result).toMatchObject({ code: 1, out: '' })
+      expect(result.err).toContain(`There is no database in ${env.POSTRIDER_DATA_DIR}: start the`)
+      expect(existsSync(env.POSTRIDER_DATA_DIR)).toBe(false)
+    },
+  )
+
+  const newServer = () =>
+    createEmbeddedPostgres({ dataDir: env.POSTRIDER_DATA_DIR, log: pino({ level: 'silent' }) })
+
   it('starts the server for as long as a command runs, or uses the running one', async () => {
+    const first = newServer()
+    await first.start()
+    await first.stop()
     const created = await run(['tenant', 'create', 'Acme', '--json'], env)
+    expect(created).toMatchObject({ code: 0, err: '' })
     const { tenant_id } = created.json()
-    const embedded = createEmbeddedPostgres({
-      dataDir: env.POSTRIDER_DATA_DIR,
-      log: pino({ level: 'silent' }),
-    })
+    const embedded = newServer()
     await embedded.start() // Would be refused if the command had left its server behind.
     try {
       expect((await run(['tenant', 'list'], env)).out).toContain(tenant_id)

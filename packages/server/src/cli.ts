@@ -140,7 +140,7 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
     .addOption(json())
     .action(
       onDatabase(async (db, keyId: string) => {
-        await revokeApiKey({ db }, keyId)
+        await named(`There is no key ${keyId}`, () => revokeApiKey({ db }, keyId))
         return { json: { key_id: keyId }, text: `Revoked ${keyId}` }
       }),
     )
@@ -193,11 +193,13 @@ async function listTenantsResult(db: Db): Promise<Result> {
 }
 
 async function createKeyResult(db: Db, tenantId: string, options: KeyOptions): Promise<Result> {
-  const { keyId, apiKey } = await createApiKey({ db, clock: createClock() }, tenantId, {
-    ...(options.name === undefined ? {} : { name: options.name }),
-    ...(options.scope === undefined ? {} : { scopes: [...new Set(options.scope)] }),
-    ...(options.expires === undefined ? {} : { expires_at: options.expires }),
-  })
+  const { keyId, apiKey } = await named(`There is no tenant ${tenantId}`, () =>
+    createApiKey({ db, clock: createClock() }, tenantId, {
+      ...(options.name === undefined ? {} : { name: options.name }),
+      ...(options.scope === undefined ? {} : { scopes: [...new Set(options.scope)] }),
+      ...(options.expires === undefined ? {} : { expires_at: options.expires }),
+    }),
+  )
   return {
     json: { key_id: keyId, api_key: apiKey },
     text: `${table([
@@ -209,7 +211,9 @@ async function createKeyResult(db: Db, tenantId: string, options: KeyOptions): P
 
 async function listKeysResult(db: Db, tenantId: string): Promise<Result> {
   const keys = await readAll(async (pageToken) => {
-    const page = await pageOfApiKeys({ db }, tenantId, { pageSize: 500, ...pageToken })
+    const page = await named(`There is no tenant ${tenantId}`, () =>
+      pageOfApiKeys({ db }, tenantId, { pageSize: 500, ...pageToken }),
+    )
     return { items: page.keys, token: page.nextPageToken }
   })
   const lines = keys.map((key) => [
@@ -221,6 +225,16 @@ async function listKeysResult(db: Db, tenantId: string): Promise<Result> {
     key.name ?? '',
   ])
   return { json: { keys }, text: lines.length === 0 ? 'No keys' : table(lines) }
+}
+
+/** The API's "Not Found" says too little where the id came from a terminal. */
+async function named<T>(absence: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'not_found') throw error
+    throw new ApiError('not_found', { message: absence })
+  }
 }
 
 async function readAll<T>(

@@ -1,9 +1,10 @@
 /**
  * The database as operator commands reach it: by URL where one is configured; else through the
- * running service's embedded server; else by starting that server for as long as the command runs.
+ * running service's embedded server; else by starting that server for as long as the command runs. A database
+ * that is not there is never made: that is the service's affair.
  */
 import type { Config } from './config.ts'
-import { findEmbedded } from './platform/db/embedded/running-url.ts'
+import { type EmbeddedState, findEmbedded } from './platform/db/embedded/running-url.ts'
 import {
   checkSchema,
   createDb,
@@ -27,16 +28,30 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const { config, log } = o
   if (config.databaseUrl !== undefined) return await connected(config.databaseUrl, log, work)
-  const found = findEmbedded(config.dataDir)
+  const found = findDatabase(config.dataDir)
+  // A command made on the wrong directory would otherwise leave a second database behind.
+  if (found.kind === 'absent')
+    throw new Error(
+      `There is no database in ${config.dataDir}: start the service first, or set POSTRIDER_DATA_DIR or POSTRIDER_DATABASE_URL`,
+    )
   if (found.kind === 'running') return await connected(found.url, log, work)
   const embedded = createEmbeddedPostgres({ dataDir: config.dataDir, log })
   await embedded.start()
   try {
-    // Nobody else is using it, so this is also the moment to bring a new one up to date.
+    // Nobody else is using it, so this is also the moment to bring it up to date.
     await migrate({ url: embedded.url(), dir: migrationsDir, log })
     return await connected(embedded.url(), log, work)
   } finally {
     await embedded.stop()
+  }
+}
+
+/** Looks for the embedded database without changing anything. */
+export function findDatabase(dataDir: string): EmbeddedState {
+  try {
+    return findEmbedded(dataDir)
+  } catch (error) {
+    throw new Error(`The data directory ${dataDir} cannot be read`, { cause: error })
   }
 }
 

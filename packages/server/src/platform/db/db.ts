@@ -45,7 +45,10 @@ export function createDb(o: DbOptions): Db {
     types: { getTypeParser },
   })
   // An idle connection that breaks is already out of the pool; without a listener it would end the process.
-  pool.on('error', (error) => o.log.warn({ err: error }, 'database.idle_connection_lost'))
+  // While the pool closes it is no loss: a server that stops may be faster than the connection's own end.
+  pool.on('error', (error) => {
+    if (closing === undefined) o.log.warn({ err: error }, 'database.idle_connection_lost')
+  })
   let closing: Promise<void> | undefined
 
   async function acquire(): Promise<Connection> {

@@ -7,7 +7,7 @@ export { DatabaseUnavailableError, isUniqueViolation } from './errors.ts'
 export { createGroupCommit, type GroupCommit } from './group-commit.ts'
 export { type InsertRowsInput, insertRows } from './insert-rows.ts'
 export { type BucketLeases, bucketOf } from './leases.ts'
-export { checkSchema, migrate } from './migrate.ts'
+export { checkSchema, migrate, SchemaBehindError } from './migrate.ts'
 export { createDayPartitions, type DayPartitions } from './partitions.ts'
 export {
   type Db,

@@ -19,6 +19,16 @@ export class SchemaError extends Error {
   override readonly name = 'SchemaError'
 }
 
+/** The database only has to be brought up to date, which every start of the service does. */
+export class SchemaBehindError extends SchemaError {
+  readonly isEmpty: boolean
+
+  constructor(pending: readonly string[], o: { readonly isEmpty: boolean }) {
+    super(`The database lacks ${pending.join(', ')}: run "postrider migrate"`)
+    this.isEmpty = o.isEmpty
+  }
+}
+
 interface Migration {
   readonly name: string
   readonly text: string
@@ -88,11 +98,9 @@ async function requireVersion(client: pg.Client): Promise<void> {
 
 /** Refuses a database that this program must not run on; for processes that do not migrate themselves. */
 export async function checkSchema(o: { db: Queryable; dir: URL }): Promise<void> {
-  const pending = compare(readMigrations(o.dir), await readLedger(o.db))
-  if (pending.length > 0)
-    throw new SchemaError(
-      `The database lacks ${pending.map((migration) => migration.name).join(', ')}: run "postrider migrate"`,
-    )
+  const ledger = await readLedger(o.db)
+  const pending = compare(readMigrations(o.dir), ledger).map((migration) => migration.name)
+  if (pending.length > 0) throw new SchemaBehindError(pending, { isEmpty: ledger.length === 0 })
 }
 
 async function readLedger(db: Queryable): Promise<LedgerRow[]> {

@@ -37,9 +37,19 @@ export interface ServerSecrets {
 const socketDirBytesMax = 88
 
 export function openLayout(dataDir: string): Layout {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const root = realpathSync(dataDir)
+  const root = makeRoot(dataDir)
   return { root, database: join(root, 'postgres'), log: join(root, 'postgres.log') }
+}
+
+function makeRoot(dataDir: string): string {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    return realpathSync(dataDir)
+  } catch (error) {
+    if (error instanceof Error)
+      error.message = `POSTRIDER_DATA_DIR cannot be used: ${error.message}`
+    throw error
+  }
 }
 
 /** As root the server runs as another user, who must be let through, and see nothing. */
