@@ -16,23 +16,40 @@ const { values } = parseArgs({
   },
 })
 
-const smtp = await createSmtpServer({
-  port: Number(values['smtp-port']),
-  record: 'all',
-  onFact(fact) {
-    if (fact.fact === 'message.received') showMail(fact)
-  },
-})
-const receiver = await createWebhookReceiver({
-  port: Number(values['http-port']),
-  onRequest: showRequest,
-})
+const smtp = await listening('smtp-port', (port) =>
+  createSmtpServer({
+    port,
+    record: 'all',
+    onFact(fact) {
+      if (fact.fact === 'message.received') showMail(fact)
+    },
+  }),
+)
+const receiver = await listening('http-port', (port) =>
+  createWebhookReceiver({ port, onRequest: showRequest }),
+)
 write(`SMTP server       ${smtp.host}:${smtp.port}`)
 write(`Webhook receiver  ${receiver.origin}/`)
 write('Both accept everything and print it here. Stop with Ctrl-C.')
 
 const stop = () => void Promise.all([smtp.close(), receiver.close()])
 process.once('SIGINT', stop).once('SIGTERM', stop)
+
+async function listening<T>(
+  option: 'smtp-port' | 'http-port',
+  open: (port: number) => Promise<T>,
+): Promise<T> {
+  const port = values[option]
+  try {
+    return await open(Number(port))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    process.stderr.write(
+      `The sink cannot use port ${port} (${reason}); choose another: --${option}\n`,
+    )
+    process.exit(1)
+  }
+}
 
 function showMail(mail: Extract<SmtpFact, { fact: 'message.received' }>): void {
   write(`\n--- mail from ${mail.from} to ${mail.recipients.join(', ')}`)
