@@ -5,7 +5,6 @@
  * the refused ones → connect to a vetted one → check the peer's address again → TLS for the host's
  * name. A guard in `lookup` alone would be none: it is never called for an address literal.
  */
-import { lookup as dnsLookup } from 'node:dns/promises'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { AddressPolicy } from './address-policy.ts'
@@ -37,10 +36,10 @@ export interface Connector {
 
 export function createConnector(deps: {
   readonly policy: AddressPolicy
-  readonly lookup?: Lookup | undefined
+  readonly lookup: Lookup
 }): Connector {
   const { policy } = deps
-  const lookup = shareLookups(deps.lookup ?? systemLookup)
+  const lookup = shareLookups(deps.lookup)
   return {
     open: (o) =>
       withDeadline({ ...o, what: 'the connection' }, async (signal) => {
@@ -72,9 +71,7 @@ export function createConnector(deps: {
   }
 }
 
-const systemLookup: Lookup = (host) => dnsLookup(host, { all: true, order: 'verbatim' })
-
-/** getaddrinfo has four threads: callers that ask for a name already being asked for share the answer. */
+/** Callers that ask for a name already being asked for share the answer. */
 function shareLookups(lookup: Lookup): Lookup {
   const pending = new Map<string, ReturnType<Lookup>>()
   return (host) => {

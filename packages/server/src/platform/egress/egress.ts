@@ -15,6 +15,7 @@ import {
 import { createAddressPolicy } from './address-policy.ts'
 import { type ConnectOptions, createConnector } from './connector.ts'
 import { createHttpPools } from './http-pools.ts'
+import { createNameLookup } from './name-lookup.ts'
 import type { Lookup } from './resolve-host.ts'
 import type { TlsOptions } from './secure-socket.ts'
 import { type HttpAnswer, type RequestOptions, sendRequest } from './send-request.ts'
@@ -38,15 +39,19 @@ export interface EgressOptions {
   readonly allowNetworks: readonly string[]
   /** A PEM bundle trusted for `request` beside the default authorities. */
   readonly tlsCaFile?: string | undefined
+  /** Name servers, as addresses with ports; the system's when absent. */
+  readonly dnsServers?: readonly string[] | undefined
+  /** Instead of looking names up. */
   readonly lookup?: Lookup | undefined
   readonly poolIdleMs?: number | undefined
   readonly poolsMax?: number | undefined
 }
 
 export function createEgress(o: EgressOptions): Egress {
+  const names = createNameLookup({ servers: o.dnsServers })
   const connector = createConnector({
     policy: createAddressPolicy(o.allowNetworks),
-    lookup: o.lookup,
+    lookup: o.lookup ?? names.lookup,
   })
   const extraCa = o.tlsCaFile === undefined ? [] : [readFileSync(o.tlsCaFile, 'utf8')]
   let context: SecureContext | undefined
@@ -75,6 +80,7 @@ export function createEgress(o: EgressOptions): Egress {
     async close() {
       if (isClosed) return
       isClosed = true
+      names.close()
       await pools.close()
     },
   }

@@ -37,7 +37,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** For work that cannot be stopped, only abandoned (a DNS lookup in the thread pool). */
+/** For work that cannot be stopped, only abandoned (a name lookup that others may share). */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const abort = () => reject(signal.reason)
