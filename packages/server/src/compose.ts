@@ -98,6 +98,7 @@ export function compose(o: {
     }),
     egress: createEgress({
       allowNetworks: config.allowNetworks,
+      dnsServers: config.dnsServers,
       ...(config.webhookTlsCa === undefined ? {} : { tlsCaFile: config.webhookTlsCa }),
     }),
     keyRing: createKeyRing(o.secrets.secretKeys),

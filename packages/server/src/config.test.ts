@@ -206,7 +206,8 @@ describe('configuration', () => {
       'POSTRIDER_RETENTION',
       'POSTRIDER_ROLES (tracker, inbound)',
     ])
-    expect(ineffectiveSettings(prefixed({ ROLES: 'all', LOG_LEVEL: 'warn' }))).toEqual([])
+    const effective = { ROLES: 'all', LOG_LEVEL: 'warn', DNS_SERVERS: '9.9.9.9:53' }
+    expect(ineffectiveSettings(prefixed(effective))).toEqual([])
   })
 
   it('reports all problems at once', () => {

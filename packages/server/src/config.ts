@@ -275,8 +275,7 @@ export const variables = {
     name: 'DNS_SERVERS',
     type: nameServers,
     defaultText: "the system's",
-    hasNoEffect: true,
-    meaning: 'Used for domain checks and MX',
+    meaning: 'Name servers that look up the hosts of webhooks and mailers',
   },
   rspamdUrl: {
     name: 'RSPAMD_URL',
