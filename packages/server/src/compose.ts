@@ -197,6 +197,7 @@ function composeDispatcher(parts: Parts): Service[] {
     lingerMs: config.webhookBatchLingerMs,
     batchEventsMax: config.webhookBatchEvents,
     batchBytesMax: config.webhookBatchBytes,
+    allowHttp: config.allowHttpWebhooks,
     timeoutMs: config.webhookTimeoutMs,
     policy: {
       retryScheduleMs: config.webhookRetrySchedule,
@@ -221,7 +222,7 @@ function composeSender(parts: Parts): Service[] {
     leases,
     pool,
     wakeups: parts.laneWakeups,
-    finishes: createFinishAttempts({ db, wakeups: parts.wakeups }),
+    finishes: createFinishAttempts({ db, clock: parts.clock, wakeups: parts.wakeups }),
     leaseMs: config.sendLeaseMs,
     timeoutMs: config.sendTimeoutMs,
     retryScheduleMs: config.sendRetrySchedule,

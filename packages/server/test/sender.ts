@@ -62,7 +62,12 @@ export function createTestSender(
     log,
     clock: createClock(),
     failpoints: { hit: () => undefined },
-    finishes: createFinishAttempts({ db, wakeups: createWakeups() }),
+    finishes: createFinishAttempts({
+      db,
+      clock: createClock(),
+      wakeups: createWakeups(),
+      refusalsMax: 0,
+    }),
     leaseMs: 60_000,
     timeoutMs: 20_000,
     retryScheduleMs: [0],

@@ -17,6 +17,16 @@ describe('clock', () => {
     expect(distance < 1_000_000n && distance > -1_000_000n).toBe(true)
   })
 
+  it('comes back from a leap of the wall clock', () => {
+    let now = Date.now()
+    const clock = createClock(() => now)
+    const before = clock.nowMicros()
+    now += 20 * 86_400_000
+    expect(clock.nowMicros() > before + 86_400_000_000n).toBe(true)
+    now -= 20 * 86_400_000
+    expect(clock.nowMicros() < before + 86_400_000_000n).toBe(true)
+  })
+
   it('[2.4] formats RFC 3339 UTC with all six digits', () => {
     expect(formatMicros(1_767_323_045_678_901n)).toBe('2026-01-02T03:04:05.678901Z')
     expect(formatMicros(1_767_323_045_000_001n)).toBe('2026-01-02T03:04:05.000001Z')

@@ -2,7 +2,8 @@
  * Time as the service sees it.
  *
  * `nowMicros` is strictly increasing within a process: two facts never share a microsecond, so
- * that `event_at` orders what one process has seen. It follows the wall clock and never steps back.
+ * that `event_at` orders what one process has seen. It follows the wall clock and steps back only
+ * when that was set back by seconds: one leap must not put every later event into the future.
  */
 export interface Clock {
   now(): Date
@@ -10,17 +11,20 @@ export interface Clock {
   nowMicros(): bigint
 }
 
-export function createClock(): Clock {
+const STEP_BACK_MICROS = 5_000_000n
+
+export function createClock(nowMs: () => number = Date.now): Clock {
   let last = 0n
   return {
-    now: () => new Date(),
+    now: () => new Date(nowMs()),
     nowMicros() {
-      const wall = BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000))
-      const drifted = BigInt(Date.now()) * 1000n
+      const fine = BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000))
+      const wall = BigInt(Math.floor(nowMs())) * 1000n
       // performance.now() is monotonic but ignores corrections of the wall clock: follow those.
-      const difference = wall > drifted ? wall - drifted : drifted - wall
-      const candidate = difference > 2000n ? drifted : wall
-      last = candidate > last ? candidate : last + 1n
+      const difference = fine > wall ? fine - wall : wall - fine
+      const candidate = difference > 2000n ? wall : fine
+      if (candidate > last || candidate + STEP_BACK_MICROS < last) last = candidate
+      else last += 1n
       return last
     },
   }

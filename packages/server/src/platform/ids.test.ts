@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dayOfUlid, isId, isUlid, newId, newUlid } from './ids.ts'
+import { createIdSource, dayOfUlid, isId, isUlid, newId, newUlid } from './ids.ts'
 
 describe('ids', () => {
   it('are ULIDs that sort in the order in which they were made', () => {
@@ -7,6 +7,20 @@ describe('ids', () => {
     expect(ids.every(isUlid)).toBe(true)
     expect([...ids].sort()).toEqual(ids)
     expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('stay in order over a small step back of the clock, and follow a large one', () => {
+    const day = Date.parse('2026-01-02T12:00:00Z')
+    let now = day
+    const ids = createIdSource(() => now)
+    const first = ids.ulid()
+    now -= 1_000
+    const second = ids.ulid()
+    expect(second > first).toBe(true)
+    now = day + 20 * 86_400_000
+    expect(dayOfUlid(ids.ulid())).toBe('2026-01-22')
+    now = day + 1
+    expect(dayOfUlid(ids.ulid())).toBe('2026-01-02')
   })
 
   it('carry their prefix', () => {

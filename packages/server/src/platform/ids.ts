@@ -3,6 +3,7 @@
  *
  * A ULID begins with its time, so ids sort by creation and name the day partition that holds them.
  */
+import { randomFillSync } from 'node:crypto'
 import { decodeTime, monotonicFactory } from 'ulid'
 
 export type IdPrefix = 'tn' | 'key' | 'wh' | 'smtp' | 'imap' | 'domain' | 'dlv' | 'evt'
@@ -13,9 +14,37 @@ export interface IdSource {
   id(prefix: IdPrefix): string
 }
 
-export function createIdSource(): IdSource {
-  const next = monotonicFactory()
-  return { ulid: () => next(), id: (prefix) => `${prefix}_${next()}` }
+/** A clock that was set back by more than this is followed, at the price of order. */
+const STEP_BACK_MS = 5_000
+
+export function createIdSource(nowMs: () => number = Date.now): IdSource {
+  const random = createRandom()
+  let next = monotonicFactory(random)
+  let latestMs = 0
+  const ulid = () => {
+    const now = nowMs()
+    // Without this, one leap of the clock would give every later id the day of the leap.
+    if (now + STEP_BACK_MS < latestMs) {
+      next = monotonicFactory(random)
+      latestMs = now
+    }
+    latestMs = Math.max(latestMs, now)
+    return next(now)
+  }
+  return { ulid, id: (prefix) => `${prefix}_${ulid()}` }
+}
+
+/** In [0, 1), in steps of 1/256: eight bits for the five that a character takes. */
+function createRandom(): () => number {
+  const block = Buffer.alloc(4096)
+  let used = block.length
+  return () => {
+    if (used === block.length) {
+      randomFillSync(block)
+      used = 0
+    }
+    return block.readUInt8(used++) / 256
+  }
 }
 
 const shared = createIdSource()

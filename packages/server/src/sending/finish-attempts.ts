@@ -7,6 +7,7 @@
  * and nowhere else, and a process that ends before it is written leaves the attempt uncertain.
  */
 import { setTimeout } from 'node:timers/promises'
+import type { Clock } from '../platform/clock.ts'
 import {
   createGroupCommit,
   DatabaseUnavailableError,
@@ -50,11 +51,17 @@ export interface FinishAttempts {
 
 const GROUP_MAX = 128
 const RETRY_MS = 250
+/** For what the database refuses rather than cannot do: about a minute in all. */
+const REFUSALS_MAX = 15
+const REFUSAL_WAIT_MS_MAX = 5_000
 
 export function createFinishAttempts(deps: {
   readonly db: Db
+  readonly clock: Clock
   readonly wakeups: Wakeups
+  readonly refusalsMax?: number
 }): FinishAttempts {
+  const { refusalsMax = REFUSALS_MAX } = deps
   const group: GroupCommit<Ending, Ended> = createGroupCommit({
     db: deps.db,
     itemsMax: GROUP_MAX,
@@ -63,18 +70,25 @@ export function createFinishAttempts(deps: {
   const abandoned = new AbortController()
 
   return {
-    async end(ending) {
-      for (;;) {
+    async end(decided) {
+      let ending = decided
+      for (let refusals = 0; ; ) {
         try {
           const ended = await group.add(ending)
           deps.wakeups.wake(ended.touched)
           return ended
         } catch (error) {
-          if (!(error instanceof DatabaseUnavailableError)) throw error
-          await wait(RETRY_MS, abandoned.signal)
+          const isRefusal = !(error instanceof DatabaseUnavailableError)
+          if (isRefusal && ++refusals > refusalsMax) throw error
+          const waitMs = isRefusal
+            ? Math.min(RETRY_MS * 2 ** refusals, REFUSAL_WAIT_MS_MAX)
+            : RETRY_MS
+          await wait(waitMs, abandoned.signal)
           if (abandoned.signal.aborted) throw error
           // A commit whose answer was lost has deleted or moved the row: the repetition finds the
-          // fence gone and writes nothing.
+          // fence gone and writes nothing. One that was refused is stamped anew: a leap of the clock
+          // may have given it a day for which there is no partition.
+          if (isRefusal) ending = restamp(ending, deps.clock)
         }
       }
     },
@@ -82,6 +96,11 @@ export function createFinishAttempts(deps: {
       abandoned.abort()
     },
   }
+}
+
+function restamp(ending: Ending, clock: Clock): Ending {
+  if (ending.kind === 'undone') return ending
+  return { ...ending, event: { ...ending.event, eventAtMicros: clock.nowMicros() } }
 }
 
 function wait(ms: number, signal: AbortSignal): Promise<void> {

@@ -15,6 +15,8 @@ import {
 import { addMailer } from '../../test/sending.ts'
 import { DatabaseUnavailableError, type Db, type Tx } from '../platform/db/index.ts'
 
+import { createWakeups } from '../webhooks/index.ts'
+import { createFinishAttempts } from './finish-attempts.ts'
 import type { Sender } from './worker.ts'
 
 const world = useSending()
@@ -382,6 +384,30 @@ describe('the transaction of a finish', () => {
     await runOutClaims(world.db)
     await drain(world.db, world.sender())
     expect(await shorts()).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
+  })
+
+  it('that is refused for a while is tried again, with an event of now: the answer is not lost', async () => {
+    const server = await world.serve()
+    await addMailer(world.db, { port: server.port })
+    await accept(world.db)
+    await world.db.query(`alter table webhooks_event add constraint never check (attempt < 0)`)
+    const refused = Promise.withResolvers<void>()
+    let isLeaping = true
+    const clock = {
+      now: () => new Date(),
+      nowMicros: () => {
+        if (!isLeaping) refused.resolve()
+        isLeaping = false
+        return BigInt(Date.now()) * 1000n
+      },
+    }
+    const finishes = createFinishAttempts({ db: world.db, clock, wakeups: createWakeups() })
+    const run = world.sender({ finishes, clock }).runOnce()
+    await refused.promise
+    await world.db.query(`alter table webhooks_event drop constraint never`)
+    await run
+    expect(server.accepted).toBe(1)
+    expect(await shorts()).toEqual(['MAIL_DELIVERED'])
   })
 })
 

@@ -13,8 +13,9 @@ export interface DayPartitions extends Service {
   runOnce(): Promise<readonly string[]>
 }
 
-const intervalMs = 6 * 60 * 60 * 1000
-const retryMs = 60 * 1000
+/** Often, because a machine that wakes up after weeks of sleep has none of the days that it needs. */
+const intervalMs = 60 * 1000
+const retryMs = 10 * 1000
 
 const ensurePartitions = statement(
   'platform_ensure_day_partitions',
@@ -37,7 +38,8 @@ export function createDayPartitions(o: {
       const { rows } = await o.db.query<{ name: string }>(ensurePartitions, [table])
       made.push(...rows.map((row) => row.name))
     }
-    if (made.length > 0) o.log.info({ partitions: made.length, last: made.at(-1) }, 'day_partitions.created')
+    if (made.length > 0)
+      o.log.info({ partitions: made.length, last: made.at(-1) }, 'day_partitions.created')
     return made
   }
 
