@@ -13,6 +13,7 @@ import {
   type Environment,
   ineffectiveSettings,
   loadConfig,
+  rolesWithoutEffect,
 } from './config.ts'
 import {
   findDatabase,
@@ -56,7 +57,9 @@ function checkNode(version: string): Finding {
 function readConfig(env: Environment, findings: Finding[]): Config | undefined {
   try {
     const config = loadConfig(env)
-    findings.push({ check: 'configuration', state: 'ok', detail: `roles ${[...config.roles]}` })
+    const working = [...config.roles].filter((role) => !rolesWithoutEffect.has(role))
+    const detail = `roles ${working.join(', ') || 'none'}`
+    findings.push({ check: 'configuration', state: 'ok', detail })
     const idle = ineffectiveSettings(env)
     if (idle.length > 0)
       findings.push({
