@@ -198,6 +198,7 @@ function composeDispatcher(parts: Parts): Service[] {
     batchEventsMax: config.webhookBatchEvents,
     batchBytesMax: config.webhookBatchBytes,
     allowHttp: config.allowHttpWebhooks,
+    allowHttp: config.allowHttpWebhooks,
     timeoutMs: config.webhookTimeoutMs,
     policy: {
       retryScheduleMs: config.webhookRetrySchedule,

@@ -140,7 +140,7 @@ export const variables = {
     name: 'ALLOW_HTTP_WEBHOOKS',
     type: flag,
     default: 'false',
-    meaning: 'Accept `http:` webhook URLs',
+    meaning: 'Accept `http:` webhook URLs, and make requests to them',
   },
   webhookTlsCa: {
     name: 'WEBHOOK_TLS_CA',

@@ -166,6 +166,7 @@ export async function createWebhookDispatch(
         lingerMs: 0,
         batchEventsMax: 500,
         batchBytesMax: 1_048_576,
+        allowHttp: true,
         timeoutMs: 10_000,
         policy: { retryScheduleMs: [HOUR_MS, 2 * HOUR_MS], retryForMs: 72 * HOUR_MS },
         observe: () => undefined,

@@ -313,6 +313,19 @@ describe('what cannot be sent', () => {
     expect(receiver.requests.at(-1)?.header('x-secret')).toBe('y')
     expect(await world.pending(key)).toEqual([])
   })
+
+  it('an http: URL from when it was allowed gets no request, and the reason is on record', async () => {
+    const key = await world.register(receiver.origin)
+    await world.record(newEvent())
+    await (await world.dispatcher({ allowHttp: false })).runOnce()
+    expect(receiver.requests).toEqual([])
+    expect(await world.attempts(key)).toMatchObject([
+      { status: null, error: 'url_not_allowed: http: URLs are not allowed here' },
+    ])
+    await world.due()
+    await (await world.dispatcher({ allowHttp: true })).runOnce()
+    expect(receiver.requests).toHaveLength(1)
+  })
 })
 
 it('a time stands in the body with microseconds, as it was recorded', async () => {

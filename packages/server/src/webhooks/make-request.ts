@@ -16,6 +16,8 @@ export interface RequestDeps {
   readonly egress: Egress
   readonly keyRing: KeyRing
   readonly log: Logger
+  /** Make requests to `http:` URLs (ALLOW_HTTP_WEBHOOKS), which may have been stored when it was set. */
+  readonly allowHttp: boolean
   readonly timeoutMs: number
 }
 
@@ -43,6 +45,8 @@ export async function makeRequest(
     const durationMs = Math.round(performance.now() - startedMs)
     return { outcome, attempt: { ...seen, at, durationMs } }
   }
+  if (!deps.allowHttp && new URL(request.target.url).protocol === 'http:')
+    return finish({ kind: 'failed' }, { error: 'url_not_allowed: http: URLs are not allowed here' })
   try {
     const answer = await deps.egress.request({
       poolKey: request.key.webhookId,
