@@ -87,6 +87,8 @@ describe('refusals', () => {
     [['key', 'list', 'tn_unknown'], 1, 'There is no tenant tn_unknown\n'],
     [['key', 'revoke', 'key_unknown'], 1, 'There is no key key_unknown\n'],
     [['tenant', 'create', ' '], 1, 'name must not be blank'],
+    [['tenant', 'create', 'a\u001b[2J'], 1, 'name must not contain control characters'],
+    [['key', 'create', 'tn_x', '--name', 'a\nb'], 1, 'name must not contain control characters'],
     [['key', 'create', 'tn_x', '--scope', 'everything'], 2, 'Allowed choices are send'],
     [['key', 'create', 'tn_x', '--expires', 'soon'], 2, 'such as 90d'],
     [['key', 'create', 'tn_x', '--expires', '2020-01-01T00:00:00Z'], 1, 'in the future'],

@@ -6,6 +6,7 @@ import type { Db } from '../platform/db/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { hashApiKey, newApiKey } from './api-key.ts'
+import { checkName } from './check-name.ts'
 import { insertApiKey } from './store.ts'
 
 export async function createApiKey(
@@ -13,6 +14,7 @@ export async function createApiKey(
   tenantId: string,
   input: CreateApiKeyBody,
 ): Promise<{ readonly keyId: string; readonly apiKey: string }> {
+  if (input.name !== undefined) checkName(input.name)
   const apiKey = newApiKey()
   const keyId = newId('key')
   const isCreated = await insertApiKey(deps.db, {

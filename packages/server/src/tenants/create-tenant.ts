@@ -1,8 +1,8 @@
 /** Creates a tenant with its first API key, in one transaction (contract §3). */
 import type { Db, Tx } from '../platform/db/index.ts'
-import { validationError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { hashApiKey, newApiKey } from './api-key.ts'
+import { checkName } from './check-name.ts'
 import { insertApiKey, insertTenant } from './store.ts'
 
 export interface CreatedTenant {
@@ -16,8 +16,7 @@ export async function createTenant(
   deps: { readonly db: Db },
   input: { readonly name: string },
 ): Promise<CreatedTenant> {
-  if (input.name.trim() === '')
-    throw validationError({ path: '/name', message: 'must not be blank' })
+  checkName(input.name)
   return await deps.db.transaction((tx) => addTenant(tx, input.name, newApiKey()))
 }
 

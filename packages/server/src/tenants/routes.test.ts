@@ -69,14 +69,14 @@ describe('createTenant', () => {
     })
   })
 
-  it.each([{}, { name: '' }, { name: '  ' }, { name: 'x'.repeat(201) }, { name: 1 }])(
-    '400: %j',
-    async (body) => {
-      const response = await admin('POST', '/tenants', body)
-      expect(response.statusCode).toBe(400)
-      expect(response.json().errors).toMatchObject([{ path: '/name' }])
-    },
-  )
+  it.each([
+    ...[{}, { name: '' }, { name: '  ' }, { name: 'x'.repeat(201) }, { name: 1 }],
+    ...['a\u001b[2J', 'a\nb', 'a\u0085', 'a\u2028b', '\u007f'].map((name) => ({ name })),
+  ])('400: %j', async (body) => {
+    const response = await admin('POST', '/tenants', body)
+    expect(response.statusCode).toBe(400)
+    expect(response.json().errors).toMatchObject([{ path: '/name' }])
+  })
 
   it('400: an unknown field', async () => {
     const response = await admin('POST', '/tenants', { name: 'Acme', plan: 'gold' })
@@ -158,6 +158,7 @@ describe('createApiKey', () => {
     [{ scopes: ['read', 'read'] }, '/scopes/1'],
     [{ scopes: 'read' }, '/scopes'],
     [{ name: '' }, '/name'],
+    [{ name: 'a\u001b[2J' }, '/name'],
     [{ key: 'mine' }, '/key'],
   ])('400: %j', async (body, path) => {
     const { tenantId } = await newTenant()
