@@ -22,6 +22,7 @@ import {
   createDayPartitions,
   createDb,
   createEmbeddedPostgres,
+  DatabaseUnavailableError,
   durability,
   type EmbeddedPostgres,
   migrate,
@@ -55,7 +56,7 @@ export async function serve(config: Config, print: (text: string) => void): Prom
       await embedded.start()
     }
     const databaseUrl = embedded?.url() ?? config.databaseUrl ?? ''
-    await prepareDatabase(databaseUrl, log)
+    await prepareDatabase(databaseUrl, log, signal)
     const secrets = loadSecrets(config)
     for (const name of weakCredentials(config)) log.warn({ name }, 'config.weak_credential')
     app = compose({ config, secrets, databaseUrl, log, version: version() })
@@ -77,9 +78,11 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     )
     log.info({ signal: await signal }, 'service.stopping')
   } catch (error) {
-    log.fatal({ err: error }, 'service.failed')
-    print(`\nPostrider could not start: ${explain(error, config)}\n`)
-    exitCode = 1
+    if (!(error instanceof StoppedEarly)) {
+      log.fatal({ err: error }, 'service.failed')
+      print(`\nPostrider could not start: ${explain(error, config)}\n`)
+      exitCode = 1
+    }
   }
   try {
     await app?.stop()
@@ -102,8 +105,11 @@ async function makeFirstKey(app: App, config: Config): Promise<string | undefine
   return (await ensureFirstTenant({ db: app.db }))?.apiKey
 }
 
+/** A signal came before there was anything to stop. */
+class StoppedEarly extends Error {}
+
 /** A database that is still starting is waited for; one that does not fit is refused at once. */
-async function prepareDatabase(url: string, log: Logger): Promise<void> {
+async function prepareDatabase(url: string, log: Logger, signal: Promise<string>): Promise<void> {
   const startedMs = performance.now()
   for (;;) {
     try {
@@ -113,7 +119,8 @@ async function prepareDatabase(url: string, log: Logger): Promise<void> {
       const isOver = performance.now() - startedMs > CONNECT_FOR_MS
       if (isOver || !isConnectionError(error)) throw error
       log.warn({ err: error }, 'database.not_reachable_yet')
-      await new Promise((resolve) => setTimeout(resolve, CONNECT_RETRY_MS))
+      if ((await Promise.race([signal, pause(CONNECT_RETRY_MS)])) !== undefined)
+        throw new StoppedEarly()
     }
   }
   const db = createDb({ url, poolMax: 2, log, applicationName: 'postrider start' })
@@ -127,6 +134,10 @@ async function prepareDatabase(url: string, log: Logger): Promise<void> {
   }
 }
 
+function pause(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, ms, undefined))
+}
+
 /** In words of the configuration where it is to blame. */
 function explain(error: unknown, config: Config): string {
   if (!(error instanceof Error)) return String(error)
@@ -138,6 +149,7 @@ function explain(error: unknown, config: Config): string {
 }
 
 function isConnectionError(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailableError) return true
   if (!(error instanceof Error)) return false
   const code: unknown = Reflect.get(error, 'code')
   return typeof code === 'string' && /^(E[A-Z]+|08\d{3}|57P0[123])$/.test(code)

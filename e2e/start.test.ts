@@ -1,0 +1,102 @@
+/** How the service starts where something is not as it should be. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect as connectTcp, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findFreePort, type RunningProcess, startProcess, startService } from '@postrider/testkit'
+import { createDatabase } from '@postrider/testkit/database'
+import { afterEach, describe, expect, inject, it } from 'vitest'
+
+const program = new URL('../packages/server/src/main.ts', import.meta.url).pathname
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+function dataDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'postrider-start-'))
+  cleanups.push(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+const hosted = (port: number) => ({
+  POSTRIDER_DATABASE_URL: `postgresql://postrider@127.0.0.1:${port}/postrider`,
+  POSTRIDER_SECRET_KEYS: `k:${randomBytes(32).toString('base64')}`,
+  POSTRIDER_ADMIN_TOKEN: randomBytes(16).toString('hex'),
+  POSTRIDER_PORT: '0',
+})
+
+async function startWaiting(port: number): Promise<RunningProcess> {
+  const ready = /"msg":"database\.not_reachable_yet"/
+  const running = await startProcess({ script: program, env: hosted(port), ready })
+  cleanups.push(() => running.kill())
+  return running
+}
+
+/** The test server's Unix socket, under a port of its own. */
+async function relayTo(serverUrl: string, port: number): Promise<void> {
+  const path = `${new URL(serverUrl.replace(/^postgres(ql)?:/, 'http:').replace('@/', '@x/')).searchParams.get('host')}/.s.PGSQL.5432`
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((near) => {
+    const far = connectTcp(path)
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => socket.destroy())
+      socket.on('close', () => sockets.delete(socket))
+    }
+    near.pipe(far).pipe(near)
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy()
+    return new Promise((resolve) => server.close(resolve))
+  })
+}
+
+describe('a database that is not there yet', () => {
+  it.skipIf(!inject('testDatabase').serverUrl.includes('host='))('is waited for', async () => {
+    const { serverUrl } = inject('testDatabase')
+    const copy = await createDatabase({ serverUrl })
+    cleanups.push(() => copy.close())
+    const port = await findFreePort()
+    const url = new URL(copy.url.replace(/^postgres(ql)?:/, 'http:').replace('@/', '@x/'))
+    const running = await startProcess({
+      script: program,
+      env: {
+        ...hosted(port),
+        POSTRIDER_DATABASE_URL: `postgresql://${url.username}:${url.password}@127.0.0.1:${port}${url.pathname}`,
+      },
+      ready: /"msg":"database\.not_reachable_yet"/,
+    })
+    cleanups.push(() => running.kill())
+    await relayTo(serverUrl, port)
+    await running.waitForLine(/"msg":"service\.started"/)
+    await running.waitForLine(/npx postrider tenant create/)
+    expect(await running.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+  })
+
+  it('does not keep the service from ending', async () => {
+    const running = await startWaiting(await findFreePort())
+    expect(await running.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    expect(running.lines.join('\n')).toContain('service.stopped')
+  })
+})
+
+describe('a port that is taken', () => {
+  it('is named by its variable, and costs no API key', async () => {
+    const dir = dataDir()
+    const occupant = createServer()
+    const port = await findFreePort()
+    await new Promise<void>((resolve) => occupant.listen(port, '127.0.0.1', resolve))
+    cleanups.push(() => new Promise((resolve) => occupant.close(resolve)))
+    const env = { POSTRIDER_DATA_DIR: dir, POSTRIDER_PORT: String(port) }
+    const failing = await startProcess({ script: program, env })
+    expect(await failing.exited).toEqual({ code: 1, signal: null })
+    expect(failing.lines.join('\n')).toMatch(/could not start: .*EADDRINUSE.* POSTRIDER_PORT/)
+
+    const service = await startService({ env: { DATA_DIR: dir } })
+    cleanups.push(() => service.stop())
+    await service.process.waitForLine(/^ {2}pr_[0-9A-Za-z]{49}$/)
+  })
+})
