@@ -163,6 +163,9 @@ describe('configuration', () => {
   it.each([
     ['DATABASE_URL', 'mysql://app:hunter2@db.example.com/x'],
     ['SECRET_KEYS', 'k1:aHVudGVyMg=='],
+    ['PUBLIC_URL', 'http://app:hunter2@example.com'],
+    ['RSPAMD_URL', 'http://127.0.0.1:11333/?password=hunter2'],
+    ['DATABASE_URL', 'postgres://app:hunter2@db.example.com:99999999/x'],
     ['ADMIN_TOKEN', 'hunter2 with spaces'],
     ['API_KEY', 'hunter2 with spaces'],
     ['API_KEY', `${newApiKey().slice(0, -1)}!hunter2`.replace('!', ' ')],

@@ -428,7 +428,9 @@ function readVariable(variable: Variable<unknown>, env: Environment, problems: s
   if (text === undefined) return undefined
   const value = variable.type.parse(text)
   if (value === undefined) {
-    const got = variable.isSecret === true ? '' : `, got ${JSON.stringify(text.slice(0, 100))}`
+    // A URL may be refused for the very credentials in it.
+    const mayHoldSecret = variable.isSecret === true || /[@?]/.test(text)
+    const got = mayHoldSecret ? '' : `, got ${JSON.stringify(text.slice(0, 100))}`
     problems.push(`${configPrefix}${variable.name}: expected ${variable.type.expected}${got}`)
   }
   return value

@@ -129,7 +129,12 @@ const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?:[^@/?#\s]*@)?[^@/?#\s]*(?:\/[^?#\s
 
 export const postgresUrl: ValueType<string> = {
   expected: 'a URL such as postgres://user:password@host:5432/database',
-  parse: (text) => (POSTGRES_URL.test(text) ? text : undefined),
+  parse: (text) => (POSTGRES_URL.test(text) && isUrlWithHost(text) ? text : undefined),
+}
+
+/** A server on a Unix socket is written without a host, which only the driver understands. */
+function isUrlWithHost(text: string): boolean {
+  return URL.canParse(text.replace(/^[a-z]+:/i, 'http:').replace(/@(?=[/?]|$)/, '@localhost'))
 }
 
 /** Made absolute. It need not be there yet; what is there in its place must be a directory. */
