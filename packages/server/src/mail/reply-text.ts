@@ -8,7 +8,9 @@
  */
 import type { SmtpReply } from './smtp/failure.ts'
 
-const TEXT_CHARS_MAX = 2_048
+const TEXT_CHARS_MAX = 1_024
+/** No word of the table is longer; `\w*` then has an end, however a server runs words together. */
+const WORD_CHARS_MAX = 48
 const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.]*\d)/
 
 /** Some replies name nothing but the page of the list that the sender is on. */
@@ -41,6 +43,7 @@ function wordsOf(text: string, code: number): string {
     .replace(/(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g, ' ')
     .replace(/https?:\/\/\S{1,2000}/g, (url) => (BLOCKLIST_HOST.test(url) ? ' blocklist ' : ' '))
     .replace(/<?[^\s<>@]{1,256}@[^\s<>@]{1,256}>?/g, ' ')
+    .replace(/\S{48,}/g, (word) => word.slice(0, WORD_CHARS_MAX))
     .replace(/[’`]/g, "'")
     .replace(/\s{1,1000}/g, ' ')
     .trim()
