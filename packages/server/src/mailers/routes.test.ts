@@ -311,6 +311,16 @@ describe('configureSMTP', () => {
       expect(await countMailers()).toBe(before)
     })
 
+    it('says nothing of the password that a server quotes', async () => {
+      const plain = Buffer.from(`\0news@example.com\0${PASSWORD}`).toString('base64')
+      smtp.setScript(({ phase, line }) =>
+        phase === 'auth' ? `454 4.7.0 "${line}" with ${PASSWORD}` : undefined,
+      )
+      const { body: answer } = await configure()
+      expect(answer.message).toContain('454 4.7.0 "AUTH PLAIN [redacted]" with [redacted]')
+      expect(answer.message).not.toContain(plain.slice(-8))
+    })
+
     it('bounds a long reply', async () => {
       smtp.setScript(({ phase }) => (phase === 'auth' ? `535 ${'a'.repeat(5_000)}` : undefined))
       const { body: answer } = await configure()

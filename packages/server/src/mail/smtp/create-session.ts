@@ -8,6 +8,7 @@
 import type { Capabilities } from './capabilities.ts'
 import type { SmtpConnection } from './connection.ts'
 import { LOCAL_REFUSALS, type SmtpFailure } from './failure.ts'
+import type { LoginRedactor } from './redact-login.ts'
 import type { SendOptions, SmtpResult, SmtpSession } from './session.ts'
 import { transmit } from './transmit.ts'
 
@@ -17,7 +18,11 @@ const RESET_TIMEOUT_MS = 5_000
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get through
 const NOT_IN_A_PATH = /[\u0000-\u0020\u007f<>]/
 
-export function createSession(connection: SmtpConnection, capabilities: Capabilities): SmtpSession {
+export function createSession(
+  connection: SmtpConnection,
+  capabilities: Capabilities,
+  redactor: LoginRedactor,
+): SmtpSession {
   let sent = 0
   let isBusy = false
   let isClosed = false
@@ -41,7 +46,7 @@ export function createSession(connection: SmtpConnection, capabilities: Capabili
       const result = await transmit(connection, o)
       if (result.kind === 'accepted') {
         isBusy = false
-        return result
+        return { ...result, reply: redactor.reply(result.reply) }
       }
       const { failure } = result
       const needsReset = failure.stage === 'rcpt' || failure.stage === 'data'
@@ -49,6 +54,7 @@ export function createSession(connection: SmtpConnection, capabilities: Capabili
       isBusy = false
       return {
         ...result,
+        failure: redactor.failure(failure),
         sessionUsable: result.sessionUsable && session.isUsable,
         isStale: result.isStale && !isFirst,
       }

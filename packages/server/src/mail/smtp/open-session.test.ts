@@ -114,6 +114,83 @@ describe('login', () => {
   })
 })
 
+describe('a server that quotes the login', () => {
+  const SECRET = { username: 'usr', password: 'pä$$ (canary) 7' }
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const plain = base64(`\0${SECRET.username}\0${SECRET.password}`)
+  const leaks = [SECRET.password, plain, base64(SECRET.password), base64(SECRET.username)]
+
+  it.each([
+    ['AUTH PLAIN', `454 4.7.0 "AUTH PLAIN ${plain}"?`, '454 4.7.0 "AUTH PLAIN [redacted]"?'],
+    ['a piece of it', `454 ${plain.slice(0, -9)}... no`, '454 [redacted]... no'],
+    ['it in capitals', `535 ${plain.toUpperCase()}`, '535 [redacted]'],
+    ['AUTH LOGIN', `535 ${leaks[3]} ${leaks[2]}`, '535 [redacted] [redacted]'],
+    ['the password', `535 <${SECRET.password}> is wrong`, '535 <[redacted]> is wrong'],
+    ['it on another line', `535-no\n535 ${SECRET.password}`, '535-no 535 [redacted]'],
+  ])('is told without it: %s', async (_what, said, told) => {
+    const { port } = await start({
+      auth: USERS,
+      script: ({ phase }) => (phase === 'auth' ? said : undefined),
+    })
+    const { reply } = await failureOf(port, { auth: SECRET })
+    expect(reply?.text).toBe(told)
+  })
+
+  it('in bytes that are no UTF-8, or in what is no reply', async () => {
+    const quote = Buffer.from(` ${SECRET.password} ${plain}\r\n`)
+    for (const start of ['535 gr\u00fc\u00dfe', '299 what', 'what']) {
+      const port = await startRaw((socket, line) => {
+        if (line === '') socket.write('220 hi\r\n')
+        else if (line.startsWith('EHLO')) socket.write('250-hi\r\n250 AUTH PLAIN\r\n')
+        else socket.end(Buffer.concat([Buffer.from(start, 'latin1'), quote]))
+      })
+      const opened = await openSmtpSession(sessionOptions(port, { auth: SECRET, timeoutMs: 2_000 }))
+      if (opened.ok) opened.session.close()
+      const told = JSON.stringify(opened)
+      for (const leak of ['canary', plain.slice(8)]) expect(told).not.toContain(leak)
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => raw?.close(resolve))
+      raw = undefined
+    }
+  })
+
+  it('later in the conversation as well', async () => {
+    const { port } = await start({
+      auth: { users: { usr: SECRET.password } },
+      script: ({ phase, recipient }) => {
+        if (phase === 'rcpt' && recipient === 'bad@receiver.test') return `550 ${plain} no`
+        return phase === 'dot' ? `250 thanks, ${SECRET.password}` : undefined
+      },
+    })
+    const session = await openTo(port, { auth: SECRET })
+    const results = [
+      await session.send(mail({ to: 'bad@receiver.test' })),
+      await session.send(mail()),
+    ]
+    expect(results).toMatchObject([
+      { failure: { reply: { code: 550, text: '550 [redacted] no' } } },
+      { reply: { code: 250, text: '250 thanks, [redacted]' } },
+    ])
+    session.close()
+  })
+
+  it('is told word for word where a short password is only a part of a word, or the code', async () => {
+    for (const [password, told] of [
+      ['mail', '550 5.7.1 mailbox email-gateway, no [redacted] [redacted]'],
+      ['550', '550 5.7.1 mailbox email-gateway, no mail bWFpbA=='],
+    ] as const) {
+      const { port, close } = await start({
+        auth: USERS,
+        script: ({ phase }) =>
+          phase === 'auth' ? '550 5.7.1 mailbox email-gateway, no mail bWFpbA==' : undefined,
+      })
+      const { reply } = await failureOf(port, { auth: { username: 'x', password } })
+      expect(reply).toEqual({ code: 550, text: told })
+      await close()
+    }
+  })
+})
+
 describe('STARTTLS', () => {
   const tls = { mode: 'starttls', key: TEST_KEY, cert: TEST_CERT } as const
 

@@ -19,6 +19,7 @@ import {
   stageOfCommand,
   toReply,
 } from './failure.ts'
+import { createLoginRedactor, type LoginRedactor } from './redact-login.ts'
 import type { OpenSessionOptions, OpenSessionResult, SmtpConnectOptions } from './session.ts'
 
 const REPLY_BYTES_MAX = 65_536
@@ -34,7 +35,9 @@ export async function openSmtpSession(o: OpenSessionOptions): Promise<OpenSessio
   try {
     const opened = await openSocket(o, deadline.signal)
     if ('failure' in opened) return { ok: false, failure: opened.failure }
-    return await startSession(o, opened.socket, deadline.signal)
+    const redactor = createLoginRedactor(o.auth)
+    const started = await startSession(o, opened.socket, redactor, deadline.signal)
+    return started.ok ? started : { ok: false, failure: redactor.failure(started.failure) }
   } finally {
     clearTimeout(timer)
   }
@@ -63,6 +66,7 @@ async function openSocket(
 function startSession(
   o: OpenSessionOptions,
   socket: Socket,
+  redactor: LoginRedactor,
   signal: AbortSignal,
 ): Promise<OpenSessionResult> {
   const isImplicit = isImplicitTls(o)
@@ -102,7 +106,7 @@ function startSession(
     const onTimeout = () => fail(timeout(stage(), o.timeoutMs))
     const succeed = () => {
       if (capabilities === undefined) return
-      settle({ ok: true, session: createSession(connection, capabilities) })
+      settle({ ok: true, session: createSession(connection, capabilities, redactor) })
     }
 
     signal.addEventListener('abort', onTimeout)
