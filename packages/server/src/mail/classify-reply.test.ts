@@ -116,6 +116,7 @@ describe('failures without a reply', () => {
     ['ESIZE', 'message_too_large', 'final'],
     ['ESMTPUTF8', 'smtputf8_unsupported', 'final'],
     ['EABORTED', 'internal', 'retry'],
+    ['ENOAUTH', 'auth_temporary', 'retry'],
   ]
   it.each(cases)('%s means %s', (systemCode, category, outcome) => {
     const c = classifyFailure({ stage: 'connect', systemCode, message: 'what the system says' })

@@ -16,7 +16,12 @@ export {
 export { checkHeader, headerBytes } from './check-header.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
 export { type FailureCategory, failedReasonOf } from './failure-category.ts'
-export type { SmtpFailure, SmtpReply, SmtpStage } from './smtp/failure.ts'
+export {
+  LOCAL_REFUSALS,
+  type SmtpFailure,
+  type SmtpReply,
+  type SmtpStage,
+} from './smtp/failure.ts'
 export { openSmtpSession } from './smtp/open-session.ts'
 export type {
   OpenSessionOptions,

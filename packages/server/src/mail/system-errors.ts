@@ -17,6 +17,8 @@ const BY_CODE: Readonly<Record<string, FailureCategory>> = {
   [LOCAL_REFUSALS.needsSmtpUtf8]: 'smtputf8_unsupported',
   [LOCAL_REFUSALS.invalidAddress]: 'invalid_recipient',
   [LOCAL_REFUSALS.noCredentials]: 'auth_required',
+  // A server in trouble, or somebody on the way who strips the offer: never a reason to go without.
+  [LOCAL_REFUSALS.noLoginOffered]: 'auth_temporary',
   [LOCAL_REFUSALS.callerAborted]: 'internal',
   EPROTOCOL: 'protocol_error',
   CERT_HAS_EXPIRED: 'tls_certificate_expired',

@@ -311,6 +311,20 @@ describe('configureSMTP', () => {
       expect(await countMailers()).toBe(before)
     })
 
+    it('for a server that offers no login to credentials: they were never tried', async () => {
+      const open = await createSmtpServer()
+      const before = await countMailers()
+      expect(await configure({ config: config({ port: open.port }) })).toMatchObject({
+        status: 422,
+        body: {
+          code: 'mailer_auth_failed',
+          message: expect.stringMatching(/^The mail server offers no login /),
+        },
+      })
+      expect(await countMailers()).toBe(before)
+      await open.close()
+    })
+
     it('says nothing of the password that a server quotes', async () => {
       const plain = Buffer.from(`\0news@example.com\0${PASSWORD}`).toString('base64')
       smtp.setScript(({ phase, line }) =>

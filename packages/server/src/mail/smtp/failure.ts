@@ -41,6 +41,7 @@ export const LOCAL_REFUSALS = {
   needsSmtpUtf8: 'ESMTPUTF8',
   invalidAddress: 'EADDRESS',
   noCredentials: 'ECREDENTIALS',
+  noLoginOffered: 'ENOAUTH',
   callerAborted: 'EABORTED',
 } as const
 

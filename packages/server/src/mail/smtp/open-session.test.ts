@@ -64,10 +64,39 @@ describe('login', () => {
       session.close()
     })
 
-  it('is left out where the server offers none', async () => {
-    const { port } = await start()
+  it('is not left out where the server offers none: nothing is sent', async () => {
+    const { port, connections } = await start()
+    const failure = await failureOf(port, { auth: LOGIN })
+    expect(failure).toEqual({
+      stage: 'auth',
+      systemCode: 'ENOAUTH',
+      message: 'The server offers no login (AUTH) on this connection',
+    })
+    expect(classifyFailure(failure)).toMatchObject({
+      category: 'auth_temporary',
+      retryable: true,
+      authRejected: false,
+      providerError: failure.message,
+    })
+    expect(connections[0]?.commands).toEqual(['EHLO mx.example.com'])
+  })
+
+  it('is not tried after HELO, which can offer none', async () => {
+    const { port, connections } = await start({
+      auth: USERS,
+      script: ({ phase }) => (phase === 'ehlo' ? '502 5.5.1 what?' : undefined),
+    })
+    expect(await failureOf(port, { auth: LOGIN })).toMatchObject({ systemCode: 'ENOAUTH' })
+    expect(connections[0]?.commands.some((line) => line.startsWith('AUTH'))).toBe(false)
+  })
+
+  it('is found in the old form of the offer', async () => {
+    const { port, connections } = await start({
+      auth: USERS,
+      script: ({ phase }) => (phase === 'ehlo' ? '250-hi\n250 AUTH=LOGIN PLAIN' : undefined),
+    })
     const session = await openTo(port, { auth: LOGIN })
-    expect((await session.send(mail())).kind).toBe('accepted')
+    expect(connections[0]?.username).toBe('ann')
     session.close()
   })
 
@@ -102,8 +131,12 @@ describe('login', () => {
       auth: USERS,
       script: ({ phase }) => (phase === 'auth' ? 'hang' : undefined),
     })
-    const failure = await failureOf(port, { auth: LOGIN, timeoutMs: 200 })
-    expect(failure).toMatchObject({ stage: 'auth', systemCode: 'ETIMEDOUT' })
+    const failure = await failureOf(port, { auth: LOGIN, timeoutMs: 200.123 })
+    expect(failure).toEqual({
+      stage: 'auth',
+      systemCode: 'ETIMEDOUT',
+      message: 'Timeout: no session within 200 ms',
+    })
   })
 
   it('does not send a password that is not there', async () => {
@@ -277,8 +310,10 @@ describe('STARTTLS', () => {
       sessionOptions(port, { secure: 'Tls', tlsVerify: false, auth: LOGIN, timeoutMs: 2_000 }),
     )
     // What was injected is lost or breaks the handshake; it is never taken for the secured EHLO.
-    if (opened.ok) opened.session.close()
-    else expect(opened.failure.stage).toBe('starttls')
+    if (opened.ok) throw new Error('a session where none was expected')
+    expect(opened.failure.systemCode === 'ENOAUTH' || opened.failure.stage === 'starttls').toBe(
+      true,
+    )
     expect(server?.connections[0]?.commands.some((line) => line.startsWith('AUTH'))).toBe(false)
   })
 })

@@ -3,8 +3,8 @@
  *
  * `SSL`, and `Auto` on port 465, ask `connect` for a socket with TLS done. `Tls` requires STARTTLS;
  * `Auto` takes it where it is offered and does not fall back when it fails, since a peer that breaks
- * STARTTLS may be one that wants to read the password. A server that offers no AUTH is used without
- * logging in: whether it takes the mail is its own affair.
+ * STARTTLS may be one that wants to read the password. For the same reason a server that offers no
+ * AUTH to a mailer with a login is not used at all: the offer may have been stripped on the way.
  */
 import type { Socket } from 'node:net'
 import { type Capabilities, capabilitiesOf } from './capabilities.ts'
@@ -116,7 +116,13 @@ function startSession(
       if (error !== undefined && error !== null) return onError(error)
       if (isSettled) return
       capabilities = capabilitiesOf(wire.lastServerResponse || '')
-      if (o.auth === undefined || !wire.allowsAuth) return succeed()
+      if (o.auth === undefined) return succeed()
+      if (!capabilities.hasAuth)
+        return fail({
+          stage: 'auth',
+          systemCode: LOCAL_REFUSALS.noLoginOffered,
+          message: 'The server offers no login (AUTH) on this connection',
+        })
       if (o.auth.username === '' || o.auth.password === '')
         return fail({
           stage: 'auth',
@@ -153,7 +159,7 @@ function timeout(stage: SmtpStage, timeoutMs: number): SmtpFailure {
   return {
     stage,
     systemCode: 'ETIMEDOUT',
-    message: `Timeout: no session within ${timeoutMs} ms`,
+    message: `Timeout: no session within ${Math.round(timeoutMs)} ms`,
   }
 }
 
