@@ -3,7 +3,8 @@
  *
  * nodemailer reports the end of a connection in three ways (an `error` event, an `end` event, the
  * callback of the command in flight), and some commands in flight are never told at all. Here there
- * is one: `whenLost`. Both the plain and the TLS socket keep an error listener for good, so that
+ * is one: `whenLost`. nodemailer asks for SMTPUTF8 by the addresses of the envelope alone; here it
+ * is asked for when the caller says so. Both the plain and the TLS socket keep an error listener for good, so that
  * nothing a peer does after we let go becomes an unhandled error.
  */
 import type { Socket } from 'node:net'
@@ -15,6 +16,8 @@ export interface SmtpConnection {
   readonly socket: () => Socket | undefined
   /** Sets who is told that the connection is gone; one listener at a time. */
   whenLost(listener: ((error: unknown) => void) | undefined): void
+  /** From now on MAIL asks for SMTPUTF8, whatever its envelope looks like; or no longer does. */
+  askForSmtpUtf8(isAsked: boolean): void
   /** Drops both sockets at once, without a word. */
   destroy(): void
 }
@@ -30,6 +33,11 @@ export function createConnection(
     lost ??= { error }
     listener?.(lost.error)
   }
+  let isUtf8Asked = false
+  const writer = wire as unknown as CommandWriter
+  const write = writer._sendCommand.bind(wire)
+  writer._sendCommand = (command, logged) =>
+    write(isUtf8Asked ? withSmtpUtf8(command) : command, logged)
   socket.on('error', ignore)
   wire.on('error', lose)
   // Some failures end the connection first and tell the command in flight afterwards.
@@ -45,6 +53,9 @@ export function createConnection(
       listener = next
       if (lost !== undefined) next?.(lost.error)
     },
+    askForSmtpUtf8(isAsked) {
+      isUtf8Asked = isAsked
+    },
     destroy() {
       const current = currentSocket(wire)
       current?.on('error', ignore)
@@ -53,6 +64,16 @@ export function createConnection(
       socket.destroy()
     },
   }
+}
+
+/** The method through which nodemailer writes every command. */
+interface CommandWriter {
+  _sendCommand(command: string, logged?: string): void
+}
+
+function withSmtpUtf8(command: string): string {
+  const isMail = command.startsWith('MAIL FROM:')
+  return isMail && !/> (.* )?SMTPUTF8( |$)/.test(command) ? `${command} SMTPUTF8` : command
 }
 
 function currentSocket(wire: SMTPConnection): Socket | undefined {

@@ -422,6 +422,36 @@ describe('what the server cannot take is not sent', () => {
     expect(server.connections[0]?.commands.find((l) => l.startsWith('MAIL'))).toContain('SMTPUTF8')
   })
 
+  it.each([
+    { extensions: ['PIPELINING', '8BITMIME', 'SMTPUTF8'] },
+    { extensions: ['8BITMIME', 'SMTPUTF8'] },
+    { extensions: ['SMTPUTF8'] },
+  ])(
+    'and says so in MAIL for the sake of a header alone, to a server with $extensions',
+    async ({ extensions }) => {
+      const { session, server } = await start({ extensions })
+      const message = Buffer.from('To: änn@receiver.test\r\nSubject: SMTPUTF8\r\n\r\nhi\r\n')
+      for (const smtpUtf8 of [true, false, true]) await session.send(mail({ message, smtpUtf8 }))
+      const body = extensions.includes('8BITMIME') ? ' BODY=8BITMIME' : ''
+      const mails = server.connections[0]?.commands.filter((line) => line.startsWith('MAIL'))
+      expect(mails).toEqual([
+        `MAIL FROM:<shop@example.com>${body} SMTPUTF8`,
+        `MAIL FROM:<shop@example.com>${body}`,
+        `MAIL FROM:<shop@example.com>${body} SMTPUTF8`,
+      ])
+      expect(server.messages.map(({ raw }) => raw.toString())).toEqual(
+        Array.from({ length: 3 }, () => message.toString()),
+      )
+    },
+  )
+
+  it('but says so once where the envelope says it too', async () => {
+    const { session, server } = await start()
+    await session.send(mail({ from: 'jörg@example.com', smtpUtf8: true }))
+    const said = server.connections[0]?.commands.find((line) => line.startsWith('MAIL'))
+    expect(said?.match(/ SMTPUTF8/g)).toHaveLength(1)
+  })
+
   it.each(['a@b.test\r\nRCPT TO:<evil@c.test', 'a@b.test>', 'a b@c.test', 'a\u0000@b.test', ''])(
     'an address that is none: %j',
     async (to) => {

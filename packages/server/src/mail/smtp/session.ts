@@ -17,7 +17,7 @@ export interface SendOptions {
   readonly from: string
   readonly to: string
   readonly message: Buffer
-  /** One of the two addresses needs SMTPUTF8 (RFC 6531). */
+  /** The message, or one of the two addresses, needs SMTPUTF8 (RFC 6531): MAIL asks for it. */
   readonly smtpUtf8: boolean
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number

@@ -74,11 +74,12 @@ export function transmit(connection: SmtpConnection, o: SendOptions): Promise<Sm
 
     // Tells a connection that died unnoticed from one that answered: see `isStale`.
     wire.lastServerResponse = false
+    connection.askForSmtpUtf8(o.smtpUtf8)
     const envelope = {
       from: o.from,
       to: [o.to],
       size: o.message.length,
-      use8BitMime: !isAscii(o.message),
+      use8BitMime: o.smtpUtf8 || !isAscii(o.message),
     }
     wire.send(envelope, body, (error, info) => {
       if (error !== null) return fail(failureOf(error, stage(error)))
