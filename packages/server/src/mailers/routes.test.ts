@@ -410,14 +410,14 @@ describe('updateSMTP', () => {
     })
 
     it('logs in with a changed configuration and keeps the password of the same login', async () => {
-      const { mailer_id: id } = await configured()
-      const answer = await update(id, { config: { secure: 'None' } })
+      const { mailer_id: id } = await configured({ config: config({ secure: 'None' }) })
+      const answer = await update(id, { config: { secure: 'Auto' } })
       expect(answer).toMatchObject({
         status: 200,
-        body: { mailer: { config: { secure: 'None' } } },
+        body: { mailer: { config: { secure: 'Auto' } } },
       })
       expect(logins()).toEqual(['news@example.com', 'news@example.com'])
-      expect(await load(id)).toMatchObject({ password: PASSWORD, secure: 'None' })
+      expect(await load(id)).toMatchObject({ password: PASSWORD, secure: 'Auto' })
     })
 
     it('takes a new login', async () => {
@@ -481,6 +481,44 @@ describe('updateSMTP', () => {
       },
     )
 
+    it.each([
+      ['SSL', true, { secure: 'None' }],
+      ['Tls', true, { secure: 'None' }],
+      ['Auto', true, { secure: 'None' }],
+      ['SSL', true, { secure: 'Auto' }],
+      ['Tls', true, { secure: 'Auto' }],
+      ['Tls', true, { tls_verify: false }],
+      ['Tls', true, { secure: 'SSL', tls_verify: false }],
+      ['None', true, { secure: 'Tls', tls_verify: false }],
+    ])(
+      'a stored password of %s (verified: %s) is not used with %j, which is weaker',
+      async (secure, tls_verify, change) => {
+        const before = config({ secure, tls_verify })
+        const { mailer_id: id } = await configured({ verify: false, config: before })
+        expect(await update(id, { config: change })).toMatchObject({
+          status: 400,
+          body: { code: 'validation_failed', errors: [{ path: '/config/password' }] },
+        })
+        expect(smtp.connections).toEqual([])
+        expect(await load(id)).toMatchObject({ configVersion: 1, secure, tlsVerify: tls_verify })
+        const again = { verify: false, config: { ...change, password: PASSWORD } }
+        expect(await update(id, again)).toMatchObject({ status: 200 })
+      },
+    )
+
+    it.each([
+      ['None', false, { secure: 'Auto' }],
+      ['Auto', false, { secure: 'SSL', tls_verify: true }],
+      ['SSL', false, { secure: 'Tls' }],
+      ['Tls', true, { secure: 'SSL', tls_verify: true }],
+      ['None', false, { tls_verify: false }],
+    ])('but is, of %s (verified: %s), with %j', async (secure, tls_verify, change) => {
+      const before = config({ secure, tls_verify })
+      const { mailer_id: id } = await configured({ verify: false, config: before })
+      expect(await update(id, { verify: false, config: change })).toMatchObject({ status: 200 })
+      expect(await load(id)).toMatchObject({ configVersion: 2, password: PASSWORD })
+    })
+
     it('a stored password whose key is gone must be given again, and only for a login', async () => {
       const { mailer_id: id } = await configured()
       await database.db.query(
@@ -489,7 +527,7 @@ describe('updateSMTP', () => {
       )
       await expect(load(id)).rejects.toThrow('cannot be opened')
       expect(await update(id, { name: 'Other' })).toMatchObject({ status: 200 })
-      const answer = await update(id, { config: { secure: 'None' } })
+      const answer = await update(id, { config: { secure: 'Auto' } })
       expect(answer).toMatchObject({
         status: 400,
         body: { errors: [{ path: '/config/password' }] },

@@ -2,7 +2,8 @@
  * updateSMTP (spec §4.3, contract §3.3): what is left out stays as it is.
  *
  * A stored password is used on without being given again only while host, port and username stay
- * the same. Otherwise whoever holds an API key could have it sent to a server of his own.
+ * the same and the way to the server does not get weaker. Otherwise whoever holds an API key could
+ * have it sent to a server of his own, or in plain text past somebody who listens.
  *
  * A given `config` is logged in with (unless `verify` is false) and makes a deactivated mailer
  * active again; a disabled one stays disabled. Two updates at once: the second is refused.
@@ -87,17 +88,26 @@ function passwordOf(
       message: 'username and password are given together or not at all',
     })
   }
-  const isSameLogin =
-    config.host === stored.config.host &&
-    config.port === stored.config.port &&
-    config.username === stored.config.username
-  if (config.username !== undefined && !isSameLogin) {
+  if (config.username !== undefined && !isAsSafe(config, stored.config)) {
     throw validationError({
       path: '/config/password',
-      message: 'must be given again when host, port or username change',
+      message: 'must be given again when host, port or username change or TLS gets weaker',
     })
   }
   return stored.secret === undefined ? undefined : reopened(deps, stored, stored.secret)
+}
+
+const STRENGTH = { None: 0, Auto: 1, Tls: 2, SSL: 2 } as const
+
+/** The password goes to the same place, and no less protected. */
+function isAsSafe(next: MailerConfig, before: MailerConfig): boolean {
+  return (
+    next.host === before.host &&
+    next.port === before.port &&
+    next.username === before.username &&
+    STRENGTH[next.secure] >= STRENGTH[before.secure] &&
+    (next.tlsVerify || !before.tlsVerify)
+  )
 }
 
 function reopened(deps: MailerDeps, stored: Mailer, secret: string): string {
