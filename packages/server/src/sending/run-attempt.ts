@@ -54,10 +54,13 @@ async function attempt(
   if (claim.was === 'dot') return { ...failure('uncertain'), retryable: true, isUncertain: true }
   if (claim.isExpired) return failure('expired')
   if (claim.interrupted >= INTERRUPTIONS_MAX) return failure('internal')
-  if (mailer === 'gone') return { ...failure('mailer_config'), isBeforeMessage: true }
+  if (mailer === 'gone') return withoutMailer(`mailer ${claim.mailerId} not found`)
   // A key that is missing from the configuration can be put back.
   if (mailer === 'unreadable')
-    return { ...failure('mailer_config'), retryable: true, isBeforeMessage: true }
+    return {
+      ...withoutMailer(`password of mailer ${claim.mailerId} cannot be opened`),
+      retryable: true,
+    }
   if (mailer.state !== 'active') return undo(INACTIVE_WAIT_MS)
   return send(deps, loaded, mailer)
 }
@@ -92,6 +95,10 @@ function failure(category: 'uncertain' | 'expired' | 'internal' | 'mailer_config
     providerError: '',
     isBeforeMessage: false,
   }
+}
+
+function withoutMailer(providerError: string): AttemptFailed {
+  return { ...failure('mailer_config'), providerError, isBeforeMessage: true }
 }
 
 function undo(waitMs: number): Undo {
