@@ -3,7 +3,7 @@ import { Value } from 'typebox/value'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { configureSmtpBody, type Mailer, updateSmtpBody } from './mailers.ts'
 import { operations } from './operations.ts'
-import { type SendEmailBody, sendEmailAnswer, sendEmailBody } from './sending.ts'
+import { contentLengthMax, type SendEmailBody, sendEmailAnswer, sendEmailBody } from './sending.ts'
 import { createApiKeyBody, createTenantBody } from './tenants.ts'
 import {
   deleteWebhookBody,
@@ -200,6 +200,10 @@ describe('sendEmailBody', () => {
     ['max_attempts 0', { settings: { max_attempts: 0 } }],
     ['max_attempts 21', { settings: { max_attempts: 21 } }],
     ['custom_args that are a list', { custom_args: [] }],
+    [
+      'content of more than 5 Mi characters',
+      { content: [{ type: 'text/plain', value: 'x'.repeat(contentLengthMax + 1) }] },
+    ],
     ['a subject of 999 characters', { subject: 'x'.repeat(999) }],
     ['51 attachments', { attachments: Array(51).fill({ filename: 'a', content: '' }) }],
   ])('refuses %s', (_, change) => {

@@ -14,6 +14,10 @@ import { emailLengthMax } from './mailers.ts'
 export const recipientsMax = 1000
 export const displayNameLengthMax = 200
 export const subjectLengthMax = 998
+/** One part, in characters. */
+export const contentLengthMax = 5 * 1024 * 1024
+/** Both parts together, in UTF-8 octets. */
+export const contentBytesMax = 10 * 1024 * 1024
 /** `custom_args` as JSON, in UTF-8 octets. */
 export const customArgsBytesMax = 10 * 1024
 export const customArgsDepthMax = 16
@@ -92,7 +96,10 @@ export type EmailAddressInput = Static<typeof emailAddress>
 
 export const emailContent = closedObject({
   type: Type.Enum(['text/html', 'text/plain']),
-  value: Type.String(),
+  value: Type.String({
+    maxLength: contentLengthMax,
+    description: 'Both parts together at most 10 MiB in UTF-8',
+  }),
 })
 export type EmailContent = Static<typeof emailContent>
 

@@ -4,6 +4,7 @@
  * which it is stored. Attachments are in `check-attachments.ts`.
  */
 import {
+  contentBytesMax,
   customArgsBytesMax,
   customArgsDepthMax,
   type EmailAddressInput,
@@ -54,6 +55,7 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
   const expiresInMs = expiryOf(body, defaults, refuse)
   const text = contentOf(body, 'text/plain', refuse)
   const html = contentOf(body, 'text/html', refuse)
+  checkContentBytes(body, refuse)
   if (errors.length > 0) throw validationError(...errors)
   refuseRepeated(located)
 
@@ -181,4 +183,15 @@ function contentOf(
   const value = body.content[found]?.value
   if (value !== undefined) refuse(`/content/${found}/value`, checkBodyText(value))
   return value
+}
+
+/** Named by the part with which it becomes too much. */
+function checkContentBytes({ content }: SendEmailBody, refuse: Refuse): void {
+  let bytes = 0
+  for (const [i, { value }] of content.entries()) {
+    const before = bytes
+    bytes += Buffer.byteLength(value)
+    if (before <= contentBytesMax && bytes > contentBytesMax)
+      refuse(`/content/${i}/value`, `makes more than ${contentBytesMax} bytes of content together`)
+  }
 }
