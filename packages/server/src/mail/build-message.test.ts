@@ -1,17 +1,22 @@
 import fc from 'fast-check'
 import PostalMime, { type Email } from 'postal-mime'
 import { describe, expect, it } from 'vitest'
-import { buildMessage, type MessageInput } from './build-message.ts'
+import { composeMessage, type MessageInput, prepareMessage } from './build-message.ts'
 
 const DATE = new Date('2026-11-20T13:01:02Z')
 
+const MESSAGE_ID = '<01JD4Y.0@mail.example.com>'
 const base: MessageInput = {
-  messageId: '<01JD4Y@mail.example.com>',
+  id: '01JD4Y',
   date: DATE,
   from: { address: 'shop@example.com', name: 'The Shop' },
   to: [{ address: 'ann@receiver.test', name: 'Ann' }],
   subject: 'Your order',
   text: 'Thank you.\n',
+}
+
+async function buildMessage(input: MessageInput, messageId = MESSAGE_ID): Promise<Buffer> {
+  return composeMessage(await prepareMessage(input), messageId)
 }
 
 async function build(input: Partial<MessageInput>): Promise<{ raw: string; email: Email }> {
@@ -34,7 +39,7 @@ function expectSound(bytes: Buffer): void {
   expect(raw.endsWith('\r\n')).toBe(true)
   expect(/(^|[^\r])\n|\r(?!\n)/.test(raw)).toBe(false)
   expect(raw.includes('\u0000')).toBe(false)
-  expect(Math.max(...raw.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998)
+  expect(raw.split('\r\n').find((line) => line.length > 998)).toBeUndefined()
   expect(/[\u0080-\u00ff]/.test(raw)).toBe(false)
 }
 
@@ -50,7 +55,7 @@ describe('headers', () => {
     expect(email.cc).toEqual([{ address: 'cy@receiver.test', name: 'Cy, the third "x"' }])
     expect(email.replyTo?.[0]?.address).toBe('help@example.com')
     expect(email.subject).toBe('Your order')
-    expect(headerOf(raw, 'message-id')).toEqual(['<01JD4Y@mail.example.com>'])
+    expect(headerOf(raw, 'message-id')).toEqual([MESSAGE_ID])
     expect(headerOf(raw, 'date')).toEqual(['Fri, 20 Nov 2026 13:01:02 +0000'])
     expect(headerOf(raw, 'mime-version')).toEqual(['1.0'])
     expect(headerOf(raw, 'bcc')).toEqual([])
@@ -214,5 +219,96 @@ describe('bytes', () => {
       name: `Reçipient number ${i}`,
     }))
     expectSound(await buildMessage({ ...base, to, headers: [['X-Long', 'y'.repeat(2_000)]] }))
+  })
+})
+
+describe('the copies of one email', () => {
+  const input = {
+    ...base,
+    html: '<p>x</p>',
+    headers: [['X-Copy', 'of Message-ID: <message-id@postrider.invalid>']] as const,
+    attachments: [{ filename: 'a', content: 'QQ==' }],
+  }
+
+  it('differ in nothing but their Message-ID', async () => {
+    const prepared = await prepareMessage(input)
+    const [one, other] = await Promise.all(
+      ['<a.0@example.com>', '<a.17@example.com>'].map((id) => composeMessage(prepared, id)),
+    )
+    const raw = one?.toString('latin1') ?? ''
+    expect(headerOf(raw, 'message-id')).toEqual(['<a.0@example.com>'])
+    expect(headerOf(raw, 'x-copy')).toEqual(['of Message-ID: <message-id@postrider.invalid>'])
+    expect(other?.toString('latin1')).toBe(raw.replace('<a.0@example.com>', '<a.17@example.com>'))
+  })
+
+  it('have a Message-ID that is folded where it is long', async () => {
+    const messageId = `<a.0@${'d'.repeat(60)}.${'e'.repeat(60)}.example.com>`
+    const bytes = await buildMessage(base, messageId)
+    expectSound(bytes)
+    expect(headerOf(bytes.toString('latin1'), 'message-id').map((id) => id.trim())).toEqual([
+      messageId,
+    ])
+  })
+})
+
+describe('what is long', () => {
+  const long = 300 * 1024
+  const fill = (unit: string) => unit.repeat(Math.ceil(long / unit.length)).slice(0, long - 1)
+
+  it.each([
+    ['of one line', `${fill('x')}.`],
+    ['of words', `${fill('word, and ')}.`],
+    ['of line ends of every kind', `${fill('a\r\nb\nc\r\r\nd \n\t\r\n')}.`],
+    ['of line feeds', `${fill('\n')}.`],
+    ['of spaces', `${fill(' ')}.`],
+    [
+      'with some characters to escape',
+      `${fill('Grüße = 🎉, with many plain words around them. ')}.`,
+    ],
+    ['of characters to escape', `${fill('日本語=')}.`],
+    ['of pairs', `.${'🎉'.repeat(long / 2)}`],
+  ])('a text %s comes back, in sound lines', async (_, text) => {
+    for (const part of [{ text }, { text, html: `<p>${text}` }]) {
+      const input = { ...base, ...part }
+      const bytes = await buildMessage(input)
+      expectSound(bytes)
+      expect(bytes.equals(await buildMessage(input))).toBe(true)
+      const email = await PostalMime.parse(bytes)
+      const lines = (s: string | undefined) => s?.replace(/\r\n?/g, '\n').replace(/\n$/, '')
+      expect(lines(email.text) === lines(text)).toBe(true)
+      if ('html' in part) expect(lines(email.html) === lines(part.html)).toBe(true)
+    }
+  })
+
+  it('an attachment comes back, in lines of 76 characters', async () => {
+    const content = Buffer.alloc(1024 * 1024 + 1, 'random').toString('base64')
+    const { raw, email } = await build({ attachments: [{ filename: 'a.bin', content }] })
+    const [sent] = email.attachments
+    expect(Buffer.from(sent?.content as ArrayBuffer).toString('base64') === content).toBe(true)
+    const encoded = raw.split('\r\n\r\n').at(-1)?.split('\r\n--')[0] ?? ''
+    const widths = encoded.split('\r\n').map((line) => line.length)
+    expect(new Set(widths.slice(0, -1))).toEqual(new Set([76]))
+  })
+
+  it.each([
+    [
+      'an attachment of 24 MiB',
+      { attachments: [{ filename: 'a', content: 'QUJD'.repeat(2 ** 23) }] },
+    ],
+    ['a text of 5 MiB', { text: 'Grüße, '.repeat(700_000) }],
+  ])('%s lets the event loop turn again and again', async (_, change) => {
+    let turns = 0
+    let next: NodeJS.Immediate
+    const turn = () => {
+      turns += 1
+      next = setImmediate(turn)
+    }
+    next = setImmediate(turn)
+    const prepared = await prepareMessage({ ...base, ...change })
+    const toPrepare = turns
+    await composeMessage(prepared, MESSAGE_ID)
+    clearImmediate(next)
+    expect(toPrepare).toBeGreaterThan(50)
+    expect(turns - toPrepare).toBeGreaterThan(3)
   })
 })

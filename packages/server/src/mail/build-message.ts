@@ -1,6 +1,9 @@
 /**
- * Builds the bytes of one message (RFC 5322, RFC 2045 to 2047, RFC 2231): the same input gives the
+ * Builds the bytes of messages (RFC 5322, RFC 2045 to 2047, RFC 2231): the same input gives the
  * same bytes, so that every attempt sends what the first one sent.
+ *
+ * The copies of an email differ in nothing but their Message-ID: everything else is prepared once,
+ * and each copy is composed of it.
  *
  * nodemailer's MimeNode chooses structure, headers and encodings; the tree is then written here in
  * one go instead of through its streams, which take more than twice as long for a mail of 6 kB. The
@@ -8,9 +11,17 @@
  * header is not ASCII. There is no Bcc, and nothing is ever read from a file or a URL.
  */
 import { createHash } from 'node:crypto'
-import { encodeWord } from 'nodemailer/lib/mime-funcs'
+import { encodeWord, foldLines } from 'nodemailer/lib/mime-funcs'
 import MimeNode from 'nodemailer/lib/mime-node'
-import { encode as encodeQuotedPrintable, wrap as wrapQuotedPrintable } from 'nodemailer/lib/qp'
+import {
+  type EncodedBody,
+  encodeLongText,
+  encodeText,
+  isLongText,
+  joinInTurns,
+  normalizeLineEnds,
+  wrapLongBase64,
+} from './encode-body.ts'
 
 export interface Mailbox {
   /** In wire form. */
@@ -29,8 +40,8 @@ export interface Attachment {
 }
 
 export interface MessageInput {
-  /** With its angle brackets. */
-  readonly messageId: string
+  /** Of the email, and known to nobody before it was accepted: the boundaries derive from it. */
+  readonly id: string
   readonly date: Date
   readonly from: Mailbox
   readonly to: readonly Mailbox[]
@@ -43,20 +54,46 @@ export interface MessageInput {
   readonly attachments?: readonly Attachment[] | undefined
 }
 
+/** What all copies share, to be composed with a Message-ID. */
+export interface PreparedMessage {
+  readonly beforeMessageId: Buffer
+  readonly afterMessageId: readonly Buffer[]
+}
+
 const CRLF = '\r\n'
-const BASE64_LINE_CHARS = 76
+const LINE_CHARS = 76
 const UNFOLDABLE = /\S{900}/
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:;[\x20-\x7e]{0,500})?$/
+const ID_PLACE = '<message-id@postrider.invalid>'
 
-export async function buildMessage(input: MessageInput): Promise<Buffer> {
-  const base64Bodies = new Map<MimeNode, string>()
-  const root = buildTree(input, base64Bodies)
+/** Bodies that were encoded before their tree was built; the others are the content of their node. */
+type EncodedBodies = Map<MimeNode, EncodedBody>
+type Body = string | EncodedBody
+type EncodedAttachment = Attachment & { readonly body: EncodedBody }
+interface Bodies {
+  readonly text: Body | undefined
+  readonly html: Body | undefined
+  readonly attachments: readonly EncodedAttachment[]
+}
+
+export async function prepareMessage(input: MessageInput): Promise<PreparedMessage> {
+  const encoded: EncodedBodies = new Map()
+  const root = buildTree(input.id, await encodeBodies(input), encoded)
   setHeaders(root, input)
   const parts: Buffer[] = []
-  writeNode(root, base64Bodies, parts)
+  writeNode(root, encoded, parts)
   if (parts.at(-1)?.subarray(-CRLF.length).toString('latin1') !== CRLF)
     parts.push(Buffer.from(CRLF))
-  return Buffer.concat(parts)
+  return splitAtMessageId(parts)
+}
+
+/** The Message-ID comes with its angle brackets. */
+export async function composeMessage(
+  { beforeMessageId, afterMessageId }: PreparedMessage,
+  messageId: string,
+): Promise<Buffer> {
+  const line = Buffer.from(foldLines(`Message-ID: ${messageId}`, LINE_CHARS))
+  return joinInTurns([beforeMessageId, line, ...afterMessageId])
 }
 
 /** What is wrong with a body, if anything. */
@@ -65,16 +102,35 @@ export function checkBodyText(text: string): string | undefined {
   return text.includes('\u0000') ? 'contains NUL' : undefined
 }
 
+async function encodeBodies({ text, html, attachments = [] }: MessageInput): Promise<Bodies> {
+  const encoded: EncodedAttachment[] = []
+  for (const one of attachments) {
+    const parts = await wrapLongBase64(one.content)
+    encoded.push({ ...one, body: { encoding: 'base64', parts } })
+  }
+  return { text: await toBody(text), html: await toBody(html), attachments: encoded }
+}
+
+async function toBody(text: string | undefined): Promise<Body | undefined> {
+  if (text === undefined) return undefined
+  const problem = checkBodyText(text)
+  if (problem !== undefined) throw new TypeError(`the body ${problem}`)
+  return isLongText(text) ? await encodeLongText(text) : normalizeLineEnds(text)
+}
+
 /** mixed( alternative( text, related( html, inline… ) ), attached… ), each only where needed. */
-function buildTree(input: MessageInput, base64Bodies: Map<MimeNode, string>): MimeNode {
-  const attachments = input.attachments ?? []
+function buildTree(
+  id: string,
+  { text, html, attachments }: Bodies,
+  encoded: EncodedBodies,
+): MimeNode {
   const isRelated = (one: Attachment) =>
-    input.html !== undefined && one.disposition === 'inline' && one.contentId !== undefined
+    html !== undefined && one.disposition === 'inline' && one.contentId !== undefined
   const related = attachments.filter(isRelated)
   const attached = attachments.filter((one) => !isRelated(one))
 
   const options = {
-    baseBoundary: createHash('sha256').update(input.messageId).digest('hex').slice(0, 24),
+    baseBoundary: createHash('sha256').update(id).digest('hex').slice(0, 24),
     // "=_" occurs neither in quoted-printable nor in base64 (RFC 2045 §6.7).
     boundaryPrefix: '=_pr',
     disableFileAccess: true,
@@ -88,17 +144,16 @@ function buildTree(input: MessageInput, base64Bodies: Map<MimeNode, string>): Mi
   }
 
   const outer = attached.length > 0 ? add(undefined, 'multipart/mixed') : undefined
-  const isAlternative = input.text !== undefined && input.html !== undefined
+  const isAlternative = text !== undefined && html !== undefined
   const body = isAlternative ? add(outer, 'multipart/alternative') : outer
-  if (input.text !== undefined || input.html === undefined)
-    addText(add(body, 'text/plain; charset=utf-8'), input.text ?? '')
-  if (input.html !== undefined) {
+  if (text !== undefined || html === undefined)
+    addText(add(body, 'text/plain; charset=utf-8'), text ?? '', encoded)
+  if (html !== undefined) {
     const htmlParent = related.length > 0 ? add(body, 'multipart/related; type="text/html"') : body
-    addText(add(htmlParent, 'text/html; charset=utf-8'), input.html)
-    for (const one of related)
-      if (htmlParent !== undefined) addAttachment(htmlParent, one, base64Bodies)
+    addText(add(htmlParent, 'text/html; charset=utf-8'), html, encoded)
+    for (const one of related) if (htmlParent !== undefined) addAttachment(htmlParent, one, encoded)
   }
-  for (const one of attached) if (outer !== undefined) addAttachment(outer, one, base64Bodies)
+  for (const one of attached) if (outer !== undefined) addAttachment(outer, one, encoded)
   if (root === undefined) throw new Error('a message has a body')
   return root
 }
@@ -109,7 +164,7 @@ function setHeaders(root: MimeNode, input: MessageInput): void {
   if (input.cc !== undefined && input.cc.length > 0) root.setHeader('Cc', input.cc.map(toAddress))
   if (input.replyTo !== undefined) root.setHeader('Reply-To', toAddress(input.replyTo))
   root.setHeader('Subject', toUnstructured(input.subject))
-  root.setHeader('Message-ID', input.messageId)
+  root.setHeader('Message-ID', ID_PLACE)
   root.setHeader('Date', input.date)
   for (const [name, value] of input.headers ?? []) root.addHeader(name, toUnstructured(value))
 }
@@ -124,24 +179,23 @@ function toUnstructured(text: string): string | { prepared: true; foldLines: tru
   return { prepared: true, foldLines: true, value: encodeWord(text, 'Q', 52) }
 }
 
-function addText(node: MimeNode, text: string): void {
-  const problem = checkBodyText(text)
-  if (problem !== undefined) throw new TypeError(`the body ${problem}`)
-  node.setContent(text.replace(/\r\n?|\n/g, CRLF))
+function addText(node: MimeNode, body: Body, encoded: EncodedBodies): void {
+  if (typeof body === 'string') node.setContent(body)
+  else encoded.set(node, body)
 }
 
 function addAttachment(
   parent: MimeNode,
-  attachment: Attachment,
-  base64Bodies: Map<MimeNode, string>,
+  attachment: EncodedAttachment,
+  encoded: EncodedBodies,
 ): void {
-  const { filename, content, type = '', disposition = 'attachment', contentId } = attachment
+  const { filename, body, type = '', disposition = 'attachment', contentId } = attachment
   const mediaType = isLeafType(type) ? type : type === '' ? undefined : 'application/octet-stream'
   const node = parent.createChild(mediaType, { filename, baseBoundary: parent.baseBoundary })
   node.setHeader('Content-Disposition', disposition)
-  node.setHeader('Content-Transfer-Encoding', 'base64')
+  node.setHeader('Content-Transfer-Encoding', body.encoding)
   if (contentId !== undefined) node.setHeader('Content-ID', `<${contentId.replace(/^<|>$/g, '')}>`)
-  base64Bodies.set(node, content)
+  encoded.set(node, body)
 }
 
 /** A multipart would be read as parts, and a message/rfc822 may not be base64 (RFC 2046 §5.2.1). */
@@ -149,40 +203,29 @@ function isLeafType(type: string): boolean {
   return MEDIA_TYPE.test(type) && !/^(multipart|message)\//i.test(type)
 }
 
-function writeNode(
-  node: MimeNode,
-  base64Bodies: ReadonlyMap<MimeNode, string>,
-  parts: Buffer[],
-): void {
+function writeNode(node: MimeNode, encoded: EncodedBodies, parts: Buffer[]): void {
+  const body = encoded.get(node)
+  if (body !== undefined) node.setHeader('Content-Transfer-Encoding', body.encoding)
   parts.push(Buffer.from(`${node.buildHeaders()}${CRLF}${CRLF}`))
   const { childNodes, boundary, content } = node
-  const base64 = base64Bodies.get(node)
-  if (base64 !== undefined) parts.push(wrapBase64(base64))
+  if (body !== undefined) parts.push(...body.parts)
   else if (typeof content === 'string')
     parts.push(encodeText(content, node.getHeader('Content-Transfer-Encoding')))
   if (childNodes.length === 0) return
   childNodes.forEach((child, i) => {
     parts.push(Buffer.from(`${i > 0 ? CRLF : ''}--${boundary}${CRLF}`))
-    writeNode(child, base64Bodies, parts)
+    writeNode(child, encoded, parts)
   })
   parts.push(Buffer.from(`${CRLF}--${boundary}--${CRLF}`))
 }
 
-function encodeText(text: string, encoding: unknown): Buffer {
-  switch (encoding) {
-    case 'base64':
-      return wrapBase64(Buffer.from(text).toString('base64'))
-    case 'quoted-printable':
-      return Buffer.from(wrapQuotedPrintable(encodeQuotedPrintable(text)), 'latin1')
-    default:
-      return Buffer.from(text)
+/** The first line that is one is ours: it stands before all headers of the caller's making. */
+function splitAtMessageId([head, ...others]: readonly Buffer[]): PreparedMessage {
+  const line = `${CRLF}Message-ID: ${ID_PLACE}${CRLF}`
+  const at = head?.indexOf(line) ?? -1
+  if (head === undefined || at < 0) throw new Error('a message has a Message-ID')
+  return {
+    beforeMessageId: head.subarray(0, at + CRLF.length),
+    afterMessageId: [head.subarray(at + line.length - CRLF.length), ...others],
   }
-}
-
-function wrapBase64(encoded: string): Buffer {
-  const padded = encoded.padEnd(Math.ceil(encoded.length / 4) * 4, '=')
-  const lines: string[] = []
-  for (let at = 0; at < padded.length; at += BASE64_LINE_CHARS)
-    lines.push(padded.slice(at, at + BASE64_LINE_CHARS))
-  return Buffer.from(lines.join(CRLF), 'latin1')
 }

@@ -8,10 +8,12 @@ export {
 } from './address.ts'
 export {
   type Attachment,
-  buildMessage,
   checkBodyText,
+  composeMessage,
   type Mailbox,
   type MessageInput,
+  type PreparedMessage,
+  prepareMessage,
 } from './build-message.ts'
 export { checkHeader, headerBytes } from './check-header.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'

@@ -11,7 +11,7 @@
  */
 import type { FailureCategory } from '../mail/index.ts'
 import type { MailerForSend } from '../mailers/index.ts'
-import type { EmailContent } from './email.ts'
+import type { PreparedEmail } from './prepare-email.ts'
 
 export interface Claim {
   readonly tenantId: string
@@ -35,11 +35,10 @@ export interface LoadedAttempt {
   readonly claim: Claim
   /** `unreadable`: its password does not open with the keys of this process. */
   readonly mailer: MailerForSend | 'gone' | 'unreadable'
-  /** Shared by the recipients of an email. Undefined when it is large: loaded when it is needed. */
-  readonly content: EmailContent | undefined
+  /** Made when it is first needed, and shared by the recipients of an email. */
+  readonly prepare: () => Promise<PreparedEmail>
   readonly customArgs: Readonly<Record<string, unknown>> | null
   readonly traceparent: string
-  readonly createdAt: Date
   /** As the caller wrote it. */
   readonly email: string
   readonly messageId: string

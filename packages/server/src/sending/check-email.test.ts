@@ -1,7 +1,7 @@
-import { customArgsBytesMax, type SendEmailBody } from '@postrider/contract'
+import { contentBytesMax, customArgsBytesMax, type SendEmailBody } from '@postrider/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { buildMessage } from '../mail/index.ts'
+import { composeMessage, prepareMessage } from '../mail/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { checkEmail } from './check-email.ts'
 import type { NewEmail } from './email.ts'
@@ -166,7 +166,8 @@ const KEYS = [
 async function expectNoInjection(email: NewEmail): Promise<void> {
   const { content } = email
   const date = new Date(0)
-  const message = await buildMessage({ ...content, messageId: '<1.0@example.com>', date })
+  const prepared = await prepareMessage({ ...content, id: '1', date })
+  const message = await composeMessage(prepared, '<1.0@example.com>')
   const raw = message.toString('latin1')
   expect(raw).not.toMatch(/[^\r]\n|\r[^\n]|\0/)
   const head = raw.slice(0, raw.indexOf('\r\n\r\n')).replaceAll(/\r\n[ \t]+/g, ' ')
@@ -216,5 +217,18 @@ describe('what comes out', () => {
     }
     expect(check(withArgs(customArgsBytesMax))).not.toBeInstanceOf(Array)
     expect(check(withArgs(customArgsBytesMax + 1))).toEqual(['/custom_args'])
+  })
+
+  it('takes content of exactly 10 MiB in UTF-8 and not of one byte more', () => {
+    const html = 'é'.repeat(contentBytesMax / 4)
+    const withText = (value: string) => ({
+      ...sound,
+      content: [
+        { type: 'text/html' as const, value: html },
+        { type: 'text/plain' as const, value },
+      ],
+    })
+    expect(check(withText(html))).not.toBeInstanceOf(Array)
+    expect(check(withText(`${html}x`))).toEqual(['/content/1/value'])
   })
 })

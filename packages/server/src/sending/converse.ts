@@ -11,7 +11,7 @@ import type { Failpoints } from '../platform/failpoints.ts'
 import type { Logger } from '../platform/log.ts'
 import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
 import type { Conversations } from './conversations.ts'
-import type { EmailContent } from './email.ts'
+import { needsSmtpUtf8 } from './prepare-email.ts'
 
 export interface ConverseDeps {
   readonly log: Logger
@@ -28,8 +28,9 @@ interface Conversation {
   readonly claim: Claim
   readonly mailer: MailerForSend
   readonly to: string
-  readonly content: EmailContent
   readonly message: Buffer
+  /** In its headers. */
+  readonly showsUtf8Address: boolean
 }
 
 /** `undone`: surely not sent, and for no reason that lies with mailer, server or mail. */
@@ -94,16 +95,13 @@ function createDot(deps: ConverseDeps, claim: Claim) {
   return dot
 }
 
-function envelopeOf({ mailer, to, content }: Conversation) {
+function envelopeOf({ mailer, to, showsUtf8Address }: Conversation) {
   const from = wireOf(mailer.email)
   const recipient = wireOf(to)
-  // A header with such an address makes the message itself one for SMTPUTF8 (RFC 6531 §3.2).
-  const shown = [content.from, ...content.to, ...content.cc, content.replyTo]
-  const addresses = [from, recipient, ...shown.map((mailbox) => mailbox?.address ?? '')]
   return {
     from,
     to: recipient,
-    smtpUtf8: addresses.some((address) => !/^\p{ASCII}*$/u.test(address)),
+    smtpUtf8: showsUtf8Address || needsSmtpUtf8(from) || needsSmtpUtf8(recipient),
   }
 }
 

@@ -8,7 +8,7 @@
 import type { Db } from '../platform/db/index.ts'
 import type { Claim } from './attempt.ts'
 import type { Held } from './lane.ts'
-import { LARGE_CONTENT_BYTES } from './large-contents.ts'
+import { LARGE_CONTENT_BYTES } from './large-emails.ts'
 import { extendClaims } from './queue-store.ts'
 
 const ROWS_MAX = 8_192

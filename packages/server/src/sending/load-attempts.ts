@@ -4,13 +4,15 @@ import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { type KeyRing, SealedValueError } from '../platform/secrets/index.ts'
 import type { Claim, LoadedAttempt } from './attempt.ts'
-import { loadForSend } from './attempt-store.ts'
-import { LARGE_CONTENT_BYTES } from './large-contents.ts'
+import { type EmailForSend, loadForSend } from './attempt-store.ts'
+import { LARGE_CONTENT_BYTES, type LargeEmails } from './large-emails.ts'
+import { type PreparedEmail, prepareEmail } from './prepare-email.ts'
 import type { LaneKey } from './queue-store.ts'
 
 export interface LoadAttemptsDeps {
   readonly db: Db
   readonly keyRing: KeyRing
+  readonly largeEmails: LargeEmails
   readonly log: Logger
 }
 
@@ -32,7 +34,7 @@ export async function loadAttempts(
     loadMailer(deps, lane),
     loadForSend(deps.db, lane.tenantId, claims, contentsOf),
   ])
-  const emailOf = new Map(emails.map((e) => [e.ref_id, e]))
+  const emailOf = new Map(emails.map((e) => [e.ref_id, { ...e, prepareSmall: preparation(e) }]))
   const recipientOf = new Map(recipients.map((r) => [`${r.ref_id}.${r.n}`, r]))
   const attempts: LoadedAttempt[] = []
   const orphans: Claim[] = []
@@ -43,19 +45,29 @@ export async function loadAttempts(
       orphans.push(claim)
       continue
     }
+    const { created_at: createdAt, prepareSmall } = email
     attempts.push({
       claim,
       mailer,
-      content: email.content ?? undefined,
+      prepare: prepareSmall ?? (() => deps.largeEmails.get(claim, createdAt)),
       customArgs: email.custom_args,
       traceparent: email.traceparent,
-      createdAt: email.created_at,
       email: recipient.email,
       messageId: recipient.message_id,
     })
   }
   const connectionsMax = typeof mailer === 'object' ? mailer.connectionsMax : 1
   return { attempts, orphans, connectionsMax }
+}
+
+/** Once for all recipients that were claimed together; undefined without its content. */
+function preparation({ ref_id: refId, created_at: createdAt, content }: EmailForSend) {
+  if (content === null) return undefined
+  let prepared: Promise<PreparedEmail> | undefined
+  return () => {
+    prepared ??= prepareEmail(refId, createdAt, content)
+    return prepared
+  }
 }
 
 async function loadMailer(deps: LoadAttemptsDeps, lane: LaneKey): Promise<LoadedAttempt['mailer']> {

@@ -2,22 +2,20 @@
  * Runs one claimed attempt up to its ending, without writing it: what was claimed → message →
  * conversation → result → what follows.
  */
-import { buildMessage, failedReasonOf } from '../mail/index.ts'
+import { composeMessage, failedReasonOf } from '../mail/index.ts'
 import type { MailerForSend } from '../mailers/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import { DatabaseUnavailableError } from '../platform/db/index.ts'
-import type { AttemptFailed, AttemptResult, Claim, LoadedAttempt, Undo } from './attempt.ts'
+import type { AttemptFailed, AttemptResult, LoadedAttempt, Undo } from './attempt.ts'
 import { type ConverseDeps, converse } from './converse.ts'
 import { decideNextStep, type NextStep } from './decide-next-step.ts'
-import type { EmailContent } from './email.ts'
 import { deliveredEvent, type EventSubject, smtpErrorEvent } from './event-details.ts'
 import type { Ending } from './finish-attempts.ts'
+import type { PreparedEmail } from './prepare-email.ts'
 
 export interface RunAttemptDeps extends ConverseDeps {
   readonly clock: Clock
   readonly retryScheduleMs: readonly number[]
-  /** The content of an email that is too large to be loaded ahead. */
-  readonly loadContent: (claim: Claim) => Promise<EmailContent>
   /** In [0, 1). */
   readonly random?: () => number
 }
@@ -70,18 +68,25 @@ async function send(
   loaded: LoadedAttempt,
   mailer: MailerForSend,
 ): Promise<AttemptResult | Undo | 'lost'> {
-  const { claim, messageId, createdAt } = loaded
-  let content: EmailContent
+  const { claim, messageId } = loaded
+  let email: PreparedEmail
   let message: Buffer
   try {
-    content = loaded.content ?? (await deps.loadContent(claim))
-    message = await buildMessage({ ...content, messageId, date: createdAt })
+    email = await loaded.prepare()
+    message = await composeMessage(email.message, messageId)
   } catch (error) {
     if (error instanceof DatabaseUnavailableError) return undo(UNDO_WAIT_MS)
     deps.log.error({ err: error, ref_id: claim.refId, n: claim.n }, 'message.build_failed')
     return { ...failure('internal'), isBeforeMessage: true }
   }
-  const result = await converse(deps, { claim, mailer, to: loaded.email, content, message })
+  const { showsUtf8Address } = email
+  const result = await converse(deps, {
+    claim,
+    mailer,
+    to: loaded.email,
+    message,
+    showsUtf8Address,
+  })
   return result === 'undone' ? undo(deps.conversations.isCut ? 0 : UNDO_WAIT_MS) : result
 }
 

@@ -23,12 +23,12 @@ import {
 } from './lane.ts'
 import { createLaneTurns } from './lane-turns.ts'
 import type { WokenLane } from './lane-wakeups.ts'
-import { createLargeContents, LARGE_CONTENT_BYTES } from './large-contents.ts'
+import { createLargeEmails, LARGE_CONTENT_BYTES } from './large-emails.ts'
 import { loadAttempts } from './load-attempts.ts'
 import { claimDue, markDot } from './queue-store.ts'
 import { type RunAttemptDeps, runAttempt } from './run-attempt.ts'
 
-export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot' | 'loadContent'> {
+export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot'> {
   readonly db: Db
   readonly keyRing: KeyRing
   readonly finishes: FinishAttempts
@@ -55,7 +55,7 @@ export interface LaneServer {
 const SLOW_MS = 1_000
 /** Each takes up to three connections to the database for a moment. */
 const CLAIMS_AT_ONCE = 4
-/** Of emails with large attachments, in messages under way: each is in memory about three times. */
+/** Of emails with large attachments, in messages under way: each is a copy of its own. */
 const LARGE_BYTES_MAX = 100 * 1024 * 1024
 /** A claim that could not be followed up is given back for this long. */
 const RELOAD_WAIT_MS = 1_000
@@ -73,11 +73,8 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   let isClosed = false
 
   const dots = createGroupCommit<Claim, boolean>({ db, itemsMax: 128, run: markDot })
-  const attemptDeps: RunAttemptDeps = {
-    ...deps,
-    markDot: dots.add,
-    loadContent: createLargeContents({ db }).get,
-  }
+  const largeEmails = createLargeEmails({ db })
+  const attemptDeps: RunAttemptDeps = { ...deps, markDot: dots.add }
 
   function track(task: Promise<unknown>): void {
     const tracked = task.finally(() => tasks.delete(tracked))
@@ -151,7 +148,7 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     validUntilMs: number,
   ): Promise<Held[]> {
     try {
-      const loaded = await loadAttempts(deps, lane, claimed)
+      const loaded = await loadAttempts({ ...deps, largeEmails }, lane, claimed)
       lane.connectionsMax = loaded.connectionsMax
       for (const orphan of loaded.orphans) {
         log.error(idsOf(orphan), 'sender_email.missing')

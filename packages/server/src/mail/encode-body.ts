@@ -1,0 +1,144 @@
+/**
+ * Encodes bodies for the wire (RFC 2045 §6.7, §6.8).
+ *
+ * What is long is encoded in slices with a turn of the event loop after each: a body of many
+ * megabytes may take its time, but nothing else waits for it. Neither the slices nor what happens
+ * between them changes the result.
+ */
+import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
+import {
+  encode as encodeQuotedPrintable,
+  Encoder as QuotedPrintableEncoder,
+  wrap as wrapQuotedPrintable,
+} from 'nodemailer/lib/qp'
+
+export interface EncodedBody {
+  readonly encoding: 'base64' | 'quoted-printable'
+  readonly parts: readonly Buffer[]
+}
+
+const CRLF = '\r\n'
+const BASE64_LINE_CHARS = 76
+const BASE64_LINE_BYTES = 57
+/** Whole lines of base64. */
+const BASE64_SLICE_CHARS = BASE64_LINE_CHARS * 4096
+const BASE64_SLICE_BYTES = BASE64_LINE_BYTES * 4096
+const TEXT_SLICE_CHARS = 32 * 1024
+const LONG_TEXT_CHARS = 128 * 1024
+/** Copied between two turns of the event loop. */
+const COPIED_BYTES = 1024 * 1024
+
+export function isLongText(text: string): boolean {
+  return text.length > LONG_TEXT_CHARS
+}
+
+export function normalizeLineEnds(text: string): string {
+  return text.replace(/\r\n?|\n/g, CRLF)
+}
+
+/** For texts that are not long, with normalized line ends. */
+export function encodeText(text: string, encoding: unknown): Buffer {
+  switch (encoding) {
+    case 'base64':
+      return wrapBase64(Buffer.from(text).toString('base64'))
+    case 'quoted-printable':
+      return Buffer.from(wrapQuotedPrintable(encodeQuotedPrintable(text)), 'latin1')
+    default:
+      return Buffer.from(text)
+  }
+}
+
+/** In whichever encoding is shorter. */
+export async function encodeLongText(text: string): Promise<EncodedBody> {
+  const { bytes, escaped } = await readText(text)
+  // Escaped, a byte takes two more; base64 takes a third more of all.
+  return escaped * 6 > bytes.length
+    ? { encoding: 'base64', parts: await encodeBase64(bytes) }
+    : { encoding: 'quoted-printable', parts: await encodeLongQuotedPrintable(bytes) }
+}
+
+/** Breaks base64 without white space into lines. */
+export async function wrapLongBase64(encoded: string): Promise<readonly Buffer[]> {
+  if (encoded.length <= BASE64_SLICE_CHARS) return [wrapBase64(encoded)]
+  const parts: Buffer[] = []
+  for (let at = 0; at < encoded.length; at += BASE64_SLICE_CHARS) {
+    if (at > 0) parts.push(Buffer.from(CRLF))
+    parts.push(wrapBase64(encoded.slice(at, at + BASE64_SLICE_CHARS)))
+    await setImmediate()
+  }
+  return parts
+}
+
+export async function joinInTurns(parts: readonly Buffer[]): Promise<Buffer> {
+  const joined = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  let turnAt = COPIED_BYTES
+  for (const part of parts) {
+    at += part.copy(joined, at)
+    if (at < turnAt) continue
+    turnAt = at + COPIED_BYTES
+    await setImmediate()
+  }
+  return joined
+}
+
+/** In UTF-8 with normalized line ends, and how many of its bytes quoted-printable escapes. */
+async function readText(text: string): Promise<{ bytes: Buffer; escaped: number }> {
+  const slices: Buffer[] = []
+  let escaped = 0
+  for (let at = 0; at < text.length; ) {
+    const end = endOfSlice(text, at + TEXT_SLICE_CHARS)
+    const slice = Buffer.from(normalizeLineEnds(text.slice(at, end)))
+    for (const byte of slice) if (isEscaped(byte)) escaped += 1
+    slices.push(slice)
+    at = end
+    await setImmediate()
+  }
+  return { bytes: await joinInTurns(slices), escaped }
+}
+
+/** Not within a line end, nor within a character. */
+function endOfSlice(text: string, at: number): number {
+  const last = text.charCodeAt(at - 1)
+  const isInLineEnd = last === 0x0d && text.charCodeAt(at) === 0x0a
+  const isInCharacter = last >= 0xd800 && last <= 0xdbff
+  return isInLineEnd || isInCharacter ? at + 1 : at
+}
+
+function isEscaped(byte: number): boolean {
+  if (byte < 0x20) return byte !== 0x09 && byte !== 0x0a && byte !== 0x0d
+  return byte > 0x7e || byte === 0x3d
+}
+
+async function encodeBase64(bytes: Buffer): Promise<readonly Buffer[]> {
+  const parts: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += BASE64_SLICE_BYTES) {
+    if (at > 0) parts.push(Buffer.from(CRLF))
+    parts.push(wrapBase64(bytes.toString('base64', at, at + BASE64_SLICE_BYTES)))
+    await setImmediate()
+  }
+  return parts
+}
+
+async function encodeLongQuotedPrintable(bytes: Buffer): Promise<readonly Buffer[]> {
+  const encoder = new QuotedPrintableEncoder()
+  const parts: Buffer[] = []
+  encoder.on('data', (part: Buffer) => parts.push(part))
+  const ended = once(encoder, 'end')
+  for (let at = 0; at < bytes.length; at += TEXT_SLICE_CHARS) {
+    encoder.write(bytes.subarray(at, at + TEXT_SLICE_CHARS))
+    await setImmediate()
+  }
+  encoder.end()
+  await ended
+  return parts
+}
+
+function wrapBase64(encoded: string): Buffer {
+  const padded = encoded.padEnd(Math.ceil(encoded.length / 4) * 4, '=')
+  const lines: string[] = []
+  for (let at = 0; at < padded.length; at += BASE64_LINE_CHARS)
+    lines.push(padded.slice(at, at + BASE64_LINE_CHARS))
+  return Buffer.from(lines.join(CRLF), 'latin1')
+}

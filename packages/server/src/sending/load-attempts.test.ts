@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import { accept, keyRing, useSending } from '../../test/sender.ts'
+import { addMailer, silent } from '../../test/sending.ts'
+import { bucketOf } from '../platform/db/leases.ts'
+import { createLargeEmails } from './large-emails.ts'
+import { loadAttempts } from './load-attempts.ts'
+import { claimDue } from './queue-store.ts'
+
+const world = useSending()
+
+it.each([
+  ['a small', 1_000],
+  ['a large', 1_000_000],
+])('20 recipients share %s email, encoded once', async (_, length) => {
+  const { db } = world
+  const { mailerId } = await addMailer(db)
+  await accept(db, {
+    to: Array.from({ length: 20 }, (_, i) => ({ email: `${i}@example.com` })),
+    attachments: [{ filename: 'a.bin', content: 'QUJD'.repeat(length) }],
+  })
+  const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
+  const claims = await claimDue(db, lane, { limit: 20, leaseMs: 60_000 })
+  const deps = { db, keyRing, log: silent, largeEmails: createLargeEmails({ db }) }
+  const { attempts } = await loadAttempts(deps, lane, claims)
+  const prepared = await Promise.all(attempts.map((attempt) => attempt.prepare()))
+  expect(prepared).toHaveLength(20)
+  expect(new Set(prepared.map(({ message }) => message)).size).toBe(1)
+})
