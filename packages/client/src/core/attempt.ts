@@ -5,7 +5,7 @@
  * that a `fetch` that ignores its signal delays nobody. Timer and listener are gone when it ends.
  */
 import type { RawAnswer } from './answer.ts'
-import { abortedBy, connectionFailed, timedOut } from './errors.ts'
+import { abortedBy, answerTooLarge, connectionFailed, timedOut } from './errors.ts'
 
 export interface AttemptInput {
   readonly fetch: typeof globalThis.fetch
@@ -30,7 +30,10 @@ export async function runAttempt(input: AttemptInput): Promise<RawAnswer> {
   const timer = setTimeout(() => stop(timedOut(timeoutMs)), timeoutMs)
   if (onAbort) signal.addEventListener('abort', onAbort, { once: true })
   try {
-    return await Promise.race([stopped.promise, exchange(input, controller.signal)])
+    return await Promise.race([
+      stopped.promise,
+      exchange({ ...input, abort: stop }, controller.signal),
+    ])
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason
     throw connectionFailed(error)
@@ -40,7 +43,11 @@ export async function runAttempt(input: AttemptInput): Promise<RawAnswer> {
   }
 }
 
-async function exchange(input: AttemptInput, signal: AbortSignal): Promise<RawAnswer> {
+interface Exchange extends AttemptInput {
+  readonly abort: (error: Error) => void
+}
+
+async function exchange(input: Exchange, signal: AbortSignal): Promise<RawAnswer> {
   const response = await input.fetch(input.url, {
     method: input.method,
     headers: input.headers,
@@ -49,7 +56,29 @@ async function exchange(input: AttemptInput, signal: AbortSignal): Promise<RawAn
     redirect: 'manual',
     signal,
   })
-  return { status: response.status, headers: response.headers, text: await response.text() }
+  const text = await readText(response, () => input.abort(answerTooLarge(response.status)))
+  return { status: response.status, headers: response.headers, text }
+}
+
+/** The service's largest answer is far smaller; a peer that never ends must not fill the memory. */
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024
+
+async function readText(response: Response, refuse: () => void): Promise<string> {
+  // A `fetch` of the caller's own may have no stream.
+  if (response.body == null) return response.text()
+  const decoder = new TextDecoder()
+  const reader = response.body.getReader()
+  let text = ''
+  for (let bytes = 0; ; ) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    bytes += value.byteLength
+    if (bytes > ANSWER_BYTES_MAX) {
+      refuse()
+      return text
+    }
+    text += decoder.decode(value, { stream: true })
+  }
 }
 
 function deferred(): { promise: Promise<never>; reject: (error: Error) => void } {

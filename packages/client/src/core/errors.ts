@@ -67,6 +67,13 @@ export function timedOut(timeoutMs: number): PostriderError {
   })
 }
 
+export function answerTooLarge(status: number): PostriderError {
+  return new PostriderError('The answer is larger than any of the service', {
+    status,
+    code: 'unexpected_response',
+  })
+}
+
 export function connectionFailed(cause: unknown): PostriderError {
   return new PostriderError(`The service could not be reached: ${describe(cause)}`, {
     status: 0,

@@ -335,3 +335,25 @@ describe('the signal', () => {
     expect(getEventListeners(signal, 'abort')).toStrictEqual([])
   })
 })
+
+describe('an answer that never ends', () => {
+  it('is cut off long before it fills the memory, and not asked for again', async () => {
+    const chunk = Buffer.alloc(1024 * 1024, ' ')
+    let written = 0
+    const flood: Step = (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const write = () => {
+        if (response.destroyed || written >= 256) return
+        written++
+        response.write(chunk, write)
+      }
+      write()
+    }
+    const { server, send } = await scripted([flood, ok])
+    const error = await send(get, undefined).catch((e: unknown) => e)
+    expect(error).toBeInstanceOf(PostriderError)
+    expect(error).toMatchObject({ status: 200, code: 'unexpected_response' })
+    expect(server.requests).toHaveLength(1)
+    expect(written).toBeLessThan(200)
+  })
+})
