@@ -10,7 +10,7 @@ import { registerMailerRoutes } from './mailers/routes.ts'
 import { type Clock, createClock } from './platform/clock.ts'
 import { createDayPartitions, createDb, type Db, durability } from './platform/db/index.ts'
 import { type BucketLeases, createBucketLeases } from './platform/db/leases.ts'
-import { createDiskGuard, type DiskGuard } from './platform/disk-guard.ts'
+import { createDiskGuard, type DiskGuard, noDiskGuard } from './platform/disk-guard.ts'
 import { createEgress, type Egress } from './platform/egress/index.ts'
 import { createFailpoints, type Failpoints } from './platform/failpoints.ts'
 import { createHttpApp } from './platform/http/app.ts'
@@ -103,7 +103,10 @@ export function compose(o: {
     }),
     keyRing: createKeyRing(o.secrets.secretKeys),
     failpoints: createFailpoints(config.failpoints),
-    disk: createDiskGuard({ dir: config.dataDir, freeMin: config.diskFreeMin, log }),
+    disk:
+      config.databaseUrl === undefined
+        ? createDiskGuard({ dir: config.dataDir, freeMin: config.diskFreeMin, log })
+        : noDiskGuard,
     wakeups: createWakeups(),
     laneWakeups: createLaneWakeups(),
     memberId: `${process.pid}-${randomBytes(6).toString('hex')}`,
@@ -114,7 +117,7 @@ export function compose(o: {
     closer('database', () => db.close()),
     closer('egress', () => egress.close()),
     createDayPartitions({ db, tables: partitionedTables, log }),
-    ...(config.databaseUrl === undefined ? [parts.disk] : []),
+    parts.disk,
     ...(config.roles.has('dispatcher') ? composeDispatcher(parts) : []),
     ...(config.roles.has('sender') ? composeSender(parts) : []),
     ...(config.roles.has('janitor') ? [createJanitor({ db, log })] : []),
@@ -165,19 +168,17 @@ function composeHttp(
         keysInProgress: createKeysInProgress(),
         wakeups: parts.laneWakeups,
         defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
-        isIntakeOpen: () => parts.disk.isOpen(),
       })
     })
   return createHttpServer(app, { host: config.host, port: config.port })
 }
 
-async function checkReadiness({ db, disk, config }: Parts): Promise<Checks> {
+async function checkReadiness({ db, disk }: Parts): Promise<Checks> {
   const database = await durability(db).then(
     ({ durable, detail }) => (durable ? 'ok' : `not durable: ${detail}`),
     () => 'unavailable',
   )
-  const space = config.databaseUrl !== undefined || disk.isOpen() ? 'ok' : 'nearly full'
-  return { database, disk: space }
+  return { database, disk: disk.isOpen() ? 'ok' : 'nearly full' }
 }
 
 function leasesOf({ config, db, log, memberId }: Parts, role: string): BucketLeases {
@@ -197,7 +198,6 @@ function composeDispatcher(parts: Parts): Service[] {
     lingerMs: config.webhookBatchLingerMs,
     batchEventsMax: config.webhookBatchEvents,
     batchBytesMax: config.webhookBatchBytes,
-    allowHttp: config.allowHttpWebhooks,
     allowHttp: config.allowHttpWebhooks,
     timeoutMs: config.webhookTimeoutMs,
     policy: {

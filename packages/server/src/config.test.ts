@@ -67,7 +67,7 @@ describe('configuration', () => {
       inboundPort: 2525,
       retentionMs: 2_592_000_000,
       logLevel: 'info',
-      diskFreeMin: { bytes: 268_435_456 },
+      diskFreeMin: { bytes: 536_870_912 },
     })
   })
 

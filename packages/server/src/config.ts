@@ -301,7 +301,7 @@ export const variables = {
   diskFreeMin: {
     name: 'DISK_FREE_MIN',
     type: diskShare,
-    default: '256MiB',
+    default: '512MiB',
     meaning:
       'With less than this free in `DATA_DIR`, new email is refused with 503 while the embedded database is used',
   },

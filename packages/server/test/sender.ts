@@ -10,6 +10,7 @@ import { createSmtpPool, type SmtpPool } from '../src/mailers/index.ts'
 import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { type BucketLeases, bucketCount } from '../src/platform/db/leases.ts'
+import { noDiskGuard } from '../src/platform/disk-guard.ts'
 import { createEgress } from '../src/platform/egress/index.ts'
 import type { Logger } from '../src/platform/log.ts'
 import { createKeyRing } from '../src/platform/secrets/index.ts'
@@ -141,7 +142,11 @@ export async function accept(
   change: Partial<SendEmailBody> = {},
   tenantId = 'tn_a',
 ): Promise<string> {
-  const emails = createAcceptEmails({ db, failpoints: { hit: () => undefined } })
+  const emails = createAcceptEmails({
+    db,
+    failpoints: { hit: () => undefined },
+    disk: noDiskGuard,
+  })
   const email = checkEmail(emailBody(change), { maxAttempts: 5, expiresInMs: 3 * 86_400_000 })
   const { refId } = await emails.accept({ tenantId, email, traceparent: TRACEPARENT })
   return refId

@@ -7,6 +7,7 @@
  */
 import { type FoundMailer, findMailers } from '../mailers/index.ts'
 import { createGroupCommit, type Db, type Tx } from '../platform/db/index.ts'
+import type { DiskGuard } from '../platform/disk-guard.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import { newUlid } from '../platform/ids.ts'
@@ -31,7 +32,7 @@ type Outcome =
   | { readonly refused: 'no_mailer' | 'mailer_inactive' | 'idempotency_mismatch' }
 
 export interface AcceptEmails {
-  /** Throws the refusals of sendEmail (contract §3.1, §5). */
+  /** Throws the refusals of sendEmail (contract §3.1, §5), `unavailable` where the disk has no room. */
   accept(request: AcceptRequest): Promise<Accepted>
 }
 
@@ -44,10 +45,14 @@ const GROUP_MAX = 64
 const LANES = 2
 const CONTENT_LARGE = 128 * 1024
 const RECIPIENTS_LARGE = 20
+/** In the tables and their indexes, beside the content. */
+const EMAIL_BYTES = 2 * 1024
+const RECIPIENT_BYTES = 1024
 
 export function createAcceptEmails(deps: {
   readonly db: Db
   readonly failpoints: Failpoints
+  readonly disk: Pick<DiskGuard, 'admit'>
 }): AcceptEmails {
   const run = async (tx: Tx, items: readonly Item[]) => {
     const outcomes = await acceptGroup(tx, items)
@@ -62,7 +67,9 @@ export function createAcceptEmails(deps: {
     async accept(request) {
       const contentJson = JSON.stringify(request.email.content)
       const item: Item = { ...request, refId: newUlid(), contentJson }
-      const outcome = await (isLarge(item) ? alone : group).add(item)
+      const outcome = await deps.disk.admit(bytesOf(item), () =>
+        (isLarge(item) ? alone : group).add(item),
+      )
       deps.failpoints.hit('api.after_commit')
       if ('refused' in outcome) throw new ApiError(outcome.refused)
       return outcome
@@ -72,6 +79,11 @@ export function createAcceptEmails(deps: {
 
 function isLarge({ contentJson, email }: Item): boolean {
   return contentJson.length > CONTENT_LARGE || email.recipients.length > RECIPIENTS_LARGE
+}
+
+/** What it takes to store it once. */
+function bytesOf({ contentJson, email }: Item): number {
+  return Buffer.byteLength(contentJson) + EMAIL_BYTES + RECIPIENT_BYTES * email.recipients.length
 }
 
 async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {

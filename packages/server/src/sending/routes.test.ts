@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { TestDatabase } from '../../test/database.ts'
 import { addMailer, createSendingDatabase, emailBody, silent } from '../../test/sending.ts'
 import { createDb, type Db } from '../platform/db/index.ts'
+import { createDiskGuard } from '../platform/disk-guard.ts'
 import { createHttpApp } from '../platform/http/app.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { createAcceptEmails } from './accept-email.ts'
@@ -23,7 +24,13 @@ let database: TestDatabase
 let db: Db
 let app: FastifyInstance
 let mailerId: string
-let isIntakeOpen = true
+const space = { bavail: 1, blocks: 1, bsize: 2 ** 40 }
+const disk = createDiskGuard({
+  dir: '.',
+  freeMin: { bytes: 512 * 1024 },
+  log: silent,
+  readSpace: async () => ({ ...space }),
+})
 const woken: WokenLane[] = []
 /** While set, commits wait for it. */
 let gate: Promise<void> | undefined
@@ -68,11 +75,10 @@ function serve(on: Db): FastifyInstance {
   const wakeups = createLaneWakeups()
   wakeups.onWake((lane) => woken.push(lane))
   sendRoutes(made, {
-    emails: createAcceptEmails({ db: gated, failpoints: { hit: () => undefined } }),
+    emails: createAcceptEmails({ db: gated, failpoints: { hit: () => undefined }, disk }),
     keysInProgress: createKeysInProgress(),
     wakeups,
     defaults: { maxAttempts: 5, expiresInMs: 3_600_000 },
-    isIntakeOpen: () => isIntakeOpen,
   })
   return made
 }
@@ -402,13 +408,28 @@ describe('refusals', () => {
     }
   })
 
-  it('503 with Retry-After: the intake is closed', async () => {
-    isIntakeOpen = false
+  it('503 with Retry-After: the disk is nearly full', async () => {
+    space.bsize = 500 * 1024
+    await disk.runOnce()
     const answer = await send()
-    isIntakeOpen = true
+    space.bsize = 2 ** 40
+    await disk.runOnce()
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } })
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
     expect(await count('sending_email')).toBe(0)
+  })
+
+  it('503 with Retry-After: the disk has room for small emails, not for this one', async () => {
+    space.bsize = 1024 * 1024
+    const content = Buffer.alloc(200 * 1024).toString('base64')
+    const large = await send(emailBody({ attachments: [{ filename: 'a.bin', content }] }))
+    const small = await send()
+    space.bsize = 2 ** 40
+    await disk.runOnce()
+    expect(large).toMatchObject({ status: 503, body: { code: 'unavailable' } })
+    expect(Number(large.headers['retry-after'])).toBeGreaterThan(0)
+    expect(small.status).toBe(202)
+    expect(await count('sending_email')).toBe(1)
   })
 
   it('503 with Retry-After: the database is away, and 202 when it is back', async () => {

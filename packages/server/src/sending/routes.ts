@@ -7,7 +7,6 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { bucketOf } from '../platform/db/leases.ts'
-import { ApiError } from '../platform/errors.ts'
 import { addOperation } from '../platform/http/operation.ts'
 import type { AcceptEmails } from './accept-email.ts'
 import { checkEmail, type SendDefaults } from './check-email.ts'
@@ -19,8 +18,6 @@ export interface SendRouteDeps {
   readonly keysInProgress: KeysInProgress
   readonly wakeups: LaneWakeups
   readonly defaults: SendDefaults
-  /** False while the disk is nearly full: what was accepted before must have room to be finished. */
-  readonly isIntakeOpen: () => boolean
 }
 
 const BODY_BYTES_MAX = 40 * 1024 * 1024
@@ -43,7 +40,6 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
     async handle({ tenant, body, traceparent, request, reply }) {
       const key = readIdempotencyKey(request.headers['idempotency-key'])
       const email = checkEmail(body, deps.defaults)
-      if (!deps.isIntakeOpen()) throw new ApiError('unavailable', { retryAfterS: 30 })
       const { tenantId } = tenant
       const accepted = await deps.keysInProgress.run(tenantId, key, () =>
         deps.emails.accept({
