@@ -202,6 +202,34 @@ describe('[6.4] a failed attempt', () => {
   })
 })
 
+describe('a kept connection that turns out to be gone', () => {
+  it('is no attempt: the mail goes out by a new one, without an event', async () => {
+    const { db } = world
+    const used = new Set<number>()
+    const server = await world.serve(({ phase, connection }) => {
+      if (phase === 'dot') used.add(connection)
+      return phase === 'mail' && used.has(connection) ? { ending: 'fin' } : undefined
+    })
+    await addMailer(db, { port: server.port, limits: { connections: 1 } })
+    await accept(db, { to: [{ email: 'ada@example.com' }, { email: 'bob@example.com' }] })
+    await drain(db, world.sender())
+    expect((await eventsOf(db)).map(inShort)).toEqual(['MAIL_DELIVERED', 'MAIL_DELIVERED'])
+    expect(server.connections).toHaveLength(2)
+  })
+})
+
+describe('the next attempt', () => {
+  it('begins with no interruption, whatever happened to the one before', async () => {
+    const { db } = world
+    const server = await world.serve({ 'ada@example.com': ['451 4.3.0 later'] })
+    await addMailer(db, { port: server.port })
+    await accept(db)
+    await db.query('update sending_queue set interrupted = 1')
+    await world.sender({ retryScheduleMs: [3_600_000] }).runOnce()
+    expect(await queueOf(db)).toMatchObject([{ phase: 'waiting', attempt: 2, interrupted: 0 }])
+  })
+})
+
 describe('an uncertain attempt (contract §5)', () => {
   const cut = { 'ada@example.com': ['dot: rst', 'ok'] }
 
@@ -222,6 +250,22 @@ describe('an uncertain attempt (contract §5)', () => {
     expect(shorts).toEqual(['SMTP_ERROR 1 final'])
     expect(recipient).toMatchObject({ status: 'failed' })
     expect(server.transactions).toHaveLength(1)
+  })
+
+  it('began when it was first claimed, not when it was found out', async () => {
+    const { db } = world
+    const { mailerId } = await addMailer(db)
+    await accept(db, { mailer_id: mailerId })
+    await db.query(
+      `update sending_queue
+          set phase = 'dot', due_at = now(), started_at = now() - interval '1 hour'`,
+    )
+    await world.sender({ retryScheduleMs: [3_600_000] }).runOnce()
+    const { rows } = await db.query(
+      `select outcome, finished_at - started_at >= interval '1 hour' as is_whole
+         from sending_attempt`,
+    )
+    expect(rows).toEqual([{ outcome: 'uncertain', is_whole: true }])
   })
 
   it('is not one when the server refused after the dot', async () => {
