@@ -30,11 +30,12 @@ export interface Claim {
   readonly was: 'waiting' | 'sending' | 'dot'
 }
 
-/** What an attempt needs besides its claim. */
-export interface LoadedAttempt {
+/** `unreadable`: its password does not open with the keys of this process. */
+export type ReadMailer = MailerForSend | 'gone' | 'unreadable'
+
+/** What is loaded with a claim. */
+export interface LoadedClaim {
   readonly claim: Claim
-  /** `unreadable`: its password does not open with the keys of this process. */
-  readonly mailer: MailerForSend | 'gone' | 'unreadable'
   /** Made when it is first needed, and shared by the recipients of an email. */
   readonly prepare: () => Promise<PreparedEmail>
   readonly customArgs: Readonly<Record<string, unknown>> | null
@@ -42,6 +43,11 @@ export interface LoadedAttempt {
   /** As the caller wrote it. */
   readonly email: string
   readonly messageId: string
+}
+
+/** What an attempt needs: its mailer is read when it begins, not when it is claimed. */
+export interface LoadedAttempt extends LoadedClaim {
+  readonly mailer: ReadMailer
 }
 
 export interface AttemptFailed {

@@ -22,30 +22,93 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-it('a tenant may hold 2,048 rows, and all together 8,192', () => {
+const many = (count: number, claim: (i: number) => Partial<Claim>) =>
+  Array.from({ length: count }, (_, i) => row({ refId: `ref_${i}`, ...claim(i) }))
+
+it('a tenant may hold 1,024 rows, all together 8,192, and whoever holds none one more', () => {
   const rows = held()
-  expect(rows.roomFor('tn_a')).toBe(2048)
-  const own = Array.from({ length: 2048 }, () => row({}))
-  rows.add(own)
-  expect(rows.roomFor('tn_a')).toBe(0)
-  expect(rows.roomFor('tn_b')).toBe(2048)
-  for (const tenantId of ['tn_b', 'tn_c', 'tn_d'])
-    rows.add(Array.from({ length: 2048 }, () => row({ tenantId })))
-  expect(rows.roomFor('tn_e')).toBe(0)
-  for (const one of own) rows.delete(one)
-  rows.delete(own[0] as Held)
-  expect(rows.roomFor('tn_e')).toBe(2048)
+  expect(rows.roomFor('tn_0')).toBe(1024)
+  for (let t = 0; t < 8; t++) {
+    expect(rows.roomFor(`tn_${t}`)).toBe(1024)
+    rows.add(many(1024, () => ({ tenantId: `tn_${t}` })))
+    expect(rows.roomFor(`tn_${t}`)).toBe(0)
+  }
+  expect(rows.roomFor('tn_8')).toBe(1)
+  const one = row({ tenantId: 'tn_8' })
+  rows.add([one])
+  expect(rows.roomFor('tn_8')).toBe(0)
+  rows.delete(one)
+  rows.delete(one)
+  expect(rows.roomFor('tn_8')).toBe(1)
 })
 
-it('64 MiB of contents that are loaded ahead; large ones do not count', () => {
+it('a tenant may hold 8 MiB of contents that are loaded ahead, all together 64 MiB', () => {
   const rows = held()
-  rows.add([row({ contentBytes: 1024 * 1024 * 1024 })])
+  rows.add([row({ refId: 'large', contentBytes: 1024 * 1024 * 1024 })])
   expect(rows.roomFor('tn_a')).toBeGreaterThan(0)
-  const small = Array.from({ length: 512 }, () => row({ contentBytes: 128 * 1024 - 1 }))
-  rows.add([...small, row({ contentBytes: 512 })])
-  expect(rows.roomFor('tn_b')).toBe(0)
-  rows.delete(small[0] as Held)
-  expect(rows.roomFor('tn_b')).toBeGreaterThan(0)
+  const contentBytes = 128 * 1024 - 1
+  const own = many(65, () => ({ contentBytes }))
+  rows.add(own)
+  expect(rows.roomFor('tn_a')).toBe(0)
+  expect(rows.roomFor('tn_0')).toBe(1024)
+  for (const one of own.slice(0, 2)) rows.delete(one)
+  expect(rows.roomFor('tn_a')).toBeGreaterThan(0)
+  for (let t = 0; t < 8; t++) rows.add(many(65, () => ({ tenantId: `tn_${t}`, contentBytes })))
+  expect(rows.roomFor('tn_a')).toBe(0)
+  expect(rows.roomFor('tn_b')).toBe(1)
+})
+
+it('a content counts once for all recipients that share it, until the last of them is gone', () => {
+  const rows = held()
+  const contentBytes = 128 * 1024 - 1
+  const shared = many(1000, () => ({ refId: 'shared', contentBytes }))
+  rows.add(shared)
+  expect(rows.roomFor('tn_a')).toBe(24)
+  const others = many(63, () => ({ contentBytes }))
+  rows.add(others.slice(0, 20))
+  expect(rows.roomFor('tn_a')).toBe(4)
+  for (const one of shared.slice(1)) rows.delete(one)
+  rows.add(others.slice(20))
+  expect(rows.roomFor('tn_a')).toBe(960)
+  rows.add([row({ refId: 'one more', contentBytes })])
+  expect(rows.roomFor('tn_a')).toBe(0)
+  rows.delete(shared[0] as Held)
+  expect(rows.roomFor('tn_a')).toBeGreaterThan(0)
+  expect(rows.prepareOf({ tenantId: 'tn_a', refId: 'shared' } as Claim)).toBeUndefined()
+})
+
+it('what makes a message ready is shared with rows of the same email', () => {
+  const rows = held()
+  const prepare = () => Promise.reject(new Error('not here'))
+  const one = row({ refId: 'a' })
+  rows.add([{ ...one, loaded: { ...one.loaded, prepare } }])
+  const of = (tenantId: string, refId: string) => rows.prepareOf({ tenantId, refId } as Claim)
+  expect(of('tn_a', 'a')).toBe(prepare)
+  expect(of('tn_a', 'b')).toBeUndefined()
+  expect(of('tn_b', 'a')).toBeUndefined()
+})
+
+it('a process that stood still extends its claims before it makes new ones', async () => {
+  const { db } = database
+  const { mailerId } = await addMailer(db, { mailerId: 'smtp_still', email: 'still@example.com' })
+  await accept(db, { mailer_id: mailerId, from: { email: 'still@example.com' } })
+  const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
+  const [claim] = await claimDue(db, lane, { limit: 1, leaseMs: 60_000 })
+  nowMs = 0
+  const rows = held()
+  const one = row(claim ?? {})
+  rows.add([one])
+  nowMs = 59_999
+  await rows.catchUp()
+  expect(one.validUntilMs).toBe(60_000)
+  nowMs = 60_000
+  expect(rows.isValid(one)).toBe(false)
+  await db.query(`update sending_queue set due_at = now()`)
+  await rows.catchUp()
+  expect(rows.isValid(one)).toBe(true)
+  expect(await claimDue(db, lane, { limit: 1, leaseMs: 60_000 })).toEqual([])
+  await db.query('delete from sending_queue')
+  nowMs = 0
 })
 
 it('claims are extended when a third of their time is over, and known to be valid as long', async () => {

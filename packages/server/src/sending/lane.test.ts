@@ -1,6 +1,16 @@
 import { expect, it } from 'vitest'
 import type { Ending } from './finish-attempts.ts'
-import { canFly, claimableBy, createLane, type Held, isIdle, isUnreachable } from './lane.ts'
+import {
+  canFly,
+  claimableBy,
+  createLane,
+  type Held,
+  isIdle,
+  isUnreachable,
+  noteLanded,
+  noteSlow,
+  takeSurplus,
+} from './lane.ts'
 
 const laneOf = (change: object) => ({
   ...createLane({ tenantId: 'tn_a', mailerId: 'smtp_a', bucket: 0 }),
@@ -25,6 +35,32 @@ it('a lane whose server cannot be reached makes one attempt at a time', () => {
   expect(canFly(laneOf({ waiting: rows(1), inFlight: 4 }))).toBe(true)
   expect(canFly(laneOf({ waiting: rows(1), inFlight: 5 }))).toBe(false)
   expect(claimableBy(laneOf({ isFailing: true }))).toBe(4)
+})
+
+it('a lane with nothing but slow attempts holds no more than its connections can begin', () => {
+  const lane = laneOf({ inFlight: 2, waiting: rows(10) })
+  noteSlow(lane)
+  expect(takeSurplus(lane)).toEqual([])
+  noteSlow(lane)
+  expect(takeSurplus(lane)).toHaveLength(7)
+  expect(lane.waiting).toHaveLength(3)
+  expect(claimableBy(lane)).toBe(0)
+  lane.waiting.length = 0
+  expect(claimableBy(lane)).toBe(3)
+  lane.inFlight = 5
+  expect(claimableBy(lane)).toBe(0)
+})
+
+it('a slow lane claims ahead again when an attempt has ended quickly', () => {
+  const lane = laneOf({ inFlight: 2 })
+  noteSlow(lane)
+  noteSlow(lane)
+  noteLanded(lane, true)
+  expect(lane).toMatchObject({ isSlow: true, inFlight: 1, slow: 1 })
+  lane.inFlight += 1
+  noteLanded(lane, false)
+  expect(lane).toMatchObject({ isSlow: false, inFlight: 1, slow: 1 })
+  expect(claimableBy(lane)).toBe(20)
 })
 
 it('a lane is idle only when nothing is held and nothing may be due', () => {

@@ -3,16 +3,16 @@
  *
  * It claims a few rows at a time, ahead of its connections, and keeps at most as many attempts under
  * way as its mailer may have connections; one whose server cannot be reached is tried by one attempt
- * at a time.
+ * at a time. One whose attempts under way are all slow holds nothing but them.
  */
 import type { FailureCategory } from '../mail/index.ts'
-import type { LoadedAttempt } from './attempt.ts'
+import type { LoadedClaim, ReadMailer } from './attempt.ts'
 import type { Ending } from './finish-attempts.ts'
 import type { WokenLane } from './lane-wakeups.ts'
 
 /** A row whose claim is held by this process. */
 export interface Held {
-  readonly loaded: LoadedAttempt
+  readonly loaded: LoadedClaim
   readonly lane: Lane
   /** By the monotonic clock. Past it another process may have the row. */
   validUntilMs: number
@@ -23,7 +23,15 @@ export interface Lane extends WokenLane {
   /** Claimed and not begun, in the order of their claim. */
   readonly waiting: Held[]
   inFlight: number
+  /** Of those in flight, how many have lasted so long that they gave their place up. */
+  slow: number
+  /** Everything under way was slow, and nothing has ended quickly since. */
+  isSlow: boolean
   connectionsMax: number
+  /** See `lane-mailer.ts`. */
+  mailer: ReadMailer | undefined
+  mailerReadMs: number
+  mailerReading: Promise<ReadMailer> | undefined
   /** The server could not be reached at the last try. */
   isFailing: boolean
   isClaiming: boolean
@@ -45,7 +53,12 @@ export function createLane({ tenantId, mailerId, bucket }: WokenLane): Lane {
     bucket,
     waiting: [],
     inFlight: 0,
+    slow: 0,
+    isSlow: false,
     connectionsMax: 1,
+    mailer: undefined,
+    mailerReadMs: 0,
+    mailerReading: undefined,
     isFailing: false,
     isClaiming: false,
     isWoken: false,
@@ -54,12 +67,18 @@ export function createLane({ tenantId, mailerId, bucket }: WokenLane): Lane {
 
 /**
  * Ahead of the connections, so that none of them waits for a round trip, and several at once: a
- * claim for each connection that comes free would cost a commit per mail.
+ * claim for each connection that comes free would cost a commit per mail. A slow lane claims nothing
+ * ahead: what it holds would be held for long, and nobody else could.
  */
 export function claimableBy(lane: Lane): number {
-  const ahead = limitOf(lane) * CLAIMED_AHEAD
+  const ahead = lane.isSlow ? freeOf(lane) : limitOf(lane) * CLAIMED_AHEAD
   const isLow = lane.waiting.length <= ahead / 2
   return lane.isWoken && !lane.isClaiming && isLow ? ahead - lane.waiting.length : 0
+}
+
+/** Takes out of a slow lane what was claimed ahead. */
+export function takeSurplus(lane: Lane): Held[] {
+  return lane.isSlow ? lane.waiting.splice(freeOf(lane)) : []
 }
 
 export function canFly(lane: Lane): boolean {
@@ -68,6 +87,23 @@ export function canFly(lane: Lane): boolean {
 
 export function isIdle(lane: Lane): boolean {
   return !lane.isWoken && !lane.isClaiming && lane.inFlight === 0 && lane.waiting.length === 0
+}
+
+/** To be called when an attempt has lasted so long that it is slow. */
+export function noteSlow(lane: Lane): void {
+  lane.slow += 1
+  if (lane.slow === lane.inFlight) lane.isSlow = true
+}
+
+/** To be called when an attempt is over. */
+export function noteLanded(lane: Lane, wasSlow: boolean): void {
+  lane.inFlight -= 1
+  if (wasSlow) lane.slow -= 1
+  else lane.isSlow = false
+}
+
+function freeOf(lane: Lane): number {
+  return Math.max(0, limitOf(lane) - lane.inFlight)
 }
 
 function limitOf(lane: Lane): number {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { accept, keyRing, useSending } from '../../test/sender.ts'
-import { addMailer, silent } from '../../test/sending.ts'
+import { accept, useSending } from '../../test/sender.ts'
+import { addMailer } from '../../test/sending.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { createLargeEmails } from './large-emails.ts'
 import { loadAttempts } from './load-attempts.ts'
@@ -20,7 +20,7 @@ it.each([
   })
   const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
   const claims = await claimDue(db, lane, { limit: 20, leaseMs: 60_000 })
-  const deps = { db, keyRing, log: silent, largeEmails: createLargeEmails({ db }) }
+  const deps = { db, largeEmails: createLargeEmails({ db }), prepareOf: () => undefined }
   const { attempts } = await loadAttempts(deps, lane, claims)
   const prepared = await Promise.all(attempts.map((attempt) => attempt.prepare()))
   expect(prepared).toHaveLength(20)

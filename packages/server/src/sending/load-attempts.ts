@@ -1,9 +1,6 @@
-/** Loads what a lane's claims need: one reading of the mailer, and one of each email they share. */
-import { loadMailerForSend } from '../mailers/index.ts'
+/** Loads what a lane's claims need: each email that they share once. */
 import type { Db } from '../platform/db/index.ts'
-import type { Logger } from '../platform/log.ts'
-import { type KeyRing, SealedValueError } from '../platform/secrets/index.ts'
-import type { Claim, LoadedAttempt } from './attempt.ts'
+import type { Claim, LoadedClaim } from './attempt.ts'
 import { type EmailForSend, loadForSend } from './attempt-store.ts'
 import { LARGE_CONTENT_BYTES, type LargeEmails } from './large-emails.ts'
 import { type PreparedEmail, prepareEmail } from './prepare-email.ts'
@@ -11,16 +8,15 @@ import type { LaneKey } from './queue-store.ts'
 
 export interface LoadAttemptsDeps {
   readonly db: Db
-  readonly keyRing: KeyRing
   readonly largeEmails: LargeEmails
-  readonly log: Logger
+  /** Of an email that is held already: it is not loaded again. */
+  readonly prepareOf: (claim: Claim) => LoadedClaim['prepare'] | undefined
 }
 
 export interface LoadedClaims {
-  readonly attempts: readonly LoadedAttempt[]
+  readonly attempts: readonly LoadedClaim[]
   /** In the queue, but their email is gone: nothing is known to send or to report. */
   readonly orphans: readonly Claim[]
-  readonly connectionsMax: number
 }
 
 export async function loadAttempts(
@@ -28,15 +24,14 @@ export async function loadAttempts(
   lane: LaneKey,
   claims: readonly Claim[],
 ): Promise<LoadedClaims> {
-  const small = claims.filter((claim) => claim.contentBytes < LARGE_CONTENT_BYTES)
-  const contentsOf = [...new Set(small.map((claim) => claim.refId))]
-  const [mailer, { emails, recipients }] = await Promise.all([
-    loadMailer(deps, lane),
-    loadForSend(deps.db, lane.tenantId, claims, contentsOf),
-  ])
+  const prepareOf = new Map(claims.map((claim) => [claim.refId, deps.prepareOf(claim)]))
+  const isWanted = ({ contentBytes, refId }: Claim) =>
+    contentBytes < LARGE_CONTENT_BYTES && prepareOf.get(refId) === undefined
+  const contentsOf = [...new Set(claims.filter(isWanted).map((claim) => claim.refId))]
+  const { emails, recipients } = await loadForSend(deps.db, lane.tenantId, claims, contentsOf)
   const emailOf = new Map(emails.map((e) => [e.ref_id, { ...e, prepareSmall: preparation(e) }]))
   const recipientOf = new Map(recipients.map((r) => [`${r.ref_id}.${r.n}`, r]))
-  const attempts: LoadedAttempt[] = []
+  const attempts: LoadedClaim[] = []
   const orphans: Claim[] = []
   for (const claim of claims) {
     const email = emailOf.get(claim.refId)
@@ -45,10 +40,9 @@ export async function loadAttempts(
       orphans.push(claim)
       continue
     }
-    const { created_at: createdAt, prepareSmall } = email
+    const { created_at: createdAt, prepareSmall = prepareOf.get(claim.refId) } = email
     attempts.push({
       claim,
-      mailer,
       prepare: prepareSmall ?? (() => deps.largeEmails.get(claim, createdAt)),
       customArgs: email.custom_args,
       traceparent: email.traceparent,
@@ -56,8 +50,7 @@ export async function loadAttempts(
       messageId: recipient.message_id,
     })
   }
-  const connectionsMax = typeof mailer === 'object' ? mailer.connectionsMax : 1
-  return { attempts, orphans, connectionsMax }
+  return { attempts, orphans }
 }
 
 /** Once for all recipients that were claimed together; undefined without its content. */
@@ -67,16 +60,5 @@ function preparation({ ref_id: refId, created_at: createdAt, content }: EmailFor
   return () => {
     prepared ??= prepareEmail(refId, createdAt, content)
     return prepared
-  }
-}
-
-async function loadMailer(deps: LoadAttemptsDeps, lane: LaneKey): Promise<LoadedAttempt['mailer']> {
-  try {
-    const { tenantId, mailerId } = lane
-    return (await loadMailerForSend(deps.db, deps.keyRing, tenantId, mailerId)) ?? 'gone'
-  } catch (error) {
-    if (!(error instanceof SealedValueError)) throw error
-    deps.log.error({ err: error, mailer_id: lane.mailerId }, 'mailer.unreadable')
-    return 'unreadable'
   }
 }

@@ -3,11 +3,11 @@
  *
  * Tenants and their lanes take turns (`lane-turns.ts`) for the claims and for the `concurrency`
  * places. An attempt that lasts longer than a second gives its place up: slow servers do not hold
- * up others. What is held in memory is bounded (`held-rows.ts`).
+ * up others. What is held in memory is bounded (`held-rows.ts`, `large-budget.ts`).
  */
 import { createGroupCommit, type Db } from '../platform/db/index.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
-import type { Claim } from './attempt.ts'
+import type { Claim, ReadMailer } from './attempt.ts'
 import { idsOf, logAttempt } from './attempt-log.ts'
 import type { Ending, FinishAttempts } from './finish-attempts.ts'
 import type { HeldRows } from './held-rows.ts'
@@ -20,10 +20,15 @@ import {
   isUnreachable,
   type Lane,
   laneId,
+  noteLanded,
+  noteSlow,
+  takeSurplus,
 } from './lane.ts'
+import { mailerOf, readMailer } from './lane-mailer.ts'
 import { createLaneTurns } from './lane-turns.ts'
 import type { WokenLane } from './lane-wakeups.ts'
-import { createLargeEmails, LARGE_CONTENT_BYTES } from './large-emails.ts'
+import { createLargeBudget, largeBytesOf } from './large-budget.ts'
+import { createLargeEmails } from './large-emails.ts'
 import { loadAttempts } from './load-attempts.ts'
 import { claimDue, markDot } from './queue-store.ts'
 import { type RunAttemptDeps, runAttempt } from './run-attempt.ts'
@@ -55,8 +60,6 @@ export interface LaneServer {
 const SLOW_MS = 1_000
 /** Each takes up to three connections to the database for a moment. */
 const CLAIMS_AT_ONCE = 4
-/** Of emails with large attachments, in messages under way: each is a copy of its own. */
-const LARGE_BYTES_MAX = 100 * 1024 * 1024
 /** A claim that could not be followed up is given back for this long. */
 const RELOAD_WAIT_MS = 1_000
 const ORPHAN_WAIT_MS = 3_600_000
@@ -69,12 +72,14 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   const tasks = new Set<Promise<unknown>>()
   let claims = 0
   let places = 0
-  let largeBytes = 0
   let isClosed = false
 
   const dots = createGroupCommit<Claim, boolean>({ db, itemsMax: 128, run: markDot })
   const largeEmails = createLargeEmails({ db })
   const attemptDeps: RunAttemptDeps = { ...deps, markDot: dots.add }
+  const large = createLargeBudget({
+    isWaiting: (row) => row.lane.waiting.includes(row) && canFly(row.lane),
+  })
 
   function track(task: Promise<unknown>): void {
     const tracked = task.finally(() => tasks.delete(tracked))
@@ -91,6 +96,9 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
 
   /** To be called after each change of a lane. */
   function serve(lane: Lane): void {
+    const surplus = takeSurplus(lane)
+    if (surplus.length > 0) lane.isWoken = true
+    giveBack(surplus)
     if (claimableBy(lane) > 0) hungry.add(lane)
     if (canFly(lane)) ready.add(lane)
     if (isIdle(lane)) lanes.delete(lane.id)
@@ -106,17 +114,23 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
       if (limit > 0) track(claim(lane, limit))
     }
     while (!isClosed && places < deps.concurrency) {
-      const lane = ready.take({ canGo: hasMemoryForNext })
+      // One that cannot fly is taken, too, and put back when it can.
+      const lane = ready.take({ canGo: (one) => !canFly(one) || nextOf(one) !== undefined })
       if (lane === undefined) break
-      const row = canFly(lane) ? lane.waiting.shift() : undefined
-      if (row !== undefined) track(fly(row))
+      const row = canFly(lane) ? nextOf(lane) : undefined
+      if (row !== undefined) {
+        lane.waiting.splice(lane.waiting.indexOf(row), 1)
+        track(fly(row))
+      }
       if (canFly(lane)) ready.add(lane)
     }
   }
 
-  function hasMemoryForNext(lane: Lane): boolean {
-    const bytes = largeBytesOf(lane.waiting[0])
-    return bytes === 0 || largeBytes === 0 || largeBytes + bytes <= LARGE_BYTES_MAX
+  /** The first to go; a large one for which there is no room now is passed by small ones only. */
+  function nextOf({ waiting }: Lane): Held | undefined {
+    const [first] = waiting
+    if (first === undefined || large.hasRoomFor(first)) return first
+    return waiting.find((row) => largeBytesOf(row) === 0)
   }
 
   async function claim(lane: Lane, limit: number): Promise<void> {
@@ -124,6 +138,8 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     lane.isClaiming = true
     lane.isWoken = false
     try {
+      // What ran out while this process stood still is not claimed anew, as if it were interrupted.
+      await held.catchUp()
       const validUntilMs = monotonicMs() + leaseMs
       const claimed = await claimDue(db, lane, { limit, leaseMs })
       // A full answer: there may be more.
@@ -148,8 +164,10 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     validUntilMs: number,
   ): Promise<Held[]> {
     try {
-      const loaded = await loadAttempts({ ...deps, largeEmails }, lane, claimed)
-      lane.connectionsMax = loaded.connectionsMax
+      const [loaded] = await Promise.all([
+        loadAttempts({ db, largeEmails, prepareOf: held.prepareOf }, lane, claimed),
+        readMailer(deps, lane),
+      ])
       for (const orphan of loaded.orphans) {
         log.error(idsOf(orphan), 'sender_email.missing')
         undo(orphan, ORPHAN_WAIT_MS)
@@ -166,6 +184,7 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     }
   }
 
+  /** They are due at once: a slow lane claims no more of them than it can begin. */
   function giveBack(rows: readonly Held[]): void {
     for (const row of rows) {
       held.delete(row)
@@ -174,9 +193,8 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   }
 
   function undo(claimed: Claim, waitMs: number): void {
-    const ending: Ending = { kind: 'undone', claim: claimed, undo: { kind: 'undone', waitMs } }
     track(
-      deps.finishes.end(ending).catch((error: unknown) => {
+      deps.finishes.end(undone(claimed, waitMs)).catch((error: unknown) => {
         log.warn({ err: error, ...idsOf(claimed) }, 'claim.not_given_back')
       }),
     )
@@ -184,25 +202,28 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
 
   async function fly(row: Held): Promise<void> {
     const { lane } = row
-    const bytes = largeBytesOf(row)
+    const use = large.begin(row)
+    let isSlow = false
     let holdsPlace = true
     lane.inFlight += 1
     places += 1
-    largeBytes += bytes
     const leavePlace = () => {
       clearTimeout(slow)
       if (holdsPlace) places -= 1
       holdsPlace = false
     }
     const slow = setTimeout(() => {
+      isSlow = true
       leavePlace()
-      proceed()
+      use.slow()
+      noteSlow(lane)
+      serve(lane)
     }, SLOW_MS)
     const startedMs = monotonicMs()
     const ending = await run(row)
     leavePlace()
-    lane.inFlight -= 1
-    largeBytes -= bytes
+    use.end()
+    noteLanded(lane, isSlow)
     if (ending === undefined) {
       held.delete(row)
     } else {
@@ -216,15 +237,28 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   /** Undefined when nothing is to be written. */
   async function run(row: Held): Promise<Ending | undefined> {
     const { claim: claimed } = row.loaded
+    const mailer = await freshMailer(row.lane)
+    if (mailer === undefined) return undone(claimed, RELOAD_WAIT_MS)
     if (!held.isValid(row)) {
+      // Nothing was begun, so nothing was interrupted.
       log.warn(idsOf(claimed), 'claim.ran_out')
-      return undefined
+      return undone(claimed, 0)
     }
     try {
-      return await runAttempt(attemptDeps, row.loaded)
+      return await runAttempt(attemptDeps, { ...row.loaded, mailer })
     } catch (error) {
       // A defect. Its claim runs out, and it counts as interrupted.
       log.error({ err: error, ...idsOf(claimed) }, 'attempt.crashed')
+      return undefined
+    }
+  }
+
+  /** Undefined when it cannot be read now. */
+  async function freshMailer(lane: Lane): Promise<ReadMailer | undefined> {
+    try {
+      return await mailerOf(deps, lane)
+    } catch (error) {
+      log.warn({ err: error, mailer_id: lane.mailerId }, 'mailer.not_read')
       return undefined
     }
   }
@@ -269,9 +303,8 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   }
 }
 
-function largeBytesOf(row: Held | undefined): number {
-  const bytes = row?.loaded.claim.contentBytes ?? 0
-  return bytes < LARGE_CONTENT_BYTES ? 0 : bytes
+function undone(claim: Claim, waitMs: number): Ending {
+  return { kind: 'undone', claim, undo: { kind: 'undone', waitMs } }
 }
 
 /** Waits for the work, at most so long. */

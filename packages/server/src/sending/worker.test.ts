@@ -13,8 +13,8 @@ import {
   useSending,
 } from '../../test/sender.ts'
 import { addMailer } from '../../test/sending.ts'
+import { createClock } from '../platform/clock.ts'
 import { DatabaseUnavailableError, type Db, type Tx } from '../platform/db/index.ts'
-
 import { createWakeups } from '../webhooks/index.ts'
 import { createFinishAttempts } from './finish-attempts.ts'
 import type { Sender } from './worker.ts'
@@ -33,16 +33,23 @@ function hold(phase: SmtpPhase, attempt = 1) {
   return { script, reached: reached.promise, letGo: gate.resolve }
 }
 
+/** Ada, and others. */
+function to(count: number) {
+  const names = Array.from({ length: count }, (_, i) => (i === 0 ? 'ada' : `r${i}`))
+  return names.map((name) => ({ email: `${name}@example.com` }))
+}
+
 /** A mailer, an email, and a sender whose first attempt stands at `phase` until `letGo`. */
 async function standAt(
   phase: 'rcpt' | 'dot',
   mailer: Parameters<typeof addMailer>[1] = {},
   o: Parameters<typeof world.sender>[0] = {},
+  recipients = to(1),
 ) {
   const { script, reached, letGo } = hold(phase)
   const server = await world.serve(script)
   await addMailer(world.db, { port: server.port, ...mailer })
-  const refId = await accept(world.db)
+  const refId = await accept(world.db, { to: recipients })
   const outcomes: string[] = []
   const stalled = world.sender({ observe: ({ outcome }) => outcomes.push(outcome), ...o })
   const running = stalled.runOnce()
@@ -276,8 +283,9 @@ describe('two senders on one database', () => {
     letGo()
     await running
     expect(server.messages.map((one) => one.recipients)).toEqual([['r0@example.com']])
-    expect(await queueOf(world.db)).toMatchObject([{ phase: 'sending' }, { phase: 'sending' }])
-    await runOutClaims(world.db)
+    // Nothing was begun: it does not count as an interruption, however often it happens.
+    const undone = { phase: 'waiting', attempt: 1, interrupted: 0 }
+    expect(await queueOf(world.db)).toMatchObject([undone, undone])
     await drain(world.db, world.sender())
     expect(server.accepted).toBe(3)
   })
@@ -529,6 +537,153 @@ describe('a started sender', () => {
     await hanging.waitFor(() => hanging.openConnections === 2)
     await accept(world.db, { to: [{ email: 'bob@example.com' }] }, 'tn_b')
     await fine.waitForMessages(1)
+  })
+})
+
+describe('servers that hang', () => {
+  it('hold nothing but what is under way: the rest goes back', async () => {
+    const server = await world.serve(({ phase }) =>
+      phase === 'rcpt' ? { ending: 'hang' } : undefined,
+    )
+    await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
+    await accept(world.db, { to: to(10) })
+    const finishes = createFinishAttempts({
+      db: world.db,
+      clock: createClock(),
+      wakeups: createWakeups(),
+    })
+    const givenBack = Promise.withResolvers<void>()
+    let ends = 0
+    const sender = world.sender({
+      finishes: {
+        ...finishes,
+        async end(ending) {
+          const ended = await finishes.end(ending)
+          ends += 1
+          if (ends === 3) givenBack.resolve()
+          return ended
+        },
+      },
+    })
+    await sender.start()
+    await givenBack.promise
+    const phases = (await queueOf(world.db)).map((row) => `${row.phase} ${row.interrupted}`)
+    expect(phases.toSorted()).toEqual([
+      'sending 0',
+      ...Array.from({ length: 9 }, () => 'waiting 0'),
+    ])
+    expect(server.connections).toHaveLength(1)
+  })
+
+  it("with large emails do not use up the room of other tenants'", async () => {
+    const [hanging, fine] = [
+      await world.serve(({ phase }) => (phase === 'rcpt' ? { ending: 'hang' } : undefined)),
+      await world.serve(),
+    ]
+    await addMailer(world.db, { port: hanging.port })
+    await addMailer(world.db, { tenantId: 'tn_b', port: fine.port })
+    await accept(world.db, { to: to(4) })
+    await world.db.query('update sending_queue set content_bytes = 33000000')
+    const sender = world.sender()
+    await sender.start()
+    await hanging.waitFor(() => hanging.connections[0]?.phase === 'rcpt')
+    await world.db.transaction(async (tx) => {
+      await accept({ ...world.db, query: tx.query, transaction: (work) => work(tx) }, {}, 'tn_b')
+      await tx.query(`update sending_queue set content_bytes = 60000000 where tenant_id = 'tn_b'`)
+    })
+    await fine.waitForMessages(1)
+    expect(hanging.connections).toHaveLength(1)
+  })
+})
+
+describe('large emails', () => {
+  it('are under way at the same time only as far as there is room', async () => {
+    let underWay = 0
+    let most = 0
+    const server = await world.serve(({ phase }) => {
+      if (phase === 'mail') underWay += 1
+      if (phase === 'dot') underWay -= 1
+      most = Math.max(most, underWay)
+      return undefined
+    })
+    await addMailer(world.db, { port: server.port })
+    for (let i = 0; i < 4; i++) await accept(world.db, { to: [{ email: `r${i}@example.com` }] })
+    await world.db.query('update sending_queue set content_bytes = 30000000')
+    await drain(world.db, world.sender())
+    expect(server.accepted).toBe(4)
+    expect(most).toBe(1)
+  })
+
+  it('for which there is no room now do not hold up small ones behind them', async () => {
+    const { script, reached, letGo } = hold('rcpt')
+    const server = await world.serve((now) =>
+      now.recipient === 'small@example.com' ? undefined : script(now),
+    )
+    await addMailer(world.db, { port: server.port })
+    await accept(world.db, { to: to(2) })
+    await world.db.query('update sending_queue set content_bytes = 30000000')
+    const small = await accept(world.db, { to: [{ email: 'small@example.com' }] })
+    await world.db.query(
+      `update sending_queue set due_at = due_at - interval '1 second' where ref_id <> $1`,
+      [small],
+    )
+    const running = world.sender().runOnce()
+    await reached
+    await server.waitForMessages(1)
+    expect(server.messages[0]?.recipients).toEqual(['small@example.com'])
+    letGo()
+    await running
+    expect(server.accepted).toBe(3)
+  })
+})
+
+describe('a mailer that changes while its mail is claimed ahead', () => {
+  const standing = async () => {
+    let nowMs = 0
+    const all = await standAt(
+      'rcpt',
+      { limits: { connections: 1 } },
+      { monotonicMs: () => nowMs },
+      to(3),
+    )
+    return {
+      ...all,
+      async letGoLater() {
+        nowMs = 1_000
+        await all.letGo()
+      },
+    }
+  }
+
+  it('is used as it is now', async () => {
+    const { server, letGoLater } = await standing()
+    const other = await world.serve()
+    await world.db.query(
+      'update mailers_mailer set port = $1, config_version = config_version + 1',
+      [other.port],
+    )
+    await letGoLater()
+    expect(server.accepted).toBe(1)
+    expect(other.accepted).toBe(2)
+  })
+
+  it('and is deleted is not used any more', async () => {
+    const { server, letGoLater } = await standing()
+    await world.db.query('delete from mailers_mailer')
+    await letGoLater()
+    expect(server.accepted).toBe(1)
+    expect(await shorts()).toEqual(['MAIL_DELIVERED', 'SMTP_ERROR 1 final', 'SMTP_ERROR 1 final'])
+  })
+
+  it('and is deactivated keeps its mail', async () => {
+    const { server, letGoLater } = await standing()
+    await world.db.query(`update mailers_mailer set state = 'deactivated'`)
+    await letGoLater()
+    expect(server.accepted).toBe(1)
+    expect(await queueOf(world.db)).toMatchObject([
+      { phase: 'waiting', attempt: 1, wait_s: 60 },
+      { phase: 'waiting', attempt: 1, wait_s: 60 },
+    ])
   })
 })
 
