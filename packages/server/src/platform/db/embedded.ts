@@ -4,14 +4,16 @@
  * New → start → running → stop. Exclusive use of the directory is held by a lock file and proved by an advisory lock
  * in the database. A server that a killed service left behind is found by its own pid file, shut down
  * and started again, so that the service always supervises its own child. A server that dies while the service
- * runs is started again with growing pauses. It listens on a private Unix socket only.
+ * runs is started again with growing pauses; where it has no space to start, a file kept for that day is given up.
+ * It listens on a private Unix socket only.
  */
 import type { ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from '../log.ts'
 import type { Service } from '../service.ts'
+import { type Ballast, createBallast } from './embedded/ballast.ts'
 import {
   DirectoryInUseError,
   type DirectoryLock,
@@ -21,6 +23,7 @@ import { endLeftover, type Installation, install } from './embedded/installation
 import { openLayout } from './embedded/layout.ts'
 import { ensureDatabase, isNotReady, serviceUrl, takeOwnership } from './embedded/owner-session.ts'
 import { spawnPostmaster, stopPostmaster } from './embedded/postmaster.ts'
+import { isServerError } from './errors.ts'
 
 export interface EmbeddedPostgres extends Service {
   /** Valid once started, and the same for as long as the data directory stays where it is. */
@@ -37,6 +40,7 @@ const pauseMsMax = 10_000
 export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): EmbeddedPostgres {
   const { log } = o
   let lock: DirectoryLock | undefined
+  let ballast: Ballast | undefined
   let installation: Installation | undefined
   let child: ChildProcess | undefined
   let owner: pg.Client | undefined
@@ -48,11 +52,15 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
   async function run(signal: AbortSignal): Promise<void> {
     const startedMs = performance.now()
     const layout = openLayout(o.dataDir)
-    lock = await lockDirectory(layout.root)
+    const spare = createBallast({ dir: layout.root, log })
+    ballast = spare
+    lock = await withRoom(spare, () => lockDirectory(layout.root))
+    await spare.releaseIfShort()
     installation = await install(layout, log)
     await endLeftover(installation, log)
-    await launch(installation, signal)
-    supervision = supervise(installation, signal)
+    await launch(installation, spare, signal)
+    supervision = supervise(installation, spare, signal)
+    spare.start()
     log.info(
       {
         data_dir: layout.root,
@@ -65,17 +73,22 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
   }
 
   async function end(): Promise<void> {
-    await supervision
-    await owner?.end().catch(() => undefined)
+    // Not waited for: a server that is frozen answers neither of them before it has ended.
+    owner?.end().catch(() => undefined)
     if (child?.pid !== undefined && !hasEnded(child)) await stopPostmaster(child.pid)
+    await supervision
+    await ballast?.stop()
     lock?.release()
   }
 
   /** Resolves when the server takes connections and is ours. */
-  async function launch(at: Installation, signal: AbortSignal): Promise<void> {
+  async function launch(at: Installation, spare: Ballast, signal: AbortSignal): Promise<void> {
     const giveUpAtMs = performance.now() + refusedStartMs
     for (let isFirst = true; ; isFirst = false) {
       signal.throwIfAborted()
+      await spare.releaseIfShort()
+      signal.throwIfAborted()
+      const logStart = sizeOf(at.layout.log)
       const spawned = spawnPostmaster({
         postgres: at.binaries.postgres,
         account: at.account,
@@ -88,13 +101,14 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
       spawned.on('error', (error) => log.error({ err: error }, 'embedded_postgres.spawn_failed'))
       if (spawned.pid === undefined)
         throw new Error(`${at.binaries.postgres} cannot be run on this system`)
-      if (await becomesReady(spawned, at, signal)) {
+      if (await becomesReady(spawned, at, spare, signal)) {
         spawned.once('exit', (code, by) => {
           if (!signal.aborted)
             log.error({ server_pid: spawned.pid, code, signal: by }, 'embedded_postgres.died')
         })
         break
       }
+      if (await spare.releaseIfShort(textFrom(at.layout.log, logStart))) continue
       if (isFirst)
         log.warn({ server_log: lastLines(at.layout.log, 3) }, 'embedded_postgres.start_refused')
       if (performance.now() > giveUpAtMs)
@@ -107,11 +121,16 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
   }
 
   /** True once our database exists and answers, false when the server ended instead. */
-  async function becomesReady(server: ChildProcess, at: Installation, signal: AbortSignal) {
+  async function becomesReady(
+    server: ChildProcess,
+    at: Installation,
+    spare: Ballast,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const giveUpAtMs = performance.now() + recoveryMs
     while (!hasEnded(server)) {
       try {
-        await ensureDatabase(at.socketDir, at.secrets)
+        await withRoom(spare, () => ensureDatabase(at.socketDir, at.secrets))
         return true
       } catch (error) {
         if (!isNotReady(error) || performance.now() > giveUpAtMs) throw error
@@ -129,12 +148,12 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
   }
 
   /** Brings back what is lost, the server or only our session with it, until the service stops. */
-  async function supervise(at: Installation, signal: AbortSignal): Promise<void> {
+  async function supervise(at: Installation, spare: Ballast, signal: AbortSignal): Promise<void> {
     let pauseMs = pauseMsMin
     while (!signal.aborted) {
       try {
         if (child === undefined || hasEnded(child)) {
-          await launch(at, signal)
+          await launch(at, spare, signal)
           log.info({ server_pid: child?.pid }, 'embedded_postgres.restarted')
         } else if (owner === undefined) await own(at)
         pauseMs = pauseMsMin
@@ -202,6 +221,31 @@ export function createEmbeddedPostgres(o: { dataDir: string; log: Logger }): Emb
 
 function hasEnded(server: ChildProcess): boolean {
   return server.pid === undefined || server.exitCode !== null || server.signalCode !== null
+}
+
+/** Does the work again when the disk was too full for it and some of it could be freed. */
+async function withRoom<T>(spare: Ballast, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isDiskFull(error) || !(await spare.release())) throw error
+    return work()
+  }
+}
+
+function isDiskFull(error: unknown): boolean {
+  if (isServerError(error)) return error.code === '53100'
+  return error instanceof Error && 'code' in error && error.code === 'ENOSPC'
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** What was written since the file had this size; all of it where another has taken its place. */
+function textFrom(file: string, start: number): string {
+  const bytes = readFileSync(file)
+  return bytes.subarray(bytes.length < start ? 0 : start).toString()
 }
 
 function lastLines(file: string, count: number): string {

@@ -27,6 +27,13 @@ const settings = {
   shared_buffers: '128MB',
   max_connections: '100',
   checkpoint_timeout: '15min',
+  // How much the log ahead of the tables grows between two checkpoints: it must fit in the margin that
+  // the intake leaves free (DISK_FREE_MIN, 512 MiB), with as much again for what comes during one.
+  max_wal_size: '256MB',
+  min_wal_size: '64MB',
+  // A segment takes its room when it is made, and is used again, so that commits seldom need more.
+  wal_init_zero: 'on',
+  wal_recycle: 'on',
   // Queue tables turn over all the time: vacuum them early.
   autovacuum_naptime: '15s',
   autovacuum_vacuum_scale_factor: '0.05',
