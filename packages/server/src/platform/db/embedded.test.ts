@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDb } from './db.ts'
 import { durability } from './durability.ts'
 import { findPostmaster, removeStalePidFile, stopPostmaster } from './embedded/postmaster.ts'
-import { ownNamespace } from './embedded/process-identity.ts'
+import { isAlive, ownNamespace } from './embedded/process-identity.ts'
 import { createEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts'
 import type { Db } from './statement.ts'
 
@@ -200,6 +200,29 @@ describe('a server that dies', () => {
     expect(isRunning()).toBe(false)
   })
 })
+
+it.runIf(process.platform === 'linux')(
+  'ends a server that is frozen with all its children, and starts another on what it stored',
+  async () => {
+    const embedded = embed()
+    await embedded.start()
+    const db = open(embedded.url())
+    await db.query('create table kept (id int)')
+    await db.query('insert into kept values (1)')
+    const pid = serverPid()
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+    const frozen = [pid, ...children.map(Number)]
+    for (const one of frozen) process.kill(one, 'SIGSTOP')
+    await stopPostmaster(pid, { fast: 50, immediate: 50 })
+    await embedded.stop()
+
+    const next = embed()
+    await next.start()
+    for (const one of frozen) expect(isAlive(one)).toBe(false)
+    expect((await open(next.url()).query('select id from kept')).rows).toEqual([{ id: 1 }])
+    await next.stop()
+  },
+)
 
 describe('a start that cannot succeed', () => {
   it('names the version of data that another PostgreSQL made', async () => {

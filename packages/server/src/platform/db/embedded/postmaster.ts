@@ -49,8 +49,7 @@ const settings = {
   log_error_verbosity: 'terse',
 } as const
 
-const fastShutdownMs = 20_000
-const immediateShutdownMs = 5_000
+const shutdownMs = { fast: 15_000, immediate: 5_000 }
 const logBytesMax = 20 * 1024 * 1024
 
 /** In a process group of its own, so that Ctrl-C in a terminal reaches only the service. */
@@ -109,10 +108,7 @@ export function findPostmaster(database: string): Postmaster | undefined {
 export function removeStalePidFile(database: string): void {
   const file = readPidFile(database)
   if (file === undefined || process.platform !== 'linux' || !isAlive(file.pid)) return
-  const isInUse = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .some((pid) => workingDirectory(Number(pid)) === database)
-  if (!isInUse) rmSync(join(database, 'postmaster.pid'), { force: true })
+  if (processesIn(database).length === 0) rmSync(join(database, 'postmaster.pid'), { force: true })
 }
 
 function readPidFile(database: string): Postmaster | undefined {
@@ -128,23 +124,45 @@ function readPidFile(database: string): Postmaster | undefined {
   return Number.isInteger(pid) && pid > 1 ? { pid, socketDir: lines[4] ?? '' } : undefined
 }
 
+/** Linux only: elsewhere none is found. */
+function processesIn(database: string): number[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => workingDirectory(pid) === database)
+}
+
 function workingDirectory(pid: number): string | undefined {
+  return linkOf(pid, 'cwd')
+}
+
+function linkOf(pid: number, name: 'cwd' | 'exe'): string | undefined {
   try {
-    return readlinkSync(`/proc/${pid}/cwd`)
+    return readlinkSync(`/proc/${pid}/${name}`)
   } catch {
     return undefined
   }
 }
 
-/** Fast shutdown; what does not end in time is shut down immediately, which costs a recovery at the next start. */
-export async function stopPostmaster(pid: number): Promise<void> {
+/**
+ * Fast shutdown; what does not end in time is shut down immediately, which costs a recovery at the
+ * next start; what does not even do that, being frozen, is killed with all its children after 20 s.
+ */
+export async function stopPostmaster(pid: number, waitMsOf = shutdownMs): Promise<void> {
+  const database = workingDirectory(pid)
+  const program = linkOf(pid, 'exe')
   const steps = [
-    { signal: 'SIGINT', waitMs: fastShutdownMs },
-    { signal: 'SIGQUIT', waitMs: immediateShutdownMs },
-    { signal: 'SIGKILL', waitMs: immediateShutdownMs },
+    { signal: 'SIGINT', waitMs: waitMsOf.fast },
+    { signal: 'SIGQUIT', waitMs: waitMsOf.immediate },
+    { signal: 'SIGKILL', waitMs: shutdownMs.immediate },
   ] as const
   for (const { signal, waitMs } of steps) {
     send(pid, signal)
+    // Its children end by themselves when it has gone, unless they are frozen like it. Someone's
+    // shell in the directory is no child.
+    if (signal === 'SIGKILL' && database !== undefined)
+      for (const one of processesIn(database)) if (linkOf(one, 'exe') === program) send(one, signal)
     for (const until = performance.now() + waitMs; performance.now() < until; ) {
       if (!isAlive(pid)) return
       await delay(20)
