@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { accept, useSending } from '../../test/sender.ts'
 import { addMailer } from '../../test/sending.ts'
+import type { Db } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { createLargeEmails } from './large-emails.ts'
 import { loadAttempts } from './load-attempts.ts'
@@ -25,4 +26,26 @@ it.each([
   const prepared = await Promise.all(attempts.map((attempt) => attempt.prepare()))
   expect(prepared).toHaveLength(20)
   expect(new Set(prepared.map(({ message }) => message)).size).toBe(1)
+})
+
+it('an email of which a row is held already is not loaded again', async () => {
+  const { db } = world
+  const { mailerId } = await addMailer(db)
+  await accept(db)
+  const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
+  const claims = await claimDue(db, lane, { limit: 1, leaseMs: 60_000 })
+  const wanted: unknown[] = []
+  const watched: Db = {
+    ...db,
+    query(s, values) {
+      if (typeof s === 'object' && s.name === 'sending.load_emails') wanted.push(values?.[3])
+      return db.query(s, values)
+    },
+    transaction: db.transaction,
+  }
+  const prepare = () => Promise.reject(new Error('not called'))
+  const deps = { db: watched, largeEmails: createLargeEmails({ db }), prepareOf: () => prepare }
+  const { attempts } = await loadAttempts(deps, lane, claims)
+  expect(attempts.map((attempt) => attempt.prepare)).toEqual([prepare])
+  expect(wanted).toEqual([[]])
 })

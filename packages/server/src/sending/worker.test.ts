@@ -291,6 +291,40 @@ describe('two senders on one database', () => {
   })
 })
 
+describe('a sender that stood still', () => {
+  it('does not claim its own rows as if they had been interrupted', async () => {
+    const { script, reached, letGo } = hold('rcpt')
+    const server = await world.serve(script)
+    await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
+    await accept(world.db, { to: to(3) })
+    const claimedAgain = Promise.withResolvers<void>()
+    let claims = 0
+    const watched: Db = {
+      ...world.db,
+      async query(s, values) {
+        const answer = await world.db.query<never>(s, values)
+        if (typeof s === 'object' && s.name === 'sending.claim') claims += 1
+        if (claims === 2) claimedAgain.resolve()
+        return answer
+      },
+      transaction: world.db.transaction,
+    }
+    let nowMs = 0
+    const sender = world.sender({ monotonicMs: () => nowMs }, watched)
+    const running = sender.runOnce()
+    await reached
+    nowMs = 60_000
+    await runOutClaims(world.db)
+    const again = sender.runOnce()
+    await claimedAgain.promise
+    const mine = { phase: 'sending', interrupted: 0 }
+    expect(await queueOf(world.db)).toMatchObject([mine, mine, mine])
+    letGo()
+    await Promise.all([running, again])
+    expect(server.accepted).toBe(3)
+  })
+})
+
 describe('the database away', () => {
   it('when the server has accepted: the answer is kept and written when it is back', async () => {
     const { db, self } = brittle(world.db)
@@ -589,7 +623,7 @@ describe('servers that hang', () => {
     await hanging.waitFor(() => hanging.connections[0]?.phase === 'rcpt')
     await world.db.transaction(async (tx) => {
       await accept({ ...world.db, query: tx.query, transaction: (work) => work(tx) }, {}, 'tn_b')
-      await tx.query(`update sending_queue set content_bytes = 60000000 where tenant_id = 'tn_b'`)
+      await tx.query(`update sending_queue set content_bytes = 90000000 where tenant_id = 'tn_b'`)
     })
     await fine.waitForMessages(1)
     expect(hanging.connections).toHaveLength(1)
