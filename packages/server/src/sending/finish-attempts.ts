@@ -65,6 +65,8 @@ export function createFinishAttempts(deps: {
   const group: GroupCommit<Ending, Ended> = createGroupCommit({
     db: deps.db,
     itemsMax: GROUP_MAX,
+    // One at a time: nobody waits for a finish, and larger groups cost the database less.
+    lanes: 1,
     run: endGroup,
   })
   const abandoned = new AbortController()

@@ -74,7 +74,7 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   let places = 0
   let isClosed = false
 
-  const dots = createGroupCommit<Claim, boolean>({ db, itemsMax: 128, run: markDot })
+  const dots = createGroupCommit<Claim, boolean>({ db, itemsMax: 128, lanes: 1, run: markDot })
   const largeEmails = createLargeEmails({ db })
   const attemptDeps: RunAttemptDeps = { ...deps, markDot: dots.add }
   const large = createLargeBudget({

@@ -4,6 +4,7 @@
  * What its errors mean is decided by SQLSTATE and by the state of the connection, not by the words of the error. A connection in
  * any state but a known one is spoiled: its release destroys it.
  */
+import type { Duplex } from 'node:stream'
 import type pg from 'pg'
 import {
   DatabaseUnavailableError,
@@ -44,7 +45,21 @@ export function openConnection(client: pg.PoolClient): Connection {
     return new DatabaseUnavailableError('The connection to the database was lost', { cause: error })
   }
 
+  /** Statements that are issued in one turn leave in one write instead of one each. */
+  const { stream } = wireOf(client)
+  let isCorked = false
+  function cork(): void {
+    if (isCorked) return
+    isCorked = true
+    stream.cork()
+    process.nextTick(() => {
+      isCorked = false
+      stream.uncork()
+    })
+  }
+
   async function send(s: Statement | string, values?: readonly unknown[]) {
+    cork()
     try {
       const config = typeof s === 'string' ? { text: s } : s
       const result = await client.query({
@@ -74,7 +89,10 @@ export function openConnection(client: pg.PoolClient): Connection {
 }
 
 function isSocketClosed(client: pg.PoolClient): boolean {
-  const { stream } = (client as unknown as { connection: { stream: { destroyed: boolean } } })
-    .connection
-  return stream.destroyed
+  return wireOf(client).stream.destroyed
+}
+
+/** What the driver's types leave out. */
+function wireOf(client: pg.PoolClient): { readonly stream: Duplex } {
+  return (client as unknown as { connection: { stream: Duplex } }).connection
 }

@@ -152,12 +152,17 @@ describe('a lost database', () => {
   })
 
   it('is told to the listeners by itself', async () => {
-    const a = createBucketLeases({ db: database.db, role, memberId: 'a', ttlMs: 50, log })
-    await a.runOnce()
-    await new Promise<void>((resolve) => {
-      a.onChange(resolve)
+    const a = createBucketLeases({ db: database.db, role, memberId: 'a', ttlMs: 500, log })
+    const seen: number[] = []
+    const lost = new Promise<void>((resolve) => {
+      a.onChange(() => {
+        seen.push(a.owned().size)
+        if (seen.length === 2) resolve()
+      })
     })
-    expect(a.owned().size).toBe(0)
+    await a.runOnce()
+    await lost
+    expect(seen).toEqual([64, 0])
     await a.stop()
   })
 })
