@@ -31,10 +31,10 @@ import { sendRoutes } from './sending/routes.ts'
 import { createSender } from './sending/worker.ts'
 import { createKeyAuthenticator } from './tenants/index.ts'
 import { tenantRoutes } from './tenants/routes.ts'
-import { createDeliveryCommits } from './webhooks/delivery-commits.ts'
+import { createDeliveryCommits } from './webhooks/dispatch/delivery-commits.ts'
+import { createDispatcher } from './webhooks/dispatch/worker.ts'
 import { createWakeups, type Wakeups } from './webhooks/index.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
-import { createDispatcher } from './webhooks/worker.ts'
 
 /** Parents of day partitions, made ahead of time by every process at its start and by the janitor. */
 export const partitionedTables = [

@@ -11,11 +11,15 @@ import type { Egress } from '../src/platform/egress/index.ts'
 import { createFailpoints, type Failpoints } from '../src/platform/failpoints.ts'
 import { newUlid } from '../src/platform/ids.ts'
 import { startTrace } from '../src/platform/trace.ts'
-import { createDeliveryCommits } from '../src/webhooks/delivery-commits.ts'
+import { createDeliveryCommits } from '../src/webhooks/dispatch/delivery-commits.ts'
+import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
+import {
+  createDispatcher,
+  type Dispatcher,
+  type DispatcherDeps,
+} from '../src/webhooks/dispatch/worker.ts'
 import { createWakeups, type NewEvent, recordEvents, type Wakeups } from '../src/webhooks/index.ts'
 import { registerWebhook, type WebhookDeps } from '../src/webhooks/register-webhook.ts'
-import type { StreamKey } from '../src/webhooks/stream-store.ts'
-import { createDispatcher, type Dispatcher, type DispatcherDeps } from '../src/webhooks/worker.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { createTestEgress, testKeyRing } from './webhook-api.ts'
 

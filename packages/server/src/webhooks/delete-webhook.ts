@@ -5,9 +5,9 @@
 import type { WebhookEvent } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
-import { discardPending } from './discard-pending.ts'
+import { discardPending } from './dispatch/discard-pending.ts'
+import { deleteStream } from './dispatch/stream-store.ts'
 import { deleteSubscription, findSubscription, lockTenant } from './store.ts'
-import { deleteStream } from './stream-store.ts'
 
 export async function deleteWebhook(
   deps: { readonly db: Db },

@@ -3,7 +3,7 @@
  * changed, `webhooks_pending` names what a stream has still to deliver.
  */
 import { insertRows, type Queryable, statement } from '../platform/db/index.ts'
-import type { StreamKey } from './stream-store.ts'
+import type { StreamKey } from './dispatch/stream-store.ts'
 
 export interface EventRow {
   readonly tenantId: string

@@ -1,4 +1,5 @@
 /** Webhooks: subscriptions, the event log, and the streams through which events leave. */
+
+export { createWakeups, type Wakeups } from './dispatch/wakeups.ts'
 export type { NewEvent } from './event.ts'
 export { type RecordedEvents, recordEvents, type TouchedStream } from './record-events.ts'
-export { createWakeups, type Wakeups } from './wakeups.ts'

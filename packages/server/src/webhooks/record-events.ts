@@ -10,10 +10,10 @@ import { formatMicros } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { newId } from '../platform/ids.ts'
+import { activateStreams, type BucketedStream } from './dispatch/stream-store.ts'
 import { addressEvent, type NewEvent, serializeEvent } from './event.ts'
 import { type EventRow, insertEvents, insertPending, type PendingRow } from './event-store.ts'
 import { activeEmailSubscriptions, shareTenants } from './store.ts'
-import { activateStreams, type BucketedStream } from './stream-store.ts'
 import { wantsEvent } from './subscription.ts'
 
 /** Streams that have something new: to be woken after the commit. */

@@ -11,8 +11,8 @@ import { newId } from '../platform/ids.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { checkReceiver, parseReceiverUrl, type ReceiverRules } from './check-receiver.ts'
 import { checkHeaders, sealHeaders } from './custom-headers.ts'
+import { insertStream } from './dispatch/stream-store.ts'
 import { findSubscription, insertSubscription } from './store.ts'
-import { insertStream } from './stream-store.ts'
 import { togglesOf } from './subscription.ts'
 
 export interface WebhookDeps {

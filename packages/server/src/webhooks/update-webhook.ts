@@ -11,10 +11,10 @@ import { ApiError } from '../platform/errors.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { checkReceiver, parseReceiverUrl } from './check-receiver.ts'
 import { checkHeaders, sealHeaders } from './custom-headers.ts'
-import { discardPending } from './discard-pending.ts'
+import { discardPending } from './dispatch/discard-pending.ts'
+import { expediteStream } from './dispatch/stream-store.ts'
 import type { WebhookDeps } from './register-webhook.ts'
 import { findSubscription, lockTenant, updateSubscription } from './store.ts'
-import { expediteStream } from './stream-store.ts'
 import { type Subscription, type Toggles, togglesOf } from './subscription.ts'
 
 export async function updateWebhook(

@@ -1,0 +1,104 @@
+/**
+ * One webhook request (interface §5.2, §5.3, §6.2): what is sent, and what came back as values that
+ * can be decided on and stored.
+ */
+import type { Clock } from '../../platform/clock.ts'
+import { type Egress, EgressError } from '../../platform/egress/index.ts'
+import type { Logger } from '../../platform/log.ts'
+import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
+import { type CustomHeaders, openHeaders } from '../custom-headers.ts'
+import { type DeliveryOutcome, parseRetryAfter } from './decide-delivery.ts'
+import type { AttemptRecord } from './settlement-store.ts'
+import type { StreamKey, Target } from './stream-store.ts'
+
+export interface RequestDeps {
+  readonly clock: Clock
+  readonly egress: Egress
+  readonly keyRing: KeyRing
+  readonly log: Logger
+  /** Make requests to `http:` URLs (ALLOW_HTTP_WEBHOOKS), which may have been stored when it was set. */
+  readonly allowHttp: boolean
+  readonly timeoutMs: number
+}
+
+export interface WebhookRequest {
+  readonly key: StreamKey
+  readonly target: Target
+  readonly traceparent: string
+  readonly body: string
+  readonly signal: AbortSignal
+}
+
+export interface MadeRequest {
+  readonly outcome: DeliveryOutcome
+  readonly attempt: AttemptRecord
+}
+
+/** Undefined when we are stopping: nothing is known then, and the delivery stays as it is. */
+export async function makeRequest(
+  deps: RequestDeps,
+  request: WebhookRequest,
+): Promise<MadeRequest | undefined> {
+  const at = deps.clock.now()
+  const startedMs = performance.now()
+  const finish = (outcome: DeliveryOutcome, seen: Partial<AttemptRecord>): MadeRequest => {
+    const durationMs = Math.round(performance.now() - startedMs)
+    return { outcome, attempt: { ...seen, at, durationMs } }
+  }
+  if (!deps.allowHttp && new URL(request.target.url).protocol === 'http:')
+    return finish({ kind: 'failed' }, { error: 'url_not_allowed: http: URLs are not allowed here' })
+  try {
+    const answer = await deps.egress.request({
+      poolKey: request.key.webhookId,
+      url: request.target.url,
+      method: 'POST',
+      headers: headersOf(deps.keyRing, request),
+      body: request.body,
+      timeoutMs: deps.timeoutMs,
+      signal: request.signal,
+    })
+    const { status, headers } = answer
+    const retryAfterMs = parseRetryAfter(headers['retry-after'], deps.clock.now())
+    return finish(
+      { kind: 'answered', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
+      { status, response: storable(answer.body), timings: { ...answer.timings } },
+    )
+  } catch (error) {
+    if (error instanceof SealedValueError) {
+      // The operator has to bring the key back; meanwhile this is a failure like any other.
+      deps.log.error(
+        { err: error, webhook_id: request.key.webhookId },
+        'webhook_headers.unreadable',
+      )
+      return finish({ kind: 'failed' }, { error: 'configuration: the headers cannot be decrypted' })
+    }
+    if (!(error instanceof EgressError)) throw error
+    if (request.signal.aborted || error.code === 'aborted') return undefined
+    const { code, message, status, timings } = error
+    return finish(
+      { kind: 'failed' },
+      {
+        error: storable(`${code}: ${message}`.slice(0, 500)),
+        ...(status === undefined ? {} : { status }),
+        ...(timings === undefined ? {} : { timings: { ...timings } }),
+      },
+    )
+  }
+}
+
+/** Ours cannot be among the tenant's, save User-Agent, where the tenant's takes its place. */
+function headersOf(keyRing: KeyRing, { key, target, traceparent }: WebhookRequest): CustomHeaders {
+  const custom = openHeaders(keyRing, key, target.headersSealed)
+  const hasUserAgent = custom.some(([name]) => name.toLowerCase() === 'user-agent')
+  return [
+    ['Content-Type', 'application/json'],
+    ...(hasUserAgent ? [] : ([['User-Agent', 'Postrider']] as const)),
+    ['traceparent', traceparent],
+    ...custom,
+  ]
+}
+
+/** PostgreSQL stores neither NUL nor half a surrogate pair. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
+}
