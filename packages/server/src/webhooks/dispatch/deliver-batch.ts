@@ -45,11 +45,13 @@ export interface DeliverDeps extends RequestDeps {
 
 export type StepResult =
   /** A request was made; the stream is to be looked at again. */
-  | { readonly kind: 'requested' }
+  | { readonly kind: 'requested'; readonly isFailing: boolean; readonly isSlow: boolean }
   | { readonly kind: 'wait'; readonly waitMs: number }
   /** Nothing to do until the stream is woken. */
   | { readonly kind: 'idle' }
 
+/** A receiver that takes longer than this is served beside those that are fast. */
+const SLOW_MS = 300
 const AGAIN: StepResult = { kind: 'wait', waitMs: 0 }
 const IDLE: StepResult = { kind: 'idle' }
 /** A writer is about to commit, or another dispatcher is at work. */
@@ -154,7 +156,11 @@ async function sendDelivery(
   const isSettled = await deps.settlements.add({ delivery, failCount, attempt, step })
   deps.failpoints.hit('dispatch.after_settle')
   report(deps, ready, made, step, isSettled)
-  return { kind: 'requested' }
+  return {
+    kind: 'requested',
+    isFailing: step.kind !== 'delivered',
+    isSlow: attempt.durationMs > SLOW_MS,
+  }
 }
 
 function report(

@@ -101,7 +101,9 @@ describe('discovery', () => {
     const buckets = [bucketOf(key.webhookId), bucketOf(other.webhookId)]
     expect(await discoverStreams(world.db, buckets)).toEqual([])
     await world.record(newEvent())
-    expect(await discoverStreams(world.db, buckets)).toEqual([{ ...key, bucket: buckets[0] }])
+    expect(await discoverStreams(world.db, buckets)).toEqual([
+      { ...key, bucket: buckets[0], isFailing: false },
+    ])
     const elsewhere = Array.from({ length: 64 }, (_, i) => i).filter((i) => !buckets.includes(i))
     expect(await discoverStreams(world.db, elsewhere)).toEqual([])
     await world.db.query(`update webhooks_stream set not_before = now() + interval '1 hour'`)

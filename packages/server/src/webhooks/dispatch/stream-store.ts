@@ -65,12 +65,21 @@ export async function activateStreams(q: Queryable, keys: readonly StreamKey[]):
 
 const DISCOVER = statement(
   'webhooks.discover_streams',
-  `select tenant_id, webhook_id, bucket from webhooks_stream
+  `select tenant_id, webhook_id, bucket, fail_count > 0 as is_failing from webhooks_stream
     where bucket = any($1) and state = 'active' and not_before <= now() + interval '1 second'`,
 )
 
 export interface BucketedStream extends StreamKey {
   readonly bucket: number
+  /** Its last request failed, as far as is known. */
+  readonly isFailing?: boolean
+}
+
+interface DiscoveredRow {
+  tenant_id: string
+  webhook_id: string
+  bucket: number
+  is_failing: boolean
 }
 
 /** Over all tenants: the dispatcher serves buckets, and each stream it finds by its own tenant. */
@@ -78,11 +87,13 @@ export async function discoverStreams(
   q: Queryable,
   buckets: readonly number[],
 ): Promise<BucketedStream[]> {
-  const { rows } = await q.query<{ tenant_id: string; webhook_id: string; bucket: number }>(
-    DISCOVER,
-    [buckets],
-  )
-  return rows.map((r) => ({ tenantId: r.tenant_id, webhookId: r.webhook_id, bucket: r.bucket }))
+  const { rows } = await q.query<DiscoveredRow>(DISCOVER, [buckets])
+  return rows.map((r) => ({
+    tenantId: r.tenant_id,
+    webhookId: r.webhook_id,
+    bucket: r.bucket,
+    isFailing: r.is_failing,
+  }))
 }
 
 const LOAD = statement(
