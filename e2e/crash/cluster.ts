@@ -7,7 +7,7 @@ import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findFreePort, type NdjsonLog, type RunningService, startService } from '@postrider/testkit'
-import { createDatabase, type Database } from './database.ts'
+import { createPostgresServer } from '@postrider/testkit/postgres-server'
 import type { ProcessName } from './history.ts'
 
 export type RoleName = Exclude<ProcessName, 'database'>
@@ -42,6 +42,13 @@ const timings = {
   WEBHOOK_BATCH_EVENTS: '20',
 }
 
+const databaseSettings = {
+  shared_buffers: '64MB',
+  max_connections: '100',
+  // Recovery after a kill is then a matter of moments.
+  max_wal_size: '64MB',
+}
+
 /** Longer than the leases, and than it takes another process to start and take over. */
 const FREEZE_MS = 7_000
 /** Time for what was under way to come to its end. */
@@ -68,9 +75,10 @@ export async function createCluster(o: {
   mkdirSync(dataDir)
   const keepLine = (name: ProcessName) => (line: string) =>
     appendFileSync(join(o.directory, `${name}.log`), `${line}\n`)
-  const database: Database = createDatabase({
+  const database = createPostgresServer({
     directory: o.directory,
     port: await findFreePort(),
+    settings: databaseSettings,
     onLine: keepLine('database'),
   })
 

