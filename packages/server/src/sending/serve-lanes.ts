@@ -1,12 +1,13 @@
 /**
  * Serves lanes: claims what is due, attempts it, writes what came of it.
  *
- * Tenants and their lanes take turns (`lane-turns.ts`) for the claims and for the `concurrency`
+ * Tenants and their lanes take turns (`platform/turns.ts`) for the claims and for the `concurrency`
  * places. An attempt that lasts longer than a second gives its place up: slow servers do not hold
  * up others. What is held in memory is bounded (`held-rows.ts`, `large-budget.ts`).
  */
 import { createGroupCommit, type Db } from '../platform/db/index.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
+import { createTurns } from '../platform/turns.ts'
 import type { Claim, ReadMailer } from './attempt.ts'
 import { idsOf, logAttempt } from './attempt-log.ts'
 import type { Ending, FinishAttempts } from './finish-attempts.ts'
@@ -25,7 +26,6 @@ import {
   takeSurplus,
 } from './lane.ts'
 import { mailerOf, readMailer } from './lane-mailer.ts'
-import { createLaneTurns } from './lane-turns.ts'
 import type { WokenLane } from './lane-wakeups.ts'
 import { createLargeBudget, largeBytesOf } from './large-budget.ts'
 import { createLargeEmails } from './large-emails.ts'
@@ -67,8 +67,8 @@ const ORPHAN_WAIT_MS = 3_600_000
 export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   const { db, held, leaseMs, log, monotonicMs } = deps
   const lanes = new Map<string, Lane>()
-  const hungry = createLaneTurns()
-  const ready = createLaneTurns()
+  const hungry = createTurns<Lane>()
+  const ready = createTurns<Lane>()
   const tasks = new Set<Promise<unknown>>()
   let claims = 0
   let places = 0
