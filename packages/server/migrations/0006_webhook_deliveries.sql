@@ -33,8 +33,6 @@ as $$
 $$;
 
 alter table webhooks_event
-  -- The mailbox or inbound route whose own webhook takes the event; '': a webhook of the tenant.
-  add column owner text collate "C" not null default '',
   -- False only where the time within event_id is at most 10 minutes away from event_at: those are
   -- found by event_at through the primary key, the others through the index below. An index over
   -- all of them would take 5 % more time and 9 % more WAL for each event.
