@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
 import { type Config, roles, rolesWithoutEffect } from './config.ts'
+import { keptDays, partitionedTables } from './kept-days.ts'
 import { createSmtpPool, ehloNameOf } from './mailers/index.ts'
 import { registerMailerRoutes } from './mailers/routes.ts'
 import { type Clock, createClock } from './platform/clock.ts'
@@ -19,6 +20,7 @@ import { createHttpServer, type HttpServer } from './platform/http/server.ts'
 import { addStatusRoutes, type Checks } from './platform/http/status-routes.ts'
 import type { Logger } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
+import { createRetention } from './platform/retention.ts'
 import { createKeyRing, type KeyRing } from './platform/secrets/index.ts'
 import type { Secrets } from './platform/secrets-file.ts'
 import { createServiceGroup, type Service } from './platform/service.ts'
@@ -35,16 +37,6 @@ import { createDeliveryCommits } from './webhooks/dispatch/delivery-commits.ts'
 import { createDispatcher } from './webhooks/dispatch/worker.ts'
 import { createWakeups, type Wakeups } from './webhooks/index.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
-
-/** Parents of day partitions, made ahead of time by every process at its start and by the janitor. */
-export const partitionedTables = [
-  'webhooks_event',
-  'webhooks_delivery',
-  'webhooks_attempt',
-  'sending_email',
-  'sending_recipient',
-  'sending_attempt',
-] as const
 
 /** What this process really does: the other names of the contract have nothing behind them yet. */
 export function builtRoles(config: Config): string[] {
@@ -120,7 +112,7 @@ export function compose(o: {
     parts.disk,
     ...(config.roles.has('dispatcher') ? composeDispatcher(parts) : []),
     ...(config.roles.has('sender') ? composeSender(parts) : []),
-    ...(config.roles.has('janitor') ? [createJanitor({ db, log })] : []),
+    ...(config.roles.has('janitor') ? composeJanitor(parts, o) : []),
     server,
   ])
   return { ...group, db, address: () => server.address() }
@@ -231,6 +223,17 @@ function composeSender(parts: Parts): Service[] {
     observe: ({ outcome, durationMs }) => attempts.observe({ outcome }, durationMs / 1000),
   })
   return [leases, pool, sender]
+}
+
+function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Service[] {
+  const { config, db, log } = parts
+  const { retentionMs, webhookRetryForMs } = config
+  const { databaseUrl } = o
+  const groups = keptDays({ db, webhookRetryForMs })
+  return [
+    createJanitor({ db, log }),
+    createRetention({ ...parts, databaseUrl, retentionMs, groups }),
+  ]
 }
 
 /** How this machine greets mail servers. */

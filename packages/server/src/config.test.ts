@@ -154,6 +154,27 @@ describe('configuration', () => {
     expect(problems[0]).toContain(`POSTRIDER_${name}: ${message}`)
   })
 
+  it.each([
+    [{ RETENTION: '1d' }, '(3d), for which events are still delivered, got "1d"'],
+    [{ WEBHOOK_RETRY_FOR: '30d', RETENTION: '29d' }, '(30d)'],
+  ])(
+    'refuses a retention that ends before webhooks are retried for the last time: %j',
+    (env, why) => {
+      const problems = problemsOf(prefixed(env))
+      expect(problems).toEqual([
+        expect.stringMatching(
+          /^POSTRIDER_RETENTION: expected at least POSTRIDER_WEBHOOK_RETRY_FOR/,
+        ),
+      ])
+      expect(problems[0]).toContain(why)
+    },
+  )
+
+  it('takes a retention of just as long as webhooks are retried', () => {
+    const env = { RETENTION: '1d', WEBHOOK_RETRY_FOR: '1d' }
+    expect(load(env)).toMatchObject({ retentionMs: 86_400_000, webhookRetryForMs: 86_400_000 })
+  })
+
   it('takes short credentials, and names them as weak', () => {
     const config = loadConfig(prefixed({ ADMIN_TOKEN: 'short', API_KEY: 'also-short' }))
     expect(weakCredentials(config)).toEqual(['POSTRIDER_ADMIN_TOKEN', 'POSTRIDER_API_KEY'])
@@ -203,10 +224,15 @@ describe('configuration', () => {
   })
 
   it('takes what the contract names and this version does not do, and names it', () => {
-    const env = prefixed({ RETENTION: '7d', GEOIP_DB: '', PORT: '1', ROLES: 'api,tracker,inbound' })
+    const env = prefixed({
+      INBOUND_PORT: '2526',
+      GEOIP_DB: '',
+      PORT: '1',
+      ROLES: 'api,tracker,inbound',
+    })
     expect(problemsOf(env)).toEqual([])
     expect(ineffectiveSettings(env)).toEqual([
-      'POSTRIDER_RETENTION',
+      'POSTRIDER_INBOUND_PORT',
       'POSTRIDER_ROLES (tracker, inbound)',
     ])
     const effective = { ROLES: 'all', LOG_LEVEL: 'warn', DNS_SERVERS: '9.9.9.9:53' }

@@ -295,8 +295,8 @@ export const variables = {
     name: 'RETENTION',
     type: duration('1d', '3650d'),
     default: '30d',
-    hasNoEffect: true,
-    meaning: 'How long logs, events and deliveries are kept',
+    meaning:
+      'How long emails, events, webhook deliveries and their attempts are kept, in whole days; at least `WEBHOOK_RETRY_FOR`. A day with unfinished mail stays until that has ended',
   },
   diskFreeMin: {
     name: 'DISK_FREE_MIN',
@@ -370,6 +370,7 @@ export function loadConfig(env: Environment, o: LoadOptions = {}): Config {
     values[key] = readVariable(variable, env, problems)
   problems.push(...findUnknownNames(env))
   const config = complete(values as unknown as Values)
+  problems.push(...findContradictions(config, env))
   if (o.isForServing !== false) problems.push(...findMissing(config, env))
   if (problems.length > 0) throw new ConfigError(problems)
   return config
@@ -448,6 +449,18 @@ function findUnknownNames(env: Environment): string[] {
       const hint = nearest === undefined ? '' : `; did you mean ${configPrefix}${nearest}?`
       return `${configPrefix}${name}: no such variable${hint}`
     })
+}
+
+/** Bad values are reported as such, and undefined here. */
+function findContradictions(config: Partial<Config>, env: Environment): string[] {
+  const { retentionMs, webhookRetryForMs } = config
+  if (retentionMs === undefined || webhookRetryForMs === undefined) return []
+  if (retentionMs >= webhookRetryForMs) return []
+  const { retentionMs: retention, webhookRetryForMs: retryFor } = variables
+  const [given, least] = [retention, retryFor].map((v) => textOf(v.name, env) ?? v.default)
+  return [
+    `${configPrefix}${retention.name}: expected at least ${configPrefix}${retryFor.name} (${least}), for which events are still delivered, got "${given}"`,
+  ]
 }
 
 function findMissing(config: Config, env: Environment): string[] {

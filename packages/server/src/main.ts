@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import pino from 'pino'
-import { type App, builtRoles, compose, partitionedTables } from './compose.ts'
+import { type App, builtRoles, compose } from './compose.ts'
 import {
   type Config,
   ConfigError,
@@ -17,6 +17,7 @@ import {
   summarizeConfig,
   weakCredentials,
 } from './config.ts'
+import { partitionedTables } from './kept-days.ts'
 import { migrationsDir } from './operator-database.ts'
 import {
   createDayPartitions,

@@ -1,6 +1,6 @@
 /** What tests of sending share: a database with today's partitions, mailers, emails. */
 import type { SendEmailBody } from '@postrider/contract'
-import { partitionedTables } from '../src/compose.ts'
+import { partitionedTables } from '../src/kept-days.ts'
 import type { Mailer } from '../src/mailers/mailer.ts'
 import { insertMailer, type NewMailer } from '../src/mailers/store.ts'
 import { createDayPartitions, type Db } from '../src/platform/db/index.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createIdSource, dayOfUlid, isId, isUlid, newId, newUlid } from './ids.ts'
+import { createIdSource, dayOfUlid, isId, isUlid, newId, newUlid, ulidAtTime } from './ids.ts'
 
 describe('ids', () => {
   it('are ULIDs that sort in the order in which they were made', () => {
@@ -33,5 +33,11 @@ describe('ids', () => {
   it('name the day in which they were made', () => {
     expect(dayOfUlid('01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe('2016-07-30')
     expect(dayOfUlid(newId('evt'))).toBe(new Date().toISOString().slice(0, 10))
+  })
+  it('of one time are at least that of the time itself, and less than that of the next', () => {
+    const ms = Date.parse('2026-01-02T12:00:00Z')
+    const id = createIdSource(() => ms).ulid()
+    expect(isUlid(ulidAtTime(ms))).toBe(true)
+    expect(id >= ulidAtTime(ms) && id < ulidAtTime(ms + 1)).toBe(true)
   })
 })

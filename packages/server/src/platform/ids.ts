@@ -4,7 +4,7 @@
  * A ULID begins with its time, so ids sort by creation and name the day partition that holds them.
  */
 import { randomFillSync } from 'node:crypto'
-import { decodeTime, monotonicFactory } from 'ulid'
+import { decodeTime, encodeTime, monotonicFactory } from 'ulid'
 
 export type IdPrefix = 'tn' | 'key' | 'wh' | 'smtp' | 'imap' | 'domain' | 'dlv' | 'evt'
 
@@ -65,6 +65,16 @@ export function isUlid(text: string): boolean {
 
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && isUlid(text.slice(prefix.length + 1))
+}
+
+/** The lowest that can be made at that time. */
+export function ulidAtTime(ms: number): string {
+  return encodeTime(ms, 10) + '0'.repeat(16)
+}
+
+/** The lowest id that can be made at that time. */
+export function idAtTime(prefix: IdPrefix, ms: number): string {
+  return `${prefix}_${ulidAtTime(ms)}`
 }
 
 /** The UTC day (`2026-01-02`) in which a bare or prefixed ULID was made. */

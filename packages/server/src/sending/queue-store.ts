@@ -7,6 +7,7 @@
  * not use up the tries of those that happened to be claimed with it.
  */
 import { type Queryable, statement } from '../platform/db/index.ts'
+import { ulidAtTime } from '../platform/ids.ts'
 import type { Claim } from './attempt.ts'
 
 export interface LaneKey {
@@ -302,4 +303,32 @@ export async function undoClaims(
     claims.map((c) => c.waitMs),
     claims.map((c) => c.was),
   ])
+}
+
+const IS_DAY_QUEUED = statement(
+  'sending.is_day_queued',
+  `with recursive tenant as (
+     (select tenant_id from sending_queue order by tenant_id limit 1)
+     union all
+     select q.tenant_id
+       from tenant cross join lateral (
+         select tenant_id from sending_queue
+          where tenant_id > tenant.tenant_id order by tenant_id limit 1) q
+   )
+   select 1
+     from tenant cross join lateral (
+       select from sending_queue
+        where tenant_id = tenant.tenant_id and ref_id >= $1 and ref_id < $2 limit 1) q
+    limit 1`,
+)
+
+/**
+ * Whether a recipient of an email of that day is still to be served. Over all tenants: a day leaves
+ * for all of them at once; two index probes for each.
+ */
+export async function isDayQueued(q: Queryable, day: string): Promise<boolean> {
+  const fromMs = Date.parse(day)
+  const ids = [fromMs, fromMs + 86_400_000].map(ulidAtTime)
+  const { rowCount } = await q.query(IS_DAY_QUEUED, ids)
+  return rowCount > 0
 }

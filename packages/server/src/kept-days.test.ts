@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { TestDatabase } from '../test/database.ts'
+import { createSendingDatabase, silent } from '../test/sending.ts'
+import { keptDays, partitionedTables } from './kept-days.ts'
+import { createClock } from './platform/clock.ts'
+import { ulidAtTime } from './platform/ids.ts'
+import { createMetrics } from './platform/metrics.ts'
+import { createRetention } from './platform/retention.ts'
+
+const DAY_MS = 86_400_000
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createSendingDatabase()
+})
+afterAll(() => database.close())
+
+const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS)
+const dayOf = (at: Date) => at.toISOString().slice(0, 10)
+
+/** Makes the old days again, and lets retention drop what is older than 30. */
+async function dropOld(): Promise<{ dropped: readonly string[]; needed: readonly string[] }> {
+  const { db } = database
+  for (const table of partitionedTables)
+    await db.query('select platform_ensure_day_partitions($1, 33)', [table])
+  const retention = createRetention({
+    databaseUrl: database.url,
+    retentionMs: 30 * DAY_MS,
+    groups: keptDays({ db, webhookRetryForMs: 3 * DAY_MS }),
+    clock: createClock(),
+    log: silent,
+    metrics: createMetrics(),
+  })
+  const round = await retention.runOnce()
+  if (round === 'busy') throw new Error('nobody else is at it')
+  return round
+}
+
+const named = (tables: readonly string[], at: Date) =>
+  tables.map((table) => `${table}_${dayOf(at).replaceAll('-', '')}`).sort()
+
+it('[contract 1] every table that is partitioned leaves by day', async () => {
+  const { rows } = await database.db.query<{ name: string }>(
+    `select relname as name from pg_class where relkind = 'p' order by 1`,
+  )
+  expect(rows.map((row) => row.name)).toEqual([...partitionedTables].sort())
+  const { dropped, needed } = await dropOld()
+  const old = [31, 32, 33].flatMap((days) => named(partitionedTables, daysAgo(days)))
+  expect([...dropped].sort()).toEqual(old.sort())
+  expect(needed).toEqual([])
+})
+
+it('an email stays as a whole while one of its recipients is in the queue', async () => {
+  const { db } = database
+  const at = daysAgo(32)
+  const refIds = [ulidAtTime(Date.parse(dayOf(at))), ulidAtTime(Date.now())]
+  for (const [n, refId] of refIds.entries())
+    for (const tenant of ['tn_a', 'tn_b', 'tn_c'])
+      if (n === 1 || tenant === 'tn_b')
+        await db.query(
+          `insert into sending_queue (tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts,
+             expires_at, content_bytes) values ($1, $2, 0, 'smtp_1', 0, now(), 5, now(), 1)`,
+          [tenant, refId],
+        )
+  const round = await dropOld()
+  const emails = named(['sending_email', 'sending_recipient', 'sending_attempt'], at)
+  expect([...round.needed].sort()).toEqual(emails)
+  expect(round.dropped).not.toContain(emails[0])
+  expect(round.dropped).toContain(named(['webhooks_event'], at)[0])
+  await db.query('delete from sending_queue where ref_id = $1', [refIds[0]])
+  expect(await dropOld()).toMatchObject({ needed: [] })
+})
+
+it('the record of a delivery that is still open can be written', async () => {
+  const { db } = database
+  const at = daysAgo(31)
+  await db.query(
+    `insert into webhooks_open (tenant_id, delivery_id, day, webhook_id, bucket, generation,
+       event_ids, event_days, traceparent, created_at)
+     values ('tn_a', 'dlv_1', $1, 'wh_1', 0, 0, array['evt_1'], array[$1::date], '', $2)`,
+    [dayOf(at), at],
+  )
+  const round = await dropOld()
+  const deliveries = named(['webhooks_delivery', 'webhooks_attempt', 'webhooks_item'], at)
+  expect([...round.needed].sort()).toEqual(deliveries)
+  // Its time is over: what it carried leaves with its day.
+  expect(round.dropped).toContain(named(['webhooks_event'], at)[0])
+  await db.query('delete from webhooks_open')
+  expect(await dropOld()).toMatchObject({ needed: [] })
+})
+
+it('an event of an old day that was reported late is delivered before its day leaves', async () => {
+  const { db } = database
+  const at = daysAgo(31)
+  const event = named(['webhooks_event'], at)[0] ?? ''
+  await db.query(
+    `insert into webhooks_stream (tenant_id, webhook_id, bucket, mode) values ('tn_a', 'wh_1', 0, 'array')`,
+  )
+  const queue = (queuedAt: Date) =>
+    db.query(
+      `insert into webhooks_pending (tenant_id, webhook_id, event_id, day, bytes, queued_at)
+       values ('tn_a', 'wh_1', 'evt_1', $1, 1, $2)`,
+      [dayOf(at), queuedAt],
+    )
+  await queue(daysAgo(1))
+  expect((await dropOld()).needed).toEqual([event])
+  await db.query('delete from webhooks_pending')
+  await db.query(
+    `insert into webhooks_open (tenant_id, delivery_id, day, webhook_id, bucket, generation,
+       event_ids, event_days, traceparent)
+     values ('tn_a', 'dlv_2', current_date, 'wh_1', 0, 0, array['evt_0', 'evt_1'],
+             array[current_date, $1::date], '')`,
+    [dayOf(at)],
+  )
+  expect((await dropOld()).needed).toEqual([event])
+  await db.query('delete from webhooks_open')
+  // Behind a paused webhook: as long as retention keeps it, and no longer.
+  await queue(daysAgo(4))
+  expect((await dropOld()).dropped).toContain(event)
+})

@@ -1,0 +1,28 @@
+/**
+ * The tables that are partitioned by day, and what keeps an old day from leaving (contract §1,
+ * `POSTRIDER_RETENTION`). Like compose.ts it knows all capabilities.
+ */
+import type { Db } from './platform/db/index.ts'
+import type { RetentionGroup } from './platform/retention.ts'
+import { isDayQueued } from './sending/queue-store.ts'
+import { isDeliveryDayOpen, isEventDayAwaited } from './webhooks/dispatch/retention-store.ts'
+
+const events = ['webhooks_event']
+const deliveries = ['webhooks_delivery', 'webhooks_attempt', 'webhooks_item']
+const emails = ['sending_email', 'sending_recipient', 'sending_attempt']
+
+/** Their days are made ahead of time by every process; the janitor drops the old ones. */
+export const partitionedTables: readonly string[] = [...events, ...deliveries, ...emails]
+
+/** What leaves together, and when it may not yet. */
+export function keptDays(o: {
+  readonly db: Db
+  readonly webhookRetryForMs: number
+}): RetentionGroup[] {
+  const { db, webhookRetryForMs } = o
+  return [
+    { tables: events, isDayNeeded: (day) => isEventDayAwaited(db, day, webhookRetryForMs) },
+    { tables: deliveries, isDayNeeded: (day) => isDeliveryDayOpen(db, day) },
+    { tables: emails, isDayNeeded: (day) => isDayQueued(db, day) },
+  ]
+}

@@ -1,0 +1,167 @@
+/**
+ * Retention: day partitions leave when every row in them is older than `POSTRIDER_RETENTION`
+ * (contract §1), a bounded number a round, by one process at a time.
+ *
+ * Tables that refer to each other leave day by day together, and a day of which something is
+ * unfinished stays until that has ended.
+ */
+import type { Clock } from './clock.ts'
+import { type DayPartition, dropPartitions, type PartitionDropper } from './db/partitions-drop.ts'
+import type { Logger } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import type { Service } from './service.ts'
+
+/** Tables whose rows of one day belong together. */
+export interface RetentionGroup {
+  readonly tables: readonly string[]
+  /** Whether something unfinished refers to that past day. Once it says no, it stays so. */
+  isDayNeeded?(day: string): Promise<boolean>
+}
+
+export interface RetentionRound {
+  /** Names of partitions. */
+  readonly dropped: readonly string[]
+  /** Still read by somebody; gone on with in the next round. */
+  readonly waiting: readonly string[]
+  readonly needed: readonly string[]
+  /** Not got to in this round. */
+  readonly left: number
+}
+
+export interface Retention extends Service {
+  /** `busy`: another process is at it. */
+  runOnce(): Promise<RetentionRound | 'busy'>
+}
+
+const INTERVAL_MS = 10 * 60_000
+/** When something was held up, or more is left than one round takes. */
+const SOON_MS = 60_000
+const DROPS_MAX = 100
+
+export function createRetention(deps: {
+  readonly databaseUrl: string
+  readonly retentionMs: number
+  readonly groups: readonly RetentionGroup[]
+  readonly clock: Pick<Clock, 'now'>
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly dropsMax?: number
+  readonly lockTimeoutMs?: number
+}): Retention {
+  const { log } = deps
+  const dropsMax = deps.dropsMax ?? DROPS_MAX
+  const droppedTotal = deps.metrics.counter(
+    'partitions_dropped_total',
+    'Day partitions that retention has dropped',
+    ['table'],
+  )
+  const overdue = deps.metrics.gauge(
+    'partitions_overdue',
+    'Day partitions older than the retention that are still there: needed by unfinished work, or waiting for a long transaction or the next round',
+    ['reason'],
+  )
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let isStopped = false
+
+  async function dropOld(dropper: PartitionDropper): Promise<RetentionRound> {
+    const tables = deps.groups.flatMap((group) => group.tables)
+    const old = await dropper.listOlderThan({
+      tables,
+      ageMs: deps.retentionMs,
+      now: deps.clock.now(),
+    })
+    const isNeeded = createNeedCheck(deps.groups)
+    const dropped: string[] = []
+    const waiting: string[] = []
+    const needed: string[] = []
+    const heldUp = new Set<string>()
+    let left = 0
+    for (const partition of old) {
+      if (isStopped || dropped.length >= dropsMax || heldUp.has(partition.table)) left += 1
+      else if (await isNeeded(partition)) needed.push(partition.name)
+      else if (await dropOne(dropper, partition)) dropped.push(partition.name)
+      else {
+        // A table can have one partition between attached and detached.
+        heldUp.add(partition.table)
+        waiting.push(partition.name)
+      }
+    }
+    return { dropped, waiting, needed, left }
+  }
+
+  async function dropOne(dropper: PartitionDropper, partition: DayPartition): Promise<boolean> {
+    const startedMs = performance.now()
+    const result = await dropper.drop(partition)
+    const fields = {
+      table: partition.table,
+      partition: partition.name,
+      day: partition.day,
+      bytes: partition.bytes,
+      duration_ms: Math.round(performance.now() - startedMs),
+    }
+    log.info(fields, result === 'dropped' ? 'day_partition.dropped' : 'day_partition.held_up')
+    if (result === 'dropped') droppedTotal.inc({ table: partition.table })
+    return result === 'dropped'
+  }
+
+  async function runOnce(): Promise<RetentionRound | 'busy'> {
+    const o = {
+      url: deps.databaseUrl,
+      log,
+      ...(deps.lockTimeoutMs === undefined ? {} : { lockTimeoutMs: deps.lockTimeoutMs }),
+    }
+    const round = await dropPartitions(o, dropOld)
+    const counts = round === 'busy' ? undefined : round
+    overdue.set({ reason: 'needed' }, counts?.needed.length ?? 0)
+    overdue.set({ reason: 'waiting' }, (counts?.waiting.length ?? 0) + (counts?.left ?? 0))
+    return round
+  }
+
+  async function runAndSchedule(): Promise<void> {
+    let waitMs = INTERVAL_MS
+    try {
+      const round = await runOnce()
+      if (round !== 'busy' && round.waiting.length + round.left > 0) waitMs = SOON_MS
+    } catch (error) {
+      waitMs = SOON_MS
+      log.warn({ err: error }, 'retention.failed')
+    }
+    if (!isStopped) schedule(waitMs)
+  }
+
+  function schedule(waitMs: number): void {
+    timer = setTimeout(() => {
+      running = runAndSchedule()
+    }, waitMs)
+  }
+
+  return {
+    name: 'retention',
+    runOnce,
+    async start() {
+      isStopped = false
+      if (timer === undefined) schedule(0)
+    },
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      timer = undefined
+      await running
+    },
+  }
+}
+
+/** Asks once for each group and day. What is on its way out is past the question. */
+function createNeedCheck(groups: readonly RetentionGroup[]) {
+  const answers = new Map<string, Promise<boolean>>()
+  return async ({ table, day, state }: DayPartition): Promise<boolean> => {
+    const group = groups.findIndex(({ tables }) => tables.includes(table))
+    const ask = groups[group]?.isDayNeeded
+    if (ask === undefined || state !== 'attached') return false
+    const key = `${group} ${day}`
+    const answer = answers.get(key) ?? ask(day)
+    answers.set(key, answer)
+    return await answer
+  }
+}
