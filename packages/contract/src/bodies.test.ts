@@ -1,6 +1,13 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import {
+  type EventName,
+  listWebhookDeliveriesQuery,
+  type ReplayWebhookEventsBody,
+  replayWebhookEventsBody,
+} from './deliveries.ts'
+import type { PostriderEvent } from './events.ts'
 import { configureSmtpBody, type Mailer, updateSmtpBody } from './mailers.ts'
 import { operations } from './operations.ts'
 import { contentLengthMax, type SendEmailBody, sendEmailAnswer, sendEmailBody } from './sending.ts'
@@ -20,6 +27,13 @@ const registration = {
   headers: { 'X-Secret': 's' },
   webhook_options: { events: { delivery: true, imap_error: false } },
 } satisfies RegisterWebhookBody
+
+const selection = {
+  start: '2026-11-20',
+  end: '2026-11-20T18:00:00Z',
+  event: 'IMAP_ERROR',
+  ref_id: '01JD4M8W6ZQ3V5T7X9Y2A4C6E8',
+} satisfies ReplayWebhookEventsBody
 
 const smtp = {
   name: 'News',
@@ -54,6 +68,8 @@ const bodies: readonly (readonly [string, TSchema, Record<string, unknown>])[] =
   ['registerWebhookBody', registerWebhookBody, registration],
   ['updateWebhookBody', updateWebhookBody, { ...registration, active: false }],
   ['deleteWebhookBody', deleteWebhookBody, { event: 'DOMAIN_VERIFICATION' }],
+  ['listWebhookDeliveriesQuery', listWebhookDeliveriesQuery, { ...selection, status: 'parked' }],
+  ['replayWebhookEventsBody', replayWebhookEventsBody, { ...selection, undelivered: true }],
   ['configureSmtpBody', configureSmtpBody, smtp],
   ['updateSmtpBody', updateSmtpBody, { mailer_id: 'smtp_1', config: { password: 'q' } }],
   ['sendEmailBody', sendEmailBody, email],
@@ -151,6 +167,14 @@ describe('webhook bodies', () => {
       'created_at',
       'updated_at',
     ])
+  })
+})
+
+describe('webhook deliveries', () => {
+  it('are found by every event that there is, and by no other', () => {
+    expectTypeOf<EventName>().toEqualTypeOf<PostriderEvent['event']>()
+    expect(Value.Check(listWebhookDeliveriesQuery, { event: 'MAILER_DEACTIVATED' })).toBe(true)
+    expect(Value.Check(listWebhookDeliveriesQuery, { event: 'EMAIL_EVENT' })).toBe(false)
   })
 })
 

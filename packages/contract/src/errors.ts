@@ -169,7 +169,8 @@ export const errorCatalogue = {
   rate_limited: {
     status: 429,
     message: 'Too Many Requests',
-    cause: 'More requests than the tenant may make in this window.',
+    cause:
+      'More requests than the tenant may make in this window, or no room for so many replayed events beside those that wait.',
     fix: 'Wait for `Retry-After`.',
   },
   headers_too_large: {

@@ -1,4 +1,5 @@
 export * from './common.ts'
+export * from './deliveries.ts'
 export * from './errors.ts'
 export * from './events.ts'
 export * from './ids.ts'

@@ -41,6 +41,30 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  listWebhookDeliveries: {
+    method: 'GET',
+    path: '/v1/webhook/deliveries',
+    status: 200,
+    auth: 'tenant',
+  },
+  getWebhookDelivery: {
+    method: 'GET',
+    path: '/v1/webhook/deliveries/{delivery_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  redeliver: {
+    method: 'POST',
+    path: '/v1/webhook/deliveries/{delivery_id}/redeliver',
+    status: 202,
+    auth: 'tenant',
+  },
+  replayWebhookEvents: {
+    method: 'POST',
+    path: '/v1/webhook/replay',
+    status: 202,
+    auth: 'tenant',
+  },
   configureSMTP: {
     method: 'POST',
     path: '/v1/smtp',

@@ -1,0 +1,207 @@
+/**
+ * Queries, bodies and answers of the record of webhook deliveries, and of replay (contract §3, §4,
+ * §5; spec §6.2.6).
+ *
+ * A delivery is one request with its attempts; its content never changes. What times, dates and ids
+ * mean is checked by the server.
+ */
+import { type Static, Type } from 'typebox'
+import {
+  answer,
+  closedObject,
+  nextPageToken,
+  pageQuery,
+  stringOrNull,
+  timestamp,
+} from './common.ts'
+import type { PostriderEvent } from './events.ts'
+
+/** Every event that the service can emit. */
+export const eventNames = [
+  'MAIL_DELIVERED',
+  'MAIL_OPENED',
+  'MAIL_CLICKED',
+  'MAIL_BOUNCE',
+  'MAIL_SPAM',
+  'MAIL_UNSUBSCRIBED',
+  'MAIL_POLICY_REJECTION',
+  'MAIL_GENERATION_FAILURE',
+  'MAIL_GENERATION_REJECTION',
+  'SMTP_ERROR',
+  'PHISHING',
+  'MAILER_DEACTIVATED',
+  'DOMAIN_VERIFICATION',
+  'INCOMING_EMAIL',
+  'IMAP_ERROR',
+] as const satisfies readonly PostriderEvent['event'][]
+export type EventName = (typeof eventNames)[number]
+
+/**
+ * `pending`: not tried yet. `retrying`: failed, tried again at `next_attempt_at`. `parked`: one
+ * event that was refused as such, tried again beside the others. `exhausted`: given up.
+ * `discarded`: not sent any more, because the webhook was switched off or deleted, or its events
+ * went into other deliveries (`divided_into`).
+ */
+export const webhookDeliveryStatuses = [
+  'pending',
+  'retrying',
+  'delivered',
+  'parked',
+  'exhausted',
+  'discarded',
+] as const
+export type WebhookDeliveryStatus = (typeof webhookDeliveryStatuses)[number]
+
+/** The newest that are shown of one delivery; in a list, and alone. */
+export const listedAttemptsMax = 10
+export const shownAttemptsMax = 200
+/** Replayed events that may wait for one webhook. */
+export const replayedEventsMax = 100_000
+
+const eventName = Type.Enum([...eventNames], { description: 'Name of the event' })
+const deliveryStatus = Type.Enum([...webhookDeliveryStatuses])
+const refId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'Reference id of an email',
+  examples: ['01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+})
+const timeOrDate = (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: `${description}: RFC 3339, or a date for the whole day (UTC)`,
+    examples: ['2026-11-20T18:00:00Z'],
+  })
+const whole = (description: string) => Type.Integer({ minimum: 0, description })
+
+export const listWebhookDeliveriesQuery = closedObject({
+  event: Type.Optional(eventName),
+  ref_id: Type.Optional(refId),
+  status: Type.Optional(deliveryStatus),
+  start: Type.Optional(timeOrDate('Made at this time or later')),
+  end: Type.Optional(timeOrDate('Made at this time or earlier')),
+  ...pageQuery.properties,
+})
+export type ListWebhookDeliveriesQuery = Static<typeof listWebhookDeliveriesQuery>
+
+export const webhookDeliveryParams = closedObject({
+  delivery_id: Type.String({ maxLength: 64, examples: ['dlv_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'] }),
+})
+export type WebhookDeliveryParams = Static<typeof webhookDeliveryParams>
+
+export const deliveredEvent = closedObject({
+  event_id: Type.String(),
+  event: Type.Unsafe<EventName | null>({
+    enum: [...eventNames, null],
+    description: 'null, like what follows, when the event has left the log',
+  }),
+  ref_id: stringOrNull('null for events of no email'),
+  event_at: stringOrNull('When it happened: RFC 3339 in UTC, with microseconds'),
+  attempt: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'On send failures: the attempt that failed' }),
+  ),
+})
+export type DeliveredEvent = Static<typeof deliveredEvent>
+
+export const webhookTimings = closedObject(
+  {
+    dns_ms: Type.Optional(whole('Looking the name up')),
+    connect_ms: Type.Optional(whole('Connecting')),
+    tls_ms: Type.Optional(whole('TLS handshake')),
+    first_byte_ms: Type.Optional(whole('From the start to the first byte of the answer')),
+    total_ms: whole('The whole request'),
+  },
+  { description: 'What did not happen, as on a connection used again, is absent' },
+)
+export type WebhookTimings = Static<typeof webhookTimings>
+
+export const webhookAttempt = closedObject({
+  at: timestamp('When the request was made'),
+  status: Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    description: 'HTTP status of the answer; null when none came',
+  }),
+  duration_ms: whole('How long it took'),
+  timings: Type.Unsafe<WebhookTimings | null>({
+    anyOf: [webhookTimings, { type: 'null' }],
+    description: 'Where the time went, as far as it is known',
+  }),
+  error: stringOrNull('Why there was no answer'),
+  response: stringOrNull("The beginning of the answer's body, at most 4 KiB"),
+})
+export type WebhookAttempt = Static<typeof webhookAttempt>
+
+const deliveryFields = {
+  delivery_id: Type.String(),
+  webhook_id: Type.String({ description: 'The webhook that it was made for' }),
+  status: deliveryStatus,
+  events: Type.Array(deliveredEvent, { description: 'In the order of the request' }),
+  next_attempt_at: stringOrNull('When it is tried again, while that is known'),
+  created_at: timestamp('When its content was fixed'),
+  finished_at: stringOrNull('When it was settled; null while it is open'),
+  divided_into: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'After a refusal of the whole: the deliveries that took its events over',
+    }),
+  ),
+}
+
+export const webhookDelivery = closedObject({
+  ...deliveryFields,
+  attempts: Type.Array(webhookAttempt, {
+    description: `Oldest first; of more than ${listedAttemptsMax} the newest`,
+  }),
+})
+export type WebhookDelivery = Static<typeof webhookDelivery>
+
+export const webhookDeliveryDetail = closedObject({
+  ...deliveryFields,
+  attempts: Type.Array(webhookAttempt, {
+    description: `Oldest first; of more than ${shownAttemptsMax} the newest`,
+  }),
+  request: closedObject({
+    headers: Type.Array(Type.String(), {
+      description: 'Names of the headers of the last request; empty before the first',
+    }),
+    body: stringOrNull('Exactly as it is sent; null when its events have left the log'),
+  }),
+})
+export type WebhookDeliveryDetail = Static<typeof webhookDeliveryDetail>
+
+export const listWebhookDeliveriesAnswer = answer({
+  deliveries: Type.Array(webhookDelivery, {
+    description:
+      'Newest first. May be fewer than `pageSize`, even none, while there is a `nextPageToken`: a page looks at a bounded number of deliveries and holds a bounded number of events',
+  }),
+  nextPageToken,
+})
+export type ListWebhookDeliveriesAnswer = Static<typeof listWebhookDeliveriesAnswer>
+
+export const getWebhookDeliveryAnswer = answer({ delivery: webhookDeliveryDetail })
+export type GetWebhookDeliveryAnswer = Static<typeof getWebhookDeliveryAnswer>
+
+const replayed = Type.Integer({
+  minimum: 0,
+  description: 'Events that are sent again because of this call',
+})
+
+export const redeliverAnswer = answer({ replayed })
+export type RedeliverAnswer = Static<typeof redeliverAnswer>
+
+export const replayWebhookEventsBody = closedObject(
+  {
+    start: Type.Optional(timeOrDate('Events that happened at this time or later')),
+    end: Type.Optional(timeOrDate('Events that happened at this time or earlier; now if left out')),
+    event: Type.Optional(eventName),
+    ref_id: Type.Optional(refId),
+    undelivered: Type.Optional(
+      Type.Boolean({ description: 'true: only events that were never delivered' }),
+    ),
+  },
+  { description: '`start` or `ref_id` is required' },
+)
+export type ReplayWebhookEventsBody = Static<typeof replayWebhookEventsBody>
+
+export const replayWebhookEventsAnswer = answer({ replayed })
+export type ReplayWebhookEventsAnswer = Static<typeof replayWebhookEventsAnswer>
