@@ -2,6 +2,7 @@
 export { createClock, type TestClock } from './clock.ts'
 export { findFreePort } from './free-port.ts'
 export { type NdjsonLog, openNdjsonLog, readNdjson } from './ndjson.ts'
+export { createSignal, type Signal } from './signal.ts'
 export type { SmtpConnectionRecord, SmtpFact, SmtpTransaction } from './smtp-facts.ts'
 export {
   firstScript,

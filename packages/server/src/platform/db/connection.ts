@@ -93,6 +93,6 @@ function isSocketClosed(client: pg.PoolClient): boolean {
 }
 
 /** What the driver's types leave out. */
-function wireOf(client: pg.PoolClient): { readonly stream: Duplex } {
+export function wireOf(client: pg.ClientBase): { readonly stream: Duplex } {
   return (client as unknown as { connection: { stream: Duplex } }).connection
 }

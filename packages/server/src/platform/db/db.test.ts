@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import net from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { startDatabaseProxy } from '../../../test/database-proxy.ts'
 import { createDb } from './db.ts'
 import { DatabaseUnavailableError, isUniqueViolation } from './errors.ts'
 import type { Db } from './statement.ts'
@@ -169,7 +166,9 @@ describe('an unavailable database', () => {
   })
 
   it('says that a commit is unknown when the connection is lost at COMMIT', async () => {
-    const proxy = await startProxy(database.url, (chunk) => chunk.includes('commit'))
+    const proxy = await startDatabaseProxy(database.url, {
+      isCut: (chunk) => chunk.includes('commit'),
+    })
     const lossy = createDb({ ...options, url: proxy.url })
     const attempt = lossy.transaction((tx) => tx.query(insertItem, [700, null]))
     const error = await attempt.catch((reason: unknown) => reason)
@@ -181,7 +180,7 @@ describe('an unavailable database', () => {
 
   it('comes back by itself', async () => {
     let isAway = true
-    const proxy = await startProxy(database.url, () => isAway)
+    const proxy = await startDatabaseProxy(database.url, { isCut: () => isAway })
     const flaky = createDb({ ...options, url: proxy.url })
     await expect(flaky.query('select 1')).rejects.toBeInstanceOf(DatabaseUnavailableError)
     isAway = false
@@ -190,27 +189,3 @@ describe('an unavailable database', () => {
     await proxy.close()
   })
 })
-
-/** Stands between client and server, and cuts the line before it passes a chunk on that `isCut` names. */
-async function startProxy(url: string, isCut: (chunk: Buffer) => boolean) {
-  const socketDir = new URL(url.replace('@/', '@host/')).searchParams.get('host') ?? ''
-  const dir = mkdtempSync(join(tmpdir(), 'postrider-proxy-'))
-  const server = net.createServer((client) => {
-    const upstream = net.connect(`${socketDir}/.s.PGSQL.5432`)
-    client.on('error', () => upstream.destroy()).on('close', () => upstream.destroy())
-    upstream.on('error', () => client.destroy()).on('close', () => client.destroy())
-    upstream.pipe(client)
-    client.on('data', (chunk) => {
-      if (isCut(chunk)) client.destroy()
-      else upstream.write(chunk)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(join(dir, '.s.PGSQL.5432'), resolve))
-  return {
-    url: url.replace(encodeURIComponent(socketDir), encodeURIComponent(dir)),
-    close: async () => {
-      await new Promise((resolve) => server.close(resolve))
-      rmSync(dir, { recursive: true })
-    },
-  }
-}

@@ -8,6 +8,7 @@ export { createGroupCommit, type GroupCommit } from './group-commit.ts'
 export { type InsertRowsInput, insertRows } from './insert-rows.ts'
 export { type BucketLeases, bucketOf } from './leases.ts'
 export { checkSchema, migrate, SchemaBehindError } from './migrate.ts'
+export { createNotifications, type Notifications } from './notifications.ts'
 export { createDayPartitions, type DayPartitions } from './partitions.ts'
 export {
   type Db,
@@ -19,3 +20,4 @@ export {
   type TransactionOptions,
   type Tx,
 } from './statement.ts'
+export { createWakeups, type Wakeups } from './wakeups.ts'
