@@ -21,6 +21,7 @@ import { addStatusRoutes, type Checks } from './platform/http/status-routes.ts'
 import type { Logger } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
 import { createRetention } from './platform/retention.ts'
+import { createRateLimit } from './platform/rate-limit.ts'
 import { createKeyRing, type KeyRing } from './platform/secrets/index.ts'
 import type { Secrets } from './platform/secrets-file.ts'
 import { createServiceGroup, type Service } from './platform/service.ts'
@@ -152,7 +153,9 @@ function composeHttp(
           egress,
           allowHttp: config.allowHttpWebhooks,
           connectTimeoutMs: CONNECT_CHECK_MS,
+          limit: createRateLimit({ name: 'webhook-checks', usesMax: 60, windowS: 60 }),
         },
+        wakeups: parts.wakeups,
       })
       registerMailerRoutes(scope, { db, keyRing, egress, ehloName: thisHost() })
       sendRoutes(scope, {

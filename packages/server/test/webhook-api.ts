@@ -9,7 +9,10 @@ import { createEgress, type Egress } from '../src/platform/egress/index.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
+import { createRateLimit } from '../src/platform/rate-limit.ts'
 import { createKeyRing, type KeyRing } from '../src/platform/secrets/index.ts'
+import type { ReceiverRules } from '../src/webhooks/check-receiver.ts'
+import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
 import { webhookRoutes } from '../src/webhooks/routes.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
@@ -46,6 +49,18 @@ export function createTestEgress(): Egress {
   })
 }
 
+/** http is allowed; no limit that a test could meet by chance; failures are told at once. */
+export function testReceivers(egress: Egress, change: Partial<ReceiverRules> = {}): ReceiverRules {
+  return {
+    egress,
+    allowHttp: true,
+    connectTimeoutMs: 5_000,
+    limit: createRateLimit({ name: 'test', usesMax: 1_000_000, windowS: 60 }),
+    wait: async () => undefined,
+    ...change,
+  }
+}
+
 export interface CallOptions {
   readonly key?: string | undefined
   /** A string is sent as it is. */
@@ -71,6 +86,8 @@ export interface WebhookApi {
   readonly database: TestDatabase
   /** Answers with their headers, and log lines. */
   readonly seen: string[]
+  /** Streams that were woken. */
+  readonly woken: StreamKey[]
   call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, o?: CallOptions): Promise<Answer>
   register(body: object | string, key?: string): Promise<Answer>
   update(body: object | string, key?: string): Promise<Answer>
@@ -82,10 +99,11 @@ export interface WebhookApi {
   close(): Promise<void>
 }
 
-export async function createWebhookApi(o: { allowHttp?: boolean } = {}): Promise<WebhookApi> {
+export async function createWebhookApi(o: Partial<ReceiverRules> = {}): Promise<WebhookApi> {
   const database = await createTestDatabase()
   const egress = createTestEgress()
   const seen: string[] = []
+  const woken: StreamKey[] = []
   const destination = new PassThrough()
   destination.on('data', (line: Buffer) => seen.push(line.toString()))
   const app = createHttpApp({
@@ -99,7 +117,8 @@ export async function createWebhookApi(o: { allowHttp?: boolean } = {}): Promise
   webhookRoutes(app, {
     db: database.db,
     keyRing: testKeyRing,
-    receivers: { egress, allowHttp: o.allowHttp ?? true, connectTimeoutMs: 5_000 },
+    receivers: testReceivers(egress, o),
+    wakeups: { wake: (streams) => woken.push(...streams) },
   })
   await app.ready()
 
@@ -121,6 +140,7 @@ export async function createWebhookApi(o: { allowHttp?: boolean } = {}): Promise
   return {
     database,
     seen,
+    woken,
     call,
     register: (payload, key) => call('POST', '/v1/webhook/register', { key, payload }),
     update: (payload, key) => call('PUT', '/v1/webhook/update', { key, payload }),
@@ -136,6 +156,7 @@ export async function createWebhookApi(o: { allowHttp?: boolean } = {}): Promise
     async clear() {
       await database.db.query('delete from webhooks_stream')
       await database.db.query('delete from webhooks_subscription')
+      woken.length = 0
     },
     async close() {
       await app.close()

@@ -21,7 +21,7 @@ import {
 import { createWakeups, type NewEvent, recordEvents, type Wakeups } from '../src/webhooks/index.ts'
 import { registerWebhook, type WebhookDeps } from '../src/webhooks/register-webhook.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
-import { createTestEgress, testKeyRing } from './webhook-api.ts'
+import { createTestEgress, testKeyRing, testReceivers } from './webhook-api.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -115,7 +115,8 @@ export async function createWebhookDispatch(
   const deps: WebhookDeps = {
     db,
     keyRing: testKeyRing,
-    receivers: { egress, allowHttp: true, connectTimeoutMs: 5_000 },
+    receivers: testReceivers(egress),
+    wakeups,
   }
   const made: { stop(): Promise<void> }[] = []
   const rowsOf = async <Row>(text: string, key: StreamKey) =>

@@ -1,50 +1,80 @@
 /**
- * Whether a webhook URL may be registered: https, no credentials, a publicly reachable host
- * (400 `url_not_allowed`), and a connection with TLS to it (422 `url_unreachable`).
+ * Whether a webhook URL may be registered: https, no credentials, no port of another protocol, a
+ * publicly reachable host (400 `url_not_allowed`), and a connection with TLS to it
+ * (422 `url_unreachable`).
  *
- * Sends nothing. Says no more than the one sentence of its code: the answer must not serve as a
- * port scanner.
+ * Sends nothing. The answer must not serve as a port scanner: whatever went wrong with the
+ * connection, it says the one sentence of its code; it comes after one of two times only, so that
+ * not even a stopwatch tells a refused connection from a certificate that does not fit; and a tenant
+ * may ask so many times a minute.
  */
-
-import { type Egress, EgressError } from '../platform/egress/index.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Egress, EgressError, isRefusedPort, portOf } from '../platform/egress/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
+import type { RateLimit } from '../platform/rate-limit.ts'
 
 export interface ReceiverRules {
   readonly egress: Egress
   /** Accept `http:` (ALLOW_HTTP_WEBHOOKS). */
   readonly allowHttp: boolean
+  /** For looking the name up, connecting and TLS together. */
   readonly connectTimeoutMs: number
+  /** Of connections, per tenant. */
+  readonly limit: RateLimit
+  /** Waits before a failure is told; in tests at once. */
+  readonly wait?: (ms: number) => Promise<unknown>
 }
 
 /** A text that is no URL is refused by its field. Parsers differ over white space in one. */
 export function parseReceiverUrl(text: string): URL {
-  if (!URL.canParse(text) || hasControlOrSpace(text))
-    throw validationError({ path: '/webhook_url', message: 'must be an absolute https URL' })
-  return new URL(text)
+  const refuse = (message: string) => validationError({ path: '/webhook_url', message })
+  if (!URL.canParse(text) || hasControlOrSpace(text)) throw refuse('must be an absolute https URL')
+  const url = new URL(text)
+  if (isRefusedPort(portOf(url))) throw refuse(`must not name port ${portOf(url)}`)
+  return url
 }
 
 function hasControlOrSpace(text: string): boolean {
   return /[\s\p{Cc}]/u.test(text)
 }
 
-export async function checkReceiver(rules: ReceiverRules, url: URL): Promise<void> {
+export async function checkReceiver(
+  rules: ReceiverRules,
+  tenantId: string,
+  url: URL,
+): Promise<void> {
   const isAllowedScheme = url.protocol === 'https:' || (rules.allowHttp && url.protocol === 'http:')
   if (!isAllowedScheme || url.username !== '' || url.password !== '')
     throw new ApiError('url_not_allowed')
-  const isTls = url.protocol === 'https:'
+  const startedMs = performance.now()
   try {
     // All its addresses, not only the one that is connected to below.
     await rules.egress.check(url.hostname, rules.connectTimeoutMs)
-    const socket = await rules.egress.connect({
-      host: url.hostname,
-      port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
-      ...(isTls ? { tls: rules.egress.tlsForRequests() } : {}),
-      timeoutMs: rules.connectTimeoutMs,
-    })
-    socket.destroy()
+    await rules.limit.use(tenantId)
+    await connectOnce(rules, url, rules.connectTimeoutMs - (performance.now() - startedMs))
   } catch (error) {
     if (!(error instanceof EgressError)) throw error
-    const code = error.code === 'address_refused' ? 'url_not_allowed' : 'url_unreachable'
-    throw new ApiError(code, { cause: error })
+    if (error.code === 'address_refused') throw new ApiError('url_not_allowed', { cause: error })
+    const { wait = sleep } = rules
+    await wait(failureDelayMs(performance.now() - startedMs, rules.connectTimeoutMs))
+    throw new ApiError('url_unreachable', { cause: error })
   }
+}
+
+async function connectOnce({ egress }: ReceiverRules, url: URL, timeoutMs: number): Promise<void> {
+  const socket = await egress.connect({
+    host: url.hostname,
+    port: portOf(url),
+    ...(url.protocol === 'https:' ? { tls: egress.tlsForRequests() } : {}),
+    timeoutMs: Math.max(0, timeoutMs),
+  })
+  socket.destroy()
+}
+
+const FAILURE_MS = 1_000
+
+/** Until a failure may be told: a second after the start, or at the end of the time for it. */
+export function failureDelayMs(elapsedMs: number, timeoutMs: number): number {
+  const toldAtMs = elapsedMs < FAILURE_MS ? FAILURE_MS : timeoutMs
+  return Math.max(0, toldAtMs - elapsedMs)
 }

@@ -31,14 +31,24 @@ async function refusal(body: object | string, key?: string) {
 }
 
 describe('200', () => {
-  it('[4.2] says that the webhook was deleted, and nothing of it is left', async () => {
+  it('[4.2] says that the webhook was deleted, and it is not listed any more', async () => {
     const answer = await remove()
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({ success: true, message: 'Webhook Deleted' })
     expect(Check(deleteWebhookAnswer, answer.body)).toBe(true)
     expect((await api.list()).body.webhooks).toEqual([])
-    const { rows } = await api.database.db.query('select 1 from webhooks_stream')
-    expect(rows).toEqual([])
+  })
+
+  it('its stream is woken at once, to discard what waits whatever the back-off', async () => {
+    const key = { tenantId: 'tn_a', webhookId: (await api.stored())?.webhook_id }
+    await api.database.db.query(`update webhooks_stream set not_before = 'infinity'`)
+    await remove()
+    expect(api.woken).toMatchObject([key])
+    const { rows } = await api.database.db.query(
+      `select state from webhooks_stream where webhook_id = $1 and not_before < now()`,
+      [key.webhookId],
+    )
+    expect(rows).toEqual([{ state: 'active' }])
   })
 
   it('the event type can be registered again, under a new id', async () => {

@@ -2,24 +2,35 @@
  * SQL of the event log and of the pointers into it: `webhooks_event` is appended to and never
  * changed, `webhooks_pending` names what a stream has still to deliver.
  */
-import { insertRows, type Queryable, statement } from '../platform/db/index.ts'
+import { insertRows, type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import type { StreamKey } from './dispatch/stream-store.ts'
 
 export interface EventRow {
   readonly tenantId: string
   readonly eventId: string
+  /** Of `eventAt`, or where the log has no such day, the one that keeps it. */
   readonly day: string
   readonly refId: string
   readonly event: string
+  /** '': the tenant. */
+  readonly owner: string
   readonly eventAt: string
+  /** Not found by the time within its id. */
+  readonly isLate: boolean
   readonly attempt: number
   readonly body: string
   readonly traceparent: string
 }
 
-/** Answers the ids that were inserted: the others met an event with the same deduplication key. */
-export async function insertEvents(q: Queryable, rows: readonly EventRow[]): Promise<Set<string>> {
-  const result = await insertRows<{ event_id: string }>(q, {
+/**
+ * Answers the ids that were inserted, each with the day that keeps it: the others met an event with
+ * the same deduplication key.
+ */
+export async function insertEvents(
+  q: Queryable,
+  rows: readonly EventRow[],
+): Promise<Map<string, string>> {
+  const result = await insertRows<{ event_id: string; day: string }>(q, {
     name: 'webhooks.insert_event',
     into: 'webhooks_event',
     columns: [
@@ -28,40 +39,89 @@ export async function insertEvents(q: Queryable, rows: readonly EventRow[]): Pro
       'day',
       'ref_id',
       'event',
+      'owner',
       'event_at',
+      'is_late',
       'attempt',
       'body',
       'traceparent',
     ],
+    expressions: { day: 'webhooks_event_day($)' },
     rows: rows.map((r) => [
       r.tenantId,
       r.eventId,
       r.day,
       r.refId,
       r.event,
+      r.owner,
       r.eventAt,
+      r.isLate,
       r.attempt,
       r.body,
       r.traceparent,
     ]),
-    suffix: 'on conflict do nothing returning event_id',
+    suffix: 'on conflict do nothing returning event_id, day',
   })
-  return new Set(result.rows.map((row) => row.event_id))
+  return new Map(result.rows.map((row) => [row.event_id, row.day]))
+}
+
+const LOCK_EMAILS = `select pg_advisory_xact_lock(hashtextextended('webhooks_event ' || email, 0))
+  from unnest($1::text[]) as email`
+const DROP_REPEATED = `delete from webhooks_event mine
+  using unnest($1::text[], $2::text[], $3::date[]) as given (tenant_id, event_id, day)
+  where mine.tenant_id = given.tenant_id and mine.event_id = given.event_id
+    and mine.day = given.day
+    and exists (select 1 from webhooks_event other
+                 where other.tenant_id = mine.tenant_id and other.ref_id = mine.ref_id
+                   and other.event = mine.event and other.event_at = mine.event_at
+                   and other.attempt = mine.attempt and other.day <> mine.day)
+  returning mine.event_id`
+
+/**
+ * Of events just inserted under another day than that of their `event_at`, which the unique index
+ * does not compare with those of other days: takes back those whose deduplication key is taken, and
+ * answers their ids. The lock is held to the end of the transaction: two such events of one email
+ * see each other. Sorted, so that two groups do not wait for each other.
+ */
+export async function dropRepeatedEvents(tx: Tx, rows: readonly EventRow[]): Promise<string[]> {
+  const emails = new Set(rows.map((row) => `${row.tenantId} ${row.refId}`))
+  await tx.query(LOCK_EMAILS, [[...emails].sort()])
+  const { rows: dropped } = await tx.query<{ event_id: string }>(DROP_REPEATED, [
+    rows.map((row) => row.tenantId),
+    rows.map((row) => row.eventId),
+    rows.map((row) => row.day),
+  ])
+  return dropped.map((row) => row.event_id)
 }
 
 export interface PendingRow extends StreamKey {
+  /** 0: live. 1: replayed, which goes after what is live. */
+  readonly lane: 0 | 1
   readonly eventId: string
   readonly day: string
   /** Of the event as this stream sends it. */
   readonly bytes: number
+  /** Of the subscription when the event was queued. */
+  readonly generation: number
+  /** Travels in a request of its own. */
+  readonly solo: boolean
 }
 
 export async function insertPending(q: Queryable, rows: readonly PendingRow[]): Promise<void> {
   await insertRows(q, {
     name: 'webhooks.insert_pending',
     into: 'webhooks_pending',
-    columns: ['tenant_id', 'webhook_id', 'event_id', 'day', 'bytes'],
-    rows: rows.map((r) => [r.tenantId, r.webhookId, r.eventId, r.day, r.bytes]),
+    columns: ['tenant_id', 'webhook_id', 'lane', 'event_id', 'day', 'bytes', 'generation', 'solo'],
+    rows: rows.map((r) => [
+      r.tenantId,
+      r.webhookId,
+      r.lane,
+      r.eventId,
+      r.day,
+      r.bytes,
+      r.generation,
+      r.solo,
+    ]),
   })
 }
 

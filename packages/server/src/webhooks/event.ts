@@ -1,20 +1,23 @@
 /**
- * An event as the log keeps it, and as a request carries it (interface §2.3, §6.2).
+ * An event as the log keeps it, and as a request carries it (interface §2.3 to §2.7, §6.2, §6.3).
  *
  * The body is serialised once, when the event is recorded, with `details.webhook_id` empty: it is
  * the id of whichever subscription delivers the event, also when it is replayed to one registered
  * later (contract §4), and is put in when a request is made. An event recorded without that field
  * is sent as it is.
  */
-import type { MessageEventName } from '@postrider/contract'
+import type { PostriderEvent } from '@postrider/contract'
 import { formatMicros } from '../platform/clock.ts'
+
+export type EventName = PostriderEvent['event']
 
 export interface NewEvent {
   readonly tenantId: string
   /** '' for an event of no email. */
   readonly refId: string
-  readonly event: MessageEventName
-  readonly success: boolean
+  readonly event: EventName
+  /** Absent for DOMAIN_VERIFICATION alone. */
+  readonly success?: boolean
   readonly eventAtMicros: bigint
   /** 1-based, on send failures. */
   readonly attempt?: number
@@ -22,14 +25,31 @@ export interface NewEvent {
   readonly details: Readonly<Record<string, unknown>>
   /** The trace of the send, or of the request that caused the event. */
   readonly traceparent: string
+  /** The mailbox or inbound route whose own webhook takes the event; absent: the tenant's. */
+  readonly owner?: string
 }
 
-/** Every event of `MessageEventName` names its subscription and its time. */
+/** Interface §2.6, §2.7, contract §4: what leaves out a field that every message event has. */
+const WITHOUT_ID: ReadonlySet<EventName> = new Set([
+  'MAILER_DEACTIVATED',
+  'IMAP_ERROR',
+  'INCOMING_EMAIL',
+])
+const WITHOUT_TIME: ReadonlySet<EventName> = new Set([
+  'MAILER_DEACTIVATED',
+  'DOMAIN_VERIFICATION',
+  'INCOMING_EMAIL',
+])
+
 export function serializeEvent(event: NewEvent, eventAtMicros: bigint): string {
   return JSON.stringify({
     event: event.event,
-    success: event.success,
-    details: { webhook_id: '', ...event.details, event_at: formatMicros(eventAtMicros) },
+    ...(event.success === undefined ? {} : { success: event.success }),
+    details: {
+      ...(WITHOUT_ID.has(event.event) ? {} : { webhook_id: '' }),
+      ...event.details,
+      ...(WITHOUT_TIME.has(event.event) ? {} : { event_at: formatMicros(eventAtMicros) }),
+    },
   })
 }
 

@@ -1,6 +1,7 @@
 import { messageEventSchemas, subscriptionKeyOfEvent } from '@postrider/contract'
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { testKeyRing } from '../../test/webhook-api.ts'
 import {
   createWebhookDispatch,
   newEvent,
@@ -9,7 +10,9 @@ import {
 import { formatMicros } from '../platform/clock.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { newUlid } from '../platform/ids.ts'
+import { changeSubscription } from './change-subscription.ts'
 import { deleteWebhook } from './delete-webhook.ts'
+import type { StreamKey } from './dispatch/stream-store.ts'
 import { recordEvents } from './record-events.ts'
 import { updateWebhook } from './update-webhook.ts'
 
@@ -42,6 +45,13 @@ async function log(): Promise<Row[]> {
        from webhooks_event order by event_at, event_id`,
   )
   return rows
+}
+async function generations(key: StreamKey): Promise<number[]> {
+  const { rows } = await world.db.query<{ generation: number }>(
+    'select distinct generation from webhooks_pending where tenant_id = $1 and webhook_id = $2',
+    [key.tenantId, key.webhookId],
+  )
+  return rows.map((row) => row.generation)
 }
 const record = (...events: Parameters<typeof recordEvents>[1]) =>
   world.db.transaction((tx) => recordEvents(tx, events))
@@ -211,7 +221,7 @@ describe('the transaction', () => {
     expect(await world.stream(key)).toMatchObject({ state: 'idle' })
   })
 
-  it('never fails because a webhook is deleted or switched off meanwhile', async () => {
+  it('never fails because a webhook is switched off, or deleted with its stream, meanwhile', async () => {
     const stop = new AbortController()
     const recording = Array.from({ length: 4 }, async () => {
       while (!stop.signal.aborted) await record(newEvent(), newEvent({ tenantId: 'tn_b' }))
@@ -219,15 +229,49 @@ describe('the transaction', () => {
     for (let round = 0; round < 25; round += 1) {
       const key = await world.register(receiver.origin)
       await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: false })
-      // Nothing can be queued any more, by whomever it was begun.
-      await record(newEvent())
-      expect(await world.pending(key)).toEqual([])
-      expect(await world.stream(key)).toMatchObject({ state: 'idle' })
+      // Nothing is queued any more; what was, is of an older generation.
+      expect(await record(newEvent())).toEqual({ touched: [] })
+      expect(await generations(key)).not.toContain(1)
       await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: true })
+      expect((await record(newEvent())).touched).toMatchObject([key])
+      expect(await generations(key)).toContain(1)
       await deleteWebhook(world.deps, 'tn_a', 'EMAIL_EVENT')
-      expect(await world.pending(key)).toEqual([])
+      expect(await record(newEvent())).toEqual({ touched: [] })
+      // As the dispatcher does when nothing is left of it.
+      await world.db.query('delete from webhooks_stream where webhook_id = $1', [key.webhookId])
     }
     stop.abort()
     await Promise.all(recording)
+  })
+
+  it("no tenant waits for another's: neither for a long one nor for a change of its webhook", async () => {
+    const a = await world.register(receiver.origin)
+    const b = await world.register(receiver.origin, { tenantId: 'tn_b' })
+    await record(newEvent(), newEvent({ tenantId: 'tn_b' }))
+    const [end, isOpen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const long = world.db.transaction(async (tx) => {
+      await recordEvents(tx, [newEvent()])
+      isOpen.resolve()
+      await end.promise
+    })
+    await isOpen.promise
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', headers: { 'X-A': 'b' } })
+    await record(newEvent(), newEvent({ tenantId: 'tn_b' }))
+    end.resolve()
+    await long
+
+    const [endOfChange, isChanged] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const change = world.db.transaction(async (tx) => {
+      const name = { tenantId: 'tn_a', event: 'EMAIL_EVENT', owner: '' } as const
+      await changeSubscription(tx, testKeyRing, name, { active: false })
+      isChanged.resolve()
+      await endOfChange.promise
+    })
+    await isChanged.promise
+    await record(newEvent(), newEvent({ tenantId: 'tn_b' }))
+    endOfChange.resolve()
+    await change
+    expect(await world.pending(a)).toHaveLength(4)
+    expect(await world.pending(b)).toHaveLength(3)
   })
 })

@@ -5,24 +5,24 @@
  */
 import type { RegisterWebhookBody } from '@postrider/contract'
 import { type Db, isUniqueViolation } from '../platform/db/index.ts'
-import { bucketOf } from '../platform/db/leases.ts'
 import { ApiError } from '../platform/errors.ts'
-import { newId } from '../platform/ids.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { checkReceiver, parseReceiverUrl, type ReceiverRules } from './check-receiver.ts'
-import { checkHeaders, sealHeaders } from './custom-headers.ts'
-import { insertStream } from './dispatch/stream-store.ts'
-import { findSubscription, insertSubscription } from './store.ts'
+import { createSubscription } from './create-subscription.ts'
+import { checkHeaders } from './custom-headers.ts'
+import type { Wakeups } from './dispatch/wakeups.ts'
+import { findSubscription } from './store.ts'
 import { togglesOf } from './subscription.ts'
 
 export interface WebhookDeps {
   readonly db: Db
   readonly keyRing: KeyRing
   readonly receivers: ReceiverRules
+  readonly wakeups: Pick<Wakeups, 'wake'>
 }
 
 export async function registerWebhook(
-  deps: WebhookDeps,
+  { db, keyRing, receivers }: Pick<WebhookDeps, 'db' | 'keyRing' | 'receivers'>,
   tenantId: string,
   body: RegisterWebhookBody,
 ): Promise<{ webhookId: string }> {
@@ -30,28 +30,20 @@ export async function registerWebhook(
   const headers = body.headers ?? {}
   checkHeaders(headers)
   const url = parseReceiverUrl(body.webhook_url)
-  if ((await findSubscription(deps.db, tenantId, body.event)) !== undefined)
-    throw new ApiError('webhook_exists')
-  await checkReceiver(deps.receivers, url)
-
-  const webhookId = newId('wh')
-  const owner = { tenantId, webhookId }
+  const name = { tenantId, event: body.event, owner: '' }
+  if ((await findSubscription(db, name)) !== undefined) throw new ApiError('webhook_exists')
+  await checkReceiver(receivers, tenantId, url)
   try {
-    await deps.db.transaction(async (tx) => {
-      await insertSubscription(tx, {
-        ...owner,
-        event: body.event,
+    return await db.transaction((tx) =>
+      createSubscription(tx, keyRing, {
+        ...name,
         url: body.webhook_url,
-        ...(toggles === undefined ? {} : { toggles }),
-        headersSealed: sealHeaders(deps.keyRing, owner, Object.entries(headers)),
-        headerNames: Object.keys(headers),
-      })
-      const mode = body.event === 'EMAIL_EVENT' ? 'array' : 'single'
-      await insertStream(tx, { ...owner, bucket: bucketOf(webhookId), mode })
-    })
+        headers: Object.entries(headers),
+        toggles,
+      }),
+    )
   } catch (error) {
     if (!isUniqueViolation(error, 'webhooks_subscription_event_key')) throw error
     throw new ApiError('webhook_exists', { cause: error })
   }
-  return { webhookId }
 }

@@ -1,15 +1,24 @@
 /**
- * SQL of subscriptions. Every statement names the tenant, save those that say why not.
+ * SQL of subscriptions, and of what a change of one means to its stream. Every statement names the
+ * tenant, save those that say why not.
  *
- * Subscriptions change under a lock of their tenant: whoever records events or freezes a request
- * shares it, whoever changes or deletes a subscription holds it alone. So an event is never queued
- * for a webhook that has just been switched off or deleted, and no request is frozen for it. An
- * advisory lock and not one on the row: its queue is fair, so that an update gets its turn while
- * senders record without a pause, and taking it writes nothing.
+ * Who records events shares nothing with who changes a subscription: no tenant's change, and no
+ * transaction that it waits for, holds up the events of others that are recorded in one group. What
+ * was read before a change is harmless after it. The generation that each pointer carries tells the
+ * dispatcher what was queued before the webhook was switched off; and the share lock on the stream
+ * keeps it in place for the pointers, also when its webhook has just been deleted. An event that is
+ * judged by the older state happened before the change.
  */
 import type { WebhookEvent } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
-import type { Subscription, Toggles } from './subscription.ts'
+import type { StreamKey } from './dispatch/stream-store.ts'
+import type {
+  Route,
+  Subscription,
+  SubscriptionEvent,
+  SubscriptionName,
+  Toggles,
+} from './subscription.ts'
 
 const SHARE = statement(
   'webhooks.share_tenants',
@@ -22,16 +31,14 @@ export async function shareTenants(tx: Tx, tenantIds: Iterable<string>): Promise
   await tx.query(SHARE, [[...new Set(tenantIds)].sort()])
 }
 
-export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
-  await tx.query(`select pg_advisory_xact_lock(hashtextextended('webhooks ' || $1, 0))`, [tenantId])
-}
-
 interface SubscriptionRow {
   tenant_id: string
   webhook_id: string
-  event: WebhookEvent
+  event: SubscriptionEvent
+  owner: string
   url: string
   active: boolean
+  generation: number
   options: Toggles | null
   headers_sealed: string
   header_names: string[]
@@ -44,8 +51,10 @@ function toSubscription(row: SubscriptionRow): Subscription {
     tenantId: row.tenant_id,
     webhookId: row.webhook_id,
     event: row.event,
+    owner: row.owner,
     url: row.url,
     active: row.active,
+    generation: row.generation,
     ...(row.options === null ? {} : { toggles: row.options }),
     headersSealed: row.headers_sealed,
     headerNames: row.header_names,
@@ -54,49 +63,90 @@ function toSubscription(row: SubscriptionRow): Subscription {
   }
 }
 
-const COLUMNS =
-  'tenant_id, webhook_id, event, url, active, options, headers_sealed, header_names, created_at, updated_at'
+const COLUMNS = `tenant_id, webhook_id, event, owner, url, active, generation, options,
+  headers_sealed, header_names, created_at, updated_at`
 
-export async function listSubscriptions(q: Queryable, tenantId: string): Promise<Subscription[]> {
-  const { rows } = await q.query<SubscriptionRow>(
-    `select ${COLUMNS} from webhooks_subscription where tenant_id = $1
+export type TenantSubscription = Subscription & { readonly event: WebhookEvent }
+
+/** Those that the tenant registered, not those of its mailboxes and inbound routes. */
+export async function listSubscriptions(
+  q: Queryable,
+  tenantId: string,
+): Promise<TenantSubscription[]> {
+  const { rows } = await q.query<SubscriptionRow & { event: WebhookEvent }>(
+    `select ${COLUMNS} from webhooks_subscription
+      where tenant_id = $1 and event in ('EMAIL_EVENT', 'DOMAIN_VERIFICATION')
       order by created_at, webhook_id`,
     [tenantId],
   )
-  return rows.map(toSubscription)
+  return rows.map((row) => ({ ...toSubscription(row), event: row.event }))
 }
 
 export async function findSubscription(
   q: Queryable,
-  tenantId: string,
-  event: WebhookEvent,
+  { tenantId, event, owner }: SubscriptionName,
 ): Promise<Subscription | undefined> {
   const { rows } = await q.query<SubscriptionRow>(
-    `select ${COLUMNS} from webhooks_subscription where tenant_id = $1 and event = $2`,
-    [tenantId, event],
+    `select ${COLUMNS} from webhooks_subscription
+      where tenant_id = $1 and event = $2 and owner = $3`,
+    [tenantId, event, owner],
   )
   return rows[0] === undefined ? undefined : toSubscription(rows[0])
 }
 
-export type NewSubscription = Omit<Subscription, 'active' | 'createdAt' | 'updatedAt'>
+/** For a change: of two at once, the second sees what the first has made of it. */
+export async function lockSubscription(
+  tx: Tx,
+  { tenantId, event, owner }: SubscriptionName,
+): Promise<Subscription | undefined> {
+  const { rows } = await tx.query<SubscriptionRow>(
+    `select ${COLUMNS} from webhooks_subscription
+      where tenant_id = $1 and event = $2 and owner = $3 for update`,
+    [tenantId, event, owner],
+  )
+  return rows[0] === undefined ? undefined : toSubscription(rows[0])
+}
 
-/** Fails with a violation of `webhooks_subscription_event_key` when the event type has one. */
-export async function insertSubscription(q: Queryable, s: NewSubscription): Promise<void> {
+export type NewSubscriptionRow = Omit<
+  Subscription,
+  'active' | 'generation' | 'createdAt' | 'updatedAt'
+>
+
+/** Fails with a violation of `webhooks_subscription_event_key` when there is one. */
+export async function insertSubscription(q: Queryable, s: NewSubscriptionRow): Promise<void> {
   await q.query(
     `insert into webhooks_subscription
-       (tenant_id, webhook_id, event, url, method, options, headers_sealed, header_names)
-     values ($1, $2, $3, $4, 'POST', $5, $6, $7)`,
-    [s.tenantId, s.webhookId, s.event, s.url, toJson(s.toggles), s.headersSealed, s.headerNames],
+       (tenant_id, webhook_id, event, owner, url, method, options, headers_sealed, header_names)
+     values ($1, $2, $3, $4, $5, 'POST', $6, $7, $8)`,
+    [
+      s.tenantId,
+      s.webhookId,
+      s.event,
+      s.owner,
+      s.url,
+      toJson(s.toggles),
+      s.headersSealed,
+      s.headerNames,
+    ],
   )
 }
 
 export async function updateSubscription(q: Queryable, s: Subscription): Promise<void> {
   await q.query(
     `update webhooks_subscription
-        set url = $3, active = $4, options = $5, headers_sealed = $6, header_names = $7,
-            updated_at = now()
+        set url = $3, active = $4, generation = $5, options = $6, headers_sealed = $7,
+            header_names = $8, updated_at = now()
       where tenant_id = $1 and webhook_id = $2`,
-    [s.tenantId, s.webhookId, s.url, s.active, toJson(s.toggles), s.headersSealed, s.headerNames],
+    [
+      s.tenantId,
+      s.webhookId,
+      s.url,
+      s.active,
+      s.generation,
+      toJson(s.toggles),
+      s.headersSealed,
+      s.headerNames,
+    ],
   )
 }
 
@@ -104,10 +154,9 @@ function toJson(toggles: Toggles | undefined): string | null {
   return toggles === undefined ? null : JSON.stringify(toggles)
 }
 
-export async function deleteSubscription(
+export async function removeSubscription(
   q: Queryable,
-  tenantId: string,
-  webhookId: string,
+  { tenantId, webhookId }: StreamKey,
 ): Promise<void> {
   await q.query('delete from webhooks_subscription where tenant_id = $1 and webhook_id = $2', [
     tenantId,
@@ -115,31 +164,75 @@ export async function deleteSubscription(
   ])
 }
 
-const ACTIVE_EMAIL_SUBSCRIPTIONS = statement(
-  'webhooks.active_email_subscriptions',
-  `select tenant_id, webhook_id, options from webhooks_subscription
-    where tenant_id = any($1) and event = 'EMAIL_EVENT' and active`,
-)
-
-export interface InterestedSubscription {
-  readonly tenantId: string
-  readonly webhookId: string
-  readonly toggles: Toggles
+/**
+ * The stream is looked at anew, without a back-off: to try what may have been mended, or to discard
+ * what is no longer to be sent. A request still on its way to the old receiver does not push it back
+ * (its `fail_count` is no longer the stream's). What a receiver taught about sizes is forgotten with
+ * it; after failures the first new request stays a small one.
+ */
+export async function restartStream(
+  q: Queryable,
+  { tenantId, webhookId }: StreamKey,
+  o: { readonly isSameReceiver: boolean },
+): Promise<void> {
+  await q.query(
+    `update webhooks_stream
+        set state = 'active', not_before = '-infinity', fail_count = 0, first_failure_at = null,
+            parked_in_row = 0,
+            batch_bytes_max = case when $3::boolean then batch_bytes_max end,
+            batch_shrunk_at = case when $3::boolean then batch_shrunk_at end
+      where tenant_id = $1 and webhook_id = $2`,
+    [tenantId, webhookId, o.isSameReceiver],
+  )
 }
 
-/** Of each tenant the one webhook that takes email events, by tenant. Share the tenants first. */
-export async function activeEmailSubscriptions(
-  q: Queryable,
-  tenantIds: readonly string[],
-): Promise<Map<string, InterestedSubscription>> {
-  const { rows } = await q.query<{ tenant_id: string; webhook_id: string; options: Toggles }>(
-    ACTIVE_EMAIL_SUBSCRIPTIONS,
-    [tenantIds],
+/** Laterally, so that it stays an index scan per route at any number of subscriptions. */
+const DESTINATIONS = statement(
+  'webhooks.destinations',
+  `select route.n::integer as n, sub.webhook_id, sub.generation
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+            with ordinality as route (tenant_id, event, owner, toggle, n)
+    cross join lateral (
+      select webhook_id, generation from webhooks_subscription
+       where tenant_id = route.tenant_id and event = route.event and owner = route.owner
+         and active and (route.toggle is null or (options ->> route.toggle)::boolean)
+       limit 1) sub
+     join webhooks_stream stream
+       on stream.tenant_id = route.tenant_id and stream.webhook_id = sub.webhook_id
+      for key share of stream`,
+)
+
+/** A webhook that wants an event now. */
+export interface Destination extends StreamKey {
+  readonly generation: number
+}
+
+/**
+ * Per route, the active webhook that wants such events. Its stream stays until the transaction ends,
+ * so that pointers can be inserted; those of webhooks that want nothing are not touched.
+ */
+export async function findDestinations(
+  tx: Tx,
+  routes: readonly (Route & { readonly tenantId: string })[],
+): Promise<(Destination | undefined)[]> {
+  const keyOf = ({ tenantId, event, owner, toggle }: (typeof routes)[number]) =>
+    [tenantId, event, owner, toggle ?? ''].join(' ')
+  const distinct = [...new Map(routes.map((route) => [keyOf(route), route]))]
+  const { rows } = await tx.query<{ n: number; webhook_id: string; generation: number }>(
+    DESTINATIONS,
+    [
+      distinct.map(([, route]) => route.tenantId),
+      distinct.map(([, route]) => route.event),
+      distinct.map(([, route]) => route.owner),
+      distinct.map(([, route]) => route.toggle ?? null),
+    ],
   )
-  return new Map(
-    rows.map((row) => [
-      row.tenant_id,
-      { tenantId: row.tenant_id, webhookId: row.webhook_id, toggles: row.options },
-    ]),
+  const found = new Map(
+    rows.flatMap(({ n, webhook_id: webhookId, generation }) => {
+      const entry = distinct[n - 1]
+      if (entry === undefined) return []
+      return [[entry[0], { tenantId: entry[1].tenantId, webhookId, generation }]]
+    }),
   )
+  return routes.map((route) => found.get(keyOf(route)))
 }

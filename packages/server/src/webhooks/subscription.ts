@@ -1,9 +1,9 @@
 /**
- * A tenant's webhook (interface §2.1, §2.2): at most one per event type.
+ * A webhook (interface §2.1, §2.2): a tenant's, at most one per event type, or the incoming one of
+ * a mailbox or an inbound route, its owner.
  */
 import {
   coreSubscriptionKeys,
-  type MessageEventName,
   type RegisterWebhookBody,
   type SubscriptionKey,
   subscriptionKeyOfEvent,
@@ -11,17 +11,29 @@ import {
   type WebhookEvent,
 } from '@postrider/contract'
 import { ApiError } from '../platform/errors.ts'
+import type { NewEvent } from './event.ts'
 
 /** All twelve toggles (contract §4). `imap_error` is kept and shown, never consulted. */
 export type Toggles = Readonly<Record<SubscriptionKey, boolean>>
 
-export interface Subscription {
+/** `INCOMING` cannot be registered by a tenant: it comes and goes with its owner. */
+export type SubscriptionEvent = WebhookEvent | 'INCOMING'
+
+/** There is at most one of each. */
+export interface SubscriptionName {
   readonly tenantId: string
+  readonly event: SubscriptionEvent
+  /** Of an INCOMING webhook, the mailbox or inbound route; else ''. */
+  readonly owner: string
+}
+
+export interface Subscription extends SubscriptionName {
   readonly webhookId: string
-  readonly event: WebhookEvent
   readonly url: string
   readonly active: boolean
-  /** Absent for DOMAIN_VERIFICATION. */
+  /** Grows when the webhook is switched off: what was queued before is not sent any more. */
+  readonly generation: number
+  /** Only for EMAIL_EVENT. */
   readonly toggles?: Toggles
   readonly headersSealed: string
   readonly headerNames: readonly string[]
@@ -43,7 +55,29 @@ export function togglesOf(
   return Object.fromEntries(subscriptionKeys.map((key) => [key, given?.[key] === true])) as Toggles
 }
 
-/** Whether a subscription with these toggles is sent this event (interface §6.1). */
-export function wantsEvent(toggles: Toggles, event: MessageEventName): boolean {
-  return toggles[subscriptionKeyOfEvent[event]]
+/** Where an event goes. */
+export interface Route {
+  readonly event: SubscriptionEvent
+  readonly owner: string
+  /** The toggle that has to be on; absent: none is consulted. */
+  readonly toggle?: SubscriptionKey
+}
+
+/**
+ * Interface §6.1, §6.3. MAILER_DEACTIVATED of a mailbox goes to the mailbox's own webhook, of every
+ * other mailer to the EMAIL_EVENT webhook, past its filters.
+ */
+export function routeOf({ event, owner = '' }: Pick<NewEvent, 'event' | 'owner'>): Route {
+  switch (event) {
+    case 'IMAP_ERROR':
+    case 'INCOMING_EMAIL':
+      if (owner === '') throw new Error(`${event} without its owner`)
+      return { event: 'INCOMING', owner }
+    case 'MAILER_DEACTIVATED':
+      return owner === '' ? { event: 'EMAIL_EVENT', owner } : { event: 'INCOMING', owner }
+    case 'DOMAIN_VERIFICATION':
+      return { event, owner: '' }
+    default:
+      return { event: 'EMAIL_EVENT', owner: '', toggle: subscriptionKeyOfEvent[event] }
+  }
 }

@@ -2,9 +2,9 @@
  * A subscription as listWebhooks shows it (interface §2.1): names of headers, never their values.
  */
 import type { Webhook } from '@postrider/contract'
-import type { Subscription } from './subscription.ts'
+import type { TenantSubscription } from './store.ts'
 
-export function toWebhook(s: Subscription): Webhook {
+export function toWebhook(s: TenantSubscription): Webhook {
   return {
     webhook_id: s.webhookId,
     event: s.event,

@@ -12,6 +12,8 @@ export interface InsertRowsInput {
   readonly name: string
   readonly into: string
   readonly columns: readonly string[]
+  /** SQL around the parameter of a column, which stands in it as `$`. */
+  readonly expressions?: Readonly<Record<string, string>>
   readonly rows: readonly (readonly unknown[])[]
   /** For example `on conflict do nothing returning event_id`. */
   readonly suffix?: string
@@ -49,7 +51,10 @@ function insertStatement(o: InsertRowsInput, size: number): Statement {
   if (known) return known
   const width = o.columns.length
   const tuples = Array.from({ length: size }, (_, row) => {
-    const places = Array.from({ length: width }, (__, column) => `$${row * width + column + 1}`)
+    const places = o.columns.map((name, column) => {
+      const place = `$${row * width + column + 1}`
+      return o.expressions?.[name]?.replaceAll('$', () => place) ?? place
+    })
     return `(${places.join()})`
   })
   const text = `insert into ${o.into} (${o.columns.join(', ')}) values ${tuples.join()} ${o.suffix ?? ''}`

@@ -9,6 +9,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { EgressError, type RequestTimings, systemCodeOf } from './egress-error.ts'
 import type { HttpPools, PoolEntry } from './http-pools.ts'
+import { isRefusedPort, portOf } from './refused-ports.ts'
 import { withDeadline } from './with-deadline.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -153,6 +154,9 @@ function parseUrl(text: string): URL {
   }
   if (url.username !== '' || url.password !== '') {
     throw new EgressError('protocol', 'the URL holds credentials')
+  }
+  if (isRefusedPort(portOf(url))) {
+    throw new EgressError('protocol', `port ${portOf(url)} is not for HTTP`)
   }
   return url
 }
