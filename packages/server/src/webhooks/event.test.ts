@@ -1,10 +1,16 @@
-import { emailEventRequest, zeroTracking } from '@postrider/contract'
+import {
+  domainVerification,
+  emailEventRequest,
+  imapError,
+  messageEventSchemas,
+  zeroTracking,
+} from '@postrider/contract'
 import fc from 'fast-check'
 import { Check } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { newEvent } from '../../test/webhook-dispatch.ts'
 import { formatMicros } from '../platform/clock.ts'
-import { addressEvent, serializeEvent, serializeRequest } from './event.ts'
+import { addressEvent, type NewEvent, serializeEvent, serializeRequest } from './event.ts'
 
 const AT = 1_767_323_045_678_901n
 const WEBHOOK = 'wh_01JZZZZZZZZZZZZZZZZZZZZZZZ'
@@ -52,6 +58,44 @@ describe('an event as it is sent', () => {
     const body = serializeEvent(newEvent({ details }), AT)
     expect(body.isWellFormed()).toBe(true)
     expect(body).not.toContain('\0')
+  })
+
+  it('[2.6, 2.7] is what the contract describes, also without id, time or success', () => {
+    const sent = (change: Partial<NewEvent>) =>
+      JSON.parse(addressEvent(serializeEvent({ ...newEvent(), ...change }, AT), WEBHOOK))
+    for (const schema of messageEventSchemas) {
+      const event = schema.properties.event.const
+      const attempts = { attempt: 1, max_attempts: 3, retry_scheduled: true, provider_error: 'x' }
+      const details = { ...newEvent().details, ...(event === 'SMTP_ERROR' ? attempts : {}) }
+      const success = schema.properties.success.const
+      expect(Check(schema, sent({ event, success, details }))).toBe(true)
+    }
+    const deactivated = {
+      mailer_id: 'smtp_1',
+      config_type: 'smtp',
+      failed_reason: 'oauth_revoked',
+      provider_error: 'revoked',
+    }
+    const event = 'MAILER_DEACTIVATED'
+    expect(sent({ event, success: false, details: deactivated })).toStrictEqual({
+      event,
+      success: false,
+      details: deactivated,
+    })
+    const { success: _, ...verification } = newEvent({
+      event: 'DOMAIN_VERIFICATION',
+      details: { domain: 'd.test', verified: true, mailer_id: 'domain_1', custom_args: null },
+    })
+    const verified = JSON.parse(addressEvent(serializeEvent(verification, AT), WEBHOOK))
+    expect(Check(domainVerification, verified)).toBe(true)
+    expect(verified.details.webhook_id).toBe(WEBHOOK)
+    const failure = { mailer_id: 'imap_1', failed_reason: 'timed out' }
+    const failed = sent({ event: 'IMAP_ERROR', success: false, details: failure, owner: 'imap_1' })
+    expect(Check(imapError, failed)).toBe(true)
+    expect(failed.details.event_at).toBe(formatMicros(AT))
+    const mail = { mailer_id: 'imap_1', subject: 'hello' }
+    const incoming = { event: 'INCOMING_EMAIL', success: true, details: mail } as const
+    expect(sent({ ...incoming, owner: 'imap_1' })).toStrictEqual(incoming)
   })
 
   it('[2.6] recorded without webhook_id it is sent as it is', () => {

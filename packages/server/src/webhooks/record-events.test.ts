@@ -11,9 +11,12 @@ import { formatMicros } from '../platform/clock.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { newUlid } from '../platform/ids.ts'
 import { changeSubscription } from './change-subscription.ts'
+import { createSubscription } from './create-subscription.ts'
 import { deleteWebhook } from './delete-webhook.ts'
 import type { StreamKey } from './dispatch/stream-store.ts'
+import { addressEvent } from './event.ts'
 import { recordEvents } from './record-events.ts'
+import { type SubscriptionEvent, togglesOf } from './subscription.ts'
 import { updateWebhook } from './update-webhook.ts'
 
 let world: WebhookDispatch
@@ -33,6 +36,7 @@ interface Row {
   readonly event_id: string
   readonly day: string
   readonly event: string
+  readonly owner: string
   readonly at: string
   readonly attempt: number
   readonly body: string
@@ -40,7 +44,7 @@ interface Row {
 }
 async function log(): Promise<Row[]> {
   const { rows } = await world.db.query<Row>(
-    `select tenant_id, event_id, day, event, attempt, body, traceparent,
+    `select tenant_id, event_id, day, event, owner, attempt, body, traceparent,
             to_char(event_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
        from webhooks_event order by event_at, event_id`,
   )
@@ -163,6 +167,168 @@ describe('filters', () => {
   })
 })
 
+describe('routes', () => {
+  const deactivated = { mailer_id: 'm_1', config_type: 'smtp', failed_reason: 'oauth_revoked' }
+  const event = {
+    MAILER_DEACTIVATED: {
+      event: 'MAILER_DEACTIVATED',
+      refId: '',
+      success: false,
+      details: deactivated,
+    },
+    DOMAIN_VERIFICATION: { event: 'DOMAIN_VERIFICATION', refId: '', details: { domain: 'd.test' } },
+    IMAP_ERROR: { event: 'IMAP_ERROR', refId: '', success: false, details: { mailer_id: 'm_1' } },
+    INCOMING_EMAIL: { event: 'INCOMING_EMAIL', refId: '', success: true, details: { text: 'x' } },
+  } as const
+  const addWebhook = async (kind: SubscriptionEvent, owner = '', tenantId = 'tn_a') => {
+    const { webhookId } = await world.db.transaction((tx) =>
+      createSubscription(tx, testKeyRing, {
+        ...{ tenantId, event: kind, owner, url: receiver.origin, headers: [] },
+        toggles: kind === 'EMAIL_EVENT' ? togglesOf({ event: kind, webhook_options }) : undefined,
+      }),
+    )
+    return { tenantId, webhookId }
+  }
+  const webhook_options = { events: { open: true } }
+  const pointers = async (key: StreamKey) => {
+    const { rows } = await world.db.query(
+      `select p.lane, p.generation, p.solo, e.event, e.owner
+         from webhooks_pending p join webhooks_event e using (tenant_id, event_id, day)
+        where p.tenant_id = $1 and p.webhook_id = $2 order by p.event_id`,
+      [key.tenantId, key.webhookId],
+    )
+    return rows
+  }
+
+  it('[6.3] MAILER_DEACTIVATED of a sending mailer goes past the filters, and travels alone', async () => {
+    const key = await addWebhook('EMAIL_EVENT')
+    await addWebhook('DOMAIN_VERIFICATION')
+    await addWebhook('INCOMING', 'm_1')
+    const { touched } = await record(newEvent(event.MAILER_DEACTIVATED), newEvent())
+    expect(touched).toMatchObject([key])
+    expect(await pointers(key)).toEqual([
+      { lane: 0, generation: 0, solo: true, event: 'MAILER_DEACTIVATED', owner: '' },
+    ])
+  })
+
+  it('[2.7] DOMAIN_VERIFICATION goes to the webhook of its type, without success', async () => {
+    const key = await addWebhook('DOMAIN_VERIFICATION')
+    await addWebhook('EMAIL_EVENT')
+    const { success: _, ...verification } = newEvent(event.DOMAIN_VERIFICATION)
+    const { touched } = await record(verification)
+    expect(touched).toMatchObject([key])
+    expect(await pointers(key)).toMatchObject([{ solo: false, event: 'DOMAIN_VERIFICATION' }])
+    const [row] = await log()
+    expect(JSON.parse(addressEvent(row?.body ?? '', key.webhookId))).toStrictEqual({
+      event: 'DOMAIN_VERIFICATION',
+      details: { webhook_id: key.webhookId, domain: 'd.test' },
+    })
+  })
+
+  it.each(['IMAP_ERROR', 'INCOMING_EMAIL', 'MAILER_DEACTIVATED'] as const)(
+    "[6.3] %s of an owner goes to the owner's own webhook alone",
+    async (name) => {
+      const key = await addWebhook('INCOMING', 'm_1')
+      await addWebhook('INCOMING', 'm_2')
+      await addWebhook('INCOMING', 'm_1', 'tn_b')
+      await addWebhook('EMAIL_EVENT')
+      const { touched } = await record(newEvent({ ...event[name], owner: 'm_1' }))
+      expect(touched).toMatchObject([key])
+      expect(await pointers(key)).toMatchObject([{ event: name, owner: 'm_1' }])
+    },
+  )
+
+  it.each(['IMAP_ERROR', 'INCOMING_EMAIL'] as const)(
+    '%s without an owner is a fault of ours',
+    async (name) => {
+      await expect(record(newEvent(event[name]))).rejects.toThrow('without its owner')
+    },
+  )
+
+  it('what nobody takes is kept, with its owner', async () => {
+    await addWebhook('INCOMING', 'm_2')
+    const given = [
+      newEvent({ ...event.INCOMING_EMAIL, owner: 'm_1' }),
+      newEvent(event.DOMAIN_VERIFICATION),
+      newEvent(event.MAILER_DEACTIVATED),
+    ]
+    expect(await record(...given)).toEqual({ touched: [] })
+    expect((await log()).map((row) => [row.event, row.owner]).sort()).toEqual([
+      ['DOMAIN_VERIFICATION', ''],
+      ['INCOMING_EMAIL', 'm_1'],
+      ['MAILER_DEACTIVATED', ''],
+    ])
+  })
+
+  it('pointers carry the generation that the webhook has', async () => {
+    const key = await world.register(receiver.origin)
+    for (const active of [false, true, false, true])
+      await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active })
+    await record(newEvent())
+    expect(await generations(key)).toEqual([2])
+  })
+})
+
+describe('an event whose day the log does not have', () => {
+  const day = 24n * 3_600_000_000n
+  const today = async () =>
+    (await world.db.query<{ day: string }>('select current_date as day')).rows[0]?.day
+
+  it.each([
+    ['weeks ago', -40n * day],
+    ['years ago', -4_000n * day],
+    ['weeks ahead', 40n * day],
+  ])('is kept under today, and sent with its own time: %s', async (_, distance) => {
+    const key = await world.register(receiver.origin)
+    const event = newEvent({ eventAtMicros: world.clock.nowMicros() + distance })
+    await record(event)
+    const [row] = await log()
+    expect(row).toMatchObject({ day: await today(), at: formatMicros(event.eventAtMicros) })
+    expect(row?.body).toContain(formatMicros(event.eventAtMicros))
+    expect(await world.pending(key)).toEqual([row?.event_id])
+  })
+
+  it('has a deduplication key of its own all the same, whichever day keeps the other', async () => {
+    const same = { refId: newUlid(), eventAtMicros: world.clock.nowMicros() - 40n * day }
+    const at = same.eventAtMicros
+    await record(newEvent(same), newEvent(same))
+    // The first two as if recorded yesterday.
+    await world.db.query('update webhooks_event set day = current_date - 1')
+    await Promise.all([record(newEvent(same)), record(newEvent(same)), record(newEvent(same))])
+    await record(newEvent({ ...same, event: 'MAIL_OPENED' }), newEvent({ ...same, refId: 'other' }))
+    const ats = (await log()).map((row) => row.at)
+    expect(ats.sort()).toEqual([at, at, at, at + 1n, at + 2n, at + 3n, at + 4n].map(formatMicros))
+    const { rows } = await world.db.query(
+      'select 1 from webhooks_event group by tenant_id, ref_id, event, event_at, attempt having count(*) > 1',
+    )
+    expect(rows).toEqual([])
+  })
+
+  it('is no reason to fail for a day that is being taken away', async () => {
+    const { rows } = await world.db.query<{ own: string; kept: string }>(
+      `select d::date as own, webhooks_event_day(d::date) as kept
+         from generate_series(current_date - 3, current_date + 16, interval '1 day') d`,
+    )
+    const moved = rows.filter((row) => row.own !== row.kept)
+    expect(moved.length).toBeGreaterThan(2)
+    expect(new Set(moved.map((row) => row.kept))).toEqual(new Set([await today()]))
+  })
+
+  it('only what is found by the time within its id is not marked as late', async () => {
+    const minute = 60_000_000n
+    const now = world.clock.nowMicros()
+    await record(
+      ...[0n, -8n, 8n, -11n, 11n, -3_000n].map((minutes) =>
+        newEvent({ eventAtMicros: now + minutes * minute }),
+      ),
+    )
+    const { rows } = await world.db.query<{ is_late: boolean }>(
+      'select is_late from webhooks_event order by event_id',
+    )
+    expect(rows.map((row) => row.is_late)).toEqual([false, false, false, true, true, true])
+  })
+})
+
 describe('the deduplication key (6.2.7)', () => {
   const base = () => ({ refId: newUlid(), eventAtMicros: world.clock.nowMicros() })
   const times = async () => (await log()).map((row) => row.at)
@@ -183,6 +349,16 @@ describe('the deduplication key (6.2.7)', () => {
       formatMicros(same.eventAtMicros + BigInt(i)),
     )
     expect(await times()).toEqual(expected)
+  })
+
+  it('[2.4] a thousand recipients in one second of a callback are moved by seconds at most', async () => {
+    const same = base()
+    for (let batch = 0; batch < 5; batch += 1)
+      await record(...Array.from({ length: 200 }, () => newEvent(same)))
+    const ats = await times()
+    expect(new Set(ats).size).toBe(1_000)
+    expect(ats.at(-1)).toBeDefined()
+    expect(String(ats.at(-1)) < formatMicros(same.eventAtMicros + 4_000_000n)).toBe(true)
   })
 
   it('one moved over midnight is kept in the next day', async () => {

@@ -197,9 +197,10 @@ const DESTINATIONS = statement(
        where tenant_id = route.tenant_id and event = route.event and owner = route.owner
          and active and (route.toggle is null or (options ->> route.toggle)::boolean)
        limit 1) sub
-     join webhooks_stream stream
-       on stream.tenant_id = route.tenant_id and stream.webhook_id = sub.webhook_id
-      for key share of stream`,
+    cross join lateral (
+      select 1 from webhooks_stream
+       where tenant_id = route.tenant_id and webhook_id = sub.webhook_id
+         for key share) stream`,
 )
 
 /** A webhook that wants an event now. */
