@@ -4,9 +4,9 @@ import { sender } from './service.ts'
 
 const line = '<p>Your order has left our warehouse and will be with you in two days.</p>\n'
 
-export function mailOf(htmlBytes: number): SendEmailBody {
+export function mailOf(htmlBytes: number, from: string = sender): SendEmailBody {
   return {
-    from: { email: sender, name: 'Bench' },
+    from: { email: from, name: 'Bench' },
     to: [{ email: 'ada@example.com', name: 'Ada' }],
     subject: 'Your order is on its way',
     content: [{ type: 'text/html', value: line.repeat(Math.ceil(htmlBytes / line.length)) }],

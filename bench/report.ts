@@ -6,6 +6,12 @@ export interface BenchOrder {
   readonly runs: number
   readonly count: number
   readonly seconds: number
+  /** Of webhooks, a run. */
+  readonly events: number
+  /** Rows that wait. */
+  readonly backlog: number
+  /** Where CPU profiles of the service's dispatcher go, when they are wanted. */
+  readonly profileDir?: string
   readonly logLevel: string
   /** A process of the bench, by its file; stopped when the part ends. */
   readonly startWorker: (file: string) => Promise<Worker>
@@ -40,15 +46,34 @@ export function reportRatios(
   name: string,
   samples: readonly Sample[],
   peers: readonly Sample[],
-  wanted: string,
+  wanted?: string,
 ): void {
   const ratios = samples.map(({ perSecond }, i) => perSecond / (peers[i]?.perSecond ?? Number.NaN))
   const all = ratios.map((ratio) => ratio.toFixed(2)).join(', ')
-  reportRatio(name, median(ratios), `${all}; ${wanted}`)
+  reportRatio(name, median(ratios), wanted === undefined ? all : `${all}; ${wanted}`)
 }
 
 export function reportRatio(name: string, value: number, wanted: string): void {
   console.log(`  ${name.padEnd(34)} ${value.toFixed(2).padStart(7)}    (${wanted})`)
+}
+
+const HISTOGRAM_STEPS_MS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
+const BAR_WIDTH = 40
+
+/** How many took how long, from the first step that any is in to the last. */
+export function reportHistogram(latenciesMs: readonly number[]): void {
+  const counts = [...HISTOGRAM_STEPS_MS, Number.POSITIVE_INFINITY].map((limit, i) => {
+    const from = HISTOGRAM_STEPS_MS[i - 1] ?? Number.NEGATIVE_INFINITY
+    return latenciesMs.filter((one) => one >= from && one < limit).length
+  })
+  const most = Math.max(1, ...counts)
+  const last = counts.findLastIndex((count) => count > 0)
+  for (const [i, count] of counts.slice(0, last + 1).entries()) {
+    const limit = HISTOGRAM_STEPS_MS[i]
+    const label = limit === undefined ? 'longer' : `< ${limit} ms`
+    const bar = '#'.repeat(Math.ceil((count / most) * BAR_WIDTH))
+    console.log(`    ${label.padStart(12)} ${String(count).padStart(7)} ${bar}`)
+  }
 }
 
 /** Measures the processor time that `work` costs each process, per 1,000 units. */

@@ -1,17 +1,29 @@
 /**
  * `npm run bench`: what the service reaches, as ratios against peers measured in the same run.
  *
- *   npm run bench -- [--only accept|path|memory] [--runs 3] [--count 4000] [--seconds 8] [--log-level info]
+ *   npm run bench -- [--only <part>,...] [--runs 3] [--log-level info]
  *
- * `accept`: 64 callers, durable before the 202, against the same route with nothing behind it.
- * `path`: mails of 5 kB accepted, sent, recorded and reported, against nodemailer's pool and Postfix
- * into the same sink. `memory` (only when asked for): the service after 50,000 mails against 5,000.
- * Everything is a process of its own and shares one machine, so only the ratios mean something.
+ * accept     64 callers, durable before the 202, against the same route with nothing behind it;
+ *            --seconds 8 a run
+ * path       mails of 5 kB accepted, sent, recorded and reported, against nodemailer's pool and
+ *            Postfix into the same sink; --count 4000 mails a run
+ * memory     the service after 50,000 mails against 5,000
+ * webhooks   events out of a backlog to 200 webhooks, in batches and singly, against undici alone and
+ *            BullMQ; --events 400000 a run, singly a fifth of it; --seconds 8 for undici
+ * isolation  how long an event takes to a webhook that answers while 150 of 200 hang
+ * backlog    one stream's events while --backlog 2000000 rows wait
+ *
+ * Without --only: accept and path. Everything is a process of its own and shares one machine, so only
+ * the ratios mean something. --profile <folder> keeps CPU profiles of the dispatchers (webhooks,
+ * isolation). Ctrl-C ends what was started.
  */
 import { parseArgs } from 'node:util'
 import { measureAccept } from './accept.ts'
+import { measureBacklog } from './backlog.ts'
+import { measureIsolation } from './isolation.ts'
 import { measureMemory } from './memory.ts'
 import { measurePath } from './path.ts'
+import { measureWebhooks } from './webhooks.ts'
 import { startWorker } from './worker.ts'
 
 const { values } = parseArgs({
@@ -20,6 +32,9 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '3' },
     count: { type: 'string', default: '4000' },
     seconds: { type: 'string', default: '8' },
+    events: { type: 'string', default: '400000' },
+    backlog: { type: 'string', default: '2000000' },
+    profile: { type: 'string' },
     'log-level': { type: 'string', default: 'info' },
   },
 })
@@ -34,6 +49,9 @@ const order = {
   runs: Number(values.runs),
   count: Number(values.count),
   seconds: Number(values.seconds),
+  events: Number(values.events),
+  backlog: Number(values.backlog),
+  ...(values.profile === undefined ? {} : { profileDir: values.profile }),
   logLevel: values['log-level'],
 }
 
@@ -47,7 +65,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     void stopAll().finally(() => process.exit(1))
   })
 
-const parts = { accept: measureAccept, path: measurePath, memory: measureMemory }
+const parts = {
+  accept: measureAccept,
+  path: measurePath,
+  memory: measureMemory,
+  webhooks: measureWebhooks,
+  isolation: measureIsolation,
+  backlog: measureBacklog,
+}
 const chosen = values.only === undefined ? ['accept', 'path'] : values.only.split(',')
 for (const name of chosen) {
   const measure = parts[name as keyof typeof parts]
