@@ -9,7 +9,14 @@ import { keptDays, partitionedTables } from './kept-days.ts'
 import { createSmtpPool, ehloNameOf } from './mailers/index.ts'
 import { registerMailerRoutes } from './mailers/routes.ts'
 import { type Clock, createClock } from './platform/clock.ts'
-import { createDayPartitions, createDb, type Db, durability } from './platform/db/index.ts'
+import {
+  createDayPartitions,
+  createDb,
+  createNotifications,
+  type Db,
+  durability,
+  type Notifications,
+} from './platform/db/index.ts'
 import { type BucketLeases, createBucketLeases } from './platform/db/leases.ts'
 import { createDiskGuard, type DiskGuard, noDiskGuard } from './platform/disk-guard.ts'
 import { createEgress, type Egress } from './platform/egress/index.ts'
@@ -20,8 +27,8 @@ import { createHttpServer, type HttpServer } from './platform/http/server.ts'
 import { addStatusRoutes, type Checks } from './platform/http/status-routes.ts'
 import type { Logger } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
-import { createRetention } from './platform/retention.ts'
 import { createRateLimit } from './platform/rate-limit.ts'
+import { createRetention } from './platform/retention.ts'
 import { createKeyRing, type KeyRing } from './platform/secrets/index.ts'
 import type { Secrets } from './platform/secrets-file.ts'
 import { createServiceGroup, type Service } from './platform/service.ts'
@@ -34,7 +41,10 @@ import { sendRoutes } from './sending/routes.ts'
 import { createSender } from './sending/worker.ts'
 import { createKeyAuthenticator } from './tenants/index.ts'
 import { tenantRoutes } from './tenants/routes.ts'
+import { createBacklog } from './webhooks/dispatch/backlog.ts'
+import { type DeliverDeps, deliverBatch } from './webhooks/dispatch/deliver-batch.ts'
 import { createDeliveryCommits } from './webhooks/dispatch/delivery-commits.ts'
+import { createDiscovery } from './webhooks/dispatch/discover-streams.ts'
 import { createDispatcher } from './webhooks/dispatch/worker.ts'
 import { createWakeups, type Wakeups } from './webhooks/index.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -46,6 +56,8 @@ export function builtRoles(config: Config): string[] {
 
 const EXPIRES_IN_MS = 3 * 24 * 3_600_000
 const CONNECT_CHECK_MS = 5_000
+/** Fine below the second that a good receiver takes, and with the default time-out as an edge. */
+const WEBHOOK_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
 
 export interface App extends Service {
   readonly db: Db
@@ -181,9 +193,14 @@ function leasesOf({ config, db, log, memberId }: Parts, role: string): BucketLea
 }
 
 function composeDispatcher(parts: Parts): Service[] {
-  const { config, db, metrics } = parts
+  const { config, db, log, metrics } = parts
   const leases = leasesOf(parts, 'dispatcher')
-  const requests = metrics.histogram('webhook_request_seconds', 'Webhook requests', ['outcome'])
+  const requests = metrics.histogram(
+    'webhook_request_duration_seconds',
+    'Duration of webhook requests, by what came of them',
+    ['outcome'],
+    WEBHOOK_SECONDS,
+  )
   const events = metrics.counter('webhook_events_delivered_total', 'Events that were delivered')
   const dispatcher = createDispatcher({
     ...parts,
@@ -204,14 +221,16 @@ function composeDispatcher(parts: Parts): Service[] {
       if (outcome === 'delivered') events.inc(count)
     },
   })
-  return [leases, dispatcher]
+  return [leases, dispatcher, createBacklog({ db, leases, log, metrics })]
 }
 
 function composeSender(parts: Parts): Service[] {
   const { config, db, egress, keyRing, log, metrics } = parts
   const leases = leasesOf(parts, 'sender')
   const pool = createSmtpPool({ db, egress, log, ehloName: thisHost() })
-  const attempts = metrics.histogram('send_attempt_seconds', 'Attempts to send', ['outcome'])
+  const attempts = metrics.histogram('send_attempt_duration_seconds', 'Attempts to send', [
+    'outcome',
+  ])
   const sender = createSender({
     ...parts,
     keyRing,

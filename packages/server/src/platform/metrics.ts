@@ -7,11 +7,19 @@ export interface Metrics {
   readonly registry: Registry
   counter<L extends string = never>(name: string, help: string, labels?: readonly L[]): Counter<L>
   gauge<L extends string = never>(name: string, help: string, labels?: readonly L[]): Gauge<L>
-  /** Buckets in seconds. */
+  /** Read when it is asked for; by label value. */
+  gaugeOf<L extends string>(
+    name: string,
+    help: string,
+    label: L,
+    read: () => Readonly<Record<string, number>>,
+  ): void
+  /** Buckets in seconds; without them, from a millisecond to five minutes. */
   histogram<L extends string = never>(
     name: string,
     help: string,
     labels?: readonly L[],
+    buckets?: readonly number[],
   ): Histogram<L>
   /** Adds the process's own figures (memory, CPU, event-loop lag). */
   collectProcess(): void
@@ -31,12 +39,12 @@ export function createMetrics(): Metrics {
       new Counter({ name: prefix + name, help, labelNames: [...labels], registers }),
     gauge: (name, help, labels = []) =>
       new Gauge({ name: prefix + name, help, labelNames: [...labels], registers }),
-    histogram: (name, help, labels = []) =>
+    histogram: (name, help, labels = [], buckets = SECONDS) =>
       new Histogram({
         name: prefix + name,
         help,
         labelNames: [...labels],
-        buckets: SECONDS,
+        buckets: [...buckets],
         registers,
       }),
     collectProcess: () => collectDefaultMetrics({ register: registry, prefix }),

@@ -1,0 +1,110 @@
+/**
+ * SQL of the dispatcher's figures: how much waits, for how long, and in what state its streams are.
+ * Over all tenants: the streams of some buckets. Each statement reads a bounded number of rows, or
+ * one or two for each stream.
+ */
+import { type Queryable, statement } from '../../platform/db/index.ts'
+
+/** Of a stream that has something to do, or is paused. */
+export const streamConditions = ['active', 'failing', 'dormant', 'paused'] as const
+export type StreamCondition = (typeof streamConditions)[number]
+
+/** Failing for so long that it is tried only every few hours. */
+const DORMANT_AFTER = `interval '5 days'`
+
+/** One word for a row of webhooks_stream; `idle` when nothing waits. */
+export const STREAM_CONDITION = `case when s.paused_at is not null then 'paused'
+            when s.first_failure_at <= now() - ${DORMANT_AFTER} then 'dormant'
+            when s.first_failure_at is not null then 'failing'
+            else s.state end`
+
+/** The first of each lane is the oldest, but for what was recorded out of order. */
+export const OLDEST_PENDING = `(select min(queued_at) from (
+         (select queued_at from webhooks_pending p
+           where p.tenant_id = s.tenant_id and p.webhook_id = s.webhook_id and lane = 0
+           order by event_id limit 1)
+         union all
+         (select queued_at from webhooks_pending p
+           where p.tenant_id = s.tenant_id and p.webhook_id = s.webhook_id and lane = 1
+           order by event_id limit 1)) firsts)`
+
+const STREAMS = statement(
+  'webhooks.observe_streams',
+  `select state, count(*)::int as streams,
+          coalesce(extract(epoch from now() - min(oldest_at)), 0)::float8 as "oldestS"
+     from (select ${STREAM_CONDITION} as state, ${OLDEST_PENDING} as oldest_at
+             from webhooks_stream s
+            where s.bucket = any($1) and (s.state = 'active' or s.paused_at is not null)) s
+    group by state`,
+)
+
+export interface StreamFigures {
+  readonly state: StreamCondition
+  readonly streams: number
+  /** Age of the oldest event that waits for its first request; 0 when none does. */
+  readonly oldestS: number
+}
+
+export async function observeStreams(
+  q: Queryable,
+  buckets: readonly number[],
+): Promise<StreamFigures[]> {
+  const { rows } = await q.query<StreamFigures>(STREAMS, [buckets])
+  return rows
+}
+
+const COUNT_PENDING = statement(
+  'webhooks.count_pending',
+  `select count(*)::int as n
+     from (select 1 from webhooks_stream s cross join lateral (
+             select from webhooks_pending p
+              where p.tenant_id = s.tenant_id and p.webhook_id = s.webhook_id limit $2) p
+            where s.bucket = any($1) and s.state = 'active' limit $2) counted`,
+)
+
+/** Counts up to `max`. */
+export async function countPending(
+  q: Queryable,
+  buckets: readonly number[],
+  max: number,
+): Promise<number> {
+  const { rows } = await q.query<{ n: number }>(COUNT_PENDING, [buckets, max])
+  return rows[0]?.n ?? 0
+}
+
+const COUNT_OPEN = statement(
+  'webhooks.count_open',
+  `select status, count(*)::int as n
+     from (select status from webhooks_open where bucket = any($1) limit $2) counted
+    group by status`,
+)
+
+/** Of a delivery that is not settled. */
+export const openStatuses = ['pending', 'retrying', 'parked'] as const
+export type OpenStatus = (typeof openStatuses)[number]
+
+/** Counts up to `max` of them all together. */
+export async function countOpen(
+  q: Queryable,
+  buckets: readonly number[],
+  max: number,
+): Promise<Map<OpenStatus, number>> {
+  const { rows } = await q.query<{ status: OpenStatus; n: number }>(COUNT_OPEN, [buckets, max])
+  return new Map(rows.map((row) => [row.status, row.n]))
+}
+
+const ESTIMATE = statement(
+  'webhooks.estimate_rows',
+  `select (reltuples / greatest(relpages, 1)
+           * (pg_relation_size(oid) / current_setting('block_size')::int))::float8 as n
+     from pg_class where oid = $1::regclass and reltuples >= 0`,
+)
+
+/** As the planner does: the rows that a page had at the last vacuum or analyze, times the pages of now. */
+export async function estimateRows(
+  q: Queryable,
+  table: 'webhooks_pending' | 'webhooks_open',
+): Promise<number> {
+  const { rows } = await q.query<{ n: number }>(ESTIMATE, [table])
+  return rows[0]?.n ?? 0
+}
