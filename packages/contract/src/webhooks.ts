@@ -62,7 +62,8 @@ export type WebhookOptions = Static<typeof webhookOptions>
 const webhookUrl = Type.String({
   minLength: 1,
   maxLength: webhookUrlLengthMax,
-  description: 'https URL, publicly reachable',
+  description:
+    'https URL, publicly reachable; any port but those of other protocols, as browsers refuse them, and of databases',
   examples: ['https://hooks.example.com/postrider'],
 })
 const webhookEvent = Type.Enum([...webhookEvents], {
@@ -91,10 +92,19 @@ export const updateWebhookBody = closedObject({
   webhook_url: Type.Optional(webhookUrl),
   method: Type.Optional(webhookMethod),
   headers: Type.Optional(webhookHeaders),
-  webhook_options: Type.Optional(webhookOptions),
+  webhook_options: Type.Optional(
+    closedObject(
+      { events: Type.Optional(subscriptionEvents) },
+      {
+        description:
+          'Only for `EMAIL_EVENT`. Replaces the filters. They apply to events from then on: what waits to be delivered, or to be tried again, still is',
+      },
+    ),
+  ),
   active: Type.Optional(
     Type.Boolean({
-      description: 'false: events are recorded, but not delivered',
+      description:
+        'false: events are recorded, but not delivered, nor is what waits; both are had by replay. true: delivers what happens from then on',
     }),
   ),
 })
