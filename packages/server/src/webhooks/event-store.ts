@@ -22,6 +22,10 @@ export interface EventRow {
   readonly traceparent: string
 }
 
+/** The days around today are always there; to look one up costs half of what an event does (10 µs). */
+const KEPT_DAY = `case when $::date between current_date - 1 and current_date + 1
+  then $::date else webhooks_event_day($::date) end`
+
 /**
  * Answers the ids that were inserted, each with the day that keeps it: the others met an event with
  * the same deduplication key.
@@ -46,7 +50,7 @@ export async function insertEvents(
       'body',
       'traceparent',
     ],
-    expressions: { day: 'webhooks_event_day($)' },
+    expressions: { day: KEPT_DAY },
     rows: rows.map((r) => [
       r.tenantId,
       r.eventId,
