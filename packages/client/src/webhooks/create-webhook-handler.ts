@@ -1,0 +1,216 @@
+/**
+ * A receiver as a function of `Request` and `Response` (interface §5.2, §5.3, §6.2; contract §4, §5).
+ *
+ * It answers 2xx when every event has been handled, and not before: what it has acknowledged, the
+ * service does not send again. What it answers otherwise decides what the service does, so the
+ * statuses are chosen by whose fault it is:
+ *
+ * - 422 and 413 are about the events themselves. The service divides the delivery until the
+ *   offending event stands alone, and the others arrive.
+ * - 5xx is about this receiver: a handler that throws or is slow, a body that something on the way
+ *   has cut or eaten. The service keeps the delivery as it is and repeats it. A body that is not
+ *   JSON is among these: the service sends none, and by a 400 it would set good events aside, one
+ *   by one.
+ * - 401, 405 and 415 (any type but JSON) go to those who are not the service.
+ */
+import type { ReceivedEvent } from './event-types.ts'
+import { parseWebhook } from './parse-webhook.ts'
+import { readBody } from './read-body.ts'
+import { createHeaderCheck } from './verify-header.ts'
+import { WebhookError, type WebhookErrorCode } from './webhook-error.ts'
+
+export interface WebhookContext {
+  /** Of the send that the oldest of the events is about; undefined when it is none (W3C). */
+  readonly traceparent: string | undefined
+  /** Aborted when the answer would come too late: whatever is still done, the events come again. */
+  readonly signal: AbortSignal
+}
+
+interface CommonOptions {
+  /** Name of the header that holds the secret. Without it, everybody is let in. */
+  readonly header?: string
+  /** Every value that is accepted: two of them while one replaces the other. */
+  readonly secrets?: readonly string[]
+  /**
+   * Told why a delivery was not taken, before the answer: what `onEvent` threw, or a
+   * `WebhookError`. Not of requests that are refused with 401, 405 and 415. `console.error` when
+   * left out. The answer waits for it, but not longer than a second.
+   */
+  readonly onError?: (error: unknown, context: WebhookContext) => unknown
+  /** The largest body, 8 MiB when left out. INCOMING_EMAIL can need 40 MiB. */
+  readonly maxBytes?: number
+  /** Milliseconds for the whole request; 12,000 when left out, as the service waits for 15,000. */
+  readonly timeoutMs?: number
+}
+
+/** Called for one event after the other, each when the one before it has resolved. */
+interface EachEvent {
+  readonly onEvent: (event: ReceivedEvent, context: WebhookContext) => unknown
+  readonly onEvents?: never
+}
+
+/** Called once, with all events of a request in their order. */
+interface AllEvents {
+  readonly onEvents: (events: readonly ReceivedEvent[], context: WebhookContext) => unknown
+  readonly onEvent?: never
+}
+
+export type WebhookHandlerOptions = CommonOptions & (EachEvent | AllEvents)
+
+export type WebhookHandler = (request: Request) => Promise<Response>
+
+const maxBytesDefault = 8 * 1024 * 1024
+const timeoutMsDefault = 12_000
+/** The longest that timers take. */
+const timeoutMsMax = 2 ** 31 - 1
+const tellingMsMax = 1_000
+
+/** Throws `TypeError` for options that cannot work. The handler never throws: it answers. */
+export function createWebhookHandler(options: WebhookHandlerOptions): WebhookHandler {
+  const set = checkOptions(options)
+  return async (request) => {
+    if (request.method !== 'POST') return refusal(405, 'Only POST is accepted', { allow: 'POST' })
+    if (set.isAuthentic && !set.isAuthentic(request.headers)) {
+      return refusal(401, 'Unauthorized', { 'www-authenticate': 'Webhook' })
+    }
+    if (!isJson(request.headers.get('content-type'))) {
+      return refusal(415, 'The content type must be application/json')
+    }
+    return takeDelivery(set, request)
+  }
+}
+
+type Settings = ReturnType<typeof checkOptions>
+type Handle = AllEvents['onEvents']
+
+function checkOptions(options: WebhookHandlerOptions) {
+  const { header, secrets, onEvent, onEvents, onError = report } = options
+  const { maxBytes = maxBytesDefault, timeoutMs = timeoutMsDefault } = options
+  if ((header === undefined) !== (secrets === undefined)) {
+    throw new TypeError('header and secrets are given together, or neither of them')
+  }
+  const handle = onEvents ?? (onEvent && inTurn(onEvent))
+  if (handle === undefined || (onEvent && onEvents)) {
+    throw new TypeError('either onEvent or onEvents must be given')
+  }
+  if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) {
+    throw new TypeError('maxBytes must be a positive integer')
+  }
+  if (!(timeoutMs >= 1 && timeoutMs <= timeoutMsMax)) {
+    throw new TypeError(`timeoutMs must be a number from 1 to ${timeoutMsMax}`)
+  }
+  const isAuthentic =
+    header !== undefined && secrets !== undefined ? createHeaderCheck(header, secrets) : undefined
+  return { isAuthentic, handle, onError, maxBytes, timeoutMs }
+}
+
+function inTurn(onEvent: EachEvent['onEvent']): Handle {
+  return async (events, context) => {
+    for (const event of events) {
+      // What is not begun now comes again.
+      if (context.signal.aborted) return
+      await onEvent(event, context)
+    }
+  }
+}
+
+/** What became of a delivery: the answer, and whatever the receiver should know of. */
+interface Outcome {
+  readonly answer: Response
+  readonly error?: unknown
+}
+
+async function takeDelivery(set: Settings, request: Request): Promise<Response> {
+  const controller = new AbortController()
+  const { signal } = controller
+  const context: WebhookContext = { traceparent: traceparentOf(request.headers), signal }
+  const stopped = new Promise<Outcome>((resolve) => {
+    signal.addEventListener('abort', () => resolve(refused(signal.reason)), { once: true })
+  })
+  const timer = setTimeout(() => controller.abort(tooLate(set.timeoutMs)), set.timeoutMs)
+  const onHangUp = () => controller.abort(hungUp())
+  request.signal?.addEventListener('abort', onHangUp, { once: true })
+  if (request.signal?.aborted) onHangUp()
+  try {
+    const outcome = await Promise.race([stopped, takeEvents(set, request, context)])
+    if ('error' in outcome) await tell(set, outcome.error, context)
+    return outcome.answer
+  } finally {
+    clearTimeout(timer)
+    request.signal?.removeEventListener('abort', onHangUp)
+  }
+}
+
+async function takeEvents(
+  set: Settings,
+  request: Request,
+  context: WebhookContext,
+): Promise<Outcome> {
+  let events: readonly ReceivedEvent[]
+  try {
+    events = parseWebhook(await readBody(request, set.maxBytes, context.signal))
+  } catch (error) {
+    return refused(error)
+  }
+  try {
+    await set.handle(events, context)
+    const count = events.length
+    return { answer: Response.json({ success: true, message: 'Handled', events: count }) }
+  } catch (error) {
+    // Whatever it is, a `WebhookError` too: the events are sound.
+    return { answer: refusal(500, 'The events could not be handled'), error }
+  }
+}
+
+const statusOf = {
+  not_an_event: 422,
+  too_large: 413,
+  not_json: 500,
+  interrupted: 500,
+  timeout: 503,
+} as const satisfies Record<WebhookErrorCode, number>
+
+/** The message of an error that is not ours may hold anything, and stays here. */
+function refused(error: unknown): Outcome {
+  const isOurs = error instanceof WebhookError
+  const status = isOurs ? statusOf[error.code] : 500
+  return { answer: refusal(status, isOurs ? error.message : 'The body cannot be read'), error }
+}
+
+/** The answer does not depend on it. */
+async function tell(set: Settings, error: unknown, context: WebhookContext): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const tooLong = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, tellingMsMax)
+  })
+  const told = (async () => set.onError(error, context))().catch(report)
+  await Promise.race([tooLong, told])
+  clearTimeout(timer)
+}
+
+function report(error: unknown): void {
+  // biome-ignore lint/suspicious/noConsole: a receiver that fails in silence is never mended
+  console.error(error)
+}
+
+function refusal(status: number, message: string, headers: Record<string, string> = {}): Response {
+  return Response.json({ success: false, message }, { status, headers })
+}
+
+/** Asked for because a browser sends it to another origin only with that origin's permission. */
+function isJson(contentType: string | null): boolean {
+  return /^application\/(?:[\w.+-]+\+)?json[ \t]*(?:;|$)/i.test(contentType ?? '')
+}
+
+function traceparentOf(headers: Headers): string | undefined {
+  const value = headers.get('traceparent') ?? ''
+  return /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(value) ? value : undefined
+}
+
+function tooLate(timeoutMs: number): WebhookError {
+  return new WebhookError('timeout', `The events were not handled within ${timeoutMs} ms`)
+}
+
+function hungUp(): WebhookError {
+  return new WebhookError('interrupted', 'The sender did not wait for the answer')
+}
