@@ -218,8 +218,8 @@ export const variables = {
   dispatcherConcurrency: {
     name: 'DISPATCHER_CONCURRENCY',
     type: integer(1, 10_000),
-    default: '128',
-    meaning: 'Webhook requests under way at once in one process',
+    default: '512',
+    meaning: 'Webhook requests under way at once in one process, those to slow receivers included',
   },
   authConfirmDelayMs: {
     name: 'AUTH_CONFIRM_DELAY',
