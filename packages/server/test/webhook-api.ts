@@ -78,6 +78,7 @@ export interface StoredWebhook {
   readonly webhook_id: string
   readonly url: string
   readonly active: boolean
+  readonly generation: number
   readonly options: { readonly [key: string]: boolean } | null
   readonly headers_sealed: string
 }

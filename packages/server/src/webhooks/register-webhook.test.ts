@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { registerWebhookAnswer } from '@postrider/contract'
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createWebhookApi, testKeyRing, type WebhookApi } from '../../test/webhook-api.ts'
+import { createRateLimit } from '../platform/rate-limit.ts'
+import { failureDelayMs } from './check-receiver.ts'
 import { openHeaders } from './custom-headers.ts'
 
 const pem = (name: string) =>
@@ -195,6 +197,9 @@ describe('400', () => {
     ['/webhook_url', { webhook_url: ' https://hooks.example.com/' }],
     ['/webhook_url', { webhook_url: 'https://hooks.example.com/\r\nX: y' }],
     ['/webhook_url', { webhook_url: `https://hooks.example.com/${'x'.repeat(2048)}` }],
+    ...['0', '22', '25', '587', '5432', '6379', '6667', '10080'].map(
+      (port) => ['/webhook_url', { webhook_url: `https://hooks.example.test:${port}/` }] as const,
+    ),
     ['/event', { event: undefined }],
     ['/event', { event: 'INCOMING_EMAIL' }],
     ['/event', { event: 'email_event' }],
@@ -415,6 +420,80 @@ describe('422', () => {
     expect(messages.size).toBe(1)
   })
 
+  it('tells nothing apart: not by status, headers, body or log, and one time fits many', async () => {
+    const silent = createServer((socket) => socket.on('error', () => socket.destroy()))
+    const resetting = createServer((socket) => socket.resetAndDestroy())
+    const greeting = createServer((socket) => socket.end('220 ready\r\n'))
+    const servers = [silent, resetting, greeting]
+    for (const server of servers) server.listen(0, '127.0.0.1')
+    await Promise.all(servers.map((server) => once(server, 'listening')))
+    const portOf = (server: Server) => (server.address() as AddressInfo).port
+    const closed = await createWebhookReceiver()
+    await closed.close()
+    const waits: number[] = []
+    const quick = await createWebhookApi({
+      connectTimeoutMs: 1_500,
+      wait: async (ms) => waits.push(ms),
+    })
+    const urls = [
+      `https://127.0.0.1:${closed.port}/`,
+      `https://hooks.example.test:${closed.port}/`,
+      `https://127.0.0.1:${portOf(silent)}/`,
+      `https://127.0.0.1:${portOf(resetting)}/`,
+      `https://127.0.0.1:${portOf(greeting)}/`,
+      `https://127.0.0.1:${receiver.port}/`,
+      `https://nowhere.example.test:${secure.port}/`,
+    ]
+    const answers = new Set<string>()
+    for (const url of urls) {
+      const { status, headers: given, body } = await quick.register(email({ webhook_url: url }))
+      const { 'x-request-id': _, date: __, ...shown } = given
+      const { request_id: ___, ...said } = body
+      answers.add(JSON.stringify({ status, shown, said }))
+    }
+    expect([...answers]).toHaveLength(1)
+    expect([...answers][0]).toContain('"status":422')
+    expect(quick.seen.filter((text) => /ECONN|ETIMEDOUT|ENOTFOUND|ERR_|Egress/.test(text))).toEqual(
+      [],
+    )
+    expect(waits).toHaveLength(urls.length)
+    await quick.close()
+    for (const server of servers) server.close()
+  })
+
+  it('is answered when its time has come, not when the reason is known', async () => {
+    const waiting = Promise.withResolvers<void>()
+    const time = Promise.withResolvers<void>()
+    const patient = await createWebhookApi({
+      wait: () => {
+        waiting.resolve()
+        return time.promise
+      },
+    })
+    const unresolved = email({ webhook_url: 'https://nowhere.example.test/' })
+    let isAnswered = false
+    const answer = patient.register(unresolved).finally(() => {
+      isAnswered = true
+    })
+    await waiting.promise
+    await patient.list()
+    expect(isAnswered).toBe(false)
+    time.resolve()
+    expect((await answer).status).toBe(422)
+    await patient.close()
+  })
+
+  it.each([
+    [0, 1_000],
+    [400, 600],
+    [999.5, 0.5],
+    [1_000, 4_000],
+    [4_990, 10],
+    [5_020, 0],
+  ])('a failure after %d ms is told %d ms later', (elapsedMs, delayMs) => {
+    expect(failureDelayMs(elapsedMs, 5_000)).toBeCloseTo(delayMs)
+  })
+
   it('a certificate that is not valid for the host', async () => {
     const expired = await createWebhookReceiver({
       tls: { key: pem('expired.key'), cert: pem('expired.pem') },
@@ -422,6 +501,45 @@ describe('422', () => {
     const url = `https://hooks.example.test:${expired.port}/`
     expect((await refusal(email({ webhook_url: url }))).status).toBe(422)
     await expired.close()
+  })
+})
+
+describe('429', () => {
+  const limited = (usesMax: number) =>
+    createWebhookApi({ limit: createRateLimit({ name: 'checks', usesMax, windowS: 60 }) })
+
+  it('[contract 2] more checks than a tenant may make, and says when the next may come', async () => {
+    const other = await limited(3)
+    const closed = await createWebhookReceiver()
+    await closed.close()
+    const attempt = (key?: string) => other.register(email({ webhook_url: closed.origin }), key)
+    for (let i = 0; i < 3; i += 1) expect((await attempt()).status).toBe(422)
+    const { status, headers: given, body } = await attempt()
+    expect({ status, code: body.code }).toEqual({ status: 429, code: 'rate_limited' })
+    const seconds = String(given['retry-after'])
+    expect(seconds).toMatch(/^[1-9]\d?$/)
+    expect(given['ratelimit-policy']).toBe('"checks";q=3;w=60')
+    expect(given.ratelimit).toBe(`"checks";r=0;t=${seconds}`)
+    expect((await attempt('b')).status).toBe(422)
+    expect((await other.list()).status).toBe(200)
+    await other.close()
+  })
+
+  it('counts only what gets as far as connecting, and also what succeeds', async () => {
+    const other = await limited(1)
+    for (const webhook_url of [
+      'nonsense',
+      `${receiver.origin.replace(/\d+$/, '25')}/`,
+      'https://10.0.0.1/',
+      'https://internal.example.test/',
+      'https://nowhere.example.test/',
+      'ftp://hooks.example.test/',
+    ])
+      expect((await other.register(email({ webhook_url }))).status).toBeLessThan(423)
+    expect((await other.register(email())).status).toBe(201)
+    expect((await other.register(email())).status).toBe(409)
+    expect((await other.register(domain())).status).toBe(429)
+    await other.close()
   })
 })
 

@@ -28,6 +28,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookDeps): void {
       'webhook_exists',
       'url_not_allowed',
       'url_unreachable',
+      'rate_limited',
     ],
     async handle({ tenant, body }) {
       const { webhookId } = await registerWebhook(deps, tenant.tenantId, body)
@@ -47,6 +48,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookDeps): void {
       'webhook_not_found',
       'url_not_allowed',
       'url_unreachable',
+      'rate_limited',
     ],
     async handle({ tenant, body }) {
       await updateWebhook(deps, tenant.tenantId, body)

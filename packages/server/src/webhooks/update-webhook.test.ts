@@ -3,6 +3,7 @@ import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createWebhookApi, testKeyRing, type WebhookApi } from '../../test/webhook-api.ts'
+import { createRateLimit } from '../platform/rate-limit.ts'
 import { openHeaders } from './custom-headers.ts'
 
 let api: WebhookApi
@@ -95,6 +96,15 @@ describe('200', () => {
     expect(await shown()).toMatchObject({ active: true })
   })
 
+  it('a URL that stays as it is is not connected to again', async () => {
+    const gone = await createWebhookReceiver()
+    await update({ webhook_url: gone.origin })
+    await gone.close()
+    const answer = await update({ webhook_url: gone.origin, headers: { 'X-New': 'new' } })
+    expect(answer.status).toBe(200)
+    expect(await shown()).toMatchObject({ headers_present: ['X-New'] })
+  })
+
   it('DOMAIN_VERIFICATION is updated beside EMAIL_EVENT', async () => {
     await addDomain()
     const before = await api.stored()
@@ -106,6 +116,93 @@ describe('200', () => {
 
   it('a key with the scope webhooks may update', async () => {
     expect((await update({ active: false }, 'webhooks')).status).toBe(200)
+  })
+})
+
+describe('the stream of an updated webhook', () => {
+  const FAILING = `update webhooks_stream
+    set not_before = 'infinity', fail_count = 7, first_failure_at = '2026-01-02', parked_in_row = 3,
+        batch_bytes_max = 1000, batch_shrunk_at = '2026-01-02', is_probing = true`
+  const stream = async () => {
+    const { rows } = await api.database.db.query<Record<string, unknown>>(
+      `select state, not_before <= now() as is_due, fail_count, first_failure_at, parked_in_row,
+              batch_bytes_max, batch_shrunk_at, is_probing from webhooks_stream`,
+    )
+    return rows[0]
+  }
+  const key = async () => ({ tenantId: 'tn_a', webhookId: (await api.stored())?.webhook_id })
+  const isTriedAnew = {
+    state: 'active',
+    is_due: true,
+    fail_count: 0,
+    first_failure_at: null,
+    parked_in_row: 0,
+    is_probing: true,
+  }
+  const forgotten = { batch_bytes_max: null, batch_shrunk_at: null }
+  beforeEach(() => api.database.db.query(FAILING))
+
+  it('is tried at once on another URL, and what the old receiver taught is forgotten', async () => {
+    const other = await createWebhookReceiver()
+    await update({ webhook_url: other.origin })
+    expect(await stream()).toEqual({ ...isTriedAnew, ...forgotten })
+    expect(api.woken).toMatchObject([await key()])
+    await other.close()
+  })
+
+  it('is tried at once with other headers, in the sizes that the receiver takes', async () => {
+    await update({ headers: { 'X-New': 'new' } })
+    const learned = { batch_bytes_max: 1000, batch_shrunk_at: new Date('2026-01-02T00:00:00Z') }
+    expect(await stream()).toEqual({ ...isTriedAnew, ...learned })
+    expect(api.woken).toMatchObject([await key()])
+  })
+
+  it('is looked at when the webhook is switched off, and starts afresh when it is on again', async () => {
+    await update({ active: false })
+    expect(await stream()).toEqual({ ...isTriedAnew, ...forgotten })
+    await api.database.db.query(FAILING)
+    await update({ active: true })
+    expect(await stream()).toEqual({ ...isTriedAnew, ...forgotten })
+    expect(api.woken).toMatchObject([await key(), await key()])
+  })
+
+  it('stays as it is when filters change, or nothing does', async () => {
+    const before = await stream()
+    await update({ webhook_options: { events: { click: true } } })
+    await update({ active: true })
+    await update({ webhook_url: (await api.stored())?.url })
+    expect(await stream()).toEqual(before)
+    expect(api.woken).toEqual([])
+  })
+})
+
+describe('the generation', () => {
+  it('grows each time the webhook is switched off, and never else', async () => {
+    const seen = []
+    for (const change of [
+      { active: true },
+      { active: false },
+      { active: false },
+      { active: true },
+    ]) {
+      await update({ ...change, headers: { 'X-New': 'new' } })
+      seen.push((await api.stored())?.generation)
+    }
+    await update({ active: false, webhook_options: { events: { click: true } } })
+    seen.push((await api.stored())?.generation)
+    expect(seen).toEqual([0, 1, 1, 1, 2])
+  })
+
+  it('of updates at once counts each', async () => {
+    const changes = Array.from({ length: 12 }, (_, i) => ({ active: i % 2 === 1 }))
+    const answers = await Promise.all(changes.map((change) => update(change)))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    const { rows } = await api.database.db.query('select 1 from webhooks_subscription')
+    expect(rows).toHaveLength(1)
+    await update({ active: true })
+    const before = Number((await api.stored())?.generation)
+    await update({ active: false })
+    expect((await api.stored())?.generation).toBe(before + 1)
   })
 })
 
@@ -202,6 +299,31 @@ describe('415', () => {
       headers: { 'content-type': 'text/plain' },
     })
     expect(answer.status).toBe(415)
+  })
+})
+
+describe('429', () => {
+  it('counts updates that connect to another URL, and no others', async () => {
+    const limit = createRateLimit({ name: 'checks', usesMax: 2, windowS: 60 })
+    const limited = await createWebhookApi({ limit })
+    await limited.register({
+      webhook_url: receiver.origin,
+      event: 'DOMAIN_VERIFICATION',
+      method: 'POST',
+    })
+    const change = (given: object) => limited.update({ event: 'DOMAIN_VERIFICATION', ...given })
+    for (const given of [
+      { webhook_url: receiver.origin },
+      { headers: { 'X-A': 'b' } },
+      { active: false },
+      { webhook_url: 'https://10.0.0.1/' },
+      { webhook_url: `${receiver.origin}/2` },
+    ])
+      expect((await change(given)).status).not.toBe(429)
+    const answer = await change({ webhook_url: `${receiver.origin}/3` })
+    expect(answer).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expect((await change({ active: true })).status).toBe(200)
+    await limited.close()
   })
 })
 
