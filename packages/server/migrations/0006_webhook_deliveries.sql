@@ -29,7 +29,7 @@ as $$
       select 1 from pg_inherits
        where inhrelid = to_regclass('webhooks_event_' || to_char(own, 'YYYYMMDD'))
          and not inhdetachpending)
-    then own else (now() at time zone 'UTC')::date end
+    then own else current_date end
 $$;
 
 alter table webhooks_event
@@ -51,6 +51,10 @@ alter table webhooks_stream
   -- Set by the operator: nothing is sent, everything is kept.
   add column paused_at timestamptz;
 update webhooks_stream set delivery_id = null;
+-- Walked by the dispatcher of a bucket: those that back off are passed over in the index.
+drop index webhooks_stream_active;
+create index webhooks_stream_active on webhooks_stream (bucket, webhook_id, not_before)
+  where state = 'active' and paused_at is null;
 
 alter table webhooks_pending
   drop constraint webhooks_pending_pkey,
@@ -86,7 +90,7 @@ create table webhooks_open (
   created_at      timestamptz not null default now(),
   next_attempt_at timestamptz,
   -- When it is its turn again; null while it is the current one of its stream
-  -- (webhooks_stream.delivery_id).
+  -- (webhooks_stream.delivery_id). What was divided is due for ever: before anything parked.
   due_at          timestamptz,
   -- Among those that are due, the lower first: the halves of a divided delivery keep their order.
   turn            text collate "C" not null default '',
@@ -99,7 +103,9 @@ create table webhooks_open (
 );
 create index webhooks_open_stream on webhooks_open (tenant_id, webhook_id, due_at)
   where due_at is not null;
-create index webhooks_open_due on webhooks_open (bucket, due_at) where due_at is not null;
+-- Walked from webhook to webhook by the dispatcher of a bucket.
+create index webhooks_open_due on webhooks_open (bucket, webhook_id, due_at)
+  where due_at is not null;
 
 -- The record of a settled delivery.
 create table webhooks_delivery (
@@ -114,7 +120,7 @@ create table webhooks_delivery (
   event_days   date[] not null,
   traceparent  text not null,
   attempts     integer not null,
-  created_at   timestamptz not null,
+  created_at   timestamptz not null default now(),
   finished_at  timestamptz not null default now(),
   -- Of a delivery that was refused as a whole: the two that took its events over.
   divided_into text[],

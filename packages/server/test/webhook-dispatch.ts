@@ -11,7 +11,9 @@ import type { Egress } from '../src/platform/egress/index.ts'
 import { createFailpoints, type Failpoints } from '../src/platform/failpoints.ts'
 import { newUlid } from '../src/platform/ids.ts'
 import { startTrace } from '../src/platform/trace.ts'
+import { type DeliverDeps, deliverBatch } from '../src/webhooks/dispatch/deliver-batch.ts'
 import { createDeliveryCommits } from '../src/webhooks/dispatch/delivery-commits.ts'
+import { createDiscovery } from '../src/webhooks/dispatch/discover-streams.ts'
 import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
 import {
   createDispatcher,
@@ -39,6 +41,8 @@ export interface DeliveryRow {
   readonly traceparent: string
 }
 
+export type DispatcherChange = Partial<DispatcherDeps & DeliverDeps>
+
 export interface WebhookDispatch {
   readonly database: TestDatabase
   readonly db: Db
@@ -54,15 +58,18 @@ export interface WebhookDispatch {
   /** Records events in one transaction of their own and wakes who is concerned. */
   record(...events: readonly NewEvent[]): Promise<void>
   /** A dispatcher that owns every bucket, also beside another one. */
-  dispatcher(change?: Partial<DispatcherDeps>): Promise<Dispatcher & { leases: BucketLeases }>
-  /** Ends the back-off of every stream. */
+  dispatcher(change?: DispatcherChange): Promise<Dispatcher & { leases: BucketLeases }>
+  /** Ends the back-off of every stream, and of every parked event. */
   due(): Promise<void>
   /** Removes every webhook, event and log line. */
   clear(): Promise<void>
   /** The stream's row. */
   stream(key: StreamKey): Promise<Record<string, unknown> | undefined>
+  /** What is still to be delivered: queued, or in an open delivery. */
   pending(key: StreamKey): Promise<string[]>
+  /** Open and settled ones, as they were made. */
   deliveries(key: StreamKey): Promise<DeliveryRow[]>
+  /** Of all deliveries, also the attempts that ended them. */
   attempts(key: StreamKey): Promise<Record<string, unknown>[]>
   close(): Promise<void>
 }
@@ -98,7 +105,7 @@ export async function createWebhookDispatch(
   const database = await createTestDatabase({ poolMax: o.poolMax ?? 8 })
   const { db } = database
   const silent = pino({ level: 'silent' })
-  const tables = ['webhooks_event', 'webhooks_delivery', 'webhooks_attempt']
+  const tables = ['webhooks_event', 'webhooks_delivery', 'webhooks_attempt', 'webhooks_item']
   await createDayPartitions({ db, tables, log: silent }).runOnce()
   const egress = createTestEgress()
   const wakeups = createWakeups()
@@ -157,7 +164,7 @@ export async function createWebhookDispatch(
         log: silent,
       })
       await leases.start()
-      const dispatcher = createDispatcher({
+      const deliverDeps: DeliverDeps = {
         db: used,
         clock,
         egress,
@@ -165,10 +172,6 @@ export async function createWebhookDispatch(
         log,
         failpoints,
         ...createDeliveryCommits(used),
-        leases,
-        wakeups,
-        concurrency: 16,
-        lingerMs: 0,
         batchEventsMax: 500,
         batchBytesMax: 1_048_576,
         allowHttp: true,
@@ -176,17 +179,28 @@ export async function createWebhookDispatch(
         policy: { retryScheduleMs: [HOUR_MS, 2 * HOUR_MS], retryForMs: 72 * HOUR_MS },
         observe: () => undefined,
         ...change,
+      }
+      const dispatcher = createDispatcher({
+        log,
+        leases,
+        wakeups,
+        discover: createDiscovery(used),
+        deliver: (stream, signal) => deliverBatch(deliverDeps, stream, signal),
+        concurrency: 16,
+        lingerMs: 0,
+        ...change,
       })
       made.push(leases, dispatcher)
       return { ...dispatcher, leases }
     },
     async due() {
       await db.query(`update webhooks_stream set not_before = '-infinity'`)
+      await db.query('update webhooks_open set due_at = now() where due_at > now()')
     },
     async clear() {
       await db.query(
-        `truncate webhooks_event, webhooks_delivery, webhooks_attempt, webhooks_stream,
-                  webhooks_pending, webhooks_subscription`,
+        `truncate webhooks_event, webhooks_delivery, webhooks_attempt, webhooks_item, webhooks_open,
+                  webhooks_stream, webhooks_pending, webhooks_subscription`,
       )
       lines.length = 0
     },
@@ -216,11 +230,26 @@ const ALL_EVENTS = {
 }
 
 const STREAM = 'select * from webhooks_stream where tenant_id = $1 and webhook_id = $2'
-const PENDING = `select event_id from webhooks_pending
-  where tenant_id = $1 and webhook_id = $2 order by event_id`
+const PENDING = `select event_id from webhooks_pending where tenant_id = $1 and webhook_id = $2
+  union all select unnest(event_ids) from webhooks_open where tenant_id = $1 and webhook_id = $2
+  order by event_id`
 const DELIVERIES = `select delivery_id, status, attempts, event_ids, traceparent
-  from webhooks_delivery where tenant_id = $1 and webhook_id = $2 order by delivery_id`
-const ATTEMPTS = `select a.attempt, a.status, a.error, a.response, a.timings
-  from webhooks_attempt a join webhooks_delivery d
-    on d.tenant_id = a.tenant_id and d.delivery_id = a.delivery_id and d.day = a.day
-  where d.tenant_id = $1 and d.webhook_id = $2 order by a.delivery_id, a.attempt`
+  from webhooks_delivery where tenant_id = $1 and webhook_id = $2
+  union all select delivery_id, status, attempts, event_ids, traceparent
+  from webhooks_open where tenant_id = $1 and webhook_id = $2
+  order by delivery_id`
+const ATTEMPTS = `with delivery as (
+    select tenant_id, delivery_id, last_attempt from webhooks_delivery
+     where tenant_id = $1 and webhook_id = $2
+     union all select tenant_id, delivery_id, null from webhooks_open
+     where tenant_id = $1 and webhook_id = $2)
+  select attempt, status, error, response, timings from (
+    select a.delivery_id, a.attempt, a.status, a.error, a.response, a.timings
+      from webhooks_attempt a join delivery d
+        on d.tenant_id = a.tenant_id and d.delivery_id = a.delivery_id
+     union all
+    select d.delivery_id, a.attempt, a.status, a.error, a.response, a.timings
+      from delivery d cross join lateral json_to_record(d.last_attempt)
+        as a(attempt integer, status smallint, error text, response text, timings json)
+     where d.last_attempt is not null) a
+  order by delivery_id, attempt`

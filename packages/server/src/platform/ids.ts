@@ -77,7 +77,12 @@ export function idAtTime(prefix: IdPrefix, ms: number): string {
   return `${prefix}_${ulidAtTime(ms)}`
 }
 
+/** When a bare or prefixed ULID was made. */
+export function timeOfUlid(id: string): Date {
+  return new Date(decodeTime(id.slice(-26)))
+}
+
 /** The UTC day (`2026-01-02`) in which a bare or prefixed ULID was made. */
 export function dayOfUlid(id: string): string {
-  return new Date(decodeTime(id.slice(-26))).toISOString().slice(0, 10)
+  return timeOfUlid(id).toISOString().slice(0, 10)
 }

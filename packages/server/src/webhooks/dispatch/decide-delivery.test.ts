@@ -1,31 +1,75 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decideDelivery, parseRetryAfter } from './decide-delivery.ts'
+import {
+  type DeliveryFacts,
+  type DeliveryOutcome,
+  decideDelivery,
+  parseRetryAfter,
+} from './decide-delivery.ts'
 
-const policy = { retryScheduleMs: [5_000, 30_000, 120_000], retryForMs: 3_600_000 }
-const fresh = { failCount: 0, ageMs: 10, random: 0.5 }
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const policy = { retryScheduleMs: [5_000, 30_000, 120_000], retryForMs: HOUR_MS }
+const fresh: DeliveryFacts = {
+  attempts: 0,
+  ageMs: 10,
+  events: 8,
+  bytes: 1_001,
+  isNewBatch: true,
+  failCount: 0,
+  failingMs: 0,
+  parkedInRow: 0,
+}
+const decide = (outcome: DeliveryOutcome, change: Partial<DeliveryFacts> = {}, random = 0.5) =>
+  decideDelivery(outcome, { ...fresh, ...change }, policy, random)
+const answered = (status: number, change: Partial<DeliveryFacts> = {}) =>
+  decide({ kind: 'answered', status }, change)
+const failed: DeliveryOutcome = { kind: 'failed' }
+
+const REFUSALS = [400, 413, 415, 422]
+const FAILURES = [
+  100, 101, 199, 300, 301, 302, 303, 304, 307, 308, 401, 402, 403, 404, 405, 406, 407, 408, 409,
+  410, 411, 412, 414, 416, 418, 421, 423, 425, 426, 428, 429, 431, 451, 499, 500, 501, 502, 503,
+  504, 507, 599, 999,
+]
 
 describe('what follows a webhook request', () => {
-  it('[6.2.6] is nothing after any 2xx', () => {
-    for (const status of [200, 201, 202, 204, 299])
-      expect(decideDelivery({ kind: 'answered', status }, fresh, policy)).toEqual({
-        kind: 'delivered',
-      })
+  it('[6.2.6] is nothing after any 2xx, however late', () => {
+    for (const status of [200, 201, 202, 204, 226, 299])
+      for (const change of [{}, { ageMs: DAY_MS, parkedInRow: 50, failCount: 7 }])
+        expect(answered(status, change)).toEqual({ kind: 'delivered', endsProbe: true })
   })
 
-  it('[6.2.6] is a retry after everything else, redirects and 410 included', () => {
-    for (const status of [101, 301, 302, 307, 308, 400, 401, 404, 410, 413, 429, 500, 503])
-      expect(decideDelivery({ kind: 'answered', status }, fresh, policy).kind).toBe('retry')
-    expect(decideDelivery({ kind: 'failed' }, fresh, policy).kind).toBe('retry')
+  it('only a new batch that is accepted ends the probe', () => {
+    expect(answered(200, { isNewBatch: false })).toEqual({ kind: 'delivered', endsProbe: false })
   })
 
-  it('waits by the schedule, whose last entry repeats, with 20 % jitter', () => {
+  it.each(FAILURES)('[6.2.6] is the same again after %i: the receiver failed', (status) => {
+    for (const events of [1, 8]) expect(answered(status, { events }).kind).toBe('retry')
+  })
+
+  it('[6.2.6] is the same again after a request without an answer', () => {
+    expect(decide(failed).kind).toBe('retry')
+  })
+
+  it('every status is either accepted, a refusal of the content, or a failure', () => {
+    for (let status = 100; status < 1000; status += 1) {
+      const isAccepted = status >= 200 && status < 300
+      const expected = isAccepted ? 'delivered' : REFUSALS.includes(status) ? 'divided' : 'retry'
+      expect({ status, kind: answered(status).kind }).toEqual({ status, kind: expected })
+    }
+  })
+})
+
+describe('a failing receiver', () => {
+  it('is asked again by the schedule of the stream, whose last entry repeats, with 20 % jitter', () => {
     fc.assert(
       fc.property(
         fc.nat(20),
+        fc.nat(20),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-        (failCount, random) => {
-          const step = decideDelivery({ kind: 'failed' }, { failCount, ageMs: 0, random }, policy)
+        (failCount, attempts, random) => {
+          const step = decide(failed, { failCount, attempts, ageMs: 0 }, random)
           const base = policy.retryScheduleMs[failCount] ?? 120_000
           if (step.kind !== 'retry') throw new Error(step.kind)
           expect(step.waitMs).toBeGreaterThanOrEqual(base * 0.8 - 1)
@@ -35,22 +79,90 @@ describe('what follows a webhook request', () => {
     )
   })
 
-  it('honours Retry-After between the current wait and the longest', () => {
-    const wait = (retryAfterMs: number) =>
-      decideDelivery({ kind: 'answered', status: 429, retryAfterMs }, fresh, policy)
-    expect(wait(1)).toEqual({ kind: 'retry', waitMs: 5_000 })
-    expect(wait(60_000)).toEqual({ kind: 'retry', waitMs: 60_000 })
-    expect(wait(86_400_000)).toEqual({ kind: 'retry', waitMs: 120_000 })
+  it('is believed in its Retry-After between the current wait and the longest', () => {
+    for (const status of [429, 503, 301]) {
+      const wait = (retryAfterMs: number) => decide({ kind: 'answered', status, retryAfterMs })
+      expect(wait(1)).toEqual({ kind: 'retry', waitMs: 5_000 })
+      expect(wait(60_000)).toEqual({ kind: 'retry', waitMs: 60_000 })
+      expect(wait(86_400_000)).toEqual({ kind: 'retry', waitMs: 120_000 })
+    }
   })
 
-  it('is exhausted when the time for retries is over, with the last attempt at its end', () => {
-    const late = { failCount: 2, ageMs: 3_590_000, random: 0.5 }
-    expect(decideDelivery({ kind: 'failed' }, late, policy)).toEqual({
+  it('exhausts a delivery whose time is over, with the last attempt at its end', () => {
+    const late = { failCount: 2, ageMs: HOUR_MS - 10_000 }
+    expect(decide(failed, late)).toEqual({ kind: 'retry', waitMs: 10_000 })
+    const over = { failCount: 2, ageMs: HOUR_MS }
+    // Its stream still waits: the receiver is as dead as before.
+    const exhausted = { kind: 'exhausted', isReceiverUp: false, waitMs: 120_000 }
+    expect(decide(failed, over)).toEqual(exhausted)
+    expect(answered(500, over)).toEqual(exhausted)
+  })
+
+  it('that failed for five days without a break is asked every six hours at most', () => {
+    const waits = (failingMs: number) => {
+      const step = decide(failed, { failingMs, ageMs: HOUR_MS })
+      return 'waitMs' in step ? step.waitMs : undefined
+    }
+    expect(waits(5 * DAY_MS - 1)).toBe(5_000)
+    expect(waits(5 * DAY_MS)).toBe(6 * HOUR_MS)
+    expect(decide(failed, { failingMs: 9 * DAY_MS })).toEqual({
       kind: 'retry',
-      waitMs: 10_000,
+      waitMs: 6 * HOUR_MS,
     })
-    const over = { ...late, ageMs: 3_600_000 }
-    expect(decideDelivery({ kind: 'failed' }, over, policy).kind).toBe('exhausted')
+    const asked = { kind: 'answered', status: 503, retryAfterMs: 1 } as const
+    expect(decide(asked, { failingMs: 9 * DAY_MS })).toMatchObject({ waitMs: 6 * HOUR_MS })
+  })
+})
+
+describe('a refusal of the content', () => {
+  it.each(REFUSALS)('(%i) of several events divides them', (status) => {
+    expect(answered(status, { events: 2 }).kind).toBe('divided')
+    expect(answered(status, { events: 500 }).kind).toBe('divided')
+  })
+
+  it('for its size makes the next batches half of what was refused', () => {
+    expect(answered(413)).toEqual({ kind: 'divided', batchBytesMax: 500 })
+    for (const status of [400, 415, 422]) expect(answered(status)).toEqual({ kind: 'divided' })
+  })
+
+  it.each(REFUSALS)('(%i) of a single event parks it', (status) => {
+    expect(answered(status, { events: 1 })).toEqual({ kind: 'parked', waitMs: 5_000 })
+  })
+
+  it('parks by the number of its own attempts, not by the failures of its stream', () => {
+    const waits = [0, 1, 2, 3, 9].map((attempts) =>
+      answered(400, { events: 1, attempts, failCount: 2 }),
+    )
+    expect(waits.map((step) => 'waitMs' in step && step.waitMs)).toEqual([
+      5_000, 30_000, 120_000, 120_000, 120_000,
+    ])
+    const asked = { kind: 'answered', status: 422, retryAfterMs: 20_000 } as const
+    expect(decide(asked, { events: 1 })).toEqual({ kind: 'parked', waitMs: 20_000 })
+  })
+
+  it('of an event whose time is over exhausts it, and its stream does not wait', () => {
+    const exhausted = { kind: 'exhausted', isReceiverUp: true, waitMs: 0 }
+    for (const events of [1, 8])
+      for (const status of REFUSALS)
+        expect(answered(status, { events, ageMs: HOUR_MS })).toEqual(exhausted)
+    const last = answered(400, { events: 1, attempts: 5, ageMs: HOUR_MS - 1_000 })
+    expect(last).toEqual({ kind: 'parked', waitMs: 1_000 })
+  })
+
+  it('of one event after the other is a failure of the receiver', () => {
+    for (const status of REFUSALS)
+      for (const events of [1, 8]) {
+        expect(answered(status, { events, parkedInRow: 9 }).kind).not.toBe('retry')
+        expect(answered(status, { events, parkedInRow: 10 })).toEqual({
+          kind: 'retry',
+          waitMs: 5_000,
+        })
+        expect(answered(status, { events, parkedInRow: 10, ageMs: HOUR_MS })).toEqual({
+          kind: 'exhausted',
+          isReceiverUp: false,
+          waitMs: 5_000,
+        })
+      }
   })
 })
 

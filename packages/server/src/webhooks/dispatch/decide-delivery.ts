@@ -1,10 +1,14 @@
 /**
  * Decides what follows a webhook request (contract §1 `WEBHOOK_RETRY_*`, §4, §5).
  *
- * 2xx delivers. Everything else, redirects and 410 included, is tried again by the schedule, whose
- * last wait repeats until `retryForMs` have passed since the delivery was made; then it is
- * exhausted: kept, and had by replay. `Retry-After` is honoured between the schedule's current
- * wait and its longest.
+ * A 2xx delivers. 400, 413, 415 and 422 refuse the content: the receiver is up, so its stream goes on,
+ * and the events are divided until the offending one stands alone; that one is parked and tried again by
+ * a schedule of its own. Everything else, redirects and 410 included, is a failure of the receiver: the
+ * stream waits by the schedule, whose last wait repeats, and sends the same again. A receiver that
+ * refuses one event after the other refuses everything, and counts as failing too.
+ *
+ * After `retryForMs` a delivery is exhausted: kept, and had by replay. `Retry-After` is honoured between
+ * the schedule's current wait and its longest.
  */
 export interface DeliveryPolicy {
   readonly retryScheduleMs: readonly number[]
@@ -15,38 +19,90 @@ export type DeliveryOutcome =
   | { readonly kind: 'answered'; readonly status: number; readonly retryAfterMs?: number }
   | { readonly kind: 'failed' }
 
+export interface DeliveryFacts {
+  /** Of this delivery, before this request. */
+  readonly attempts: number
+  /** Since the delivery was made. */
+  readonly ageMs: number
+  readonly events: number
+  /** Of the request's body. */
+  readonly bytes: number
+  /** The events were queued a moment ago, not divided, parked or frozen before. */
+  readonly isNewBatch: boolean
+  /** Failures of the stream in a row before this one, and since when. */
+  readonly failCount: number
+  readonly failingMs: number
+  /** Events that were parked since a request was last accepted. */
+  readonly parkedInRow: number
+}
+
 export type DeliveryStep =
-  | { readonly kind: 'delivered' }
+  /** With `endsProbe` the next batches are of full size again. */
+  | { readonly kind: 'delivered'; readonly endsProbe: boolean }
   | { readonly kind: 'retry'; readonly waitMs: number }
-  /** Given up; the stream still waits before it tries the next events on the same receiver. */
-  | { readonly kind: 'exhausted'; readonly waitMs: number }
+  | { readonly kind: 'divided'; readonly batchBytesMax?: number }
+  | { readonly kind: 'parked'; readonly waitMs: number }
+  /** Given up. A failing receiver's stream still waits before it tries the next events. */
+  | { readonly kind: 'exhausted'; readonly isReceiverUp: boolean; readonly waitMs: number }
 
 const JITTER = 0.2
+const REFUSALS: ReadonlySet<number> = new Set([400, 413, 415, 422])
+const PARKED_IN_ROW_MAX = 10
+/** After so long a receiver is dormant: it is seldom asked. */
+const DORMANT_AFTER_MS = 5 * 86_400_000
+const DORMANT_WAIT_MS = 6 * 3_600_000
 
-/**
- * @param failCount failures of this stream in a row before this one
- * @param ageMs since the delivery was made
- * @param random in [0, 1)
- */
+/** @param random in [0, 1) */
 export function decideDelivery(
   outcome: DeliveryOutcome,
-  o: { readonly failCount: number; readonly ageMs: number; readonly random: number },
+  facts: DeliveryFacts,
   policy: DeliveryPolicy,
+  random: number,
 ): DeliveryStep {
-  if (outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300)
-    return { kind: 'delivered' }
+  const status = outcome.kind === 'answered' ? outcome.status : undefined
+  if (status !== undefined && status >= 200 && status < 300)
+    return { kind: 'delivered', endsProbe: facts.isNewBatch }
+  const isOver = facts.ageMs >= policy.retryForMs
+  const isRefused =
+    status !== undefined && REFUSALS.has(status) && facts.parkedInRow < PARKED_IN_ROW_MAX
+  if (!isRefused) {
+    const waitMs = waitOfStream(outcome, facts, policy, random)
+    return isOver ? { kind: 'exhausted', isReceiverUp: false, waitMs } : { kind: 'retry', waitMs }
+  }
+  if (isOver) return { kind: 'exhausted', isReceiverUp: true, waitMs: 0 }
+  if (facts.events > 1)
+    return status === 413
+      ? { kind: 'divided', batchBytesMax: Math.max(1, Math.floor(facts.bytes / 2)) }
+      : { kind: 'divided' }
+  return { kind: 'parked', waitMs: waitOf(outcome, facts.attempts, facts, policy, random) }
+}
+
+function waitOfStream(
+  outcome: DeliveryOutcome,
+  facts: DeliveryFacts,
+  policy: DeliveryPolicy,
+  random: number,
+): number {
+  const waitMs = waitOf(outcome, facts.failCount, facts, policy, random)
+  return facts.failingMs >= DORMANT_AFTER_MS ? Math.max(waitMs, DORMANT_WAIT_MS) : waitMs
+}
+
+function waitOf(
+  outcome: DeliveryOutcome,
+  failures: number,
+  { ageMs }: DeliveryFacts,
+  policy: DeliveryPolicy,
+  random: number,
+): number {
   const schedule = policy.retryScheduleMs
-  const last = schedule.at(-1) ?? 0
-  const current = schedule[o.failCount] ?? last
+  const current = schedule[failures] ?? schedule.at(-1) ?? 0
   const asked = outcome.kind === 'answered' ? outcome.retryAfterMs : undefined
-  const longest = Math.max(...schedule)
-  const jittered = current * (1 - JITTER + 2 * JITTER * o.random)
+  const jittered = current * (1 - JITTER + 2 * JITTER * random)
   const waitMs = Math.round(
-    asked === undefined ? jittered : Math.min(Math.max(asked, current), longest),
+    asked === undefined ? jittered : Math.min(Math.max(asked, current), Math.max(...schedule)),
   )
-  if (o.ageMs >= policy.retryForMs) return { kind: 'exhausted', waitMs }
   // The last attempt is made when the time is over, not a whole wait after it.
-  return { kind: 'retry', waitMs: Math.min(waitMs, Math.max(0, policy.retryForMs - o.ageMs)) }
+  return ageMs >= policy.retryForMs ? waitMs : Math.min(waitMs, policy.retryForMs - ageMs)
 }
 
 /** RFC 9110 §10.2.3: seconds, or a date; anything else reads as absent. */

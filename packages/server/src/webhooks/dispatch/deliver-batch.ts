@@ -1,42 +1,31 @@
 /**
- * One step of one stream: what is frozen, or else what is pending, is sent as one request, and
- * what came of it is settled.
+ * One step of one stream: what it has to send next is taken, sent as one request, and settled.
  *
- * Freeze → POST → settle. The members of a request are committed before it is made and its bytes
- * follow from immutable event rows, so that a repetition, also after a crash, has the same body
- * (contract §4). URL, headers and `active` are read anew for every request.
+ * Take → POST → settle. The members of a request are committed before it is made and its bytes follow
+ * from immutable event rows, so that a repetition, also after a crash, has the same body (contract §4).
+ * URL, headers and `active` are read anew for every request.
  */
 import type { Db, GroupCommit } from '../../platform/db/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
-import { dayOfUlid, newId } from '../../platform/ids.ts'
-import { continueTrace } from '../../platform/trace.ts'
 import { serializeRequest } from '../event.ts'
-import { deletePending, type LoggedEvent, loadEvents, peekPending } from '../event-store.ts'
+import type { Cleared } from './clear-store.ts'
+import { clearStream } from './clear-stream.ts'
 import { type DeliveryPolicy, type DeliveryStep, decideDelivery } from './decide-delivery.ts'
-import {
-  discardOpenDelivery,
-  type FrozenContent,
-  loadOpenDelivery,
-  type NewDelivery,
-  type OpenDelivery,
-} from './delivery-store.ts'
+import { divideDelivery } from './divide-delivery.ts'
+import type { LowWater } from './low-water.ts'
 import { type MadeRequest, makeRequest, type RequestDeps } from './make-request.ts'
-import type { Settlement } from './settlement-store.ts'
-import {
-  goIdle,
-  type LoadedStream,
-  loadStream,
-  type StreamKey,
-  type Target,
-} from './stream-store.ts'
+import type { Settlement } from './settle-deliveries.ts'
+import type { Rest, StreamKey } from './stream-store.ts'
+import type { ReadyDelivery, Take, Taken } from './take-deliveries.ts'
 
 export interface DeliverDeps extends RequestDeps {
   readonly db: Db
   readonly failpoints: Failpoints
-  /** Where the request goes; undefined when it is not to be made. */
-  readonly freezes: GroupCommit<NewDelivery, Target | undefined>
+  readonly takes: GroupCommit<Take, Taken>
   /** False when it came too late. */
   readonly settlements: GroupCommit<Settlement, boolean>
+  readonly rests: GroupCommit<StreamKey, Rest>
+  readonly lowWater: LowWater
   readonly batchEventsMax: number
   readonly batchBytesMax: number
   readonly policy: DeliveryPolicy
@@ -62,76 +51,57 @@ export async function deliverBatch(
   key: StreamKey,
   signal: AbortSignal,
 ): Promise<StepResult> {
-  const stream = await loadStream(deps.db, key)
-  if (stream === undefined) return IDLE
-  if (stream.waitMs > 0) return { kind: 'wait', waitMs: stream.waitMs }
-  const ready =
-    stream.deliveryId === null
-      ? await freezePending(deps, key, stream)
-      : await reopen(deps, key, stream, stream.deliveryId)
-  if ('kind' in ready) return ready
-  return sendDelivery(deps, ready, signal)
-}
-
-interface ReadyDelivery {
-  readonly delivery: OpenDelivery
-  readonly stream: LoadedStream
-  readonly target: Target
-  readonly events: readonly LoggedEvent[]
-}
-
-/** What was sent before, or would have been: from its members alone. */
-async function reopen(
-  deps: DeliverDeps,
-  key: StreamKey,
-  stream: LoadedStream,
-  deliveryId: string,
-): Promise<ReadyDelivery | StepResult> {
-  const delivery = await loadOpenDelivery(deps.db, key)
-  const events = delivery === undefined ? [] : await loadEvents(deps.db, key.tenantId, delivery)
-  if (delivery !== undefined && events.length === delivery.eventIds.length)
-    return { delivery, stream, target: stream, events }
-  // A day of it has left the log. (Or another dispatcher has just settled it: then it is not ours.)
-  const isDiscarded = await deps.db.transaction((tx) => discardOpenDelivery(tx, key, deliveryId))
-  if (isDiscarded)
-    deps.log.warn({ ...idsOf(key), delivery_id: deliveryId }, 'webhook_delivery.discarded')
-  return AGAIN
-}
-
-/** The oldest events that fit, as the content of a new delivery (interface §6.2.3). */
-async function freezePending(
-  deps: DeliverDeps,
-  key: StreamKey,
-  stream: LoadedStream,
-): Promise<ReadyDelivery | StepResult> {
-  const { events, gone } = await peekPending(deps.db, key, {
-    events: stream.mode === 'single' ? 1 : deps.batchEventsMax,
-    bytes: deps.batchBytesMax,
-  })
-  if (gone.length > 0) {
-    await deletePending(deps.db, key, gone)
-    deps.log.warn({ ...idsOf(key), events: gone.length }, 'webhook_events.gone')
+  const { tenantId, webhookId } = key
+  const low = deps.lowWater.of(webhookId)
+  const taken = await deps.takes.add({ tenantId, webhookId, low, limits: deps })
+  switch (taken.kind) {
+    case 'ready':
+      return sendDelivery(deps, taken, signal)
+    case 'wait':
+      return taken
+    case 'busy':
+      return BUSY
+    case 'none':
+      return IDLE
+    case 'clear':
+      return clear(deps, key)
+    case 'empty':
+      return rest(deps, key)
   }
-  const oldest = events[0]
-  if (oldest === undefined) return gone.length > 0 ? AGAIN : rest(deps, key)
-  const deliveryId = newId('dlv')
-  const delivery: FrozenContent = {
-    ...key,
-    deliveryId,
-    day: dayOfUlid(deliveryId),
-    eventIds: events.map((event) => event.eventId),
-    eventDays: events.map((event) => event.day),
-    traceparent: continueTrace(oldest.traceparent),
-  }
-  const target = await deps.freezes.add({ ...delivery, streamVersion: stream.version })
-  if (target === undefined) return BUSY
-  deps.failpoints.hit('dispatch.after_freeze')
-  return { delivery: { ...delivery, attempts: 0, ageMs: 0 }, stream, target, events }
 }
 
 async function rest(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
-  const state = await deps.db.transaction((tx) => goIdle(tx, key), { synchronousCommit: 'off' })
+  // Nothing above the low-water ids: whatever there is lies below.
+  deps.lowWater.reset(key.webhookId)
+  const state = await deps.rests.add(key)
   return state === 'idle' ? IDLE : state === 'busy' ? AGAIN : BUSY
+}
+
+/** One stream, one transaction: what is large waits for nobody and lets nobody wait. */
+async function clear(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
+  const { discarded, exhausted } = await deps.db.transaction((tx) => clearStream(tx, key, deps), {
+    synchronousCommit: 'off',
+  })
+  for (const delivery of discarded) reportCleared(deps, key, delivery, 'discarded')
+  for (const delivery of exhausted) reportCleared(deps, key, delivery, 'exhausted')
+  return discarded.length + exhausted.length > 0 ? AGAIN : rest(deps, key)
+}
+
+function reportCleared(deps: DeliverDeps, key: StreamKey, cleared: Cleared, outcome: string): void {
+  deps.observe({ outcome, durationMs: 0, events: cleared.events })
+  deps.log.warn(
+    {
+      tenant_id: key.tenantId,
+      webhook_id: key.webhookId,
+      delivery_id: cleared.deliveryId,
+      attempt: cleared.attempts,
+      events: cleared.events,
+      outcome,
+      duration_ms: 0,
+      ...(cleared.traceparent === '' ? {} : { traceparent: cleared.traceparent }),
+    },
+    'webhook_delivery.finished',
+  )
 }
 
 async function sendDelivery(
@@ -139,56 +109,80 @@ async function sendDelivery(
   ready: ReadyDelivery,
   signal: AbortSignal,
 ): Promise<StepResult> {
-  const { delivery, stream, target, events } = ready
+  const { delivery, stream, target, events, pointers } = ready
+  if (pointers !== undefined) {
+    for (const { lane, event_id: id } of pointers) deps.lowWater.taken(delivery.webhookId, lane, id)
+    deps.failpoints.hit('dispatch.after_freeze')
+  }
+  const body = serializeRequest(stream.mode, events, delivery.webhookId)
   const made = await makeRequest(deps, {
     key: delivery,
     target,
     traceparent: delivery.traceparent,
-    body: serializeRequest(stream.mode, events, delivery.webhookId),
+    body,
     signal,
   })
   if (made === undefined) return IDLE
   deps.failpoints.hit('dispatch.after_post')
-  const { outcome, attempt } = made
-  const ageMs = delivery.ageMs + attempt.durationMs
-  const { failCount } = stream
-  const step = decideDelivery(outcome, { failCount, ageMs, random: Math.random() }, deps.policy)
-  const isSettled = await deps.settlements.add({ delivery, failCount, attempt, step })
+  const step = decide(deps, ready, made, body)
+  const { tenantId, webhookId, deliveryId } = delivery
+  const isSettled = await deps.settlements.add({
+    tenantId,
+    webhookId,
+    deliveryId,
+    failCount: stream.failCount,
+    attempt: made.record,
+    step,
+    halves: step.kind === 'divided' ? divideDelivery(ready) : [],
+  })
   deps.failpoints.hit('dispatch.after_settle')
-  report(deps, ready, made, step, isSettled)
-  return {
-    kind: 'requested',
-    isFailing: step.kind !== 'delivered',
-    isSlow: attempt.durationMs > SLOW_MS,
+  report(deps, ready, made, isSettled ? step.kind : 'superseded', step)
+  const isFailing = step.kind === 'retry' || (step.kind === 'exhausted' && !step.isReceiverUp)
+  return { kind: 'requested', isFailing, isSlow: made.durationMs > SLOW_MS }
+}
+
+function decide(
+  deps: DeliverDeps,
+  { delivery, stream, events, pointers }: ReadyDelivery,
+  made: MadeRequest,
+  body: string,
+): DeliveryStep {
+  const facts = {
+    attempts: delivery.attempts,
+    ageMs: delivery.ageMs + made.durationMs,
+    events: events.length,
+    bytes:
+      made.outcome.kind === 'answered' && made.outcome.status === 413 ? Buffer.byteLength(body) : 0,
+    isNewBatch: pointers !== undefined,
+    failCount: stream.failCount,
+    failingMs: stream.failingMs,
+    parkedInRow: stream.parkedInRow,
   }
+  return decideDelivery(made.outcome, facts, deps.policy, Math.random())
 }
 
 function report(
   deps: DeliverDeps,
   { delivery, events }: ReadyDelivery,
-  { attempt }: MadeRequest,
+  made: MadeRequest,
+  outcome: string,
   step: DeliveryStep,
-  isSettled: boolean,
 ): void {
-  const outcome = isSettled ? step.kind : 'superseded'
-  deps.observe({ outcome, durationMs: attempt.durationMs, events: events.length })
+  deps.observe({ outcome, durationMs: made.durationMs, events: events.length })
   deps.log.info(
     {
-      ...idsOf(delivery),
+      tenant_id: delivery.tenantId,
+      webhook_id: delivery.webhookId,
       delivery_id: delivery.deliveryId,
       attempt: delivery.attempts + 1,
       events: events.length,
-      status: attempt.status,
-      error: attempt.error,
+      status: made.status,
+      error: made.error,
       outcome,
-      wait_ms: step.kind === 'delivered' ? undefined : step.waitMs,
-      duration_ms: attempt.durationMs,
+      wait_ms: 'waitMs' in step ? step.waitMs : undefined,
+      duration_ms: made.durationMs,
       traceparent: delivery.traceparent,
     },
     'webhook_delivery.finished',
   )
-}
-
-function idsOf({ tenantId, webhookId }: StreamKey) {
-  return { tenant_id: tenantId, webhook_id: webhookId }
 }

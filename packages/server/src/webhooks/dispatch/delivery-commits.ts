@@ -1,14 +1,18 @@
-/** The two commits of a webhook request, each shared by the streams that reach it together. */
+/** The commits of webhook requests, each shared by the streams that reach it together. */
 import { createGroupCommit, type Db } from '../../platform/db/index.ts'
 import type { DeliverDeps } from './deliver-batch.ts'
-import { freezeDeliveries } from './delivery-store.ts'
-import { settleDeliveries } from './settlement-store.ts'
+import { createLowWater } from './low-water.ts'
+import { settleDeliveries } from './settle-deliveries.ts'
+import { restStreams } from './stream-store.ts'
+import { takeDeliveries } from './take-deliveries.ts'
 
-const GROUP_MAX = 64
+const GROUP_MAX = 128
 
-export function createDeliveryCommits(db: Db): Pick<DeliverDeps, 'freezes' | 'settlements'> {
+export function createDeliveryCommits(
+  db: Db,
+): Pick<DeliverDeps, 'takes' | 'settlements' | 'rests' | 'lowWater'> {
   return {
-    freezes: createGroupCommit({ db, itemsMax: GROUP_MAX, run: freezeDeliveries }),
+    takes: createGroupCommit({ db, itemsMax: GROUP_MAX, run: takeDeliveries }),
     // A lost acknowledgement is a repetition of the same body, so it need not be flushed at once.
     settlements: createGroupCommit({
       db,
@@ -16,5 +20,12 @@ export function createDeliveryCommits(db: Db): Pick<DeliverDeps, 'freezes' | 'se
       synchronousCommit: 'off',
       run: settleDeliveries,
     }),
+    rests: createGroupCommit({
+      db,
+      itemsMax: GROUP_MAX,
+      synchronousCommit: 'off',
+      run: restStreams,
+    }),
+    lowWater: createLowWater(),
   }
 }

@@ -3,13 +3,13 @@
  * can be decided on and stored.
  */
 import type { Clock } from '../../platform/clock.ts'
-import { type Egress, EgressError } from '../../platform/egress/index.ts'
+import { type Egress, EgressError, type RequestTimings } from '../../platform/egress/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
-import { type CustomHeaders, openHeaders } from '../custom-headers.ts'
+import { openHeaders } from '../custom-headers.ts'
 import { type DeliveryOutcome, parseRetryAfter } from './decide-delivery.ts'
-import type { AttemptRecord } from './settlement-store.ts'
-import type { StreamKey, Target } from './stream-store.ts'
+import type { Target } from './delivery.ts'
+import type { StreamKey } from './stream-store.ts'
 
 export interface RequestDeps {
   readonly clock: Clock
@@ -31,8 +31,22 @@ export interface WebhookRequest {
 
 export interface MadeRequest {
   readonly outcome: DeliveryOutcome
-  readonly attempt: AttemptRecord
+  readonly durationMs: number
+  readonly status: number | undefined
+  readonly error: string | undefined
+  /** JSON for the record: `at`, `duration_ms`, `status`, `error`, `response`, `timings`, `header_names`. */
+  readonly record: string
 }
+
+interface Seen {
+  readonly status?: number | undefined
+  readonly error?: string
+  /** The beginning of the answer's body. */
+  readonly response?: string
+  readonly timings?: RequestTimings | undefined
+}
+
+type Header = readonly [name: string, value: string]
 
 /** Undefined when we are stopping: nothing is known then, and the delivery stays as it is. */
 export async function makeRequest(
@@ -41,27 +55,38 @@ export async function makeRequest(
 ): Promise<MadeRequest | undefined> {
   const at = deps.clock.now()
   const startedMs = performance.now()
-  const finish = (outcome: DeliveryOutcome, seen: Partial<AttemptRecord>): MadeRequest => {
+  let headers: readonly Header[] = []
+  const finish = (outcome: DeliveryOutcome, seen: Seen): MadeRequest => {
     const durationMs = Math.round(performance.now() - startedMs)
-    return { outcome, attempt: { ...seen, at, durationMs } }
+    const record = JSON.stringify({
+      at,
+      duration_ms: durationMs,
+      status: seen.status ?? null,
+      error: seen.error ?? null,
+      response: seen.response ?? null,
+      timings: seen.timings ?? null,
+      header_names: headers.map(([name]) => name),
+    })
+    return { outcome, durationMs, status: seen.status, error: seen.error, record }
   }
   if (!deps.allowHttp && new URL(request.target.url).protocol === 'http:')
     return finish({ kind: 'failed' }, { error: 'url_not_allowed: http: URLs are not allowed here' })
   try {
+    headers = headersOf(deps.keyRing, request)
     const answer = await deps.egress.request({
       poolKey: request.key.webhookId,
       url: request.target.url,
       method: 'POST',
-      headers: headersOf(deps.keyRing, request),
+      headers,
       body: request.body,
       timeoutMs: deps.timeoutMs,
       signal: request.signal,
     })
-    const { status, headers } = answer
-    const retryAfterMs = parseRetryAfter(headers['retry-after'], deps.clock.now())
+    const { status, timings } = answer
+    const retryAfterMs = parseRetryAfter(answer.headers['retry-after'], deps.clock.now())
     return finish(
       { kind: 'answered', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
-      { status, response: storable(answer.body), timings: { ...answer.timings } },
+      { status, response: storable(answer.body), timings },
     )
   } catch (error) {
     if (error instanceof SealedValueError) {
@@ -77,17 +102,13 @@ export async function makeRequest(
     const { code, message, status, timings } = error
     return finish(
       { kind: 'failed' },
-      {
-        error: storable(`${code}: ${message}`.slice(0, 500)),
-        ...(status === undefined ? {} : { status }),
-        ...(timings === undefined ? {} : { timings: { ...timings } }),
-      },
+      { error: storable(`${code}: ${message}`.slice(0, 500)), status, timings },
     )
   }
 }
 
 /** Ours cannot be among the tenant's, save User-Agent, where the tenant's takes its place. */
-function headersOf(keyRing: KeyRing, { key, target, traceparent }: WebhookRequest): CustomHeaders {
+function headersOf(keyRing: KeyRing, { key, target, traceparent }: WebhookRequest): Header[] {
   const custom = openHeaders(keyRing, key, target.headersSealed)
   const hasUserAgent = custom.some(([name]) => name.toLowerCase() === 'user-agent')
   return [

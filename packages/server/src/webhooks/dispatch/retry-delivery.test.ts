@@ -27,6 +27,7 @@ const HOUR_MS = 3_600_000
 const update = (change: object) =>
   updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', ...change })
 const waits = () => world.lines.flatMap(({ wait_ms }) => (wait_ms === undefined ? [] : [wait_ms]))
+const outcomes = () => world.lines.map(({ outcome }) => outcome)
 const bodies = () => receiver.requests.map((request) => request.body.toString())
 
 /** Holds an answer back until it is opened. */
@@ -143,7 +144,7 @@ describe('a failed delivery', () => {
     const dispatcher = await world.dispatcher()
     await world.record(newEvent())
     await dispatcher.runOnce()
-    await world.db.query(`update webhooks_delivery set created_at = now() - interval '72 hours'`)
+    await world.db.query(`update webhooks_open set created_at = now() - interval '72 hours'`)
     await world.record(newEvent())
     await world.due()
     await dispatcher.runOnce()
@@ -302,8 +303,12 @@ describe('an update', () => {
     await dispatcher.runOnce()
     await world.record(newEvent())
     await update({ active: false })
+    await dispatcher.runOnce()
     expect(await world.pending(key)).toEqual([])
-    expect(await world.deliveries(key)).toMatchObject([{ status: 'discarded', attempts: 1 }])
+    expect(await world.deliveries(key)).toMatchObject([
+      { status: 'discarded', attempts: 1 },
+      { status: 'discarded', attempts: 0 },
+    ])
     await world.record(newEvent())
     await dispatcher.runOnce()
     await update({ active: true })
@@ -332,12 +337,14 @@ describe('an update', () => {
     await world.due()
     await dispatcher.runOnce()
     expect(receiver.requests).toHaveLength(1)
-    // The request ended as nobody's: nothing is written of it.
-    expect(await world.deliveries(key)).toMatchObject([{ status: 'discarded', attempts: 0 }])
-    expect(await world.pending(key)).toEqual([])
-    expect(world.lines.map(({ msg, outcome }) => [msg, outcome])).toEqual([
-      ['webhook_delivery.finished', 'superseded'],
+    // What the request met is on record, and that it was not tried again.
+    expect(await world.deliveries(key)).toMatchObject([
+      { status: 'discarded', attempts: 1 },
+      { status: 'discarded', attempts: 0 },
     ])
+    expect(await world.attempts(key)).toMatchObject([{ attempt: 1, status: 500 }])
+    expect(await world.pending(key)).toEqual([])
+    expect(outcomes()).toEqual(['retry', 'discarded', 'discarded'])
   })
 
   it('a webhook registered after the deletion gets none of the old events', async () => {

@@ -6,9 +6,8 @@ import {
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
-import { deleteAllPending } from '../event-store.ts'
 import { recordEvents } from '../record-events.ts'
-import { discoverStreams, goIdle, type StreamKey } from './stream-store.ts'
+import { discoverStreams, restStreams, type StreamKey } from './stream-store.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver
@@ -26,8 +25,12 @@ afterAll(async () => {
   await receiver.close()
 })
 
-const rest = (of = key) => world.db.transaction((tx) => goIdle(tx, of))
-const drain = (of = key) => deleteAllPending(world.db, of)
+const rest = async (of = key) => (await world.db.transaction((tx) => restStreams(tx, [of])))[0]
+const drain = (of = key) =>
+  world.db.query('delete from webhooks_pending where tenant_id = $1 and webhook_id = $2', [
+    of.tenantId,
+    of.webhookId,
+  ])
 const state = async () => (await world.stream(key))?.state
 
 describe('going idle', () => {
@@ -57,7 +60,7 @@ describe('going idle', () => {
     await world.record(newEvent())
     await drain()
     const writing = await world.db.transaction(async (tx) => {
-      expect(await goIdle(tx, key)).toBe('idle')
+      expect(await restStreams(tx, [key])).toEqual(['idle'])
       return { done: world.record(newEvent()) }
     })
     await writing.done

@@ -1,11 +1,13 @@
 /**
  * SQL of streams, one small row per destination.
  *
- * idle: nothing is pending. active: there may be; entered in the transaction that records an event,
- * left by `goIdle` under the stream's own lock. `delivery_id` names the open delivery, whose request
- * is frozen and not yet settled (delivery-store.ts); `not_before` and `fail_count` are the back-off.
+ * idle: nothing is to be done now. active: there may be; entered in the transaction that records an
+ * event or changes the webhook, left by `restStreams` under the stream's own lock. Open deliveries that
+ * wait for a later time (parked ones) keep no stream active: `discoverStreams` finds them when they are
+ * due. `delivery_id` names the delivery that is under way (take-store.ts, settle-store.ts);
+ * `not_before` and `fail_count` are the back-off.
  */
-import { type Queryable, statement } from '../../platform/db/index.ts'
+import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 
 export interface StreamKey {
   readonly tenantId: string
@@ -66,7 +68,14 @@ export async function activateStreams(q: Queryable, keys: readonly StreamKey[]):
 const DISCOVER = statement(
   'webhooks.discover_streams',
   `select tenant_id, webhook_id, bucket, fail_count > 0 as is_failing from webhooks_stream
-    where bucket = any($1) and state = 'active' and not_before <= now() + interval '1 second'`,
+    where bucket = any($1) and state = 'active' and paused_at is null
+      and not_before <= now() + interval '1 second'
+    union
+   select s.tenant_id, s.webhook_id, s.bucket, s.fail_count > 0
+     from webhooks_open o
+     join webhooks_stream s on s.tenant_id = o.tenant_id and s.webhook_id = o.webhook_id
+    where o.bucket = any($1) and o.due_at <= now() + interval '1 second'
+      and s.paused_at is null and s.not_before <= now() + interval '1 second'`,
 )
 
 export interface BucketedStream extends StreamKey {
@@ -96,68 +105,86 @@ export async function discoverStreams(
   }))
 }
 
-const LOAD = statement(
-  'webhooks.load_stream',
-  `select s.xmin::text as version, s.mode, s.fail_count as "failCount",
-          s.delivery_id as "deliveryId",
-          greatest(0, extract(epoch from s.not_before - now()) * 1000)::float8 as "waitMs",
-          sub.url, sub.headers_sealed as "headersSealed"
-     from webhooks_stream s
-     join webhooks_subscription sub
-       on sub.tenant_id = s.tenant_id and sub.webhook_id = s.webhook_id and sub.active
-    where s.tenant_id = $1 and s.webhook_id = $2`,
+const LOCK_FOR_REST = statement(
+  'webhooks.lock_for_rest',
+  `select k.n::integer as n
+     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+    cross join lateral (
+      select 1 from webhooks_stream s
+       where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id
+         for update skip locked) s`,
 )
-
-/** Where a request goes; read anew for each. */
-export interface Target {
-  readonly url: string
-  readonly headersSealed: string
-}
-
-export interface LoadedStream extends Target {
-  /** Another one after every change of the row. */
-  readonly version: string
-  readonly mode: 'array' | 'single'
-  /** Failures in a row. */
-  readonly failCount: number
-  /** Milliseconds until the next request may be made, by the database's clock. */
-  readonly waitMs: number
-  readonly deliveryId: string | null
-}
-
-/** Undefined when its webhook is inactive or gone. */
-export async function loadStream(q: Queryable, key: StreamKey): Promise<LoadedStream | undefined> {
-  const { rows } = await q.query<LoadedStream>(LOAD, [key.tenantId, key.webhookId])
-  return rows[0]
-}
-
-const LOCK_STREAM = statement(
-  'webhooks.lock_stream',
-  `select state, delivery_id from webhooks_stream where tenant_id = $1 and webhook_id = $2
-      for update skip locked`,
-)
-const HAS_PENDING = statement(
-  'webhooks.has_pending',
-  'select 1 from webhooks_pending where tenant_id = $1 and webhook_id = $2 limit 1',
+const LOOK_FOR_REST = statement(
+  'webhooks.look_for_rest',
+  `select k.n::integer as n,
+          s.delivery_id is not null
+            or exists (select from webhooks_pending p
+                        where p.tenant_id = k.tenant_id and p.webhook_id = k.webhook_id)
+            or exists (select from webhooks_open o
+                        where o.tenant_id = k.tenant_id and o.webhook_id = k.webhook_id
+                          and o.due_at <= now()) as is_busy,
+          exists (select from webhooks_subscription sub
+                   where sub.tenant_id = k.tenant_id and sub.webhook_id = k.webhook_id)
+            or exists (select from webhooks_open o
+                        where o.tenant_id = k.tenant_id and o.webhook_id = k.webhook_id
+                          and o.due_at is not null) as is_needed
+     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+    cross join lateral (
+      select delivery_id from webhooks_stream s
+       where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id limit 1) s`,
 )
 const GO_IDLE = statement(
   'webhooks.go_idle',
-  `update webhooks_stream set state = 'idle' where tenant_id = $1 and webhook_id = $2`,
+  `update webhooks_stream s set state = 'idle'
+     from unnest($1::text[], $2::text[]) as k(tenant_id, webhook_id)
+    where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id and s.state = 'active'`,
+)
+const DELETE_STREAMS = statement(
+  'webhooks.delete_streams',
+  `delete from webhooks_stream s
+    using unnest($1::text[], $2::text[]) as k(tenant_id, webhook_id)
+    where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id`,
 )
 
+/** `busy`: there is something to do after all. `locked`: somebody writes to it. */
+export type Rest = 'idle' | 'busy' | 'locked'
+
 /**
- * Makes the stream idle when nothing is pending. The lock comes first: a writer whose pointer is
- * not visible yet holds a share lock on the stream through its foreign key, so the lock fails
- * (`locked`) and the stream stays active. `busy`: there is something to do after all.
+ * Makes streams idle where nothing is to be done, and deletes those of webhooks that are gone and of
+ * which nothing is left. The lock comes first: a writer whose pointer is not visible yet holds a share
+ * lock on the stream through its foreign key, so the lock fails and the stream stays active; a writer
+ * that comes later waits for it, and then finds the stream idle and makes it active.
  */
-export async function goIdle(q: Queryable, key: StreamKey): Promise<'idle' | 'busy' | 'locked'> {
-  const ids = [key.tenantId, key.webhookId]
-  const { rows } = await q.query<{ state: string; delivery_id: string | null }>(LOCK_STREAM, ids)
-  const stream = rows[0]
-  if (stream === undefined) return 'locked'
-  if (stream.state === 'idle') return 'idle'
-  const pending = await q.query(HAS_PENDING, ids)
-  if (stream.delivery_id !== null || pending.rowCount > 0) return 'busy'
-  await q.query(GO_IDLE, ids)
-  return 'idle'
+export async function restStreams(tx: Tx, keys: readonly StreamKey[]): Promise<Rest[]> {
+  const rests = new Array<Rest>(keys.length).fill('locked')
+  const locked = await tx.query<{ n: number }>(LOCK_FOR_REST, columnsOf(keys))
+  const held = locked.rows.map((row) => row.n - 1).flatMap((n) => placed(keys, n))
+  if (held.length === 0) return rests
+  // A statement of its own: it sees what was committed before the lock was had.
+  const looked = await tx.query<{ n: number; is_busy: boolean; is_needed: boolean }>(
+    LOOK_FOR_REST,
+    columnsOf(held),
+  )
+  const idle: StreamKey[] = []
+  const gone: StreamKey[] = []
+  for (const { n, is_busy: isBusy, is_needed: isNeeded } of looked.rows) {
+    for (const stream of placed(held, n - 1)) {
+      rests[stream.place] = isBusy ? 'busy' : 'idle'
+      if (!isBusy) (isNeeded ? idle : gone).push(stream)
+    }
+  }
+  await Promise.all([
+    ...(idle.length > 0 ? [tx.query(GO_IDLE, columnsOf(idle))] : []),
+    ...(gone.length > 0 ? [tx.query(DELETE_STREAMS, columnsOf(gone))] : []),
+  ])
+  return rests
+}
+
+function placed<K extends StreamKey>(keys: readonly K[], place: number) {
+  const key = keys[place]
+  return key === undefined ? [] : [{ place, ...key }]
+}
+
+function columnsOf(keys: readonly StreamKey[]): [string[], string[]] {
+  return [keys.map((k) => k.tenantId), keys.map((k) => k.webhookId)]
 }

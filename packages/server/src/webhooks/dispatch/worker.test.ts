@@ -7,6 +7,7 @@ import {
 } from '../../../test/webhook-dispatch.ts'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
 import { recordEvents } from '../record-events.ts'
+import { createDeliveryCommits } from './delivery-commits.ts'
 import type { Dispatcher } from './worker.ts'
 
 let world: WebhookDispatch
@@ -123,16 +124,13 @@ describe('the dispatcher', () => {
 
   it('looks again when it is woken just after it found nothing', async () => {
     await world.register(receiver.origin)
-    const { db } = world
+    const { rests } = createDeliveryCommits(world.db)
     let isFirst = true
     const dispatcher = await start({
-      db: {
-        ...db,
-        get stats() {
-          return db.stats
-        },
-        async transaction(work, o) {
-          const result = await db.transaction(work, o)
+      rests: {
+        ...rests,
+        async add(key) {
+          const result = await rests.add(key)
           if (result === 'idle' && isFirst) {
             isFirst = false
             await world.record(newEvent())
@@ -333,15 +331,13 @@ it('a stream that has nothing left is not asked for again and again', async () =
   await world.register(receiver.origin)
   let steps = 0
   const { db } = world
+  const { takes } = createDeliveryCommits(db)
   const dispatcher = await world.dispatcher({
-    db: {
-      ...db,
-      get stats() {
-        return db.stats
-      },
-      query: (s, values) => {
-        if (typeof s === 'object' && s.name === 'webhooks.load_stream') steps += 1
-        return db.query(s, values)
+    takes: {
+      ...takes,
+      add(take) {
+        steps += 1
+        return takes.add(take)
       },
     },
   })

@@ -1,0 +1,165 @@
+/**
+ * Moves into the record what a stream holds and does not send, a piece at a time (contract §4, §5):
+ *
+ * - everything that was queued for a webhook that is switched off or gone, as discarded;
+ * - what waited for all of `retryForMs` behind a receiver that failed as long, as exhausted;
+ * - a frozen delivery of which events have left the log, as discarded: what is left of it becomes a new
+ *   one, since its bytes cannot be made again.
+ *
+ * A piece is at most `RECORD_EVENTS_MAX` events in one delivery of the record, and several pieces one
+ * transaction: a queue of millions is gone through without holding anything for long.
+ */
+import type { Tx } from '../../platform/db/index.ts'
+import { dayOfUlid, newId } from '../../platform/ids.ts'
+import { continueTrace } from '../../platform/trace.ts'
+import {
+  type ClearablePointer,
+  type Cleared,
+  type ClearedRecord,
+  clearablePointers,
+  closeOpen,
+  hasOverdue,
+  insertRecords,
+  releaseStream,
+  waitingOpen,
+} from './clear-store.ts'
+import { decideTake, type TakeLimits } from './decide-take.ts'
+import type { StreamKey } from './stream-store.ts'
+import {
+  deletePointers,
+  insertOpen,
+  type LockedStream,
+  loadEvents,
+  loadOpen,
+  loadTargets,
+  lockStreams,
+  planByIndex,
+  type StreamTarget,
+} from './take-store.ts'
+
+/** Events in one delivery of the record. */
+const RECORD_EVENTS_MAX = 500
+
+export interface ClearResult {
+  readonly discarded: readonly Cleared[]
+  readonly exhausted: readonly Cleared[]
+}
+
+interface Held {
+  readonly tx: Tx
+  readonly key: StreamKey
+  readonly stream: LockedStream
+  readonly target: StreamTarget
+}
+
+/** Nothing in the result: nothing was left to clear, or another transaction holds the stream. */
+export async function clearStream(
+  tx: Tx,
+  key: StreamKey,
+  limits: TakeLimits,
+): Promise<ClearResult> {
+  const [, [stream], [target]] = await Promise.all([
+    planByIndex(tx),
+    lockStreams(tx, [key]),
+    loadTargets(tx, [key]),
+  ])
+  if (stream === undefined || target === undefined) return { discarded: [], exhausted: [] }
+  const held: Held = { tx, key, stream, target }
+  const { retryForMs } = limits.policy
+  const isLate = stream.failingMs >= retryForMs
+  const [isOverdue = false] = isLate ? await hasOverdue(tx, [{ ...key, retryForMs }]) : []
+  const { isActive, dueId } = target
+  const step = decideTake(stream, { isActive, dueId, hasOverdue: isOverdue }, limits)
+  switch (step.kind) {
+    case 'discard':
+      return { discarded: await discardAll(held), exhausted: [] }
+    case 'exhaust': {
+      const overdue = await clearablePointers(tx, key, { queuedForMs: retryForMs })
+      return { discarded: [], exhausted: await record(held, overdue, 'exhausted') }
+    }
+    case 'open':
+      return { discarded: await mend(held, step.deliveryId), exhausted: [] }
+    case 'batch': {
+      const stale = await clearablePointers(tx, key, { olderThanGeneration: target.generation })
+      return { discarded: await record(held, stale, 'discarded'), exhausted: [] }
+    }
+    case 'paused':
+    case 'wait':
+      return { discarded: [], exhausted: [] }
+  }
+}
+
+async function discardAll(held: Held): Promise<Cleared[]> {
+  const { tx, key, stream } = held
+  const [waiting, pointers] = await Promise.all([
+    waitingOpen(tx, key),
+    clearablePointers(tx, key, {}),
+  ])
+  if (stream.deliveryId !== null) {
+    waiting.push(stream.deliveryId)
+    await releaseStream(tx, key)
+  }
+  const { tenantId } = key
+  const closed = await closeOpen(tx, { tenantId, deliveryIds: waiting, mode: stream.mode })
+  return [...closed, ...(await record(held, pointers, 'discarded'))]
+}
+
+async function record(
+  { tx, key, stream }: Held,
+  pointers: readonly ClearablePointer[],
+  status: ClearedRecord['status'],
+): Promise<Cleared[]> {
+  if (pointers.length === 0) return []
+  const records: ClearedRecord[] = []
+  for (let from = 0; from < pointers.length; from += RECORD_EVENTS_MAX) {
+    const piece = pointers.slice(from, from + RECORD_EVENTS_MAX)
+    const deliveryId = newId('dlv')
+    records.push({
+      tenantId: key.tenantId,
+      webhookId: key.webhookId,
+      deliveryId,
+      day: dayOfUlid(deliveryId),
+      status,
+      mode: stream.mode,
+      eventIds: piece.map((pointer) => pointer.event_id),
+      eventDays: piece.map((pointer) => pointer.day),
+    })
+  }
+  const places = pointers.map((pointer) => pointer.place)
+  await Promise.all([deletePointers(tx, places), insertRecords(tx, records)])
+  return records.map((r) => ({
+    deliveryId: r.deliveryId,
+    events: r.eventIds.length,
+    attempts: 0,
+    traceparent: '',
+  }))
+}
+
+/** An open delivery that cannot be sent as it is: of an older generation, or no longer whole. */
+async function mend({ tx, key, stream, target }: Held, deliveryId: string): Promise<Cleared[]> {
+  const { tenantId, webhookId } = key
+  const [delivery] = await loadOpen(tx, [{ tenantId, deliveryId }])
+  const isStale = delivery !== undefined && delivery.generation < target.generation
+  const [left = []] = delivery === undefined || isStale ? [] : await loadEvents(tx, [delivery])
+  if (delivery !== undefined && left.length === delivery.eventIds.length) return []
+  if (deliveryId === stream.deliveryId) await releaseStream(tx, key)
+  const closing = { tenantId, deliveryIds: [deliveryId], mode: stream.mode }
+  const [oldest] = left
+  if (delivery === undefined || oldest === undefined) return closeOpen(tx, closing)
+  const successorId = newId('dlv')
+  await insertOpen(tx, [
+    {
+      tenantId,
+      webhookId,
+      deliveryId: successorId,
+      day: dayOfUlid(successorId),
+      bucket: stream.bucket,
+      generation: delivery.generation,
+      eventIds: left.map((event) => event.eventId),
+      eventDays: left.map((event) => event.day),
+      traceparent: continueTrace(oldest.traceparent),
+      isDue: true,
+    },
+  ])
+  return closeOpen(tx, { ...closing, dividedInto: [successorId] })
+}

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { chooseBatch, decideTake, type StreamState, type TakeFacts } from './decide-take.ts'
+
+const DAY_MS = 86_400_000
+const limits = {
+  batchEventsMax: 500,
+  batchBytesMax: 1_000_000,
+  policy: { retryForMs: 3 * DAY_MS },
+}
+const stream: StreamState = {
+  isPaused: false,
+  waitMs: 0,
+  failingMs: 0,
+  mode: 'array',
+  deliveryId: null,
+  isProbing: false,
+  batchBytesMax: null,
+  shrunkMs: null,
+}
+const facts: TakeFacts = { isActive: true, dueId: null, hasOverdue: false }
+const decide = (change: Partial<StreamState> = {}, seen: Partial<TakeFacts> = {}) =>
+  decideTake({ ...stream, ...change }, { ...facts, ...seen }, limits)
+
+describe('what a stream does next', () => {
+  it('is a new batch when nothing else is to be done', () => {
+    expect(decide()).toEqual({ kind: 'batch', eventsMax: 500, bytesMax: 1_000_000 })
+  })
+
+  it('is decided in this order', () => {
+    const state = {
+      isPaused: true,
+      waitMs: 5,
+      failingMs: 4 * DAY_MS,
+      deliveryId: 'dlv_1',
+    }
+    const seen = { isActive: false, dueId: 'dlv_2', hasOverdue: true }
+    expect(decide(state, seen)).toEqual({ kind: 'paused' })
+    expect(decide({ ...state, isPaused: false }, seen)).toEqual({ kind: 'discard' })
+    const going = { ...state, isPaused: false }
+    expect(decide(going, { ...seen, isActive: true })).toEqual({ kind: 'wait', waitMs: 5 })
+    const ready = { ...going, waitMs: 0 }
+    expect(decide(ready, { ...seen, isActive: true })).toEqual({ kind: 'exhaust' })
+    expect(decide(ready, { isActive: true, dueId: 'dlv_2' })).toEqual({
+      kind: 'open',
+      deliveryId: 'dlv_1',
+      isDue: false,
+    })
+    expect(decide({ ...ready, deliveryId: null }, { dueId: 'dlv_2' })).toEqual({
+      kind: 'open',
+      deliveryId: 'dlv_2',
+      isDue: true,
+    })
+  })
+
+  it('is to discard when the webhook is gone, also without a delivery under way', () => {
+    expect(decide({}, { isActive: undefined })).toEqual({ kind: 'discard' })
+    expect(decide({ waitMs: 5 }, { isActive: undefined })).toEqual({ kind: 'discard' })
+  })
+})
+
+describe('a new batch', () => {
+  const eventsMax = (change: Partial<StreamState>, max = 500) => {
+    const step = decideTake({ ...stream, ...change }, facts, { ...limits, batchEventsMax: max })
+    return step.kind === 'batch' ? step.eventsMax : undefined
+  }
+  const bytesMax = (batchBytesMax: number, shrunkMs: number) => {
+    const step = decide({ batchBytesMax, shrunkMs })
+    return step.kind === 'batch' ? step.bytesMax : undefined
+  }
+
+  it('is of one event in single mode, and small after a back-off', () => {
+    expect(eventsMax({ mode: 'single' })).toBe(1)
+    expect(eventsMax({ mode: 'single', isProbing: true })).toBe(1)
+    expect(eventsMax({ isProbing: true })).toBe(50)
+    expect(eventsMax({ isProbing: true }, 20)).toBe(20)
+  })
+
+  it('keeps below a size that was refused, twice as much with each day since', () => {
+    expect(bytesMax(1_000, 0)).toBe(1_000)
+    expect(bytesMax(1_000, DAY_MS - 1)).toBe(1_000)
+    expect(bytesMax(1_000, DAY_MS)).toBe(2_000)
+    expect(bytesMax(1_000, 3.5 * DAY_MS)).toBe(8_000)
+    expect(bytesMax(1_000, 10 * DAY_MS)).toBe(1_000_000)
+    expect(bytesMax(1_000, 5_000 * DAY_MS)).toBe(1_000_000)
+    // A clock that was set back.
+    expect(bytesMax(1_000, -DAY_MS)).toBe(1_000)
+    expect(bytesMax(2_000_000, 0)).toBe(1_000_000)
+  })
+})
+
+describe('the members of a batch', () => {
+  const pointer = (generation: number, solo = false) => ({ generation, solo })
+
+  it('are all that were found', () => {
+    expect(chooseBatch([pointer(2), pointer(2), pointer(2)], 2)).toEqual({
+      kind: 'members',
+      count: 3,
+    })
+    expect(chooseBatch([], 2)).toEqual({ kind: 'empty' })
+  })
+
+  it('are of one generation', () => {
+    expect(chooseBatch([pointer(2), pointer(2), pointer(3)], 2)).toMatchObject({ count: 2 })
+    expect(chooseBatch([pointer(3), pointer(2)], 2)).toMatchObject({ count: 1 })
+  })
+
+  it('are none when the first was queued before the webhook was switched off', () => {
+    expect(chooseBatch([pointer(1), pointer(2)], 2)).toEqual({ kind: 'stale' })
+  })
+
+  it('are one when it travels alone, and end before one that does', () => {
+    expect(chooseBatch([pointer(2, true), pointer(2)], 2)).toMatchObject({ count: 1 })
+    expect(chooseBatch([pointer(2), pointer(2), pointer(2, true)], 2)).toMatchObject({ count: 2 })
+  })
+})

@@ -1,0 +1,100 @@
+/**
+ * Decides what a stream does next (contract §4, §5), for a stream that is locked and read as one.
+ *
+ * In this order: nothing while it is paused; what was queued for a webhook that is switched off or gone
+ * is discarded; nothing before its back-off is over; what waits behind a receiver that has failed for
+ * all of `retryForMs` is exhausted; the delivery that is under way is sent again; what is due (halves,
+ * then parked ones); at last a new batch.
+ */
+export interface StreamState {
+  readonly isPaused: boolean
+  /** Milliseconds until the next request may be made. */
+  readonly waitMs: number
+  /** Since the first failure of those in a row; 0 when the last request was accepted. */
+  readonly failingMs: number
+  readonly mode: 'array' | 'single'
+  /** The delivery that is under way. */
+  readonly deliveryId: string | null
+  readonly isProbing: boolean
+  /** Learned from 413, and how long ago; null: never. */
+  readonly batchBytesMax: number | null
+  readonly shrunkMs: number | null
+}
+
+export interface TakeLimits {
+  readonly batchEventsMax: number
+  readonly batchBytesMax: number
+  readonly policy: { readonly retryForMs: number }
+}
+
+export interface TakeFacts {
+  /** Undefined when the webhook is gone. */
+  readonly isActive: boolean | undefined
+  /** An open delivery whose turn it is. */
+  readonly dueId: string | null
+  /** Events are queued for longer than `retryForMs`; looked for when the stream fails that long. */
+  readonly hasOverdue: boolean
+}
+
+export type TakeStep =
+  | { readonly kind: 'paused' }
+  | { readonly kind: 'discard' }
+  | { readonly kind: 'wait'; readonly waitMs: number }
+  | { readonly kind: 'exhaust' }
+  | { readonly kind: 'open'; readonly deliveryId: string; readonly isDue: boolean }
+  | { readonly kind: 'batch'; readonly eventsMax: number; readonly bytesMax: number }
+
+/** Events in the first new request after a back-off. */
+const PROBE_EVENTS_MAX = 50
+const DAY_MS = 86_400_000
+
+export function decideTake(stream: StreamState, facts: TakeFacts, limits: TakeLimits): TakeStep {
+  if (stream.isPaused) return { kind: 'paused' }
+  if (facts.isActive !== true) return { kind: 'discard' }
+  if (stream.waitMs > 0) return { kind: 'wait', waitMs: stream.waitMs }
+  if (facts.hasOverdue) return { kind: 'exhaust' }
+  if (stream.deliveryId !== null)
+    return { kind: 'open', deliveryId: stream.deliveryId, isDue: false }
+  if (facts.dueId !== null) return { kind: 'open', deliveryId: facts.dueId, isDue: true }
+  return {
+    kind: 'batch',
+    eventsMax: eventsMaxOf(stream, limits),
+    bytesMax: bytesMaxOf(stream, limits),
+  }
+}
+
+function eventsMaxOf(stream: StreamState, limits: TakeLimits): number {
+  if (stream.mode === 'single') return 1
+  return stream.isProbing
+    ? Math.min(PROBE_EVENTS_MAX, limits.batchEventsMax)
+    : limits.batchEventsMax
+}
+
+/** A size that was refused is tried again in steps: twice as much with each day that has passed. */
+function bytesMaxOf(stream: StreamState, limits: TakeLimits): number {
+  if (stream.batchBytesMax === null || stream.shrunkMs === null) return limits.batchBytesMax
+  const days = Math.min(Math.max(0, Math.floor(stream.shrunkMs / DAY_MS)), 30)
+  return Math.min(stream.batchBytesMax * 2 ** days, limits.batchBytesMax)
+}
+
+/** What matters of a queued event. */
+export interface Pointer {
+  readonly generation: number
+  readonly solo: boolean
+}
+
+export type BatchChoice =
+  | { readonly kind: 'empty' }
+  /** The first was queued before the webhook was last switched off. */
+  | { readonly kind: 'stale' }
+  | { readonly kind: 'members'; readonly count: number }
+
+/** How many of these, from the first on, travel together: of one generation, a solo event alone. */
+export function chooseBatch(pointers: readonly Pointer[], generation: number): BatchChoice {
+  const [first] = pointers
+  if (first === undefined) return { kind: 'empty' }
+  if (first.generation < generation) return { kind: 'stale' }
+  if (first.solo) return { kind: 'members', count: 1 }
+  const end = pointers.findIndex((p) => p.solo || p.generation !== first.generation)
+  return { kind: 'members', count: end === -1 ? pointers.length : end }
+}

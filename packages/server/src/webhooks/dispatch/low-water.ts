@@ -1,0 +1,52 @@
+/**
+ * Below which id nothing is queued for a stream, as far as this process knows.
+ *
+ * The rows of events that were taken stay in the index until no transaction anywhere can see them: a
+ * look that begins at the first id reads all of them. So a look begins at the last id that was taken,
+ * yet no later than a minute ago, since a writer that commits late adds older ids. Once a minute, and
+ * whenever nothing is found, it begins at the first id: what a slower writer added is found then.
+ */
+import { idAtTime } from '../../platform/ids.ts'
+
+/** By lane. */
+export type LowWaterIds = readonly [live: string, replayed: string]
+
+export interface LowWater {
+  of(webhookId: string): LowWaterIds
+  /** The last id that was taken from a lane. */
+  taken(webhookId: string, lane: number, eventId: string): void
+  reset(webhookId: string): void
+}
+
+const LATE_MS_MAX = 60_000
+const RESET_MS = 60_000
+/** Of a hundred bytes or two; when it is full it begins anew. */
+const STREAMS_MAX = 20_000
+const FROM_THE_FIRST: LowWaterIds = ['', '']
+
+export function createLowWater(nowMs: () => number = Date.now): LowWater {
+  const streams = new Map<string, { ids: [string, string]; readonly sinceMs: number }>()
+  return {
+    of(webhookId) {
+      const known = streams.get(webhookId)
+      if (known === undefined) return FROM_THE_FIRST
+      const ageMs = nowMs() - known.sinceMs
+      if (ageMs >= 0 && ageMs < RESET_MS) return known.ids
+      streams.delete(webhookId)
+      return FROM_THE_FIRST
+    },
+    taken(webhookId, lane, eventId) {
+      let known = streams.get(webhookId)
+      if (known === undefined) {
+        if (streams.size >= STREAMS_MAX) streams.clear()
+        known = { ids: ['', ''], sinceMs: nowMs() }
+        streams.set(webhookId, known)
+      }
+      const latest = idAtTime('evt', nowMs() - LATE_MS_MAX)
+      known.ids[lane === 0 ? 0 : 1] = eventId < latest ? eventId : latest
+    },
+    reset: (webhookId) => {
+      streams.delete(webhookId)
+    },
+  }
+}

@@ -1,0 +1,400 @@
+/**
+ * SQL that takes deliveries: locks streams, reads what they need, moves pointers into open deliveries.
+ *
+ * Whoever holds a stream's lock is alone in taking from it, and only from there do pointers leave the
+ * queue. Each statement serves a whole group: keys are arrays, and a lateral subquery with its own limit
+ * keeps the plan a loop of index scans at any size of the tables.
+ */
+import { insertRows, statement, type Tx } from '../../platform/db/index.ts'
+import type { LoggedEvent } from '../event-store.ts'
+import type { StreamState } from './decide-take.ts'
+import type { BodyMode, FrozenContent, OpenDelivery, Target } from './delivery.ts'
+import type { LowWaterIds } from './low-water.ts'
+import type { StreamKey } from './stream-store.ts'
+
+/**
+ * A plan made while a table was small, with a scan of the whole of it, would live on in the session
+ * while the table grows. For the transaction only; first in it.
+ */
+const PLAN_BY_INDEX = statement(
+  'webhooks.plan_by_index',
+  `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+          set_config('enable_mergejoin', 'off', true)`,
+)
+
+export async function planByIndex(tx: Tx): Promise<void> {
+  await tx.query(PLAN_BY_INDEX)
+}
+
+const LOCK_STREAMS = statement(
+  'webhooks.lock_streams',
+  `select k.n::integer as n, s.*
+     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+    cross join lateral (
+      select bucket, mode, fail_count, delivery_id, is_probing, parked_in_row, batch_bytes_max,
+             extract(epoch from now() - batch_shrunk_at)::float8 * 1000 as shrunk_ms,
+             extract(epoch from now() - first_failure_at)::float8 * 1000 as failing_ms,
+             case when not_before > now()
+               then extract(epoch from not_before - now())::float8 * 1000 end as wait_ms,
+             paused_at is not null as is_paused
+        from webhooks_stream s
+       where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id
+         for no key update skip locked) s`,
+)
+
+interface StreamRow {
+  n: number
+  bucket: number
+  mode: BodyMode
+  fail_count: number
+  delivery_id: string | null
+  is_probing: boolean
+  parked_in_row: number
+  batch_bytes_max: number | null
+  shrunk_ms: number | null
+  failing_ms: number | null
+  wait_ms: number | null
+  is_paused: boolean
+}
+
+export interface LockedStream extends StreamState {
+  readonly bucket: number
+  /** Failures in a row. */
+  readonly failCount: number
+  /** Events parked since the last request that was accepted. */
+  readonly parkedInRow: number
+}
+
+/** By place in `keys`; undefined when another transaction holds it, or it is gone. */
+export async function lockStreams(
+  tx: Tx,
+  keys: readonly StreamKey[],
+): Promise<(LockedStream | undefined)[]> {
+  const { rows } = await tx.query<StreamRow>(LOCK_STREAMS, columnsOf(keys))
+  const streams = new Array<LockedStream | undefined>(keys.length).fill(undefined)
+  for (const row of rows)
+    streams[row.n - 1] = {
+      bucket: row.bucket,
+      mode: row.mode,
+      failCount: row.fail_count,
+      deliveryId: row.delivery_id,
+      isProbing: row.is_probing,
+      parkedInRow: row.parked_in_row,
+      batchBytesMax: row.batch_bytes_max,
+      shrunkMs: row.shrunk_ms,
+      failingMs: row.failing_ms ?? 0,
+      waitMs: row.wait_ms ?? 0,
+      isPaused: row.is_paused,
+    }
+  return streams
+}
+
+const EXISTING_STREAMS = statement(
+  'webhooks.existing_streams',
+  `select k.n::integer as n
+     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+    cross join lateral (
+      select 1 from webhooks_stream s
+       where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id limit 1) s`,
+)
+
+/** Places in `keys`. */
+export async function existingStreams(tx: Tx, keys: readonly StreamKey[]): Promise<Set<number>> {
+  const { rows } = await tx.query<{ n: number }>(EXISTING_STREAMS, columnsOf(keys))
+  return new Set(rows.map((row) => row.n - 1))
+}
+
+const LOAD_TARGETS = statement(
+  'webhooks.load_targets',
+  `select k.n::integer as n, sub.url, sub.headers_sealed, sub.active, sub.generation, due.delivery_id
+     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+     left join lateral (
+       select url, headers_sealed, active, generation from webhooks_subscription sub
+        where sub.tenant_id = k.tenant_id and sub.webhook_id = k.webhook_id limit 1) sub on true
+     left join lateral (
+       select delivery_id from webhooks_open o
+        where o.tenant_id = k.tenant_id and o.webhook_id = k.webhook_id and o.due_at <= now()
+        order by o.due_at, o.turn limit 1) due on true`,
+)
+
+interface TargetRow {
+  n: number
+  url: string | null
+  headers_sealed: string
+  active: boolean | null
+  generation: number | null
+  delivery_id: string | null
+}
+
+export interface StreamTarget extends Target {
+  /** Undefined when the webhook is gone. */
+  readonly isActive: boolean | undefined
+  readonly generation: number
+  /** An open delivery of this stream whose turn it is. */
+  readonly dueId: string | null
+}
+
+/** By place in `keys`. After the lock, so that it sees what the last holder of it has left. */
+export async function loadTargets(tx: Tx, keys: readonly StreamKey[]): Promise<StreamTarget[]> {
+  const { rows } = await tx.query<TargetRow>(LOAD_TARGETS, columnsOf(keys))
+  const targets = new Array<StreamTarget>(keys.length)
+  for (const row of rows)
+    targets[row.n - 1] = {
+      url: row.url ?? '',
+      headersSealed: row.headers_sealed,
+      isActive: row.active ?? undefined,
+      generation: row.generation ?? 0,
+      dueId: row.delivery_id,
+    }
+  return targets
+}
+
+const LOAD_OPEN = statement(
+  'webhooks.load_open',
+  `select k.n::integer as n, o.*
+     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, delivery_id, n)
+    cross join lateral (
+      select tenant_id as "tenantId", webhook_id as "webhookId", delivery_id as "deliveryId",
+             generation, event_ids as "eventIds", event_days::text[] as "eventDays", traceparent,
+             attempts, (extract(epoch from now() - created_at) * 1000)::float8 as "ageMs"
+        from webhooks_open o
+       where o.tenant_id = k.tenant_id and o.delivery_id = k.delivery_id limit 1) o`,
+)
+
+export interface DeliveryKey {
+  readonly tenantId: string
+  readonly deliveryId: string
+}
+
+/** By place in `keys`. */
+export async function loadOpen(
+  tx: Tx,
+  keys: readonly DeliveryKey[],
+): Promise<(OpenDelivery | undefined)[]> {
+  if (keys.length === 0) return []
+  const { rows } = await tx.query<OpenDelivery & { n: number }>(LOAD_OPEN, deliveryColumnsOf(keys))
+  const open = new Array<OpenDelivery | undefined>(keys.length).fill(undefined)
+  for (const row of rows) open[row.n - 1] = row
+  return open
+}
+
+/** `[` and `]`, and a comma between two: one byte beside each event, and one. */
+const PEEK = statement(
+  'webhooks.peek_pending',
+  `select k.n::integer as n, p.ctid::text as place, p.lane, p.event_id, p.day, p.generation, p.solo
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[], $6::integer[])
+            with ordinality as k(tenant_id, webhook_id, live, replayed, events_max, bytes_max, n)
+    cross join lateral (
+      select * from (
+        select f.*, row_number() over in_turn as nth, sum(bytes + 1) over in_turn as bytes_so_far
+          from ((select w.ctid, lane, event_id, day, bytes, generation, solo
+                   from webhooks_pending w
+                  where w.tenant_id = k.tenant_id and w.webhook_id = k.webhook_id
+                    and w.lane = 0 and w.event_id > k.live
+                  order by w.event_id limit k.events_max)
+                union all
+                (select w.ctid, lane, event_id, day, bytes, generation, solo
+                   from webhooks_pending w
+                  where w.tenant_id = k.tenant_id and w.webhook_id = k.webhook_id
+                    and w.lane = 1 and w.event_id > k.replayed
+                  order by w.event_id limit k.events_max)) f
+        window in_turn as (order by lane, event_id)) f
+       where nth <= k.events_max and (nth = 1 or bytes_so_far < k.bytes_max)
+       order by lane, event_id) p`,
+)
+
+export interface PeekRequest extends StreamKey {
+  readonly low: LowWaterIds
+  readonly eventsMax: number
+  /** Of the body; one event may be larger. */
+  readonly bytesMax: number
+}
+
+export interface PendingPointer {
+  readonly n: number
+  /** Of the row, while the stream is locked. */
+  readonly place: string
+  readonly lane: number
+  readonly event_id: string
+  readonly day: string
+  readonly generation: number
+  readonly solo: boolean
+}
+
+/** By place in `requests`: live events first, then replayed ones, each as they were recorded. */
+export async function peekPending(
+  tx: Tx,
+  requests: readonly PeekRequest[],
+): Promise<PendingPointer[][]> {
+  if (requests.length === 0) return []
+  const { rows } = await tx.query<PendingPointer>(PEEK, [
+    requests.map((r) => r.tenantId),
+    requests.map((r) => r.webhookId),
+    requests.map((r) => r.low[0]),
+    requests.map((r) => r.low[1]),
+    requests.map((r) => r.eventsMax),
+    requests.map((r) => r.bytesMax),
+  ])
+  const pointers = requests.map((): PendingPointer[] => [])
+  for (const row of rows) pointers[row.n - 1]?.push(row)
+  return pointers
+}
+
+/** The days as one parameter of their own: other partitions are not even opened. */
+const LOAD_EVENTS = statement(
+  'webhooks.load_events',
+  `select k.owner, k.event_id, k.day, e.body, e.traceparent
+     from unnest($1::integer[], $2::text[], $3::text[], $4::date[])
+            as k(owner, tenant_id, event_id, day)
+     left join lateral (
+       select body, traceparent, event_at from webhooks_event e
+        where e.tenant_id = k.tenant_id and e.event_id = k.event_id and e.day = any($5::date[])
+        limit 1) e on true
+    order by k.owner, e.event_at, k.event_id`,
+)
+
+export interface EventOwner {
+  readonly tenantId: string
+  readonly eventIds: readonly string[]
+  readonly eventDays: readonly string[]
+}
+
+interface EventBodyRow {
+  owner: number
+  event_id: string
+  day: string
+  body: string | null
+  traceparent: string | null
+}
+
+/**
+ * By place in `owners`, the events that are still in the log, oldest first by (event_at, event_id)
+ * (interface §6.2.3): immutable rows, so that the same ids always give the same order.
+ */
+export async function loadEvents(tx: Tx, owners: readonly EventOwner[]): Promise<LoggedEvent[][]> {
+  const events = owners.map((): LoggedEvent[] => [])
+  if (owners.length === 0) return events
+  const places: number[] = []
+  const tenantIds: string[] = []
+  const eventIds: string[] = []
+  const days: string[] = []
+  const daysRead = new Set<string>()
+  owners.forEach((owner, place) => {
+    owner.eventIds.forEach((eventId, i) => {
+      const day = owner.eventDays[i] ?? ''
+      places.push(place)
+      tenantIds.push(owner.tenantId)
+      eventIds.push(eventId)
+      days.push(day)
+      daysRead.add(day)
+    })
+  })
+  const { rows } = await tx.query<EventBodyRow>(LOAD_EVENTS, [
+    places,
+    tenantIds,
+    eventIds,
+    days,
+    [...daysRead],
+  ])
+  for (const { owner, event_id: eventId, day, body, traceparent } of rows)
+    if (body !== null && traceparent !== null)
+      events[owner]?.push({ eventId, day, body, traceparent })
+  return events
+}
+
+const DELETE_POINTERS = statement(
+  'webhooks.delete_pointers',
+  'delete from webhooks_pending where ctid = any($1::tid[])',
+)
+
+/**
+ * By the places of rows, seen in this transaction and under the locks of their streams: nobody else
+ * deletes them, so each place still holds its row. Throws when that is not so.
+ */
+export async function deletePointers(tx: Tx, places: readonly string[]): Promise<void> {
+  const { rowCount } = await tx.query(DELETE_POINTERS, [places])
+  if (rowCount !== places.length)
+    throw new Error(`${places.length} pointers were to be deleted, ${rowCount} were there`)
+}
+
+export interface NewOpenDelivery extends StreamKey, FrozenContent {
+  readonly deliveryId: string
+  /** Of its id. */
+  readonly day: string
+  readonly bucket: number
+  readonly generation: number
+  /** Waits for its turn; else it is the current one of its stream. */
+  readonly isDue: boolean
+}
+
+export async function insertOpen(tx: Tx, rows: readonly NewOpenDelivery[]): Promise<void> {
+  await insertRows(tx, {
+    name: 'webhooks.insert_open',
+    into: 'webhooks_open',
+    columns: [
+      'tenant_id',
+      'delivery_id',
+      'day',
+      'webhook_id',
+      'bucket',
+      'generation',
+      'event_ids',
+      'event_days',
+      'traceparent',
+      'due_at',
+      'turn',
+    ],
+    rows: rows.map((r) => [
+      r.tenantId,
+      r.deliveryId,
+      r.day,
+      r.webhookId,
+      r.bucket,
+      r.generation,
+      r.eventIds,
+      r.eventDays,
+      r.traceparent,
+      r.isDue ? '-infinity' : null,
+      r.isDue ? (r.eventIds[0] ?? '') : '',
+    ]),
+  })
+}
+
+const HOLD = statement(
+  'webhooks.hold_delivery',
+  `update webhooks_stream s set delivery_id = k.delivery_id
+     from unnest($1::text[], $2::text[], $3::text[]) as k(tenant_id, webhook_id, delivery_id)
+    where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id`,
+)
+
+/** Makes these the deliveries that are under way; under the locks of their streams. */
+export async function holdDeliveries(
+  tx: Tx,
+  deliveries: readonly (StreamKey & DeliveryKey)[],
+): Promise<void> {
+  await tx.query(HOLD, [
+    deliveries.map((d) => d.tenantId),
+    deliveries.map((d) => d.webhookId),
+    deliveries.map((d) => d.deliveryId),
+  ])
+}
+
+const CALL_UP = statement(
+  'webhooks.call_up_open',
+  `update webhooks_open o set due_at = null
+     from unnest($1::text[], $2::text[]) as k(tenant_id, delivery_id)
+    where o.tenant_id = k.tenant_id and o.delivery_id = k.delivery_id`,
+)
+
+/** They no longer wait for their turn. */
+export async function callUp(tx: Tx, deliveries: readonly DeliveryKey[]): Promise<void> {
+  if (deliveries.length > 0) await tx.query(CALL_UP, deliveryColumnsOf(deliveries))
+}
+
+export function columnsOf(keys: readonly StreamKey[]): [string[], string[]] {
+  return [keys.map((k) => k.tenantId), keys.map((k) => k.webhookId)]
+}
+
+function deliveryColumnsOf(keys: readonly DeliveryKey[]): [string[], string[]] {
+  return [keys.map((k) => k.tenantId), keys.map((k) => k.deliveryId)]
+}
