@@ -16,6 +16,7 @@ import {
   type Db,
   durability,
   type Notifications,
+  type Others,
 } from './platform/db/index.ts'
 import { type BucketLeases, createBucketLeases } from './platform/db/leases.ts'
 import { createDiskGuard, type DiskGuard, noDiskGuard } from './platform/disk-guard.ts'
@@ -75,10 +76,13 @@ interface Parts {
   readonly keyRing: KeyRing
   readonly failpoints: Failpoints
   readonly disk: DiskGuard
+  readonly leases: Readonly<Record<LeasedRole, BucketLeases>>
   readonly wakeups: Wakeups
   readonly laneWakeups: LaneWakeups
-  readonly memberId: string
 }
+
+/** Whose work is divided among its processes by buckets. */
+type LeasedRole = 'dispatcher' | 'sender'
 
 export function compose(o: {
   readonly config: Config
@@ -90,17 +94,29 @@ export function compose(o: {
   const { config, log } = o
   const metrics = createMetrics()
   metrics.collectProcess()
+  const db = createDb({
+    url: o.databaseUrl,
+    poolMax: config.databasePool,
+    log,
+    applicationName: 'postrider',
+  })
+  const memberId = `${process.pid}-${randomBytes(6).toString('hex')}`
+  const leasesOf = (role: LeasedRole) =>
+    createBucketLeases({ db, role, memberId, ttlMs: config.leaseTtlMs, log })
+  // Those of a role that this process does not have are never started, and own nothing.
+  const leases = { dispatcher: leasesOf('dispatcher'), sender: leasesOf('sender') }
+  const notifications = composeNotifications({ config, db, log, metrics, url: o.databaseUrl })
+  const othersOf = (role: LeasedRole): Others => ({
+    owned: leases[role].owned,
+    notify: (buckets) => notifications.notify(role, buckets),
+    onNotified: (listener) => notifications.onNotified(role, listener),
+  })
   const parts: Parts = {
     config,
     log,
     metrics,
     clock: createClock(),
-    db: createDb({
-      url: o.databaseUrl,
-      poolMax: config.databasePool,
-      log,
-      applicationName: 'postrider',
-    }),
+    db,
     egress: createEgress({
       allowNetworks: config.allowNetworks,
       dnsServers: config.dnsServers,
@@ -112,17 +128,18 @@ export function compose(o: {
       config.databaseUrl === undefined
         ? createDiskGuard({ dir: config.dataDir, freeMin: config.diskFreeMin, log })
         : noDiskGuard,
-    wakeups: createWakeups(),
-    laneWakeups: createLaneWakeups(),
-    memberId: `${process.pid}-${randomBytes(6).toString('hex')}`,
+    leases,
+    wakeups: createWakeups(othersOf('dispatcher')),
+    laneWakeups: createLaneWakeups(othersOf('sender')),
   }
   const server = composeHttp(parts, o)
-  const { db, egress } = parts
+  const { egress } = parts
   const group = createServiceGroup('postrider', [
     closer('database', () => db.close()),
     closer('egress', () => egress.close()),
     createDayPartitions({ db, tables: partitionedTables, log }),
     parts.disk,
+    notifications,
     ...(config.roles.has('dispatcher') ? composeDispatcher(parts) : []),
     ...(config.roles.has('sender') ? composeSender(parts) : []),
     ...(config.roles.has('janitor') ? composeJanitor(parts, o) : []),
@@ -188,13 +205,30 @@ async function checkReadiness({ db, disk }: Parts): Promise<Checks> {
   return { database, disk: disk.isOpen() ? 'ok' : 'nearly full' }
 }
 
-function leasesOf({ config, db, log, memberId }: Parts, role: string): BucketLeases {
-  return createBucketLeases({ db, role, memberId, ttlMs: config.leaseTtlMs, log })
+function composeNotifications(
+  o: Pick<Parts, 'config' | 'db' | 'log' | 'metrics'> & { readonly url: string },
+): Notifications {
+  const { config, db, log, url } = o
+  const told = o.metrics.counter(
+    'notifications_total',
+    'Notifications between processes: sent, failed to be sent, received',
+    ['what'],
+  )
+  const leasedRoles: readonly LeasedRole[] = ['dispatcher', 'sender']
+  return createNotifications({
+    db,
+    url,
+    log,
+    // The embedded database has one process, which nobody tells anything.
+    listenTo:
+      config.databaseUrl === undefined ? [] : leasedRoles.filter((r) => config.roles.has(r)),
+    observe: (what) => told.inc({ what }),
+  })
 }
 
 function composeDispatcher(parts: Parts): Service[] {
   const { config, db, log, metrics } = parts
-  const leases = leasesOf(parts, 'dispatcher')
+  const leases = parts.leases.dispatcher
   const requests = metrics.histogram(
     'webhook_request_duration_seconds',
     'Duration of webhook requests, by what came of them',
@@ -202,12 +236,9 @@ function composeDispatcher(parts: Parts): Service[] {
     WEBHOOK_SECONDS,
   )
   const events = metrics.counter('webhook_events_delivered_total', 'Events that were delivered')
-  const dispatcher = createDispatcher({
+  const deliverDeps: DeliverDeps = {
     ...parts,
     ...createDeliveryCommits(db),
-    leases,
-    concurrency: config.dispatcherConcurrency,
-    lingerMs: config.webhookBatchLingerMs,
     batchEventsMax: config.webhookBatchEvents,
     batchBytesMax: config.webhookBatchBytes,
     allowHttp: config.allowHttpWebhooks,
@@ -220,13 +251,28 @@ function composeDispatcher(parts: Parts): Service[] {
       requests.observe({ outcome }, durationMs / 1000)
       if (outcome === 'delivered') events.inc(count)
     },
+  }
+  const dispatcher = createDispatcher({
+    log,
+    leases,
+    wakeups: parts.wakeups,
+    discover: createDiscovery(db),
+    deliver: (stream, signal) => deliverBatch(deliverDeps, stream, signal),
+    concurrency: config.dispatcherConcurrency,
+    lingerMs: config.webhookBatchLingerMs,
   })
+  metrics.gaugeOf(
+    'webhook_dispatcher_steps',
+    'Webhooks served by this process now: quick and slow ones under way, and those in line',
+    'place',
+    () => ({ ...dispatcher.counts() }),
+  )
   return [leases, dispatcher, createBacklog({ db, leases, log, metrics })]
 }
 
 function composeSender(parts: Parts): Service[] {
   const { config, db, egress, keyRing, log, metrics } = parts
-  const leases = leasesOf(parts, 'sender')
+  const leases = parts.leases.sender
   const pool = createSmtpPool({ db, egress, log, ehloName: thisHost() })
   const attempts = metrics.histogram('send_attempt_duration_seconds', 'Attempts to send', [
     'outcome',

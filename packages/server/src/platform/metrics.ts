@@ -39,6 +39,18 @@ export function createMetrics(): Metrics {
       new Counter({ name: prefix + name, help, labelNames: [...labels], registers }),
     gauge: (name, help, labels = []) =>
       new Gauge({ name: prefix + name, help, labelNames: [...labels], registers }),
+    gaugeOf(name, help, label, read) {
+      new Gauge({
+        name: prefix + name,
+        help,
+        labelNames: [label],
+        registers,
+        collect() {
+          for (const [value, count] of Object.entries(read()))
+            this.set({ [label]: value } as Record<typeof label, string>, count)
+        },
+      })
+    },
     histogram: (name, help, labels = [], buckets = SECONDS) =>
       new Histogram({
         name: prefix + name,

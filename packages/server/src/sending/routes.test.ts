@@ -73,7 +73,7 @@ function serve(on: Db): FastifyInstance {
     authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
   })
   const wakeups = createLaneWakeups()
-  wakeups.onWake((lane) => woken.push(lane))
+  wakeups.onWake((lanes) => woken.push(...lanes))
   sendRoutes(made, {
     emails: createAcceptEmails({ db: gated, failpoints: { hit: () => undefined }, disk }),
     keysInProgress: createKeysInProgress(),

@@ -62,7 +62,7 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
 }
 
 function wake({ wakeups }: SendRouteDeps, tenantId: string, mailerId: string): void {
-  wakeups.wake({ tenantId, mailerId, bucket: bucketOf(mailerId) })
+  wakeups.wake([{ tenantId, mailerId, bucket: bucketOf(mailerId) }])
 }
 
 function listRecipients(body: SendEmailBody) {

@@ -552,7 +552,7 @@ describe('a started sender', () => {
     const sender = world.sender()
     await sender.start()
     await accept(world.db)
-    sender.wakeups.wake({ tenantId: 'tn_a', mailerId, bucket: 0 })
+    sender.wakeups.wake([{ tenantId: 'tn_a', mailerId, bucket: 0 }])
     await server.waitForMessages(1)
   })
 

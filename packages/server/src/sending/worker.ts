@@ -6,7 +6,7 @@
  *
  * Leases and wake-ups are hints. What keeps two senders apart is the fence of each row.
  */
-import type { BucketLeases } from '../platform/db/leases.ts'
+import { type BucketLeases, createBucketSweep } from '../platform/db/index.ts'
 import type { Service } from '../platform/service.ts'
 import { createConversations } from './conversations.ts'
 import { createHeldRows } from './held-rows.ts'
@@ -18,6 +18,7 @@ import { createLaneServer, type ServeLanesDeps, within } from './serve-lanes.ts'
 export interface SenderDeps extends Omit<ServeLanesDeps, 'conversations' | 'held' | 'monotonicMs'> {
   readonly leases: BucketLeases
   readonly wakeups: LaneWakeups
+  readonly sweepMs?: number
   /** How long conversations under way may last after `stop`. */
   readonly stopGraceMs?: number
   /** Milliseconds of a clock that never jumps. */
@@ -45,10 +46,8 @@ export function createSender(deps: SenderDeps): Sender {
   let isRunning = false
   let isStopping = false
   let suspects: Promise<void> | undefined
-  let sweepTimer: NodeJS.Timeout | undefined
-  let sweeping: Promise<void> | undefined
   let heartbeat: NodeJS.Timeout | undefined
-  let unsubscribe = (): void => undefined
+  let unsubscribe: (() => void)[] = []
 
   function wake(lane: WokenLane): void {
     if (leases.owned().has(lane.bucket)) lanes.wake(lane)
@@ -64,8 +63,7 @@ export function createSender(deps: SenderDeps): Sender {
     timers.set(id, setTimeout(fire, waitMs))
   }
 
-  async function sweep(): Promise<void> {
-    const buckets = [...leases.owned()]
+  async function look(buckets: readonly number[]): Promise<void> {
     if (buckets.length === 0) return
     suspects ??= serveSuspects()
       .catch((error: unknown) => log.warn({ err: error }, 'sender_suspect.failed'))
@@ -91,17 +89,6 @@ export function createSender(deps: SenderDeps): Sender {
     }
   }
 
-  function sweepForever(): void {
-    clearTimeout(sweepTimer)
-    if (!isRunning || sweeping !== undefined) return
-    sweeping = sweep()
-      .catch((error: unknown) => log.warn({ err: error }, 'sender_sweep.failed'))
-      .finally(() => {
-        sweeping = undefined
-        if (isRunning) sweepTimer = setTimeout(sweepForever, SWEEP_MS)
-      })
-  }
-
   function beat(): void {
     held.extend().catch((error: unknown) => log.warn({ err: error }, 'sender_claims.not_extended'))
   }
@@ -111,26 +98,33 @@ export function createSender(deps: SenderDeps): Sender {
     await lanes.settled()
   }
 
-  leases.onChange(sweepForever)
+  const sweep = createBucketSweep({
+    leases,
+    sweepMs: deps.sweepMs ?? SWEEP_MS,
+    look,
+    onError: (error) => log.warn({ err: error }, 'sender_sweep.failed'),
+  })
 
   return {
     name: 'sender',
     async start() {
       if (isRunning) return
       isRunning = true
-      unsubscribe = deps.wakeups.onWake(wake)
+      unsubscribe = [
+        deps.wakeups.onWake((woken) => woken.forEach(wake)),
+        deps.wakeups.onNews(sweep.lookAt),
+      ]
       heartbeat = setInterval(beat, leaseMs / 3)
-      sweepForever()
+      sweep.start()
     },
     async stop() {
       isRunning = false
       isStopping = true
-      unsubscribe()
-      clearTimeout(sweepTimer)
+      for (const end of unsubscribe) end()
       for (const timer of timers.values()) clearTimeout(timer)
       timers.clear()
       lanes.close()
-      await within(Promise.allSettled([sweeping, settled()]), deps.stopGraceMs ?? STOP_GRACE_MS)
+      await within(Promise.allSettled([sweep.stop(), settled()]), deps.stopGraceMs ?? STOP_GRACE_MS)
       conversations.cut()
       if (lanes.isBusy) {
         log.warn({ attempts: held.size }, 'sender.cuts_attempts_under_way')
@@ -143,7 +137,7 @@ export function createSender(deps: SenderDeps): Sender {
       clearInterval(heartbeat)
     },
     async runOnce() {
-      await sweep()
+      await look([...leases.owned()])
       await settled()
     },
   }

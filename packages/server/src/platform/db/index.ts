@@ -1,5 +1,6 @@
 /** The front door of the database layer: pool, transactions, inserts, group commit, migrations, leases. */
 
+export { type BucketSweep, createBucketSweep } from './bucket-sweep.ts'
 export { createDb, type DbOptions } from './db.ts'
 export { type Durability, durability } from './durability.ts'
 export { createEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts'
@@ -20,4 +21,4 @@ export {
   type TransactionOptions,
   type Tx,
 } from './statement.ts'
-export { createWakeups, type Wakeups } from './wakeups.ts'
+export { createWakeups, type Others, type Wakeups } from './wakeups.ts'

@@ -13,7 +13,9 @@ function others(owned: readonly number[]) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    say: (...buckets: number[]) => listeners.forEach((listener) => listener(new Set(buckets))),
+    say(...buckets: number[]) {
+      for (const listener of listeners) listener(new Set(buckets))
+    },
   }
 }
 const all = Array.from({ length: 64 }, (_, bucket) => bucket)

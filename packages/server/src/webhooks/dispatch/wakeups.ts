@@ -1,23 +1,11 @@
-/**
- * Tells the workers of this process that a stream has something to do. A hint: whoever misses it
- * finds the stream at the next sweep.
- */
+/** Tells dispatchers that a stream has something to do. */
+import {
+  type Wakeups as BucketWakeups,
+  createWakeups as createBucketWakeups,
+  type Others,
+} from '../../platform/db/index.ts'
 import type { BucketedStream } from './stream-store.ts'
 
-export interface Wakeups {
-  wake(streams: readonly BucketedStream[]): void
-  onWake(listener: (streams: readonly BucketedStream[]) => void): () => void
-}
+export type Wakeups = BucketWakeups<BucketedStream>
 
-export function createWakeups(): Wakeups {
-  const listeners = new Set<(streams: readonly BucketedStream[]) => void>()
-  return {
-    wake(streams) {
-      if (streams.length > 0) for (const listener of listeners) listener(streams)
-    },
-    onWake(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-  }
-}
+export const createWakeups = (others?: Others): Wakeups => createBucketWakeups(others)
