@@ -26,8 +26,8 @@ export interface ReceiverRules {
 }
 
 /** A text that is no URL is refused by its field. Parsers differ over white space in one. */
-export function parseReceiverUrl(text: string): URL {
-  const refuse = (message: string) => validationError({ path: '/webhook_url', message })
+export function parseReceiverUrl(text: string, path = '/webhook_url'): URL {
+  const refuse = (message: string) => validationError({ path, message })
   if (!URL.canParse(text) || hasControlOrSpace(text)) throw refuse('must be an absolute https URL')
   const url = new URL(text)
   if (isRefusedPort(portOf(url))) throw refuse(`must not name port ${portOf(url)}`)

@@ -63,6 +63,14 @@ describe('custom headers', () => {
     ])
   })
 
+  it('of a configuration stand under its own path', () => {
+    expect(() => checkHeaders({ Host: 'x' }, '/webhook/headers')).toThrow(
+      expect.objectContaining({
+        errors: [{ path: '/webhook/headers/Host', message: 'is a reserved header name' }],
+      }),
+    )
+  })
+
   it('names and values count together: 4 KiB each', () => {
     expect(problems({ 'X-A': 'x'.repeat(4093) })).toEqual([])
     expect(problems({ 'X-A': 'x'.repeat(4094) })).toEqual(['/headers/X-A'])

@@ -20,14 +20,14 @@ const VALUE = /^[\t\x20-\x7e]*$/
 const RESERVED: ReadonlySet<string> = new Set(reservedWebhookHeaders)
 
 /** Throws every problem, by the path of the header (`/headers/X-Secret`). How many: the schema. */
-export function checkHeaders(headers: Readonly<Record<string, string>>): void {
+export function checkHeaders(headers: Readonly<Record<string, string>>, path = '/headers'): void {
   const errors: FieldError[] = []
   const seen = new Set<string>()
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase()
     const problem = problemOf(name, lower, value, seen)
     if (problem !== undefined)
-      errors.push({ path: `/headers/${escapePointer(name)}`, message: problem })
+      errors.push({ path: `${path}/${escapePointer(name)}`, message: problem })
     seen.add(lower)
   }
   if (errors.length > 0) throw validationError(...errors)
