@@ -1,0 +1,152 @@
+/** `postrider tenant` and `postrider key`. They share their use cases with the admin API. */
+import { type ApiKeyScope, apiKeyScopes } from '@postrider/contract'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { createClock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/index.ts'
+import { parseDuration } from '../platform/duration.ts'
+import {
+  createApiKey,
+  createTenant,
+  pageOfApiKeys,
+  pageOfTenants,
+  revokeApiKey,
+} from '../tenants/index.ts'
+import { json, named, type OnDatabase, type Result, table } from './output.ts'
+
+export function addTenantCommands(program: Command, onDatabase: OnDatabase): void {
+  const tenant = program.command('tenant').description('tenants')
+  tenant
+    .command('create')
+    .description('create a tenant and its first API key')
+    .argument('<name>')
+    .addOption(json())
+    .action(onDatabase((db, name: string) => createTenantResult(db, name)))
+  tenant
+    .command('list')
+    .description('list all tenants, newest first')
+    .addOption(json())
+    .action(onDatabase((db) => listTenantsResult(db)))
+
+  const key = program.command('key').description('API keys')
+  key
+    .command('create')
+    .description('create a further API key of a tenant')
+    .argument('<tenant_id>')
+    .option('--name <name>', 'for people')
+    .addOption(
+      new Option('--scope <scope...>', 'what it may do; without: everything').choices(apiKeyScopes),
+    )
+    .addOption(
+      new Option('--expires <when>', 'RFC 3339 time, or a duration such as 90d').argParser(
+        readExpiry,
+      ),
+    )
+    .addOption(json())
+    .action(
+      onDatabase((db, tenantId: string, options: KeyOptions) =>
+        createKeyResult(db, tenantId, options),
+      ),
+    )
+  key
+    .command('list')
+    .description("list a tenant's API keys, newest first")
+    .argument('<tenant_id>')
+    .addOption(json())
+    .action(onDatabase((db, tenantId: string) => listKeysResult(db, tenantId)))
+  key
+    .command('revoke')
+    .description('revoke an API key; running services refuse it within two seconds')
+    .argument('<key_id>')
+    .addOption(json())
+    .action(
+      onDatabase(async (db, keyId: string) => {
+        await named(`There is no key ${keyId}`, () => revokeApiKey({ db }, keyId))
+        return { json: { key_id: keyId }, text: `Revoked ${keyId}` }
+      }),
+    )
+}
+
+interface KeyOptions {
+  readonly name?: string
+  readonly scope?: ApiKeyScope[]
+  readonly expires?: string
+}
+
+async function createTenantResult(db: Db, name: string): Promise<Result> {
+  const { tenantId, keyId, apiKey } = await createTenant({ db }, { name })
+  return {
+    json: { tenant_id: tenantId, key_id: keyId, api_key: apiKey },
+    text: `${table([
+      ['tenant', tenantId],
+      ['key', keyId],
+      ['API key', apiKey],
+    ])}\n\nThe API key is shown this once.`,
+  }
+}
+
+async function listTenantsResult(db: Db): Promise<Result> {
+  const tenants = await readAll(async (pageToken) => {
+    const page = await pageOfTenants({ db }, { pageSize: 500, ...pageToken })
+    return { items: page.tenants, token: page.nextPageToken }
+  })
+  const lines = tenants.map((tenant) => [tenant.tenant_id, tenant.created_at, tenant.name])
+  return { json: { tenants }, text: lines.length === 0 ? 'No tenants' : table(lines) }
+}
+
+async function createKeyResult(db: Db, tenantId: string, options: KeyOptions): Promise<Result> {
+  const { keyId, apiKey } = await named(`There is no tenant ${tenantId}`, () =>
+    createApiKey({ db, clock: createClock() }, tenantId, {
+      ...(options.name === undefined ? {} : { name: options.name }),
+      ...(options.scope === undefined ? {} : { scopes: [...new Set(options.scope)] }),
+      ...(options.expires === undefined ? {} : { expires_at: options.expires }),
+    }),
+  )
+  return {
+    json: { key_id: keyId, api_key: apiKey },
+    text: `${table([
+      ['key', keyId],
+      ['API key', apiKey],
+    ])}\n\nThe API key is shown this once.`,
+  }
+}
+
+async function listKeysResult(db: Db, tenantId: string): Promise<Result> {
+  const keys = await readAll(async (pageToken) => {
+    const page = await named(`There is no tenant ${tenantId}`, () =>
+      pageOfApiKeys({ db }, tenantId, { pageSize: 500, ...pageToken }),
+    )
+    return { items: page.keys, token: page.nextPageToken }
+  })
+  const lines = keys.map((key) => [
+    key.key_id,
+    key.created_at,
+    key.scopes.length === 0 ? 'everything' : key.scopes.join(','),
+    key.revoked_at === null ? '' : `revoked ${key.revoked_at}`,
+    key.expires_at === null ? '' : `expires ${key.expires_at}`,
+    key.name ?? '',
+  ])
+  return { json: { keys }, text: lines.length === 0 ? 'No keys' : table(lines) }
+}
+
+async function readAll<T>(
+  readPage: (pageToken: {
+    pageToken?: string
+  }) => Promise<{ items: T[]; token: string | undefined }>,
+): Promise<T[]> {
+  const all: T[] = []
+  let token: string | undefined
+  do {
+    const page = await readPage(token === undefined ? {} : { pageToken: token })
+    all.push(...page.items)
+    token = page.token
+  } while (token !== undefined)
+  return all
+}
+
+function readExpiry(text: string): string {
+  const ms = parseDuration(text)
+  if (ms !== undefined) return new Date(Date.now() + ms).toISOString()
+  if (Number.isNaN(Date.parse(text)))
+    throw new InvalidArgumentError('Give an RFC 3339 time, or a duration such as 90d.')
+  return text
+}
