@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { json, type OnDatabase, table } from './cli/output.ts'
+import { addStreamCommands } from './cli/streams.ts'
 import { addTenantCommands } from './cli/tenants.ts'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
 import { examine } from './doctor.ts'
@@ -81,6 +82,7 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
     })
 
   addTenantCommands(program, onDatabase)
+  addStreamCommands(program, onDatabase)
 
   program
     .command('doctor')

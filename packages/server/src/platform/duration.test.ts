@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseDuration } from './duration.ts'
+import { describeDuration, parseDuration } from './duration.ts'
 
 describe('durations', () => {
   it.each([
@@ -19,4 +19,15 @@ describe('durations', () => {
       expect(parseDuration(text)).toBeUndefined()
     },
   )
+
+  it.each([
+    [0, '0ms'],
+    [999, '999ms'],
+    [1_000, '1s'],
+    [119_999, '1m'],
+    [7_200_000, '2h'],
+    [40 * 86_400_000, '40d'],
+  ])('%d ms reads %s', (ms, text) => {
+    expect(describeDuration(ms)).toBe(text)
+  })
 })

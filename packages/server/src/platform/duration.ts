@@ -1,4 +1,4 @@
-/** Durations as configuration and requests write them: `250ms`, `5s`, `10m`, `2h`, `3d`. */
+/** Durations as configuration, requests and operators write them: `250ms`, `5s`, `10m`, `2h`, `3d`. */
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,
@@ -12,4 +12,10 @@ export function parseDuration(text: string): number | undefined {
   const match = /^([0-9]{1,9})(ms|s|m|h|d)$/.exec(text)
   const unit = UNIT_MS[match?.[2] ?? '']
   return unit === undefined ? undefined : Number(match?.[1]) * unit
+}
+
+/** In whole units of the largest that fits, rounded down: `90s` reads `1m`. */
+export function describeDuration(ms: number): string {
+  const [unit, unitMs] = Object.entries(UNIT_MS).findLast(([, size]) => ms >= size) ?? ['ms', 1]
+  return `${Math.floor(ms / unitMs)}${unit}`
 }

@@ -1,5 +1,12 @@
 /** Webhooks: subscriptions, the event log, and the streams through which events leave. */
 
+export {
+  type ListedStream,
+  listStreams,
+  pauseStream,
+  pendingMax,
+  resumeStream,
+} from './dispatch/operate-streams.ts'
 export { createWakeups, type Wakeups } from './dispatch/wakeups.ts'
 export type { NewEvent } from './event.ts'
 export { type RecordedEvents, recordEvents, type TouchedStream } from './record-events.ts'

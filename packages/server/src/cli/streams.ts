@@ -1,0 +1,116 @@
+/** `postrider stream`: the way of events to one webhook, as the operator sees and steers it. */
+import { type Command, Option } from 'commander'
+import type { Db } from '../platform/db/index.ts'
+import { describeDuration } from '../platform/duration.ts'
+import {
+  type ListedStream,
+  listStreams,
+  pauseStream,
+  pendingMax,
+  resumeStream,
+} from '../webhooks/index.ts'
+import { json, named, type OnDatabase, type Result, table } from './output.ts'
+
+export function addStreamCommands(program: Command, onDatabase: OnDatabase): void {
+  const stream = program.command('stream').description('webhooks: what waits, what fails')
+  stream
+    .command('list')
+    .description('list all webhooks with what waits for them')
+    .option('--failing', 'only those whose last request failed')
+    .addOption(new Option('--tenant <tenant_id>', 'only those of a tenant'))
+    .addOption(json())
+    .action(onDatabase((db, options: ListOptions) => listResult(db, options)))
+  stream
+    .command('pause')
+    .description('send nothing more to a webhook, and keep its events')
+    .argument('<webhook_id>')
+    .addOption(json())
+    .action(onDatabase((db, webhookId: string) => pauseResult(db, webhookId)))
+  stream
+    .command('resume')
+    .description('end a pause, or a back-off: the webhook is tried at once')
+    .argument('<webhook_id>')
+    .addOption(json())
+    .action(onDatabase((db, webhookId: string) => resumeResult(db, webhookId)))
+}
+
+interface ListOptions {
+  readonly failing?: true
+  readonly tenant?: string
+}
+
+async function listResult(db: Db, options: ListOptions): Promise<Result> {
+  const streams = await listStreams(
+    { db },
+    {
+      isFailing: options.failing === true,
+      ...(options.tenant === undefined ? {} : { tenantId: options.tenant }),
+    },
+  )
+  const nowMs = Date.now()
+  const lines = streams.map((one) => lineOf(one, nowMs))
+  const text = lines.length === 0 ? 'No webhooks' : table([HEAD, ...lines])
+  return { json: { streams }, text }
+}
+
+const HEAD = [
+  'WEBHOOK',
+  'TENANT',
+  'EVENT',
+  'STATE',
+  'PENDING',
+  'OLDEST',
+  'OPEN',
+  'PARKED',
+  'FAILING SINCE',
+  'NEXT ATTEMPT',
+  'LAST OK',
+  'PAUSED',
+]
+
+function lineOf(stream: ListedStream, nowMs: number): string[] {
+  const { events_pending: pending, oldest_pending_at: oldestAt } = stream
+  return [
+    stream.webhook_id,
+    stream.tenant_id,
+    stream.owner ?? stream.event ?? '-',
+    stream.state,
+    pending < pendingMax ? String(pending) : `${pendingMax}+`,
+    oldestAt === null ? '-' : describeDuration(Math.max(0, nowMs - Date.parse(oldestAt))),
+    String(stream.deliveries_open),
+    String(stream.deliveries_parked),
+    stream.failing_since === null
+      ? '-'
+      : `${toSeconds(stream.failing_since)} (${stream.failures} times)`,
+    toSeconds(stream.next_attempt_at),
+    toSeconds(stream.last_ok_at),
+    toSeconds(stream.paused_at),
+  ]
+}
+
+function toSeconds(at: string | null): string {
+  return at === null ? '-' : `${at.slice(0, 19)}Z`
+}
+
+async function pauseResult(db: Db, webhookId: string): Promise<Result> {
+  const { tenantId, pausedAt } = await named(absence(webhookId), () =>
+    pauseStream({ db }, webhookId),
+  )
+  const at = pausedAt.toISOString()
+  return {
+    json: { webhook_id: webhookId, tenant_id: tenantId, paused_at: at },
+    text: `Paused ${webhookId} of ${tenantId} since ${toSeconds(at)}: a request under way still ends, then nothing is sent.\nEvents wait for as long as POSTRIDER_RETENTION keeps them.`,
+  }
+}
+
+async function resumeResult(db: Db, webhookId: string): Promise<Result> {
+  const { tenantId } = await named(absence(webhookId), () => resumeStream({ db }, webhookId))
+  return {
+    json: { webhook_id: webhookId, tenant_id: tenantId, paused_at: null },
+    text: `Resumed ${webhookId} of ${tenantId}: running dispatchers try it within a second.`,
+  }
+}
+
+function absence(webhookId: string): string {
+  return `There is no webhook ${webhookId}`
+}

@@ -1,0 +1,113 @@
+/**
+ * SQL of the operator's commands on streams. Over all tenants: the operator names a webhook by its
+ * id alone, or asks for everything.
+ */
+import type { Queryable } from '../../platform/db/index.ts'
+import { OLDEST_PENDING, STREAM_CONDITION, type StreamCondition } from './observe-store.ts'
+
+export interface StreamRow {
+  readonly tenantId: string
+  readonly webhookId: string
+  /** Null when the webhook is deleted and its stream is being cleared. */
+  readonly event: string | null
+  /** Whose incoming webhook it is; '' for one of the tenant's own. */
+  readonly owner: string | null
+  readonly isActive: boolean | null
+  readonly condition: StreamCondition | 'idle'
+  /** Counted up to the limit. */
+  readonly pending: number
+  readonly open: number
+  readonly parked: number
+  readonly oldestAt: Date | null
+  readonly failingSince: Date | null
+  readonly failCount: number
+  /** When a back-off ends. */
+  readonly nextAttemptAt: Date | null
+  readonly lastOkAt: Date | null
+  readonly pausedAt: Date | null
+}
+
+/** The page after `after`, by tenant and webhook. */
+export async function listStreamRows(
+  q: Queryable,
+  o: {
+    readonly tenantId: string | undefined
+    readonly isFailing: boolean
+    readonly after: { readonly tenantId: string; readonly webhookId: string } | undefined
+    readonly limit: number
+    readonly countMax: number
+  },
+): Promise<StreamRow[]> {
+  const { rows } = await q.query<StreamRow>(
+    `select s.tenant_id as "tenantId", s.webhook_id as "webhookId", sub.event, sub.owner,
+            sub.active as "isActive", ${STREAM_CONDITION} as condition,
+            (select count(*)::int from (
+               select from webhooks_pending p
+                where p.tenant_id = s.tenant_id and p.webhook_id = s.webhook_id
+                limit $6) counted) as pending,
+            coalesce(open.open, 0) as open, coalesce(open.parked, 0) as parked,
+            ${OLDEST_PENDING} as "oldestAt",
+            s.first_failure_at as "failingSince", s.fail_count as "failCount",
+            case when s.not_before > now() then s.not_before end as "nextAttemptAt",
+            s.last_ok_at as "lastOkAt", s.paused_at as "pausedAt"
+       from webhooks_stream s
+       left join webhooks_subscription sub
+         on sub.tenant_id = s.tenant_id and sub.webhook_id = s.webhook_id
+       left join (
+         select tenant_id, webhook_id, count(*)::int as open,
+                count(*) filter (where status = 'parked')::int as parked
+           from webhooks_open group by tenant_id, webhook_id) open
+         on open.tenant_id = s.tenant_id and open.webhook_id = s.webhook_id
+      where ($1::text is null or s.tenant_id = $1)
+        and (not $2::boolean or s.first_failure_at is not null)
+        and ($3::text is null or (s.tenant_id, s.webhook_id) > ($3, $4))
+      order by s.tenant_id, s.webhook_id limit $5`,
+    [
+      o.tenantId ?? null,
+      o.isFailing,
+      o.after?.tenantId ?? null,
+      o.after?.webhookId ?? null,
+      o.limit,
+      o.countMax,
+    ],
+  )
+  return rows
+}
+
+export interface PausedStream {
+  readonly tenantId: string
+  /** Since when; the first time counts. */
+  readonly pausedAt: Date
+}
+
+/** Undefined when there is no such stream. */
+export async function pauseStreamRow(
+  q: Queryable,
+  webhookId: string,
+): Promise<PausedStream | undefined> {
+  const { rows } = await q.query<PausedStream>(
+    `update webhooks_stream set paused_at = coalesce(paused_at, now()) where webhook_id = $1
+     returning tenant_id as "tenantId", paused_at as "pausedAt"`,
+    [webhookId],
+  )
+  return rows[0]
+}
+
+/**
+ * With a clean record: what waited meanwhile has not failed, and would else be given up for the time
+ * of the pause. Undefined when there is no such stream.
+ */
+export async function resumeStreamRow(
+  q: Queryable,
+  webhookId: string,
+): Promise<{ readonly tenantId: string } | undefined> {
+  const { rows } = await q.query<{ tenantId: string }>(
+    `update webhooks_stream
+        set paused_at = null, state = 'active', not_before = '-infinity', fail_count = 0,
+            first_failure_at = null
+      where webhook_id = $1
+     returning tenant_id as "tenantId"`,
+    [webhookId],
+  )
+  return rows[0]
+}

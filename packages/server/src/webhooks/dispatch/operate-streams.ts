@@ -1,0 +1,96 @@
+/**
+ * What an operator does to the stream of one webhook: look, pause, resume.
+ *
+ * Paused: nothing is sent and everything is kept, for as long as the event log keeps it. Resumed: it
+ * is tried at once, as one that has not failed. Dispatchers that run see either with their next look
+ * at the stream, within a second.
+ */
+import type { Queryable } from '../../platform/db/index.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { listStreamRows, pauseStreamRow, resumeStreamRow, type StreamRow } from './operate-store.ts'
+
+export interface ListedStream {
+  readonly webhook_id: string
+  readonly tenant_id: string
+  /** Null when the webhook is deleted. */
+  readonly event: string | null
+  /** The mailer or inbound route whose own webhook it is. */
+  readonly owner: string | null
+  readonly state: 'idle' | 'active' | 'failing' | 'dormant' | 'paused' | 'inactive' | 'deleted'
+  /** Counted up to `pendingMax`. */
+  readonly events_pending: number
+  readonly deliveries_open: number
+  readonly deliveries_parked: number
+  readonly oldest_pending_at: string | null
+  readonly failing_since: string | null
+  readonly failures: number
+  readonly next_attempt_at: string | null
+  readonly last_ok_at: string | null
+  readonly paused_at: string | null
+}
+
+export const pendingMax = 10_000
+const PAGE = 200
+
+/** Every stream, or those of a tenant, or those that fail, by tenant and webhook. */
+export async function listStreams(
+  { db }: { readonly db: Queryable },
+  filter: { readonly tenantId?: string; readonly isFailing?: boolean } = {},
+): Promise<ListedStream[]> {
+  const { tenantId, isFailing = false } = filter
+  const all: StreamRow[] = []
+  for (;;) {
+    const after = all.at(-1)
+    const o = { tenantId, isFailing, after, limit: PAGE, countMax: pendingMax }
+    const page = await listStreamRows(db, o)
+    all.push(...page)
+    if (page.length < PAGE) return all.map(toListed)
+  }
+}
+
+function toListed(row: StreamRow): ListedStream {
+  return {
+    webhook_id: row.webhookId,
+    tenant_id: row.tenantId,
+    event: row.event,
+    owner: row.owner === '' ? null : row.owner,
+    state: stateOf(row),
+    events_pending: row.pending,
+    deliveries_open: row.open,
+    deliveries_parked: row.parked,
+    oldest_pending_at: toText(row.oldestAt),
+    failing_since: toText(row.failingSince),
+    failures: row.failCount,
+    next_attempt_at: toText(row.nextAttemptAt),
+    last_ok_at: toText(row.lastOkAt),
+    paused_at: toText(row.pausedAt),
+  }
+}
+
+function stateOf({ condition, isActive }: StreamRow): ListedStream['state'] {
+  if (condition === 'paused') return 'paused'
+  if (isActive === null) return 'deleted'
+  return isActive ? condition : 'inactive'
+}
+
+function toText(at: Date | null): string | null {
+  return at === null ? null : at.toISOString()
+}
+
+export async function pauseStream(
+  { db }: { readonly db: Queryable },
+  webhookId: string,
+): Promise<{ readonly tenantId: string; readonly pausedAt: Date }> {
+  const paused = await pauseStreamRow(db, webhookId)
+  if (paused === undefined) throw new ApiError('not_found')
+  return paused
+}
+
+export async function resumeStream(
+  { db }: { readonly db: Queryable },
+  webhookId: string,
+): Promise<{ readonly tenantId: string }> {
+  const resumed = await resumeStreamRow(db, webhookId)
+  if (resumed === undefined) throw new ApiError('not_found')
+  return resumed
+}
