@@ -84,10 +84,10 @@ export function createSlots<T extends Starter>(o: {
   let failing = 0
   let isSlowsTurn = false
 
-  const hasRoom = (tenantId: string) =>
-    all.total < limits.total && all.of(tenantId) < halfOf(limits.total)
+  // Of one tenant. What is full for all is asked for first: the lines may be long.
+  const hasRoom = (tenantId: string) => all.of(tenantId) < halfOf(limits.total)
   const hasPoolRoom = (tenantId: string) =>
-    pool.total < limits.slow && pool.of(tenantId) < halfOf(limits.slow) && hasRoom(tenantId)
+    pool.of(tenantId) < halfOf(limits.slow) && hasRoom(tenantId)
 
   function takeQuick(): T | undefined {
     if (quick.size < limits.quick) return lines.quick.take({ tenantCanGo: hasRoom })
@@ -103,6 +103,7 @@ export function createSlots<T extends Starter>(o: {
   }
 
   function takeSlow(): T | undefined {
+    if (pool.total >= limits.slow) return undefined
     const slow = lines.slow.take({ tenantCanGo: hasPoolRoom })
     if (slow !== undefined || failing >= limits.failing) return slow
     return lines.failing.take({ tenantCanGo: hasPoolRoom })
@@ -155,7 +156,8 @@ export function createSlots<T extends Starter>(o: {
     },
     handOverInMs() {
       const [oldestMs] = quick.values()
-      if (oldestMs === undefined || !lines.quick.has({ tenantCanGo: hasRoom })) return undefined
+      if (oldestMs === undefined || all.total >= limits.total) return undefined
+      if (!lines.quick.has({ tenantCanGo: hasRoom })) return undefined
       return Math.max(0, oldestMs + HAND_OVER_MS_PRESSED - monotonicMs())
     },
     counts() {

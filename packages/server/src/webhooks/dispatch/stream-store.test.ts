@@ -5,9 +5,8 @@ import {
   newEvent,
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
-import { bucketOf } from '../../platform/db/leases.ts'
 import { recordEvents } from '../record-events.ts'
-import { discoverStreams, restStreams, type StreamKey } from './stream-store.ts'
+import { restStreams, type StreamKey } from './stream-store.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver
@@ -96,20 +95,4 @@ describe('going idle', () => {
     )
     expect(rests).toBeGreaterThan(0)
   }, 120_000)
-})
-
-describe('discovery', () => {
-  it('finds the active streams of the given buckets that are due', async () => {
-    const other = await world.register(receiver.origin, { tenantId: 'tn_b' })
-    const buckets = [bucketOf(key.webhookId), bucketOf(other.webhookId)]
-    expect(await discoverStreams(world.db, buckets)).toEqual([])
-    await world.record(newEvent())
-    expect(await discoverStreams(world.db, buckets)).toEqual([
-      { ...key, bucket: buckets[0], isFailing: false },
-    ])
-    const elsewhere = Array.from({ length: 64 }, (_, i) => i).filter((i) => !buckets.includes(i))
-    expect(await discoverStreams(world.db, elsewhere)).toEqual([])
-    await world.db.query(`update webhooks_stream set not_before = now() + interval '1 hour'`)
-    expect(await discoverStreams(world.db, buckets)).toEqual([])
-  })
 })

@@ -3,7 +3,7 @@
  *
  * idle: nothing is to be done now. active: there may be; entered in the transaction that records an
  * event or changes the webhook, left by `restStreams` under the stream's own lock. Open deliveries that
- * wait for a later time (parked ones) keep no stream active: `discoverStreams` finds them when they are
+ * wait for a later time (parked ones) keep no stream active: `discoverOpen` finds them when they are
  * due. `delivery_id` names the delivery that is under way (take-store.ts, settle-store.ts);
  * `not_before` and `fail_count` are the back-off.
  */
@@ -65,44 +65,8 @@ export async function activateStreams(q: Queryable, keys: readonly StreamKey[]):
   await q.query(ACTIVATE, [keys.map((k) => k.tenantId), keys.map((k) => k.webhookId)])
 }
 
-const DISCOVER = statement(
-  'webhooks.discover_streams',
-  `select tenant_id, webhook_id, bucket, fail_count > 0 as is_failing from webhooks_stream
-    where bucket = any($1) and state = 'active' and paused_at is null
-      and not_before <= now() + interval '1 second'
-    union
-   select s.tenant_id, s.webhook_id, s.bucket, s.fail_count > 0
-     from webhooks_open o
-     join webhooks_stream s on s.tenant_id = o.tenant_id and s.webhook_id = o.webhook_id
-    where o.bucket = any($1) and o.due_at <= now() + interval '1 second'
-      and s.paused_at is null and s.not_before <= now() + interval '1 second'`,
-)
-
 export interface BucketedStream extends StreamKey {
   readonly bucket: number
-  /** Its last request failed, as far as is known. */
-  readonly isFailing?: boolean
-}
-
-interface DiscoveredRow {
-  tenant_id: string
-  webhook_id: string
-  bucket: number
-  is_failing: boolean
-}
-
-/** Over all tenants: the dispatcher serves buckets, and each stream it finds by its own tenant. */
-export async function discoverStreams(
-  q: Queryable,
-  buckets: readonly number[],
-): Promise<BucketedStream[]> {
-  const { rows } = await q.query<DiscoveredRow>(DISCOVER, [buckets])
-  return rows.map((r) => ({
-    tenantId: r.tenant_id,
-    webhookId: r.webhook_id,
-    bucket: r.bucket,
-    isFailing: r.is_failing,
-  }))
 }
 
 const LOCK_FOR_REST = statement(
