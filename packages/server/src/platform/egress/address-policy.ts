@@ -5,7 +5,7 @@
  * what is special inside it. ipaddr.js's own `range()` is no policy: it calls `::7f00:1`, `4000::1`
  * and `168.63.129.16` unicast. An IPv4-mapped address is judged as the IPv4 address it stands for.
  * ALLOW_NETWORKS opens exceptions for self-hosters, but never for a metadata service, whichever way
- * its address is dressed (NAT64, 6to4, compatible).
+ * its address is dressed (NAT64, 6to4, compatible, translated).
  */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
@@ -47,21 +47,29 @@ const REFUSED_V6 = networks([
 
 const METADATA = networks([
   '169.254.169.254/32', // most clouds
-  '169.254.170.2/32',
-  '169.254.170.23/32',
+  '169.254.0.23/32', // Tencent
+  '169.254.170.2/32', // AWS containers
+  '169.254.170.23/32', // AWS pods
   '169.254.42.42/32', // Scaleway
   '168.63.129.16/32', // Azure
   '100.100.100.200/32', // Alibaba
   '192.0.0.192/32', // Oracle
-  'fd00:42::42/128',
-  'fd00:ec2::254/128',
-  'fd00:ec2::23/128',
-  'fd20:ce::254/128',
+  'fd00:42::42/128', // Scaleway
+  'fd00:c1::a9fe:a9fe/128', // Oracle
+  'fd00:ec2::254/128', // AWS
+  'fd00:ec2::23/128', // AWS pods
+  'fd20:ce::254/128', // Google
+  'fe80::a9fe:a9fe/128', // OpenStack
 ])
 
-const NAT64 = networks(['64:ff9b::/96', '64:ff9b:1::/48'])
-const SIX_TO_FOUR = networks(['2002::/16'])
-const COMPATIBLE = networks(['::/96'])
+/** IPv6 networks whose addresses stand for IPv4 ones, and the bytes in which those are. */
+const EMBEDDING: readonly (readonly [readonly Network[], ...(readonly number[])[]])[] = [
+  [networks(['2002::/16']), [2, 3, 4, 5]], // 6to4
+  // Compatible; translated (RFC 2765); NAT64 with its well-known prefix
+  [networks(['::/96', '::ffff:0:0:0/96', '64:ff9b::/96']), [12, 13, 14, 15]],
+  // NAT64 with a prefix of the network's own, of /48, /56, /64 or /96 (RFC 6052 §2.2, RFC 8215)
+  [networks(['64:ff9b:1::/48']), [6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], [12, 13, 14, 15]],
+]
 
 export function createAddressPolicy(allowNetworks: readonly string[]): AddressPolicy {
   const exceptions = allowNetworks.map(parseNetwork)
@@ -115,17 +123,16 @@ function isGlobalUnicast(address: Address): boolean {
 
 function isMetadata(address: Address): boolean {
   if (isInside(address, METADATA)) return true
-  const embedded = address instanceof ipaddr.IPv6 ? embeddedV4(address) : undefined
-  return embedded !== undefined && isInside(embedded, METADATA)
+  return address instanceof ipaddr.IPv6 && embeddedV4(address).some((v4) => isInside(v4, METADATA))
 }
 
-function embeddedV4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
+function embeddedV4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   const bytes = address.toByteArray()
-  if (isInside(address, SIX_TO_FOUR)) return new ipaddr.IPv4(bytes.slice(2, 6))
-  if (isInside(address, NAT64) || isInside(address, COMPATIBLE)) {
-    return new ipaddr.IPv4(bytes.slice(12))
-  }
-  return undefined
+  return EMBEDDING.flatMap(([inside, ...places]) =>
+    isInside(address, inside)
+      ? places.map((place) => new ipaddr.IPv4(place.map((index) => bytes[index] ?? 0)))
+      : [],
+  )
 }
 
 function isInside(address: Address, list: readonly Network[]): boolean {
