@@ -185,6 +185,8 @@ function composeHttp(
           limit: createRateLimit({ name: 'webhook-checks', usesMax: 60, windowS: 60 }),
         },
         wakeups: parts.wakeups,
+        clock,
+        replayLimit: createRateLimit({ name: 'replays', usesMax: 60, windowS: 60 }),
       })
       registerMailerRoutes(scope, { db, keyRing, egress, ehloName: thisHost() })
       sendRoutes(scope, {

@@ -5,7 +5,11 @@
  */
 export function foreignTables(source: string, capability: string): string[] {
   const own = new RegExp(`^${capability}_`)
-  return [...new Set(quotedTexts(source).flatMap(tablesOf))].filter((table) => !own.test(table))
+  const texts = quotedTexts(source)
+  // A statement may be put together from several texts.
+  const expressions = new Set(texts.flatMap(expressionsOf))
+  const tables = new Set(texts.flatMap(tablesOf))
+  return [...tables].filter((table) => !own.test(table) && !expressions.has(table))
 }
 
 function quotedTexts(source: string): string[] {
@@ -19,12 +23,13 @@ function quotedTexts(source: string): string[] {
   return [...texts, ...inserts]
 }
 
+function expressionsOf(sql: string): string[] {
+  return [
+    ...sql.matchAll(/\b([a-z_]+)(?:\s*\([^()]*\))?\s+as\s+(?:(?:not\s+)?materialized\s+)?\(/g),
+  ].map((match) => match[1] ?? '')
+}
+
 function tablesOf(sql: string): string[] {
-  const expressions = new Set(
-    [
-      ...sql.matchAll(/\b([a-z_]+)(?:\s*\([^()]*\))?\s+as\s+(?:(?:not\s+)?materialized\s+)?\(/g),
-    ].map((m) => m[1]),
-  )
   const statements = sql
     .replace(/--.*$/gm, '')
     .replace(/\bdistinct\s+from\b/g, '')
@@ -37,5 +42,5 @@ function tablesOf(sql: string): string[] {
     ),
   ]
     .map((match) => match[1] ?? match[2] ?? '')
-    .filter((name) => !expressions.has(name) && name !== 'lateral')
+    .filter((name) => name !== 'lateral')
 }

@@ -5,6 +5,7 @@
 import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { ApiKeyScope, WebhookEvent } from '@postrider/contract'
+import { createClock } from '../src/platform/clock.ts'
 import { createEgress, type Egress } from '../src/platform/egress/index.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { createLogger } from '../src/platform/log.ts'
@@ -13,7 +14,7 @@ import { createRateLimit } from '../src/platform/rate-limit.ts'
 import { createKeyRing, type KeyRing } from '../src/platform/secrets/index.ts'
 import type { ReceiverRules } from '../src/webhooks/check-receiver.ts'
 import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
-import { webhookRoutes } from '../src/webhooks/routes.ts'
+import { type WebhookRoutesDeps, webhookRoutes } from '../src/webhooks/routes.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
 export const testKeyRing: KeyRing = createKeyRing(
@@ -49,13 +50,15 @@ export function createTestEgress(): Egress {
   })
 }
 
+const testLimit = createRateLimit({ name: 'test', usesMax: 1_000_000, windowS: 60 })
+
 /** http is allowed; no limit that a test could meet by chance; failures are told at once. */
 export function testReceivers(egress: Egress, change: Partial<ReceiverRules> = {}): ReceiverRules {
   return {
     egress,
     allowHttp: true,
     connectTimeoutMs: 5_000,
-    limit: createRateLimit({ name: 'test', usesMax: 1_000_000, windowS: 60 }),
+    limit: testLimit,
     wait: async () => undefined,
     ...change,
   }
@@ -100,7 +103,10 @@ export interface WebhookApi {
   close(): Promise<void>
 }
 
-export async function createWebhookApi(o: Partial<ReceiverRules> = {}): Promise<WebhookApi> {
+export async function createWebhookApi(
+  o: Partial<ReceiverRules> = {},
+  deliveries: Pick<WebhookRoutesDeps, 'pageBounds' | 'replayLimits'> = {},
+): Promise<WebhookApi> {
   const database = await createTestDatabase()
   const egress = createTestEgress()
   const seen: string[] = []
@@ -120,6 +126,9 @@ export async function createWebhookApi(o: Partial<ReceiverRules> = {}): Promise<
     keyRing: testKeyRing,
     receivers: testReceivers(egress, o),
     wakeups: { wake: (streams) => woken.push(...streams) },
+    clock: createClock(),
+    replayLimit: testLimit,
+    ...deliveries,
   })
   await app.ready()
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseDateTime } from './date-time.ts'
+import { formatMicros } from './clock.ts'
+import { parseDateTime, parseTimeSpan } from './date-time.ts'
 
 describe('an RFC 3339 time', () => {
   it.each([
@@ -28,4 +29,26 @@ describe('an RFC 3339 time', () => {
   ])('%j is none', (text) => {
     expect(parseDateTime(text)).toBeUndefined()
   })
+})
+
+describe('[contract 5] a time or a date', () => {
+  it.each([
+    ['2026-01-02T03:04:05.123456Z', '2026-01-02T03:04:05.123456Z', '2026-01-02T03:04:05.123457Z'],
+    ['2026-01-02T03:04:05.1234567Z', '2026-01-02T03:04:05.123456Z', '2026-01-02T03:04:05.123457Z'],
+    ['2026-01-02T03:04:05.12+01:00', '2026-01-02T02:04:05.120000Z', '2026-01-02T02:04:05.120001Z'],
+    ['2026-01-02T03:04:05Z', '2026-01-02T03:04:05.000000Z', '2026-01-02T03:04:05.000001Z'],
+    ['2024-02-29', '2024-02-29T00:00:00.000000Z', '2024-03-01T00:00:00.000000Z'],
+    ['0000-01-01', '1970-01-01T00:00:00.000000Z', '1970-01-02T00:00:00.000000Z'],
+    ['9999-12-31T23:59:59-12:00', '9999-12-31T23:59:59.999999Z', '9999-12-31T23:59:59.999999Z'],
+  ])('%s is from %s up to %s', (text, from, to) => {
+    const span = parseTimeSpan(text)
+    expect(span && [formatMicros(span.from), formatMicros(span.to)]).toEqual([from, to])
+  })
+
+  it.each(['', '2026-02-29', '2026-1-2', '2026-01-02T', 'today', '2026-01-02Z'])(
+    '%j is neither',
+    (text) => {
+      expect(parseTimeSpan(text)).toBeUndefined()
+    },
+  )
 })

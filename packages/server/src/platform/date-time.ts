@@ -9,3 +9,41 @@ export function parseDateTime(text: string): Date | undefined {
   const lastDay = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()
   return Number(day) <= lastDay ? new Date(text.toUpperCase()) : undefined
 }
+
+/** Microseconds since 1970, from the first up to, not including, the last. */
+export interface TimeSpan {
+  readonly from: bigint
+  readonly to: bigint
+}
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/
+const DAY_MICROS = 86_400_000_000n
+const EARLIEST = 0n
+/** The last that both a ULID and PostgreSQL can say: the end of the year 9999. */
+const LATEST = 253_402_300_799_999_999n
+
+export const allTime: TimeSpan = { from: EARLIEST, to: LATEST }
+
+/**
+ * What a time or a date names: the one microsecond, or the whole day (UTC) (contract §5). Nothing
+ * that is stored lies before 1970 or after 9999; such times stand for those bounds.
+ */
+export function parseTimeSpan(text: string): TimeSpan | undefined {
+  const isDate = DATE.test(text)
+  const date = parseDateTime(isDate ? `${text}T00:00:00Z` : text)
+  if (date === undefined) return undefined
+  const fraction = /\.(\d+)/.exec(text)?.[1] ?? ''
+  const micros = BigInt(fraction.padEnd(6, '0').slice(3, 6))
+  const from = within(BigInt(date.getTime()) * 1000n + micros)
+  return { from, to: within(from + (isDate ? DAY_MICROS : 1n)) }
+}
+
+function within(micros: bigint): bigint {
+  if (micros < EARLIEST) return EARLIEST
+  return micros > LATEST ? LATEST : micros
+}
+
+/** The UTC day (`2026-01-02`) of a time in milliseconds, within the same bounds. */
+export function dayAt(ms: number): string {
+  return new Date(Number(within(BigInt(ms) * 1000n) / 1000n)).toISOString().slice(0, 10)
+}

@@ -72,11 +72,6 @@ export function ulidAtTime(ms: number): string {
   return encodeTime(ms, 10) + '0'.repeat(16)
 }
 
-/** The lowest id that can be made at that time. */
-export function idAtTime(prefix: IdPrefix, ms: number): string {
-  return `${prefix}_${ulidAtTime(ms)}`
-}
-
 /** When a bare or prefixed ULID was made. */
 export function timeOfUlid(id: string): Date {
   return new Date(decodeTime(id.slice(-26)))

@@ -30,17 +30,18 @@ export function cutPage<Row>(
   const kept = rows.slice(0, page.limit)
   const last = kept.at(-1)
   if (rows.length <= page.limit || last === undefined) return { rows: kept }
-  return { rows: kept, nextPageToken: encode(list, idOf(last)) }
+  return { rows: kept, nextPageToken: pageTokenAfter(list, idOf(last)) }
 }
 
-function encode(list: string, id: string): string {
+/** Of the page that begins below this id. */
+export function pageTokenAfter(list: string, id: string): string {
   return Buffer.from(`${list}:${id}`).toString('base64url')
 }
 
 function decode(token: string, list: string, idPattern: RegExp): string {
   const text = Buffer.from(token, 'base64url').toString('latin1')
   const id = text.slice(list.length + 1)
-  if (encode(list, id) !== token || !text.startsWith(`${list}:`) || !idPattern.test(id))
+  if (pageTokenAfter(list, id) !== token || !text.startsWith(`${list}:`) || !idPattern.test(id))
     throw validationError({ path: '/pageToken', message: 'is not a token of this list' })
   return id
 }

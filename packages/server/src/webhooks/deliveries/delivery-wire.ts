@@ -1,0 +1,60 @@
+/**
+ * A recorded delivery as the API shows it (contract §3, §5). `created_at` is the time within its id,
+ * by which it is listed and found.
+ */
+import type { DeliveredEvent, WebhookAttempt, WebhookDelivery } from '@postrider/contract'
+import { timeOfUlid } from '../../platform/ids.ts'
+import type { MemberEvent, RecordedAttempt, RecordedDelivery } from './record-store.ts'
+
+export function toWebhookDelivery(
+  d: RecordedDelivery,
+  members: ReadonlyMap<string, MemberEvent>,
+  attempts: readonly RecordedAttempt[],
+): WebhookDelivery {
+  return {
+    delivery_id: d.deliveryId,
+    webhook_id: d.webhookId,
+    status: d.status,
+    events: d.eventIds.map((eventId) => toDeliveredEvent(eventId, members.get(eventId))),
+    attempts: attempts.map(toWebhookAttempt),
+    next_attempt_at: d.nextAttemptAt?.toISOString() ?? null,
+    created_at: timeOfUlid(d.deliveryId).toISOString(),
+    finished_at: d.finishedAt?.toISOString() ?? null,
+    ...(d.dividedInto === null ? {} : { divided_into: [...d.dividedInto] }),
+  }
+}
+
+/** Of an event that has left the log its id is all that is known. */
+function toDeliveredEvent(eventId: string, event: MemberEvent | undefined): DeliveredEvent {
+  if (event === undefined) return { event_id: eventId, event: null, ref_id: null, event_at: null }
+  return {
+    event_id: eventId,
+    event: event.event,
+    ref_id: event.refId === '' ? null : event.refId,
+    event_at: event.eventAt,
+    ...(event.attempt === 0 ? {} : { attempt: event.attempt }),
+  }
+}
+
+function toWebhookAttempt(a: RecordedAttempt): WebhookAttempt {
+  return {
+    at: new Date(a.at).toISOString(),
+    status: a.status,
+    duration_ms: a.duration_ms,
+    timings: toTimings(a.timings),
+    error: a.error,
+    response: a.response,
+  }
+}
+
+function toTimings(timings: RecordedAttempt['timings']): WebhookAttempt['timings'] {
+  if (timings?.totalMs === undefined) return null
+  const { dnsMs, connectMs, tlsMs, firstByteMs, totalMs } = timings
+  return {
+    ...(dnsMs === undefined ? {} : { dns_ms: dnsMs }),
+    ...(connectMs === undefined ? {} : { connect_ms: connectMs }),
+    ...(tlsMs === undefined ? {} : { tls_ms: tlsMs }),
+    ...(firstByteMs === undefined ? {} : { first_byte_ms: firstByteMs }),
+    total_ms: totalMs,
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * getWebhookDelivery (contract §3, §5): one delivery with its attempts and its request.
+ *
+ * The body is not stored: it is written anew from the immutable events by the function that wrote
+ * what was sent, and is therefore the same, byte for byte.
+ */
+import { shownAttemptsMax, type WebhookDeliveryDetail } from '@postrider/contract'
+import { dayAt } from '../../platform/date-time.ts'
+import type { Db } from '../../platform/db/index.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { isId, timeOfUlid } from '../../platform/ids.ts'
+import { serializeRequest } from '../event.ts'
+import { toWebhookDelivery } from './delivery-wire.ts'
+import {
+  findDelivery,
+  findMode,
+  type RecordedDelivery,
+  readAttempts,
+  readBodies,
+  readMembers,
+} from './record-store.ts'
+
+/** Of another tenant: not found, like one that never was, and like what is no id. */
+export async function loadDelivery(
+  db: Db,
+  tenantId: string,
+  deliveryId: string,
+): Promise<RecordedDelivery> {
+  const delivery = isId('dlv', deliveryId)
+    ? await findDelivery(db, { tenantId, deliveryId, day: dayAt(timeOfUlid(deliveryId).getTime()) })
+    : undefined
+  if (delivery === undefined) throw new ApiError('not_found')
+  return delivery
+}
+
+export async function getDelivery(
+  { db }: { readonly db: Db },
+  tenantId: string,
+  deliveryId: string,
+): Promise<WebhookDeliveryDetail> {
+  const delivery = await loadDelivery(db, tenantId, deliveryId)
+  const [members, attempts, body] = await Promise.all([
+    readMembers(db, tenantId, [delivery]),
+    readAttempts(db, tenantId, [delivery], shownAttemptsMax),
+    rebuildBody(db, tenantId, delivery),
+  ])
+  const made = attempts.get(deliveryId) ?? []
+  return {
+    ...toWebhookDelivery(delivery, members, made),
+    request: { headers: [...(made.at(-1)?.header_names ?? [])], body },
+  }
+}
+
+async function rebuildBody(db: Db, tenantId: string, d: RecordedDelivery): Promise<string | null> {
+  const [mode, bodies] = await Promise.all([findMode(db, tenantId, d), readBodies(db, tenantId, d)])
+  const events = d.eventIds.flatMap((eventId) => bodies.get(eventId) ?? [])
+  if (mode === undefined || events.length < d.eventIds.length) return null
+  return serializeRequest(mode, events, d.webhookId)
+}

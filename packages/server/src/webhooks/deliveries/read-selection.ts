@@ -1,0 +1,34 @@
+/**
+ * `start`, `end` and `ref_id` of a query or a body (contract §5): a date stands for its whole day,
+ * both ends belong to the range. Each refusal names its path.
+ */
+import type { FieldError } from '@postrider/contract'
+import { allTime, parseTimeSpan, type TimeSpan } from '../../platform/date-time.ts'
+import { validationError } from '../../platform/errors.ts'
+import { isUlid } from '../../platform/ids.ts'
+
+export interface SelectionText {
+  readonly start?: string
+  readonly end?: string
+  readonly ref_id?: string
+}
+
+/** The range in microseconds; all of time where no end is given. */
+export function readSelection(given: SelectionText): TimeSpan {
+  const errors: FieldError[] = []
+  const span = (path: string, text: string | undefined) => {
+    if (text === undefined) return allTime
+    const parsed = parseTimeSpan(text)
+    if (parsed === undefined)
+      errors.push({ path, message: 'must be an RFC 3339 time or a date such as 2026-01-02' })
+    return parsed ?? allTime
+  }
+  const { from } = span('/start', given.start)
+  const { to } = span('/end', given.end)
+  if (given.start !== undefined && given.end !== undefined && from >= to)
+    errors.push({ path: '/start', message: 'must not be after end' })
+  if (given.ref_id !== undefined && !isUlid(given.ref_id))
+    errors.push({ path: '/ref_id', message: 'must be the reference id of an email' })
+  if (errors.length > 0) throw validationError(...errors)
+  return { from, to }
+}

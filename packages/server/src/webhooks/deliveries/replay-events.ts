@@ -1,0 +1,252 @@
+/**
+ * replayWebhookEvents (contract §3, §4, §5): recorded events are queued again, behind what is live,
+ * for the webhook that takes such events now. They keep their content and `event_at`, so that
+ * receivers recognise them.
+ *
+ * What was recorded before the call is first found and counted, then queued in pieces, each a short
+ * transaction. So a refusal leaves nothing behind, save one: when another replay takes the room in
+ * between, what was queued until then is sent, as after a crash in the middle. Calling again is
+ * safe: what still waits is not queued twice.
+ */
+import {
+  type EventName,
+  eventNames,
+  type ReplayWebhookEventsBody,
+  replayedEventsMax,
+  subscriptionKeyOfEvent,
+} from '@postrider/contract'
+import type { Clock } from '../../platform/clock.ts'
+import { dayAt } from '../../platform/date-time.ts'
+import type { Db } from '../../platform/db/index.ts'
+import { bucketOf } from '../../platform/db/leases.ts'
+import { ApiError, validationError } from '../../platform/errors.ts'
+import { timeOfUlid } from '../../platform/ids.ts'
+import { activateStreams, type BucketedStream } from '../dispatch/stream-store.ts'
+import type { SubscriptionEvent } from '../subscription.ts'
+import { readSelection } from './read-selection.ts'
+import {
+  countReplayed,
+  type EventRef,
+  findReplayable,
+  listRegistered,
+  lockReplays,
+  queueReplayed,
+  type RegisteredWebhooks,
+  type ReplayFilter,
+  type ReplayPart,
+  type ReplaySource,
+} from './replay-store.ts'
+
+export interface ReplayDeps {
+  readonly db: Db
+  readonly clock: Clock
+  readonly wakeups: { wake(streams: readonly BucketedStream[]): void }
+  /** Smaller ones, for tests. */
+  readonly replayLimits?: ReplayLimits
+}
+
+export interface ReplayLimits {
+  /** Replayed events that may wait for one webhook, and that one call may select. */
+  readonly waitingMax: number
+  /** Recorded events that one call may look at. */
+  readonly lookedAtMax: number
+  /** In one statement; in one transaction. */
+  readonly findMax: number
+  readonly queueMax: number
+}
+
+const LIMITS: ReplayLimits = {
+  waitingMax: replayedEventsMax,
+  lookedAtMax: 1_000_000,
+  findMax: 10_000,
+  queueMax: 5_000,
+}
+const RETRY_AFTER_S = 60
+const DAY_MS = 86_400_000
+
+export interface ReplaySelection extends ReplayWebhookEventsBody {
+  /** Only what goes to this webhook; of the operator's. */
+  readonly webhook_id?: string
+}
+
+export async function replayEvents(
+  deps: ReplayDeps,
+  tenantId: string,
+  selection: ReplaySelection,
+): Promise<{ replayed: number }> {
+  const { start, ref_id: refId, event } = selection
+  const span = readSelection(selection)
+  if (start === undefined && refId === undefined)
+    throw validationError({ path: '/start', message: 'is required where no ref_id is given' })
+  const now = deps.clock.nowMicros()
+  const filter: ReplayFilter = {
+    tenantId,
+    names: wantedNames(await requireWebhooks(deps.db, tenantId, event), event),
+    // What happens from now on is live.
+    span: { from: span.from, to: span.to < now ? span.to : now },
+    isUndelivered: selection.undelivered === true,
+    webhookId: selection.webhook_id,
+  }
+  const path = start === undefined ? '/ref_id' : '/start'
+  const { events, perWebhook } = await selectEvents(deps, filter, refId, path)
+  await requireRoom(deps, tenantId, perWebhook)
+  const { queueMax } = deps.replayLimits ?? LIMITS
+  let replayed = 0
+  for (let i = 0; i < events.length; i += queueMax)
+    replayed += await queueAgain(deps, filter, events.slice(i, i + queueMax))
+  return { replayed }
+}
+
+/** The webhooks that the selected events could go to: one of them must be there, and active. */
+async function requireWebhooks(
+  db: Db,
+  tenantId: string,
+  event: EventName | undefined,
+): Promise<RegisteredWebhooks[]> {
+  const wanted = event === undefined ? undefined : destinationsOf(event)
+  const registered = (await listRegistered(db, tenantId)).filter(
+    (one) => wanted === undefined || wanted.includes(one.event),
+  )
+  requireActive({
+    isRegistered: registered.length > 0,
+    isActive: registered.some((one) => one.isActive),
+  })
+  return registered
+}
+
+export function requireActive(o: { isRegistered: boolean; isActive: boolean }): void {
+  if (!o.isRegistered) throw new ApiError('webhook_not_found')
+  if (!o.isActive) throw new ApiError('conflict', { message: 'The webhook is not active' })
+}
+
+function destinationsOf(event: EventName): readonly SubscriptionEvent[] {
+  switch (event) {
+    case 'INCOMING_EMAIL':
+    case 'IMAP_ERROR':
+      return ['INCOMING']
+    case 'MAILER_DEACTIVATED':
+      return ['EMAIL_EVENT', 'INCOMING']
+    case 'DOMAIN_VERIFICATION':
+      return [event]
+    default:
+      return ['EMAIL_EVENT']
+  }
+}
+
+/** The toggles are those of now: an event that was not wanted when it happened may be had. */
+function wantedNames(
+  registered: readonly RegisteredWebhooks[],
+  event: EventName | undefined,
+): EventName[] {
+  const toggles = registered.find((one) => one.event === 'EMAIL_EVENT')?.toggles
+  const keys: Partial<Record<EventName, keyof NonNullable<typeof toggles>>> = subscriptionKeyOfEvent
+  return eventNames.filter((name) => {
+    const key = keys[name]
+    return (event === undefined || name === event) && (key === undefined || toggles?.[key] === true)
+  })
+}
+
+interface Selected {
+  readonly events: readonly EventRef[]
+  readonly perWebhook: ReadonlyMap<string, number>
+}
+
+async function selectEvents(
+  deps: ReplayDeps,
+  filter: ReplayFilter,
+  refId: string | undefined,
+  path: string,
+): Promise<Selected> {
+  const { waitingMax, lookedAtMax } = deps.replayLimits ?? LIMITS
+  const events: EventRef[] = []
+  const perWebhook = new Map<string, number>()
+  let lookedAt = 0
+  for await (const part of partsOf(deps, filter, refId)) {
+    lookedAt += part.lookedAt
+    events.push(...part.events)
+    for (const [webhookId, count] of Object.entries(part.perWebhook))
+      perWebhook.set(webhookId, (perWebhook.get(webhookId) ?? 0) + count)
+    const tooMuch =
+      events.length > waitingMax
+        ? `selects more than ${waitingMax} events, which is what may wait for a webhook`
+        : lookedAt > lookedAtMax
+          ? `covers more than ${lookedAtMax} recorded events`
+          : undefined
+    if (tooMuch !== undefined)
+      throw validationError({ path, message: `${tooMuch}: select less at a time` })
+  }
+  return { events, perWebhook }
+}
+
+async function* partsOf(
+  { db, replayLimits }: ReplayDeps,
+  filter: ReplayFilter,
+  refId: string | undefined,
+): AsyncGenerator<ReplayPart> {
+  const { findMax, lookedAtMax } = replayLimits ?? LIMITS
+  if (refId !== undefined) {
+    const notBefore = dayAt(timeOfUlid(refId).getTime() - DAY_MS)
+    yield findReplayable(db, filter, { kind: 'email', refId, notBefore }, lookedAtMax + 1)
+    return
+  }
+  for (const kind of ['prompt', 'late'] as const) {
+    let last: ReplayPart['last']
+    for (let isMore = true; isMore; ) {
+      const source: ReplaySource =
+        kind === 'late' ? { kind, after: last } : { kind, after: last?.eventId }
+      const part = await findReplayable(db, filter, source, findMax)
+      yield part
+      last = part.last
+      isMore = part.lookedAt === findMax
+    }
+  }
+}
+
+async function requireRoom(
+  { db, replayLimits = LIMITS }: ReplayDeps,
+  tenantId: string,
+  perWebhook: ReadonlyMap<string, number>,
+): Promise<void> {
+  const { waitingMax } = replayLimits
+  const waiting = await countReplayed(db, tenantId, [...perWebhook.keys()], waitingMax)
+  for (const [webhookId, count] of perWebhook) {
+    const room = waitingMax - (waiting.get(webhookId) ?? 0)
+    if (count > room) throw noRoom(waitingMax, room)
+  }
+}
+
+/** When there is room depends on the receiver; the time is for the caller's patience. */
+function noRoom(waitingMax: number, room: number): ApiError {
+  return new ApiError('rate_limited', {
+    message: `At most ${waitingMax} replayed events may wait for one webhook`,
+    retryAfterS: RETRY_AFTER_S,
+    headers: {
+      'ratelimit-policy': `"replayed-events";q=${waitingMax}`,
+      ratelimit: `"replayed-events";r=${Math.max(0, room)};t=${RETRY_AFTER_S}`,
+    },
+  })
+}
+
+/** One piece, in one transaction; answers how many were queued. */
+export async function queueAgain(
+  { db, wakeups, replayLimits = LIMITS }: ReplayDeps,
+  filter: ReplayFilter,
+  events: readonly EventRef[],
+): Promise<number> {
+  const { tenantId } = filter
+  const { waitingMax } = replayLimits
+  const queued = await db.transaction(async (tx) => {
+    await lockReplays(tx, tenantId)
+    const counts = await queueReplayed(tx, filter, events)
+    const streams = [...counts.keys()].map((webhookId) => ({ tenantId, webhookId }))
+    if (streams.length === 0) return counts
+    await activateStreams(tx, streams)
+    const waiting = await countReplayed(tx, tenantId, [...counts.keys()], waitingMax)
+    if ([...waiting.values()].some((count) => count > waitingMax)) throw noRoom(waitingMax, 0)
+    return counts
+  })
+  wakeups.wake(
+    [...queued.keys()].map((webhookId) => ({ tenantId, webhookId, bucket: bucketOf(webhookId) })),
+  )
+  return [...queued.values()].reduce((sum, count) => sum + count, 0)
+}

@@ -1,0 +1,322 @@
+/**
+ * SQL of replay: which recorded events a selection means, and their way back into the queue.
+ *
+ * Whether an event may be queued is judged and acted on in one statement: that sees the event in
+ * the queue, in an open delivery or in neither, never on its way between the two. Against another
+ * replay, which could queue it and see it taken meanwhile, there is a lock for each tenant.
+ */
+import type { EventName } from '@postrider/contract'
+import { formatMicros } from '../../platform/clock.ts'
+import { dayAt, type TimeSpan } from '../../platform/date-time.ts'
+import type { Queryable, Tx } from '../../platform/db/index.ts'
+import { ulidAtTime } from '../../platform/ids.ts'
+import type { SubscriptionEvent, Toggles } from '../subscription.ts'
+
+export interface EventRef {
+  readonly eventId: string
+  readonly day: string
+}
+
+/** What applies to every event of a selection. */
+export interface ReplayFilter {
+  readonly tenantId: string
+  readonly names: readonly EventName[]
+  readonly span: TimeSpan
+  readonly isUndelivered: boolean
+  /** Only what goes to this webhook. */
+  readonly webhookId: string | undefined
+}
+
+interface LatePlace {
+  readonly eventAt: string
+  readonly eventId: string
+}
+
+/** Where the events are looked for. */
+export type ReplaySource =
+  | { readonly kind: 'email'; readonly refId: string; readonly notBefore: string }
+  /** Not late: in the order of their ids. */
+  | { readonly kind: 'prompt'; readonly after: string | undefined }
+  /** Late: in the order in which they happened. */
+  | { readonly kind: 'late'; readonly after: LatePlace | undefined }
+
+export interface ReplayPart {
+  /** Those that have an active webhook, and are neither queued for it nor in an open delivery. */
+  readonly events: readonly EventRef[]
+  /** How many of them go where. */
+  readonly perWebhook: Readonly<Record<string, number>>
+  readonly lookedAt: number
+  /** Where the next part begins; undefined: nothing was looked at. */
+  readonly last: LatePlace | undefined
+}
+
+interface PartRow {
+  readonly event_ids: string[]
+  readonly days: string[]
+  readonly per_webhook: Record<string, number>
+  readonly looked_at: number
+  readonly last: LatePlace | null
+}
+
+type Parameter = (value: unknown) => string
+
+/** Looks at up to `limit` events of the source. */
+export async function findReplayable(
+  q: Queryable,
+  filter: ReplayFilter,
+  source: ReplaySource,
+  limit: number,
+): Promise<ReplayPart> {
+  const values: unknown[] = []
+  const $: Parameter = (value) => `$${values.push(value)}`
+  const order = source.kind === 'prompt' ? 'event_id desc' : 'event_at desc, event_id desc'
+  const { rows } = await q.query<PartRow>(
+    `with recorded as materialized (${recordedIn(source, filter, limit, $)}),
+          ${replayable(filter, $)}
+     select coalesce(array_agg(event_id), '{}') as event_ids,
+            coalesce(array_agg(day::text), '{}') as days,
+            (select coalesce(json_object_agg(webhook_id, events), '{}')
+               from (select webhook_id, count(*) as events from found group by webhook_id) counted)
+              as per_webhook,
+            (select count(*)::integer from recorded) as looked_at,
+            (select json_build_object('eventAt', event_at, 'eventId', event_id)
+               from recorded order by ${order} limit 1) as last
+       from found`,
+    values,
+  )
+  const row = rows[0]
+  if (row === undefined) throw new Error('an aggregate has one row')
+  return {
+    events: row.event_ids.map((eventId, i) => ({ eventId, day: row.days[i] ?? '' })),
+    perWebhook: row.per_webhook,
+    lookedAt: row.looked_at,
+    last: row.last ?? undefined,
+  }
+}
+
+const RECORDED = 'event_id, day, event, owner, event_at, is_late, octet_length(body) as bytes'
+
+function recordedIn(
+  source: ReplaySource,
+  { tenantId, span }: ReplayFilter,
+  limit: number,
+  $: Parameter,
+): string {
+  const from = `select ${RECORDED} from webhooks_event where tenant_id = ${$(tenantId)}`
+  if (source.kind === 'email')
+    return `${from} and ref_id = ${$(source.refId)} and day >= ${$(source.notBefore)}
+      limit ${$(limit)}`
+  if (source.kind === 'late') {
+    const happened = `event_at >= ${$(source.after?.eventAt ?? formatMicros(span.from))}
+      and event_at < ${$(formatMicros(span.to))}`
+    const rest =
+      source.after === undefined
+        ? ''
+        : `and (event_at, event_id) > (${$(source.after.eventAt)}, ${$(source.after.eventId)})`
+    return `${from} and is_late and ${happened} ${rest} order by event_at, event_id limit ${$(limit)}`
+  }
+  const firstMs = Number(span.from / 1000n) - PROMPT_MS
+  const lastMs = Number(span.to / 1000n) + PROMPT_MS
+  const after = source.after ?? `evt_${ulidAtTime(Math.max(0, firstMs))}`
+  const before = `evt_${ulidAtTime(lastMs + 1)}`
+  // The day is that of event_at, or of the recording where the log had no such day.
+  return `${from} and not is_late
+    and event_id > ${$(after)}
+    and event_id < ${$(before)}
+    and day >= ${$(dayAt(firstMs - DAY_MS))} and day <= ${$(dayAt(lastMs + DAY_MS))}
+    order by event_id limit ${$(limit)}`
+}
+
+/** The id of an event that is not late was made within this of its `event_at`. */
+const PROMPT_MS = 10 * 60_000
+const DAY_MS = 86_400_000
+
+/**
+ * `found`: of what was `recorded`, what may be queued, and where to. The destination is that of a
+ * new event (`routeOf` in subscription.ts), its toggles applied by the names in the filter. Lateral
+ * with a limit, so that every look into the queue and the record is an index scan.
+ */
+function replayable(filter: ReplayFilter, $: Parameter, join = '', lock = ''): string {
+  const tenant = $(filter.tenantId)
+  const undelivered = filter.isUndelivered
+    ? `left join lateral (
+         select true as is_there from webhooks_item
+          where tenant_id = ${tenant} and event_id = recorded.event_id and status = 'delivered'
+            and day >= case when recorded.is_late then '-infinity' else recorded.day - 1 end
+          limit 1) delivered on true`
+    : 'cross join (select null::boolean as is_there) delivered'
+  return `
+    frozen as materialized (
+      select webhook_id, unnest(event_ids) as event_id from webhooks_open where tenant_id = ${tenant}),
+    found as materialized (
+      select recorded.*, destination.webhook_id, destination.generation
+        from recorded
+       cross join lateral (
+         select webhook_id, generation from webhooks_subscription
+          where tenant_id = ${tenant} and active and owner = recorded.owner
+            and event = case when recorded.owner <> '' then 'INCOMING'
+                             when recorded.event = 'DOMAIN_VERIFICATION' then recorded.event
+                             else 'EMAIL_EVENT' end
+          limit 1) destination
+        ${join}
+        left join lateral (
+         select true as is_there from webhooks_pending
+          where tenant_id = ${tenant} and webhook_id = destination.webhook_id and lane in (0, 1)
+            and event_id = recorded.event_id limit 1) queued on true
+        ${undelivered}
+       where recorded.event = any(${$(filter.names)})
+         and recorded.event_at >= ${$(formatMicros(filter.span.from))}
+         and recorded.event_at < ${$(formatMicros(filter.span.to))}
+         and (${$(filter.webhookId ?? null)}::text is null
+              or destination.webhook_id = ${$(filter.webhookId ?? null)})
+         and queued.is_there is null and delivered.is_there is null
+         and not exists (select from frozen where frozen.webhook_id = destination.webhook_id
+                            and frozen.event_id = recorded.event_id)
+        ${lock})`
+}
+
+/** Two replays of one tenant queue one after the other; until the transaction ends. */
+export async function lockReplays(tx: Tx, tenantId: string): Promise<void> {
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('webhooks_replay ' || $1, 0))`, [
+    tenantId,
+  ])
+}
+
+/**
+ * Queues those of the events that may be queued now, after what is live, and answers the webhooks
+ * that they wait for. The share lock keeps each stream in place for its pointers.
+ */
+export async function queueReplayed(
+  tx: Tx,
+  filter: ReplayFilter,
+  events: readonly EventRef[],
+): Promise<Map<string, number>> {
+  const values: unknown[] = []
+  const $: Parameter = (value) => `$${values.push(value)}`
+  const tenant = $(filter.tenantId)
+  const days = events.map((event) => event.day)
+  const stream = `join webhooks_stream stream
+    on stream.tenant_id = ${tenant} and stream.webhook_id = destination.webhook_id`
+  const { rows } = await tx.query<{ webhook_id: string; events: number }>(
+    `with recorded as materialized (
+       select event.* from unnest(${$(events.map((event) => event.eventId))}::text[],
+                                  ${$(days)}::date[]) as given (event_id, day)
+        cross join lateral (
+          select ${RECORDED} from webhooks_event
+           where tenant_id = ${tenant} and event_id = given.event_id and day = given.day
+             and day = any(${$([...new Set(days)])}::date[]) limit 1) event),
+     ${replayable(filter, $, stream, 'for key share of stream')},
+     queued as (
+       insert into webhooks_pending
+         (tenant_id, webhook_id, lane, event_id, day, bytes, generation, solo)
+       select ${tenant}, webhook_id, 1, event_id, day, bytes + octet_length(webhook_id), generation,
+              event = 'MAILER_DEACTIVATED'
+         from found order by event_id
+       on conflict do nothing
+       returning webhook_id)
+     select webhook_id, count(*)::integer as events from queued group by webhook_id`,
+    values,
+  )
+  return new Map(rows.map((row) => [row.webhook_id, row.events]))
+}
+
+/** Replayed events that wait, per webhook; none is counted beyond `max + 1`. */
+export async function countReplayed(
+  q: Queryable,
+  tenantId: string,
+  webhookIds: readonly string[],
+  max: number,
+): Promise<Map<string, number>> {
+  const { rows } = await q.query<{ webhook_id: string; waiting: number }>(
+    `select given.webhook_id, counted.waiting
+       from unnest($2::text[]) as given (webhook_id)
+      cross join lateral (
+        select count(*)::integer as waiting from (
+          select from webhooks_pending
+           where tenant_id = $1 and webhook_id = given.webhook_id and lane = 1
+           limit $3) waiting) counted`,
+    [tenantId, webhookIds, max + 1],
+  )
+  return new Map(rows.map((row) => [row.webhook_id, row.waiting]))
+}
+
+export interface RegisteredWebhooks {
+  readonly event: SubscriptionEvent
+  /** Of those of mailboxes and inbound routes: one of them is. */
+  readonly isActive: boolean
+  /** Of the EMAIL_EVENT webhook. */
+  readonly toggles: Toggles | null
+}
+
+/** By event type: at most three. */
+export async function listRegistered(
+  q: Queryable,
+  tenantId: string,
+): Promise<RegisteredWebhooks[]> {
+  const { rows } = await q.query<RegisteredWebhooks>(
+    `select event, bool_or(active) as "isActive", (array_agg(options))[1] as toggles
+       from webhooks_subscription where tenant_id = $1 group by event`,
+    [tenantId],
+  )
+  return rows
+}
+
+export interface Destinations {
+  /** Of the given events those that are still in the log. */
+  readonly events: number
+  readonly isRegistered: boolean
+  readonly isActive: boolean
+}
+
+/** Whether the webhooks that take these events now are there, and switched on. */
+export async function findDestinationsOf(
+  q: Queryable,
+  tenantId: string,
+  { eventIds, eventDays }: { eventIds: readonly string[]; eventDays: readonly string[] },
+): Promise<Destinations> {
+  const { rows } = await q.query<Destinations>(
+    `select count(*)::integer as events, coalesce(bool_or(webhook_id is not null), false) as "isRegistered",
+            coalesce(bool_or(active), false) as "isActive"
+       from unnest($2::text[], $3::date[]) as given (event_id, day)
+      cross join lateral (
+        select event, owner from webhooks_event
+         where tenant_id = $1 and event_id = given.event_id and day = given.day
+           and day = any($4::date[]) limit 1) event
+       left join lateral (
+         select webhook_id, active from webhooks_subscription
+          where tenant_id = $1 and owner = event.owner
+            and event = case when event.owner <> '' then 'INCOMING'
+                             when event.event = 'DOMAIN_VERIFICATION' then event.event
+                             else 'EMAIL_EVENT' end
+          limit 1) destination on true`,
+    [tenantId, eventIds, eventDays, [...new Set(eventDays)]],
+  )
+  return rows[0] ?? { events: 0, isRegistered: false, isActive: false }
+}
+
+const EXPEDITE_STREAM = `
+  update webhooks_stream stream
+     set state = 'active',
+         not_before = case when stream.delivery_id = delivery.delivery_id
+                        then '-infinity' else stream.not_before end
+    from webhooks_open delivery, webhooks_subscription sub
+   where delivery.tenant_id = $1 and delivery.delivery_id = $2
+     and stream.tenant_id = $1 and stream.webhook_id = delivery.webhook_id
+     and sub.tenant_id = $1 and sub.webhook_id = delivery.webhook_id
+     and sub.active and sub.generation = delivery.generation
+  returning stream.webhook_id`
+const EXPEDITE_DELIVERY = `
+  update webhooks_open
+     set next_attempt_at = now(), due_at = case when due_at > now() then now() else due_at end
+   where tenant_id = $1 and delivery_id = $2 and status <> 'pending'`
+
+/**
+ * An open delivery is tried again now, not when its wait is over. False when it is settled, or is
+ * to be discarded. The stream first, as the dispatcher locks them.
+ */
+export async function expedite(tx: Tx, tenantId: string, deliveryId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(EXPEDITE_STREAM, [tenantId, deliveryId])
+  if (rowCount === 0) return false
+  await tx.query(EXPEDITE_DELIVERY, [tenantId, deliveryId])
+  return true
+}
