@@ -146,6 +146,7 @@ describe('doctor', () => {
     expect(findings.map(({ check }) => check)).toEqual([
       ...['node', 'configuration', 'secrets', 'address guard', 'disk'],
       ...['database', 'durability', 'migrations'],
+      ...['webhooks', 'parked events', 'webhook backlog', 'day partitions', 'retention'],
     ])
     // The tests' own server runs without fsync.
     const failed = findings.filter(({ state }) => state === 'failed')

@@ -1,7 +1,7 @@
 /**
  * `postrider doctor`: is this machine fit to run the service, and does it lose nothing? Looks at
- * the program, the configuration, the secrets, the disk and the database, and changes nothing but
- * what starting the embedded server changes.
+ * the program, the configuration, the secrets, the disk, the database and the work in it, and changes
+ * nothing but what starting the embedded server changes.
  */
 
 import { existsSync } from 'node:fs'
@@ -15,22 +15,12 @@ import {
   loadConfig,
   rolesWithoutEffect,
 } from './config.ts'
-import {
-  findDatabase,
-  migrationsDir,
-  type OperatorDatabase,
-  withDatabase,
-} from './operator-database.ts'
-import { checkSchema, durability, SchemaBehindError } from './platform/db/index.ts'
+import { examineWork, type Finding } from './doctor-work.ts'
+import { findDatabase, migrationsDir, withDatabase } from './operator-database.ts'
+import { checkSchema, type Db, durability, SchemaBehindError } from './platform/db/index.ts'
 import { parseNetwork } from './platform/egress/address-policy.ts'
 import type { Logger } from './platform/log.ts'
 import { loadSecrets } from './platform/secrets-file.ts'
-
-export interface Finding {
-  readonly check: string
-  readonly state: 'ok' | 'warning' | 'failed'
-  readonly detail: string
-}
 
 const NODE_MAJOR_MIN = 24
 const POSTGRES_MAJOR_MIN = 15
@@ -122,13 +112,13 @@ async function checkDatabase(config: Config, log: Logger): Promise<Finding[]> {
       const detail = `none in ${config.dataDir} yet: made by the first start`
       return [{ check: 'database', state: 'ok', detail }]
     }
-    return await withDatabase({ config, log }, (database) => examineDatabase(database))
+    return await withDatabase({ config, log }, ({ db }) => examineDatabase(db, config))
   } catch (error) {
     return [{ check: 'database', state: 'failed', detail: reasonOf(error) }]
   }
 }
 
-async function examineDatabase({ db }: OperatorDatabase): Promise<Finding[]> {
+async function examineDatabase(db: Db, config: Config): Promise<Finding[]> {
   const { rows } = await db.query<{ version: string; number: number }>(
     `select current_setting('server_version') as version,
             current_setting('server_version_num')::int as number`,
@@ -136,6 +126,7 @@ async function examineDatabase({ db }: OperatorDatabase): Promise<Finding[]> {
   const { version = '?', number = 0 } = rows[0] ?? {}
   const isNew = number >= POSTGRES_MAJOR_MIN * 10_000
   const { durable, detail } = await durability(db)
+  const migrations = await checkMigrations(db)
   return [
     {
       check: 'database',
@@ -147,11 +138,14 @@ async function examineDatabase({ db }: OperatorDatabase): Promise<Finding[]> {
       state: durable ? 'ok' : 'failed',
       detail: durable ? detail : `${detail}: accepted mail can be lost`,
     },
-    await checkMigrations({ db }),
+    migrations,
+    ...(migrations.state === 'ok'
+      ? await examineWork({ db, retentionMs: config.retentionMs })
+      : []),
   ]
 }
 
-async function checkMigrations({ db }: Pick<OperatorDatabase, 'db'>): Promise<Finding> {
+async function checkMigrations(db: Db): Promise<Finding> {
   try {
     await checkSchema({ db, dir: migrationsDir })
     return { check: 'migrations', state: 'ok', detail: 'up to date' }

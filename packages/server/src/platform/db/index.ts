@@ -5,12 +5,18 @@ export { createDb, type DbOptions } from './db.ts'
 export { type Durability, durability } from './durability.ts'
 export { createEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts'
 export { DatabaseUnavailableError, isUniqueViolation } from './errors.ts'
+export { estimateRows } from './estimate-rows.ts'
 export { createGroupCommit, type GroupCommit } from './group-commit.ts'
 export { type InsertRowsInput, insertRows } from './insert-rows.ts'
 export { type BucketLeases, bucketOf } from './leases.ts'
 export { checkSchema, migrate, SchemaBehindError } from './migrate.ts'
 export { createNotifications, type Notifications } from './notifications.ts'
-export { createDayPartitions, type DayPartitions } from './partitions.ts'
+export {
+  createDayPartitions,
+  type DayPartitions,
+  type DaySpan,
+  readDaySpans,
+} from './partitions.ts'
 export {
   type Db,
   type DbStats,

@@ -6,7 +6,7 @@
  */
 import type { Logger } from '../log.ts'
 import type { Service } from '../service.ts'
-import { type Db, statement } from './statement.ts'
+import { type Db, type Queryable, statement } from './statement.ts'
 
 export interface DayPartitions extends Service {
   /** Answers the partitions that it made. */
@@ -16,6 +16,30 @@ export interface DayPartitions extends Service {
 /** Often, because a machine that wakes up after weeks of sleep has none of the days that it needs. */
 const intervalMs = 60 * 1000
 const retryMs = 10 * 1000
+
+export interface DaySpan {
+  readonly table: string
+  /** UTC days, `2026-01-02`; null when there is none. */
+  readonly oldest: string | null
+  readonly newest: string | null
+}
+
+/** Which days each table has, over all; by the names that platform_ensure_day_partitions gives. */
+export async function readDaySpans(q: Queryable, tables: readonly string[]): Promise<DaySpan[]> {
+  const { rows } = await q.query<DaySpan>(
+    `select wanted.name as "table", to_char(min(day), 'YYYY-MM-DD') as oldest,
+            to_char(max(day), 'YYYY-MM-DD') as newest
+       from unnest($1::text[]) as wanted (name)
+       left join (
+         select inhparent, to_date(right(part.relname, 8), 'YYYYMMDD') as day
+           from pg_inherits join pg_class part on part.oid = inhrelid
+          where not inhdetachpending and part.relname ~ '_[0-9]{8}$') days
+         on days.inhparent = to_regclass(quote_ident(wanted.name))
+      group by wanted.name order by wanted.name`,
+    [tables],
+  )
+  return rows
+}
 
 const ensurePartitions = statement(
   'platform_ensure_day_partitions',

@@ -5,7 +5,7 @@
  * Each process counts the buckets that it owns, so the sum over all processes is the whole. Exact
  * while that is little work; beyond, the planner's estimate for the table, divided by buckets.
  */
-import type { Db, Tx } from '../../platform/db/index.ts'
+import { type Db, estimateRows, type Tx } from '../../platform/db/index.ts'
 import { type BucketLeases, bucketCount } from '../../platform/db/leases.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
@@ -13,7 +13,6 @@ import type { Service } from '../../platform/service.ts'
 import {
   countOpen,
   countPending,
-  estimateRows,
   observeStreams,
   openStatuses,
   type StreamFigures,

@@ -53,6 +53,25 @@ export async function observeStreams(
   return rows
 }
 
+export interface LongestFailing {
+  readonly webhookId: string
+  readonly tenantId: string
+  /** For how long no request was accepted. */
+  readonly failingMs: number
+}
+
+/** Of the streams that are not paused, the one that has failed for longest. */
+export async function findLongestFailing(q: Queryable): Promise<LongestFailing | undefined> {
+  const { rows } = await q.query<LongestFailing>(
+    `select webhook_id as "webhookId", tenant_id as "tenantId",
+            (extract(epoch from now() - first_failure_at) * 1000)::float8 as "failingMs"
+       from webhooks_stream
+      where first_failure_at is not null and paused_at is null
+      order by first_failure_at limit 1`,
+  )
+  return rows[0]
+}
+
 const COUNT_PENDING = statement(
   'webhooks.count_pending',
   `select count(*)::int as n
@@ -91,20 +110,4 @@ export async function countOpen(
 ): Promise<Map<OpenStatus, number>> {
   const { rows } = await q.query<{ status: OpenStatus; n: number }>(COUNT_OPEN, [buckets, max])
   return new Map(rows.map((row) => [row.status, row.n]))
-}
-
-const ESTIMATE = statement(
-  'webhooks.estimate_rows',
-  `select (reltuples / greatest(relpages, 1)
-           * (pg_relation_size(oid) / current_setting('block_size')::int))::float8 as n
-     from pg_class where oid = $1::regclass and reltuples >= 0`,
-)
-
-/** As the planner does: the rows that a page had at the last vacuum or analyze, times the pages of now. */
-export async function estimateRows(
-  q: Queryable,
-  table: 'webhooks_pending' | 'webhooks_open',
-): Promise<number> {
-  const { rows } = await q.query<{ n: number }>(ESTIMATE, [table])
-  return rows[0]?.n ?? 0
 }

@@ -1,0 +1,165 @@
+import pino from 'pino'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../test/database.ts'
+import { examineWork, type Finding } from './doctor-work.ts'
+import { partitionedTables } from './kept-days.ts'
+import { createDayPartitions } from './platform/db/index.ts'
+
+const DAY_MS = 86_400_000
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
+beforeEach(async () => {
+  await database.db.query('truncate webhooks_stream, webhooks_pending, webhooks_open')
+})
+
+async function finding(check: string, retentionDays = 30): Promise<Finding | undefined> {
+  const findings = await examineWork({ db: database.db, retentionMs: retentionDays * DAY_MS })
+  return findings.find((one) => one.check === check)
+}
+
+async function addStream(id: string, failingFor: string | null, isPaused = false): Promise<void> {
+  await database.db.query(
+    `insert into webhooks_stream
+       (tenant_id, webhook_id, bucket, mode, state, first_failure_at, paused_at)
+     values ('tn_a', $1, 5, 'array', 'active', now() - $2::interval,
+             case when $3::boolean then now() end)`,
+    [id, failingFor, isPaused],
+  )
+}
+
+async function addPending(webhookId: string, count: number, age: string): Promise<void> {
+  await database.db.query(
+    `insert into webhooks_pending (tenant_id, webhook_id, event_id, day, bytes, queued_at)
+     select 'tn_a', $1, 'evt_' || n, current_date, 1, now() - $3::interval
+       from generate_series(1, $2::int) n`,
+    [webhookId, count, age],
+  )
+}
+
+describe('webhooks', () => {
+  it('none fails: fine, and says how many are paused', async () => {
+    await addStream('wh_1', null)
+    expect(await finding('webhooks')).toEqual({
+      ...{ check: 'webhooks', state: 'ok', detail: 'none fails' },
+    })
+    await addStream('wh_2', '3 days', true)
+    expect(await finding('webhooks')).toMatchObject({ state: 'ok', detail: 'none fails, 1 paused' })
+  })
+
+  it('failing for over an hour: a warning that names the longest', async () => {
+    await addStream('wh_1', '59 minutes')
+    expect(await finding('webhooks')).toMatchObject({ state: 'ok' })
+    await addStream('wh_2', '61 minutes')
+    await addStream('wh_3', '6 days')
+    expect(await finding('webhooks')).toMatchObject({
+      state: 'warning',
+      detail: '3 fail, the longest wh_3 of tn_a for 6d: see postrider stream list --failing',
+    })
+  })
+})
+
+it('warns of events that receivers refuse one by one', async () => {
+  expect(await finding('parked events')).toMatchObject({ state: 'ok', detail: 'none' })
+  await database.db.query(
+    `insert into webhooks_open (tenant_id, delivery_id, day, webhook_id, bucket, generation, status,
+       event_ids, event_days, traceparent)
+     select 'tn_a', 'dlv_' || n, current_date, 'wh_1', 63, 0,
+            case when n > 2 then 'retrying' else 'parked' end, '{}', '{}', ''
+       from generate_series(1, 3) n`,
+  )
+  const parked = await finding('parked events')
+  expect(parked).toMatchObject({ state: 'warning', detail: expect.stringMatching(/^2 refused/) })
+})
+
+describe('webhook backlog', () => {
+  it('is fine while it is young, or behind webhooks that fail or are paused', async () => {
+    await addStream('wh_1', null)
+    await addPending('wh_1', 7, '4 minutes')
+    await addStream('wh_2', '2 days')
+    await addPending('wh_2', 2, '2 days')
+    await addStream('wh_3', null, true)
+    await addPending('wh_3', 1, '9 days')
+    expect(await finding('webhook backlog')).toMatchObject({
+      state: 'ok',
+      detail: '10 events wait',
+    })
+  })
+
+  it('is a warning when events wait for minutes for a webhook that does not fail', async () => {
+    await addStream('wh_1', null)
+    await addPending('wh_1', 1, '3 hours')
+    expect(await finding('webhook backlog')).toMatchObject({
+      state: 'warning',
+      detail: expect.stringMatching(/^1 events wait, the oldest for 3h although/),
+    })
+  })
+})
+
+describe('days', () => {
+  beforeEach(async () => {
+    for (const day of await daysOf(...partitionedTables))
+      await database.db.query(`drop table ${day}`)
+  })
+  const makeDays = (behind: number, ahead: number) =>
+    Promise.all(
+      partitionedTables.map((table) =>
+        database.db.query('select platform_ensure_day_partitions($1, $2, $3)', [
+          table,
+          behind,
+          ahead,
+        ]),
+      ),
+    )
+
+  it('none yet: fine, the next start makes them', async () => {
+    expect(await finding('day partitions')).toMatchObject({ state: 'ok' })
+    expect(await finding('retention')).toMatchObject({ state: 'ok' })
+  })
+
+  it('as a service makes them: fine', async () => {
+    const log = pino({ level: 'silent' })
+    await createDayPartitions({ db: database.db, tables: partitionedTables, log }).runOnce()
+    expect(await finding('day partitions')).toMatchObject({ state: 'ok' })
+    expect(await finding('retention')).toMatchObject({ state: 'ok' })
+  })
+
+  it('one table without the days to come is a warning', async () => {
+    await makeDays(1, 14)
+    const days = await daysOf('webhooks_item')
+    for (const day of days.slice(5)) await database.db.query(`drop table ${day}`)
+    expect(await finding('day partitions')).toMatchObject({
+      state: 'warning',
+      detail: expect.stringMatching(/^webhooks_item only until \d{4}-/),
+    })
+    for (const day of days.slice(0, 5)) await database.db.query(`drop table ${day}`)
+    expect(await finding('day partitions')).toMatchObject({
+      state: 'warning',
+      detail: expect.stringMatching(/^webhooks_item has none/),
+    })
+  })
+
+  it('days that should have gone are a warning', async () => {
+    await makeDays(31, 14)
+    expect(await finding('retention', 30)).toMatchObject({ state: 'ok' })
+    await makeDays(33, 14)
+    expect(await finding('retention', 30)).toMatchObject({
+      state: 'warning',
+      detail: expect.stringMatching(/^30d, but the oldest day is \d{4}-/),
+    })
+    expect(await finding('retention', 40)).toMatchObject({ state: 'ok' })
+  })
+})
+
+async function daysOf(...tables: readonly string[]): Promise<string[]> {
+  const { rows } = await database.db.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits
+      where inhparent = any($1::regclass[]) order by 1`,
+    [tables],
+  )
+  return rows.map((row) => row.name)
+}
