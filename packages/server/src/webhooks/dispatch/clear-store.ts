@@ -20,17 +20,27 @@ const FIRST_POINTERS = (limit: string) => `
     where p.tenant_id = k.tenant_id and p.webhook_id = k.webhook_id and p.lane = 1
     order by p.event_id limit ${limit})`
 
+/** Open deliveries that wait for their turn, whenever that is. */
+const FIRST_WAITING = `
+  select o.delivery_id, o.created_at from webhooks_open o
+   where o.tenant_id = k.tenant_id and o.webhook_id = k.webhook_id and o.due_at is not null
+   order by o.due_at limit ${CLEARED_OPEN_MAX}`
+
 const HAS_OVERDUE = statement(
   'webhooks.has_overdue',
   `select k.n::integer as n
      from unnest($1::text[], $2::text[], $3::float8[])
             with ordinality as k(tenant_id, webhook_id, retry_for_ms, n)
     cross join lateral (
-      select 1 from (${FIRST_POINTERS(String(CLEARED_POINTERS_MAX))}) p
-       where p.queued_at <= now() - k.retry_for_ms * interval '1 millisecond' limit 1) p`,
+      (select 1 from (${FIRST_POINTERS(String(CLEARED_POINTERS_MAX))}) p
+        where p.queued_at <= now() - k.retry_for_ms * interval '1 millisecond' limit 1)
+      union all
+      (select 1 from (${FIRST_WAITING}) o
+        where o.created_at <= now() - k.retry_for_ms * interval '1 millisecond' limit 1)
+      limit 1) p`,
 )
 
-/** By place in `streams`, whether among the events that wait first one is queued for too long. */
+/** By place in `streams`, whether among what waits first something waits for too long. */
 export async function hasOverdue(
   tx: Tx,
   streams: readonly (StreamKey & { readonly retryForMs: number })[],
@@ -78,16 +88,22 @@ export async function clearablePointers(
 
 const WAITING_OPEN = statement(
   'webhooks.waiting_open',
-  `select delivery_id as "deliveryId" from webhooks_open
-    where tenant_id = $1 and webhook_id = $2 and due_at is not null
-    order by due_at limit ${CLEARED_OPEN_MAX}`,
+  `select o.delivery_id as "deliveryId"
+     from (select $1::text as tenant_id, $2::text as webhook_id) k
+    cross join lateral (${FIRST_WAITING}) o
+    where $3::float8 is null or o.created_at <= now() - $3 * interval '1 millisecond'`,
 )
 
-/** Open deliveries that wait for their turn, whenever that is. */
-export async function waitingOpen(tx: Tx, key: StreamKey): Promise<string[]> {
+/** Of the open deliveries whose turn comes first: all, or those that are open for too long. */
+export async function waitingOpen(
+  tx: Tx,
+  key: StreamKey,
+  which: { readonly openForMs?: number },
+): Promise<string[]> {
   const { rows } = await tx.query<{ deliveryId: string }>(WAITING_OPEN, [
     key.tenantId,
     key.webhookId,
+    which.openForMs ?? null,
   ])
   return rows.map((row) => row.deliveryId)
 }
@@ -100,12 +116,12 @@ const CLOSE_OPEN = statement(
      insert into webhooks_delivery
        (tenant_id, delivery_id, day, webhook_id, status, mode, event_ids, event_days, traceparent,
         attempts, created_at, divided_into)
-     select tenant_id, delivery_id, day, webhook_id, 'discarded', $3, event_ids, event_days,
+     select tenant_id, delivery_id, day, webhook_id, $5, $3, event_ids, event_days,
             traceparent, attempts, created_at, $4::text[]
        from closed),
    carried as (
      insert into webhooks_item (tenant_id, event_id, delivery_id, day, status)
-     select tenant_id, unnest(event_ids), delivery_id, day, 'discarded'
+     select tenant_id, unnest(event_ids), delivery_id, day, $5
        from closed)
    select delivery_id as "deliveryId", cardinality(event_ids) as events, attempts, traceparent
      from closed`,
@@ -120,13 +136,14 @@ export interface Cleared {
   readonly traceparent: string
 }
 
-/** Open deliveries that are not sent again, recorded as discarded. */
+/** Open deliveries that are not sent again. */
 export async function closeOpen(
   tx: Tx,
   o: {
     readonly tenantId: string
     readonly deliveryIds: readonly string[]
     readonly mode: BodyMode
+    readonly status: ClearedRecord['status']
     /** Who took over what is left of it. */
     readonly dividedInto?: readonly string[]
   },
@@ -137,6 +154,7 @@ export async function closeOpen(
     o.deliveryIds,
     o.mode,
     o.dividedInto ?? null,
+    o.status,
   ])
   return rows
 }

@@ -2,7 +2,8 @@
  * Moves into the record what a stream holds and does not send, a piece at a time (contract §4, §5):
  *
  * - everything that was queued for a webhook that is switched off or gone, as discarded;
- * - what waited for all of `retryForMs` behind a receiver that failed as long, as exhausted;
+ * - what waited for all of `retryForMs` behind a receiver that failed as long, as exhausted: queued
+ *   events, and open deliveries whose turn has not come;
  * - a frozen delivery of which events have left the log, as discarded: what is left of it becomes a new
  *   one, since its bytes cannot be made again.
  *
@@ -74,8 +75,15 @@ export async function clearStream(
     case 'discard':
       return { discarded: await discardAll(held), exhausted: [] }
     case 'exhaust': {
-      const overdue = await clearablePointers(tx, key, { queuedForMs: retryForMs })
-      return { discarded: [], exhausted: await record(held, overdue, 'exhausted') }
+      const [waiting, pointers] = await Promise.all([
+        waitingOpen(tx, key, { openForMs: retryForMs }),
+        clearablePointers(tx, key, { queuedForMs: retryForMs }),
+      ])
+      const exhausted = [
+        ...(await close(held, waiting, 'exhausted')),
+        ...(await record(held, pointers, 'exhausted')),
+      ]
+      return { discarded: [], exhausted }
     }
     case 'open':
       return { discarded: await mend(held, step.deliveryId), exhausted: [] }
@@ -92,16 +100,32 @@ export async function clearStream(
 async function discardAll(held: Held): Promise<Cleared[]> {
   const { tx, key, stream } = held
   const [waiting, pointers] = await Promise.all([
-    waitingOpen(tx, key),
+    waitingOpen(tx, key, {}),
     clearablePointers(tx, key, {}),
   ])
   if (stream.deliveryId !== null) {
     waiting.push(stream.deliveryId)
     await releaseStream(tx, key)
   }
-  const { tenantId } = key
-  const closed = await closeOpen(tx, { tenantId, deliveryIds: waiting, mode: stream.mode })
-  return [...closed, ...(await record(held, pointers, 'discarded'))]
+  return [
+    ...(await close(held, waiting, 'discarded')),
+    ...(await record(held, pointers, 'discarded')),
+  ]
+}
+
+function close(
+  { tx, key, stream }: Held,
+  deliveryIds: readonly string[],
+  status: ClearedRecord['status'],
+  dividedInto?: readonly string[],
+): Promise<Cleared[]> {
+  return closeOpen(tx, {
+    tenantId: key.tenantId,
+    deliveryIds,
+    mode: stream.mode,
+    status,
+    ...(dividedInto === undefined ? {} : { dividedInto }),
+  })
 }
 
 async function record(
@@ -136,16 +160,16 @@ async function record(
 }
 
 /** An open delivery that cannot be sent as it is: of an older generation, or no longer whole. */
-async function mend({ tx, key, stream, target }: Held, deliveryId: string): Promise<Cleared[]> {
+async function mend(held: Held, deliveryId: string): Promise<Cleared[]> {
+  const { tx, key, stream, target } = held
   const { tenantId, webhookId } = key
   const [delivery] = await loadOpen(tx, [{ tenantId, deliveryId }])
   const isStale = delivery !== undefined && delivery.generation < target.generation
   const [left = []] = delivery === undefined || isStale ? [] : await loadEvents(tx, [delivery])
   if (delivery !== undefined && left.length === delivery.eventIds.length) return []
   if (deliveryId === stream.deliveryId) await releaseStream(tx, key)
-  const closing = { tenantId, deliveryIds: [deliveryId], mode: stream.mode }
   const [oldest] = left
-  if (delivery === undefined || oldest === undefined) return closeOpen(tx, closing)
+  if (delivery === undefined || oldest === undefined) return close(held, [deliveryId], 'discarded')
   const successorId = newId('dlv')
   await insertOpen(tx, [
     {
@@ -161,5 +185,5 @@ async function mend({ tx, key, stream, target }: Held, deliveryId: string): Prom
       isDue: true,
     },
   ])
-  return closeOpen(tx, { ...closing, dividedInto: [successorId] })
+  return close(held, [deliveryId], 'discarded', [successorId])
 }

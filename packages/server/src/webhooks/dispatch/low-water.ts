@@ -6,7 +6,7 @@
  * yet no later than a minute ago, since a writer that commits late adds older ids. Once a minute, and
  * whenever nothing is found, it begins at the first id: what a slower writer added is found then.
  */
-import { idAtTime } from '../../platform/ids.ts'
+import { ulidAtTime } from '../../platform/ids.ts'
 
 /** By lane. */
 export type LowWaterIds = readonly [live: string, replayed: string]
@@ -42,7 +42,7 @@ export function createLowWater(nowMs: () => number = Date.now): LowWater {
         known = { ids: ['', ''], sinceMs: nowMs() }
         streams.set(webhookId, known)
       }
-      const latest = idAtTime('evt', nowMs() - LATE_MS_MAX)
+      const latest = `evt_${ulidAtTime(nowMs() - LATE_MS_MAX)}`
       known.ids[lane === 0 ? 0 : 1] = eventId < latest ? eventId : latest
     },
     reset: (webhookId) => {

@@ -362,12 +362,15 @@ export async function insertOpen(tx: Tx, rows: readonly NewOpenDelivery[]): Prom
 
 const HOLD = statement(
   'webhooks.hold_delivery',
-  `update webhooks_stream s set delivery_id = k.delivery_id
+  `update webhooks_stream s set delivery_id = k.delivery_id, state = 'active'
      from unnest($1::text[], $2::text[], $3::text[]) as k(tenant_id, webhook_id, delivery_id)
     where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id`,
 )
 
-/** Makes these the deliveries that are under way; under the locks of their streams. */
+/**
+ * Makes these the deliveries that are under way; under the locks of their streams. One that was parked
+ * may be called up while its stream is idle.
+ */
 export async function holdDeliveries(
   tx: Tx,
   deliveries: readonly (StreamKey & DeliveryKey)[],

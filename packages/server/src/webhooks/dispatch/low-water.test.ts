@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { createIdSource } from '../../platform/ids.ts'
+import { createLowWater } from './low-water.ts'
+
+const MINUTE_MS = 60_000
+let nowMs = Date.parse('2026-01-02T12:00:00Z')
+const eventIdAt = (ms: number) => createIdSource(() => ms).id('evt')
+const start = () => createLowWater(() => nowMs)
+
+describe('the low-water ids of a stream', () => {
+  it('are those of the first look until something was taken', () => {
+    expect(start().of('wh_1')).toEqual(['', ''])
+  })
+
+  it('are the last taken, by lane, as long as that is older than a minute', () => {
+    const lowWater = start()
+    const [live, replayed] = [eventIdAt(nowMs - 2 * MINUTE_MS), eventIdAt(nowMs - 90 * MINUTE_MS)]
+    lowWater.taken('wh_1', 0, eventIdAt(nowMs - 3 * MINUTE_MS))
+    lowWater.taken('wh_1', 0, live)
+    expect(lowWater.of('wh_1')).toEqual([live, ''])
+    lowWater.taken('wh_1', 1, replayed)
+    expect(lowWater.of('wh_1')).toEqual([live, replayed])
+    expect(lowWater.of('wh_2')).toEqual(['', ''])
+  })
+
+  it('leave a minute for writers that commit late', () => {
+    const lowWater = start()
+    lowWater.taken('wh_1', 0, eventIdAt(nowMs))
+    const [live] = lowWater.of('wh_1')
+    expect(live > eventIdAt(nowMs - MINUTE_MS - 1)).toBe(true)
+    expect(live <= eventIdAt(nowMs - MINUTE_MS)).toBe(true)
+  })
+
+  it('begin anew after a minute, though something is taken all the time, and when told', () => {
+    const lowWater = start()
+    const take = () => lowWater.taken('wh_1', 0, eventIdAt(nowMs - 2 * MINUTE_MS))
+    take()
+    nowMs += MINUTE_MS - 1
+    take()
+    expect(lowWater.of('wh_1')).not.toEqual(['', ''])
+    nowMs += 1
+    expect(lowWater.of('wh_1')).toEqual(['', ''])
+    take()
+    expect(lowWater.of('wh_1')).not.toEqual(['', ''])
+    lowWater.reset('wh_1')
+    expect(lowWater.of('wh_1')).toEqual(['', ''])
+  })
+
+  it('begin anew when the clock was set back', () => {
+    const lowWater = start()
+    lowWater.taken('wh_1', 0, eventIdAt(nowMs - 2 * MINUTE_MS))
+    nowMs -= 1
+    expect(lowWater.of('wh_1')).toEqual(['', ''])
+  })
+
+  it('are kept of so many streams and no more', () => {
+    const lowWater = start()
+    const id = eventIdAt(nowMs - 2 * MINUTE_MS)
+    for (let i = 0; i <= 20_000; i += 1) lowWater.taken(`wh_${i}`, 0, id)
+    expect(lowWater.of('wh_0')).toEqual(['', ''])
+    expect(lowWater.of('wh_20000')).toEqual([id, ''])
+  })
+})
