@@ -1,0 +1,135 @@
+import { createSignal } from '@postrider/testkit'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type BucketSweep, createBucketSweep } from './bucket-sweep.ts'
+import type { BucketLeases } from './leases.ts'
+
+const changed = createSignal()
+let owned: Set<number>
+let onChange: () => void
+let looks: number[][]
+let ends: ((error?: Error) => void)[]
+let errors: unknown[]
+let sweep: BucketSweep
+
+const leases = (): BucketLeases => ({
+  name: 'leases',
+  owned: () => owned,
+  epochOf: () => 1,
+  onChange: (listener) => {
+    onChange = listener
+  },
+  runOnce: async () => undefined,
+  start: async () => undefined,
+  stop: async () => undefined,
+})
+
+/** A look lasts until the test ends it. */
+function create(sweepMs = 2 ** 31 - 1): BucketSweep {
+  return createBucketSweep({
+    leases: leases(),
+    sweepMs,
+    look: (buckets) =>
+      new Promise((resolve, reject) => {
+        looks.push([...buckets])
+        ends.push((error) => (error === undefined ? resolve() : reject(error)))
+        changed.notify()
+      }),
+    onError: (error) => errors.push(error),
+  })
+}
+const until = (count: number) =>
+  changed.until(() => looks.length >= count, { describe: () => `${count} looks: ${looks}` })
+/** Ends the look under way and lets what follows from it happen. */
+async function end(error?: Error): Promise<void> {
+  ends.at(-1)?.(error)
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+beforeEach(() => {
+  owned = new Set([1, 2, 3])
+  looks = []
+  ends = []
+  errors = []
+  sweep = create()
+})
+afterEach(async () => {
+  const stopped = sweep.stop()
+  for (const one of ends) one()
+  await stopped
+})
+
+it('looks at all that is owned at the start and when that changes', async () => {
+  sweep.start()
+  expect(looks).toEqual([[1, 2, 3]])
+  await end()
+  owned = new Set([7])
+  onChange()
+  expect(looks).toEqual([[1, 2, 3], [7]])
+})
+
+it('looks at all again and again', async () => {
+  await sweep.stop()
+  sweep = create(1)
+  sweep.start()
+  for (let i = 1; i <= 3; i += 1) {
+    await until(i)
+    await end()
+  }
+  expect(looks.slice(0, 3)).toEqual(Array(3).fill([1, 2, 3]))
+})
+
+it('looks at once at what another process tells of, if it is ours', async () => {
+  sweep.start()
+  await end()
+  sweep.lookAt([2, 9])
+  sweep.lookAt([9])
+  expect(looks.slice(1)).toEqual([[2]])
+})
+
+it('looks once more, however often it is told while it looks', async () => {
+  sweep.start()
+  for (let i = 0; i < 5; i += 1) sweep.lookAt([1, 3])
+  onChange()
+  expect(looks).toHaveLength(1)
+  await end()
+  expect(looks).toEqual([
+    [1, 2, 3],
+    [1, 3, 2],
+  ])
+  await end()
+  expect(looks).toHaveLength(2)
+})
+
+it('goes on after a look that failed', async () => {
+  sweep.start()
+  await end(new Error('away'))
+  expect(errors).toMatchObject([{ message: 'away' }])
+  sweep.lookAt([1])
+  expect(looks).toHaveLength(2)
+})
+
+it('without buckets has nothing to look at; before the start and after the stop neither', async () => {
+  sweep.lookAt([1])
+  onChange()
+  owned = new Set()
+  sweep.start()
+  owned = new Set([1])
+  await sweep.stop()
+  sweep.lookAt([1])
+  onChange()
+  expect(looks).toEqual([])
+})
+
+it('stops when the look under way is over, and forgets what was asked for meanwhile', async () => {
+  sweep.start()
+  sweep.lookAt([1])
+  let isStopped = false
+  const stopped = sweep.stop().then(() => {
+    isStopped = true
+  })
+  await Promise.resolve()
+  expect(isStopped).toBe(false)
+  await end()
+  await stopped
+  expect(looks).toHaveLength(1)
+})
