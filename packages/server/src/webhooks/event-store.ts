@@ -2,7 +2,7 @@
  * SQL of the event log and of the pointers into it: `webhooks_event` is appended to and never
  * changed, `webhooks_pending` names what a stream has still to deliver.
  */
-import { insertRows, type Queryable, statement, type Tx } from '../platform/db/index.ts'
+import { insertRows, type Queryable, type Tx } from '../platform/db/index.ts'
 import type { StreamKey } from './dispatch/stream-store.ts'
 
 export interface EventRow {
@@ -127,105 +127,4 @@ export async function insertPending(q: Queryable, rows: readonly PendingRow[]): 
       r.solo,
     ]),
   })
-}
-
-export interface LoggedEvent {
-  readonly eventId: string
-  readonly day: string
-  readonly body: string
-  readonly traceparent: string
-}
-
-interface LoggedEventRow {
-  event_id: string
-  day: string
-  body: string | null
-  traceparent: string | null
-}
-
-/** `[` and `]`, and a comma between two: one byte beside each event, and one. */
-const PEEK = statement(
-  'webhooks.peek',
-  `select p.event_id, p.day::text as day, e.body, e.traceparent
-     from (select event_id, day, row_number() over events as n,
-                  1 + sum(bytes + 1) over events as bytes_so_far
-             from (select event_id, day, bytes from webhooks_pending
-                    where tenant_id = $1 and webhook_id = $2 order by event_id limit $3) oldest
-           window events as (order by event_id)) p
-     left join webhooks_event e
-       on e.tenant_id = $1 and e.event_id = p.event_id and e.day = p.day
-    where p.n = 1 or p.bytes_so_far <= $4
-    order by e.event_at, e.event_id`,
-)
-
-export interface Peek {
-  /** What was recorded first, as far as it fits, oldest first by (event_at, event_id). */
-  readonly events: LoggedEvent[]
-  /** Pointers to events whose day has left the log. */
-  readonly gone: string[]
-}
-
-/** At least one event, whatever its size. */
-export async function peekPending(
-  q: Queryable,
-  key: StreamKey,
-  max: { readonly events: number; readonly bytes: number },
-): Promise<Peek> {
-  const { rows } = await q.query<LoggedEventRow>(PEEK, [
-    key.tenantId,
-    key.webhookId,
-    max.events,
-    max.bytes,
-  ])
-  return {
-    events: rows.flatMap(toLoggedEvent),
-    gone: rows.filter((row) => row.body === null).map((row) => row.event_id),
-  }
-}
-
-const MEMBERS = statement(
-  'webhooks.members',
-  `select event_id, day::text as day, body, traceparent from webhooks_event
-    where tenant_id = $1 and event_id = any($2) and day = any($3::date[])`,
-)
-
-/** The events of these ids, in the order of the ids; what is no longer in the log is missing. */
-export async function loadEvents(
-  q: Queryable,
-  tenantId: string,
-  ids: { readonly eventIds: readonly string[]; readonly eventDays: readonly string[] },
-): Promise<LoggedEvent[]> {
-  const days = [...new Set(ids.eventDays)]
-  const { rows } = await q.query<LoggedEventRow>(MEMBERS, [tenantId, ids.eventIds, days])
-  const byId = new Map(rows.map((row) => [row.event_id, row]))
-  return ids.eventIds.flatMap((id) => {
-    const row = byId.get(id)
-    return row === undefined ? [] : toLoggedEvent(row)
-  })
-}
-
-function toLoggedEvent(row: LoggedEventRow): LoggedEvent[] {
-  if (row.body === null || row.traceparent === null) return []
-  return [{ eventId: row.event_id, day: row.day, body: row.body, traceparent: row.traceparent }]
-}
-
-const DELETE_PENDING = statement(
-  'webhooks.delete_pending',
-  `delete from webhooks_pending where tenant_id = $1 and webhook_id = $2 and event_id = any($3)`,
-)
-
-/** Exact ids, never a range: an event of a late commit may sort among them. */
-export async function deletePending(
-  q: Queryable,
-  key: StreamKey,
-  eventIds: readonly string[],
-): Promise<void> {
-  await q.query(DELETE_PENDING, [key.tenantId, key.webhookId, eventIds])
-}
-
-export async function deleteAllPending(q: Queryable, key: StreamKey): Promise<void> {
-  await q.query('delete from webhooks_pending where tenant_id = $1 and webhook_id = $2', [
-    key.tenantId,
-    key.webhookId,
-  ])
 }

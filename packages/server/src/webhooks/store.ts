@@ -20,17 +20,6 @@ import type {
   Toggles,
 } from './subscription.ts'
 
-const SHARE = statement(
-  'webhooks.share_tenants',
-  `select pg_advisory_xact_lock_shared(hashtextextended('webhooks ' || tenant_id, 0))
-     from unnest($1::text[]) as tenant_id`,
-)
-
-/** Sorted, so that two groups cannot wait for each other across two waiting updates. */
-export async function shareTenants(tx: Tx, tenantIds: Iterable<string>): Promise<void> {
-  await tx.query(SHARE, [[...new Set(tenantIds)].sort()])
-}
-
 interface SubscriptionRow {
   tenant_id: string
   webhook_id: string

@@ -30,3 +30,11 @@ export interface Target {
 }
 
 export type BodyMode = 'array' | 'single'
+
+/** An event as the log keeps it. */
+export interface LoggedEvent {
+  readonly eventId: string
+  readonly day: string
+  readonly body: string
+  readonly traceparent: string
+}

@@ -24,36 +24,6 @@ export async function insertStream(
   )
 }
 
-/** As it was made: nothing pending, no back-off. */
-export async function resetStream(q: Queryable, key: StreamKey): Promise<void> {
-  await q.query(
-    `update webhooks_stream
-        set state = 'idle', not_before = '-infinity', fail_count = 0, first_failure_at = null
-      where tenant_id = $1 and webhook_id = $2`,
-    [key.tenantId, key.webhookId],
-  )
-}
-
-export async function deleteStream(q: Queryable, key: StreamKey): Promise<void> {
-  await q.query('delete from webhooks_stream where tenant_id = $1 and webhook_id = $2', [
-    key.tenantId,
-    key.webhookId,
-  ])
-}
-
-/**
- * A new URL or header may have mended the receiver: the next try is made at once, and a request
- * that still went to the old one does not push it back (its `fail_count` is no longer the stream's).
- */
-export async function expediteStream(q: Queryable, key: StreamKey): Promise<void> {
-  await q.query(
-    `update webhooks_stream
-        set not_before = '-infinity', fail_count = 0, first_failure_at = null
-      where tenant_id = $1 and webhook_id = $2`,
-    [key.tenantId, key.webhookId],
-  )
-}
-
 const ACTIVATE = statement(
   'webhooks.activate_streams',
   `update webhooks_stream set state = 'active'

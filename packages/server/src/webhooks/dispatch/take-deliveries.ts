@@ -10,10 +10,9 @@
 import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid, newId } from '../../platform/ids.ts'
 import { continueTrace } from '../../platform/trace.ts'
-import type { LoggedEvent } from '../event-store.ts'
 import { hasOverdue } from './clear-store.ts'
 import { chooseBatch, decideTake, type TakeLimits } from './decide-take.ts'
-import type { OpenDelivery } from './delivery.ts'
+import type { LoggedEvent, OpenDelivery } from './delivery.ts'
 import type { LowWaterIds } from './low-water.ts'
 import type { StreamKey } from './stream-store.ts'
 import {

@@ -6,9 +6,8 @@
  * keeps the plan a loop of index scans at any size of the tables.
  */
 import { insertRows, statement, type Tx } from '../../platform/db/index.ts'
-import type { LoggedEvent } from '../event-store.ts'
 import type { StreamState } from './decide-take.ts'
-import type { BodyMode, FrozenContent, OpenDelivery, Target } from './delivery.ts'
+import type { BodyMode, FrozenContent, LoggedEvent, OpenDelivery, Target } from './delivery.ts'
 import type { LowWaterIds } from './low-water.ts'
 import type { StreamKey } from './stream-store.ts'
 
