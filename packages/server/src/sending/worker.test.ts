@@ -15,8 +15,10 @@ import {
 import { addMailer } from '../../test/sending.ts'
 import { createClock } from '../platform/clock.ts'
 import { DatabaseUnavailableError, type Db, type Tx } from '../platform/db/index.ts'
+import { bucketOf } from '../platform/db/leases.ts'
 import { createWakeups } from '../webhooks/index.ts'
 import { createFinishAttempts } from './finish-attempts.ts'
+import { createLaneWakeups } from './lane-wakeups.ts'
 import type { Sender } from './worker.ts'
 
 const world = useSending()
@@ -553,6 +555,26 @@ describe('a started sender', () => {
     await sender.start()
     await accept(world.db)
     sender.wakeups.wake([{ tenantId: 'tn_a', mailerId, bucket: 0 }])
+    await server.waitForMessages(1)
+  })
+
+  it('sends without a sweep what another process says it has accepted', async () => {
+    const server = await world.serve()
+    const { mailerId } = await addMailer(world.db, { port: server.port })
+    let tell: (buckets: ReadonlySet<number>) => void = () => undefined
+    const wakeups = createLaneWakeups({
+      owned: () => new Set(),
+      notify: () => undefined,
+      onNotified(listener) {
+        tell = listener
+        return () => undefined
+      },
+    })
+    const sender = world.sender({ wakeups, sweepMs: 2 ** 31 - 1 })
+    await sender.start()
+    await sender.runOnce()
+    await accept(world.db)
+    tell(new Set([bucketOf(mailerId)]))
     await server.waitForMessages(1)
   })
 
