@@ -31,7 +31,9 @@ const smtp = {
 } as const
 
 describe('Postrider', () => {
-  it.each<[keyof typeof operations, (client: Postrider) => Promise<unknown>, unknown]>([
+  it.each<
+    [keyof typeof operations, (client: Postrider) => Promise<unknown>, unknown, query?: string]
+  >([
     ['sendEmail', (client) => client.sendEmail(email), email],
     ['registerWebhook', (client) => client.registerWebhook(registration), registration],
     [
@@ -53,17 +55,39 @@ describe('Postrider', () => {
     ],
     ['getSMTPConfig', (client) => client.getSMTPConfig(id), undefined],
     ['deleteSMTPConfig', (client) => client.deleteSMTPConfig(id), undefined],
-  ])('[4] %s has the method, path and body of the contract', async (name, run, body) => {
-    const { method, path, status } = operations[name]
-    const answer = { success: true, message: 'm', ref_id: 'r' }
-    const server = await startScriptedServer(reply(status, answer))
-    const client = new Postrider({ apiKey: 'pr_secret', basePath: server.url })
-    await expect(run(client)).resolves.toStrictEqual(answer)
-    expect(server.requests).toHaveLength(1)
-    const request = server.requests[0]
-    expect(request).toMatchObject({ method, path: path.replace('{mailer_id}', id) })
-    expect(request?.headers.authorization).toBe('Bearer pr_secret')
-    expect(request?.body).toBe(body === undefined ? '' : JSON.stringify(body))
+    [
+      'listWebhookDeliveries',
+      (client) => client.listWebhookDeliveries({ status: 'parked', pageSize: 10 }),
+      undefined,
+      '?status=parked&pageSize=10',
+    ],
+    ['getWebhookDelivery', (client) => client.getWebhookDelivery(id), undefined],
+    ['redeliver', (client) => client.redeliver(id), undefined],
+    [
+      'replayWebhookEvents',
+      (client) => client.replayWebhookEvents({ ref_id: 'r', undelivered: true }),
+      { ref_id: 'r', undelivered: true },
+    ],
+  ])(
+    '[4] %s has the method, path and body of the contract',
+    async (name, run, body, query = '') => {
+      const { method, path, status } = operations[name]
+      const answer = { success: true, message: 'm', ref_id: 'r' }
+      const server = await startScriptedServer(reply(status, answer))
+      const client = new Postrider({ apiKey: 'pr_secret', basePath: server.url })
+      await expect(run(client)).resolves.toStrictEqual(answer)
+      expect(server.requests).toHaveLength(1)
+      const request = server.requests[0]
+      expect(request).toMatchObject({ method, path: path.replace(/\{\w+\}/, id) + query })
+      expect(request?.headers.authorization).toBe('Bearer pr_secret')
+      expect(request?.body).toBe(body === undefined ? '' : JSON.stringify(body))
+    },
+  )
+
+  it('has every operation of a tenant', () => {
+    const client = new Postrider({ apiKey: 'k' })
+    const names = Object.entries(operations).filter(([, { auth }]) => auth === 'tenant')
+    expect(names.map(([name]) => name).filter((name) => !(name in client))).toStrictEqual([])
   })
 
   it('keeps every operation under the path of basePath, with or without a slash', async () => {
@@ -137,6 +161,65 @@ describe('sendEmail', () => {
       code: 'idempotency_mismatch',
     })
     expect(server.requests[0]?.headers['idempotency-key']).toBe('order-1')
+  })
+})
+
+describe('listWebhookDeliveries', () => {
+  it('lists everything when nothing is asked', async () => {
+    const server = await startScriptedServer(ok)
+    await new Postrider({ apiKey: 'k', basePath: server.url }).listWebhookDeliveries()
+    expect(server.requests[0]?.path).toBe('/v1/webhook/deliveries')
+  })
+})
+
+describe('eachWebhookDelivery', () => {
+  const page = (deliveries: string[], nextPageToken?: string) =>
+    reply(200, {
+      success: true,
+      message: 'm',
+      deliveries: deliveries.map((delivery_id) => ({ delivery_id })),
+      nextPageToken,
+    })
+
+  it('goes through every page with the same filter', async () => {
+    const pages = [page(['a', 'b'], 't/1+'), page([], 't2'), drop, page(['c'])]
+    const server = await startScriptedServer(...pages)
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    const ids: string[] = []
+    for await (const { delivery_id } of client.eachWebhookDelivery({ ref_id: 'r', pageSize: 2 })) {
+      ids.push(delivery_id)
+    }
+    expect(ids).toStrictEqual(['a', 'b', 'c'])
+    const first = '/v1/webhook/deliveries?ref_id=r&pageSize=2'
+    expect(server.requests.map(({ path }) => path)).toStrictEqual([
+      first,
+      `${first}&pageToken=t%2F1%2B`,
+      `${first}&pageToken=t2`,
+      `${first}&pageToken=t2`,
+    ])
+  })
+
+  it('ends at once when its signal is aborted', async () => {
+    const server = await startScriptedServer(page(['a'], 't1'), page(['b']))
+    const controller = new AbortController()
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    const all = client.eachWebhookDelivery({}, { signal: controller.signal })
+    await all.next()
+    controller.abort()
+    await expect(all.next()).rejects.toMatchObject({ code: 'aborted' })
+    expect(server.requests).toHaveLength(1)
+  })
+})
+
+describe('redeliver and replayWebhookEvents', () => {
+  it.each<[string, (client: Postrider) => Promise<unknown>]>([
+    ['redeliver', (client) => client.redeliver(id)],
+    ['replayWebhookEvents', (client) => client.replayWebhookEvents({ ref_id: 'r' })],
+  ])('%s is not repeated when its answer got lost', async (_, run) => {
+    const server = await startScriptedServer(drop, ok)
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    await expect(run(client)).rejects.toMatchObject({ code: 'connection_error' })
+    expect(server.requests).toHaveLength(1)
   })
 })
 

@@ -11,13 +11,20 @@ import type {
   DeleteWebhookAnswer,
   DeleteWebhookBody,
   GetSmtpConfigAnswer,
+  GetWebhookDeliveryAnswer,
+  ListWebhookDeliveriesAnswer,
+  ListWebhookDeliveriesQuery,
   ListWebhooksAnswer,
+  RedeliverAnswer,
   RegisterWebhookAnswer,
   RegisterWebhookBody,
+  ReplayWebhookEventsAnswer,
+  ReplayWebhookEventsBody,
   SendEmailAnswer,
   SendEmailBody,
   UpdateSmtpAnswer,
   UpdateWebhookAnswer,
+  WebhookDelivery,
 } from '@postrider/contract'
 import {
   checkTimeout,
@@ -28,6 +35,7 @@ import {
 } from './core/request.ts'
 import * as emails from './resources/emails.ts'
 import * as mailers from './resources/mailers.ts'
+import * as webhookDeliveries from './resources/webhook-deliveries.ts'
 import * as webhooks from './resources/webhooks.ts'
 
 export const defaultBasePath = 'http://127.0.0.1:8080'
@@ -92,6 +100,43 @@ export class Postrider {
   /** Names of custom headers are shown, never their values. */
   listWebhooks(options?: RequestOptions): Promise<ListWebhooksAnswer> {
     return webhooks.listWebhooks(this.#send, options)
+  }
+
+  /** One page, newest first. A page may be short or empty while there is a `nextPageToken`. */
+  listWebhookDeliveries(
+    filter?: ListWebhookDeliveriesQuery,
+    options?: RequestOptions,
+  ): Promise<ListWebhookDeliveriesAnswer> {
+    return webhookDeliveries.listWebhookDeliveries(this.#send, filter, options)
+  }
+
+  /** All of them, for `for await`; each page is asked for when it is wanted. */
+  eachWebhookDelivery(
+    filter?: ListWebhookDeliveriesQuery,
+    options?: RequestOptions,
+  ): AsyncGenerator<WebhookDelivery, void, undefined> {
+    return webhookDeliveries.eachWebhookDelivery(this.#send, filter, options)
+  }
+
+  /** With what was sent. */
+  getWebhookDelivery(
+    deliveryId: string,
+    options?: RequestOptions,
+  ): Promise<GetWebhookDeliveryAnswer> {
+    return webhookDeliveries.getWebhookDelivery(this.#send, deliveryId, options)
+  }
+
+  /** Sends the events of a delivery again; never repeated by itself. */
+  redeliver(deliveryId: string, options?: RequestOptions): Promise<RedeliverAnswer> {
+    return webhookDeliveries.redeliver(this.#send, deliveryId, options)
+  }
+
+  /** Sends recorded events again, by time or email; never repeated by itself. */
+  replayWebhookEvents(
+    payload: ReplayWebhookEventsBody,
+    options?: RequestOptions,
+  ): Promise<ReplayWebhookEventsAnswer> {
+    return webhookDeliveries.replayWebhookEvents(this.#send, payload, options)
   }
 
   /** Logs in at the server before it answers, unless `verify` is false. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PostriderError } from './errors.ts'
-import { fillPath } from './path.ts'
+import { fillPath, queryOf } from './path.ts'
 
 const fill = (id: string) => fillPath('/v1/smtp/{mailer_id}/x', { mailer_id: id })
 
@@ -29,5 +29,26 @@ describe('fillPath', () => {
 
   it('refuses a missing parameter', () => {
     expect(() => fillPath('/v1/{id}', {})).toThrow('id must be a non-empty string')
+  })
+})
+
+describe('queryOf', () => {
+  it('is empty when nothing is asked', () => {
+    expect(queryOf({})).toBe('')
+    expect(queryOf({ event: undefined })).toBe('')
+  })
+
+  it('says everything else, so that a URL parser reads what was given', () => {
+    const query = { 'a&b': 'c=d&e', plus: '1+1 %2B', hash: '#x', time: '2026-11-20T18:00:00+01:00' }
+    const { searchParams, hash } = new URL(`http://127.0.0.1/${queryOf(query)}`)
+    expect(Object.fromEntries(searchParams)).toStrictEqual(query)
+    expect(hash).toBe('')
+    expect(queryOf({ pageSize: 50, all: false })).toBe('?pageSize=50&all=false')
+  })
+
+  it.each([null, {}, ['a'], '\ud800'])('refuses %j', (value) => {
+    expect(() => queryOf({ event: value })).toThrow(
+      expect.objectContaining({ code: 'invalid_argument', status: 0 }),
+    )
   })
 })

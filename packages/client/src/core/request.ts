@@ -9,7 +9,7 @@
 import { readAnswer } from './answer.ts'
 import { runAttempt } from './attempt.ts'
 import { abortedBy, invalidArgument, PostriderError } from './errors.ts'
-import { fillPath } from './path.ts'
+import { fillPath, queryOf } from './path.ts'
 import { decideRetry } from './retry.ts'
 
 export interface RequestOptions {
@@ -28,6 +28,8 @@ export interface Call {
   /** Parameters in braces. */
   readonly path: string
   readonly parameters?: Readonly<Record<string, string>>
+  /** What is undefined is left out. */
+  readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
   /** Whether the service honours `Idempotency-Key` here, so that a POST may be repeated. */
   readonly honoursIdempotencyKey?: boolean
@@ -89,7 +91,7 @@ export function createSend(deps: SendDeps): Send {
 
 function prepare(deps: SendDeps, call: Call, options: RequestOptions) {
   return {
-    url: deps.basePath + fillPath(call.path, call.parameters ?? {}),
+    url: deps.basePath + fillPath(call.path, call.parameters ?? {}) + queryOf(call.query ?? {}),
     method: call.method,
     headers: headersOf(deps.apiKey, call, options),
     body: call.method === 'GET' ? undefined : serialize(call.body),

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { PostriderError } from './errors.ts'
+import { eachEntry, type Page } from './pages.ts'
+
+/** Pages by their token; the first has none. Notes which were asked for. */
+function list(pages: Record<string, Page<number>>) {
+  const asked: (string | undefined)[] = []
+  const fetchPage = async (token: string | undefined): Promise<Page<number>> => {
+    asked.push(token)
+    return pages[token ?? ''] ?? { entries: [] }
+  }
+  return { asked, fetchPage }
+}
+
+async function collect(entries: AsyncIterable<number>): Promise<number[]> {
+  const all: number[] = []
+  for await (const entry of entries) all.push(entry)
+  return all
+}
+
+describe('eachEntry', () => {
+  it('gives the entries of all pages in order, over empty ones too', async () => {
+    const { asked, fetchPage } = list({
+      '': { entries: [1, 2], nextPageToken: 'a' },
+      a: { entries: [], nextPageToken: 'b' },
+      b: { entries: [3] },
+    })
+    expect(await collect(eachEntry(undefined, fetchPage))).toStrictEqual([1, 2, 3])
+    expect(asked).toStrictEqual([undefined, 'a', 'b'])
+  })
+
+  it('begins where it is told', async () => {
+    const { asked, fetchPage } = list({ b: { entries: [3] } })
+    expect(await collect(eachEntry('b', fetchPage))).toStrictEqual([3])
+    expect(asked).toStrictEqual(['b'])
+  })
+
+  it('asks for a page when its entries are wanted, and not before', async () => {
+    const { asked, fetchPage } = list({ '': { entries: [1, 2], nextPageToken: 'a' } })
+    for await (const entry of eachEntry(undefined, fetchPage)) if (entry === 2) break
+    expect(asked).toStrictEqual([undefined])
+  })
+
+  it('does not go round for ever', async () => {
+    const { asked, fetchPage } = list({
+      '': { entries: [1], nextPageToken: 'a' },
+      a: { entries: [2], nextPageToken: 'a' },
+    })
+    await expect(collect(eachEntry(undefined, fetchPage))).rejects.toBeInstanceOf(PostriderError)
+    expect(asked).toStrictEqual([undefined, 'a'])
+  })
+
+  it('ends with the error of a page', async () => {
+    const fail = () => Promise.reject(new Error('no'))
+    await expect(collect(eachEntry(undefined, fail))).rejects.toThrow('no')
+  })
+})

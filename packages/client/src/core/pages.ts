@@ -1,0 +1,31 @@
+/**
+ * All entries of a list, page after page (contract §2).
+ *
+ * A page may be empty and not the last. The service gives a new token with every page, so one that
+ * comes again would go round for ever: it is refused as no answer of the service.
+ */
+import { PostriderError } from './errors.ts'
+
+export interface Page<Entry> {
+  readonly entries: readonly Entry[]
+  readonly nextPageToken?: string | undefined
+}
+
+/** `pageToken` is where to begin; undefined: at the first page. */
+export async function* eachEntry<Entry>(
+  pageToken: string | undefined,
+  fetchPage: (pageToken: string | undefined) => Promise<Page<Entry>>,
+): AsyncGenerator<Entry, void, undefined> {
+  for (let token = pageToken; ; ) {
+    const { entries, nextPageToken } = await fetchPage(token)
+    yield* entries
+    if (nextPageToken === undefined) return
+    if (nextPageToken === token) throw repeated()
+    token = nextPageToken
+  }
+}
+
+function repeated(): PostriderError {
+  const message = 'The answer names itself as the next page'
+  return new PostriderError(message, { status: 200, code: 'unexpected_response' })
+}
