@@ -10,6 +10,7 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import ts from 'typescript'
 import { printTypes } from './print-types.ts'
 
@@ -90,9 +91,9 @@ function createProgram(options: ts.CompilerOptions): ts.Program {
   const { compilerOptions } = config
   // Node.js 20 and browsers of its time: newer syntax is lowered, newer library calls are refused.
   const target = { target: 'es2022', lib: ['es2022'] }
-  const entry = join(clientDir, 'src/index.ts')
+  const files = Object.values(readPackageJson().exports).map((path) => join(clientDir, path))
   const parsed = ts.parseJsonConfigFileContent(
-    { compilerOptions: { ...compilerOptions, ...target }, files: [entry] },
+    { compilerOptions: { ...compilerOptions, ...target }, files },
     ts.sys,
     root,
   )
@@ -100,17 +101,53 @@ function createProgram(options: ts.CompilerOptions): ts.Program {
   return ts.createProgram(parsed.fileNames, { ...parsed.options, ...options })
 }
 
+/** What a program gets by each entry point: its files, and the octets of their JavaScript. */
+export function measureClient(builtDir: string) {
+  const { exports } = JSON.parse(readFileSync(join(builtDir, 'package.json'), 'utf8'))
+  return Object.entries<{ default: string }>(exports).map(([entry, { default: file }]) => {
+    const files = [...closureOf(join(builtDir, file))]
+    const code = files.map((path) => readFileSync(path))
+    return {
+      entry,
+      files: files.map((path) => relative(builtDir, path)).sort(),
+      bytes: Buffer.concat(code).length,
+      gzipBytes: gzipSync(Buffer.concat(code)).length,
+    }
+  })
+}
+
+function closureOf(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen
+  seen.add(file)
+  for (const { fileName } of ts.preProcessFile(readFileSync(file, 'utf8')).importedFiles) {
+    closureOf(join(dirname(file), fileName), seen)
+  }
+  return seen
+}
+
 function isOfClient(file: ts.SourceFile): boolean {
   return !relative(clientDir, file.fileName).startsWith('..')
 }
 
+interface PackageJson extends Record<string, unknown> {
+  /** Of the source, by entry point: `./webhooks` is `./src/webhooks/index.ts`. */
+  readonly exports: Readonly<Record<string, string>>
+}
+
+function readPackageJson(): PackageJson {
+  return JSON.parse(readFileSync(join(clientDir, 'package.json'), 'utf8'))
+}
+
 function packageJson(): string {
-  const { name, version, description, license, type } = JSON.parse(
-    readFileSync(join(clientDir, 'package.json'), 'utf8'),
-  )
+  const { name, version, description, license, type, exports } = readPackageJson()
   const built = {
     ...{ name, version, description, license, type },
-    exports: { '.': { types: './index.d.ts', default: './index.js' } },
+    exports: Object.fromEntries(
+      Object.entries(exports).map(([entry, source]) => {
+        const output = source.replace('./src/', './').replace(/\.ts$/, '')
+        return [entry, { types: `${output}.d.ts`, default: `${output}.js` }]
+      }),
+    ),
     files: ['**/*.js', '**/*.d.ts'],
     sideEffects: false,
     engines: { node: '>=20' },
@@ -131,5 +168,8 @@ function refuse(diagnostics: readonly ts.Diagnostic[]): void {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   buildClient(join(clientDir, 'dist'))
+  for (const { entry, files, bytes, gzipBytes } of measureClient(join(clientDir, 'dist'))) {
+    console.log(`${entry}: ${files.length} files, ${bytes} bytes, ${gzipBytes} with gzip`)
+  }
   console.log('Built packages/client/dist. To pack it: npm pack ./packages/client/dist')
 }

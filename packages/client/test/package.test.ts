@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildClient } from '../../../scripts/build-client.ts'
+import { buildClient, measureClient } from '../../../scripts/build-client.ts'
 import { refusal, reply, startScriptedServer } from './scripted-server.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -20,6 +20,8 @@ const boundMs = 120_000
 const isAny = 'type IsAny<T> = 0 extends 1 & T ? true : false'
 const isSame = `type IsSame<A, B> =
   (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false`
+/** An intersection is printed as the object that it makes, and to the compiler those are two. */
+const flat = 'type Flat<T> = T extends object ? { [K in keyof T]: Flat<T[K]> } : T'
 
 describe('the package that npm pack makes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-client-'))
@@ -75,10 +77,48 @@ describe('the package that npm pack makes', () => {
     expect(JSON.parse(server.requests[0]?.body ?? '')).toMatchObject({ subject: 'Hello' })
   })
 
+  it('takes webhooks, on plain Node', { timeout: boundMs }, async () => {
+    write('receive.js', receiveScript)
+    const { stdout } = await node('receive.js')
+    const key = '["MAIL_DELIVERED","01JD4M8W6ZQ3V5T7X9Y2A4C6E8","2026-11-20T13:01:02.123456Z"]'
+    expect(JSON.parse(stdout)).toEqual({
+      statuses: [200, 401, 200],
+      keys: [key, key],
+      path: '/0/details',
+    })
+  })
+
+  it('gives each entry point what it needs and no more', () => {
+    const measured = measureClient(installed)
+    const filesOf = (entry: string) => measured.find((one) => one.entry === entry)?.files
+    expect(measured.map(({ entry }) => entry)).toEqual(['.', './webhooks', './webhooks/node'])
+    expect(filesOf('.')?.filter((file) => file.startsWith('webhooks/'))).toEqual([])
+    expect(filesOf('./webhooks')?.filter((file) => !file.startsWith('webhooks/'))).toEqual([])
+    expect(filesOf('./webhooks')).not.toContain('webhooks/node.js')
+    expect(filesOf('./webhooks/node')).not.toContain('webhooks/parse-webhook.js')
+    for (const { entry, bytes, gzipBytes } of measured) {
+      process.stdout.write(`@postrider/client ${entry}: ${bytes} bytes, ${gzipBytes} with gzip\n`)
+    }
+  })
+
   it('type-checks under --strict, with its declarations', { timeout: boundMs }, async () => {
     write('consumer.ts', consumer)
     const strict = ['--strict', '--skipLibCheck', 'false', '--noEmit', '--target', 'es2022']
     await node(tsc, ...strict, '--module', 'nodenext', 'consumer.ts')
+  })
+
+  it.each<[string, string[]]>([
+    ['the types of browsers and edge runtimes', []],
+    [
+      'the types of Node.js',
+      ['--lib', 'es2022', '--types', 'node', '--typeRoots', join(root, 'node_modules/@types')],
+    ],
+  ])('type-checks a receiver with %s', { timeout: boundMs }, async (name, types) => {
+    const file = name.endsWith('Node.js') ? 'node-receiver.ts' : 'receiver.ts'
+    write('receiver.ts', receiver)
+    write('node-receiver.ts', nodeReceiver)
+    const strict = ['--strict', '--skipLibCheck', 'false', '--noEmit', '--target', 'es2022']
+    await node(tsc, ...strict, ...types, '--module', 'nodenext', file)
   })
 
   it('has the types of the contract, each of them', { timeout: boundMs }, async () => {
@@ -87,7 +127,8 @@ describe('the package that npm pack makes', () => {
     expect(names).toContain('SendEmailBody')
     const checks = names.map((name) => {
       const [own, its] = [`Packed.${name}`, `Contract.${name}`]
-      return `export const of${name}: [IsAny<${own}>, IsSame<${own}, ${its}>] = [false, true]`
+      const same = `IsSame<Flat<${own}>, Flat<${its}>>`
+      return `export const of${name}: [IsAny<${own}>, ${same}] = [false, true]`
     })
     write(
       'same.ts',
@@ -96,6 +137,7 @@ describe('the package that npm pack makes', () => {
         `import type * as Contract from '${contract}'`,
         isAny,
         isSame,
+        flat,
         ...checks,
       ].join('\n'),
     )
@@ -192,4 +234,111 @@ await postrider.sendEmail({ ...email, content: [{ type: 'text/markdown', value: 
 // @ts-expect-error no such field of an answer
 recipients[0].colour
 export const code = (error: PostriderError): string => error.errors?.[0]?.path ?? error.code
+`
+
+const receiveScript = `import { createServer } from 'node:http'
+import {
+  createWebhookHandler, dedupKey, exampleEvent, exampleRequest, parseWebhook, WebhookError,
+} from '@postrider/client/webhooks'
+import { toNodeHandler } from '@postrider/client/webhooks/node'
+const keys = []
+const handler = createWebhookHandler({
+  header: 'X-Webhook-Secret',
+  secrets: ['secret'],
+  onEvent: (event) => void keys.push(dedupKey(event)),
+})
+const event = exampleEvent('MAIL_DELIVERED')
+const headers = { 'X-Webhook-Secret': 'secret' }
+const statuses = [
+  (await handler(exampleRequest([event], { headers }))).status,
+  (await handler(exampleRequest([event]))).status,
+]
+const server = createServer(toNodeHandler(handler)).listen(0, '127.0.0.1')
+await new Promise((resolve) => server.once('listening', resolve))
+const url = 'http://127.0.0.1:' + server.address().port
+statuses.push((await fetch(exampleRequest([event], { url, headers }))).status)
+server.close()
+server.closeAllConnections()
+try {
+  parseWebhook('[{"event":"MAIL_DELIVERED","success":true}]')
+} catch (error) {
+  if (!(error instanceof WebhookError)) throw error
+  console.log(JSON.stringify({ statuses, keys, path: error.path }))
+}
+`
+
+const receiver = `import {
+  createWebhookHandler, dedupKey, exampleEvent, isTerminal, parseWebhook, verifyHeader,
+  type EventName, type EventOf, type ReceivedEvent, type UnknownEvent, type WebhookContext,
+} from '@postrider/client/webhooks'
+${isAny}
+${isSame}
+export const noneIsAny: [
+  IsAny<ReceivedEvent>, IsAny<EventOf<'SMTP_ERROR'>>, IsAny<EventOf<'SMTP_ERROR'>['details']>,
+  IsAny<EventOf<'INCOMING_EMAIL'>['details']['headers']>, IsAny<WebhookContext['signal']>,
+] = [false, false, false, false, false]
+export const exact: [
+  IsSame<EventOf<'SMTP_ERROR'>['details']['attempt'], number>,
+  IsSame<EventOf<'MAIL_DELIVERED'>['success'], true>,
+  IsSame<Extract<EventName, 'MAIL_OPENED' | 'MAIL_READ'>, 'MAIL_OPENED'>,
+] = [true, true, true]
+
+export function tell(event: ReceivedEvent): string {
+  switch (event.event) {
+    case 'SMTP_ERROR':
+      return event.details.failed_reason + event.details.attempt.toFixed()
+    case 'MAIL_CLICKED':
+      // @ts-expect-error a click has no attempt
+      event.details.attempt
+      return event.details.tracking.url ?? ''
+    case 'MAIL_DELIVERED': case 'MAIL_OPENED': case 'MAIL_UNSUBSCRIBED': case 'MAIL_BOUNCE':
+    case 'MAIL_SPAM': case 'MAIL_POLICY_REJECTION': case 'MAIL_GENERATION_FAILURE':
+    case 'MAIL_GENERATION_REJECTION': case 'PHISHING':
+      return event.details.ref_id
+    case 'MAILER_DEACTIVATED':
+      // @ts-expect-error it has no email
+      event.details.ref_id
+      return event.details.config_type
+    case 'DOMAIN_VERIFICATION':
+      return event.details.verified ? event.details.domain : ''
+    case 'IMAP_ERROR':
+      return event.details.mailer_id
+    case 'INCOMING_EMAIL':
+      return 'mailer_id' in event.details ? event.details.mailer_id : event.details.username
+    default: {
+      const unknown: UnknownEvent = event
+      const name: string = unknown.event
+      // @ts-expect-error nothing is known of its details
+      unknown.details.ref_id.length
+      return name
+    }
+  }
+}
+// @ts-expect-error no such event
+exampleEvent('MAIL_READ')
+export const handler: (request: Request) => Promise<Response> = createWebhookHandler({
+  header: 'X-Webhook-Secret',
+  secrets: ['new', 'old'],
+  onEvent: async (event, { traceparent, signal }) => {
+    signal.throwIfAborted()
+    console.log(traceparent?.length, dedupKey(event), isTerminal(event), tell(event))
+  },
+})
+export const whole = createWebhookHandler({ onEvents: (events) => events.map(tell) })
+// @ts-expect-error nobody handles the events
+createWebhookHandler({ header: 'X-Webhook-Secret', secrets: ['new'] })
+export const names = parseWebhook('[]').map(({ event }) => event)
+export const isOurs: boolean = verifyHeader(new Headers(), 'X-Webhook-Secret', ['new'])
+export default { fetch: handler }
+`
+
+const nodeReceiver = `import { createServer, type IncomingMessage } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
+import { verifyHeader } from '@postrider/client/webhooks'
+import { toNodeHandler } from '@postrider/client/webhooks/node'
+import { handler } from './receiver.js'
+createServer(toNodeHandler(handler)).listen(8080)
+createHttp2Server(toNodeHandler(handler)).listen(8443)
+export const isOurs = (req: IncomingMessage): boolean =>
+  verifyHeader(req.headers, 'X-Webhook-Secret', ['new'])
 `
