@@ -5,6 +5,7 @@
 #   ca.pem                      the test authority (its key is thrown away)
 #   localhost.pem/.key          localhost, *.example.test, 127.0.0.1, ::1; valid 2020 to 2056
 #   expired.pem/.key            the same names; ended in 2021
+#   self-signed.pem/.key        the same names; by no authority
 #
 # ECDSA P-256; needs openssl 1.1.1 or later.
 set -eu
@@ -62,3 +63,8 @@ issue() { # name, start, end
 }
 issue localhost 20200101000000Z 20560101000000Z
 issue expired 20200101000000Z 20210101000000Z
+new_key "$out/self-signed.key"
+openssl req -new -key "$out/self-signed.key" -config "$work/ca.cnf" -out "$work/self-signed.csr"
+openssl ca -batch -notext -config "$work/ca.cnf" -selfsign -keyfile "$out/self-signed.key" \
+  -in "$work/self-signed.csr" -extensions server -startdate 20200101000000Z -enddate 20560101000000Z \
+  -out "$out/self-signed.pem"

@@ -6,21 +6,30 @@
  * while are closed, and beyond `poolsMax` the longest unused idle one goes first; only pools with a
  * request in flight may exceed that number, and those the callers bound.
  */
+import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { Pool } from 'undici'
 import type { Connection, Connector } from './connector.ts'
+import { EgressError } from './egress-error.ts'
 
 const CONNECTIONS_PER_POOL_MAX = 64
 const HEADERS_BYTES_MAX = 16 * 1024
 const KEEP_ALIVE_MS = 4_000
 const KEEP_ALIVE_MS_MAX = 20_000
 const SWEEP_MS_MAX = 5_000
+/**
+ * What a connection may carry towards us for one request. The parser bounds headers and we bound
+ * bodies, but nobody counts a reason phrase or the extensions of a chunk.
+ */
+const ANSWER_BYTES_MAX = 1024 * 1024
 
 export interface PoolEntry {
   readonly pool: Pool
   inFlight: number
   lastUsedAt: number
   connectTimeoutMs: number
+  /** Open connections, with how far each may be read. */
+  readonly readUntil: Map<Socket, number>
   /** The connection just made, until the request that waited for it takes its timings. */
   fresh: Connection | undefined
 }
@@ -47,6 +56,7 @@ export function createHttpPools(deps: {
       inFlight: 0,
       lastUsedAt: 0,
       connectTimeoutMs: 0,
+      readUntil: new Map(),
       fresh: undefined,
       pool: new Pool(url.origin, {
         connections: CONNECTIONS_PER_POOL_MAX,
@@ -71,6 +81,7 @@ export function createHttpPools(deps: {
             })
             .then(
               (connection) => {
+                boundReading(entry.readUntil, connection.socket)
                 entry.fresh = connection
                 callback(null, connection.socket)
                 entry.fresh = undefined
@@ -118,6 +129,8 @@ export function createHttpPools(deps: {
       entries.set(key, entry) // insertion order is the order of last use
       entry.inFlight += 1
       entry.connectTimeoutMs = connectTimeoutMs
+      for (const socket of entry.readUntil.keys())
+        entry.readUntil.set(socket, socket.bytesRead + ANSWER_BYTES_MAX)
       sweeper ??= setInterval(sweep, Math.min(deps.idleMs, SWEEP_MS_MAX)).unref()
       return entry
     },
@@ -133,4 +146,13 @@ export function createHttpPools(deps: {
       await Promise.all([...entries].map(([key, entry]) => drop(key, entry)))
     },
   }
+}
+
+function boundReading(readUntil: PoolEntry['readUntil'], socket: Socket): void {
+  readUntil.set(socket, socket.bytesRead + ANSWER_BYTES_MAX)
+  socket.once('close', () => readUntil.delete(socket))
+  socket.on('readable', () => {
+    if (socket.bytesRead > (readUntil.get(socket) ?? 0))
+      socket.destroy(new EgressError('too_large', 'the answer is too large'))
+  })
 }

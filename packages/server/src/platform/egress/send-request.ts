@@ -176,8 +176,7 @@ function requestFailed(cause: unknown): EgressError {
   if (systemCode === 'UND_ERR_DESTROYED' || systemCode === 'UND_ERR_CLOSED') {
     return new EgressError('aborted', 'the service is stopping', o)
   }
-  const isUnreadable = cause instanceof Error && cause.name === 'HTTPParserError'
-  if (isUnreadable || /^UND_ERR_(INVALID|RES|REQ|NOT_SUPPORTED)/.test(systemCode ?? '')) {
+  if (isUnreadable(cause) || /^UND_ERR_(INVALID|RES|REQ|NOT_SUPPORTED)/.test(systemCode ?? '')) {
     return new EgressError('protocol', 'the exchange is not valid HTTP', o)
   }
   const inner = cause instanceof Error ? systemCodeOf(cause.cause) : undefined
@@ -185,6 +184,16 @@ function requestFailed(cause: unknown): EgressError {
     systemCode: inner ?? systemCode,
     cause,
   })
+}
+
+/**
+ * An answer that the parser gave up. For a 1xx out of turn undici has neither a code nor a name: it
+ * is a failed assertion, or a socket error with one of these texts.
+ */
+function isUnreadable(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false
+  if (cause.name === 'HTTPParserError' || systemCodeOf(cause) === 'ERR_ASSERTION') return true
+  return cause.message === 'bad upgrade' || cause.message === 'bad response'
 }
 
 function wellFormedText(bytes: Buffer): string {
