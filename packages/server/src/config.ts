@@ -219,7 +219,8 @@ export const variables = {
     name: 'DISPATCHER_CONCURRENCY',
     type: integer(1, 10_000),
     default: '512',
-    meaning: 'Webhook requests under way at once in one process, those to slow receivers included',
+    meaning:
+      'Webhook requests under way at once in one process, those to slow receivers included; one tenant has at most half of them',
   },
   authConfirmDelayMs: {
     name: 'AUTH_CONFIRM_DELAY',
