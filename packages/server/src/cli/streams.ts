@@ -1,12 +1,15 @@
 /** `postrider stream`: the way of events to one webhook, as the operator sees and steers it. */
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { createClock } from '../platform/clock.ts'
+import { parseTimeSpan } from '../platform/date-time.ts'
 import type { Db } from '../platform/db/index.ts'
-import { describeDuration } from '../platform/duration.ts'
+import { describeDuration, parseDuration } from '../platform/duration.ts'
 import {
   type ListedStream,
   listStreams,
   pauseStream,
   pendingMax,
+  replayStream,
   resumeStream,
 } from '../webhooks/index.ts'
 import { json, named, type OnDatabase, type Result, table } from './output.ts'
@@ -32,6 +35,29 @@ export function addStreamCommands(program: Command, onDatabase: OnDatabase): voi
     .argument('<webhook_id>')
     .addOption(json())
     .action(onDatabase((db, webhookId: string) => resumeResult(db, webhookId)))
+
+  const replay = onDatabase((db, webhookId: string, options: ReplayOptions, _command: Command) =>
+    replayResult(db, webhookId, options),
+  )
+  stream
+    .command('replay')
+    .description('send recorded events to a webhook again, behind what is live')
+    .argument('<webhook_id>')
+    .addOption(
+      new Option('--since <when>', 'from then on: RFC 3339 time, date, or 6h for that long ago')
+        .argParser(readInstant)
+        .conflicts('refId'),
+    )
+    .addOption(new Option('--until <when>', 'up to then').argParser(readInstant))
+    .option('--undelivered', 'only what no delivery to any webhook has carried')
+    .option('--ref-id <ref_id>', 'only those of one email')
+    .addOption(json())
+    .action(async (webhookId: string, options: ReplayOptions, command: Command) => {
+      const { since, undelivered, refId } = options
+      if (since === undefined && refId === undefined && undelivered !== true)
+        command.error('error: say what to replay: --since, --undelivered or --ref-id')
+      await replay(webhookId, options, command)
+    })
 }
 
 interface ListOptions {
@@ -109,6 +135,43 @@ async function resumeResult(db: Db, webhookId: string): Promise<Result> {
     json: { webhook_id: webhookId, tenant_id: tenantId, paused_at: null },
     text: `Resumed ${webhookId} of ${tenantId}: running dispatchers try it within a second.`,
   }
+}
+
+interface ReplayOptions {
+  readonly since?: string
+  readonly until?: string
+  readonly undelivered?: true
+  readonly refId?: string
+}
+
+const THE_BEGINNING = '1970-01-01'
+
+async function replayResult(db: Db, webhookId: string, options: ReplayOptions): Promise<Result> {
+  const { since, until, undelivered, refId } = options
+  const start = since ?? (refId === undefined ? THE_BEGINNING : undefined)
+  // Nobody in this process delivers.
+  const deps = { db, clock: createClock(), wakeups: { wake: () => undefined } }
+  const { tenantId, replayed } = await named(absence(webhookId), () =>
+    replayStream(deps, webhookId, {
+      ...(start === undefined ? {} : { start }),
+      ...(until === undefined ? {} : { end: until }),
+      ...(undelivered === true ? { undelivered } : {}),
+      ...(refId === undefined ? {} : { ref_id: refId }),
+    }),
+  )
+  return {
+    json: { webhook_id: webhookId, tenant_id: tenantId, replayed },
+    text: `Replayed ${replayed} events to ${webhookId} of ${tenantId}: they go behind what is live; running dispatchers find them within a second.`,
+  }
+}
+
+/** Kept as it is written: a date stands for its whole day. */
+function readInstant(text: string): string {
+  const agoMs = parseDuration(text)
+  if (agoMs !== undefined) return new Date(Math.max(0, Date.now() - agoMs)).toISOString()
+  if (parseTimeSpan(text) === undefined)
+    throw new InvalidArgumentError('Give an RFC 3339 time, a date, or a duration such as 6h.')
+  return text
 }
 
 function absence(webhookId: string): string {

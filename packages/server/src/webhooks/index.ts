@@ -10,6 +10,7 @@ export {
   listStreams,
   pauseStream,
   pendingMax,
+  replayStream,
   resumeStream,
 } from './dispatch/operate-streams.ts'
 export { createWakeups, type Wakeups } from './dispatch/wakeups.ts'

@@ -111,3 +111,16 @@ export async function resumeStreamRow(
   )
   return rows[0]
 }
+
+/** The tenant whose webhook it is, and whether it is active; undefined when there is none. */
+export async function findWebhook(
+  q: Queryable,
+  webhookId: string,
+): Promise<{ readonly tenantId: string; readonly isActive: boolean } | undefined> {
+  const { rows } = await q.query<{ tenantId: string; isActive: boolean }>(
+    `select tenant_id as "tenantId", active as "isActive" from webhooks_subscription
+      where webhook_id = $1`,
+    [webhookId],
+  )
+  return rows[0]
+}

@@ -1,5 +1,5 @@
 /**
- * What an operator does to the stream of one webhook: look, pause, resume.
+ * What an operator does to the stream of one webhook: look, pause, resume, replay.
  *
  * Paused: nothing is sent and everything is kept, for as long as the event log keeps it. Resumed: it
  * is tried at once, as one that has not failed. Dispatchers that run see either with their next look
@@ -7,7 +7,14 @@
  */
 import type { Queryable } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { listStreamRows, pauseStreamRow, resumeStreamRow, type StreamRow } from './operate-store.ts'
+import { type ReplayDeps, type ReplaySelection, replayEvents } from '../deliveries/replay-events.ts'
+import {
+  findWebhook,
+  listStreamRows,
+  pauseStreamRow,
+  resumeStreamRow,
+  type StreamRow,
+} from './operate-store.ts'
 
 export interface ListedStream {
   readonly webhook_id: string
@@ -93,4 +100,18 @@ export async function resumeStream(
   const resumed = await resumeStreamRow(db, webhookId)
   if (resumed === undefined) throw new ApiError('not_found')
   return resumed
+}
+
+/** As the tenant may by the API, for this webhook alone, however often. */
+export async function replayStream(
+  deps: ReplayDeps,
+  webhookId: string,
+  selection: Omit<ReplaySelection, 'webhook_id'>,
+): Promise<{ readonly tenantId: string; readonly replayed: number }> {
+  const webhook = await findWebhook(deps.db, webhookId)
+  if (webhook === undefined) throw new ApiError('not_found')
+  const { tenantId, isActive } = webhook
+  if (!isActive) throw new ApiError('conflict', { message: `${webhookId} is not active` })
+  const o = { ...selection, webhook_id: webhookId }
+  return { tenantId, ...(await replayEvents(deps, tenantId, o)) }
 }

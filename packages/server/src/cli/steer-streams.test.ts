@@ -1,0 +1,192 @@
+import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  createWebhookDispatch,
+  newEvent,
+  type WebhookDispatch,
+} from '../../test/webhook-dispatch.ts'
+import { runCli } from '../cli.ts'
+import { newUlid } from '../platform/ids.ts'
+
+let world: WebhookDispatch
+let receiver: WebhookReceiver
+beforeAll(async () => {
+  world = await createWebhookDispatch()
+})
+beforeEach(async () => {
+  receiver = await createWebhookReceiver()
+})
+afterEach(async () => {
+  await receiver.close()
+  await world.clear()
+})
+afterAll(() => world.close())
+
+async function run(...args: string[]) {
+  let [out, err] = ['', '']
+  const code = await runCli(['stream', ...args], {
+    env: { POSTRIDER_DATABASE_URL: world.database.url },
+    out: (text) => {
+      out += text
+    },
+    err: (text) => {
+      err += text
+    },
+  })
+  return { code, out, err, json: () => JSON.parse(out) }
+}
+
+const bodies = () => receiver.requests.map((request) => request.body.toString())
+const received = () => receiver.requests.flatMap((request) => request.json as object[])
+
+/** As if everything had happened so long ago. */
+async function age(interval: string): Promise<void> {
+  await world.db.query('update webhooks_pending set queued_at = queued_at - $1::interval', [
+    interval,
+  ])
+  await world.db.query('update webhooks_open set created_at = created_at - $1::interval', [
+    interval,
+  ])
+  await world.db.query(
+    `update webhooks_stream
+        set first_failure_at = first_failure_at - $1::interval, paused_at = paused_at - $1::interval`,
+    [interval],
+  )
+}
+
+describe('pause and resume', () => {
+  it('a paused webhook gets nothing and loses nothing; resumed, it gets all of it', async () => {
+    const { webhookId } = await world.register(receiver.origin)
+    const dispatcher = await world.dispatcher()
+    await run('pause', webhookId)
+    await world.record(newEvent(), newEvent())
+    await dispatcher.runOnce()
+    expect(receiver.requests).toHaveLength(0)
+    await age('9 days')
+    expect((await run('resume', webhookId)).code).toBe(0)
+    await dispatcher.runOnce()
+    expect(received()).toHaveLength(2)
+  })
+
+  it('a failed delivery waits through the pause, and is repeated byte for byte', async () => {
+    const { webhookId } = await world.register(receiver.origin)
+    receiver.setScript([500, 200, 200])
+    const dispatcher = await world.dispatcher()
+    await world.record(newEvent())
+    await dispatcher.runOnce()
+    await world.record(newEvent())
+    await run('pause', webhookId)
+    await age('9 days')
+    await world.due()
+    await dispatcher.runOnce()
+    expect(receiver.requests).toHaveLength(1)
+    await run('resume', webhookId)
+    await dispatcher.runOnce()
+    expect(bodies()[1]).toBe(bodies()[0])
+    expect(received()).toHaveLength(3)
+  })
+
+  it('what waited through the pause of a failing webhook is not given up when it fails again', async () => {
+    const key = await world.register(receiver.origin)
+    receiver.setScript(() => 500)
+    const dispatcher = await world.dispatcher()
+    await world.record(newEvent())
+    await dispatcher.runOnce()
+    await run('pause', key.webhookId)
+    await world.record(newEvent(), newEvent())
+    await age('9 days')
+    await run('resume', key.webhookId)
+    await dispatcher.runOnce()
+    // The time of the delivery that was tried is over; the others have their own.
+    expect(await world.deliveries(key)).toMatchObject([{ status: 'exhausted', attempts: 2 }])
+    await world.due()
+    await dispatcher.runOnce()
+    expect(await world.deliveries(key)).toMatchObject([
+      { status: 'exhausted' },
+      { status: 'retrying', attempts: 1 },
+    ])
+  })
+
+  it('resume ends a back-off: the receiver that was mended is asked at once', async () => {
+    const { webhookId } = await world.register(receiver.origin)
+    receiver.setScript([500, 200])
+    const dispatcher = await world.dispatcher()
+    await world.record(newEvent())
+    await dispatcher.runOnce()
+    await run('resume', webhookId)
+    await dispatcher.runOnce()
+    expect(receiver.requests).toHaveLength(2)
+  })
+})
+
+describe('replay', () => {
+  it('since a time, up to a time: what happened then goes again, as it was', async () => {
+    const { webhookId } = await world.register(receiver.origin)
+    const dispatcher = await world.dispatcher()
+    const start = world.clock.now()
+    await world.record(newEvent(), newEvent())
+    await dispatcher.runOnce()
+    const { code, out } = await run('replay', webhookId, '--since', '1h')
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: expect.stringMatching(`^Replayed 2 events to ${webhookId} of tn_a: `),
+    })
+    await dispatcher.runOnce()
+    expect(bodies()[1]).toBe(bodies()[0])
+    const until = ['--until', new Date(start.getTime() - 1).toISOString()]
+    const none = await run('replay', webhookId, '--since', '2026-01-01', ...until, '--json')
+    expect(none.json()).toEqual({ webhook_id: webhookId, tenant_id: 'tn_a', replayed: 0 })
+  })
+
+  it('what was not delivered, since the beginning', async () => {
+    const { webhookId } = await world.register(receiver.origin)
+    const dispatcher = await world.dispatcher()
+    await world.record(newEvent())
+    await dispatcher.runOnce()
+    receiver.setScript(() => 500)
+    await world.record(newEvent())
+    await dispatcher.runOnce()
+    await age('9 days')
+    await world.due()
+    await dispatcher.runOnce()
+    expect(await world.pending({ tenantId: 'tn_a', webhookId })).toEqual([])
+    const { json } = await run('replay', webhookId, '--undelivered', '--json')
+    expect(json()).toMatchObject({ replayed: 1 })
+  })
+
+  it('of one email; of one webhook alone, though the tenant has another', async () => {
+    const { webhookId } = await world.register(receiver.origin)
+    const other = await world.register(receiver.origin, { tenantId: 'tn_b' })
+    const refId = newUlid()
+    await world.record(newEvent({ refId }), newEvent(), newEvent({ tenantId: 'tn_b' }))
+    await (await world.dispatcher()).runOnce()
+    const { json } = await run('replay', webhookId, '--ref-id', refId, '--json')
+    expect(json()).toMatchObject({ replayed: 1 })
+    expect(await world.pending({ tenantId: 'tn_a', webhookId })).toHaveLength(1)
+    expect(await world.pending(other)).toEqual([])
+  })
+
+  it.each([
+    [[], 2, 'say what to replay: --since, --undelivered or --ref-id'],
+    [['--since', 'yesterday'], 2, 'such as 6h'],
+    [['--since', '1h', '--ref-id', newUlid()], 2, 'cannot be used with'],
+    [['--since', '1h', '--until', '2h'], 1, 'must not be after end'],
+    [['--ref-id', 'x'], 1, 'must be the reference id of an email'],
+  ])('%j ends with %d and says why', async (options, code, message) => {
+    const { webhookId } = await world.register(receiver.origin)
+    const result = await run('replay', webhookId, ...options)
+    expect(result).toMatchObject({ code, out: '' })
+    expect(result.err).toContain(message)
+  })
+
+  it('1: a webhook that is not there, or not active', async () => {
+    const { webhookId } = await world.register(receiver.origin)
+    expect(await run('replay', 'wh_absent', '--since', '1h')).toMatchObject({
+      ...{ code: 1, err: 'There is no webhook wh_absent\n' },
+    })
+    await world.db.query('update webhooks_subscription set active = false')
+    expect(await run('replay', webhookId, '--since', '1h')).toMatchObject({
+      ...{ code: 1, err: `${webhookId} is not active\n` },
+    })
+  })
+})
