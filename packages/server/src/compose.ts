@@ -57,6 +57,7 @@ export function builtRoles(config: Config): string[] {
 
 const EXPIRES_IN_MS = 3 * 24 * 3_600_000
 const CONNECT_CHECK_MS = 5_000
+const SETTLED: ReadonlySet<string> = new Set(['delivered', 'exhausted', 'discarded'])
 /** Fine below the second that a good receiver takes, and with the default time-out as an edge. */
 const WEBHOOK_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
 
@@ -237,7 +238,11 @@ function composeDispatcher(parts: Parts): Service[] {
     ['outcome'],
     WEBHOOK_SECONDS,
   )
-  const events = metrics.counter('webhook_events_delivered_total', 'Events that were delivered')
+  const settled = metrics.counter(
+    'webhook_events_settled_total',
+    'Events that left the queue: delivered, exhausted (given up) or discarded (no longer wanted)',
+    ['outcome'],
+  )
   const deliverDeps: DeliverDeps = {
     ...parts,
     ...createDeliveryCommits(db),
@@ -250,8 +255,8 @@ function composeDispatcher(parts: Parts): Service[] {
       retryForMs: config.webhookRetryForMs,
     },
     observe({ outcome, durationMs, events: count }) {
-      requests.observe({ outcome }, durationMs / 1000)
-      if (outcome === 'delivered') events.inc(count)
+      if (durationMs !== undefined) requests.observe({ outcome }, durationMs / 1000)
+      if (SETTLED.has(outcome)) settled.inc({ outcome }, count)
     },
   }
   const dispatcher = createDispatcher({

@@ -138,6 +138,36 @@ describe('figures', () => {
   })
 })
 
+describe('webhooks that have failed for five days', () => {
+  const named = () => lines.map(({ msg, webhook_id }) => `${msg} ${webhook_id}`)
+
+  it('are named once, and again only when they have recovered in between', async () => {
+    await addStream('wh_1', { failingFor: '4 days' })
+    await addStream('wh_2', { failingFor: '6 days' })
+    await addStream('wh_3', { failingFor: '6 days', isPaused: true })
+    const one = backlog()
+    await one.runOnce()
+    await one.runOnce()
+    expect(named()).toEqual(['webhook_stream.dormant wh_2'])
+    expect(lines[0]).toMatchObject({
+      ...{ level: 40, tenant_id: 'tn_a', failing_since: expect.stringMatching(/^\d{4}-.*Z$/) },
+    })
+    const fail = (since: string | null) =>
+      database.db.query('update webhooks_stream set first_failure_at = now() - $1::interval', [
+        since,
+      ])
+    await fail(null)
+    await one.runOnce()
+    await fail('5 days')
+    await one.runOnce()
+    expect(named().sort()).toEqual([
+      'webhook_stream.dormant wh_1',
+      'webhook_stream.dormant wh_2',
+      'webhook_stream.dormant wh_2',
+    ])
+  })
+})
+
 describe('more than is counted one by one', () => {
   beforeEach(async () => {
     await addStream('wh_1')

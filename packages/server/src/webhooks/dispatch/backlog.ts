@@ -4,6 +4,8 @@
  *
  * Each process counts the buckets that it owns, so the sum over all processes is the whole. Exact
  * while that is little work; beyond, the planner's estimate for the table, divided by buckets.
+ *
+ * A webhook that has failed for five days is named in the log, once by each process that serves it.
  */
 import { type Db, estimateRows, type Tx } from '../../platform/db/index.ts'
 import { type BucketLeases, bucketCount } from '../../platform/db/leases.ts'
@@ -13,6 +15,8 @@ import type { Service } from '../../platform/service.ts'
 import {
   countOpen,
   countPending,
+  type DormantStream,
+  listDormant,
   observeStreams,
   openStatuses,
   type StreamFigures,
@@ -26,15 +30,17 @@ export interface Backlog extends Service {
 const INTERVAL_MS = 15_000
 const STATEMENT_TIMEOUT_MS = 5_000
 const EXACT_MAX = 10_000
+const DORMANT_NAMED_MAX = 1_000
 
 interface Figures {
   readonly pending: number
   /** By status. */
   readonly open: ReadonlyMap<string, number>
   readonly streams: readonly StreamFigures[]
+  readonly dormant: readonly DormantStream[]
 }
 
-const NOTHING: Figures = { pending: 0, open: new Map(), streams: [] }
+const NOTHING: Figures = { pending: 0, open: new Map(), streams: [], dormant: [] }
 
 export function createBacklog(deps: {
   readonly db: Db
@@ -46,13 +52,26 @@ export function createBacklog(deps: {
 }): Backlog {
   const exactMax = deps.exactMax ?? EXACT_MAX
   const show = createGauges(deps.metrics, exactMax)
+  let dormant: ReadonlySet<string> = new Set()
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
 
   async function runOnce(): Promise<void> {
     const buckets = [...deps.leases.owned()]
     // Without a database too: what this process no longer owns, another one counts.
-    show(buckets.length === 0 ? NOTHING : await measure(deps.db, buckets, exactMax))
+    const figures = buckets.length === 0 ? NOTHING : await measure(deps.db, buckets, exactMax)
+    show(figures)
+    nameDormant(figures.dormant)
+  }
+
+  function nameDormant(found: readonly DormantStream[]): void {
+    for (const { tenantId, webhookId, failingSince } of found)
+      if (!dormant.has(webhookId))
+        deps.log.warn(
+          { tenant_id: tenantId, webhook_id: webhookId, failing_since: failingSince },
+          'webhook_stream.dormant',
+        )
+    dormant = new Set(found.map((stream) => stream.webhookId))
   }
 
   function run(): void {
@@ -114,16 +133,18 @@ function createGauges(metrics: Metrics, exactMax: number): (figures: Figures) =>
 async function measure(db: Db, buckets: readonly number[], exactMax: number): Promise<Figures> {
   return await db.transaction(async (tx) => {
     const share = buckets.length / bucketCount
-    const [, streams, pending, open] = await Promise.all([
+    const [, streams, pending, open, dormant] = await Promise.all([
       tx.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`),
       observeStreams(tx, buckets),
       countPending(tx, buckets, exactMax + 1),
       countOpen(tx, buckets, exactMax + 1),
+      listDormant(tx, buckets, DORMANT_NAMED_MAX),
     ])
     const openCounted = [...open.values()].reduce((sum, n) => sum + n, 0)
     const openAll = await completed(tx, 'webhooks_open', { counted: openCounted, exactMax, share })
     return {
       streams,
+      dormant,
       pending: await completed(tx, 'webhooks_pending', { counted: pending, exactMax, share }),
       open: new Map(
         [...open].map(([status, n]) => [status, Math.round((n * openAll) / openCounted)]),

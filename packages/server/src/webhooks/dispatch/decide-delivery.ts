@@ -49,7 +49,7 @@ const JITTER = 0.2
 const REFUSALS: ReadonlySet<number> = new Set([400, 413, 415, 422])
 const PARKED_IN_ROW_MAX = 10
 /** After so long a receiver is dormant: it is seldom asked. */
-const DORMANT_AFTER_MS = 5 * 86_400_000
+export const DORMANT_AFTER_MS = 5 * 86_400_000
 const DORMANT_WAIT_MS = 6 * 3_600_000
 
 /** @param random in [0, 1) */

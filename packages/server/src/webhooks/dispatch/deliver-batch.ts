@@ -29,7 +29,8 @@ export interface DeliverDeps extends RequestDeps {
   readonly batchEventsMax: number
   readonly batchBytesMax: number
   readonly policy: DeliveryPolicy
-  readonly observe: (o: { outcome: string; durationMs: number; events: number }) => void
+  /** With a duration when a request was made. */
+  readonly observe: (o: { outcome: string; durationMs?: number; events: number }) => void
 }
 
 export type StepResult =
@@ -88,7 +89,7 @@ async function clear(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
 }
 
 function reportCleared(deps: DeliverDeps, key: StreamKey, cleared: Cleared, outcome: string): void {
-  deps.observe({ outcome, durationMs: 0, events: cleared.events })
+  deps.observe({ outcome, events: cleared.events })
   deps.log.warn(
     {
       tenant_id: key.tenantId,
@@ -97,7 +98,6 @@ function reportCleared(deps: DeliverDeps, key: StreamKey, cleared: Cleared, outc
       attempt: cleared.attempts,
       events: cleared.events,
       outcome,
-      duration_ms: 0,
       ...(cleared.traceparent === '' ? {} : { traceparent: cleared.traceparent }),
     },
     'webhook_delivery.finished',

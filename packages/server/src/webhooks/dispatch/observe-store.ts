@@ -4,13 +4,13 @@
  * one or two for each stream.
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
+import { DORMANT_AFTER_MS } from './decide-delivery.ts'
 
 /** Of a stream that has something to do, or is paused. */
 export const streamConditions = ['active', 'failing', 'dormant', 'paused'] as const
 export type StreamCondition = (typeof streamConditions)[number]
 
-/** Failing for so long that it is tried only every few hours. */
-const DORMANT_AFTER = `interval '5 days'`
+const DORMANT_AFTER = `${DORMANT_AFTER_MS} * interval '1 millisecond'`
 
 /** One word for a row of webhooks_stream; `idle` when nothing waits. */
 export const STREAM_CONDITION = `case when s.paused_at is not null then 'paused'
@@ -50,6 +50,31 @@ export async function observeStreams(
   buckets: readonly number[],
 ): Promise<StreamFigures[]> {
   const { rows } = await q.query<StreamFigures>(STREAMS, [buckets])
+  return rows
+}
+
+const DORMANT = statement(
+  'webhooks.list_dormant',
+  `select tenant_id as "tenantId", webhook_id as "webhookId", first_failure_at as "failingSince"
+     from webhooks_stream
+    where bucket = any($1) and state = 'active' and paused_at is null
+      and first_failure_at <= now() - ${DORMANT_AFTER}
+    order by first_failure_at limit $2`,
+)
+
+export interface DormantStream {
+  readonly tenantId: string
+  readonly webhookId: string
+  readonly failingSince: Date
+}
+
+/** Those that have failed for longest first. */
+export async function listDormant(
+  q: Queryable,
+  buckets: readonly number[],
+  limit: number,
+): Promise<DormantStream[]> {
+  const { rows } = await q.query<DormantStream>(DORMANT, [buckets, limit])
   return rows
 }
 
