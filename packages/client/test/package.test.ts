@@ -121,6 +121,21 @@ describe('the package that npm pack makes', () => {
     await node(tsc, ...strict, ...types, '--module', 'nodenext', file)
   })
 
+  it('has a README whose programs type-check', { timeout: boundMs }, async () => {
+    const blocks = [...read('README.md').matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code)
+    // The others go on from one another.
+    const programs = blocks.filter((code) => /client\/webhooks|eachWebhook/.test(code ?? ''))
+    expect(programs.length).toBeGreaterThanOrEqual(6)
+    const files = programs.map((code, i) => {
+      write(`readme-${i}.ts`, code ?? '')
+      return `readme-${i}.ts`
+    })
+    write('express.d.ts', "declare module 'express'\n")
+    const strict = ['--strict', '--noEmit', '--target', 'es2022', '--module', 'nodenext']
+    const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')]
+    await node(tsc, ...strict, ...types, 'express.d.ts', ...files)
+  })
+
   it('has the types of the contract, each of them', { timeout: boundMs }, async () => {
     const declarations = join(installed, 'contract.d.ts')
     const names = [...read('contract.d.ts').matchAll(/^export type (\w+)/gm)].map(([, n]) => n)
