@@ -19,8 +19,12 @@ export function checkIsolation(history: History, model: Model): Violation[] {
     look(`request ${request}`, tenant?.tenant, `${JSON.stringify(log.headers)}${log.body}`)
   }
   for (const fact of history.client) {
-    if (fact.fact !== 'send.answered') continue
-    look(`the answer to ${fact.key}`, fact.tenant, JSON.stringify(fact.answer))
+    if (fact.fact === 'send.answered') {
+      look(`the answer to ${fact.key}`, fact.tenant, JSON.stringify(fact.answer))
+    }
+    if (fact.fact === 'deliveries.read') {
+      look(`the deliveries of ${fact.tenant}`, fact.tenant, JSON.stringify(fact.deliveries))
+    }
   }
   for (const { tenant, secrets } of model.tenants) {
     for (const [name, text] of Object.entries(history.output)) {

@@ -1,13 +1,20 @@
 /** The webhook requests themselves: invariants 5 and 6, and the published shapes. */
 import { isDeepStrictEqual } from 'node:util'
 import { checkEventShape } from './check-event-shape.ts'
-import type { DeliveredEvent, Model, Request, Send } from './model.ts'
+import {
+  cutsDeliveries,
+  type DeliveredEvent,
+  isPoison,
+  type Model,
+  type Request,
+  type Send,
+} from './model.ts'
 import type { Rule, Violation } from './report.ts'
 
 type Blame = (rule: Rule, detail: string) => void
 
-/** Interrupting one of these can cut off a delivery between the answer and its record. */
-const DELIVERY_CUTTERS = ['dispatcher', 'database']
+/** A repetition may have been on its way already when the process was cut off. */
+const ON_ITS_WAY_MS = 1000
 
 export function checkRequests(model: Model): Violation[] {
   const violations: Violation[] = []
@@ -28,6 +35,8 @@ export function checkRequests(model: Model): Violation[] {
   }
   checkKeys(model, blame)
   checkAcknowledged(model, blame)
+  checkHeldUp(model, blame)
+  checkBodies(model, blame)
   checkRepetitions(model, blame)
   return violations
 }
@@ -131,28 +140,75 @@ function checkAcknowledged(model: Model, blame: Blame): void {
   }
 }
 
-function checkRepetitions(model: Model, blame: Blame): void {
-  const requestsOf = new Map<string, Request[]>()
-  const bodyOfEvent = new Map<string, Request>()
+/** One receiver refuses some events: that holds up no others. */
+function checkHeldUp(model: Model, blame: Blame): void {
+  const { poisonTakenAt = Number.POSITIVE_INFINITY } = model
+  const firstTaken = new Map<string, Request>()
   for (const request of model.requests) {
-    const sameBytes = requestsOf.get(request.log.body) ?? []
-    requestsOf.set(request.log.body, [...sameBytes, request])
+    if (!request.acknowledged) continue
     for (const event of request.events ?? []) {
-      const earlier = bodyOfEvent.get(event.dedupKey)
-      if (earlier === undefined) bodyOfEvent.set(event.dedupKey, request)
-      else if (earlier.log.body !== request.log.body) {
-        blame('I6.repeat', `requests ${earlier.request} and ${request.request}: ${event.dedupKey}`)
-        break
+      if (firstTaken.has(event.dedupKey)) continue
+      firstTaken.set(event.dedupKey, request)
+      if (request.at >= poisonTakenAt && !isPoison(event)) {
+        blame('I11.held-up', `${event.dedupKey}, until request ${request.request}`)
       }
     }
   }
-  const cuts = model.cuts.filter((cut) => DELIVERY_CUTTERS.includes(cut.process))
+}
+
+/**
+ * Of the bodies that held an event, each repeats the one before it or is a part of it, and then that
+ * one was refused as a whole. A process that was cut off, or that lost its streams, may have had the
+ * larger one on its way still.
+ */
+function checkBodies(model: Model, blame: Blame): void {
+  const refused = new Set<string>()
+  const bodiesOf = new Map<string, Request[]>()
+  const explainsAfter = (at: number): boolean =>
+    model.cuts.some((cut) => cutsDeliveries(cut) && cut.until >= at - ON_ITS_WAY_MS) ||
+    model.handovers.some((handover) => handover >= at - ON_ITS_WAY_MS)
+  for (const request of model.requests) {
+    for (const event of request.events ?? []) {
+      const bodies = bodiesOf.get(event.dedupKey) ?? []
+      bodiesOf.set(event.dedupKey, bodies)
+      const last = bodies.at(-1)
+      if (last?.log.body === request.log.body) continue
+      if (last === undefined || (refused.has(last.log.body) && isPart(request, last))) {
+        bodies.push(request)
+        continue
+      }
+      const followed = bodies[bodies.findIndex((one) => one.log.body === request.log.body) + 1]
+      if (followed !== undefined && followed !== bodies[0] && explainsAfter(followed.at)) continue
+      blame('I6.repeat', `requests ${last.request} and ${request.request}: ${event.dedupKey}`)
+      break
+    }
+    if (request.refused) refused.add(request.log.body)
+  }
+}
+
+/** Fewer of its events, without a gap. */
+function isPart(part: Request, whole: Request): boolean {
+  const [events = [], all = []] = [part.events, whole.events]
+  const from = all.findIndex((event) => event.json === events[0]?.json)
+  return (
+    events.length < all.length &&
+    from >= 0 &&
+    events.every((event, i) => event.json === all[from + i]?.json)
+  )
+}
+
+function checkRepetitions(model: Model, blame: Blame): void {
+  const requestsOf = new Map<string, Request[]>()
+  for (const request of model.requests) {
+    const sameBytes = requestsOf.get(request.log.body) ?? []
+    requestsOf.set(request.log.body, [...sameBytes, request])
+  }
+  const causes = [...model.cuts.filter(cutsDeliveries).map((cut) => cut.until), ...model.handovers]
   for (const requests of requestsOf.values()) {
     // Each acknowledgement but one was not taken note of.
     const [first, ...more] = requests.filter((request) => request.acknowledged)
     const since = first?.at ?? 0
-    // The repetition may have been on its way already when the process was cut off.
-    const explained = cuts.filter((cut) => cut.until >= since - 1000).length
+    const explained = causes.filter((at) => at >= since - ON_ITS_WAY_MS).length
     if (more.length > explained) {
       blame('I6.needless', `requests ${requests.map((request) => request.request).join(', ')}`)
     }

@@ -46,6 +46,17 @@ export function findVoidReasons(history: History, model: Model): string[] {
     const isThawed = nemesis.some((one) => one.fact === 'process.thawed' && one.pid === fact.pid)
     if (!isThawed) reasons.push(`${fact.process} was frozen for good`)
   }
+  for (const when of ['refusing', 'drained'] as const) {
+    const read = model.readings.filter((reading) => reading.when === when)
+    if (read.length < model.tenants.length) reasons.push(`deliveries were not read when ${when}`)
+    const deliveries = read.flatMap((reading) => reading.deliveries)
+    if (when === 'refusing' && !deliveries.some(({ status }) => status === 'parked')) {
+      reasons.push('nothing was parked')
+    }
+    if (when === 'drained' && !deliveries.some((one) => one.divided_into !== undefined)) {
+      reasons.push('nothing was divided')
+    }
+  }
   const accepted = model.sends.filter((send) => send.refIds.size > 0)
   if (accepted.length === 0) reasons.push('no send was accepted')
   if (![...model.seen.values()].some((seen) => seen.copies.length > 0)) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { checkHistory } from './checker.ts'
 import type {
   ClientFact,
+  DeliveryRecord,
   History,
   NemesisFact,
   ProcessName,
@@ -41,6 +42,7 @@ interface WireEvent {
   details: Record<string, unknown>
 }
 
+type MutableDelivery = { -readonly [K in keyof DeliveryRecord]: DeliveryRecord[K] }
 type RequestFact = Extract<WebhookLogFact, { fact: 'request.received' }>
 type MessageFact = Extract<SmtpLogFact, { fact: 'message.received' }>
 
@@ -48,6 +50,9 @@ type MessageFact = Extract<SmtpLogFact, { fact: 'message.received' }>
  * An honest round by hand. Tenant a sends to `ok` (delivered), `later` (deferred, then delivered),
  * `never` (refused for good) and `doubt` (dropped after the dot, then delivered); tenant b to `b`.
  * The sender dies once at a failpoint, the dispatcher once by the nemesis; request 3 repeats 2.
+ *
+ * Then tenant a sends to `sick`, whose event is poison, and to `fine`: request 5 holds both and is
+ * refused, 6 and 8 hold the poison alone, 7 the other; 9 is the poison again when it is taken.
  */
 function honest() {
   const history: MutableHistory = {
@@ -79,6 +84,10 @@ function honest() {
       secrets: [`password of ${name}`],
     })
   }
+  const argsOf = (name: string, local?: string): Record<string, unknown> => ({
+    canary: `canary-${name}`,
+    ...(local === 'sick' ? { poison: true } : {}),
+  })
   const send = (name: string, n: number, ...to: string[]): void => {
     history.client.push({
       at: at(),
@@ -89,7 +98,7 @@ function honest() {
       request: {
         from: { email: `${name}@x.test` },
         to: to.map((local) => ({ email: `${local}@x.test` })),
-        custom_args: { canary: `canary-${name}` },
+        custom_args: argsOf(name, to[0]),
         settings: { max_attempts: 3 },
       },
     })
@@ -130,7 +139,7 @@ function honest() {
       ref_id: `${ULID}R${n}`,
       mailer_id: `smtp_${ULID}M${name.toUpperCase()}`,
       email: [`${local}@x.test`],
-      custom_args: { canary: `canary-${name}` },
+      custom_args: argsOf(name, local),
       message_id: `<${local}@x.test>`,
       thread_id: '',
       webhook_id: `wh_${ULID}W${name.toUpperCase()}`,
@@ -210,7 +219,55 @@ function honest() {
   post('a', trace(3), JSON.stringify([doubt, later, sure]), { status: 200 })
   post('b', trace(4), JSON.stringify([b]), { status: 200 })
   history.nemesis.push({ at: at(), fact: 'healed' })
+
+  send('a', 5, 'sick')
+  send('a', 6, 'fine')
+  dot('sick', 'a', '250 queued')
+  const sick = event('a', 5, 'sick')
+  dot('fine', 'a', '250 queued')
+  const fine = event('a', 6, 'fine')
+  post('a', trace(5), JSON.stringify([sick, fine]), { status: 400 })
+  post('a', trace(5), JSON.stringify([sick]), { status: 422 })
+  post('a', trace(6), JSON.stringify([fine]), { status: 200 })
+  post('a', trace(5), JSON.stringify([sick]), { status: 400 })
+
+  const record = (
+    id: string,
+    status: string,
+    answers: readonly (number | null)[],
+    ...of: WireEvent[]
+  ) => ({
+    delivery_id: id,
+    webhook_id: `wh_${ULID}WA`,
+    status,
+    events: of.map(({ event, details }) => ({
+      event,
+      ref_id: String(details.ref_id),
+      event_at: String(details.event_at),
+      ...(details.attempt === undefined ? {} : { attempt: Number(details.attempt) }),
+    })),
+    attempts: answers.map((answer) => ({ status: answer })),
+  })
+  const settled = () => [
+    record('d1', 'delivered', [200], ok, deferred, never),
+    record('d2', 'delivered', [200], doubt, later, sure),
+    { ...record('d3', 'discarded', [400], sick, fine), divided_into: ['d4', 'd5'] },
+    record('d5', 'delivered', [200], fine),
+  ]
+  const reading = (
+    tenant: string,
+    when: 'refusing' | 'drained',
+    deliveries: MutableDelivery[],
+  ): void => {
+    history.client.push({ at: at(), fact: 'deliveries.read', tenant, when, deliveries })
+  }
+  reading('a', 'refusing', [...settled(), record('d4', 'parked', [422, 400], sick)])
+  reading('b', 'refusing', [record('d6', 'delivered', [200], b)])
+  history.webhook.push({ at: at(), fact: 'healed' })
+  post('a', trace(5), JSON.stringify([sick]), { status: 200 })
   history.client.push({ at: at(), fact: 'drained', complete: true })
+  reading('a', 'drained', [...settled(), record('d4', 'delivered', [422, 400, 200], sick)])
+  reading('b', 'drained', [record('d6', 'delivered', [200], b)])
 
   const requests = history.webhook.filter((fact) => fact.fact === 'request.received')
   const messages = history.smtp.filter((fact) => fact.fact === 'message.received')
@@ -226,6 +283,28 @@ function honest() {
       Object.assign(fact, changes)
     },
     request: (n: number): RequestFact | undefined => requests[n - 1],
+    freeze: (process: ProcessName): void => {
+      history.nemesis.push({ at: at(), fact: 'process.frozen', process, pid: 1 })
+      history.nemesis.push({ at: at(), fact: 'process.thawed', process, pid: 1 })
+    },
+    start,
+    /** The record of that delivery, as it was last read or while poison was refused. */
+    delivery(id: string, when: 'refusing' | 'drained' = 'drained'): MutableDelivery {
+      for (const fact of history.client) {
+        if (fact.fact !== 'deliveries.read' || fact.when !== when) continue
+        const found = fact.deliveries.find((one) => one.delivery_id === id)
+        if (found !== undefined) return found
+      }
+      throw new Error(`no delivery ${id}`)
+    },
+    /** Takes the record of a delivery away, as if there had been none. */
+    forget(id: string, when: 'refusing' | 'drained' = 'drained') {
+      for (const fact of history.client) {
+        if (fact.fact !== 'deliveries.read' || fact.when !== when) continue
+        const kept = fact.deliveries.filter((one) => one.delivery_id !== id)
+        Object.assign(fact, { deliveries: kept })
+      }
+    },
     message: (local: string): MessageFact | undefined =>
       messages.findLast((fact) => fact.recipients.includes(`${local}@x.test`)),
     /** Rewrites the events of request n, and of those that repeat it. */
@@ -451,11 +530,23 @@ const corruptions: readonly [what: string, rule: Rule, corrupt: (round: Round) =
       change(request(3), { body: JSON.stringify(JSON.parse(request(3)?.body ?? '').slice(0, 2)) }),
   ],
   [
+    'a part is sent of a batch that nobody refused',
+    'I6.repeat',
+    ({ change, request }) => change(request(5), { answer: { status: 503 } }),
+  ],
+  [
+    'a batch is put together anew from what it was divided into',
+    'I6.repeat',
+    ({ post, request }) => post('a', trace(5), request(5)?.body ?? '', { status: 200 }),
+  ],
+  [
     'an acknowledged batch comes again and again',
     'I6.needless',
-    ({ history, post, request }) => {
-      history.nemesis = history.nemesis.filter((fact) => fact.fact !== 'process.died')
-      post('b', trace(4), request(4)?.body ?? '', { status: 200 })
+    ({ post, request }) => {
+      // Once is what the kill of the dispatcher explains.
+      for (let again = 0; again < 2; again += 1) {
+        post('b', trace(4), request(4)?.body ?? '', { status: 200 })
+      }
     },
   ],
   [
@@ -480,6 +571,90 @@ const corruptions: readonly [what: string, rule: Rule, corrupt: (round: Round) =
       }),
   ],
   [
+    'an event waits until the poison beside it is taken',
+    'I11.held-up',
+    ({ change, request, history }) => {
+      const healed = history.webhook.find((fact) => fact.fact === 'healed')
+      change(request(7), { at: (healed?.at ?? 0) + 1 })
+    },
+  ],
+  [
+    'an event is parked that nobody refuses',
+    'I12.parked',
+    ({ delivery, forget }) => {
+      forget('d4', 'refusing')
+      delivery('d5', 'refusing').status = 'parked'
+    },
+  ],
+  [
+    'poison is given up',
+    'I12.parked',
+    ({ delivery }) => {
+      delivery('d4', 'refusing').status = 'exhausted'
+    },
+  ],
+  [
+    'poison is never parted from the others',
+    'I12.parked',
+    ({ delivery, forget }) => {
+      forget('d4', 'refusing')
+      delivery('d3', 'refusing').status = 'retrying'
+    },
+  ],
+  [
+    'a delivery is called delivered after a 503',
+    'I12.unseen',
+    ({ change, request }) => change(request(7), { answer: { status: 503 } }),
+  ],
+  ['a delivery is not on record', 'I12.unrecorded', ({ forget }) => forget('d1')],
+  [
+    'an event is delivered in two deliveries',
+    'I12.once',
+    ({ history, delivery }) =>
+      history.client.push({
+        ...{ at: T0, fact: 'deliveries.read', tenant: 'a', when: 'drained' },
+        deliveries: [
+          { ...delivery('d5'), delivery_id: 'd7' },
+          { ...delivery('d5'), delivery_id: 'd8' },
+        ],
+      }),
+  ],
+  ['an event is in no delivery', 'I12.once', ({ forget }) => forget('d5')],
+  [
+    'the parts of a division are in the wrong order',
+    'I12.divided',
+    ({ delivery }) => {
+      delivery('d3').divided_into = ['d5', 'd4']
+    },
+  ],
+  ['one part of a division is missing', 'I12.divided', ({ forget }) => forget('d4')],
+  [
+    'a delivery is divided that was not refused',
+    'I12.divided',
+    ({ change, request }) => change(request(5), { answer: { status: 503 } }),
+  ],
+  [
+    'a delivery is discarded without a reason',
+    'I12.ended',
+    ({ delivery }) => {
+      delivery('d5').status = 'discarded'
+    },
+  ],
+  [
+    'an attempt is made up',
+    'I12.attempts',
+    ({ delivery }) => {
+      delivery('d5').attempts = [{ status: 503 }, { status: 200 }]
+    },
+  ],
+  [
+    'attempts are kept to itself',
+    'I12.attempts',
+    ({ delivery }) => {
+      delivery('d4').attempts = [{ status: 200 }]
+    },
+  ],
+  [
     'a message holds another tenant’s data',
     'I8.canary',
     ({ change, message }) => change(message('b'), { raw: 'Subject: canary-a\r\n' }),
@@ -493,18 +668,42 @@ describe('checker', () => {
     expect(report.voidBecause).toEqual([])
     expect(report.verdict).toBe('green')
     expect(report.counts).toMatchObject({
-      accepted: 4,
-      recipients: 5,
-      delivered: 4,
+      accepted: 6,
+      recipients: 7,
+      delivered: 6,
       failedAttempts: 3,
       uncertainAttempts: 1,
-      repeatedRequests: 1,
+      repeatedRequests: 3,
+      poisonEvents: 1,
+      duplicateRequests: 1,
+      duplicateEvents: 3,
+      senderKills: 1,
+      dispatcherKills: 1,
     })
   })
 
   it('counts acknowledgements, not repetitions that were cut off themselves', () => {
-    const { history, post, request } = honest()
+    const { history, post, request, delivery } = honest()
     post('a', trace(3), request(3)?.body ?? '', { ending: 'rst' })
+    delivery('d2').attempts = [{ status: 200 }, { status: null }]
+    expect(checkHistory(history).violations).toEqual([])
+  })
+
+  it('takes a second acknowledgement from a dispatcher that lost its streams to another', () => {
+    const { history, post, request, start } = honest()
+    for (let again = 0; again < 2; again += 1) {
+      post('b', trace(4), request(4)?.body ?? '', { status: 200 })
+    }
+    expect(brokenRules(history)).toContain('I6.needless')
+    start('dispatcher-2')
+    expect(checkHistory(history).violations).toEqual([])
+  })
+
+  it('takes a divided batch once more from a dispatcher that stood still with it', () => {
+    const { history, post, request, freeze } = honest()
+    post('a', trace(5), request(5)?.body ?? '', { status: 400 })
+    expect(brokenRules(history)).toContain('I6.repeat')
+    freeze('dispatcher')
     expect(checkHistory(history).violations).toEqual([])
   })
 
@@ -529,6 +728,14 @@ describe('a round is void', () => {
     [/database never ran/, (history) => drop(history, 'process.started')],
     [/never healed/, (history) => drop(history, 'healed')],
     [/no send was accepted/, (history) => (history.client = [])],
+    [
+      /deliveries were not read when refusing/,
+      (history) => {
+        history.client = history.client.filter((fact) => fact.fact !== 'deliveries.read')
+      },
+    ],
+    [/nothing was parked/, (history) => dropReadings(history)],
+    [/nothing was divided/, (history) => dropReadings(history)],
     [/the SMTP server saw no mail/, (history) => (history.smtp = [])],
     [/the receiver acknowledged nothing/, (history) => (history.webhook = [])],
     [
@@ -539,6 +746,11 @@ describe('a round is void', () => {
       },
     ],
   ]
+  const dropReadings = (history: MutableHistory): void => {
+    for (const fact of history.client) {
+      if (fact.fact === 'deliveries.read') Object.assign(fact, { deliveries: [] })
+    }
+  }
   const drop = (history: MutableHistory, fact: NemesisFact['fact']): void => {
     history.nemesis = history.nemesis.filter((one) => one.fact !== fact)
   }

@@ -1,5 +1,6 @@
 /**
- * The service as its operator would spread it: one process for each role, one external PostgreSQL.
+ * The service as its operator would spread it: one process for each role, two for the dispatcher where
+ * a nemesis starts a second, one external PostgreSQL.
  * Starts, stops and kills them, and writes down who died how and by whom.
  */
 import { randomBytes } from 'node:crypto'
@@ -54,7 +55,13 @@ const FREEZE_MS = 7_000
 /** Time for what was under way to come to its end. */
 const THAW_MS = 1_000
 
-const roleNames: readonly RoleName[] = ['dispatcher', 'sender', 'api']
+const roleNames: readonly RoleName[] = ['dispatcher', 'dispatcher-2', 'sender', 'api']
+const rolesOf: Readonly<Record<RoleName, string>> = {
+  api: 'api,janitor',
+  sender: 'sender',
+  dispatcher: 'dispatcher',
+  'dispatcher-2': 'dispatcher',
+}
 
 interface Running {
   readonly service: RunningService
@@ -86,7 +93,7 @@ export async function createCluster(o: {
     const service = await startService({
       env: {
         ...timings,
-        ROLES: name === 'api' ? 'api,janitor' : name,
+        ROLES: rolesOf[name],
         PORT: name === 'api' ? apiPort : 0,
         DATABASE_URL: database.url,
         DATA_DIR: dataDir,

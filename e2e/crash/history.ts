@@ -61,8 +61,31 @@ export type ClientFact = At &
         readonly key: string
         readonly error: string
       }
+    | {
+        /** Every page of the tenant's list of webhook deliveries, newest first. */
+        readonly fact: 'deliveries.read'
+        readonly tenant: string
+        /** `refusing`: the receiver still refuses poison, and all else has come. */
+        readonly when: 'refusing' | 'drained'
+        readonly deliveries: readonly DeliveryRecord[]
+      }
     | { readonly fact: 'drained'; readonly complete: boolean }
   )
+
+/** Of a webhook delivery as the service shows it, what the checker reads. */
+export interface DeliveryRecord {
+  readonly delivery_id: string
+  readonly webhook_id: string
+  readonly status: string
+  readonly events: readonly {
+    readonly event: string
+    readonly ref_id: string
+    readonly event_at: string
+    readonly attempt?: number
+  }[]
+  readonly attempts: readonly { readonly status: number | null }[]
+  readonly divided_into?: readonly string[]
+}
 
 export interface SendRequest {
   readonly from: { readonly email: string }
@@ -73,7 +96,7 @@ export interface SendRequest {
   readonly settings: { readonly max_attempts: number }
 }
 
-export type ProcessName = 'api' | 'sender' | 'dispatcher' | 'database'
+export type ProcessName = 'api' | 'sender' | 'dispatcher' | 'dispatcher-2' | 'database'
 
 export type NemesisFact = At &
   (
@@ -147,6 +170,8 @@ export type WebhookLogFact = At &
         readonly answer: { readonly status?: number; readonly ending?: string }
       }
     | { readonly fact: 'answer.flushed'; readonly request: number }
+    /** From now on it takes the poison. */
+    | { readonly fact: 'healed' }
     | { readonly fact: 'listening' }
   )
 

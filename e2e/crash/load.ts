@@ -14,6 +14,8 @@ export interface Load {
   readonly sent: number
   /** Resolves when every mail begun has its answer, and no more will be begun. */
   finish(): Promise<void>
+  /** Resolves when every mail has its answer. */
+  complete(): Promise<void>
 }
 
 const SENDERS = 3
@@ -84,6 +86,9 @@ export function startLoad(o: {
     },
     async finish() {
       isFinished = true
+      await Promise.all(senders)
+    },
+    async complete() {
       await Promise.all(senders)
     },
   }

@@ -18,7 +18,12 @@ interface Fate {
   readonly weight: number
   readonly attempts: number
   readonly script: readonly string[]
+  /** Its events are what the webhook receiver refuses until it is healed. */
+  readonly isPoison?: boolean
 }
+
+/** In the `custom_args` of a mail, and so in each of its events. */
+export const poison = { poison: true }
 
 export const lingering = 'lingering'
 
@@ -47,6 +52,14 @@ const fates: readonly Fate[] = [
   { name: 'cut-short', weight: 5, attempts: ENOUGH, script: ['body: fin', 'ok'] },
   { name: 'unanswered', weight: 5, attempts: ENOUGH, script: ['dot: fin', 'ok'] },
   { name: 'reset', weight: 3, attempts: ENOUGH, script: ['dot: rst', 'ok'] },
+  { name: 'poison', weight: 4, attempts: ENOUGH, script: ['ok'], isPoison: true },
+  {
+    name: 'poison-later',
+    weight: 2,
+    attempts: ENOUGH,
+    script: ['450 4.2.0 Try again later', 'ok'],
+    isPoison: true,
+  },
   { name: 'hung', weight: 2, attempts: ENOUGH, script: ['dot: hang', 'ok'] },
 ]
 
@@ -82,7 +95,7 @@ export function makeMails(o: {
         content: [
           { type: 'text/plain', value: `${canary}\n.\n${'line\n'.repeat(random.below(200))}` },
         ],
-        custom_args: { n, canary },
+        custom_args: { n, canary, ...(fate.isPoison === true ? poison : {}) },
         settings: { max_attempts: fate.attempts },
       },
     }

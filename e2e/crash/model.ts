@@ -2,7 +2,7 @@
  * The history put in order: sends with their recipients, what the SMTP server saw of each recipient,
  * and the webhook requests with the events in them. Judges nothing.
  */
-import type { ClientFact, History, SendRequest, WebhookLogFact } from './history.ts'
+import type { ClientFact, DeliveryRecord, History, SendRequest, WebhookLogFact } from './history.ts'
 
 export type Tenant = Extract<ClientFact, { fact: 'tenant.ready' }>
 
@@ -60,7 +60,12 @@ export interface Request {
   readonly events: readonly DeliveredEvent[] | undefined
   /** A 2xx was handed to the kernel as a whole. */
   readonly acknowledged: boolean
+  /** It was answered that the content is the fault: it may be divided. */
+  readonly refused: boolean
 }
+
+/** One reading of the record of one tenant's deliveries. */
+export type DeliveriesRead = Extract<ClientFact, { fact: 'deliveries.read' }>
 
 export interface Model {
   readonly tenants: readonly Tenant[]
@@ -71,6 +76,11 @@ export interface Model {
   readonly eventsOf: ReadonlyMap<string, readonly DeliveredEvent[]>
   /** When a process was killed, or stood still and then found its work taken over. */
   readonly cuts: readonly Cut[]
+  /** When a dispatcher was started beside another and took streams over from it. */
+  readonly handovers: readonly number[]
+  readonly readings: readonly DeliveriesRead[]
+  /** From then on the receiver took the poison; undefined when it was never healed. */
+  readonly poisonTakenAt: number | undefined
 }
 
 export interface Cut {
@@ -83,6 +93,21 @@ export interface Cut {
 export const recipientKey = (refId: string, address: string): string =>
   `${refId} ${address.toLowerCase()}`
 
+export const isDispatcher = (process: string): boolean => process.startsWith('dispatcher')
+
+/** Interrupting one of these can cut off a delivery between the answer and its record. */
+export const cutsDeliveries = ({ process }: Cut): boolean =>
+  isDispatcher(process) || process === 'database'
+
+export function isPoison({ details }: DeliveredEvent): boolean {
+  return (details.custom_args as { poison?: unknown } | null)?.poison === true
+}
+
+/** Of an event in the record of a delivery: `ref_id + event + event_at (+ attempt)`. */
+export function recordedKey(event: DeliveryRecord['events'][number]): string {
+  return [event.ref_id, event.event, event.event_at, event.attempt ?? ''].join(' ')
+}
+
 export function buildModel(history: History): Model {
   const tenants = history.client.filter((fact) => fact.fact === 'tenant.ready')
   const requests = readRequests(history, tenants)
@@ -93,7 +118,23 @@ export function buildModel(history: History): Model {
     requests,
     eventsOf: groupEvents(requests),
     cuts: readCuts(history),
+    handovers: readHandovers(history),
+    readings: history.client.filter((fact) => fact.fact === 'deliveries.read'),
+    poisonTakenAt: history.webhook.find((fact) => fact.fact === 'healed')?.at,
   }
+}
+
+function readHandovers({ nemesis }: History): number[] {
+  const running = new Set<number>()
+  const handovers: number[] = []
+  for (const fact of nemesis) {
+    if (!('process' in fact) || !isDispatcher(fact.process) || !('pid' in fact)) continue
+    if (fact.fact === 'process.died') running.delete(fact.pid)
+    if (fact.fact !== 'process.started') continue
+    if (running.size > 0) handovers.push(fact.at)
+    running.add(fact.pid)
+  }
+  return handovers
 }
 
 function readCuts({ nemesis }: History): Cut[] {
@@ -170,6 +211,8 @@ function joinLines(reply: string): string {
   return reply.split('\n').join(' ')
 }
 
+const REFUSALS: readonly number[] = [400, 413, 415, 422]
+
 function readRequests(history: History, tenants: readonly Tenant[]): Request[] {
   const flushed = new Set(
     history.webhook.flatMap((fact) => (fact.fact === 'answer.flushed' ? [fact.request] : [])),
@@ -178,14 +221,15 @@ function readRequests(history: History, tenants: readonly Tenant[]): Request[] {
     if (log.fact !== 'request.received') return []
     const tenant = tenants.find((one) => one.path === log.path)
     const { status = 0 } = log.answer
-    const isGood = status >= 200 && status < 300 && log.answer.ending === undefined
+    const isWhole = log.answer.ending === undefined && flushed.has(log.request)
     return {
       request: log.request,
       at: log.at,
       log,
       tenant,
       events: tenant === undefined ? undefined : readEvents(log.body, log.request, tenant),
-      acknowledged: isGood && flushed.has(log.request),
+      acknowledged: isWhole && status >= 200 && status < 300,
+      refused: isWhole && REFUSALS.includes(status),
     }
   })
 }

@@ -37,10 +37,20 @@ export const rules = {
   'I6.sorted': 'a batch is not sorted by event_at',
   'I6.webhook': 'wrong webhook_id, path, method or headers',
   'I6.traceparent': "traceparent is malformed or not of the oldest event's send",
-  'I6.repeat': 'two bodies share an event but are not the same bytes',
+  'I6.repeat':
+    'two bodies share an event, are not the same bytes, and the one is no part of the other after its refusal',
   'I6.needless': 'a body was sent again after a 2xx, beyond what the kills explain',
   'I8.secret': 'a secret stands in what a process printed',
   'I10.fell': 'a process ended by itself, or not in order when it was asked to',
   'I8.canary': "a tenant's data appears in what another tenant receives",
+  'I11.held-up': 'an event came only when the receiver took the poison at last, and is none itself',
+  'I12.parked':
+    'what is not settled while poison is refused is not the poison alone, event by event',
+  'I12.unseen': 'a delivery is recorded as delivered that the receiver did not acknowledge',
+  'I12.unrecorded': 'the receiver acknowledged what no delivery is recorded as delivered for',
+  'I12.once': 'an event is in two deliveries that were delivered, or in none',
+  'I12.divided': 'a divided delivery was not refused, or its parts do not hold its events in order',
+  'I12.ended': 'a delivery ended otherwise than delivered or divided, or did not end',
+  'I12.attempts': 'the attempts on record are not those that the receiver saw, beyond the kills',
 } as const
 export type Rule = keyof typeof rules
