@@ -6,7 +6,8 @@ import type { Clock } from '../../platform/clock.ts'
 import { type Egress, EgressError, type RequestTimings } from '../../platform/egress/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
-import { openHeaders } from '../custom-headers.ts'
+import { type CustomHeaders, openHeaders } from '../custom-headers.ts'
+import { maskHeaderValues } from '../mask-header-values.ts'
 import { type DeliveryOutcome, parseRetryAfter } from './decide-delivery.ts'
 import type { Target } from './delivery.ts'
 import type { StreamKey } from './stream-store.ts'
@@ -41,12 +42,10 @@ export interface MadeRequest {
 interface Seen {
   readonly status?: number | undefined
   readonly error?: string
-  /** The beginning of the answer's body. */
+  /** The beginning of the answer's body, without the values of our own headers. */
   readonly response?: string
   readonly timings?: RequestTimings | undefined
 }
-
-type Header = readonly [name: string, value: string]
 
 /** Undefined when we are stopping: nothing is known then, and the delivery stays as it is. */
 export async function makeRequest(
@@ -55,7 +54,11 @@ export async function makeRequest(
 ): Promise<MadeRequest | undefined> {
   const at = deps.clock.now()
   const startedMs = performance.now()
-  let headers: readonly Header[] = []
+  let custom: CustomHeaders = []
+  let headers: CustomHeaders = []
+  /** As it may be stored and shown. */
+  const shown = (text: string, lengthMax = text.length) =>
+    storable(maskHeaderValues(text, custom).slice(0, lengthMax))
   const finish = (outcome: DeliveryOutcome, seen: Seen): MadeRequest => {
     const durationMs = Math.round(performance.now() - startedMs)
     const record = JSON.stringify({
@@ -72,7 +75,8 @@ export async function makeRequest(
   if (!deps.allowHttp && new URL(request.target.url).protocol === 'http:')
     return finish({ kind: 'failed' }, { error: 'url_not_allowed: http: URLs are not allowed here' })
   try {
-    headers = headersOf(deps.keyRing, request)
+    custom = openHeaders(deps.keyRing, request.key, request.target.headersSealed)
+    headers = withOurs(custom, request.traceparent)
     const answer = await deps.egress.request({
       poolKey: request.key.webhookId,
       url: request.target.url,
@@ -86,7 +90,7 @@ export async function makeRequest(
     const retryAfterMs = parseRetryAfter(answer.headers['retry-after'], deps.clock.now())
     return finish(
       { kind: 'answered', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
-      { status, response: storable(answer.body), timings },
+      { status, response: shown(answer.body), timings },
     )
   } catch (error) {
     if (error instanceof SealedValueError) {
@@ -100,16 +104,12 @@ export async function makeRequest(
     if (!(error instanceof EgressError)) throw error
     if (request.signal.aborted || error.code === 'aborted') return undefined
     const { code, message, status, timings } = error
-    return finish(
-      { kind: 'failed' },
-      { error: storable(`${code}: ${message}`.slice(0, 500)), status, timings },
-    )
+    return finish({ kind: 'failed' }, { error: shown(`${code}: ${message}`, 500), status, timings })
   }
 }
 
 /** Ours cannot be among the tenant's, save User-Agent, where the tenant's takes its place. */
-function headersOf(keyRing: KeyRing, { key, target, traceparent }: WebhookRequest): Header[] {
-  const custom = openHeaders(keyRing, key, target.headersSealed)
+function withOurs(custom: CustomHeaders, traceparent: string): CustomHeaders {
   const hasUserAgent = custom.some(([name]) => name.toLowerCase() === 'user-agent')
   return [
     ['Content-Type', 'application/json'],
