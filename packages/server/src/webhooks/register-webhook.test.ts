@@ -6,6 +6,8 @@ import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createWebhookApi, testKeyRing, type WebhookApi } from '../../test/webhook-api.ts'
+import { createEgress } from '../platform/egress/index.ts'
+import { refusedHosts, unreadableHosts } from '../platform/egress/refused-hosts.fixture.ts'
 import { createRateLimit } from '../platform/rate-limit.ts'
 import { failureDelayMs } from './check-receiver.ts'
 import { openHeaders } from './custom-headers.ts'
@@ -197,9 +199,12 @@ describe('400', () => {
     ['/webhook_url', { webhook_url: ' https://hooks.example.com/' }],
     ['/webhook_url', { webhook_url: 'https://hooks.example.com/\r\nX: y' }],
     ['/webhook_url', { webhook_url: `https://hooks.example.com/${'x'.repeat(2048)}` }],
-    ...['0', '22', '25', '587', '5432', '6379', '6667', '10080'].map(
-      (port) => ['/webhook_url', { webhook_url: `https://hooks.example.test:${port}/` }] as const,
-    ),
+    ['/webhook_url', { webhook_url: 'https://hooks.example.test:0/' }],
+    ['/webhook_url', { webhook_url: 'https://hooks.example.test:22/' }],
+    ['/webhook_url', { webhook_url: 'https://hooks.example.test:25/' }],
+    ['/webhook_url', { webhook_url: 'https://hooks.example.test:5432/' }],
+    ['/webhook_url', { webhook_url: 'https://hooks.example.test:6379/' }],
+    ['/webhook_url', { webhook_url: 'https://hooks.example.test:6667/' }],
     ['/event', { event: undefined }],
     ['/event', { event: 'INCOMING_EMAIL' }],
     ['/event', { event: 'email_event' }],
@@ -318,6 +323,47 @@ describe('400', () => {
     const { status, body } = await refusal(email({ webhook_url: url }))
     expect({ status, code: body.code }).toEqual({ status: 400, code: 'url_not_allowed' })
     expect(JSON.stringify(body)).not.toMatch(/10\.1\.2\.3|10\.0\.0\.1|169\.254/)
+  })
+
+  describe.each(Object.entries(refusedHosts))('no host that is %s', (_, hosts) => {
+    let strict: WebhookApi
+    const egress = createEgress({ allowNetworks: [] })
+    beforeAll(async () => {
+      strict = await createWebhookApi({ egress })
+    })
+    afterAll(async () => {
+      await strict.close()
+      await egress.close()
+    })
+    it.each(hosts)('%s', async (host) => {
+      const webhook_url = `http://${host}:${receiver.port}/`
+      const before = receiver.connections
+      const { status, body } = await strict.register(email({ webhook_url }))
+      expect({ status, code: body.code }).toEqual({ status: 400, code: 'url_not_allowed' })
+      expect(receiver.connections).toBe(before)
+    })
+  })
+
+  it('no host that is none', async () => {
+    for (const host of unreadableHosts) {
+      const { status } = await refusal(email({ webhook_url: `https://${host}:8443/` }))
+      expect(status).toBeGreaterThanOrEqual(400)
+    }
+  })
+
+  it('a name that leads elsewhere once it has been looked at', async () => {
+    const answers = ['127.0.0.1', '10.1.2.3']
+    const egress = createEgress({
+      allowNetworks: ['127.0.0.0/8'],
+      lookup: async () => [{ address: answers.shift() ?? '', family: 4 }],
+    })
+    const rebound = await createWebhookApi({ egress })
+    const url = `http://hooks.example.test:${receiver.port}/`
+    const answer = await rebound.register(email({ webhook_url: url }))
+    expect(answer).toMatchObject({ status: 400, body: { code: 'url_not_allowed' } })
+    expect(answers).toEqual([])
+    await rebound.close()
+    await egress.close()
   })
 
   it('http is not allowed unless the operator says so', async () => {
