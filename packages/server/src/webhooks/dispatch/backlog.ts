@@ -28,6 +28,8 @@ export interface Backlog extends Service {
 }
 
 const INTERVAL_MS = 15_000
+/** Where it takes long it is done less often: a twentieth of one connection's time at most. */
+const REST_FACTOR = 20
 const STATEMENT_TIMEOUT_MS = 5_000
 const EXACT_MAX = 10_000
 const DORMANT_NAMED_MAX = 1_000
@@ -53,6 +55,7 @@ export function createBacklog(deps: {
   const exactMax = deps.exactMax ?? EXACT_MAX
   const show = createGauges(deps.metrics, exactMax)
   let dormant: ReadonlySet<string> = new Set()
+  let isRunning = false
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
 
@@ -74,26 +77,32 @@ export function createBacklog(deps: {
     dormant = new Set(found.map((stream) => stream.webhookId))
   }
 
+  async function runAndSchedule(): Promise<void> {
+    const startedMs = performance.now()
+    await runOnce().catch((error: unknown) =>
+      deps.log.warn({ err: error }, 'webhook_backlog.failed'),
+    )
+    if (!isRunning) return
+    const tookMs = performance.now() - startedMs
+    timer = setTimeout(run, Math.max(INTERVAL_MS, tookMs * REST_FACTOR))
+  }
+
   function run(): void {
-    running ??= runOnce()
-      .catch((error: unknown) => deps.log.warn({ err: error }, 'webhook_backlog.failed'))
-      .finally(() => {
-        running = undefined
-      })
+    running = runAndSchedule()
   }
 
   return {
     name: 'webhook backlog',
     runOnce,
     async start() {
-      if (timer !== undefined) return
-      timer = setInterval(run, INTERVAL_MS)
+      if (isRunning) return
+      isRunning = true
       run()
     },
     async stop() {
-      clearInterval(timer)
-      timer = undefined
+      isRunning = false
       await running
+      clearTimeout(timer)
     },
   }
 }
