@@ -3,6 +3,9 @@
  * service, at a steady rate whatever comes back; then the webhooks of 150 of them take requests and
  * never answer. Measured at the webhooks of the other 50, from `event_at` (before the commit that
  * records the event) until the request is there, all by one machine's clock.
+ *
+ * Sender and dispatcher are one process, as by default; apart, the news of an event also travels
+ * through PostgreSQL, which gathers it for up to 100 ms and hides what else there is.
  */
 import { operations } from '@postrider/contract'
 import { startCluster } from './cluster.ts'
@@ -52,7 +55,7 @@ export async function measureIsolation(o: BenchOrder): Promise<void> {
     ({ quiet, hanging }) => percentile(0.99)(hanging) / percentile(0.99)(quiet),
   )
   const all = ratios.map((ratio) => ratio.toFixed(2)).join(', ')
-  reportRatio('p99, 150 hanging against none', median(ratios), `${all}; at most 2`)
+  reportRatio('p99, 150 hanging against none', median(ratios), all)
 }
 
 const percentile =
@@ -67,8 +70,9 @@ async function measureOnce(o: BenchOrder): Promise<Windows> {
   const sink = await o.startWorker('./sink-main.ts')
   const cluster = await startCluster(o)
   const service = await cluster.start('api')
-  const processes = [service, await cluster.start('sender')]
-  processes.push(await cluster.start('dispatcher', {}, o.profileDir))
+  const processes = [service]
+  for (const roles of o.isApart ? ['sender', 'dispatcher'] : ['sender,dispatcher'])
+    processes.push(await cluster.start(roles, {}, o.profileDir))
   const smtp = { port: await sink.call<number>('port'), connections: 1 }
   const hooksPort = await hooks.call<number>('port')
   const tenantsOf = (group: keyof typeof groups): Promise<Tenant[]> =>

@@ -10,7 +10,8 @@
  * memory     the service after 50,000 mails against 5,000
  * webhooks   events out of a backlog to 200 webhooks, in batches and singly, against undici alone and
  *            BullMQ; --events 400000 a run, singly a fifth of it; --seconds 8 for undici
- * isolation  how long an event takes to a webhook that answers while 150 of 200 hang
+ * isolation  how long an event takes to a webhook that answers while 150 of 200 hang; with --apart
+ *            the dispatcher is a process of its own
  * backlog    one stream's events while --backlog 2000000 rows wait
  *
  * Without --only: accept and path. Everything is a process of its own and shares one machine, so only
@@ -34,6 +35,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '8' },
     events: { type: 'string', default: '400000' },
     backlog: { type: 'string', default: '2000000' },
+    apart: { type: 'boolean', default: false },
     profile: { type: 'string' },
     'log-level': { type: 'string', default: 'info' },
   },
@@ -51,6 +53,7 @@ const order = {
   seconds: Number(values.seconds),
   events: Number(values.events),
   backlog: Number(values.backlog),
+  isApart: values.apart,
   ...(values.profile === undefined ? {} : { profileDir: values.profile }),
   logLevel: values['log-level'],
 }
