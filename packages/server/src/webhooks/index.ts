@@ -1,11 +1,6 @@
 /** Webhooks: subscriptions, the event log, and the streams through which events leave. */
 
 export {
-  type ReplayDeps,
-  type ReplaySelection,
-  replayEvents,
-} from './deliveries/replay-events.ts'
-export {
   type ListedStream,
   listStreams,
   pauseStream,
