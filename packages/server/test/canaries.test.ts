@@ -1,0 +1,370 @@
+/**
+ * Secrets stay where they are (architecture invariant 10): the whole service runs with secrets that
+ * are found anywhere, and every operation is called, well and badly. None of them may stand in an
+ * answer, a log line, a metric or a table, save the one answer that makes an API key.
+ */
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { type OperationId, operations } from '@postrider/contract'
+import {
+  createSmtpServer,
+  createWebhookReceiver,
+  type SmtpServer,
+  type WebhookReceiver,
+} from '@postrider/testkit'
+import { runOnServer } from '@postrider/testkit/database'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { type App, compose } from '../src/compose.ts'
+import { loadConfig } from '../src/config.ts'
+import { createLogger } from '../src/platform/log.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+
+const pem = (name: string) =>
+  readFileSync(new URL(`../../testkit/certs/${name}`, import.meta.url), 'utf8')
+const newCanary = (name: string) => `canary-${name}-${randomBytes(9).toString('hex')}`
+const canaries = {
+  adminToken: newCanary('admin'),
+  databasePassword: newCanary('database'),
+  secretKey: randomBytes(32).toString('base64'),
+  olderSecretKey: randomBytes(32).toString('base64'),
+  smtpPassword: newCanary('smtp'),
+  wrongSmtpPassword: newCanary('wrong-smtp'),
+  header: newCanary('header'),
+  bearer: newCanary('bearer'),
+  basic: newCanary('basic'),
+  cookie: newCanary('cookie'),
+  quoted: `${newCanary('quoted')}"<&>/+`,
+  later: newCanary('later'),
+  refused: newCanary('refused'),
+  wrongKey: `pr_${newCanary('key')}`,
+}
+const headers = {
+  'X-Secret': canaries.header,
+  Authorization: `Bearer ${canaries.bearer}`,
+  'X-Basic': `Basic ${Buffer.from(`user:${canaries.basic}`).toString('base64')}`,
+  Cookie: `a=b; session=${canaries.cookie}`,
+  'X-Quoted': canaries.quoted,
+}
+
+let database: TestDatabase
+let app: App
+let base: string
+let smtp: SmtpServer
+let receiver: WebhookReceiver
+let untrusted: WebhookReceiver
+const role = `canary_${randomBytes(6).toString('hex')}`
+const lines: string[] = []
+let waiting: { readonly msg: string; readonly resolve: () => void }[] = []
+const answers: { readonly id: string; readonly status: number; readonly text: string }[] = []
+
+/** Resolves with the next log line of that name. */
+const logged = (msg: string) => new Promise<void>((resolve) => waiting.push({ msg, resolve }))
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await runOnServer(
+    inject('testDatabase').serverUrl,
+    `create role ${role} superuser login password '${canaries.databasePassword}'`,
+  )
+  const databaseUrl = database.url.replace(
+    /\/\/[^@]*@/,
+    `//${role}:${encodeURIComponent(canaries.databasePassword)}@`,
+  )
+  const users = { 'news@example.com': canaries.smtpPassword }
+  smtp = await createSmtpServer({ auth: { users } })
+  receiver = await createWebhookReceiver()
+  untrusted = await createWebhookReceiver({
+    tls: { key: pem('localhost.key'), cert: pem('localhost.pem') },
+  })
+  const secretKeys = `new:${canaries.secretKey},old:${canaries.olderSecretKey}`
+  const config = loadConfig({
+    POSTRIDER_DATABASE_URL: databaseUrl,
+    POSTRIDER_SECRET_KEYS: secretKeys,
+    POSTRIDER_ADMIN_TOKEN: canaries.adminToken,
+    POSTRIDER_PORT: '0',
+    POSTRIDER_PUBLIC_URL: 'https://mail.example.com',
+    POSTRIDER_ALLOW_NETWORKS: '127.0.0.0/8',
+    POSTRIDER_ALLOW_HTTP_WEBHOOKS: 'true',
+    POSTRIDER_WEBHOOK_RETRY_SCHEDULE: '1h',
+    POSTRIDER_LOG_LEVEL: 'trace',
+  })
+  const destination = new PassThrough()
+  destination.on('data', (chunk: Buffer) => {
+    for (const line of chunk.toString().split('\n').filter(Boolean)) {
+      lines.push(line)
+      const { msg } = JSON.parse(line)
+      for (const one of waiting) if (one.msg === msg) one.resolve()
+      waiting = waiting.filter((one) => one.msg !== msg)
+    }
+  })
+  app = compose({
+    config,
+    secrets: { secretKeys, adminToken: canaries.adminToken },
+    databaseUrl,
+    log: createLogger({ level: 'trace', destination }),
+    version: '0.0.0',
+  })
+  await app.start()
+  const { host, port } = app.address()
+  base = `http://${host}:${port}`
+})
+afterAll(async () => {
+  await app.stop()
+  await smtp.close()
+  await receiver.close()
+  await untrusted.close()
+  await database.close()
+  await runOnServer(inject('testDatabase').serverUrl, `drop role if exists ${role}`)
+})
+
+interface Call {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: string
+  readonly body?: unknown
+  readonly token?: string
+}
+interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: whatever an operation answers
+  readonly body: any
+}
+
+async function fetchText(id: string, path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(`${base}${path}`, init)
+  const text = await response.text()
+  const all = `${JSON.stringify([...response.headers])} ${text}`
+  answers.push({ id, status: response.status, text: all })
+  const isJson = response.headers.get('content-type')?.includes('json') === true
+  return { status: response.status, body: isJson ? JSON.parse(text) : text }
+}
+
+let apiKey = ''
+function call(id: OperationId, o: Call = {}): Promise<Answer> {
+  const { method, path, auth } = operations[id]
+  const token = o.token ?? (auth === 'admin' ? canaries.adminToken : apiKey)
+  const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => o.params?.[name] ?? 'unknown')
+  return fetchText(id, `${url}${o.query ?? ''}`, {
+    method,
+    headers: {
+      ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+      ...(o.body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(o.body === undefined ? {} : { body: JSON.stringify(o.body) }),
+  })
+}
+async function succeed(id: OperationId, o: Call = {}): Promise<Answer['body']> {
+  const { status, body } = await call(id, o)
+  expect({ id, status, body }).toMatchObject({ id, status: operations[id].status })
+  return body
+}
+
+const registration = (change: object = {}) => ({
+  webhook_url: `${receiver.origin}/hook`,
+  event: 'EMAIL_EVENT',
+  method: 'POST',
+  headers,
+  webhook_options: { events: { delivery: true, smtp_error: true } },
+  ...change,
+})
+const mailer = (password: string) => ({
+  name: 'News',
+  email: 'news@example.com',
+  config_type: 'smtp',
+  connection_type: 'basic',
+  config: {
+    host: '127.0.0.1',
+    port: smtp.port,
+    username: 'news@example.com',
+    password,
+    secure: 'None',
+  },
+})
+const email = (to: string) => ({
+  from: { email: 'news@example.com' },
+  to: [{ email: to }],
+  subject: 'Hello',
+  content: [{ type: 'text/plain', value: 'Hello' }],
+})
+
+async function failEverywhere(): Promise<void> {
+  for (const id of Object.keys(operations) as OperationId[]) {
+    const bad = operations[id].method === 'GET' ? {} : { body: { unknown: true } }
+    for (const token of ['', canaries.wrongKey]) await call(id, { ...bad, token })
+    await call(id, { ...bad, query: '?unknown=1' })
+    await fetchText(id, operations[id].path, {
+      method: operations[id].method,
+      headers: { authorization: `Bearer ${apiKey} ${canaries.refused}` },
+    })
+  }
+}
+
+async function refuseWebhooks(): Promise<void> {
+  const value = canaries.refused
+  for (const given of [
+    { Host: value },
+    { 'X-Secret': `${value}\n` },
+    { 'X-Secret': value, 'x-secret': value },
+    { 'X Y': value },
+    { 'X-Long': value.repeat(200) },
+  ])
+    expect((await call('registerWebhook', { body: registration({ headers: given }) })).status).toBe(
+      400,
+    )
+  for (const [webhook_url, status] of [
+    [`${untrusted.origin}/`, 422],
+    [`https://user:${value}@127.0.0.1/`, 400],
+    ['https://10.0.0.1/', 400],
+  ] as const) {
+    const body = registration({ webhook_url, headers: { 'X-Secret': value } })
+    expect((await call('registerWebhook', { body })).status).toBe(status)
+  }
+}
+
+/** Echoes what it was sent, once well and then badly. */
+function echoTo(status: number): void {
+  receiver.setScript((request) => ({
+    status,
+    body: `${JSON.stringify(request.rawHeaders)} ${request.header('authorization')?.split(' ')[1]} ${canaries.basic}`,
+  }))
+}
+
+describe('canaries', () => {
+  it('every operation is called, and events are delivered well and badly', async () => {
+    const made = await succeed('createTenant', { body: { name: 'Acme' } })
+    const params = { tenant_id: made.tenant_id }
+    apiKey = made.api_key
+    Object.assign(canaries, { apiKey })
+    const second = await succeed('createApiKey', { params, body: { scopes: ['webhooks'] } })
+    Object.assign(canaries, { secondApiKey: second.api_key })
+    await succeed('listTenants')
+    await succeed('listApiKeys', { params })
+    await failEverywhere()
+
+    await call('configureSMTP', { body: mailer(canaries.wrongSmtpPassword) })
+    const configured = await succeed('configureSMTP', { body: mailer(canaries.smtpPassword) })
+    const mailerId = { mailer_id: configured.mailer.mailer_id }
+    await succeed('getSMTPConfig', { params: mailerId })
+    const wrong = { config: { password: canaries.wrongSmtpPassword } }
+    expect((await call('updateSMTP', { params: mailerId, body: wrong })).status).toBe(422)
+    await succeed('updateSMTP', { params: mailerId, body: { name: 'Letters' } })
+
+    await refuseWebhooks()
+    await succeed('registerWebhook', { body: registration() })
+    expect((await call('registerWebhook', { body: registration() })).status).toBe(409)
+    await succeed('listWebhooks')
+
+    echoTo(200)
+    let finished = logged('webhook_delivery.finished')
+    await succeed('sendEmail', { body: email('ada@example.com') })
+    await finished
+    echoTo(500)
+    finished = logged('webhook_delivery.finished')
+    await succeed('sendEmail', { body: email('bob@example.com') })
+    await finished
+    finished = logged('webhook_delivery.finished')
+    const later = { ...headers, 'X-Later': canaries.later }
+    await succeed('updateWebhook', { body: { event: 'EMAIL_EVENT', headers: later } })
+    await finished
+    const listed = await succeed('listWebhookDeliveries')
+    const statuses = listed.deliveries.map((delivery: { status: string }) => delivery.status)
+    expect(statuses.sort()).toEqual(['delivered', 'retrying'])
+    const attempts = []
+    for (const { delivery_id } of listed.deliveries) {
+      const { delivery } = await succeed('getWebhookDelivery', { params: { delivery_id } })
+      attempts.push(...delivery.attempts)
+    }
+    expect(attempts.map(({ status }: { status: number }) => status).sort()).toEqual([200, 500, 500])
+    expect(attempts.every(({ response }) => response.includes('X-Secret'))).toBe(true)
+
+    const delivered = listed.deliveries.find(
+      (one: { status: string }) => one.status === 'delivered',
+    )
+    receiver.setScript(undefined)
+    await succeed('redeliver', { params: { delivery_id: delivered.delivery_id } })
+    const day = new Date().toISOString().slice(0, 10)
+    await succeed('replayWebhookEvents', { body: { start: day, end: day } })
+    await succeed('deleteWebhook', { body: { event: 'EMAIL_EVENT' } })
+    await succeed('deleteSMTPConfig', { params: mailerId })
+    await succeed('revokeApiKey', { params: { key_id: second.key_id } })
+
+    for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs', '/nowhere'])
+      await fetchText(path, path)
+
+    const ids = Object.keys(operations) as OperationId[]
+    const called = (id: OperationId, fits: (status: number) => boolean) =>
+      answers.some((answer) => answer.id === id && fits(answer.status))
+    expect(ids.filter((id) => !called(id, (status) => status < 300))).toEqual([])
+    expect(ids.filter((id) => !called(id, (status) => status === 401))).toEqual([])
+    expect(ids.filter((id) => !called(id, (status) => status === 400 || status === 404))).toEqual(
+      [],
+    )
+  })
+
+  it('a database that goes away is logged without its password', async () => {
+    await database.db.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1`,
+      [role],
+    )
+    for (let i = 0; i < 5; i += 1) await call('listWebhooks')
+    expect((await call('listWebhooks')).status).toBe(200)
+  })
+
+  it('none of them is in an answer, save API keys in the one that makes them', () => {
+    expect(answers.length).toBeGreaterThan(100)
+    for (const [name, canary] of Object.entries(canaries)) {
+      const ids = answers.filter(({ text }) => isIn(text, canary)).map(({ id }) => id)
+      const expected: Record<string, string> = {
+        apiKey: 'createTenant',
+        secondApiKey: 'createApiKey',
+      }
+      expect([name, ids]).toEqual([name, expected[name] === undefined ? [] : [expected[name]]])
+    }
+  })
+
+  it('none of them is in a log line', () => {
+    expect(lines.length).toBeGreaterThan(100)
+    for (const canary of Object.values(canaries))
+      expect(lines.filter((line) => isIn(line, canary))).toEqual([])
+  })
+
+  it('none of them is in a metric', async () => {
+    const { status, body } = await fetchText('metrics', '/metrics')
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: expect.stringContaining('webhook'),
+    })
+    for (const canary of Object.values(canaries)) expect(isIn(body, canary)).toBe(false)
+  })
+
+  it('none of them is in a table in clear', async () => {
+    const { rows: tables } = await database.db.query<{ name: string }>(
+      `select quote_ident(relname) as name from pg_class
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
+    )
+    let seen = 0
+    for (const { name } of tables) {
+      const { rows } = await database.db.query<{ row: string }>(
+        `select to_jsonb(t)::text as row from ${name} t`,
+      )
+      seen += rows.length
+      for (const [what, canary] of Object.entries(canaries))
+        expect([name, what, rows.filter(({ row }) => isIn(row, canary)).length]).toEqual([
+          name,
+          what,
+          0,
+        ])
+    }
+    expect(seen).toBeGreaterThan(10)
+  })
+})
+
+/** As it is, or as JSON, a URL or base64 would write it. */
+function isIn(text: string, canary: string): boolean {
+  return [
+    canary,
+    JSON.stringify(canary).slice(1, -1),
+    JSON.stringify(JSON.stringify(canary).slice(1, -1)).slice(1, -1),
+    encodeURIComponent(canary),
+  ].some((spelling) => text.includes(spelling))
+}
