@@ -99,6 +99,7 @@ it('gathers what is told, and tells it at most once in an interval', async () =>
   open().notify(ROLE, [1])
   await until(() => heard.length === 3)
   expect(heard[2]).toEqual([1])
+  await until(() => count(counted, 'sent') >= 2)
   expect(count(counted, 'sent')).toBe(2)
 })
 
@@ -114,6 +115,7 @@ it('is over before anything else is told: one transaction at a time', async () =
     async transaction(work, o) {
       underWay += 1
       most = Math.max(most, underWay)
+      changed.notify()
       await isFree
       const result = await db.transaction(work, o)
       underWay -= 1
@@ -124,8 +126,13 @@ it('is over before anything else is told: one transaction at a time', async () =
   const { heard } = await listen()
   await until(() => heard.length === 1)
   teller.notify(ROLE, [1])
-  await new Promise((resolve) => setImmediate(resolve))
-  for (const bucket of [2, 3]) teller.notify(ROLE, [bucket])
+  await until(() => underWay === 1)
+  for (const bucket of [2, 3]) {
+    teller.notify(ROLE, [bucket])
+    // Long enough for it to be sent, if it were.
+    open().notify(ROLE, [bucket + 10])
+    await until(() => heard.flat().includes(bucket + 10))
+  }
   free()
   await until(() => heard.flat().includes(3))
   expect(most).toBe(1)
@@ -169,7 +176,7 @@ it('gives a frozen server up, and listens again when there is one that answers',
 
 it('starts without a server, and stops while it is frozen', async () => {
   proxy.freeze()
-  const { heard, notifications } = await listen({ url: proxy.url })
+  const { heard, notifications } = await listen({ url: proxy.url, timing: { answerMs: 600_000 } })
   await notifications.stop()
   await notifications.start()
   proxy.thaw()

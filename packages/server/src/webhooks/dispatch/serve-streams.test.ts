@@ -283,6 +283,10 @@ describe('a fault', () => {
     }
     expect(w.steps).toHaveLength(5)
     expect(new Set(w.said)).toEqual(new Set(['webhook_stream.interrupted']))
+    await restless(new TypeError('a bug'))
+    w.pass(1_000)
+    w.streams.wake(stream('a'))
+    expect(w.steps).toHaveLength(7)
   })
 
   it('holds no place', async () => {
@@ -307,6 +311,7 @@ describe('closing', () => {
     w.streams.wake(stream('c'))
     await turn()
     expect(isClosed).toBe(false)
+    expect(w.streams.counts()).toEqual({ quick: 1, slow: 0, waiting: 0 })
     expect(w.steps[0]?.signal.aborted).toBe(false)
     w.steps[0]?.end(QUICK)
     await closed

@@ -95,6 +95,7 @@ describe('quick streams', () => {
       expect(w.names().at(-1)).toBe(`healthy_${i}`)
     }
     expect(w.started).toHaveLength(48)
+    expect(w.slots.counts()).toEqual({ quick: 32, slow: 16, waiting: 168 })
   })
 
   it('[invariant 8] of 200 tenants that hang, at their first request: all have started soon', () => {
