@@ -25,7 +25,7 @@ import {
   waitingOpen,
 } from './clear-store.ts'
 import { decideTake, type TakeLimits } from './decide-take.ts'
-import type { StreamKey } from './stream-store.ts'
+import { planByIndex, type StreamKey } from './stream-store.ts'
 import {
   deletePointers,
   insertOpen,
@@ -34,7 +34,6 @@ import {
   loadOpen,
   loadTargets,
   lockStreams,
-  planByIndex,
   type StreamTarget,
 } from './take-store.ts'
 

@@ -13,8 +13,8 @@ import {
   settleDelivered,
   settleRefused,
 } from './settle-store.ts'
-import type { StreamKey } from './stream-store.ts'
-import { insertOpen, type NewOpenDelivery, planByIndex } from './take-store.ts'
+import { planByIndex, type StreamKey } from './stream-store.ts'
+import { insertOpen, type NewOpenDelivery } from './take-store.ts'
 
 export interface Settlement extends StreamKey {
   readonly deliveryId: string

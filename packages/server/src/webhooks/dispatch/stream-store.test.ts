@@ -66,12 +66,49 @@ describe('going idle', () => {
     expect(await state()).toBe('active')
   })
 
-  it('of a webhook that is gone is refused', async () => {
-    await world.db.query('delete from webhooks_stream')
+  it('is not held up by what is parked for later, and refused when something is due', async () => {
+    const park = (dueAt: string) =>
+      world.db.query(
+        `insert into webhooks_open (tenant_id, delivery_id, day, webhook_id, bucket, generation,
+                                    event_ids, event_days, traceparent, due_at)
+         values ($1, 'dlv_' || clock_timestamp(), current_date, $2, 1, 0, '{e}', array[current_date],
+                 't', ${dueAt})`,
+        [key.tenantId, key.webhookId],
+      )
+    await world.db.query(`update webhooks_stream set state = 'active'`)
+    await park(`now() + interval '1 hour'`)
+    expect(await rest()).toBe('idle')
+    await park(`'-infinity'`)
+    expect(await rest()).toBe('busy')
+  })
+
+  it('of a webhook that is gone deletes the stream, once nothing of it is left', async () => {
+    await world.record(newEvent())
+    await world.db.query('delete from webhooks_subscription')
+    expect(await rest()).toBe('busy')
+    expect(await state()).toBe('active')
+    await drain()
+    await world.db.transaction(async (tx) => {
+      await tx.query('select 1 from webhooks_stream for key share')
+      expect(await rest()).toBe('locked')
+    })
+    expect(await rest()).toBe('idle')
+    expect(await state()).toBeUndefined()
     expect(await rest()).toBe('locked')
   })
 
-  it('loses no wake-up: thousands of writes against it', async () => {
+  it('settles each of a group by itself', async () => {
+    const busy = await world.register(receiver.origin, { tenantId: 'tn_b' })
+    const held = await world.register(receiver.origin, { tenantId: 'tn_c' })
+    await world.record(newEvent({ tenantId: 'tn_b' }))
+    await world.db.transaction(async (tx) => {
+      await tx.query(`select 1 from webhooks_stream where tenant_id = 'tn_c' for key share`)
+      const rests = await world.db.transaction((other) => restStreams(other, [held, busy, key]))
+      expect(rests).toEqual(['locked', 'busy', 'idle'])
+    })
+  })
+
+  it('loses no wake-up: many writers against it, thousands of times', async () => {
     const streams = [key]
     for (const tenantId of ['tn_b', 'tn_c', 'tn_d'])
       streams.push(await world.register(receiver.origin, { tenantId }))
@@ -79,13 +116,10 @@ describe('going idle', () => {
     await Promise.all(
       streams.map(async (of) => {
         const { tenantId } = of
-        for (let round = 0; round < 500; round += 1) {
-          const [result] = await Promise.all([
-            rest(of),
-            world.record(newEvent({ tenantId })),
-            rest(of),
-          ])
-          if (result === 'idle') rests += 1
+        const write = () => world.record(newEvent({ tenantId }))
+        for (let round = 0; round < 250; round += 1) {
+          const [first] = await Promise.all([rest(of), write(), rest(of), write(), write()])
+          if (first === 'idle') rests += 1
           const stream = await world.stream(of)
           const isLost = stream?.state === 'idle' && (await world.pending(of)).length > 0
           expect(isLost).toBe(false)
@@ -95,4 +129,34 @@ describe('going idle', () => {
     )
     expect(rests).toBeGreaterThan(0)
   }, 120_000)
+
+  it('leaves no event behind: dispatchers that rest all the time, writers that wake nobody', async () => {
+    const dispatchers = [await world.dispatcher(), await world.dispatcher()]
+    const refIds: string[] = []
+    let isWriting = true
+    const writers = Array.from({ length: 6 }, async () => {
+      for (let i = 0; i < 60; i += 1) {
+        const event = newEvent()
+        refIds.push(event.refId)
+        await world.db.transaction((tx) => recordEvents(tx, [event]))
+      }
+    })
+    const running = dispatchers.map(async (dispatcher) => {
+      while (isWriting) await dispatcher.runOnce()
+    })
+    await Promise.all(writers)
+    isWriting = false
+    await Promise.all(running)
+    for (const dispatcher of dispatchers) await dispatcher.runOnce()
+    type Sent = { details: { ref_id: string } }[]
+    // Two on one stream may both send what is under way: the same bytes.
+    const bodies = new Set(receiver.requests.map((request) => request.body.toString()))
+    const sent = [...bodies].flatMap((body) =>
+      (JSON.parse(body) as Sent).map((event) => event.details.ref_id),
+    )
+    expect(new Set(sent)).toEqual(new Set(refIds))
+    expect(sent).toHaveLength(refIds.length)
+    expect(await world.pending(key)).toEqual([])
+    expect(await state()).toBe('idle')
+  })
 })

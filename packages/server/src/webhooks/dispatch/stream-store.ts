@@ -39,6 +39,20 @@ export interface BucketedStream extends StreamKey {
   readonly bucket: number
 }
 
+/**
+ * A plan made while a table was small, with a scan of the whole of it, would live on in the session
+ * while the table grows. For the transaction only; first in it.
+ */
+const PLAN_BY_INDEX = statement(
+  'webhooks.plan_by_index',
+  `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+          set_config('enable_mergejoin', 'off', true)`,
+)
+
+export async function planByIndex(tx: Tx): Promise<void> {
+  await tx.query(PLAN_BY_INDEX)
+}
+
 const LOCK_FOR_REST = statement(
   'webhooks.lock_for_rest',
   `select k.n::integer as n
@@ -48,24 +62,31 @@ const LOCK_FOR_REST = statement(
        where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id
          for update skip locked) s`,
 )
+/** Laterally: `exists` may be answered from a hash of the whole table. */
 const LOOK_FOR_REST = statement(
   'webhooks.look_for_rest',
   `select k.n::integer as n,
-          s.delivery_id is not null
-            or exists (select from webhooks_pending p
-                        where p.tenant_id = k.tenant_id and p.webhook_id = k.webhook_id)
-            or exists (select from webhooks_open o
-                        where o.tenant_id = k.tenant_id and o.webhook_id = k.webhook_id
-                          and o.due_at <= now()) as is_busy,
-          exists (select from webhooks_subscription sub
-                   where sub.tenant_id = k.tenant_id and sub.webhook_id = k.webhook_id)
-            or exists (select from webhooks_open o
-                        where o.tenant_id = k.tenant_id and o.webhook_id = k.webhook_id
-                          and o.due_at is not null) as is_needed
+          s.delivery_id is not null or p.is_there is not null or due.is_there is not null as is_busy,
+          sub.is_there is not null or later.is_there is not null as is_needed
      from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
     cross join lateral (
       select delivery_id from webhooks_stream s
-       where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id limit 1) s`,
+       where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id limit 1) s
+     left join lateral (
+      select true as is_there from webhooks_pending p
+       where p.tenant_id = k.tenant_id and p.webhook_id = k.webhook_id limit 1) p on true
+     left join lateral (
+      select true as is_there from webhooks_open o
+       where o.tenant_id = k.tenant_id and o.webhook_id = k.webhook_id
+         and o.due_at <= now() limit 1) due on true
+     left join lateral (
+      select true as is_there from webhooks_open o
+       where o.tenant_id = k.tenant_id and o.webhook_id = k.webhook_id
+         and o.due_at is not null limit 1) later on true
+     left join lateral (
+      select webhook_id, true as is_there from webhooks_subscription sub
+       where sub.tenant_id = k.tenant_id and sub.webhook_id >= k.webhook_id
+       order by sub.webhook_id limit 1) sub on sub.webhook_id = k.webhook_id`,
 )
 const GO_IDLE = statement(
   'webhooks.go_idle',
@@ -91,7 +112,10 @@ export type Rest = 'idle' | 'busy' | 'locked'
  */
 export async function restStreams(tx: Tx, keys: readonly StreamKey[]): Promise<Rest[]> {
   const rests = new Array<Rest>(keys.length).fill('locked')
-  const locked = await tx.query<{ n: number }>(LOCK_FOR_REST, columnsOf(keys))
+  const [, locked] = await Promise.all([
+    planByIndex(tx),
+    tx.query<{ n: number }>(LOCK_FOR_REST, columnsOf(keys)),
+  ])
   const held = locked.rows.map((row) => row.n - 1).flatMap((n) => placed(keys, n))
   if (held.length === 0) return rests
   // A statement of its own: it sees what was committed before the lock was had.
@@ -119,6 +143,6 @@ function placed<K extends StreamKey>(keys: readonly K[], place: number) {
   return key === undefined ? [] : [{ place, ...key }]
 }
 
-function columnsOf(keys: readonly StreamKey[]): [string[], string[]] {
+export function columnsOf(keys: readonly StreamKey[]): [string[], string[]] {
   return [keys.map((k) => k.tenantId), keys.map((k) => k.webhookId)]
 }

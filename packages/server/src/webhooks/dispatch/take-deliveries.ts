@@ -14,7 +14,7 @@ import { hasOverdue } from './clear-store.ts'
 import { chooseBatch, decideTake, type TakeLimits } from './decide-take.ts'
 import type { LoggedEvent, OpenDelivery } from './delivery.ts'
 import type { LowWaterIds } from './low-water.ts'
-import type { StreamKey } from './stream-store.ts'
+import { planByIndex, type StreamKey } from './stream-store.ts'
 import {
   callUp,
   deletePointers,
@@ -31,7 +31,6 @@ import {
   type PeekRequest,
   type PendingPointer,
   peekPending,
-  planByIndex,
   type StreamTarget,
 } from './take-store.ts'
 

@@ -9,21 +9,7 @@ import { insertRows, statement, type Tx } from '../../platform/db/index.ts'
 import type { StreamState } from './decide-take.ts'
 import type { BodyMode, FrozenContent, LoggedEvent, OpenDelivery, Target } from './delivery.ts'
 import type { LowWaterIds } from './low-water.ts'
-import type { StreamKey } from './stream-store.ts'
-
-/**
- * A plan made while a table was small, with a scan of the whole of it, would live on in the session
- * while the table grows. For the transaction only; first in it.
- */
-const PLAN_BY_INDEX = statement(
-  'webhooks.plan_by_index',
-  `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-          set_config('enable_mergejoin', 'off', true)`,
-)
-
-export async function planByIndex(tx: Tx): Promise<void> {
-  await tx.query(PLAN_BY_INDEX)
-}
+import { columnsOf, type StreamKey } from './stream-store.ts'
 
 const LOCK_STREAMS = statement(
   'webhooks.lock_streams',
@@ -103,13 +89,18 @@ export async function existingStreams(tx: Tx, keys: readonly StreamKey[]): Promi
   return new Set(rows.map((row) => row.n - 1))
 }
 
+/**
+ * The first subscription from that id on, which is the one or none: asked for it alone, the server may
+ * take another index and read all subscriptions of a tenant with thousands of mailboxes.
+ */
 const LOAD_TARGETS = statement(
   'webhooks.load_targets',
   `select k.n::integer as n, sub.url, sub.headers_sealed, sub.active, sub.generation, due.delivery_id
      from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
      left join lateral (
-       select url, headers_sealed, active, generation from webhooks_subscription sub
-        where sub.tenant_id = k.tenant_id and sub.webhook_id = k.webhook_id limit 1) sub on true
+       select webhook_id, url, headers_sealed, active, generation from webhooks_subscription sub
+        where sub.tenant_id = k.tenant_id and sub.webhook_id >= k.webhook_id
+        order by sub.webhook_id limit 1) sub on sub.webhook_id = k.webhook_id
      left join lateral (
        select delivery_id from webhooks_open o
         where o.tenant_id = k.tenant_id and o.webhook_id = k.webhook_id and o.due_at <= now()
@@ -239,7 +230,7 @@ export async function peekPending(
   return pointers
 }
 
-/** The days as one parameter of their own: other partitions are not even opened. */
+/** The first and the last day as parameters of their own: partitions outside are not even opened. */
 const LOAD_EVENTS = statement(
   'webhooks.load_events',
   `select k.owner, k.event_id, k.day, e.body, e.traceparent
@@ -247,7 +238,8 @@ const LOAD_EVENTS = statement(
             as k(owner, tenant_id, event_id, day)
      left join lateral (
        select body, traceparent, event_at from webhooks_event e
-        where e.tenant_id = k.tenant_id and e.event_id = k.event_id and e.day = any($5::date[])
+        where e.tenant_id = k.tenant_id and e.event_id = k.event_id and e.day = k.day
+          and e.day between $5::date and $6::date
         limit 1) e on true
     order by k.owner, e.event_at, k.event_id`,
 )
@@ -277,7 +269,8 @@ export async function loadEvents(tx: Tx, owners: readonly EventOwner[]): Promise
   const tenantIds: string[] = []
   const eventIds: string[] = []
   const days: string[] = []
-  const daysRead = new Set<string>()
+  let first = '9999-12-31'
+  let last = '0001-01-01'
   owners.forEach((owner, place) => {
     owner.eventIds.forEach((eventId, i) => {
       const day = owner.eventDays[i] ?? ''
@@ -285,7 +278,8 @@ export async function loadEvents(tx: Tx, owners: readonly EventOwner[]): Promise
       tenantIds.push(owner.tenantId)
       eventIds.push(eventId)
       days.push(day)
-      daysRead.add(day)
+      if (day < first) first = day
+      if (day > last) last = day
     })
   })
   const { rows } = await tx.query<EventBodyRow>(LOAD_EVENTS, [
@@ -293,7 +287,8 @@ export async function loadEvents(tx: Tx, owners: readonly EventOwner[]): Promise
     tenantIds,
     eventIds,
     days,
-    [...daysRead],
+    first,
+    last,
   ])
   for (const { owner, event_id: eventId, day, body, traceparent } of rows)
     if (body !== null && traceparent !== null)
@@ -391,10 +386,6 @@ const CALL_UP = statement(
 /** They no longer wait for their turn. */
 export async function callUp(tx: Tx, deliveries: readonly DeliveryKey[]): Promise<void> {
   if (deliveries.length > 0) await tx.query(CALL_UP, deliveryColumnsOf(deliveries))
-}
-
-export function columnsOf(keys: readonly StreamKey[]): [string[], string[]] {
-  return [keys.map((k) => k.tenantId), keys.map((k) => k.webhookId)]
 }
 
 function deliveryColumnsOf(keys: readonly DeliveryKey[]): [string[], string[]] {

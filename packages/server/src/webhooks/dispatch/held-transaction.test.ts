@@ -1,0 +1,73 @@
+/**
+ * Rows that were taken stay in the tables while any transaction could still see them. Counted by what a
+ * look reads, never by time.
+ */
+import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { explaining, planOf } from '../../../test/explain.ts'
+import { queueBacklog } from '../../../test/webhook-backlog.ts'
+import { createWebhookDispatch, type WebhookDispatch } from '../../../test/webhook-dispatch.ts'
+import { createDeliveryCommits } from './delivery-commits.ts'
+import { type Take, takeDeliveries } from './take-deliveries.ts'
+
+let world: WebhookDispatch
+let receiver: WebhookReceiver
+beforeAll(async () => {
+  world = await createWebhookDispatch()
+  receiver = await createWebhookReceiver()
+})
+afterAll(async () => {
+  await receiver.close()
+  await world.close()
+})
+
+/** Blocks that the look of this take reads. */
+async function blocksOf(take: Take): Promise<number> {
+  const rolledBack = new Error('only looked')
+  let blocks = 0
+  await world.db
+    .transaction(async (tx) => {
+      await takeDeliveries(explaining(tx, [], 'auto'), [take])
+      const values = [[take.tenantId], [take.webhookId], [take.low[0]], [take.low[1]], [500], [1e6]]
+      const options = 'format json, analyze, buffers, timing off'
+      const [top] = await planOf(tx, 'webhooks.peek_pending', values, options)
+      blocks = (top?.['Shared Hit Blocks'] ?? 0) + (top?.['Shared Read Blocks'] ?? 0)
+      throw rolledBack
+    })
+    .catch((error: unknown) => {
+      if (error !== rolledBack) throw error
+    })
+  return blocks
+}
+
+it('a transaction that is open elsewhere does not make a look read what was taken', async () => {
+  const key = await world.register(receiver.origin)
+  await queueBacklog(world.db, key, { count: 12_000 })
+  const holder = new pg.Client({ connectionString: world.database.url })
+  await holder.connect()
+  await holder.query('begin isolation level repeatable read')
+  await holder.query('select 1 from webhooks_pending limit 1')
+  try {
+    const { takes } = createDeliveryCommits(world.db)
+    let last: Take | undefined
+    const dispatcher = await world.dispatcher({
+      takes: {
+        ...takes,
+        add(take) {
+          if (last === undefined || take.low[0] >= last.low[0]) last = take
+          return takes.add(take)
+        },
+      },
+    })
+    await dispatcher.runOnce()
+    expect(await world.pending(key)).toEqual([])
+    if (last === undefined) throw new Error('nothing was taken')
+    // The next look as the dispatcher made it, and one that begins at the first id.
+    await queueBacklog(world.db, key, { count: 10, from: 20_000 })
+    expect(await blocksOf(last)).toBeLessThan(50)
+    expect(await blocksOf({ ...last, low: ['', ''] })).toBeGreaterThan(250)
+  } finally {
+    await holder.end()
+  }
+}, 60_000)

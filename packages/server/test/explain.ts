@@ -1,0 +1,71 @@
+/**
+ * The plans of the statements that a transaction really uses, as the server has them in its session:
+ * each named statement is explained by its name right after it has run.
+ */
+import { createRequire } from 'node:module'
+import type { Queryable, Statement, Tx } from '../src/platform/db/index.ts'
+
+export interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Index Cond'?: string
+  readonly 'Actual Rows'?: number
+  readonly 'Actual Loops'?: number
+  readonly 'Shared Hit Blocks'?: number
+  readonly 'Shared Read Blocks'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+export interface SeenPlan {
+  /** Of the statement. */
+  readonly name: string
+  readonly nodes: readonly PlanNode[]
+}
+
+/** Puts the plan of each statement into `plans`; `mode` is PostgreSQL's plan_cache_mode. */
+export function explaining(tx: Tx, plans: SeenPlan[], mode: PlanMode): Tx {
+  return {
+    ...tx,
+    async query<Row>(s: Statement | string, values: readonly unknown[] = []) {
+      const result = await tx.query<Row>(s, values)
+      if (typeof s === 'object' && s.name !== undefined) {
+        await tx.query(`set local plan_cache_mode = ${mode}`)
+        plans.push({ name: s.name, nodes: await planOf(tx, s.name, values) })
+      }
+      return result
+    },
+  }
+}
+
+export type PlanMode = 'auto' | 'force_generic_plan' | 'force_custom_plan'
+
+/** The nodes of the plan; with `analyze` it is run for them. */
+export async function planOf(
+  q: Queryable,
+  name: string,
+  values: readonly unknown[],
+  options = 'format json',
+): Promise<PlanNode[]> {
+  const literals = values.length === 0 ? '' : `(${values.map(literalOf).join()})`
+  const { rows } = await q.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+    `explain (${options}) execute "${name}"${literals}`,
+  )
+  const plan = rows[0]?.['QUERY PLAN'][0].Plan
+  if (plan === undefined) throw new Error(`no plan of ${name}`)
+  return nodesOf(plan)
+}
+
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+}
+
+/** As the driver sends it. */
+const { prepareValue } = createRequire(import.meta.url)('pg/lib/utils') as {
+  prepareValue(value: unknown): string | null
+}
+
+function literalOf(value: unknown): string {
+  const text = prepareValue(value)
+  return text === null ? 'null' : `'${String(text).replaceAll("'", "''")}'`
+}
