@@ -22,6 +22,7 @@ import {
   type StreamFigures,
   streamConditions,
 } from './observe-store.ts'
+import { planByIndex } from './stream-store.ts'
 
 export interface Backlog extends Service {
   runOnce(): Promise<void>
@@ -142,8 +143,9 @@ function createGauges(metrics: Metrics, exactMax: number): (figures: Figures) =>
 async function measure(db: Db, buckets: readonly number[], exactMax: number): Promise<Figures> {
   return await db.transaction(async (tx) => {
     const share = buckets.length / bucketCount
-    const [, streams, pending, open, dormant] = await Promise.all([
+    const [, , streams, pending, open, dormant] = await Promise.all([
       tx.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`),
+      planByIndex(tx),
       observeStreams(tx, buckets),
       countPending(tx, buckets, exactMax + 1),
       countOpen(tx, buckets, exactMax + 1),

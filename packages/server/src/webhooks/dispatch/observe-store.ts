@@ -18,6 +18,10 @@ export const STREAM_CONDITION = `case when s.paused_at is not null then 'paused'
             when s.first_failure_at is not null then 'failing'
             else s.state end`
 
+/** As the partial indexes have them. */
+const BUSY = `s.bucket = any($1)
+              and (s.state = 'active' and s.paused_at is null or s.paused_at is not null)`
+
 /** The first of each lane is the oldest, but for what was recorded out of order. */
 export const OLDEST_PENDING = `(select min(queued_at) from (
          (select queued_at from webhooks_pending p
@@ -34,7 +38,7 @@ const STREAMS = statement(
           coalesce(extract(epoch from now() - min(oldest_at)), 0)::float8 as "oldestS"
      from (select ${STREAM_CONDITION} as state, ${OLDEST_PENDING} as oldest_at
              from webhooks_stream s
-            where s.bucket = any($1) and (s.state = 'active' or s.paused_at is not null)) s
+            where ${BUSY}) s
     group by state`,
 )
 
@@ -103,7 +107,7 @@ const COUNT_PENDING = statement(
      from (select 1 from webhooks_stream s cross join lateral (
              select from webhooks_pending p
               where p.tenant_id = s.tenant_id and p.webhook_id = s.webhook_id limit $2) p
-            where s.bucket = any($1) and s.state = 'active' limit $2) counted`,
+            where ${BUSY} limit $2) counted`,
 )
 
 /** Counts up to `max`. */
