@@ -6,11 +6,12 @@
  */
 import { shownAttemptsMax, type WebhookDeliveryDetail } from '@postrider/contract'
 import { dayAt } from '../../platform/date-time.ts'
-import type { Db } from '../../platform/db/index.ts'
+import type { Db, Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { isId, timeOfUlid } from '../../platform/ids.ts'
 import { serializeRequest } from '../event.ts'
 import { toWebhookDelivery } from './delivery-wire.ts'
+import { readByIndex } from './read-by-index.ts'
 import {
   findDelivery,
   findMode,
@@ -27,7 +28,9 @@ export async function loadDelivery(
   deliveryId: string,
 ): Promise<RecordedDelivery> {
   const delivery = isId('dlv', deliveryId)
-    ? await findDelivery(db, { tenantId, deliveryId, day: dayAt(timeOfUlid(deliveryId).getTime()) })
+    ? await readByIndex(db, (tx) =>
+        findDelivery(tx, { tenantId, deliveryId, day: dayAt(timeOfUlid(deliveryId).getTime()) }),
+      )
     : undefined
   if (delivery === undefined) throw new ApiError('not_found')
   return delivery
@@ -39,11 +42,13 @@ export async function getDelivery(
   deliveryId: string,
 ): Promise<WebhookDeliveryDetail> {
   const delivery = await loadDelivery(db, tenantId, deliveryId)
-  const [members, attempts, body] = await Promise.all([
-    readMembers(db, tenantId, [delivery]),
-    readAttempts(db, tenantId, [delivery], shownAttemptsMax),
-    rebuildBody(db, tenantId, delivery),
-  ])
+  const [members, attempts, body] = await readByIndex(db, (tx) =>
+    Promise.all([
+      readMembers(tx, tenantId, [delivery]),
+      readAttempts(tx, tenantId, [delivery], shownAttemptsMax),
+      rebuildBody(tx, tenantId, delivery),
+    ]),
+  )
   const made = attempts.get(deliveryId) ?? []
   return {
     ...toWebhookDelivery(delivery, members, made),
@@ -51,8 +56,8 @@ export async function getDelivery(
   }
 }
 
-async function rebuildBody(db: Db, tenantId: string, d: RecordedDelivery): Promise<string | null> {
-  const [mode, bodies] = await Promise.all([findMode(db, tenantId, d), readBodies(db, tenantId, d)])
+async function rebuildBody(tx: Tx, tenantId: string, d: RecordedDelivery): Promise<string | null> {
+  const [mode, bodies] = await Promise.all([findMode(tx, tenantId, d), readBodies(tx, tenantId, d)])
   const events = d.eventIds.flatMap((eventId) => bodies.get(eventId) ?? [])
   if (mode === undefined || events.length < d.eventIds.length) return null
   return serializeRequest(mode, events, d.webhookId)

@@ -94,8 +94,12 @@ export interface RecordedPage {
 }
 
 const OPEN_STATUSES: ReadonlySet<string> = new Set(['pending', 'retrying', 'parked'])
-/** Few beside those that were delivered: they have an index of their own. */
 const RARE_STATUSES: ReadonlySet<string> = new Set(['exhausted', 'discarded'])
+
+/** Few are, beside those that were delivered: they have an index of their own. */
+export function isRareStatus(status: WebhookDeliveryStatus): boolean {
+  return RARE_STATUSES.has(status)
+}
 
 interface PageRow extends RecordedDelivery {
   readonly reached: string | null
@@ -162,7 +166,7 @@ function sourcesOf(o: PageRequest, rowsMax: string, $: Parameter): string[] {
   if (!isSettledWanted) return sources
   const days = `day >= ${$(o.days.from)} and day <= ${$(o.days.to)}`
   if (o.eventsOfEmail === undefined) {
-    const isRare = o.status !== undefined && RARE_STATUSES.has(o.status)
+    const isRare = o.status !== undefined && isRareStatus(o.status)
     const rare = isRare ? `and status = ${$(o.status)} and status <> 'delivered'` : ''
     sources.push(`(select ${SETTLED} from webhooks_delivery
       where tenant_id = ${tenant} and ${ids} and ${days} ${rare} ${newest})`)
@@ -188,6 +192,13 @@ function sourcesOf(o: PageRequest, rowsMax: string, $: Parameter): string[] {
 function filtersOf(o: PageRequest, $: Parameter): string[] {
   const filters = ['true']
   if (o.status !== undefined) filters.push(`status = ${$(o.status)}`)
+  if (o.eventsOfEmail !== undefined) {
+    // Settled ones were found through them.
+    const ids = $(o.eventsOfEmail.map((event) => event.eventId))
+    filters.push(`(finished_at is not null
+      or exists (select from unnest(event_ids) as member where member = any(${ids}::text[])))`)
+    return filters
+  }
   const wanted: string[] = []
   if (o.event !== undefined) wanted.push(`e.event = ${$(o.event)}`)
   if (o.refId !== undefined) wanted.push(`e.ref_id = ${$(o.refId)}`)

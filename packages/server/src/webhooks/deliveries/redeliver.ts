@@ -9,6 +9,7 @@ import { eventNames } from '@postrider/contract'
 import { allTime } from '../../platform/date-time.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { loadDelivery } from './get-delivery.ts'
+import { readByIndex } from './read-by-index.ts'
 import type { RecordedDelivery } from './record-store.ts'
 import { queueAgain, type ReplayDeps, requireActive } from './replay-events.ts'
 import { expedite, findDestinationsOf } from './replay-store.ts'
@@ -19,7 +20,9 @@ export async function redeliver(
   deliveryId: string,
 ): Promise<{ replayed: number }> {
   const delivery = await loadDelivery(deps.db, tenantId, deliveryId)
-  const destinations = await findDestinationsOf(deps.db, tenantId, delivery)
+  const destinations = await readByIndex(deps.db, (tx) =>
+    findDestinationsOf(tx, tenantId, delivery),
+  )
   // All of it has left the log.
   if (destinations.events === 0) return { replayed: 0 }
   requireActive(destinations)
@@ -29,7 +32,7 @@ export async function redeliver(
     names: eventNames,
     span: allTime,
     isUndelivered: false,
-    webhookId: undefined,
+    webhookIds: destinations.webhookIds,
   }
   const events = delivery.eventIds.map((eventId, i) => ({
     eventId,

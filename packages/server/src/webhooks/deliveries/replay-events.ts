@@ -21,13 +21,15 @@ import type { Db } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
-import { activateStreams, type BucketedStream } from '../dispatch/stream-store.ts'
+import { activateStreams, type BucketedStream, planByIndex } from '../dispatch/stream-store.ts'
 import type { SubscriptionEvent } from '../subscription.ts'
+import { readByIndex } from './read-by-index.ts'
 import { readSelection } from './read-selection.ts'
 import {
   countReplayed,
   type EventRef,
   findReplayable,
+  holdStreams,
   listRegistered,
   lockReplays,
   queueReplayed,
@@ -57,7 +59,7 @@ export interface ReplayLimits {
 
 const LIMITS: ReplayLimits = {
   waitingMax: replayedEventsMax,
-  lookedAtMax: 1_000_000,
+  lookedAtMax: 500_000,
   findMax: 10_000,
   queueMax: 5_000,
 }
@@ -85,15 +87,16 @@ export async function replayEvents(
     // What happens from now on is live.
     span: { from: span.from, to: span.to < now ? span.to : now },
     isUndelivered: selection.undelivered === true,
-    webhookId: selection.webhook_id,
+    webhookIds: selection.webhook_id === undefined ? undefined : [selection.webhook_id],
   }
   const path = start === undefined ? '/ref_id' : '/start'
   const { events, perWebhook } = await selectEvents(deps, filter, refId, path)
   await requireRoom(deps, tenantId, perWebhook)
   const { queueMax } = deps.replayLimits ?? LIMITS
+  const toSelected = { ...filter, webhookIds: [...perWebhook.keys()] }
   let replayed = 0
   for (let i = 0; i < events.length; i += queueMax)
-    replayed += await queueAgain(deps, filter, events.slice(i, i + queueMax))
+    replayed += await queueAgain(deps, toSelected, events.slice(i, i + queueMax))
   return { replayed }
 }
 
@@ -104,9 +107,8 @@ async function requireWebhooks(
   event: EventName | undefined,
 ): Promise<RegisteredWebhooks[]> {
   const wanted = event === undefined ? undefined : destinationsOf(event)
-  const registered = (await listRegistered(db, tenantId)).filter(
-    (one) => wanted === undefined || wanted.includes(one.event),
-  )
+  const all = await readByIndex(db, (tx) => listRegistered(tx, tenantId))
+  const registered = all.filter((one) => wanted === undefined || wanted.includes(one.event))
   requireActive({
     isRegistered: registered.length > 0,
     isActive: registered.some((one) => one.isActive),
@@ -186,7 +188,9 @@ async function* partsOf(
   const { findMax, lookedAtMax } = replayLimits ?? LIMITS
   if (refId !== undefined) {
     const notBefore = dayAt(timeOfUlid(refId).getTime() - DAY_MS)
-    yield findReplayable(db, filter, { kind: 'email', refId, notBefore }, lookedAtMax + 1)
+    yield readByIndex(db, (tx) =>
+      findReplayable(tx, filter, { kind: 'email', refId, notBefore }, lookedAtMax + 1),
+    )
     return
   }
   for (const kind of ['prompt', 'late'] as const) {
@@ -194,7 +198,7 @@ async function* partsOf(
     for (let isMore = true; isMore; ) {
       const source: ReplaySource =
         kind === 'late' ? { kind, after: last } : { kind, after: last?.eventId }
-      const part = await findReplayable(db, filter, source, findMax)
+      const part = await readByIndex(db, (tx) => findReplayable(tx, filter, source, findMax))
       yield part
       last = part.last
       isMore = part.lookedAt === findMax
@@ -208,7 +212,9 @@ async function requireRoom(
   perWebhook: ReadonlyMap<string, number>,
 ): Promise<void> {
   const { waitingMax } = replayLimits
-  const waiting = await countReplayed(db, tenantId, [...perWebhook.keys()], waitingMax)
+  const waiting = await readByIndex(db, (tx) =>
+    countReplayed(tx, tenantId, [...perWebhook.keys()], waitingMax),
+  )
   for (const [webhookId, count] of perWebhook) {
     const room = waitingMax - (waiting.get(webhookId) ?? 0)
     if (count > room) throw noRoom(waitingMax, room)
@@ -227,17 +233,21 @@ function noRoom(waitingMax: number, room: number): ApiError {
   })
 }
 
-/** One piece, in one transaction; answers how many were queued. */
+/** One piece, in one transaction; answers how many were queued for the webhooks of the filter. */
 export async function queueAgain(
   { db, wakeups, replayLimits = LIMITS }: ReplayDeps,
-  filter: ReplayFilter,
+  filter: ReplayFilter & { readonly webhookIds: readonly string[] },
   events: readonly EventRef[],
 ): Promise<number> {
   const { tenantId } = filter
   const { waitingMax } = replayLimits
   const queued = await db.transaction(async (tx) => {
-    await lockReplays(tx, tenantId)
-    const counts = await queueReplayed(tx, filter, events)
+    const [, , webhookIds] = await Promise.all([
+      planByIndex(tx),
+      lockReplays(tx, tenantId),
+      holdStreams(tx, tenantId, filter.webhookIds),
+    ])
+    const counts = await queueReplayed(tx, { ...filter, webhookIds }, events)
     const streams = [...counts.keys()].map((webhookId) => ({ tenantId, webhookId }))
     if (streams.length === 0) return counts
     await activateStreams(tx, streams)

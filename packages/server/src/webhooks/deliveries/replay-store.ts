@@ -23,8 +23,8 @@ export interface ReplayFilter {
   readonly names: readonly EventName[]
   readonly span: TimeSpan
   readonly isUndelivered: boolean
-  /** Only what goes to this webhook. */
-  readonly webhookId: string | undefined
+  /** Only what goes to these webhooks; undefined: to any. */
+  readonly webhookIds: readonly string[] | undefined
 }
 
 interface LatePlace {
@@ -62,7 +62,7 @@ type Parameter = (value: unknown) => string
 
 /** Looks at up to `limit` events of the source. */
 export async function findReplayable(
-  q: Queryable,
+  tx: Tx,
   filter: ReplayFilter,
   source: ReplaySource,
   limit: number,
@@ -70,7 +70,7 @@ export async function findReplayable(
   const values: unknown[] = []
   const $: Parameter = (value) => `$${values.push(value)}`
   const order = source.kind === 'prompt' ? 'event_id desc' : 'event_at desc, event_id desc'
-  const { rows } = await q.query<PartRow>(
+  const { rows } = await tx.query<PartRow>(
     `with recorded as materialized (${recordedIn(source, filter, limit, $)}),
           ${replayable(filter, $)}
      select coalesce(array_agg(event_id), '{}') as event_ids,
@@ -134,10 +134,13 @@ const DAY_MS = 86_400_000
 /**
  * `found`: of what was `recorded`, what may be queued, and where to. The destination is that of a
  * new event (`routeOf` in subscription.ts), its toggles applied by the names in the filter. Lateral
- * with a limit, so that every look into the queue and the record is an index scan.
+ * with a limit, so that every look into the queue and the record is an index scan. What is frozen
+ * has no index by event: it is one object with a key for each, as a join's plan would depend on how
+ * many there are said to be.
  */
-function replayable(filter: ReplayFilter, $: Parameter, join = '', lock = ''): string {
+function replayable(filter: ReplayFilter, $: Parameter): string {
   const tenant = $(filter.tenantId)
+  const webhookIds = $(filter.webhookIds ?? null)
   const undelivered = filter.isUndelivered
     ? `left join lateral (
          select true as is_there from webhooks_item
@@ -147,10 +150,13 @@ function replayable(filter: ReplayFilter, $: Parameter, join = '', lock = ''): s
     : 'cross join (select null::boolean as is_there) delivered'
   return `
     frozen as materialized (
-      select webhook_id, unnest(event_ids) as event_id from webhooks_open where tenant_id = ${tenant}),
+      select coalesce(jsonb_object_agg(webhook_id || event_id, true), '{}') as members
+        from webhooks_open cross join unnest(event_ids) as event_id
+       where tenant_id = ${tenant}),
     found as materialized (
       select recorded.*, destination.webhook_id, destination.generation
         from recorded
+       cross join frozen
        cross join lateral (
          select webhook_id, generation from webhooks_subscription
           where tenant_id = ${tenant} and active and owner = recorded.owner
@@ -158,7 +164,6 @@ function replayable(filter: ReplayFilter, $: Parameter, join = '', lock = ''): s
                              when recorded.event = 'DOMAIN_VERIFICATION' then recorded.event
                              else 'EMAIL_EVENT' end
           limit 1) destination
-        ${join}
         left join lateral (
          select true as is_there from webhooks_pending
           where tenant_id = ${tenant} and webhook_id = destination.webhook_id and lane in (0, 1)
@@ -167,12 +172,9 @@ function replayable(filter: ReplayFilter, $: Parameter, join = '', lock = ''): s
        where recorded.event = any(${$(filter.names)})
          and recorded.event_at >= ${$(formatMicros(filter.span.from))}
          and recorded.event_at < ${$(formatMicros(filter.span.to))}
-         and (${$(filter.webhookId ?? null)}::text is null
-              or destination.webhook_id = ${$(filter.webhookId ?? null)})
+         and (${webhookIds}::text[] is null or destination.webhook_id = any(${webhookIds}))
          and queued.is_there is null and delivered.is_there is null
-         and not exists (select from frozen where frozen.webhook_id = destination.webhook_id
-                            and frozen.event_id = recorded.event_id)
-        ${lock})`
+         and not frozen.members ? (destination.webhook_id || recorded.event_id))`
 }
 
 /** Two replays of one tenant queue one after the other; until the transaction ends. */
@@ -182,9 +184,24 @@ export async function lockReplays(tx: Tx, tenantId: string): Promise<void> {
   ])
 }
 
+/** Those of these webhooks whose streams are there, and stay until the transaction ends. */
+export async function holdStreams(
+  tx: Tx,
+  tenantId: string,
+  webhookIds: readonly string[],
+): Promise<string[]> {
+  const { rows } = await tx.query<{ webhook_id: string }>(
+    `select webhook_id from webhooks_stream where tenant_id = $1 and webhook_id = any($2)
+      order by webhook_id for key share`,
+    [tenantId, webhookIds],
+  )
+  return rows.map((row) => row.webhook_id)
+}
+
 /**
- * Queues those of the events that may be queued now, after what is live, and answers the webhooks
- * that they wait for. The share lock keeps each stream in place for its pointers.
+ * Queues those of the events that may be queued now, behind what is live, and answers how many wait
+ * for which webhook. The webhooks of the filter are held. Each event counts with the id of its
+ * webhook, also those few that do not name it.
  */
 export async function queueReplayed(
   tx: Tx,
@@ -195,8 +212,6 @@ export async function queueReplayed(
   const $: Parameter = (value) => `$${values.push(value)}`
   const tenant = $(filter.tenantId)
   const days = events.map((event) => event.day)
-  const stream = `join webhooks_stream stream
-    on stream.tenant_id = ${tenant} and stream.webhook_id = destination.webhook_id`
   const { rows } = await tx.query<{ webhook_id: string; events: number }>(
     `with recorded as materialized (
        select event.* from unnest(${$(events.map((event) => event.eventId))}::text[],
@@ -205,7 +220,7 @@ export async function queueReplayed(
           select ${RECORDED} from webhooks_event
            where tenant_id = ${tenant} and event_id = given.event_id and day = given.day
              and day = any(${$([...new Set(days)])}::date[]) limit 1) event),
-     ${replayable(filter, $, stream, 'for key share of stream')},
+     ${replayable(filter, $)},
      queued as (
        insert into webhooks_pending
          (tenant_id, webhook_id, lane, event_id, day, bytes, generation, solo)
@@ -266,6 +281,8 @@ export interface Destinations {
   readonly events: number
   readonly isRegistered: boolean
   readonly isActive: boolean
+  /** Those that are active. */
+  readonly webhookIds: readonly string[]
 }
 
 /** Whether the webhooks that take these events now are there, and switched on. */
@@ -276,7 +293,8 @@ export async function findDestinationsOf(
 ): Promise<Destinations> {
   const { rows } = await q.query<Destinations>(
     `select count(*)::integer as events, coalesce(bool_or(webhook_id is not null), false) as "isRegistered",
-            coalesce(bool_or(active), false) as "isActive"
+            coalesce(bool_or(active), false) as "isActive",
+            coalesce(array_agg(distinct webhook_id) filter (where active), '{}') as "webhookIds"
        from unnest($2::text[], $3::date[]) as given (event_id, day)
       cross join lateral (
         select event, owner from webhooks_event
@@ -291,7 +309,7 @@ export async function findDestinationsOf(
           limit 1) destination on true`,
     [tenantId, eventIds, eventDays, [...new Set(eventDays)]],
   )
-  return rows[0] ?? { events: 0, isRegistered: false, isActive: false }
+  return rows[0] ?? { events: 0, isRegistered: false, isActive: false, webhookIds: [] }
 }
 
 const EXPEDITE_STREAM = `

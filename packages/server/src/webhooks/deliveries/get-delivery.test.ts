@@ -1,0 +1,226 @@
+import { getWebhookDeliveryAnswer, type WebhookDeliveryDetail } from '@postrider/contract'
+import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
+import { Check } from 'typebox/value'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createWebhookApi, type WebhookApi } from '../../../test/webhook-api.ts'
+import {
+  createWebhookDispatch,
+  newEvent,
+  type WebhookDispatch,
+} from '../../../test/webhook-dispatch.ts'
+import {
+  clearWebhooks,
+  type EventPlace,
+  insertDelivery,
+  insertWebhook,
+  makeDays,
+  recordUnwanted,
+} from '../../../test/webhook-record.ts'
+import { newId } from '../../platform/ids.ts'
+import { getDelivery } from './get-delivery.ts'
+import { listDeliveries } from './list-deliveries.ts'
+
+describe('a delivery of the dispatcher', () => {
+  let world: WebhookDispatch
+  let receiver: WebhookReceiver
+  beforeAll(async () => {
+    world = await createWebhookDispatch()
+  })
+  beforeEach(async () => {
+    receiver = await createWebhookReceiver()
+  })
+  afterEach(async () => {
+    await receiver.close()
+    await world.clear()
+  })
+  afterAll(() => world.close())
+
+  const newest = async () => {
+    const { deliveries } = await listDeliveries({ db: world.db }, 'tn_a', { pageSize: 1 })
+    return getDelivery({ db: world.db }, 'tn_a', deliveries[0]?.delivery_id ?? '')
+  }
+  const bodies = () => receiver.requests.map((request) => request.body.toString())
+
+  it('shows its attempts in order, and its request byte for byte', async () => {
+    receiver.setScript([
+      { status: 500, body: 'not now' },
+      { status: 200, body: 'thanks' },
+    ])
+    const { webhookId } = await world.register(receiver.origin, {
+      headers: { 'X-Secret': 's3cret' },
+    })
+    const details = { ...newEvent().details, subject: 'Grüße — 日本 🎉 "\\\u2028' }
+    await world.record(newEvent({ details }), newEvent({ details }))
+    await (await world.dispatcher()).runOnce()
+
+    const open = await newest()
+    expect(open).toMatchObject({ status: 'retrying', finished_at: null, webhook_id: webhookId })
+    expect(Date.parse(open.next_attempt_at ?? '')).toBeGreaterThan(Date.now())
+    expect(open.attempts).toMatchObject([{ status: 500, response: 'not now', error: null }])
+    expect(open.request.body).toBe(bodies()[0])
+
+    await world.due()
+    await (await world.dispatcher()).runOnce()
+    const settled = await newest()
+    expect(Check(getWebhookDeliveryAnswer.properties.delivery, settled)).toBe(true)
+    expect(settled).toMatchObject({
+      delivery_id: open.delivery_id,
+      status: 'delivered',
+      next_attempt_at: null,
+      finished_at: expect.any(String),
+      attempts: [open.attempts[0], { status: 200, response: 'thanks', error: null }],
+    })
+    expect(settled.attempts[0]?.timings).toMatchObject({ total_ms: expect.any(Number) })
+    expect(settled.request.body).toBe(bodies()[1])
+    expect(bodies()[0]).toBe(bodies()[1])
+    expect(settled.request.headers).toEqual([
+      'Content-Type',
+      'User-Agent',
+      'traceparent',
+      'X-Secret',
+    ])
+    expect(JSON.stringify(settled)).not.toContain('s3cret')
+  })
+
+  it('keeps its request when its webhook is gone', async () => {
+    await world.register(receiver.origin)
+    await world.record(newEvent())
+    await (await world.dispatcher()).runOnce()
+    await world.db.query('truncate webhooks_subscription, webhooks_stream cascade')
+    expect((await newest()).request.body).toBe(bodies()[0])
+  })
+
+  it('of a webhook that takes one event a request shows the object that was sent', async () => {
+    await world.register(receiver.origin)
+    await world.db.query(`update webhooks_stream set mode = 'single'`)
+    await world.record(newEvent())
+    await (await world.dispatcher()).runOnce()
+    expect((await newest()).request.body).toBe(bodies()[0])
+    expect(bodies()[0]).toMatch(/^\{/)
+  })
+
+  it('[contract 5] that was divided names the two that took its events over', async () => {
+    receiver.setScript([422, 200, 422])
+    await world.register(receiver.origin)
+    await world.record(newEvent(), newEvent())
+    await (await world.dispatcher()).runOnce()
+    const { deliveries } = await listDeliveries({ db: world.db }, 'tn_a', {})
+    const whole = deliveries.at(-1)
+    expect(whole?.status).toBe('discarded')
+    const halves = deliveries.slice(0, 2)
+    expect(whole?.divided_into?.toSorted()).toEqual(halves.map((half) => half.delivery_id).sort())
+    expect(halves.map((half) => half.status).sort()).toEqual(['delivered', 'parked'])
+    expect(new Set(halves.flatMap((half) => half.events.map((event) => event.event_id)))).toEqual(
+      new Set(whole?.events.map((event) => event.event_id)),
+    )
+    const detail = await getDelivery({ db: world.db }, 'tn_a', whole?.delivery_id ?? '')
+    expect(detail.request.body).toBe(bodies()[0])
+  })
+})
+
+describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
+  let api: WebhookApi
+  beforeAll(async () => {
+    api = await createWebhookApi()
+    await makeDays(api.database.db)
+  })
+  beforeEach(() => clearWebhooks(api.database.db))
+  afterAll(() => api.close())
+
+  const get = async (id: string, key?: string) => {
+    const answer = await api.call('GET', `/v1/webhook/deliveries/${id}`, { key })
+    if (answer.status === 200) expect(Check(getWebhookDeliveryAnswer, answer.body)).toBe(true)
+    return { ...answer, delivery: answer.body.delivery as WebhookDeliveryDetail }
+  }
+
+  it('200: before its first request it has a body and no headers yet', async () => {
+    const { db } = api.database
+    const key = await insertWebhook(db)
+    const members = await recordUnwanted(db, newEvent(), newEvent())
+    const id = await insertDelivery(db, { key, members, status: 'pending' })
+    const { status, body, delivery } = await get(id)
+    expect(status).toBe(200)
+    expect(body.message).toBe('Webhook Delivery')
+    expect(delivery).toMatchObject({ status: 'pending', attempts: [], next_attempt_at: null })
+    expect(delivery.request.headers).toEqual([])
+    expect(JSON.parse(delivery.request.body ?? '')).toMatchObject([
+      { event: 'MAIL_DELIVERED', details: { webhook_id: key.webhookId } },
+      { event: 'MAIL_DELIVERED', details: { webhook_id: key.webhookId } },
+    ])
+    expect((await get(id, 'reader')).status).toBe(200)
+    expect((await get(id, 'webhooks')).status).toBe(200)
+  })
+
+  it('200: the body is null when an event of it has left the log', async () => {
+    const { db } = api.database
+    const key = await insertWebhook(db)
+    const [member] = await recordUnwanted(db, newEvent())
+    const gone = { eventId: newId('evt'), day: (member as EventPlace).day }
+    const id = await insertDelivery(db, {
+      key,
+      members: [member as EventPlace, gone],
+      status: 'delivered',
+    })
+    const { delivery } = await get(id)
+    expect(delivery.request).toEqual({ headers: ['Content-Type'], body: null })
+    expect(delivery.events.map((event) => event.event)).toEqual(['MAIL_DELIVERED', null])
+  })
+
+  it('200: of very many attempts the newest are shown, oldest first', async () => {
+    const { db } = api.database
+    const key = await insertWebhook(db)
+    const members = await recordUnwanted(db, newEvent())
+    const day = new Date().toISOString().slice(0, 10)
+    for (const status of ['parked', 'delivered'] as const) {
+      const id = await insertDelivery(db, { key, members, status, attempts: 300 })
+      await db.query(
+        `insert into webhooks_attempt
+           (tenant_id, delivery_id, day, attempt, at, duration_ms, status, header_names)
+         select 'tn_a', $1, $2, n, now(), n, 500, '{X}' from generate_series(1, $3::integer) n`,
+        [id, day, status === 'parked' ? 300 : 299],
+      )
+      const { delivery } = await get(id)
+      const durations = delivery.attempts.map((attempt) => attempt.duration_ms)
+      const newest = (count: number) => Array.from({ length: count }, (_, i) => 301 - count + i)
+      const last = status === 'parked' ? [300] : [12]
+      expect(durations).toEqual([...newest(200).slice(0, -1), ...last])
+      const list = await api.call('GET', '/v1/webhook/deliveries?pageSize=1')
+      const [listed] = list.body.deliveries as WebhookDeliveryDetail[]
+      expect(listed?.attempts.map((attempt) => attempt.duration_ms)).toEqual([
+        ...newest(10).slice(0, -1),
+        ...last,
+      ])
+    }
+  })
+
+  it('404: the same for a malformed id, one that never was, and one of another tenant', async () => {
+    const { db } = api.database
+    const key = await insertWebhook(db, { tenantId: 'tn_b' })
+    const members = await recordUnwanted(db, newEvent({ tenantId: 'tn_b' }))
+    const theirs: string[] = []
+    for (const status of ['pending', 'parked', 'delivered', 'discarded'] as const)
+      theirs.push(await insertDelivery(db, { key, members, status }))
+    expect((await get(theirs[0] ?? '', 'b')).status).toBe(200)
+    const answers = new Set<string>()
+    for (const id of [
+      ...theirs,
+      newId('dlv'),
+      newId('evt'),
+      `dlv_7${'Z'.repeat(25)}`,
+      'dlv_x',
+      "dlv_' or true",
+      'x'.repeat(65),
+      '%00',
+    ]) {
+      const { status, body } = await get(encodeURIComponent(id))
+      expect(status, id).toBe(404)
+      answers.add(JSON.stringify({ ...body, request_id: '' }))
+    }
+    expect(answers.size).toBe(1)
+  })
+
+  it('401 and 403: without a key, and with one for sending', async () => {
+    expect((await get(newId('dlv'), '')).status).toBe(401)
+    expect((await get(newId('dlv'), 'sender')).status).toBe(403)
+  })
+})

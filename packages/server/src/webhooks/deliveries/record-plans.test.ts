@@ -1,0 +1,115 @@
+import type { ListWebhookDeliveriesQuery } from '@postrider/contract'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import {
+  deliveryIdOf,
+  explained,
+  fillRecord,
+  insertWebhook,
+  makeDays,
+} from '../../../test/webhook-record.ts'
+import { createClock } from '../../platform/clock.ts'
+import { getDelivery } from './get-delivery.ts'
+import { listDeliveries } from './list-deliveries.ts'
+import { redeliver } from './redeliver.ts'
+import { replayEvents } from './replay-events.ts'
+
+const DAYS = 10
+const DELIVERIES_A_DAY = 10_000
+const PARKED = 3_000
+const dayAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const { db } = database
+  await makeDays(db, DAYS)
+  for (const tenantId of ['tn_a', 'tn_b']) {
+    const { webhookId } = await insertWebhook(db, { tenantId })
+    const size = { days: DAYS, deliveriesADay: DELIVERIES_A_DAY, parked: PARKED }
+    await fillRecord(db, { tenantId, webhookId, ...size })
+  }
+}, 120_000)
+afterAll(() => database.close())
+
+const wholeTable = /Seq Scan on webhooks_(?!subscription)/
+
+/** Of any step of a plan that was run, over all its loops. */
+function mostRows(plan: string): number {
+  const counts = [...plan.matchAll(/rows=([\d.]+) loops=(\d+)/g)]
+  return Math.max(0, ...counts.map(([, rows, loops]) => Number(rows) * Number(loops)))
+}
+
+describe.each(['without statistics', 'with statistics'])('200,000 deliveries %s', (which) => {
+  beforeAll(async () => {
+    if (which === 'with statistics') await database.db.query('vacuum analyze')
+  }, 60_000)
+
+  const day = dayAgo(5)
+  const some = deliveryIdOf(day, 777)
+  // Of each of the two tables up to the bound of a page.
+  const queries: [ListWebhookDeliveriesQuery, number][] = [
+    [{}, 110],
+    [{ pageSize: 500 }, 1_010],
+    [{ start: day, end: day }, 110],
+    [{ status: 'exhausted' }, 60],
+    [{ status: 'discarded' }, 60],
+    [{ status: 'delivered' }, 2_100],
+    [{ status: 'pending' }, 2_100],
+    [{ status: 'parked' }, 2_100],
+    [{ event: 'IMAP_ERROR' }, 4_010],
+    [{ ref_id: some.slice(4) }, PARKED + 1],
+    [{ ref_id: some.slice(4), event: 'MAIL_OPENED' }, PARKED + 1],
+  ]
+  it.each(queries)('the list of %o reads at most %i rows in any step', async (query, rowsMax) => {
+    const plans: string[] = []
+    const db = explained(database.db, plans, 'explain (analyze, costs off)')
+    await listDeliveries({ db }, 'tn_a', query)
+    expect(plans.length).toBeGreaterThanOrEqual(4)
+    for (const plan of plans) {
+      expect(plan).not.toMatch(wholeTable)
+      expect(mostRows(plan)).toBeLessThanOrEqual(rowsMax)
+    }
+  })
+
+  it('one delivery is read by a handful of rows', async () => {
+    const plans: string[] = []
+    const db = explained(database.db, plans, 'explain (analyze, costs off)')
+    const delivery = await getDelivery({ db }, 'tn_a', some)
+    expect(delivery.request.body).not.toBeNull()
+    for (const plan of plans) {
+      expect(plan).not.toMatch(wholeTable)
+      expect(mostRows(plan)).toBeLessThanOrEqual(5)
+    }
+  })
+
+  it.each([
+    ['a day', { start: day, end: day }, DELIVERIES_A_DAY],
+    ['what was never delivered', { start: day, undelivered: true }, (5 + 1) * 100],
+    ['an email', { ref_id: some.slice(4) }, 1],
+  ])('a replay of %s looks up every event by index', async (_, selection, count) => {
+    const plans: string[] = []
+    const deps = {
+      db: explained(database.db, plans),
+      clock: createClock(),
+      wakeups: { wake: () => undefined },
+    }
+    expect(await replayEvents(deps, 'tn_a', selection)).toEqual({ replayed: count })
+    await database.db.query('delete from webhooks_pending')
+    for (const plan of plans) expect(plan).not.toMatch(wholeTable)
+    // What is frozen is looked up by key, not compared one by one.
+    expect(plans.join()).toContain('frozen.members ?')
+  })
+
+  it('a redelivery looks up every event by index', async () => {
+    const plans: string[] = []
+    const deps = {
+      db: explained(database.db, plans),
+      clock: createClock(),
+      wakeups: { wake: () => undefined },
+    }
+    expect(await redeliver(deps, 'tn_a', some)).toEqual({ replayed: 1 })
+    await database.db.query('delete from webhooks_pending')
+    for (const plan of plans) expect(plan).not.toMatch(wholeTable)
+  })
+})

@@ -1,0 +1,288 @@
+import { redeliverAnswer } from '@postrider/contract'
+import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
+import { Check } from 'typebox/value'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createWebhookApi, type WebhookApi } from '../../../test/webhook-api.ts'
+import {
+  createWebhookDispatch,
+  newEvent,
+  type WebhookDispatch,
+} from '../../../test/webhook-dispatch.ts'
+import {
+  clearWebhooks,
+  type EventPlace,
+  insertDelivery,
+  insertWebhook,
+  makeDays,
+  recordUnwanted,
+} from '../../../test/webhook-record.ts'
+import type { Db } from '../../platform/db/index.ts'
+import { newId } from '../../platform/ids.ts'
+import { deleteWebhook } from '../delete-webhook.ts'
+import type { StreamKey } from '../dispatch/stream-store.ts'
+import { updateWebhook } from '../update-webhook.ts'
+import { redeliver } from './redeliver.ts'
+
+const LIMITS = { waitingMax: 6, lookedAtMax: 100, findMax: 3, queueMax: 2 }
+
+describe('redelivery', () => {
+  let world: WebhookDispatch
+  let receiver: WebhookReceiver
+  beforeAll(async () => {
+    world = await createWebhookDispatch()
+  })
+  beforeEach(async () => {
+    receiver = await createWebhookReceiver()
+  })
+  afterEach(async () => {
+    await receiver.close()
+    await world.clear()
+  })
+  afterAll(() => world.close())
+
+  const again = (deliveryId: string) => redeliver(world, 'tn_a', deliveryId)
+  const run = async () => (await world.dispatcher()).runOnce()
+  const bodies = () => receiver.requests.map((request) => request.body.toString())
+  const lastId = async (key: StreamKey) => (await world.deliveries(key)).at(-1)?.delivery_id ?? ''
+  const parked = async (key: StreamKey) =>
+    (await world.deliveries(key)).find((one) => one.status === 'parked')?.delivery_id ?? ''
+
+  it('[contract 3] of a settled delivery sends its events again, as they were', async () => {
+    const key = await world.register(receiver.origin)
+    await world.record(newEvent(), newEvent(), newEvent())
+    await run()
+    expect(await again(await lastId(key))).toEqual({ replayed: 3 })
+    await run()
+    expect(bodies()).toEqual([bodies()[0], bodies()[0]])
+    expect((await world.deliveries(key)).map((one) => one.status)).toEqual([
+      'delivered',
+      'delivered',
+    ])
+  })
+
+  it('goes behind what is live', async () => {
+    const key = await world.register(receiver.origin)
+    await world.record(newEvent())
+    await run()
+    await again(await lastId(key))
+    const live = newEvent()
+    await world.record(live)
+    await (await world.dispatcher({ batchEventsMax: 1 })).runOnce()
+    expect(receiver.requests[1]?.json).toMatchObject([{ details: { ref_id: live.refId } }])
+    expect(bodies()[2]).toBe(bodies()[0])
+  })
+
+  it('[contract 4] goes to the webhook that is registered now, under its id', async () => {
+    const old = await world.register(receiver.origin)
+    await world.record(newEvent())
+    await run()
+    const deliveryId = await lastId(old)
+    await deleteWebhook(world.deps, 'tn_a', 'EMAIL_EVENT')
+    const other = await createWebhookReceiver()
+    const key = await world.register(other.origin)
+    expect(await again(deliveryId)).toEqual({ replayed: 1 })
+    await run()
+    expect(receiver.requests).toHaveLength(1)
+    expect(other.requests.map((request) => request.json)).toMatchObject([
+      [{ details: { webhook_id: key.webhookId } }],
+    ])
+    const withoutId = (body: string | undefined) => body?.replaceAll(/wh_\w{26}/g, '')
+    expect(withoutId(other.requests[0]?.body.toString())).toBe(withoutId(bodies()[0]))
+    await other.close()
+  })
+
+  it('does not ask the toggles', async () => {
+    const key = await world.register(receiver.origin)
+    await world.record(newEvent())
+    await run()
+    await updateWebhook(world.deps, 'tn_a', {
+      event: 'EMAIL_EVENT',
+      webhook_options: { events: { click: true } },
+    })
+    expect(await again(await lastId(key))).toEqual({ replayed: 1 })
+    await run()
+    expect(bodies()[1]).toBe(bodies()[0])
+  })
+
+  it('of a delivery that waits for its next attempt makes it now, and nothing twice', async () => {
+    receiver.setScript([500])
+    const key = await world.register(receiver.origin)
+    await world.record(newEvent(), newEvent())
+    await run()
+    await run()
+    expect(receiver.requests).toHaveLength(1)
+    const deliveryId = await lastId(key)
+    expect(await again(deliveryId)).toEqual({ replayed: 2 })
+    expect(await world.pending(key)).toHaveLength(2)
+    await run()
+    await run()
+    expect(bodies()).toEqual([bodies()[0], bodies()[0]])
+    expect(await world.deliveries(key)).toMatchObject([
+      { delivery_id: deliveryId, status: 'delivered', attempts: 2 },
+    ])
+  })
+
+  it('of a parked event makes it its turn', async () => {
+    receiver.setScript([422, 422, 200])
+    const key = await world.register(receiver.origin)
+    await world.record(newEvent())
+    await run()
+    const deliveryId = await parked(key)
+    expect(await again(deliveryId)).toEqual({ replayed: 1 })
+    await run()
+    expect(receiver.requests).toHaveLength(2)
+    expect(await parked(key)).toBe(deliveryId)
+    await again(deliveryId)
+    await run()
+    expect(await world.deliveries(key)).toMatchObject([
+      { delivery_id: deliveryId, status: 'delivered', attempts: 3 },
+    ])
+    expect(await world.pending(key)).toEqual([])
+  })
+
+  it('of what waits already queues nothing', async () => {
+    const key = await world.register(receiver.origin)
+    await world.record(newEvent(), newEvent())
+    await run()
+    const deliveryId = await lastId(key)
+    expect(await again(deliveryId)).toEqual({ replayed: 2 })
+    expect(await again(deliveryId)).toEqual({ replayed: 0 })
+    const both = await Promise.all([again(deliveryId), again(deliveryId)])
+    expect(both).toEqual([{ replayed: 0 }, { replayed: 0 }])
+    await run()
+    expect(receiver.requests).toHaveLength(2)
+  })
+
+  it('by many at once queues each event once', async () => {
+    const key = await world.register(receiver.origin)
+    await world.record(...Array.from({ length: 20 }, () => newEvent()))
+    await run()
+    const deliveryId = await lastId(key)
+    const counts = await Promise.all(Array.from({ length: 5 }, () => again(deliveryId)))
+    expect(counts.map((one) => one.replayed).sort((a, b) => b - a)).toEqual([20, 0, 0, 0, 0])
+    expect(await world.pending(key)).toHaveLength(20)
+  })
+
+  it('of a webhook that was switched off and on sends what was discarded', async () => {
+    receiver.setScript([500])
+    const key = await world.register(receiver.origin)
+    await world.record(newEvent())
+    await run()
+    const deliveryId = await lastId(key)
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: false })
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: true })
+    await run()
+    expect(await world.deliveries(key)).toMatchObject([{ status: 'discarded' }])
+    expect(await again(deliveryId)).toEqual({ replayed: 1 })
+    await run()
+    expect(bodies()).toEqual([bodies()[0], bodies()[0]])
+  })
+})
+
+describe('POST /v1/webhook/deliveries/{delivery_id}/redeliver', () => {
+  let api: WebhookApi
+  let db: Db
+  beforeAll(async () => {
+    api = await createWebhookApi({}, { replayLimits: LIMITS })
+    db = api.database.db
+    await makeDays(db)
+  })
+  beforeEach(async () => {
+    await clearWebhooks(db)
+    api.woken.length = 0
+  })
+  afterAll(() => api.close())
+
+  const post = (id: string, key?: string) =>
+    api.call('POST', `/v1/webhook/deliveries/${id}/redeliver`, { key })
+  const pending = async () =>
+    (await db.query('select * from webhooks_pending order by event_id')).rows
+
+  it('202: counts what is queued, and wakes its stream', async () => {
+    const key = await insertWebhook(db)
+    const members = await recordUnwanted(
+      db,
+      newEvent(),
+      newEvent({ refId: '', event: 'MAILER_DEACTIVATED', success: false, details: {} }),
+    )
+    const id = await insertDelivery(db, { key, members, status: 'exhausted' })
+    const answer = await post(id)
+    expect(answer).toMatchObject({
+      status: 202,
+      body: { success: true, message: 'Redelivery Accepted', replayed: 2 },
+    })
+    expect(Check(redeliverAnswer, answer.body)).toBe(true)
+    expect(await pending()).toMatchObject(
+      members.map(({ eventId, day }, i) => ({
+        tenant_id: 'tn_a',
+        webhook_id: key.webhookId,
+        event_id: eventId,
+        day,
+        lane: 1,
+        generation: 0,
+        solo: i === 1,
+        bytes: expect.any(Number),
+      })),
+    )
+    expect(api.woken).toMatchObject([key])
+    const { rows } = await db.query('select state from webhooks_stream')
+    expect(rows).toEqual([{ state: 'active' }])
+    expect((await post(id, 'webhooks')).status).toBe(202)
+  })
+
+  it('202: queues the events that are still in the log', async () => {
+    const key = await insertWebhook(db)
+    const [member] = await recordUnwanted(db, newEvent())
+    const gone = { eventId: newId('evt'), day: (member as EventPlace).day }
+    const partly = await insertDelivery(db, {
+      key,
+      members: [gone, member as EventPlace],
+      status: 'delivered',
+    })
+    const wholly = await insertDelivery(db, { key, members: [gone], status: 'delivered' })
+    expect((await post(wholly)).body.replayed).toBe(0)
+    expect((await post(partly)).body.replayed).toBe(1)
+  })
+
+  it('403: with a key that only reads', async () => {
+    expect((await post(newId('dlv'), 'reader')).status).toBe(403)
+  })
+
+  it('404: of no delivery, of another tenant, and where no webhook takes such events', async () => {
+    const key = await insertWebhook(db)
+    const members = await recordUnwanted(db, newEvent())
+    const id = await insertDelivery(db, { key, members, status: 'delivered' })
+    for (const foreign of [await post(id, 'b'), await post('dlv_x'), await post(newId('dlv'))])
+      expect(foreign).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    await db.query('delete from webhooks_subscription')
+    await insertWebhook(db, { event: 'DOMAIN_VERIFICATION' })
+    expect(await post(id)).toMatchObject({ status: 404, body: { code: 'webhook_not_found' } })
+    expect(await pending()).toEqual([])
+    expect(api.woken).toEqual([])
+  })
+
+  it('409: while the webhook is not active', async () => {
+    const key = await insertWebhook(db, { active: false })
+    const members = await recordUnwanted(db, newEvent())
+    const id = await insertDelivery(db, { key, members, status: 'delivered' })
+    expect(await post(id)).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expect(await pending()).toEqual([])
+  })
+
+  it('429: when more would wait than may, and nothing of it is queued', async () => {
+    const key = await insertWebhook(db)
+    const members = await recordUnwanted(db, ...Array.from({ length: 7 }, () => newEvent()))
+    const first = await insertDelivery(db, {
+      key,
+      members: members.slice(0, 4),
+      status: 'delivered',
+    })
+    const second = await insertDelivery(db, { key, members: members.slice(4), status: 'delivered' })
+    expect((await post(first)).body.replayed).toBe(4)
+    const refused = await post(second)
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect(refused.headers['ratelimit-policy']).toBe('"replayed-events";q=6')
+    expect(await pending()).toHaveLength(4)
+  })
+})
