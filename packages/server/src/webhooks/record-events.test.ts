@@ -1,6 +1,7 @@
 import { messageEventSchemas, subscriptionKeyOfEvent } from '@postrider/contract'
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { untilBlocked } from '../../test/blocked.ts'
 import { testKeyRing } from '../../test/webhook-api.ts'
 import {
   createWebhookDispatch,
@@ -15,6 +16,7 @@ import { createSubscription } from './create-subscription.ts'
 import { deleteWebhook } from './delete-webhook.ts'
 import type { StreamKey } from './dispatch/stream-store.ts'
 import { addressEvent } from './event.ts'
+import { dropRepeatedEvents } from './event-store.ts'
 import { recordEvents } from './record-events.ts'
 import { type SubscriptionEvent, togglesOf } from './subscription.ts'
 import { updateWebhook } from './update-webhook.ts'
@@ -270,6 +272,17 @@ describe('routes', () => {
 })
 
 describe('an event whose day the log does not have', () => {
+  const rowOf = ({ refId, eventAtMicros }: { refId: string; eventAtMicros: bigint }) => ({
+    tenantId: 'tn_a',
+    refId,
+    event: 'MAIL_DELIVERED',
+    owner: '',
+    eventAt: formatMicros(eventAtMicros),
+    isLate: true,
+    attempt: 0,
+    body: '',
+    traceparent: '',
+  })
   const day = 24n * 3_600_000_000n
   const today = async () =>
     (await world.db.query<{ day: string }>('select current_date as day')).rows[0]?.day
@@ -302,6 +315,35 @@ describe('an event whose day the log does not have', () => {
       'select 1 from webhooks_event group by tenant_id, ref_id, event, event_at, attempt having count(*) > 1',
     )
     expect(rows).toEqual([])
+  })
+
+  it('waits for another of its email that is being kept under another day', async () => {
+    const same = { refId: newUlid(), eventAtMicros: world.clock.nowMicros() - 40n * day }
+    const end = Promise.withResolvers<void>()
+    const isKept = Promise.withResolvers<void>()
+    const yesterday = world.db.transaction(async (tx) => {
+      const { rows } = await tx.query<{ event_id: string; day: string }>(
+        `insert into webhooks_event
+           (tenant_id, event_id, day, ref_id, event, event_at, attempt, body, traceparent)
+         values ('tn_a', 'evt_1', current_date - 1, $1, 'MAIL_DELIVERED', $2, 0, '{}', '')
+         returning event_id, day`,
+        [same.refId, formatMicros(same.eventAtMicros)],
+      )
+      const kept = rows.map((row) => ({ ...row, eventId: row.event_id }))
+      await dropRepeatedEvents(
+        tx,
+        kept.map((row) => ({ ...rowOf(same), ...row })),
+      )
+      isKept.resolve()
+      await end.promise
+    })
+    await isKept.promise
+    const second = record(newEvent(same))
+    await Promise.race([untilBlocked(world.db), second])
+    end.resolve()
+    await Promise.all([yesterday, second])
+    const at = same.eventAtMicros
+    expect((await log()).map((row) => row.at)).toEqual([at, at + 1n].map(formatMicros))
   })
 
   it('is no reason to fail for a day that is being taken away', async () => {

@@ -2,8 +2,10 @@ import { updateWebhookAnswer } from '@postrider/contract'
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { untilBlocked } from '../../test/blocked.ts'
 import { createWebhookApi, testKeyRing, type WebhookApi } from '../../test/webhook-api.ts'
 import { createRateLimit } from '../platform/rate-limit.ts'
+import { changeSubscription } from './change-subscription.ts'
 import { openHeaders } from './custom-headers.ts'
 
 let api: WebhookApi
@@ -193,16 +195,24 @@ describe('the generation', () => {
     expect(seen).toEqual([0, 1, 1, 1, 2])
   })
 
-  it('of updates at once counts each', async () => {
-    const changes = Array.from({ length: 12 }, (_, i) => ({ active: i % 2 === 1 }))
-    const answers = await Promise.all(changes.map((change) => update(change)))
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-    const { rows } = await api.database.db.query('select 1 from webhooks_subscription')
-    expect(rows).toHaveLength(1)
-    await update({ active: true })
-    const before = Number((await api.stored())?.generation)
-    await update({ active: false })
-    expect((await api.stored())?.generation).toBe(before + 1)
+  it('and whatever else changes at once is not undone by another update', async () => {
+    const { db } = api.database
+    const end = Promise.withResolvers<void>()
+    const isOff = Promise.withResolvers<void>()
+    const name = { tenantId: 'tn_a', event: 'EMAIL_EVENT', owner: '' } as const
+    const switchOff = db.transaction(async (tx) => {
+      await changeSubscription(tx, testKeyRing, name, { active: false })
+      isOff.resolve()
+      await end.promise
+    })
+    await isOff.promise
+    const second = update({ headers: { 'X-New': 'new' } })
+    await untilBlocked(db)
+    end.resolve()
+    await switchOff
+    expect((await second).status).toBe(200)
+    expect(await shown()).toMatchObject({ active: false, headers_present: ['X-New'] })
+    expect((await api.stored())?.generation).toBe(1)
   })
 })
 
