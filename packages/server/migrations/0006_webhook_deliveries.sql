@@ -1,3 +1,4 @@
+-- breaking
 -- Deliveries at full strength: frozen content lives in webhooks_open until it is settled, the
 -- record of what came of it is append-only.
 --
