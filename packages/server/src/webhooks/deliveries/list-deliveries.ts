@@ -37,47 +37,50 @@ const BY_ID = 10
 /** An email with more events is looked for in each delivery instead. */
 const EVENTS_OF_EMAIL_MAX = 20_000
 const DAY_MS = 86_400_000
-
 export interface ListDeps {
   readonly db: Db
   /** Smaller ones, for tests. */
   readonly pageBounds?: PageBounds
 }
 
+interface DeliveriesPage {
+  deliveries: WebhookDelivery[]
+  nextPageToken?: string
+}
+
 export async function listDeliveries(
   { db, pageBounds = PAGE_BOUNDS }: ListDeps,
   tenantId: string,
   query: ListWebhookDeliveriesQuery,
-): Promise<{ deliveries: WebhookDelivery[]; nextPageToken?: string }> {
-  const { limit: pageSize, before } = readPage(query, LIST, DELIVERY_ID)
-  const span = readSelection(query)
-  const { page, members, attempts } = await readByIndex(db, async (tx) => {
+): Promise<DeliveriesPage> {
+  const page = readPage(query, LIST, DELIVERY_ID)
+  const range = rangeOf(readSelection(query), page.before)
+  const { status, event, ref_id: refId } = query
+  return await readByIndex(db, async (tx) => {
     const eventsOfEmail = await placesOfEvents(tx, tenantId, query)
-    const found = await readPageOfDeliveries(tx, {
+    if (eventsOfEmail?.length === 0) return { deliveries: [] }
+    const { deliveries, nextBefore } = await readPageOfDeliveries(tx, {
       tenantId,
-      ...rangeOf(span, before),
-      status: query.status,
-      event: query.event,
-      refId: query.ref_id,
+      ...range,
+      status,
+      event,
+      refId,
       eventsOfEmail,
-      pageSize,
+      pageSize: page.limit,
       attemptsShown: listedAttemptsMax,
-      ...boundsOf(query, pageBounds, eventsOfEmail !== undefined, pageSize),
+      ...boundsOf(query, pageBounds, eventsOfEmail !== undefined, page.limit),
     })
-    const [membersOfPage, attemptsOfPage] = await Promise.all([
-      readMembers(tx, tenantId, found.deliveries),
-      readAttempts(tx, tenantId, found.deliveries, listedAttemptsMax),
+    const [members, attempts] = await Promise.all([
+      readMembers(tx, tenantId, deliveries),
+      readAttempts(tx, tenantId, deliveries, listedAttemptsMax),
     ])
-    return { page: found, members: membersOfPage, attempts: attemptsOfPage }
+    return {
+      deliveries: deliveries.map((d) =>
+        toWebhookDelivery(d, members, attempts.get(d.deliveryId) ?? []),
+      ),
+      ...(nextBefore === undefined ? {} : { nextPageToken: pageTokenAfter(LIST, nextBefore) }),
+    }
   })
-  return {
-    deliveries: page.deliveries.map((d) =>
-      toWebhookDelivery(d, members, attempts.get(d.deliveryId) ?? []),
-    ),
-    ...(page.nextBefore === undefined
-      ? {}
-      : { nextPageToken: pageTokenAfter(LIST, page.nextBefore) }),
-  }
 }
 
 function boundsOf(

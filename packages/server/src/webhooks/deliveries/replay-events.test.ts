@@ -466,14 +466,17 @@ describe('POST /v1/webhook/replay', () => {
     })
 
     it('names the bound of what is looked at, whatever is selected of it', async () => {
-      await insertWebhook(db)
+      const key = await insertWebhook(db)
       const refId = newUlid()
-      await recordUnwanted(db, ...Array.from({ length: 45 }, () => newEvent({ refId })))
+      const events = Array.from({ length: 45 }, () => newEvent({ refId }))
+      await db.transaction((tx) => recordEvents(tx, events))
+      const waiting = await pendingOf(key)
       for (const selection of [{ start: '2020-01-01' }, { ref_id: refId }]) {
-        const { status, body } = await post({ ...selection, event: 'PHISHING' })
+        const { status, body } = await post(selection)
         expect(status).toBe(400)
         expect(body.errors?.[0]?.message).toContain(' 40 ')
       }
+      expect(await pendingOf(key)).toEqual(waiting)
     })
   })
 

@@ -185,25 +185,23 @@ async function* partsOf(
   filter: ReplayFilter,
   refId: string | undefined,
 ): AsyncGenerator<ReplayPart> {
-  const { findMax, lookedAtMax } = replayLimits ?? LIMITS
-  if (refId !== undefined) {
-    const notBefore = dayAt(timeOfUlid(refId).getTime() - DAY_MS)
-    yield readByIndex(db, (tx) =>
-      findReplayable(tx, filter, { kind: 'email', refId, notBefore }, lookedAtMax + 1),
-    )
-    return
-  }
-  for (const kind of ['prompt', 'late'] as const) {
-    let last: ReplayPart['last']
+  const { findMax: limit } = replayLimits ?? LIMITS
+  for (const source of sourcesOf(refId)) {
+    let after: ReplayPart['last']
     for (let isMore = true; isMore; ) {
-      const source: ReplaySource =
-        kind === 'late' ? { kind, after: last } : { kind, after: last?.eventId }
-      const part = await readByIndex(db, (tx) => findReplayable(tx, filter, source, findMax))
+      const part = await readByIndex(db, (tx) =>
+        findReplayable(tx, filter, source, { after, limit }),
+      )
       yield part
-      last = part.last
-      isMore = part.lookedAt === findMax
+      after = part.last
+      isMore = part.lookedAt === limit
     }
   }
+}
+
+function sourcesOf(refId: string | undefined): ReplaySource[] {
+  if (refId === undefined) return [{ kind: 'prompt' }, { kind: 'late' }]
+  return [{ kind: 'email', refId, notBefore: dayAt(timeOfUlid(refId).getTime() - DAY_MS) }]
 }
 
 async function requireRoom(

@@ -27,18 +27,22 @@ export interface ReplayFilter {
   readonly webhookIds: readonly string[] | undefined
 }
 
-interface LatePlace {
-  readonly eventAt: string
-  readonly eventId: string
-}
-
-/** Where the events are looked for. */
+/** Where the events are looked for: each in the order of an index. */
 export type ReplaySource =
+  /** Of one email: by event, then by time. None of them is kept under a day before that one. */
   | { readonly kind: 'email'; readonly refId: string; readonly notBefore: string }
-  /** Not late: in the order of their ids. */
-  | { readonly kind: 'prompt'; readonly after: string | undefined }
-  /** Late: in the order in which they happened. */
-  | { readonly kind: 'late'; readonly after: LatePlace | undefined }
+  /** Not late: by id. */
+  | { readonly kind: 'prompt' }
+  /** Late: by the time at which they happened. */
+  | { readonly kind: 'late' }
+
+/** The last event that was looked at. */
+export interface ReplayPlace {
+  readonly event: string
+  readonly event_at: string
+  readonly attempt: number
+  readonly event_id: string
+}
 
 export interface ReplayPart {
   /** Those that have an active webhook, and are neither queued for it nor in an open delivery. */
@@ -46,8 +50,8 @@ export interface ReplayPart {
   /** How many of them go where. */
   readonly perWebhook: Readonly<Record<string, number>>
   readonly lookedAt: number
-  /** Where the next part begins; undefined: nothing was looked at. */
-  readonly last: LatePlace | undefined
+  /** The next part begins behind it; undefined: nothing was looked at. */
+  readonly last: ReplayPlace | undefined
 }
 
 interface PartRow {
@@ -55,23 +59,27 @@ interface PartRow {
   readonly days: string[]
   readonly per_webhook: Record<string, number>
   readonly looked_at: number
-  readonly last: LatePlace | null
+  readonly last: ReplayPlace | null
 }
 
 type Parameter = (value: unknown) => string
 
-/** Looks at up to `limit` events of the source. */
+/** Looks at up to `limit` events of the source, behind those that were looked at before. */
 export async function findReplayable(
   tx: Tx,
   filter: ReplayFilter,
   source: ReplaySource,
-  limit: number,
+  o: { readonly after: ReplayPlace | undefined; readonly limit: number },
 ): Promise<ReplayPart> {
   const values: unknown[] = []
   const $: Parameter = (value) => `$${values.push(value)}`
-  const order = source.kind === 'prompt' ? 'event_id desc' : 'event_at desc, event_id desc'
+  const order = ORDER[source.kind]
+  const lastFirst = order.map((column) => `${column} desc`)
   const { rows } = await tx.query<PartRow>(
-    `with recorded as materialized (${recordedIn(source, filter, limit, $)}),
+    `with recorded as materialized (
+       select ${RECORDED} from webhooks_event
+        where ${conditionsOf(source, filter, o.after, $).join(' and ')}
+        order by ${order.join(', ')} limit ${$(o.limit)}),
           ${replayable(filter, $)}
      select coalesce(array_agg(event_id), '{}') as event_ids,
             coalesce(array_agg(day::text), '{}') as days,
@@ -79,8 +87,9 @@ export async function findReplayable(
                from (select webhook_id, count(*) as events from found group by webhook_id) counted)
               as per_webhook,
             (select count(*)::integer from recorded) as looked_at,
-            (select json_build_object('eventAt', event_at, 'eventId', event_id)
-               from recorded order by ${order} limit 1) as last
+            (select row_to_json(place) from (
+               select event, event_at, attempt, event_id from recorded
+                order by ${lastFirst.join(', ')} limit 1) place) as last
        from found`,
     values,
   )
@@ -94,37 +103,56 @@ export async function findReplayable(
   }
 }
 
-const RECORDED = 'event_id, day, event, owner, event_at, is_late, octet_length(body) as bytes'
+const RECORDED =
+  'event_id, day, event, owner, event_at, attempt, is_late, octet_length(body) as bytes'
 
-function recordedIn(
+const ORDER = {
+  email: ['event', 'event_at', 'attempt', 'event_id'],
+  prompt: ['event_id'],
+  late: ['event_at', 'event_id'],
+} as const satisfies Record<ReplaySource['kind'], readonly (keyof ReplayPlace)[]>
+
+function conditionsOf(
   source: ReplaySource,
-  { tenantId, span }: ReplayFilter,
-  limit: number,
+  { tenantId, span, names }: ReplayFilter,
+  after: ReplayPlace | undefined,
   $: Parameter,
-): string {
-  const from = `select ${RECORDED} from webhooks_event where tenant_id = ${$(tenantId)}`
+): string[] {
+  const conditions = [`tenant_id = ${$(tenantId)}`]
   if (source.kind === 'email')
-    return `${from} and ref_id = ${$(source.refId)} and day >= ${$(source.notBefore)}
-      limit ${$(limit)}`
-  if (source.kind === 'late') {
-    const happened = `event_at >= ${$(source.after?.eventAt ?? formatMicros(span.from))}
-      and event_at < ${$(formatMicros(span.to))}`
-    const rest =
-      source.after === undefined
-        ? ''
-        : `and (event_at, event_id) > (${$(source.after.eventAt)}, ${$(source.after.eventId)})`
-    return `${from} and is_late and ${happened} ${rest} order by event_at, event_id limit ${$(limit)}`
+    conditions.push(
+      `ref_id = ${$(source.refId)}`,
+      `event = any(${$(names)})`,
+      `day >= ${$(source.notBefore)}`,
+    )
+  if (source.kind === 'late')
+    conditions.push(
+      'is_late',
+      `event_at >= ${$(after?.event_at ?? formatMicros(span.from))}`,
+      `event_at < ${$(formatMicros(span.to))}`,
+    )
+  if (source.kind === 'prompt') conditions.push(...idsAround(span, $))
+  if (after !== undefined) {
+    const columns = ORDER[source.kind]
+    const values = columns.map((column) => $(after[column]))
+    conditions.push(`(${columns.join(', ')}) > (${values.join(', ')})`)
   }
+  return conditions
+}
+
+/** The day is that of event_at, or of the recording where the log had no such day. */
+function idsAround(span: TimeSpan, $: Parameter): string[] {
   const firstMs = Number(span.from / 1000n) - PROMPT_MS
   const lastMs = Number(span.to / 1000n) + PROMPT_MS
-  const after = source.after ?? `evt_${ulidAtTime(Math.max(0, firstMs))}`
-  const before = `evt_${ulidAtTime(lastMs + 1)}`
-  // The day is that of event_at, or of the recording where the log had no such day.
-  return `${from} and not is_late
-    and event_id > ${$(after)}
-    and event_id < ${$(before)}
-    and day >= ${$(dayAt(firstMs - DAY_MS))} and day <= ${$(dayAt(lastMs + DAY_MS))}
-    order by event_id limit ${$(limit)}`
+  const first = `evt_${ulidAtTime(Math.max(0, firstMs))}`
+  const beyond = `evt_${ulidAtTime(lastMs + 1)}`
+  return [
+    'not is_late',
+    `event_id >= ${$(first)}`,
+    `event_id < ${$(beyond)}`,
+    `day >= ${$(dayAt(firstMs - DAY_MS))}`,
+    `day <= ${$(dayAt(lastMs + DAY_MS))}`,
+  ]
 }
 
 /** The id of an event that is not late was made within this of its `event_at`. */
@@ -325,16 +353,18 @@ const EXPEDITE_STREAM = `
   returning stream.webhook_id`
 const EXPEDITE_DELIVERY = `
   update webhooks_open
-     set next_attempt_at = now(), due_at = case when due_at > now() then now() else due_at end
-   where tenant_id = $1 and delivery_id = $2 and status <> 'pending'`
+     set next_attempt_at = case when status = 'pending' then next_attempt_at else now() end,
+         due_at = case when due_at > now() then now() else due_at end
+   where tenant_id = $1 and delivery_id = $2`
 
 /**
  * An open delivery is tried again now, not when its wait is over. False when it is settled, or is
- * to be discarded. The stream first, as the dispatcher locks them.
+ * to be discarded. The stream first, as the dispatcher locks them; the delivery may have been
+ * settled while that lock was waited for.
  */
 export async function expedite(tx: Tx, tenantId: string, deliveryId: string): Promise<boolean> {
-  const { rowCount } = await tx.query(EXPEDITE_STREAM, [tenantId, deliveryId])
-  if (rowCount === 0) return false
-  await tx.query(EXPEDITE_DELIVERY, [tenantId, deliveryId])
-  return true
+  const stream = await tx.query(EXPEDITE_STREAM, [tenantId, deliveryId])
+  if (stream.rowCount === 0) return false
+  const delivery = await tx.query(EXPEDITE_DELIVERY, [tenantId, deliveryId])
+  return delivery.rowCount > 0
 }
