@@ -59,7 +59,7 @@ describe.each(['without statistics', 'with statistics'])('200,000 deliveries %s'
     [{ status: 'parked' }, 2_100],
     [{ event: 'IMAP_ERROR' }, 4_010],
     [{ ref_id: some.slice(4) }, PARKED + 1],
-    [{ ref_id: some.slice(4), event: 'MAIL_OPENED' }, PARKED + 1],
+    [{ ref_id: some.slice(4), event: 'MAIL_DELIVERED' }, PARKED + 1],
   ]
   it.each(queries)('the list of %o reads at most %i rows in any step', async (query, rowsMax) => {
     const plans: string[] = []
