@@ -38,8 +38,10 @@ afterEach(async () => {
 afterAll(() => database.close())
 
 function open(change: Partial<NotificationsOptions> = {}): Notifications {
+  // Of this test: what comes late is not the next one's.
+  const mine = { said, counted }
   const write = (line: string) => {
-    said.push(JSON.parse(line).msg)
+    mine.said.push(JSON.parse(line).msg)
     changed.notify()
   }
   const notifications = createNotifications({
@@ -48,7 +50,7 @@ function open(change: Partial<NotificationsOptions> = {}): Notifications {
     log: pino({ level: 'trace' }, { write }),
     listenTo: [],
     observe: (what) => {
-      counted.push(what)
+      mine.counted.push(what)
       changed.notify()
     },
     intervalMs: 1,
