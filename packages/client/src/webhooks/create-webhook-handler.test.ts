@@ -366,6 +366,20 @@ describe('the time-out', () => {
     expect(isCancelled).toBe(true)
   })
 
+  it('has nothing handled of a body of which more may come', async () => {
+    const whole = new TextEncoder().encode(JSON.stringify(events))
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(whole) })
+    const batches: unknown[] = []
+    const { response } = await receive(post(body), {
+      timeoutMs: 20,
+      onEvent: undefined,
+      onEvents: (batch: unknown) => void batches.push(batch),
+    })
+    expect(response.status).toBe(503)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(batches).toStrictEqual([])
+  })
+
   it('leaves neither a timer nor a listener behind', async () => {
     vi.useFakeTimers()
     try {
@@ -376,6 +390,7 @@ describe('the time-out', () => {
       const ofRequest = (calls: unknown[]) => calls.filter((on) => on === request.signal).length
       const before = ofRequest(added.mock.contexts)
       await receive(request)
+      await receive(post(''))
       expect(vi.getTimerCount()).toBe(0)
       expect(ofRequest(added.mock.contexts) - before).toBe(1)
       expect(ofRequest(removed.mock.contexts)).toBe(1)

@@ -156,10 +156,6 @@ describe('toNodeHandler', () => {
     const body = function* () {
       for (; made < 1_000; made++) yield Buffer.alloc(65_536, ' ')
     }
-    const req = Object.assign(Readable.from(body(), { objectMode: false }), {
-      method: 'POST',
-      headers: {},
-    })
     let before = -1
     await toNodeHandler(async (request) => {
       await new Promise((resolve) => setImmediate(resolve))
@@ -168,7 +164,7 @@ describe('toNodeHandler', () => {
       for (let i = 0; i < 5; i++) await reader?.read()
       for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve))
       return new Response()
-    })(req, fakeResponse())
+    })(fakeRequest(Readable.from(body(), { objectMode: false })), fakeResponse())
     expect(before).toBe(0)
     expect(made).toBeGreaterThanOrEqual(5)
     expect(made).toBeLessThan(10)
@@ -244,6 +240,8 @@ describe('a client that hangs up', () => {
     const aborted = gate()
     const begun = gate()
     const handler = createWebhookHandler({
+      // Longer than a test may last.
+      timeoutMs: 600_000,
       onEvents: (_, { signal }) => {
         signal.addEventListener('abort', aborted.open)
         begun.open()
@@ -274,11 +272,47 @@ describe('a client that hangs up', () => {
   })
 })
 
+describe('a body that breaks off', () => {
+  const never = () => new Readable({ read: () => undefined })
+
+  it.each<[string, Error | undefined]>([
+    ['with an error', new Error('reset')],
+    ['without an error', undefined],
+  ])('%s is an interruption', async (_, cause) => {
+    const req = fakeRequest(never())
+    let failure: unknown
+    await toNodeHandler(async (request) => {
+      const reading = request.text()
+      setImmediate(() => req.destroy(cause))
+      failure = await reading.catch((error: unknown) => error)
+      return new Response()
+    })(req, fakeResponse())
+    expect(failure).toMatchObject({ code: 'interrupted' })
+    expect((failure as Error).cause).toBe(cause)
+  })
+
+  it('before it is read is an interruption', async () => {
+    const req = fakeRequest(never())
+    let failure: unknown
+    await toNodeHandler(async (request) => {
+      req.destroy()
+      await new Promise((resolve) => req.once('close', resolve))
+      failure = await request.text().catch((error: unknown) => error)
+      return new Response()
+    })(req, fakeResponse())
+    expect(failure).toMatchObject({ code: 'interrupted' })
+  })
+})
+
 describe('an answer', () => {
   it('is not given twice: before', async () => {
     const { handler, seen } = receiver()
-    const target = await serve(handler, (_, res) => res.writeHead(503).end('busy'))
+    const target = await serve(handler, async (req, res) => {
+      req.body = await consume(req)
+      res.writeHead(503).end('busy')
+    })
     expect(await post(target, text)).toMatchObject({ status: 503, text: 'busy' })
+    await target.handled
     expect(seen).toStrictEqual([])
   })
 
@@ -294,6 +328,24 @@ describe('an answer', () => {
       },
     )
     expect(await post(target, text)).toMatchObject({ status: 503, text: 'busy' })
+  })
+
+  it('is not given twice: the second is dropped without a trace', async () => {
+    const calls: string[] = []
+    const note = (name: string) => () => void calls.push(name)
+    const res = {
+      ...fakeResponse(),
+      headersSent: false,
+      setHeader: note('setHeader'),
+      end: note('end'),
+      destroy: note('destroy'),
+    }
+    await toNodeHandler(async () => {
+      res.headersSent = true
+      return Response.json({})
+    })(fakeRequest(), res)
+    expect(calls).toStrictEqual([])
+    expect(res.statusCode).toBe(0)
   })
 
   it('is 500 without a word when a handler of another kind throws', async () => {
@@ -316,11 +368,14 @@ describe('an answer', () => {
         isDestroyed = true
       },
     }
-    const req = Object.assign(Readable.from(['{}']), { method: 'POST', headers: {} })
-    await toNodeHandler(async () => Response.json({}))(req, broken)
+    await toNodeHandler(async () => Response.json({}))(fakeRequest(), broken)
     expect(isDestroyed).toBe(true)
   })
 })
+
+function fakeRequest(stream = Readable.from(['{}'])) {
+  return Object.assign(stream, { method: 'POST', headers: {} })
+}
 
 function fakeResponse(): NodeResponse {
   const nothing = () => undefined

@@ -119,6 +119,7 @@ describe('parseWebhook', () => {
   it.each([
     ['{"a":{"__proto__":{"isAdmin":true}}}', '/0/details/custom_args/a/__proto__'],
     ['{"\\u005f_proto__":1}', '/0/details/custom_args/__proto__'],
+    ['{"a~/b":[{"__proto__":1}]}', '/0/details/custom_args/a~0~1b/0/__proto__'],
     ['{"constructor":{"prototype":{"isAdmin":true}}}', '/0/details/custom_args/constructor'],
   ])('refuses names that reach a prototype: %s', (customArgs, path) => {
     const body = JSON.stringify([delivered()]).replace('{"order_id":1234}', customArgs)
