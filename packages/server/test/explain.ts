@@ -20,6 +20,7 @@ export interface PlanNode {
 export interface SeenPlan {
   /** Of the statement. */
   readonly name: string
+  readonly values: readonly unknown[]
   readonly nodes: readonly PlanNode[]
 }
 
@@ -31,7 +32,7 @@ export function explaining(tx: Tx, plans: SeenPlan[], mode: PlanMode): Tx {
       const result = await tx.query<Row>(s, values)
       if (typeof s === 'object' && s.name !== undefined) {
         await tx.query(`set local plan_cache_mode = ${mode}`)
-        plans.push({ name: s.name, nodes: await planOf(tx, s.name, values) })
+        plans.push({ name: s.name, values, nodes: await planOf(tx, s.name, values) })
       }
       return result
     },

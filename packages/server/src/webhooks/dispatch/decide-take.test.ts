@@ -89,27 +89,37 @@ describe('a new batch', () => {
 })
 
 describe('the members of a batch', () => {
-  const pointer = (generation: number, solo = false) => ({ generation, solo })
+  const pointer = (generation: number, solo = false, bytes = 100) => ({ bytes, generation, solo })
+  const choose = (pointers: ReturnType<typeof pointer>[], bytesMax = 1_000) =>
+    chooseBatch(pointers, 2, bytesMax)
 
   it('are all that were found', () => {
-    expect(chooseBatch([pointer(2), pointer(2), pointer(2)], 2)).toEqual({
+    expect(choose([pointer(2), pointer(2), pointer(2)])).toEqual({
       kind: 'members',
       count: 3,
     })
-    expect(chooseBatch([], 2)).toEqual({ kind: 'empty' })
+    expect(choose([])).toEqual({ kind: 'empty' })
   })
 
   it('are of one generation', () => {
-    expect(chooseBatch([pointer(2), pointer(2), pointer(3)], 2)).toMatchObject({ count: 2 })
-    expect(chooseBatch([pointer(3), pointer(2)], 2)).toMatchObject({ count: 1 })
+    expect(choose([pointer(2), pointer(2), pointer(3)])).toMatchObject({ count: 2 })
+    expect(choose([pointer(3), pointer(2)])).toMatchObject({ count: 1 })
   })
 
   it('are none when the first was queued before the webhook was switched off', () => {
-    expect(chooseBatch([pointer(1), pointer(2)], 2)).toEqual({ kind: 'stale' })
+    expect(choose([pointer(1), pointer(2)])).toEqual({ kind: 'stale' })
   })
 
   it('are one when it travels alone, and end before one that does', () => {
-    expect(chooseBatch([pointer(2, true), pointer(2)], 2)).toMatchObject({ count: 1 })
-    expect(chooseBatch([pointer(2), pointer(2), pointer(2, true)], 2)).toMatchObject({ count: 2 })
+    expect(choose([pointer(2, true), pointer(2)])).toMatchObject({ count: 1 })
+    expect(choose([pointer(2), pointer(2), pointer(2, true)])).toMatchObject({ count: 2 })
+  })
+
+  it('are as many as the body has room for, with brackets and commas, but at least one', () => {
+    const three = [pointer(2), pointer(2), pointer(2)]
+    const count = (bytesMax: number) => choose(three, bytesMax)
+    expect([304, 303, 203, 202, 1].map(count)).toEqual(
+      [3, 2, 2, 1, 1].map((n) => ({ kind: 'members', count: n })),
+    )
   })
 })

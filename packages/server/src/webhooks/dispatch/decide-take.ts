@@ -79,6 +79,8 @@ function bytesMaxOf(stream: StreamState, limits: TakeLimits): number {
 
 /** What matters of a queued event. */
 export interface Pointer {
+  /** Of the event as its stream sends it. */
+  readonly bytes: number
   readonly generation: number
   readonly solo: boolean
 }
@@ -89,12 +91,23 @@ export type BatchChoice =
   | { readonly kind: 'stale' }
   | { readonly kind: 'members'; readonly count: number }
 
-/** How many of these, from the first on, travel together: of one generation, a solo event alone. */
-export function chooseBatch(pointers: readonly Pointer[], generation: number): BatchChoice {
+/**
+ * How many of these, from the first on, travel together: of one generation, a solo event alone, no more
+ * bytes than a body may have (with its brackets and commas), but at least one whatever its size.
+ */
+export function chooseBatch(
+  pointers: readonly Pointer[],
+  generation: number,
+  bytesMax: number,
+): BatchChoice {
   const [first] = pointers
   if (first === undefined) return { kind: 'empty' }
   if (first.generation < generation) return { kind: 'stale' }
   if (first.solo) return { kind: 'members', count: 1 }
-  const end = pointers.findIndex((p) => p.solo || p.generation !== first.generation)
+  let bytes = 1
+  const end = pointers.findIndex((p, i) => {
+    bytes += p.bytes + 1
+    return i > 0 && (p.solo || p.generation !== first.generation || bytes > bytesMax)
+  })
   return { kind: 'members', count: end === -1 ? pointers.length : end }
 }

@@ -5,7 +5,7 @@
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { explaining, planOf } from '../../../test/explain.ts'
+import { explaining, planOf, type SeenPlan } from '../../../test/explain.ts'
 import { queueBacklog } from '../../../test/webhook-backlog.ts'
 import { createWebhookDispatch, type WebhookDispatch } from '../../../test/webhook-dispatch.ts'
 import { createDeliveryCommits } from './delivery-commits.ts'
@@ -28,8 +28,9 @@ async function blocksOf(take: Take): Promise<number> {
   let blocks = 0
   await world.db
     .transaction(async (tx) => {
-      await takeDeliveries(explaining(tx, [], 'auto'), [take])
-      const values = [[take.tenantId], [take.webhookId], [take.low[0]], [take.low[1]], [500], [1e6]]
+      const plans: SeenPlan[] = []
+      await takeDeliveries(explaining(tx, plans, 'auto'), [take])
+      const { values = [] } = plans.find((plan) => plan.name === 'webhooks.peek_pending') ?? {}
       const options = 'format json, analyze, buffers, timing off'
       const [top] = await planOf(tx, 'webhooks.peek_pending', values, options)
       blocks = (top?.['Shared Hit Blocks'] ?? 0) + (top?.['Shared Read Blocks'] ?? 0)

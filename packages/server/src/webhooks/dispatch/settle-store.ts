@@ -5,6 +5,7 @@
  */
 import { statement, type Tx } from '../../platform/db/index.ts'
 import type { StreamKey } from './stream-store.ts'
+import { listOf } from './take-store.ts'
 
 export interface SettledDelivery extends StreamKey {
   readonly deliveryId: string
@@ -153,7 +154,7 @@ export async function settleRefused(
     rows.map((r) => r.failCount),
     rows.map((r) => r.waitMs),
     rows.map((r) => r.batchBytesMax ?? null),
-    rows.map((r) => (r.dividedInto === undefined ? null : `{${r.dividedInto.join()}}`)),
+    rows.map((r) => (r.dividedInto === undefined ? null : listOf(r.dividedInto))),
   ])
   return result.rows.map((row) => row.n - 1)
 }

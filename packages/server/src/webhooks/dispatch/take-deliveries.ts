@@ -17,6 +17,7 @@ import type { LowWaterIds } from './low-water.ts'
 import { planByIndex, type StreamKey } from './stream-store.ts'
 import {
   callUp,
+  type DeliveryKey,
   deletePointers,
   type EventOwner,
   existingStreams,
@@ -75,12 +76,23 @@ interface Course {
   readonly stream: LockedStream
   readonly target: StreamTarget
 }
-interface Reopening extends Course {
-  readonly tenantId: string
-  readonly deliveryId: string
+interface Reopening extends DeliveryKey {
+  readonly course: Course
   readonly isDue: boolean
 }
-interface Batch extends Course, EventOwner {
+interface Reopened {
+  readonly course: Course
+  readonly delivery: OpenDelivery
+  readonly isDue: boolean
+}
+interface Peek {
+  readonly course: Course
+  readonly request: PeekRequest
+  /** Of the body; one event may be larger. */
+  readonly bytesMax: number
+}
+interface Batch extends EventOwner {
+  readonly course: Course
   readonly pointers: readonly PendingPointer[]
 }
 
@@ -107,18 +119,23 @@ export async function takeDeliveries(tx: Tx, takes: readonly Take[]): Promise<Ta
       peeks.map((peek) => peek.request),
     ),
   ])
-  const repeated = reopenings.flatMap((reopening, i) => {
+  const reopened: Reopened[] = []
+  reopenings.forEach(({ course, isDue }, i) => {
     const delivery = opened[i]
-    if (delivery !== undefined && delivery.generation >= reopening.target.generation)
-      return [{ ...reopening, delivery }]
-    taken[reopening.n] = CLEAR
-    return []
+    if (delivery === undefined || delivery.generation < course.target.generation)
+      taken[course.n] = CLEAR
+    else reopened.push({ course, delivery, isDue })
   })
-  const batches = peeks.flatMap(({ course }, i) => chooseMembers(course, peeked[i] ?? [], taken))
+  const batches: Batch[] = []
+  peeks.forEach((peek, i) => {
+    const batch = chooseMembers(peek, peeked[i] ?? [])
+    if ('kind' in batch) taken[peek.course.n] = batch
+    else batches.push(batch)
+  })
 
-  const events = await loadEvents(tx, [...repeated.map((r) => r.delivery), ...batches])
-  await repeat(tx, repeated, events, taken)
-  await freeze(tx, batches, events.slice(repeated.length), taken)
+  const events = await loadEvents(tx, [...reopened.map((one) => one.delivery), ...batches])
+  await repeat(tx, reopened, events, taken)
+  await freeze(tx, batches, events.slice(reopened.length), taken)
   return taken
 }
 
@@ -137,65 +154,62 @@ async function forgetWhatIsGone(
 }
 
 async function decideAll(tx: Tx, courses: readonly Course[], taken: Taken[]) {
-  const late = courses.filter((c) => c.stream.failingMs >= c.take.limits.policy.retryForMs)
-  const overdue = new Set<Course>()
-  if (late.length > 0) {
-    const found = await hasOverdue(
-      tx,
-      late.map((c) => ({ ...c.take, retryForMs: c.take.limits.policy.retryForMs })),
-    )
-    late.forEach((course, i) => {
-      if (found[i] === true) overdue.add(course)
-    })
-  }
+  const overdue = await findOverdue(tx, courses)
   const reopenings: Reopening[] = []
-  const peeks: { course: Course; request: PeekRequest }[] = []
+  const peeks: Peek[] = []
   for (const course of courses) {
     const { n, take, stream, target } = course
     const { isActive, dueId } = target
     const facts = { isActive, dueId, hasOverdue: overdue.has(course) }
     const step = decideTake(stream, facts, take.limits)
-    if (step.kind === 'paused') taken[n] = NONE
+    const { tenantId, webhookId, low } = take
+    if (step.kind === 'batch') {
+      const request = { tenantId, webhookId, low, eventsMax: step.eventsMax }
+      peeks.push({ course, request, bytesMax: step.bytesMax })
+    } else if (step.kind === 'open')
+      reopenings.push({ course, tenantId, deliveryId: step.deliveryId, isDue: step.isDue })
     else if (step.kind === 'wait') taken[n] = step
-    else if (step.kind === 'open') {
-      const { tenantId } = take
-      reopenings.push({ ...course, tenantId, deliveryId: step.deliveryId, isDue: step.isDue })
-    } else if (step.kind === 'batch') {
-      const { tenantId, webhookId, low } = take
-      const { eventsMax, bytesMax } = step
-      peeks.push({ course, request: { tenantId, webhookId, low, eventsMax, bytesMax } })
-    } else taken[n] = CLEAR
+    else taken[n] = step.kind === 'paused' ? NONE : CLEAR
   }
   return { reopenings, peeks }
 }
 
-function chooseMembers(course: Course, found: readonly PendingPointer[], taken: Taken[]): Batch[] {
-  const choice = chooseBatch(found, course.target.generation)
-  if (choice.kind === 'members') {
-    const pointers = found.slice(0, choice.count)
-    return [
-      {
-        ...course,
-        pointers,
-        tenantId: course.take.tenantId,
-        eventIds: pointers.map((pointer) => pointer.event_id),
-        eventDays: pointers.map((pointer) => pointer.day),
-      },
-    ]
+async function findOverdue(tx: Tx, courses: readonly Course[]): Promise<Set<Course>> {
+  const late = courses.filter((c) => c.stream.failingMs >= c.take.limits.policy.retryForMs)
+  if (late.length === 0) return new Set()
+  const found = await hasOverdue(
+    tx,
+    late.map((c) => ({ ...c.take, retryForMs: c.take.limits.policy.retryForMs })),
+  )
+  return new Set(late.filter((_, i) => found[i]))
+}
+
+function chooseMembers(
+  { course, request, bytesMax }: Peek,
+  found: readonly PendingPointer[],
+): Batch | Taken {
+  const choice = chooseBatch(found, course.target.generation, bytesMax)
+  if (choice.kind !== 'members') return choice.kind === 'empty' ? EMPTY : CLEAR
+  const pointers = found.slice(0, choice.count)
+  return {
+    course,
+    pointers,
+    tenantId: request.tenantId,
+    eventIds: pointers.map((pointer) => pointer.event_id),
+    eventDays: pointers.map((pointer) => pointer.day),
   }
-  taken[course.n] = choice.kind === 'empty' ? EMPTY : CLEAR
-  return []
 }
 
 /** What was sent before, or would have been: from its members alone. */
 async function repeat(
   tx: Tx,
-  repeated: readonly (Reopening & { readonly delivery: OpenDelivery })[],
+  reopened: readonly Reopened[],
   events: readonly (readonly LoggedEvent[])[],
   taken: Taken[],
 ): Promise<void> {
   const calledUp: OpenDelivery[] = []
-  repeated.forEach(({ n, stream, target, delivery, isDue }, i) => {
+  reopened.forEach(({ course, delivery, isDue }, i) => {
+    const { n, stream, target } = course
     const members = events[i] ?? []
     if (members.length < delivery.eventIds.length) {
       taken[n] = CLEAR
@@ -214,41 +228,48 @@ async function freeze(
   taken: Taken[],
 ): Promise<void> {
   if (batches.length === 0) return
-  const frozen = batches.map((batch, i): NewOpenDelivery => {
+  const frozen: NewOpenDelivery[] = []
+  const places: string[] = []
+  batches.forEach((batch, i) => {
+    const { n, stream, target } = batch.course
     const members = events[i] ?? []
-    const isWhole = members.length === batch.eventIds.length
-    const deliveryId = newId('dlv')
-    const { webhookId, tenantId } = batch.take
-    const delivery: NewOpenDelivery = {
-      tenantId,
-      webhookId,
-      deliveryId,
-      day: dayOfUlid(deliveryId),
-      bucket: batch.stream.bucket,
-      generation: batch.pointers[0]?.generation ?? 0,
-      // With a member that has left the log it is frozen all the same: what follows is as for any
-      // other delivery of which a part is gone.
-      eventIds: isWhole ? members.map((event) => event.eventId) : batch.eventIds,
-      eventDays: isWhole ? members.map((event) => event.day) : batch.eventDays,
-      traceparent: continueTrace(members[0]?.traceparent),
-      isDue: false,
-    }
-    taken[batch.n] = isWhole
-      ? {
-          kind: 'ready',
-          delivery: { ...delivery, attempts: 0, ageMs: 0 },
-          stream: batch.stream,
-          target: batch.target,
-          events: members,
-          pointers: batch.pointers,
-        }
-      : CLEAR
-    return delivery
+    const delivery = freezeOne(batch, members)
+    frozen.push(delivery)
+    for (const pointer of batch.pointers) places.push(pointer.place)
+    taken[n] =
+      members.length < batch.pointers.length
+        ? CLEAR
+        : { kind: 'ready', delivery, stream, target, events: members, pointers: batch.pointers }
   })
-  const places = batches.flatMap((batch) => batch.pointers.map((pointer) => pointer.place))
   await Promise.all([
     deletePointers(tx, places),
     insertOpen(tx, frozen),
     holdDeliveries(tx, frozen),
   ])
+}
+
+/**
+ * With a member that has left the log it is frozen all the same: what follows is as for any other
+ * delivery of which a part is gone.
+ */
+function freezeOne(
+  { course, pointers, eventIds, eventDays }: Batch,
+  members: readonly LoggedEvent[],
+): NewOpenDelivery & OpenDelivery {
+  const isWhole = members.length === pointers.length
+  const deliveryId = newId('dlv')
+  return {
+    tenantId: course.take.tenantId,
+    webhookId: course.take.webhookId,
+    deliveryId,
+    day: dayOfUlid(deliveryId),
+    bucket: course.stream.bucket,
+    generation: pointers[0]?.generation ?? 0,
+    eventIds: isWhole ? members.map((event) => event.eventId) : eventIds,
+    eventDays: isWhole ? members.map((event) => event.day) : eventDays,
+    traceparent: continueTrace(members[0]?.traceparent),
+    isDue: false,
+    attempts: 0,
+    ageMs: 0,
+  }
 }

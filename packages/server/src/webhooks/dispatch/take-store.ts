@@ -5,8 +5,8 @@
  * queue. Each statement serves a whole group: keys are arrays, and a lateral subquery with its own limit
  * keeps the plan a loop of index scans at any size of the tables.
  */
-import { insertRows, statement, type Tx } from '../../platform/db/index.ts'
-import type { StreamState } from './decide-take.ts'
+import { statement, type Tx } from '../../platform/db/index.ts'
+import type { Pointer, StreamState } from './decide-take.ts'
 import type { BodyMode, FrozenContent, LoggedEvent, OpenDelivery, Target } from './delivery.ts'
 import type { LowWaterIds } from './low-water.ts'
 import { columnsOf, type StreamKey } from './stream-store.ts'
@@ -168,47 +168,38 @@ export async function loadOpen(
   return open
 }
 
-/** `[` and `]`, and a comma between two: one byte beside each event, and one. */
+/** The second lane is looked at where the first leaves room: an append ends with its limit. */
 const PEEK = statement(
   'webhooks.peek_pending',
-  `select k.n::integer as n, p.ctid::text as place, p.lane, p.event_id, p.day, p.generation, p.solo
-     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[], $6::integer[])
-            with ordinality as k(tenant_id, webhook_id, live, replayed, events_max, bytes_max, n)
+  `select k.n::integer as n, p.ctid::text as place, p.lane, p.event_id, p.day, p.bytes, p.generation,
+          p.solo
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[])
+            with ordinality as k(tenant_id, webhook_id, live, replayed, events_max, n)
     cross join lateral (
-      select * from (
-        select f.*, row_number() over in_turn as nth, sum(bytes + 1) over in_turn as bytes_so_far
-          from ((select w.ctid, lane, event_id, day, bytes, generation, solo
-                   from webhooks_pending w
-                  where w.tenant_id = k.tenant_id and w.webhook_id = k.webhook_id
-                    and w.lane = 0 and w.event_id > k.live
-                  order by w.event_id limit k.events_max)
-                union all
-                (select w.ctid, lane, event_id, day, bytes, generation, solo
-                   from webhooks_pending w
-                  where w.tenant_id = k.tenant_id and w.webhook_id = k.webhook_id
-                    and w.lane = 1 and w.event_id > k.replayed
-                  order by w.event_id limit k.events_max)) f
-        window in_turn as (order by lane, event_id)) f
-       where nth <= k.events_max and (nth = 1 or bytes_so_far < k.bytes_max)
-       order by lane, event_id) p`,
+      (select w.ctid, lane, event_id, day, bytes, generation, solo from webhooks_pending w
+        where w.tenant_id = k.tenant_id and w.webhook_id = k.webhook_id
+          and w.lane = 0 and w.event_id > k.live
+        order by w.event_id limit k.events_max)
+      union all
+      (select w.ctid, lane, event_id, day, bytes, generation, solo from webhooks_pending w
+        where w.tenant_id = k.tenant_id and w.webhook_id = k.webhook_id
+          and w.lane = 1 and w.event_id > k.replayed
+        order by w.event_id limit k.events_max)
+      limit k.events_max) p`,
 )
 
 export interface PeekRequest extends StreamKey {
   readonly low: LowWaterIds
   readonly eventsMax: number
-  /** Of the body; one event may be larger. */
-  readonly bytesMax: number
 }
 
-export interface PendingPointer {
+export interface PendingPointer extends Pointer {
   readonly n: number
   /** Of the row, while the stream is locked. */
   readonly place: string
   readonly lane: number
   readonly event_id: string
   readonly day: string
-  readonly generation: number
-  readonly solo: boolean
 }
 
 /** By place in `requests`: live events first, then replayed ones, each as they were recorded. */
@@ -223,7 +214,6 @@ export async function peekPending(
     requests.map((r) => r.low[0]),
     requests.map((r) => r.low[1]),
     requests.map((r) => r.eventsMax),
-    requests.map((r) => r.bytesMax),
   ])
   const pointers = requests.map((): PendingPointer[] => [])
   for (const row of rows) pointers[row.n - 1]?.push(row)
@@ -321,37 +311,38 @@ export interface NewOpenDelivery extends StreamKey, FrozenContent {
   readonly isDue: boolean
 }
 
+/** One statement of one text for any number; lists travel as their own text, one in each element. */
+const INSERT_OPEN = statement(
+  'webhooks.insert_open',
+  `insert into webhooks_open
+     (tenant_id, delivery_id, day, webhook_id, bucket, generation, event_ids, event_days, traceparent,
+      due_at, turn)
+   select tenant_id, delivery_id, day, webhook_id, bucket, generation, event_ids::text[],
+          event_days::date[], traceparent, case when turn <> '' then '-infinity'::timestamptz end, turn
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::smallint[], $6::integer[],
+                 $7::text[], $8::text[], $9::text[], $10::text[])
+            as k(tenant_id, delivery_id, day, webhook_id, bucket, generation, event_ids, event_days,
+                 traceparent, turn)`,
+)
+
 export async function insertOpen(tx: Tx, rows: readonly NewOpenDelivery[]): Promise<void> {
-  await insertRows(tx, {
-    name: 'webhooks.insert_open',
-    into: 'webhooks_open',
-    columns: [
-      'tenant_id',
-      'delivery_id',
-      'day',
-      'webhook_id',
-      'bucket',
-      'generation',
-      'event_ids',
-      'event_days',
-      'traceparent',
-      'due_at',
-      'turn',
-    ],
-    rows: rows.map((r) => [
-      r.tenantId,
-      r.deliveryId,
-      r.day,
-      r.webhookId,
-      r.bucket,
-      r.generation,
-      r.eventIds,
-      r.eventDays,
-      r.traceparent,
-      r.isDue ? '-infinity' : null,
-      r.isDue ? (r.eventIds[0] ?? '') : '',
-    ]),
-  })
+  await tx.query(INSERT_OPEN, [
+    rows.map((r) => r.tenantId),
+    rows.map((r) => r.deliveryId),
+    rows.map((r) => r.day),
+    rows.map((r) => r.webhookId),
+    rows.map((r) => r.bucket),
+    rows.map((r) => r.generation),
+    rows.map((r) => listOf(r.eventIds)),
+    rows.map((r) => listOf(r.eventDays)),
+    rows.map((r) => r.traceparent),
+    rows.map((r) => (r.isDue ? (r.eventIds[0] ?? '') : '')),
+  ])
+}
+
+/** Of ids and days, which hold nothing that would need quotes. */
+export function listOf(values: readonly string[]): string {
+  return `{${values.join()}}`
 }
 
 const HOLD = statement(
