@@ -204,31 +204,22 @@ function attemptOf(attempt: number) {
   }
 }
 
-/** As the dispatcher does it: from the one table into the other, in one transaction. */
+/** As the dispatcher does it, in one transaction: from the one table into the other. */
 export async function settle(
-  db: Db,
+  tx: Tx,
   key: StreamKey,
   deliveryId: string,
   status: WebhookDeliveryStatus,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
-    const { rows } = await tx.query<{
-      event_ids: string[]
-      event_days: string[]
-      attempts: number
-    }>(
-      `delete from webhooks_open where tenant_id = $1 and delivery_id = $2
-       returning event_ids, event_days::text[], attempts`,
-      [key.tenantId, deliveryId],
-    )
-    const [open] = rows
-    if (open === undefined) throw new Error(`${deliveryId} is not open`)
-    const members = open.event_ids.map((eventId, i) => ({
-      eventId,
-      day: open.event_days[i] ?? '',
-    }))
-    await insertSettled(tx, deliveryId, { key, members, status, attempts: open.attempts + 1 })
-  })
+  const { rows } = await tx.query<{ event_ids: string[]; event_days: string[]; attempts: number }>(
+    `delete from webhooks_open where tenant_id = $1 and delivery_id = $2
+     returning event_ids, event_days::text[], attempts`,
+    [key.tenantId, deliveryId],
+  )
+  const [open] = rows
+  if (open === undefined) throw new Error(`${deliveryId} is not open`)
+  const members = open.event_ids.map((eventId, i) => ({ eventId, day: open.event_days[i] ?? '' }))
+  await insertSettled(tx, deliveryId, { key, members, status, attempts: open.attempts + 1 })
 }
 
 export interface RecordOptions {

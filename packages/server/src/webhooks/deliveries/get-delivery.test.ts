@@ -193,6 +193,20 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
     }
   })
 
+  it('200: an attempt made after the delivery was read is left to the next answer', async () => {
+    const { db } = api.database
+    const key = await insertWebhook(db)
+    const members = await recordUnwanted(db, newEvent())
+    const id = await insertDelivery(db, { key, members, status: 'retrying', attempts: 2 })
+    await db.query(
+      `insert into webhooks_attempt (tenant_id, delivery_id, day, attempt, at, duration_ms)
+       select 'tn_a', $1, current_date, n, now(), n from generate_series(1, 3) n`,
+      [id],
+    )
+    const { delivery } = await get(id)
+    expect(delivery.attempts.map((attempt) => attempt.duration_ms)).toEqual([1, 2])
+  })
+
   it('404: the same for a malformed id, one that never was, and one of another tenant', async () => {
     const { db } = api.database
     const key = await insertWebhook(db, { tenantId: 'tn_b' })

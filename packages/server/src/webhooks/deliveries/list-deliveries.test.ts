@@ -187,7 +187,7 @@ describe('pages', () => {
     const listed = await listAll({ pageSize: 3 }, async () => {
       // On the page just shown, on the next one, and on the last one.
       for (const id of [open.pop(), open.pop(), open.shift()])
-        if (id !== undefined) await settle(db, key, id, 'delivered')
+        if (id !== undefined) await db.transaction((tx) => settle(tx, key, id, 'delivered'))
       await insertDelivery(db, { key, members, status: 'parked' })
     })
     expect(listed).toEqual(ids.toReversed())
@@ -199,7 +199,8 @@ describe('pages', () => {
     for (let i = 0; i < 30; i++)
       ids.push(await insertDelivery(db, { key, members: [member as EventPlace], status: 'parked' }))
     const settling = (async () => {
-      for (const id of ids.toReversed()) await settle(db, key, id, 'delivered')
+      for (const id of ids.toReversed())
+        await db.transaction((tx) => settle(tx, key, id, 'delivered'))
     })()
     const pages: string[][] = []
     for (let i = 0; i < 10; i++) pages.push(idsOf((await list()).deliveries))
@@ -322,6 +323,22 @@ describe('event and ref_id', () => {
     expect(await listAll({ ref_id: rare.refId })).toEqual([open, settled])
   })
 
+  it('find what lies behind a few deliveries with very many events', async () => {
+    const [spam, ...others] = await recordUnwanted(
+      db,
+      newEvent({ event: 'MAIL_SPAM', success: false }),
+      ...Array.from({ length: 45 }, () => newEvent()),
+    )
+    const put = async (...members: (EventPlace | undefined)[]) =>
+      insertDelivery(db, { key, members: members as EventPlace[], status: 'delivered' })
+    const first = await put(spam)
+    await put(...others.slice(0, 30))
+    await put(...others.slice(0, 30))
+    // Over the bound by itself, and the first that is looked at.
+    const wide = await put(...others, spam)
+    expect(await listAll({ event: 'MAIL_SPAM' })).toEqual([wide, first])
+  })
+
   it('[contract 3] find replays of an event far later than the event', async () => {
     const atMs = Date.now() - 4 * DAY_MS
     const event = newEvent({
@@ -387,6 +404,12 @@ describe('start and end', () => {
 
   it('hold over all pages', async () => {
     expect(await listAll({ start: shown(times[1] ?? 0), pageSize: 1 })).toEqual(found(4, 3, 2, 1))
+  })
+
+  it('hold for a token from beyond their range', async () => {
+    const { token = '' } = await list({ pageSize: 1 })
+    const { deliveries } = await list({ end: shown(times[1] ?? 0), pageToken: token })
+    expect(idsOf(deliveries)).toEqual(found(1, 0))
   })
 
   it('may lie anywhere in time', async () => {

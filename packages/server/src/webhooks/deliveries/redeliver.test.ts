@@ -2,6 +2,7 @@ import { redeliverAnswer } from '@postrider/contract'
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { untilBlocked } from '../../../test/blocked.ts'
 import { createWebhookApi, type WebhookApi } from '../../../test/webhook-api.ts'
 import {
   createWebhookDispatch,
@@ -15,6 +16,7 @@ import {
   insertWebhook,
   makeDays,
   recordUnwanted,
+  settle,
 } from '../../../test/webhook-record.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { newId } from '../../platform/ids.ts'
@@ -176,6 +178,62 @@ describe('redelivery', () => {
     expect(await again(deliveryId)).toEqual({ replayed: 1 })
     await run()
     expect(bodies()).toEqual([bodies()[0], bodies()[0]])
+  })
+})
+
+describe('redelivery beside the dispatcher', () => {
+  let world: WebhookDispatch
+  let key: StreamKey
+  const woken: unknown[] = []
+  beforeAll(async () => {
+    world = await createWebhookDispatch()
+  })
+  beforeEach(async () => {
+    key = await insertWebhook(world.db)
+    woken.length = 0
+  })
+  afterEach(() => world.clear())
+  afterAll(() => world.close())
+
+  const again = (deliveryId: string) =>
+    redeliver(
+      { ...world, wakeups: { wake: (streams) => woken.push(...streams) } },
+      'tn_a',
+      deliveryId,
+    )
+
+  it('wakes the stream of a delivery that is tried now', async () => {
+    const members = await recordUnwanted(world.db, newEvent())
+    const id = await insertDelivery(world.db, { key, members, status: 'retrying', isCurrent: true })
+    expect(await again(id)).toEqual({ replayed: 1 })
+    expect(woken).toMatchObject([key])
+    expect(await world.stream(key)).toMatchObject({ state: 'active', delivery_id: id })
+  })
+
+  it('tries nothing that is about to be discarded', async () => {
+    const members = await recordUnwanted(world.db, newEvent())
+    const id = await insertDelivery(world.db, { key, members, status: 'retrying', isCurrent: true })
+    await world.db.query('update webhooks_subscription set generation = 1')
+    const before = await world.stream(key)
+    expect(await again(id)).toEqual({ replayed: 0 })
+    expect(await world.stream(key)).toEqual(before)
+  })
+
+  it('queues what is settled while it waits for the stream', async () => {
+    const { db } = world
+    const members = await recordUnwanted(db, newEvent())
+    const id = await insertDelivery(db, { key, members, status: 'retrying', isCurrent: true })
+    const result = await db.transaction(async (tx) => {
+      await tx.query('update webhooks_stream set delivery_id = null where webhook_id = $1', [
+        key.webhookId,
+      ])
+      await settle(tx, key, id, 'delivered')
+      const waiting = again(id)
+      await untilBlocked(db)
+      return { waiting }
+    })
+    expect(await result.waiting).toEqual({ replayed: 1 })
+    expect(await world.pending(key)).toEqual(members.map((member) => member.eventId))
   })
 })
 

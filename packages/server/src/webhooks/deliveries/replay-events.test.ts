@@ -2,6 +2,7 @@ import { type EventName, eventNames, replayWebhookEventsAnswer } from '@postride
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { untilBlocked } from '../../../test/blocked.ts'
 import { createWebhookApi, type WebhookApi } from '../../../test/webhook-api.ts'
 import {
   createWebhookDispatch,
@@ -183,6 +184,15 @@ describe('a replay', () => {
     expect(await replay({ ...everything, undelivered: false })).toEqual({ replayed: 3 })
   })
 
+  it('of undelivered events finds deliveries of before the day that an event is kept under', async () => {
+    const key = await insertWebhook(world.db)
+    const members = await recordUnwanted(world.db, newEvent())
+    await world.db.query('update webhooks_event set is_late = true')
+    const atMs = Date.now() - 3 * 86_400_000
+    await insertDelivery(world.db, { key, members, status: 'delivered', atMs })
+    expect(await replay({ ...everything, undelivered: true })).toEqual({ replayed: 0 })
+  })
+
   it('asks the toggles of now, for all but MAILER_DEACTIVATED', async () => {
     await world.register(receiver.origin, { events: { delivery: true } })
     const events = [
@@ -314,6 +324,37 @@ describe('POST /v1/webhook/replay', () => {
         await db.query('truncate webhooks_pending')
         expect((await post(whole)).body.replayed).toBe(expected)
       }
+    })
+
+    it('finds an event under the day of the database, whose clock may be another', async () => {
+      await insertWebhook(db)
+      const day = '2026-03-10'
+      const at = BigInt(Date.parse(`${day}T12:00:00Z`)) * 1000n
+      const [place] = await recordUnwanted(db, newEvent({ eventAtMicros: nowMicros() }))
+      const eventId = deliveryIdAt(Number(at / 1000n)).replace('dlv', 'evt')
+      const time = formatMicros(at)
+      await db.query(`create table webhooks_event_march partition of webhooks_event
+        for values from ('2026-03-09') to ('2026-03-12')`)
+      for (const kept of ['2026-03-09', day, '2026-03-11']) {
+        await db.query('delete from webhooks_pending')
+        await db.query(
+          `update webhooks_event set event_id = $1, event_at = $2, day = $3, is_late = false
+            where event_id in ($1, $4)`,
+          [eventId, time, kept, place?.eventId],
+        )
+        expect((await post({ start: time, end: time })).body.replayed, kept).toBe(1)
+      }
+      await db.query('drop table webhooks_event_march')
+    })
+
+    it('leaves out what is yet to happen, by a clock that is ahead', async () => {
+      await insertWebhook(db)
+      const event = newEvent({ eventAtMicros: nowMicros() + HOUR_MICROS })
+      await recordUnwanted(db, event, newEvent({ refId: event.refId }))
+      const end = formatMicros(nowMicros() + 2n * HOUR_MICROS)
+      expect((await post({ start: '2020-01-01', end })).body.replayed).toBe(1)
+      await db.query('delete from webhooks_pending')
+      expect((await post({ ref_id: event.refId })).body.replayed).toBe(1)
     })
 
     it('[contract 5] takes dates as whole days, UTC', async () => {
@@ -519,6 +560,42 @@ describe('POST /v1/webhook/replay', () => {
       // What is live does not count.
       await db.query('update webhooks_pending set lane = 0')
       expect((await post({ start: '2020-01-01' })).body.replayed).toBe(6)
+    })
+
+    it('counts what another replay is just about to queue', async () => {
+      const key = await insertWebhook(db)
+      for (const event of ['MAIL_OPENED', 'MAIL_CLICKED'] as const)
+        await recordUnwanted(db, ...Array.from({ length: 5 }, () => newEvent({ event })))
+      await recordUnwanted(db, ...Array.from({ length: 4 }, () => newEvent()))
+      expect((await post({ start: '2020-01-01', event: 'MAIL_DELIVERED' })).body.replayed).toBe(4)
+      const gate = Promise.withResolvers<void>()
+      const reached = Promise.withResolvers<void>()
+      // Held between its last statement and its commit.
+      const held: Db = {
+        ...db,
+        transaction: (work, o) =>
+          db.transaction(async (tx) => {
+            const result = await work(tx)
+            const { rowCount } = await tx.query('select 1 from webhooks_pending')
+            if (rowCount > 4) {
+              reached.resolve()
+              await gate.promise
+            }
+            return result
+          }, o),
+      }
+      const clock = { now: () => new Date(), nowMicros }
+      const deps = { clock, wakeups: { wake: () => undefined }, replayLimits: LIMITS }
+      const select = (event: EventName) => ({ start: '2020-01-01', event })
+      const first = replayEvents({ ...deps, db: held }, 'tn_a', select('MAIL_OPENED'))
+      await reached.promise
+      const second = replayEvents({ ...deps, db }, 'tn_a', select('MAIL_CLICKED'))
+      const refused = expect(second).rejects.toMatchObject({ code: 'rate_limited' })
+      await untilBlocked(db)
+      gate.resolve()
+      expect(await first).toEqual({ replayed: 5 })
+      await refused
+      expect(await pendingOf(key)).toHaveLength(9)
     })
 
     it('of many at once never lets more wait than may', async () => {
