@@ -107,6 +107,8 @@ async function measureOnce(o: BenchOrder): Promise<Windows> {
   const startedAt = Date.now()
   const load = send(orderOf(healthy, rates.healthy, totalMs))
   const noise = send(orderOf(others, rates.others, totalMs))
+  // What goes wrong with them is told when they are waited for.
+  for (const one of [load, noise]) one.catch(() => undefined)
   await pause(startedAt + warmUpMs + quietMs - Date.now())
   const hangingSince = Date.now()
   await hooks.call('hang', 'others')

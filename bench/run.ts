@@ -58,13 +58,24 @@ const order = {
   logLevel: values['log-level'],
 }
 
+/** All of it, also where one does not stop as it should. */
 async function stopAll(): Promise<void> {
-  for (const stop of started.splice(0)) await stop()
+  for (const stop of started.splice(0)) {
+    try {
+      await stop()
+    } catch (error) {
+      if (!isInterrupted) console.error(error)
+    }
+  }
 }
 let isInterrupted = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => {
+  process.on(signal, () => {
+    // The same Ctrl-C may come twice, from the terminal and through npm.
+    if (isInterrupted) return
     isInterrupted = true
+    // Nor is what fails where nobody waits for it.
+    process.on('unhandledRejection', () => undefined)
     void stopAll().finally(() => process.exit(1))
   })
 
@@ -85,7 +96,7 @@ for (const name of chosen) {
   } catch (error) {
     // Whatever fails while all is being stopped is no news.
     if (!isInterrupted) throw error
-    break
+    await new Promise(() => undefined)
   } finally {
     await stopAll()
   }

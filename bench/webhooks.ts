@@ -211,9 +211,8 @@ async function startDispatcher(
       receiver: () => cpuSeconds(hooks.pid),
     }
     const sample = await sampleOf(clocks, async () => {
-      const came = hooks.call<HookCounts>('waitFor', { events: expected, timeoutMs })
       await activate(cluster.sql, tenants)
-      const { elapsedMs } = await came
+      const { elapsedMs } = await hooks.call<HookCounts>('waitFor', { events: expected, timeoutMs })
       const cameAt = performance.now()
       await waitUntilSettled(cluster.sql)
       return { units: expected, elapsedMs: elapsedMs + performance.now() - cameAt }

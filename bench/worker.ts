@@ -41,7 +41,9 @@ export async function startWorker(file: string, args: readonly string[] = []): P
           if (error === undefined) resolve(result as Result)
           else reject(new Error(error))
         })
-        child.send({ id, name, argument })
+        child.send({ id, name, argument }, (error) => {
+          if (error !== null) waiting.get(id)?.({ id, error: String(error) })
+        })
       })
     },
     async stop() {

@@ -9,7 +9,7 @@
  * done proves nothing and is not counted. Ends with 1 unless every promise was kept and the number
  * was reached; a round that is not green leaves its logs. Ctrl-C ends all and leaves nothing.
  */
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -71,14 +71,24 @@ const row = (first: string, cells: readonly (number | string)[]): string =>
 const parent = mkdtempSync(join(tmpdir(), 'postrider-kills-'))
 // PostgreSQL runs as another user where this runs as root.
 chmodSync(parent, 0o711)
+let isInterrupted = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
+  process.on(signal, () => {
+    // The same Ctrl-C may come twice, from the terminal and through npm.
+    if (isInterrupted) return
+    isInterrupted = true
     // After the processes, which end with this one: what is registered last is done last.
-    process.once('exit', () =>
-      rmSync(parent, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }),
-    )
+    process.once('exit', removeAll)
     process.exit(130)
   })
+}
+
+/** Processes that have been told to end may still be writing; not every failure is thrown. */
+function removeAll(): void {
+  for (let tries = 0; tries < 50 && existsSync(parent); tries += 1) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+    rmSync(parent, { recursive: true, force: true, maxRetries: 1 })
+  }
 }
 
 const totals = new Map<string, number>()
