@@ -20,7 +20,7 @@ const INTERIM_RESPONSES_MAX = 20
 export interface RequestOptions {
   /** Who the connection belongs to: connections are reused within one key and origin only. */
   readonly poolKey: string
-  readonly url: string
+  readonly url: string | URL
   readonly method: 'POST' | 'GET' | 'PUT' | 'DELETE'
   readonly headers: Readonly<Record<string, string>> | readonly (readonly [string, string])[]
   readonly body?: string | Buffer | undefined
@@ -147,9 +147,9 @@ function exchange(
   })
 }
 
-function parseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+function parseUrl(given: string | URL): URL {
+  const url = typeof given === 'string' ? URL.parse(given) : given
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new EgressError('protocol', 'not an http URL')
   }
   if (url.username !== '' || url.password !== '') {

@@ -1,16 +1,20 @@
-/** The commits of webhook requests, each shared by the streams that reach it together. */
+/**
+ * The commits of webhook requests, each shared by the streams that reach it together, and what a process
+ * remembers between them.
+ */
 import { createGroupCommit, type Db } from '../../platform/db/index.ts'
 import type { DeliverDeps } from './deliver-batch.ts'
 import { createLowWater } from './low-water.ts'
 import { settleDeliveries } from './settle-deliveries.ts'
 import { restStreams } from './stream-store.ts'
 import { takeDeliveries } from './take-deliveries.ts'
+import { createTargetCache } from './target-cache.ts'
 
 const GROUP_MAX = 128
 
 export function createDeliveryCommits(
   db: Db,
-): Pick<DeliverDeps, 'takes' | 'settlements' | 'rests' | 'lowWater'> {
+): Pick<DeliverDeps, 'takes' | 'settlements' | 'rests' | 'lowWater' | 'targets'> {
   return {
     takes: createGroupCommit({ db, itemsMax: GROUP_MAX, run: takeDeliveries }),
     // A lost acknowledgement is a repetition of the same body, so it need not be flushed at once.
@@ -27,5 +31,6 @@ export function createDeliveryCommits(
       run: restStreams,
     }),
     lowWater: createLowWater(),
+    targets: createTargetCache(),
   }
 }

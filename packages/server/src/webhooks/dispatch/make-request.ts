@@ -6,16 +6,18 @@ import type { Clock } from '../../platform/clock.ts'
 import { type Egress, EgressError, type RequestTimings } from '../../platform/egress/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
-import { type CustomHeaders, openHeaders } from '../custom-headers.ts'
+import { openHeaders } from '../custom-headers.ts'
 import { maskHeaderValues } from '../mask-header-values.ts'
 import { type DeliveryOutcome, parseRetryAfter } from './decide-delivery.ts'
 import type { Target } from './delivery.ts'
 import type { StreamKey } from './stream-store.ts'
+import type { Header, OpenTarget, TargetCache } from './target-cache.ts'
 
 export interface RequestDeps {
   readonly clock: Clock
   readonly egress: Egress
   readonly keyRing: KeyRing
+  readonly targets: TargetCache
   readonly log: Logger
   /** Make requests to `http:` URLs (ALLOW_HTTP_WEBHOOKS), which may have been stored when it was set. */
   readonly allowHttp: boolean
@@ -54,11 +56,11 @@ export async function makeRequest(
 ): Promise<MadeRequest | undefined> {
   const at = deps.clock.now()
   const startedMs = performance.now()
-  let custom: CustomHeaders = []
-  let headers: CustomHeaders = []
+  /** Once the request is made. */
+  let opened: OpenTarget | undefined
   /** As it may be stored and shown. */
   const shown = (text: string, lengthMax = text.length) =>
-    storable(maskHeaderValues(text, custom).slice(0, lengthMax))
+    storable(maskHeaderValues(text, opened?.after ?? []).slice(0, lengthMax))
   const finish = (outcome: DeliveryOutcome, seen: Seen): MadeRequest => {
     const durationMs = Math.round(performance.now() - startedMs)
     const record = JSON.stringify({
@@ -68,20 +70,24 @@ export async function makeRequest(
       error: seen.error ?? null,
       response: seen.response ?? null,
       timings: seen.timings ?? null,
-      header_names: headers.map(([name]) => name),
+      header_names: opened?.names ?? [],
     })
     return { outcome, durationMs, status: seen.status, error: seen.error, record }
   }
-  if (!deps.allowHttp && new URL(request.target.url).protocol === 'http:')
-    return finish({ kind: 'failed' }, { error: 'url_not_allowed: http: URLs are not allowed here' })
+  const { key, target } = request
   try {
-    custom = openHeaders(deps.keyRing, request.key, request.target.headersSealed)
-    headers = withOurs(custom, request.traceparent)
+    const found = deps.targets.get(key, target, () => openTarget(deps.keyRing, key, target))
+    if (!deps.allowHttp && found.url.protocol === 'http:')
+      return finish(
+        { kind: 'failed' },
+        { error: 'url_not_allowed: http: URLs are not allowed here' },
+      )
+    opened = found
     const answer = await deps.egress.request({
-      poolKey: request.key.webhookId,
-      url: request.target.url,
+      poolKey: key.webhookId,
+      url: opened.url,
       method: 'POST',
-      headers,
+      headers: [...opened.before, ['traceparent', request.traceparent], ...opened.after],
       body: request.body,
       timeoutMs: deps.timeoutMs,
       signal: request.signal,
@@ -95,10 +101,7 @@ export async function makeRequest(
   } catch (error) {
     if (error instanceof SealedValueError) {
       // The operator has to bring the key back; meanwhile this is a failure like any other.
-      deps.log.error(
-        { err: error, webhook_id: request.key.webhookId },
-        'webhook_headers.unreadable',
-      )
+      deps.log.error({ err: error, webhook_id: key.webhookId }, 'webhook_headers.unreadable')
       return finish({ kind: 'failed' }, { error: 'configuration: the headers cannot be decrypted' })
     }
     if (!(error instanceof EgressError)) throw error
@@ -109,14 +112,18 @@ export async function makeRequest(
 }
 
 /** Ours cannot be among the tenant's, save User-Agent, where the tenant's takes its place. */
-function withOurs(custom: CustomHeaders, traceparent: string): CustomHeaders {
+function openTarget(keyRing: KeyRing, key: StreamKey, target: Target): OpenTarget {
+  const custom = openHeaders(keyRing, key, target.headersSealed)
   const hasUserAgent = custom.some(([name]) => name.toLowerCase() === 'user-agent')
-  return [
-    ['Content-Type', 'application/json'],
-    ...(hasUserAgent ? [] : ([['User-Agent', 'Postrider']] as const)),
-    ['traceparent', traceparent],
-    ...custom,
-  ]
+  const before: Header[] = [['Content-Type', 'application/json']]
+  if (!hasUserAgent) before.push(['User-Agent', 'Postrider'])
+  const nameOf = ([name]: Header) => name
+  return {
+    url: new URL(target.url),
+    before,
+    after: custom,
+    names: [...before.map(nameOf), 'traceparent', ...custom.map(nameOf)],
+  }
 }
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair. */

@@ -280,7 +280,9 @@ describe('faults', () => {
       egress: {
         ...egress,
         request: (o) =>
-          o.url.endsWith('/bad') ? Promise.reject(new TypeError('a bug')) : egress.request(o),
+          String(o.url).endsWith('/bad')
+            ? Promise.reject(new TypeError('a bug'))
+            : egress.request(o),
       },
     })
     await dispatcher.runOnce()

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { createTargetCache } from './target-cache.ts'
+
+const key = { tenantId: 'tn_a', webhookId: 'wh_1' }
+const target = { url: 'https://hooks.example.test/', headersSealed: 'v1.k1.a' }
+const opened = () => ({ url: new URL(target.url), before: [], after: [], names: [] })
+
+describe('what is kept of a target', () => {
+  it('is made once, and anew for another URL, other headers, another tenant', () => {
+    const cache = createTargetCache()
+    let made = 0
+    const get = (k = key, t = target) =>
+      cache.get(k, t, () => {
+        made += 1
+        return opened()
+      })
+    expect(get()).toBe(get())
+    expect(made).toBe(1)
+    get(key, { ...target, url: 'https://hooks.example.test/new' })
+    get(key, { ...target, headersSealed: 'v1.k1.b' })
+    get({ ...key, tenantId: 'tn_b' })
+    get()
+    expect(made).toBe(5)
+  })
+
+  it('is nothing where it could not be made', () => {
+    const cache = createTargetCache()
+    const fail = () => {
+      throw new Error('no key')
+    }
+    expect(() => cache.get(key, target, fail)).toThrow('no key')
+    const good = opened()
+    expect(cache.get(key, target, () => good)).toBe(good)
+  })
+
+  it('is bounded: what was used longest ago goes first', () => {
+    const cache = createTargetCache()
+    const first = opened()
+    const second = opened()
+    cache.get({ ...key, webhookId: 'wh_a' }, target, () => first)
+    cache.get({ ...key, webhookId: 'wh_b' }, target, () => second)
+    for (let i = 0; i < 4_999; i += 1) {
+      cache.get({ ...key, webhookId: `wh_${i}` }, target, opened)
+      cache.get({ ...key, webhookId: 'wh_a' }, target, opened)
+    }
+    expect(cache.get({ ...key, webhookId: 'wh_a' }, target, opened)).toBe(first)
+    expect(cache.get({ ...key, webhookId: 'wh_b' }, target, opened)).not.toBe(second)
+  })
+})
