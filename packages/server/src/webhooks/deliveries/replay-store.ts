@@ -11,6 +11,7 @@ import { dayAt, type TimeSpan } from '../../platform/date-time.ts'
 import type { Queryable, Tx } from '../../platform/db/index.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
 import type { SubscriptionEvent, Toggles } from '../subscription.ts'
+import { rangeOfDays } from './range-of-days.ts'
 
 export interface EventRef {
   readonly eventId: string
@@ -159,10 +160,17 @@ function idsAround(span: TimeSpan, $: Parameter): string[] {
 const PROMPT_MS = 10 * 60_000
 const DAY_MS = 86_400_000
 
+/** Whether a subscription is where a new event would go (`routeOf` in subscription.ts). */
+function takes(event: string): string {
+  return `owner = ${event}.owner
+    and event = (case when ${event}.owner <> '' then 'INCOMING'
+                      when ${event}.event = 'DOMAIN_VERIFICATION' then ${event}.event
+                      else 'EMAIL_EVENT' end) collate "default"`
+}
+
 /**
- * `found`: of what was `recorded`, what may be queued, and where to. The destination is that of a
- * new event (`routeOf` in subscription.ts), its toggles applied by the names in the filter. Lateral
- * with a limit, so that every look into the queue and the record is an index scan. What is frozen
+ * `found`: of what was `recorded`, what may be queued, and where to. The toggles of the destination
+ * are applied by the names in the filter. Lateral with a limit, so that every look into the queue and the record is an index scan. What is frozen
  * has no index by event: it is one object with a key for each, as a join's plan would depend on how
  * many there are said to be.
  */
@@ -187,10 +195,7 @@ function replayable(filter: ReplayFilter, $: Parameter): string {
        cross join frozen
        cross join lateral (
          select webhook_id, generation from webhooks_subscription
-          where tenant_id = ${tenant} and active and owner = recorded.owner
-            and event = case when recorded.owner <> '' then 'INCOMING'
-                             when recorded.event = 'DOMAIN_VERIFICATION' then recorded.event
-                             else 'EMAIL_EVENT' end
+          where tenant_id = ${tenant} and active and ${takes('recorded')}
           limit 1) destination
         left join lateral (
          select true as is_there from webhooks_pending
@@ -240,6 +245,7 @@ export async function queueReplayed(
   const $: Parameter = (value) => `$${values.push(value)}`
   const tenant = $(filter.tenantId)
   const days = events.map((event) => event.day)
+  const [first, last] = rangeOfDays(days)
   const { rows } = await tx.query<{ webhook_id: string; events: number }>(
     `with recorded as materialized (
        select event.* from unnest(${$(events.map((event) => event.eventId))}::text[],
@@ -247,7 +253,7 @@ export async function queueReplayed(
         cross join lateral (
           select ${RECORDED} from webhooks_event
            where tenant_id = ${tenant} and event_id = given.event_id and day = given.day
-             and day = any(${$([...new Set(days)])}::date[]) limit 1) event),
+             and day between ${$(first)} and ${$(last)} limit 1) event),
      ${replayable(filter, $)},
      queued as (
        insert into webhooks_pending
@@ -327,15 +333,12 @@ export async function findDestinationsOf(
       cross join lateral (
         select event, owner from webhooks_event
          where tenant_id = $1 and event_id = given.event_id and day = given.day
-           and day = any($4::date[]) limit 1) event
+           and day between $4 and $5 limit 1) recorded
        left join lateral (
          select webhook_id, active from webhooks_subscription
-          where tenant_id = $1 and owner = event.owner
-            and event = case when event.owner <> '' then 'INCOMING'
-                             when event.event = 'DOMAIN_VERIFICATION' then event.event
-                             else 'EMAIL_EVENT' end
+          where tenant_id = $1 and ${takes('recorded')}
           limit 1) destination on true`,
-    [tenantId, eventIds, eventDays, [...new Set(eventDays)]],
+    [tenantId, eventIds, eventDays, ...rangeOfDays(eventDays)],
   )
   return rows[0] ?? { events: 0, isRegistered: false, isActive: false, webhookIds: [] }
 }
