@@ -46,30 +46,31 @@ function world(limits: SlotLimits = slotLimits(512)) {
 }
 
 const manyTenants = (i: number) => `tn_${i}`
+const QUICK = slotLimits(512).quick
 
 describe('quick streams', () => {
   it('start in the order in which they came, as many as there are quick places', () => {
     const w = world()
-    for (let i = 0; i < 40; i += 1) w.join('a', 'quick', `${i}`)
+    for (let i = 0; i < QUICK + 8; i += 1) w.join('a', 'quick', `${i}`)
     w.fill()
-    expect(w.names()).toEqual(Array.from({ length: 32 }, (_, i) => `${i}`))
-    expect(w.slots.counts()).toEqual({ quick: 32, slow: 0, waiting: 8 })
+    expect(w.names()).toEqual(Array.from({ length: QUICK }, (_, i) => `${i}`))
+    expect(w.slots.counts()).toEqual({ quick: QUICK, slow: 0, waiting: 8 })
     for (const step of w.started.slice(0, 3)) w.slots.leave(step)
     w.fill()
-    expect(w.names().slice(32)).toEqual(['32', '33', '34'])
+    expect(w.names().slice(QUICK)).toEqual([0, 1, 2].map((i) => `${QUICK + i}`))
   })
 
   it('hand their place over after 50 ms while others wait, and not before', () => {
     const w = world()
-    w.joinMany(33, manyTenants)
-    expect(w.fill()).toBe(32)
+    w.joinMany(QUICK + 1, manyTenants)
+    expect(w.fill()).toBe(QUICK)
     expect(w.slots.handOverInMs()).toBe(50)
     w.pass(49)
     expect(w.fill()).toBe(0)
     w.pass(1)
-    expect(w.started).toHaveLength(33)
+    expect(w.started).toHaveLength(QUICK + 1)
     expect(w.slots.handOverInMs()).toBeUndefined()
-    expect(w.slots.counts()).toEqual({ quick: 1, slow: 32, waiting: 0 })
+    expect(w.slots.counts()).toEqual({ quick: 1, slow: QUICK, waiting: 0 })
   })
 
   it('count as slow after 300 ms, also when nobody waits', () => {
@@ -94,8 +95,8 @@ describe('quick streams', () => {
       expect(w.fill()).toBe(1)
       expect(w.names().at(-1)).toBe(`healthy_${i}`)
     }
-    expect(w.started).toHaveLength(48)
-    expect(w.slots.counts()).toEqual({ quick: 32, slow: 16, waiting: 168 })
+    expect(w.started).toHaveLength(QUICK + 16)
+    expect(w.slots.counts()).toEqual({ quick: QUICK, slow: 16, waiting: 200 - QUICK })
   })
 
   it('[invariant 8] of 200 tenants that hang, at their first request: all have started soon', () => {
@@ -103,8 +104,8 @@ describe('quick streams', () => {
     w.joinMany(200, manyTenants)
     w.join('healthy')
     w.fill()
-    // Six times 32 hand their places over.
-    w.pass(6 * 50)
+    // As many as there are quick places hand theirs over each time.
+    w.pass(Math.floor(200 / QUICK) * 50)
     expect(w.names()).toContain('healthy')
     w.join('late')
     expect(w.fill()).toBe(1)
@@ -232,7 +233,7 @@ it('keeps every limit at every moment, and starts each once in the end', () => {
       fc.integer({ min: 1, max: 60 }),
       fc.array(command, { maxLength: 200 }),
       (total, commands) => {
-        const limits = slotLimits(total)
+        const limits = { ...slotLimits(total), quick: Math.ceil(total / 2) }
         const w = world(limits)
         const running = new Set<Step>()
         let joined = 0
