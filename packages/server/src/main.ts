@@ -5,7 +5,6 @@
  */
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import pino from 'pino'
 import { type App, builtRoles, compose } from './compose.ts'
 import {
   type Config,
@@ -28,7 +27,7 @@ import {
   type EmbeddedPostgres,
   migrate,
 } from './platform/db/index.ts'
-import { createLogger, type Logger } from './platform/log.ts'
+import { createLogDestination, createLogger, type Logger } from './platform/log.ts'
 import { checkKeys, createKeyRing, keyIdsOf } from './platform/secrets/index.ts'
 import { loadSecrets } from './platform/secrets-file.ts'
 import { ensureFirstTenant, hasAnyTenant } from './tenants/index.ts'
@@ -42,7 +41,7 @@ const SAME_SIGNAL_MS = 2_000
 export async function serve(config: Config, print: (text: string) => void): Promise<number> {
   const log = createLogger({
     level: config.logLevel,
-    destination: pino.destination({ dest: 1, sync: false }),
+    destination: createLogDestination(1),
   })
   log.info({ config: summarizeConfig(config), version: version() }, 'service.starting')
   const idle = ineffectiveSettings(readEnv())

@@ -1,6 +1,11 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { createLogger } from './log.ts'
+import { createLogDestination, createLogger } from './log.ts'
 
 function capture() {
   const lines: string[] = []
@@ -28,6 +33,24 @@ describe('logs', () => {
       'x',
     )
     expect(lines.join('')).not.toContain(canary)
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+      password: '[redacted]',
+      request: { api_key: '[redacted]', headers: '[redacted]' },
+    })
+  })
+
+  it('leave what is logged as it is', () => {
+    const { log, last } = capture()
+    const request = { secret: 's', name: 'n' }
+    const fields = { password: 'p', request, list: [1, 2], none: null }
+    log.info(fields, 'x')
+    expect(fields).toEqual({
+      password: 'p',
+      request: { secret: 's', name: 'n' },
+      list: [1, 2],
+      none: null,
+    })
+    expect(last()).toMatchObject({ request: { name: 'n' }, list: [1, 2], none: null })
   })
 
   it('show an error with its causes, and nothing else that hangs on it', () => {
@@ -54,5 +77,38 @@ describe('logs', () => {
     error.cause = error
     log.error({ err: error }, 'x')
     expect(lines).toHaveLength(1)
+  })
+})
+
+describe('the destination of logs', () => {
+  it('takes many lines in few writes, in their order', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'postrider-log-')), 'log')
+    const destination = createLogDestination(openSync(file, 'w'))
+    const log = createLogger({ level: 'info', destination })
+    for (let i = 0; i < 200; i += 1) log.info({ i }, 'x')
+    const linesOf = () => readFileSync(file, 'utf8').split('\n').slice(0, -1)
+    while (linesOf().length < 200) await setImmediate()
+    const seen = linesOf()
+    expect(seen.map((line) => (JSON.parse(line) as { i: number }).i)).toEqual(
+      Array.from({ length: 200 }, (_, i) => i),
+    )
+    rmSync(dirname(file), { recursive: true })
+  })
+
+  it('has every line when a process ends by itself', () => {
+    const module = new URL('./log.ts', import.meta.url).href
+    const script = `
+      const { createLogger, createLogDestination } = await import(${JSON.stringify(module)})
+      const log = createLogger({ level: 'info', destination: createLogDestination(1) })
+      log.info('first')
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      log.info('last')
+      process.exit(0)`
+    const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH },
+    })
+    const seen = child.stdout.trimEnd().split('\n')
+    expect(seen.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(['first', 'last'])
   })
 })
