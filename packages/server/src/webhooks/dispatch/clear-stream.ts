@@ -24,10 +24,12 @@ import {
   releaseStream,
   waitingOpen,
 } from './clear-store.ts'
+import { refusesAll } from './decide-delivery.ts'
 import { decideTake, type TakeLimits } from './decide-take.ts'
 import { planByIndex, type StreamKey } from './stream-store.ts'
 import {
   deletePointers,
+  havePending,
   insertOpen,
   type LockedStream,
   loadEvents,
@@ -69,7 +71,9 @@ export async function clearStream(
   const isLate = stream.failingMs >= retryForMs
   const [isOverdue = false] = isLate ? await hasOverdue(tx, [{ ...key, retryForMs }]) : []
   const { isActive, dueId } = target
-  const step = decideTake(stream, { isActive, dueId, hasOverdue: isOverdue }, limits)
+  const isAskedAnew = dueId !== null && refusesAll(stream.parkedInRow)
+  const hasPending = isAskedAnew && (await havePending(tx, [key])).has(0)
+  const step = decideTake(stream, { isActive, dueId, hasOverdue: isOverdue, hasPending }, limits)
   switch (step.kind) {
     case 'discard':
       return { discarded: await discardAll(held), exhausted: [] }

@@ -149,13 +149,19 @@ describe('a refusal of the content', () => {
     expect(last).toEqual({ kind: 'parked', waitMs: 1_000 })
   })
 
-  it('of one event after the other is a failure of the receiver', () => {
+  it('of one event after the other is a failure of the receiver: its stream waits too', () => {
     for (const status of REFUSALS)
       for (const events of [1, 8]) {
-        expect(answered(status, { events, parkedInRow: 9 }).kind).not.toBe('retry')
-        expect(answered(status, { events, parkedInRow: 10 })).toEqual({
-          kind: 'retry',
-          waitMs: 5_000,
+        const kind = events === 1 ? 'parked' : 'divided'
+        const before = answered(status, { events, parkedInRow: 9 })
+        expect(before.kind).toBe(kind)
+        expect(before).not.toHaveProperty('backOffMs')
+        expect(answered(status, { events, parkedInRow: 10 })).toMatchObject({
+          kind,
+          backOffMs: 5_000,
+        })
+        expect(answered(status, { events, parkedInRow: 10, failCount: 1 })).toMatchObject({
+          backOffMs: 30_000,
         })
         expect(answered(status, { events, parkedInRow: 10, ageMs: HOUR_MS })).toEqual({
           kind: 'exhausted',

@@ -5,7 +5,8 @@
  * and the events are divided until the offending one stands alone; that one is parked and tried again by
  * a schedule of its own. Everything else, redirects and 410 included, is a failure of the receiver: the
  * stream waits by the schedule, whose last wait repeats, and sends the same again. A receiver that
- * refuses one event after the other refuses everything, and counts as failing too.
+ * refuses one event after the other refuses everything: what it refuses is divided and parked as ever, so
+ * that none of it stands in the way, but its stream waits as that of a failing one.
  *
  * After `retryForMs` a delivery is exhausted: kept, and had by replay. `Retry-After` is honoured between
  * the schedule's current wait and its longest.
@@ -40,8 +41,9 @@ export type DeliveryStep =
   /** With `endsProbe` the next batches are of full size again. */
   | { readonly kind: 'delivered'; readonly endsProbe: boolean }
   | { readonly kind: 'retry'; readonly waitMs: number }
-  | { readonly kind: 'divided'; readonly batchBytesMax?: number }
-  | { readonly kind: 'parked'; readonly waitMs: number }
+  /** With `backOffMs` the stream waits for so long, since its receiver refuses everything. */
+  | { readonly kind: 'divided'; readonly batchBytesMax?: number; readonly backOffMs?: number }
+  | { readonly kind: 'parked'; readonly waitMs: number; readonly backOffMs?: number }
   /** Given up. A failing receiver's stream still waits before it tries the next events. */
   | { readonly kind: 'exhausted'; readonly isReceiverUp: boolean; readonly waitMs: number }
 
@@ -63,18 +65,23 @@ export function decideDelivery(
   if (status !== undefined && status >= 200 && status < 300)
     return { kind: 'delivered', endsProbe: facts.isNewBatch }
   const isOver = facts.ageMs >= policy.retryForMs
-  const isRefused =
-    status !== undefined && REFUSALS.has(status) && facts.parkedInRow < PARKED_IN_ROW_MAX
-  if (!isRefused) {
-    const waitMs = waitOfStream(outcome, facts, policy, random)
-    return isOver ? { kind: 'exhausted', isReceiverUp: false, waitMs } : { kind: 'retry', waitMs }
-  }
-  if (isOver) return { kind: 'exhausted', isReceiverUp: true, waitMs: 0 }
+  const isRefused = status !== undefined && REFUSALS.has(status)
+  const isUp = isRefused && !refusesAll(facts.parkedInRow)
+  const backOffMs = isUp ? 0 : waitOfStream(outcome, facts, policy, random)
+  if (isOver) return { kind: 'exhausted', isReceiverUp: isUp, waitMs: backOffMs }
+  if (!isRefused) return { kind: 'retry', waitMs: backOffMs }
+  const backOff = isUp ? {} : { backOffMs }
   if (facts.events > 1)
     return status === 413
-      ? { kind: 'divided', batchBytesMax: Math.max(1, Math.floor(facts.bytes / 2)) }
-      : { kind: 'divided' }
-  return { kind: 'parked', waitMs: waitOf(outcome, facts.attempts, facts, policy, random) }
+      ? { kind: 'divided', batchBytesMax: Math.max(1, Math.floor(facts.bytes / 2)), ...backOff }
+      : { kind: 'divided', ...backOff }
+  const waitMs = waitOf(outcome, facts.attempts, facts, policy, random)
+  return { kind: 'parked', waitMs, ...backOff }
+}
+
+/** So many events were refused, each alone, and none was accepted in between. */
+export function refusesAll(parkedInRow: number): boolean {
+  return parkedInRow >= PARKED_IN_ROW_MAX
 }
 
 function waitOfStream(

@@ -14,10 +14,11 @@ const stream: StreamState = {
   mode: 'array',
   deliveryId: null,
   isProbing: false,
+  parkedInRow: 0,
   batchBytesMax: null,
   shrunkMs: null,
 }
-const facts: TakeFacts = { isActive: true, dueId: null, hasOverdue: false }
+const facts: TakeFacts = { isActive: true, dueId: null, hasOverdue: false, hasPending: false }
 const decide = (change: Partial<StreamState> = {}, seen: Partial<TakeFacts> = {}) =>
   decideTake({ ...stream, ...change }, { ...facts, ...seen }, limits)
 
@@ -49,6 +50,19 @@ describe('what a stream does next', () => {
       kind: 'open',
       deliveryId: 'dlv_2',
       isDue: true,
+    })
+  })
+
+  it('is one event that was not seen yet, where everything is refused', () => {
+    const refusing = { parkedInRow: 10 }
+    const one = { kind: 'batch', eventsMax: 1, bytesMax: 1_000_000 }
+    expect(decide(refusing, { dueId: 'dlv_2', hasPending: true })).toEqual(one)
+    expect(decide(refusing)).toEqual(one)
+    const due = { kind: 'open', deliveryId: 'dlv_2', isDue: true }
+    expect(decide(refusing, { dueId: 'dlv_2' })).toEqual(due)
+    expect(decide({ parkedInRow: 9 }, { dueId: 'dlv_2', hasPending: true })).toEqual(due)
+    expect(decide({ ...refusing, deliveryId: 'dlv_1' }, { hasPending: true })).toMatchObject({
+      deliveryId: 'dlv_1',
     })
   })
 

@@ -4,8 +4,11 @@
  * In this order: nothing while it is paused; what was queued for a webhook that is switched off or gone
  * is discarded; nothing before its back-off is over; what waits behind a receiver that has failed for
  * all of `retryForMs` is exhausted; the delivery that is under way is sent again; what is due (halves,
- * then parked ones); at last a new batch.
+ * then parked ones); at last a new batch. A receiver that refuses everything is asked with one event
+ * that it has not seen yet, while there is one: what it refused before would tell nothing new.
  */
+import { refusesAll } from './decide-delivery.ts'
+
 export interface StreamState {
   readonly isPaused: boolean
   /** Milliseconds until the next request may be made. */
@@ -16,6 +19,8 @@ export interface StreamState {
   /** The delivery that is under way. */
   readonly deliveryId: string | null
   readonly isProbing: boolean
+  /** Events parked since the last request that was accepted. */
+  readonly parkedInRow: number
   /** Learned from 413, and how long ago; null: never. */
   readonly batchBytesMax: number | null
   readonly shrunkMs: number | null
@@ -34,6 +39,8 @@ export interface TakeFacts {
   readonly dueId: string | null
   /** Events are queued for longer than `retryForMs`; looked for when the stream fails that long. */
   readonly hasOverdue: boolean
+  /** Something is queued; looked for when everything is refused and something is due. */
+  readonly hasPending: boolean
 }
 
 export type TakeStep =
@@ -55,7 +62,9 @@ export function decideTake(stream: StreamState, facts: TakeFacts, limits: TakeLi
   if (facts.hasOverdue) return { kind: 'exhaust' }
   if (stream.deliveryId !== null)
     return { kind: 'open', deliveryId: stream.deliveryId, isDue: false }
-  if (facts.dueId !== null) return { kind: 'open', deliveryId: facts.dueId, isDue: true }
+  const isUnseenFirst = refusesAll(stream.parkedInRow) && facts.hasPending
+  if (facts.dueId !== null && !isUnseenFirst)
+    return { kind: 'open', deliveryId: facts.dueId, isDue: true }
   return {
     kind: 'batch',
     eventsMax: eventsMaxOf(stream, limits),
@@ -64,7 +73,7 @@ export function decideTake(stream: StreamState, facts: TakeFacts, limits: TakeLi
 }
 
 function eventsMaxOf(stream: StreamState, limits: TakeLimits): number {
-  if (stream.mode === 'single') return 1
+  if (stream.mode === 'single' || refusesAll(stream.parkedInRow)) return 1
   return stream.isProbing
     ? Math.min(PROBE_EVENTS_MAX, limits.batchEventsMax)
     : limits.batchEventsMax

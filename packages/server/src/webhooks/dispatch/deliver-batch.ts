@@ -131,13 +131,17 @@ async function sendDelivery(
     webhookId,
     deliveryId,
     failCount: stream.failCount,
+    isParked: delivery.isParked,
     attempt: made.record,
     step,
     halves: step.kind === 'divided' ? divideDelivery(ready) : [],
   })
   deps.failpoints.hit('dispatch.after_settle')
   report(deps, ready, made, isSettled ? step.kind : 'superseded', step)
-  const isFailing = step.kind === 'retry' || (step.kind === 'exhausted' && !step.isReceiverUp)
+  const isFailing =
+    step.kind === 'retry' ||
+    (step.kind === 'exhausted' && !step.isReceiverUp) ||
+    ('backOffMs' in step && step.backOffMs !== undefined)
   return { kind: 'requested', isFailing, isSlow: made.durationMs > SLOW_MS }
 }
 
@@ -154,6 +158,7 @@ function decide(
     bytes:
       made.outcome.kind === 'answered' && made.outcome.status === 413 ? Buffer.byteLength(body) : 0,
     isNewBatch: pointers !== undefined,
+    isParked: delivery.isParked,
     failCount: stream.failCount,
     failingMs: stream.failingMs,
     parkedInRow: stream.parkedInRow,

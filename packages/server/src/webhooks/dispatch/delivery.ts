@@ -19,6 +19,8 @@ export interface OpenDelivery extends StreamKey, FrozenContent {
   readonly generation: number
   /** Requests made so far. */
   readonly attempts: number
+  /** Its only event was refused alone. */
+  readonly isParked: boolean
   /** Since it was frozen, by the database's clock. */
   readonly ageMs: number
 }

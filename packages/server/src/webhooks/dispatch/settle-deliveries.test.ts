@@ -58,6 +58,7 @@ const settlementOf = (
   webhookId: delivery.webhookId,
   deliveryId: delivery.deliveryId,
   failCount: stream.failCount,
+  isParked: delivery.isParked,
   attempt: JSON.stringify(ATTEMPT),
   step,
   halves,
@@ -291,6 +292,20 @@ describe('a delivery whose content was refused', () => {
       deliveryId: ready.delivery.deliveryId,
       attempts: 1,
     })
+  })
+
+  it('and was parked before is not counted again; where all is refused its stream waits', async () => {
+    await world.record(newEvent())
+    await settle(await open(), parked)
+    await world.due()
+    await settle(await open(), { ...parked, backOffMs: HOUR_MS })
+    expect(await world.stream(key)).toMatchObject({ parked_in_row: 1, fail_count: 1 })
+    expect(await commits.takes.add({ ...key, low: ['', ''], limits })).toMatchObject({
+      kind: 'wait',
+    })
+    expect(await rows('select status, attempts from webhooks_open')).toEqual([
+      { status: 'parked', attempts: 2 },
+    ])
   })
 
   it('and whose time is over is given up, and its stream goes on', async () => {

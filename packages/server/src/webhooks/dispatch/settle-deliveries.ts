@@ -20,6 +20,8 @@ export interface Settlement extends StreamKey {
   readonly deliveryId: string
   /** `fail_count` of the stream when the request was made. */
   readonly failCount: number
+  /** Before this request. */
+  readonly isParked: boolean
   /** As in `SettledDelivery`. */
   readonly attempt: string
   readonly step: DeliveryStep
@@ -70,12 +72,19 @@ function refusalOf(s: Settlement, step: Exclude<DeliveryStep, { kind: 'delivered
     attempt: s.attempt,
     failCount: s.failCount,
     step: step.kind,
-    isReceiverUp:
-      step.kind === 'divided' ||
-      step.kind === 'parked' ||
-      (step.kind === 'exhausted' && step.isReceiverUp),
     waitMs: step.kind === 'divided' ? 0 : step.waitMs,
+    ...backOffOf(step),
+    isRefusedAnew:
+      !s.isParked && (step.kind === 'parked' || (step.kind === 'exhausted' && step.isReceiverUp)),
     batchBytesMax: step.kind === 'divided' ? step.batchBytesMax : undefined,
     dividedInto: s.halves.length === 0 ? undefined : s.halves.map((half) => half.deliveryId),
   }
+}
+
+function backOffOf(
+  step: Exclude<DeliveryStep, { kind: 'delivered' }>,
+): Pick<RefusedRow, 'isReceiverUp' | 'backOffMs'> {
+  if (step.kind === 'retry') return { isReceiverUp: false, backOffMs: step.waitMs }
+  if (step.kind === 'exhausted') return { isReceiverUp: step.isReceiverUp, backOffMs: step.waitMs }
+  return { isReceiverUp: step.backOffMs === undefined, backOffMs: step.backOffMs ?? 0 }
 }

@@ -76,9 +76,11 @@ const SETTLE_REFUSED = statement(
   'webhooks.settle_refused',
   `with k as materialized (
      select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[],
-                          $7::integer[], $8::float8[], $9::integer[], $10::text[])
+                          $7::integer[], $8::float8[], $9::integer[], $10::text[],
+                          $11::float8[], $12::boolean[])
               with ordinality as k(tenant_id, webhook_id, delivery_id, attempt, step, is_up,
-                                   fail_count, wait_ms, bytes_max, divided_into, n)),
+                                   fail_count, wait_ms, bytes_max, divided_into, back_off_ms,
+                                   is_refused_anew, n)),
    fenced as (
      update webhooks_stream s
         set delivery_id = case when k.step = 'retry' then s.delivery_id end,
@@ -86,11 +88,10 @@ const SETTLE_REFUSED = statement(
               when s.fail_count = k.fail_count then s.fail_count + 1 else s.fail_count end,
             not_before = case when k.is_up then '-infinity'
               when s.fail_count = k.fail_count
-                then now() + k.wait_ms * interval '1 millisecond' else s.not_before end,
+                then now() + k.back_off_ms * interval '1 millisecond' else s.not_before end,
             first_failure_at = case when not k.is_up then coalesce(s.first_failure_at, now()) end,
             is_probing = s.is_probing or not k.is_up,
-            parked_in_row = s.parked_in_row
-              + case when k.is_up and k.step in ('parked', 'exhausted') then 1 else 0 end,
+            parked_in_row = s.parked_in_row + k.is_refused_anew::integer,
             batch_bytes_max = coalesce(k.bytes_max, s.batch_bytes_max),
             batch_shrunk_at = case when k.bytes_max is null then s.batch_shrunk_at else now() end
        from k
@@ -129,8 +130,12 @@ const SETTLE_REFUSED = statement(
 
 export interface RefusedRow extends SettledDelivery {
   readonly step: 'retry' | 'divided' | 'parked' | 'exhausted'
-  /** It refused the content: its stream goes on. */
+  /** It refused the content, and not everything: its stream goes on. */
   readonly isReceiverUp: boolean
+  /** Otherwise its stream waits for so long. */
+  readonly backOffMs: number
+  /** One event more was refused alone; one that was parked before is not counted again. */
+  readonly isRefusedAnew: boolean
   /** Of the stream when the request was made. */
   readonly failCount: number
   readonly waitMs: number
@@ -155,6 +160,8 @@ export async function settleRefused(
     rows.map((r) => r.waitMs),
     rows.map((r) => r.batchBytesMax ?? null),
     rows.map((r) => (r.dividedInto === undefined ? null : listOf(r.dividedInto))),
+    rows.map((r) => r.backOffMs),
+    rows.map((r) => r.isRefusedAnew),
   ])
   return result.rows.map((row) => row.n - 1)
 }

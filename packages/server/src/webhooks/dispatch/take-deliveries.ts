@@ -11,6 +11,7 @@ import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid, newId } from '../../platform/ids.ts'
 import { continueTrace } from '../../platform/trace.ts'
 import { hasOverdue } from './clear-store.ts'
+import { refusesAll } from './decide-delivery.ts'
 import { chooseBatch, decideTake, type TakeLimits } from './decide-take.ts'
 import type { LoggedEvent, OpenDelivery } from './delivery.ts'
 import type { LowWaterIds } from './low-water.ts'
@@ -21,6 +22,7 @@ import {
   deletePointers,
   type EventOwner,
   existingStreams,
+  havePending,
   holdDeliveries,
   insertOpen,
   type LockedStream,
@@ -154,13 +156,18 @@ async function forgetWhatIsGone(
 }
 
 async function decideAll(tx: Tx, courses: readonly Course[], taken: Taken[]) {
-  const overdue = await findOverdue(tx, courses)
+  const [overdue, unseen] = await Promise.all([findOverdue(tx, courses), findUnseen(tx, courses)])
   const reopenings: Reopening[] = []
   const peeks: Peek[] = []
   for (const course of courses) {
     const { n, take, stream, target } = course
     const { isActive, dueId } = target
-    const facts = { isActive, dueId, hasOverdue: overdue.has(course) }
+    const facts = {
+      isActive,
+      dueId,
+      hasOverdue: overdue.has(course),
+      hasPending: unseen.has(course),
+    }
     const step = decideTake(stream, facts, take.limits)
     const { tenantId, webhookId, low } = take
     if (step.kind === 'batch') {
@@ -182,6 +189,17 @@ async function findOverdue(tx: Tx, courses: readonly Course[]): Promise<Set<Cour
     late.map((c) => ({ ...c.take, retryForMs: c.take.limits.policy.retryForMs })),
   )
   return new Set(late.filter((_, i) => found[i]))
+}
+
+/** Of the streams whose receivers refuse everything, those with something that is queued. */
+async function findUnseen(tx: Tx, courses: readonly Course[]): Promise<Set<Course>> {
+  const refused = courses.filter((c) => c.target.dueId !== null && refusesAll(c.stream.parkedInRow))
+  if (refused.length === 0) return new Set()
+  const found = await havePending(
+    tx,
+    refused.map((c) => c.take),
+  )
+  return new Set(refused.filter((_, i) => found.has(i)))
 }
 
 function chooseMembers(
@@ -270,6 +288,7 @@ function freezeOne(
     traceparent: continueTrace(members[0]?.traceparent),
     isDue: false,
     attempts: 0,
+    isParked: false,
     ageMs: 0,
   }
 }

@@ -46,8 +46,6 @@ export interface LockedStream extends StreamState {
   readonly bucket: number
   /** Failures in a row. */
   readonly failCount: number
-  /** Events parked since the last request that was accepted. */
-  readonly parkedInRow: number
 }
 
 /** By place in `keys`; undefined when another transaction holds it, or it is gone. */
@@ -93,6 +91,21 @@ export async function existingStreams(tx: Tx, keys: readonly StreamKey[]): Promi
  * The first subscription from that id on, which is the one or none: asked for it alone, the server may
  * take another index and read all subscriptions of a tenant with thousands of mailboxes.
  */
+const HAVE_PENDING = statement(
+  'webhooks.have_pending',
+  `select k.n::integer as n
+     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+    cross join lateral (
+      select 1 from webhooks_pending p
+       where p.tenant_id = k.tenant_id and p.webhook_id = k.webhook_id limit 1) p`,
+)
+
+/** Places in `keys`. */
+export async function havePending(tx: Tx, keys: readonly StreamKey[]): Promise<Set<number>> {
+  const { rows } = await tx.query<{ n: number }>(HAVE_PENDING, columnsOf(keys))
+  return new Set(rows.map((row) => row.n - 1))
+}
+
 const LOAD_TARGETS = statement(
   'webhooks.load_targets',
   `select k.n::integer as n, sub.url, sub.headers_sealed, sub.active, sub.generation, due.delivery_id
@@ -146,7 +159,8 @@ const LOAD_OPEN = statement(
     cross join lateral (
       select tenant_id as "tenantId", webhook_id as "webhookId", delivery_id as "deliveryId",
              generation, event_ids as "eventIds", event_days::text[] as "eventDays", traceparent,
-             attempts, (extract(epoch from now() - created_at) * 1000)::float8 as "ageMs"
+             attempts, status = 'parked' as "isParked",
+             (extract(epoch from now() - created_at) * 1000)::float8 as "ageMs"
         from webhooks_open o
        where o.tenant_id = k.tenant_id and o.delivery_id = k.delivery_id limit 1) o`,
 )
