@@ -52,10 +52,11 @@ const fates: readonly Fate[] = [
   { name: 'cut-short', weight: 5, attempts: ENOUGH, script: ['body: fin', 'ok'] },
   { name: 'unanswered', weight: 5, attempts: ENOUGH, script: ['dot: fin', 'ok'] },
   { name: 'reset', weight: 3, attempts: ENOUGH, script: ['dot: rst', 'ok'] },
-  { name: 'poison', weight: 4, attempts: ENOUGH, script: ['ok'], isPoison: true },
+  // Few: each is refused again every second, and a webhook has one request in flight.
+  { name: 'poison', weight: 2, attempts: ENOUGH, script: ['ok'], isPoison: true },
   {
     name: 'poison-later',
-    weight: 2,
+    weight: 1,
     attempts: ENOUGH,
     script: ['450 4.2.0 Try again later', 'ok'],
     isPoison: true,
