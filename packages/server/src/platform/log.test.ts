@@ -95,6 +95,19 @@ describe('the destination of logs', () => {
     rmSync(dirname(file), { recursive: true })
   })
 
+  it('keeps back no line that came while another was being written', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'postrider-log-')), 'log')
+    const destination = createLogDestination(openSync(file, 'w'))
+    const log = createLogger({ level: 'info', destination })
+    for (let round = 1; round <= 50; round += 1) {
+      log.info('first')
+      await setImmediate()
+      log.info('second')
+      while (readFileSync(file, 'utf8').split('\n').length <= 2 * round) await setImmediate()
+    }
+    rmSync(dirname(file), { recursive: true })
+  })
+
   it('has every line when a process ends by itself', () => {
     const module = new URL('./log.ts', import.meta.url).href
     const script = `

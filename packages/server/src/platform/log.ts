@@ -34,12 +34,21 @@ export function createLogger(o: { level: string; destination?: pino.DestinationS
 export function createLogDestination(fd: number): LogDestination {
   const stream = pino.destination({ dest: fd, sync: false, minLength: WRITE_BYTES_MIN })
   let isScheduled = false
+  let bytesWaiting = 0
   const flush = () => {
     isScheduled = false
     stream.flush()
   }
+  stream.on('write', (bytes: number) => {
+    bytesWaiting -= bytes
+  })
+  // A flush during a write does nothing: what came meanwhile leaves when that one has ended.
+  stream.on('drain', () => {
+    if (bytesWaiting > 0) stream.flush()
+  })
   return {
     write(line) {
+      bytesWaiting += Buffer.byteLength(line)
       stream.write(line)
       if (isScheduled) return
       isScheduled = true
