@@ -4,20 +4,23 @@
  */
 import { insertRows, statement, type Tx } from '../../platform/db/index.ts'
 import type { BodyMode } from './delivery.ts'
+import type { LowWaterIds } from './low-water.ts'
 import type { StreamKey } from './stream-store.ts'
 
 /** Pointers that one step looks at, and open deliveries. */
 export const CLEARED_POINTERS_MAX = 2_500
 const CLEARED_OPEN_MAX = 100
 
-/** The first of each lane. */
+/** The first of each lane above the low-water ids. */
 const FIRST_POINTERS = (limit: string) => `
   (select p.ctid, lane, event_id, day, generation, queued_at from webhooks_pending p
     where p.tenant_id = k.tenant_id and p.webhook_id = k.webhook_id and p.lane = 0
+      and p.event_id > k.live
     order by p.event_id limit ${limit})
   union all
   (select p.ctid, lane, event_id, day, generation, queued_at from webhooks_pending p
     where p.tenant_id = k.tenant_id and p.webhook_id = k.webhook_id and p.lane = 1
+      and p.event_id > k.replayed
     order by p.event_id limit ${limit})`
 
 /** Open deliveries that wait for their turn, whenever that is. */
@@ -29,8 +32,8 @@ const FIRST_WAITING = `
 const HAS_OVERDUE = statement(
   'webhooks.has_overdue',
   `select k.n::integer as n
-     from unnest($1::text[], $2::text[], $3::float8[])
-            with ordinality as k(tenant_id, webhook_id, retry_for_ms, n)
+     from unnest($1::text[], $2::text[], $3::float8[], $4::text[], $5::text[])
+            with ordinality as k(tenant_id, webhook_id, retry_for_ms, live, replayed, n)
     cross join lateral (
       (select 1 from (${FIRST_POINTERS(String(CLEARED_POINTERS_MAX))}) p
         where p.queued_at <= now() - k.retry_for_ms * interval '1 millisecond' limit 1)
@@ -43,12 +46,14 @@ const HAS_OVERDUE = statement(
 /** By place in `streams`, whether among what waits first something waits for too long. */
 export async function hasOverdue(
   tx: Tx,
-  streams: readonly (StreamKey & { readonly retryForMs: number })[],
+  streams: readonly (StreamKey & { readonly retryForMs: number; readonly low: LowWaterIds })[],
 ): Promise<boolean[]> {
   const { rows } = await tx.query<{ n: number }>(HAS_OVERDUE, [
     streams.map((s) => s.tenantId),
     streams.map((s) => s.webhookId),
     streams.map((s) => s.retryForMs),
+    streams.map((s) => s.low[0]),
+    streams.map((s) => s.low[1]),
   ])
   const found = new Set(rows.map((row) => row.n - 1))
   return streams.map((_, i) => found.has(i))
@@ -56,8 +61,9 @@ export async function hasOverdue(
 
 const CLEARABLE = statement(
   'webhooks.clearable_pointers',
-  `select p.ctid::text as place, p.event_id, p.day
-     from (select $1::text as tenant_id, $2::text as webhook_id) k
+  `select p.ctid::text as place, p.lane, p.event_id, p.day
+     from (select $1::text as tenant_id, $2::text as webhook_id, $6::text as live,
+                  $7::text as replayed) k
     cross join lateral (${FIRST_POINTERS('$3::integer')}) p
     where ($4::integer is null or p.generation < $4)
       and ($5::float8 is null or p.queued_at <= now() - $5 * interval '1 millisecond')
@@ -66,6 +72,7 @@ const CLEARABLE = statement(
 
 export interface ClearablePointer {
   readonly place: string
+  readonly lane: number
   readonly event_id: string
   readonly day: string
 }
@@ -74,7 +81,11 @@ export interface ClearablePointer {
 export async function clearablePointers(
   tx: Tx,
   key: StreamKey,
-  which: { readonly olderThanGeneration?: number; readonly queuedForMs?: number },
+  which: {
+    readonly low: LowWaterIds
+    readonly olderThanGeneration?: number
+    readonly queuedForMs?: number
+  },
 ): Promise<ClearablePointer[]> {
   const { rows } = await tx.query<ClearablePointer>(CLEARABLE, [
     key.tenantId,
@@ -82,6 +93,8 @@ export async function clearablePointers(
     CLEARED_POINTERS_MAX,
     which.olderThanGeneration ?? null,
     which.queuedForMs ?? null,
+    which.low[0],
+    which.low[1],
   ])
   return rows
 }

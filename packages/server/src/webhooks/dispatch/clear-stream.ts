@@ -14,6 +14,7 @@ import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid, newId } from '../../platform/ids.ts'
 import { continueTrace } from '../../platform/trace.ts'
 import {
+  CLEARED_POINTERS_MAX,
   type ClearablePointer,
   type Cleared,
   type ClearedRecord,
@@ -25,8 +26,9 @@ import {
   waitingOpen,
 } from './clear-store.ts'
 import { refusesAll } from './decide-delivery.ts'
-import { decideTake, type TakeLimits } from './decide-take.ts'
+import { decideTake } from './decide-take.ts'
 import { planByIndex, type StreamKey } from './stream-store.ts'
+import type { Take } from './take-deliveries.ts'
 import {
   deletePointers,
   havePending,
@@ -45,7 +47,11 @@ const RECORD_EVENTS_MAX = 500
 export interface ClearResult {
   readonly discarded: readonly Cleared[]
   readonly exhausted: readonly Cleared[]
+  /** Those that left the queue, when they were all that was looked at and there may be more. */
+  readonly pointers: readonly ClearablePointer[]
 }
+
+const NOTHING: ClearResult = { discarded: [], exhausted: [], pointers: [] }
 
 interface Held {
   readonly tx: Tx
@@ -55,65 +61,65 @@ interface Held {
 }
 
 /** Nothing in the result: nothing was left to clear, or another transaction holds the stream. */
-export async function clearStream(
-  tx: Tx,
-  key: StreamKey,
-  limits: TakeLimits,
-): Promise<ClearResult> {
+export async function clearStream(tx: Tx, take: Take): Promise<ClearResult> {
+  const { tenantId, webhookId, limits, low } = take
+  const key = { tenantId, webhookId }
   const [, [stream], [target]] = await Promise.all([
     planByIndex(tx),
     lockStreams(tx, [key]),
     loadTargets(tx, [key]),
   ])
-  if (stream === undefined || target === undefined) return { discarded: [], exhausted: [] }
+  if (stream === undefined || target === undefined) return NOTHING
   const held: Held = { tx, key, stream, target }
   const { retryForMs } = limits.policy
   const isLate = stream.failingMs >= retryForMs
-  const [isOverdue = false] = isLate ? await hasOverdue(tx, [{ ...key, retryForMs }]) : []
+  const [isOverdue = false] = isLate ? await hasOverdue(tx, [{ ...key, low, retryForMs }]) : []
   const { isActive, dueId } = target
   const isAskedAnew = dueId !== null && refusesAll(stream.parkedInRow)
   const hasPending = isAskedAnew && (await havePending(tx, [key])).has(0)
   const step = decideTake(stream, { isActive, dueId, hasOverdue: isOverdue, hasPending }, limits)
   switch (step.kind) {
-    case 'discard':
-      return { discarded: await discardAll(held), exhausted: [] }
+    case 'discard': {
+      const waiting = await waitingOpen(tx, key, {})
+      if (stream.deliveryId !== null) {
+        waiting.push(stream.deliveryId)
+        await releaseStream(tx, key)
+      }
+      return clear(held, 'discarded', waiting, await clearablePointers(tx, key, { low }))
+    }
     case 'exhaust': {
-      const [waiting, pointers] = await Promise.all([
-        waitingOpen(tx, key, { openForMs: retryForMs }),
-        clearablePointers(tx, key, { queuedForMs: retryForMs }),
-      ])
-      const exhausted = [
-        ...(await close(held, waiting, 'exhausted')),
-        ...(await record(held, pointers, 'exhausted')),
-      ]
-      return { discarded: [], exhausted }
+      const waiting = await waitingOpen(tx, key, { openForMs: retryForMs })
+      const overdue = await clearablePointers(tx, key, { low, queuedForMs: retryForMs })
+      return clear(held, 'exhausted', waiting, overdue)
     }
     case 'open':
-      return { discarded: await mend(held, step.deliveryId), exhausted: [] }
+      return { ...NOTHING, discarded: await mend(held, step.deliveryId) }
     case 'batch': {
-      const stale = await clearablePointers(tx, key, { olderThanGeneration: target.generation })
-      return { discarded: await record(held, stale, 'discarded'), exhausted: [] }
+      const olderThanGeneration = target.generation
+      const stale = await clearablePointers(tx, key, { low, olderThanGeneration })
+      return clear(held, 'discarded', [], stale)
     }
     case 'paused':
     case 'wait':
-      return { discarded: [], exhausted: [] }
+      return NOTHING
   }
 }
 
-async function discardAll(held: Held): Promise<Cleared[]> {
-  const { tx, key, stream } = held
-  const [waiting, pointers] = await Promise.all([
-    waitingOpen(tx, key, {}),
-    clearablePointers(tx, key, {}),
-  ])
-  if (stream.deliveryId !== null) {
-    waiting.push(stream.deliveryId)
-    await releaseStream(tx, key)
-  }
-  return [
-    ...(await close(held, waiting, 'discarded')),
-    ...(await record(held, pointers, 'discarded')),
+async function clear(
+  held: Held,
+  status: ClearedRecord['status'],
+  deliveryIds: readonly string[],
+  pointers: readonly ClearablePointer[],
+): Promise<ClearResult> {
+  const cleared = [
+    ...(await close(held, deliveryIds, status)),
+    ...(await record(held, pointers, status)),
   ]
+  return {
+    ...NOTHING,
+    [status]: cleared,
+    pointers: pointers.length === CLEARED_POINTERS_MAX ? pointers : [],
+  }
 }
 
 function close(

@@ -53,8 +53,8 @@ export async function deliverBatch(
   signal: AbortSignal,
 ): Promise<StepResult> {
   const { tenantId, webhookId } = key
-  const low = deps.lowWater.of(webhookId)
-  const taken = await deps.takes.add({ tenantId, webhookId, low, limits: deps })
+  const take: Take = { tenantId, webhookId, low: deps.lowWater.of(webhookId), limits: deps }
+  const taken = await deps.takes.add(take)
   switch (taken.kind) {
     case 'ready':
       return sendDelivery(deps, taken, signal)
@@ -65,7 +65,7 @@ export async function deliverBatch(
     case 'none':
       return IDLE
     case 'clear':
-      return clear(deps, key)
+      return clear(deps, take)
     case 'empty':
       return rest(deps, key)
   }
@@ -79,13 +79,15 @@ async function rest(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
 }
 
 /** One stream, one transaction: what is large waits for nobody and lets nobody wait. */
-async function clear(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
-  const { discarded, exhausted } = await deps.db.transaction((tx) => clearStream(tx, key, deps), {
-    synchronousCommit: 'off',
-  })
-  for (const delivery of discarded) reportCleared(deps, key, delivery, 'discarded')
-  for (const delivery of exhausted) reportCleared(deps, key, delivery, 'exhausted')
-  return discarded.length + exhausted.length > 0 ? AGAIN : rest(deps, key)
+async function clear(deps: DeliverDeps, take: Take): Promise<StepResult> {
+  const { discarded, exhausted, pointers } = await deps.db.transaction(
+    (tx) => clearStream(tx, take),
+    { synchronousCommit: 'off' },
+  )
+  for (const delivery of discarded) reportCleared(deps, take, delivery, 'discarded')
+  for (const delivery of exhausted) reportCleared(deps, take, delivery, 'exhausted')
+  if (pointers.length > 0) deps.lowWater.taken(take.webhookId, pointers)
+  return discarded.length + exhausted.length > 0 ? AGAIN : rest(deps, take)
 }
 
 function reportCleared(deps: DeliverDeps, key: StreamKey, cleared: Cleared, outcome: string): void {
@@ -111,7 +113,7 @@ async function sendDelivery(
 ): Promise<StepResult> {
   const { delivery, stream, target, events, pointers } = ready
   if (pointers !== undefined) {
-    for (const { lane, event_id: id } of pointers) deps.lowWater.taken(delivery.webhookId, lane, id)
+    deps.lowWater.taken(delivery.webhookId, pointers)
     deps.failpoints.hit('dispatch.after_freeze')
   }
   const body = serializeRequest(stream.mode, events, delivery.webhookId)

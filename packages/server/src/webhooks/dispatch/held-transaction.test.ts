@@ -6,9 +6,11 @@ import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { explaining, planOf, type SeenPlan } from '../../../test/explain.ts'
-import { queueBacklog } from '../../../test/webhook-backlog.ts'
+import { backlogId, queueBacklog } from '../../../test/webhook-backlog.ts'
 import { createWebhookDispatch, type WebhookDispatch } from '../../../test/webhook-dispatch.ts'
+import { updateWebhook } from '../update-webhook.ts'
 import { createDeliveryCommits } from './delivery-commits.ts'
+import type { LowWaterIds } from './low-water.ts'
 import { type Take, takeDeliveries } from './take-deliveries.ts'
 
 let world: WebhookDispatch
@@ -72,3 +74,32 @@ it('a transaction that is open elsewhere does not make a look read what was take
     await holder.end()
   }
 }, 60_000)
+
+it('neither does discarding a long queue read what it has discarded', async () => {
+  const key = await world.register(receiver.origin, { tenantId: 'tn_b' })
+  await queueBacklog(world.db, key, { count: 6_000 })
+  await queueBacklog(world.db, key, { count: 6_000, from: 10_000, lane: 1 })
+  await updateWebhook(world.deps, 'tn_b', { event: 'EMAIL_EVENT', active: false })
+  const { takes } = createDeliveryCommits(world.db)
+  const lows: LowWaterIds[] = []
+  const dispatcher = await world.dispatcher({
+    takes: {
+      ...takes,
+      add(take) {
+        if (take.webhookId === key.webhookId) lows.push([...take.low])
+        return takes.add(take)
+      },
+    },
+  })
+  await dispatcher.runOnce()
+  expect(await world.pending(key)).toEqual([])
+  // Each piece begins where the last ended.
+  expect(lows).toEqual([
+    ['', ''],
+    [backlogId(2_499), ''],
+    [backlogId(4_999), ''],
+    [backlogId(5_999), backlogId(11_499)],
+    [backlogId(5_999), backlogId(13_999)],
+    [backlogId(5_999), backlogId(13_999)],
+  ])
+})

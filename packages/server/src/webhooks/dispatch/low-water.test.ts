@@ -15,17 +15,17 @@ describe('the low-water ids of a stream', () => {
   it('are the last taken, by lane, as long as that is older than a minute', () => {
     const lowWater = start()
     const [live, replayed] = [eventIdAt(nowMs - 2 * MINUTE_MS), eventIdAt(nowMs - 90 * MINUTE_MS)]
-    lowWater.taken('wh_1', 0, eventIdAt(nowMs - 3 * MINUTE_MS))
-    lowWater.taken('wh_1', 0, live)
+    lowWater.taken('wh_1', [{ lane: 0, event_id: eventIdAt(nowMs - 3 * MINUTE_MS) }])
+    lowWater.taken('wh_1', [{ lane: 0, event_id: live }])
     expect(lowWater.of('wh_1')).toEqual([live, ''])
-    lowWater.taken('wh_1', 1, replayed)
+    lowWater.taken('wh_1', [{ lane: 1, event_id: replayed }])
     expect(lowWater.of('wh_1')).toEqual([live, replayed])
     expect(lowWater.of('wh_2')).toEqual(['', ''])
   })
 
   it('leave a minute for writers that commit late', () => {
     const lowWater = start()
-    lowWater.taken('wh_1', 0, eventIdAt(nowMs))
+    lowWater.taken('wh_1', [{ lane: 0, event_id: eventIdAt(nowMs) }])
     const [live] = lowWater.of('wh_1')
     expect(live > eventIdAt(nowMs - MINUTE_MS - 1)).toBe(true)
     expect(live <= eventIdAt(nowMs - MINUTE_MS)).toBe(true)
@@ -33,7 +33,8 @@ describe('the low-water ids of a stream', () => {
 
   it('begin anew after a minute, though something is taken all the time, and when told', () => {
     const lowWater = start()
-    const take = () => lowWater.taken('wh_1', 0, eventIdAt(nowMs - 2 * MINUTE_MS))
+    const take = () =>
+      lowWater.taken('wh_1', [{ lane: 0, event_id: eventIdAt(nowMs - 2 * MINUTE_MS) }])
     take()
     nowMs += MINUTE_MS - 1
     take()
@@ -48,7 +49,7 @@ describe('the low-water ids of a stream', () => {
 
   it('begin anew when the clock was set back', () => {
     const lowWater = start()
-    lowWater.taken('wh_1', 0, eventIdAt(nowMs - 2 * MINUTE_MS))
+    lowWater.taken('wh_1', [{ lane: 0, event_id: eventIdAt(nowMs - 2 * MINUTE_MS) }])
     nowMs -= 1
     expect(lowWater.of('wh_1')).toEqual(['', ''])
   })
@@ -56,7 +57,7 @@ describe('the low-water ids of a stream', () => {
   it('are kept of so many streams and no more', () => {
     const lowWater = start()
     const id = eventIdAt(nowMs - 2 * MINUTE_MS)
-    for (let i = 0; i <= 20_000; i += 1) lowWater.taken(`wh_${i}`, 0, id)
+    for (let i = 0; i <= 20_000; i += 1) lowWater.taken(`wh_${i}`, [{ lane: 0, event_id: id }])
     expect(lowWater.of('wh_0')).toEqual(['', ''])
     expect(lowWater.of('wh_20000')).toEqual([id, ''])
   })

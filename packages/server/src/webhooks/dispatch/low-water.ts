@@ -11,10 +11,15 @@ import { ulidAtTime } from '../../platform/ids.ts'
 /** By lane. */
 export type LowWaterIds = readonly [live: string, replayed: string]
 
+export interface LanePointer {
+  readonly lane: number
+  readonly event_id: string
+}
+
 export interface LowWater {
   of(webhookId: string): LowWaterIds
-  /** The last id that was taken from a lane. */
-  taken(webhookId: string, lane: number, eventId: string): void
+  /** These were taken, in the order of each lane. */
+  taken(webhookId: string, pointers: readonly LanePointer[]): void
   reset(webhookId: string): void
 }
 
@@ -35,7 +40,7 @@ export function createLowWater(nowMs: () => number = Date.now): LowWater {
       streams.delete(webhookId)
       return FROM_THE_FIRST
     },
-    taken(webhookId, lane, eventId) {
+    taken(webhookId, pointers) {
       let known = streams.get(webhookId)
       if (known === undefined) {
         if (streams.size >= STREAMS_MAX) streams.clear()
@@ -43,7 +48,10 @@ export function createLowWater(nowMs: () => number = Date.now): LowWater {
         streams.set(webhookId, known)
       }
       const latest = `evt_${ulidAtTime(nowMs() - LATE_MS_MAX)}`
-      known.ids[lane === 0 ? 0 : 1] = eventId < latest ? eventId : latest
+      for (const lane of [0, 1] as const) {
+        const id = pointers.findLast((pointer) => pointer.lane === lane)?.event_id
+        if (id !== undefined) known.ids[lane] = id < latest ? id : latest
+      }
     },
     reset: (webhookId) => {
       streams.delete(webhookId)

@@ -87,10 +87,6 @@ export async function existingStreams(tx: Tx, keys: readonly StreamKey[]): Promi
   return new Set(rows.map((row) => row.n - 1))
 }
 
-/**
- * The first subscription from that id on, which is the one or none: asked for it alone, the server may
- * take another index and read all subscriptions of a tenant with thousands of mailboxes.
- */
 const HAVE_PENDING = statement(
   'webhooks.have_pending',
   `select k.n::integer as n
@@ -106,6 +102,10 @@ export async function havePending(tx: Tx, keys: readonly StreamKey[]): Promise<S
   return new Set(rows.map((row) => row.n - 1))
 }
 
+/**
+ * The first subscription from that id on, which is the one or none: asked for it alone, the server may
+ * take another index and read all subscriptions of a tenant with thousands of mailboxes.
+ */
 const LOAD_TARGETS = statement(
   'webhooks.load_targets',
   `select k.n::integer as n, sub.url, sub.headers_sealed, sub.active, sub.generation, due.delivery_id
