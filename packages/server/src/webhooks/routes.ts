@@ -30,6 +30,9 @@ import { listWebhooks } from './list-webhooks.ts'
 import { registerWebhook, type WebhookDeps } from './register-webhook.ts'
 import { updateWebhook } from './update-webhook.ts'
 
+const NOTHING_REPLAYED =
+  'Nothing Replayed: no recorded event matches with its switch on, or all that do wait already'
+
 export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps {
   /** Of calls that queue events again. */
   readonly replayLimit: RateLimit
@@ -155,8 +158,8 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
     errors: ['webhook_not_found', 'conflict', 'rate_limited'],
     async handle({ tenant, body }) {
       await deps.replayLimit.use(tenant.tenantId)
-      const replayed = await replayEvents(deps, tenant.tenantId, body)
-      return { message: 'Replay Accepted', ...replayed }
+      const { replayed } = await replayEvents(deps, tenant.tenantId, body)
+      return { message: replayed > 0 ? 'Replay Accepted' : NOTHING_REPLAYED, replayed }
     },
   })
 }

@@ -545,6 +545,43 @@ describe('POST /v1/webhook/replay', () => {
       expect(await post(selection)).toMatchObject({ status: 409, body: { code: 'conflict' } })
   })
 
+  it('404 and 409: when none of the events found has an active webhook, whatever else is there', async () => {
+    const mail = newEvent()
+    const domain = newEvent({ refId: '', event: 'DOMAIN_VERIFICATION', details: {} })
+    await recordUnwanted(db, mail)
+    const other = await insertWebhook(db, { event: 'DOMAIN_VERIFICATION' })
+    const selections = [{ ref_id: mail.refId }, { start: '2020-01-01' }]
+    for (const selection of selections)
+      expect(await post(selection)).toMatchObject({
+        status: 404,
+        body: { code: 'webhook_not_found', message: expect.stringContaining('these events') },
+      })
+    expect(await post({ start: '2020-01-01', end: '2020-01-02' })).toMatchObject({
+      status: 202,
+      body: { message: expect.stringMatching(/^Nothing/), replayed: 0 },
+    })
+    await insertWebhook(db, { active: false })
+    for (const selection of selections)
+      expect(await post(selection)).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    // Those that are taken are sent, and again those that wait are no reason for a refusal.
+    await recordUnwanted(db, domain)
+    for (const replayed of [1, 0])
+      expect(await post({ start: '2020-01-01' })).toMatchObject({ status: 202, body: { replayed } })
+    expect(await pendingOf(other)).toHaveLength(1)
+    expect((await post({ ref_id: mail.refId })).status).toBe(409)
+  })
+
+  it('202 with nothing: when the switches leave out all that is found', async () => {
+    await insertWebhook(db, { toggles: { open: true } })
+    const event = newEvent()
+    await recordUnwanted(db, event)
+    for (const selection of [{ ref_id: event.refId }, { start: '2020-01-01' }])
+      expect(await post(selection)).toMatchObject({
+        status: 202,
+        body: { message: expect.stringMatching(/^Nothing/), replayed: 0 },
+      })
+  })
+
   describe('429', () => {
     it('when it does not fit beside what waits, and nothing of it is queued', async () => {
       const key = await insertWebhook(db)

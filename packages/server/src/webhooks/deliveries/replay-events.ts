@@ -27,6 +27,7 @@ import { readByIndex } from './read-by-index.ts'
 import { readSelection } from './read-selection.ts'
 import {
   countReplayed,
+  type DestinationState,
   type EventRef,
   findReplayable,
   holdStreams,
@@ -81,16 +82,23 @@ export async function replayEvents(
   if (start === undefined && refId === undefined)
     throw validationError({ path: '/start', message: 'is required where no ref_id is given' })
   const now = deps.clock.nowMicros()
+  // What concerns an email goes nowhere else.
+  const wanted = refId !== undefined ? ['EMAIL_EVENT'] : event && destinationsOf(event)
   const filter: ReplayFilter = {
     tenantId,
-    names: wantedNames(await requireWebhooks(deps.db, tenantId, event), event),
+    names: wantedNames(await requireWebhooks(deps.db, tenantId, wanted), event),
     // What happens from now on is live.
     span: { from: span.from, to: span.to < now ? span.to : now },
     isUndelivered: selection.undelivered === true,
     webhookIds: selection.webhook_id === undefined ? undefined : [selection.webhook_id],
   }
   const path = start === undefined ? '/ref_id' : '/start'
-  const { events, perWebhook } = await selectEvents(deps, filter, refId, path)
+  const { events, perWebhook, destinations } = await selectEvents(deps, filter, refId, path)
+  if (destinations.size > 0)
+    requireActive({
+      isRegistered: destinations.has('active') || destinations.has('inactive'),
+      isActive: destinations.has('active'),
+    })
   await requireRoom(deps, tenantId, perWebhook)
   const { queueMax } = deps.replayLimits ?? LIMITS
   const toSelected = { ...filter, webhookIds: [...perWebhook.keys()] }
@@ -100,13 +108,15 @@ export async function replayEvents(
   return { replayed }
 }
 
-/** The webhooks that the selected events could go to: one of them must be there, and active. */
+/**
+ * The webhooks that the selected events could go to: one of them must be there, and active. Whether
+ * it is one that takes what is found in the log is told by the search.
+ */
 async function requireWebhooks(
   db: Db,
   tenantId: string,
-  event: EventName | undefined,
+  wanted: readonly string[] | undefined,
 ): Promise<RegisteredWebhooks[]> {
-  const wanted = event === undefined ? undefined : destinationsOf(event)
   const all = await readByIndex(db, (tx) => listRegistered(tx, tenantId))
   const registered = all.filter((one) => wanted === undefined || wanted.includes(one.event))
   requireActive({
@@ -117,8 +127,12 @@ async function requireWebhooks(
 }
 
 export function requireActive(o: { isRegistered: boolean; isActive: boolean }): void {
-  if (!o.isRegistered) throw new ApiError('webhook_not_found')
-  if (!o.isActive) throw new ApiError('conflict', { message: 'The webhook is not active' })
+  if (!o.isRegistered)
+    throw new ApiError('webhook_not_found', {
+      message: 'Webhook Not Found: none is registered that takes these events',
+    })
+  if (!o.isActive)
+    throw new ApiError('conflict', { message: 'The webhook that takes these events is not active' })
 }
 
 function destinationsOf(event: EventName): readonly SubscriptionEvent[] {
@@ -135,7 +149,10 @@ function destinationsOf(event: EventName): readonly SubscriptionEvent[] {
   }
 }
 
-/** The toggles are those of now: an event that was not wanted when it happened may be had. */
+/**
+ * The toggles are those of now: an event that was not wanted when it happened may be had. Where no
+ * webhook has any, every event counts as one that is missed.
+ */
 function wantedNames(
   registered: readonly RegisteredWebhooks[],
   event: EventName | undefined,
@@ -144,12 +161,16 @@ function wantedNames(
   const keys: Partial<Record<EventName, keyof NonNullable<typeof toggles>>> = subscriptionKeyOfEvent
   return eventNames.filter((name) => {
     const key = keys[name]
-    return (event === undefined || name === event) && (key === undefined || toggles?.[key] === true)
+    return (
+      (event === undefined || name === event) &&
+      (key === undefined || toggles == null || toggles[key])
+    )
   })
 }
 
 interface Selected {
   readonly events: readonly EventRef[]
+  readonly destinations: ReadonlySet<DestinationState>
   readonly perWebhook: ReadonlyMap<string, number>
 }
 
@@ -162,10 +183,12 @@ async function selectEvents(
   const { waitingMax, lookedAtMax } = deps.replayLimits ?? LIMITS
   const events: EventRef[] = []
   const perWebhook = new Map<string, number>()
+  const destinations = new Set<DestinationState>()
   let lookedAt = 0
   for await (const part of partsOf(deps, filter, refId)) {
     lookedAt += part.lookedAt
     events.push(...part.events)
+    for (const state of part.destinations) destinations.add(state)
     for (const [webhookId, count] of Object.entries(part.perWebhook))
       perWebhook.set(webhookId, (perWebhook.get(webhookId) ?? 0) + count)
     const tooMuch =
@@ -177,7 +200,7 @@ async function selectEvents(
     if (tooMuch !== undefined)
       throw validationError({ path, message: `${tooMuch}: select less at a time` })
   }
-  return { events, perWebhook }
+  return { events, perWebhook, destinations }
 }
 
 async function* partsOf(

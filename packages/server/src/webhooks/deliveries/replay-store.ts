@@ -50,15 +50,20 @@ export interface ReplayPart {
   readonly events: readonly EventRef[]
   /** How many of them go where. */
   readonly perWebhook: Readonly<Record<string, number>>
+  /** Of all that the selection means: how the webhooks stand that they would go to. */
+  readonly destinations: readonly DestinationState[]
   readonly lookedAt: number
   /** The next part begins behind it; undefined: nothing was looked at. */
   readonly last: ReplayPlace | undefined
 }
 
+export type DestinationState = 'active' | 'inactive' | 'absent'
+
 interface PartRow {
   readonly event_ids: string[]
   readonly days: string[]
   readonly per_webhook: Record<string, number>
+  readonly destinations: DestinationState[]
   readonly looked_at: number
   readonly last: ReplayPlace | null
 }
@@ -87,6 +92,9 @@ export async function findReplayable(
             (select coalesce(json_object_agg(webhook_id, events), '{}')
                from (select webhook_id, count(*) as events from found group by webhook_id) counted)
               as per_webhook,
+            (select coalesce(array_agg(distinct case when active then 'active'
+                      when webhook_id is null then 'absent' else 'inactive' end), '{}')
+               from matching) as destinations,
             (select count(*)::integer from recorded) as looked_at,
             (select row_to_json(place) from (
                select event, event_at, attempt, event_id from recorded
@@ -99,6 +107,7 @@ export async function findReplayable(
   return {
     events: row.event_ids.map((eventId, i) => ({ eventId, day: row.days[i] ?? '' })),
     perWebhook: row.per_webhook,
+    destinations: row.destinations,
     lookedAt: row.looked_at,
     last: row.last ?? undefined,
   }
@@ -169,10 +178,12 @@ function takes(event: string): string {
 }
 
 /**
- * `found`: of what was `recorded`, what may be queued, and where to. The toggles of the destination
- * are applied by the names in the filter. Lateral with a limit, so that every look into the queue and the record is an index scan. What is frozen
- * has no index by event: it is one object with a key for each, as a join's plan would depend on how
- * many there are said to be.
+ * `matching`: of what was `recorded`, what the filter means, and where it would go; `found`: of that
+ * what may be queued. The toggles of the destination are applied by the names in the filter.
+ *
+ * Lateral with a limit, so that every look into the queue and the record is an index scan. What is
+ * frozen has no index by event: it is one object with a key for each, as a join's plan would depend
+ * on how many there are said to be.
  */
 function replayable(filter: ReplayFilter, $: Parameter): string {
   const tenant = $(filter.tenantId)
@@ -189,25 +200,30 @@ function replayable(filter: ReplayFilter, $: Parameter): string {
       select coalesce(jsonb_object_agg(webhook_id || event_id, true), '{}') as members
         from webhooks_open cross join unnest(event_ids) as event_id
        where tenant_id = ${tenant}),
-    found as materialized (
-      select recorded.*, destination.webhook_id, destination.generation
+    matching as materialized (
+      select recorded.*, destination.webhook_id, destination.generation, destination.active,
+             coalesce(queued.is_there, sending.is_there, false) as is_waiting
         from recorded
        cross join frozen
-       cross join lateral (
-         select webhook_id, generation from webhooks_subscription
-          where tenant_id = ${tenant} and active and ${takes('recorded')}
-          limit 1) destination
+        left join lateral (
+         select webhook_id, generation, active from webhooks_subscription
+          where tenant_id = ${tenant} and ${takes('recorded')}
+          limit 1) destination on true
         left join lateral (
          select true as is_there from webhooks_pending
           where tenant_id = ${tenant} and webhook_id = destination.webhook_id and lane in (0, 1)
             and event_id = recorded.event_id limit 1) queued on true
+        left join lateral (
+         select true as is_there
+          where frozen.members ? (destination.webhook_id || recorded.event_id)) sending on true
         ${undelivered}
        where recorded.event = any(${$(filter.names)})
          and recorded.event_at >= ${$(formatMicros(filter.span.from))}
          and recorded.event_at < ${$(formatMicros(filter.span.to))}
          and (${webhookIds}::text[] is null or destination.webhook_id = any(${webhookIds}))
-         and queued.is_there is null and delivered.is_there is null
-         and not frozen.members ? (destination.webhook_id || recorded.event_id))`
+         and delivered.is_there is null),
+    found as materialized (
+      select * from matching where active and not is_waiting)`
 }
 
 /** Two replays of one tenant queue one after the other; until the transaction ends. */
