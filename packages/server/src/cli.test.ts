@@ -146,7 +146,8 @@ describe('doctor', () => {
     expect(findings.map(({ check }) => check)).toEqual([
       ...['node', 'configuration', 'secrets', 'address guard', 'disk'],
       ...['database', 'durability', 'migrations'],
-      ...['webhooks', 'parked events', 'webhook backlog', 'day partitions', 'retention'],
+      ...['sender', 'dispatcher', 'webhooks', 'parked events', 'given-up events'],
+      ...['webhook backlog', 'day partitions', 'retention'],
     ])
     // The tests' own server runs without fsync.
     const failed = findings.filter(({ state }) => state === 'failed')

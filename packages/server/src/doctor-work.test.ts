@@ -22,13 +22,18 @@ async function finding(check: string, retentionDays = 30): Promise<Finding | und
   return findings.find((one) => one.check === check)
 }
 
-async function addStream(id: string, failingFor: string | null, isPaused = false): Promise<void> {
+async function addStream(
+  id: string,
+  failingFor: string | null,
+  o: { isPaused?: boolean; isGivenUp?: boolean } = {},
+): Promise<void> {
+  const deliveryId = failingFor === null || o.isGivenUp === true ? null : `dlv_of_${id}`
   await database.db.query(
     `insert into webhooks_stream
-       (tenant_id, webhook_id, bucket, mode, state, first_failure_at, paused_at)
+       (tenant_id, webhook_id, bucket, mode, state, first_failure_at, paused_at, delivery_id)
      values ('tn_a', $1, 5, 'array', 'active', now() - $2::interval,
-             case when $3::boolean then now() end)`,
-    [id, failingFor, isPaused],
+             case when $3::boolean then now() end, $4)`,
+    [id, failingFor, o.isPaused ?? false, deliveryId],
   )
 }
 
@@ -47,7 +52,7 @@ describe('webhooks', () => {
     expect(await finding('webhooks')).toEqual({
       ...{ check: 'webhooks', state: 'ok', detail: 'none fails' },
     })
-    await addStream('wh_2', '3 days', true)
+    await addStream('wh_2', '3 days', { isPaused: true })
     expect(await finding('webhooks')).toMatchObject({ state: 'ok', detail: 'none fails, 1 paused' })
   })
 
@@ -56,6 +61,7 @@ describe('webhooks', () => {
     expect(await finding('webhooks')).toMatchObject({ state: 'ok' })
     await addStream('wh_2', '61 minutes')
     await addStream('wh_3', '6 days')
+    await addStream('wh_4', '9 days', { isGivenUp: true })
     expect(await finding('webhooks')).toMatchObject({
       state: 'warning',
       detail: '3 fail, the longest wh_3 of tn_a for 6d: see postrider stream list --failing',
@@ -76,13 +82,69 @@ it('warns of events that receivers refuse one by one', async () => {
   expect(parked).toMatchObject({ state: 'warning', detail: expect.stringMatching(/^2 refused/) })
 })
 
+it('warns of events that were given up in the last day', async () => {
+  expect(await finding('given-up events')).toMatchObject({
+    ...{ state: 'ok', detail: 'none in the last day' },
+  })
+  await addStream('wh_1', null)
+  await addStream('wh_2', null)
+  await database.db.query(`select platform_ensure_day_partitions('webhooks_delivery', 1, 1)`)
+  await database.db.query(
+    `insert into webhooks_delivery (tenant_id, delivery_id, day, webhook_id, status, mode, event_ids,
+       event_days, traceparent, attempts, finished_at)
+     select 'tn_a', 'dlv_' || n, current_date, 'wh_1',
+            case when n = 4 then 'delivered' else 'exhausted' end, 'array', '{evt_1,evt_2}',
+            '{}', '', 1, now() - case when n = 3 then 25 else 1 end * interval '1 hour'
+       from generate_series(1, 4) n`,
+  )
+  expect(await finding('given-up events')).toMatchObject({
+    ...{ state: 'warning', detail: expect.stringMatching(/^4 in the last day/) },
+  })
+  await database.db.query('truncate webhooks_delivery')
+})
+
+describe('roles', () => {
+  const join = (role: string, until: string) =>
+    database.db.query(
+      `insert into platform_member (role, member_id, expires_at)
+       values ($1, 'member', now() + $2::interval)
+       on conflict (role, member_id) do update set expires_at = excluded.expires_at`,
+      [role, until],
+    )
+  beforeEach(() => database.db.query('truncate platform_member, sending_queue'))
+
+  it('nobody at work is fine while nothing waits, and a warning when events or emails do', async () => {
+    const idle = { state: 'ok', detail: 'none runs, and nothing waits' }
+    expect(await finding('dispatcher')).toMatchObject(idle)
+    expect(await finding('sender')).toMatchObject(idle)
+    await addStream('wh_1', null)
+    await addPending('wh_1', 1, '1 second')
+    await database.db.query(
+      `insert into sending_queue (tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts,
+         expires_at, content_bytes)
+       values ('tn_a', 'ref', 0, 'ml', 0, now(), 1, now(), 1)`,
+    )
+    await join('dispatcher', '-1 second')
+    expect(await finding('dispatcher')).toMatchObject({
+      ...{ state: 'warning', detail: expect.stringMatching(/^events wait, and no process/) },
+    })
+    expect(await finding('sender')).toMatchObject({
+      ...{ state: 'warning', detail: expect.stringMatching(/^emails wait, and no process/) },
+    })
+    await join('dispatcher', '10 seconds')
+    await join('sender', '10 seconds')
+    expect(await finding('dispatcher')).toMatchObject({ state: 'ok', detail: 'at work' })
+    expect(await finding('sender')).toMatchObject({ state: 'ok', detail: 'at work' })
+  })
+})
+
 describe('webhook backlog', () => {
   it('is fine while it is young, or behind webhooks that fail or are paused', async () => {
     await addStream('wh_1', null)
     await addPending('wh_1', 7, '4 minutes')
     await addStream('wh_2', '2 days')
     await addPending('wh_2', 2, '2 days')
-    await addStream('wh_3', null, true)
+    await addStream('wh_3', null, { isPaused: true })
     await addPending('wh_3', 1, '9 days')
     expect(await finding('webhook backlog')).toMatchObject({
       state: 'ok',

@@ -2,12 +2,13 @@
  * What `postrider doctor` finds in a database that is up to date: webhooks that fail or do not keep
  * up, days that should be there, and days that should have gone.
  */
-import { configPrefix } from './config.ts'
+import { configPrefix, type Role } from './config.ts'
 import { partitionedTables } from './kept-days.ts'
 import { type DaySpan, type Queryable, readDaySpans } from './platform/db/index.ts'
 import { bucketCount } from './platform/db/leases.ts'
 import { describeDuration } from './platform/duration.ts'
 import {
+  countGivenUp,
   countOpen,
   countPending,
   findLongestFailing,
@@ -37,28 +38,49 @@ export async function examineWork(o: {
   readonly retentionMs: number
 }): Promise<Finding[]> {
   const figures = await observeStreams(o.db, everyBucket)
+  const pending = await countPending(o.db, everyBucket, COUNT_MAX)
   return [
+    ...(await checkRoles(o.db, pending > 0)),
     await checkFailing(o.db, figures),
     await checkParked(o.db),
-    await checkBacklog(o.db, figures),
+    await checkGivenUp(o.db),
+    checkBacklog(pending, figures),
     ...(await checkDays(o.db, o.retentionMs)),
   ]
 }
 
+/** By the leases: whichever process it is, and wherever it runs. */
+async function checkRoles(q: Queryable, eventsWait: boolean): Promise<Finding[]> {
+  const { rows } = await q.query<{ role: string }>(
+    'select distinct role from platform_member where expires_at > clock_timestamp()',
+  )
+  const queued = await q.query('select from sending_queue limit 1')
+  const isRunning = (role: string) => rows.some((row) => row.role === role)
+  return [
+    checkRole('sender', isRunning('sender'), queued.rows.length > 0 ? 'emails wait' : undefined),
+    checkRole('dispatcher', isRunning('dispatcher'), eventsWait ? 'events wait' : undefined),
+  ]
+}
+
+function checkRole(check: Role, isRunning: boolean, waiting: string | undefined): Finding {
+  if (isRunning) return { check, state: 'ok', detail: 'at work' }
+  if (waiting === undefined) return { check, state: 'ok', detail: 'none runs, and nothing waits' }
+  const detail = `${waiting}, and no process with the role ${check} runs on this database`
+  return { check, state: 'warning', detail }
+}
+
 async function checkFailing(q: Queryable, figures: readonly StreamFigures[]): Promise<Finding> {
   const check = 'webhooks'
-  const count = (state: StreamFigures['state']) =>
-    figures.find((one) => one.state === state)?.streams ?? 0
-  const paused = count('paused') === 0 ? '' : `, ${count('paused')} paused`
+  const pausedCount = figures.find(({ state }) => state === 'paused')?.streams ?? 0
+  const paused = pausedCount === 0 ? '' : `, ${pausedCount} paused`
   const longest = await findLongestFailing(q)
   if (longest === undefined) return { check, state: 'ok', detail: `none fails${paused}` }
-  const { webhookId, tenantId, failingMs } = longest
+  const { failing, webhookId, tenantId, failingMs } = longest
   const since = `${webhookId} of ${tenantId} for ${describeDuration(Math.max(0, failingMs))}`
-  const failing = `${count('failing') + count('dormant')} fail, the longest ${since}${paused}`
   return {
     check,
     state: failingMs > FAILING_MS_MAX ? 'warning' : 'ok',
-    detail: `${failing}: see postrider stream list --failing`,
+    detail: `${failing} fail, the longest ${since}${paused}: see postrider stream list --failing`,
   }
 }
 
@@ -70,14 +92,21 @@ async function checkParked(q: Queryable): Promise<Finding> {
   return { check, state: 'warning', detail }
 }
 
-async function checkBacklog(q: Queryable, figures: readonly StreamFigures[]): Promise<Finding> {
+async function checkGivenUp(q: Queryable): Promise<Finding> {
+  const check = 'given-up events'
+  const givenUp = await countGivenUp(q, COUNT_MAX)
+  if (givenUp === 0) return { check, state: 'ok', detail: 'none in the last day' }
+  const detail = `${atLeast(givenUp)} in the last day: postrider stream replay sends them again`
+  return { check, state: 'warning', detail }
+}
+
+function checkBacklog(pending: number, figures: readonly StreamFigures[]): Finding {
   const check = 'webhook backlog'
-  const pending = await countPending(q, everyBucket, COUNT_MAX)
   const oldestS = figures.find(({ state }) => state === 'active')?.oldestS ?? 0
   const waiting = `${atLeast(pending)} events wait`
   if (oldestS <= PENDING_S_MAX) return { check, state: 'ok', detail: waiting }
   const age = describeDuration(oldestS * 1000)
-  const detail = `${waiting}, the oldest for ${age} although its webhook does not fail: is a dispatcher running, and fast enough?`
+  const detail = `${waiting}, the oldest for ${age} although its webhook does not fail (more than ${describeDuration(PENDING_S_MAX * 1000)}): is a dispatcher running, and fast enough?`
   return { check, state: 'warning', detail }
 }
 

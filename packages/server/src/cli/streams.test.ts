@@ -36,6 +36,8 @@ interface NewStream {
   readonly isDeleted?: boolean
   readonly state?: string
   readonly failingFor?: string
+  /** What it carried was given up: nothing is left. */
+  readonly isGivenUp?: boolean
   readonly isPaused?: boolean
 }
 
@@ -51,11 +53,15 @@ async function addStream(id: string, o: NewStream = {}): Promise<void> {
     )
   await database.db.query(
     `insert into webhooks_stream (tenant_id, webhook_id, bucket, mode, state, first_failure_at,
-       fail_count, not_before, last_ok_at, paused_at)
+       fail_count, not_before, last_ok_at, paused_at, delivery_id)
      values ($1, $2, 0, 'array', $3, now() - $4::interval, case when $4 is null then 0 else 7 end,
              case when $4 is null then '-infinity' else now() + interval '1 hour' end,
-             '2026-01-02T03:04:05Z', case when $5::boolean then now() end)`,
-    [tenantId, id, o.state ?? 'active', o.failingFor ?? null, o.isPaused ?? false],
+             '2026-01-02T03:04:05Z', case when $5::boolean then now() end,
+             case when $4 is not null and not $6::boolean then 'dlv_1' end)`,
+    [
+      ...[tenantId, id, o.state ?? 'active', o.failingFor ?? null, o.isPaused ?? false],
+      o.isGivenUp ?? false,
+    ],
   )
 }
 
@@ -65,6 +71,16 @@ async function addPending(webhookId: string, count: number, oldest = '90 minutes
      select 'tn_a', $1, 'evt_' || lpad(n::text, 8, '0'), current_date, 100, now() - $3::interval
        from generate_series(1, $2::int) n`,
     [webhookId, count, oldest],
+  )
+}
+
+async function addParked(webhookId: string): Promise<void> {
+  await database.db.query(
+    `insert into webhooks_open (tenant_id, delivery_id, day, webhook_id, bucket, generation, status,
+       event_ids, event_days, traceparent, next_attempt_at, due_at)
+     values ('tn_a', 'dlv_of_' || $1, current_date, $1, 0, 0, 'parked', '{}', '{}', '',
+             now() + interval '1 hour', now() + interval '1 hour')`,
+    [webhookId],
   )
 }
 
@@ -160,6 +176,9 @@ describe('stream list', () => {
     await addStream('wh_3', { isActive: false })
     await addStream('wh_4', { isDeleted: true })
     await addStream('wh_5', { isDeleted: true, isPaused: true })
+    await addStream('wh_6', { failingFor: '5 days', isGivenUp: true })
+    await addStream('wh_7', { state: 'idle' })
+    await addParked('wh_7')
     const { streams } = (await run('stream', 'list', '--json')).json()
     expect(streams.map((one: { state: string }) => one.state)).toEqual([
       'idle',
@@ -167,6 +186,8 @@ describe('stream list', () => {
       'inactive',
       'deleted',
       'paused',
+      'idle',
+      'parked',
     ])
   })
 

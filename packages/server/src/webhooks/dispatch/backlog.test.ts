@@ -36,15 +36,24 @@ async function gauge(name: string): Promise<Record<string, number>> {
   )
 }
 
+/** One that fails has a delivery under way, unless that was given up. */
 async function addStream(
   id: string,
-  o: { bucket?: number; state?: string; failingFor?: string; isPaused?: boolean } = {},
+  o: {
+    bucket?: number
+    state?: string
+    failingFor?: string
+    isGivenUp?: boolean
+    isPaused?: boolean
+  } = {},
 ): Promise<void> {
+  const deliveryId = o.failingFor === undefined || o.isGivenUp === true ? null : `dlv_of_${id}`
   await database.db.query(
     `insert into webhooks_stream
-       (tenant_id, webhook_id, bucket, mode, state, first_failure_at, paused_at)
-     values ('tn_a', $1, $2, 'array', $3, now() - $4::interval, case when $5::boolean then now() end)`,
-    [id, o.bucket ?? 0, o.state ?? 'active', o.failingFor ?? null, o.isPaused ?? false],
+       (tenant_id, webhook_id, bucket, mode, state, first_failure_at, paused_at, delivery_id)
+     values ('tn_a', $1, $2, 'array', $3, now() - $4::interval,
+             case when $5::boolean then now() end, $6)`,
+    [id, o.bucket ?? 0, o.state ?? 'active', o.failingFor ?? null, o.isPaused ?? false, deliveryId],
   )
 }
 
@@ -124,6 +133,16 @@ describe('figures', () => {
     expect(ages.paused).toBeLessThan(100)
     expect(Math.floor((ages.failing ?? 0) / 3_000)).toBe(1)
     expect(Math.floor((ages.dormant ?? 0) / 400_000)).toBe(1)
+  })
+
+  it('a webhook that failed and has nothing left to do does not fail', async () => {
+    await addStream('wh_1', { failingFor: '6 days', isGivenUp: true })
+    await addStream('wh_2', { failingFor: '1 hour', isGivenUp: true })
+    await addStream('wh_3', { failingFor: '1 hour', isGivenUp: true })
+    await addPending('wh_3', { count: 1, oldestS: 5 })
+    await backlog().runOnce()
+    expect(await gauge('webhook_streams')).toEqual({ active: 0, failing: 1, dormant: 0, paused: 0 })
+    expect(lines).toEqual([])
   })
 
   it('what is no longer there is no longer shown', async () => {

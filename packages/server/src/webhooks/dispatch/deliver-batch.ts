@@ -46,6 +46,8 @@ const AGAIN: StepResult = { kind: 'wait', waitMs: 0 }
 const IDLE: StepResult = { kind: 'idle' }
 /** A writer is about to commit, or another dispatcher is at work. */
 const BUSY: StepResult = { kind: 'wait', waitMs: 20 }
+/** No request could be made: this process looks up as many names at once as it may. */
+const FULL: StepResult = { kind: 'wait', waitMs: 1_000 }
 
 export async function deliverBatch(
   deps: DeliverDeps,
@@ -124,7 +126,8 @@ async function sendDelivery(
     body,
     signal,
   })
-  if (made === undefined) return IDLE
+  if (made === 'stopped') return IDLE
+  if (made === 'busy') return FULL
   deps.failpoints.hit('dispatch.after_post')
   const step = decide(deps, ready, made, body)
   const { tenantId, webhookId, deliveryId } = delivery
@@ -176,7 +179,7 @@ function report(
   step: DeliveryStep,
 ): void {
   deps.observe({ outcome, durationMs: made.durationMs, events: events.length })
-  deps.log.info(
+  deps.log[outcome === 'exhausted' ? 'warn' : 'info'](
     {
       tenant_id: delivery.tenantId,
       webhook_id: delivery.webhookId,

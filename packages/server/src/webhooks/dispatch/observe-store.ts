@@ -12,11 +12,23 @@ export type StreamCondition = (typeof streamConditions)[number]
 
 const DORMANT_AFTER = `${DORMANT_AFTER_MS} * interval '1 millisecond'`
 
-/** One word for a row of webhooks_stream; `idle` when nothing waits. */
+/** Something is under way, waits to be tried again, or is queued. No `exists`: its plan may hash a table. */
+const HAS_WORK = `(s.delivery_id is not null
+             or (select true from webhooks_pending w
+                  where w.tenant_id = s.tenant_id and w.webhook_id = s.webhook_id limit 1)
+             or (select true from webhooks_open w
+                  where w.tenant_id = s.tenant_id and w.webhook_id = s.webhook_id
+                    and w.due_at is not null limit 1))`
+
+/**
+ * One word for a row of webhooks_stream; `idle` when nothing waits: also when its last request failed,
+ * and what it carried was given up since.
+ */
 export const STREAM_CONDITION = `case when s.paused_at is not null then 'paused'
+            when s.first_failure_at is null then s.state
+            when ${HAS_WORK} is not true then 'idle'
             when s.first_failure_at <= now() - ${DORMANT_AFTER} then 'dormant'
-            when s.first_failure_at is not null then 'failing'
-            else s.state end`
+            else 'failing' end`
 
 /** As the partial indexes have them. */
 const BUSY = `s.bucket = any($1)
@@ -60,9 +72,9 @@ export async function observeStreams(
 const DORMANT = statement(
   'webhooks.list_dormant',
   `select tenant_id as "tenantId", webhook_id as "webhookId", first_failure_at as "failingSince"
-     from webhooks_stream
+     from webhooks_stream s
     where bucket = any($1) and state = 'active' and paused_at is null
-      and first_failure_at <= now() - ${DORMANT_AFTER}
+      and first_failure_at <= now() - ${DORMANT_AFTER} and ${HAS_WORK}
     order by first_failure_at limit $2`,
 )
 
@@ -83,22 +95,40 @@ export async function listDormant(
 }
 
 export interface LongestFailing {
+  /** How many fail, with this one. */
+  readonly failing: number
   readonly webhookId: string
   readonly tenantId: string
   /** For how long no request was accepted. */
   readonly failingMs: number
 }
 
-/** Of the streams that are not paused, the one that has failed for longest. */
+/** Of the streams that are not paused and have something to do, the one that has failed for longest. */
 export async function findLongestFailing(q: Queryable): Promise<LongestFailing | undefined> {
   const { rows } = await q.query<LongestFailing>(
-    `select webhook_id as "webhookId", tenant_id as "tenantId",
+    `select count(*) over ()::int as failing, webhook_id as "webhookId", tenant_id as "tenantId",
             (extract(epoch from now() - first_failure_at) * 1000)::float8 as "failingMs"
-       from webhooks_stream
-      where first_failure_at is not null and paused_at is null
+       from webhooks_stream s
+      where first_failure_at is not null and paused_at is null and ${HAS_WORK}
       order by first_failure_at limit 1`,
   )
   return rows[0]
+}
+
+/** Events that were given up in the last day, counted up to `max`. */
+export async function countGivenUp(q: Queryable, max: number): Promise<number> {
+  const { rows } = await q.query<{ n: number }>(
+    `select least(coalesce(sum(events), 0), $1)::int as n
+       from (select d.events
+               from (select distinct tenant_id from webhooks_stream) t
+              cross join lateral (
+                select cardinality(event_ids) as events from webhooks_delivery d
+                 where d.tenant_id = t.tenant_id and d.status = 'exhausted'
+                   and d.finished_at > now() - interval '1 day' limit $1) d
+              limit $1) counted`,
+    [max],
+  )
+  return rows[0]?.n ?? 0
 }
 
 const COUNT_PENDING = statement(

@@ -16,6 +16,9 @@ import {
   type StreamRow,
 } from './operate-store.ts'
 
+/** `parked`: nothing but events that were refused one by one, which are tried again later. */
+type StreamState = StreamRow['condition'] | 'parked' | 'inactive' | 'deleted'
+
 export interface ListedStream {
   readonly webhook_id: string
   readonly tenant_id: string
@@ -23,7 +26,7 @@ export interface ListedStream {
   readonly event: string | null
   /** The mailer or inbound route whose own webhook it is. */
   readonly owner: string | null
-  readonly state: 'idle' | 'active' | 'failing' | 'dormant' | 'paused' | 'inactive' | 'deleted'
+  readonly state: StreamState
   /** Counted up to `pendingMax`. */
   readonly events_pending: number
   readonly deliveries_open: number
@@ -74,10 +77,11 @@ function toListed(row: StreamRow): ListedStream {
   }
 }
 
-function stateOf({ condition, isActive }: StreamRow): ListedStream['state'] {
+function stateOf({ condition, isActive, parked }: StreamRow): StreamState {
   if (condition === 'paused') return 'paused'
   if (isActive === null) return 'deleted'
-  return isActive ? condition : 'inactive'
+  if (!isActive) return 'inactive'
+  return condition === 'idle' && parked > 0 ? 'parked' : condition
 }
 
 function toText(at: Date | null): string | null {

@@ -149,6 +149,10 @@ describe('a failed delivery', () => {
     await world.due()
     await dispatcher.runOnce()
     expect(await world.deliveries(key)).toMatchObject([{ status: 'exhausted', attempts: 2 }])
+    expect(world.lines.map(({ outcome, level }) => [outcome, level])).toEqual([
+      ['retry', 30],
+      ['exhausted', 40],
+    ])
     expect(await world.pending(key)).toHaveLength(1)
     // The receiver is as dead as before: the next events wait too, then go out by themselves.
     await dispatcher.runOnce()
