@@ -60,6 +60,8 @@ const CONNECT_CHECK_MS = 5_000
 const SETTLED: ReadonlySet<string> = new Set(['delivered', 'exhausted', 'discarded'])
 /** Fine below the second that a good receiver takes, and with the default time-out as an edge. */
 const WEBHOOK_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
+const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain'] as const
+const REQUESTED = ['delivered', 'retry', 'divided', 'parked', 'exhausted', 'superseded'] as const
 
 export interface App extends Service {
   readonly db: Db
@@ -257,6 +259,9 @@ function composeDispatcher(parts: Parts): Service[] {
     observe({ outcome, durationMs, events: count }) {
       if (durationMs !== undefined) requests.observe({ outcome }, durationMs / 1000)
       if (SETTLED.has(outcome)) settled.inc({ outcome }, count)
+  // From the start: what begins with its first occurrence is no increase.
+  for (const outcome of REQUESTED) requests.zero({ outcome })
+  for (const outcome of SETTLED) settled.inc({ outcome }, 0)
     },
   }
   const dispatcher = createDispatcher({
@@ -298,6 +303,7 @@ function composeSender(parts: Parts): Service[] {
     observe: ({ outcome, durationMs }) => attempts.observe({ outcome }, durationMs / 1000),
   })
   return [leases, pool, sender]
+  for (const outcome of ATTEMPTED) attempts.zero({ outcome })
 }
 
 function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Service[] {
