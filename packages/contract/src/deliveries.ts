@@ -196,7 +196,9 @@ export const replayWebhookEventsBody = closedObject(
     event: Type.Optional(eventName),
     ref_id: Type.Optional(refId),
     undelivered: Type.Optional(
-      Type.Boolean({ description: 'true: only events that were never delivered' }),
+      Type.Boolean({
+        description: 'true: only events that no delivery with the status `delivered` has carried',
+      }),
     ),
   },
   { description: '`start` or `ref_id` is required' },

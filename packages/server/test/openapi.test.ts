@@ -1,6 +1,6 @@
 /** The OpenAPI document of the service as it is composed, and the guard of every route in it. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { operations } from '@postrider/contract'
+import { eventNames, operations, webhookEvents } from '@postrider/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type App, compose } from '../src/compose.ts'
 import { loadConfig } from '../src/config.ts'
@@ -18,7 +18,18 @@ interface Described {
   readonly security?: readonly Record<string, unknown>[]
   readonly responses: Record<string, unknown>
 }
+interface Schema {
+  readonly $ref?: string
+  readonly enum?: readonly string[]
+  readonly items?: { readonly oneOf: readonly Schema[] }
+  readonly properties?: Readonly<Record<string, Schema>>
+}
+interface Received {
+  readonly requestBody: { readonly content: { 'application/json': { schema: Schema } } }
+}
 interface Document {
+  readonly webhooks: Record<string, { readonly post: Received }>
+  readonly components: { readonly schemas: Record<string, Schema> }
   readonly paths: Record<string, Record<string, Described>>
 }
 
@@ -76,6 +87,21 @@ describe('the OpenAPI document', () => {
     const byId = (a: { operationId: unknown }, b: { operationId: unknown }) =>
       String(a.operationId).localeCompare(String(b.operationId))
     expect(described.sort(byId)).toEqual(expected.sort(byId))
+  })
+
+  it('describes the request of every event type, with every event that it can carry', () => {
+    const { webhooks, components } = document
+    expect(Object.keys(webhooks)).toEqual([...webhookEvents])
+    const described = Object.values(webhooks).flatMap(({ post }) => {
+      const { schema } = post.requestBody.content['application/json']
+      const refs = (schema.items?.oneOf ?? [schema]).map((one) => one.$ref ?? '')
+      return refs.map((ref) => {
+        const { event } = components.schemas[ref.split('/').at(-1) ?? '']?.properties ?? {}
+        return event?.enum?.[0]
+      })
+    })
+    const incoming = ['INCOMING_EMAIL', 'IMAP_ERROR']
+    expect(described.sort()).toEqual(eventNames.filter((name) => !incoming.includes(name)).sort())
   })
 
   it('is the committed one (UPDATE_GOLDEN=1 renews it)', () => {

@@ -12,6 +12,7 @@ import {
   redeliverAnswer,
   registerWebhookAnswer,
   registerWebhookBody,
+  replayedEventsMax,
   replayWebhookEventsAnswer,
   replayWebhookEventsBody,
   updateWebhookAnswer,
@@ -30,6 +31,10 @@ import { listWebhooks } from './list-webhooks.ts'
 import { registerWebhook, type WebhookDeps } from './register-webhook.ts'
 import { updateWebhook } from './update-webhook.ts'
 
+const CHECKS_LIMIT =
+  'A tenant may make at most 60 such checks that fail in a minute, over registrations and updates together, and a few at once; beyond that the answer is 429 with `Retry-After`, `RateLimit` and `RateLimit-Policy`.'
+const DELIVERY =
+  'A delivery is one request with all its attempts; its content never changes. An event that still waits for its first request is in none, so it is not listed yet. A delivery whose content was refused as a whole is `discarded`, and `divided_into` names those that took its events over.'
 const NOTHING_REPLAYED =
   'Nothing Replayed: no recorded event matches with its switch on, or all that do wait already'
 
@@ -46,6 +51,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): vo
 function subscriptionRoutes(app: FastifyInstance, deps: WebhookDeps): void {
   addOperation(app, 'registerWebhook', {
     summary: 'Register a webhook',
+    description: `Checked in this order: shape and rules (400), no webhook of this event type is there (409), the URL is https, without credentials, and every address of its host is public (400), and a connection with TLS to it succeeds (422). Nothing is sent. ${CHECKS_LIMIT}`,
     tag: 'Webhooks',
     body: registerWebhookBody,
     answer: registerWebhookAnswer,
@@ -66,6 +72,7 @@ function subscriptionRoutes(app: FastifyInstance, deps: WebhookDeps): void {
 
   addOperation(app, 'updateWebhook', {
     summary: 'Update the webhook of an event type',
+    description: `What is left out stays as it is; given \`headers\` and \`webhook_options\` replace the old ones as a whole. Another URL is checked as at registration. It takes effect for every request that starts afterwards. ${CHECKS_LIMIT}`,
     tag: 'Webhooks',
     body: updateWebhookBody,
     answer: updateWebhookAnswer,
@@ -96,6 +103,8 @@ function subscriptionRoutes(app: FastifyInstance, deps: WebhookDeps): void {
 
   addOperation(app, 'deleteWebhook', {
     summary: 'Delete the webhook of an event type',
+    description:
+      'What waits for it is not sent any more. Events are recorded as before, and can be replayed to a webhook that is registered later.',
     tag: 'Webhooks',
     body: deleteWebhookBody,
     answer: deleteWebhookAnswer,
@@ -111,6 +120,7 @@ function subscriptionRoutes(app: FastifyInstance, deps: WebhookDeps): void {
 function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
   addOperation(app, 'listWebhookDeliveries', {
     summary: 'List the webhook deliveries, open and settled',
+    description: `${DELIVERY} Of a long list each page looks at a part only: follow \`nextPageToken\` until it is absent.`,
     tag: 'Webhooks',
     query: listWebhookDeliveriesQuery,
     answer: listWebhookDeliveriesAnswer,
@@ -125,6 +135,7 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
 
   addOperation(app, 'getWebhookDelivery', {
     summary: 'Get a webhook delivery with its attempts and its request',
+    description: DELIVERY,
     tag: 'Webhooks',
     params: webhookDeliveryParams,
     answer: getWebhookDeliveryAnswer,
@@ -137,6 +148,8 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
 
   addOperation(app, 'redeliver', {
     summary: 'Send the events of a webhook delivery again',
+    description:
+      'Sends exactly the events that the delivery carried, to the webhook that takes such events now, whatever its event switches say. They keep their content and `event_at`. An open delivery is not doubled: it is tried at once instead. Calling again queues no event twice while it waits.',
     tag: 'Webhooks',
     params: webhookDeliveryParams,
     answer: redeliverAnswer,
@@ -151,6 +164,7 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
 
   addOperation(app, 'replayWebhookEvents', {
     summary: 'Send recorded events again, by when they happened or by email',
+    description: `Recorded events are sent again, behind what is live, to the webhook that takes such events now. The event switches are followed as they are now, so that events can be had that were not wanted when they happened. With \`undelivered\` only events that no delivery with the status \`delivered\` has carried. Events that wait already are not queued twice, and not counted. When no webhook that takes the events found is registered, the answer is 404; when none of those is active, 409. At most ${replayedEventsMax} replayed events may wait for one webhook.`,
     tag: 'Webhooks',
     body: replayWebhookEventsBody,
     answer: replayWebhookEventsAnswer,

@@ -1,11 +1,12 @@
 /**
- * The OpenAPI 3.1 description at /openapi.json, made from the routes themselves, and its pages
- * at /docs.
+ * The OpenAPI 3.1 description at /openapi.json, made from the routes themselves and from the
+ * contract's events, and its pages at /docs.
  */
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { errorBody } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
+import { webhookDescriptions, webhookSchemas } from './describe-webhooks.ts'
 
 export const docsPrefix = '/docs'
 export const errorSchemaId = 'Error'
@@ -27,7 +28,9 @@ export function describeRoutes(
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: o.publicUrl }],
+      webhooks: webhookDescriptions,
       components: {
+        schemas: webhookSchemas,
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: "A tenant's API key" },
           adminToken: { type: 'http', scheme: 'bearer', description: "The operator's token" },

@@ -43,6 +43,7 @@ export interface OperationSpec<
   Answer extends TSchema,
 > {
   readonly summary: string
+  readonly description?: string
   readonly tag: string
   readonly body?: Body
   readonly query?: Query
@@ -70,6 +71,7 @@ export function addOperation<
   const schema: FastifySchema = {
     operationId: id,
     summary: spec.summary,
+    ...(spec.description === undefined ? {} : { description: spec.description }),
     tags: [spec.tag],
     security: [{ [auth === 'admin' ? 'adminToken' : 'apiKey']: [] }],
     ...(spec.body === undefined ? {} : { body: spec.body }),
@@ -120,6 +122,19 @@ function errorsOf(
   return [...new Set([...codes, ...(spec.errors ?? [])])]
 }
 
+const RETRY_AFTER = { type: 'integer', description: 'Seconds to wait' }
+const HEADERS: Readonly<Record<number, object>> = {
+  429: {
+    'Retry-After': RETRY_AFTER,
+    RateLimit: { type: 'string', description: 'What is left (`r`), and for how long (`t`)' },
+    'RateLimit-Policy': {
+      type: 'string',
+      description: 'The limit (`q`), and its window in seconds (`w`) if it has one',
+    },
+  },
+  503: { 'Retry-After': RETRY_AFTER },
+}
+
 /** One response for each status: its codes are named in its description. */
 function describeErrors(codes: readonly ErrorCode[]): Record<number, object> {
   const byStatus = new Map<number, string[]>()
@@ -129,7 +144,10 @@ function describeErrors(codes: readonly ErrorCode[]): Record<number, object> {
   }
   const described = [...byStatus].map(([status, lines]) => [
     status,
-    describeAnswer(lines.join('; '), { $ref: `${errorSchemaId}#` }),
+    {
+      ...describeAnswer(lines.join('; '), { $ref: `${errorSchemaId}#` }),
+      ...(status in HEADERS ? { headers: HEADERS[status] } : {}),
+    },
   ])
   return Object.fromEntries(described)
 }

@@ -1,0 +1,61 @@
+/** The `webhooks` of the OpenAPI document: the requests that the service makes (interface §6.2). */
+import {
+  domainEventComponents,
+  emailEventComponents,
+  type WebhookEvent,
+  webhookRequests,
+} from '@postrider/contract'
+import type { TSchema } from 'typebox'
+
+export const webhookSchemas: Record<string, TSchema> = {
+  ...emailEventComponents,
+  ...domainEventComponents,
+}
+
+const emailEvents = Object.entries(emailEventComponents)
+
+export const webhookDescriptions = {
+  EMAIL_EVENT: describe('EMAIL_EVENT', {
+    type: 'array',
+    minItems: 1,
+    items: {
+      oneOf: emailEvents.map(([name]) => ({ $ref: refTo(name) })),
+      discriminator: {
+        propertyName: 'event',
+        mapping: Object.fromEntries(
+          emailEvents.map(([name, schema]) => [schema.properties.event.const, refTo(name)]),
+        ),
+      },
+    },
+  }),
+  DOMAIN_VERIFICATION: describe('DOMAIN_VERIFICATION', { $ref: refTo('DomainVerification') }),
+} satisfies Record<WebhookEvent, object>
+
+function refTo(name: string): string {
+  return `#/components/schemas/${name}`
+}
+
+function describe(event: WebhookEvent, schema: object): object {
+  return {
+    post: {
+      ...webhookRequests[event],
+      operationId: `receive_${event}`,
+      tags: ['Webhooks'],
+      security: [],
+      parameters: [
+        {
+          name: 'traceparent',
+          in: 'header',
+          required: true,
+          description: "W3C Trace Context: the trace of the send of the request's oldest event",
+          schema: { type: 'string' },
+        },
+      ],
+      requestBody: { required: true, content: { 'application/json': { schema } } },
+      responses: {
+        '2XX': { description: 'Acknowledged' },
+        default: { description: 'Not acknowledged: tried again' },
+      },
+    },
+  }
+}
