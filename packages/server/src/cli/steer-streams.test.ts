@@ -119,7 +119,34 @@ describe('pause and resume', () => {
   })
 })
 
+describe('resume of parked events', () => {
+  it('tries them at once', async () => {
+    const key = await world.register(receiver.origin)
+    receiver.setScript([422, 200])
+    const dispatcher = await world.dispatcher()
+    await world.record(newEvent())
+    await dispatcher.runOnce()
+    expect((await run('resume', key.webhookId)).out).toContain(
+      'within a second, 1 parked events too.',
+    )
+    await dispatcher.runOnce()
+    expect(await world.deliveries(key)).toMatchObject([{ status: 'delivered', attempts: 2 }])
+  })
+})
+
 describe('replay', () => {
+  it('to a paused webhook: waits for the end of the pause, and says so', async () => {
+    const { webhookId } = await world.register(receiver.origin)
+    const dispatcher = await world.dispatcher()
+    await world.record(newEvent())
+    await dispatcher.runOnce()
+    await run('pause', webhookId)
+    const { out } = await run('replay', webhookId, '--since', '1h')
+    expect(out).toMatch(/^Replayed 1 events .* they wait until postrider stream resume/)
+    await dispatcher.runOnce()
+    expect(receiver.requests).toHaveLength(1)
+  })
+
   it('since a time, up to a time: what happened then goes again, as it was', async () => {
     const { webhookId } = await world.register(receiver.origin)
     const dispatcher = await world.dispatcher()
@@ -135,7 +162,12 @@ describe('replay', () => {
     expect(bodies()[1]).toBe(bodies()[0])
     const until = ['--until', new Date(start.getTime() - 1).toISOString()]
     const none = await run('replay', webhookId, '--since', '2026-01-01', ...until, '--json')
-    expect(none.json()).toEqual({ webhook_id: webhookId, tenant_id: 'tn_a', replayed: 0 })
+    expect(none.json()).toEqual({
+      webhook_id: webhookId,
+      tenant_id: 'tn_a',
+      replayed: 0,
+      paused_at: null,
+    })
   })
 
   it('what was not delivered, since the beginning', async () => {

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { runCli } from '../cli.ts'
+import { insertTenant } from '../tenants/store.ts'
 
 let database: TestDatabase
 
 beforeAll(async () => {
   database = await createTestDatabase()
+  for (const id of ['tn_a', 'tn_b', 'tn_c'])
+    await database.db.transaction((tx) => insertTenant(tx, id, id))
 })
 afterAll(() => database.close())
 beforeEach(async () => {
@@ -48,7 +51,7 @@ async function addStream(id: string, o: NewStream = {}): Promise<void> {
     await database.db.query(
       `insert into webhooks_subscription
          (tenant_id, webhook_id, event, owner, url, method, active, headers_sealed, header_names)
-       values ($1, $2, $3, $4, 'https://example.com/?token=secret', 'POST', $5, '', '{}')`,
+       values ($1, $2, $3, $4, 'https://secret:secret@example.com:8443/secret?token=secret', 'POST', $5, '', '{}')`,
       [tenantId, id, event, owner, o.isActive ?? true],
     )
   await database.db.query(
@@ -116,22 +119,23 @@ describe('stream list', () => {
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/)
     const none = { failing_since: null, failures: 0, next_attempt_at: null, paused_at: null }
     const nothing = { events_pending: 0, oldest_pending_at: null }
+    const origin = 'https://example.com:8443'
     const noOpen = { deliveries_open: 0, deliveries_parked: 0 }
     expect(json()).toEqual({
       streams: [
         {
-          ...{ webhook_id: 'wh_1', tenant_id: 'tn_a', event: 'EMAIL_EVENT', owner: null },
+          ...{ webhook_id: 'wh_1', tenant_id: 'tn_a', event: 'EMAIL_EVENT', owner: null, origin },
           ...{ ...none, ...noOpen, state: 'active', events_pending: 3, oldest_pending_at: time },
           last_ok_at: '2026-01-02T03:04:05.000Z',
         },
         {
-          ...{ webhook_id: 'wh_2', tenant_id: 'tn_a', event: 'INCOMING', owner: 'imap_1' },
+          ...{ webhook_id: 'wh_2', tenant_id: 'tn_a', event: 'INCOMING', owner: 'imap_1', origin },
           ...{ ...nothing, state: 'failing', deliveries_open: 3, deliveries_parked: 2 },
           ...{ failing_since: time, failures: 7, next_attempt_at: time, paused_at: null },
           last_ok_at: '2026-01-02T03:04:05.000Z',
         },
         {
-          ...{ webhook_id: 'wh_3', tenant_id: 'tn_b', event: 'EMAIL_EVENT', owner: null },
+          ...{ webhook_id: 'wh_3', tenant_id: 'tn_b', event: 'EMAIL_EVENT', owner: null, origin },
           ...{ ...nothing, ...noOpen, ...none, state: 'paused', paused_at: time },
           last_ok_at: '2026-01-02T03:04:05.000Z',
         },
@@ -150,7 +154,11 @@ describe('stream list', () => {
       /^wh_1 +tn_a +EMAIL_EVENT +active +3 +1h +0 +0 +- +- +2026-01-02T03:04:05Z/,
     )
     expect(second).toMatch(/^wh_2 +tn_a +imap_1 +failing +0 +- +0 +0 +\S+Z \(7 times\) +\S+Z/)
+    expect(first).toMatch(/https:\/\/example\.com:8443$/)
     expect(out).not.toContain('secret')
+    expect(out).not.toContain('Parked:')
+    await addParked('wh_1')
+    expect((await run('stream', 'list')).out).toContain('Parked: events that their receiver')
   })
 
   it.each([
@@ -168,6 +176,12 @@ describe('stream list', () => {
     await addStream('wh_4', { tenantId: 'tn_b', failingFor: '5 days' })
     const { streams } = (await run('stream', 'list', '--json', ...options)).json()
     expect(streams.map((one: { webhook_id: string }) => one.webhook_id)).toEqual(ids)
+  })
+
+  it('1: a tenant that is not there', async () => {
+    expect(await run('stream', 'list', '--tenant', 'tn_x')).toMatchObject({
+      ...{ code: 1, out: '', err: 'There is no tenant tn_x\n' },
+    })
   })
 
   it('names each condition', async () => {
@@ -240,8 +254,18 @@ describe('stream pause and resume', () => {
       ...{ fail_count: 0, first_failure_at: null },
     })
     expect((await run('stream', 'resume', 'wh_1', '--json')).json()).toEqual({
-      ...{ webhook_id: 'wh_1', tenant_id: 'tn_a', paused_at: null },
+      ...{ webhook_id: 'wh_1', tenant_id: 'tn_a', paused_at: null, active: true, parked_due: 0 },
     })
+  })
+
+  it.each([
+    [{ isActive: false }, 'inactive'],
+    [{ isDeleted: true }, 'deleted'],
+  ])('resume: says what becomes of the queue of %j', async (o, word) => {
+    await addStream('wh_1', { isPaused: true, ...o })
+    expect((await run('stream', 'resume', 'wh_1')).out).toBe(
+      `Resumed wh_1 of tn_a: but the webhook is ${word}, so running dispatchers discard what is queued for it.\n`,
+    )
   })
 
   it.each(['pause', 'resume'])('%s: 1 for a webhook that is not there', async (verb) => {

@@ -4,6 +4,8 @@ import { createClock } from '../platform/clock.ts'
 import { parseTimeSpan } from '../platform/date-time.ts'
 import type { Db } from '../platform/db/index.ts'
 import { describeDuration, parseDuration } from '../platform/duration.ts'
+import { ApiError } from '../platform/errors.ts'
+import { hasTenant } from '../tenants/index.ts'
 import {
   type ListedStream,
   listStreams,
@@ -31,7 +33,7 @@ export function addStreamCommands(program: Command, onDatabase: OnDatabase): voi
     .action(onDatabase((db, webhookId: string) => pauseResult(db, webhookId)))
   stream
     .command('resume')
-    .description('end a pause, or a back-off: the webhook is tried at once')
+    .description('end a pause or a back-off: the webhook is tried at once, parked events too')
     .argument('<webhook_id>')
     .addOption(json())
     .action(onDatabase((db, webhookId: string) => resumeResult(db, webhookId)))
@@ -49,7 +51,7 @@ export function addStreamCommands(program: Command, onDatabase: OnDatabase): voi
         .conflicts('refId'),
     )
     .addOption(new Option('--until <when>', 'up to then').argParser(readInstant))
-    .option('--undelivered', 'only what no delivery to any webhook has carried')
+    .option('--undelivered', 'only what is not in any delivered delivery')
     .option('--ref-id <ref_id>', 'only those of one email')
     .addOption(json())
     .action(async (webhookId: string, options: ReplayOptions, command: Command) => {
@@ -66,6 +68,8 @@ interface ListOptions {
 }
 
 async function listResult(db: Db, options: ListOptions): Promise<Result> {
+  if (options.tenant !== undefined && !(await hasTenant(db, options.tenant)))
+    throw new ApiError('not_found', { message: `There is no tenant ${options.tenant}` })
   const streams = await listStreams(
     { db },
     {
@@ -76,8 +80,12 @@ async function listResult(db: Db, options: ListOptions): Promise<Result> {
   const nowMs = Date.now()
   const lines = streams.map((one) => lineOf(one, nowMs))
   const text = lines.length === 0 ? 'No webhooks' : table([HEAD, ...lines])
-  return { json: { streams }, text }
+  const hasParked = streams.some((one) => one.deliveries_parked > 0)
+  return { json: { streams }, text: hasParked ? `${text}\n\n${PARKED_HINT}` : text }
 }
+
+const PARKED_HINT =
+  'Parked: events that their receiver refuses one by one. GET /v1/webhook/deliveries?status=parked names them; stream resume tries them at once.'
 
 const HEAD = [
   'WEBHOOK',
@@ -92,6 +100,7 @@ const HEAD = [
   'NEXT ATTEMPT',
   'LAST OK',
   'PAUSED',
+  'ORIGIN',
 ]
 
 function lineOf(stream: ListedStream, nowMs: number): string[] {
@@ -111,6 +120,7 @@ function lineOf(stream: ListedStream, nowMs: number): string[] {
     toSeconds(stream.next_attempt_at),
     toSeconds(stream.last_ok_at),
     toSeconds(stream.paused_at),
+    stream.origin ?? '-',
   ]
 }
 
@@ -130,10 +140,23 @@ async function pauseResult(db: Db, webhookId: string): Promise<Result> {
 }
 
 async function resumeResult(db: Db, webhookId: string): Promise<Result> {
-  const { tenantId } = await named(absence(webhookId), () => resumeStream({ db }, webhookId))
+  const { tenantId, isActive, parked } = await named(absence(webhookId), () =>
+    resumeStream({ db }, webhookId),
+  )
+  const state = isActive === null ? 'deleted' : 'inactive'
+  const follows =
+    isActive === true
+      ? `running dispatchers try it within a second${parked === 0 ? '' : `, ${parked} parked events too`}.`
+      : `but the webhook is ${state}, so running dispatchers discard what is queued for it.`
   return {
-    json: { webhook_id: webhookId, tenant_id: tenantId, paused_at: null },
-    text: `Resumed ${webhookId} of ${tenantId}: running dispatchers try it within a second.`,
+    json: {
+      webhook_id: webhookId,
+      tenant_id: tenantId,
+      paused_at: null,
+      active: isActive === true,
+      parked_due: parked,
+    },
+    text: `Resumed ${webhookId} of ${tenantId}: ${follows}`,
   }
 }
 
@@ -151,7 +174,7 @@ async function replayResult(db: Db, webhookId: string, options: ReplayOptions): 
   const start = since ?? (refId === undefined ? THE_BEGINNING : undefined)
   // Nobody in this process delivers.
   const deps = { db, clock: createClock(), wakeups: { wake: () => undefined } }
-  const { tenantId, replayed } = await named(absence(webhookId), () =>
+  const { tenantId, replayed, pausedAt } = await named(absence(webhookId), () =>
     replayStream(deps, webhookId, {
       ...(start === undefined ? {} : { start }),
       ...(until === undefined ? {} : { end: until }),
@@ -159,9 +182,14 @@ async function replayResult(db: Db, webhookId: string, options: ReplayOptions): 
       ...(refId === undefined ? {} : { ref_id: refId }),
     }),
   )
+  const paused_at = pausedAt === null ? null : pausedAt.toISOString()
+  const follows =
+    paused_at === null
+      ? 'they go behind what is live; running dispatchers find them within a second.'
+      : `it is paused since ${toSeconds(paused_at)}, so they wait until postrider stream resume ${webhookId}.`
   return {
-    json: { webhook_id: webhookId, tenant_id: tenantId, replayed },
-    text: `Replayed ${replayed} events to ${webhookId} of ${tenantId}: they go behind what is live; running dispatchers find them within a second.`,
+    json: { webhook_id: webhookId, tenant_id: tenantId, replayed, paused_at },
+    text: `Replayed ${replayed} events to ${webhookId} of ${tenantId}: ${follows}`,
   }
 }
 

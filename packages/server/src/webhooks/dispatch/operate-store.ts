@@ -12,6 +12,7 @@ export interface StreamRow {
   readonly event: string | null
   /** Whose incoming webhook it is; '' for one of the tenant's own. */
   readonly owner: string | null
+  readonly url: string | null
   readonly isActive: boolean | null
   readonly condition: StreamCondition | 'idle'
   /** Counted up to the limit. */
@@ -40,7 +41,7 @@ export async function listStreamRows(
 ): Promise<StreamRow[]> {
   const { rows } = await q.query<StreamRow>(
     `select s.tenant_id as "tenantId", s.webhook_id as "webhookId", sub.event, sub.owner,
-            sub.active as "isActive", ${STREAM_CONDITION} as condition,
+            sub.url, sub.active as "isActive", ${STREAM_CONDITION} as condition,
             (select count(*)::int from (
                select from webhooks_pending p
                 where p.tenant_id = s.tenant_id and p.webhook_id = s.webhook_id
@@ -93,33 +94,63 @@ export async function pauseStreamRow(
   return rows[0]
 }
 
+export interface ResumedStream {
+  readonly tenantId: string
+  /** Null when the webhook is deleted. */
+  readonly isActive: boolean | null
+  /** Parked events that were made due. */
+  readonly parked: number
+}
+
 /**
  * With a clean record: what waited meanwhile has not failed, and would else be given up for the time
- * of the pause. Undefined when there is no such stream.
+ * of the pause. The stream's lock comes first, as with the dispatcher. Undefined when there is no such
+ * stream.
  */
 export async function resumeStreamRow(
   q: Queryable,
   webhookId: string,
-): Promise<{ readonly tenantId: string } | undefined> {
-  const { rows } = await q.query<{ tenantId: string }>(
-    `update webhooks_stream
-        set paused_at = null, state = 'active', not_before = '-infinity', fail_count = 0,
-            first_failure_at = null
-      where webhook_id = $1
-     returning tenant_id as "tenantId"`,
+): Promise<ResumedStream | undefined> {
+  const { rows } = await q.query<ResumedStream>(
+    `with resumed as (
+       update webhooks_stream
+          set paused_at = null, state = 'active', not_before = '-infinity', fail_count = 0,
+              first_failure_at = null, parked_in_row = 0
+        where webhook_id = $1
+       returning tenant_id, webhook_id),
+     due as (
+       update webhooks_open o set due_at = now(), next_attempt_at = now()
+         from resumed r
+        where o.tenant_id = r.tenant_id and o.webhook_id = r.webhook_id
+          and o.status = 'parked' and o.due_at is not null
+       returning 1)
+     select r.tenant_id as "tenantId", sub.active as "isActive",
+            (select count(*)::int from due) as parked
+       from resumed r
+       left join webhooks_subscription sub
+         on sub.tenant_id = r.tenant_id and sub.webhook_id = r.webhook_id`,
     [webhookId],
   )
   return rows[0]
 }
 
-/** The tenant whose webhook it is, and whether it is active; undefined when there is none. */
+export interface FoundWebhook {
+  readonly tenantId: string
+  readonly isActive: boolean
+  readonly pausedAt: Date | null
+}
+
+/** Undefined when there is none. */
 export async function findWebhook(
   q: Queryable,
   webhookId: string,
-): Promise<{ readonly tenantId: string; readonly isActive: boolean } | undefined> {
-  const { rows } = await q.query<{ tenantId: string; isActive: boolean }>(
-    `select tenant_id as "tenantId", active as "isActive" from webhooks_subscription
-      where webhook_id = $1`,
+): Promise<FoundWebhook | undefined> {
+  const { rows } = await q.query<FoundWebhook>(
+    `select sub.tenant_id as "tenantId", sub.active as "isActive", s.paused_at as "pausedAt"
+       from webhooks_subscription sub
+       left join webhooks_stream s
+         on s.tenant_id = sub.tenant_id and s.webhook_id = sub.webhook_id
+      where sub.webhook_id = $1`,
     [webhookId],
   )
   return rows[0]

@@ -2,7 +2,7 @@
  * What an operator does to the stream of one webhook: look, pause, resume, replay.
  *
  * Paused: nothing is sent and everything is kept, for as long as the event log keeps it. Resumed: it
- * is tried at once, as one that has not failed. Dispatchers that run see either with their next look
+ * is tried at once, as one that has not failed, and so is what is parked. Dispatchers that run see either with their next look
  * at the stream, within a second.
  */
 import type { Queryable } from '../../platform/db/index.ts'
@@ -12,6 +12,7 @@ import {
   findWebhook,
   listStreamRows,
   pauseStreamRow,
+  type ResumedStream,
   resumeStreamRow,
   type StreamRow,
 } from './operate-store.ts'
@@ -26,6 +27,8 @@ export interface ListedStream {
   readonly event: string | null
   /** The mailer or inbound route whose own webhook it is. */
   readonly owner: string | null
+  /** Scheme, host and port of its URL, which may hold secrets elsewhere; null when it is deleted. */
+  readonly origin: string | null
   readonly state: StreamState
   /** Counted up to `pendingMax`. */
   readonly events_pending: number
@@ -64,6 +67,7 @@ function toListed(row: StreamRow): ListedStream {
     tenant_id: row.tenantId,
     event: row.event,
     owner: row.owner === '' ? null : row.owner,
+    origin: row.url === null ? null : new URL(row.url).origin,
     state: stateOf(row),
     events_pending: row.pending,
     deliveries_open: row.open,
@@ -100,7 +104,7 @@ export async function pauseStream(
 export async function resumeStream(
   { db }: { readonly db: Queryable },
   webhookId: string,
-): Promise<{ readonly tenantId: string }> {
+): Promise<ResumedStream> {
   const resumed = await resumeStreamRow(db, webhookId)
   if (resumed === undefined) throw new ApiError('not_found')
   return resumed
@@ -111,11 +115,16 @@ export async function replayStream(
   deps: ReplayDeps,
   webhookId: string,
   selection: Omit<ReplaySelection, 'webhook_id'>,
-): Promise<{ readonly tenantId: string; readonly replayed: number }> {
+): Promise<{
+  readonly tenantId: string
+  readonly replayed: number
+  /** Then they wait for the end of the pause. */
+  readonly pausedAt: Date | null
+}> {
   const webhook = await findWebhook(deps.db, webhookId)
   if (webhook === undefined) throw new ApiError('not_found')
-  const { tenantId, isActive } = webhook
+  const { tenantId, isActive, pausedAt } = webhook
   if (!isActive) throw new ApiError('conflict', { message: `${webhookId} is not active` })
   const o = { ...selection, webhook_id: webhookId }
-  return { tenantId, ...(await replayEvents(deps, tenantId, o)) }
+  return { tenantId, pausedAt, ...(await replayEvents(deps, tenantId, o)) }
 }
