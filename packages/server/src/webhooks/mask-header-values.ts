@@ -3,36 +3,46 @@
  * many a receiver echoes a request, and whoever may read deliveries is not to read credentials
  * (architecture invariant 10).
  *
- * A value is found as it was sent, as JSON, HTML and URLs write it, and in parts: the token behind a
- * scheme, what Basic encodes. Of a text that was cut off in the middle of one, the beginning of it
- * goes as well. Very short values are no secrets, and would leave nothing of a text.
+ * A value is found in whatever letter case, as it was sent and as JSON, HTML, URLs, base64 and
+ * hexadecimal digits write it, also one in the other, and in parts: the token behind a scheme, what
+ * Basic encodes. Of a text that was cut off in the middle of one, the beginning of it goes as well.
+ * Very short values are no secrets, and would leave nothing of a text. A value that is wrapped into
+ * lines is not found.
+ *
+ * A tenant chooses both the values and the text. So the values become one automaton, made once
+ * (Aho and Corasick), and a text costs a few steps for each of its characters, however many values
+ * there are. Where they are too large for that, nothing of a text is shown.
  */
 import type { CustomHeaders } from './custom-headers.ts'
+import { type Decoded, readings, readPlain, unescaped } from './decode-text.ts'
+import { areTooLong, createTextFinder, type TextFinder } from './text-finder.ts'
+
+export interface HeaderMask {
+  /** What it occupies. */
+  readonly octets: number
+  hide(text: string): string
+}
 
 const MASK = '***'
+/** In place of a text, when there is more to be hidden than can be looked for. */
+export const WITHHELD = '(withheld: the headers of the webhook are too large to be found in it)'
 const VALUE_LENGTH_MIN = 4
 const PART_LENGTH_MIN = 8
 
-export function maskHeaderValues(text: string, headers: CustomHeaders): string {
-  if (text.length < VALUE_LENGTH_MIN) return text
-  const secrets = new Set(headers.flatMap(([, value]) => secretsIn(value)).flatMap(spellings))
-  // Found before anything is replaced: they may overlap.
-  const places = [...secrets].flatMap((secret) => placesOf(secret, text))
-  places.sort((a, b) => a.from - b.from)
-  let masked = ''
-  let end = 0
-  for (const { from, to } of places) {
-    if (from >= end) masked += text.slice(end, from) + MASK
-    end = Math.max(end, to)
-  }
-  return masked + text.slice(end)
+export function createHeaderMask(headers: CustomHeaders): HeaderMask {
+  const secrets = [...new Set(headers.flatMap(([, value]) => secretsIn(value)))]
+  // Known before the longest of them are read.
+  const finder = areTooLong(secrets) ? undefined : createTextFinder(wordsOf(secrets))
+  if (finder === undefined) return { octets: 0, hide: (text) => (text === '' ? '' : WITHHELD) }
+  return { octets: finder.octets, hide: (text) => hide(text, finder) }
 }
 
 function secretsIn(value: string): string[] {
   const parts = [...value.split(/\s+/), ...value.split(/[\s,;="']+/)].filter(
     (part) => part.length >= PART_LENGTH_MIN,
   )
-  return [value, ...parts, ...basicSecrets(value)].filter((s) => s.length >= VALUE_LENGTH_MIN)
+  const inJson = value.replaceAll('\t', '\\t')
+  return [value, inJson, ...parts, ...basicSecrets(value)]
 }
 
 /** RFC 7617: user and password together, and the password. */
@@ -43,67 +53,51 @@ function basicSecrets(value: string): string[] {
   return [pair, pair.slice(pair.indexOf(':') + 1)]
 }
 
-function spellings(secret: string): string[] {
-  const json = JSON.stringify(secret).slice(1, -1)
-  return [
-    secret,
-    json,
-    json.replaceAll('/', '\\/'),
-    json.replace(/[<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`),
-    secret.replace(/[&<>"']/g, (sign) => HTML[sign] ?? sign),
-    encodeURIComponent(secret.toWellFormed()),
-  ]
+function wordsOf(secrets: readonly string[]): string[] {
+  const words = new Set(secrets.flatMap((secret) => [secret, plain(secret)]))
+  return [...words].filter((word) => word.length >= VALUE_LENGTH_MIN)
 }
 
-const HTML: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
+/** As the text is read, so that a value that looks escaped itself is found as well. */
+function plain(secret: string): string {
+  if (!/[\\%&]/.test(secret)) return secret
+  return String.fromCharCode(...unescaped(readPlain(secret)).codes)
 }
 
 interface Place {
   readonly from: number
-  to: number
+  readonly to: number
 }
 
-/**
- * Each occurrence, overlapping ones as one, and what of the secret ends the text (Knuth, Morris,
- * Pratt). In linear time: a tenant chooses both texts, and `indexOf` takes 70 ms over the worst.
- */
-function placesOf(secret: string, text: string): Place[] {
-  if (!text.includes(secret.slice(0, VALUE_LENGTH_MIN))) return []
-  const borders = bordersOf(secret)
-  const places: Place[] = []
-  let matched = 0
-  for (let at = 0; at < text.length; at += 1) {
-    matched = advance(secret, borders, matched, text[at])
-    if (matched < secret.length) continue
-    const last = places.at(-1)
-    if (last !== undefined && last.to > at - matched) last.to = at + 1
-    else places.push({ from: at + 1 - matched, to: at + 1 })
-    matched = borders[matched - 1] ?? 0
+function hide(text: string, finder: TextFinder): string {
+  if (text.length < VALUE_LENGTH_MIN) return text
+  // Found before anything is replaced: they may overlap.
+  const places = readings(text).flatMap((reading) => placesIn(reading, finder, text))
+  places.sort((a, b) => a.from - b.from)
+  let masked = ''
+  let end = 0
+  for (const { from, to } of places) {
+    if (from >= end) masked += text.slice(end, from) + MASK
+    end = Math.max(end, to)
   }
-  if (matched >= VALUE_LENGTH_MIN) places.push({ from: text.length - matched, to: text.length })
+  return masked + text.slice(end)
+}
+
+/** An escape sequence that the end of the text has cut. */
+const CUT_ESCAPE = /(?:\\(?:u[\da-f]{0,3}|x[\da-f]?)?|%[\da-f]?|&#?[\da-z]{0,7})$/i
+
+function placesIn({ codes, from, to }: Decoded, finder: TextFinder, text: string): Place[] {
+  const places: Place[] = []
+  const cutAt = CUT_ESCAPE.exec(text.slice(-10))?.[0].length ?? 0
+  let state = 0
+  for (let at = 0; at < codes.length; at += 1) {
+    state = finder.next(state, codes[at] ?? 0)
+    const length = finder.foundAt(state)
+    if (length > 0) places.push({ from: from[at + 1 - length] ?? 0, to: to[at] ?? 0 })
+    const begun = finder.begunAt(state)
+    const end = to[at] ?? 0
+    if (begun >= VALUE_LENGTH_MIN && (end === text.length || end === text.length - cutAt))
+      places.push({ from: from[at + 1 - begun] ?? 0, to: text.length })
+  }
   return places
-}
-
-/** For each beginning of the text, how much of its end is a shorter beginning as well. */
-function bordersOf(text: string): number[] {
-  const borders = [0]
-  for (let at = 1; at < text.length; at += 1)
-    borders.push(advance(text, borders, borders[at - 1] ?? 0, text[at]))
-  return borders
-}
-
-function advance(
-  pattern: string,
-  borders: readonly number[],
-  matched: number,
-  letter: string | undefined,
-): number {
-  let length = matched
-  while (length > 0 && pattern[length] !== letter) length = borders[length - 1] ?? 0
-  return pattern[length] === letter ? length + 1 : length
 }

@@ -7,11 +7,15 @@ import { type Egress, EgressError, type RequestTimings } from '../../platform/eg
 import type { Logger } from '../../platform/log.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
 import { openHeaders } from '../custom-headers.ts'
-import { maskHeaderValues } from '../mask-header-values.ts'
+import { createHeaderMask } from '../mask-header-values.ts'
 import { type DeliveryOutcome, parseRetryAfter } from './decide-delivery.ts'
 import type { Target } from './delivery.ts'
 import type { StreamKey } from './stream-store.ts'
 import type { Header, OpenTarget, TargetCache } from './target-cache.ts'
+
+/** Of an answer; replacing characters can make it longer than what was read. */
+const TEXT_OCTETS_MAX = 4_096
+const ERROR_LENGTH_MAX = 500
 
 export interface RequestDeps {
   readonly clock: Clock
@@ -53,14 +57,14 @@ interface Seen {
 export async function makeRequest(
   deps: RequestDeps,
   request: WebhookRequest,
-): Promise<MadeRequest | undefined> {
+): Promise<MadeRequest | 'stopped' | 'busy'> {
   const at = deps.clock.now()
   const startedMs = performance.now()
   /** Once the request is made. */
   let opened: OpenTarget | undefined
   /** As it may be stored and shown. */
   const shown = (text: string, lengthMax = text.length) =>
-    storable(maskHeaderValues(text, opened?.after ?? []).slice(0, lengthMax))
+    storable((opened?.mask.hide(text) ?? text).slice(0, lengthMax))
   const finish = (outcome: DeliveryOutcome, seen: Seen): MadeRequest => {
     const durationMs = Math.round(performance.now() - startedMs)
     const record = JSON.stringify({
@@ -105,9 +109,11 @@ export async function makeRequest(
       return finish({ kind: 'failed' }, { error: 'configuration: the headers cannot be decrypted' })
     }
     if (!(error instanceof EgressError)) throw error
-    if (request.signal.aborted || error.code === 'aborted') return undefined
+    if (request.signal.aborted || error.code === 'aborted') return 'stopped'
+    if (error.code === 'busy') return 'busy'
     const { code, message, status, timings } = error
-    return finish({ kind: 'failed' }, { error: shown(`${code}: ${message}`, 500), status, timings })
+    const told = `${code}: ${shown(message, ERROR_LENGTH_MAX - code.length - 2)}`
+    return finish({ kind: 'failed' }, { error: told, status, timings })
   }
 }
 
@@ -123,10 +129,19 @@ function openTarget(keyRing: KeyRing, key: StreamKey, target: Target): OpenTarge
     before,
     after: custom,
     names: [...before.map(nameOf), 'traceparent', ...custom.map(nameOf)],
+    mask: createHeaderMask(custom),
   }
 }
 
-/** PostgreSQL stores neither NUL nor half a surrogate pair. */
+/**
+ * PostgreSQL stores neither NUL nor half a surrogate pair. The other control characters would be six
+ * octets each in the JSON of an answer, and say nothing.
+ */
 function storable(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\ufffd')
+  const plain = text.toWellFormed().replace(/(?![\t\n\r\u0080-\u009f])\p{Cc}/gu, '\ufffd')
+  const octets = Buffer.from(plain)
+  if (octets.length <= TEXT_OCTETS_MAX) return plain
+  let end = TEXT_OCTETS_MAX
+  while (((octets[end] ?? 0) & 0xc0) === 0x80) end -= 1
+  return octets.toString('utf8', 0, end)
 }

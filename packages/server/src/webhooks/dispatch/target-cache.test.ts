@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createTargetCache } from './target-cache.ts'
+import { createTargetCache, type OpenTarget } from './target-cache.ts'
 
 const key = { tenantId: 'tn_a', webhookId: 'wh_1' }
 const target = { url: 'https://hooks.example.test/', headersSealed: 'v1.k1.a' }
-const opened = () => ({ url: new URL(target.url), before: [], after: [], names: [] })
+const mask = { octets: 0, hide: (text: string) => text }
+const opened = () => ({ url: new URL(target.url), before: [], after: [], names: [], mask })
 
 describe('what is kept of a target', () => {
   it('is made once, and anew for another URL, other headers, another tenant', () => {
@@ -45,5 +46,21 @@ describe('what is kept of a target', () => {
     }
     expect(cache.get({ ...key, webhookId: 'wh_a' }, target, opened)).toBe(first)
     expect(cache.get({ ...key, webhookId: 'wh_b' }, target, opened)).not.toBe(second)
+  })
+
+  it.each<[string, () => OpenTarget]>([
+    ['what hides headers', () => ({ ...opened(), mask: { ...mask, octets: 40_000 } })],
+    ['headers', () => ({ ...opened(), after: [['X-Large', 'x'.repeat(40_000)]] })],
+  ])('is bounded in octets too: %s', (_, open) => {
+    const cache = createTargetCache(100_000)
+    const first = open()
+    cache.get({ ...key, webhookId: 'wh_a' }, target, () => first)
+    cache.get({ ...key, webhookId: 'wh_b' }, target, open)
+    expect(cache.get({ ...key, webhookId: 'wh_a' }, target, open)).toBe(first)
+    // In the place of the other one, which was used longer ago.
+    cache.get({ ...key, webhookId: 'wh_c' }, target, open)
+    expect(cache.get({ ...key, webhookId: 'wh_a' }, target, open)).toBe(first)
+    const again = open()
+    expect(cache.get({ ...key, webhookId: 'wh_b' }, target, () => again)).toBe(again)
   })
 })
