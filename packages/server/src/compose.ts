@@ -22,6 +22,7 @@ import { type BucketLeases, createBucketLeases } from './platform/db/leases.ts'
 import { createDiskGuard, type DiskGuard, noDiskGuard } from './platform/disk-guard.ts'
 import { createEgress, type Egress } from './platform/egress/index.ts'
 import { createFailpoints, type Failpoints } from './platform/failpoints.ts'
+import { createGate } from './platform/gate.ts'
 import { createHttpApp } from './platform/http/app.ts'
 import { describeRoutes } from './platform/http/openapi.ts'
 import { createHttpServer, type HttpServer } from './platform/http/server.ts'
@@ -57,11 +58,12 @@ export function builtRoles(config: Config): string[] {
 
 const EXPIRES_IN_MS = 3 * 24 * 3_600_000
 const CONNECT_CHECK_MS = 5_000
+const CHECKS_AT_ONCE = { atOnceMax: 50, atOncePerCallerMax: 5, waitingPerCallerMax: 20 } as const
 const SETTLED: ReadonlySet<string> = new Set(['delivered', 'exhausted', 'discarded'])
-/** Fine below the second that a good receiver takes, and with the default time-out as an edge. */
-const WEBHOOK_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
 const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain'] as const
 const REQUESTED = ['delivered', 'retry', 'divided', 'parked', 'exhausted', 'superseded'] as const
+/** Fine below the second that a good receiver takes, and with the default time-out as an edge. */
+const WEBHOOK_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
 
 export interface App extends Service {
   readonly db: Db
@@ -168,6 +170,8 @@ function composeHttp(
     adminToken: o.secrets.adminToken,
   })
   const isApi = config.roles.has('api')
+  // Of a thousand lookups at once: the rest is for what is sent and dispatched.
+  const checksGate = createGate({ ...CHECKS_AT_ONCE, name: 'checks-at-once' })
   if (isApi) describeRoutes(app, { publicUrl: config.publicUrl, version: o.version })
   addStatusRoutes(app, {
     metrics,
@@ -186,12 +190,22 @@ function composeHttp(
           allowHttp: config.allowHttpWebhooks,
           connectTimeoutMs: CONNECT_CHECK_MS,
           limit: createRateLimit({ name: 'webhook-checks', usesMax: 60, windowS: 60 }),
+          gate: checksGate,
         },
         wakeups: parts.wakeups,
         clock,
         replayLimit: createRateLimit({ name: 'replays', usesMax: 60, windowS: 60 }),
       })
-      registerMailerRoutes(scope, { db, keyRing, egress, ehloName: thisHost() })
+      registerMailerRoutes(scope, {
+        db,
+        keyRing,
+        egress,
+        ehloName: thisHost(),
+        checks: {
+          limit: createRateLimit({ name: 'mailer-checks', usesMax: 60, windowS: 60 }),
+          gate: checksGate,
+        },
+      })
       sendRoutes(scope, {
         emails: createAcceptEmails(parts),
         keysInProgress: createKeysInProgress(),
@@ -245,6 +259,9 @@ function composeDispatcher(parts: Parts): Service[] {
     'Events that left the queue: delivered, exhausted (given up) or discarded (no longer wanted)',
     ['outcome'],
   )
+  // From the start: what begins with its first occurrence is no increase.
+  for (const outcome of REQUESTED) requests.zero({ outcome })
+  for (const outcome of SETTLED) settled.inc({ outcome }, 0)
   const deliverDeps: DeliverDeps = {
     ...parts,
     ...createDeliveryCommits(db),
@@ -259,9 +276,6 @@ function composeDispatcher(parts: Parts): Service[] {
     observe({ outcome, durationMs, events: count }) {
       if (durationMs !== undefined) requests.observe({ outcome }, durationMs / 1000)
       if (SETTLED.has(outcome)) settled.inc({ outcome }, count)
-  // From the start: what begins with its first occurrence is no increase.
-  for (const outcome of REQUESTED) requests.zero({ outcome })
-  for (const outcome of SETTLED) settled.inc({ outcome }, 0)
     },
   }
   const dispatcher = createDispatcher({
@@ -289,6 +303,7 @@ function composeSender(parts: Parts): Service[] {
   const attempts = metrics.histogram('send_attempt_duration_seconds', 'Attempts to send', [
     'outcome',
   ])
+  for (const outcome of ATTEMPTED) attempts.zero({ outcome })
   const sender = createSender({
     ...parts,
     keyRing,
@@ -303,7 +318,6 @@ function composeSender(parts: Parts): Service[] {
     observe: ({ outcome, durationMs }) => attempts.observe({ outcome }, durationMs / 1000),
   })
   return [leases, pool, sender]
-  for (const outcome of ATTEMPTED) attempts.zero({ outcome })
 }
 
 function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Service[] {

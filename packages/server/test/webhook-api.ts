@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { ApiKeyScope, WebhookEvent } from '@postrider/contract'
 import { createClock } from '../src/platform/clock.ts'
 import { createEgress, type Egress } from '../src/platform/egress/index.ts'
+import { createGate } from '../src/platform/gate.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
@@ -37,11 +38,12 @@ const HOSTS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Loopback is allowed, the test authority trusted. */
-export function createTestEgress(): Egress {
+export function createTestEgress(lookedUp: string[] = []): Egress {
   return createEgress({
     allowNetworks: ['127.0.0.0/8'],
     tlsCaFile: fileURLToPath(new URL('../../testkit/certs/ca.pem', import.meta.url)),
     lookup: async (host) => {
+      lookedUp.push(host)
       const addresses = HOSTS[host]
       if (addresses === undefined)
         throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
@@ -52,6 +54,13 @@ export function createTestEgress(): Egress {
 
 const testLimit = createRateLimit({ name: 'test', usesMax: 1_000_000, windowS: 60 })
 
+export const testGate = createGate({
+  name: 'test',
+  atOnceMax: 1_000,
+  atOncePerCallerMax: 1_000,
+  waitingPerCallerMax: 1_000,
+})
+
 /** http is allowed; no limit that a test could meet by chance; failures are told at once. */
 export function testReceivers(egress: Egress, change: Partial<ReceiverRules> = {}): ReceiverRules {
   return {
@@ -59,6 +68,7 @@ export function testReceivers(egress: Egress, change: Partial<ReceiverRules> = {
     allowHttp: true,
     connectTimeoutMs: 5_000,
     limit: testLimit,
+    gate: testGate,
     wait: async () => undefined,
     ...change,
   }
@@ -90,6 +100,8 @@ export interface WebhookApi {
   readonly database: TestDatabase
   /** Answers with their headers, and log lines. */
   readonly seen: string[]
+  /** Names that were looked up. */
+  readonly lookedUp: string[]
   /** Streams that were woken. */
   readonly woken: StreamKey[]
   call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, o?: CallOptions): Promise<Answer>
@@ -108,7 +120,8 @@ export async function createWebhookApi(
   deliveries: Pick<WebhookRoutesDeps, 'pageBounds' | 'replayLimits'> = {},
 ): Promise<WebhookApi> {
   const database = await createTestDatabase()
-  const egress = createTestEgress()
+  const lookedUp: string[] = []
+  const egress = createTestEgress(lookedUp)
   const seen: string[] = []
   const woken: StreamKey[] = []
   const destination = new PassThrough()
@@ -150,6 +163,7 @@ export async function createWebhookApi(
   return {
     database,
     seen,
+    lookedUp,
     woken,
     call,
     register: (payload, key) => call('POST', '/v1/webhook/register', { key, payload }),

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createSmtpServer } from '@postrider/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
+import { testGate } from '../../test/webhook-api.ts'
 import { createEgress } from '../platform/egress/index.ts'
+import { createRateLimit } from '../platform/rate-limit.ts'
 import { checkLogin } from './check-login.ts'
 
 const pem = (name: string) =>
@@ -40,7 +42,11 @@ async function told(o: { host?: string; port: number; secure?: 'Auto' | 'SSL'; l
   cleanups.push(() => egress.close())
   const { host = '127.0.0.1', port, secure = 'Auto' } = o
   const config = { host, port, secure, tlsVerify: true, username: 'a', password: 'b' }
-  return checkLogin({ egress, ehloName: 'sender.example.com' }, config).then(
+  const checks = {
+    limit: createRateLimit({ name: 'checks', usesMax: 60, windowS: 60 }),
+    gate: testGate,
+  }
+  return checkLogin({ egress, ehloName: 'sender.example.com', checks }, 'tn_a', config).then(
     () => undefined,
     (error: unknown) => error,
   )

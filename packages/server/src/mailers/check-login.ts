@@ -2,23 +2,55 @@
  * Tries a configuration's login before it is stored (contract §3.3): 10 seconds for all of it.
  *
  * A host that may not be connected to is the configuration's fault (400, by path), whether or not
- * the login is to be tried. What the others are told is in login-failure.ts.
+ * the login is to be tried. What the others are told is in login-failure.ts. As with webhooks, a
+ * tenant may fail so many times a minute, and has a few checks at once.
  */
 import { LOCAL_REFUSALS, type SmtpFailure } from '../mail/index.ts'
 import { EgressError } from '../platform/egress/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
+import type { Gate } from '../platform/gate.ts'
+import type { RateLimit } from '../platform/rate-limit.ts'
 import { loginFailure } from './login-failure.ts'
 import type { MailerConfig } from './mailer.ts'
 import { openMailerSession, type SessionDeps } from './open-mailer-session.ts'
 
 const LOGIN_TIMEOUT_MS = 10_000
 
+export interface LoginCheckDeps extends SessionDeps {
+  readonly checks: {
+    /** Of checks that fail, per tenant. */
+    readonly limit: RateLimit
+    /** Of checks at once. */
+    readonly gate: Gate
+  }
+}
+
 export async function checkLogin(
+  deps: LoginCheckDeps,
+  tenantId: string,
+  config: MailerConfig & { readonly password?: string | undefined },
+): Promise<void> {
+  await counted(deps, tenantId, () => tryLogin(deps, config))
+}
+
+export async function checkHost(
+  deps: LoginCheckDeps,
+  tenantId: string,
+  host: string,
+): Promise<void> {
+  await counted(deps, tenantId, () => refuseHost(deps, host))
+}
+
+function counted({ checks }: LoginCheckDeps, tenantId: string, check: () => Promise<void>) {
+  return checks.gate.run(tenantId, () => checks.limit.useUnlessDone(tenantId, check))
+}
+
+async function tryLogin(
   deps: SessionDeps,
   config: MailerConfig & { readonly password?: string | undefined },
 ): Promise<void> {
   const startedAt = performance.now()
-  await checkHost(deps, config.host)
+  await refuseHost(deps, config.host)
   const timeoutMs = LOGIN_TIMEOUT_MS - (performance.now() - startedAt)
   const opened = await openMailerSession(deps, config, { timeoutMs })
   if (!opened.ok) throw refusalOf(opened.failure)
@@ -26,7 +58,7 @@ export async function checkLogin(
 }
 
 /** Only refuses: a name that does not resolve now may do so when mail is sent. */
-export async function checkHost(deps: SessionDeps, host: string): Promise<void> {
+async function refuseHost(deps: SessionDeps, host: string): Promise<void> {
   try {
     await deps.egress.check(host)
   } catch (error) {

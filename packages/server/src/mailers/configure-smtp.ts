@@ -8,12 +8,11 @@ import { validationError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { checkFields } from './check-fields.ts'
-import { checkHost, checkLogin } from './check-login.ts'
+import { checkHost, checkLogin, type LoginCheckDeps } from './check-login.ts'
 import { type Mailer, type MailerConfig, sealPassword } from './mailer.ts'
-import type { SessionDeps } from './open-mailer-session.ts'
 import { insertMailer } from './store.ts'
 
-export interface MailerDeps extends SessionDeps {
+export interface MailerDeps extends LoginCheckDeps {
   readonly db: Db
   readonly keyRing: KeyRing
 }
@@ -37,8 +36,8 @@ export async function configureSmtp(
     ...(username === undefined ? {} : { username }),
   }
   const isVerified = body.verify !== false
-  if (isVerified) await checkLogin(deps, { ...config, password })
-  else await checkHost(deps, host)
+  if (isVerified) await checkLogin(deps, tenantId, { ...config, password })
+  else await checkHost(deps, tenantId, host)
 
   const key = { tenantId, mailerId: newId('smtp') }
   return insertMailer(deps.db, {

@@ -6,10 +6,12 @@ import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { testGate } from '../../test/webhook-api.ts'
 import { createEgress } from '../platform/egress/index.ts'
 import { createHttpApp } from '../platform/http/app.ts'
 import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
+import { createRateLimit } from '../platform/rate-limit.ts'
 import { createKeyRing } from '../platform/secrets/index.ts'
 import { deactivateMailer, findMailers, loadMailerForSend } from './index.ts'
 import { registerMailerRoutes } from './routes.ts'
@@ -34,9 +36,13 @@ let database: TestDatabase
 let app: FastifyInstance
 let smtp: SmtpServer
 const seen: string[] = []
+const limitOf = (usesMax: number) => createRateLimit({ name: 'checks', usesMax, windowS: 60 })
+let limit = limitOf(1_000)
+const lookedUp: string[] = []
 const egress = createEgress({
   allowNetworks: ['127.0.0.0/8'],
   lookup: async (host) => {
+    lookedUp.push(host)
     if (host === 'internal.example') return [{ address: '10.1.2.3', family: 4 }]
     if (host === 'mail.example.test') return [{ address: '127.0.0.1', family: 4 }]
     throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
@@ -49,7 +55,16 @@ beforeAll(async () => {
   destination.on('data', (line: Buffer) => seen.push(line.toString()))
   const log = createLogger({ level: 'trace', destination })
   app = createHttpApp({ log, metrics: createMetrics(), authenticateKey: (key) => KEYS[key] })
-  registerMailerRoutes(app, { db: database.db, keyRing, egress, ehloName: 'sender.example.com' })
+  registerMailerRoutes(app, {
+    db: database.db,
+    keyRing,
+    egress,
+    ehloName: 'sender.example.com',
+    checks: {
+      limit: { use: (...o) => limit.use(...o), useUnlessDone: (...o) => limit.useUnlessDone(...o) },
+      gate: testGate,
+    },
+  })
   await app.ready()
 })
 afterAll(async () => {
@@ -61,6 +76,9 @@ beforeEach(async () => {
   smtp = await createSmtpServer({ auth: { users } })
 })
 afterEach(() => smtp.close())
+afterEach(() => {
+  limit = limitOf(1_000)
+})
 
 const config = (change: object = {}) => ({
   host: '127.0.0.1',
@@ -92,7 +110,7 @@ async function call(
     ...(payload === undefined ? {} : { payload }),
   })
   seen.push(response.payload, JSON.stringify(response.headers))
-  return { status: response.statusCode, body: response.json() }
+  return { status: response.statusCode, headers: response.headers, body: response.json() }
 }
 const configure = (change: object = {}, key?: string) =>
   call('POST', '/v1/smtp', { key, payload: body(change) })
@@ -111,12 +129,39 @@ const load = (id: string, tenantId = 'tn_a') =>
   loadMailerForSend(database.db, keyRing, tenantId, id)
 const logins = () => smtp.connections.map((connection) => connection.username)
 
+describe('the limit of checks that fail', () => {
+  const unknown = () => ({ config: config({ host: 'nowhere.example.test' }) })
+
+  it('[contract 2] is one of each tenant, met before a name is looked up, also by updateSMTP', async () => {
+    const { mailer_id: id } = await configured()
+    limit = limitOf(1)
+    expect((await configure(unknown())).status).toBe(422)
+    lookedUp.length = 0
+    const refused = await configure(unknown())
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expect(refused.headers['ratelimit-policy']).toBe('"checks";q=1;w=60')
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect((await update(id, unknown())).status).toBe(429)
+    expect((await configure({ ...unknown(), verify: false })).status).toBe(429)
+    expect(lookedUp).toEqual([])
+    expect((await update(id, { name: 'Other' })).status).toBe(200)
+    expect((await configure(unknown(), 'b')).status).toBe(422)
+  })
+
+  it('counts no check that succeeds', async () => {
+    limit = limitOf(1)
+    const { mailer_id: id } = await configured()
+    for (let i = 0; i < 3; i += 1) expect((await update(id, { config: config() })).status).toBe(200)
+  })
+})
+
 describe('configureSMTP', () => {
   describe('201', () => {
     it('stores the mailer and answers it without its password', async () => {
       const answer = await configure()
       expect(answer).toEqual({
         status: 201,
+        headers: expect.anything(),
         body: {
           success: true,
           message: 'Mailer configured',

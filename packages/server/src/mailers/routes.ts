@@ -24,7 +24,7 @@ export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): vo
     scopes: ['mailers'],
     body: configureSmtpBody,
     answer: configureSmtpAnswer,
-    errors: ['mailer_unreachable', 'mailer_auth_failed'],
+    errors: ['mailer_unreachable', 'mailer_auth_failed', 'rate_limited'],
     async handle({ tenant, body }) {
       const mailer = await configureSmtp(deps, tenant.tenantId, body)
       return { success: true, message: 'Mailer configured', mailer: toWire(mailer) }
@@ -37,7 +37,7 @@ export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): vo
     params: mailerParams,
     body: updateSmtpBody,
     answer: updateSmtpAnswer,
-    errors: ['conflict', 'mailer_unreachable', 'mailer_auth_failed'],
+    errors: ['conflict', 'mailer_unreachable', 'mailer_auth_failed', 'rate_limited'],
     async handle({ tenant, params, body }) {
       const mailer = await updateSmtp(deps, tenant.tenantId, params.mailer_id, body)
       return { success: true, message: 'Mailer updated', mailer: toWire(mailer) }

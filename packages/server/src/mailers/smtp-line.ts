@@ -19,7 +19,7 @@ export type Acquired =
   | SmtpLease
   /** An attempt failed: no session could be opened. */
   | { readonly kind: 'failed'; readonly failure: SmtpFailure }
-  /** Every connection stayed in use until the deadline, or the pool was stopped: no attempt. */
+  /** Every connection stayed in use until the deadline, the pool was stopped, or the process is full: no attempt. */
   | { readonly kind: 'busy' }
 
 export type Opened =
@@ -147,7 +147,8 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
     if (!opened.ok) {
       open -= 1
       serveNext()
-      if (isStopped) return { kind: 'busy' }
+      // Nothing was tried: this process looks up as many names at once as it may.
+      if (isStopped || opened.failure.systemCode === 'busy') return { kind: 'busy' }
       return { kind: 'failed', failure: { ...opened.failure, hostEverWorked: hasWorked } }
     }
     if (!hasWorked) o.onFirstWorked(mailer)

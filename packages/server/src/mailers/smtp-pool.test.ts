@@ -1,7 +1,7 @@
 import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
-import { createEgress } from '../platform/egress/index.ts'
+import { createEgress, EgressError } from '../platform/egress/index.ts'
 import { createLogger } from '../platform/log.ts'
 import { createSmtpPool, type MailerForSend, type SmtpPool, type SmtpPoolDeps } from './index.ts'
 import { getMailer, insertMailer } from './store.ts'
@@ -323,4 +323,18 @@ describe('stop', () => {
   it('is fine before anything was opened', async () => {
     await poolWith().stop()
   })
+})
+
+it('is busy, which is no attempt, while the process looks up as many names as it may', async () => {
+  const crowded = createEgress({
+    allowNetworks: [],
+    lookup: async () => {
+      throw new EgressError('busy', 'too many names are being looked up')
+    },
+  })
+  cleanups.push(() => crowded.close())
+  const pool = poolWith({ egress: crowded })
+  const mailer = { ...mailerOn(await serve()), host: 'mail.example.test' }
+  expect(await pool.acquire(mailer, Date.now() + 60_000)).toEqual({ kind: 'busy' })
+  expect(pool.stats.open).toBe(0)
 })

@@ -35,8 +35,8 @@ export async function updateSmtp(
     body.config === undefined ? stored.config : changedConfig(stored, body, checked.host)
   const password = body.config === undefined ? undefined : passwordOf(deps, stored, config, body)
   const isVerified = body.config !== undefined && body.verify !== false
-  if (isVerified) await checkLogin(deps, { ...config, password })
-  else if (body.config !== undefined) await checkHost(deps, config.host)
+  if (isVerified) await checkLogin(deps, tenantId, { ...config, password })
+  else if (body.config !== undefined) await checkHost(deps, tenantId, config.host)
 
   const isSameHost = config.host === stored.config.host && config.port === stored.config.port
   const updated = await updateMailer(

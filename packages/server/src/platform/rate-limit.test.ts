@@ -33,6 +33,40 @@ it('[contract 2] lets so many through in a window, then says when the next one m
   await limit.use('a')
 })
 
+it('counts many uses at once, and none of those that are refused', async () => {
+  const limit = createRateLimit({ name: 'events', usesMax: 10, windowS: 60 })
+  await limit.use('a', 7)
+  expect((await refusalOf(limit.use('a', 4))).headers?.ratelimit).toBe('"events";r=3;t=60')
+  await limit.use('a', 3)
+  await refusalOf(limit.use('a'))
+})
+
+it('work that succeeds gives its use back, and is refused while none is left', async () => {
+  const limit = createRateLimit({ name: 'checks', usesMax: 1, windowS: 60 })
+  for (let i = 0; i < 3; i += 1)
+    expect(await limit.useUnlessDone('a', async () => 'done')).toBe('done')
+  const failed = limit.useUnlessDone('a', async () => {
+    await refusalOf(limit.use('a'))
+    throw new Error('failed')
+  })
+  await expect(failed).rejects.toThrow('failed')
+  let isRun = false
+  const refused = limit.useUnlessDone('a', async () => {
+    isRun = true
+  })
+  await refusalOf(refused)
+  expect(isRun).toBe(false)
+})
+
+it('work that ends in another window gives nothing back', async () => {
+  const limit = createRateLimit({ name: 'checks', usesMax: 1, windowS: 60 })
+  await limit.useUnlessDone('a', async () => {
+    vi.advanceTimersByTime(60_000)
+  })
+  await limit.use('a')
+  await refusalOf(limit.use('a'))
+})
+
 it('callers have a window each', async () => {
   const limit = createRateLimit({ name: 'checks', usesMax: 1, windowS: 60 })
   await limit.use('a')

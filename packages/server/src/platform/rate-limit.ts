@@ -10,8 +10,10 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { ApiError } from './errors.ts'
 
 export interface RateLimit {
-  /** Counts one use; throws when it is one too many. */
-  use(caller: string): Promise<void>
+  /** Counts one use, or so many; throws when that is too many, and counts none then. */
+  use(caller: string, uses?: number): Promise<void>
+  /** Counts one use from the start of the work on, and takes it back when the work succeeds. */
+  useUnlessDone<T>(caller: string, work: () => Promise<T>): Promise<T>
 }
 
 export function createRateLimit(o: {
@@ -21,21 +23,37 @@ export function createRateLimit(o: {
   readonly windowS: number
 }): RateLimit {
   const limiter = new RateLimiterMemory({ points: o.usesMax, duration: o.windowS })
-  return {
-    async use(caller) {
+  /** Not below none: the window may have ended since the use. */
+  async function giveBack(caller: string, uses: number): Promise<void> {
+    const state = await limiter.get(caller)
+    const given = Math.min(uses, state?.consumedPoints ?? 0)
+    if (given > 0) await limiter.reward(caller, given)
+  }
+
+  const limit: RateLimit = {
+    async use(caller, uses = 1) {
       try {
-        await limiter.consume(caller)
+        await limiter.consume(caller, uses)
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal
+        await giveBack(caller, uses)
+        const left = Math.max(0, o.usesMax - (refusal.consumedPoints - uses))
         const waitS = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000))
         throw new ApiError('rate_limited', {
           retryAfterS: waitS,
           headers: {
             'ratelimit-policy': `"${o.name}";q=${o.usesMax};w=${o.windowS}`,
-            ratelimit: `"${o.name}";r=0;t=${waitS}`,
+            ratelimit: `"${o.name}";r=${left};t=${waitS}`,
           },
         })
       }
     },
+    async useUnlessDone(caller, work) {
+      await limit.use(caller)
+      const result = await work()
+      await giveBack(caller, 1)
+      return result
+    },
   }
+  return limit
 }

@@ -6,11 +6,19 @@
  * Sends nothing. The answer must not serve as a port scanner: whatever went wrong with the
  * connection, it says the one sentence of its code; it comes after one of two times only, so that
  * not even a stopwatch tells a refused connection from a certificate that does not fit; and a tenant
- * may ask so many times a minute.
+ * may fail so many times a minute. What is counted is counted before a name server is asked: a check
+ * gets its point back when it succeeds. Refusing a written address needs no one, and is free.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Egress, EgressError, isRefusedPort, portOf } from '../platform/egress/index.ts'
+import {
+  type Egress,
+  EgressError,
+  isRefusedPort,
+  parseHost,
+  portOf,
+} from '../platform/egress/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
+import type { Gate } from '../platform/gate.ts'
 import type { RateLimit } from '../platform/rate-limit.ts'
 
 export interface ReceiverRules {
@@ -19,8 +27,10 @@ export interface ReceiverRules {
   readonly allowHttp: boolean
   /** For looking the name up, connecting and TLS together. */
   readonly connectTimeoutMs: number
-  /** Of connections, per tenant. */
+  /** Of checks that fail, per tenant. */
   readonly limit: RateLimit
+  /** Of checks at once: their part of the name lookups, and no more. */
+  readonly gate: Gate
   /** Waits before a failure is told; in tests at once. */
   readonly wait?: (ms: number) => Promise<unknown>
 }
@@ -46,12 +56,28 @@ export async function checkReceiver(
   const isAllowedScheme = url.protocol === 'https:' || (rules.allowHttp && url.protocol === 'http:')
   if (!isAllowedScheme || url.username !== '' || url.password !== '')
     throw new ApiError('url_not_allowed')
+  if (parseHost(url.hostname)?.kind === 'address') await tell(rules, () => checkHost(rules, url))
+  await rules.gate.run(tenantId, () =>
+    rules.limit.useUnlessDone(tenantId, () => tell(rules, () => checkOnce(rules, url))),
+  )
+}
+
+async function checkOnce(rules: ReceiverRules, url: URL): Promise<void> {
+  const startedMs = performance.now()
+  await checkHost(rules, url)
+  await connectOnce(rules, url, rules.connectTimeoutMs - (performance.now() - startedMs))
+}
+
+/** All its addresses, not only the one that is connected to. */
+async function checkHost({ egress, connectTimeoutMs }: ReceiverRules, url: URL): Promise<void> {
+  await egress.check(url.hostname, connectTimeoutMs)
+}
+
+/** A failure as the tenant is told of it, and when. */
+async function tell(rules: ReceiverRules, check: () => Promise<void>): Promise<void> {
   const startedMs = performance.now()
   try {
-    // All its addresses, not only the one that is connected to below.
-    await rules.egress.check(url.hostname, rules.connectTimeoutMs)
-    await rules.limit.use(tenantId)
-    await connectOnce(rules, url, rules.connectTimeoutMs - (performance.now() - startedMs))
+    await check()
   } catch (error) {
     if (!(error instanceof EgressError)) throw error
     if (error.code === 'address_refused') throw new ApiError('url_not_allowed', { cause: error })

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createWebhookApi, testKeyRing, type WebhookApi } from '../../test/webhook-api.ts'
 import { createEgress } from '../platform/egress/index.ts'
 import { refusedHosts, unreadableHosts } from '../platform/egress/refused-hosts.fixture.ts'
+import { createGate } from '../platform/gate.ts'
 import { createRateLimit } from '../platform/rate-limit.ts'
 import { failureDelayMs } from './check-receiver.ts'
 import { openHeaders } from './custom-headers.ts'
@@ -571,20 +572,53 @@ describe('429', () => {
     await other.close()
   })
 
-  it('counts only what gets as far as connecting, and also what succeeds', async () => {
+  it('counts neither what asks nobody nor what succeeds', async () => {
     const other = await limited(1)
     for (const webhook_url of [
       'nonsense',
       `${receiver.origin.replace(/\d+$/, '25')}/`,
       'https://10.0.0.1/',
-      'https://internal.example.test/',
-      'https://nowhere.example.test/',
+      'https://[::1]/',
       'ftp://hooks.example.test/',
     ])
-      expect((await other.register(email({ webhook_url }))).status).toBeLessThan(423)
+      expect((await other.register(email({ webhook_url }))).status).toBe(400)
     expect((await other.register(email())).status).toBe(201)
     expect((await other.register(email())).status).toBe(409)
-    expect((await other.register(domain())).status).toBe(429)
+    expect((await other.register(domain())).status).toBe(201)
+    await other.close()
+  })
+
+  it.each(['https://nowhere.example.test/', 'https://internal.example.test/'])(
+    'counts %s before its name is looked up',
+    async (webhook_url) => {
+      const other = await limited(1)
+      expect([400, 422]).toContain((await other.register(email({ webhook_url }))).status)
+      other.lookedUp.length = 0
+      expect((await other.register(email({ webhook_url }))).status).toBe(429)
+      expect(other.lookedUp).toEqual([])
+      await other.close()
+    },
+  )
+
+  it('has so many checks at once, and so many in line', async () => {
+    const answers = Promise.withResolvers<void>()
+    const other = await createWebhookApi({
+      gate: createGate({
+        name: 'checks-at-once',
+        atOnceMax: 2,
+        atOncePerCallerMax: 1,
+        waitingPerCallerMax: 1,
+      }),
+      wait: () => answers.promise,
+    })
+    const webhook_url = 'https://nowhere.example.test/'
+    const status = async (key: string) => (await other.register(email({ webhook_url }), key)).status
+    const asked = ['a', 'a', 'a', 'b'].map(status)
+    expect(await Promise.race(asked)).toBe(429)
+    answers.resolve()
+    const statuses = await Promise.all(asked)
+    expect(statuses.slice(0, 3).sort()).toEqual([422, 422, 429])
+    expect(statuses[3]).toBe(422)
     await other.close()
   })
 })

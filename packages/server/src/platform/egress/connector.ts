@@ -11,7 +11,7 @@ import type { AddressPolicy } from './address-policy.ts'
 import { openSocket } from './open-socket.ts'
 import { type Lookup, refused, resolveHost } from './resolve-host.ts'
 import { secureSocket, type TlsOptions } from './secure-socket.ts'
-import { withDeadline } from './with-deadline.ts'
+import { untilAborted, withDeadline } from './with-deadline.ts'
 
 export interface ConnectOptions {
   readonly host: string
@@ -71,14 +71,38 @@ export function createConnector(deps: {
   }
 }
 
-/** Callers that ask for a name already being asked for share the answer. */
+/** Callers that ask for a name already being asked for share the answer. The last one to go ends the asking. */
 function shareLookups(lookup: Lookup): Lookup {
-  const pending = new Map<string, ReturnType<Lookup>>()
-  return (host) => {
-    const known = pending.get(host)
-    if (known !== undefined) return known
-    const asked = lookup(host).finally(() => pending.delete(host))
+  interface Asked {
+    readonly answer: ReturnType<Lookup>
+    readonly stopper: AbortController
+    waiters: number
+  }
+  const pending = new Map<string, Asked>()
+
+  function ask(host: string): Asked {
+    const stopper = new AbortController()
+    const answer = lookup(host, stopper.signal)
+    const asked = { answer, stopper, waiters: 0 }
     pending.set(host, asked)
+    const forget = () => {
+      if (pending.get(host) === asked) pending.delete(host)
+    }
+    answer.then(forget, forget)
     return asked
+  }
+
+  return async (host, signal) => {
+    const asked = pending.get(host) ?? ask(host)
+    asked.waiters += 1
+    try {
+      return await untilAborted(asked.answer, signal)
+    } finally {
+      asked.waiters -= 1
+      if (asked.waiters === 0) {
+        if (pending.get(host) === asked) pending.delete(host)
+        asked.stopper.abort()
+      }
+    }
   }
 }

@@ -14,6 +14,8 @@ export type EgressErrorCode =
   | 'reset'
   | 'protocol'
   | 'aborted'
+  /** Nothing was tried: this process does as much at once as it may. */
+  | 'busy'
   | 'too_large'
 
 export class EgressError extends Error {

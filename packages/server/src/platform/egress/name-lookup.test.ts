@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createDnsServer, type DnsAnswer, type DnsQuestion } from './dns-server.fixture.ts'
 import { createEgress } from './egress.ts'
@@ -17,7 +18,8 @@ async function serve(answer: (question: DnsQuestion) => DnsAnswer | undefined) {
 function lookupAt(servers: readonly string[], o: Parameters<typeof createNameLookup>[0] = {}) {
   const names = createNameLookup({ servers, hosts: { find: async () => undefined }, ...o })
   cleanups.push(() => names.close())
-  return names
+  const lookup = (name: string, signal = new AbortController().signal) => names.lookup(name, signal)
+  return { ...names, lookup }
 }
 
 /** What each family is answered. */
@@ -155,10 +157,46 @@ describe('names that are never answered', () => {
     const names = lookupAt([server.address], { lookupsMax: 3 })
     const silent = silentNames(3).map((name) => names.lookup(name).catch(() => undefined))
     await server.waitFor(() => new Set(server.questions.map(({ name }) => name)).size === 3)
-    const refusal = { code: 'dns', systemCode: 'EAI_AGAIN', message: expect.stringMatching('many') }
+    const refusal = { code: 'busy', message: expect.stringMatching('many') }
     await expect(names.lookup('a.example.test')).rejects.toMatchObject(refusal)
     names.close()
     await Promise.all(silent)
+  })
+
+  it('give their place back when nobody waits any more', async () => {
+    const server = await serve(({ name }) => (isSilent(name) ? SILENCE : a))
+    const names = lookupAt([server.address], { lookupsMax: 1 })
+    const gone = new AbortController()
+    const silent = names.lookup('silent.example.test', gone.signal).catch((error: unknown) => error)
+    await server.waitFor(() => server.questions.length > 0)
+    gone.abort()
+    expect(await silent).toMatchObject({ code: 'EAI_AGAIN' })
+    expect(await names.lookup('a.example.test')).toEqual([V4])
+  })
+
+  it('are asked for until the last of those who share the answer has gone', async () => {
+    const signals: AbortSignal[] = []
+    const egress = createEgress({
+      allowNetworks: [],
+      lookup: async (_name, signal) => {
+        signals.push(signal)
+        await once(signal, 'abort')
+        throw new Error('stopped')
+      },
+    })
+    cleanups.push(() => egress.close())
+    const stoppers = [new AbortController(), new AbortController()]
+    const waiting = stoppers.map(({ signal }) =>
+      egress
+        .connect({ host: 'a.example.test', port: 25, timeoutMs: 60_000, signal })
+        .catch((error: unknown) => error),
+    )
+    for (const [i, stopper] of stoppers.entries()) {
+      expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+      stopper.abort()
+      expect(await waiting[i]).toMatchObject({ code: 'aborted' })
+    }
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true])
   })
 
   it('are given up by close, and none is asked for afterwards', async () => {

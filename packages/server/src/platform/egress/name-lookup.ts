@@ -39,31 +39,32 @@ export function createNameLookup(
   const underWay = new Set<Resolver>()
   let isClosed = false
 
-  async function ask(name: string): Promise<readonly ResolvedAddress[]> {
+  async function ask(name: string, signal: AbortSignal): Promise<readonly ResolvedAddress[]> {
     if (underWay.size >= lookupsMax)
-      throw new EgressError('dns', 'too many names are being looked up', {
-        systemCode: 'EAI_AGAIN',
-      })
+      throw new EgressError('busy', 'too many names are being looked up')
     const resolver = new Resolver({ timeout: tryMs, maxTimeout: tryMs, tries: TRIES })
     if (servers !== undefined) resolver.setServers(servers)
     underWay.add(resolver)
-    const timer = setTimeout(() => resolver.cancel(), LOOKUP_MS_MAX)
+    const cancel = () => resolver.cancel()
+    const timer = setTimeout(cancel, LOOKUP_MS_MAX)
+    signal.addEventListener('abort', cancel, { once: true })
     try {
       const asked = [resolver.resolve4(name), resolver.resolve6(name)] as const
       return addressesOf(await Promise.allSettled(asked))
     } finally {
       clearTimeout(timer)
+      signal.removeEventListener('abort', cancel)
       underWay.delete(resolver)
     }
   }
 
   return {
-    async lookup(name) {
+    async lookup(name, signal) {
       const own = (await hosts.find(name)) ?? loopbackOf(name)
       if (own !== undefined) return own
-      if (isClosed) throw stopped()
+      if (isClosed || signal.aborted) throw stopped()
       try {
-        return await ask(name)
+        return await ask(name, signal)
       } catch (error) {
         throw isClosed ? stopped() : error
       }

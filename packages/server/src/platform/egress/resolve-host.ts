@@ -9,14 +9,14 @@ import { isIP } from 'node:net'
 import type { AddressPolicy } from './address-policy.ts'
 import { EgressError, systemCodeOf } from './egress-error.ts'
 import { parseHost } from './parse-host.ts'
-import { untilAborted } from './with-deadline.ts'
 
 export interface ResolvedAddress {
   readonly address: string
   readonly family: number
 }
 
-export type Lookup = (host: string) => Promise<readonly ResolvedAddress[]>
+/** The signal says that nobody waits any more. */
+export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly ResolvedAddress[]>
 
 const ADDRESSES_MAX = 16
 
@@ -54,7 +54,7 @@ export function refused(host: string): EgressError {
 
 async function lookUp(lookup: Lookup, name: string, signal: AbortSignal) {
   try {
-    const found = await untilAborted(lookup(name), signal)
+    const found = await lookup(name, signal)
     if (found.length > 0) return found
   } catch (cause) {
     if (cause instanceof EgressError) throw cause

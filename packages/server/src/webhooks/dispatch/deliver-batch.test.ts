@@ -9,6 +9,7 @@ import {
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
 import { formatMicros } from '../../platform/clock.ts'
+import { createEgress, EgressError } from '../../platform/egress/index.ts'
 import { createKeyRing } from '../../platform/secrets/index.ts'
 import { parseTraceparent } from '../../platform/trace.ts'
 import { recordEvents } from '../record-events.ts'
@@ -31,6 +32,24 @@ afterAll(() => world.close())
 type Sent = { event: string; details: { ref_id: string; event_at: string; webhook_id: string } }
 const sent = (i: number) => receiver.requests[i]?.json as Sent[]
 const refs = (i: number) => sent(i).map((event) => event.details.ref_id)
+
+it('is not counted as an attempt while the process looks up as many names as it may', async () => {
+  const key = await world.register(receiver.origin.replace('127.0.0.1', 'hooks.example.test'))
+  await world.record(newEvent())
+  let lookups = 0
+  const crowded = createEgress({
+    allowNetworks: ['127.0.0.0/8'],
+    lookup: async () => {
+      lookups += 1
+      if (lookups === 1) throw new EgressError('busy', 'too many names are being looked up')
+      return [{ address: '127.0.0.1', family: 4 }]
+    },
+  })
+  await (await world.dispatcher({ egress: crowded })).runOnce()
+  await crowded.close()
+  expect(lookups).toBe(2)
+  expect(await world.deliveries(key)).toMatchObject([{ status: 'delivered', attempts: 1 }])
+})
 
 describe('a request', () => {
   it('[6.2.5] is a POST of a JSON array to the URL, path and query included', async () => {

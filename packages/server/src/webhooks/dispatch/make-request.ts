@@ -53,7 +53,7 @@ interface Seen {
   readonly timings?: RequestTimings | undefined
 }
 
-/** Undefined when we are stopping: nothing is known then, and the delivery stays as it is. */
+/** Stopped, or busy with other names: nothing is known then, and the delivery stays as it is. */
 export async function makeRequest(
   deps: RequestDeps,
   request: WebhookRequest,

@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest'
+import { createGate, type Gate } from './gate.ts'
+
+const gateOf = (o: { atOnce?: number; perCaller?: number; waiting?: number } = {}) =>
+  createGate({
+    name: 'reads',
+    atOnceMax: o.atOnce ?? 2,
+    atOncePerCallerMax: o.perCaller ?? 1,
+    waitingPerCallerMax: o.waiting ?? 2,
+  })
+
+/** Work that runs until it is told to end, and says when it began. */
+function through(gate: Gate) {
+  const begun: string[] = []
+  const enter = (caller: string, name = caller) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const done = gate.run(caller, () => {
+      begun.push(name)
+      return promise
+    })
+    const ended = done.then(
+      () => 'done',
+      (error: unknown) => error,
+    )
+    return { end: resolve, fail: reject, ended }
+  }
+  return { begun, enter }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+it('runs so much at once for one caller, and others beside it', async () => {
+  const { begun, enter } = through(gateOf())
+  const first = enter('a', 'a1')
+  const second = enter('a', 'a2')
+  const other = enter('b')
+  await turn()
+  expect(begun).toEqual(['a1', 'b'])
+  first.end()
+  expect(await first.ended).toBe('done')
+  await turn()
+  expect(begun).toEqual(['a1', 'b', 'a2'])
+  second.end()
+  other.end()
+})
+
+it('runs so much at once in all, the callers in turn', async () => {
+  const { begun, enter } = through(gateOf({ atOnce: 1, perCaller: 1 }))
+  const works = ['a1', 'a2', 'a3', 'b1'].map((name) => enter(name.slice(0, 1), name))
+  await turn()
+  expect(begun).toEqual(['a1'])
+  for (const at of [0, 1, 3, 2]) {
+    works[at]?.end()
+    await works[at]?.ended
+    await turn()
+  }
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'a3'])
+})
+
+it('gives the place of what fails to the next one', async () => {
+  const { begun, enter } = through(gateOf())
+  const first = enter('a', 'a1')
+  const second = enter('a', 'a2')
+  const failure = new Error('failed')
+  first.fail(failure)
+  expect(await first.ended).toBe(failure)
+  await turn()
+  expect(begun).toEqual(['a1', 'a2'])
+  second.end()
+})
+
+it('[contract 2] refuses whoever has too many waiting, and nobody else', async () => {
+  const { enter } = through(gateOf())
+  const held = [enter('a'), enter('a'), enter('a')]
+  expect(await enter('a').ended).toMatchObject({
+    code: 'rate_limited',
+    retryAfterS: 1,
+    headers: { 'ratelimit-policy': '"reads";q=1', ratelimit: '"reads";r=0;t=1' },
+  })
+  const other = enter('b')
+  for (const one of [...held, other]) {
+    one.end()
+    expect(await one.ended).toBe('done')
+  }
+  const later = enter('a')
+  later.end()
+  expect(await later.ended).toBe('done')
+})

@@ -1,0 +1,93 @@
+/**
+ * How much of one kind of work is done at once in this process: in all, and for one caller, so that
+ * nobody takes all the places. Who finds none waits in line, the callers in turn; beyond a bounded
+ * number of waiting ones 429 `rate_limited` (contract §2).
+ */
+import { ApiError } from './errors.ts'
+import { createTurns } from './turns.ts'
+
+export interface Gate {
+  /** Runs the work when its turn has come. The work has its own time-out. */
+  run<T>(caller: string, work: () => Promise<T>): Promise<T>
+}
+
+export interface GateOptions {
+  /** Names the policy in the header fields: letters, digits and hyphens. */
+  readonly name: string
+  readonly atOnceMax: number
+  readonly atOncePerCallerMax: number
+  readonly waitingPerCallerMax: number
+}
+
+const RETRY_AFTER_S = 1
+
+interface Waiter {
+  readonly tenantId: string
+  readonly enter: () => void
+}
+
+export function createGate(o: GateOptions): Gate {
+  const lines = createTurns<Waiter>()
+  /** Without those that have none. */
+  const running = new Map<string, number>()
+  const waiting = new Map<string, number>()
+  let atOnce = 0
+
+  const tenantCanGo = (caller: string) => (running.get(caller) ?? 0) < o.atOncePerCallerMax
+
+  function serve(): void {
+    while (atOnce < o.atOnceMax) {
+      const next = lines.take({ tenantCanGo })
+      if (next === undefined) return
+      add(waiting, next.tenantId, -1)
+      hold(next.tenantId)
+      next.enter()
+    }
+  }
+
+  function hold(caller: string): void {
+    atOnce += 1
+    add(running, caller, 1)
+  }
+
+  function release(caller: string): void {
+    atOnce -= 1
+    add(running, caller, -1)
+    serve()
+  }
+
+  async function enter(caller: string): Promise<void> {
+    if (atOnce < o.atOnceMax && tenantCanGo(caller)) return hold(caller)
+    if ((waiting.get(caller) ?? 0) >= o.waitingPerCallerMax) throw full(o)
+    add(waiting, caller, 1)
+    await new Promise<void>((resolve) => lines.add({ tenantId: caller, enter: resolve }))
+  }
+
+  return {
+    async run(caller, work) {
+      await enter(caller)
+      try {
+        return await work()
+      } finally {
+        release(caller)
+      }
+    },
+  }
+}
+
+function add(counts: Map<string, number>, caller: string, change: number): void {
+  const count = (counts.get(caller) ?? 0) + change
+  if (count === 0) counts.delete(caller)
+  else counts.set(caller, count)
+}
+
+function full({ name, atOncePerCallerMax }: GateOptions): ApiError {
+  return new ApiError('rate_limited', {
+    message: 'Too many requests of this kind at once',
+    retryAfterS: RETRY_AFTER_S,
+    headers: {
+      'ratelimit-policy': `"${name}";q=${atOncePerCallerMax}`,
+      ratelimit: `"${name}";r=0;t=${RETRY_AFTER_S}`,
+    },
+  })
+}
