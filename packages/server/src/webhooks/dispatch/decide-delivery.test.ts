@@ -16,6 +16,7 @@ const fresh: DeliveryFacts = {
   events: 8,
   bytes: 1_001,
   isNewBatch: true,
+  isParked: false,
   failCount: 0,
   failingMs: 0,
   parkedInRow: 0,
@@ -149,26 +150,31 @@ describe('a refusal of the content', () => {
     expect(last).toEqual({ kind: 'parked', waitMs: 1_000 })
   })
 
-  it('of one event after the other is a failure of the receiver: its stream waits too', () => {
-    for (const status of REFUSALS)
-      for (const events of [1, 8]) {
-        const kind = events === 1 ? 'parked' : 'divided'
-        const before = answered(status, { events, parkedInRow: 9 })
-        expect(before.kind).toBe(kind)
-        expect(before).not.toHaveProperty('backOffMs')
-        expect(answered(status, { events, parkedInRow: 10 })).toMatchObject({
-          kind,
-          backOffMs: 5_000,
-        })
-        expect(answered(status, { events, parkedInRow: 10, failCount: 1 })).toMatchObject({
-          backOffMs: 30_000,
-        })
-        expect(answered(status, { events, parkedInRow: 10, ageMs: HOUR_MS })).toEqual({
-          kind: 'exhausted',
-          isReceiverUp: false,
-          waitMs: 5_000,
-        })
-      }
+  it('of one event after the other makes the stream wait, the same after each', () => {
+    const refusing = { events: 1, parkedInRow: 10 }
+    for (const status of REFUSALS) {
+      const alone = (change: Partial<DeliveryFacts>) =>
+        answered(status, { ...refusing, failCount: 7, failingMs: 9 * DAY_MS, ...change })
+      expect(alone({ parkedInRow: 9 })).toEqual({ kind: 'parked', waitMs: 5_000 })
+      const parked = { kind: 'parked', waitMs: 5_000, backOffMs: 5_000 }
+      for (const parkedInRow of [10, 11, 500]) expect(alone({ parkedInRow })).toEqual(parked)
+      const exhausted = { kind: 'exhausted', isReceiverUp: true, waitMs: 5_000 }
+      expect(alone({ ageMs: HOUR_MS })).toEqual(exhausted)
+    }
+    const asked = { kind: 'answered', status: 400, retryAfterMs: 60_000 } as const
+    expect(decide(asked, refusing)).toMatchObject({ backOffMs: 60_000 })
+    expect(decide({ kind: 'answered', status: 400 }, refusing, 0)).toMatchObject({
+      backOffMs: 4_000,
+    })
+  })
+
+  it('then divides without a wait, and adds none for what was parked before', () => {
+    for (const status of REFUSALS) {
+      expect(answered(status, { parkedInRow: 10 })).toEqual(answered(status))
+      const before = { events: 1, attempts: 1, parkedInRow: 10, isParked: true }
+      expect(answered(status, before)).toEqual({ kind: 'parked', waitMs: 30_000 })
+      expect(answered(status, { ...before, ageMs: HOUR_MS })).toMatchObject({ waitMs: 0 })
+    }
   })
 })
 

@@ -5,8 +5,9 @@
  * and the events are divided until the offending one stands alone; that one is parked and tried again by
  * a schedule of its own. Everything else, redirects and 410 included, is a failure of the receiver: the
  * stream waits by the schedule, whose last wait repeats, and sends the same again. A receiver that
- * refuses one event after the other refuses everything: what it refuses is divided and parked as ever, so
- * that none of it stands in the way, but its stream waits as that of a failing one.
+ * refuses one event after the other refuses everything, it seems: what it refuses is divided and parked
+ * as ever, but after each event that it refuses for the first time its stream waits. These waits do not
+ * grow: as many events may be at fault, with others behind them that would be accepted.
  *
  * After `retryForMs` a delivery is exhausted: kept, and had by replay. `Retry-After` is honoured between
  * the schedule's current wait and its longest.
@@ -30,6 +31,8 @@ export interface DeliveryFacts {
   readonly bytes: number
   /** The events were queued a moment ago, not divided, parked or frozen before. */
   readonly isNewBatch: boolean
+  /** Its only event was refused alone before. */
+  readonly isParked: boolean
   /** Failures of the stream in a row before this one, and since when. */
   readonly failCount: number
   readonly failingMs: number
@@ -41,15 +44,15 @@ export type DeliveryStep =
   /** With `endsProbe` the next batches are of full size again. */
   | { readonly kind: 'delivered'; readonly endsProbe: boolean }
   | { readonly kind: 'retry'; readonly waitMs: number }
+  | { readonly kind: 'divided'; readonly batchBytesMax?: number }
   /** With `backOffMs` the stream waits for so long, since its receiver refuses everything. */
-  | { readonly kind: 'divided'; readonly batchBytesMax?: number; readonly backOffMs?: number }
   | { readonly kind: 'parked'; readonly waitMs: number; readonly backOffMs?: number }
-  /** Given up. A failing receiver's stream still waits before it tries the next events. */
+  /** Given up. The stream waits for so long before it tries the next events. */
   | { readonly kind: 'exhausted'; readonly isReceiverUp: boolean; readonly waitMs: number }
 
 const JITTER = 0.2
 const REFUSALS: ReadonlySet<number> = new Set([400, 413, 415, 422])
-const PARKED_IN_ROW_MAX = 10
+export const PARKED_IN_ROW_MAX = 10
 /** After so long a receiver is dormant: it is seldom asked. */
 export const DORMANT_AFTER_MS = 5 * 86_400_000
 const DORMANT_WAIT_MS = 6 * 3_600_000
@@ -66,17 +69,19 @@ export function decideDelivery(
     return { kind: 'delivered', endsProbe: facts.isNewBatch }
   const isOver = facts.ageMs >= policy.retryForMs
   const isRefused = status !== undefined && REFUSALS.has(status)
-  const isUp = isRefused && !refusesAll(facts.parkedInRow)
-  const backOffMs = isUp ? 0 : waitOfStream(outcome, facts, policy, random)
-  if (isOver) return { kind: 'exhausted', isReceiverUp: isUp, waitMs: backOffMs }
-  if (!isRefused) return { kind: 'retry', waitMs: backOffMs }
-  const backOff = isUp ? {} : { backOffMs }
-  if (facts.events > 1)
+  if (!isRefused) {
+    const waitMs = waitOfStream(outcome, facts, policy, random)
+    return isOver ? { kind: 'exhausted', isReceiverUp: false, waitMs } : { kind: 'retry', waitMs }
+  }
+  if (!isOver && facts.events > 1)
     return status === 413
-      ? { kind: 'divided', batchBytesMax: Math.max(1, Math.floor(facts.bytes / 2)), ...backOff }
-      : { kind: 'divided', ...backOff }
+      ? { kind: 'divided', batchBytesMax: Math.max(1, Math.floor(facts.bytes / 2)) }
+      : { kind: 'divided' }
+  const isUnseen = !facts.isParked && refusesAll(facts.parkedInRow)
+  const backOffMs = isUnseen ? waitOf(outcome, 0, facts, policy, random) : 0
+  if (isOver) return { kind: 'exhausted', isReceiverUp: true, waitMs: backOffMs }
   const waitMs = waitOf(outcome, facts.attempts, facts, policy, random)
-  return { kind: 'parked', waitMs, ...backOff }
+  return { kind: 'parked', waitMs, ...(isUnseen ? { backOffMs } : {}) }
 }
 
 /** So many events were refused, each alone, and none was accepted in between. */

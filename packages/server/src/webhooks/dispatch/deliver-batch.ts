@@ -10,7 +10,12 @@ import type { Failpoints } from '../../platform/failpoints.ts'
 import { serializeRequest } from '../event.ts'
 import type { Cleared } from './clear-store.ts'
 import { clearStream } from './clear-stream.ts'
-import { type DeliveryPolicy, type DeliveryStep, decideDelivery } from './decide-delivery.ts'
+import {
+  type DeliveryPolicy,
+  type DeliveryStep,
+  decideDelivery,
+  refusesAll,
+} from './decide-delivery.ts'
 import { divideDelivery } from './divide-delivery.ts'
 import type { LowWater } from './low-water.ts'
 import { type MadeRequest, makeRequest, type RequestDeps } from './make-request.ts'
@@ -146,7 +151,7 @@ async function sendDelivery(
   const isFailing =
     step.kind === 'retry' ||
     (step.kind === 'exhausted' && !step.isReceiverUp) ||
-    ('backOffMs' in step && step.backOffMs !== undefined)
+    (step.kind !== 'delivered' && refusesAll(stream.parkedInRow))
   return { kind: 'requested', isFailing, isSlow: made.durationMs > SLOW_MS }
 }
 

@@ -6,6 +6,7 @@
  * each bucket. Those that back off cost the index entry and no more.
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
+import { PARKED_IN_ROW_MAX } from './decide-delivery.ts'
 import type { StreamKey } from './stream-store.ts'
 
 /** Where to go on in a bucket: behind this webhook id. */
@@ -16,7 +17,7 @@ export interface BucketCursor {
 
 export interface FoundStream extends StreamKey {
   readonly bucket: number
-  /** Its last request failed. */
+  /** Its last request failed, or its receiver refuses everything. */
   readonly isFailing: boolean
   /** Milliseconds until it has something to do, by the database's clock; null when it has nothing. */
   readonly waitMs: number | null
@@ -25,11 +26,12 @@ export interface FoundStream extends StreamKey {
 const ACTIVE = statement(
   'webhooks.discover_active',
   `select s.tenant_id as "tenantId", s.webhook_id as "webhookId", s.bucket,
-          s.fail_count > 0 as "isFailing",
+          s.fail_count > 0 or s.parked_in_row >= ${PARKED_IN_ROW_MAX} as "isFailing",
           (extract(epoch from greatest(s.not_before, now()) - now()) * 1000)::float8 as "waitMs"
      from unnest($1::smallint[], $2::text[]) as b(bucket, after)
     cross join lateral (
-      select tenant_id, webhook_id, bucket, fail_count, not_before from webhooks_stream
+      select tenant_id, webhook_id, bucket, fail_count, parked_in_row, not_before
+        from webhooks_stream
        where bucket = b.bucket and webhook_id > b.after
          and state = 'active' and paused_at is null
          and not_before <= now() + $3 * interval '1 millisecond'
@@ -66,13 +68,14 @@ const OPEN = statement(
       cross join lateral (${next('f.bucket', 'f.webhook_id')}) o
       where f.n < $3)
    select f.tenant_id as "tenantId", f.webhook_id as "webhookId", f.bucket,
-          coalesce(s.fail_count > 0, false) as "isFailing",
+          coalesce(s.fail_count > 0 or s.parked_in_row >= ${PARKED_IN_ROW_MAX}, false)
+            as "isFailing",
           case when s.state = 'idle' and s.paused_at is null then
             (extract(epoch from greatest(f.due_at, s.not_before, now()) - now()) * 1000)::float8
           end as "waitMs"
      from found f
      left join lateral (
-       select state, paused_at, not_before, fail_count from webhooks_stream s
+       select state, paused_at, not_before, fail_count, parked_in_row from webhooks_stream s
         where s.tenant_id = f.tenant_id and s.webhook_id = f.webhook_id limit 1) s on true
     order by f.bucket, f.webhook_id`,
 )

@@ -294,19 +294,36 @@ describe('a delivery whose content was refused', () => {
     })
   })
 
-  it('and was parked before is not counted again; where all is refused its stream waits', async () => {
-    await world.record(newEvent())
+  it('and was parked before is not counted again', async () => {
     await settle(await open(), parked)
     await world.due()
-    await settle(await open(), { ...parked, backOffMs: HOUR_MS })
-    expect(await world.stream(key)).toMatchObject({ parked_in_row: 1, fail_count: 1 })
-    expect(await commits.takes.add({ ...key, low: ['', ''], limits })).toMatchObject({
-      kind: 'wait',
-    })
+    await settle(await open(), parked)
+    expect(await world.stream(key)).toMatchObject({ parked_in_row: 1, fail_count: 0 })
     expect(await rows('select status, attempts from webhooks_open')).toEqual([
       { status: 'parked', attempts: 2 },
     ])
   })
+
+  it.each([
+    ['parked', { ...parked, backOffMs: HOUR_MS }],
+    ['exhausted', { ...refused, waitMs: HOUR_MS }],
+  ] as const)(
+    'and is %s makes its stream wait, without a failure, where all is refused',
+    async (_, step) => {
+      const since = '2026-01-02T00:00:00.000Z'
+      await setStream(`fail_count = 2, first_failure_at = '${since}', parked_in_row = 10`)
+      await settle(await open(), step)
+      expect(await world.stream(key)).toMatchObject({
+        parked_in_row: 11,
+        fail_count: 2,
+        first_failure_at: new Date(since),
+        delivery_id: null,
+      })
+      expect(await commits.takes.add({ ...key, low: ['', ''], limits })).toMatchObject({
+        kind: 'wait',
+      })
+    },
+  )
 
   it('and whose time is over is given up, and its stream goes on', async () => {
     await world.record(newEvent())

@@ -86,5 +86,5 @@ function backOffOf(
 ): Pick<RefusedRow, 'isReceiverUp' | 'backOffMs'> {
   if (step.kind === 'retry') return { isReceiverUp: false, backOffMs: step.waitMs }
   if (step.kind === 'exhausted') return { isReceiverUp: step.isReceiverUp, backOffMs: step.waitMs }
-  return { isReceiverUp: step.backOffMs === undefined, backOffMs: step.backOffMs ?? 0 }
+  return { isReceiverUp: true, backOffMs: step.kind === 'parked' ? (step.backOffMs ?? 0) : 0 }
 }

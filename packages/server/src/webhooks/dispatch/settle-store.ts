@@ -84,12 +84,14 @@ const SETTLE_REFUSED = statement(
    fenced as (
      update webhooks_stream s
         set delivery_id = case when k.step = 'retry' then s.delivery_id end,
-            fail_count = case when k.is_up then 0
+            fail_count = case when k.is_up and k.back_off_ms > 0 then s.fail_count
+              when k.is_up then 0
               when s.fail_count = k.fail_count then s.fail_count + 1 else s.fail_count end,
-            not_before = case when k.is_up then '-infinity'
-              when s.fail_count = k.fail_count
+            not_before = case when k.is_up and k.back_off_ms = 0 then '-infinity'
+              when k.is_up or s.fail_count = k.fail_count
                 then now() + k.back_off_ms * interval '1 millisecond' else s.not_before end,
-            first_failure_at = case when not k.is_up then coalesce(s.first_failure_at, now()) end,
+            first_failure_at = case when not k.is_up then coalesce(s.first_failure_at, now())
+              when k.back_off_ms > 0 then s.first_failure_at end,
             is_probing = s.is_probing or not k.is_up,
             parked_in_row = s.parked_in_row + k.is_refused_anew::integer,
             batch_bytes_max = coalesce(k.bytes_max, s.batch_bytes_max),
@@ -130,9 +132,9 @@ const SETTLE_REFUSED = statement(
 
 export interface RefusedRow extends SettledDelivery {
   readonly step: 'retry' | 'divided' | 'parked' | 'exhausted'
-  /** It refused the content, and not everything: its stream goes on. */
+  /** It refused the content, which is no failure. */
   readonly isReceiverUp: boolean
-  /** Otherwise its stream waits for so long. */
+  /** So long its stream waits; 0 when it goes on at once. */
   readonly backOffMs: number
   /** One event more was refused alone; one that was parked before is not counted again. */
   readonly isRefusedAnew: boolean
