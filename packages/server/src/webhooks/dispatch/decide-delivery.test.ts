@@ -14,7 +14,7 @@ const fresh: DeliveryFacts = {
   attempts: 0,
   ageMs: 10,
   events: 8,
-  bytes: 1_001,
+  bytes: 200_001,
   isNewBatch: true,
   isParked: false,
   failCount: 0,
@@ -122,7 +122,10 @@ describe('a refusal of the content', () => {
   })
 
   it('for its size makes the next batches half of what was refused', () => {
-    expect(answered(413)).toEqual({ kind: 'divided', batchBytesMax: 500 })
+    expect(answered(413)).toEqual({ kind: 'divided', batchBytesMax: 100_000 })
+    // A receiver that answers 413 for a moment, whatever the size, is not throttled for long.
+    for (const bytes of [131_073, 131_072, 100_000, 2])
+      expect(answered(413, { bytes })).toEqual({ kind: 'divided', batchBytesMax: 65_536 })
     for (const status of [400, 415, 422]) expect(answered(status)).toEqual({ kind: 'divided' })
   })
 

@@ -53,6 +53,8 @@ export type DeliveryStep =
 const JITTER = 0.2
 const REFUSALS: ReadonlySet<number> = new Set([400, 413, 415, 422])
 export const PARKED_IN_ROW_MAX = 10
+/** No smaller size is learned: where one is needed, dividing finds it each time. */
+const LEARNED_BYTES_MIN = 65_536
 /** After so long a receiver is dormant: it is seldom asked. */
 export const DORMANT_AFTER_MS = 5 * 86_400_000
 const DORMANT_WAIT_MS = 6 * 3_600_000
@@ -75,7 +77,7 @@ export function decideDelivery(
   }
   if (!isOver && facts.events > 1)
     return status === 413
-      ? { kind: 'divided', batchBytesMax: Math.max(1, Math.floor(facts.bytes / 2)) }
+      ? { kind: 'divided', batchBytesMax: Math.max(LEARNED_BYTES_MIN, Math.floor(facts.bytes / 2)) }
       : { kind: 'divided' }
   const isUnseen = !facts.isParked && refusesAll(facts.parkedInRow)
   const backOffMs = isUnseen ? waitOf(outcome, 0, facts, policy, random) : 0

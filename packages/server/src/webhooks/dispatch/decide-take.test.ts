@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { chooseBatch, decideTake, type StreamState, type TakeFacts } from './decide-take.ts'
 
 const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
 const limits = {
   batchEventsMax: 500,
   batchBytesMax: 1_000_000,
@@ -89,12 +90,12 @@ describe('a new batch', () => {
     expect(eventsMax({ isProbing: true }, 20)).toBe(20)
   })
 
-  it('keeps below a size that was refused, twice as much with each day since', () => {
+  it('keeps below a size that was refused, twice as much with each 10 minutes since', () => {
     expect(bytesMax(1_000, 0)).toBe(1_000)
-    expect(bytesMax(1_000, DAY_MS - 1)).toBe(1_000)
-    expect(bytesMax(1_000, DAY_MS)).toBe(2_000)
-    expect(bytesMax(1_000, 3.5 * DAY_MS)).toBe(8_000)
-    expect(bytesMax(1_000, 10 * DAY_MS)).toBe(1_000_000)
+    expect(bytesMax(1_000, 10 * MINUTE_MS - 1)).toBe(1_000)
+    expect(bytesMax(1_000, 10 * MINUTE_MS)).toBe(2_000)
+    expect(bytesMax(1_000, 35 * MINUTE_MS)).toBe(8_000)
+    expect(bytesMax(1_000, 100 * MINUTE_MS)).toBe(1_000_000)
     expect(bytesMax(1_000, 5_000 * DAY_MS)).toBe(1_000_000)
     // A clock that was set back.
     expect(bytesMax(1_000, -DAY_MS)).toBe(1_000)

@@ -53,7 +53,7 @@ export type TakeStep =
 
 /** Events in the first new request after a back-off. */
 const PROBE_EVENTS_MAX = 50
-const DAY_MS = 86_400_000
+const LEARNED_FOR_MS = 600_000
 
 export function decideTake(stream: StreamState, facts: TakeFacts, limits: TakeLimits): TakeStep {
   if (stream.isPaused) return { kind: 'paused' }
@@ -79,11 +79,11 @@ function eventsMaxOf(stream: StreamState, limits: TakeLimits): number {
     : limits.batchEventsMax
 }
 
-/** A size that was refused is tried again in steps: twice as much with each day that has passed. */
+/** A size that was refused is tried again in steps: twice as much with each 10 minutes that passed. */
 function bytesMaxOf(stream: StreamState, limits: TakeLimits): number {
   if (stream.batchBytesMax === null || stream.shrunkMs === null) return limits.batchBytesMax
-  const days = Math.min(Math.max(0, Math.floor(stream.shrunkMs / DAY_MS)), 30)
-  return Math.min(stream.batchBytesMax * 2 ** days, limits.batchBytesMax)
+  const steps = Math.min(Math.max(0, Math.floor(stream.shrunkMs / LEARNED_FOR_MS)), 30)
+  return Math.min(stream.batchBytesMax * 2 ** steps, limits.batchBytesMax)
 }
 
 /** What matters of a queued event. */

@@ -24,17 +24,25 @@ interface StreamRow {
   /** From now on. */
   readonly notBefore?: string
   readonly failCount?: number
+  readonly parkedInRow?: number
   readonly isPaused?: boolean
 }
 
 async function addStream(row: StreamRow = {}): Promise<StreamKey> {
-  const { webhookId = 'wh_1', bucket = 7, state = 'active', notBefore, failCount = 0 } = row
+  const {
+    webhookId = 'wh_1',
+    bucket = 7,
+    state = 'active',
+    notBefore,
+    failCount = 0,
+    parkedInRow = 0,
+  } = row
   await world.db.query(
     `insert into webhooks_stream
-       (tenant_id, webhook_id, bucket, mode, state, not_before, fail_count, paused_at)
+       (tenant_id, webhook_id, bucket, mode, state, not_before, fail_count, paused_at, parked_in_row)
      values ('tn_a', $1, $2, 'array', $3, coalesce(now() + $4::interval, '-infinity'), $5,
-             case when $6 then now() end)`,
-    [webhookId, bucket, state, notBefore ?? null, failCount, row.isPaused ?? false],
+             case when $6 then now() end, $7)`,
+    [webhookId, bucket, state, notBefore ?? null, failCount, row.isPaused ?? false, parkedInRow],
   )
   return { tenantId: 'tn_a', webhookId }
 }
@@ -79,10 +87,11 @@ describe('finds', () => {
     await addStream({ webhookId: 'wh_4', notBefore: '-1 hour', failCount: 3 })
     await addStream({ webhookId: 'wh_5', state: 'idle' })
     await addStream({ webhookId: 'wh_6', isPaused: true })
+    await addStream({ webhookId: 'wh_7', parkedInRow: 10 })
     const found = await discover()
-    expect(idsOf(found)).toEqual(['wh_1', 'wh_2', 'wh_4'])
-    expect(found.map((stream) => stream.isFailing)).toEqual([false, false, true])
-    expect(found.map((stream) => stream.waitMs > 0)).toEqual([false, true, false])
+    expect(idsOf(found)).toEqual(['wh_1', 'wh_2', 'wh_4', 'wh_7'])
+    expect(found.map((stream) => stream.isFailing)).toEqual([false, false, true, true])
+    expect(found.map((stream) => stream.waitMs > 0)).toEqual([false, true, false, false])
     expect(found[1]?.waitMs).toBeLessThanOrEqual(900)
   })
 

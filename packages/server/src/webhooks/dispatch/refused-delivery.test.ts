@@ -248,17 +248,24 @@ describe('a receiver that refuses everything', () => {
 describe('413', () => {
   it('makes the batches that follow half as large', async () => {
     const key = await world.register(receiver.origin)
-    await world.record(...events(8))
+    const large = () =>
+      events(8).map((event) => ({
+        ...event,
+        details: { ...event.details, failed_reason: 'x'.repeat(30_000) },
+      }))
+    await world.record(...large())
     receiver.setScript([413])
     const dispatcher = await world.dispatcher()
     await dispatcher.runOnce()
     const size = receiver.requests[0]?.body.length ?? 0
     expect(await world.stream(key)).toMatchObject({ batch_bytes_max: Math.floor(size / 2) })
-    await world.record(...events(8))
+    await world.record(...large())
     await dispatcher.runOnce()
     expect(sent().map((refs) => refs.length)).toEqual([8, 4, 4, 3, 3, 2])
-    await world.db.query(`update webhooks_stream set batch_shrunk_at = now() - interval '2 days'`)
-    await world.record(...events(8))
+    await world.db.query(
+      `update webhooks_stream set batch_shrunk_at = now() - interval '20 minutes'`,
+    )
+    await world.record(...large())
     await dispatcher.runOnce()
     expect(sent().at(-1)).toHaveLength(8)
   })

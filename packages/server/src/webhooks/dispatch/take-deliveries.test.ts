@@ -171,7 +171,7 @@ describe('taking a new batch', () => {
     await setStream('delivery_id = null, is_probing = false, batch_bytes_max = 1000')
     await setStream('batch_shrunk_at = now()')
     expect((await ready()).events).toHaveLength(9)
-    await setStream(`delivery_id = null, batch_shrunk_at = now() - interval '2 days'`)
+    await setStream(`delivery_id = null, batch_shrunk_at = now() - interval '20 minutes'`)
     expect((await ready()).events).toHaveLength(39)
   })
 
