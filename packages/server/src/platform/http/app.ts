@@ -34,6 +34,8 @@ export interface HttpTimeouts {
   readonly requestMs: number
   /** How long an idle connection is kept: longer than load balancers keep theirs. */
   readonly keepAliveMs: number
+  /** Without a byte of an answer taken: who does not read is not to have it kept for ever. */
+  readonly writeMs: number
   /** How often the first two are looked at. */
   readonly checkEveryMs: number
 }
@@ -42,6 +44,7 @@ export const defaultTimeouts: HttpTimeouts = {
   headersMs: 10_000,
   requestMs: 120_000,
   keepAliveMs: 72_000,
+  writeMs: 30_000,
   checkEveryMs: 1_000,
 }
 
@@ -92,6 +95,7 @@ export function createHttpApp(o: HttpAppOptions): FastifyInstance {
   acceptOnlyJson(app)
   checkSchemas(app)
   admitRequests(app, observation)
+  endStalledAnswers(app, timeouts.writeMs)
   const { authenticateKey, adminToken } = o
   guardRoutes(app, { authenticateKey, adminToken, publicPrefix: docsPrefix })
   boundLargeBodies(app, { ordinaryBytes: bodyBytesMax })
@@ -120,6 +124,22 @@ function admitRequests(app: FastifyInstance, observation: Observation): void {
       ? new ApiError('not_found')
       : new ApiError('method_not_allowed', { headers: { allow: methods.join(', ') } })
   }
+}
+
+/**
+ * The time is counted only while an answer is written, by the socket, which knows of progress within
+ * one large write. Before the server's own listener for the end, which sets the time for keep-alive.
+ */
+function endStalledAnswers(app: FastifyInstance, writeMs: number): void {
+  app.addHook('onSend', (request, { raw }, payload, done) => {
+    const { socket } = request.raw
+    const begin = () => void socket.setTimeout(writeMs)
+    // An answer to a pipelined request waits for the one before it.
+    if (raw.socket === null) raw.once('socket', begin)
+    else begin()
+    raw.prependOnceListener('finish', () => void socket.setTimeout(0))
+    done(null, payload)
+  })
 }
 
 function acceptOnlyJson(app: FastifyInstance): void {

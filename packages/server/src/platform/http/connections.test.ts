@@ -2,7 +2,9 @@
 import { on, once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { errorBody } from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -12,12 +14,16 @@ import { createHttpApp } from './app.ts'
 import { createHttpServer, type HttpServer } from './server.ts'
 
 let server: HttpServer
+let app: FastifyInstance
 let port: number
 const entered = Promise.withResolvers<void>()
 const release = Promise.withResolvers<void>()
 const begun = Promise.withResolvers<void>()
 const reached = Promise.withResolvers<void>()
 const log = new PassThrough()
+const WRITE_MS = 250
+/** More than all buffers on the way hold. */
+const LARGE = 'x'.repeat(32 * 1024 * 1024)
 
 /** The canonical line of the next request to a route. */
 async function finishedLine(route: string): Promise<string> {
@@ -27,11 +33,11 @@ async function finishedLine(route: string): Promise<string> {
 }
 
 function createServer(): HttpServer {
-  const app = createHttpApp({
+  app = createHttpApp({
     log: createLogger({ level: 'info', destination: log }),
     metrics: createMetrics(),
     authenticateKey: () => undefined,
-    timeouts: { headersMs: 150, requestMs: 300, checkEveryMs: 20 },
+    timeouts: { headersMs: 150, requestMs: 300, checkEveryMs: 20, writeMs: WRITE_MS },
   })
   const body = Type.Object({ x: Type.String() }, { additionalProperties: false })
   app.post('/things', { config: { auth: 'public' }, schema: { body } }, () => ({ done: true }))
@@ -44,6 +50,11 @@ function createServer(): HttpServer {
   app.get('/partial', { config: { auth: 'public' } }, (_request, reply) => {
     reply.hijack()
     reply.raw.write('half of an answer', () => begun.resolve())
+  })
+  app.get('/large', { config: { auth: 'public' } }, () => ({ text: LARGE }))
+  app.get('/slow', { config: { auth: 'public' } }, async () => {
+    await sleep(WRITE_MS * 2)
+    return { done: true }
   })
   app.get('/never', { config: { auth: 'public' } }, async () => {
     reached.resolve()
@@ -210,6 +221,48 @@ describe('one answer at a time', () => {
     await reached.promise
     socket.destroy()
     expect(JSON.parse(await finishedLine('/never'))).toMatchObject({ aborted: true })
+  })
+})
+
+describe('an answer that nobody takes', () => {
+  const LARGE_REQUEST = 'GET /large HTTP/1.1\r\nHost: x\r\n\r\n'
+
+  it.each([
+    ['the first', LARGE_REQUEST],
+    ['behind another', `GET /things HTTP/1.1\r\nHost: x\r\n\r\n${LARGE_REQUEST}`],
+    ['behind a slow one', `GET /slow HTTP/1.1\r\nHost: x\r\n\r\n${LARGE_REQUEST}`],
+  ])('is not kept: %s', async (_, text) => {
+    const closed = once(app.server, 'connection').then(([socket]) => once(socket, 'close'))
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.pause()
+    socket.write(text)
+    await closed
+    socket.destroy()
+  })
+
+  it('is given to who reads slowly', async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(LARGE_REQUEST.replace('Host', 'Connection: close\r\nHost'))
+    let length = 0
+    for await (const chunk of socket) {
+      // Slower than the time for all of it, but never that long without a byte.
+      if (Math.floor((length + chunk.length) / 4_000_000) > Math.floor(length / 4_000_000))
+        await sleep(WRITE_MS / 4)
+      length += chunk.length
+    }
+    expect(length).toBeGreaterThan(LARGE.length)
+  })
+
+  it('a slow handler and a pause between requests are something else', async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /things HTTP/1.1\r\nHost: x\r\n\r\nGET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+    const said = await listen(socket, /done.*done/s)
+    expect(said.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
+    await sleep(WRITE_MS * 2)
+    socket.write('GET /things HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(parse(await listen(socket, /done/)).status).toBe(200)
+    socket.destroy()
   })
 })
 

@@ -22,6 +22,8 @@ import {
   eventIdsOfEmail,
   isRareStatus,
   type PageBounds,
+  type RecordedAttempt,
+  type RecordedDelivery,
   readAttempts,
   readMembers,
   readPageOfDeliveries,
@@ -32,6 +34,8 @@ const DELIVERY_ID = /^dlv_[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 
 /** A few tens of milliseconds of work. */
 const PAGE_BOUNDS = { rowsMax: 2_000, membersMax: 50_000, weightMax: 10_000 } as const
+/** Of what receivers said, in a page: it is held until its reader has taken it. */
+const TEXT_OCTETS_MAX = 2 * 1024 * 1024
 /** Comparing ids costs a tenth of looking events up. */
 const BY_ID = 10
 /** An email with more events is looked for in each delivery instead. */
@@ -41,6 +45,7 @@ export interface ListDeps {
   readonly db: Db
   /** Smaller ones, for tests. */
   readonly pageBounds?: PageBounds
+  readonly textOctetsMax?: number
 }
 
 interface DeliveriesPage {
@@ -49,7 +54,7 @@ interface DeliveriesPage {
 }
 
 export async function listDeliveries(
-  { db, pageBounds = PAGE_BOUNDS }: ListDeps,
+  { db, pageBounds = PAGE_BOUNDS, textOctetsMax = TEXT_OCTETS_MAX }: ListDeps,
   tenantId: string,
   query: ListWebhookDeliveriesQuery,
 ): Promise<DeliveriesPage> {
@@ -74,13 +79,28 @@ export async function listDeliveries(
       readMembers(tx, tenantId, deliveries),
       readAttempts(tx, tenantId, deliveries, listedAttemptsMax),
     ])
+    const shown = withinOctets(deliveries, attempts, textOctetsMax)
+    const next = shown.length < deliveries.length ? shown.at(-1)?.deliveryId : nextBefore
     return {
-      deliveries: deliveries.map((d) =>
-        toWebhookDelivery(d, members, attempts.get(d.deliveryId) ?? []),
-      ),
-      ...(nextBefore === undefined ? {} : { nextPageToken: pageTokenAfter(LIST, nextBefore) }),
+      deliveries: shown.map((d) => toWebhookDelivery(d, members, attempts.get(d.deliveryId) ?? [])),
+      ...(next === undefined ? {} : { nextPageToken: pageTokenAfter(LIST, next) }),
     }
   })
+}
+
+/** As many as hold this much text, but one at least. */
+function withinOctets(
+  deliveries: readonly RecordedDelivery[],
+  attempts: ReadonlyMap<string, readonly RecordedAttempt[]>,
+  octetsMax: number,
+): readonly RecordedDelivery[] {
+  let octets = 0
+  const end = deliveries.findIndex(({ deliveryId }, at) => {
+    for (const { error, response } of attempts.get(deliveryId) ?? [])
+      octets += Buffer.byteLength(error ?? '') + Buffer.byteLength(response ?? '')
+    return at > 0 && octets > octetsMax
+  })
+  return end === -1 ? deliveries : deliveries.slice(0, end)
 }
 
 function boundsOf(
