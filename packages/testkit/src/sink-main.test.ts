@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { createSmtpServer } from './smtp-server.ts'
@@ -20,3 +22,80 @@ it.each([
     await holder.close()
   }
 })
+
+it('the sink answers webhook requests as it is told, and shows their headers', async () => {
+  const args = ['--smtp-port', '0', '--http-port', '0', '--webhook-status', '503']
+  const sink = await startProcess({ script, args })
+  try {
+    const line = await sink.waitForLine(/^Webhook receiver/)
+    const response = await fetch(line.replace(/^Webhook receiver +/, ''), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-secret': 'ours', traceparent: '00-a-b-01' },
+      body: '{"it":"arrived"}',
+    })
+    expect(response.status).toBe(503)
+    await sink.waitForLine(/arrived/)
+    expect(sink.lines).toEqual(
+      expect.arrayContaining([
+        'content-type: application/json',
+        'x-secret: ours',
+        'traceparent: 00-a-b-01',
+      ]),
+    )
+    expect(sink.lines.filter((one) => /^(host|content-length):/i.test(one))).toEqual([])
+  } finally {
+    await sink.kill('SIGTERM')
+  }
+})
+
+it('the sink defers and refuses recipients by their address', async () => {
+  const sink = await startProcess({ script, args: ['--smtp-port', '0', '--http-port', '0'] })
+  try {
+    const line = await sink.waitForLine(/^SMTP server/)
+    const replies = await talk(Number(line.split(':').at(-1)), [
+      'EHLO example.com',
+      'MAIL FROM:<me@example.com>',
+      'RCPT TO:<defer.me@example.com>',
+      'RCPT TO:<refuse@example.com>',
+      'RCPT TO:<you@example.com>',
+      'QUIT',
+    ])
+    expect(replies.slice(-4).map((reply) => reply.slice(0, 3))).toEqual([
+      '450',
+      '550',
+      '250',
+      '221',
+    ])
+  } finally {
+    await sink.kill('SIGTERM')
+  }
+})
+
+it.each([
+  [['--help'], 0, /--webhook-status <status>/],
+  [['--webhook-status', '99'], 2, /takes a status/],
+  [['--port', '1'], 2, /--port/],
+])('%j ends with %d and tells how the sink is used', async (args, code, words) => {
+  const sink = await startProcess({ script, args })
+  expect(await sink.exited).toEqual({ code, signal: null })
+  expect(sink.lines.join('\n')).toMatch(words)
+  expect(sink.lines.join('\n')).toContain('--smtp-port <port>')
+})
+
+/** One command after the other; the last line of each reply. */
+async function talk(port: number, commands: readonly string[]): Promise<string[]> {
+  const socket = connect(port, '127.0.0.1')
+  const replies: string[] = []
+  try {
+    for await (const line of createInterface({ input: socket })) {
+      if (line[3] === '-') continue
+      replies.push(line)
+      const next = commands[replies.length - 1]
+      if (next === undefined) break
+      socket.write(`${next}\r\n`)
+    }
+  } finally {
+    socket.destroy()
+  }
+  return replies
+}

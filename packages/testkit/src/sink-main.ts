@@ -1,39 +1,95 @@
 /**
- * An SMTP server and a webhook receiver on loopback that accept everything and print what arrives
- * (`npm run sink`), to try the service by hand before real ones are pointed at it.
- *
- *   node sink-main.ts [--smtp-port 2500] [--http-port 2580]
+ * An SMTP server and a webhook receiver on loopback that print what arrives (`npm run sink`), to try
+ * the service by hand before real ones are pointed at it. They accept everything but what they are
+ * told to refuse; `HELP` says how.
  */
 import { parseArgs } from 'node:util'
 import type { SmtpFact } from './smtp-facts.ts'
+import type { SmtpContext } from './smtp-script.ts'
 import { createSmtpServer } from './smtp-server.ts'
 import { createWebhookReceiver, type WebhookRequest } from './webhook-receiver.ts'
 
-const { values } = parseArgs({
-  options: {
-    'smtp-port': { type: 'string', default: '2500' },
-    'http-port': { type: 'string', default: '2580' },
-  },
-})
+const HELP = `An SMTP server and a webhook receiver that print what arrives.
+
+  npm run sink -- [options]
+
+  --smtp-port <port>         of the SMTP server; 0 takes a free one (default 2500)
+  --http-port <port>         of the webhook receiver; likewise (default 2580)
+  --webhook-status <status>  answer webhook requests with it, e.g. 503 (default 200)
+  --help                     this text
+
+Recipients whose address begins with "defer" are answered 450 (try again later), those whose address
+begins with "refuse" 550 (never); all others are accepted.
+`
+/** Said by every HTTP client; what the service adds, and what a webhook's own headers are, is left. */
+const USUAL_HEADERS = new Set(
+  'accept accept-encoding connection content-length host keep-alive transfer-encoding user-agent'.split(
+    ' ',
+  ),
+)
+
+const values = readOptions()
+const webhookStatus = Number(values['webhook-status'])
+if (!Number.isInteger(webhookStatus) || webhookStatus < 200 || webhookStatus > 599)
+  refuse('--webhook-status takes a status from 200 to 599')
 
 const smtp = await listening('smtp-port', (port) =>
   createSmtpServer({
     port,
     record: 'all',
+    script: answerRecipient,
     onFact(fact) {
       if (fact.fact === 'message.received') showMail(fact)
     },
   }),
 )
 const receiver = await listening('http-port', (port) =>
-  createWebhookReceiver({ port, onRequest: showRequest }),
+  createWebhookReceiver({
+    port,
+    script: () => webhookStatus,
+    onRequest: showRequest,
+  }),
 )
 write(`SMTP server       ${smtp.host}:${smtp.port}`)
 write(`Webhook receiver  ${receiver.origin}/`)
-write('Both accept everything and print it here. Stop with Ctrl-C.')
+write(
+  webhookStatus < 300
+    ? 'Both print what arrives, and accept it. Stop with Ctrl-C; --help tells how they refuse.'
+    : `Both print what arrives; webhook requests are answered ${webhookStatus}. Stop with Ctrl-C.`,
+)
 
 const stop = () => void Promise.all([smtp.close(), receiver.close()])
 process.once('SIGINT', stop).once('SIGTERM', stop)
+
+function readOptions() {
+  const port = (number: string) => ({ type: 'string', default: number }) as const
+  try {
+    const { values } = parseArgs({
+      options: {
+        'smtp-port': port('2500'),
+        'http-port': port('2580'),
+        'webhook-status': { type: 'string', default: '200' },
+        help: { type: 'boolean', default: false },
+      },
+    })
+    if (!values.help) return values
+  } catch (error) {
+    refuse(error instanceof Error ? error.message : String(error))
+  }
+  process.stdout.write(HELP)
+  process.exit(0)
+}
+
+function refuse(reason: string): never {
+  process.stderr.write(`${reason}\n\n${HELP}`)
+  process.exit(2)
+}
+
+function answerRecipient({ phase, recipient = '' }: SmtpContext): string | undefined {
+  if (phase !== 'rcpt') return undefined
+  if (/^defer/i.test(recipient)) return '450 4.2.1 Mailbox busy, try again later'
+  return /^refuse/i.test(recipient) ? '550 5.1.1 No such user here' : undefined
+}
 
 async function listening<T>(
   option: 'smtp-port' | 'http-port',
@@ -59,6 +115,9 @@ function showMail(mail: Extract<SmtpFact, { fact: 'message.received' }>): void {
 
 function showRequest(request: WebhookRequest): void {
   write(`\n--- webhook ${request.method} ${request.path}`)
+  for (const [name, value] of request.rawHeaders)
+    if (!USUAL_HEADERS.has(name.toLowerCase())) write(`${name}: ${value}`)
+  write('')
   write(JSON.stringify(request.json, null, 2) ?? request.body.toString('utf8'))
   setImmediate(() => receiver.clear())
 }
