@@ -179,6 +179,22 @@ describe('redelivery', () => {
     await run()
     expect(bodies()).toEqual([bodies()[0], bodies()[0]])
   })
+
+  it('of a parked event of a webhook that was switched off and on sends it', async () => {
+    receiver.setScript([400])
+    const key = await world.register(receiver.origin)
+    await world.record(newEvent())
+    await run()
+    const deliveryId = await lastId(key)
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: false })
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: true })
+    expect(await again(deliveryId)).toEqual({ replayed: 1 })
+    await world.due()
+    await run()
+    expect(bodies()).toHaveLength(2)
+    const all = await world.deliveries(key)
+    expect(all.map((one) => one.status).sort()).toEqual(['delivered', 'discarded'])
+  })
 })
 
 describe('redelivery beside the dispatcher', () => {
@@ -210,13 +226,26 @@ describe('redelivery beside the dispatcher', () => {
     expect(await world.stream(key)).toMatchObject({ state: 'active', delivery_id: id })
   })
 
-  it('tries nothing that is about to be discarded', async () => {
+  it('queues anew what is about to be discarded, and does not try it', async () => {
     const members = await recordUnwanted(world.db, newEvent())
     const id = await insertDelivery(world.db, { key, members, status: 'retrying', isCurrent: true })
     await world.db.query('update webhooks_subscription set generation = 1')
+    await world.db.query(`update webhooks_stream set state = 'active', not_before = 'infinity'`)
     const before = await world.stream(key)
+    expect(await again(id)).toEqual({ replayed: 1 })
     expect(await again(id)).toEqual({ replayed: 0 })
     expect(await world.stream(key)).toEqual(before)
+    const { rows } = await world.db.query('select lane, generation from webhooks_pending')
+    expect(rows).toEqual([{ lane: 1, generation: 1 }])
+  })
+
+  it('hastens a delivery that waits for its turn, and not the stream that backs off', async () => {
+    const members = await recordUnwanted(world.db, newEvent())
+    const id = await insertDelivery(world.db, { key, members, status: 'parked' })
+    await world.db.query(`update webhooks_stream set not_before = '2099-01-01'`)
+    const { not_before: notBefore } = (await world.stream(key)) ?? {}
+    expect(await again(id)).toEqual({ replayed: 1 })
+    expect(await world.stream(key)).toMatchObject({ state: 'active', not_before: notBefore })
   })
 
   it('queues what is settled while it waits for the stream', async () => {

@@ -96,6 +96,46 @@ describe('a replay', () => {
     expect(await world.pending(key)).toHaveLength(3)
   })
 
+  it('sends what was queued before the webhook was switched off, once, and records it as discarded', async () => {
+    const key = await world.register(receiver.origin)
+    await world.record(...Array.from({ length: 6 }, () => newEvent()))
+    await run()
+    // Of a replay that waits, of what is live, and of a delivery that failed.
+    expect(await replay(everything)).toEqual({ replayed: 6 })
+    receiver.setScript([500])
+    await world.record(newEvent(), newEvent())
+    const events = await world.pending(key)
+    await world.db.query('delete from webhooks_pending where event_id = $1', [events[0]])
+    await (await world.dispatcher({ batchEventsMax: 1 })).runOnce()
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: false })
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: true })
+    receiver.clear()
+    expect(await replay(everything)).toEqual({ replayed: 8 })
+    expect(await replay(everything)).toEqual({ replayed: 0 })
+    await world.due()
+    await run()
+    expect(sent()).toHaveLength(8)
+    expect(new Set(sent().map((one) => one.details.ref_id)).size).toBe(8)
+    const all = (await world.deliveries(key)).filter((one) => one.status === 'discarded')
+    // One in a request that failed and one live: of the replay, all that waited is queued anew.
+    expect(all.flatMap((one) => one.event_ids).sort()).toEqual(events.slice(6))
+    expect(await world.pending(key)).toEqual([])
+  })
+
+  it('while a long queue is being discarded sends every event once', async () => {
+    await world.register(receiver.origin)
+    for (let i = 0; i < 12; i++)
+      await world.record(...Array.from({ length: 500 }, () => newEvent()))
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: false })
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: true })
+    const dispatcher = await world.dispatcher()
+    const [, { replayed }] = await Promise.all([dispatcher.runOnce(), replay(everything)])
+    expect(replayed).toBe(6_000)
+    await run()
+    expect(sent()).toHaveLength(6_000)
+    expect(new Set(sent().map((one) => one.details.ref_id)).size).toBe(6_000)
+  }, 30_000)
+
   it('by many at once queues each event once', async () => {
     const key = await world.register(receiver.origin)
     await world.record(...Array.from({ length: 50 }, () => newEvent()))

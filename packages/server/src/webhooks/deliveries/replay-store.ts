@@ -183,7 +183,8 @@ function takes(event: string): string {
  *
  * Lateral with a limit, so that every look into the queue and the record is an index scan. What is
  * frozen has no index by event: it is one object with a key for each, as a join's plan would depend
- * on how many there are said to be.
+ * on how many there are said to be. What was queued or frozen before the webhook was last switched off
+ * is not sent any more: it does not count as on its way.
  */
 function replayable(filter: ReplayFilter, $: Parameter): string {
   const tenant = $(filter.tenantId)
@@ -197,7 +198,7 @@ function replayable(filter: ReplayFilter, $: Parameter): string {
     : 'cross join (select null::boolean as is_there) delivered'
   return `
     frozen as materialized (
-      select coalesce(jsonb_object_agg(webhook_id || event_id, true), '{}') as members
+      select coalesce(jsonb_object_agg(webhook_id || generation || event_id, true), '{}') as members
         from webhooks_open cross join unnest(event_ids) as event_id
        where tenant_id = ${tenant}),
     matching as materialized (
@@ -212,10 +213,13 @@ function replayable(filter: ReplayFilter, $: Parameter): string {
         left join lateral (
          select true as is_there from webhooks_pending
           where tenant_id = ${tenant} and webhook_id = destination.webhook_id and lane in (0, 1)
-            and event_id = recorded.event_id limit 1) queued on true
+            and event_id = recorded.event_id and generation >= destination.generation
+          limit 1) queued on true
         left join lateral (
          select true as is_there
-          where frozen.members ? (destination.webhook_id || recorded.event_id)) sending on true
+          where frozen.members
+                  ? (destination.webhook_id || destination.generation || recorded.event_id)
+         ) sending on true
         ${undelivered}
        where recorded.event = any(${$(filter.names)})
          and recorded.event_at >= ${$(formatMicros(filter.span.from))}
@@ -250,7 +254,8 @@ export async function holdStreams(
 /**
  * Queues those of the events that may be queued now, behind what is live, and answers how many wait
  * for which webhook. The webhooks of the filter are held. Each event counts with the id of its
- * webhook, also those few that do not name it.
+ * webhook, also those few that do not name it. One that was queued before the webhook was switched off
+ * is queued anew in its place.
  */
 export async function queueReplayed(
   tx: Tx,
@@ -277,7 +282,9 @@ export async function queueReplayed(
        select ${tenant}, webhook_id, 1, event_id, day, bytes + octet_length(webhook_id), generation,
               event = 'MAILER_DEACTIVATED'
          from found order by event_id
-       on conflict do nothing
+       on conflict (tenant_id, webhook_id, lane, event_id) do update
+         set generation = excluded.generation, queued_at = excluded.queued_at
+       where webhooks_pending.generation < excluded.generation
        returning webhook_id)
      select webhook_id, count(*)::integer as events from queued group by webhook_id`,
     values,
@@ -285,7 +292,7 @@ export async function queueReplayed(
   return new Map(rows.map((row) => [row.webhook_id, row.events]))
 }
 
-/** Replayed events that wait, per webhook; none is counted beyond `max + 1`. */
+/** Replayed events that wait to be sent, per webhook; none is counted beyond `max + 1`. */
 export async function countReplayed(
   q: Queryable,
   tenantId: string,
@@ -295,10 +302,14 @@ export async function countReplayed(
   const { rows } = await q.query<{ webhook_id: string; waiting: number }>(
     `select given.webhook_id, counted.waiting
        from unnest($2::text[]) as given (webhook_id)
+       left join lateral (
+         select generation from webhooks_subscription
+          where tenant_id = $1 and webhook_id = given.webhook_id limit 1) sub on true
       cross join lateral (
         select count(*)::integer as waiting from (
           select from webhooks_pending
            where tenant_id = $1 and webhook_id = given.webhook_id and lane = 1
+             and generation >= coalesce(sub.generation, 0)
            limit $3) waiting) counted`,
     [tenantId, webhookIds, max + 1],
   )

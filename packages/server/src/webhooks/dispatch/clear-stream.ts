@@ -30,7 +30,7 @@ import { decideTake } from './decide-take.ts'
 import { planByIndex, type StreamKey } from './stream-store.ts'
 import type { Take } from './take-deliveries.ts'
 import {
-  deletePointers,
+  deleteOlderPointers,
   havePending,
   insertOpen,
   type LockedStream,
@@ -43,6 +43,7 @@ import {
 
 /** Events in one delivery of the record. */
 const RECORD_EVENTS_MAX = 500
+const EVERY_GENERATION = 2 ** 31 - 1
 
 export interface ClearResult {
   readonly discarded: readonly Cleared[]
@@ -97,7 +98,7 @@ export async function clearStream(tx: Tx, take: Take): Promise<ClearResult> {
     case 'batch': {
       const olderThanGeneration = target.generation
       const stale = await clearablePointers(tx, key, { low, olderThanGeneration })
-      return clear(held, 'discarded', [], stale)
+      return clear(held, 'discarded', [], stale, olderThanGeneration)
     }
     case 'paused':
     case 'wait':
@@ -110,10 +111,14 @@ async function clear(
   status: ClearedRecord['status'],
   deliveryIds: readonly string[],
   pointers: readonly ClearablePointer[],
+  olderThanGeneration = EVERY_GENERATION,
 ): Promise<ClearResult> {
+  const places = pointers.map((pointer) => pointer.place)
+  const left = await deleteOlderPointers(held.tx, places, olderThanGeneration)
+  const gone = pointers.filter((pointer) => left.has(pointer.place))
   const cleared = [
     ...(await close(held, deliveryIds, status)),
-    ...(await record(held, pointers, status)),
+    ...(await record(held, gone, status)),
   ]
   return {
     ...NOTHING,
@@ -158,8 +163,7 @@ async function record(
       eventDays: piece.map((pointer) => pointer.day),
     })
   }
-  const places = pointers.map((pointer) => pointer.place)
-  await Promise.all([deletePointers(tx, places), insertRecords(tx, records)])
+  await insertRecords(tx, records)
   return records.map((r) => ({
     deliveryId: r.deliveryId,
     events: r.eventIds.length,

@@ -315,6 +315,25 @@ export async function deletePointers(tx: Tx, places: readonly string[]): Promise
     throw new Error(`${places.length} pointers were to be deleted, ${rowCount} were there`)
 }
 
+const DELETE_OLDER = statement(
+  'webhooks.delete_older_pointers',
+  `delete from webhooks_pending where ctid = any($1::tid[]) and generation < $2::integer
+   returning ctid::text as place`,
+)
+
+/**
+ * Of these those that are still of an older generation, by their places: a replay, which does not wait
+ * for the lock, may queue some of them anew meanwhile.
+ */
+export async function deleteOlderPointers(
+  tx: Tx,
+  places: readonly string[],
+  generation: number,
+): Promise<Set<string>> {
+  const { rows } = await tx.query<{ place: string }>(DELETE_OLDER, [places, generation])
+  return new Set(rows.map((row) => row.place))
+}
+
 export interface NewOpenDelivery extends StreamKey, FrozenContent {
   readonly deliveryId: string
   /** Of its id. */
