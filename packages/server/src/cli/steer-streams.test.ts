@@ -97,14 +97,32 @@ describe('pause and resume', () => {
     await age('9 days')
     await run('resume', key.webhookId)
     await dispatcher.runOnce()
-    // The time of the delivery that was tried is over; the others have their own.
-    expect(await world.deliveries(key)).toMatchObject([{ status: 'exhausted', attempts: 2 }])
+    expect(await world.deliveries(key)).toMatchObject([{ status: 'retrying', attempts: 2 }])
+    await age('3 days')
     await world.due()
     await dispatcher.runOnce()
-    expect(await world.deliveries(key)).toMatchObject([
-      { status: 'exhausted' },
-      { status: 'retrying', attempts: 1 },
-    ])
+    // From the end of the pause on its time is counted as ever.
+    const [first] = await world.deliveries(key)
+    expect(first).toMatchObject({ status: 'exhausted', attempts: 3 })
+  })
+
+  it('a parked event is not given up for the time of the pause either', async () => {
+    const key = await world.register(receiver.origin)
+    receiver.setScript(() => 400)
+    const dispatcher = await world.dispatcher()
+    await world.record(newEvent())
+    await dispatcher.runOnce()
+    await age('1 day')
+    await run('pause', key.webhookId)
+    await age('9 days')
+    await run('resume', key.webhookId)
+    await dispatcher.runOnce()
+    expect(await world.deliveries(key)).toMatchObject([{ status: 'parked', attempts: 2 }])
+    // It has used up one day of three.
+    await age('2 days')
+    await run('resume', key.webhookId)
+    await dispatcher.runOnce()
+    expect(await world.deliveries(key)).toMatchObject([{ status: 'exhausted', attempts: 3 }])
   })
 
   it('resume ends a back-off: the receiver that was mended is asked at once', async () => {

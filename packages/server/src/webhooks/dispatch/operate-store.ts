@@ -104,7 +104,7 @@ export interface ResumedStream {
 
 /**
  * With a clean record: what waited meanwhile has not failed, and would else be given up for the time
- * of the pause. The stream's lock comes first, as with the dispatcher. Undefined when there is no such
+ * of the pause; what was open counts its own time without it. The stream's lock comes first, as with the dispatcher. Undefined when there is no such
  * stream.
  */
 export async function resumeStreamRow(
@@ -112,20 +112,33 @@ export async function resumeStreamRow(
   webhookId: string,
 ): Promise<ResumedStream | undefined> {
   const { rows } = await q.query<ResumedStream>(
-    `with resumed as (
-       update webhooks_stream
+    `with stopped as (
+       select tenant_id, webhook_id, paused_at from webhooks_stream
+        where webhook_id = $1 for no key update),
+     resumed as (
+       update webhooks_stream s
           set paused_at = null, state = 'active', not_before = '-infinity', fail_count = 0,
               first_failure_at = null, parked_in_row = 0
-        where webhook_id = $1
-       returning tenant_id, webhook_id),
-     due as (
-       update webhooks_open o set due_at = now(), next_attempt_at = now()
+         from stopped p
+        where s.tenant_id = p.tenant_id and s.webhook_id = p.webhook_id
+       returning s.tenant_id, s.webhook_id, p.paused_at),
+     opened as (
+       select o.tenant_id, o.delivery_id, r.paused_at,
+              o.status = 'parked' and o.due_at is not null as is_parked
          from resumed r
-        where o.tenant_id = r.tenant_id and o.webhook_id = r.webhook_id
-          and o.status = 'parked' and o.due_at is not null
-       returning 1)
+         join webhooks_open o on o.tenant_id = r.tenant_id and o.webhook_id = r.webhook_id),
+     moved as (
+       update webhooks_open o
+          set created_at = case when p.paused_at is null then o.created_at
+                else o.created_at + (now() - greatest(p.paused_at, o.created_at)) end,
+              due_at = case when p.is_parked then now() else o.due_at end,
+              next_attempt_at = case when p.is_parked then now() else o.next_attempt_at end
+         from opened p
+        where o.tenant_id = p.tenant_id and o.delivery_id = p.delivery_id
+          and (p.is_parked or p.paused_at is not null)
+       returning p.is_parked)
      select r.tenant_id as "tenantId", sub.active as "isActive",
-            (select count(*)::int from due) as parked
+            (select count(*)::int from moved where is_parked) as parked
        from resumed r
        left join webhooks_subscription sub
          on sub.tenant_id = r.tenant_id and sub.webhook_id = r.webhook_id`,
