@@ -339,7 +339,7 @@ export const handler: (request: Request) => Promise<Response> = createWebhookHan
     console.log(traceparent?.length, dedupKey(event), isTerminal(event), tell(event))
   },
 })
-export const whole = createWebhookHandler({ onEvents: (events) => events.map(tell) })
+export const whole = createWebhookHandler({ onEvents: (events) => events.forEach(tell) })
 // @ts-expect-error nobody handles the events
 createWebhookHandler({ header: 'X-Webhook-Secret', secrets: ['new'] })
 export const names = parseWebhook('[]').map(({ event }) => event)

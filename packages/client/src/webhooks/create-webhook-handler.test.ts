@@ -222,6 +222,27 @@ describe('a body that is too large', () => {
     expect(state).toStrictEqual({ pulled: 3, isCancelled: true })
   })
 
+  it('is not kept in the chunks in which it comes', async () => {
+    const octets = new TextEncoder().encode(`${' '.repeat(40_000)}${JSON.stringify(events)}`)
+    const chunk = new Uint8Array(1)
+    let at = 0
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          // The same one again: what has been read of it is no longer there.
+          chunk[0] = octets[at] ?? 0
+          at += 1
+          if (at > octets.length) controller.close()
+          else controller.enqueue(chunk)
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const { response, seen } = await receive(post(body))
+    expect(response.status).toBe(200)
+    expect(seen).toStrictEqual(events)
+  })
+
   it('is none up to the last octet', async () => {
     const text = JSON.stringify(events)
     const { response } = await receive(post(text), { maxBytes: text.length })
@@ -300,6 +321,44 @@ describe('a fault of the receiver', () => {
       onEvents: reject,
     })
     expect([each.response.status, all.response.status]).toStrictEqual([500, 500])
+  })
+
+  const iterables: [string, (promises: Promise<void>[]) => unknown][] = [
+    ['an array', (promises) => promises],
+    ['a set', (promises) => new Set(promises)],
+    ['a promise of an array', async (promises) => promises],
+  ]
+
+  it.each(iterables)('is a 500 when one of many promises rejects: %s', async (_, give) => {
+    const finished: string[] = []
+    const error = new Error('no')
+    const later = async (name: string) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      finished.push(name)
+    }
+    const handle = () => give([later('first'), Promise.reject(error), later('last')])
+    const each = await receive(exampleRequest(events, { headers }), { onEvent: handle })
+    expect([each.response.status, each.errors]).toStrictEqual([500, [error]])
+    const all = await receive(exampleRequest(events, { headers }), {
+      onEvent: undefined,
+      onEvents: handle,
+    })
+    expect([all.response.status, all.errors]).toStrictEqual([500, [error]])
+    expect(finished).toStrictEqual(['first', 'last', 'first', 'last'])
+  })
+
+  it.each(iterables)('is none before all of many promises are done: %s', async (_, give) => {
+    let isDone = false
+    const later = async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      isDone = true
+    }
+    const handle = () => give([Promise.resolve(), later()])
+    const { response } = await receive(exampleRequest(events.slice(0, 1), { headers }), {
+      onEvent: undefined,
+      onEvents: handle,
+    })
+    expect([response.status, isDone]).toStrictEqual([200, true])
   })
 
   it('goes to the console where nobody listens for it', async () => {
@@ -448,7 +507,12 @@ describe('createWebhookHandler', () => {
   })
 
   it('has types that ask for one way to handle events', () => {
-    createWebhookHandler({ onEvents: (events) => events.length })
+    createWebhookHandler({ onEvents: async (events) => void events.length })
+    const store = async () => undefined
+    // @ts-expect-error promises that nobody waits for
+    createWebhookHandler({ onEvents: (events) => events.map(store) })
+    // @ts-expect-error likewise
+    createWebhookHandler({ onEvent: () => [store()] })
     // @ts-expect-error neither
     expect(() => createWebhookHandler({ header, secrets })).toThrow()
     // @ts-expect-error both

@@ -45,13 +45,16 @@ interface CommonOptions {
 
 /** Called for one event after the other, each when the one before it has resolved. */
 interface EachEvent {
-  readonly onEvent: (event: ReceivedEvent, context: WebhookContext) => unknown
+  readonly onEvent: (event: ReceivedEvent, context: WebhookContext) => void | Promise<void>
   readonly onEvents?: never
 }
 
 /** Called once, with all events of a request in their order. */
 interface AllEvents {
-  readonly onEvents: (events: readonly ReceivedEvent[], context: WebhookContext) => unknown
+  readonly onEvents: (
+    events: readonly ReceivedEvent[],
+    context: WebhookContext,
+  ) => void | Promise<void>
   readonly onEvent?: never
 }
 
@@ -109,9 +112,21 @@ function inTurn(onEvent: EachEvent['onEvent']): Handle {
     for (const event of events) {
       // What is not begun now comes again.
       if (context.signal.aborted) return
-      await onEvent(event, context)
+      await done(onEvent(event, context))
     }
   }
+}
+
+/**
+ * The types ask for a promise or nothing. Without them it is easily a promise for each event, as
+ * `events.map(…)` gives: all of those too, or the answer would come before they are done.
+ */
+async function done(given: unknown): Promise<void> {
+  const value = await given
+  if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) return
+  const results = await Promise.allSettled([...(value as Iterable<unknown>)])
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
 }
 
 /** What became of a delivery: the answer, and whatever the receiver should know of. */
@@ -153,7 +168,7 @@ async function takeEvents(
     return refused(error)
   }
   try {
-    await set.handle(events, context)
+    await done(set.handle(events, context))
     const count = events.length
     return { answer: Response.json({ success: true, message: 'Handled', events: count }) }
   } catch (error) {
