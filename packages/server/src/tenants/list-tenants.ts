@@ -14,7 +14,7 @@ export async function pageOfTenants(
 ): Promise<{ tenants: Tenant[] } & WithToken> {
   const page = readPage(query, 'tenants', /^tn_[0-9A-Z]{26}$/)
   const found = await listTenants(deps.db, { before: page.before, limit: page.limit + 1 })
-  const { rows, ...token } = cutPage(found, page, 'tenants', (row) => row.tenantId)
+  const { rows, ...token } = cutPage(found, page, (row) => row.tenantId)
   return { tenants: rows.map(toWireTenant), ...token }
 }
 
@@ -29,6 +29,6 @@ export async function pageOfApiKeys(
     before: page.before,
     limit: page.limit + 1,
   })
-  const { rows, ...token } = cutPage(found, page, 'keys', (row) => row.keyId)
+  const { rows, ...token } = cutPage(found, page, (row) => row.keyId)
   return { keys: rows.map(toWireApiKey), ...token }
 }

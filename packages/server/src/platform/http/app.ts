@@ -4,6 +4,7 @@
  * One error shape for everything, also for what never reaches a route; ids and traces on every
  * request; bodies and queries checked against closed schemas; a guard on every route.
  */
+import { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { ApiError, validationError } from '../errors.ts'
 import type { Logger } from '../log.ts'
@@ -19,7 +20,7 @@ import { createAllowedMethods } from './allowed-methods.ts'
 import { boundLargeBodies } from './body-budget.ts'
 import { createClientErrorHandler, handleUnroutable } from './broken-connections.ts'
 import { createErrorHandler } from './error-answer.ts'
-import { isJsonContentType, jsonPointer, parseJson } from './json-body.ts'
+import { bodyMissing, isJsonContentType, jsonPointer, parseJson } from './json-body.ts'
 import { createObservation, type Observation } from './observation.ts'
 import { docsPrefix } from './openapi.ts'
 import { createSchemaCompiler } from './validation.ts'
@@ -133,6 +134,8 @@ function admitRequests(app: FastifyInstance, observation: Observation): void {
 function endStalledAnswers(app: FastifyInstance, writeMs: number): void {
   app.addHook('onSend', (request, { raw }, payload, done) => {
     const { socket } = request.raw
+    // A request that came over no connection: nobody can stall.
+    if (!(socket instanceof Socket)) return done(null, payload)
     const begin = () => void socket.setTimeout(writeMs)
     // An answer to a pipelined request waits for the one before it.
     if (raw.socket === null) raw.once('socket', begin)
@@ -160,7 +163,7 @@ function acceptOnlyJson(app: FastifyInstance): void {
   })
   app.addHook('preValidation', (request, _reply, done) => {
     const isMissing = request.body === undefined && request.routeOptions.schema?.body !== undefined
-    done(isMissing ? new ApiError('invalid_json') : undefined)
+    done(isMissing ? bodyMissing() : undefined)
   })
 }
 

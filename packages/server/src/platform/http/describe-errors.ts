@@ -85,8 +85,14 @@ function describe(finding: Finding, noun: string): FieldError {
       return { path: at(params.propertyName), message: 'is not an allowed name' }
     case 'uniqueItems':
       return { path: at(Math.max(params.i, params.j)), message: 'must not repeat another item' }
-    default:
-      return { path: instancePath, message: sentence(finding) }
+    default: {
+      // A text that is given once is never a list.
+      const isRepeated = noun === 'query parameter' && Array.isArray(finding.data)
+      return {
+        path: instancePath,
+        message: isRepeated ? 'is given more than once' : sentence(finding),
+      }
+    }
   }
 }
 

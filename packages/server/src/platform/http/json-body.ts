@@ -25,7 +25,8 @@ export function isJsonContentType(header: string | undefined): boolean {
 }
 
 export function parseJson(bytes: Buffer): unknown {
-  if (bytes.length === 0 || !isUtf8(bytes)) throw new ApiError('invalid_json')
+  if (bytes.length === 0) throw bodyMissing()
+  if (!isUtf8(bytes)) throw new ApiError('invalid_json')
   if (bytes.length > jsonValuesMax && hasMoreValues(bytes, jsonValuesMax))
     throw validationError({ path: '', message: `must not hold more than ${jsonValuesMax} values` })
   const text = bytes.toString('utf8')
@@ -39,6 +40,10 @@ export function parseJson(bytes: Buffer): unknown {
   const flaw = findFlaw(value, text.includes('\\u'), 0)
   if (flaw !== undefined) throw validationError(toFieldError(flaw))
   return value
+}
+
+export function bodyMissing(): ApiError {
+  return new ApiError('invalid_json', { message: 'A JSON body is required' })
 }
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{')

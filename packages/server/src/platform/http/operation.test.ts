@@ -56,7 +56,7 @@ beforeAll(async () => {
         const rows = ids
           .filter((id) => page.before === undefined || id < page.before)
           .slice(0, page.limit + 1)
-        const cut = cutPage(rows, page, 'tenants', (id) => id)
+        const cut = cutPage(rows, page, (id) => id)
         return {
           message: 'Tenants',
           tenants: cut.rows.map((id) => ({ tenant_id: id, name: id, created_at: '' })),
@@ -128,7 +128,7 @@ describe('paging', () => {
     const response = await page(`?pageToken=${encodeURIComponent(token)}`)
     expect(response.statusCode).toBe(400)
     expect(response.json().errors).toEqual([
-      { path: '/pageToken', message: 'is not a token of this list' },
+      { path: '/pageToken', message: 'is not a token of this list with these filters' },
     ])
   })
 })

@@ -1,9 +1,11 @@
 /**
  * Pages of a list (contract §2): keyset, newest first, with an opaque token.
  *
- * A token is the last id of its page, marked with the list that it belongs to. It is checked for
- * that shape and carries no right: every query stays within its tenant whatever the token says.
+ * A token is the last id of its page, marked with the list and the filters that it belongs to: with
+ * other filters it would go on in the middle of another list. It is checked for that shape and
+ * carries no right: every query stays within its tenant whatever the token says.
  */
+import { createHash } from 'node:crypto'
 import { type PageQuery, pageSizeDefault } from '@postrider/contract'
 import { validationError } from '../errors.ts'
 
@@ -11,37 +13,55 @@ export interface Page {
   readonly limit: number
   /** Ids below this one; none on the first page. */
   readonly before: string | undefined
+  /** Of its tokens: names the list and its filters. */
+  readonly mark: string
 }
 
-export function readPage(query: PageQuery, list: string, idPattern: RegExp): Page {
+/** What else the query holds are the filters. */
+export function readPage(
+  { pageSize, pageToken, ...filters }: PageQuery,
+  list: string,
+  idPattern: RegExp,
+): Page {
+  const mark = list + hashOf(filters)
   return {
-    limit: query.pageSize ?? pageSizeDefault,
-    before: query.pageToken === undefined ? undefined : decode(query.pageToken, list, idPattern),
+    limit: pageSize ?? pageSizeDefault,
+    before: pageToken === undefined ? undefined : decode(pageToken, mark, idPattern),
+    mark,
   }
+}
+
+function hashOf(filters: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined)
+  if (given.length === 0) return ''
+  const text = JSON.stringify(given.sort(([a], [b]) => (a < b ? -1 : 1)))
+  return `?${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`
 }
 
 /** From one row more than was asked for: that row shows that there is another page. */
 export function cutPage<Row>(
   rows: readonly Row[],
   page: Page,
-  list: string,
   idOf: (row: Row) => string,
 ): { rows: Row[]; nextPageToken?: string } {
   const kept = rows.slice(0, page.limit)
   const last = kept.at(-1)
   if (rows.length <= page.limit || last === undefined) return { rows: kept }
-  return { rows: kept, nextPageToken: pageTokenAfter(list, idOf(last)) }
+  return { rows: kept, nextPageToken: pageTokenAfter(page, idOf(last)) }
 }
 
 /** Of the page that begins below this id. */
-export function pageTokenAfter(list: string, id: string): string {
-  return Buffer.from(`${list}:${id}`).toString('base64url')
+export function pageTokenAfter({ mark }: Pick<Page, 'mark'>, id: string): string {
+  return Buffer.from(`${mark}:${id}`).toString('base64url')
 }
 
-function decode(token: string, list: string, idPattern: RegExp): string {
+function decode(token: string, mark: string, idPattern: RegExp): string {
   const text = Buffer.from(token, 'base64url').toString('latin1')
-  const id = text.slice(list.length + 1)
-  if (pageTokenAfter(list, id) !== token || !text.startsWith(`${list}:`) || !idPattern.test(id))
-    throw validationError({ path: '/pageToken', message: 'is not a token of this list' })
+  const id = text.slice(mark.length + 1)
+  if (pageTokenAfter({ mark }, id) !== token || !text.startsWith(`${mark}:`) || !idPattern.test(id))
+    throw validationError({
+      path: '/pageToken',
+      message: 'is not a token of this list with these filters',
+    })
   return id
 }

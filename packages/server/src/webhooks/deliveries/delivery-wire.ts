@@ -1,6 +1,7 @@
 /**
  * A recorded delivery as the API shows it (contract §3, §5). `created_at` is the time within its id,
- * by which it is listed and found.
+ * by which it is listed and found. That is from the dispatcher's clock, `finished_at` from the
+ * database's, which may be behind: a delivery never ends before it began.
  */
 import type { DeliveredEvent, WebhookAttempt, WebhookDelivery } from '@postrider/contract'
 import { timeOfUlid } from '../../platform/ids.ts'
@@ -11,6 +12,7 @@ export function toWebhookDelivery(
   members: ReadonlyMap<string, MemberEvent>,
   attempts: readonly RecordedAttempt[],
 ): WebhookDelivery {
+  const createdAt = timeOfUlid(d.deliveryId)
   return {
     delivery_id: d.deliveryId,
     webhook_id: d.webhookId,
@@ -18,10 +20,14 @@ export function toWebhookDelivery(
     events: d.eventIds.map((eventId) => toDeliveredEvent(eventId, members.get(eventId))),
     attempts: attempts.map(toWebhookAttempt),
     next_attempt_at: d.nextAttemptAt?.toISOString() ?? null,
-    created_at: timeOfUlid(d.deliveryId).toISOString(),
-    finished_at: d.finishedAt?.toISOString() ?? null,
+    created_at: createdAt.toISOString(),
+    finished_at: d.finishedAt === null ? null : later(createdAt, d.finishedAt).toISOString(),
     ...(d.dividedInto === null ? {} : { divided_into: [...d.dividedInto] }),
   }
+}
+
+function later(a: Date, b: Date): Date {
+  return a > b ? a : b
 }
 
 /** Of an event that has left the log its id is all that is known. */

@@ -151,6 +151,17 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
     expect((await get(id, 'webhooks')).status).toBe(200)
   })
 
+  it('200: ends no earlier than it began, whatever the clock of the database says', async () => {
+    const { db } = api.database
+    const key = await insertWebhook(db)
+    const members = await recordUnwanted(db, newEvent())
+    const atMs = Date.now() + 3_600_000
+    const id = await insertDelivery(db, { key, members, status: 'delivered', atMs })
+    const { delivery } = await get(id)
+    expect(delivery.created_at).toBe(new Date(atMs).toISOString())
+    expect(delivery.finished_at).toBe(delivery.created_at)
+  })
+
   it('200: the body is null when an event of it has left the log', async () => {
     const { db } = api.database
     const key = await insertWebhook(db)

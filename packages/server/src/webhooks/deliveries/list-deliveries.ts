@@ -83,7 +83,7 @@ export async function listDeliveries(
     const next = shown.length < deliveries.length ? shown.at(-1)?.deliveryId : nextBefore
     return {
       deliveries: shown.map((d) => toWebhookDelivery(d, members, attempts.get(d.deliveryId) ?? [])),
-      ...(next === undefined ? {} : { nextPageToken: pageTokenAfter(LIST, next) }),
+      ...(next === undefined ? {} : { nextPageToken: pageTokenAfter(page, next) }),
     }
   })
 }

@@ -13,14 +13,21 @@ export interface SelectionText {
   readonly ref_id?: string
 }
 
+const FORM = 'must be an RFC 3339 time or a date such as 2026-01-02'
+
+/** In a query a plus sign stands for a space. */
+function hintFor(text: string): string {
+  const isEncodedBadly = parseTimeSpan(text.replace(/ (?=\d\d:\d\d$)/, '+')) !== undefined
+  return isEncodedBadly ? '; the + of an offset is written %2B in a query' : ''
+}
+
 /** The range in microseconds; all of time where no end is given. */
 export function readSelection(given: SelectionText): TimeSpan {
   const errors: FieldError[] = []
   const span = (path: string, text: string | undefined) => {
     if (text === undefined) return allTime
     const parsed = parseTimeSpan(text)
-    if (parsed === undefined)
-      errors.push({ path, message: 'must be an RFC 3339 time or a date such as 2026-01-02' })
+    if (parsed === undefined) errors.push({ path, message: FORM + hintFor(text) })
     return parsed ?? allTime
   }
   const { from } = span('/start', given.start)
