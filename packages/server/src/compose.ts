@@ -58,6 +58,8 @@ export function builtRoles(config: Config): string[] {
 
 const EXPIRES_IN_MS = 3 * 24 * 3_600_000
 const CONNECT_CHECK_MS = 5_000
+/** A tenant's, in one process: what is replayed stays in the record, once for each time. */
+const REPLAYED_A_DAY_MAX = 1_000_000
 const CHECKS_AT_ONCE = { atOnceMax: 50, atOncePerCallerMax: 5, waitingPerCallerMax: 20 } as const
 const SETTLED: ReadonlySet<string> = new Set(['delivered', 'exhausted', 'discarded'])
 const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain'] as const
@@ -195,6 +197,12 @@ function composeHttp(
         wakeups: parts.wakeups,
         clock,
         replayLimit: createRateLimit({ name: 'replays', usesMax: 60, windowS: 60 }),
+        replayBudget: createRateLimit({
+          name: 'replayed-events-a-day',
+          usesMax: REPLAYED_A_DAY_MAX,
+          windowS: 86_400,
+        }),
+        gates: recordGates(config.databasePool),
       })
       registerMailerRoutes(scope, {
         db,
@@ -214,6 +222,18 @@ function composeHttp(
       })
     })
   return createHttpServer(app, { host: config.host, port: config.port })
+}
+
+/** Reading the record leaves half of the connections to others, and replays leave half of that. */
+function recordGates(connections: number) {
+  const gateOf = (name: string, part: number, atOncePerCallerMax: number) =>
+    createGate({
+      name,
+      atOnceMax: Math.max(1, Math.floor(connections * part)),
+      atOncePerCallerMax,
+      waitingPerCallerMax: 20,
+    })
+  return { record: gateOf('record-reads', 0.5, 2), replays: gateOf('replays-at-once', 0.25, 1) }
 }
 
 async function checkReadiness({ db, disk }: Parts): Promise<Checks> {

@@ -117,7 +117,10 @@ export interface WebhookApi {
 
 export async function createWebhookApi(
   o: Partial<ReceiverRules> = {},
-  deliveries: Pick<WebhookRoutesDeps, 'pageBounds' | 'replayLimits'> = {},
+  deliveries: Pick<WebhookRoutesDeps, 'pageBounds' | 'replayLimits' | 'replayBudget'> & {
+    readonly gates?: WebhookRoutesDeps['gates']
+    readonly replayLimit?: WebhookRoutesDeps['replayLimit']
+  } = {},
 ): Promise<WebhookApi> {
   const database = await createTestDatabase()
   const lookedUp: string[] = []
@@ -141,6 +144,7 @@ export async function createWebhookApi(
     wakeups: { wake: (streams) => woken.push(...streams) },
     clock: createClock(),
     replayLimit: testLimit,
+    gates: { record: testGate, replays: testGate },
     ...deliveries,
   })
   await app.ready()

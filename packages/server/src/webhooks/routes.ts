@@ -20,6 +20,7 @@ import {
   webhookDeliveryParams,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
+import type { Gate } from '../platform/gate.ts'
 import { addOperation } from '../platform/http/operation.ts'
 import type { RateLimit } from '../platform/rate-limit.ts'
 import { deleteWebhook } from './delete-webhook.ts'
@@ -41,6 +42,11 @@ const NOTHING_REPLAYED =
 export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps {
   /** Of calls that queue events again. */
   readonly replayLimit: RateLimit
+  readonly gates: {
+    /** Of calls that read the record; replays count among them. */
+    readonly record: Gate
+    readonly replays: Gate
+  }
 }
 
 export function webhookRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
@@ -118,6 +124,10 @@ function subscriptionRoutes(app: FastifyInstance, deps: WebhookDeps): void {
 }
 
 function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
+  const { gates } = deps
+  const asReplay = <T>(tenantId: string, work: () => Promise<T>) =>
+    gates.replays.run(tenantId, () => gates.record.run(tenantId, work))
+
   addOperation(app, 'listWebhookDeliveries', {
     summary: 'List the webhook deliveries, open and settled',
     description: `${DELIVERY} Of a long list each page looks at a part only: follow \`nextPageToken\` until it is absent.`,
@@ -125,10 +135,13 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
     query: listWebhookDeliveriesQuery,
     answer: listWebhookDeliveriesAnswer,
     scopes: ['webhooks', 'read'],
+    errors: ['rate_limited'],
     async handle({ tenant, query }) {
       return {
         message: 'Webhook Deliveries',
-        ...(await listDeliveries(deps, tenant.tenantId, query)),
+        ...(await gates.record.run(tenant.tenantId, () =>
+          listDeliveries(deps, tenant.tenantId, query),
+        )),
       }
     },
   })
@@ -140,8 +153,11 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
     params: webhookDeliveryParams,
     answer: getWebhookDeliveryAnswer,
     scopes: ['webhooks', 'read'],
+    errors: ['rate_limited'],
     async handle({ tenant, params }) {
-      const delivery = await getDelivery(deps, tenant.tenantId, params.delivery_id)
+      const delivery = await gates.record.run(tenant.tenantId, () =>
+        getDelivery(deps, tenant.tenantId, params.delivery_id),
+      )
       return { message: 'Webhook Delivery', delivery }
     },
   })
@@ -157,7 +173,9 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
     errors: ['webhook_not_found', 'conflict', 'rate_limited'],
     async handle({ tenant, params }) {
       await deps.replayLimit.use(tenant.tenantId)
-      const replayed = await redeliver(deps, tenant.tenantId, params.delivery_id)
+      const replayed = await asReplay(tenant.tenantId, () =>
+        redeliver(deps, tenant.tenantId, params.delivery_id),
+      )
       return { message: 'Redelivery Accepted', ...replayed }
     },
   })
@@ -172,7 +190,9 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
     errors: ['webhook_not_found', 'conflict', 'rate_limited'],
     async handle({ tenant, body }) {
       await deps.replayLimit.use(tenant.tenantId)
-      const { replayed } = await replayEvents(deps, tenant.tenantId, body)
+      const { replayed } = await asReplay(tenant.tenantId, () =>
+        replayEvents(deps, tenant.tenantId, body),
+      )
       return { message: replayed > 0 ? 'Replay Accepted' : NOTHING_REPLAYED, replayed }
     },
   })

@@ -38,6 +38,7 @@ export async function redeliver(
     eventId,
     day: delivery.eventDays[i] ?? '',
   }))
+  await deps.replayBudget?.use(tenantId, events.length)
   return { replayed: await queueAgain(deps, filter, events) }
 }
 

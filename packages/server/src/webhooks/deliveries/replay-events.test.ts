@@ -2,7 +2,6 @@ import { type EventName, eventNames, replayWebhookEventsAnswer } from '@postride
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { untilBlocked } from '../../../test/blocked.ts'
 import { createWebhookApi, type WebhookApi } from '../../../test/webhook-api.ts'
 import {
   createWebhookDispatch,
@@ -18,9 +17,10 @@ import {
   makeDays,
   recordUnwanted,
 } from '../../../test/webhook-record.ts'
-import { formatMicros } from '../../platform/clock.ts'
+import { createClock, formatMicros } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { newUlid } from '../../platform/ids.ts'
+import { createRateLimit } from '../../platform/rate-limit.ts'
 import { deleteWebhook } from '../delete-webhook.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
 import { type NewEvent, recordEvents } from '../index.ts'
@@ -666,13 +666,45 @@ describe('POST /v1/webhook/replay', () => {
       const select = (event: EventName) => ({ start: '2020-01-01', event })
       const first = replayEvents({ ...deps, db: held }, 'tn_a', select('MAIL_OPENED'))
       await reached.promise
-      const second = replayEvents({ ...deps, db }, 'tn_a', select('MAIL_CLICKED'))
+      const queued = Promise.withResolvers<void>()
+      // What finds the lock taken ends its transaction: it does not wait in one.
+      const counted: Db = {
+        ...db,
+        transaction: async (work, o) => {
+          const result = await db.transaction(work, o)
+          if (result === undefined) queued.resolve()
+          return result
+        },
+      }
+      const second = replayEvents({ ...deps, db: counted }, 'tn_a', select('MAIL_CLICKED'))
       const refused = expect(second).rejects.toMatchObject({ code: 'rate_limited' })
-      await untilBlocked(db)
+      await queued.promise
       gate.resolve()
       expect(await first).toEqual({ replayed: 5 })
       await refused
       expect(await pendingOf(key)).toHaveLength(9)
+    })
+
+    it('[contract 2] counts all that is replayed in a day against a budget', async () => {
+      const usesMax = 5
+      const budget = createRateLimit({ name: 'replayed', usesMax, windowS: 60 })
+      const key = await insertWebhook(db)
+      const other = await insertWebhook(db, { tenantId: 'tn_b' })
+      const replayAgain = async (tenantId = 'tn_a') => {
+        await db.query('delete from webhooks_pending')
+        const deps = { db, clock: createClock(), wakeups: { wake: () => undefined } }
+        return replayEvents({ ...deps, replayBudget: budget }, tenantId, { start: '2020-01-01' })
+      }
+      await recordUnwanted(db, newEvent(), newEvent(), newEvent())
+      await recordUnwanted(db, newEvent({ tenantId: 'tn_b' }))
+      expect(await replayAgain()).toEqual({ replayed: 3 })
+      await expect(replayAgain()).rejects.toMatchObject({
+        code: 'rate_limited',
+        headers: { ratelimit: expect.stringContaining('r=2') },
+      })
+      expect(await pendingOf(key)).toEqual([])
+      expect(await replayAgain('tn_b')).toEqual({ replayed: 1 })
+      expect(await pendingOf(other)).toHaveLength(1)
     })
 
     it('of many at once never lets more wait than may', async () => {

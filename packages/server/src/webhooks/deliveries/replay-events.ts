@@ -8,6 +8,7 @@
  * between, what was queued until then is sent, as after a crash in the middle. Calling again is
  * safe: what still waits is not queued twice.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type EventName,
   eventNames,
@@ -21,6 +22,7 @@ import type { Db } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
+import type { RateLimit } from '../../platform/rate-limit.ts'
 import { activateStreams, type BucketedStream, planByIndex } from '../dispatch/stream-store.ts'
 import type { SubscriptionEvent } from '../subscription.ts'
 import { readByIndex } from './read-by-index.ts'
@@ -44,6 +46,8 @@ export interface ReplayDeps {
   readonly db: Db
   readonly clock: Clock
   readonly wakeups: { wake(streams: readonly BucketedStream[]): void }
+  /** Of replayed events in a day; the operator has none. */
+  readonly replayBudget?: RateLimit
   /** Smaller ones, for tests. */
   readonly replayLimits?: ReplayLimits
 }
@@ -65,6 +69,9 @@ const LIMITS: ReplayLimits = {
   queueMax: 5_000,
 }
 const RETRY_AFTER_S = 60
+/** For the lock that another process has: ten seconds in all. */
+const LOCK_TRIES = 24
+const LOCK_WAIT_MS_MAX = 500
 const DAY_MS = 86_400_000
 
 export interface ReplaySelection extends ReplayWebhookEventsBody {
@@ -100,6 +107,7 @@ export async function replayEvents(
       isActive: destinations.has('active'),
     })
   await requireRoom(deps, tenantId, perWebhook)
+  if (events.length > 0) await deps.replayBudget?.use(tenantId, events.length)
   const { queueMax } = deps.replayLimits ?? LIMITS
   const toSelected = { ...filter, webhookIds: [...perWebhook.keys()] }
   let replayed = 0
@@ -254,20 +262,38 @@ function noRoom(waitingMax: number, room: number): ApiError {
   })
 }
 
+type DestinedFilter = ReplayFilter & { readonly webhookIds: readonly string[] }
+
 /** One piece, in one transaction; answers how many were queued for the webhooks of the filter. */
 export async function queueAgain(
-  { db, wakeups, replayLimits = LIMITS }: ReplayDeps,
-  filter: ReplayFilter & { readonly webhookIds: readonly string[] },
+  deps: ReplayDeps,
+  filter: DestinedFilter,
   events: readonly EventRef[],
 ): Promise<number> {
+  for (let tried = 1; ; tried += 1) {
+    const queued = await queueUnlessLocked(deps, filter, events)
+    if (queued !== undefined) return queued
+    if (tried === LOCK_TRIES)
+      throw new ApiError('rate_limited', {
+        message: 'Another replay of this tenant is under way',
+        retryAfterS: RETRY_AFTER_S,
+      })
+    await sleep(Math.min(10 * 2 ** tried, LOCK_WAIT_MS_MAX))
+  }
+}
+
+/** Undefined while another replay of the tenant queues. */
+async function queueUnlessLocked(
+  { db, wakeups, replayLimits = LIMITS }: ReplayDeps,
+  filter: DestinedFilter,
+  events: readonly EventRef[],
+): Promise<number | undefined> {
   const { tenantId } = filter
   const { waitingMax } = replayLimits
   const queued = await db.transaction(async (tx) => {
-    const [, , webhookIds] = await Promise.all([
-      planByIndex(tx),
-      lockReplays(tx, tenantId),
-      holdStreams(tx, tenantId, filter.webhookIds),
-    ])
+    const [, isLocked] = await Promise.all([planByIndex(tx), lockReplays(tx, tenantId)])
+    if (!isLocked) return undefined
+    const webhookIds = await holdStreams(tx, tenantId, filter.webhookIds)
     const counts = await queueReplayed(tx, { ...filter, webhookIds }, events)
     const streams = [...counts.keys()].map((webhookId) => ({ tenantId, webhookId }))
     if (streams.length === 0) return counts
@@ -276,6 +302,7 @@ export async function queueAgain(
     if ([...waiting.values()].some((count) => count > waitingMax)) throw noRoom(waitingMax, 0)
     return counts
   })
+  if (queued === undefined) return undefined
   wakeups.wake(
     [...queued.keys()].map((webhookId) => ({ tenantId, webhookId, bucket: bucketOf(webhookId) })),
   )

@@ -230,11 +230,16 @@ function replayable(filter: ReplayFilter, $: Parameter): string {
       select * from matching where active and not is_waiting)`
 }
 
-/** Two replays of one tenant queue one after the other; until the transaction ends. */
-export async function lockReplays(tx: Tx, tenantId: string): Promise<void> {
-  await tx.query(`select pg_advisory_xact_lock(hashtextextended('webhooks_replay ' || $1, 0))`, [
-    tenantId,
-  ])
+/**
+ * Two replays of one tenant queue one after the other; until the transaction ends. False when
+ * another has the lock: it is not waited for with a connection in hand.
+ */
+export async function lockReplays(tx: Tx, tenantId: string): Promise<boolean> {
+  const { rows } = await tx.query<{ locked: boolean }>(
+    `select pg_try_advisory_xact_lock(hashtextextended('webhooks_replay ' || $1, 0)) as locked`,
+    [tenantId],
+  )
+  return rows[0]?.locked === true
 }
 
 /** Those of these webhooks whose streams are there, and stay until the transaction ends. */
