@@ -29,18 +29,43 @@ const OPTIONS: Options = {
 export function createSchemaCompiler(): (schema: object, part: string) => Check {
   const strict = new Ajv(OPTIONS)
   const thorough = new Ajv({ ...OPTIONS, allErrors: true, verbose: true })
-  // A query holds nothing but text: `coerceTypes` reads `50` where an integer is asked for.
-  const text = new Ajv({ ...OPTIONS, allErrors: true, verbose: true, coerceTypes: true })
 
   return (schema, part) => {
     if (part === 'body') return checkBody(strict.compile(schema), () => thorough.compile(schema))
-    const validate = text.compile(schema)
+    const validate = thorough.compile(schema)
+    const integers = integersOf(schema)
     return (value) =>
-      validate(value) ||
+      validate(readIntegers(value, integers)) ||
       (part === 'params'
         ? { error: new ApiError('not_found') } // An id of a wrong shape names nothing.
         : refuse(validate.errors, 'query parameter'))
   }
+}
+
+/** The names of the parameters that are integers. */
+function integersOf(schema: { readonly properties?: Readonly<Record<string, object>> }): string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, { type }]: [string, TypeOf]) =>
+    type === 'integer' ? [name] : [],
+  )
+}
+
+interface TypeOf {
+  readonly type?: unknown
+}
+
+const INTEGER = /^(?:0|[1-9]\d{0,15})$/
+
+/**
+ * A query holds nothing but text: an integer is read where it is asked for, in its one spelling, and
+ * in place, as handlers get this object. Any other text stays text, which is no integer.
+ */
+function readIntegers(value: unknown, names: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  for (const name of names) {
+    const text: unknown = Reflect.get(value, name)
+    if (typeof text === 'string' && INTEGER.test(text)) Reflect.set(value, name, Number(text))
+  }
+  return value
 }
 
 function checkBody(isValid: ValidateFunction, compileThorough: () => ValidateFunction): Check {
