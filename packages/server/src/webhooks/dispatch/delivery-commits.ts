@@ -10,17 +10,19 @@ import { restStreams } from './stream-store.ts'
 import { takeDeliveries } from './take-deliveries.ts'
 import { createTargetCache } from './target-cache.ts'
 
+/** One at a time of each kind: larger groups cost less, and a step waits for two of them at most. */
 const GROUP_MAX = 128
 
 export function createDeliveryCommits(
   db: Db,
 ): Pick<DeliverDeps, 'takes' | 'settlements' | 'rests' | 'lowWater' | 'targets'> {
   return {
-    takes: createGroupCommit({ db, itemsMax: GROUP_MAX, run: takeDeliveries }),
+    takes: createGroupCommit({ db, itemsMax: GROUP_MAX, lanes: 1, run: takeDeliveries }),
     // A lost acknowledgement is a repetition of the same body, so it need not be flushed at once.
     settlements: createGroupCommit({
       db,
       itemsMax: GROUP_MAX,
+      lanes: 1,
       synchronousCommit: 'off',
       run: settleDeliveries,
     }),

@@ -3,9 +3,8 @@
  * stream and writes nothing. The content of a delivery is in its open row and goes from there into the
  * record; attempts are counted there too, since two dispatchers may make the same one.
  */
-import { statement, type Tx } from '../../platform/db/index.ts'
+import { arrayText, plainArrayText, statement, type Tx } from '../../platform/db/index.ts'
 import type { StreamKey } from './stream-store.ts'
-import { listOf } from './take-store.ts'
 
 export interface SettledDelivery extends StreamKey {
   readonly deliveryId: string
@@ -14,7 +13,7 @@ export interface SettledDelivery extends StreamKey {
 }
 
 /** The attempt as it stands in the record: its number comes first. */
-const NUMBERED = `('{"attempt":' || attempts + 1 || ',' || substr(attempt, 2))::json`
+const NUMBERED = `('{"attempt":' || attempts + 1 || ',' || substr(attempt::text, 2))::json`
 
 const RECORD_CLOSED = (status: string) => `
    recorded as (
@@ -32,7 +31,9 @@ const RECORD_CLOSED = (status: string) => `
 const SETTLE_DELIVERED = statement(
   'webhooks.settle_delivered',
   `with k as materialized (
-     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::boolean[])
+     select * from rows from (
+              unnest($1::text[], $2::text[], $3::text[]), json_array_elements($4::json),
+              unnest($5::boolean[]))
               with ordinality as k(tenant_id, webhook_id, delivery_id, attempt, ends_probe, n)),
    fenced as (
      update webhooks_stream s
@@ -62,11 +63,11 @@ export async function settleDelivered(
 ): Promise<readonly number[]> {
   if (rows.length === 0) return []
   const result = await tx.query<{ n: number }>(SETTLE_DELIVERED, [
-    rows.map((r) => r.tenantId),
-    rows.map((r) => r.webhookId),
-    rows.map((r) => r.deliveryId),
-    rows.map((r) => r.attempt),
-    rows.map((r) => r.endsProbe),
+    arrayText(rows.map((r) => r.tenantId)),
+    arrayText(rows.map((r) => r.webhookId)),
+    arrayText(rows.map((r) => r.deliveryId)),
+    `[${rows.map((r) => r.attempt).join()}]`,
+    arrayText(rows.map((r) => r.endsProbe)),
   ])
   return result.rows.map((row) => row.n - 1)
 }
@@ -161,7 +162,7 @@ export async function settleRefused(
     rows.map((r) => r.failCount),
     rows.map((r) => r.waitMs),
     rows.map((r) => r.batchBytesMax ?? null),
-    rows.map((r) => (r.dividedInto === undefined ? null : listOf(r.dividedInto))),
+    rows.map((r) => (r.dividedInto === undefined ? null : plainArrayText(r.dividedInto))),
     rows.map((r) => r.backOffMs),
     rows.map((r) => r.isRefusedAnew),
   ])

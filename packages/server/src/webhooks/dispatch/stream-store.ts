@@ -7,7 +7,7 @@
  * due. `delivery_id` names the delivery that is under way (take-store.ts, settle-store.ts);
  * `not_before` and `fail_count` are the back-off.
  */
-import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+import { arrayText, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 
 export interface StreamKey {
   readonly tenantId: string
@@ -143,6 +143,6 @@ function placed<K extends StreamKey>(keys: readonly K[], place: number) {
   return key === undefined ? [] : [{ place, ...key }]
 }
 
-export function columnsOf(keys: readonly StreamKey[]): [string[], string[]] {
-  return [keys.map((k) => k.tenantId), keys.map((k) => k.webhookId)]
+export function columnsOf(keys: readonly StreamKey[]): [string, string] {
+  return [arrayText(keys.map((k) => k.tenantId)), arrayText(keys.map((k) => k.webhookId))]
 }

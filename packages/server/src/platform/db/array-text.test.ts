@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { arrayText, plainArrayText } from './array-text.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase({ isMigrated: false })
+})
+afterAll(() => database.close())
+
+it.each<[string, readonly (string | number | boolean)[]]>([
+  ['text', ['tn_1', '', 'null', 'NULL', '(0,1)', '{a,b}', ' ', 'ä😀']],
+  ['text', []],
+  ['integer', [1, -2, 0]],
+  ['boolean', [true, false]],
+  ['tid', ['(0,1)', '(17,3)']],
+  ['date', ['2026-01-02']],
+])('%s: PostgreSQL reads what was written: %j', async (type, values) => {
+  const { rows } = await database.db.query<{ value: unknown }>(
+    `select to_json($1::${type}[]) as value`,
+    [arrayText(values)],
+  )
+  expect(rows).toEqual([{ value: values }])
+})
+
+it('arrays within one are read one by one', async () => {
+  const lists = [['evt_1', 'evt_2'], [], ['evt_3']]
+  const { rows } = await database.db.query<{ value: unknown }>(
+    'select v::text[] as value from unnest($1::text[]) v',
+    [arrayText(lists.map(plainArrayText))],
+  )
+  expect(rows.map((row) => row.value)).toEqual(lists)
+})
