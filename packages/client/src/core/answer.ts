@@ -36,13 +36,17 @@ function errorFrom(
     const text = `The answer (status ${status}) is not one of the service`
     return new PostriderError(text, { status, code: 'unexpected_response', requestId, retryAfter })
   }
-  return new PostriderError(message, {
-    status,
-    code,
-    requestId,
-    retryAfter,
-    errors: Array.isArray(body.errors) ? body.errors.filter(isFieldError) : undefined,
-  })
+  const errors = Array.isArray(body.errors) ? body.errors.filter(isFieldError) : undefined
+  const text = message + describeFirst(errors)
+  return new PostriderError(text, { status, code, requestId, retryAfter, errors })
+}
+
+/** So that a log of the message alone says what is wrong. */
+function describeFirst(errors: readonly FieldError[] = []): string {
+  const [first] = errors
+  if (first === undefined) return ''
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  return `: ${first.path} ${first.message}${more}`
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -124,7 +124,7 @@ describe('a refusal', () => {
       name: 'PostriderError',
       status: 400,
       code: 'validation_failed',
-      message: 'Validation Failed',
+      message: 'Validation Failed: /to/0/email must be an address',
       requestId: 'req_9',
       retryAfter: 3,
       errors: [{ path: '/to/0/email', message: 'must be an address' }],
