@@ -39,6 +39,7 @@ export interface ReceiverRules {
 export function parseReceiverUrl(text: string, path = '/webhook_url'): URL {
   const refuse = (message: string) => validationError({ path, message })
   if (!URL.canParse(text) || hasControlOrSpace(text)) throw refuse('must be an absolute https URL')
+  if (text.includes('#')) throw refuse('must not have a fragment')
   const url = new URL(text)
   if (isRefusedPort(portOf(url))) throw refuse(`must not name port ${portOf(url)}`)
   return url

@@ -243,8 +243,12 @@ describe('400', () => {
     }
   })
 
+  it('[4.1.2] not options without events for DOMAIN_VERIFICATION', async () => {
+    expect((await api.register(domain({ webhook_options: {} }))).status).toBe(201)
+  })
+
   it('[4.1.2] events given for DOMAIN_VERIFICATION, empty ones too', async () => {
-    for (const options of [{ events: { delivery: true } }, { events: {} }, {}]) {
+    for (const options of [{ events: { delivery: true } }, { events: {} }]) {
       const { status, body } = await refusal(domain({ webhook_options: options }))
       expect({ status, code: body.code, message: body.message }).toEqual({
         status: 400,
@@ -324,6 +328,14 @@ describe('400', () => {
     const { status, body } = await refusal(email({ webhook_url: url }))
     expect({ status, code: body.code }).toEqual({ status: 400, code: 'url_not_allowed' })
     expect(JSON.stringify(body)).not.toMatch(/10\.1\.2\.3|10\.0\.0\.1|169\.254/)
+  })
+
+  it('a fragment, which no request carries', async () => {
+    for (const webhook_url of ['https://hooks.example.test/#x', 'https://hooks.example.test/#'])
+      expect(await refusal(email({ webhook_url }))).toMatchObject({
+        status: 400,
+        body: { code: 'validation_failed', errors: [{ path: '/webhook_url' }] },
+      })
   })
 
   describe.each(Object.entries(refusedHosts))('no host that is %s', (_, hosts) => {

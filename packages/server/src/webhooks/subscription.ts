@@ -46,7 +46,7 @@ export function togglesOf(
   body: Pick<RegisterWebhookBody, 'event' | 'webhook_options'>,
 ): Toggles | undefined {
   if (body.event === 'DOMAIN_VERIFICATION') {
-    if (body.webhook_options !== undefined) throw new ApiError('events_not_allowed')
+    if (body.webhook_options?.events !== undefined) throw new ApiError('events_not_allowed')
     return undefined
   }
   const given = body.webhook_options?.events

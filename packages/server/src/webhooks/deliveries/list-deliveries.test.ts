@@ -433,6 +433,12 @@ describe('start and end', () => {
 })
 
 describe('400 validation_failed', () => {
+  it('tells how a + is written, where a query made it a space', async () => {
+    const hint = async (start: string) => (await list({ start })).body.errors?.[0]?.message
+    expect(await hint('2026-11-20T18:00:00 01:00')).toContain('%2B')
+    expect(await hint('2026-11-20 18:00:00')).not.toContain('%2B')
+  })
+
   it.each([
     [{ event: 'EMAIL_EVENT' }, '/event'],
     [{ event: 'mail_delivered' }, '/event'],
