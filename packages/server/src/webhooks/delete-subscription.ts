@@ -22,7 +22,7 @@ export async function deleteSubscription(
   // In one round trip; the stream last, because recording waits for it.
   await Promise.all([
     removeSubscription(tx, subscription),
-    restartStream(tx, subscription, { isSameReceiver: false }),
+    restartStream(tx, subscription, { isSameReceiver: false, isDeleted: true }),
   ])
   const { tenantId, webhookId } = subscription
   return { tenantId, webhookId, bucket: bucketOf(webhookId) }

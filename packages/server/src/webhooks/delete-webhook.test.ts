@@ -51,6 +51,13 @@ describe('200', () => {
     expect(rows).toEqual([{ state: 'active' }])
   })
 
+  it('its stream is woken also when it is paused: nothing will resume it', async () => {
+    await api.database.db.query(`update webhooks_stream set paused_at = now()`)
+    await remove()
+    const { rows } = await api.database.db.query(`select state, paused_at from webhooks_stream`)
+    expect(rows).toEqual([{ state: 'active', paused_at: null }])
+  })
+
   it('the event type can be registered again, under a new id', async () => {
     const before = await api.stored()
     await remove()

@@ -157,21 +157,23 @@ export async function removeSubscription(
  * The stream is looked at anew, without a back-off: to try what may have been mended, or to discard
  * what is no longer to be sent. A request still on its way to the old receiver does not push it back
  * (its `fail_count` is no longer the stream's). What a receiver taught about sizes is forgotten with
- * it; after failures the first new request stays a small one.
+ * it; after failures the first new request stays a small one. The pause of a deleted webhook ends: what
+ * it kept is to be discarded.
  */
 export async function restartStream(
   q: Queryable,
   { tenantId, webhookId }: StreamKey,
-  o: { readonly isSameReceiver: boolean },
+  o: { readonly isSameReceiver: boolean; readonly isDeleted?: boolean },
 ): Promise<void> {
   await q.query(
     `update webhooks_stream
         set state = 'active', not_before = '-infinity', fail_count = 0, first_failure_at = null,
             parked_in_row = 0,
+            paused_at = case when not $4::boolean then paused_at end,
             batch_bytes_max = case when $3::boolean then batch_bytes_max end,
             batch_shrunk_at = case when $3::boolean then batch_shrunk_at end
       where tenant_id = $1 and webhook_id = $2`,
-    [tenantId, webhookId, o.isSameReceiver],
+    [tenantId, webhookId, o.isSameReceiver, o.isDeleted ?? false],
   )
 }
 

@@ -124,11 +124,12 @@ describe('200', () => {
 describe('the stream of an updated webhook', () => {
   const FAILING = `update webhooks_stream
     set not_before = 'infinity', fail_count = 7, first_failure_at = '2026-01-02', parked_in_row = 3,
-        batch_bytes_max = 1000, batch_shrunk_at = '2026-01-02', is_probing = true`
+        batch_bytes_max = 1000, batch_shrunk_at = '2026-01-02', is_probing = true,
+        paused_at = '2026-01-03'`
   const stream = async () => {
     const { rows } = await api.database.db.query<Record<string, unknown>>(
       `select state, not_before <= now() as is_due, fail_count, first_failure_at, parked_in_row,
-              batch_bytes_max, batch_shrunk_at, is_probing from webhooks_stream`,
+              batch_bytes_max, batch_shrunk_at, is_probing, paused_at from webhooks_stream`,
     )
     return rows[0]
   }
@@ -140,6 +141,7 @@ describe('the stream of an updated webhook', () => {
     first_failure_at: null,
     parked_in_row: 0,
     is_probing: true,
+    paused_at: new Date('2026-01-03T00:00:00Z'),
   }
   const forgotten = { batch_bytes_max: null, batch_shrunk_at: null }
   beforeEach(() => api.database.db.query(FAILING))
