@@ -25,8 +25,7 @@ import {
   releaseStream,
   waitingOpen,
 } from './clear-store.ts'
-import { refusesAll } from './decide-delivery.ts'
-import { decideTake } from './decide-take.ts'
+import { decideTake, mayQueueBeFirst } from './decide-take.ts'
 import { planByIndex, type StreamKey } from './stream-store.ts'
 import type { Take } from './take-deliveries.ts'
 import {
@@ -63,7 +62,7 @@ interface Held {
 
 /** Nothing in the result: nothing was left to clear, or another transaction holds the stream. */
 export async function clearStream(tx: Tx, take: Take): Promise<ClearResult> {
-  const { tenantId, webhookId, limits, low } = take
+  const { tenantId, webhookId, limits, low, random } = take
   const key = { tenantId, webhookId }
   const [, [stream], [target]] = await Promise.all([
     planByIndex(tx),
@@ -75,10 +74,10 @@ export async function clearStream(tx: Tx, take: Take): Promise<ClearResult> {
   const { retryForMs } = limits.policy
   const isLate = stream.failingMs >= retryForMs
   const [isOverdue = false] = isLate ? await hasOverdue(tx, [{ ...key, low, retryForMs }]) : []
-  const { isActive, dueId } = target
-  const isAskedAnew = dueId !== null && refusesAll(stream.parkedInRow)
-  const hasPending = isAskedAnew && (await havePending(tx, [key])).has(0)
-  const step = decideTake(stream, { isActive, dueId, hasOverdue: isOverdue, hasPending }, limits)
+  const hasPending = mayQueueBeFirst(stream, target) && (await havePending(tx, [key])).has(0)
+  const { isActive, dueId, isDueParked } = target
+  const facts = { isActive, dueId, isDueParked, hasOverdue: isOverdue, hasPending, random }
+  const step = decideTake(stream, facts, limits)
   switch (step.kind) {
     case 'discard': {
       const waiting = await waitingOpen(tx, key, {})

@@ -19,7 +19,14 @@ const stream: StreamState = {
   batchBytesMax: null,
   shrunkMs: null,
 }
-const facts: TakeFacts = { isActive: true, dueId: null, hasOverdue: false, hasPending: false }
+const facts: TakeFacts = {
+  isActive: true,
+  dueId: null,
+  isDueParked: false,
+  hasOverdue: false,
+  hasPending: false,
+  random: 0,
+}
 const decide = (change: Partial<StreamState> = {}, seen: Partial<TakeFacts> = {}) =>
   decideTake({ ...stream, ...change }, { ...facts, ...seen }, limits)
 
@@ -54,6 +61,20 @@ describe('what a stream does next', () => {
     })
   })
 
+  it('is a parked event that is due or what is queued, by chance; a half goes first', () => {
+    const due = { kind: 'open', deliveryId: 'dlv_2', isDue: true }
+    const parked = { dueId: 'dlv_2', isDueParked: true }
+    for (const random of [0, 0.49]) {
+      expect(decide({}, { ...parked, hasPending: true, random })).toEqual(due)
+      expect(decide({}, { ...parked, random })).toEqual(due)
+    }
+    for (const random of [0.5, 0.99]) {
+      expect(decide({}, { ...parked, hasPending: true, random }).kind).toBe('batch')
+      expect(decide({}, { ...parked, random })).toEqual(due)
+      expect(decide({}, { dueId: 'dlv_2', hasPending: true, random })).toEqual(due)
+    }
+  })
+
   it('is one event that was not seen yet, where everything is refused', () => {
     const refusing = { parkedInRow: 10 }
     const one = { kind: 'batch', eventsMax: 1, bytesMax: 1_000_000 }
@@ -70,6 +91,7 @@ describe('what a stream does next', () => {
   it('is to discard when the webhook is gone, also without a delivery under way', () => {
     expect(decide({}, { isActive: undefined })).toEqual({ kind: 'discard' })
     expect(decide({ waitMs: 5 }, { isActive: undefined })).toEqual({ kind: 'discard' })
+    expect(decide({ isPaused: true }, { isActive: undefined })).toEqual({ kind: 'discard' })
   })
 })
 

@@ -1,10 +1,11 @@
 /**
  * Decides what a stream does next (contract §4, §5), for a stream that is locked and read as one.
  *
- * In this order: nothing while it is paused; what was queued for a webhook that is switched off or gone
- * is discarded; nothing before its back-off is over; what waits behind a receiver that has failed for
- * all of `retryForMs` is exhausted; the delivery that is under way is sent again; what is due (halves,
- * then parked ones); at last a new batch. A receiver that refuses everything is asked with one event
+ * In this order: what was queued for a webhook that is gone is discarded; nothing while it is paused;
+ * what was queued for a webhook that is switched off is discarded; nothing before its back-off is over; what waits behind a receiver that has failed for
+ * all of `retryForMs` is exhausted; the delivery that is under way is sent again; halves that are
+ * due; at last a parked event that is due or a new batch, the one as likely as the other, so that however
+ * many are parked neither holds up what is live nor starves. A receiver that refuses everything is asked with one event
  * that it has not seen yet, while there is one: what it refused before would tell nothing new.
  */
 import { refusesAll } from './decide-delivery.ts'
@@ -37,10 +38,14 @@ export interface TakeFacts {
   readonly isActive: boolean | undefined
   /** An open delivery whose turn it is. */
   readonly dueId: string | null
+  /** It was refused alone before; otherwise it is the half of another. */
+  readonly isDueParked: boolean
   /** Events are queued for longer than `retryForMs`; looked for when the stream fails that long. */
   readonly hasOverdue: boolean
-  /** Something is queued; looked for when everything is refused and something is due. */
+  /** Something is queued; looked for when something is due that may not go first. */
   readonly hasPending: boolean
+  /** In [0, 1). */
+  readonly random: number
 }
 
 export type TakeStep =
@@ -56,20 +61,32 @@ const PROBE_EVENTS_MAX = 50
 const LEARNED_FOR_MS = 600_000
 
 export function decideTake(stream: StreamState, facts: TakeFacts, limits: TakeLimits): TakeStep {
-  if (stream.isPaused) return { kind: 'paused' }
+  const isGone = facts.isActive === undefined
+  if (stream.isPaused && !isGone) return { kind: 'paused' }
   if (facts.isActive !== true) return { kind: 'discard' }
   if (stream.waitMs > 0) return { kind: 'wait', waitMs: stream.waitMs }
   if (facts.hasOverdue) return { kind: 'exhaust' }
   if (stream.deliveryId !== null)
     return { kind: 'open', deliveryId: stream.deliveryId, isDue: false }
-  const isUnseenFirst = refusesAll(stream.parkedInRow) && facts.hasPending
-  if (facts.dueId !== null && !isUnseenFirst)
+  if (facts.dueId !== null && !(facts.hasPending && isQueueFirst(stream, facts)))
     return { kind: 'open', deliveryId: facts.dueId, isDue: true }
   return {
     kind: 'batch',
     eventsMax: eventsMaxOf(stream, limits),
     bytesMax: bytesMaxOf(stream, limits),
   }
+}
+
+/** Looked for only where it matters whether something is queued. */
+export function mayQueueBeFirst(
+  stream: Pick<StreamState, 'parkedInRow'>,
+  facts: Pick<TakeFacts, 'dueId' | 'isDueParked'>,
+): boolean {
+  return facts.dueId !== null && (facts.isDueParked || refusesAll(stream.parkedInRow))
+}
+
+function isQueueFirst(stream: StreamState, { isDueParked, random }: TakeFacts): boolean {
+  return refusesAll(stream.parkedInRow) || (isDueParked && random >= 0.5)
 }
 
 function eventsMaxOf(stream: StreamState, limits: TakeLimits): number {

@@ -60,7 +60,8 @@ export async function deliverBatch(
   signal: AbortSignal,
 ): Promise<StepResult> {
   const { tenantId, webhookId } = key
-  const take: Take = { tenantId, webhookId, low: deps.lowWater.of(webhookId), limits: deps }
+  const low = deps.lowWater.of(webhookId)
+  const take: Take = { tenantId, webhookId, low, limits: deps, random: Math.random() }
   const taken = await deps.takes.add(take)
   switch (taken.kind) {
     case 'ready':

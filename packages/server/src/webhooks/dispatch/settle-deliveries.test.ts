@@ -36,7 +36,7 @@ afterAll(async () => {
 })
 
 async function open(of = key): Promise<ReadyDelivery> {
-  const taken = await commits.takes.add({ ...of, low: ['', ''], limits })
+  const taken = await commits.takes.add({ ...of, low: ['', ''], limits, random: 0 })
   if (taken.kind !== 'ready') throw new Error(taken.kind)
   return taken
 }
@@ -164,7 +164,7 @@ describe('a delivery whose receiver failed', () => {
       first_failure_at: expect.any(Date),
       parked_in_row: 0,
     })
-    expect(await commits.takes.add({ ...key, low: ['', ''], limits })).toMatchObject({
+    expect(await commits.takes.add({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
       kind: 'wait',
     })
   })
@@ -217,7 +217,7 @@ describe('a delivery whose receiver failed', () => {
       { status: 'exhausted' },
     ])
     expect(await world.stream(key)).toMatchObject({ delivery_id: null, fail_count: 1 })
-    expect(await commits.takes.add({ ...key, low: ['', ''], limits })).toMatchObject({
+    expect(await commits.takes.add({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
       kind: 'wait',
     })
   })
@@ -286,7 +286,9 @@ describe('a delivery whose content was refused', () => {
       first_failure_at: null,
       parked_in_row: 1,
     })
-    expect(await commits.takes.add({ ...key, low: ['', ''], limits })).toEqual({ kind: 'empty' })
+    expect(await commits.takes.add({ ...key, low: ['', ''], limits, random: 0 })).toEqual({
+      kind: 'empty',
+    })
     await world.due()
     expect((await open()).delivery).toMatchObject({
       deliveryId: ready.delivery.deliveryId,
@@ -319,7 +321,7 @@ describe('a delivery whose content was refused', () => {
         first_failure_at: new Date(since),
         delivery_id: null,
       })
-      expect(await commits.takes.add({ ...key, low: ['', ''], limits })).toMatchObject({
+      expect(await commits.takes.add({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
         kind: 'wait',
       })
     },

@@ -37,6 +37,7 @@ const takeOf = (of: StreamKey, change: Partial<Take> = {}): Take => ({
   ...of,
   low: ['', ''],
   limits,
+  random: 0,
   ...change,
 })
 const take = (change: Partial<Take> = {}): Promise<Taken> => commits.takes.add(takeOf(key, change))
@@ -232,6 +233,25 @@ describe('of two dispatchers', () => {
       await world.record(newEvent())
     })
     expect(await rowsIn('webhooks_pending')).toHaveLength(1)
+  })
+})
+
+describe('a parked event that is due', () => {
+  it('and what is queued go by turns, by chance; alone, either goes', async () => {
+    await world.record(newEvent())
+    const { delivery } = await ready()
+    await setStream('delivery_id = null')
+    await world.db.query(`update webhooks_open set status = 'parked', due_at = now()`)
+    // Nothing is queued.
+    expect(await ready({ random: 0.9 })).toMatchObject({ delivery: { isParked: true } })
+    await setStream('delivery_id = null')
+    await world.db.query('update webhooks_open set due_at = now()')
+    await world.record(newEvent())
+    const live = await ready({ random: 0.5 })
+    expect(live.pointers).toHaveLength(1)
+    await world.record(newEvent())
+    await setStream('delivery_id = null')
+    expect((await ready({ random: 0.4 })).delivery.deliveryId).toBe(delivery.deliveryId)
   })
 })
 

@@ -11,8 +11,7 @@ import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid, newId } from '../../platform/ids.ts'
 import { continueTrace } from '../../platform/trace.ts'
 import { hasOverdue } from './clear-store.ts'
-import { refusesAll } from './decide-delivery.ts'
-import { chooseBatch, decideTake, type TakeLimits } from './decide-take.ts'
+import { chooseBatch, decideTake, mayQueueBeFirst, type TakeLimits } from './decide-take.ts'
 import type { LoggedEvent, OpenDelivery } from './delivery.ts'
 import type { LowWaterIds } from './low-water.ts'
 import { planByIndex, type StreamKey } from './stream-store.ts'
@@ -40,6 +39,8 @@ import {
 export interface Take extends StreamKey {
   readonly low: LowWaterIds
   readonly limits: TakeLimits
+  /** In [0, 1): decides where either of two is as good; the same for what follows from this take. */
+  readonly random: number
 }
 
 /** A delivery that is on disk, its request to be made. */
@@ -156,17 +157,19 @@ async function forgetWhatIsGone(
 }
 
 async function decideAll(tx: Tx, courses: readonly Course[], taken: Taken[]) {
-  const [overdue, unseen] = await Promise.all([findOverdue(tx, courses), findUnseen(tx, courses)])
+  const [overdue, queued] = await Promise.all([findOverdue(tx, courses), findQueued(tx, courses)])
   const reopenings: Reopening[] = []
   const peeks: Peek[] = []
   for (const course of courses) {
     const { n, take, stream, target } = course
-    const { isActive, dueId } = target
+    const { isActive, dueId, isDueParked } = target
     const facts = {
       isActive,
       dueId,
+      isDueParked,
+      random: take.random,
       hasOverdue: overdue.has(course),
-      hasPending: unseen.has(course),
+      hasPending: queued.has(course),
     }
     const step = decideTake(stream, facts, take.limits)
     const { tenantId, webhookId, low } = take
@@ -191,15 +194,15 @@ async function findOverdue(tx: Tx, courses: readonly Course[]): Promise<Set<Cour
   return new Set(late.filter((_, i) => found[i]))
 }
 
-/** Of the streams whose receivers refuse everything, those with something that is queued. */
-async function findUnseen(tx: Tx, courses: readonly Course[]): Promise<Set<Course>> {
-  const refused = courses.filter((c) => c.target.dueId !== null && refusesAll(c.stream.parkedInRow))
-  if (refused.length === 0) return new Set()
+/** Of the streams with something due that may not go first, those with something that is queued. */
+async function findQueued(tx: Tx, courses: readonly Course[]): Promise<Set<Course>> {
+  const unsure = courses.filter((c) => mayQueueBeFirst(c.stream, c.target))
+  if (unsure.length === 0) return new Set()
   const found = await havePending(
     tx,
-    refused.map((c) => c.take),
+    unsure.map((c) => c.take),
   )
-  return new Set(refused.filter((_, i) => found.has(i)))
+  return new Set(unsure.filter((_, i) => found.has(i)))
 }
 
 function chooseMembers(

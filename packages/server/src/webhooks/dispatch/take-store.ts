@@ -108,14 +108,15 @@ export async function havePending(tx: Tx, keys: readonly StreamKey[]): Promise<S
  */
 const LOAD_TARGETS = statement(
   'webhooks.load_targets',
-  `select k.n::integer as n, sub.url, sub.headers_sealed, sub.active, sub.generation, due.delivery_id
+  `select k.n::integer as n, sub.url, sub.headers_sealed, sub.active, sub.generation, due.delivery_id,
+          due.is_parked
      from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
      left join lateral (
        select webhook_id, url, headers_sealed, active, generation from webhooks_subscription sub
         where sub.tenant_id = k.tenant_id and sub.webhook_id >= k.webhook_id
         order by sub.webhook_id limit 1) sub on sub.webhook_id = k.webhook_id
      left join lateral (
-       select delivery_id from webhooks_open o
+       select delivery_id, due_at > '-infinity' as is_parked from webhooks_open o
         where o.tenant_id = k.tenant_id and o.webhook_id = k.webhook_id and o.due_at <= now()
         order by o.due_at, o.turn limit 1) due on true`,
 )
@@ -127,6 +128,7 @@ interface TargetRow {
   active: boolean | null
   generation: number | null
   delivery_id: string | null
+  is_parked: boolean | null
 }
 
 export interface StreamTarget extends Target {
@@ -135,6 +137,8 @@ export interface StreamTarget extends Target {
   readonly generation: number
   /** An open delivery of this stream whose turn it is. */
   readonly dueId: string | null
+  /** It was refused alone before; otherwise it is the half of another. */
+  readonly isDueParked: boolean
 }
 
 /** By place in `keys`. After the lock, so that it sees what the last holder of it has left. */
@@ -148,6 +152,7 @@ export async function loadTargets(tx: Tx, keys: readonly StreamKey[]): Promise<S
       isActive: row.active ?? undefined,
       generation: row.generation ?? 0,
       dueId: row.delivery_id,
+      isDueParked: row.is_parked === true,
     }
   return targets
 }
