@@ -49,6 +49,8 @@ alter table webhooks_stream
   -- Learned from 413; null: the configuration's.
   add column batch_bytes_max integer,
   add column batch_shrunk_at timestamptz,
+  -- Grows with each restart: a request from before tells nothing of the receiver that it has now.
+  add column epoch integer not null default 0,
   -- Set by the operator: nothing is sent, everything is kept.
   add column paused_at timestamptz;
 update webhooks_stream set delivery_id = null;

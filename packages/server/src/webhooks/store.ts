@@ -155,8 +155,8 @@ export async function removeSubscription(
 
 /**
  * The stream is looked at anew, without a back-off: to try what may have been mended, or to discard
- * what is no longer to be sent. A request still on its way to the old receiver does not push it back
- * (its `fail_count` is no longer the stream's). What a receiver taught about sizes is forgotten with
+ * what is no longer to be sent. What a request still on its way to the old receiver brings
+ * changes its delivery only: it is of an older epoch. What a receiver taught about sizes is forgotten with
  * it; after failures the first new request stays a small one. The pause of a deleted webhook ends: what
  * it kept is to be discarded.
  */
@@ -168,7 +168,7 @@ export async function restartStream(
   await q.query(
     `update webhooks_stream
         set state = 'active', not_before = '-infinity', fail_count = 0, first_failure_at = null,
-            parked_in_row = 0,
+            parked_in_row = 0, epoch = epoch + 1,
             paused_at = case when not $4::boolean then paused_at end,
             batch_bytes_max = case when $3::boolean then batch_bytes_max end,
             batch_shrunk_at = case when $3::boolean then batch_shrunk_at end

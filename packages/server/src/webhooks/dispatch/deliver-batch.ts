@@ -142,6 +142,7 @@ async function sendDelivery(
     webhookId,
     deliveryId,
     failCount: stream.failCount,
+    epoch: stream.epoch,
     isParked: delivery.isParked,
     attempt: made.record,
     step,

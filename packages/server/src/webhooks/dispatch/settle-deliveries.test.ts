@@ -58,6 +58,7 @@ const settlementOf = (
   webhookId: delivery.webhookId,
   deliveryId: delivery.deliveryId,
   failCount: stream.failCount,
+  epoch: stream.epoch,
   isParked: delivery.isParked,
   attempt: JSON.stringify(ATTEMPT),
   step,
@@ -382,6 +383,33 @@ describe('settling', () => {
     })
     expect(await settle(ready, retry)).toBe(true)
     expect(await open()).toMatchObject({ delivery: { attempts: 2 } })
+  })
+
+  it('of a request to a receiver that the webhook no longer has leaves what its stream knows', async () => {
+    const steps: DeliveryStep[] = [
+      delivered,
+      retry,
+      { kind: 'divided', batchBytesMax: 70_000 },
+      { ...parked, backOffMs: HOUR_MS },
+      refused,
+      givenUp,
+    ]
+    for (const [n, step] of steps.entries()) {
+      const of = await world.register(receiver.origin, { tenantId: `tn_${n}` })
+      await queueBacklog(world.db, of, { count: 2 })
+      await setStream(`is_probing = true`)
+      const ready = await open(of)
+      await updateWebhook(world.deps, of.tenantId, {
+        event: 'EMAIL_EVENT',
+        headers: { 'X-New': 'new' },
+      })
+      await setStream(`fail_count = ${step.kind === 'delivered' ? 2 : 0}`)
+      const before = await world.stream(of)
+      const halves = step.kind === 'divided' ? divideDelivery(ready) : []
+      expect(await settle(ready, step, halves)).toBe(true)
+      const kept = step.kind === 'retry' ? ready.delivery.deliveryId : null
+      expect(await world.stream(of)).toEqual({ ...before, delivery_id: kept })
+    }
   })
 
   it('after the stream was deleted writes nothing', async () => {

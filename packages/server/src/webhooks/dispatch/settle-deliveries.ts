@@ -20,6 +20,8 @@ export interface Settlement extends StreamKey {
   readonly deliveryId: string
   /** `fail_count` of the stream when the request was made. */
   readonly failCount: number
+  /** Of the stream when the request was made. */
+  readonly epoch: number
   /** Before this request. */
   readonly isParked: boolean
   /** As in `SettledDelivery`. */
@@ -41,9 +43,17 @@ export async function settleDeliveries(
     .map((settlement, n) => ({ settlement, n }))
     .sort((a, b) => (a.settlement.webhookId < b.settlement.webhookId ? -1 : 1))
   for (const { settlement, n } of inOrder) {
-    const { tenantId, webhookId, deliveryId, attempt, step } = settlement
+    const { tenantId, webhookId, deliveryId, epoch, attempt, step } = settlement
     if (step.kind === 'delivered')
-      delivered.push({ n, tenantId, webhookId, deliveryId, attempt, endsProbe: step.endsProbe })
+      delivered.push({
+        n,
+        tenantId,
+        webhookId,
+        deliveryId,
+        epoch,
+        attempt,
+        endsProbe: step.endsProbe,
+      })
     else refused.push({ n, ...refusalOf(settlement, step), halves: settlement.halves })
   }
   const [, deliveredPlaces, refusedPlaces] = await Promise.all([
@@ -69,6 +79,7 @@ function refusalOf(s: Settlement, step: Exclude<DeliveryStep, { kind: 'delivered
     tenantId: s.tenantId,
     webhookId: s.webhookId,
     deliveryId: s.deliveryId,
+    epoch: s.epoch,
     attempt: s.attempt,
     failCount: s.failCount,
     step: step.kind,

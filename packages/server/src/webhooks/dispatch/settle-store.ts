@@ -1,6 +1,7 @@
 /**
  * SQL that settles requests. The fence is `webhooks_stream.delivery_id`: what comes too late matches no
- * stream and writes nothing. The content of a delivery is in its open row and goes from there into the
+ * stream and writes nothing. What was asked of a receiver that the webhook no longer has (an older epoch)
+ * changes the delivery, and nothing that the stream knows of its receiver. The content of a delivery is in its open row and goes from there into the
  * record; attempts are counted there too, since two dispatchers may make the same one.
  */
 import { arrayText, plainArrayText, statement, type Tx } from '../../platform/db/index.ts'
@@ -8,6 +9,8 @@ import type { StreamKey } from './stream-store.ts'
 
 export interface SettledDelivery extends StreamKey {
   readonly deliveryId: string
+  /** Of the stream when the request was made. */
+  readonly epoch: number
   /** JSON of what was seen of the request, without its number; begins with `{"at":`. */
   readonly attempt: string
 }
@@ -33,13 +36,17 @@ const SETTLE_DELIVERED = statement(
   `with k as materialized (
      select * from rows from (
               unnest($1::text[], $2::text[], $3::text[]), json_array_elements($4::json),
-              unnest($5::boolean[]))
-              with ordinality as k(tenant_id, webhook_id, delivery_id, attempt, ends_probe, n)),
+              unnest($5::boolean[], $6::integer[]))
+              with ordinality as k(tenant_id, webhook_id, delivery_id, attempt, ends_probe, epoch, n)),
    fenced as (
      update webhooks_stream s
-        set delivery_id = null, fail_count = 0, first_failure_at = null, last_ok_at = now(),
-            not_before = '-infinity', parked_in_row = 0,
-            is_probing = s.is_probing and not k.ends_probe
+        set delivery_id = null,
+            fail_count = case when s.epoch = k.epoch then 0 else s.fail_count end,
+            first_failure_at = case when s.epoch <> k.epoch then s.first_failure_at end,
+            last_ok_at = case when s.epoch = k.epoch then now() else s.last_ok_at end,
+            not_before = case when s.epoch = k.epoch then '-infinity' else s.not_before end,
+            parked_in_row = case when s.epoch = k.epoch then 0 else s.parked_in_row end,
+            is_probing = s.is_probing and not (k.ends_probe and s.epoch = k.epoch)
        from k
       where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id
         and s.delivery_id = k.delivery_id
@@ -68,6 +75,7 @@ export async function settleDelivered(
     arrayText(rows.map((r) => r.deliveryId)),
     `[${rows.map((r) => r.attempt).join()}]`,
     arrayText(rows.map((r) => r.endsProbe)),
+    arrayText(rows.map((r) => r.epoch)),
   ])
   return result.rows.map((row) => row.n - 1)
 }
@@ -78,25 +86,30 @@ const SETTLE_REFUSED = statement(
   `with k as materialized (
      select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[],
                           $7::integer[], $8::float8[], $9::integer[], $10::text[],
-                          $11::float8[], $12::boolean[])
+                          $11::float8[], $12::boolean[], $13::integer[])
               with ordinality as k(tenant_id, webhook_id, delivery_id, attempt, step, is_up,
                                    fail_count, wait_ms, bytes_max, divided_into, back_off_ms,
-                                   is_refused_anew, n)),
+                                   is_refused_anew, epoch, n)),
    fenced as (
      update webhooks_stream s
         set delivery_id = case when k.step = 'retry' then s.delivery_id end,
-            fail_count = case when k.is_up and k.back_off_ms > 0 then s.fail_count
+            fail_count = case when s.epoch <> k.epoch then s.fail_count
+              when k.is_up and k.back_off_ms > 0 then s.fail_count
               when k.is_up then 0
               when s.fail_count = k.fail_count then s.fail_count + 1 else s.fail_count end,
-            not_before = case when k.is_up and k.back_off_ms = 0 then '-infinity'
+            not_before = case when s.epoch <> k.epoch then s.not_before
+              when k.is_up and k.back_off_ms = 0 then '-infinity'
               when k.is_up or s.fail_count = k.fail_count
                 then now() + k.back_off_ms * interval '1 millisecond' else s.not_before end,
-            first_failure_at = case when not k.is_up then coalesce(s.first_failure_at, now())
+            first_failure_at = case when s.epoch <> k.epoch then s.first_failure_at
+              when not k.is_up then coalesce(s.first_failure_at, now())
               when k.back_off_ms > 0 then s.first_failure_at end,
-            is_probing = s.is_probing or not k.is_up,
-            parked_in_row = s.parked_in_row + k.is_refused_anew::integer,
-            batch_bytes_max = coalesce(k.bytes_max, s.batch_bytes_max),
-            batch_shrunk_at = case when k.bytes_max is null then s.batch_shrunk_at else now() end
+            is_probing = s.is_probing or (s.epoch = k.epoch and not k.is_up),
+            parked_in_row = s.parked_in_row + (s.epoch = k.epoch and k.is_refused_anew)::integer,
+            batch_bytes_max = case when s.epoch = k.epoch and k.bytes_max is not null
+              then k.bytes_max else s.batch_bytes_max end,
+            batch_shrunk_at = case when s.epoch = k.epoch and k.bytes_max is not null
+              then now() else s.batch_shrunk_at end
        from k
       where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id
         and s.delivery_id = k.delivery_id
@@ -165,6 +178,7 @@ export async function settleRefused(
     rows.map((r) => (r.dividedInto === undefined ? null : plainArrayText(r.dividedInto))),
     rows.map((r) => r.backOffMs),
     rows.map((r) => r.isRefusedAnew),
+    rows.map((r) => r.epoch),
   ])
   return result.rows.map((row) => row.n - 1)
 }

@@ -141,6 +141,7 @@ async function useAll(first: number, inTx: <T>(work: (tx: Tx) => Promise<T>) => 
     return {
       ...one.delivery,
       failCount: 0,
+      epoch: 0,
       attempt: '{"at":"2026-01-02T03:04:05Z","duration_ms":1,"header_names":[]}',
       step,
       halves: step.kind === 'divided' ? divideDelivery(one) : [],

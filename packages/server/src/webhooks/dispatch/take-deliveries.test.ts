@@ -52,6 +52,7 @@ const rowsIn = async (table: string) =>
 const settlementOf = (delivery: ReadyDelivery['delivery']): Settlement => ({
   ...delivery,
   failCount: 0,
+  epoch: 0,
   attempt: '{"at":"2026-01-02T03:04:05Z"}',
   step: { kind: 'delivered', endsProbe: true },
   halves: [],

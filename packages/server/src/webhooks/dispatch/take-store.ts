@@ -17,7 +17,7 @@ const LOCK_STREAMS = statement(
      from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
     cross join lateral (
       select bucket, mode, fail_count, delivery_id, is_probing, parked_in_row, batch_bytes_max,
-             extract(epoch from now() - batch_shrunk_at)::float8 * 1000 as shrunk_ms,
+             epoch, extract(epoch from now() - batch_shrunk_at)::float8 * 1000 as shrunk_ms,
              extract(epoch from now() - first_failure_at)::float8 * 1000 as failing_ms,
              case when not_before > now()
                then extract(epoch from not_before - now())::float8 * 1000 end as wait_ms,
@@ -36,6 +36,7 @@ interface StreamRow {
   is_probing: boolean
   parked_in_row: number
   batch_bytes_max: number | null
+  epoch: number
   shrunk_ms: number | null
   failing_ms: number | null
   wait_ms: number | null
@@ -46,6 +47,8 @@ export interface LockedStream extends StreamState {
   readonly bucket: number
   /** Failures in a row. */
   readonly failCount: number
+  /** Of its receiver: another one after a change of URL or headers. */
+  readonly epoch: number
 }
 
 /** By place in `keys`; undefined when another transaction holds it, or it is gone. */
@@ -60,6 +63,7 @@ export async function lockStreams(
       bucket: row.bucket,
       mode: row.mode,
       failCount: row.fail_count,
+      epoch: row.epoch,
       deliveryId: row.delivery_id,
       isProbing: row.is_probing,
       parkedInRow: row.parked_in_row,
