@@ -93,14 +93,18 @@ async function bulk(work: () => Promise<unknown>): Promise<void> {
 
 /** Pointers and open deliveries of others, so that no table is small. */
 async function fillPending(streams: number, each: number): Promise<void> {
-  await bulk(() =>
-    database.db.query(
-      `insert into webhooks_pending (tenant_id, webhook_id, event_id, day, bytes)
-       select 'tn_' || s, 'wh_' || s, 'evt_02' || lpad(n::text, 24, '0'), current_date, 100
-         from generate_series(0, $1::integer - 1) s cross join generate_series(1, $2::integer) n`,
-      [streams, each],
-    ),
-  )
+  const total = streams * each
+  await bulk(async () => {
+    // No statement may take long on a machine that has other things to do.
+    for (let from = 0; from < total; from += 50_000)
+      await database.db.query(
+        `insert into webhooks_pending (tenant_id, webhook_id, event_id, day, bytes)
+         select 'tn_' || n / $3::integer, 'wh_' || n / $3::integer,
+                'evt_02' || lpad((n % $3::integer)::text, 24, '0'), current_date, 100
+           from generate_series($1::integer, $2::integer) n`,
+        [from, Math.min(from + 50_000, total) - 1, each],
+      )
+  })
   await database.db.query(
     `insert into webhooks_open (tenant_id, delivery_id, day, webhook_id, bucket, generation, event_ids,
                                 event_days, traceparent, due_at)

@@ -5,7 +5,7 @@
  * queue. Each statement serves a whole group: keys are arrays, and a lateral subquery with its own limit
  * keeps the plan a loop of index scans at any size of the tables.
  */
-import { statement, type Tx } from '../../platform/db/index.ts'
+import { arrayText, plainArrayText, statement, type Tx } from '../../platform/db/index.ts'
 import type { Pointer, StreamState } from './decide-take.ts'
 import type { BodyMode, FrozenContent, LoggedEvent, OpenDelivery, Target } from './delivery.ts'
 import type { LowWaterIds } from './low-water.ts'
@@ -232,11 +232,11 @@ export async function peekPending(
 ): Promise<PendingPointer[][]> {
   if (requests.length === 0) return []
   const { rows } = await tx.query<PendingPointer>(PEEK, [
-    requests.map((r) => r.tenantId),
-    requests.map((r) => r.webhookId),
-    requests.map((r) => r.low[0]),
-    requests.map((r) => r.low[1]),
-    requests.map((r) => r.eventsMax),
+    arrayText(requests.map((r) => r.tenantId)),
+    arrayText(requests.map((r) => r.webhookId)),
+    arrayText(requests.map((r) => r.low[0])),
+    arrayText(requests.map((r) => r.low[1])),
+    arrayText(requests.map((r) => r.eventsMax)),
   ])
   const pointers = requests.map((): PendingPointer[] => [])
   for (const row of rows) pointers[row.n - 1]?.push(row)
@@ -296,10 +296,10 @@ export async function loadEvents(tx: Tx, owners: readonly EventOwner[]): Promise
     })
   })
   const { rows } = await tx.query<EventBodyRow>(LOAD_EVENTS, [
-    places,
-    tenantIds,
-    eventIds,
-    days,
+    arrayText(places),
+    arrayText(tenantIds),
+    arrayText(eventIds),
+    arrayText(days),
     first,
     last,
   ])
@@ -319,7 +319,7 @@ const DELETE_POINTERS = statement(
  * deletes them, so each place still holds its row. Throws when that is not so.
  */
 export async function deletePointers(tx: Tx, places: readonly string[]): Promise<void> {
-  const { rowCount } = await tx.query(DELETE_POINTERS, [places])
+  const { rowCount } = await tx.query(DELETE_POINTERS, [arrayText(places)])
   if (rowCount !== places.length)
     throw new Error(`${places.length} pointers were to be deleted, ${rowCount} were there`)
 }
@@ -369,22 +369,17 @@ const INSERT_OPEN = statement(
 
 export async function insertOpen(tx: Tx, rows: readonly NewOpenDelivery[]): Promise<void> {
   await tx.query(INSERT_OPEN, [
-    rows.map((r) => r.tenantId),
-    rows.map((r) => r.deliveryId),
-    rows.map((r) => r.day),
-    rows.map((r) => r.webhookId),
-    rows.map((r) => r.bucket),
-    rows.map((r) => r.generation),
-    rows.map((r) => listOf(r.eventIds)),
-    rows.map((r) => listOf(r.eventDays)),
-    rows.map((r) => r.traceparent),
-    rows.map((r) => (r.isDue ? (r.eventIds[0] ?? '') : '')),
+    arrayText(rows.map((r) => r.tenantId)),
+    arrayText(rows.map((r) => r.deliveryId)),
+    arrayText(rows.map((r) => r.day)),
+    arrayText(rows.map((r) => r.webhookId)),
+    arrayText(rows.map((r) => r.bucket)),
+    arrayText(rows.map((r) => r.generation)),
+    arrayText(rows.map((r) => plainArrayText(r.eventIds))),
+    arrayText(rows.map((r) => plainArrayText(r.eventDays))),
+    arrayText(rows.map((r) => r.traceparent)),
+    arrayText(rows.map((r) => (r.isDue ? (r.eventIds[0] ?? '') : ''))),
   ])
-}
-
-/** Of ids and days, which hold nothing that would need quotes. */
-export function listOf(values: readonly string[]): string {
-  return `{${values.join()}}`
 }
 
 const HOLD = statement(
@@ -403,9 +398,9 @@ export async function holdDeliveries(
   deliveries: readonly (StreamKey & DeliveryKey)[],
 ): Promise<void> {
   await tx.query(HOLD, [
-    deliveries.map((d) => d.tenantId),
-    deliveries.map((d) => d.webhookId),
-    deliveries.map((d) => d.deliveryId),
+    arrayText(deliveries.map((d) => d.tenantId)),
+    arrayText(deliveries.map((d) => d.webhookId)),
+    arrayText(deliveries.map((d) => d.deliveryId)),
   ])
 }
 
@@ -421,6 +416,6 @@ export async function callUp(tx: Tx, deliveries: readonly DeliveryKey[]): Promis
   if (deliveries.length > 0) await tx.query(CALL_UP, deliveryColumnsOf(deliveries))
 }
 
-function deliveryColumnsOf(keys: readonly DeliveryKey[]): [string[], string[]] {
-  return [keys.map((k) => k.tenantId), keys.map((k) => k.deliveryId)]
+function deliveryColumnsOf(keys: readonly DeliveryKey[]): [string, string] {
+  return [arrayText(keys.map((k) => k.tenantId)), arrayText(keys.map((k) => k.deliveryId))]
 }
