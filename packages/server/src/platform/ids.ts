@@ -57,6 +57,15 @@ export function newId(prefix: IdPrefix): string {
   return shared.id(prefix)
 }
 
+let givenMs = 0
+const atGivenTimes = createIdSource(() => givenMs)
+
+/** By another clock than this process's, such as the database's. */
+export function newIdAt(prefix: IdPrefix, ms: number): string {
+  givenMs = Math.max(0, Math.floor(ms))
+  return atGivenTimes.id(prefix)
+}
+
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 
 export function isUlid(text: string): boolean {

@@ -28,6 +28,17 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   return constraint === undefined || error.constraint === constraint
 }
 
+/** A row of a partitioned table whose partition does not exist. */
+export function isWithoutPartition(error: unknown): boolean {
+  return isServerError(error) && error.code === '23514' && error.constraint === undefined
+}
+
+/** A statement took too long: it waited for a lock, or for a disk. */
+export function isStatementTimeout(error: unknown): boolean {
+  const cause = error instanceof DatabaseUnavailableError ? error.cause : error
+  return isServerError(cause) && cause.code === '57014'
+}
+
 /** A deadlock or serialization failure: nothing was done, and the same again may well succeed. */
 export function isConflict(error: unknown): boolean {
   return isServerError(error) && (error.code === '40P01' || error.code === '40001')

@@ -138,6 +138,42 @@ it('runs an item again that lost a deadlock, and gives up after three times', as
   expect(runs).toBe(3)
 })
 
+describe('a group that takes too long', () => {
+  const timingOut = (isSlow: (id: number) => boolean) => {
+    const runs: (readonly number[])[] = []
+    const group = createGroupCommit<number, number>({
+      db: database.db,
+      itemsMax: 10,
+      run: async (tx, ids) => {
+        runs.push(ids)
+        if (ids.some(isSlow)) {
+          await tx.query('set local statement_timeout = 20')
+          await tx.query('select pg_sleep(10)')
+        }
+        return ids
+      },
+    })
+    return { runs, add: (ids: number[]) => Promise.allSettled(ids.map((id) => group.add(id))) }
+  }
+
+  it('is run item by item: what waits for one lock fails alone', async () => {
+    const settled = await timingOut((id) => id === 2).add([1, 2, 3])
+    expect(settled).toMatchObject([
+      { value: 1 },
+      { reason: expect.any(DatabaseUnavailableError) },
+      { value: 3 },
+    ])
+  })
+
+  it('is given up when a second item takes too long alone', async () => {
+    const { runs, add } = timingOut(() => true)
+    const settled = await add([1, 2, 3, 4])
+    for (const answer of settled)
+      expect(answer).toMatchObject({ reason: expect.any(DatabaseUnavailableError) })
+    expect(runs).toEqual([[1, 2, 3, 4], [1], [2]])
+  })
+})
+
 it('rejects the callers, and stores nothing, when run answers with the wrong number of results', async () => {
   await database.db.query('truncate item')
   const group = createGroupCommit<number, number>({

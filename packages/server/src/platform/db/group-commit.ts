@@ -3,10 +3,10 @@
  *
  * One flush then serves many callers, which is what makes durable writes fast. Each caller
  * gets its own result, or its own error: a group that the database refuses is run again item by item, so
- * that one bad item fails alone. When the database is away, all callers of the group are told so, and nothing is
+ * that one bad item fails alone; so is one that took too long, as a lock of one row may hold up all. When the database is away, all callers of the group are told so, and nothing is
  * repeated: whether a lost commit happened is not known here. Items of two groups in flight have no order.
  */
-import { DatabaseUnavailableError, isConflict } from './errors.ts'
+import { DatabaseUnavailableError, isConflict, isStatementTimeout } from './errors.ts'
 import type { Db, TransactionOptions, Tx } from './statement.ts'
 
 export interface GroupCommit<I, R> {
@@ -23,6 +23,8 @@ interface Waiter<I, R> {
 
 /** Groups of two lanes may lock the same rows in different orders. */
 const conflictAttemptsMax = 3
+/** Items of one group that may each take too long alone before the rest is told so too. */
+const timeoutsMax = 2
 
 export function createGroupCommit<I, R>(o: {
   db: Db
@@ -66,19 +68,32 @@ export function createGroupCommit<I, R>(o: {
     }
   }
 
-  /** Never rejects: every waiter has its answer when this ends. */
-  async function settle(group: readonly Waiter<I, R>[], attempt = 1): Promise<void> {
+  /** Never rejects: every waiter has its answer when this ends. Answers what a single item failed with. */
+  async function settle(group: readonly Waiter<I, R>[], attempt = 1): Promise<unknown> {
     try {
       const results = await commitGroup(group)
       for (const [index, waiter] of group.entries()) waiter.resolve(results[index] as R)
     } catch (error) {
       if (group.length === 1 && isConflict(error) && attempt < conflictAttemptsMax)
         return settle(group, attempt + 1)
-      if (group.length === 1 || error instanceof DatabaseUnavailableError) {
+      const isAway = error instanceof DatabaseUnavailableError && !isStatementTimeout(error)
+      if (group.length === 1 || isAway) {
         for (const waiter of group) waiter.reject(error)
-        return
+        return error
       }
-      for (const waiter of group) await settle([waiter])
+      await settleOneByOne(group)
+    }
+    return undefined
+  }
+
+  async function settleOneByOne(group: readonly Waiter<I, R>[]): Promise<void> {
+    let timeouts = 0
+    for (const [index, waiter] of group.entries()) {
+      const error = await settle([waiter])
+      if (isStatementTimeout(error)) timeouts += 1
+      if (timeouts < timeoutsMax) continue
+      for (const rest of group.slice(index + 1)) rest.reject(error)
+      return
     }
   }
 

@@ -11,7 +11,7 @@
  * transaction: a queue of millions is gone through without holding anything for long.
  */
 import type { Tx } from '../../platform/db/index.ts'
-import { dayOfUlid, newId } from '../../platform/ids.ts'
+import { dayOfUlid, newIdAt } from '../../platform/ids.ts'
 import { continueTrace } from '../../platform/trace.ts'
 import {
   CLEARED_POINTERS_MAX,
@@ -150,7 +150,7 @@ async function record(
   const records: ClearedRecord[] = []
   for (let from = 0; from < pointers.length; from += RECORD_EVENTS_MAX) {
     const piece = pointers.slice(from, from + RECORD_EVENTS_MAX)
-    const deliveryId = newId('dlv')
+    const deliveryId = newIdAt('dlv', stream.nowMs)
     records.push({
       tenantId: key.tenantId,
       webhookId: key.webhookId,
@@ -182,7 +182,7 @@ async function mend(held: Held, deliveryId: string): Promise<Cleared[]> {
   if (deliveryId === stream.deliveryId) await releaseStream(tx, key)
   const [oldest] = left
   if (delivery === undefined || oldest === undefined) return close(held, [deliveryId], 'discarded')
-  const successorId = newId('dlv')
+  const successorId = newIdAt('dlv', stream.nowMs)
   await insertOpen(tx, [
     {
       tenantId,

@@ -5,11 +5,11 @@
  * from immutable event rows, so that a repetition, also after a crash, has the same body (contract §4).
  * URL, headers and `active` are read anew for every request.
  */
-import type { Db, GroupCommit } from '../../platform/db/index.ts'
+import { type Db, type GroupCommit, isWithoutPartition } from '../../platform/db/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { serializeRequest } from '../event.ts'
 import type { Cleared } from './clear-store.ts'
-import { clearStream } from './clear-stream.ts'
+import { type ClearResult, clearStream } from './clear-stream.ts'
 import {
   type DeliveryPolicy,
   type DeliveryStep,
@@ -19,7 +19,8 @@ import {
 import { divideDelivery } from './divide-delivery.ts'
 import type { LowWater } from './low-water.ts'
 import { type MadeRequest, makeRequest, type RequestDeps } from './make-request.ts'
-import type { Settlement } from './settle-deliveries.ts'
+import type { Settled, Settlement } from './settle-deliveries.ts'
+import { rehouseStream, settleRequest } from './settle-request.ts'
 import type { Rest, StreamKey } from './stream-store.ts'
 import type { ReadyDelivery, Take, Taken } from './take-deliveries.ts'
 
@@ -27,8 +28,7 @@ export interface DeliverDeps extends RequestDeps {
   readonly db: Db
   readonly failpoints: Failpoints
   readonly takes: GroupCommit<Take, Taken>
-  /** False when it came too late. */
-  readonly settlements: GroupCommit<Settlement, boolean>
+  readonly settlements: GroupCommit<Settlement, Settled>
   readonly rests: GroupCommit<StreamKey, Rest>
   readonly lowWater: LowWater
   readonly batchEventsMax: number
@@ -88,14 +88,25 @@ async function rest(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
 
 /** One stream, one transaction: what is large waits for nobody and lets nobody wait. */
 async function clear(deps: DeliverDeps, take: Take): Promise<StepResult> {
-  const { discarded, exhausted, pointers } = await deps.db.transaction(
-    (tx) => clearStream(tx, take),
-    { synchronousCommit: 'off' },
-  )
+  const cleared = await tryToClear(deps, take)
+  if (cleared === undefined) return AGAIN
+  const { discarded, exhausted, pointers } = cleared
   for (const delivery of discarded) reportCleared(deps, take, delivery, 'discarded')
   for (const delivery of exhausted) reportCleared(deps, take, delivery, 'exhausted')
   if (pointers.length > 0) deps.lowWater.taken(take.webhookId, pointers)
   return discarded.length + exhausted.length > 0 ? AGAIN : rest(deps, take)
+}
+
+/** Undefined when the record had no place for something, and has one now. */
+async function tryToClear(deps: DeliverDeps, take: Take): Promise<ClearResult | undefined> {
+  try {
+    return await deps.db.transaction((tx) => clearStream(tx, take), { synchronousCommit: 'off' })
+  } catch (error) {
+    if (!isWithoutPartition(error)) throw error
+    const ids = await rehouseStream(deps, take)
+    if (ids === undefined || ids.size === 0) throw error
+    return undefined
+  }
 }
 
 function reportCleared(deps: DeliverDeps, key: StreamKey, cleared: Cleared, outcome: string): void {
@@ -137,7 +148,7 @@ async function sendDelivery(
   deps.failpoints.hit('dispatch.after_post')
   const step = decide(deps, ready, made, body)
   const { tenantId, webhookId, deliveryId } = delivery
-  const isSettled = await deps.settlements.add({
+  const settlement: Settlement = {
     tenantId,
     webhookId,
     deliveryId,
@@ -146,8 +157,9 @@ async function sendDelivery(
     isParked: delivery.isParked,
     attempt: made.record,
     step,
-    halves: step.kind === 'divided' ? divideDelivery(ready) : [],
-  })
+    halves: step.kind === 'divided' ? divideDelivery(ready, made.durationMs) : [],
+  }
+  const isSettled = await settleRequest(deps, settlement, signal)
   deps.failpoints.hit('dispatch.after_settle')
   report(deps, ready, made, isSettled ? step.kind : 'superseded', step)
   const isFailing =

@@ -2,15 +2,19 @@
  * Divides a delivery whose content was refused in two (contract §5): each half a delivery of its own,
  * the earlier events first. Halves wait for their turn before anything newer, in the order of events.
  */
-import { dayOfUlid, newId } from '../../platform/ids.ts'
+import { dayOfUlid, newIdAt } from '../../platform/ids.ts'
 import { continueTrace } from '../../platform/trace.ts'
 import type { ReadyDelivery } from './take-deliveries.ts'
 import type { NewOpenDelivery } from './take-store.ts'
 
-export function divideDelivery({ delivery, stream, events }: ReadyDelivery): NewOpenDelivery[] {
+export function divideDelivery(
+  { delivery, stream, events }: ReadyDelivery,
+  /** Since it was taken. */
+  sinceMs = 0,
+): NewOpenDelivery[] {
   const middle = Math.ceil(events.length / 2)
   return [events.slice(0, middle), events.slice(middle)].map((half) => {
-    const deliveryId = newId('dlv')
+    const deliveryId = newIdAt('dlv', stream.nowMs + sinceMs)
     return {
       tenantId: delivery.tenantId,
       webhookId: delivery.webhookId,

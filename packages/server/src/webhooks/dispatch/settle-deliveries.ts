@@ -1,6 +1,7 @@
 /**
  * Settles the requests of a group in one transaction: the attempt, what becomes of the delivery and how
- * its stream goes on.
+ * its stream goes on. A stream that another transaction holds is left out: a lock of one holds up no
+ * other.
  *
  * It need not be flushed at once: what is lost of it in a crash is a repetition of the same bytes. A
  * divided delivery leaves as it is recorded, and its halves take their place in the same transaction.
@@ -8,13 +9,14 @@
 import type { Tx } from '../../platform/db/index.ts'
 import type { DeliveryStep } from './decide-delivery.ts'
 import {
+  lockForSettling,
   type RefusedRow,
   type SettledDelivery,
   settleDelivered,
   settleRefused,
 } from './settle-store.ts'
 import { planByIndex, type StreamKey } from './stream-store.ts'
-import { insertOpen, type NewOpenDelivery } from './take-store.ts'
+import { existingStreams, insertOpen, type NewOpenDelivery } from './take-store.ts'
 
 export interface Settlement extends StreamKey {
   readonly deliveryId: string
@@ -31,18 +33,23 @@ export interface Settlement extends StreamKey {
   readonly halves: readonly NewOpenDelivery[]
 }
 
-/** Per settlement, false when the delivery is no longer its stream's: then nothing is written of it. */
+/**
+ * False when the delivery is no longer its stream's: then nothing is written of it. `locked`: nothing is
+ * written of it yet.
+ */
+export type Settled = boolean | 'locked'
+
 export async function settleDeliveries(
   tx: Tx,
   settlements: readonly Settlement[],
-): Promise<boolean[]> {
+): Promise<Settled[]> {
   const delivered: (SettledDelivery & { n: number; endsProbe: boolean })[] = []
   const refused: (RefusedRow & { n: number; halves: readonly NewOpenDelivery[] })[] = []
-  // In the order of the streams: two groups that meet wait for each other in one direction only.
-  const inOrder = settlements
-    .map((settlement, n) => ({ settlement, n }))
-    .sort((a, b) => (a.settlement.webhookId < b.settlement.webhookId ? -1 : 1))
-  for (const { settlement, n } of inOrder) {
+  const isSettled = new Array<Settled>(settlements.length).fill(false)
+  const [, held] = await Promise.all([planByIndex(tx), lockForSettling(tx, settlements)])
+  if (held.size < settlements.length) await noteLocked(tx, settlements, held, isSettled)
+  for (const [n, settlement] of settlements.entries()) {
+    if (!held.has(n)) continue
     const { tenantId, webhookId, deliveryId, epoch, attempt, step } = settlement
     if (step.kind === 'delivered')
       delivered.push({
@@ -56,12 +63,10 @@ export async function settleDeliveries(
       })
     else refused.push({ n, ...refusalOf(settlement, step), halves: settlement.halves })
   }
-  const [, deliveredPlaces, refusedPlaces] = await Promise.all([
-    planByIndex(tx),
+  const [deliveredPlaces, refusedPlaces] = await Promise.all([
     settleDelivered(tx, delivered),
     settleRefused(tx, refused),
   ])
-  const isSettled = new Array<boolean>(settlements.length).fill(false)
   for (const place of deliveredPlaces) isSettled[delivered[place]?.n ?? -1] = true
   const halves: NewOpenDelivery[] = []
   for (const place of refusedPlaces) {
@@ -72,6 +77,16 @@ export async function settleDeliveries(
   }
   if (halves.length > 0) await insertOpen(tx, halves)
   return isSettled
+}
+
+/** Of those that could not be locked: a stream that is gone will never be free again. */
+async function noteLocked(
+  tx: Tx,
+  settlements: readonly Settlement[],
+  held: ReadonlySet<number>,
+  isSettled: Settled[],
+): Promise<void> {
+  for (const n of await existingStreams(tx, settlements)) if (!held.has(n)) isSettled[n] = 'locked'
 }
 
 function refusalOf(s: Settlement, step: Exclude<DeliveryStep, { kind: 'delivered' }>): RefusedRow {

@@ -5,7 +5,7 @@
  * record; attempts are counted there too, since two dispatchers may make the same one.
  */
 import { arrayText, plainArrayText, statement, type Tx } from '../../platform/db/index.ts'
-import type { StreamKey } from './stream-store.ts'
+import { columnsOf, type StreamKey } from './stream-store.ts'
 
 export interface SettledDelivery extends StreamKey {
   readonly deliveryId: string
@@ -13,6 +13,22 @@ export interface SettledDelivery extends StreamKey {
   readonly epoch: number
   /** JSON of what was seen of the request, without its number; begins with `{"at":`. */
   readonly attempt: string
+}
+
+const LOCK_FOR_SETTLING = statement(
+  'webhooks.lock_for_settling',
+  `select k.n::integer as n
+     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+    cross join lateral (
+      select 1 from webhooks_stream s
+       where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id
+         for no key update skip locked) s`,
+)
+
+/** Places in `keys`. One that somebody holds keeps no other waiting. */
+export async function lockForSettling(tx: Tx, keys: readonly StreamKey[]): Promise<Set<number>> {
+  const { rows } = await tx.query<{ n: number }>(LOCK_FOR_SETTLING, columnsOf(keys))
+  return new Set(rows.map((row) => row.n - 1))
 }
 
 /** The attempt as it stands in the record: its number comes first. */

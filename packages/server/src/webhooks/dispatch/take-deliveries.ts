@@ -8,7 +8,7 @@
  * group.
  */
 import type { Tx } from '../../platform/db/index.ts'
-import { dayOfUlid, newId } from '../../platform/ids.ts'
+import { dayOfUlid, newIdAt } from '../../platform/ids.ts'
 import { continueTrace } from '../../platform/trace.ts'
 import { hasOverdue } from './clear-store.ts'
 import { chooseBatch, decideTake, mayQueueBeFirst, type TakeLimits } from './decide-take.ts'
@@ -278,7 +278,7 @@ function freezeOne(
   members: readonly LoggedEvent[],
 ): NewOpenDelivery & OpenDelivery {
   const isWhole = members.length === pointers.length
-  const deliveryId = newId('dlv')
+  const deliveryId = newIdAt('dlv', course.stream.nowMs)
   return {
     tenantId: course.take.tenantId,
     webhookId: course.take.webhookId,

@@ -17,7 +17,8 @@ const LOCK_STREAMS = statement(
      from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
     cross join lateral (
       select bucket, mode, fail_count, delivery_id, is_probing, parked_in_row, batch_bytes_max,
-             epoch, extract(epoch from now() - batch_shrunk_at)::float8 * 1000 as shrunk_ms,
+             epoch, extract(epoch from now())::float8 * 1000 as now_ms,
+             extract(epoch from now() - batch_shrunk_at)::float8 * 1000 as shrunk_ms,
              extract(epoch from now() - first_failure_at)::float8 * 1000 as failing_ms,
              case when not_before > now()
                then extract(epoch from not_before - now())::float8 * 1000 end as wait_ms,
@@ -29,6 +30,7 @@ const LOCK_STREAMS = statement(
 
 interface StreamRow {
   n: number
+  now_ms: number
   bucket: number
   mode: BodyMode
   fail_count: number
@@ -44,6 +46,8 @@ interface StreamRow {
 }
 
 export interface LockedStream extends StreamState {
+  /** The database's clock: its day has partitions, whatever this process takes for today. */
+  readonly nowMs: number
   readonly bucket: number
   /** Failures in a row. */
   readonly failCount: number
@@ -60,6 +64,7 @@ export async function lockStreams(
   const streams = new Array<LockedStream | undefined>(keys.length).fill(undefined)
   for (const row of rows)
     streams[row.n - 1] = {
+      nowMs: row.now_ms,
       bucket: row.bucket,
       mode: row.mode,
       failCount: row.fail_count,
