@@ -100,3 +100,14 @@ describe('a port that is taken', () => {
     await service.process.waitForLine(/^ {2}pr_[0-9A-Za-z]{49}$/)
   })
 })
+
+describe('arguments', () => {
+  it.each([
+    [['--help'], 0, /^npm start runs the service/],
+    [['serve'], 2, /^There is no argument serve\.\nnpm start runs/],
+  ])('%j starts nothing, and ends with %d', async (args, code, words) => {
+    const ended = await startProcess({ script: program, args, env: {} })
+    expect(await ended.exited).toEqual({ code, signal: null })
+    expect(ended.lines.join('\n')).toMatch(words)
+  })
+})

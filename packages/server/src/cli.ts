@@ -96,12 +96,14 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
       io.out(
         options.json === true
           ? `${JSON.stringify({ ok: isFit, findings })}\n`
-          : `${table(lines)}\n\n${isFit ? 'Fit to run.' : 'Not fit to run.'}\n`,
+          : `${table(lines)}\n\n${isFit ? 'Fit to run.' : 'Not fit to run.'} ${JUDGED}\n`,
       )
     })
   return program
 }
 
+const JUDGED =
+  'Judged by the POSTRIDER_* variables that this command was given, which a running service may not share.'
 const MARKS = { ok: 'ok', warning: 'warn', failed: 'FAIL' } as const
 
 function version(): string {

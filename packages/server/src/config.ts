@@ -207,7 +207,7 @@ export const variables = {
     name: 'WEBHOOK_RETRY_SCHEDULE',
     type: schedule(),
     default: '5s,30s,2m,10m,30m,1h,2h,4h,6h',
-    meaning: 'Wait after failure 1, 2, … of a webhook request; the last repeats',
+    meaning: 'Wait after failure 1, 2, … of a webhook request; the last repeats; jitter of 20 %',
   },
   webhookRetryForMs: {
     name: 'WEBHOOK_RETRY_FOR',
@@ -414,9 +414,14 @@ export function ineffectiveSettings(env: Environment): string[] {
   const names = Object.values<Variable<unknown>>(variables)
     .filter(({ name, hasNoEffect }) => hasNoEffect === true && textOf(name, env) !== undefined)
     .map(({ name }) => configPrefix + name)
-  const named = variables.roles.type.parse(textOf(variables.roles.name, env) ?? '') ?? []
-  const idle = named.filter((role) => role !== 'all' && rolesWithoutEffect.has(role))
+  const idle = ineffectiveRoles(env)
   return idle.length === 0 ? names : [...names, `${configPrefix}ROLES (${idle.join(', ')})`]
+}
+
+/** Those that are named: with `all`, nobody has asked for one of them. */
+export function ineffectiveRoles(env: Environment): Role[] {
+  const named = variables.roles.type.parse(textOf(variables.roles.name, env) ?? '') ?? []
+  return named.filter((role) => role !== 'all').filter((role) => rolesWithoutEffect.has(role))
 }
 
 /** An empty variable counts as unset: `POSTRIDER_X=` in an env file means "not this one". */

@@ -9,6 +9,7 @@ import { type App, builtRoles, compose } from './compose.ts'
 import {
   type Config,
   ConfigError,
+  ineffectiveRoles,
   ineffectiveSettings,
   loadConfig,
   publicUrlOf,
@@ -71,6 +72,7 @@ export async function serve(config: Config, print: (text: string) => void): Prom
       welcome({
         url: publicUrlOf(config.host, port),
         roles: builtRoles(config),
+        rolesWithoutEffect: ineffectiveRoles(readEnv()),
         dataDir: embedded === undefined ? undefined : config.dataDir,
         apiKey: newApiKey,
         hasTenant: await hasAnyTenant(app.db),
@@ -177,8 +179,19 @@ function nextSignal(): Promise<string> {
   })
 }
 
+const HELP = `npm start runs the service until a signal ends it. It takes no arguments: it is configured by
+POSTRIDER_* variables, which docs/config.md lists. npx postrider --help tells of all commands.
+`
+
 async function main(): Promise<void> {
   const print = (text: string) => process.stdout.write(text)
+  const [argument] = process.argv.slice(2)
+  if (argument === '--help' || argument === '-h') return void print(HELP)
+  if (argument !== undefined) {
+    process.stderr.write(`There is no argument ${argument}.\n${HELP}`)
+    process.exitCode = 2
+    return
+  }
   try {
     process.exitCode = await serve(loadConfig(readEnv()), print)
   } catch (error) {

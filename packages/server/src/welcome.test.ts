@@ -4,6 +4,7 @@ import { welcome } from './welcome.ts'
 const facts = {
   url: 'http://127.0.0.1:8080',
   roles: ['api', 'sender'],
+  rolesWithoutEffect: [],
   dataDir: undefined,
   apiKey: undefined,
   hasTenant: true,
@@ -22,8 +23,22 @@ describe('what a start shows', () => {
     expect(bodies[2]).toMatchObject({ from: { email: bodies[1].email } })
   })
 
-  it('is no key and no curl on a later one', () => {
+  it('is no key and no curl on a later one, but how another key is had', () => {
     expect(welcome(facts)).not.toMatch(/curl|pr_|tenant/)
+    expect(welcome(facts)).toContain('npx postrider key create TENANT_ID')
+  })
+
+  it('is no address of the API where that is not served', () => {
+    const text = welcome({ ...facts, roles: ['dispatcher'] })
+    expect(text).not.toMatch(/API|docs|openapi|key create/)
+    expect(text).toContain('http://127.0.0.1:8080/readyz')
+  })
+
+  it('is which roles have no effect', () => {
+    expect(welcome(facts)).not.toContain('no effect')
+    expect(welcome({ ...facts, roles: [], rolesWithoutEffect: ['tracker'] })).toMatch(
+      /Roles +none\n +no effect in this version: tracker\n/,
+    )
   })
 
   it('is the way to a first tenant where there is none', () => {

@@ -1,7 +1,10 @@
 /** What a person sees when the service has started; on the first start, what to type next. */
 export interface WelcomeFacts {
   readonly url: string
+  /** Those that do something. */
   readonly roles: readonly string[]
+  /** Named in the configuration, without anything behind them in this version. */
+  readonly rolesWithoutEffect: readonly string[]
   readonly dataDir: string | undefined
   /** Only on the first start: it cannot be shown again. */
   readonly apiKey: string | undefined
@@ -9,13 +12,18 @@ export interface WelcomeFacts {
 }
 
 export function welcome(o: WelcomeFacts): string {
+  const isApi = o.roles.includes('api')
   const lines = [
     '',
     'Postrider is running.',
-    `  API        ${o.url}`,
-    `  Reference  ${o.url}/docs   (OpenAPI: ${o.url}/openapi.json)`,
+    ...(isApi
+      ? [`  API        ${o.url}`, `  Reference  ${o.url}/docs   (OpenAPI: ${o.url}/openapi.json)`]
+      : []),
     `  Health     ${o.url}/readyz   Metrics: ${o.url}/metrics`,
-    `  Roles      ${o.roles.join(', ')}`,
+    `  Roles      ${o.roles.join(', ') || 'none'}`,
+    ...(o.rolesWithoutEffect.length === 0
+      ? []
+      : [`             no effect in this version: ${o.rolesWithoutEffect.join(', ')}`]),
     ...(o.dataDir === undefined ? [] : [`  Data       ${o.dataDir} (embedded PostgreSQL)`]),
     '',
   ]
@@ -26,6 +34,8 @@ export function welcome(o: WelcomeFacts): string {
       '  npx postrider tenant create NAME',
       '',
     )
+  if (isApi && o.apiKey === undefined && o.hasTenant)
+    lines.push('API keys are shown once; another: npx postrider key create TENANT_ID', '')
   if (o.apiKey !== undefined)
     lines.push(
       'A tenant "default" was made. Its API key, shown this once:',
