@@ -1,7 +1,7 @@
 /**
  * The tables in the SQL of a store that belong to another capability. Reads quoted text only, and
  * comments do not count; names of common table expressions, functions and the words of
- * `for update`, `do update set` and `is distinct from` are no tables.
+ * `for update`, `do update set`, `rows from` and `is distinct from` are no tables.
  */
 export function foreignTables(source: string, capability: string): string[] {
   const own = new RegExp(`^${capability}_`)
@@ -36,6 +36,7 @@ function tablesOf(sql: string): string[] {
     .replace(/\b(extract|substring|trim|overlay)\s*\([^()]*\bfrom\b/g, '')
     .replace(/\bfor\s+(no\s+key\s+)?update\b/g, '')
     .replace(/\bdo\s+update\b/g, '')
+    .replace(/\brows\s+from\s*\(/g, '(')
   return [
     ...statements.matchAll(
       /\b(?:from|join|into|update|using|truncate)\s+(?:only\s+|lateral\s+)?([a-z_]+)\b(?!\s*\()|\binto\s+([a-z_]+)\s*\(/g,

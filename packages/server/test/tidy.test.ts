@@ -70,6 +70,7 @@ describe('tidy', () => {
       seen(`with due as (select 1 from sending_queue for update skip locked)
         -- before the join begins
         insert into sending_email select extract(epoch from now()) from due
+        cross join rows from (unnest($1), unnest($2)) as k(a, b)
         on conflict do update set a = excluded.a where a is distinct from excluded.a`),
     ).toEqual([])
   })

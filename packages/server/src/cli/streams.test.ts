@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { runCli } from '../cli.ts'
-import { insertTenant } from '../tenants/store.ts'
 
 let database: TestDatabase
 
 beforeAll(async () => {
   database = await createTestDatabase()
   for (const id of ['tn_a', 'tn_b', 'tn_c'])
-    await database.db.transaction((tx) => insertTenant(tx, id, id))
+    await database.db.query('insert into tenants_tenant (tenant_id, name) values ($1, $1)', [id])
 })
 afterAll(() => database.close())
 beforeEach(async () => {
