@@ -80,9 +80,9 @@ export async function deliverBatch(
 }
 
 async function rest(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
-  // Nothing above the low-water ids: whatever there is lies below.
-  deps.lowWater.reset(key.webhookId)
   const state = await deps.rests.add(key)
+  // It looked from the first id on: what the take did not find lies below the low-water ids.
+  if (state === 'busy') deps.lowWater.reset(key.webhookId)
   return state === 'idle' ? IDLE : state === 'busy' ? AGAIN : BUSY
 }
 

@@ -75,6 +75,31 @@ it('a transaction that is open elsewhere does not make a look read what was take
   }
 }, 60_000)
 
+it('a stream that ran empty looks on from where it was, and finds at once what lies below', async () => {
+  const key = await world.register(receiver.origin, { tenantId: 'tn_c' })
+  await queueBacklog(world.db, key, { count: 600, from: 1_000 })
+  const lows: LowWaterIds[] = []
+  const { takes } = createDeliveryCommits(world.db)
+  const dispatcher = await world.dispatcher({
+    takes: {
+      ...takes,
+      add(take) {
+        if (take.webhookId === key.webhookId) lows.push([...take.low])
+        return takes.add(take)
+      },
+    },
+  })
+  await dispatcher.runOnce()
+  await world.db.query(`update webhooks_stream set state = 'active'`)
+  await dispatcher.runOnce()
+  expect(lows.at(-1)).toEqual([backlogId(1_599), ''])
+  // Of a writer that committed late.
+  await queueBacklog(world.db, key, { count: 5, from: 10 })
+  await world.db.query(`update webhooks_stream set state = 'active'`)
+  await dispatcher.runOnce()
+  expect(await world.pending(key)).toEqual([])
+}, 30_000)
+
 it('neither does discarding a long queue read what it has discarded', async () => {
   const key = await world.register(receiver.origin, { tenantId: 'tn_b' })
   await queueBacklog(world.db, key, { count: 6_000 })

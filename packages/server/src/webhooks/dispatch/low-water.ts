@@ -4,7 +4,7 @@
  * The rows of events that were taken stay in the index until no transaction anywhere can see them: a
  * look that begins at the first id reads all of them. So a look begins at the last id that was taken,
  * yet no later than a minute ago, since a writer that commits late adds older ids. Once a minute, and
- * whenever nothing is found, it begins at the first id: what a slower writer added is found then.
+ * when something is left though nothing is found, it begins at the first id: what a slower writer added is found then.
  */
 import { ulidAtTime } from '../../platform/ids.ts'
 

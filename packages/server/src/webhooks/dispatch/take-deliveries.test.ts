@@ -192,6 +192,27 @@ describe('taking a new batch', () => {
   })
 })
 
+it('what a request holds is flushed before it is made', async () => {
+  const seen: unknown[] = []
+  const { db } = world
+  const { takes } = createDeliveryCommits({
+    ...db,
+    get stats() {
+      return db.stats
+    },
+    transaction: (work, o) =>
+      db.transaction(async (tx) => {
+        const answer = await work(tx)
+        seen.push(...(await tx.query('show synchronous_commit')).rows)
+        return answer
+      }, o),
+  })
+  const key = { tenantId: 'tn_none', webhookId: 'wh_none' }
+  const limits = { batchEventsMax: 1, batchBytesMax: 1, policy: { retryForMs: 1 } }
+  await takes.add({ ...key, low: ['', ''], limits, random: 0 })
+  expect(seen).toEqual([{ synchronous_commit: 'on' }])
+})
+
 describe('of two dispatchers', () => {
   it('that take at the same time one takes effect, and the other nothing or the same', async () => {
     const others = createDeliveryCommits(world.db)
