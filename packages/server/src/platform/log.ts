@@ -40,7 +40,7 @@ export function createLogDestination(fd: number): LogDestination {
     stream.flush()
   }
   stream.on('write', (bytes: number) => {
-    bytesWaiting -= bytes
+    bytesWaiting = Math.max(0, bytesWaiting - bytes)
   })
   // A flush during a write does nothing: what came meanwhile leaves when that one has ended.
   stream.on('drain', () => {
@@ -55,7 +55,11 @@ export function createLogDestination(fd: number): LogDestination {
       setImmediate(flush)
     },
     flush: (done) => stream.flush(done),
-    flushSync: () => stream.flushSync(),
+    // It tells of no write: what it wrote would be waited for without end.
+    flushSync() {
+      stream.flushSync()
+      bytesWaiting = 0
+    },
   }
 }
 
