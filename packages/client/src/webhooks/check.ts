@@ -41,11 +41,11 @@ export const textOrNull = is(
 export const truth = is('must be true or false', (value) => typeof value === 'boolean')
 export const count = is(
   'must be an integer from 1',
-  (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+  (value) => Number.isInteger(value) && Number(value) >= 1,
 )
 export const size = is(
   'must be an integer from 0',
-  (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  (value) => Number.isInteger(value) && Number(value) >= 0,
 )
 export const anyObject = is('must be an object', isObject)
 export const objectOrNull = is(

@@ -315,9 +315,11 @@ describe('415', () => {
 })
 
 describe('429', () => {
-  it('counts updates that connect to another URL, and no others', async () => {
+  it('counts updates to another URL that cannot be connected to, and no others', async () => {
     const limit = createRateLimit({ name: 'checks', usesMax: 2, windowS: 60 })
     const limited = await createWebhookApi({ limit })
+    const closed = await createWebhookReceiver()
+    await closed.close()
     await limited.register({
       webhook_url: receiver.origin,
       event: 'DOMAIN_VERIFICATION',
@@ -330,9 +332,13 @@ describe('429', () => {
       { active: false },
       { webhook_url: 'https://10.0.0.1/' },
       { webhook_url: `${receiver.origin}/2` },
+      { webhook_url: `${receiver.origin}/3` },
+      { webhook_url: `${receiver.origin}/4` },
+      { webhook_url: closed.origin },
+      { webhook_url: closed.origin },
     ])
       expect((await change(given)).status).not.toBe(429)
-    const answer = await change({ webhook_url: `${receiver.origin}/3` })
+    const answer = await change({ webhook_url: closed.origin })
     expect(answer).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
     expect((await change({ active: true })).status).toBe(200)
     await limited.close()
