@@ -47,6 +47,21 @@ async function addPending(webhookId: string, count: number, age: string): Promis
 }
 
 describe('webhooks', () => {
+  it('refusing one event after the other is failing', async () => {
+    await addStream('wh_1', null)
+    await database.db.query('update webhooks_stream set parked_in_row = 10')
+    await database.db.query(
+      `insert into webhooks_open (tenant_id, delivery_id, day, webhook_id, bucket, generation,
+         status, event_ids, event_days, traceparent, due_at, created_at)
+       values ('tn_a', 'dlv_1', current_date, 'wh_1', 5, 0, 'parked', '{}', '{}', '', now(),
+               now() - interval '2 days')`,
+    )
+    expect(await finding('webhooks')).toMatchObject({
+      state: 'warning',
+      detail: expect.stringMatching(/^1 fail, the longest wh_1 of tn_a for 2d/),
+    })
+  })
+
   it('none fails: fine, and says how many are paused', async () => {
     await addStream('wh_1', null)
     expect(await finding('webhooks')).toEqual({

@@ -41,6 +41,8 @@ interface NewStream {
   /** What it carried was given up: nothing is left. */
   readonly isGivenUp?: boolean
   readonly isPaused?: boolean
+  /** Events that were refused one by one, and none accepted since. */
+  readonly parkedInRow?: number
 }
 
 async function addStream(id: string, o: NewStream = {}): Promise<void> {
@@ -55,14 +57,14 @@ async function addStream(id: string, o: NewStream = {}): Promise<void> {
     )
   await database.db.query(
     `insert into webhooks_stream (tenant_id, webhook_id, bucket, mode, state, first_failure_at,
-       fail_count, not_before, last_ok_at, paused_at, delivery_id)
+       fail_count, not_before, last_ok_at, paused_at, delivery_id, parked_in_row)
      values ($1, $2, 0, 'array', $3, now() - $4::interval, case when $4 is null then 0 else 7 end,
              case when $4 is null then '-infinity' else now() + interval '1 hour' end,
              '2026-01-02T03:04:05Z', case when $5::boolean then now() end,
-             case when $4 is not null and not $6::boolean then 'dlv_1' end)`,
+             case when $4 is not null and not $6::boolean then 'dlv_1' end, $7)`,
     [
       ...[tenantId, id, o.state ?? 'active', o.failingFor ?? null, o.isPaused ?? false],
-      o.isGivenUp ?? false,
+      ...[o.isGivenUp ?? false, o.parkedInRow ?? 0],
     ],
   )
 }
@@ -76,13 +78,13 @@ async function addPending(webhookId: string, count: number, oldest = '90 minutes
   )
 }
 
-async function addParked(webhookId: string): Promise<void> {
+async function addParked(webhookId: string, createdAt = new Date()): Promise<void> {
   await database.db.query(
     `insert into webhooks_open (tenant_id, delivery_id, day, webhook_id, bucket, generation, status,
-       event_ids, event_days, traceparent, next_attempt_at, due_at)
+       event_ids, event_days, traceparent, next_attempt_at, due_at, created_at)
      values ('tn_a', 'dlv_of_' || $1, current_date, $1, 0, 0, 'parked', '{}', '{}', '',
-             now() + interval '1 hour', now() + interval '1 hour')`,
-    [webhookId],
+             now() + interval '1 hour', now() + interval '1 hour', $2)`,
+    [webhookId, createdAt],
   )
 }
 
@@ -204,6 +206,24 @@ describe('stream list', () => {
     ])
   })
 
+  it('a receiver that refuses one event after the other fails, since the first of them', async () => {
+    await addStream('wh_1', { parkedInRow: 9 })
+    await addPending('wh_1', 1)
+    await addStream('wh_2', { parkedInRow: 10 })
+    await addParked('wh_2', new Date('2026-01-02T03:04:05Z'))
+    await addStream('wh_3', { parkedInRow: 10, state: 'idle' })
+    const { streams } = (await run('stream', 'list', '--json')).json()
+    const since = '2026-01-02T03:04:05.000Z'
+    expect(streams).toMatchObject([
+      { state: 'active', failing_since: null, failures: 0 },
+      { state: 'failing', failing_since: since, failures: 10 },
+      { state: 'idle', failing_since: null },
+    ])
+    const failing = (await run('stream', 'list', '--failing')).out
+    expect(failing).toMatch(/wh_2 .* 2026-01-02T03:04:05Z \(10 times\)/)
+    expect(failing).not.toContain('wh_1')
+  })
+
   it('counts a large backlog no further than it must', async () => {
     await addStream('wh_1')
     await addPending('wh_1', 10_001)
@@ -239,6 +259,14 @@ describe('stream pause and resume', () => {
     expect(again).toMatchObject({ webhook_id: 'wh_1', tenant_id: 'tn_a' })
     expect(new Date(again.paused_at)).toEqual(since)
     expect(await streamOf('wh_2')).toMatchObject({ paused_at: null })
+  })
+
+  it('pause: 1 for a webhook that is deleted, whose events are being discarded', async () => {
+    await addStream('wh_1', { isDeleted: true })
+    expect(await run('stream', 'pause', 'wh_1')).toMatchObject({
+      ...{ code: 1, out: '', err: expect.stringMatching(/^wh_1 is deleted: /) },
+    })
+    expect(await streamOf('wh_1')).toMatchObject({ paused_at: null })
   })
 
   it('resume: due at once with a clean record, as if it had never failed', async () => {

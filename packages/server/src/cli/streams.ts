@@ -21,7 +21,10 @@ export function addStreamCommands(program: Command, onDatabase: OnDatabase): voi
   stream
     .command('list')
     .description('list all webhooks with what waits for them')
-    .option('--failing', 'only those whose last request failed')
+    .option(
+      '--failing',
+      'only those whose last request failed, or whose receiver refuses everything',
+    )
     .addOption(new Option('--tenant <tenant_id>', 'only those of a tenant'))
     .addOption(json())
     .action(onDatabase((db, options: ListOptions) => listResult(db, options)))

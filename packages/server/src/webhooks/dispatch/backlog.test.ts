@@ -45,15 +45,20 @@ async function addStream(
     failingFor?: string
     isGivenUp?: boolean
     isPaused?: boolean
+    parkedInRow?: number
   } = {},
 ): Promise<void> {
   const deliveryId = o.failingFor === undefined || o.isGivenUp === true ? null : `dlv_of_${id}`
   await database.db.query(
     `insert into webhooks_stream
-       (tenant_id, webhook_id, bucket, mode, state, first_failure_at, paused_at, delivery_id)
+       (tenant_id, webhook_id, bucket, mode, state, first_failure_at, paused_at, delivery_id,
+        parked_in_row)
      values ('tn_a', $1, $2, 'array', $3, now() - $4::interval,
-             case when $5::boolean then now() end, $6)`,
-    [id, o.bucket ?? 0, o.state ?? 'active', o.failingFor ?? null, o.isPaused ?? false, deliveryId],
+             case when $5::boolean then now() end, $6, $7)`,
+    [
+      ...[id, o.bucket ?? 0, o.state ?? 'active', o.failingFor ?? null, o.isPaused ?? false],
+      ...[deliveryId, o.parkedInRow ?? 0],
+    ],
   )
 }
 
@@ -143,6 +148,18 @@ describe('figures', () => {
     await backlog().runOnce()
     expect(await gauge('webhook_streams')).toEqual({ active: 0, failing: 1, dormant: 0, paused: 0 })
     expect(lines).toEqual([])
+  })
+
+  it('a receiver that refuses one event after the other fails', async () => {
+    await addStream('wh_1', { parkedInRow: 10 })
+    await addPending('wh_1', { count: 1, oldestS: 3_000 })
+    await addStream('wh_2', { parkedInRow: 9 })
+    await addPending('wh_2', { count: 1, oldestS: 0 })
+    await backlog().runOnce()
+    expect(await gauge('webhook_streams')).toEqual({ active: 1, failing: 1, dormant: 0, paused: 0 })
+    const ages = await gauge('webhook_pending_age_seconds')
+    expect(ages.active).toBeLessThan(100)
+    expect(Math.floor((ages.failing ?? 0) / 3_000)).toBe(1)
   })
 
   it('what is no longer there is no longer shown', async () => {

@@ -126,7 +126,7 @@ function createGauges(metrics: Metrics, exactMax: number): (figures: Figures) =>
   )
   const streams = metrics.gauge(
     'webhook_streams',
-    'Webhooks with something to deliver: active, failing, dormant (failing for over five days) or paused by the operator',
+    'Webhooks with something to deliver: active, failing (also by refusing every event), dormant (failing for over five days) or paused by the operator',
     ['state'],
   )
   return (figures) => {

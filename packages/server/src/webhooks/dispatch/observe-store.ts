@@ -4,7 +4,7 @@
  * one or two for each stream.
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
-import { DORMANT_AFTER_MS } from './decide-delivery.ts'
+import { DORMANT_AFTER_MS, PARKED_IN_ROW_MAX } from './decide-delivery.ts'
 
 /** Of a stream that has something to do, or is paused. */
 export const streamConditions = ['active', 'failing', 'dormant', 'paused'] as const
@@ -20,12 +20,21 @@ const HAS_WORK = `(s.delivery_id is not null
                   where w.tenant_id = s.tenant_id and w.webhook_id = s.webhook_id
                     and w.due_at is not null limit 1))`
 
+/** Its last request failed, or its receiver refuses one event after the other. */
+export const FAILS = `(s.first_failure_at is not null or s.parked_in_row >= ${PARKED_IN_ROW_MAX})`
+
+/** Of one that fails. Who refuses everything answers: then it is since the first event of what is parked. */
+export const FAILING_SINCE = `coalesce(s.first_failure_at,
+              (select min(o.created_at) from webhooks_open o
+                where o.tenant_id = s.tenant_id and o.webhook_id = s.webhook_id
+                  and o.due_at is not null and o.status = 'parked'))`
+
 /**
  * One word for a row of webhooks_stream; `idle` when nothing waits: also when its last request failed,
  * and what it carried was given up since.
  */
 export const STREAM_CONDITION = `case when s.paused_at is not null then 'paused'
-            when s.first_failure_at is null then s.state
+            when not ${FAILS} then s.state
             when ${HAS_WORK} is not true then 'idle'
             when s.first_failure_at <= now() - ${DORMANT_AFTER} then 'dormant'
             else 'failing' end`
@@ -107,10 +116,11 @@ export interface LongestFailing {
 export async function findLongestFailing(q: Queryable): Promise<LongestFailing | undefined> {
   const { rows } = await q.query<LongestFailing>(
     `select count(*) over ()::int as failing, webhook_id as "webhookId", tenant_id as "tenantId",
-            (extract(epoch from now() - first_failure_at) * 1000)::float8 as "failingMs"
-       from webhooks_stream s
-      where first_failure_at is not null and paused_at is null and ${HAS_WORK}
-      order by first_failure_at limit 1`,
+            (extract(epoch from now() - since) * 1000)::float8 as "failingMs"
+       from (select tenant_id, webhook_id, coalesce(${FAILING_SINCE}, now()) as since
+               from webhooks_stream s
+              where ${FAILS} and paused_at is null and ${HAS_WORK}) s
+      order by since limit 1`,
   )
   return rows[0]
 }

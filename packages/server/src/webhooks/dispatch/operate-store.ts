@@ -3,7 +3,13 @@
  * id alone, or asks for everything.
  */
 import type { Queryable } from '../../platform/db/index.ts'
-import { OLDEST_PENDING, STREAM_CONDITION, type StreamCondition } from './observe-store.ts'
+import {
+  FAILING_SINCE,
+  FAILS,
+  OLDEST_PENDING,
+  STREAM_CONDITION,
+  type StreamCondition,
+} from './observe-store.ts'
 
 export interface StreamRow {
   readonly tenantId: string
@@ -21,6 +27,7 @@ export interface StreamRow {
   readonly parked: number
   readonly oldestAt: Date | null
   readonly failingSince: Date | null
+  /** Requests in a row; of a receiver that refuses everything, events. */
   readonly failCount: number
   /** When a back-off ends. */
   readonly nextAttemptAt: Date | null
@@ -48,7 +55,9 @@ export async function listStreamRows(
                 limit $6) counted) as pending,
             coalesce(open.open, 0) as open, coalesce(open.parked, 0) as parked,
             ${OLDEST_PENDING} as "oldestAt",
-            s.first_failure_at as "failingSince", s.fail_count as "failCount",
+            case when ${FAILS} then ${FAILING_SINCE} end as "failingSince",
+            case when s.first_failure_at is null and ${FAILS} then s.parked_in_row
+                 else s.fail_count end as "failCount",
             case when s.not_before > now() then s.not_before end as "nextAttemptAt",
             s.last_ok_at as "lastOkAt", s.paused_at as "pausedAt"
        from webhooks_stream s
@@ -60,7 +69,7 @@ export async function listStreamRows(
            from webhooks_open group by tenant_id, webhook_id) open
          on open.tenant_id = s.tenant_id and open.webhook_id = s.webhook_id
       where ($1::text is null or s.tenant_id = $1)
-        and (not $2::boolean or s.first_failure_at is not null)
+        and (not $2::boolean or ${FAILS})
         and ($3::text is null or (s.tenant_id, s.webhook_id) > ($3, $4))
       order by s.tenant_id, s.webhook_id limit $5`,
     [
@@ -81,17 +90,30 @@ export interface PausedStream {
   readonly pausedAt: Date
 }
 
-/** Undefined when there is no such stream. */
+/**
+ * Undefined when there is no such webhook. It is held first, as by who deletes it: the stream of one
+ * that is being deleted, which is yet to be cleared, would be paused for ever.
+ */
 export async function pauseStreamRow(
   q: Queryable,
   webhookId: string,
 ): Promise<PausedStream | undefined> {
   const { rows } = await q.query<PausedStream>(
-    `update webhooks_stream set paused_at = coalesce(paused_at, now()) where webhook_id = $1
-     returning tenant_id as "tenantId", paused_at as "pausedAt"`,
+    `with kept as materialized (
+       select tenant_id, webhook_id from webhooks_subscription where webhook_id = $1 for share)
+     update webhooks_stream s set paused_at = coalesce(s.paused_at, now())
+       from kept
+      where s.tenant_id = kept.tenant_id and s.webhook_id = kept.webhook_id
+     returning s.tenant_id as "tenantId", s.paused_at as "pausedAt"`,
     [webhookId],
   )
   return rows[0]
+}
+
+/** Also when its webhook is deleted. */
+export async function hasStream(q: Queryable, webhookId: string): Promise<boolean> {
+  const { rows } = await q.query('select from webhooks_stream where webhook_id = $1', [webhookId])
+  return rows.length > 0
 }
 
 export interface ResumedStream {

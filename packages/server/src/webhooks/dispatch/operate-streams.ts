@@ -10,6 +10,7 @@ import { ApiError } from '../../platform/errors.ts'
 import { type ReplayDeps, type ReplaySelection, replayEvents } from '../deliveries/replay-events.ts'
 import {
   findWebhook,
+  hasStream,
   listStreamRows,
   pauseStreamRow,
   type ResumedStream,
@@ -36,6 +37,7 @@ export interface ListedStream {
   readonly deliveries_parked: number
   readonly oldest_pending_at: string | null
   readonly failing_since: string | null
+  /** Requests in a row; of a receiver that refuses everything, events. */
   readonly failures: number
   readonly next_attempt_at: string | null
   readonly last_ok_at: string | null
@@ -97,8 +99,11 @@ export async function pauseStream(
   webhookId: string,
 ): Promise<{ readonly tenantId: string; readonly pausedAt: Date }> {
   const paused = await pauseStreamRow(db, webhookId)
-  if (paused === undefined) throw new ApiError('not_found')
-  return paused
+  if (paused !== undefined) return paused
+  if (!(await hasStream(db, webhookId))) throw new ApiError('not_found')
+  throw new ApiError('conflict', {
+    message: `${webhookId} is deleted: what is left of its events is discarded, and none is sent`,
+  })
 }
 
 export async function resumeStream(
