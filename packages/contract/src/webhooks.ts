@@ -10,8 +10,9 @@ import { type SubscriptionKey, webhookEvents } from './events.ts'
 
 export const webhookUrlLengthMax = 2048
 export const webhookHeadersMax = 20
-/** Name and value of one header together, in UTF-8 octets. */
+/** The value of one header, in octets; and its name. */
 export const webhookHeaderBytesMax = 4096
+export const webhookHeaderNameLengthMax = 256
 
 /** Names, in lower case, that the service sets itself; `proxy-` is refused as a prefix. */
 export const reservedWebhookHeaders = [
@@ -73,7 +74,7 @@ const webhookMethod = Type.Literal('POST', {
   description: '`POST` is the only accepted value',
 })
 const webhookHeaders = stringMap({
-  description: 'Sent verbatim with every request, at most 20; values are never returned',
+  description: `Sent verbatim with every request, at most ${webhookHeadersMax}: names of at most ${webhookHeaderNameLengthMax} characters, values of at most ${webhookHeaderBytesMax} octets. Values are never returned`,
   maxProperties: webhookHeadersMax,
   examples: [{ 'X-Webhook-Secret': 'a long random value' }],
 })

@@ -34,6 +34,30 @@ export class ApiError extends Error {
   }
 }
 
+/** 429 with the fields of draft-ietf-httpapi-ratelimit-headers (contract §2). */
+export function rateLimited(o: {
+  /** Names the limit: letters, digits and hyphens. */
+  readonly policy: string
+  readonly quota: number
+  /** Of a limit that is no count at once. */
+  readonly windowS?: number
+  /** What is left of the quota; none when left out. */
+  readonly left?: number
+  readonly retryAfterS: number
+  readonly message?: string
+}): ApiError {
+  const { policy, quota, windowS, left = 0, retryAfterS, message } = o
+  const window = windowS === undefined ? '' : `;w=${windowS}`
+  return new ApiError('rate_limited', {
+    ...(message === undefined ? {} : { message }),
+    retryAfterS,
+    headers: {
+      'ratelimit-policy': `"${policy}";q=${quota}${window}`,
+      ratelimit: `"${policy}";r=${Math.max(0, left)};t=${retryAfterS}`,
+    },
+  })
+}
+
 /** The refusal of a body or query with the fields at fault. */
 export function validationError(...errors: readonly FieldError[]): ApiError {
   return new ApiError('validation_failed', { errors })

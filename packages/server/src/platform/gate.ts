@@ -3,7 +3,7 @@
  * nobody takes all the places. Who finds none waits in line, the callers in turn; beyond a bounded
  * number of waiting ones 429 `rate_limited` (contract §2).
  */
-import { ApiError } from './errors.ts'
+import { type ApiError, rateLimited } from './errors.ts'
 import { createTurns } from './turns.ts'
 
 export interface Gate {
@@ -82,12 +82,10 @@ function add(counts: Map<string, number>, caller: string, change: number): void 
 }
 
 function full({ name, atOncePerCallerMax }: GateOptions): ApiError {
-  return new ApiError('rate_limited', {
-    message: 'Too many requests of this kind at once',
+  return rateLimited({
+    policy: name,
+    quota: atOncePerCallerMax,
     retryAfterS: RETRY_AFTER_S,
-    headers: {
-      'ratelimit-policy': `"${name}";q=${atOncePerCallerMax}`,
-      ratelimit: `"${name}";r=0;t=${RETRY_AFTER_S}`,
-    },
+    message: 'Too many requests of this kind at once',
   })
 }

@@ -7,7 +7,7 @@
  * use.
  */
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import { ApiError } from './errors.ts'
+import { rateLimited } from './errors.ts'
 
 export interface RateLimit {
   /** Counts one use, or so many; throws when that is too many, and counts none then. */
@@ -37,14 +37,12 @@ export function createRateLimit(o: {
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal
         await giveBack(caller, uses)
-        const left = Math.max(0, o.usesMax - (refusal.consumedPoints - uses))
-        const waitS = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000))
-        throw new ApiError('rate_limited', {
-          retryAfterS: waitS,
-          headers: {
-            'ratelimit-policy': `"${o.name}";q=${o.usesMax};w=${o.windowS}`,
-            ratelimit: `"${o.name}";r=${left};t=${waitS}`,
-          },
+        throw rateLimited({
+          policy: o.name,
+          quota: o.usesMax,
+          windowS: o.windowS,
+          left: o.usesMax - (refusal.consumedPoints - uses),
+          retryAfterS: Math.max(1, Math.ceil(refusal.msBeforeNext / 1000)),
         })
       }
     },

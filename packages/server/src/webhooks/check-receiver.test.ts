@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { testReceivers } from '../../test/webhook-api.ts'
 import type { Egress } from '../platform/egress/index.ts'
-import { checkReceiver } from './check-receiver.ts'
+import { checkReceiver, parseReceiverUrl } from './check-receiver.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] })
@@ -29,6 +29,6 @@ it('has one time for looking the name up and for connecting', async () => {
     close: async () => undefined,
   }
   const rules = testReceivers(egress, { connectTimeoutMs: 5_000 })
-  await checkReceiver(rules, 'tn_a', new URL('https://hooks.example.test/'))
+  await checkReceiver(rules, 'tn_a', parseReceiverUrl('https://hooks.example.test/'))
   expect(timeouts).toEqual([5_000, 2_000])
 })

@@ -35,14 +35,25 @@ export interface ReceiverRules {
   readonly wait?: (ms: number) => Promise<unknown>
 }
 
+export interface ReceiverUrl {
+  readonly url: URL
+  /** Empty ones too, as in `https://@example.com/`, of which a parsed URL says nothing. */
+  readonly hasCredentials: boolean
+}
+
 /** A text that is no URL is refused by its field. Parsers differ over white space in one. */
-export function parseReceiverUrl(text: string, path = '/webhook_url'): URL {
+export function parseReceiverUrl(text: string, path = '/webhook_url'): ReceiverUrl {
   const refuse = (message: string) => validationError({ path, message })
   if (!URL.canParse(text) || hasControlOrSpace(text)) throw refuse('must be an absolute https URL')
   if (text.includes('#')) throw refuse('must not have a fragment')
   const url = new URL(text)
   if (isRefusedPort(portOf(url))) throw refuse(`must not name port ${portOf(url)}`)
-  return url
+  return { url, hasCredentials: authorityOf(text).includes('@') }
+}
+
+/** Of an http or https URL, as WHATWG URL reads it: any number of slashes of either kind before it. */
+function authorityOf(text: string): string {
+  return /^[a-z][a-z0-9+.-]*:[\\/]*([^\\/?#]*)/i.exec(text)?.[1] ?? ''
 }
 
 function hasControlOrSpace(text: string): boolean {
@@ -52,11 +63,10 @@ function hasControlOrSpace(text: string): boolean {
 export async function checkReceiver(
   rules: ReceiverRules,
   tenantId: string,
-  url: URL,
+  { url, hasCredentials }: ReceiverUrl,
 ): Promise<void> {
   const isAllowedScheme = url.protocol === 'https:' || (rules.allowHttp && url.protocol === 'http:')
-  if (!isAllowedScheme || url.username !== '' || url.password !== '')
-    throw new ApiError('url_not_allowed')
+  if (!isAllowedScheme || hasCredentials) throw new ApiError('url_not_allowed')
   if (parseHost(url.hostname)?.kind === 'address') await tell(rules, () => checkHost(rules, url))
   await rules.gate.run(tenantId, () =>
     rules.limit.useUnlessDone(tenantId, () => tell(rules, () => checkOnce(rules, url))),

@@ -71,9 +71,11 @@ describe('custom headers', () => {
     )
   })
 
-  it('names and values count together: 4 KiB each', () => {
-    expect(problems({ 'X-A': 'x'.repeat(4093) })).toEqual([])
-    expect(problems({ 'X-A': 'x'.repeat(4094) })).toEqual(['/headers/X-A'])
+  it('[contract 4] values of 4 KiB each, and names of their own length', () => {
+    const name = 'X'.repeat(256)
+    expect(problems({ 'X-A': 'x'.repeat(4096), [name]: 'x'.repeat(4096) })).toEqual([])
+    expect(problems({ 'X-A': 'x'.repeat(4097) })).toEqual(['/headers/X-A'])
+    expect(problems({ [`${name}X`]: 'x' })).toEqual([`/headers/${'X'.repeat(100)}…`])
   })
 
   it('come back from the seal in their order and spelling, and only for their webhook', () => {

@@ -9,13 +9,15 @@ import {
   reservedWebhookHeaderPrefix,
   reservedWebhookHeaders,
   webhookHeaderBytesMax,
+  webhookHeaderNameLengthMax,
 } from '@postrider/contract'
 import { validationError } from '../platform/errors.ts'
+import { jsonPointer } from '../platform/http/json-body.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 
 export type CustomHeaders = readonly (readonly [name: string, value: string])[]
 
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const VALUE = /^[\t\x20-\x7e]*$/
 const RESERVED: ReadonlySet<string> = new Set(reservedWebhookHeaders)
 
@@ -26,8 +28,7 @@ export function checkHeaders(headers: Readonly<Record<string, string>>, path = '
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase()
     const problem = problemOf(name, lower, value, seen)
-    if (problem !== undefined)
-      errors.push({ path: `${path}/${escapePointer(name)}`, message: problem })
+    if (problem !== undefined) errors.push({ path: path + jsonPointer([name]), message: problem })
     seen.add(lower)
   }
   if (errors.length > 0) throw validationError(...errors)
@@ -39,19 +40,17 @@ function problemOf(
   value: string,
   seen: ReadonlySet<string>,
 ): string | undefined {
+  if (name.length > webhookHeaderNameLengthMax)
+    return `must have a name of at most ${webhookHeaderNameLengthMax} characters`
   if (!NAME.test(name)) return 'is not a header name'
   if (RESERVED.has(lower) || lower.startsWith(reservedWebhookHeaderPrefix))
     return 'is a reserved header name'
   if (seen.has(lower)) return 'is given twice'
   if (!VALUE.test(value)) return 'must be visible ASCII characters, spaces and tabs'
   if (value.trim() !== value) return 'must not begin or end with white space'
-  if (name.length + value.length > webhookHeaderBytesMax)
-    return `must be at most ${webhookHeaderBytesMax} bytes`
+  // ASCII only, as has been seen: characters are octets.
+  if (value.length > webhookHeaderBytesMax) return `must be at most ${webhookHeaderBytesMax} bytes`
   return undefined
-}
-
-function escapePointer(segment: string): string {
-  return segment.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 /** Values are credentials (interface §5.2): bound to their tenant and webhook, never in clear. */

@@ -35,7 +35,7 @@ describe('200', () => {
     expect(answer).toMatchObject({ status: 200, body: { success: true, webhooks: [] } })
   })
 
-  it('[4.2] shows every field of each webhook, names of headers only', async () => {
+  it('[4.2] shows every field of each webhook, newest first, names of headers only', async () => {
     const first = await api.register(email())
     const second = await api.register(domain())
     const { status, body } = await api.list()
@@ -47,6 +47,16 @@ describe('200', () => {
     )
     expect(body.webhooks).toEqual([
       {
+        webhook_id: second.body.webhook_id,
+        event: 'DOMAIN_VERIFICATION',
+        url: `${receiver.origin}/domains`,
+        method: 'POST',
+        active: true,
+        headers_present: [],
+        created_at: time,
+        updated_at: time,
+      },
+      {
         webhook_id: first.body.webhook_id,
         event: 'EMAIL_EVENT',
         url: `${receiver.origin}/hook`,
@@ -54,16 +64,6 @@ describe('200', () => {
         active: true,
         options: { events },
         headers_present: ['X-Secret', 'x-Other'],
-        created_at: time,
-        updated_at: time,
-      },
-      {
-        webhook_id: second.body.webhook_id,
-        event: 'DOMAIN_VERIFICATION',
-        url: `${receiver.origin}/domains`,
-        method: 'POST',
-        active: true,
-        headers_present: [],
         created_at: time,
         updated_at: time,
       },

@@ -1,5 +1,5 @@
 /**
- * listWebhooks (interface §4.2): the webhooks that a tenant registers, in the order of registration.
+ * listWebhooks (interface §4.2): the webhooks that a tenant registers, newest first (contract §2).
  * Those of IMAP and inbound configurations are not subscriptions and are read there.
  */
 import type { Webhook } from '@postrider/contract'

@@ -57,7 +57,7 @@ const COLUMNS = `tenant_id, webhook_id, event, owner, url, active, generation, o
 
 export type TenantSubscription = Subscription & { readonly event: WebhookEvent }
 
-/** Those that the tenant registered, not those of its mailboxes and inbound routes. */
+/** Newest first. Those that the tenant registered, not those of its mailboxes and inbound routes. */
 export async function listSubscriptions(
   q: Queryable,
   tenantId: string,
@@ -65,7 +65,7 @@ export async function listSubscriptions(
   const { rows } = await q.query<SubscriptionRow & { event: WebhookEvent }>(
     `select ${COLUMNS} from webhooks_subscription
       where tenant_id = $1 and event in ('EMAIL_EVENT', 'DOMAIN_VERIFICATION')
-      order by created_at, webhook_id`,
+      order by created_at desc, webhook_id desc`,
     [tenantId],
   )
   return rows.map((row) => ({ ...toSubscription(row), event: row.event }))

@@ -214,6 +214,42 @@ describe('400 validation_failed', () => {
     ])
   })
 
+  it('repeats no more than the beginning of a very long name', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const long = 'x'.repeat(500_000)
+    const path = `/${'x'.repeat(100)}…`
+    const url = '/things/1/again'
+    const answers = [
+      await post({ ...good, [long]: 1 }),
+      await app.inject({ method: 'POST', url, headers, payload: `{"${long}":1}` }),
+      await app.inject({ url: `/things?${long.slice(0, 10_000)}=1` }),
+    ]
+    for (const answer of answers) expect(answer.json().errors).toMatchObject([{ path }])
+    const inside = await post(`{"args":{"${long}":{"${long}":"\\u0000"}}}`)
+    expect(inside.json().errors[0].path).toBe(`/args${path}${path}`)
+    const inPairs = await post({ ...good, [`${'~'.repeat(99)}😀${long}`]: 1 })
+    expect(inPairs.json().errors[0].path).toBe(`/${'~0'.repeat(99)}…`)
+  })
+
+  it.each(['GET', 'HEAD'] as const)('refuses a body of %s, before it is read', async (method) => {
+    const headers = { 'content-type': 'application/json' }
+    for (const payload of ['{"pageSize":1}', '{', '{}']) {
+      const response = await app.inject({ method, url: '/things', headers, payload })
+      expect(response.statusCode).toBe(400)
+      if (method === 'GET')
+        expect(response.json()).toMatchObject({
+          code: 'validation_failed',
+          errors: [{ path: '', message: 'a GET request takes no body' }],
+        })
+    }
+    const chunked = await app.inject({
+      ...{ method, url: '/things', headers: { ...headers, 'transfer-encoding': 'chunked' } },
+    })
+    expect(chunked.statusCode).toBe(400)
+    const without = { ...headers, 'content-length': '0' }
+    expect((await app.inject({ method, url: '/things', headers: without })).statusCode).toBe(200)
+  })
+
   it('refuses fields where a route has no body', async () => {
     const response = await app.inject({
       method: 'POST',

@@ -163,8 +163,16 @@ function acceptOnlyJson(app: FastifyInstance): void {
   })
   app.addHook('preValidation', (request, _reply, done) => {
     const isMissing = request.body === undefined && request.routeOptions.schema?.body !== undefined
-    done(isMissing ? bodyMissing() : undefined)
+    done(isMissing ? bodyMissing() : refuseUnreadBody(request))
   })
+}
+
+/** The framework reads none of these methods, and what somebody wrote is not dropped silently. */
+function refuseUnreadBody({ method, headers }: FastifyRequest): ApiError | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined
+  const length = Number(headers['content-length'] ?? 0)
+  if (length === 0 && headers['transfer-encoding'] === undefined) return undefined
+  return validationError({ path: '', message: `a ${method} request takes no body` })
 }
 
 /** A route without a body takes none, or an empty object. */

@@ -4,6 +4,7 @@
  */
 import type { FieldError } from '@postrider/contract'
 import type { ErrorObject } from 'ajv'
+import { cutPointer, jsonPointer } from './json-body.ts'
 
 const ERRORS_MAX = 50
 
@@ -71,9 +72,9 @@ function findMeantBranch(
 }
 
 function describe(finding: Finding, noun: string): FieldError {
-  const { instancePath, params, keyword } = finding
-  const at = (segment: unknown) =>
-    `${instancePath}/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`
+  const { params, keyword } = finding
+  const path = cutPointer(finding.instancePath)
+  const at = (segment: unknown) => path + jsonPointer([String(segment)])
   switch (keyword) {
     case 'required':
       return { path: at(params.missingProperty), message: 'is required' }
@@ -89,7 +90,7 @@ function describe(finding: Finding, noun: string): FieldError {
       // A text that is given once is never a list.
       const isRepeated = noun === 'query parameter' && Array.isArray(finding.data)
       return {
-        path: instancePath,
+        path,
         message: isRepeated ? 'is given more than once' : sentence(finding),
       }
     }

@@ -66,9 +66,25 @@ function hasMoreValues(bytes: Buffer, max: number): boolean {
   return false
 }
 
-/** JSON Pointer (RFC 6901) of a path given from the root. */
+/** A caller's own name is shown so far: an error does not repeat a megabyte of it. */
+const NAME_LENGTH_SHOWN = 100
+
+/** JSON Pointer (RFC 6901) of a path given from the root; of a very long name its beginning. */
 export function jsonPointer(segments: readonly (string | number)[]): string {
-  return segments.map((s) => `/${String(s).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  return segments
+    .map((s) => `/${cutName(String(s)).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .join('')
+}
+
+/** Likewise, of a pointer that is written already. */
+export function cutPointer(pointer: string): string {
+  return pointer.split('/').map(cutName).join('/')
+}
+
+/** Neither in the middle of a character nor of an escape. */
+function cutName(name: string): string {
+  if (name.length <= NAME_LENGTH_SHOWN) return name
+  return `${name.slice(0, NAME_LENGTH_SHOWN).replace(/[\ud800-\udbff~]$/, '')}…`
 }
 
 interface Flaw {

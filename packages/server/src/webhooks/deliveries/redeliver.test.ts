@@ -20,12 +20,13 @@ import {
 } from '../../../test/webhook-record.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { newId } from '../../platform/ids.ts'
+import { createRateLimit } from '../../platform/rate-limit.ts'
 import { deleteWebhook } from '../delete-webhook.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
 import { updateWebhook } from '../update-webhook.ts'
 import { redeliver } from './redeliver.ts'
 
-const LIMITS = { waitingMax: 6, lookedAtMax: 100, findMax: 3, queueMax: 2 }
+const LIMITS = { waitingMax: 6, lookedAtMax: 100, findMax: 3, queueMax: 2, lockTries: 2 }
 
 describe('redelivery', () => {
   let world: WebhookDispatch
@@ -217,6 +218,24 @@ describe('redelivery beside the dispatcher', () => {
       'tn_a',
       deliveryId,
     )
+
+  it('counts against the budget of a day what it queues, and no more', async () => {
+    const { db } = world
+    const replayBudget = createRateLimit({ name: 'test', usesMax: 3, windowS: 60 })
+    const again = (id: string) => redeliver({ ...world, replayBudget }, 'tn_a', id)
+    const members = await recordUnwanted(db, ...Array.from({ length: 5 }, () => newEvent()))
+    const firstTwo = await insertDelivery(db, {
+      ...{ key, members: members.slice(0, 2), status: 'delivered' },
+    })
+    const all = await insertDelivery(db, { key, members, status: 'delivered' })
+    const one = await insertDelivery(db, { key, members: members.slice(4), status: 'delivered' })
+    expect(await again(firstTwo)).toEqual({ replayed: 2 })
+    expect(await again(firstTwo)).toEqual({ replayed: 0 })
+    await expect(again(all)).rejects.toMatchObject({ headers: { ratelimit: '"test";r=1;t=60' } })
+    expect(await world.pending(key)).toHaveLength(2)
+    expect(await again(one)).toEqual({ replayed: 1 })
+    await expect(again(all)).rejects.toMatchObject({ code: 'rate_limited' })
+  })
 
   it('wakes the stream of a delivery that is tried now', async () => {
     const members = await recordUnwanted(world.db, newEvent())

@@ -38,8 +38,8 @@ export async function redeliver(
     eventId,
     day: delivery.eventDays[i] ?? '',
   }))
-  await deps.replayBudget?.use(tenantId, events.length)
-  return { replayed: await queueAgain(deps, filter, events) }
+  const charge = async (queued: number) => deps.replayBudget?.use(tenantId, queued)
+  return { replayed: await queueAgain(deps, filter, events, charge) }
 }
 
 async function tryNow(

@@ -26,8 +26,9 @@ import type { StreamKey } from '../dispatch/stream-store.ts'
 import { type NewEvent, recordEvents } from '../index.ts'
 import { updateWebhook } from '../update-webhook.ts'
 import { type ReplaySelection, replayEvents } from './replay-events.ts'
+import { lockReplays } from './replay-store.ts'
 
-const LIMITS = { waitingMax: 12, lookedAtMax: 40, findMax: 3, queueMax: 5 }
+const LIMITS = { waitingMax: 12, lookedAtMax: 40, findMax: 3, queueMax: 5, lockTries: 2 }
 const HOUR_MICROS = 3_600_000_000n
 const DAY_MICROS = 24n * HOUR_MICROS
 
@@ -705,6 +706,25 @@ describe('POST /v1/webhook/replay', () => {
       expect(await pendingOf(key)).toEqual([])
       expect(await replayAgain('tn_b')).toEqual({ replayed: 1 })
       expect(await pendingOf(other)).toHaveLength(1)
+    })
+
+    it('while another process queues for the tenant, with what a limit says', async () => {
+      await insertWebhook(db)
+      await recordUnwanted(db, newEvent())
+      const refused = await db.transaction(async (tx) => {
+        await lockReplays(tx, 'tn_a')
+        return await post({ start: '2020-01-01' })
+      })
+      expect(refused).toMatchObject({
+        status: 429,
+        headers: {
+          'retry-after': '5',
+          'ratelimit-policy': '"replays-at-once";q=1',
+          ratelimit: '"replays-at-once";r=0;t=5',
+        },
+        body: { code: 'rate_limited', message: 'Another replay of this tenant is under way' },
+      })
+      expect((await post({ start: '2020-01-01' })).body.replayed).toBe(1)
     })
 
     it('of many at once never lets more wait than may', async () => {

@@ -20,7 +20,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { dayAt } from '../../platform/date-time.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
-import { ApiError, validationError } from '../../platform/errors.ts'
+import { ApiError, rateLimited, validationError } from '../../platform/errors.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
 import type { RateLimit } from '../../platform/rate-limit.ts'
 import { activateStreams, type BucketedStream, planByIndex } from '../dispatch/stream-store.ts'
@@ -60,6 +60,8 @@ export interface ReplayLimits {
   /** In one statement; in one transaction. */
   readonly findMax: number
   readonly queueMax: number
+  /** For the lock that another process has: ten seconds in all. */
+  readonly lockTries: number
 }
 
 const LIMITS: ReplayLimits = {
@@ -67,10 +69,11 @@ const LIMITS: ReplayLimits = {
   lookedAtMax: 500_000,
   findMax: 10_000,
   queueMax: 5_000,
+  lockTries: 24,
 }
 const RETRY_AFTER_S = 60
-/** For the lock that another process has: ten seconds in all. */
-const LOCK_TRIES = 24
+/** A piece takes less than a second; of the same tenant, many processes can be at it. */
+const LOCKED_RETRY_AFTER_S = 5
 const LOCK_WAIT_MS_MAX = 500
 const DAY_MS = 86_400_000
 
@@ -252,31 +255,38 @@ async function requireRoom(
 
 /** When there is room depends on the receiver; the time is for the caller's patience. */
 function noRoom(waitingMax: number, room: number): ApiError {
-  return new ApiError('rate_limited', {
-    message: `At most ${waitingMax} replayed events may wait for one webhook`,
+  return rateLimited({
+    policy: 'replayed-events',
+    quota: waitingMax,
+    left: room,
     retryAfterS: RETRY_AFTER_S,
-    headers: {
-      'ratelimit-policy': `"replayed-events";q=${waitingMax}`,
-      ratelimit: `"replayed-events";r=${Math.max(0, room)};t=${RETRY_AFTER_S}`,
-    },
+    message: `At most ${waitingMax} replayed events may wait for one webhook`,
   })
 }
 
 type DestinedFilter = ReplayFilter & { readonly webhookIds: readonly string[] }
 
-/** One piece, in one transaction; answers how many were queued for the webhooks of the filter. */
+/**
+ * One piece, in one transaction; answers how many were queued for the webhooks of the filter. With
+ * `charge`, those are counted where it counts, and none is queued when it refuses.
+ */
 export async function queueAgain(
   deps: ReplayDeps,
   filter: DestinedFilter,
   events: readonly EventRef[],
+  charge?: (queued: number) => Promise<void>,
 ): Promise<number> {
+  const { lockTries } = deps.replayLimits ?? LIMITS
   for (let tried = 1; ; tried += 1) {
-    const queued = await queueUnlessLocked(deps, filter, events)
+    const queued = await queueUnlessLocked(deps, filter, events, charge)
     if (queued !== undefined) return queued
-    if (tried === LOCK_TRIES)
-      throw new ApiError('rate_limited', {
+    // As of too many at once in one process, which are told apart before.
+    if (tried === lockTries)
+      throw rateLimited({
+        policy: 'replays-at-once',
+        quota: 1,
+        retryAfterS: LOCKED_RETRY_AFTER_S,
         message: 'Another replay of this tenant is under way',
-        retryAfterS: RETRY_AFTER_S,
       })
     await sleep(Math.min(10 * 2 ** tried, LOCK_WAIT_MS_MAX))
   }
@@ -287,6 +297,7 @@ async function queueUnlessLocked(
   { db, wakeups, replayLimits = LIMITS }: ReplayDeps,
   filter: DestinedFilter,
   events: readonly EventRef[],
+  charge: ((queued: number) => Promise<void>) | undefined,
 ): Promise<number | undefined> {
   const { tenantId } = filter
   const { waitingMax } = replayLimits
@@ -300,11 +311,16 @@ async function queueUnlessLocked(
     await activateStreams(tx, streams)
     const waiting = await countReplayed(tx, tenantId, [...counts.keys()], waitingMax)
     if ([...waiting.values()].some((count) => count > waitingMax)) throw noRoom(waitingMax, 0)
+    await charge?.(sumOf(counts))
     return counts
   })
   if (queued === undefined) return undefined
   wakeups.wake(
     [...queued.keys()].map((webhookId) => ({ tenantId, webhookId, bucket: bucketOf(webhookId) })),
   )
-  return [...queued.values()].reduce((sum, count) => sum + count, 0)
+  return sumOf(queued)
+}
+
+function sumOf(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0)
 }
