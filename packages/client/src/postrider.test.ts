@@ -35,6 +35,7 @@ describe('Postrider', () => {
     [keyof typeof operations, (client: Postrider) => Promise<unknown>, unknown, query?: string]
   >([
     ['sendEmail', (client) => client.sendEmail(email), email],
+    ['cancelScheduledEmail', (client) => client.cancelScheduledEmail(id), undefined],
     ['registerWebhook', (client) => client.registerWebhook(registration), registration],
     [
       'updateWebhook',

@@ -5,6 +5,7 @@
  * operation resolves to the answer's data and rejects with `PostriderError`.
  */
 import type {
+  CancelScheduledEmailAnswer,
   ConfigureSmtpAnswer,
   ConfigureSmtpBody,
   DeleteSmtpConfigAnswer,
@@ -73,6 +74,14 @@ export class Postrider {
   /** Accepts an email for delivery; repeated safely under one `Idempotency-Key`. */
   sendEmail(payload: SendEmailBody, options?: RequestOptions): Promise<SendEmailAnswer> {
     return emails.sendEmail(this.#send, payload, options)
+  }
+
+  /** Takes back what has not been attempted; `cancelled` says for how many recipients. */
+  cancelScheduledEmail(
+    refId: string,
+    options?: RequestOptions,
+  ): Promise<CancelScheduledEmailAnswer> {
+    return emails.cancelScheduledEmail(this.#send, refId, options)
   }
 
   registerWebhook(

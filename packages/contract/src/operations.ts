@@ -17,6 +17,12 @@ export const operations = {
     status: 202,
     auth: 'tenant',
   },
+  cancelScheduledEmail: {
+    method: 'DELETE',
+    path: '/v1/email/{ref_id}/schedule',
+    status: 200,
+    auth: 'tenant',
+  },
   registerWebhook: {
     method: 'POST',
     path: '/v1/webhook/register',

@@ -202,20 +202,24 @@ export const sendEmailBody = closedObject({
     Type.String({
       minLength: 1,
       maxLength: 64,
-      description: 'RFC 3339, at most 30 days ahead',
+      description:
+        'When it is sent first: RFC 3339, at most 30 days ahead. Up to 5 minutes ago means now. `expires_in` counts from it',
       examples: ['2026-11-20T18:00:00Z'],
     }),
   ),
 })
 export type SendEmailBody = Static<typeof sendEmailBody>
 
-export const acceptedRecipient = closedObject({
-  email: Type.String(),
-  type: Type.Enum([...recipientTypes]),
-  status: Type.Enum([...recipientStatuses], {
-    description: '`queued`, `scheduled` or `suppressed` on acceptance',
-  }),
-})
+const recipientWith = (description: string) =>
+  closedObject({
+    email: Type.String(),
+    type: Type.Enum([...recipientTypes]),
+    status: Type.Enum([...recipientStatuses], { description }),
+  })
+
+export const acceptedRecipient = recipientWith(
+  '`queued`, `scheduled` or `suppressed` on acceptance',
+)
 export type AcceptedRecipient = Static<typeof acceptedRecipient>
 
 export const sendEmailAnswer = answer({
@@ -225,3 +229,23 @@ export const sendEmailAnswer = answer({
   recipients: Type.Array(acceptedRecipient),
 })
 export type SendEmailAnswer = Static<typeof sendEmailAnswer>
+
+export const emailParams = closedObject({
+  ref_id: Type.String({
+    maxLength: 64,
+    description: 'Reference id of the email',
+    examples: ['01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+  }),
+})
+export type EmailParams = Static<typeof emailParams>
+
+export const cancelScheduledEmailAnswer = answer({
+  ref_id: Type.String(),
+  cancelled: Type.Integer({
+    description: 'How many recipients this request took back; 0 when it is repeated',
+  }),
+  recipients: Type.Array(
+    recipientWith('`rejected` when taken back; another had its first attempt already'),
+  ),
+})
+export type CancelScheduledEmailAnswer = Static<typeof cancelScheduledEmailAnswer>

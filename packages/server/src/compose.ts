@@ -215,6 +215,7 @@ function composeHttp(
         },
       })
       sendRoutes(scope, {
+        db,
         emails: createAcceptEmails(parts),
         keysInProgress: createKeysInProgress(),
         wakeups: parts.laneWakeups,

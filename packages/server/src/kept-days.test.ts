@@ -119,3 +119,17 @@ it('an event of an old day that was reported late is delivered before its day le
   await queue(daysAgo(4))
   expect((await dropOld()).dropped).toContain(event)
 })
+
+it('[contract 5] so does one that waits for its time, accepted up to 30 days ago', async () => {
+  const { db } = database
+  const at = daysAgo(31)
+  await db.query(
+    `insert into sending_scheduled (tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts,
+       expires_at, content_bytes) values ('tn_a', $1, 0, 'smtp_1', 0, now(), 5, now(), 1)`,
+    [ulidAtTime(Date.parse(dayOf(at)))],
+  )
+  const emails = named(['sending_email', 'sending_recipient', 'sending_attempt'], at)
+  expect([...(await dropOld()).needed].sort()).toEqual(emails)
+  await db.query('delete from sending_scheduled')
+  expect(await dropOld()).toMatchObject({ needed: [] })
+})

@@ -258,6 +258,9 @@ describe('canaries', () => {
     let finished = logged('webhook_delivery.finished')
     await succeed('sendEmail', { body: email('ada@example.com') })
     await finished
+    const laterEmail = { ...email('eve@example.com'), send_at: new Date(Date.now() + 3_600_000) }
+    const { ref_id } = await succeed('sendEmail', { body: laterEmail })
+    await succeed('cancelScheduledEmail', { params: { ref_id } })
     echoTo(500)
     finished = logged('webhook_delivery.finished')
     await succeed('sendEmail', { body: email('bob@example.com') })

@@ -109,7 +109,7 @@ export function useSending(): SendingWorld {
   })
   beforeEach(async () => {
     await database.db.query(
-      `truncate mailers_mailer, sending_email, sending_recipient, sending_queue, sending_attempt,
+      `truncate mailers_mailer, sending_email, sending_recipient, sending_queue, sending_scheduled, sending_attempt,
          sending_idempotency, webhooks_event`,
     )
   })

@@ -1,5 +1,9 @@
 /** Sending (spec §4.3; contract §3.1). */
-import type { SendEmailAnswer, SendEmailBody } from '@postrider/contract'
+import type {
+  CancelScheduledEmailAnswer,
+  SendEmailAnswer,
+  SendEmailBody,
+} from '@postrider/contract'
 import type { RequestOptions, Send } from '../core/request.ts'
 
 /**
@@ -15,6 +19,18 @@ export function sendEmail(
   return send(
     { method: 'POST', path: '/v1/email/send', body, honoursIdempotencyKey: true },
     { ...options, idempotencyKey },
+  )
+}
+
+/** Repeated safely: what was taken back stays so. */
+export function cancelScheduledEmail(
+  send: Send,
+  refId: string,
+  options?: RequestOptions,
+): Promise<CancelScheduledEmailAnswer> {
+  return send(
+    { method: 'DELETE', path: '/v1/email/{ref_id}/schedule', parameters: { ref_id: refId } },
+    options,
   )
 }
 

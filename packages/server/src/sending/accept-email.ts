@@ -5,13 +5,14 @@
  * Requests that arrive while a commit is in flight share the next one, whatever their tenants;
  * large ones go alone, a few at a time, so that nobody waits for another's attachments.
  */
+import { type FieldError, sendAtAheadMsMax, sendAtPastMsMax } from '@postrider/contract'
 import { type FoundMailer, findMailers } from '../mailers/index.ts'
 import { createGroupCommit, type Db, type Tx } from '../platform/db/index.ts'
 import type { DiskGuard } from '../platform/disk-guard.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import { newUlid } from '../platform/ids.ts'
-import type { NewEmail } from './email.ts'
+import { isScheduled, type NewEmail } from './email.ts'
 import { dropKeys, type KeptKey, keepKeys, keyId, type NewKey } from './key-store.ts'
 import { insertEmails, readTime } from './store.ts'
 
@@ -22,14 +23,21 @@ export interface AcceptRequest {
   readonly idempotency?: { readonly key: string; readonly bodyHash: Buffer }
 }
 
-export type Accepted =
-  | { readonly isReplay: false; readonly refId: string; readonly mailerId: string }
+export type Accepted = {
+  readonly refId: string
+  readonly isScheduled: boolean
+} & (
+  | { readonly isReplay: false; readonly mailerId: string }
   /** The email of the first request with this key. */
-  | { readonly isReplay: true; readonly refId: string }
+  | { readonly isReplay: true }
+)
 
-type Outcome =
-  | Accepted
-  | { readonly refused: 'no_mailer' | 'mailer_inactive' | 'idempotency_mismatch' }
+interface Refused {
+  readonly refused: 'validation_failed' | 'no_mailer' | 'mailer_inactive' | 'idempotency_mismatch'
+  readonly errors?: readonly FieldError[]
+}
+
+type Outcome = Accepted | Refused
 
 export interface AcceptEmails {
   /** Throws the refusals of sendEmail (contract §3.1, §5), `unavailable` where the disk has no room. */
@@ -71,7 +79,10 @@ export function createAcceptEmails(deps: {
         (isLarge(item) ? alone : group).add(item),
       )
       deps.failpoints.hit('api.after_commit')
-      if ('refused' in outcome) throw new ApiError(outcome.refused)
+      if ('refused' in outcome) {
+        const { refused, errors } = outcome
+        throw new ApiError(refused, errors && { errors })
+      }
       return outcome
     },
   }
@@ -94,7 +105,10 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
     // of a request which is then refused is taken back below.
     keepKeys(tx, items.flatMap(toKey)),
   ])
-  const judged = items.map((item, i) => ({ item, outcome: judge(item, mailers[i], kept) }))
+  const judged = items.map((item, i) => ({
+    item,
+    outcome: judge(item, mailers[i], kept, createdAt),
+  }))
   await Promise.all([
     dropKeys(
       tx,
@@ -124,16 +138,28 @@ function toKey({ tenantId, idempotency, refId }: Item): NewKey[] {
 }
 
 function judge(
-  { tenantId, idempotency, refId }: Item,
+  { tenantId, idempotency, refId, email }: Item,
   mailer: FoundMailer | undefined,
   kept: ReadonlyMap<string, KeptKey>,
+  now: Date,
 ): Outcome {
   const holder = idempotency && kept.get(keyId({ tenantId, key: idempotency.key }))
   if (idempotency !== undefined && holder !== undefined && holder.refId !== refId) {
     if (!holder.bodyHash.equals(idempotency.bodyHash)) return { refused: 'idempotency_mismatch' }
-    return { isReplay: true, refId: holder.refId }
+    return { isReplay: true, refId: holder.refId, isScheduled: isScheduled(holder.refId, email) }
   }
+  const problem = problemOfSendAt(email, now)
+  if (problem !== undefined)
+    return { refused: 'validation_failed', errors: [{ path: '/send_at', message: problem }] }
   if (mailer === undefined) return { refused: 'no_mailer' }
   if (mailer.state !== 'active') return { refused: 'mailer_inactive' }
-  return { isReplay: false, refId, mailerId: mailer.mailerId }
+  const { mailerId } = mailer
+  return { isReplay: false, refId, mailerId, isScheduled: isScheduled(refId, email) }
+}
+
+/** Contract §5: up to five minutes ago means now. */
+function problemOfSendAt({ sendAt }: NewEmail, now: Date): string | undefined {
+  const aheadMs = sendAt === undefined ? 0 : sendAt.getTime() - now.getTime()
+  if (aheadMs > sendAtAheadMsMax) return 'must be at most 30 days ahead'
+  return aheadMs < -sendAtPastMsMax ? 'is more than 5 minutes ago' : undefined
 }

@@ -22,6 +22,7 @@ import {
   headerBytes,
   parseAddress,
 } from '../mail/index.ts'
+import { parseDateTime } from '../platform/date-time.ts'
 import { parseDuration } from '../platform/duration.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { jsonPointer } from '../platform/http/json-body.ts'
@@ -53,6 +54,7 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
   const attachments = checkAttachments(body.attachments ?? [], refuse)
   checkCustomArgs(body, refuse)
   const expiresInMs = expiryOf(body, defaults, refuse)
+  const sendAt = sendTimeOf(body, refuse)
   const text = contentOf(body, 'text/plain', refuse)
   const html = contentOf(body, 'text/html', refuse)
   checkContentBytes(body, refuse)
@@ -79,14 +81,14 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
     ...(body.mailer_id === undefined ? {} : { mailerId: body.mailer_id }),
     maxAttempts: body.settings?.max_attempts ?? defaults.maxAttempts,
     expiresInMs,
+    ...(sendAt === undefined ? {} : { sendAt }),
   }
 }
 
 /** Named by path rather than ignored: a mail that leaves without what was asked for is a loss. */
 function refuseUnavailable(body: SendEmailBody, refuse: Refuse): void {
   const message = 'is not available in this version'
-  for (const key of ['template_data', 'send_at'] as const)
-    if (body[key] !== undefined) refuse(`/${key}`, message)
+  if (body.template_data !== undefined) refuse('/template_data', message)
   for (const key of ['open_tracking', 'click_tracking', 'unsubscribe'] as const)
     if (body.settings?.[key] === true) refuse(`/settings/${key}`, message)
 }
@@ -170,6 +172,14 @@ function expiryOf(body: SendEmailBody, defaults: SendDefaults, refuse: Refuse): 
   if (ms !== undefined && ms >= EXPIRES_IN_MS_MIN && ms <= EXPIRES_IN_MS_MAX) return ms
   refuse('/settings/expires_in', 'must be a duration from 1s to 30d, such as 6h')
   return defaults.expiresInMs
+}
+
+/** How far it may lie ahead or back is decided by the database's clock, in `accept-email.ts`. */
+function sendTimeOf({ send_at: given }: SendEmailBody, refuse: Refuse): Date | undefined {
+  const sendAt = given === undefined ? undefined : parseDateTime(given)
+  if (given !== undefined && sendAt === undefined)
+    refuse('/send_at', 'must be an RFC 3339 time such as 2026-11-20T18:00:00Z')
+  return sendAt
 }
 
 function contentOf(

@@ -4,6 +4,7 @@
  * headers.
  */
 import type { RecipientType } from '@postrider/contract'
+import { timeOfUlid } from '../platform/ids.ts'
 
 export interface Mailbox {
   /** In wire form: the domain in lower case, as A-labels. */
@@ -46,7 +47,17 @@ export interface NewEmail {
   readonly campaignId?: string
   readonly mailerId?: string
   readonly maxAttempts: number
+  /** From `sendAt` on, where there is one. */
   readonly expiresInMs: number
+  readonly sendAt?: Date
+}
+
+/**
+ * Whether an email waits for its time. Told from its id, so that the answer to a repeated request is
+ * that to the first, however late it comes.
+ */
+export function isScheduled(refId: string, { sendAt }: Pick<NewEmail, 'sendAt'>): boolean {
+  return sendAt !== undefined && sendAt > timeOfUlid(refId)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { sendEmailAnswer } from '@postrider/contract'
+import { cancelScheduledEmailAnswer, sendEmailAnswer } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -49,7 +49,9 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   woken.length = 0
-  await db.query('truncate sending_email, sending_recipient, sending_queue, sending_idempotency')
+  await db.query(
+    `truncate sending_email, sending_recipient, sending_queue, sending_scheduled, sending_idempotency`,
+  )
 })
 
 /** A process of the service, as far as sendEmail goes. */
@@ -75,6 +77,7 @@ function serve(on: Db): FastifyInstance {
   const wakeups = createLaneWakeups()
   wakeups.onWake((lanes) => woken.push(...lanes))
   sendRoutes(made, {
+    db: gated,
     emails: createAcceptEmails({ db: gated, failpoints: { hit: () => undefined }, disk }),
     keysInProgress: createKeysInProgress(),
     wakeups,
@@ -101,6 +104,15 @@ async function send(payload: unknown = emailBody(), o: CallOptions = {}) {
     payload: JSON.stringify(payload),
   })
   return { status: response.statusCode, headers: response.headers, body: response.json() }
+}
+
+async function cancel(refId: string, key: CallOptions['key'] = 'a') {
+  const response = await app.inject({
+    method: 'DELETE',
+    url: `/v1/email/${refId}/schedule`,
+    headers: { authorization: `Bearer ${key}` },
+  })
+  return { status: response.statusCode, body: response.json() }
 }
 
 const count = async (table: string) =>
@@ -225,6 +237,54 @@ describe('202', () => {
     )
     expect(await count('sending_email')).toBe(11)
     expect(await count('sending_queue')).toBe(11)
+  })
+})
+
+describe('send_at', () => {
+  const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
+
+  it('202: scheduled for everyone, and wakes nobody; a repetition is answered the same', async () => {
+    const payload = emailBody({ cc: [{ email: 'bob@example.com' }], send_at: inAnHour() })
+    const answer = await send(payload, { idempotency: 'k' })
+    expect(answer).toMatchObject({
+      status: 202,
+      body: { recipients: [{ status: 'scheduled' }, { type: 'cc', status: 'scheduled' }] },
+    })
+    expect(await send(payload, { idempotency: 'k' })).toMatchObject({ body: answer.body })
+    expect(woken).toEqual([])
+    expect(await count('sending_scheduled')).toBe(2)
+  })
+
+  it('a time that is refused keeps no idempotency key', async () => {
+    const payload = emailBody({ send_at: '2020-01-01T00:00:00Z' })
+    expect(await send(payload, { idempotency: 'k' })).toMatchObject({ status: 400 })
+    expect(await count('sending_idempotency')).toBe(0)
+  })
+
+  it('DELETE …/schedule: 200, and 200 when it is repeated', async () => {
+    const { body } = await send(emailBody({ send_at: inAnHour() }))
+    const recipients = [{ email: 'ada@example.com', type: 'to', status: 'rejected' }]
+    for (const [cancelled, message] of [
+      [1, 'Email Cancelled'],
+      [0, 'Nothing Was Left To Cancel'],
+    ] as const) {
+      const answer = await cancel(body.ref_id)
+      expect(answer).toEqual({
+        status: 200,
+        body: { success: true, message, ref_id: body.ref_id, cancelled, recipients },
+      })
+      expect(Check(cancelScheduledEmailAnswer, answer.body)).toBe(true)
+    }
+    expect(await count('sending_scheduled')).toBe(0)
+  })
+
+  it("DELETE …/schedule: 404 for another tenant's, 403 for a key that may only read", async () => {
+    const { body } = await send(emailBody({ send_at: inAnHour() }))
+    expect(await cancel(body.ref_id, 'b')).toMatchObject({ status: 404 })
+    expect(await cancel('x', 'a')).toMatchObject({ status: 404 })
+    expect(await cancel(body.ref_id, 'reader')).toMatchObject({ status: 403 })
+    expect(await cancel(body.ref_id, 'nobody')).toMatchObject({ status: 401 })
+    expect(await count('sending_scheduled')).toBe(1)
   })
 })
 
@@ -534,7 +594,11 @@ describe('400', () => {
     ['/settings/click_tracking', { settings: { click_tracking: true } }],
     ['/settings/unsubscribe', { settings: { unsubscribe: true } }],
     ['/template_data', { template_data: {} }],
-    ['/send_at', { send_at: '2026-11-20T18:00:00Z' }],
+    ['/send_at', { send_at: '2026-11-20 18:00:00' }],
+    ['/send_at', { send_at: 'tomorrow' }],
+    ['/send_at', { send_at: '2026-02-30T18:00:00Z' }],
+    ['/send_at', { send_at: '2020-01-01T00:00:00Z' }],
+    ['/send_at', { send_at: '2999-01-01T00:00:00+01:00' }],
     ['/reply_to', { reply_to: { email: 'a@example.com' } }],
   ])('names %s', async (path, change) => {
     const answer = await send({ ...emailBody(), ...change })

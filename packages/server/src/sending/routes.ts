@@ -1,19 +1,24 @@
-/** sendEmail (interface §4.3; contract §2, §3.1). */
+/** sendEmail and what can be done about an accepted one (interface §4.3; contract §2, §3.1, §5). */
 import {
+  cancelScheduledEmailAnswer,
+  emailParams,
   recipientTypes,
   type SendEmailBody,
   sendEmailAnswer,
   sendEmailBody,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
+import type { Db } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { addOperation } from '../platform/http/operation.ts'
 import type { AcceptEmails } from './accept-email.ts'
+import { cancelEmail } from './cancel-email.ts'
 import { checkEmail, type SendDefaults } from './check-email.ts'
 import { hashBody, type KeysInProgress, readIdempotencyKey } from './idempotency.ts'
 import type { LaneWakeups } from './lane-wakeups.ts'
 
 export interface SendRouteDeps {
+  readonly db: Db
   readonly emails: AcceptEmails
   readonly keysInProgress: KeysInProgress
   readonly wakeups: LaneWakeups
@@ -50,13 +55,27 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
         }),
       )
       if (accepted.isReplay) reply.header('Idempotent-Replayed', 'true')
-      else wake(deps, tenantId, accepted.mailerId)
+      else if (!accepted.isScheduled) wake(deps, tenantId, accepted.mailerId)
       return {
         success: true as const,
         message: 'Email Accepted',
         ref_id: accepted.refId,
-        recipients: listRecipients(body),
+        recipients: listRecipients(body, accepted.isScheduled ? 'scheduled' : 'queued'),
       }
+    },
+  })
+  addOperation(app, 'cancelScheduledEmail', {
+    summary: 'Cancel an email that was not attempted yet',
+    description:
+      'Takes back each recipient that has had no attempt: its status becomes `rejected`, without an event. An attempt under way is stopped where its server does not have the whole message yet. May be repeated.',
+    tag: 'Email',
+    params: emailParams,
+    answer: cancelScheduledEmailAnswer,
+    scopes: ['send'],
+    async handle({ tenant, params }) {
+      const { cancelled, recipients } = await cancelEmail(deps.db, tenant.tenantId, params.ref_id)
+      const message = cancelled > 0 ? 'Email Cancelled' : 'Nothing Was Left To Cancel'
+      return { success: true, message, ref_id: params.ref_id, cancelled, recipients }
     },
   })
 }
@@ -65,8 +84,8 @@ function wake({ wakeups }: SendRouteDeps, tenantId: string, mailerId: string): v
   wakeups.wake([{ tenantId, mailerId, bucket: bucketOf(mailerId) }])
 }
 
-function listRecipients(body: SendEmailBody) {
+function listRecipients(body: SendEmailBody, status: 'queued' | 'scheduled') {
   return recipientTypes.flatMap((type) =>
-    (body[type] ?? []).map(({ email }) => ({ email, type, status: 'queued' as const })),
+    (body[type] ?? []).map(({ email }) => ({ email, type, status })),
   )
 }

@@ -4,7 +4,7 @@
  */
 import { bucketOf, insertRows, type Queryable, statement } from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
-import { messageIdOf, type NewEmail } from './email.ts'
+import { isScheduled, messageIdOf, type NewEmail } from './email.ts'
 
 /** An email on its way into the tables. */
 export interface AcceptedEmail {
@@ -26,9 +26,11 @@ export async function readTime(q: Queryable): Promise<Date> {
   return rows[0].now
 }
 
-/** The email, its recipients and their places in the queue; due at once. */
+/** The email, its recipients, and their places in the queue or, until their time, beside it. */
 export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail[]): Promise<void> {
   if (emails.length === 0) return
+  const scheduled = emails.filter(isForLater)
+  const queued = scheduled.length === 0 ? emails : emails.filter((e) => !isForLater(e))
   await Promise.all([
     insertRows(tx, {
       name: 'sending.insert_email',
@@ -66,23 +68,33 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
       ],
       rows: emails.flatMap(toRecipientRows),
     }),
-    insertRows(tx, {
-      name: 'sending.insert_queue',
-      into: 'sending_queue',
-      columns: [
-        'tenant_id',
-        'ref_id',
-        'n',
-        'mailer_id',
-        'bucket',
-        'due_at',
-        'max_attempts',
-        'expires_at',
-        'content_bytes',
-      ],
-      rows: emails.flatMap(toQueueRows),
-    }),
+    insertPlaces(tx, 'sending_queue', queued),
+    insertPlaces(tx, 'sending_scheduled', scheduled),
   ])
+}
+
+async function insertPlaces(
+  tx: Queryable,
+  into: 'sending_queue' | 'sending_scheduled',
+  emails: readonly AcceptedEmail[],
+): Promise<void> {
+  if (emails.length === 0) return
+  await insertRows(tx, {
+    name: into.replace('_', '.insert_'),
+    into,
+    columns: [
+      'tenant_id',
+      'ref_id',
+      'n',
+      'mailer_id',
+      'bucket',
+      'due_at',
+      'max_attempts',
+      'expires_at',
+      'content_bytes',
+    ],
+    rows: emails.flatMap(toQueueRows),
+  })
 }
 
 function toEmailRow(e: AcceptedEmail): unknown[] {
@@ -104,8 +116,13 @@ function toEmailRow(e: AcceptedEmail): unknown[] {
   ]
 }
 
+function isForLater({ refId, email }: AcceptedEmail): boolean {
+  return isScheduled(refId, email)
+}
+
 function toRecipientRows({ tenantId, refId, email, createdAt }: AcceptedEmail): unknown[][] {
   const day = dayOfUlid(refId)
+  const status = isScheduled(refId, email) ? 'scheduled' : 'queued'
   return email.recipients.map((recipient, n) => [
     tenantId,
     refId,
@@ -113,7 +130,7 @@ function toRecipientRows({ tenantId, refId, email, createdAt }: AcceptedEmail): 
     day,
     recipient.email,
     recipient.type,
-    'queued',
+    status,
     messageIdOf(refId, n, email.content.from.address),
     createdAt,
   ])
@@ -121,6 +138,7 @@ function toRecipientRows({ tenantId, refId, email, createdAt }: AcceptedEmail): 
 
 function toQueueRows(e: AcceptedEmail): unknown[][] {
   const bucket = bucketOf(e.mailerId)
+  const dueAt = dueAtOf(e)
   const expiresAt = expiryOf(e)
   return e.email.recipients.map((_, n) => [
     e.tenantId,
@@ -128,13 +146,17 @@ function toQueueRows(e: AcceptedEmail): unknown[][] {
     n,
     e.mailerId,
     bucket,
-    e.createdAt,
+    dueAt,
     e.email.maxAttempts,
     expiresAt,
     e.contentJson.length,
   ])
 }
 
-function expiryOf({ createdAt, email }: AcceptedEmail): Date {
-  return new Date(createdAt.getTime() + email.expiresInMs)
+function dueAtOf({ createdAt, email: { sendAt } }: AcceptedEmail): Date {
+  return sendAt !== undefined && sendAt > createdAt ? sendAt : createdAt
+}
+
+function expiryOf(e: AcceptedEmail): Date {
+  return new Date(dueAtOf(e).getTime() + e.email.expiresInMs)
 }

@@ -12,6 +12,7 @@ import { createConversations } from './conversations.ts'
 import { createHeldRows } from './held-rows.ts'
 import { laneId } from './lane.ts'
 import type { LaneWakeups, WokenLane } from './lane-wakeups.ts'
+import { queueScheduled } from './queue-scheduled.ts'
 import { claimSuspect, discoverLanes } from './queue-store.ts'
 import { createLaneServer, type ServeLanesDeps, within } from './serve-lanes.ts'
 
@@ -70,6 +71,7 @@ export function createSender(deps: SenderDeps): Sender {
       .finally(() => {
         suspects = undefined
       })
+    await queueScheduled(db, buckets)
     for (const lane of await discoverLanes(db, buckets)) {
       if (lane.waitMs <= 0) wake(lane)
       else wakeLater(lane, lane.waitMs)
