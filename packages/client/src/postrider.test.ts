@@ -56,6 +56,15 @@ describe('Postrider', () => {
     ],
     ['getSMTPConfig', (client) => client.getSMTPConfig(id), undefined],
     ['deleteSMTPConfig', (client) => client.deleteSMTPConfig(id), undefined],
+    ['subscribeEmail', (client) => client.subscribeEmail('a@b.com'), { email: 'a@b.com' }],
+    ['unsubscribeEmail', (client) => client.unsubscribeEmail('a@b.com'), { email: 'a@b.com' }],
+    [
+      'listSuppressions',
+      (client) => client.listSuppressions({ reason: 'bounced', email: 'a+b@c.com' }),
+      undefined,
+      '?reason=bounced&email=a%2Bb%40c.com',
+    ],
+    ['deleteSuppression', (client) => client.deleteSuppression(id), undefined],
     [
       'listWebhookDeliveries',
       (client) => client.listWebhookDeliveries({ status: 'parked', pageSize: 10 }),
@@ -209,6 +218,25 @@ describe('eachWebhookDelivery', () => {
     controller.abort()
     await expect(all.next()).rejects.toMatchObject({ code: 'aborted' })
     expect(server.requests).toHaveLength(1)
+  })
+})
+
+describe('eachSuppression', () => {
+  it('goes through every page with the same filter', async () => {
+    const page = (emails: string[], nextPageToken?: string) =>
+      reply(200, {
+        success: true,
+        message: 'm',
+        suppressions: emails.map((address) => ({ email: address })),
+        nextPageToken,
+      })
+    const server = await startScriptedServer(page(['a', 'b'], 't1'), page(['c']))
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    const emails: string[] = []
+    for await (const one of client.eachSuppression({ reason: 'bounced' })) emails.push(one.email)
+    expect(emails).toStrictEqual(['a', 'b', 'c'])
+    const first = '/v1/suppressions?reason=bounced'
+    expect(server.requests.map(({ path }) => path)).toStrictEqual([first, `${first}&pageToken=t1`])
   })
 })
 

@@ -9,10 +9,13 @@ import type {
   ConfigureSmtpAnswer,
   ConfigureSmtpBody,
   DeleteSmtpConfigAnswer,
+  DeleteSuppressionAnswer,
   DeleteWebhookAnswer,
   DeleteWebhookBody,
   GetSmtpConfigAnswer,
   GetWebhookDeliveryAnswer,
+  ListSuppressionsAnswer,
+  ListSuppressionsQuery,
   ListWebhookDeliveriesAnswer,
   ListWebhookDeliveriesQuery,
   ListWebhooksAnswer,
@@ -23,6 +26,9 @@ import type {
   ReplayWebhookEventsBody,
   SendEmailAnswer,
   SendEmailBody,
+  SubscribeEmailAnswer,
+  Suppression,
+  UnsubscribeEmailAnswer,
   UpdateSmtpAnswer,
   UpdateWebhookAnswer,
   WebhookDelivery,
@@ -36,6 +42,7 @@ import {
 } from './core/request.ts'
 import * as emails from './resources/emails.ts'
 import * as mailers from './resources/mailers.ts'
+import * as suppressions from './resources/suppressions.ts'
 import * as webhookDeliveries from './resources/webhook-deliveries.ts'
 import * as webhooks from './resources/webhooks.ts'
 
@@ -82,6 +89,37 @@ export class Postrider {
     options?: RequestOptions,
   ): Promise<CancelScheduledEmailAnswer> {
     return emails.cancelScheduledEmail(this.#send, refId, options)
+  }
+
+  /** Lets an address be sent to again, whatever it was suppressed for. */
+  subscribeEmail(email: string, options?: RequestOptions): Promise<SubscribeEmailAnswer> {
+    return suppressions.subscribeEmail(this.#send, email, options)
+  }
+
+  /** Nothing is sent to the address any more. */
+  unsubscribeEmail(email: string, options?: RequestOptions): Promise<UnsubscribeEmailAnswer> {
+    return suppressions.unsubscribeEmail(this.#send, email, options)
+  }
+
+  /** One page, newest first. */
+  listSuppressions(
+    filter?: ListSuppressionsQuery,
+    options?: RequestOptions,
+  ): Promise<ListSuppressionsAnswer> {
+    return suppressions.listSuppressions(this.#send, filter, options)
+  }
+
+  /** All of them, for `for await`; each page is asked for when it is wanted. */
+  eachSuppression(
+    filter?: ListSuppressionsQuery,
+    options?: RequestOptions,
+  ): AsyncGenerator<Suppression, void, undefined> {
+    return suppressions.eachSuppression(this.#send, filter, options)
+  }
+
+  /** Like subscribeEmail, but an address that is not suppressed is a 404. */
+  deleteSuppression(email: string, options?: RequestOptions): Promise<DeleteSuppressionAnswer> {
+    return suppressions.deleteSuppression(this.#send, email, options)
   }
 
   registerWebhook(

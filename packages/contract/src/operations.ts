@@ -23,6 +23,30 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  subscribeEmail: {
+    method: 'POST',
+    path: '/v1/email/subscribe',
+    status: 200,
+    auth: 'tenant',
+  },
+  unsubscribeEmail: {
+    method: 'POST',
+    path: '/v1/email/unsubscribe',
+    status: 200,
+    auth: 'tenant',
+  },
+  listSuppressions: {
+    method: 'GET',
+    path: '/v1/suppressions',
+    status: 200,
+    auth: 'tenant',
+  },
+  deleteSuppression: {
+    method: 'DELETE',
+    path: '/v1/suppressions/{email}',
+    status: 200,
+    auth: 'tenant',
+  },
   registerWebhook: {
     method: 'POST',
     path: '/v1/webhook/register',

@@ -41,6 +41,7 @@ import { createLaneWakeups, type LaneWakeups } from './sending/index.ts'
 import { createJanitor } from './sending/janitor.ts'
 import { sendRoutes } from './sending/routes.ts'
 import { createSender } from './sending/worker.ts'
+import { suppressionRoutes } from './suppressions/routes.ts'
 import { createKeyAuthenticator } from './tenants/index.ts'
 import { tenantRoutes } from './tenants/routes.ts'
 import { createBacklog } from './webhooks/dispatch/backlog.ts'
@@ -214,6 +215,7 @@ function composeHttp(
           gate: checksGate,
         },
       })
+      suppressionRoutes(scope, { db })
       sendRoutes(scope, {
         db,
         emails: createAcceptEmails(parts),

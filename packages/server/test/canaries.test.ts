@@ -249,6 +249,12 @@ describe('canaries', () => {
     expect((await call('updateSMTP', { params: mailerId, body: wrong })).status).toBe(422)
     await succeed('updateSMTP', { params: mailerId, body: { name: 'Letters' } })
 
+    const address = { email: 'carol@example.com' }
+    await succeed('unsubscribeEmail', { body: address })
+    await succeed('listSuppressions')
+    await succeed('deleteSuppression', { params: { email: 'carol%40example.com' } })
+    await succeed('subscribeEmail', { body: address })
+
     await refuseWebhooks()
     await succeed('registerWebhook', { body: registration() })
     expect((await call('registerWebhook', { body: registration() })).status).toBe(409)

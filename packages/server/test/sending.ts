@@ -6,6 +6,7 @@ import { insertMailer, type NewMailer } from '../src/mailers/store.ts'
 import { createDayPartitions, type Db } from '../src/platform/db/index.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
+import { unsubscribeEmail } from '../src/suppressions/unsubscribe-email.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
 /** For a mailer with a login; only tests of mailers themselves go past their front door. */
@@ -42,6 +43,10 @@ export function addMailer(
     hostEverWorked: true,
     ...change,
   })
+}
+
+export function unsubscribe(db: Db, email: string, tenantId = 'tn_a'): Promise<void> {
+  return unsubscribeEmail({ db }, { tenantId, email })
 }
 
 export function emailBody(change: Partial<SendEmailBody> = {}): SendEmailBody {

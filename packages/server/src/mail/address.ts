@@ -40,6 +40,15 @@ export function parseAddress(text: string): ParsedAddress {
   return { ok: true, address: { address, local, domain, needsSmtpUtf8: !isAscii(local) } }
 }
 
+/**
+ * What two spellings of one address share: addresses are compared without case (contract §5).
+ *
+ * @param address in wire form
+ */
+export function addressKeyOf(address: string): string {
+  return address.normalize('NFC').toLowerCase()
+}
+
 /** What is wrong with a display name, if anything: it has to fit into a header as one line of text. */
 export function checkDisplayName(name: string): string | undefined {
   if (name.length > NAME_CHARS_MAX) return `is longer than ${NAME_CHARS_MAX} characters`

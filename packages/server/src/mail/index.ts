@@ -1,5 +1,6 @@
 /** The front door of mail: no tenant, no SQL, no sockets of its own. */
 export {
+  addressKeyOf,
   checkDisplayName,
   checkHeaderText,
   type EmailAddress,

@@ -12,8 +12,16 @@ import type { DiskGuard } from '../platform/disk-guard.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import { newUlid } from '../platform/ids.ts'
+import { findSuppressed } from '../suppressions/index.ts'
 import { isScheduled, type NewEmail } from './email.ts'
-import { dropKeys, type KeptKey, keepKeys, keyId, type NewKey } from './key-store.ts'
+import {
+  dropKeys,
+  type KeptKey,
+  keepKeys,
+  keyId,
+  type NewKey,
+  noteSuppressed,
+} from './key-store.ts'
 import { insertEmails, readTime } from './store.ts'
 
 export interface AcceptRequest {
@@ -26,6 +34,8 @@ export interface AcceptRequest {
 export type Accepted = {
   readonly refId: string
   readonly isScheduled: boolean
+  /** The places of the recipients who are not sent to (contract §3.1). */
+  readonly suppressed: readonly number[]
 } & (
   | { readonly isReplay: false; readonly mailerId: string }
   /** The email of the first request with this key. */
@@ -98,16 +108,17 @@ function bytesOf({ contentJson, email }: Item): number {
 }
 
 async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
-  const [createdAt, mailers, kept] = await Promise.all([
+  const [createdAt, mailers, suppressed, kept] = await Promise.all([
     readTime(tx),
     findMailers(tx, items.map(toWantedMailer)),
+    suppressedOf(tx, items),
     // A replay is answered although its mailer may be gone by now, so keys are kept at once; that
     // of a request which is then refused is taken back below.
     keepKeys(tx, items.flatMap(toKey)),
   ])
   const judged = items.map((item, i) => ({
     item,
-    outcome: judge(item, mailers[i], kept, createdAt),
+    outcome: judge(item, mailers[i], suppressed[i] ?? [], kept, createdAt),
   }))
   await Promise.all([
     dropKeys(
@@ -117,13 +128,27 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
     insertEmails(
       tx,
       judged.flatMap(({ item, outcome }) =>
-        'refused' in outcome || outcome.isReplay
-          ? []
-          : [{ ...item, mailerId: outcome.mailerId, createdAt }],
+        'refused' in outcome || outcome.isReplay ? [] : [{ ...item, ...outcome, createdAt }],
       ),
+    ),
+    ...judged.flatMap(({ item, outcome }) =>
+      'refused' in outcome || outcome.isReplay || outcome.suppressed.length === 0
+        ? []
+        : toKey(item).map((key) => noteSuppressed(tx, key, outcome.suppressed)),
     ),
   ])
   return judged.map(({ outcome }) => outcome)
+}
+
+/** For each email the places of its recipients who must not be sent to. */
+async function suppressedOf(tx: Tx, items: readonly Item[]): Promise<number[][]> {
+  const asked = items.flatMap(({ tenantId, email }, i) =>
+    email.recipients.map(({ address }, n) => ({ tenantId, address, i, n })),
+  )
+  const found = await findSuppressed(tx, asked)
+  const places = items.map((): number[] => [])
+  for (const [at, { i, n }] of asked.entries()) if (found[at] === true) places[i]?.push(n)
+  return places
 }
 
 function toWantedMailer({ tenantId, email }: Item) {
@@ -140,13 +165,16 @@ function toKey({ tenantId, idempotency, refId }: Item): NewKey[] {
 function judge(
   { tenantId, idempotency, refId, email }: Item,
   mailer: FoundMailer | undefined,
+  suppressed: readonly number[],
   kept: ReadonlyMap<string, KeptKey>,
   now: Date,
 ): Outcome {
   const holder = idempotency && kept.get(keyId({ tenantId, key: idempotency.key }))
   if (idempotency !== undefined && holder !== undefined && holder.refId !== refId) {
     if (!holder.bodyHash.equals(idempotency.bodyHash)) return { refused: 'idempotency_mismatch' }
-    return { isReplay: true, refId: holder.refId, isScheduled: isScheduled(holder.refId, email) }
+    const { refId: first, suppressed: refused } = holder
+    const isForLater = isScheduled(first, email)
+    return { isReplay: true, refId: first, isScheduled: isForLater, suppressed: refused }
   }
   const problem = problemOfSendAt(email, now)
   if (problem !== undefined)
@@ -154,7 +182,7 @@ function judge(
   if (mailer === undefined) return { refused: 'no_mailer' }
   if (mailer.state !== 'active') return { refused: 'mailer_inactive' }
   const { mailerId } = mailer
-  return { isReplay: false, refId, mailerId, isScheduled: isScheduled(refId, email) }
+  return { isReplay: false, refId, mailerId, isScheduled: isScheduled(refId, email), suppressed }
 }
 
 /** Contract §5: up to five minutes ago means now. */

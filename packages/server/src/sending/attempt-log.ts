@@ -40,7 +40,7 @@ export function idsOf(claim: Claim): Record<string, unknown> {
 }
 
 function outcomeOf(ending: Ending): string {
-  if (ending.kind === 'undone') return 'undone'
+  if (ending.kind !== 'finished') return ending.kind
   if (ending.result.kind === 'accepted') return 'accepted'
   if (ending.result.isUncertain) return 'uncertain'
   return ending.next?.kind === 'retry' ? 'deferred' : 'failed'
@@ -48,6 +48,7 @@ function outcomeOf(ending: Ending): string {
 
 function describe(ending: Ending): Record<string, unknown> {
   if (ending.kind === 'undone') return { wait_ms: ending.undo.waitMs }
+  if (ending.kind === 'suppressed') return {}
   const { result, next, event } = ending
   return {
     ...(result.kind === 'failed' ? { category: result.category } : {}),

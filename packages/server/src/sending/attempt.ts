@@ -43,6 +43,8 @@ export interface LoadedClaim {
   /** As the caller wrote it. */
   readonly email: string
   readonly messageId: string
+  /** Whether its address must not be sent to, as known now or a moment ago. */
+  readonly isSuppressed: () => Promise<boolean>
 }
 
 /** What an attempt needs: its mailer is read when it begins, not when it is claimed. */
@@ -60,6 +62,11 @@ export interface AttemptFailed {
   readonly retryAfterMsMin?: number
   /** `message_id` is empty in the event: nothing was made for this recipient (interface §6.4.6). */
   readonly isBeforeMessage: boolean
+}
+
+/** Not sent, as its address was suppressed after it was accepted: no attempt, no event. */
+export interface Suppressed {
+  readonly kind: 'suppressed'
 }
 
 /** What came of an attempt, before what follows is decided. */

@@ -191,8 +191,8 @@ describe('what comes out', () => {
     expect(email.content.to).toEqual([{ address: 'Ada@xn--bcher-kva.example' }])
     expect(email.content.cc).toEqual([{ address: 'b@example.com' }])
     expect(email.recipients).toEqual([
-      { email: 'Ada@BÜCHER.example', type: 'to' },
-      { email: 'b@EXAMPLE.com', type: 'cc' },
+      { email: 'Ada@BÜCHER.example', address: 'Ada@xn--bcher-kva.example', type: 'to' },
+      { email: 'b@EXAMPLE.com', address: 'b@example.com', type: 'cc' },
     ])
   })
 

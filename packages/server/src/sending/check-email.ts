@@ -119,7 +119,11 @@ function locateRecipients(body: SendEmailBody, refuse: Refuse): LocatedRecipient
     for (const [i, one] of given.entries()) {
       const path = `/${type}/${i}`
       const mailbox = toMailbox(one, path, refuse)
-      located.push({ path, mailbox, recipient: { email: one.email, type } })
+      located.push({
+        path,
+        mailbox,
+        recipient: { email: one.email, address: mailbox.address, type },
+      })
     }
   }
   return located

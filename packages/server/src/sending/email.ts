@@ -37,6 +37,8 @@ export interface EmailContent {
 export interface Recipient {
   /** As the caller wrote it: what answers and events show. */
   readonly email: string
+  /** In wire form. */
+  readonly address: string
   readonly type: RecipientType
 }
 

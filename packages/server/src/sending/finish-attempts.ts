@@ -34,6 +34,8 @@ export interface Finish {
 
 export type Ending =
   | Finish
+  /** Ends without an attempt and without an event. */
+  | { readonly kind: 'suppressed'; readonly claim: Claim }
   | { readonly kind: 'undone'; readonly claim: Claim; readonly undo: Undo }
 
 /** `lost`: another claim holds the row, so nothing was written. */
@@ -101,7 +103,7 @@ export function createFinishAttempts(deps: {
 }
 
 function restamp(ending: Ending, clock: Clock): Ending {
-  if (ending.kind === 'undone') return ending
+  if (ending.kind !== 'finished') return ending
   return { ...ending, event: { ...ending.event, eventAtMicros: clock.nowMicros() } }
 }
 
@@ -111,15 +113,20 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
 
 async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
   const finishes = endings.flatMap((e, i) => (e.kind === 'finished' ? [{ ...e, i }] : []))
+  const suppressed = endings.flatMap((e, i) => (e.kind === 'suppressed' ? [{ ...e, i }] : []))
   const undone = endings.flatMap((e) =>
     e.kind === 'undone' ? [{ ...e.claim, waitMs: e.undo.waitMs }] : [],
   )
   const final = finishes.filter((f) => f.next?.kind !== 'retry')
   const retried = finishes.filter((f) => f.next?.kind === 'retry')
-  const [finalClaims, retriedClaims] = await Promise.all([
+  const [finalClaims, suppressedClaims, retriedClaims] = await Promise.all([
     finishClaims(
       tx,
       final.map((f) => f.claim),
+    ),
+    finishClaims(
+      tx,
+      suppressed.map((s) => s.claim),
     ),
     postponeClaims(
       tx,
@@ -132,6 +139,8 @@ async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
     ...retried.map((f, k) => ({ ...f, finished: retriedClaims[k] })),
   ].flatMap((f) => (f.finished === undefined ? [] : [{ ...f, finished: f.finished }]))
 
+  const refused = suppressed.filter((_, k) => suppressedClaims[k] !== undefined)
+
   const [recorded] = await Promise.all([
     recordEvents(
       tx,
@@ -141,11 +150,11 @@ async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
       tx,
       written.map((f) => toAttemptRow(f, f.finished)),
     ),
-    setStatuses(tx, written.map(toStatusChange)),
+    setStatuses(tx, [...written.map(toStatusChange), ...refused.map(toSuppressed)]),
   ])
-  const held = new Set(written.map((f) => f.i))
+  const held = new Set([...written, ...refused].map((f) => f.i))
   return endings.map((ending, i) => ({
-    isLost: ending.kind === 'finished' && !held.has(i),
+    isLost: ending.kind !== 'undone' && !held.has(i),
     // The group shares one wake-up: the first of it passes it on.
     touched: i === 0 ? recorded.touched : [],
   }))
@@ -191,6 +200,14 @@ function toStatusChange({ claim, result, next }: Finish): StatusChange {
     attempt: claim.attempt,
     failedReason: result.kind === 'failed' ? result.failedReason : '',
   }
+}
+
+/** The attempt that was claimed for it did not happen. */
+function toSuppressed({
+  claim: { tenantId, refId, n, attempt },
+}: Pick<Ending, 'claim'>): StatusChange {
+  const day = dayOfUlid(refId)
+  return { tenantId, refId, n, day, status: 'suppressed', attempt: attempt - 1, failedReason: '' }
 }
 
 /** Contract §3.2. */

@@ -11,20 +11,24 @@ export interface NewKey {
   readonly refId: string
 }
 
-export type KeptKey = Pick<NewKey, 'bodyHash' | 'refId'>
+export interface KeptKey extends Pick<NewKey, 'bodyHash' | 'refId'> {
+  /** The recipients whom the first answer named as suppressed. */
+  readonly suppressed: readonly number[]
+}
 
 interface KeyRow {
   tenant_id: string
   key: string
   body_hash: Buffer
   ref_id: string
+  suppressed: number[] | null
 }
 
 const COLUMNS = ['tenant_id', 'key', 'body_hash', 'ref_id']
 
 const SELECT_KEYS = statement(
   'sending.select_keys',
-  `select i.tenant_id, i.key, i.body_hash, i.ref_id
+  `select i.tenant_id, i.key, i.body_hash, i.ref_id, i.suppressed
      from unnest($1::text[], $2::text[]) as k (tenant_id, key)
      join sending_idempotency i on i.tenant_id = k.tenant_id and i.key = k.key`,
 )
@@ -47,9 +51,10 @@ export async function keepKeys(
     columns: COLUMNS,
     rows: sorted.map((k) => [k.tenantId, k.key, k.bodyHash, k.refId]),
     suffix: `on conflict (tenant_id, key) do update
-      set body_hash = excluded.body_hash, ref_id = excluded.ref_id, created_at = now()
+      set body_hash = excluded.body_hash, ref_id = excluded.ref_id, created_at = now(),
+          suppressed = null
       where sending_idempotency.created_at < now() - interval '24 hours'
-      returning ${COLUMNS.join(', ')}`,
+      returning ${COLUMNS.join(', ')}, suppressed`,
   })
   const kept = new Map(rows.map(toEntry))
   const others = keys.filter((key) => !kept.has(keyId(key)))
@@ -68,7 +73,7 @@ export function keyId({ tenantId, key }: { readonly tenantId: string; readonly k
 
 function toEntry(row: KeyRow): [string, KeptKey] {
   const id = keyId({ tenantId: row.tenant_id, key: row.key })
-  return [id, { bodyHash: row.body_hash, refId: row.ref_id }]
+  return [id, { bodyHash: row.body_hash, refId: row.ref_id, suppressed: row.suppressed ?? [] }]
 }
 
 const DELETE_KEYS = statement(
@@ -85,6 +90,20 @@ export async function dropKeys(tx: Queryable, keys: readonly NewKey[]): Promise<
     keys.map((k) => k.key),
     keys.map((k) => k.refId),
   ])
+}
+
+const NOTE_SUPPRESSED = statement(
+  'sending.note_suppressed',
+  'update sending_idempotency set suppressed = $4 where tenant_id = $1 and key = $2 and ref_id = $3',
+)
+
+/** Keeps what the first answer says of an email's recipients. */
+export async function noteSuppressed(
+  tx: Queryable,
+  { tenantId, key, refId }: NewKey,
+  suppressed: readonly number[],
+): Promise<void> {
+  await tx.query(NOTE_SUPPRESSED, [tenantId, key, refId, suppressed])
 }
 
 /** Over all tenants: keys older than 24 hours say nothing any more. Bounded per call. */

@@ -8,6 +8,7 @@ import { loadAttempts } from './load-attempts.ts'
 import { claimDue } from './queue-store.ts'
 
 const world = useSending()
+const monotonicMs = () => performance.now()
 
 it.each([
   ['a small', 1_000],
@@ -21,7 +22,8 @@ it.each([
   })
   const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
   const claims = await claimDue(db, lane, { limit: 20, leaseMs: 60_000 })
-  const deps = { db, largeEmails: createLargeEmails({ db }), prepareOf: () => undefined }
+  const largeEmails = createLargeEmails({ db })
+  const deps = { db, largeEmails, monotonicMs, prepareOf: () => undefined }
   const { attempts } = await loadAttempts(deps, lane, claims)
   const prepared = await Promise.all(attempts.map((attempt) => attempt.prepare()))
   expect(prepared).toHaveLength(20)
@@ -44,7 +46,8 @@ it('an email of which a row is held already is not loaded again', async () => {
     transaction: db.transaction,
   }
   const prepare = () => Promise.reject(new Error('not called'))
-  const deps = { db: watched, largeEmails: createLargeEmails({ db }), prepareOf: () => prepare }
+  const largeEmails = createLargeEmails({ db })
+  const deps = { db: watched, largeEmails, monotonicMs, prepareOf: () => prepare }
   const { attempts } = await loadAttempts(deps, lane, claims)
   expect(attempts.map((attempt) => attempt.prepare)).toEqual([prepare])
   expect(wanted).toEqual([[]])

@@ -1,5 +1,7 @@
 /** Loads what a lane's claims need: each email that they share once. */
+import { parseAddress } from '../mail/index.ts'
 import type { Db } from '../platform/db/index.ts'
+import { findSuppressed } from '../suppressions/index.ts'
 import type { Claim, LoadedClaim } from './attempt.ts'
 import { type EmailForSend, loadForSend } from './attempt-store.ts'
 import { LARGE_CONTENT_BYTES, type LargeEmails } from './large-emails.ts'
@@ -11,6 +13,7 @@ export interface LoadAttemptsDeps {
   readonly largeEmails: LargeEmails
   /** Of an email that is held already: it is not loaded again. */
   readonly prepareOf: (claim: Claim) => LoadedClaim['prepare'] | undefined
+  readonly monotonicMs: () => number
 }
 
 export interface LoadedClaims {
@@ -18,6 +21,9 @@ export interface LoadedClaims {
   /** In the queue, but their email is gone: nothing is known to send or to report. */
   readonly orphans: readonly Claim[]
 }
+
+/** One that has waited for its turn for longer is looked up again before it is sent. */
+const SUPPRESSION_FRESH_MS = 2_000
 
 export async function loadAttempts(
   deps: LoadAttemptsDeps,
@@ -31,6 +37,7 @@ export async function loadAttempts(
   const { emails, recipients } = await loadForSend(deps.db, lane.tenantId, claims, contentsOf)
   const emailOf = new Map(emails.map((e) => [e.ref_id, { ...e, prepareSmall: preparation(e) }]))
   const recipientOf = new Map(recipients.map((r) => [`${r.ref_id}.${r.n}`, r]))
+  const suppressionOf = await lookUpSuppressions(deps, lane.tenantId, recipients)
   const attempts: LoadedClaim[] = []
   const orphans: Claim[] = []
   for (const claim of claims) {
@@ -48,9 +55,34 @@ export async function loadAttempts(
       traceparent: email.traceparent,
       email: recipient.email,
       messageId: recipient.message_id,
+      isSuppressed: suppressionOf(recipient.email),
     })
   }
   return { attempts, orphans }
+}
+
+/** Of one tenant's recipients at once; each is looked up again when that was too long ago. */
+async function lookUpSuppressions(
+  { db, monotonicMs }: LoadAttemptsDeps,
+  tenantId: string,
+  recipients: readonly { readonly email: string }[],
+): Promise<(email: string) => () => Promise<boolean>> {
+  const toAsked = (email: string) => {
+    const parsed = parseAddress(email)
+    return { tenantId, address: parsed.ok ? parsed.address.address : email }
+  }
+  const lookedUpMs = monotonicMs()
+  const found = await findSuppressed(
+    db,
+    recipients.map(({ email }) => toAsked(email)),
+  )
+  const suppressed = new Set(recipients.flatMap(({ email }, i) => (found[i] ? [email] : [])))
+  return (email) => async () => {
+    if (suppressed.has(email)) return true
+    if (monotonicMs() - lookedUpMs < SUPPRESSION_FRESH_MS) return false
+    const [isSuppressed = false] = await findSuppressed(db, [toAsked(email)])
+    return isSuppressed
+  }
 }
 
 /** Once for all recipients that were claimed together; undefined without its content. */

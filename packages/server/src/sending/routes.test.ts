@@ -3,7 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { TestDatabase } from '../../test/database.ts'
-import { addMailer, createSendingDatabase, emailBody, silent } from '../../test/sending.ts'
+import {
+  addMailer,
+  createSendingDatabase,
+  emailBody,
+  silent,
+  unsubscribe,
+} from '../../test/sending.ts'
 import { createDb, type Db } from '../platform/db/index.ts'
 import { createDiskGuard } from '../platform/disk-guard.ts'
 import { createHttpApp } from '../platform/http/app.ts'
@@ -119,6 +125,31 @@ const count = async (table: string) =>
   Number((await db.query<{ n: string }>(`select count(*) as n from ${table}`)).rows[0]?.n)
 
 describe('202', () => {
+  it('names recipients who are suppressed, and repeats that under its key whatever came since', async () => {
+    await unsubscribe(db, 'bob@example.com')
+    const body = emailBody({
+      cc: [{ email: 'Bob@example.com' }],
+      bcc: [{ email: 'c@example.com' }],
+    })
+    const first = await send(body, { idempotency: 'suppressed' })
+    expect(first.body.recipients).toEqual([
+      { email: 'ada@example.com', type: 'to', status: 'queued' },
+      { email: 'Bob@example.com', type: 'cc', status: 'suppressed' },
+      { email: 'c@example.com', type: 'bcc', status: 'queued' },
+    ])
+    expect(Check(sendEmailAnswer, first.body)).toBe(true)
+    await unsubscribe(db, 'c@example.com')
+    await db.query(`delete from suppressions_address where email_key = 'bob@example.com'`)
+    const again = await send(body, { idempotency: 'suppressed' })
+    expect(again.headers['idempotent-replayed']).toBe('true')
+    expect(again.body).toEqual(first.body)
+    await db.query('truncate suppressions_address')
+    await db.query(`update sending_idempotency set created_at = now() - interval '25 hours'`)
+    const anew = await send(body, { idempotency: 'suppressed' })
+    expect(anew.body.recipients[1].status).toBe('queued')
+    expect(await send(body, { idempotency: 'suppressed' })).toMatchObject({ body: anew.body })
+  })
+
   it('answers the ref_id and every recipient, in order, as queued', async () => {
     const answer = await send(
       emailBody({

@@ -11,7 +11,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Db } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { addOperation } from '../platform/http/operation.ts'
-import type { AcceptEmails } from './accept-email.ts'
+import type { AcceptEmails, Accepted } from './accept-email.ts'
 import { cancelEmail } from './cancel-email.ts'
 import { checkEmail, type SendDefaults } from './check-email.ts'
 import { hashBody, type KeysInProgress, readIdempotencyKey } from './idempotency.ts'
@@ -60,7 +60,7 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
         success: true as const,
         message: 'Email Accepted',
         ref_id: accepted.refId,
-        recipients: listRecipients(body, accepted.isScheduled ? 'scheduled' : 'queued'),
+        recipients: listRecipients(body, accepted),
       }
     },
   })
@@ -84,8 +84,11 @@ function wake({ wakeups }: SendRouteDeps, tenantId: string, mailerId: string): v
   wakeups.wake([{ tenantId, mailerId, bucket: bucketOf(mailerId) }])
 }
 
-function listRecipients(body: SendEmailBody, status: 'queued' | 'scheduled') {
-  return recipientTypes.flatMap((type) =>
-    (body[type] ?? []).map(({ email }) => ({ email, type, status })),
-  )
+/** In the order in which they were checked and stored. */
+function listRecipients(body: SendEmailBody, { isScheduled, suppressed }: Accepted) {
+  const refused = new Set(suppressed)
+  const status = isScheduled ? 'scheduled' : 'queued'
+  return recipientTypes
+    .flatMap((type) => (body[type] ?? []).map(({ email }) => ({ email, type })))
+    .map((one, n) => ({ ...one, status: refused.has(n) ? 'suppressed' : status }) as const)
 }

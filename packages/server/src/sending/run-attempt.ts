@@ -6,7 +6,7 @@ import { composeMessage, failedReasonOf } from '../mail/index.ts'
 import type { MailerForSend } from '../mailers/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import { DatabaseUnavailableError } from '../platform/db/index.ts'
-import type { AttemptFailed, AttemptResult, LoadedAttempt, Undo } from './attempt.ts'
+import type { AttemptFailed, AttemptResult, LoadedAttempt, Suppressed, Undo } from './attempt.ts'
 import { type ConverseDeps, converse } from './converse.ts'
 import { decideNextStep, type NextStep } from './decide-next-step.ts'
 import { deliveredEvent, type EventSubject, smtpErrorEvent } from './event-details.ts'
@@ -35,6 +35,7 @@ export async function runAttempt(
   const result = await attempt(deps, loaded)
   if (result === 'lost') return undefined
   if (result.kind === 'undone') return { kind: 'undone', claim, undo: result }
+  if (result.kind === 'suppressed') return { kind: 'suppressed', claim }
   const subject: EventSubject = { ...loaded, atMicros: deps.clock.nowMicros() }
   if (result.kind === 'accepted')
     return { kind: 'finished', claim, result, event: deliveredEvent(subject) }
@@ -46,10 +47,12 @@ export async function runAttempt(
 async function attempt(
   deps: RunAttemptDeps,
   loaded: LoadedAttempt,
-): Promise<AttemptResult | Undo | 'lost'> {
+): Promise<AttemptResult | Suppressed | Undo | 'lost'> {
   const { claim, mailer } = loaded
   // An earlier claim ran out after the dot was committed: its outcome is this attempt's.
   if (claim.was === 'dot') return { ...failure('uncertain'), retryable: true, isUncertain: true }
+  const suppressed = await isSuppressed(loaded)
+  if (suppressed !== false) return suppressed
   if (claim.isExpired) return failure('expired')
   if (claim.interrupted >= INTERRUPTIONS_MAX) return failure('internal')
   if (mailer === 'gone') return withoutMailer(`mailer ${claim.mailerId} not found`)
@@ -61,6 +64,15 @@ async function attempt(
     }
   if (mailer.state !== 'active') return undo(INACTIVE_WAIT_MS)
   return send(deps, loaded, mailer)
+}
+
+async function isSuppressed(loaded: LoadedAttempt): Promise<false | Suppressed | Undo> {
+  try {
+    return (await loaded.isSuppressed()) && { kind: 'suppressed' }
+  } catch (error) {
+    if (error instanceof DatabaseUnavailableError) return undo(UNDO_WAIT_MS)
+    throw error
+  }
 }
 
 async function send(

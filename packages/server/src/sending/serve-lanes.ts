@@ -165,7 +165,7 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   ): Promise<Held[]> {
     try {
       const [loaded] = await Promise.all([
-        loadAttempts({ db, largeEmails, prepareOf: held.prepareOf }, lane, claimed),
+        loadAttempts({ db, largeEmails, monotonicMs, prepareOf: held.prepareOf }, lane, claimed),
         readMailer(deps, lane),
       ])
       for (const orphan of loaded.orphans) {

@@ -12,6 +12,8 @@ export interface AcceptedEmail {
   readonly refId: string
   readonly mailerId: string
   readonly email: NewEmail
+  /** The places of its recipients who are not sent to. */
+  readonly suppressed: readonly number[]
   readonly contentJson: string
   readonly traceparent: string
   readonly createdAt: Date
@@ -26,7 +28,7 @@ export async function readTime(q: Queryable): Promise<Date> {
   return rows[0].now
 }
 
-/** The email, its recipients, and their places in the queue or, until their time, beside it. */
+/** The email, its recipients, and the places of those who are sent to: in the queue or, until their time, beside it. */
 export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail[]): Promise<void> {
   if (emails.length === 0) return
   const scheduled = emails.filter(isForLater)
@@ -120,8 +122,10 @@ function isForLater({ refId, email }: AcceptedEmail): boolean {
   return isScheduled(refId, email)
 }
 
-function toRecipientRows({ tenantId, refId, email, createdAt }: AcceptedEmail): unknown[][] {
+function toRecipientRows(e: AcceptedEmail): unknown[][] {
+  const { tenantId, refId, email, createdAt } = e
   const day = dayOfUlid(refId)
+  const suppressed = new Set(e.suppressed)
   const status = isScheduled(refId, email) ? 'scheduled' : 'queued'
   return email.recipients.map((recipient, n) => [
     tenantId,
@@ -130,7 +134,7 @@ function toRecipientRows({ tenantId, refId, email, createdAt }: AcceptedEmail): 
     day,
     recipient.email,
     recipient.type,
-    status,
+    suppressed.has(n) ? 'suppressed' : status,
     messageIdOf(refId, n, email.content.from.address),
     createdAt,
   ])
@@ -140,7 +144,8 @@ function toQueueRows(e: AcceptedEmail): unknown[][] {
   const bucket = bucketOf(e.mailerId)
   const dueAt = dueAtOf(e)
   const expiresAt = expiryOf(e)
-  return e.email.recipients.map((_, n) => [
+  const suppressed = new Set(e.suppressed)
+  const row = (n: number) => [
     e.tenantId,
     e.refId,
     n,
@@ -150,7 +155,8 @@ function toQueueRows(e: AcceptedEmail): unknown[][] {
     e.email.maxAttempts,
     expiresAt,
     e.contentJson.length,
-  ])
+  ]
+  return e.email.recipients.flatMap((_, n) => (suppressed.has(n) ? [] : [row(n)]))
 }
 
 function dueAtOf({ createdAt, email: { sendAt } }: AcceptedEmail): Date {

@@ -1,0 +1,59 @@
+/** Who must not be sent to (spec §4.3; contract §3, §5). */
+import type {
+  DeleteSuppressionAnswer,
+  ListSuppressionsAnswer,
+  ListSuppressionsQuery,
+  SubscribeEmailAnswer,
+  Suppression,
+  UnsubscribeEmailAnswer,
+} from '@postrider/contract'
+import { eachEntry } from '../core/pages.ts'
+import type { RequestOptions, Send } from '../core/request.ts'
+
+const suppressionsPath = '/v1/suppressions'
+
+export function subscribeEmail(
+  send: Send,
+  email: string,
+  options?: RequestOptions,
+): Promise<SubscribeEmailAnswer> {
+  return send({ method: 'POST', path: '/v1/email/subscribe', body: { email } }, options)
+}
+
+export function unsubscribeEmail(
+  send: Send,
+  email: string,
+  options?: RequestOptions,
+): Promise<UnsubscribeEmailAnswer> {
+  return send({ method: 'POST', path: '/v1/email/unsubscribe', body: { email } }, options)
+}
+
+export function listSuppressions(
+  send: Send,
+  filter: ListSuppressionsQuery = {},
+  options?: RequestOptions,
+): Promise<ListSuppressionsAnswer> {
+  return send({ method: 'GET', path: suppressionsPath, query: filter }, options)
+}
+
+export function eachSuppression(
+  send: Send,
+  filter: ListSuppressionsQuery = {},
+  options?: RequestOptions,
+): AsyncGenerator<Suppression, void, undefined> {
+  const { pageToken: first, ...rest } = filter
+  return eachEntry(first, async (pageToken) => {
+    const page = pageToken === undefined ? rest : { ...rest, pageToken }
+    const { suppressions, nextPageToken } = await listSuppressions(send, page, options)
+    return { entries: suppressions, nextPageToken }
+  })
+}
+
+export function deleteSuppression(
+  send: Send,
+  email: string,
+  options?: RequestOptions,
+): Promise<DeleteSuppressionAnswer> {
+  const path = `${suppressionsPath}/{email}`
+  return send({ method: 'DELETE', path, parameters: { email } }, options)
+}

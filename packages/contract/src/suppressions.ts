@@ -1,0 +1,61 @@
+/**
+ * Bodies, queries and answers of suppressions: addresses that a tenant must not send to
+ * (spec §4.3; contract §3, §3.1, §5).
+ */
+import { type Static, Type } from 'typebox'
+import { answer, closedObject, nextPageToken, pageQuery, plainAnswer, timestamp } from './common.ts'
+import { emailLengthMax } from './mailers.ts'
+
+export const suppressionReasons = ['unsubscribed', 'bounced', 'complained', 'manual'] as const
+export type SuppressionReason = (typeof suppressionReasons)[number]
+
+const email = Type.String({
+  minLength: 1,
+  maxLength: emailLengthMax,
+  description: 'One address, without a display name; compared without case',
+  examples: ['ada@example.com'],
+})
+const reason = Type.Enum([...suppressionReasons], {
+  description:
+    '`unsubscribed`: by the recipient, or by unsubscribeEmail. `bounced`: it took no mail. `complained`: the recipient reported spam. `manual`: by an operator',
+})
+
+export const subscribeEmailBody = closedObject({ email })
+export type SubscribeEmailBody = Static<typeof subscribeEmailBody>
+
+export const unsubscribeEmailBody = closedObject({ email })
+export type UnsubscribeEmailBody = Static<typeof unsubscribeEmailBody>
+
+export const subscribeEmailAnswer = plainAnswer
+export type SubscribeEmailAnswer = Static<typeof subscribeEmailAnswer>
+
+export const unsubscribeEmailAnswer = plainAnswer
+export type UnsubscribeEmailAnswer = Static<typeof unsubscribeEmailAnswer>
+
+export const suppression = closedObject({
+  email: Type.String({ description: 'As it was given first' }),
+  reason,
+  created_at: timestamp('When it was suppressed first'),
+})
+export type Suppression = Static<typeof suppression>
+
+export const listSuppressionsQuery = closedObject({
+  email: Type.Optional(email),
+  reason: Type.Optional(reason),
+  ...pageQuery.properties,
+})
+export type ListSuppressionsQuery = Static<typeof listSuppressionsQuery>
+
+export const listSuppressionsAnswer = answer({
+  suppressions: Type.Array(suppression, { description: 'Newest first' }),
+  nextPageToken,
+})
+export type ListSuppressionsAnswer = Static<typeof listSuppressionsAnswer>
+
+export const suppressionParams = closedObject({
+  email: Type.String({ maxLength: 1024, examples: ['ada@example.com'] }),
+})
+export type SuppressionParams = Static<typeof suppressionParams>
+
+export const deleteSuppressionAnswer = plainAnswer
+export type DeleteSuppressionAnswer = Static<typeof deleteSuppressionAnswer>

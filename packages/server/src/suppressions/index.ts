@@ -1,0 +1,2 @@
+/** Suppressions: who must not be sent to, and why. Routes are mounted by compose. */
+export { findSuppressed } from './find-suppressed.ts'

@@ -1,0 +1,9 @@
+/** The address that a request names, or its refusal by path. */
+import { type EmailAddress, parseAddress } from '../mail/index.ts'
+import { validationError } from '../platform/errors.ts'
+
+export function readAddress(email: string): EmailAddress {
+  const parsed = parseAddress(email)
+  if (!parsed.ok) throw validationError({ path: '/email', message: parsed.problem })
+  return parsed.address
+}

@@ -1,0 +1,291 @@
+import {
+  deleteSuppressionAnswer,
+  listSuppressionsAnswer,
+  type OperationId,
+  operations,
+  subscribeEmailAnswer,
+  unsubscribeEmailAnswer,
+} from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
+import type { TSchema } from 'typebox'
+import { Check } from 'typebox/value'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { silent } from '../../test/sending.ts'
+import { createHttpApp } from '../platform/http/app.ts'
+import { createMetrics } from '../platform/metrics.ts'
+import { findSuppressed } from './index.ts'
+import { suppressionRoutes } from './routes.ts'
+import { suppressAddress } from './suppress-address.ts'
+
+const KEYS = {
+  a: { tenantId: 'tn_a', keyId: 'key_a', scopes: [] },
+  b: { tenantId: 'tn_b', keyId: 'key_b', scopes: [] },
+  reader: { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read'] },
+  sender: { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send'] },
+} as const
+type Key = keyof typeof KEYS | 'nobody'
+
+let database: TestDatabase
+let app: FastifyInstance
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  app = createHttpApp({
+    log: silent,
+    metrics: createMetrics(),
+    authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
+  })
+  suppressionRoutes(app, { db: database.db })
+  await app.ready()
+})
+afterAll(async () => {
+  await app.close()
+  await database.close()
+})
+beforeEach(async () => {
+  await database.db.query('truncate suppressions_address')
+})
+
+const SCHEMAS: Partial<Record<OperationId, TSchema>> = {
+  subscribeEmail: subscribeEmailAnswer,
+  unsubscribeEmail: unsubscribeEmailAnswer,
+  listSuppressions: listSuppressionsAnswer,
+  deleteSuppression: deleteSuppressionAnswer,
+}
+
+async function call(
+  id: keyof typeof SCHEMAS,
+  o: { key?: Key; body?: unknown; query?: string; email?: string } = {},
+) {
+  const { method, path, status } = operations[id]
+  const url = path.replace('{email}', encodeURIComponent(o.email ?? ''))
+  const response = await app.inject({
+    method,
+    url: url + (o.query ?? ''),
+    headers: {
+      authorization: `Bearer ${o.key ?? 'a'}`,
+      ...(o.body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(o.body === undefined ? {} : { payload: JSON.stringify(o.body) }),
+  })
+  const schema = SCHEMAS[id]
+  if (response.statusCode === status && schema !== undefined)
+    expect([id, Check(schema, response.json())]).toEqual([id, true])
+  return { status: response.statusCode, body: response.json() }
+}
+
+const unsubscribe = (email: string, key: Key = 'a') =>
+  call('unsubscribeEmail', { body: { email }, key })
+const subscribe = (email: string, key: Key = 'a') =>
+  call('subscribeEmail', { body: { email }, key })
+const listed = async (query = '', key: Key = 'a') =>
+  (await call('listSuppressions', { query, key })).body.suppressions.map(
+    ({ email, reason }: { email: string; reason: string }) => `${email} ${reason}`,
+  )
+const isSuppressed = async (address: string, tenantId = 'tn_a') =>
+  (await findSuppressed(database.db, [{ tenantId, address }]))[0]
+
+describe('unsubscribeEmail', () => {
+  it('suppresses an address of the tenant, however it is spelt', async () => {
+    expect(await unsubscribe('Ada@Exämple.COM')).toMatchObject({
+      status: 200,
+      body: { success: true, message: 'Email Unsubscribed' },
+    })
+    expect(await isSuppressed('ada@xn--exmple-cua.com')).toBe(true)
+    expect(await isSuppressed('ADA@xn--exmple-cua.com')).toBe(true)
+    expect(await isSuppressed('bob@xn--exmple-cua.com')).toBe(false)
+    expect(await isSuppressed('ada@xn--exmple-cua.com', 'tn_b')).toBe(false)
+    expect(await listed()).toEqual(['Ada@Exämple.COM unsubscribed'])
+  })
+
+  it('may be repeated: one entry, as it was first', async () => {
+    await unsubscribe('ada@example.com')
+    const before = (await call('listSuppressions')).body
+    expect((await unsubscribe('ADA@example.com')).status).toBe(200)
+    expect((await call('listSuppressions')).body).toEqual(before)
+  })
+
+  it('400: an address that is none, by its path', async () => {
+    for (const email of ['ada', 'Ada <ada@example.com>', 'ada@localhost', 'a@b.com\u0000'])
+      expect(await unsubscribe(email)).toMatchObject({
+        status: 400,
+        body: { code: 'validation_failed', errors: [{ path: '/email' }] },
+      })
+    expect(await call('unsubscribeEmail', { body: {} })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: '/email' }] },
+    })
+    const body = { email: 'ada@example.com', reason: 'manual' }
+    expect(await call('unsubscribeEmail', { body })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: '/reason' }] },
+    })
+  })
+
+  it('403: a key that may only read', async () => {
+    expect((await unsubscribe('ada@example.com', 'reader')).status).toBe(403)
+    expect((await unsubscribe('ada@example.com', 'sender')).status).toBe(200)
+  })
+})
+
+describe('subscribeEmail', () => {
+  it('lifts the suppression of the tenant, however the address is spelt', async () => {
+    await unsubscribe('ada@example.com')
+    await unsubscribe('ada@example.com', 'b')
+    expect(await subscribe('Ada@Example.COM')).toMatchObject({
+      status: 200,
+      body: { success: true, message: 'Email Subscribed' },
+    })
+    expect(await isSuppressed('ada@example.com')).toBe(false)
+    expect(await isSuppressed('ada@example.com', 'tn_b')).toBe(true)
+  })
+
+  it('is content when there is nothing to lift', async () => {
+    expect((await subscribe('ada@example.com')).status).toBe(200)
+  })
+
+  it('400: an address that is none', async () => {
+    expect(await subscribe('nobody')).toMatchObject({ status: 400, body: { errors: [{}] } })
+  })
+})
+
+describe('suppressAddress', () => {
+  it('keeps the strongest of several reasons, and the first time', async () => {
+    const suppress = (reason: 'bounced' | 'manual' | 'unsubscribed' | 'complained') =>
+      suppressAddress(database.db, {
+        tenantId: 'tn_a',
+        address: 'ada@example.com',
+        email: 'ada@example.com',
+        reason,
+      })
+    await suppress('bounced')
+    const { created_at } = (await call('listSuppressions')).body.suppressions[0]
+    await suppress('unsubscribed')
+    expect(await listed()).toEqual(['ada@example.com unsubscribed'])
+    await suppress('manual')
+    await suppress('bounced')
+    expect(await listed()).toEqual(['ada@example.com unsubscribed'])
+    await suppress('complained')
+    await unsubscribe('ada@example.com')
+    expect((await call('listSuppressions')).body.suppressions).toEqual([
+      { email: 'ada@example.com', reason: 'complained', created_at },
+    ])
+  })
+
+  it('leaves nothing behind when its transaction is taken back', async () => {
+    const address = 'ada@example.com'
+    const undone = database.db.transaction(async (tx) => {
+      await suppressAddress(tx, { tenantId: 'tn_a', address, email: address, reason: 'bounced' })
+      throw new Error('taken back')
+    })
+    await expect(undone).rejects.toThrow('taken back')
+    expect(await isSuppressed(address)).toBe(false)
+  })
+})
+
+describe('listSuppressions', () => {
+  beforeEach(async () => {
+    for (const email of ['a@example.com', 'b@example.com', 'c@example.com'])
+      await unsubscribe(email)
+    const o = { tenantId: 'tn_a', reason: 'bounced' } as const
+    for (const email of ['d@example.com', 'e@example.com'])
+      await suppressAddress(database.db, { ...o, address: email, email })
+    await unsubscribe('theirs@example.com', 'b')
+  })
+
+  it('answers newest first, page after page', async () => {
+    const seen: string[] = []
+    let token: string | undefined = ''
+    for (let pages = 0; token !== undefined && pages < 9; pages += 1) {
+      const query: string = `?pageSize=2${token === '' ? '' : `&pageToken=${token}`}`
+      const { body } = await call('listSuppressions', { query })
+      seen.push(...body.suppressions.map(({ email }: { email: string }) => email[0] ?? ''))
+      token = body.nextPageToken
+    }
+    expect(seen).toEqual(['e', 'd', 'c', 'b', 'a'])
+  })
+
+  it('filters by reason and by address', async () => {
+    expect(await listed('?reason=bounced')).toEqual([
+      'e@example.com bounced',
+      'd@example.com bounced',
+    ])
+    const { body } = await call('listSuppressions', { query: '?reason=unsubscribed&pageSize=2' })
+    const rest = `?reason=unsubscribed&pageSize=2&pageToken=${body.nextPageToken}`
+    expect(await listed(rest)).toEqual(['a@example.com unsubscribed'])
+    expect(await listed('?email=B%40Example.com')).toEqual(['b@example.com unsubscribed'])
+    expect(await listed('?email=b%40example.com&reason=bounced')).toEqual([])
+    expect(await listed('?email=theirs%40example.com')).toEqual([])
+    expect(await listed('', 'b')).toEqual(['theirs@example.com unsubscribed'])
+  })
+
+  it.each([
+    ['?reason=lost', '/reason'],
+    ['?email=nobody', '/email'],
+    ['?pageToken=x', '/pageToken'],
+    ['?pageSize=0', '/pageSize'],
+    ['?unknown=1', '/unknown'],
+  ])('400: %s', async (query, path) => {
+    expect(await call('listSuppressions', { query })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path }] },
+    })
+  })
+
+  it('400: a token of another filter', async () => {
+    const { body } = await call('listSuppressions', { query: '?pageSize=1' })
+    const query = `?pageSize=1&reason=bounced&pageToken=${body.nextPageToken}`
+    expect((await call('listSuppressions', { query })).status).toBe(400)
+  })
+
+  it('needs the scope to read', async () => {
+    expect((await call('listSuppressions', { key: 'reader' })).status).toBe(200)
+    expect((await call('listSuppressions', { key: 'sender' })).status).toBe(403)
+  })
+})
+
+describe('deleteSuppression', () => {
+  it('removes it, however the address is spelt', async () => {
+    await unsubscribe('o/hare+x@exämple.com')
+    expect(await call('deleteSuppression', { email: 'O/Hare+x@xn--exmple-cua.com' })).toMatchObject(
+      {
+        status: 200,
+        body: { success: true, message: 'Suppression Deleted' },
+      },
+    )
+    expect(await listed()).toEqual([])
+  })
+
+  it("404: no such suppression, and another tenant's", async () => {
+    await unsubscribe('ada@example.com', 'b')
+    for (const email of ['ada@example.com', 'bob@example.com'])
+      expect(await call('deleteSuppression', { email })).toMatchObject({
+        status: 404,
+        body: { code: 'not_found' },
+      })
+    expect(await isSuppressed('ada@example.com', 'tn_b')).toBe(true)
+  })
+
+  it('400: an address that is none', async () => {
+    expect(await call('deleteSuppression', { email: 'nobody' })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: '/email' }] },
+    })
+  })
+})
+
+describe('findSuppressed', () => {
+  it('answers in the order of what was asked, over tenants, for a thousand at once', async () => {
+    for (const email of ['r7@example.com', 'r900@example.com']) await unsubscribe(email)
+    await unsubscribe('r7@example.com', 'b')
+    const asked = Array.from({ length: 1_000 }, (_, i) => ({
+      tenantId: i % 2 === 0 ? 'tn_a' : 'tn_b',
+      address: `R${i}@example.com`,
+    }))
+    const found = await findSuppressed(database.db, asked)
+    expect(found).toHaveLength(1_000)
+    expect(found.flatMap((is, i) => (is ? [i] : []))).toEqual([7, 900])
+    expect(await findSuppressed(database.db, [])).toEqual([])
+  })
+})

@@ -1,0 +1,74 @@
+/** The operations on suppressions (spec §4.3, contract §3, §5). */
+import {
+  deleteSuppressionAnswer,
+  listSuppressionsAnswer,
+  listSuppressionsQuery,
+  subscribeEmailAnswer,
+  subscribeEmailBody,
+  suppressionParams,
+  unsubscribeEmailAnswer,
+  unsubscribeEmailBody,
+} from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
+import type { Db } from '../platform/db/index.ts'
+import { ApiError } from '../platform/errors.ts'
+import { addOperation } from '../platform/http/operation.ts'
+import { listSuppressions } from './list-suppressions.ts'
+import { subscribeEmail } from './subscribe-email.ts'
+import { unsubscribeEmail } from './unsubscribe-email.ts'
+
+export function suppressionRoutes(app: FastifyInstance, deps: { readonly db: Db }): void {
+  const tag = 'Suppressions'
+  addOperation(app, 'unsubscribeEmail', {
+    summary: 'Send nothing to an address any more',
+    description:
+      'From the answer on, recipients with this address are accepted as `suppressed`: they are not sent to, and no event is emitted. Those that are queued already end the same way when their turn comes; an attempt under way is not stopped. Repeating it changes nothing.',
+    tag,
+    scopes: ['send'],
+    body: unsubscribeEmailBody,
+    answer: unsubscribeEmailAnswer,
+    async handle({ tenant, body }) {
+      await unsubscribeEmail(deps, { tenantId: tenant.tenantId, email: body.email })
+      return { message: 'Email Unsubscribed' }
+    },
+  })
+
+  addOperation(app, 'subscribeEmail', {
+    summary: 'Let an address be sent to again',
+    description:
+      'Removes its suppression, whatever the reason was; an address that is not suppressed stays as it is. What was refused meanwhile is not sent.',
+    tag,
+    scopes: ['send'],
+    body: subscribeEmailBody,
+    answer: subscribeEmailAnswer,
+    async handle({ tenant, body }) {
+      await subscribeEmail(deps, { tenantId: tenant.tenantId, email: body.email })
+      return { message: 'Email Subscribed' }
+    },
+  })
+
+  addOperation(app, 'listSuppressions', {
+    summary: 'List the addresses that are not sent to',
+    tag,
+    scopes: ['read'],
+    query: listSuppressionsQuery,
+    answer: listSuppressionsAnswer,
+    async handle({ tenant, query }) {
+      return { message: 'Suppressions', ...(await listSuppressions(deps, tenant.tenantId, query)) }
+    },
+  })
+
+  addOperation(app, 'deleteSuppression', {
+    summary: 'Remove the suppression of an address',
+    tag,
+    scopes: ['send'],
+    params: suppressionParams,
+    answer: deleteSuppressionAnswer,
+    async handle({ tenant, params }) {
+      const { tenantId } = tenant
+      if (!(await subscribeEmail(deps, { tenantId, email: params.email })))
+        throw new ApiError('not_found')
+      return { message: 'Suppression Deleted' }
+    },
+  })
+}

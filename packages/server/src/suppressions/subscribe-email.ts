@@ -1,0 +1,17 @@
+/**
+ * subscribeEmail and deleteSuppression (contract §3): the address may be sent to again, whatever
+ * the reason was. What was refused meanwhile stays refused.
+ */
+import { addressKeyOf } from '../mail/index.ts'
+import type { Db } from '../platform/db/index.ts'
+import { readAddress } from './read-address.ts'
+import { deleteKey } from './store.ts'
+
+/** False when it was not suppressed. */
+export function subscribeEmail(
+  deps: { readonly db: Db },
+  o: { readonly tenantId: string; readonly email: string },
+): Promise<boolean> {
+  const emailKey = addressKeyOf(readAddress(o.email).address)
+  return deleteKey(deps.db, { tenantId: o.tenantId, emailKey })
+}

@@ -1,0 +1,25 @@
+/**
+ * Suppresses an address within the caller's transaction: the fact that is the reason for it, such
+ * as a bounce or an unsubscribe, and its consequence are one commit.
+ */
+import type { SuppressionReason } from '@postrider/contract'
+import { addressKeyOf } from '../mail/index.ts'
+import type { Queryable } from '../platform/db/index.ts'
+import { newUlid } from '../platform/ids.ts'
+import { upsertSuppression } from './store.ts'
+
+export interface NewSuppression {
+  readonly tenantId: string
+  /** In wire form. */
+  readonly address: string
+  /** As the caller wrote it: what lists show. */
+  readonly email: string
+  readonly reason: SuppressionReason
+}
+
+/** Of several reasons for one address the strongest stays; repeated, it changes nothing. */
+export async function suppressAddress(tx: Queryable, o: NewSuppression): Promise<void> {
+  const { tenantId, address, email, reason } = o
+  const emailKey = addressKeyOf(address)
+  await upsertSuppression(tx, { tenantId, emailKey, email, reason, id: newUlid() })
+}
