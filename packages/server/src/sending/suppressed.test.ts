@@ -47,6 +47,21 @@ describe('at acceptance', () => {
     ])
   })
 
+  it('a suppressed recipient of an email for later is not scheduled', async () => {
+    await addMailer(world.db)
+    await unsubscribe(world.db, 'bob@example.com')
+    const refId = await accept(world.db, {
+      cc: [{ email: 'bob@example.com' }],
+      send_at: new Date(Date.now() + 3_600_000).toISOString(),
+    })
+    expect(await statuses(refId)).toEqual([
+      'ada@example.com scheduled',
+      'bob@example.com suppressed',
+    ])
+    const { rows } = await world.db.query('select n from sending_scheduled')
+    expect(rows).toEqual([{ n: 0 }])
+  })
+
   it('an email of which every recipient is suppressed is accepted and over', async () => {
     await addMailer(world.db)
     await unsubscribe(world.db, 'ada@example.com')
