@@ -157,6 +157,7 @@ describe('an email with send_at', () => {
       isReplay: true,
       refId: earlier,
       isScheduled: false,
+      suppressed: [],
     })
     expect(first).toMatchObject({ isReplay: false, isScheduled: true })
   })
