@@ -230,12 +230,44 @@ describe('what is not HTTP, or only nearly', () => {
     ['a body where none may be', say('HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello'), { status: 204, body: '' }],
     ['more body than promised', say(`${OK}Content-Length: 2\r\n\r\nok and more`), { status: 200, body: 'ok' }],
     ['a second answer behind the first', say(`${OK}Content-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n`), { status: 200, body: 'ok' }],
+    ['100 Continue that nobody asked for', say(`HTTP/1.1 100 Continue\r\n\r\n${OK}Connection: close\r\nContent-Length: 2\r\n\r\nok`), { status: 200, body: 'ok' }],
+    ['several of them, with headers', say(`${'HTTP/1.1 100 \r\nServer: x\r\nX: y\r\n\r\n'.repeat(3)}${OK}Connection: close\r\nContent-Length: 2\r\n\r\nok`), { status: 200, body: 'ok' }],
     ['one interim answer', say(`HTTP/1.1 103 Early Hints\r\n\r\n${OK}Connection: close\r\nContent-Length: 2\r\n\r\nok`), { status: 200, body: 'ok' }],
   ])('is understood, on a connection of its own: %s', async (_, misbehave, expected) => {
     const { send, sockets } = await listenTcp(misbehave)
     expect(await send()).toMatchObject(expected)
     expect(await send()).toMatchObject(expected)
     expect(sockets).toHaveLength(2)
+  }) // biome-ignore format: a table
+
+  it('100 Continue in pieces, before each answer of a connection that is kept', async () => {
+    const { send, sockets } = await listenTcp((socket) => {
+      const answer = async () => {
+        for (const byte of 'HTTP/1.1 100 Continue\r\nX: y\r\n\r\n') {
+          socket.write(byte)
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        // A body of the same text is a body.
+        const body = 'HTTP/1.1 100 Continue\r\n\r\n'
+        socket.write(`${OK}Content-Length: ${body.length}\r\n\r\n`)
+        setTimeout(() => socket.write(body), 5)
+      }
+      socket.on('data', answer)
+      void answer()
+    })
+    for (let i = 0; i < 3; i += 1)
+      expect(await send()).toMatchObject({ status: 200, body: 'HTTP/1.1 100 Continue\r\n\r\n' })
+    expect(sockets).toHaveLength(1)
+  })
+
+  it.each([
+    ['one that does not end', drip('HTTP/1.1 100 Continue\r\n', 'X'), TIMEOUT],
+    ['one of many headers', say(`HTTP/1.1 100 Continue\r\n${'X: y\r\n'.repeat(2_000)}\r\n`), UNREADABLE],
+    ['nothing behind it', sayAndEnd('HTTP/1.1 100 Continue\r\n\r\n'), CUT],
+    ['101 behind it', say('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 101 Switching\r\n\r\n'), UNREADABLE],
+  ])('100 Continue, %s', async (_, misbehave, expected) => {
+    const { send } = await listenTcp(misbehave)
+    expect(await send(300)).toMatchObject(expected)
   }) // biome-ignore format: a table
 
   it('a redirect to itself is one request', async () => {

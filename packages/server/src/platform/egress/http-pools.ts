@@ -11,6 +11,7 @@ import type { SecureContext } from 'node:tls'
 import { Pool } from 'undici'
 import type { Connection, Connector } from './connector.ts'
 import { EgressError } from './egress-error.ts'
+import { skipContinues } from './skip-continue.ts'
 
 const CONNECTIONS_PER_POOL_MAX = 64
 const HEADERS_BYTES_MAX = 16 * 1024
@@ -36,6 +37,8 @@ export interface PoolEntry {
 
 export interface HttpPools {
   acquire(poolKey: string, url: URL, connectTimeoutMs: number): PoolEntry
+  /** Whose connections are all made from now on. */
+  acquireFresh(poolKey: string, url: URL, connectTimeoutMs: number): PoolEntry
   release(entry: PoolEntry): void
   size(): number
   close(): Promise<void>
@@ -48,6 +51,8 @@ export function createHttpPools(deps: {
   readonly poolsMax: number
 }): HttpPools {
   const entries = new Map<string, PoolEntry>()
+  /** Replaced, with requests in flight: closed when those have ended. */
+  const retired = new Set<PoolEntry>()
   const stopping = new AbortController()
   let sweeper: NodeJS.Timeout | undefined
 
@@ -82,6 +87,7 @@ export function createHttpPools(deps: {
             .then(
               (connection) => {
                 boundReading(entry.readUntil, connection.socket)
+                skipContinues(connection.socket)
                 entry.fresh = connection
                 callback(null, connection.socket)
                 entry.fresh = undefined
@@ -117,9 +123,15 @@ export function createHttpPools(deps: {
     }
   }
 
-  return {
+  const retire = (key: string, entry: PoolEntry) => {
+    if (entry.inFlight === 0) return void drop(key, entry)
+    entries.delete(key)
+    retired.add(entry)
+  }
+
+  const pools: HttpPools = {
     acquire(poolKey, url, connectTimeoutMs) {
-      const key = `${url.origin} ${poolKey}`
+      const key = keyOf(poolKey, url)
       let entry = entries.get(key)
       if (entry === undefined) {
         makeRoom()
@@ -134,18 +146,33 @@ export function createHttpPools(deps: {
       sweeper ??= setInterval(sweep, Math.min(deps.idleMs, SWEEP_MS_MAX)).unref()
       return entry
     },
+    acquireFresh(poolKey, url, connectTimeoutMs) {
+      const key = keyOf(poolKey, url)
+      const entry = entries.get(key)
+      if (entry !== undefined) retire(key, entry)
+      return pools.acquire(poolKey, url, connectTimeoutMs)
+    },
     release(entry) {
       entry.inFlight -= 1
       entry.lastUsedAt = performance.now()
+      if (entry.inFlight === 0 && retired.delete(entry)) void entry.pool.destroy()
     },
     size: () => entries.size,
     async close() {
       clearInterval(sweeper)
       sweeper = undefined
       stopping.abort()
-      await Promise.all([...entries].map(([key, entry]) => drop(key, entry)))
+      await Promise.all([
+        ...[...entries].map(([key, entry]) => drop(key, entry)),
+        ...[...retired].map((entry) => entry.pool.destroy()),
+      ])
     },
   }
+  return pools
+}
+
+function keyOf(poolKey: string, url: URL): string {
+  return `${url.origin} ${poolKey}`
 }
 
 function boundReading(readUntil: PoolEntry['readUntil'], socket: Socket): void {

@@ -2,10 +2,16 @@
  * One HTTP request over a pool, bounded in everything the peer controls: one absolute deadline for
  * the whole, the bytes read of the answer, its header block, and the number of 1xx responses.
  *
+ * A kept connection may have been closed by the peer before our bytes reached it: nothing was wrong
+ * with the peer then. When such a one ends without a byte of an answer, the request is made once more
+ * on a new connection, within the same deadline. The peer may have read the first one all the same;
+ * whoever calls this may repeat requests.
+ *
  * Redirects are answers like any other, never followed. Bodies are not inflated. Header names keep
  * the caller's spelling.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { EgressError, type RequestTimings, systemCodeOf } from './egress-error.ts'
 import type { HttpPools, PoolEntry } from './http-pools.ts'
@@ -45,30 +51,39 @@ export interface HttpAnswer {
 export async function sendRequest(pools: HttpPools, o: RequestOptions): Promise<HttpAnswer> {
   const url = parseUrl(o.url)
   const connectTimeoutMs = Math.min(o.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, o.timeoutMs)
-  const entry = pools.acquire(o.poolKey, url, connectTimeoutMs)
-  try {
-    return await withDeadline({ ...o, what: 'the request' }, (signal) =>
-      exchange(entry, url, o, signal),
-    )
-  } finally {
-    pools.release(entry)
+  const startedAt = performance.now()
+  const over = async (entry: PoolEntry, signal: AbortSignal) => {
+    try {
+      return await exchange(entry, url, o, { signal, startedAt })
+    } finally {
+      pools.release(entry)
+    }
   }
+  return await withDeadline({ ...o, what: 'the request' }, async (signal) => {
+    const answer = await over(pools.acquire(o.poolKey, url, connectTimeoutMs), signal)
+    if (answer !== 'stale') return answer
+    const again = await over(pools.acquireFresh(o.poolKey, url, connectTimeoutMs), signal)
+    if (again === 'stale') throw new Error('a new connection is not one that was kept')
+    return again
+  })
 }
 
+/** `stale`: the kept connection it went out on was closed before a byte of an answer. */
 function exchange(
   entry: PoolEntry,
   url: URL,
   o: RequestOptions,
-  signal: AbortSignal,
-): Promise<HttpAnswer> {
+  { signal, startedAt }: { readonly signal: AbortSignal; readonly startedAt: number },
+): Promise<HttpAnswer | 'stale'> {
   return new Promise((resolve, reject) => {
-    const startedAt = performance.now()
+    const kept = new Map([...entry.readUntil.keys()].map((socket) => [socket, socket.bytesRead]))
     const sinceStart = () => Math.round(performance.now() - startedAt)
     const timings: RequestTimings = { totalMs: 0 }
     const bytesMax = o.bodyBytesMax ?? BODY_BYTES_MAX
     const chunks: Buffer[] = []
     let bytes = 0
     let interim = 0
+    let isOnKept = false
     let status: number | undefined
     let headers: IncomingHttpHeaders = {}
     let controller: Dispatcher.DispatchController | undefined
@@ -84,6 +99,7 @@ function exchange(
         resolve({ status, headers, body: wellFormedText(kept), timings })
         return
       }
+      if (isOnKept && error?.code === 'reset' && isWithoutAnswer(kept)) return resolve('stale')
       const failure = error ?? new EgressError('protocol', 'the answer ended before it began')
       if (status !== undefined) failure.status = status
       failure.timings = timings
@@ -102,6 +118,7 @@ function exchange(
         if (isSettled) return started.abort(new Error('the request was given up'))
         const { fresh } = entry
         entry.fresh = undefined
+        isOnKept = fresh === undefined
         if (fresh === undefined) return
         timings.dnsMs = fresh.dnsMs
         timings.connectMs = fresh.connectMs
@@ -145,6 +162,12 @@ function exchange(
       settle(requestFailed(error))
     }
   })
+}
+
+/** Of the connections that were kept, those that have ended since brought nothing more. */
+function isWithoutAnswer(kept: ReadonlyMap<Socket, number>): boolean {
+  const ended = [...kept].filter(([socket]) => socket.destroyed)
+  return ended.length > 0 && ended.every(([socket, bytesRead]) => socket.bytesRead === bytesRead)
 }
 
 function parseUrl(given: string | URL): URL {

@@ -1,0 +1,146 @@
+/** Connections that a receiver closes while they are kept: found out by the request that goes out on one. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createEgress } from './egress.ts'
+import { EgressError } from './egress-error.ts'
+
+const certs = new URL('../../../../testkit/certs/', import.meta.url)
+const pem = (name: string) => readFileSync(new URL(name, certs))
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+const CUT = { code: 'reset', message: 'the connection was closed before the answer was complete' }
+
+const cleanups: (() => Promise<unknown> | unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+type Step = (socket: Socket) => void
+const answers: Step = (socket) => socket.write(OK)
+const resets: Step = (socket) => void socket.destroy()
+const ends: Step = (socket) => void socket.end()
+const says =
+  (text: string): Step =>
+  (socket) =>
+    void socket.end(text)
+
+/** Of each connection in turn, what it does with its first, second, … request. */
+async function receiver(scheme: 'http' | 'https', ...connections: (readonly Step[])[]) {
+  const sockets: Socket[] = []
+  const requests: string[] = []
+  const serve = (socket: Socket) => {
+    const steps = [...(connections[sockets.length] ?? [])]
+    sockets.push(socket)
+    socket.on('error', () => socket.destroy())
+    socket.on('data', (chunk: Buffer) => {
+      requests.push(chunk.toString().split('\r\n\r\n')[1] ?? '')
+      steps.shift()?.(socket)
+    })
+  }
+  const pair = { cert: pem('localhost.pem'), key: pem('localhost.key') }
+  const server = scheme === 'http' ? createServer(serve) : createTlsServer(pair, serve)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const egress = createEgress({
+    allowNetworks: ['127.0.0.0/8'],
+    tlsCaFile: fileURLToPath(new URL('ca.pem', certs)),
+  })
+  cleanups.push(async () => {
+    await egress.close()
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    sockets,
+    requests,
+    egress,
+    send: async (timeoutMs = 5_000) => {
+      const headers = {}
+      const url = `${scheme}://127.0.0.1:${port}/`
+      try {
+        const o = { poolKey: 'a', url, method: 'POST', headers, body: '[1]', timeoutMs } as const
+        return await egress.request(o)
+      } catch (error) {
+        if (!(error instanceof EgressError)) throw error
+        return error
+      }
+    },
+  }
+}
+
+describe.each(['http', 'https'] as const)('%s', (scheme) => {
+  it.each([
+    ['reset', resets],
+    ['ended', ends],
+  ])(
+    'one that is %s without a byte of an answer: once more, the same, on a new one',
+    async (_, step) => {
+      const { send, sockets, requests } = await receiver(
+        scheme,
+        [answers, step],
+        [answers, answers],
+      )
+      expect(await send()).toMatchObject({ status: 200 })
+      expect(await send()).toMatchObject({
+        status: 200,
+        timings: { connectMs: expect.any(Number) },
+      })
+      expect(requests).toEqual(['[1]', '[1]', '[1]'])
+      // The new one is kept as well.
+      expect(await send()).toMatchObject({ status: 200 })
+      expect(sockets).toHaveLength(2)
+    },
+  )
+
+  it('not a third time', async () => {
+    const { send, sockets } = await receiver(scheme, [answers, resets], [resets], [answers])
+    await send()
+    expect(await send()).toMatchObject(CUT)
+    expect(sockets).toHaveLength(2)
+  })
+
+  it.each(['H', 'HTTP/1.1 200', 'HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 103 Hints\r\n\r\n'])(
+    'not when it had begun to answer: %j',
+    async (text) => {
+      const { send, sockets } = await receiver(scheme, [answers, says(text)], [answers])
+      await send()
+      expect(await send()).toBeInstanceOf(EgressError)
+      expect(sockets).toHaveLength(1)
+    },
+  )
+
+  it('not when the connection was new', async () => {
+    const { send, sockets } = await receiver(scheme, [resets], [answers])
+    expect(await send()).toMatchObject(CUT)
+    expect(sockets).toHaveLength(1)
+  })
+})
+
+it('within the deadline of the whole', async () => {
+  const { send, sockets } = await receiver('http', [answers, resets], [() => undefined])
+  await send()
+  expect(await send(300)).toMatchObject({ code: 'timeout' })
+  expect(sockets).toHaveLength(2)
+})
+
+it('requests that are still in flight on the others end as they do', async () => {
+  let answerLate: (() => void) | undefined
+  const waits: Step = (socket) => {
+    answerLate = () => socket.write(OK)
+  }
+  const steps = [[answers, waits], [answers, resets], [answers]]
+  const { send, sockets, egress } = await receiver('http', ...steps)
+  // Both connections are kept, then both are used.
+  await Promise.all([send(), send()])
+  const both = [send(), send()]
+  const quick = await Promise.race(both)
+  expect(quick).toMatchObject({ status: 200 })
+  answerLate?.()
+  expect(await Promise.all(both)).toMatchObject([{ status: 200 }, { status: 200 }])
+  expect(sockets).toHaveLength(3)
+  expect(egress.stats.pools).toBe(1)
+})
