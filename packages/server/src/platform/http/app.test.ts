@@ -271,6 +271,31 @@ describe('400 validation_failed', () => {
     ])
   })
 
+  it.each([
+    ['{"subject":"Hi","to":[{"email":"a"}],"subject":"Ho"}', '/subject'],
+    ['{"subject":"Hi","to":[{"email":"a"},{"email":"a","\\u0065mail":"b"}]}', '/to/1/email'],
+    ['{"subject":"Hi","to":[{"email":"a"}],"args":{"a/b":{},"a/b":{}}}', '/args/a~1b'],
+  ])('%s: the path %j is given twice', async (payload, path) => {
+    const response = await post(payload)
+    expect(response.statusCode).toBe(400)
+    expect(response.json().errors).toEqual([{ path, message: 'is given twice' }])
+  })
+
+  it('tells what is repeated in bounded time and words', async () => {
+    const [deep, wide, long] = [
+      `{"args":${'['.repeat(90_000)}{"a":1,"a":2}${']'.repeat(90_000)},"args":1}`,
+      `{"args":{${Array.from({ length: 20_000 }, (_, i) => `"k${i}":{}`).join()},"k9":1}}`,
+      `{"subject":"${'x\\\\'.repeat(300_000)}","${'y'.repeat(10_000)}":1,"${'y'.repeat(10_000)}":1}`,
+    ]
+    expect((await post(deep)).json().errors[0].message).toContain('nested deeper')
+    expect((await post(wide)).json().errors).toEqual([
+      { path: '/args/k9', message: 'is given twice' },
+    ])
+    expect((await post(long)).json().errors).toEqual([
+      { path: `/${'y'.repeat(100)}…`, message: 'is given twice' },
+    ])
+  })
+
   it('takes an emoji written as two escapes, and "constructor" as an ordinary name', async () => {
     const response = await post(
       '{"subject":"\\ud83d\\ude00","to":[{"email":"a"}],"args":{"constructor":"x"}}',

@@ -2,9 +2,10 @@
  * Request bodies: JSON in UTF-8 and nothing else (contract §2).
  *
  * What JSON allows and the rest of the service cannot carry is refused here, by path, before any
- * schema sees it: nesting without end, NUL and lone surrogates (PostgreSQL stores neither), and
- * keys that would reach an object's prototype, and numbers that a double does not carry: the
- * caller would get other ones back.
+ * schema sees it: nesting without end, NUL and lone surrogates (PostgreSQL stores neither),
+ * keys that would reach an object's prototype, numbers that a double does not carry (the
+ * caller would get other ones back), and names that an object has twice, of which all values but the
+ * last would be dropped silently.
  *
  * How many values a body holds is counted on its bytes, before anything is made of them: 40 MiB of
  * `0,0,0,…` parse into gigabytes and seconds, for everybody.
@@ -12,6 +13,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FieldError } from '@postrider/contract'
 import { ApiError, validationError } from '../errors.ts'
+import { countJson, findRepeatedName } from './scan-json.ts'
 
 export const jsonDepthMax = 64
 /** An email to 1,000 recipients has about 3,000. */
@@ -27,7 +29,8 @@ export function isJsonContentType(header: string | undefined): boolean {
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw bodyMissing()
   if (!isUtf8(bytes)) throw new ApiError('invalid_json')
-  if (bytes.length > jsonValuesMax && hasMoreValues(bytes, jsonValuesMax))
+  const counts = countJson(bytes, jsonValuesMax)
+  if (counts.values > jsonValuesMax)
     throw validationError({ path: '', message: `must not hold more than ${jsonValuesMax} values` })
   const text = bytes.toString('utf8')
   let value: unknown
@@ -37,33 +40,16 @@ export function parseJson(bytes: Buffer): unknown {
     throw new ApiError('invalid_json') // The parser's message quotes the body: it stays here.
   }
   // Raw text is valid UTF-8 and JSON forbids a raw NUL, so only an escape can smuggle one in.
-  const flaw = findFlaw(value, text.includes('\\u'), 0)
+  const walk = { hasEscapes: text.includes('\\u'), members: 0 }
+  const flaw =
+    findFlaw(value, walk, 0) ??
+    (walk.members === counts.members ? undefined : findRepetition(bytes))
   if (flaw !== undefined) throw validationError(toFieldError(flaw))
   return value
 }
 
 export function bodyMissing(): ApiError {
   return new ApiError('invalid_json', { message: 'A JSON body is required' })
-}
-
-const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{')
-
-/** Every value but the first of its holder follows a comma; every holder opens with a bracket. */
-function hasMoreValues(bytes: Buffer, max: number): boolean {
-  let count = 0
-  let isText = false
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (isText) {
-      if (byte === BACKSLASH) i++
-      else if (byte === QUOTE) isText = false
-    } else if (byte === QUOTE) isText = true
-    else if (byte === COMMA || byte === BRACKET || byte === BRACE) {
-      count++
-      if (count > max) return true
-    }
-  }
-  return false
 }
 
 /** A caller's own name is shown so far: an error does not repeat a megabyte of it. */
@@ -87,33 +73,47 @@ function cutName(name: string): string {
   return `${name.slice(0, NAME_LENGTH_SHOWN).replace(/[\ud800-\udbff~]$/, '')}…`
 }
 
+const TOO_DEEP = `must not be nested deeper than ${jsonDepthMax} levels`
+
 interface Flaw {
   /** From the flaw outwards: written while unwinding, so that sound bodies cost no path. */
   readonly segments: (string | number)[]
   readonly message: string
 }
 
-function findFlaw(value: unknown, hasEscapes: boolean, depth: number): Flaw | undefined {
-  if (typeof value === 'string') return hasEscapes ? findTextFlaw(value) : undefined
+interface Walk {
+  readonly hasEscapes: boolean
+  /** Of all objects so far. */
+  members: number
+}
+
+function findFlaw(value: unknown, walk: Walk, depth: number): Flaw | undefined {
+  if (typeof value === 'string') return walk.hasEscapes ? findTextFlaw(value) : undefined
   if (typeof value === 'number') return findNumberFlaw(value)
   if (typeof value !== 'object' || value === null) return undefined
-  if (depth === jsonDepthMax)
-    return { segments: [], message: `must not be nested deeper than ${jsonDepthMax} levels` }
+  if (depth === jsonDepthMax) return { segments: [], message: TOO_DEEP }
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
-      const flaw = findFlaw(item, hasEscapes, depth + 1)
+      const flaw = findFlaw(item, walk, depth + 1)
       if (flaw !== undefined) return within(flaw, index)
     }
     return undefined
   }
   for (const key of Object.keys(value)) {
+    walk.members += 1
     const flaw =
-      (hasEscapes ? findTextFlaw(key) : undefined) ??
+      (walk.hasEscapes ? findTextFlaw(key) : undefined) ??
       findKeyFlaw(value, key) ??
-      findFlaw(Reflect.get(value, key), hasEscapes, depth + 1)
+      findFlaw(Reflect.get(value, key), walk, depth + 1)
     if (flaw !== undefined) return within(flaw, key)
   }
   return undefined
+}
+
+function findRepetition(bytes: Buffer): Flaw | undefined {
+  const found = findRepeatedName(bytes, jsonDepthMax)
+  if (found === 'too-deep') return { segments: [], message: TOO_DEEP }
+  return found && { segments: found.segments.toReversed(), message: 'is given twice' }
 }
 
 function findTextFlaw(text: string): Flaw | undefined {
