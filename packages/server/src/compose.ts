@@ -309,10 +309,11 @@ function composeDispatcher(parts: Parts): Service[] {
     deliver: (stream, signal) => deliverBatch(deliverDeps, stream, signal),
     concurrency: config.dispatcherConcurrency,
     lingerMs: config.webhookBatchLingerMs,
+    timeoutMs: config.webhookTimeoutMs,
   })
   metrics.gaugeOf(
     'webhook_dispatcher_steps',
-    'Webhooks served by this process now: quick and slow ones under way, and those in line',
+    'Webhooks served by this process now: under way by what is known of their receivers, and in line',
     'place',
     () => ({ ...dispatcher.counts() }),
   )

@@ -37,6 +37,7 @@ const leases: BucketLeases = {
   owned: () => everyBucket,
   epochOf: () => 1,
   onChange: () => undefined,
+  usedBy: () => () => undefined,
   runOnce: async () => undefined,
   start: async () => undefined,
   stop: async () => undefined,

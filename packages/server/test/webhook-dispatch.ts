@@ -188,6 +188,7 @@ export async function createWebhookDispatch(
         deliver: (stream, signal) => deliverBatch(deliverDeps, stream, signal),
         concurrency: 16,
         lingerMs: 0,
+        timeoutMs: deliverDeps.timeoutMs,
         ...change,
       })
       made.push(leases, dispatcher)

@@ -18,6 +18,7 @@ const leases = (): BucketLeases => ({
   onChange: (listener) => {
     onChange = listener
   },
+  usedBy: () => () => undefined,
   runOnce: async () => undefined,
   start: async () => undefined,
   stop: async () => undefined,

@@ -77,10 +77,13 @@ const takeBuckets = statement(
    returning bucket, epoch`,
 )
 
-/** `keep` is called before the commit with what remains, so that no one sees a bucket free that is still used. */
+/**
+ * `keep` is called with the buckets that are held, those above the share last, and answers which of them remain. It is
+ * called before the commit, so that no one sees a bucket free that is still used.
+ */
 export function runLeaseRound(
   o: Member,
-  keep: (buckets: ReadonlySet<number>) => void,
+  keep: (held: readonly number[], share: number) => ReadonlySet<number>,
 ): Promise<BucketRound> {
   return o.db.transaction(async (tx) => {
     const [, , , , members, renewed] = await Promise.all([
@@ -94,9 +97,12 @@ export function runLeaseRound(
     const rank = members.rows.findIndex((row) => row.member_id === o.memberId)
     const share = shareOf(rank, members.rows.length)
     const held = renewed.rows.sort((a, b) => a.bucket - b.bucket)
-    const kept = held.slice(0, share)
-    keep(new Set(kept.map((row) => row.bucket)))
-    const given = held.slice(share).map((row) => row.bucket)
+    const remaining = keep(
+      held.map((row) => row.bucket),
+      share,
+    )
+    const kept = held.filter((row) => remaining.has(row.bucket))
+    const given = held.map((row) => row.bucket).filter((bucket) => !remaining.has(bucket))
     if (given.length > 0) await tx.query(giveBuckets, [o.role, o.memberId, given])
     const taken = kept.length < share ? await take(tx, o, share - kept.length) : []
     return {

@@ -116,6 +116,95 @@ describe('sharing', () => {
   })
 })
 
+describe('what is given back', () => {
+  /** Work in buckets, which lasts until the test ends it. */
+  function use(leases: BucketLeases, giveBackMsMax = 30_000) {
+    const busy = new Set<number>()
+    const asked: number[][] = []
+    const lookAgain = leases.usedBy({
+      isFree: (bucket) => !busy.has(bucket),
+      giveBack: (buckets) => asked.push([...buckets]),
+      giveBackMsMax,
+    })
+    return { busy, asked, lookAgain }
+  }
+
+  it('is kept and owned while something is under way there, and then given', async () => {
+    const [a, b] = [member('a'), member('b')]
+    const { busy, asked } = use(a)
+    await a.runOnce()
+    for (const bucket of [3, 50, 60]) busy.add(bucket)
+    await rounds([b, a, b], 1)
+    // Bucket 3 is not asked for; all that was free has moved.
+    expect(asked).toEqual([[50, 60]])
+    expect(sizes([a, b])).toEqual([34, 30])
+    expect(owners([a]).slice(-2)).toEqual([50, 60])
+    busy.delete(50)
+    await rounds([a, b], 1)
+    expect(asked).toEqual([[50, 60], [60]])
+    busy.delete(60)
+    await rounds([a, b], 1)
+    expect(asked).toEqual([[50, 60], [60], []])
+    expect(sizes([a, b])).toEqual([32, 32])
+    expect(owners([a, b])).toEqual(all)
+  })
+
+  it('is kept for no longer than its user says, however busy', async () => {
+    const [a, b] = [member('a'), member('b')]
+    use(a).busy.add(63)
+    await rounds([a, b, a], 1)
+    expect(a.owned().has(63)).toBe(true)
+    monotonicMs = 29_999
+    await rounds([a, b], 1)
+    expect(a.owned().has(63)).toBe(true)
+    monotonicMs = 30_000
+    await rounds([a, b], 1)
+    expect(owners([a, b])).toEqual(all)
+    expect(b.owned().has(63)).toBe(true)
+  })
+
+  it('stays when nobody is there any more to take it, and its user is told', async () => {
+    const [a, b] = [member('a'), member('b')]
+    const { busy, asked } = use(a)
+    busy.add(63)
+    await rounds([a, b, a], 1)
+    await b.stop()
+    await a.runOnce()
+    expect(asked).toEqual([[63], []])
+    expect(owners([a])).toEqual(all)
+    expect(a.epochOf(63)).toBe(1)
+  })
+
+  it('is lost with the lease', async () => {
+    const [a, b] = [member('a'), member('b')]
+    const { busy, asked } = use(a)
+    busy.add(63)
+    await rounds([a, b, a], 1)
+    await a.stop()
+    expect(asked).toEqual([[63], []])
+    await b.runOnce()
+    expect(owners([b])).toEqual(all)
+  })
+
+  it('moves by itself as soon as it is free', async () => {
+    const [a, b] = [member('a'), member('b')]
+    const { busy, lookAgain } = use(a)
+    busy.add(63)
+    await a.start()
+    await b.start()
+    await a.runOnce()
+    expect(a.owned().has(63)).toBe(true)
+    // Its next round by itself would be in 50 s.
+    const isGiven = new Promise<void>((resolve) => a.onChange(resolve))
+    busy.delete(63)
+    lookAgain()
+    lookAgain()
+    await isGiven
+    expect(a.owned().has(63)).toBe(false)
+    for (const one of [a, b]) await one.stop()
+  })
+})
+
 describe('a race', () => {
   it('between an expired owner that renews and a taker leaves each bucket with one owner', async () => {
     const [a, b] = [member('a'), member('b')]

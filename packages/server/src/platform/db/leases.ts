@@ -5,6 +5,9 @@
  * per role. It keeps at most its fair share, gives the rest back, and takes what is free or expired.
  * A bucket's epoch grows whenever it gets an owner, so a write that names an older epoch can be refused.
  *
+ * What it has too much of it gives back when nothing is under way there any more, which `BucketUser` says: work that
+ * moves as planned is not repeated by the next owner. Until then, or until `giveBackMsMax` is over, it owns it.
+ *
  * A member without a database counts its buckets as lost when its own monotonic clock passes the start of its last
  * successful renewal + TTL - margin, which is before anyone else can take them. What it gives back it stops owning
  * before the others can see that; what it takes it owns only after the commit.
@@ -22,8 +25,19 @@ export interface BucketLeases extends Service {
   epochOf(bucket: number): number | undefined
   /** Called after each change of what is owned. */
   onChange(listener: () => void): void
+  /** From now on what it says is heeded. The answer is to be called when a bucket that is to be given back is free. */
+  usedBy(user: BucketUser): () => void
   /** Renews, gives back and takes, once. Rejects when the database is away. */
   runOnce(): Promise<void>
+}
+
+/** What works in the buckets. */
+export interface BucketUser {
+  /** These, and no others, are to be given back: to begin nothing there that would last. */
+  giveBack(buckets: ReadonlySet<number>): void
+  isFree(bucket: number): boolean
+  /** How long a bucket that is not free is kept. */
+  readonly giveBackMsMax: number
 }
 
 /** FNV-1a over the UTF-16 units: the same in every process and version. */
@@ -35,6 +49,8 @@ export function bucketOf(id: string): number {
 }
 
 const nothingOwned: ReadonlyMap<number, number> = new Map()
+/** Those that become free one by one are given back a few at a time. */
+const GIVE_BACK_PAUSE_MS = 20
 
 export function createBucketLeases(o: {
   db: Db
@@ -48,12 +64,17 @@ export function createBucketLeases(o: {
   const monotonicMs = o.monotonicMs ?? (() => performance.now())
   const marginMs = o.ttlMs / 10
   const listeners: (() => void)[] = []
+  let user: BucketUser | undefined
+  /** Of what is to be given back: since when. */
+  let excess: ReadonlyMap<number, number> = new Map()
   let epochs = nothingOwned
   let ownedBuckets: ReadonlySet<number> = new Set()
   let validUntilMs = Number.NEGATIVE_INFINITY
   let expiry: NodeJS.Timeout | undefined
   let next: NodeJS.Timeout | undefined
   let round: Promise<void> | undefined
+  /** The next round is to give something back. */
+  let isSoon = false
   let isRunning = false
 
   const isValid = () => monotonicMs() < validUntilMs
@@ -77,7 +98,12 @@ export function createBucketLeases(o: {
   function expire() {
     if (isValid() || epochs.size === 0) return
     o.log.warn({ role: o.role, buckets: epochs.size }, 'lease.expired')
+    disown()
+  }
+
+  function disown() {
     own(nothingOwned)
+    setExcess(new Map())
   }
 
   function extend(untilMs: number) {
@@ -91,21 +117,42 @@ export function createBucketLeases(o: {
     expire()
     // Before the first statement: the database's own TTL starts later, so ours ends earlier.
     const startedMs = monotonicMs()
-    const result = await runLeaseRound(o, (kept) => {
-      own(new Map([...epochs].filter(([bucket]) => kept.has(bucket))))
-    })
+    const result = await runLeaseRound(o, keep)
     extend(startedMs + o.ttlMs - marginMs)
     own(result.epochs)
     return result
   }
 
+  function keep(held: readonly number[], share: number): ReadonlySet<number> {
+    const nowMs = monotonicMs()
+    const since = (bucket: number) => excess.get(bucket) ?? nowMs
+    const busy = held
+      .slice(share)
+      .filter((bucket) => user?.isFree(bucket) === false)
+      .filter((bucket) => nowMs - since(bucket) < (user?.giveBackMsMax ?? 0))
+    const kept = new Set([...held.slice(0, share), ...busy])
+    own(new Map([...epochs].filter(([bucket]) => kept.has(bucket))))
+    setExcess(new Map(busy.map((bucket) => [bucket, since(bucket)])))
+    return kept
+  }
+
+  function setExcess(now: ReadonlyMap<number, number>) {
+    if (excess.size === 0 && now.size === 0) return
+    excess = now
+    user?.giveBack(new Set(now.keys()))
+  }
+
+  /** Until the next round, when the last one went well. */
+  function pauseMs({ epochs: owned, share }: BucketRound): number {
+    if ([...excess.keys()].some((bucket) => user?.isFree(bucket))) return GIVE_BACK_PAUSE_MS
+    // Others hold what is ours by share, and give it back soon; or time is up for what is in use.
+    return excess.size > 0 || owned.size < share ? o.ttlMs / 12 : o.ttlMs / 3
+  }
+
   /** One round at a time: a second call joins the one in flight. */
   function runOnce(): Promise<void> {
     round ??= renew()
-      .then((result) => {
-        // Others hold what is ours by share, and give it back in their next round: look again soon.
-        scheduleNext(result.epochs.size < result.share ? o.ttlMs / 12 : o.ttlMs / 3)
-      })
+      .then((result) => scheduleNext(pauseMs(result)))
       .finally(() => {
         round = undefined
       })
@@ -114,8 +161,10 @@ export function createBucketLeases(o: {
 
   function scheduleNext(afterMs: number) {
     clearTimeout(next)
+    isSoon = isRunning && afterMs === GIVE_BACK_PAUSE_MS
     if (!isRunning) return
     next = setTimeout(() => {
+      isSoon = false
       runOnce().catch((error: unknown) => {
         o.log.warn({ err: error, role: o.role }, 'lease.renewal_failed')
         scheduleNext(o.ttlMs / 12)
@@ -129,6 +178,13 @@ export function createBucketLeases(o: {
     epochOf: (bucket) => (isValid() ? epochs.get(bucket) : undefined),
     onChange: (listener) => {
       listeners.push(listener)
+    },
+    usedBy(one) {
+      user = one
+      return () => {
+        // While a round is under way it looks itself.
+        if (excess.size > 0 && round === undefined && !isSoon) scheduleNext(GIVE_BACK_PAUSE_MS)
+      }
     },
     runOnce,
     async start() {
@@ -147,7 +203,7 @@ export function createBucketLeases(o: {
       clearTimeout(expiry)
       const hadRound = validUntilMs !== Number.NEGATIVE_INFINITY
       validUntilMs = Number.NEGATIVE_INFINITY
-      own(nothingOwned)
+      disown()
       if (!hadRound) return
       // Given back at once, so that a successor need not wait for the TTL.
       await leaveRole(o).catch((error: unknown) => {

@@ -40,13 +40,11 @@ export interface DeliverDeps extends RequestDeps {
 
 export type StepResult =
   /** A request was made; the stream is to be looked at again. */
-  | { readonly kind: 'requested'; readonly isFailing: boolean; readonly isSlow: boolean }
+  | { readonly kind: 'requested'; readonly isFailing: boolean; readonly durationMs: number }
   | { readonly kind: 'wait'; readonly waitMs: number }
   /** Nothing to do until the stream is woken. */
   | { readonly kind: 'idle' }
 
-/** A receiver that takes longer than this is served beside those that are fast. */
-const SLOW_MS = 300
 const AGAIN: StepResult = { kind: 'wait', waitMs: 0 }
 const IDLE: StepResult = { kind: 'idle' }
 /** A writer is about to commit, or another dispatcher is at work. */
@@ -166,7 +164,7 @@ async function sendDelivery(
     step.kind === 'retry' ||
     (step.kind === 'exhausted' && !step.isReceiverUp) ||
     (step.kind !== 'delivered' && refusesAll(stream.parkedInRow))
-  return { kind: 'requested', isFailing, isSlow: made.durationMs > SLOW_MS }
+  return { kind: 'requested', isFailing, durationMs: made.durationMs }
 }
 
 function decide(

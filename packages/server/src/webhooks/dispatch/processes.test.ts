@@ -15,6 +15,7 @@ import type { Service } from '../../platform/service.ts'
 import { recordEvents } from '../record-events.ts'
 import type { StreamKey } from './stream-store.ts'
 import { createWakeups, type Wakeups } from './wakeups.ts'
+import type { Dispatcher } from './worker.ts'
 
 const NEVER_MS = 2 ** 31 - 1
 const silent = pino({ level: 'silent' })
@@ -39,6 +40,7 @@ afterAll(() => world.close())
 
 interface Process {
   readonly leases: BucketLeases
+  readonly dispatcher: Dispatcher | undefined
   readonly wakeups: Wakeups
   /** Its log, and what became of its notifications. */
   readonly said: string[]
@@ -75,11 +77,13 @@ async function startProcess(memberId: string, hasDispatcher: boolean): Promise<P
   })
   started.push(leases, notifications)
   await notifications.start()
+  let dispatcher: Dispatcher | undefined
   if (hasDispatcher) {
-    const dispatcher = await world.dispatcher({
+    dispatcher = await world.dispatcher({
       leases,
       wakeups,
       sweepMs: NEVER_MS,
+      concurrency: 64,
       egress: {
         ...world.egress,
         request(o) {
@@ -91,7 +95,7 @@ async function startProcess(memberId: string, hasDispatcher: boolean): Promise<P
     started.push(dispatcher)
     await dispatcher.start()
   }
-  return { leases, wakeups, said, counted, requested }
+  return { leases, dispatcher, wakeups, said, counted, requested }
 }
 function note(list: string[], what: string): void {
   list.push(what)
@@ -193,4 +197,68 @@ it('one request of a webhook is under way at a time, however many processes wake
   for (let i = 0; i < 30; i += 1) await Promise.all([a, b, api].map((by) => record(by, keys)))
   await receiver.waitUntil(() => events() === 30 * 3 * keys.length)
   expect(most).toBe(1)
+})
+
+/** Receivers that answer when the test says so: of all that are asked meanwhile, at once. */
+async function gateReceiver(): Promise<() => void> {
+  const { port } = receiver
+  await receiver.close()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  receiver = await createWebhookReceiver({
+    port,
+    script: () => ({ status: 200, after: promise }),
+  })
+  return resolve
+}
+/** Each delivery was requested once. */
+async function expectNoRepetition(keys: readonly StreamKey[], requests: number): Promise<void> {
+  expect(new Set(receiver.requests.map(({ body }) => body.toString())).size).toBe(requests)
+  expect(receiver.requests).toHaveLength(requests)
+  for (const key of keys)
+    for (const delivery of await world.deliveries(key))
+      expect(delivery).toMatchObject({ status: 'delivered', attempts: 1 })
+}
+
+it('a dispatcher that joins repeats no request that is under way', async () => {
+  const a = await startProcess('a', true)
+  await a.leases.runOnce()
+  const keys = await registerMany(20)
+  const open = await gateReceiver()
+  await record(a, keys)
+  await receiver.waitForRequests(20)
+  const b = await startProcess('b', true)
+  for (let i = 0; i < 3; i += 1) for (const one of [b, a]) await one.leases.runOnce()
+  // Buckets with a request under way are still those of the first; the others have moved.
+  expect(ownedBy(keys, a)).toHaveLength(20)
+  expect(b.leases.owned().size).toBeGreaterThan(10)
+  // More for all: it is sent by those to whom the buckets have moved by then.
+  await record(a, keys)
+  open()
+  await a.dispatcher?.runOnce()
+  for (const one of [a, b]) await one.leases.runOnce()
+  expect([a.leases.owned().size, b.leases.owned().size]).toEqual([32, 32])
+  await receiver.waitForRequests(40)
+  for (const one of [a, b]) await one.dispatcher?.runOnce()
+  expect(ownedBy(keys, b).length).toBeGreaterThan(0)
+  expect(b.requested).toHaveLength(ownedBy(keys, b).length)
+  await expectNoRepetition(keys, 40)
+})
+
+it('a dispatcher that is stopped has no request repeated by those that stay', async () => {
+  const { a, b, api } = await startThree()
+  const keys = await registerMany(20)
+  const open = await gateReceiver()
+  await record(api, keys)
+  await receiver.waitForRequests(20)
+  await record(api, keys)
+  const stopped = b.dispatcher?.stop()
+  for (let i = 0; i < 3; i += 1) await a.leases.runOnce()
+  expect(receiver.requests).toHaveLength(20)
+  open()
+  await stopped
+  await b.leases.stop()
+  await a.leases.runOnce()
+  await receiver.waitForRequests(40)
+  await a.dispatcher?.runOnce()
+  await expectNoRepetition(keys, 40)
 })

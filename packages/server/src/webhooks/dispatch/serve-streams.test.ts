@@ -4,18 +4,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
 import type { StepResult } from './deliver-batch.ts'
 import { createStreamServer, type ServeStreamsDeps, type StreamServer } from './serve-streams.ts'
-import { slotLimits } from './slots.ts'
+import type { SlotCounts } from './slots.ts'
 import type { BucketedStream } from './stream-store.ts'
 
-const QUICK: StepResult = { kind: 'requested', isFailing: false, isSlow: false }
-const FAILING: StepResult = { kind: 'requested', isFailing: true, isSlow: false }
-const SLOW: StepResult = { kind: 'requested', isFailing: false, isSlow: true }
+const QUICK: StepResult = { kind: 'requested', isFailing: false, durationMs: 10 }
+const FAILING: StepResult = { kind: 'requested', isFailing: true, durationMs: 10 }
+const SLOW: StepResult = { kind: 'requested', isFailing: false, durationMs: 400 }
 const IDLE: StepResult = { kind: 'idle' }
 
 /** A step under way, which the test ends as it likes. */
 interface Step {
   readonly id: string
   readonly signal: AbortSignal
+  readonly mayGoOn: () => boolean
   end(result: StepResult): void
   fail(error: Error): void
 }
@@ -27,18 +28,23 @@ function createWorld(change: Partial<ServeStreamsDeps> = {}) {
   const said: string[] = []
   const lost = new Set<number>()
   let nowMs = 0
+  let freed = 0
   const streams: StreamServer = createStreamServer({
     log: pino({ level: 'trace' }, { write: (line: string) => said.push(JSON.parse(line).msg) }),
-    deliver: ({ webhookId }, signal) =>
+    deliver: ({ webhookId }, signal, mayGoOn) =>
       new Promise((resolve, reject) => {
-        steps.push({ id: webhookId, signal, end: resolve, fail: reject })
+        steps.push({ id: webhookId, signal, mayGoOn, end: resolve, fail: reject })
         changed.notify()
       }),
     mayServe: ({ bucket }) => !lost.has(bucket),
     concurrency: 512,
     lingerMs: 0,
+    requestMs: 15_000,
     stopGraceMs: 60_000,
     monotonicMs: () => nowMs,
+    onFree: () => {
+      freed += 1
+    },
     ...change,
   })
   return {
@@ -46,6 +52,8 @@ function createWorld(change: Partial<ServeStreamsDeps> = {}) {
     steps,
     said,
     lost,
+    /** How often it was said that something became free. */
+    freed: () => freed,
     ids: () => steps.map((step) => step.id),
     pass: (ms: number) => {
       nowMs += ms
@@ -66,6 +74,14 @@ type World = ReturnType<typeof createWorld>
 function stream(webhookId: string, tenantId = `tn_${webhookId}`, bucket = 1): BucketedStream {
   return { tenantId, webhookId, bucket }
 }
+const counts = (change: Partial<SlotCounts>): SlotCounts => ({
+  quick: 0,
+  slow: 0,
+  new: 0,
+  failing: 0,
+  waiting: 0,
+  ...change,
+})
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const due = (webhookId: string, change: { isFailing?: boolean; waitMs?: number } = {}) => ({
   ...stream(webhookId),
@@ -94,7 +110,7 @@ describe('a stream', () => {
     w.steps[1]?.end(IDLE)
     await w.streams.quiet()
     expect(w.ids()).toEqual(['a', 'a'])
-    expect(w.streams.counts()).toEqual({ quick: 0, slow: 0, waiting: 0 })
+    expect(w.streams.counts()).toEqual(counts({}))
   })
 
   it('goes on after each request, until nothing is left', async () => {
@@ -172,6 +188,16 @@ describe('a stream', () => {
     await w.nth(2)
     expect(w.ids()).toEqual(['a', 'c'])
   })
+
+  it('in line are passed over however many they are', async () => {
+    w = createWorld({ concurrency: 1 })
+    w.streams.wake(stream('a', 'tn_a', 2))
+    for (let i = 0; i < 50_000; i += 1) w.streams.wake(stream(`${i}`, `tn_${i % 100}`))
+    w.lost.add(1)
+    w.steps[0]?.end(IDLE)
+    await w.streams.quiet()
+    expect(w.ids()).toEqual(['a'])
+  })
 })
 
 describe('[invariant 8] receivers that hang', () => {
@@ -179,7 +205,7 @@ describe('[invariant 8] receivers that hang', () => {
 
   it('all of one tenant, at their first request: streams of others begin at once', async () => {
     for (const one of dead) w.streams.wake(one)
-    expect(w.steps).toHaveLength(slotLimits(512).quick)
+    expect(w.streams.counts()).toEqual(counts({ new: 96, waiting: 104 }))
     for (let i = 0; i < 10; i += 1) {
       w.streams.wake(stream(`ok_${i}`))
       expect(w.ids().at(-1)).toBe(`ok_${i}`)
@@ -188,50 +214,157 @@ describe('[invariant 8] receivers that hang', () => {
     }
   })
 
-  it('each of another tenant: the line moves on while they hang', async () => {
-    for (let i = 0; i < 200; i += 1) w.streams.wake(stream(`dead_${i}`))
-    w.streams.wake(stream('ok'))
-    expect(w.steps).toHaveLength(slotLimits(512).quick)
-    for (let round = 0; round < 6; round += 1) {
-      w.pass(50)
-      // Anything that happens lets the line be looked at; else the timer of the hand-over does.
-      w.streams.wake(stream('ok'))
-      w.streams.wake(stream(`late_${round}`))
+  it('each of another tenant: as long as one is quick, or slow, it begins at once', async () => {
+    for (const [id, result] of [
+      ['quick', QUICK],
+      ['slow', SLOW],
+    ] as const)
+      for (let i = 0; i < 3; i += 1) {
+        w.streams.wake(stream(id))
+        w.steps.at(-1)?.end(result)
+        await turn()
+        w.steps.at(-1)?.end(IDLE)
+        await turn()
+      }
+    for (let i = 0; i < 1_000; i += 1) w.streams.wake(stream(`dead_${i}`))
+    for (const id of ['quick', 'slow']) {
+      w.streams.wake(stream(id))
+      expect(w.ids().at(-1)).toBe(id)
     }
-    expect(w.ids()).toContain('ok')
+    expect(w.streams.counts()).toEqual(counts({ quick: 1, slow: 1, new: 384, waiting: 616 }))
   })
 
-  it('the hand-over needs nothing else to happen', async () => {
-    w = createWorld({ monotonicMs: () => performance.now() })
-    for (let i = 0; i < 300; i += 1) w.streams.wake(stream(`dead_${i}`))
-    await w.nth(300)
-  })
-
-  it('once they have failed, or were slow, they begin among their like, each tenant with half', async () => {
+  it('once they have failed, or were slow, they begin among their like until three went well', async () => {
+    const next = async (result: StepResult) => {
+      for (const step of w.steps.slice(-30)) step.end(result)
+      await turn()
+      return w.streams.counts()
+    }
     for (const one of dead.slice(0, 30)) w.streams.wake(one)
-    for (const step of w.steps) step.end(FAILING)
-    await turn()
-    // Next steps: none of them holds a quick place.
-    expect(w.steps).toHaveLength(60)
-    expect(w.streams.counts()).toEqual({ quick: 0, slow: 30, waiting: 0 })
-    for (const step of w.steps.slice(30)) step.end(SLOW)
-    await turn()
-    expect(w.streams.counts()).toEqual({ quick: 0, slow: 30, waiting: 0 })
-    for (const step of w.steps.slice(60)) step.end(QUICK)
-    await turn()
-    expect(w.streams.counts()).toEqual({ quick: 30, slow: 0, waiting: 0 })
+    expect(await next(FAILING)).toEqual(counts({ failing: 30 }))
+    for (const result of [QUICK, SLOW]) expect(await next(result)).toEqual(counts({ failing: 30 }))
+    for (const result of [QUICK, QUICK]) expect(await next(result)).toEqual(counts({ slow: 30 }))
+    expect(await next(QUICK)).toEqual(counts({ quick: 30 }))
   })
 
-  it('what the database calls failing begins slow, and quick again when it no longer does', async () => {
+  it('what the database calls failing begins as such, also when it says otherwise later', async () => {
     for (let i = 0; i < 200; i += 1)
       w.streams.find({ ...due(`dead_${i}`, { isFailing: true }), tenantId: 'tn_dead' })
-    expect(w.streams.counts()).toEqual({ quick: 0, slow: 64, waiting: 136 })
+    expect(w.streams.counts()).toEqual(counts({ failing: 48, waiting: 152 }))
     w.streams.find(due('a', { isFailing: true }))
-    expect(w.streams.counts().slow).toBe(65)
-    w.steps.at(-1)?.end(IDLE)
+    expect(w.streams.counts().failing).toBe(49)
+    w.steps.at(-1)?.end(QUICK)
+    ;(await w.nth(50)).end(IDLE)
     await turn()
     w.streams.find(due('a'))
-    expect(w.streams.counts()).toEqual({ quick: 1, slow: 64, waiting: 136 })
+    expect(w.streams.counts().failing).toBe(49)
+  })
+})
+
+describe('a step goes on with another request', () => {
+  /** A stream that is known to be quick, with a step under way. */
+  async function startQuick(id = 'a'): Promise<Step> {
+    const before = w.steps.length
+    w.streams.wake(stream(id))
+    for (let i = 1; i <= 3; i += 1) (await w.nth(before + i)).end(QUICK)
+    return w.nth(before + 4)
+  }
+
+  it('when the stream is known to be quick and nobody waits', async () => {
+    w.streams.wake(stream('new'))
+    expect(w.steps[0]?.mayGoOn()).toBe(false)
+    const step = await startQuick()
+    expect(step.mayGoOn()).toBe(true)
+    for (let i = 0; i < 1_000; i += 1) w.streams.wake(stream(`dead_${i}`))
+    expect(w.streams.counts().waiting).toBeGreaterThan(0)
+    expect(step.mayGoOn()).toBe(false)
+  })
+
+  it('not before the linger is over, counted from the request before', async () => {
+    w = createWorld({ lingerMs: 100 })
+    w.pass(1)
+    w.streams.wake(stream('a'))
+    for (let i = 0; i < 3; i += 1) {
+      w.pass(100)
+      w.steps.at(-1)?.end(QUICK)
+      await turn()
+    }
+    const step = await w.nth(4)
+    for (const mayGoOn of [true, true]) {
+      expect(step.mayGoOn()).toBe(false)
+      w.pass(99)
+      expect(step.mayGoOn()).toBe(false)
+      w.pass(1)
+      expect(step.mayGoOn()).toBe(mayGoOn)
+    }
+  })
+
+  it('not when its bucket was lost, is to be given back, or the server closes', async () => {
+    const step = await startQuick()
+    w.lost.add(1)
+    expect(step.mayGoOn()).toBe(false)
+    w.lost.clear()
+    w.streams.giveBack(new Set([1]))
+    expect(step.mayGoOn()).toBe(false)
+    w.streams.giveBack(new Set())
+    expect(step.mayGoOn()).toBe(true)
+    void w.streams.close()
+    expect(step.mayGoOn()).toBe(false)
+  })
+})
+
+describe('a bucket that is to be given back', () => {
+  it('begins nothing, and is free when what is under way is over', async () => {
+    w.streams.wake(stream('a'))
+    w.streams.wake(stream('other', 'tn_o', 2))
+    w.streams.giveBack(new Set([1]))
+    w.streams.wake(stream('b'))
+    expect(w.ids()).toEqual(['a', 'other'])
+    expect(w.streams.isFree(1)).toBe(false)
+    w.steps[0]?.end(QUICK)
+    await turn()
+    expect(w.streams.isFree(1)).toBe(true)
+    expect(w.freed()).toBe(1)
+    w.steps[1]?.end(QUICK)
+    await turn()
+    // That of the bucket that stays goes on.
+    expect(w.ids()).toEqual(['a', 'other', 'other'])
+    expect(w.freed()).toBe(1)
+  })
+
+  it('that stays after all is served as before', async () => {
+    w.streams.giveBack(new Set([1]))
+    w.streams.wake(stream('a'))
+    w.streams.giveBack(new Set())
+    w.streams.wake(stream('a'))
+    expect(w.ids()).toEqual(['a'])
+  })
+
+  it('does not keep its streams waiting for one that hangs: the others go on meanwhile', async () => {
+    w.streams.wake(stream('hangs'))
+    w.streams.giveBack(new Set([1]))
+    w.pass(1_001)
+    w.streams.wake(stream('a'))
+    w.streams.find(due('failing', { isFailing: true }))
+    expect(w.ids()).toEqual(['hangs', 'a'])
+    w.steps[0]?.end(FAILING)
+    await turn()
+    w.steps[1]?.end(QUICK)
+    await turn()
+    expect(w.ids()).toEqual(['hangs', 'a'])
+    expect(w.streams.isFree(1)).toBe(true)
+  })
+
+  it('begins nothing once a request could have ended since', async () => {
+    w.streams.wake(stream('hangs'))
+    w.streams.giveBack(new Set([1]))
+    w.pass(14_999)
+    w.streams.wake(stream('a'))
+    // Told again, it counts from the first time.
+    w.streams.giveBack(new Set([1]))
+    w.pass(1)
+    w.streams.wake(stream('b'))
+    expect(w.ids()).toEqual(['hangs', 'a'])
   })
 })
 
@@ -312,7 +445,7 @@ describe('closing', () => {
     w.streams.wake(stream('c'))
     await turn()
     expect(isClosed).toBe(false)
-    expect(w.streams.counts()).toEqual({ quick: 1, slow: 0, waiting: 0 })
+    expect(w.streams.counts()).toEqual(counts({ new: 1 }))
     expect(w.steps[0]?.signal.aborted).toBe(false)
     w.steps[0]?.end(QUICK)
     await closed

@@ -10,27 +10,42 @@
  */
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
+import { type BucketSteps, createBucketSteps } from './bucket-steps.ts'
 import type { StepResult } from './deliver-batch.ts'
 import type { DueStream } from './discover-streams.ts'
+import { createPaces } from './paces.ts'
+import { BACK_OFF_MS, createRests } from './rests.ts'
 import { createSlots, type Pace, type SlotCounts, slotLimits } from './slots.ts'
 import type { BucketedStream } from './stream-store.ts'
 
 export interface ServeStreamsDeps {
   readonly log: Logger
-  /** One step: what comes next of this stream is sent as one request, and settled. */
-  readonly deliver: (stream: BucketedStream, signal: AbortSignal) => Promise<StepResult>
+  /**
+   * One step: what comes next of this stream is sent as one request, and settled. After a request that
+   * was accepted quickly, another one may follow within the step when `mayGoOn` says so; the result
+   * then tells of the last one only.
+   */
+  readonly deliver: (
+    stream: BucketedStream,
+    signal: AbortSignal,
+    mayGoOn: () => boolean,
+  ) => Promise<StepResult>
   readonly mayServe: (stream: BucketedStream) => boolean
   /** Steps under way at once. */
   readonly concurrency: number
   /** Least time between the starts of two requests of one stream. */
   readonly lingerMs: number
+  /** The longest that one request may take. */
+  readonly requestMs: number
   /** How long requests under way may last after `close`. */
   readonly stopGraceMs: number
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number
+  /** A bucket that is to be given back is free. */
+  readonly onFree: () => void
 }
 
-export interface StreamServer {
+export interface StreamServer extends Pick<BucketSteps, 'isFree'> {
   /** It has something to do, or may have. */
   wake(stream: BucketedStream): void
   /** The same, as the database says. */
@@ -40,47 +55,40 @@ export interface StreamServer {
   /** Begins nothing any more. Resolves when what was under way is over. */
   close(): Promise<void>
   open(): void
+  /** These buckets, and no others, are to be free soon. */
+  giveBack(buckets: ReadonlySet<number>): void
   counts(): SlotCounts
 }
 
-/** What is to wait for longer is left to the sweep. */
-const WAIT_MS_MAX = 1_000
-const FAULT_REST_MS = 1_000
-const FAULT_REST_MS_MAX = 60_000
 /** The sweep finds again what is forgotten here. */
 const ENTRIES_MAX = 100_000
-const PACES_MAX = 10_000
 
 /** A stream that is being served: in line, under way, or waiting for a moment. */
 interface Entry {
   readonly tenantId: string
   readonly stream: BucketedStream
   pace: Pace
+  /** Of the request under way. */
+  startedMs: number
   /** Woken while its step was under way: it is looked at once more even when it found nothing. */
   isWoken: boolean
   timer?: NodeJS.Timeout
 }
 
-interface Rest {
-  readonly untilMs: number
-  /** In a row. None: it backs off, and the database may say otherwise any time. */
-  readonly faults: number
-}
-
 export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   const { monotonicMs } = deps
-  const slots = createSlots<Entry>({ limits: slotLimits(deps.concurrency), monotonicMs })
+  const slots = createSlots<Entry>(slotLimits(deps.concurrency))
+  const steps = createBucketSteps({ waitMs: deps.requestMs, monotonicMs, onFree: deps.onFree })
+  const paces = createPaces()
+  const rests = createRests(monotonicMs)
   const entries = new Map<string, Entry>()
-  const rests = new Map<string, Rest>()
-  /** Of streams that are not quick. */
-  const paces = new Map<string, Pace>()
   const running = new Set<Promise<void>>()
   let quietListeners: (() => void)[] = []
-  let handOver: NodeJS.Timeout | undefined
   let aborted = new AbortController()
   let isOpen = true
 
   const mayServe = (stream: BucketedStream) => isOpen && deps.mayServe(stream)
+  const mayBegin = (entry: Entry) => mayServe(entry.stream) && steps.mayBegin(entry)
 
   function wake(stream: BucketedStream, waitMs = 0): void {
     const id = stream.webhookId
@@ -89,19 +97,11 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
       known.isWoken = true
       return
     }
-    if (!mayServe(stream) || isResting(id) || entries.size >= ENTRIES_MAX) return
-    const entry: Entry = { tenantId: stream.tenantId, stream, pace: 'quick', isWoken: false }
+    if (!mayServe(stream) || rests.isResting(id) || entries.size >= ENTRIES_MAX) return
+    const { tenantId } = stream
+    const entry: Entry = { tenantId, stream, pace: paces.of(id), startedMs: 0, isWoken: false }
     entries.set(id, entry)
     resume(entry, waitMs)
-  }
-
-  function isResting(id: string): boolean {
-    const rest = rests.get(id)
-    if (rest === undefined) return false
-    const nowMs = monotonicMs()
-    // Faults are counted on while no minute passes without one.
-    if (nowMs >= rest.untilMs + (rest.faults > 0 ? FAULT_REST_MS_MAX : 0)) rests.delete(id)
-    return nowMs < rest.untilMs
   }
 
   function resume(entry: Entry, waitMs: number): void {
@@ -111,17 +111,20 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   }
 
   function queue(entry: Entry): void {
-    entry.pace = paces.get(entry.stream.webhookId) ?? 'quick'
+    entry.pace = paces.of(entry.stream.webhookId)
     slots.join(entry)
     fill()
   }
 
   /** To be called after each change of the lines and of what is under way. */
   function fill(): void {
-    clearTimeout(handOver)
-    for (let entry = slots.next(); entry !== undefined; entry = slots.next()) start(entry)
-    const inMs = slots.handOverInMs()
-    if (inMs !== undefined) handOver = setTimeout(fill, Math.ceil(inMs))
+    for (let entry = slots.next(); entry !== undefined; entry = slots.next()) {
+      if (mayBegin(entry)) start(entry)
+      else {
+        slots.leave(entry)
+        forget(entry)
+      }
+    }
   }
 
   function start(entry: Entry): void {
@@ -131,60 +134,58 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
 
   async function serve(entry: Entry): Promise<void> {
     entry.isWoken = false
-    const startedMs = monotonicMs()
-    const result = mayServe(entry.stream) ? await step(entry.stream) : undefined
+    entry.startedMs = monotonicMs()
+    const result = await step(entry)
     slots.leave(entry)
     if (result === undefined) forget(entry)
-    else proceed(entry, result, startedMs)
+    else proceed(entry, result)
     fill()
   }
 
   /** Undefined when it failed unexpectedly. */
-  async function step(stream: BucketedStream): Promise<StepResult | undefined> {
+  async function step(entry: Entry): Promise<StepResult | undefined> {
+    const { stream } = entry
+    steps.add(entry)
     try {
-      const result = await deps.deliver(stream, aborted.signal)
-      rests.delete(stream.webhookId)
+      const result = await deps.deliver(stream, aborted.signal, () => mayGoOn(entry))
+      rests.forget(stream.webhookId)
       return result
     } catch (error) {
-      restAfterFault(stream, error)
+      reportFault(stream, error)
       return undefined
+    } finally {
+      steps.remove(entry)
     }
   }
 
-  function proceed(entry: Entry, result: StepResult, startedMs: number): void {
+  /** Only what is known to be quick, and while nobody waits: those in line have their turn first. */
+  function mayGoOn(entry: Entry): boolean {
+    const nowMs = monotonicMs()
+    const isDue = nowMs - entry.startedMs >= deps.lingerMs
+    if (!isDue || entry.pace !== 'quick' || slots.isAnyWaiting() || !mayBegin(entry)) return false
+    entry.startedMs = nowMs
+    return true
+  }
+
+  function proceed(entry: Entry, result: StepResult): void {
     const id = entry.stream.webhookId
     if (result.kind === 'requested') {
-      notePace(id, result.isFailing ? 'failing' : result.isSlow ? 'slow' : 'quick')
-      resume(entry, deps.lingerMs - (monotonicMs() - startedMs))
+      paces.note(id, result)
+      resume(entry, deps.lingerMs - (monotonicMs() - entry.startedMs))
     } else if (result.kind === 'idle') {
       if (entry.isWoken) resume(entry, 0)
       else forget(entry)
-    } else if (result.waitMs <= WAIT_MS_MAX) {
+    } else if (result.waitMs <= BACK_OFF_MS) {
       resume(entry, result.waitMs)
     } else {
-      // Each event that is recorded meanwhile would ask again.
-      rests.set(id, { untilMs: monotonicMs() + WAIT_MS_MAX, faults: 0 })
+      rests.backOff(id)
       forget(entry)
     }
   }
 
-  /** The longest known is forgotten first: it then starts quick, once. */
-  function notePace(id: string, pace: Pace): void {
-    paces.delete(id)
-    if (pace === 'quick') return
-    paces.set(id, pace)
-    const [oldest] = paces.keys()
-    if (paces.size > PACES_MAX && oldest !== undefined) paces.delete(oldest)
-  }
-
-  /** Nobody else waits for a stream with a fault; without a database all wait, but not longer. */
-  function restAfterFault(stream: BucketedStream, error: unknown): void {
+  function reportFault(stream: BucketedStream, error: unknown): void {
     const isOutage = error instanceof DatabaseUnavailableError
-    const faults = (rests.get(stream.webhookId)?.faults ?? 0) + (isOutage ? 0 : 1)
-    const restMs = isOutage
-      ? FAULT_REST_MS
-      : Math.min(FAULT_REST_MS * 2 ** (faults - 1), FAULT_REST_MS_MAX)
-    rests.set(stream.webhookId, { untilMs: monotonicMs() + restMs, faults })
+    rests.fault(stream.webhookId, isOutage)
     const fields = { err: error, tenant_id: stream.tenantId, webhook_id: stream.webhookId }
     if (isOutage) deps.log.warn(fields, 'webhook_stream.interrupted')
     else deps.log.error(fields, 'webhook_stream.failed')
@@ -202,9 +203,8 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     wake: (stream) => wake(stream),
     find(stream) {
       const id = stream.webhookId
-      if (stream.isFailing) notePace(id, 'failing')
-      else if (paces.get(id) === 'failing') notePace(id, 'quick')
-      if (rests.get(id)?.faults === 0) rests.delete(id)
+      if (stream.isFailing) paces.noteFailing(id)
+      rests.endBackOff(id)
       wake(stream, stream.waitMs)
     },
     async quiet() {
@@ -212,7 +212,6 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     },
     async close() {
       isOpen = false
-      clearTimeout(handOver)
       slots.clear()
       // A request that is under way may finish: its receiver has seen it.
       const grace = setTimeout(() => aborted.abort(), deps.stopGraceMs)
@@ -225,6 +224,8 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
       isOpen = true
       aborted = new AbortController()
     },
+    giveBack: steps.close,
+    isFree: steps.isFree,
     counts: () => slots.counts(),
   }
 }

@@ -1,22 +1,30 @@
 /**
  * Who may start a step now: the fairness of the dispatcher (architecture, invariant 8). Nothing here
- * runs or waits; the clock is handed in.
+ * runs or waits.
  *
- * Streams start quick unless they are known to be slow or failing. Quick ones share few places; one
- * that lasts hands its place over to the slow ones, beside which there is room up to `total`, so a
- * receiver that hangs holds a quick place for 50 ms while others wait for it, and for 300 ms at most.
- * Slow ones (the last request was) and failing ones share a pool, the failing ones not all of it:
- * what answers late, but answers, does not wait for what hangs.
+ * All steps under way share `total` places, and nothing takes one away again: a receiver may hold its
+ * place for as long as a request may last. So each pace has room only within what those that are
+ * trusted more leave to it, and what hangs, or may hang, never has all of it:
  *
- * In each line tenants take turns. One tenant has at most half of the pool and of all places, and
- * those that are at a limit are passed over. One that holds more than half of the quick places gives
- * one up as soon as another tenant waits: the first request of 200 receivers that turn out to hang
- * lets the next tenant in at once.
+ * | room    | who is in it       | of 512 | one tenant alone |
+ * |---------|--------------------|--------|------------------|
+ * | all     | everyone           | 512    | 256              |
+ * | unquick | slow, new, failing | 448    | 112              |
+ * | unsure  | new, failing       | 384    | 96               |
+ * | late    | slow, failing      | 256    | 64               |
+ * | failing | failing            | 192    | 48               |
+ *
+ * A tenant may have as many places as are free, or a third of that where they may be held for long:
+ * each tenant that takes all it can leaves half, or three quarters, of what was free to the next, and
+ * it takes ten, or twenty, of them to fill a room.
+ *
+ * The paces take turns, in each of them the tenants, and of each tenant its streams. Those that are
+ * at a limit are passed over.
  */
 import { createTurns, type Turns } from '../../platform/turns.ts'
 
-/** As far as is known, how a stream's next step will go. */
-export type Pace = 'quick' | 'slow' | 'failing'
+/** How a stream's next step will go, as far as is known. `new`: nothing is known yet. */
+export type Pace = 'quick' | 'slow' | 'new' | 'failing'
 
 export interface Starter {
   readonly tenantId: string
@@ -24,21 +32,13 @@ export interface Starter {
   readonly pace: Pace
 }
 
-export interface SlotLimits {
-  /** Steps under way, of every pace. */
-  readonly total: number
-  readonly quick: number
-  /** Started slow or failing. */
-  readonly slow: number
-  readonly failing: number
-}
+type RoomName = 'all' | 'unquick' | 'unsure' | 'late' | 'failing'
 
-export interface SlotCounts {
-  /** Holding a quick place. */
-  readonly quick: number
-  readonly slow: number
-  readonly waiting: number
-}
+/** Places by room. */
+export type SlotLimits = Readonly<Record<RoomName, number>>
+
+/** Under way, by the pace with which they started, and in line. */
+export type SlotCounts = Readonly<Record<Pace | 'waiting', number>>
 
 export interface Slots<T extends Starter> {
   /** To the end of its line. */
@@ -46,168 +46,123 @@ export interface Slots<T extends Starter> {
   /** The next to start, which holds a place from now until it leaves. */
   next(): T | undefined
   leave(starter: T): void
-  /** In how many milliseconds a place is handed over to one that waits, if nothing leaves before. */
-  handOverInMs(): number | undefined
+  isAnyWaiting(): boolean
   counts(): SlotCounts
   /** Nobody waits any more. */
   clear(): void
 }
 
-/**
- * Steps that are under way together share commits: with 32, 200 busy webhooks got 8 into one, and each
- * request cost the database twice the time that it costs with 128.
- */
-const QUICK_PLACES = 128
-const SLOW_PLACES = 128
-const HAND_OVER_MS = 300
-/** While others wait. */
-const HAND_OVER_MS_PRESSED = 50
+const PACES: readonly Pace[] = ['quick', 'slow', 'new', 'failing']
 
-/** The pool of the slow is a quarter of all, and a quarter of it is closed to failing ones. */
 export function slotLimits(total: number): SlotLimits {
-  const slow = Math.min(SLOW_PLACES, Math.ceil(total / 4))
-  return { total, quick: Math.min(QUICK_PLACES, total), slow, failing: Math.ceil((slow * 3) / 4) }
+  const eighths = (count: number) => Math.ceil((total * count) / 8)
+  return {
+    all: total,
+    unquick: eighths(7),
+    unsure: eighths(6),
+    late: eighths(4),
+    failing: eighths(3),
+  }
 }
 
-export function createSlots<T extends Starter>(o: {
-  readonly limits: SlotLimits
-  readonly monotonicMs: () => number
-}): Slots<T> {
-  const { limits, monotonicMs } = o
-  const lines: Readonly<Record<Pace, Turns<T>>> = {
-    quick: createTurns<T>(),
-    slow: createTurns<T>(),
-    failing: createTurns<T>(),
+export function createSlots<T extends Starter>(limits: SlotLimits): Slots<T> {
+  const all = createRoom(limits.all, 1)
+  const unquick = createRoom(limits.unquick, LASTING_SHARE)
+  const unsure = createRoom(limits.unsure, LASTING_SHARE)
+  const late = createRoom(limits.late, LASTING_SHARE)
+  const failing = createRoom(limits.failing, LASTING_SHARE)
+  const kinds: Readonly<Record<Pace, Kind<T>>> = {
+    quick: createKind([all]),
+    slow: createKind([late, unquick, all]),
+    new: createKind([unsure, unquick, all]),
+    failing: createKind([failing, late, unsure, unquick, all]),
   }
-  /** Under way, and how each started. */
-  const started = new Map<T, Pace>()
-  /** Those that hold a quick place, and since when; the oldest first. */
-  const quick = new Map<T, number>()
-  const quickOf = createTally()
-  /** The tenant with more than half of the quick places. */
-  let majority: string | undefined
-  const all = createTally()
-  const pool = createTally()
-  let failing = 0
-  let isSlowsTurn = false
+  const inTurn = PACES.map((pace) => kinds[pace])
+  let turn = 0
 
-  // Of one tenant. What is full for all is asked for first: the lines may be long.
-  const hasRoom = (tenantId: string) => all.of(tenantId) < halfOf(limits.total)
-  const hasPoolRoom = (tenantId: string) =>
-    pool.of(tenantId) < halfOf(limits.slow) && hasRoom(tenantId)
-
-  function takeQuick(): T | undefined {
-    if (quick.size < limits.quick) return lines.quick.take({ tenantCanGo: hasRoom })
-    if (!lines.quick.has({ tenantCanGo: hasRoom })) return undefined
-    handOver(HAND_OVER_MS_PRESSED)
-    if (quick.size < limits.quick) return lines.quick.take({ tenantCanGo: hasRoom })
-    const largest = majorityHolder()
-    if (largest === undefined) return undefined
-    const tenantCanGo = (tenantId: string) => tenantId !== largest.tenantId && hasRoom(tenantId)
-    const starter = lines.quick.take({ tenantCanGo })
-    if (starter !== undefined) giveUpQuick(largest)
+  function startOne({ line, rooms, started, tenantCanGo }: Kind<T>): T | undefined {
+    // The line may be long: what is full for all is asked for first.
+    if (line.size === 0 || rooms.some((room) => room.isFull())) return undefined
+    const starter = line.take({ tenantCanGo })
+    if (starter === undefined) return undefined
+    started.add(starter)
+    for (const room of rooms) room.enter(starter.tenantId)
     return starter
   }
 
-  function holdQuick(starter: T): void {
-    quick.set(starter, monotonicMs())
-    quickOf.add(starter.tenantId)
-    if (quickOf.of(starter.tenantId) > halfOf(limits.quick)) majority = starter.tenantId
-  }
-
-  function giveUpQuick(starter: T): void {
-    if (!quick.delete(starter)) return
-    quickOf.remove(starter.tenantId)
-    if (majority !== undefined && quickOf.of(majority) <= halfOf(limits.quick)) majority = undefined
-  }
-
-  function takeSlow(): T | undefined {
-    if (pool.total >= limits.slow) return undefined
-    const slow = lines.slow.take({ tenantCanGo: hasPoolRoom })
-    if (slow !== undefined || failing >= limits.failing) return slow
-    return lines.failing.take({ tenantCanGo: hasPoolRoom })
-  }
-
-  /** From quick places, those that have held one for so long. */
-  function handOver(afterMs: number): void {
-    const latestMs = monotonicMs() - afterMs
-    for (const [starter, startedMs] of quick) {
-      if (startedMs > latestMs) return
-      giveUpQuick(starter)
-    }
-  }
-
-  /** The oldest step of the tenant that holds more than half of the quick places. */
-  function majorityHolder(): T | undefined {
-    if (majority === undefined) return undefined
-    for (const starter of quick.keys()) if (starter.tenantId === majority) return starter
-    return undefined
-  }
+  const waiting = () => inTurn.reduce((sum, { line }) => sum + line.size, 0)
 
   return {
     join(starter) {
-      lines[starter.pace].add(starter)
+      kinds[starter.pace].line.add(starter)
     },
     next() {
-      if (all.total >= limits.total) return undefined
-      // When every place is taken, each that becomes free goes to the other kind.
-      isSlowsTurn = !isSlowsTurn
-      const starter = isSlowsTurn ? (takeSlow() ?? takeQuick()) : (takeQuick() ?? takeSlow())
-      if (starter === undefined) return undefined
-      const { pace, tenantId } = starter
-      started.set(starter, pace)
-      all.add(tenantId)
-      if (pace === 'quick') holdQuick(starter)
-      else pool.add(tenantId)
-      if (pace === 'failing') failing += 1
-      return starter
+      for (let passed = 0; passed < PACES.length; passed += 1) {
+        const kind = inTurn[turn]
+        turn = (turn + 1) % PACES.length
+        const starter = kind === undefined ? undefined : startOne(kind)
+        if (starter !== undefined) return starter
+      }
+      return undefined
     },
     leave(starter) {
-      const pace = started.get(starter)
-      if (pace === undefined) return
-      started.delete(starter)
-      giveUpQuick(starter)
-      all.remove(starter.tenantId)
-      if (pace !== 'quick') pool.remove(starter.tenantId)
-      if (pace === 'failing') failing -= 1
+      const { rooms, started } = kinds[starter.pace]
+      if (started.delete(starter)) for (const room of rooms) room.leave(starter.tenantId)
     },
-    handOverInMs() {
-      const [oldestMs] = quick.values()
-      if (oldestMs === undefined || all.total >= limits.total) return undefined
-      if (!lines.quick.has({ tenantCanGo: hasRoom })) return undefined
-      return Math.max(0, oldestMs + HAND_OVER_MS_PRESSED - monotonicMs())
-    },
-    counts() {
-      handOver(HAND_OVER_MS)
-      const waiting = lines.quick.size + lines.slow.size + lines.failing.size
-      return { quick: quick.size, slow: all.total - quick.size, waiting }
-    },
+    isAnyWaiting: () => waiting() > 0,
+    counts: () => ({
+      quick: kinds.quick.started.size,
+      slow: kinds.slow.started.size,
+      new: kinds.new.started.size,
+      failing: kinds.failing.started.size,
+      waiting: waiting(),
+    }),
     clear() {
-      for (const line of Object.values(lines)) line.clear()
+      for (const { line } of inTurn) line.clear()
     },
   }
 }
 
-const halfOf = (places: number) => Math.ceil(places / 2)
+/** Those of one pace. */
+interface Kind<T extends Starter> {
+  readonly line: Turns<T>
+  /** Under way. */
+  readonly started: Set<T>
+  /** It needs a place in each of them. */
+  readonly rooms: readonly Room[]
+  readonly tenantCanGo: (tenantId: string) => boolean
+}
 
-/** How many, in all and by tenant. */
-function createTally() {
+function createKind<T extends Starter>(rooms: readonly Room[]): Kind<T> {
+  const tenantCanGo = (tenantId: string) => rooms.every((room) => room.hasPlaceFor(tenantId))
+  return { line: createTurns<T>(), started: new Set(), rooms, tenantCanGo }
+}
+
+interface Room {
+  isFull(): boolean
+  hasPlaceFor(tenantId: string): boolean
+  enter(tenantId: string): void
+  leave(tenantId: string): void
+}
+
+/** Of one tenant, of what is free. */
+const LASTING_SHARE = 1 / 3
+
+function createRoom(places: number, tenantShare: number): Room {
   const byTenant = new Map<string, number>()
-  let total = 0
+  let free = places
   return {
-    add(tenantId: string) {
-      total += 1
+    isFull: () => free === 0,
+    hasPlaceFor: (tenantId) => (byTenant.get(tenantId) ?? 0) < free * tenantShare,
+    enter(tenantId) {
+      free -= 1
       byTenant.set(tenantId, (byTenant.get(tenantId) ?? 0) + 1)
     },
-    remove(tenantId: string) {
-      total -= 1
+    leave(tenantId) {
+      free += 1
       const left = (byTenant.get(tenantId) ?? 0) - 1
       if (left > 0) byTenant.set(tenantId, left)
       else byTenant.delete(tenantId)
-    },
-    of: (tenantId: string) => byTenant.get(tenantId) ?? 0,
-    get total() {
-      return total
     },
   }
 }

@@ -110,7 +110,7 @@ describe('the dispatcher', () => {
     const tenants = Array.from({ length: 12 }, (_, i) => `tn_dead_${i}`)
     for (const tenantId of tenants) await world.register(receiver.origin, { tenantId })
     await world.register(healthy.origin)
-    await start()
+    await start({ concurrency: 64 })
     await world.record(...tenants.map((tenantId) => newEvent({ tenantId })))
     await receiver.waitForRequests(tenants.length)
     for (let i = 1; i <= 20; i += 1) {

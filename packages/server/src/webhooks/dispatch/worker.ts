@@ -18,6 +18,8 @@ export interface DispatcherDeps
   readonly wakeups: Wakeups
   readonly discover: DiscoverStreams
   readonly sweepMs?: number
+  /** The longest that one webhook request may take. */
+  readonly timeoutMs: number
   /** How long requests under way may last after `stop`. */
   readonly stopGraceMs?: number
   /** Milliseconds of a clock that never jumps. */
@@ -33,14 +35,24 @@ export interface Dispatcher extends Service {
 
 const SWEEP_MS = 1_000
 const STOP_GRACE_MS = 5_000
+/** For what is written before and after a request. */
+const SETTLE_MS = 5_000
 
 export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const { leases } = deps
   const streams = createStreamServer({
     ...deps,
     mayServe: ({ bucket }) => leases.owned().has(bucket),
+    onFree: () => lookAtLeases(),
+    requestMs: deps.timeoutMs,
     stopGraceMs: deps.stopGraceMs ?? STOP_GRACE_MS,
     monotonicMs: deps.monotonicMs ?? (() => performance.now()),
+  })
+  const lookAtLeases = leases.usedBy({
+    giveBack: streams.giveBack,
+    isFree: streams.isFree,
+    // For one request after another one nothing begins any more.
+    giveBackMsMax: 2 * deps.timeoutMs + SETTLE_MS,
   })
   let stopping: Promise<void> | undefined
   let unsubscribe: (() => void)[] = []
