@@ -33,6 +33,10 @@ export const emailHeaderValueLengthMax = 998
 /** Names and values of all custom headers together, in UTF-8 octets. */
 export const emailHeadersBytesMax = 64 * 1024
 export const maxAttemptsMax = 20
+/** One template, in characters. */
+export const templateLengthMax = 1024 * 1024
+/** `template_data` as JSON, in UTF-8 octets. */
+export const templateDataBytesMax = 1024 * 1024
 export const sendAtAheadMsMax = 30 * 24 * 60 * 60 * 1000
 export const sendAtPastMsMax = 5 * 60 * 1000
 export const idempotencyKeyLengthMax = 255
@@ -195,7 +199,9 @@ export const sendEmailBody = closedObject({
   settings: Type.Optional(sendSettings),
   template_data: Type.Optional(
     jsonObject({
-      description: 'When given, subject and content are Liquid templates',
+      description:
+        'When given, also when empty, subject and content are Liquid templates, rendered once for the email. Output is escaped in HTML, save by `raw`; what is missing renders as nothing. Templates of at most 1 MiB, at most 1 MiB of data. One that cannot be rendered is a failed attempt of every recipient, which is final',
+      examples: [{ name: 'Ada', items: [{ title: 'Tea', price: 4.5 }] }],
     }),
   ),
   send_at: Type.Optional(

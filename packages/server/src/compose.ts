@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
 import { type Config, roles, rolesWithoutEffect } from './config.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
+import { createTemplateRenderer, type TemplateRenderer } from './mail/index.ts'
 import { createSmtpPool, ehloNameOf } from './mailers/index.ts'
 import { registerMailerRoutes } from './mailers/routes.ts'
 import { type Clock, createClock } from './platform/clock.ts'
@@ -140,7 +141,8 @@ export function compose(o: {
     wakeups: createWakeups(othersOf('dispatcher')),
     laneWakeups: createLaneWakeups(othersOf('sender')),
   }
-  const server = composeHttp(parts, o)
+  const templates = createTemplateRenderer()
+  const server = composeHttp(parts, { ...o, templates })
   const { egress } = parts
   const group = createServiceGroup('postrider', [
     closer('database', () => db.close()),
@@ -151,6 +153,7 @@ export function compose(o: {
     ...(config.roles.has('dispatcher') ? composeDispatcher(parts) : []),
     ...(config.roles.has('sender') ? composeSender(parts) : []),
     ...(config.roles.has('janitor') ? composeJanitor(parts, o) : []),
+    templates,
     server,
   ])
   return { ...group, db, address: () => server.address() }
@@ -162,7 +165,11 @@ function closer(name: string, close: () => Promise<void>): Service {
 
 function composeHttp(
   parts: Parts,
-  o: { readonly secrets: Secrets; readonly version: string },
+  o: {
+    readonly secrets: Secrets
+    readonly version: string
+    readonly templates: TemplateRenderer
+  },
 ): HttpServer {
   const { clock, config, db, egress, keyRing, log, metrics } = parts
   const authenticator = createKeyAuthenticator({ db, clock })
@@ -219,6 +226,7 @@ function composeHttp(
       sendRoutes(scope, {
         db,
         emails: createAcceptEmails(parts),
+        templates: o.templates,
         keysInProgress: createKeysInProgress(),
         wakeups: parts.laneWakeups,
         defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },

@@ -35,3 +35,5 @@ export type {
   SmtpSecurity,
   SmtpSession,
 } from './smtp/session.ts'
+export type { TemplateInput } from './template/render-template.ts'
+export { createTemplateRenderer, type TemplateRenderer } from './template/template-renderer.ts'

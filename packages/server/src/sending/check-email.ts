@@ -13,6 +13,8 @@ import {
   recipientsMax,
   recipientTypes,
   type SendEmailBody,
+  templateDataBytesMax,
+  templateLengthMax,
 } from '@postrider/contract'
 import {
   checkBodyText,
@@ -58,6 +60,7 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
   const text = contentOf(body, 'text/plain', refuse)
   const html = contentOf(body, 'text/html', refuse)
   checkContentBytes(body, refuse)
+  checkTemplates(body, refuse)
   if (errors.length > 0) throw validationError(...errors)
   refuseRepeated(located)
 
@@ -88,7 +91,6 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
 /** Named by path rather than ignored: a mail that leaves without what was asked for is a loss. */
 function refuseUnavailable(body: SendEmailBody, refuse: Refuse): void {
   const message = 'is not available in this version'
-  if (body.template_data !== undefined) refuse('/template_data', message)
   for (const key of ['open_tracking', 'click_tracking', 'unsubscribe'] as const)
     if (body.settings?.[key] === true) refuse(`/settings/${key}`, message)
 }
@@ -197,6 +199,16 @@ function contentOf(
   const value = body.content[found]?.value
   if (value !== undefined) refuse(`/content/${found}/value`, checkBodyText(value))
   return value
+}
+
+/** What a template says is not looked at: an error in one is an attempt's (interface §6.4.6). */
+function checkTemplates({ content, template_data: data }: SendEmailBody, refuse: Refuse): void {
+  if (data === undefined) return
+  for (const [i, { value }] of content.entries())
+    if (value.length > templateLengthMax)
+      refuse(`/content/${i}/value`, `must be at most ${templateLengthMax} characters as a template`)
+  if (Buffer.byteLength(JSON.stringify(data)) > templateDataBytesMax)
+    refuse('/template_data', `must be at most ${templateDataBytesMax} bytes as JSON`)
 }
 
 /** Named by the part with which it becomes too much. */

@@ -32,6 +32,8 @@ export interface EmailContent {
   readonly html?: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly attachments: readonly Attachment[]
+  /** Subject and bodies are templates that cannot be rendered: why. */
+  readonly templateProblem?: string
 }
 
 export interface Recipient {

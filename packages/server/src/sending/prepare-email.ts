@@ -2,10 +2,17 @@
 import { type PreparedMessage, prepareMessage } from '../mail/index.ts'
 import type { EmailContent } from './email.ts'
 
-export interface PreparedEmail {
+export type PreparedEmail = ReadyEmail | BrokenEmail
+
+export interface ReadyEmail {
   readonly message: PreparedMessage
   /** A header with such an address makes the message itself one for SMTPUTF8 (RFC 6531 §3.2). */
   readonly showsUtf8Address: boolean
+}
+
+/** There is nothing to send, and there never will be. */
+export interface BrokenEmail {
+  readonly templateProblem: string
 }
 
 export async function prepareEmail(
@@ -13,6 +20,8 @@ export async function prepareEmail(
   createdAt: Date,
   content: EmailContent,
 ): Promise<PreparedEmail> {
+  const { templateProblem } = content
+  if (templateProblem !== undefined) return { templateProblem }
   const shown = [content.from, ...content.to, ...content.cc, content.replyTo]
   return {
     message: await prepareMessage({ ...content, id: refId, date: createdAt }),

@@ -10,6 +10,7 @@ import {
   silent,
   unsubscribe,
 } from '../../test/sending.ts'
+import { createTemplateRenderer } from '../mail/index.ts'
 import { createDb, type Db } from '../platform/db/index.ts'
 import { createDiskGuard } from '../platform/disk-guard.ts'
 import { createHttpApp } from '../platform/http/app.ts'
@@ -37,6 +38,7 @@ const disk = createDiskGuard({
   log: silent,
   readSpace: async () => ({ ...space }),
 })
+const templates = createTemplateRenderer()
 const woken: WokenLane[] = []
 /** While set, commits wait for it. */
 let gate: Promise<void> | undefined
@@ -51,6 +53,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await app.close()
+  await templates.stop()
   await database.close()
 })
 beforeEach(async () => {
@@ -84,6 +87,7 @@ function serve(on: Db): FastifyInstance {
   wakeups.onWake((lanes) => woken.push(...lanes))
   sendRoutes(made, {
     db: gated,
+    templates,
     emails: createAcceptEmails({ db: gated, failpoints: { hit: () => undefined }, disk }),
     keysInProgress: createKeysInProgress(),
     wakeups,
@@ -316,6 +320,30 @@ describe('send_at', () => {
     expect(await cancel(body.ref_id, 'reader')).toMatchObject({ status: 403 })
     expect(await cancel(body.ref_id, 'nobody')).toMatchObject({ status: 401 })
     expect(await count('sending_scheduled')).toBe(1)
+  })
+})
+
+describe('template_data', () => {
+  it('202: rendered, and a template that cannot be is accepted like any other', async () => {
+    const template_data = { name: 'Ada' }
+    for (const [subject, stored] of [
+      ['Hello {{ name }}', 'Hello Ada'],
+      ['Hello {{ name', 'Hello {{ name'],
+    ] as const) {
+      const { status, body } = await send(emailBody({ subject, template_data }))
+      expect(status).toBe(202)
+      const { rows } = await db.query('select subject from sending_email where ref_id = $1', [
+        body.ref_id,
+      ])
+      expect(rows).toEqual([{ subject: stored }])
+    }
+  })
+
+  it('is part of what an idempotency key names', async () => {
+    const payload = (name: string) => emailBody({ template_data: { name } })
+    const first = await send(payload('Ada'), { idempotency: 'k' })
+    expect(await send(payload('Ada'), { idempotency: 'k' })).toMatchObject({ body: first.body })
+    expect(await send(payload('Bob'), { idempotency: 'k' })).toMatchObject({ status: 409 })
   })
 })
 
@@ -624,7 +652,15 @@ describe('400', () => {
     ['/settings/open_tracking', { settings: { open_tracking: true } }],
     ['/settings/click_tracking', { settings: { click_tracking: true } }],
     ['/settings/unsubscribe', { settings: { unsubscribe: true } }],
-    ['/template_data', { template_data: {} }],
+    ['/template_data', { template_data: 'x' }],
+    ['/template_data', { template_data: { x: long(1024 * 1024) } }],
+    [
+      '/content/0/value',
+      {
+        template_data: {},
+        content: [{ type: 'text/plain', value: long(1024 * 1024 + 1) }],
+      },
+    ],
     ['/send_at', { send_at: '2026-11-20 18:00:00' }],
     ['/send_at', { send_at: 'tomorrow' }],
     ['/send_at', { send_at: '2026-02-30T18:00:00Z' }],

@@ -8,6 +8,7 @@ import {
   sendEmailBody,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
+import type { TemplateRenderer } from '../mail/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { addOperation } from '../platform/http/operation.ts'
@@ -16,10 +17,12 @@ import { cancelEmail } from './cancel-email.ts'
 import { checkEmail, type SendDefaults } from './check-email.ts'
 import { hashBody, type KeysInProgress, readIdempotencyKey } from './idempotency.ts'
 import type { LaneWakeups } from './lane-wakeups.ts'
+import { renderEmail } from './render-email.ts'
 
 export interface SendRouteDeps {
   readonly db: Db
   readonly emails: AcceptEmails
+  readonly templates: TemplateRenderer
   readonly keysInProgress: KeysInProgress
   readonly wakeups: LaneWakeups
   readonly defaults: SendDefaults
@@ -41,15 +44,16 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
       'mailer_inactive',
       'idempotency_mismatch',
       'idempotency_in_progress',
+      'rate_limited',
     ],
     async handle({ tenant, body, traceparent, request, reply }) {
       const key = readIdempotencyKey(request.headers['idempotency-key'])
-      const email = checkEmail(body, deps.defaults)
       const { tenantId } = tenant
-      const accepted = await deps.keysInProgress.run(tenantId, key, () =>
+      const checked = checkEmail(body, deps.defaults)
+      const accepted = await deps.keysInProgress.run(tenantId, key, async () =>
         deps.emails.accept({
           tenantId,
-          email,
+          email: await renderEmail(deps.templates, tenantId, checked, body.template_data),
           traceparent,
           ...(key === undefined ? {} : { idempotency: { key, bodyHash: hashBody(body) } }),
         }),

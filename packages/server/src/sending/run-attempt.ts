@@ -11,7 +11,7 @@ import { type ConverseDeps, converse } from './converse.ts'
 import { decideNextStep, type NextStep } from './decide-next-step.ts'
 import { deliveredEvent, type EventSubject, smtpErrorEvent } from './event-details.ts'
 import type { Ending } from './finish-attempts.ts'
-import type { PreparedEmail } from './prepare-email.ts'
+import type { BrokenEmail, ReadyEmail } from './prepare-email.ts'
 
 export interface RunAttemptDeps extends ConverseDeps {
   readonly clock: Clock
@@ -81,10 +81,12 @@ async function send(
   mailer: MailerForSend,
 ): Promise<AttemptResult | Undo | 'lost'> {
   const { claim, messageId } = loaded
-  let email: PreparedEmail
+  let email: ReadyEmail
   let message: Buffer
   try {
-    email = await loaded.prepare()
+    const prepared = await loaded.prepare()
+    if ('templateProblem' in prepared) return brokenTemplate(prepared)
+    email = prepared
     message = await composeMessage(email.message, messageId)
   } catch (error) {
     if (error instanceof DatabaseUnavailableError) return undo(UNDO_WAIT_MS)
@@ -102,7 +104,9 @@ async function send(
   return result === 'undone' ? undo(deps.conversations.isCut ? 0 : UNDO_WAIT_MS) : result
 }
 
-function failure(category: 'uncertain' | 'expired' | 'internal' | 'mailer_config'): AttemptFailed {
+function failure(
+  category: 'uncertain' | 'expired' | 'internal' | 'mailer_config' | 'template',
+): AttemptFailed {
   return {
     kind: 'failed',
     category,
@@ -116,6 +120,10 @@ function failure(category: 'uncertain' | 'expired' | 'internal' | 'mailer_config
 
 function withoutMailer(providerError: string): AttemptFailed {
   return { ...failure('mailer_config'), providerError, isBeforeMessage: true }
+}
+
+function brokenTemplate({ templateProblem }: BrokenEmail): AttemptFailed {
+  return { ...failure('template'), providerError: templateProblem, isBeforeMessage: true }
 }
 
 function undo(waitMs: number): Undo {

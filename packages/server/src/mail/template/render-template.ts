@@ -1,0 +1,117 @@
+/**
+ * Renders the subject and the bodies of an email as Liquid templates (contract §3.1).
+ *
+ * The data is JSON of the tenant's own, and nothing else is within reach: no file, no partial, no
+ * prototype. What is missing renders as nothing, as it does with other senders; an unknown filter or
+ * tag is an error, for it is a misspelling. In HTML every output is escaped, save by `raw`. Dates are
+ * in UTC and English, whatever the machine's. Limits end loops, joins and paddings that would take
+ * long; what they do not see is ended with the thread (`template-renderer.ts`).
+ */
+import { Liquid, type LiquidOptions } from 'liquidjs'
+import { checkHeaderText } from '../address.ts'
+import { checkBodyText } from '../build-message.ts'
+
+export interface TemplateInput {
+  readonly subject: string
+  readonly text?: string
+  readonly html?: string
+  readonly data: Readonly<Record<string, unknown>>
+  /** Of a rendered subject and of one rendered body, in characters. */
+  readonly subjectLengthMax: number
+  readonly bodyLengthMax: number
+}
+
+export type RenderedTemplate =
+  | {
+      readonly ok: true
+      readonly subject: string
+      readonly text?: string
+      readonly html?: string
+    }
+  | TemplateFailure
+
+export interface TemplateFailure {
+  readonly ok: false
+  /** What is wrong and where, for the template's author. */
+  readonly problem: string
+  /** It took too long; another time it may not. */
+  readonly isTime: boolean
+}
+
+export type RenderTemplate = (input: TemplateInput) => RenderedTemplate
+
+const RENDER_MS_MAX = 500
+/** In units of about a character or an array's element, over one part. */
+const MEMORY_MAX = 20_000_000
+const PROBLEM_CHARS_MAX = 500
+/** Nothing to include: a template is all there is. */
+const TAGS_WITHOUT_FILES = ['include', 'render', 'layout', 'block']
+/** What would break a line of the header, or look as if. */
+const WHITE_SPACE = /[\t\n\v\f\r \u0085\u2028\u2029]+/g
+
+export function createRenderTemplate(): RenderTemplate {
+  const options: LiquidOptions = {
+    templates: {},
+    strictFilters: true,
+    strictVariables: false,
+    ownPropertyOnly: true,
+    timezoneOffset: 0,
+    locale: 'en-US',
+    renderLimit: RENDER_MS_MAX,
+    memoryLimit: MEMORY_MAX,
+  }
+  const plain = createEngine(options)
+  const escaping = createEngine({ ...options, outputEscape: 'escape' })
+  return (input) => {
+    const { data, subjectLengthMax, bodyLengthMax } = input
+    const parts = [
+      { name: 'subject', engine: plain, source: input.subject, lengthMax: subjectLengthMax },
+      { name: 'text', engine: plain, source: input.text, lengthMax: bodyLengthMax },
+      { name: 'html', engine: escaping, source: input.html, lengthMax: bodyLengthMax },
+    ] as const
+    const rendered: { subject: string; text?: string; html?: string } = { subject: '' }
+    for (const { name, engine, source, lengthMax } of parts) {
+      if (source === undefined) continue
+      const result = renderPart(engine, source, data)
+      if (!result.ok) return { ...result, problem: `${name}: ${result.problem}` }
+      const output = name === 'subject' ? oneLine(result.output) : result.output.toWellFormed()
+      const problem = problemOf(name, output, lengthMax)
+      if (problem !== undefined) return { ok: false, problem: `${name}: ${problem}`, isTime: false }
+      rendered[name] = output
+    }
+    return { ok: true, ...rendered }
+  }
+}
+
+function createEngine(options: LiquidOptions): Liquid {
+  const engine = new Liquid(options)
+  for (const tag of TAGS_WITHOUT_FILES) delete engine.tags[tag]
+  return engine
+}
+
+function renderPart(
+  engine: Liquid,
+  source: string,
+  data: TemplateInput['data'],
+): { readonly ok: true; readonly output: string } | TemplateFailure {
+  const startedMs = performance.now()
+  try {
+    return { ok: true, output: String(engine.parseAndRenderSync(source, data)) }
+  } catch (error) {
+    if (performance.now() - startedMs >= RENDER_MS_MAX)
+      return { ok: false, problem: 'takes too long', isTime: true }
+    const text = error instanceof Error ? error.message : String(error)
+    const problem = text.replace(WHITE_SPACE, ' ').slice(0, PROBLEM_CHARS_MAX).toWellFormed()
+    return { ok: false, problem, isTime: false }
+  }
+}
+
+function oneLine(text: string): string {
+  return text.toWellFormed().replace(WHITE_SPACE, ' ').trim()
+}
+
+function problemOf(name: string, output: string, lengthMax: number): string | undefined {
+  if (output.length > lengthMax) return `renders to more than ${lengthMax} characters`
+  const problem = name === 'subject' ? checkHeaderText(output) : checkBodyText(output)
+  return problem && `what it renders to ${problem}`
+}

@@ -1,0 +1,75 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import type { TemplateInput } from './render-template.ts'
+import { createTemplateRenderer } from './template-renderer.ts'
+
+const renderer = createTemplateRenderer()
+afterAll(() => renderer.stop())
+
+const input = (html: string, data: TemplateInput['data'] = {}): TemplateInput => ({
+  subject: 'Hello {{ name }}',
+  html,
+  data,
+  subjectLengthMax: 998,
+  bodyLengthMax: 5_000_000,
+})
+const big = 'x'.repeat(1_000_000)
+
+describe('templates in threads', () => {
+  it('are rendered', async () => {
+    expect(await renderer.render('t', input('<b>{{ name }}</b>', { name: 'Ada' }))).toEqual({
+      ok: true,
+      subject: 'Hello Ada',
+      html: '<b>Ada</b>',
+    })
+  })
+
+  // What the engine's own limits do not see: parsing, sorting, walking shared structures.
+  it.each<[string, string, TemplateInput['data']?]>([
+    ['a hundred thousand open blocks', '{% if a %}'.repeat(100_000)],
+    ['a hundred thousand cases', `{% case a %}${'{% when 1 %}'.repeat(80_000)}{% endcase %}`],
+    [
+      'a large sort, again and again',
+      '{% assign a = x | split: "" %}{% for i in (1..9999) %}{% assign b = a | sort %}{% endfor %}',
+      { x: big },
+    ],
+    [
+      'a list in itself twice, thirty times',
+      `{% assign a = x | split: "," %}${'{% assign a = a | push: a | push: a %}'.repeat(30)}{{ a | json }}`,
+      { x: 'a,b' },
+    ],
+    ['a million open outputs', '{{'.repeat(500_000)],
+  ])('%s end, and others go on meanwhile', async (_what, source, data = {}) => {
+    const hostile = renderer.render('hostile', input(source, data))
+    let isOver = false
+    const ended = hostile.then((rendered) => {
+      isOver = true
+      return rendered
+    })
+    let others = 0
+    do {
+      expect(await renderer.render('other', input('ok'))).toMatchObject({ ok: true, html: 'ok' })
+      others += 1
+    } while (!isOver)
+    expect(await ended).toMatchObject({ ok: false, problem: expect.any(String) })
+    expect(others).toBeGreaterThan(0)
+  })
+
+  it('one that ran out of time is tried once more, one that ran out of memory is not', async () => {
+    const done = { kind: 'done', output: { ok: true, subject: 'Hello' } } as const
+    const run = async (limits: ('time' | 'memory')[]) => {
+      const pool = {
+        ...renderer,
+        run: async () => {
+          const limit = limits.shift()
+          return limit === undefined ? done : ({ kind: 'overran', limit } as const)
+        },
+      }
+      const rendered = await createTemplateRenderer(pool).render('t', input('ok'))
+      return rendered.ok ? 'ok' : rendered.problem
+    }
+    expect(await run([])).toBe('ok')
+    expect(await run(['time'])).toBe('ok')
+    expect(await run(['time', 'time'])).toBe('takes too long')
+    expect(await run(['memory'])).toBe('takes too much memory')
+  })
+})

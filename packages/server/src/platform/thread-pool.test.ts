@@ -1,0 +1,91 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { createThreadPool, type ThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
+
+const pools: ThreadPool<string, string>[] = []
+afterEach(async () => {
+  for (const pool of pools.splice(0)) await pool.stop()
+})
+function createPool(o: Partial<ThreadPoolOptions> = {}): ThreadPool<string, string> {
+  const pool = createThreadPool<string, string>({
+    name: 'tests',
+    module: new URL('./thread.fixture.ts', import.meta.url),
+    threads: 2,
+    timeoutMs: 60_000,
+    resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 },
+    waitingPerCallerMax: 100,
+    ...o,
+  })
+  pools.push(pool)
+  return pool
+}
+
+describe('a pool of threads', () => {
+  it('answers each job with its own result', async () => {
+    const pool = createPool()
+    const inputs = Array.from({ length: 50 }, (_, i) => `job ${i}`)
+    const outcomes = await Promise.all(inputs.map((input, i) => pool.run(`c${i % 7}`, input)))
+    expect(outcomes).toEqual(inputs.map((input) => ({ kind: 'done', output: input.toUpperCase() })))
+  })
+
+  it('ends a job that takes too long, and the next has a new thread', async () => {
+    const pool = createPool({ timeoutMs: 1_000, threads: 1 })
+    await pool.run('c', 'warm')
+    expect(await pool.run('c', 'spin')).toEqual({ kind: 'overran', limit: 'time' })
+    expect(await pool.run('c', 'after')).toEqual({ kind: 'done', output: 'AFTER' })
+  })
+
+  it('ends a job that takes too much memory, and the process goes on', async () => {
+    const pool = createPool({ threads: 1 })
+    expect(await pool.run('c', 'hoard')).toEqual({ kind: 'overran', limit: 'memory' })
+    expect(await pool.run('c', 'after')).toEqual({ kind: 'done', output: 'AFTER' })
+  })
+
+  it('tells of a defect, once', async () => {
+    const pool = createPool({ threads: 1 })
+    await expect(pool.run('c', 'throw')).rejects.toThrow('a defect')
+    await expect(pool.run('c', 'leave')).rejects.toThrow('the thread ended with code 3')
+    expect(await pool.run('c', 'after')).toEqual({ kind: 'done', output: 'AFTER' })
+  })
+
+  it('tells of a module that does not load', async () => {
+    const pool = createPool({ module: new URL('./nowhere.ts', import.meta.url) })
+    await expect(pool.run('c', 'a')).rejects.toThrow('nowhere.ts')
+  })
+
+  it('one caller holds one thread: another goes on beside it', async () => {
+    const pool = createPool()
+    const order: string[] = []
+    const spinning = pool.run('hostile', 'spin').catch(() => order.push('spun'))
+    const second = pool.run('hostile', 'spin').catch(() => undefined)
+    for (const input of ['a', 'b', 'c']) {
+      expect(await pool.run('other', input)).toMatchObject({ kind: 'done' })
+      order.push(input)
+    }
+    await pool.stop()
+    await Promise.all([spinning, second])
+    expect(order).toEqual(['a', 'b', 'c', 'spun'])
+  })
+
+  it('429 rate_limited: when too many jobs of one caller wait', async () => {
+    const pool = createPool({ waitingPerCallerMax: 1 })
+    const results = await Promise.allSettled(['a', 'b', 'c'].map((input) => pool.run('c', input)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+    expect(results[2]).toMatchObject({ reason: { code: 'rate_limited' } })
+  })
+
+  it('503 unavailable: what is under way, and what comes, when it is stopped', async () => {
+    const pool = createPool()
+    const running = pool.run('c', 'spin')
+    const refused = expect(running).rejects.toMatchObject({ code: 'unavailable' })
+    await pool.stop()
+    await refused
+    await expect(pool.run('c', 'a')).rejects.toMatchObject({ code: 'unavailable' })
+    await pool.stop()
+    await pool.start()
+    expect(await pool.run('c', 'a')).toEqual({ kind: 'done', output: 'A' })
+  })
+
+  it('its threads see none of the configuration', async () => {
+    expect(await createPool().run('c', 'env')).toEqual({ kind: 'done', output: [] })
+  })
+})
