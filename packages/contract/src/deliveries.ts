@@ -55,6 +55,8 @@ export type WebhookDeliveryStatus = (typeof webhookDeliveryStatuses)[number]
 /** The newest that are shown of one delivery; in a list, and alone. */
 export const listedAttemptsMax = 10
 export const shownAttemptsMax = 200
+/** Of a request's body, that are shown. A batch of ordinary events stays below. */
+export const shownBodyBytesMax = 1024 * 1024
 /** Replayed events that may wait for one webhook. */
 export const replayedEventsMax = 100_000
 
@@ -165,6 +167,9 @@ export const webhookDeliveryDetail = closedObject({
       description: 'Names of the headers of the last request; empty before the first',
     }),
     body: stringOrNull('Exactly as it is sent; null when its events have left the log'),
+    body_truncated: Type.Boolean({
+      description: `true: \`body\` is the beginning of what is sent, as it is larger than ${shownBodyBytesMax} octets`,
+    }),
   }),
 })
 export type WebhookDeliveryDetail = Static<typeof webhookDeliveryDetail>

@@ -82,6 +82,45 @@ describe('a delivery of the dispatcher', () => {
     expect(JSON.stringify(settled)).not.toContain('s3cret')
   })
 
+  it.each([
+    ['whole, just as large as is shown', 0, false],
+    ['its first 1 MiB, of one octet more', 1, true],
+  ])('of a large request shows %s', async (_, more, isCut) => {
+    await world.register(receiver.origin)
+    const fill = (length: number) => ({
+      ...newEvent().details,
+      custom_args: { x: 'x'.repeat(length) },
+    })
+    await world.record(newEvent({ details: fill(0) }), newEvent({ details: fill(0) }))
+    await (await world.dispatcher()).runOnce()
+    const room = 1024 * 1024 - Buffer.byteLength(bodies()[0] ?? '')
+    const events = [newEvent({ details: fill(room - 7) }), newEvent({ details: fill(7 + more) })]
+    await world.record(...events)
+    await (await world.dispatcher({ batchBytesMax: 2 ** 21 })).runOnce()
+    const sent = receiver.requests[1]?.body
+    expect(sent?.length).toBe(1024 * 1024 + more)
+    expect((await newest()).request).toMatchObject({
+      body: sent?.subarray(0, 1024 * 1024).toString(),
+      body_truncated: isCut,
+    })
+  })
+
+  it('of a request of many megabytes reads and shows the beginning, in whole characters', async () => {
+    await world.register(receiver.origin)
+    const details = { ...newEvent().details, custom_args: { x: `${'é'.repeat(300_000)}` } }
+    await world.record(...Array.from({ length: 8 }, () => newEvent({ details })))
+    await (await world.dispatcher({ batchBytesMax: 2 ** 24 })).runOnce()
+    const sent = receiver.requests[0]?.body ?? Buffer.alloc(0)
+    expect(sent.length).toBeGreaterThan(4_000_000)
+    const { request, events } = await newest()
+    expect(events).toHaveLength(8)
+    expect(request.body_truncated).toBe(true)
+    const shown = Buffer.from(request.body ?? '')
+    expect([1024 * 1024, 1024 * 1024 - 1]).toContain(shown.length)
+    expect(sent.subarray(0, shown.length).equals(shown)).toBe(true)
+    expect(request.body).not.toContain('\ufffd')
+  })
+
   it('keeps its request when its webhook is gone', async () => {
     await world.register(receiver.origin)
     await world.record(newEvent())
@@ -173,7 +212,11 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
       status: 'delivered',
     })
     const { delivery } = await get(id)
-    expect(delivery.request).toEqual({ headers: ['Content-Type'], body: null })
+    expect(delivery.request).toEqual({
+      headers: ['Content-Type'],
+      body: null,
+      body_truncated: false,
+    })
     expect(delivery.events.map((event) => event.event)).toEqual(['MAIL_DELIVERED', null])
   })
 

@@ -2,9 +2,14 @@
  * getWebhookDelivery (contract §3, §5): one delivery with its attempts and its request.
  *
  * The body is not stored: it is written anew from the immutable events by the function that wrote
- * what was sent, and is therefore the same, byte for byte.
+ * what was sent, and is therefore the same, byte for byte. Of a very large one the beginning is shown,
+ * and no more than that is read.
  */
-import { shownAttemptsMax, type WebhookDeliveryDetail } from '@postrider/contract'
+import {
+  shownAttemptsMax,
+  shownBodyBytesMax,
+  type WebhookDeliveryDetail,
+} from '@postrider/contract'
 import { dayAt } from '../../platform/date-time.ts'
 import type { Db, Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
@@ -52,13 +57,24 @@ export async function getDelivery(
   const made = attempts.get(deliveryId) ?? []
   return {
     ...toWebhookDelivery(delivery, members, made),
-    request: { headers: [...(made.at(-1)?.header_names ?? [])], body },
+    request: { headers: [...(made.at(-1)?.header_names ?? [])], ...body },
   }
 }
 
-async function rebuildBody(tx: Tx, tenantId: string, d: RecordedDelivery): Promise<string | null> {
-  const [mode, bodies] = await Promise.all([findMode(tx, tenantId, d), readBodies(tx, tenantId, d)])
-  const events = d.eventIds.flatMap((eventId) => bodies.get(eventId) ?? [])
-  if (mode === undefined || events.length < d.eventIds.length) return null
-  return serializeRequest(mode, events, d.webhookId)
+type ShownBody = Pick<WebhookDeliveryDetail['request'], 'body' | 'body_truncated'>
+
+async function rebuildBody(tx: Tx, tenantId: string, d: RecordedDelivery): Promise<ShownBody> {
+  const [mode, bodies] = await Promise.all([
+    findMode(tx, tenantId, d),
+    readBodies(tx, tenantId, d, shownBodyBytesMax),
+  ])
+  if (mode === undefined || bodies.length < d.eventIds.length)
+    return { body: null, body_truncated: false }
+  const events = bodies.flatMap((body) => (body === null ? [] : [{ body }]))
+  const bytes = Buffer.from(serializeRequest(mode, events, d.webhookId))
+  if (bytes.length <= shownBodyBytesMax) return { body: bytes.toString(), body_truncated: false }
+  // A character that is cut in the middle is left out.
+  const beginning = bytes.subarray(0, shownBodyBytesMax)
+  const body = new TextDecoder('utf-8', { ignoreBOM: true }).decode(beginning, { stream: true })
+  return { body, body_truncated: true }
 }

@@ -281,9 +281,6 @@ export interface MemberEvent {
   readonly attempt: number
 }
 
-const MEMBER = `e.event, e.ref_id as "refId", e.attempt,
-  to_char(e.event_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "eventAt"`
-
 type Frozen = Pick<RecordedDelivery, 'eventIds' | 'eventDays'>
 
 /** The events of these deliveries that are still in the log, by id. */
@@ -292,39 +289,56 @@ export async function readMembers(
   tenantId: string,
   deliveries: readonly Frozen[],
 ): Promise<Map<string, MemberEvent>> {
-  const { rows } = await q.query<MemberEvent>(
-    membersStatement(MEMBER),
-    memberValues(tenantId, deliveries),
-  )
+  const { rows } = await q.query<MemberEvent>(MEMBERS, memberValues(tenantId, deliveries))
   return new Map(rows.map((row) => [row.eventId, row]))
 }
 
-/** Likewise, with what is sent of each. */
+/**
+ * What is sent of each, in the order of the delivery; null for those that stand wholly behind the first
+ * `octetsMax`, and of the last one before them no more than so many characters. The length of a text is
+ * known without reading it.
+ */
+const BODIES = `
+  with member as materialized (
+    select given.n, given.event_id, given.day,
+           sum(e.octets) over (order by given.n) - e.octets as before
+      from unnest($2::text[], $3::date[]) with ordinality as given (event_id, day, n)
+     cross join lateral (
+       select octet_length(body) as octets from webhooks_event
+        where tenant_id = $1 and event_id = given.event_id and day = given.day
+          and day between $4 and $5 limit 1) e)
+  select shown.body
+    from member
+    left join lateral (
+      select left(body, $6) as body from webhooks_event
+       where tenant_id = $1 and event_id = member.event_id and day = member.day
+         and day between $4 and $5 and member.before < $6 limit 1) shown on true
+   order by member.n`
+
+/** Those of one delivery that are still in the log. */
 export async function readBodies(
   q: Queryable,
   tenantId: string,
   delivery: Frozen,
-): Promise<Map<string, { readonly body: string }>> {
-  const { rows } = await q.query<{ eventId: string; body: string }>(
-    membersStatement('e.body'),
-    memberValues(tenantId, [delivery]),
-  )
-  return new Map(rows.map((row) => [row.eventId, row]))
+  octetsMax: number,
+): Promise<(string | null)[]> {
+  const values = [...memberValues(tenantId, [delivery]), octetsMax]
+  const { rows } = await q.query<{ body: string | null }>(BODIES, values)
+  return rows.map((row) => row.body)
 }
 
 /**
  * The range of the days too: partitions beyond it are not even opened. Not as a list, which without
  * statistics makes the key by email look cheaper than the one by id, and reads a tenant's whole day.
  */
-function membersStatement(columns: string): string {
-  return `
-  select member.event_id as "eventId", ${columns}
+const MEMBERS = `
+  select member.event_id as "eventId", e.event, e.ref_id as "refId", e.attempt,
+         to_char(e.event_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "eventAt"
     from unnest($2::text[], $3::date[]) as member (event_id, day)
    cross join lateral (
-     select event, ref_id, event_at, attempt, body from webhooks_event
+     select event, ref_id, event_at, attempt from webhooks_event
       where tenant_id = $1 and event_id = member.event_id and day = member.day
         and day between $4 and $5 limit 1) e`
-}
 
 function memberValues(tenantId: string, deliveries: readonly Frozen[]): unknown[] {
   const days = deliveries.flatMap((delivery) => delivery.eventDays)
