@@ -38,5 +38,10 @@ export type {
 export { type ClientErrorCode, PostriderError, type PostriderErrorCode } from './core/errors.ts'
 export type { RequestOptions } from './core/request.ts'
 export { Postrider, type PostriderOptions } from './postrider.ts'
+export type { SendEmailInput } from './resources/emails.ts'
 export type { UpdateSmtpInput } from './resources/mailers.ts'
+export type {
+  ListWebhookDeliveriesInput,
+  ReplayWebhookEventsInput,
+} from './resources/webhook-deliveries.ts'
 export type { UpdateWebhookInput } from './resources/webhooks.ts'

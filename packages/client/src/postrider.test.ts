@@ -182,6 +182,40 @@ describe('listWebhookDeliveries', () => {
   })
 })
 
+describe('times', () => {
+  const at = new Date('2026-11-20T19:00:00+01:00')
+  const text = '2026-11-20T18:00:00.000Z'
+  const email = {
+    ...{ from: { email: 'a@example.com' }, to: [{ email: 'b@example.com' }], subject: 's' },
+    content: [{ type: 'text/plain' as const, value: 'v' }],
+  }
+  const operations: [string, (client: Postrider, at: Date | string) => Promise<unknown>][] = [
+    ['listWebhookDeliveries', (client, start) => client.listWebhookDeliveries({ start, end: at })],
+    ['eachWebhookDelivery', (client, start) => client.eachWebhookDelivery({ start }).next()],
+    ['replayWebhookEvents', (client, start) => client.replayWebhookEvents({ start })],
+    ['sendEmail', (client, send_at) => client.sendEmail({ ...email, send_at })],
+  ]
+
+  it.each(operations)('%s takes a Date as well as text', async (_, run) => {
+    const answer = reply(200, { success: true, message: 'm', deliveries: [] })
+    const server = await startScriptedServer(answer, answer)
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    await run(client, at)
+    await run(client, text)
+    const [first, second] = server.requests.map(({ path, body }) => `${path} ${body}`)
+    expect(first).toBe(second)
+    expect(decodeURIComponent(first ?? '')).toContain(text)
+  })
+
+  it.each(operations)('%s refuses a Date that is none', async (_, run) => {
+    const client = new Postrider({ apiKey: 'k', basePath: 'http://127.0.0.1:9' })
+    await expect((async () => run(client, new Date('never')))()).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringMatching(/^(start|send_at) is an invalid Date$/),
+    })
+  })
+})
+
 describe('eachWebhookDelivery', () => {
   const page = (deliveries: string[], nextPageToken?: string) =>
     reply(200, {

@@ -17,15 +17,12 @@ import type {
   ListSuppressionsAnswer,
   ListSuppressionsQuery,
   ListWebhookDeliveriesAnswer,
-  ListWebhookDeliveriesQuery,
   ListWebhooksAnswer,
   RedeliverAnswer,
   RegisterWebhookAnswer,
   RegisterWebhookBody,
   ReplayWebhookEventsAnswer,
-  ReplayWebhookEventsBody,
   SendEmailAnswer,
-  SendEmailBody,
   SubscribeEmailAnswer,
   Suppression,
   UnsubscribeEmailAnswer,
@@ -79,7 +76,7 @@ export class Postrider {
   }
 
   /** Accepts an email for delivery; repeated safely under one `Idempotency-Key`. */
-  sendEmail(payload: SendEmailBody, options?: RequestOptions): Promise<SendEmailAnswer> {
+  sendEmail(payload: emails.SendEmailInput, options?: RequestOptions): Promise<SendEmailAnswer> {
     return emails.sendEmail(this.#send, payload, options)
   }
 
@@ -151,7 +148,7 @@ export class Postrider {
 
   /** One page, newest first. A page may be short or empty while there is a `nextPageToken`. */
   listWebhookDeliveries(
-    filter?: ListWebhookDeliveriesQuery,
+    filter?: webhookDeliveries.ListWebhookDeliveriesInput,
     options?: RequestOptions,
   ): Promise<ListWebhookDeliveriesAnswer> {
     return webhookDeliveries.listWebhookDeliveries(this.#send, filter, options)
@@ -159,7 +156,7 @@ export class Postrider {
 
   /** All of them, for `for await`; each page is asked for when it is wanted. */
   eachWebhookDelivery(
-    filter?: ListWebhookDeliveriesQuery,
+    filter?: webhookDeliveries.ListWebhookDeliveriesInput,
     options?: RequestOptions,
   ): AsyncGenerator<WebhookDelivery, void, undefined> {
     return webhookDeliveries.eachWebhookDelivery(this.#send, filter, options)
@@ -180,7 +177,7 @@ export class Postrider {
 
   /** Sends recorded events again, by time or email; never repeated by itself. */
   replayWebhookEvents(
-    payload: ReplayWebhookEventsBody,
+    payload: webhookDeliveries.ReplayWebhookEventsInput,
     options?: RequestOptions,
   ): Promise<ReplayWebhookEventsAnswer> {
     return webhookDeliveries.replayWebhookEvents(this.#send, payload, options)

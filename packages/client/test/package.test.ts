@@ -217,7 +217,9 @@ console.log(JSON.stringify({ answer, code: error.code, status: error.status }))
 `
 }
 
-const consumer = `import { Postrider, PostriderError, type SendEmailBody } from '@postrider/client'
+const consumer = `import {
+  Postrider, PostriderError, type SendEmailBody, type SendEmailInput,
+} from '@postrider/client'
 ${isAny}
 ${isSame}
 type Send = Postrider['sendEmail']
@@ -227,10 +229,12 @@ export const noneIsAny: [
   IsAny<Send>, IsAny<Body>, IsAny<Body['to'][number]>, IsAny<Answer>, IsAny<Answer['recipients']>,
 ] = [false, false, false, false, false]
 export const exact: [
-  IsSame<Body, SendEmailBody>,
+  IsSame<Body, SendEmailInput>,
+  IsSame<Body['to'], SendEmailBody['to']>,
+  IsSame<Body['send_at'], string | Date | undefined>,
   IsSame<Body['content'][number]['type'], 'text/html' | 'text/plain'>,
   IsSame<Answer['ref_id'], string>,
-] = [true, true, true]
+] = [true, true, true, true, true]
 
 const email: SendEmailBody = {
   from: { email: 'news@example.com' },

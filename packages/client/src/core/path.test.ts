@@ -46,7 +46,13 @@ describe('queryOf', () => {
     expect(queryOf({ pageSize: 50, all: false })).toBe('?pageSize=50&all=false')
   })
 
-  it.each([null, {}, ['a'], '\ud800'])('refuses %j', (value) => {
+  it('writes a Date as the service reads times', () => {
+    expect(queryOf({ start: new Date('2026-11-20T19:00:00+01:00') })).toBe(
+      '?start=2026-11-20T18%3A00%3A00.000Z',
+    )
+  })
+
+  it.each([null, {}, ['a'], '\ud800', new Date('never')])('refuses %j', (value) => {
     expect(() => queryOf({ event: value })).toThrow(
       expect.objectContaining({ code: 'invalid_argument', status: 0 }),
     )

@@ -5,6 +5,7 @@
  * proxies may see an encoded slash decoded.
  */
 import { invalidArgument } from './errors.ts'
+import { timeText } from './times.ts'
 
 export function fillPath(template: string, parameters: Readonly<Record<string, string>>): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => encodeSegment(name, parameters[name]))
@@ -19,8 +20,9 @@ export function queryOf(query: Readonly<Record<string, unknown>>): string {
 }
 
 function encodeValue(name: string, value: unknown): string {
+  if (value instanceof Date) return encode(name, timeText(name, value))
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
-    throw invalidArgument(`${name} must be a string, a number or a boolean`)
+    throw invalidArgument(`${name} must be a string, a number, a boolean or a Date`)
   }
   return encode(name, String(value))
 }

@@ -11,6 +11,7 @@ import { runAttempt } from './attempt.ts'
 import { abortedBy, invalidArgument, PostriderError } from './errors.ts'
 import { fillPath, queryOf } from './path.ts'
 import { decideRetry } from './retry.ts'
+import { timeText } from './times.ts'
 
 export interface RequestOptions {
   /** Ends the operation at once, also while it waits for its next attempt. */
@@ -130,10 +131,17 @@ function headersOf(apiKey: string, call: Call, options: RequestOptions): Headers
 function serialize(body: unknown): string | undefined {
   if (body === undefined) return undefined
   try {
-    return JSON.stringify(body)
+    return JSON.stringify(body, refuseInvalidDates)
   } catch (error) {
+    if (error instanceof PostriderError) throw error
     throw invalidArgument('The payload cannot be written as JSON', error)
   }
+}
+
+/** Called with what holds the member: the value is text by now, or null. */
+function refuseInvalidDates(this: unknown, name: string, value: unknown): unknown {
+  const given = (this as Readonly<Record<string, unknown>>)[name]
+  return given instanceof Date ? timeText(name, given) : value
 }
 
 export function checkTimeout(timeoutMs: number, refuse: (message: string) => Error): number {

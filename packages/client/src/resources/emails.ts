@@ -5,6 +5,9 @@ import type {
   SendEmailBody,
 } from '@postrider/contract'
 import type { RequestOptions, Send } from '../core/request.ts'
+import type { WithTimes } from '../core/times.ts'
+
+export type SendEmailInput = WithTimes<SendEmailBody, 'send_at'>
 
 /**
  * Always under one `Idempotency-Key`, the caller's or a fresh one: an answer that got lost does
@@ -12,7 +15,7 @@ import type { RequestOptions, Send } from '../core/request.ts'
  */
 export function sendEmail(
   send: Send,
-  body: SendEmailBody,
+  body: SendEmailInput,
   options: RequestOptions = {},
 ): Promise<SendEmailAnswer> {
   const idempotencyKey = options.idempotencyKey ?? randomKey()

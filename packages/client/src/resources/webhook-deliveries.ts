@@ -17,13 +17,17 @@ import type {
 } from '@postrider/contract'
 import { eachEntry } from '../core/pages.ts'
 import type { RequestOptions, Send } from '../core/request.ts'
+import type { WithTimes } from '../core/times.ts'
+
+export type ListWebhookDeliveriesInput = WithTimes<ListWebhookDeliveriesQuery, 'start' | 'end'>
+export type ReplayWebhookEventsInput = WithTimes<ReplayWebhookEventsBody, 'start' | 'end'>
 
 const deliveriesPath = '/v1/webhook/deliveries'
 const deliveryPath = `${deliveriesPath}/{delivery_id}`
 
 export function listWebhookDeliveries(
   send: Send,
-  filter: ListWebhookDeliveriesQuery = {},
+  filter: ListWebhookDeliveriesInput = {},
   options?: RequestOptions,
 ): Promise<ListWebhookDeliveriesAnswer> {
   return send({ method: 'GET', path: deliveriesPath, query: filter }, options)
@@ -31,7 +35,7 @@ export function listWebhookDeliveries(
 
 export function eachWebhookDelivery(
   send: Send,
-  filter: ListWebhookDeliveriesQuery = {},
+  filter: ListWebhookDeliveriesInput = {},
   options?: RequestOptions,
 ): AsyncGenerator<WebhookDelivery, void, undefined> {
   const { pageToken: first, ...rest } = filter
@@ -64,7 +68,7 @@ export function redeliver(
 
 export function replayWebhookEvents(
   send: Send,
-  body: ReplayWebhookEventsBody,
+  body: ReplayWebhookEventsInput,
   options?: RequestOptions,
 ): Promise<ReplayWebhookEventsAnswer> {
   return send({ method: 'POST', path: '/v1/webhook/replay', body }, options)

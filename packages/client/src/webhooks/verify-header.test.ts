@@ -65,6 +65,7 @@ describe('verifyHeader', () => {
     ['no secrets', name, []],
     ['secrets that are none', name, undefined],
     ['one secret in place of a list', name, 'secret'],
+    ['an object in place of a list', name, { 0: 'secret', length: 1 }],
     ['an empty secret, which an empty header would equal', name, ['s', '']],
     ['a secret that is not set', name, [undefined]],
     ['white space that HTTP takes away', name, ['secret ']],
@@ -77,5 +78,10 @@ describe('verifyHeader', () => {
     const verify = () => verifyHeader(new Headers(), header, secrets as string[])
     expect(verify).toThrow(TypeError)
     expect(verify).not.toThrow('sésame')
+  })
+
+  it('says what secrets must be, when it is given one alone', () => {
+    const verify = () => verifyHeader(new Headers(), name, 'secret' as unknown as string[])
+    expect(verify).toThrow('secrets must be an array of strings')
   })
 })

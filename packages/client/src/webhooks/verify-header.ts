@@ -29,9 +29,8 @@ export function createHeaderCheck(
   if (typeof name !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
     throw new TypeError('header must be the name of a header')
   }
-  if (!Array.isArray(secrets) || secrets.length === 0) {
-    throw new TypeError('secrets must hold at least one value')
-  }
+  if (!Array.isArray(secrets)) throw new TypeError('secrets must be an array of strings')
+  if (secrets.length === 0) throw new TypeError('secrets must hold at least one value')
   const lowerName = name.toLowerCase()
   const expected = secrets.map((secret) => padded(checkSecret(secret)))
   return (headers) => {
