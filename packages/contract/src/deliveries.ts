@@ -59,6 +59,9 @@ export const shownAttemptsMax = 200
 export const shownBodyBytesMax = 1024 * 1024
 /** Replayed events that may wait for one webhook. */
 export const replayedEventsMax = 100_000
+/** Of a tenant: calls that send events again, in a minute; and events that they queue in a day. */
+export const replaysMax = 60
+export const replayedEventsADayMax = 1_000_000
 
 const eventName = Type.Enum([...eventNames], { description: 'Name of the event' })
 const deliveryStatus = Type.Enum([...webhookDeliveryStatuses])

@@ -9,6 +9,8 @@ import { answer, closedObject, plainAnswer, stringMap, timestamp } from './commo
 import { type SubscriptionKey, webhookEvents } from './events.ts'
 
 export const webhookUrlLengthMax = 2048
+/** Of a tenant: checks of a URL that fail, in a minute. */
+export const webhookChecksMax = 60
 export const webhookHeadersMax = 20
 /** The value of one header, in octets; and its name. */
 export const webhookHeaderBytesMax = 4096

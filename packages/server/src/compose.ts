@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
+import { replayedEventsADayMax, replaysMax, webhookChecksMax } from '@postrider/contract'
 import { type Config, roles, rolesWithoutEffect } from './config.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import { createTemplateRenderer, type TemplateRenderer } from './mail/index.ts'
@@ -60,8 +61,6 @@ export function builtRoles(config: Config): string[] {
 
 const EXPIRES_IN_MS = 3 * 24 * 3_600_000
 const CONNECT_CHECK_MS = 5_000
-/** A tenant's, in one process: what is replayed stays in the record, once for each time. */
-const REPLAYED_A_DAY_MAX = 1_000_000
 const CHECKS_AT_ONCE = { atOnceMax: 50, atOncePerCallerMax: 5, waitingPerCallerMax: 20 } as const
 const SETTLED: ReadonlySet<string> = new Set(['delivered', 'exhausted', 'discarded'])
 const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain'] as const
@@ -199,15 +198,20 @@ function composeHttp(
           egress,
           allowHttp: config.allowHttpWebhooks,
           connectTimeoutMs: CONNECT_CHECK_MS,
-          limit: createRateLimit({ name: 'webhook-checks', usesMax: 60, windowS: 60 }),
+          limit: createRateLimit({
+            name: 'webhook-checks',
+            usesMax: webhookChecksMax,
+            windowS: 60,
+          }),
           gate: checksGate,
         },
         wakeups: parts.wakeups,
         clock,
-        replayLimit: createRateLimit({ name: 'replays', usesMax: 60, windowS: 60 }),
+        replayLimit: createRateLimit({ name: 'replays', usesMax: replaysMax, windowS: 60 }),
         replayBudget: createRateLimit({
           name: 'replayed-events-a-day',
-          usesMax: REPLAYED_A_DAY_MAX,
+          // What is replayed stays in the record, once for each time.
+          usesMax: replayedEventsADayMax,
           windowS: 86_400,
         }),
         gates: recordGates(config.databasePool),
@@ -264,6 +268,7 @@ function composeNotifications(
     'Notifications between processes: sent, failed to be sent, received',
     ['what'],
   )
+  for (const what of ['sent', 'failed', 'received']) told.inc({ what }, 0)
   const leasedRoles: readonly LeasedRole[] = ['dispatcher', 'sender']
   return createNotifications({
     db,

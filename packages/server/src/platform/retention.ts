@@ -55,6 +55,7 @@ export function createRetention(deps: {
     'Day partitions that retention has dropped',
     ['table'],
   )
+  for (const table of deps.groups.flatMap((group) => group.tables)) droppedTotal.inc({ table }, 0)
   const overdue = deps.metrics.gauge(
     'partitions_overdue',
     'Day partitions older than the retention that are still there: needed by unfinished work, or waiting for a long transaction or the next round',

@@ -12,11 +12,14 @@ import {
   redeliverAnswer,
   registerWebhookAnswer,
   registerWebhookBody,
+  replayedEventsADayMax,
   replayedEventsMax,
+  replaysMax,
   replayWebhookEventsAnswer,
   replayWebhookEventsBody,
   updateWebhookAnswer,
   updateWebhookBody,
+  webhookChecksMax,
   webhookDeliveryParams,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
@@ -32,8 +35,8 @@ import { listWebhooks } from './list-webhooks.ts'
 import { registerWebhook, type WebhookDeps } from './register-webhook.ts'
 import { updateWebhook } from './update-webhook.ts'
 
-const CHECKS_LIMIT =
-  'A tenant may make at most 60 such checks that fail in a minute, over registrations and updates together, and a few at once; beyond that the answer is 429 with `Retry-After`, `RateLimit` and `RateLimit-Policy`.'
+const CHECKS_LIMIT = `A tenant may make at most ${webhookChecksMax} such checks that fail in a minute, over registrations and updates together, and a few at once; beyond that the answer is 429 with \`Retry-After\`, \`RateLimit\` and \`RateLimit-Policy\`.`
+const REPLAYS_LIMIT = `At most ${replayedEventsMax} replayed events may wait for one webhook; a tenant may make at most ${replaysMax} such calls in a minute, redeliveries and replays together, one at a time, and queue ${replayedEventsADayMax} events by them in a day; beyond that the answer is 429 with \`Retry-After\`, \`RateLimit\` and \`RateLimit-Policy\`.`
 const DELIVERY =
   'A delivery is one request with all its attempts; its content never changes. An event that still waits for its first request is in none, so it is not listed yet. A delivery whose content was refused as a whole is `discarded`, and `divided_into` names those that took its events over.'
 const NOTHING_REPLAYED =
@@ -164,8 +167,7 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
 
   addOperation(app, 'redeliver', {
     summary: 'Send the events of a webhook delivery again',
-    description:
-      'Sends exactly the events that the delivery carried, to the webhook that takes such events now, whatever its event switches say. They keep their content and `event_at`. An open delivery is not doubled: it is tried at once instead. Calling again queues no event twice while it waits.',
+    description: `Sends exactly the events that the delivery carried, to the webhook that takes such events now, whatever its event switches say. They keep their content and \`event_at\`. An open delivery is not doubled: it is tried at once instead. Calling again queues no event twice while it waits. ${REPLAYS_LIMIT}`,
     tag: 'Webhooks',
     params: webhookDeliveryParams,
     answer: redeliverAnswer,
@@ -182,7 +184,7 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
 
   addOperation(app, 'replayWebhookEvents', {
     summary: 'Send recorded events again, by when they happened or by email',
-    description: `Recorded events are sent again, behind what is live, to the webhook that takes such events now. The event switches are followed as they are now, so that events can be had that were not wanted when they happened. With \`undelivered\` only events that no delivery with the status \`delivered\` has carried. Events that wait already are not queued twice, and not counted. When no webhook that takes the events found is registered, the answer is 404; when none of those is active, 409. At most ${replayedEventsMax} replayed events may wait for one webhook.`,
+    description: `Recorded events are sent again, behind what is live, to the webhook that takes such events now. The event switches are followed as they are now, so that events can be had that were not wanted when they happened. With \`undelivered\` only events that no delivery with the status \`delivered\` has carried. Events that wait already are not queued twice, and not counted. When no webhook that takes the events found is registered, the answer is 404; when none of those is active, 409. ${REPLAYS_LIMIT}`,
     tag: 'Webhooks',
     body: replayWebhookEventsBody,
     answer: replayWebhookEventsAnswer,

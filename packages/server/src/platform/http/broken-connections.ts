@@ -17,6 +17,13 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
+/** Every code that one is answered with. */
+export const brokenCodes: readonly ErrorCode[] = [
+  ...Object.values(CODES),
+  'bad_request',
+  'method_not_allowed',
+]
+
 export function createClientErrorHandler(
   onBroken: OnBroken,
 ): (error: Error, socket: Socket) => void {

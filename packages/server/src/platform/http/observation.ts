@@ -6,6 +6,7 @@ import type { ErrorCode } from '@postrider/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { brokenCodes } from './broken-connections.ts'
 
 export interface Observation {
   /** Watches one request from now until its answer is written or its caller is gone. */
@@ -31,6 +32,8 @@ export function createObservation(log: Logger, metrics: Metrics): Observation {
   const broken = metrics.counter('http_broken_connections_total', 'Connections without a request', [
     'code',
   ])
+  // From the start: what begins with its first occurrence is no increase.
+  for (const code of brokenCodes) broken.inc({ code }, 0)
   return {
     watch(request, reply) {
       const startedAt = performance.now()
