@@ -4,6 +4,13 @@
  */
 import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
+import {
+  authenticate,
+  isMechanism,
+  type LoginTried,
+  mechanismsOf,
+  type SmtpAuthSettings,
+} from './smtp-auth.ts'
 import { type BodyReader, createBodyReader } from './smtp-body.ts'
 import { readMessageId, type SmtpFact } from './smtp-facts.ts'
 import { parseAction, type SmtpAction, type SmtpPhase, type SmtpScript } from './smtp-script.ts'
@@ -25,15 +32,6 @@ export interface SmtpConnectionSettings {
   /** Undefined when nothing is recorded but the number of messages. */
   readonly onFact: ((fact: SmtpFact) => void) | undefined
   onAccepted(): void
-}
-
-export interface SmtpAuthSettings {
-  readonly users: Readonly<Record<string, string>>
-  readonly mechanisms?: readonly ('PLAIN' | 'LOGIN')[]
-  /** Refuse MAIL before a login; true unless told otherwise. */
-  readonly required?: boolean
-  /** Offer AUTH only under TLS. */
-  readonly tlsOnly?: boolean
 }
 
 interface Transaction {
@@ -150,7 +148,7 @@ export function serveSmtpConnection(
     const lines = [settings.hostname, ...settings.extensions]
     if (tls?.mode === 'starttls' && !wire.isSecure()) lines.push('STARTTLS')
     if (settings.auth !== undefined && (wire.isSecure() || settings.auth.tlsOnly !== true)) {
-      lines.push(`AUTH ${(settings.auth.mechanisms ?? ['PLAIN', 'LOGIN']).join(' ')}`)
+      lines.push(`AUTH ${mechanismsOf(settings.auth).join(' ')}`)
     }
     return lines.map((line) => `250 ${line}`)
   }
@@ -254,23 +252,24 @@ export function serveSmtpConnection(
   }
 
   function onAuth(line: string): void {
-    const [, mechanism = '', initial = ''] = /^AUTH\s+(\S+)(?:\s+(\S*))?/i.exec(line) ?? []
-    const offered: readonly string[] = settings.auth?.mechanisms ?? ['PLAIN', 'LOGIN']
-    if (settings.auth === undefined || !offered.includes(mechanism.toUpperCase())) {
+    const { auth } = settings
+    const [, name = '', initial = ''] = /^AUTH\s+(\S+)(?:\s+(\S*))?/i.exec(line) ?? []
+    const mechanism = name.toUpperCase()
+    if (auth === undefined || !isMechanism(mechanism) || !mechanismsOf(auth).includes(mechanism)) {
       answer('auth', line, { standard: '504 5.5.4 mechanism not offered' })
-    } else if (mechanism.toUpperCase() === 'PLAIN') {
-      const read = (text: string): void => {
-        const [, user = '', password = ''] = decode(text).split('\u0000')
-        login(line, user, password)
-      }
-      if (initial === '') challenge('', read)
-      else read(initial)
-    } else {
-      const readUser = (text: string): void =>
-        challenge('Password:', (secret) => login(line, decode(text), decode(secret)))
-      if (initial === '') challenge('Username:', readUser)
-      else readUser(initial)
+      return
     }
+    if (initial !== '' && auth.initialResponse === 'refused') {
+      answer('auth', line, { standard: '501 5.5.4 no initial response here' })
+      return
+    }
+    const isTaken = initial !== '' && auth.initialResponse !== 'ignored'
+    const login = authenticate(mechanism, isTaken ? decode(initial) : undefined, auth)
+    const goOn = (turn: IteratorResult<string, LoginTried>): void => {
+      if (turn.done === true) conclude(line, turn.value)
+      else challenge(turn.value, (text) => goOn(login.next(decode(text))))
+    }
+    goOn(login.next())
   }
 
   function challenge(text: string, read: (line: string) => void): void {
@@ -283,12 +282,12 @@ export function serveSmtpConnection(
     perform('auth', { reply }, { standard: undefined })
   }
 
-  function login(line: string, user: string, password: string): void {
-    const isRight = settings.auth?.users[user] === password
+  function conclude(line: string, { username: user, secret, isRight, refusal }: LoginTried): void {
+    const refused = refusal ?? '535 5.7.8 authentication credentials invalid'
     answer('auth', line, {
-      standard: isRight ? '235 2.7.0 ok' : '535 5.7.8 authentication credentials invalid',
+      standard: isRight ? '235 2.7.0 ok' : refused,
       username: user,
-      password,
+      password: secret,
       after: (code) => {
         if (code === 235) username = user
       },
