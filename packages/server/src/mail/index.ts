@@ -1,4 +1,4 @@
-/** The front door of mail: no tenant, no SQL, no sockets of its own. */
+/** The front door of mail: no tenant, no SQL; connections are opened by whoever asks for a session. */
 export {
   addressKeyOf,
   checkDisplayName,
@@ -30,6 +30,7 @@ export type {
   OpenSessionOptions,
   OpenSessionResult,
   SendOptions,
+  SmtpAuth,
   SmtpConnectOptions,
   SmtpResult,
   SmtpSecurity,

@@ -15,7 +15,9 @@ const BY_CODE: Readonly<Record<string, FailureCategory>> = {
   ENODATA: 'host_not_found',
   [LOCAL_REFUSALS.tooLarge]: 'message_too_large',
   [LOCAL_REFUSALS.needsSmtpUtf8]: 'smtputf8_unsupported',
+  [LOCAL_REFUSALS.needs8BitMime]: 'smtputf8_unsupported',
   [LOCAL_REFUSALS.invalidAddress]: 'invalid_recipient',
+  [LOCAL_REFUSALS.invalidMessage]: 'internal',
   [LOCAL_REFUSALS.noCredentials]: 'auth_required',
   // A server in trouble, or somebody on the way who strips the offer: never a reason to go without.
   [LOCAL_REFUSALS.noLoginOffered]: 'auth_temporary',
@@ -27,14 +29,15 @@ const BY_CODE: Readonly<Record<string, FailureCategory>> = {
   UNABLE_TO_GET_ISSUER_CERT: 'tls_certificate_expired',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'tls_certificate_expired',
   CRL_HAS_EXPIRED: 'tls_certificate_expired',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'tls_wrong_port',
 }
 
 /** Refusals of our own, made without asking the server: asking again would change nothing. */
 const OWN_REFUSALS: ReadonlySet<string> = new Set([
   LOCAL_REFUSALS.tooLarge,
   LOCAL_REFUSALS.needsSmtpUtf8,
+  LOCAL_REFUSALS.needs8BitMime,
   LOCAL_REFUSALS.invalidAddress,
+  LOCAL_REFUSALS.invalidMessage,
 ])
 
 export function isOwnRefusal(failure: Omit<SmtpFailure, 'stage'>): boolean {
@@ -46,11 +49,17 @@ export function categoryOfSystemError(
 ): FailureCategory {
   const { stage, systemCode = '', message = '' } = failure
   if (stage === 'dot') return 'uncertain'
+  // This port did speak SMTP: what is no TLS there is a broken STARTTLS.
+  if (stage === 'starttls' && isNoTls(systemCode, message)) return 'tls_unavailable'
   const known = BY_CODE[systemCode]
   if (known !== undefined) return known
-  if (/wrong version number/i.test(message)) return 'tls_wrong_port'
+  if (isNoTls(systemCode, message)) return 'tls_wrong_port'
   if (isCertificateError(systemCode, message)) return 'tls_certificate'
   return stage === 'starttls' || systemCode.startsWith('ERR_SSL') ? 'tls_unavailable' : 'network'
+}
+
+function isNoTls(systemCode: string, message: string): boolean {
+  return systemCode === 'ERR_SSL_WRONG_VERSION_NUMBER' || /wrong version number/i.test(message)
 }
 
 function isCertificateError(systemCode: string, message: string): boolean {

@@ -2,11 +2,9 @@
  * What went wrong in an SMTP conversation, as a value (RFC 5321 §4.2).
  *
  * `stage` is the step that failed, `reply` the server's answer where there was one. Stage `dot`
- * without a reply is the one uncertain case: the message may have been delivered. nodemailer names
- * the same drop alike before and after the final dot, and overwrites system error codes; this file
- * is the only place that reads its errors.
+ * without a reply is the one uncertain case: the message may have been delivered.
  */
-import { getSystemErrorName } from 'node:util'
+import type { Reply } from './reply-parser.ts'
 
 export type SmtpStage =
   | 'connect'
@@ -31,19 +29,32 @@ export interface SmtpFailure {
   /** ECONNREFUSED, CERT_HAS_EXPIRED, address_refused, …; EPROTOCOL when the peer speaks no SMTP. */
   readonly systemCode?: string
   readonly message?: string
+  /**
+   * What a server said of a token before it refused it: JSON as a rule (RFC 7628 §3.2.2), decoded
+   * and otherwise as received.
+   */
+  readonly authChallenge?: string
   /** False when no connection to this host ever succeeded: a name that never resolved is a typo. */
   readonly hostEverWorked?: boolean
 }
 
-/** The codes of this module's own refusals, made before a byte of the message is sent. */
+/** The codes of this module's own refusals, made before the message is whole on the other side. */
 export const LOCAL_REFUSALS = {
   tooLarge: 'ESIZE',
   needsSmtpUtf8: 'ESMTPUTF8',
+  needs8BitMime: 'E8BITMIME',
   invalidAddress: 'EADDRESS',
+  invalidMessage: 'EMESSAGE',
   noCredentials: 'ECREDENTIALS',
   noLoginOffered: 'ENOAUTH',
   callerAborted: 'EABORTED',
 } as const
+
+/** Why no answer will come any more: the connection is gone, the time is up, the peer talks nonsense. */
+export interface Lost {
+  readonly systemCode: string
+  readonly message: string
+}
 
 const EGRESS_CODES: Readonly<Record<string, string>> = {
   timeout: 'ETIMEDOUT',
@@ -55,67 +66,34 @@ const EGRESS_CODES: Readonly<Record<string, string>> = {
   protocol: 'EPROTOCOL',
 }
 
-interface ErrorFacts {
-  readonly message: string
-  readonly code?: string
-  readonly systemCode?: string
-  readonly originalCode?: string
-  readonly errno?: number
-  readonly response?: string
-  readonly command?: string
+export function toSmtpReply({ code, lines }: Reply): SmtpReply {
+  return { code, text: lines.length === 1 ? (lines[0] ?? '') : lines.join(' ') }
 }
 
-export function toReply(response: string | undefined): SmtpReply | undefined {
-  const code = response === undefined ? undefined : /^[2-5]\d\d(?=[ \-\n]|$)/.exec(response)?.[0]
-  if (code === undefined || response === undefined) return undefined
-  return { code: Number(code), text: response.replace(/\r?\n/g, ' ') }
+/** Of a reply that is not the one that was due: a refusal, or nonsense at this place. */
+export function failureOfReply(stage: SmtpStage, reply: Reply): SmtpFailure {
+  const told = toSmtpReply(reply)
+  if (reply.code >= 400) return { stage, reply: told }
+  return { stage, systemCode: 'EPROTOCOL', message: `Unexpected response: ${told.text}` }
 }
 
 /** Of an error thrown by the function that connects: the guarded egress, or node itself. */
 export function failureOfConnect(error: unknown): SmtpFailure {
-  const facts = factsOf(error)
-  const systemCode = facts.systemCode ?? EGRESS_CODES[facts.code ?? ''] ?? facts.code
-  return {
-    stage: 'connect',
-    message: facts.message,
-    ...(systemCode === undefined ? {} : { systemCode }),
-  }
+  const { message, code = '', systemCode } = factsOf(error)
+  const name = systemCode ?? EGRESS_CODES[code] ?? code
+  return { stage: 'connect', message, ...(name === '' ? {} : { systemCode: name }) }
 }
 
-/** Of an error by nodemailer. A reply that is neither 4yz nor 5yz where one is due is nonsense. */
-export function failureOf(error: unknown, stage: SmtpStage): SmtpFailure {
-  const facts = factsOf(error)
-  const reply = toReply(facts.response)
-  if (reply !== undefined && reply.code >= 400) return { stage, reply }
-  const systemCode = facts.response === undefined ? systemCodeOf(facts) : 'EPROTOCOL'
-  return { stage, systemCode, message: facts.message.replace(/\r?\n/g, ' ') }
+/** Of an error on an open connection, or of TLS on one. */
+export function lostBy(error: unknown): Lost {
+  const { message, code = '', systemCode } = factsOf(error)
+  return { systemCode: systemCode ?? EGRESS_CODES[code] ?? (code || 'ECONNECTION'), message }
 }
 
-/** The command that nodemailer says was refused, if it says so. */
-export function stageOfCommand(error: unknown): SmtpStage | undefined {
-  const { command = '', code } = factsOf(error)
-  if (command.startsWith('AUTH')) return 'auth'
-  switch (command) {
-    case 'MAIL FROM':
-      return 'mail'
-    case 'RCPT TO':
-      return 'rcpt'
-    case 'DATA':
-      return code === 'EMESSAGE' ? 'dot' : 'data'
-    case 'STARTTLS':
-      return 'starttls'
-    case 'EHLO':
-    case 'HELO':
-      return 'ehlo'
-    default:
-      return undefined
-  }
-}
-
-function systemCodeOf(facts: ErrorFacts): string {
-  if (facts.originalCode !== undefined) return facts.originalCode
-  if (facts.errno !== undefined && facts.errno < 0) return getSystemErrorName(facts.errno)
-  return facts.code ?? 'ECONNECTION'
+interface ErrorFacts {
+  readonly message: string
+  readonly code?: string
+  readonly systemCode?: string
 }
 
 function factsOf(error: unknown): ErrorFacts {
@@ -124,14 +102,5 @@ function factsOf(error: unknown): ErrorFacts {
     const value: unknown = Reflect.get(error, key)
     return typeof value === 'string' && value !== '' ? { [key]: value } : {}
   }
-  const errno: unknown = Reflect.get(error, 'errno')
-  return {
-    message: error.message,
-    ...text('code'),
-    ...text('systemCode'),
-    ...text('originalCode'),
-    ...text('response'),
-    ...text('command'),
-    ...(typeof errno === 'number' ? { errno } : {}),
-  }
+  return { message: error.message, ...text('code'), ...text('systemCode') }
 }

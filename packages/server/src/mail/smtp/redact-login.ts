@@ -2,11 +2,13 @@
  * Keeps a mailer's login out of what its server says: some servers quote the AUTH command that they
  * refuse, and replies go into answers, events, tables and logs.
  *
- * The password is struck out as it was given, in base64 (AUTH LOGIN) and inside the answer of AUTH
- * PLAIN, of which a piece that reaches the password is enough. What is short is only struck out
- * where it stands alone, for otherwise it would be found inside common words.
+ * Password or access token are struck out as they were given, in base64 (AUTH LOGIN) and inside the
+ * answers of the other mechanisms, of which a piece that reaches the secret is enough. What is short
+ * is only struck out where it stands alone, for otherwise it would be found inside common words.
  */
 import type { SmtpFailure, SmtpReply } from './failure.ts'
+import { bearerPrefix, plainPrefix, xoauth2Prefix } from './sasl.ts'
+import type { SmtpAuth } from './session.ts'
 
 const REDACTED = '[redacted]'
 const SHORT_CHARS = 6
@@ -17,9 +19,10 @@ export interface LoginRedactor {
 }
 
 export function createLoginRedactor(
-  login: { readonly username: string; readonly password: string } | undefined,
+  auth: SmtpAuth | undefined,
+  server: { readonly host: string; readonly port: number },
 ): LoginRedactor {
-  const pattern = login === undefined ? undefined : patternOf(login)
+  const pattern = auth === undefined ? undefined : patternOf(auth, server)
   const redact = (text: string) => (pattern === undefined ? text : text.replace(pattern, REDACTED))
   /** The code stays, whatever the password is. */
   const reply = ({ code, text }: SmtpReply) => ({
@@ -32,17 +35,26 @@ export function createLoginRedactor(
       ...failure,
       ...(failure.reply === undefined ? {} : { reply: reply(failure.reply) }),
       ...(failure.message === undefined ? {} : { message: redact(failure.message) }),
+      ...(failure.authChallenge === undefined
+        ? {}
+        : { authChallenge: redact(failure.authChallenge) }),
     }),
   }
 }
 
 /** The longest first. Without case, since some servers quote a command in capitals. */
-function patternOf({ username, password }: { username: string; password: string }): RegExp {
+function patternOf(auth: SmtpAuth, { host, port }: { host: string; port: number }): RegExp {
+  const { username } = auth
+  const isToken = 'accessToken' in auth
+  const secret = isToken ? auth.accessToken : auth.password
   // A reply with bytes that are no UTF-8 is read as Latin-1, byte by byte.
-  const secrets = [password, Buffer.from(password).toString('latin1')]
-  const encoded = [password, username].map((text) => base64(text).replace(/=+$/, ''))
+  const secrets = [secret, Buffer.from(secret).toString('latin1')]
+  const encoded = [secret, username].map((text) => base64(text).replace(/=+$/, ''))
+  const prefixes = isToken
+    ? [xoauth2Prefix(username), bearerPrefix(username, host, port)]
+    : [plainPrefix(username)]
   const patterns = [
-    `${escaped(startOfPlain(username))}[a-z0-9+/]*={0,2}`,
+    ...prefixes.map((prefix) => `${escaped(startOfBase64(prefix))}[a-z0-9+/]*={0,2}`),
     ...encoded.filter((text) => text !== '').map((text) => `${bounded(text)}={0,2}`),
     ...secrets.filter((text) => text !== '').map(bounded),
   ]
@@ -54,10 +66,9 @@ function bounded(text: string): string {
   return text.length < SHORT_CHARS ? `(?<![\\p{L}\\p{N}])${pattern}(?![\\p{L}\\p{N}])` : pattern
 }
 
-/** Of base64, as much as no character of the password has a part in. */
-function startOfPlain(username: string): string {
-  const text = `\0${username}\0`
-  return base64(text).slice(0, Math.floor((Buffer.byteLength(text) * 4) / 3))
+/** Of base64, as much as no character of the secret has a part in. */
+function startOfBase64(prefix: string): string {
+  return base64(prefix).slice(0, Math.floor((Buffer.byteLength(prefix) * 4) / 3))
 }
 
 function base64(text: string): string {

@@ -1,6 +1,5 @@
 /**
- * The narrow interface of the SMTP conversation. Nothing outside this folder knows which library
- * speaks it.
+ * The narrow interface of the SMTP conversation. Nothing outside this folder knows how it is held.
  *
  * Invariants of `send`:
  * - one recipient per transaction, so that each recipient has a reply of its own;
@@ -10,7 +9,8 @@
  * - the promise always resolves, at `deadlineAt` at the latest, whatever the peer does.
  */
 import type { Socket } from 'node:net'
-import type { SmtpFailure, SmtpReply } from './failure.ts'
+import type { Capabilities } from './capabilities.ts'
+import type { SmtpFailure, SmtpReply, SmtpStage } from './failure.ts'
 
 export interface SendOptions {
   /** Wire form; the empty string is the null reverse-path. */
@@ -19,11 +19,21 @@ export interface SendOptions {
   readonly message: Buffer
   /** The message, or one of the two addresses, needs SMTPUTF8 (RFC 6531): MAIL asks for it. */
   readonly smtpUtf8: boolean
+  /** Passed on where the server offers DSN, else left out (RFC 3461). */
+  readonly dsn?: DsnRequest
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number
   readonly beforeFinalDot: () => Promise<void>
   /** Once the dot has been handed to the socket, and before any answer to it can be read. */
   readonly afterFinalDot?: () => void
+}
+
+/** What the sender wants to be told of the fate of a message (RFC 3461 §4). */
+export interface DsnRequest {
+  readonly notify?: readonly ('success' | 'failure' | 'delay')[] | 'never'
+  readonly return?: 'full' | 'headers'
+  /** At most 100 characters (RFC 3461 §4.4), of printable ASCII. */
+  readonly envelopeId?: string
 }
 
 export type SmtpResult =
@@ -47,9 +57,15 @@ export interface SmtpSession {
   readonly isUsable: boolean
   /** Transactions begun on this connection, whatever became of them. */
   readonly sent: number
+  readonly capabilities: Capabilities
 }
 
 export type SmtpSecurity = 'Auto' | 'Tls' | 'SSL' | 'None'
+
+/** A password, or an OAuth access token that is good for SMTP. */
+export type SmtpAuth =
+  | { readonly username: string; readonly password: string }
+  | { readonly username: string; readonly accessToken: string }
 
 export interface SmtpConnectOptions {
   /** Present when the socket must come back with TLS done, to the name of the host. */
@@ -64,10 +80,12 @@ export interface OpenSessionOptions {
   readonly port: number
   readonly secure: SmtpSecurity
   readonly tlsVerify: boolean
-  readonly auth?: { readonly username: string; readonly password: string }
+  readonly auth?: SmtpAuth
   readonly ehloName: string
   /** For everything up to the login: connecting, TLS, greeting, EHLO, AUTH. */
   readonly timeoutMs: number
+  /** Each reply on the way to the session, without the login, as it comes. */
+  readonly onReply?: (stage: SmtpStage, reply: SmtpReply) => void
 }
 
 export type OpenSessionResult =

@@ -5,5 +5,5 @@ export { EgressError, type EgressErrorCode, type RequestTimings } from './egress
 export { parseHost } from './parse-host.ts'
 export { isRefusedPort, portOf } from './refused-ports.ts'
 export type { Lookup, ResolvedAddress } from './resolve-host.ts'
-export type { TlsOptions } from './secure-socket.ts'
+export { secureSocket, type TlsOptions } from './secure-socket.ts'
 export type { HttpAnswer, RequestOptions } from './send-request.ts'
