@@ -319,7 +319,7 @@ function composeDispatcher(parts: Parts): Service[] {
     leases,
     wakeups: parts.wakeups,
     discover: createDiscovery(db),
-    deliver: (stream, signal) => deliverBatch(deliverDeps, stream, signal),
+    deliver: (stream, signal, mayGoOn) => deliverBatch(deliverDeps, stream, signal, mayGoOn),
     concurrency: config.dispatcherConcurrency,
     lingerMs: config.webhookBatchLingerMs,
     timeoutMs: config.webhookTimeoutMs,

@@ -32,12 +32,10 @@ export function createGroupCommit<I, R>(o: {
   /** Commits in flight at once. Two, the default, do 1.6 times the work of one at 64 callers; three do less. */
   lanes?: number
   run(tx: Tx, items: readonly I[]): Promise<readonly R[]>
-  synchronousCommit?: 'off'
+  /** Whether the commit of these is on disk before they are told; absent: always. */
+  isFlushed?: (items: readonly I[]) => boolean
 }): GroupCommit<I, R> {
   const lanes = o.lanes ?? 2
-  const transactionOptions: TransactionOptions = o.synchronousCommit
-    ? { synchronousCommit: o.synchronousCommit }
-    : {}
   let waiting: Waiter<I, R>[] = []
   let inFlight = 0
   let isScheduled = false
@@ -98,15 +96,15 @@ export function createGroupCommit<I, R>(o: {
   }
 
   function commitGroup(group: readonly Waiter<I, R>[]): Promise<readonly R[]> {
+    const items = group.map((waiter) => waiter.item)
+    const isFlushed = o.isFlushed?.(items) ?? true
+    const options: TransactionOptions = isFlushed ? {} : { synchronousCommit: 'off' }
     return o.db.transaction(async (tx) => {
-      const results = await o.run(
-        tx,
-        group.map((waiter) => waiter.item),
-      )
+      const results = await o.run(tx, items)
       if (results.length !== group.length)
         throw new Error(`Group commit: ${results.length} results for ${group.length} items`)
       return results
-    }, transactionOptions)
+    }, options)
   }
 
   return {

@@ -1,11 +1,17 @@
 /**
- * One step of one stream: what it has to send next is taken, sent as one request, and settled.
+ * One step of one stream: what it has to send next is taken, sent as one request, and settled. A stream
+ * that may go on at once takes what follows in the transaction that settles what was accepted.
  *
  * Take → POST → settle. The members of a request are committed before it is made and its bytes follow
  * from immutable event rows, so that a repetition, also after a crash, has the same body (contract §4).
  * URL, headers and `active` are read anew for every request.
  */
-import { type Db, type GroupCommit, isWithoutPartition } from '../../platform/db/index.ts'
+import {
+  DatabaseUnavailableError,
+  type Db,
+  type GroupCommit,
+  isWithoutPartition,
+} from '../../platform/db/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { serializeRequest } from '../event.ts'
 import type { Cleared } from './clear-store.ts'
@@ -17,20 +23,31 @@ import {
   refusesAll,
 } from './decide-delivery.ts'
 import { divideDelivery } from './divide-delivery.ts'
+import type { LastRequests } from './last-requests.ts'
 import type { LowWater } from './low-water.ts'
 import { type MadeRequest, makeRequest, type RequestDeps } from './make-request.ts'
+import { SLOW_MS } from './paces.ts'
+import type { ReadAhead } from './read-ahead.ts'
 import type { Settled, Settlement } from './settle-deliveries.ts'
 import { rehouseStream, settleRequest } from './settle-request.ts'
 import type { Rest, StreamKey } from './stream-store.ts'
-import type { ReadyDelivery, Take, Taken } from './take-deliveries.ts'
+import type { NotTaken, ReadyDelivery, Take, Taken } from './take-deliveries.ts'
+import { StaleReadError } from './take-store.ts'
 
 export interface DeliverDeps extends RequestDeps {
   readonly db: Db
   readonly failpoints: Failpoints
-  readonly takes: GroupCommit<Take, Taken>
-  readonly settlements: GroupCommit<Settlement, Settled>
+  readonly take: (take: Take) => Promise<Taken>
+  readonly settle: (settlement: Settlement) => Promise<Settled>
+  /** Both in one transaction, of one stream. */
+  readonly settleAndTake: (
+    settlement: Settlement,
+    take: Take,
+  ) => Promise<{ readonly settled: Settled; readonly taken: Taken }>
   readonly rests: GroupCommit<StreamKey, Rest>
   readonly lowWater: LowWater
+  readonly readAhead: ReadAhead
+  readonly lastRequests: LastRequests
   readonly batchEventsMax: number
   readonly batchBytesMax: number
   readonly policy: DeliveryPolicy
@@ -45,7 +62,7 @@ export type StepResult =
   /** Nothing to do until the stream is woken. */
   | { readonly kind: 'idle' }
 
-const AGAIN: StepResult = { kind: 'wait', waitMs: 0 }
+const AGAIN = { kind: 'wait', waitMs: 0 } as const
 const IDLE: StepResult = { kind: 'idle' }
 /** A writer is about to commit, or another dispatcher is at work. */
 const BUSY: StepResult = { kind: 'wait', waitMs: 20 }
@@ -56,14 +73,26 @@ export async function deliverBatch(
   deps: DeliverDeps,
   key: StreamKey,
   signal: AbortSignal,
+  /** Asked after an accepted request: another one may follow within this step. */
+  mayGoOn: () => boolean = () => false,
 ): Promise<StepResult> {
-  const { tenantId, webhookId } = key
-  const low = deps.lowWater.of(webhookId)
-  const take: Take = { tenantId, webhookId, low, limits: deps, random: Math.random() }
-  const taken = await deps.takes.add(take)
+  let taken = await takeFirst(deps, takeOf(deps, key))
+  while (taken.kind === 'ready') {
+    const sent = await sendDelivery(deps, taken, signal)
+    if ('kind' in sent) return sent
+    const next = await settle(deps, sent, signal, mayGoOn)
+    if ('result' in next) return next.result
+    taken = next.taken
+  }
+  return doWithoutRequest(deps, key, taken)
+}
+
+async function doWithoutRequest(
+  deps: DeliverDeps,
+  key: StreamKey,
+  taken: NotTaken,
+): Promise<StepResult> {
   switch (taken.kind) {
-    case 'ready':
-      return sendDelivery(deps, taken, signal)
     case 'wait':
       return taken
     case 'busy':
@@ -71,10 +100,42 @@ export async function deliverBatch(
     case 'none':
       return IDLE
     case 'clear':
-      return clear(deps, take)
+      return clear(deps, takeOf(deps, key))
     case 'empty':
-      return rest(deps, key)
+      return deps.lastRequests.isRecent(key.webhookId) ? IDLE : rest(deps, key)
   }
+}
+
+function takeOf(deps: DeliverDeps, { tenantId, webhookId }: StreamKey): Take {
+  return {
+    tenantId,
+    webhookId,
+    low: deps.lowWater.of(webhookId),
+    limits: deps,
+    random: Math.random(),
+    ahead: deps.readAhead.next(webhookId),
+  }
+}
+
+async function takeFirst(deps: DeliverDeps, take: Take): Promise<Taken> {
+  try {
+    const taken = await deps.take(take)
+    noteTaken(deps, take, taken)
+    return taken
+  } catch (error) {
+    deps.readAhead.forget(take.webhookId)
+    // The queue is as it is: to be looked at.
+    if (error instanceof StaleReadError) return AGAIN
+    throw error
+  }
+}
+
+function noteTaken(deps: DeliverDeps, { webhookId, ahead }: Take, taken: Taken): void {
+  const pointers = taken.kind === 'ready' ? taken.pointers : undefined
+  if (pointers !== undefined) deps.lowWater.taken(webhookId, pointers)
+  // What was read behind an event that was not taken now must not overtake it.
+  if (taken.kind === 'ready' && taken.ahead.length > 0) deps.readAhead.set(webhookId, taken.ahead)
+  else if (pointers?.[0] !== ahead?.pointer) deps.readAhead.forget(webhookId)
 }
 
 async function rest(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
@@ -123,17 +184,23 @@ function reportCleared(deps: DeliverDeps, key: StreamKey, cleared: Cleared, outc
   )
 }
 
+/** A request that was made, and what it comes to. */
+interface Sent {
+  readonly ready: ReadyDelivery
+  readonly made: MadeRequest
+  readonly step: DeliveryStep
+}
+
 async function sendDelivery(
   deps: DeliverDeps,
   ready: ReadyDelivery,
   signal: AbortSignal,
-): Promise<StepResult> {
+): Promise<Sent | StepResult> {
   const { delivery, stream, target, events, pointers } = ready
-  if (pointers !== undefined) {
-    deps.lowWater.taken(delivery.webhookId, pointers)
-    deps.failpoints.hit('dispatch.after_freeze')
-  }
+  if (pointers !== undefined) deps.failpoints.hit('dispatch.after_freeze')
   const body = serializeRequest(stream.mode, events, delivery.webhookId)
+  // A receiver that hangs would hold every event twice.
+  for (const event of events) event.body = ''
   const made = await makeRequest(deps, {
     key: delivery,
     target,
@@ -143,13 +210,42 @@ async function sendDelivery(
   })
   if (made === 'stopped') return IDLE
   if (made === 'busy') return FULL
+  deps.lastRequests.made(delivery.webhookId)
   deps.failpoints.hit('dispatch.after_post')
-  const step = decide(deps, ready, made, body)
-  const { tenantId, webhookId, deliveryId } = delivery
-  const settlement: Settlement = {
-    tenantId,
-    webhookId,
-    deliveryId,
+  return { ready, made, step: decide(deps, ready, made, body) }
+}
+
+/** With what was taken in the same transaction, where the stream may go on and something was there. */
+async function settle(
+  deps: DeliverDeps,
+  sent: Sent,
+  signal: AbortSignal,
+  mayGoOn: () => boolean,
+): Promise<{ readonly result: StepResult } | { readonly taken: Taken }> {
+  const settlement = settlementOf(sent)
+  const { stream } = sent.ready
+  const isQuick = sent.made.durationMs <= SLOW_MS
+  let next: Awaited<ReturnType<typeof settleAndTake>> | undefined
+  if (sent.step.kind === 'delivered' && isQuick && !signal.aborted && mayGoOn())
+    next = await settleAndTake(deps, settlement, signal)
+  const isSettled = next?.isSettled ?? (await settleRequest(deps, settlement, signal))
+  deps.failpoints.hit('dispatch.after_settle')
+  report(deps, sent, isSettled)
+  if (next?.taken !== undefined) return { taken: next.taken }
+  const { step } = sent
+  const isFailing =
+    step.kind === 'retry' ||
+    (step.kind === 'exhausted' && !step.isReceiverUp) ||
+    (step.kind !== 'delivered' && refusesAll(stream.parkedInRow))
+  return { result: { kind: 'requested', isFailing, durationMs: sent.made.durationMs } }
+}
+
+function settlementOf({ ready, made, step }: Sent): Settlement {
+  const { delivery, stream } = ready
+  return {
+    tenantId: delivery.tenantId,
+    webhookId: delivery.webhookId,
+    deliveryId: delivery.deliveryId,
     failCount: stream.failCount,
     epoch: stream.epoch,
     isParked: delivery.isParked,
@@ -157,14 +253,29 @@ async function sendDelivery(
     step,
     halves: step.kind === 'divided' ? divideDelivery(ready, made.durationMs) : [],
   }
-  const isSettled = await settleRequest(deps, settlement, signal)
-  deps.failpoints.hit('dispatch.after_settle')
-  report(deps, ready, made, isSettled ? step.kind : 'superseded', step)
-  const isFailing =
-    step.kind === 'retry' ||
-    (step.kind === 'exhausted' && !step.isReceiverUp) ||
-    (step.kind !== 'delivered' && refusesAll(stream.parkedInRow))
-  return { kind: 'requested', isFailing, durationMs: made.durationMs }
+}
+
+/** What was taken beside something that was not settled is left: it is taken again as it is. */
+async function settleAndTake(
+  deps: DeliverDeps,
+  settlement: Settlement,
+  signal: AbortSignal,
+): Promise<{ readonly taken: Taken | undefined; readonly isSettled: boolean }> {
+  const take = takeOf(deps, settlement)
+  let mayBeDone = false
+  try {
+    const { settled, taken } = await deps.settleAndTake(settlement, take)
+    if (settled === true) {
+      noteTaken(deps, take, taken)
+      return { taken, isSettled: true }
+    }
+  } catch (error) {
+    // Settled alone it may go well, or fail in a way that is dealt with.
+    mayBeDone = error instanceof DatabaseUnavailableError && error.isCommitUnknown
+  }
+  deps.readAhead.forget(take.webhookId)
+  const isSettled = await settleRequest(deps, settlement, signal, mayBeDone)
+  return { taken: undefined, isSettled }
 }
 
 function decide(
@@ -188,13 +299,9 @@ function decide(
   return decideDelivery(made.outcome, facts, deps.policy, Math.random())
 }
 
-function report(
-  deps: DeliverDeps,
-  { delivery, events }: ReadyDelivery,
-  made: MadeRequest,
-  outcome: string,
-  step: DeliveryStep,
-): void {
+function report(deps: DeliverDeps, { ready, made, step }: Sent, isSettled: boolean): void {
+  const { delivery, events } = ready
+  const outcome = isSettled ? step.kind : 'superseded'
   deps.observe({ outcome, durationMs: made.durationMs, events: events.length })
   deps.log[outcome === 'exhausted' ? 'warn' : 'info'](
     {

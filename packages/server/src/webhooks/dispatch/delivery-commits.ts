@@ -4,35 +4,60 @@
  */
 import { createGroupCommit, type Db } from '../../platform/db/index.ts'
 import type { DeliverDeps } from './deliver-batch.ts'
+import { createLastRequests } from './last-requests.ts'
 import { createLowWater } from './low-water.ts'
-import { settleDeliveries } from './settle-deliveries.ts'
+import { createReadAhead } from './read-ahead.ts'
+import type { Settled } from './settle-deliveries.ts'
 import { restStreams } from './stream-store.ts'
-import { takeDeliveries } from './take-deliveries.ts'
+import type { Taken } from './take-deliveries.ts'
+import { type TurnResult, takeTurns } from './take-turns.ts'
 import { createTargetCache } from './target-cache.ts'
 
-/** One at a time of each kind: larger groups cost less, and a step waits for two of them at most. */
+/** One at a time: larger groups cost less, and a request waits for two of them at most. */
 const GROUP_MAX = 128
 
 export function createDeliveryCommits(
   db: Db,
-): Pick<DeliverDeps, 'takes' | 'settlements' | 'rests' | 'lowWater' | 'targets'> {
+): Pick<
+  DeliverDeps,
+  | 'take'
+  | 'settle'
+  | 'settleAndTake'
+  | 'rests'
+  | 'lowWater'
+  | 'readAhead'
+  | 'targets'
+  | 'lastRequests'
+> {
+  const turns = createGroupCommit({
+    db,
+    itemsMax: GROUP_MAX,
+    lanes: 1,
+    run: takeTurns,
+    // What is taken is on disk before it is sent. A lost settlement is a repetition of the same body.
+    isFlushed: (group) => group.some((turn) => turn.take !== undefined),
+  })
   return {
-    takes: createGroupCommit({ db, itemsMax: GROUP_MAX, lanes: 1, run: takeDeliveries }),
-    // A lost acknowledgement is a repetition of the same body, so it need not be flushed at once.
-    settlements: createGroupCommit({
-      db,
-      itemsMax: GROUP_MAX,
-      lanes: 1,
-      synchronousCommit: 'off',
-      run: settleDeliveries,
-    }),
-    rests: createGroupCommit({
-      db,
-      itemsMax: GROUP_MAX,
-      synchronousCommit: 'off',
-      run: restStreams,
-    }),
+    take: async (take) => taken(await turns.add({ take })),
+    settle: async (settlement) => settled(await turns.add({ settlement })),
+    async settleAndTake(settlement, take) {
+      const result = await turns.add({ settlement, take })
+      return { settled: settled(result), taken: taken(result) }
+    },
+    rests: createGroupCommit({ db, itemsMax: GROUP_MAX, run: restStreams, isFlushed: () => false }),
     lowWater: createLowWater(),
+    readAhead: createReadAhead(),
     targets: createTargetCache(),
+    lastRequests: createLastRequests(),
   }
+}
+
+function taken(result: TurnResult): Taken {
+  if (result.taken === undefined) throw new Error('A turn has no answer to its take')
+  return result.taken
+}
+
+function settled(result: TurnResult): Settled {
+  if (result.settled === undefined) throw new Error('A turn has no answer to its settlement')
+  return result.settled
 }

@@ -37,6 +37,7 @@ export type BodyMode = 'array' | 'single'
 export interface LoggedEvent {
   readonly eventId: string
   readonly day: string
-  readonly body: string
+  /** Emptied once it is part of a request. */
+  body: string
   readonly traceparent: string
 }

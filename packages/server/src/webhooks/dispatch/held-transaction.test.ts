@@ -52,15 +52,19 @@ it('a transaction that is open elsewhere does not make a look read what was take
   await holder.query('begin isolation level repeatable read')
   await holder.query('select 1 from webhooks_pending limit 1')
   try {
-    const { takes } = createDeliveryCommits(world.db)
+    const { take, settleAndTake } = createDeliveryCommits(world.db)
     let last: Take | undefined
+    const note = (one: Take) => {
+      if (last === undefined || one.low[0] >= last.low[0]) last = one
+    }
     const dispatcher = await world.dispatcher({
-      takes: {
-        ...takes,
-        add(take) {
-          if (last === undefined || take.low[0] >= last.low[0]) last = take
-          return takes.add(take)
-        },
+      take(one) {
+        note(one)
+        return take(one)
+      },
+      settleAndTake(settlement, one) {
+        note(one)
+        return settleAndTake(settlement, one)
       },
     })
     await dispatcher.runOnce()
@@ -79,14 +83,18 @@ it('a stream that ran empty looks on from where it was, and finds at once what l
   const key = await world.register(receiver.origin, { tenantId: 'tn_c' })
   await queueBacklog(world.db, key, { count: 600, from: 1_000 })
   const lows: LowWaterIds[] = []
-  const { takes } = createDeliveryCommits(world.db)
+  const { take, settleAndTake } = createDeliveryCommits(world.db)
+  const note = (one: Take) => {
+    if (one.webhookId === key.webhookId) lows.push([...one.low])
+  }
   const dispatcher = await world.dispatcher({
-    takes: {
-      ...takes,
-      add(take) {
-        if (take.webhookId === key.webhookId) lows.push([...take.low])
-        return takes.add(take)
-      },
+    take(one) {
+      note(one)
+      return take(one)
+    },
+    settleAndTake(settlement, one) {
+      note(one)
+      return settleAndTake(settlement, one)
     },
   })
   await dispatcher.runOnce()
@@ -105,15 +113,19 @@ it('neither does discarding a long queue read what it has discarded', async () =
   await queueBacklog(world.db, key, { count: 6_000 })
   await queueBacklog(world.db, key, { count: 6_000, from: 10_000, lane: 1 })
   await updateWebhook(world.deps, 'tn_b', { event: 'EMAIL_EVENT', active: false })
-  const { takes } = createDeliveryCommits(world.db)
+  const { take, settleAndTake } = createDeliveryCommits(world.db)
+  const note = (one: Take) => {
+    if (one.webhookId === key.webhookId) lows.push([...one.low])
+  }
   const lows: LowWaterIds[] = []
   const dispatcher = await world.dispatcher({
-    takes: {
-      ...takes,
-      add(take) {
-        if (take.webhookId === key.webhookId) lows.push([...take.low])
-        return takes.add(take)
-      },
+    take(one) {
+      note(one)
+      return take(one)
+    },
+    settleAndTake(settlement, one) {
+      note(one)
+      return settleAndTake(settlement, one)
     },
   })
   await dispatcher.runOnce()

@@ -22,7 +22,7 @@ export interface Paces {
   noteFailing(webhookId: string): void
 }
 
-const SLOW_MS = 300
+export const SLOW_MS = 300
 /** What takes longer holds its place like one that hangs, and is treated like it. */
 const HANGING_MS = 2_000
 const KNOWN_MAX = 100_000

@@ -36,7 +36,7 @@ afterAll(async () => {
 })
 
 async function open(of = key): Promise<ReadyDelivery> {
-  const taken = await commits.takes.add({ ...of, low: ['', ''], limits, random: 0 })
+  const taken = await commits.take({ ...of, low: ['', ''], limits, random: 0 })
   if (taken.kind !== 'ready') throw new Error(taken.kind)
   return taken
 }
@@ -65,7 +65,7 @@ const settlementOf = (
   halves,
 })
 const settle = (ready: ReadyDelivery, step: DeliveryStep, halves: Settlement['halves'] = []) =>
-  commits.settlements.add(settlementOf(ready, step, halves))
+  commits.settle(settlementOf(ready, step, halves))
 const rows = async (text: string) => (await world.db.query<Record<string, unknown>>(text)).rows
 const setStream = (columns: string) => world.db.query(`update webhooks_stream set ${columns}`)
 
@@ -165,7 +165,7 @@ describe('a delivery whose receiver failed', () => {
       first_failure_at: expect.any(Date),
       parked_in_row: 0,
     })
-    expect(await commits.takes.add({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
+    expect(await commits.take({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
       kind: 'wait',
     })
   })
@@ -218,7 +218,7 @@ describe('a delivery whose receiver failed', () => {
       { status: 'exhausted' },
     ])
     expect(await world.stream(key)).toMatchObject({ delivery_id: null, fail_count: 1 })
-    expect(await commits.takes.add({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
+    expect(await commits.take({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
       kind: 'wait',
     })
   })
@@ -287,7 +287,7 @@ describe('a delivery whose content was refused', () => {
       first_failure_at: null,
       parked_in_row: 1,
     })
-    expect(await commits.takes.add({ ...key, low: ['', ''], limits, random: 0 })).toEqual({
+    expect(await commits.take({ ...key, low: ['', ''], limits, random: 0 })).toEqual({
       kind: 'empty',
     })
     await world.due()
@@ -322,7 +322,7 @@ describe('a delivery whose content was refused', () => {
         first_failure_at: new Date(since),
         delivery_id: null,
       })
-      expect(await commits.takes.add({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
+      expect(await commits.take({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
         kind: 'wait',
       })
     },

@@ -43,11 +43,19 @@ export async function settleDeliveries(
   tx: Tx,
   settlements: readonly Settlement[],
 ): Promise<Settled[]> {
+  const [, held] = await Promise.all([planByIndex(tx), lockForSettling(tx, settlements)])
+  return settleHeld(tx, settlements, held)
+}
+
+/** Of those whose streams are held (by place). Its statements are issued at once, save for what is rare. */
+export async function settleHeld(
+  tx: Tx,
+  settlements: readonly Settlement[],
+  held: ReadonlySet<number>,
+): Promise<Settled[]> {
   const delivered: (SettledDelivery & { n: number; endsProbe: boolean })[] = []
   const refused: (RefusedRow & { n: number; halves: readonly NewOpenDelivery[] })[] = []
   const isSettled = new Array<Settled>(settlements.length).fill(false)
-  const [, held] = await Promise.all([planByIndex(tx), lockForSettling(tx, settlements)])
-  if (held.size < settlements.length) await noteLocked(tx, settlements, held, isSettled)
   for (const [n, settlement] of settlements.entries()) {
     if (!held.has(n)) continue
     const { tenantId, webhookId, deliveryId, epoch, attempt, step } = settlement
@@ -76,6 +84,7 @@ export async function settleDeliveries(
     halves.push(...row.halves)
   }
   if (halves.length > 0) await insertOpen(tx, halves)
+  if (held.size < settlements.length) await noteLocked(tx, settlements, held, isSettled)
   return isSettled
 }
 

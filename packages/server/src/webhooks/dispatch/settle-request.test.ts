@@ -34,13 +34,11 @@ const run = async () => (await world.dispatcher()).runOnce()
 
 describe('a request that was answered', () => {
   it('is not repeated because its outcome could not be written at once', async () => {
-    const { settlements } = createDeliveryCommits(world.db)
+    const { settle } = createDeliveryCommits(world.db)
     let tries = 0
     const dispatcher = await world.dispatcher({
-      settlements: {
-        ...settlements,
-        add: (settlement) => (++tries < 3 ? away() : settlements.add(settlement)),
-      },
+      settleAndTake: away,
+      settle: (settlement) => (++tries < 3 ? away() : settle(settlement)),
     })
     await world.record(newEvent())
     await dispatcher.runOnce()
@@ -50,8 +48,7 @@ describe('a request that was answered', () => {
   })
 
   it('is given up when the dispatcher stops, as a fault of its own stream', async () => {
-    const settlements = { add: away, idle: () => Promise.resolve() }
-    const deps: SettleDeps = { db: world.db, log: {} as SettleDeps['log'], settlements }
+    const deps: SettleDeps = { db: world.db, log: {} as SettleDeps['log'], settle: away }
     const settled = settleRequest(deps, {} as never, AbortSignal.abort())
     await expect(settled).rejects.toMatchObject({ name: 'UnsettledError' })
     await expect(settled).rejects.not.toBeInstanceOf(DatabaseUnavailableError)

@@ -3,12 +3,7 @@
  * of it is not written.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  DatabaseUnavailableError,
-  type Db,
-  type GroupCommit,
-  isWithoutPartition,
-} from '../../platform/db/index.ts'
+import { DatabaseUnavailableError, type Db, isWithoutPartition } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { rehouse } from './rehouse-store.ts'
 import type { Settled, Settlement } from './settle-deliveries.ts'
@@ -17,7 +12,7 @@ import type { StreamKey } from './stream-store.ts'
 export interface SettleDeps {
   readonly db: Db
   readonly log: Logger
-  readonly settlements: GroupCommit<Settlement, Settled>
+  readonly settle: (settlement: Settlement) => Promise<Settled>
 }
 
 /** Not an outage to those who see it: its stream rests the longer, the more often this happens. */
@@ -35,11 +30,13 @@ export async function settleRequest(
   deps: SettleDeps,
   settlement: Settlement,
   signal: AbortSignal,
+  /** An earlier try may have been committed. */
+  wasMaybeDone = false,
 ): Promise<boolean> {
   const untilMs = performance.now() + GIVE_UP_MS
   let current = settlement
   let pauseMs = FIRST_PAUSE_MS
-  let mayBeDone = false
+  let mayBeDone = wasMaybeDone
   let hasDay = true
   let isRehoused = false
   for (;;) {
@@ -52,7 +49,7 @@ export async function settleRequest(
         const deliveryId = ids?.get(settlement.deliveryId)
         if (deliveryId !== undefined) current = { ...settlement, deliveryId }
       }
-      const settled = hasDay ? await deps.settlements.add(current) : 'locked'
+      const settled = hasDay ? await deps.settle(current) : 'locked'
       if (settled !== 'locked') return settled || mayBeDone
     } catch (error) {
       cause = error

@@ -26,6 +26,7 @@ const STATEMENTS = [
   'webhooks.load_open',
   'webhooks.load_events',
   'webhooks.delete_pointers',
+  'webhooks.delete_read_pointers',
   'webhooks.hold_delivery',
   'webhooks.call_up_open',
   'webhooks.settle_delivered',
@@ -154,6 +155,20 @@ async function useAll(first: number, inTx: <T>(work: (tx: Tx) => Promise<T>) => 
   expect(await settle(settlements)).toEqual(settlements.map(() => true))
   await setStream(1, `first_failure_at = now() - interval '2 hours'`)
   await setStream(2, 'parked_in_row = 10')
+  // What was read with a first event, where each travels alone.
+  const alone = { ...limits, batchEventsMax: 1 }
+  const key = keyOf(first + 9)
+  await queueBacklog(database.db, key, { count: 3 })
+  const [next] = await inTx((tx) =>
+    takeDeliveries(tx, [{ ...key, low: ['', ''], limits: alone, random: 0 }]),
+  )
+  if (next?.kind !== 'ready') throw new Error(next?.kind)
+  await setStream(9, 'delivery_id = null')
+  const [ahead] = next.ahead
+  const [following] = await inTx((tx) =>
+    takeDeliveries(tx, [{ ...key, low: ['', ''], limits: alone, random: 0, ahead }]),
+  )
+  expect(following?.kind).toBe('ready')
   // The second to fourth have open deliveries now: the current one, halves, a parked one.
   const again = await take(keys.slice(1, 4))
   expect(again.map((one) => one.kind)).toEqual(['ready', 'ready', 'ready'])

@@ -40,7 +40,7 @@ const takeOf = (of: StreamKey, change: Partial<Take> = {}): Take => ({
   random: 0,
   ...change,
 })
-const take = (change: Partial<Take> = {}): Promise<Taken> => commits.takes.add(takeOf(key, change))
+const take = (change: Partial<Take> = {}): Promise<Taken> => commits.take(takeOf(key, change))
 async function ready(change: Partial<Take> = {}): Promise<ReadyDelivery> {
   const taken = await take(change)
   if (taken.kind !== 'ready') throw new Error(taken.kind)
@@ -195,7 +195,7 @@ describe('taking a new batch', () => {
 it('what a request holds is flushed before it is made', async () => {
   const seen: unknown[] = []
   const { db } = world
-  const { takes } = createDeliveryCommits({
+  const { take } = createDeliveryCommits({
     ...db,
     get stats() {
       return db.stats
@@ -209,7 +209,7 @@ it('what a request holds is flushed before it is made', async () => {
   })
   const key = { tenantId: 'tn_none', webhookId: 'wh_none' }
   const limits = { batchEventsMax: 1, batchBytesMax: 1, policy: { retryForMs: 1 } }
-  await takes.add({ ...key, low: ['', ''], limits, random: 0 })
+  await take({ ...key, low: ['', ''], limits, random: 0 })
   expect(seen).toEqual([{ synchronous_commit: 'on' }])
 })
 
@@ -218,7 +218,7 @@ describe('of two dispatchers', () => {
     const others = createDeliveryCommits(world.db)
     for (let round = 0; round < 20; round += 1) {
       await world.record(newEvent(), newEvent())
-      const taken = await Promise.all([take(), others.takes.add(takeOf(key))])
+      const taken = await Promise.all([take(), others.take(takeOf(key))])
       const fresh = taken.filter((one) => one.kind === 'ready' && one.pointers !== undefined)
       expect(fresh).toHaveLength(1)
       for (const one of taken)
@@ -236,10 +236,10 @@ describe('of two dispatchers', () => {
     await world.record(newEvent(), newEvent({ tenantId: 'tn_b' }))
     await world.db.transaction(async (tx) => {
       await tx.query(`select 1 from webhooks_stream where tenant_id = 'tn_b' for no key update`)
-      const taken = await Promise.all([take(), commits.takes.add(takeOf(other))])
+      const taken = await Promise.all([take(), commits.take(takeOf(other))])
       expect(taken.map((one) => one.kind)).toEqual(['ready', 'busy'])
     })
-    expect((await commits.takes.add(takeOf(other))).kind).toBe('ready')
+    expect((await commits.take(takeOf(other))).kind).toBe('ready')
   })
 
   it('writers of events are not held up by a take, nor it by them', async () => {

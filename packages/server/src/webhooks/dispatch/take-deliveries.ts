@@ -14,11 +14,13 @@ import { hasOverdue } from './clear-store.ts'
 import { chooseBatch, decideTake, mayQueueBeFirst, type TakeLimits } from './decide-take.ts'
 import type { LoggedEvent, OpenDelivery } from './delivery.ts'
 import type { LowWaterIds } from './low-water.ts'
+import type { QueuedEvent } from './read-ahead.ts'
 import { planByIndex, type StreamKey } from './stream-store.ts'
 import {
   callUp,
   type DeliveryKey,
   deletePointers,
+  deleteReadPointers,
   type EventOwner,
   existingStreams,
   havePending,
@@ -41,6 +43,8 @@ export interface Take extends StreamKey {
   readonly limits: TakeLimits
   /** In [0, 1): decides where either of two is as good; the same for what follows from this take. */
   readonly random: number
+  /** The next queued event, where it is known without a look at the queue. */
+  readonly ahead?: QueuedEvent | undefined
 }
 
 /** A delivery that is on disk, its request to be made. */
@@ -53,10 +57,13 @@ export interface ReadyDelivery {
   readonly events: readonly LoggedEvent[]
   /** Of a new batch the last pointer of each lane; undefined for what was frozen before. */
   readonly pointers: readonly PendingPointer[] | undefined
+  /** Those that follow in the queue, where one event travels alone. */
+  readonly ahead: readonly QueuedEvent[]
 }
 
-export type Taken =
-  | ReadyDelivery
+export type Taken = ReadyDelivery | NotTaken
+
+export type NotTaken =
   /** Another transaction holds the stream. */
   | { readonly kind: 'busy' }
   /** Paused, or gone. */
@@ -71,6 +78,10 @@ const BUSY: Taken = { kind: 'busy' }
 const NONE: Taken = { kind: 'none' }
 const CLEAR: Taken = { kind: 'clear' }
 const EMPTY: Taken = { kind: 'empty' }
+
+/** What is read of a queue at once where one event travels alone. */
+const READ_EVENTS = 32
+const READ_OCTETS_MAX = 65_536
 
 /** One stream of the group on its way through the transaction. */
 interface Course {
@@ -91,14 +102,23 @@ interface Reopened {
 interface Peek {
   readonly course: Course
   readonly request: PeekRequest
+  /** Of the batch. */
+  readonly eventsMax: number
   /** Of the body; one event may be larger. */
   readonly bytesMax: number
+}
+interface Known {
+  readonly course: Course
+  readonly ahead: QueuedEvent
 }
 interface Batch extends EventOwner {
   readonly course: Course
   readonly pointers: readonly PendingPointer[]
+  /** Read with them, and left in the queue. */
+  readonly following: readonly PendingPointer[]
 }
 
+/** Its first statements are issued at once: after those that were issued before, and without a pause. */
 export async function takeDeliveries(tx: Tx, takes: readonly Take[]): Promise<Taken[]> {
   const [, streams, targets] = await Promise.all([
     planByIndex(tx),
@@ -113,7 +133,7 @@ export async function takeDeliveries(tx: Tx, takes: readonly Take[]): Promise<Ta
     if (stream !== undefined && target !== undefined) courses.push({ n, take, stream, target })
   })
   if (courses.length < takes.length) await forgetWhatIsGone(tx, takes, taken, courses)
-  const { reopenings, peeks } = await decideAll(tx, courses, taken)
+  const { reopenings, peeks, known } = await decideAll(tx, courses, taken)
 
   const [opened, peeked] = await Promise.all([
     loadOpen(tx, reopenings),
@@ -138,7 +158,7 @@ export async function takeDeliveries(tx: Tx, takes: readonly Take[]): Promise<Ta
 
   const events = await loadEvents(tx, [...reopened.map((one) => one.delivery), ...batches])
   await repeat(tx, reopened, events, taken)
-  await freeze(tx, batches, events.slice(reopened.length), taken)
+  await freeze(tx, batches, events.slice(reopened.length), known, taken)
   return taken
 }
 
@@ -160,6 +180,7 @@ async function decideAll(tx: Tx, courses: readonly Course[], taken: Taken[]) {
   const [overdue, queued] = await Promise.all([findOverdue(tx, courses), findQueued(tx, courses)])
   const reopenings: Reopening[] = []
   const peeks: Peek[] = []
+  const known: Known[] = []
   for (const course of courses) {
     const { n, take, stream, target } = course
     const { isActive, dueId, isDueParked } = target
@@ -172,16 +193,26 @@ async function decideAll(tx: Tx, courses: readonly Course[], taken: Taken[]) {
       hasPending: queued.has(course),
     }
     const step = decideTake(stream, facts, take.limits)
-    const { tenantId, webhookId, low } = take
+    const { tenantId, webhookId, low, ahead } = take
     if (step.kind === 'batch') {
-      const request = { tenantId, webhookId, low, eventsMax: step.eventsMax }
-      peeks.push({ course, request, bytesMax: step.bytesMax })
+      const { eventsMax, bytesMax } = step
+      const isKnown = eventsMax === 1 && ahead?.pointer.generation === target.generation
+      if (isKnown) known.push({ course, ahead })
+      else {
+        const request = {
+          tenantId,
+          webhookId,
+          low,
+          eventsMax: eventsMax === 1 ? READ_EVENTS : eventsMax,
+        }
+        peeks.push({ course, request, eventsMax, bytesMax })
+      }
     } else if (step.kind === 'open')
       reopenings.push({ course, tenantId, deliveryId: step.deliveryId, isDue: step.isDue })
     else if (step.kind === 'wait') taken[n] = step
     else taken[n] = step.kind === 'paused' ? NONE : CLEAR
   }
-  return { reopenings, peeks }
+  return { reopenings, peeks, known }
 }
 
 async function findOverdue(tx: Tx, courses: readonly Course[]): Promise<Set<Course>> {
@@ -206,19 +237,32 @@ async function findQueued(tx: Tx, courses: readonly Course[]): Promise<Set<Cours
 }
 
 function chooseMembers(
-  { course, request, bytesMax }: Peek,
+  { course, request, eventsMax, bytesMax }: Peek,
   found: readonly PendingPointer[],
 ): Batch | Taken {
-  const choice = chooseBatch(found, course.target.generation, bytesMax)
+  const choice = chooseBatch(found.slice(0, eventsMax), course.target.generation, bytesMax)
   if (choice.kind !== 'members') return choice.kind === 'empty' ? EMPTY : CLEAR
   const pointers = found.slice(0, choice.count)
+  const following = eventsMax === 1 ? worthReading(found) : []
+  const read = [...pointers, ...following]
   return {
     course,
     pointers,
+    following,
     tenantId: request.tenantId,
-    eventIds: pointers.map((pointer) => pointer.event_id),
-    eventDays: pointers.map((pointer) => pointer.day),
+    eventIds: read.map((pointer) => pointer.event_id),
+    eventDays: read.map((pointer) => pointer.day),
   }
+}
+
+/** Behind the first: live ones, as a replayed one waits for every live one that comes meanwhile. */
+function worthReading(found: readonly PendingPointer[]): PendingPointer[] {
+  let octets = 0
+  const end = found.findIndex((pointer, i) => {
+    octets += pointer.bytes
+    return i > 0 && (pointer.lane !== 0 || octets > READ_OCTETS_MAX)
+  })
+  return found.slice(1, end === -1 ? undefined : end)
 }
 
 /** What was sent before, or would have been: from its members alone. */
@@ -237,7 +281,15 @@ async function repeat(
       return
     }
     if (isDue) calledUp.push(delivery)
-    taken[n] = { kind: 'ready', delivery, stream, target, events: members, pointers: undefined }
+    taken[n] = {
+      kind: 'ready',
+      delivery,
+      stream,
+      target,
+      events: members,
+      pointers: undefined,
+      ahead: [],
+    }
   })
   if (calledUp.length > 0) await Promise.all([callUp(tx, calledUp), holdDeliveries(tx, calledUp)])
 }
@@ -246,27 +298,69 @@ async function freeze(
   tx: Tx,
   batches: readonly Batch[],
   events: readonly (readonly LoggedEvent[])[],
+  known: readonly Known[],
   taken: Taken[],
 ): Promise<void> {
-  if (batches.length === 0) return
+  if (batches.length + known.length === 0) return
   const frozen: NewOpenDelivery[] = []
   const places: string[] = []
   batches.forEach((batch, i) => {
     const { n, stream, target } = batch.course
-    const members = events[i] ?? []
-    const delivery = freezeOne(batch, members)
+    const { members, ahead } = divideRead(batch, events[i] ?? [])
+    const delivery = freezeOne(batch.course, batch.pointers, members)
     frozen.push(delivery)
     for (const pointer of batch.pointers) places.push(pointer.place)
     taken[n] =
       members.length < batch.pointers.length
         ? CLEAR
-        : { kind: 'ready', delivery, stream, target, events: members, pointers: batch.pointers }
+        : {
+            kind: 'ready',
+            delivery,
+            stream,
+            target,
+            events: members,
+            pointers: batch.pointers,
+            ahead,
+          }
   })
+  for (const { course, ahead } of known) {
+    const { n, stream, target } = course
+    const [members, pointers] = [[ahead.event], [ahead.pointer]]
+    const delivery = freezeOne(course, pointers, members)
+    frozen.push(delivery)
+    taken[n] = { kind: 'ready', delivery, stream, target, events: members, pointers, ahead: [] }
+  }
   await Promise.all([
-    deletePointers(tx, places),
+    ...(places.length > 0 ? [deletePointers(tx, places)] : []),
+    ...(known.length > 0
+      ? [
+          deleteReadPointers(
+            tx,
+            known.map((one) => one.ahead.pointer),
+          ),
+        ]
+      : []),
     insertOpen(tx, frozen),
     holdDeliveries(tx, frozen),
   ])
+}
+
+/** The events of a batch, and those that were read with them; one that has left the log is in neither. */
+function divideRead(
+  { pointers, following }: Batch,
+  read: readonly LoggedEvent[],
+): { readonly members: readonly LoggedEvent[]; readonly ahead: readonly QueuedEvent[] } {
+  if (following.length === 0) return { members: read, ahead: [] }
+  const byId = new Map(read.map((event) => [event.eventId, event]))
+  const members = pointers.flatMap((pointer) => byId.get(pointer.event_id) ?? [])
+  const ahead: QueuedEvent[] = []
+  for (const pointer of following) {
+    const event = byId.get(pointer.event_id)
+    // What is missing is a matter of its own, for a look at the queue.
+    if (event === undefined) break
+    ahead.push({ pointer, event })
+  }
+  return { members, ahead }
 }
 
 /**
@@ -274,7 +368,8 @@ async function freeze(
  * delivery of which a part is gone.
  */
 function freezeOne(
-  { course, pointers, eventIds, eventDays }: Batch,
+  course: Course,
+  pointers: readonly PendingPointer[],
   members: readonly LoggedEvent[],
 ): NewOpenDelivery & OpenDelivery {
   const isWhole = members.length === pointers.length
@@ -286,8 +381,8 @@ function freezeOne(
     day: dayOfUlid(deliveryId),
     bucket: course.stream.bucket,
     generation: pointers[0]?.generation ?? 0,
-    eventIds: isWhole ? members.map((event) => event.eventId) : eventIds,
-    eventDays: isWhole ? members.map((event) => event.day) : eventDays,
+    eventIds: isWhole ? members.map((event) => event.eventId) : pointers.map((p) => p.event_id),
+    eventDays: isWhole ? members.map((event) => event.day) : pointers.map((p) => p.day),
     traceparent: continueTrace(members[0]?.traceparent),
     isDue: false,
     attempts: 0,

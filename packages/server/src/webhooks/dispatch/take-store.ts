@@ -329,6 +329,33 @@ export async function deletePointers(tx: Tx, places: readonly string[]): Promise
     throw new Error(`${places.length} pointers were to be deleted, ${rowCount} were there`)
 }
 
+const DELETE_READ = statement(
+  'webhooks.delete_read_pointers',
+  `delete from webhooks_pending p using unnest($1::tid[], $2::text[]) as k(place, event_id)
+    where p.ctid = k.place and p.event_id = k.event_id`,
+)
+
+/** What was read in an earlier transaction has left the queue since. */
+export class StaleReadError extends Error {
+  override readonly name = 'StaleReadError'
+}
+
+/**
+ * Of rows that an earlier transaction saw: a place may be empty or hold another row by now. Throws then;
+ * an event is queued at most once for a stream, so a row with its id is the one that was seen.
+ */
+export async function deleteReadPointers(
+  tx: Tx,
+  pointers: readonly PendingPointer[],
+): Promise<void> {
+  const { rowCount } = await tx.query(DELETE_READ, [
+    arrayText(pointers.map((p) => p.place)),
+    arrayText(pointers.map((p) => p.event_id)),
+  ])
+  if (rowCount !== pointers.length)
+    throw new StaleReadError(`${pointers.length} pointers were read, ${rowCount} are there`)
+}
+
 const DELETE_OLDER = statement(
   'webhooks.delete_older_pointers',
   `delete from webhooks_pending where ctid = any($1::tid[]) and generation < $2::integer

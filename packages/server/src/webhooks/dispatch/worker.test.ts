@@ -334,14 +334,15 @@ it('a stream that has nothing left is not asked for again and again', async () =
   await world.register(receiver.origin)
   let steps = 0
   const { db } = world
-  const { takes } = createDeliveryCommits(db)
+  const { take, settleAndTake } = createDeliveryCommits(db)
   const dispatcher = await world.dispatcher({
-    takes: {
-      ...takes,
-      add(take) {
-        steps += 1
-        return takes.add(take)
-      },
+    take(one) {
+      steps += 1
+      return take(one)
+    },
+    settleAndTake(settlement, one) {
+      steps += 1
+      return settleAndTake(settlement, one)
     },
   })
   await world.record(newEvent())
