@@ -170,7 +170,7 @@ export const errorCatalogue = {
     status: 429,
     message: 'Too Many Requests',
     cause:
-      'More requests than the tenant may make in this window, or no room for so many replayed events beside those that wait.',
+      'More requests than the tenant may make in this window or at once, or no room for so many replayed events beside those that wait; `RateLimit-Policy` names the limit.',
     fix: 'Wait for `Retry-After`.',
   },
   headers_too_large: {

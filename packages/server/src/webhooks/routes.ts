@@ -133,7 +133,7 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
 
   addOperation(app, 'listWebhookDeliveries', {
     summary: 'List the webhook deliveries, open and settled',
-    description: `${DELIVERY} Of a long list each page looks at a part only: follow \`nextPageToken\` until it is absent.`,
+    description: `${DELIVERY} Of a long list each page looks at a part only, at most 2,000 deliveries and 20,000 events where a filter asks for what they carry, so that a page may be short or empty: follow \`nextPageToken\` until it is absent.`,
     tag: 'Webhooks',
     query: listWebhookDeliveriesQuery,
     answer: listWebhookDeliveriesAnswer,

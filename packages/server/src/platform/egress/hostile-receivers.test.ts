@@ -3,18 +3,12 @@
  * bytes, is told apart by the right words, and its connection serves no second request.
  */
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls'
-import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createEgress } from './egress.ts'
 import { EgressError } from './egress-error.ts'
-import type { HttpAnswer } from './send-request.ts'
-
-const certs = new URL('../../../../testkit/certs/', import.meta.url)
-const pem = (name: string) => readFileSync(new URL(name, certs))
+import { listenRaw, pem } from './raw-receiver.fixture.ts'
 
 const cleanups: (() => Promise<unknown> | unknown)[] = []
 afterEach(async () => {
@@ -23,43 +17,10 @@ afterEach(async () => {
 
 type Misbehaviour = (socket: Socket) => void
 
-/** Listens on loopback, with an egress that trusts the test authority. */
 async function listen(server: Server, scheme: 'http' | 'https') {
-  const sockets: Socket[] = []
-  server.on('connection', (socket: Socket) => {
-    sockets.push(socket)
-    socket.on('error', () => socket.destroy())
-  })
-  server.on('tlsClientError', () => undefined)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const egress = createEgress({
-    allowNetworks: ['127.0.0.0/8'],
-    tlsCaFile: fileURLToPath(new URL('ca.pem', certs)),
-  })
-  cleanups.push(async () => {
-    await egress.close()
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  return {
-    sockets,
-    send: (timeoutMs = 5_000): Promise<HttpAnswer | EgressError> =>
-      egress
-        .request({
-          poolKey: 'a',
-          url: `${scheme}://127.0.0.1:${port}/`,
-          method: 'POST',
-          headers: {},
-          body: '[]',
-          timeoutMs,
-        })
-        .catch((error: unknown) => {
-          if (error instanceof EgressError) return error
-          throw error
-        }),
-  }
+  const receiver = await listenRaw(server, scheme)
+  cleanups.push(() => receiver.close())
+  return receiver
 }
 
 /** Answers the first bytes of each connection as it is told. */

@@ -1,15 +1,10 @@
 /** Connections that a receiver closes while they are kept: found out by the request that goes out on one. */
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createEgress } from './egress.ts'
 import { EgressError } from './egress-error.ts'
+import { listenRaw, pem } from './raw-receiver.fixture.ts'
 
-const certs = new URL('../../../../testkit/certs/', import.meta.url)
-const pem = (name: string) => readFileSync(new URL(name, certs))
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const CUT = { code: 'reset', message: 'the connection was closed before the answer was complete' }
 
@@ -29,11 +24,11 @@ const says =
 
 /** Of each connection in turn, what it does with its first, second, … request. */
 async function receiver(scheme: 'http' | 'https', ...connections: (readonly Step[])[]) {
-  const sockets: Socket[] = []
+  let connection = 0
   const requests: string[] = []
   const serve = (socket: Socket) => {
-    const steps = [...(connections[sockets.length] ?? [])]
-    sockets.push(socket)
+    const steps = [...(connections[connection] ?? [])]
+    connection += 1
     socket.on('error', () => socket.destroy())
     socket.on('data', (chunk: Buffer) => {
       requests.push(chunk.toString().split('\r\n\r\n')[1] ?? '')
@@ -42,34 +37,9 @@ async function receiver(scheme: 'http' | 'https', ...connections: (readonly Step
   }
   const pair = { cert: pem('localhost.pem'), key: pem('localhost.key') }
   const server = scheme === 'http' ? createServer(serve) : createTlsServer(pair, serve)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const egress = createEgress({
-    allowNetworks: ['127.0.0.0/8'],
-    tlsCaFile: fileURLToPath(new URL('ca.pem', certs)),
-  })
-  cleanups.push(async () => {
-    await egress.close()
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  return {
-    sockets,
-    requests,
-    egress,
-    send: async (timeoutMs = 5_000) => {
-      const headers = {}
-      const url = `${scheme}://127.0.0.1:${port}/`
-      try {
-        const o = { poolKey: 'a', url, method: 'POST', headers, body: '[1]', timeoutMs } as const
-        return await egress.request(o)
-      } catch (error) {
-        if (!(error instanceof EgressError)) throw error
-        return error
-      }
-    },
-  }
+  const receiver = await listenRaw(server, scheme)
+  cleanups.push(() => receiver.close())
+  return { ...receiver, requests }
 }
 
 describe.each(['http', 'https'] as const)('%s', (scheme) => {
@@ -89,7 +59,7 @@ describe.each(['http', 'https'] as const)('%s', (scheme) => {
         status: 200,
         timings: { connectMs: expect.any(Number) },
       })
-      expect(requests).toEqual(['[1]', '[1]', '[1]'])
+      expect(requests).toEqual(['[]', '[]', '[]'])
       // The new one is kept as well.
       expect(await send()).toMatchObject({ status: 200 })
       expect(sockets).toHaveLength(2)
