@@ -82,15 +82,26 @@ describe('sharing', () => {
   })
 
   it('ends in a fair, complete and disjoint division after any coming, going and killing', async () => {
-    const step = fc.record({ who: fc.nat(4), what: fc.constantFrom('run', 'run', 'stop', 'kill') })
+    const what = fc.constantFrom('run', 'run', 'run', 'work', 'rest', 'stop', 'kill')
+    const step = fc.record({ who: fc.nat(4), what })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         role = `role${Number(role.slice(4)) + 1}`
         const members = new Map<number, BucketLeases>()
         const epochs = new Map<number, number>()
+        // Those with something under way in every second bucket.
+        const busy = new Set<number>()
         for (const { who, what } of steps) {
           const one = members.get(who) ?? member(`m${who}`)
-          if (what === 'run') {
+          if (!members.has(who))
+            one.usedBy({
+              isFree: (bucket) => bucket % 2 === 0 || !busy.has(who),
+              giveBack: () => undefined,
+              giveBackMsMax: 1,
+            })
+          if (what === 'work') busy.add(who)
+          else if (what === 'rest') busy.delete(who)
+          else if (what === 'run') {
             await one.runOnce()
             members.set(who, one)
             for (const bucket of one.owned()) {
@@ -105,6 +116,7 @@ describe('sharing', () => {
           const owned = owners([...members.values()])
           expect(new Set(owned).size).toBe(owned.length)
         }
+        busy.clear()
         const left = [...members.values()]
         await rounds(left, 3)
         if (left.length === 0) return
@@ -201,6 +213,25 @@ describe('what is given back', () => {
     lookAgain()
     await isGiven
     expect(a.owned().has(63)).toBe(false)
+    for (const one of [a, b]) await one.stop()
+  })
+
+  it('moves by itself, too, when it became free while the round was under way', async () => {
+    const [a, b] = [member('a'), member('b')]
+    let isFree = false
+    a.usedBy({
+      isFree: () => isFree,
+      giveBack: () => {
+        isFree = true
+      },
+      giveBackMsMax: 30_000,
+    })
+    await a.start()
+    await b.start()
+    const isGiven = new Promise<void>((resolve) => a.onChange(resolve))
+    await a.runOnce()
+    await isGiven
+    expect(a.owned().size).toBe(32)
     for (const one of [a, b]) await one.stop()
   })
 })
