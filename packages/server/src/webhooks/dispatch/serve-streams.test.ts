@@ -189,6 +189,18 @@ describe('a stream', () => {
     expect(w.ids()).toEqual(['a', 'c'])
   })
 
+  it('of a tenant with more than can be remembered does not crowd out others', async () => {
+    w = createWorld({ concurrency: 1 })
+    for (let i = 0; i < 110_000; i += 1) w.streams.wake(stream(`${i}`, 'tn_a'))
+    const { waiting } = w.streams.counts()
+    w.streams.wake(stream('b'))
+    expect(w.streams.counts().waiting).toBe(waiting + 1)
+    w.steps[0]?.end(IDLE)
+    ;(await w.nth(2)).end(IDLE)
+    await w.nth(3)
+    expect(w.ids().slice(0, 3)).toContain('b')
+  })
+
   it('in line are passed over however many they are', async () => {
     w = createWorld({ concurrency: 1 })
     w.streams.wake(stream('a', 'tn_a', 2))

@@ -15,6 +15,7 @@ import type { StepResult } from './deliver-batch.ts'
 import type { DueStream } from './discover-streams.ts'
 import { createPaces } from './paces.ts'
 import { BACK_OFF_MS, createRests } from './rests.ts'
+import { createRoom } from './room.ts'
 import { createSlots, type Pace, type SlotCounts, slotLimits } from './slots.ts'
 import type { BucketedStream } from './stream-store.ts'
 
@@ -60,7 +61,7 @@ export interface StreamServer extends Pick<BucketSteps, 'isFree'> {
   counts(): SlotCounts
 }
 
-/** The sweep finds again what is forgotten here. */
+/** The sweep finds again what has no place here. */
 const ENTRIES_MAX = 100_000
 
 /** A stream that is being served: in line, under way, or waiting for a moment. */
@@ -82,6 +83,7 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   const paces = createPaces()
   const rests = createRests(monotonicMs)
   const entries = new Map<string, Entry>()
+  const room = createRoom(ENTRIES_MAX, 1)
   const running = new Set<Promise<void>>()
   let quietListeners: (() => void)[] = []
   let aborted = new AbortController()
@@ -97,10 +99,11 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
       known.isWoken = true
       return
     }
-    if (!mayServe(stream) || rests.isResting(id) || entries.size >= ENTRIES_MAX) return
     const { tenantId } = stream
+    if (!mayServe(stream) || rests.isResting(id) || !room.hasPlaceFor(tenantId)) return
     const entry: Entry = { tenantId, stream, pace: paces.of(id), startedMs: 0, isWoken: false }
     entries.set(id, entry)
+    room.enter(tenantId)
     resume(entry, waitMs)
   }
 
@@ -194,6 +197,7 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   function forget(entry: Entry): void {
     clearTimeout(entry.timer)
     entries.delete(entry.stream.webhookId)
+    room.leave(entry.tenantId)
     if (entries.size > 0) return
     for (const listener of quietListeners) listener()
     quietListeners = []

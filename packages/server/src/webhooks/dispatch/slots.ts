@@ -22,6 +22,7 @@
  * at a limit are passed over.
  */
 import { createTurns, type Turns } from '../../platform/turns.ts'
+import { createRoom, type Room } from './room.ts'
 
 /** How a stream's next step will go, as far as is known. `new`: nothing is known yet. */
 export type Pace = 'quick' | 'slow' | 'new' | 'failing'
@@ -51,6 +52,9 @@ export interface Slots<T extends Starter> {
   /** Nobody waits any more. */
   clear(): void
 }
+
+/** Of one tenant, of what is free. */
+const LASTING_SHARE = 1 / 3
 
 const PACES: readonly Pace[] = ['quick', 'slow', 'new', 'failing']
 
@@ -136,33 +140,4 @@ interface Kind<T extends Starter> {
 function createKind<T extends Starter>(rooms: readonly Room[]): Kind<T> {
   const tenantCanGo = (tenantId: string) => rooms.every((room) => room.hasPlaceFor(tenantId))
   return { line: createTurns<T>(), started: new Set(), rooms, tenantCanGo }
-}
-
-interface Room {
-  isFull(): boolean
-  hasPlaceFor(tenantId: string): boolean
-  enter(tenantId: string): void
-  leave(tenantId: string): void
-}
-
-/** Of one tenant, of what is free. */
-const LASTING_SHARE = 1 / 3
-
-function createRoom(places: number, tenantShare: number): Room {
-  const byTenant = new Map<string, number>()
-  let free = places
-  return {
-    isFull: () => free === 0,
-    hasPlaceFor: (tenantId) => (byTenant.get(tenantId) ?? 0) < free * tenantShare,
-    enter(tenantId) {
-      free -= 1
-      byTenant.set(tenantId, (byTenant.get(tenantId) ?? 0) + 1)
-    },
-    leave(tenantId) {
-      free += 1
-      const left = (byTenant.get(tenantId) ?? 0) - 1
-      if (left > 0) byTenant.set(tenantId, left)
-      else byTenant.delete(tenantId)
-    },
-  }
 }
