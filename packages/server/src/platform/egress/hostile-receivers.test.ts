@@ -201,25 +201,31 @@ describe('what is not HTTP, or only nearly', () => {
     expect(sockets).toHaveLength(2)
   }) // biome-ignore format: a table
 
-  it('100 Continue in pieces, before each answer of a connection that is kept', async () => {
-    const { send, sockets } = await listenTcp((socket) => {
-      const answer = async () => {
-        for (const byte of 'HTTP/1.1 100 Continue\r\nX: y\r\n\r\n') {
-          socket.write(byte)
-          await new Promise((resolve) => setImmediate(resolve))
+  it.each(['http', 'https'])(
+    '%s: 100 Continue in pieces, before each answer of one connection',
+    async (scheme) => {
+      const misbehave: Misbehaviour = (socket) => {
+        const answer = async () => {
+          for (const byte of 'HTTP/1.1 100 Continue\r\nX: y\r\n\r\n') {
+            socket.write(byte)
+            await new Promise((resolve) => setImmediate(resolve))
+          }
+          // A body of the same text is a body.
+          const body = 'HTTP/1.1 100 Continue\r\n\r\n'
+          socket.write(`${OK}Content-Length: ${body.length}\r\n\r\n`)
+          setTimeout(() => socket.write(body), 5)
         }
-        // A body of the same text is a body.
-        const body = 'HTTP/1.1 100 Continue\r\n\r\n'
-        socket.write(`${OK}Content-Length: ${body.length}\r\n\r\n`)
-        setTimeout(() => socket.write(body), 5)
+        socket.on('data', answer)
+        void answer()
       }
-      socket.on('data', answer)
-      void answer()
-    })
-    for (let i = 0; i < 3; i += 1)
-      expect(await send()).toMatchObject({ status: 200, body: 'HTTP/1.1 100 Continue\r\n\r\n' })
-    expect(sockets).toHaveLength(1)
-  })
+      const { send, sockets } = await (scheme === 'http'
+        ? listenTcp(misbehave)
+        : listenTls({ cert: 'localhost' }, misbehave))
+      for (let i = 0; i < 3; i += 1)
+        expect(await send()).toMatchObject({ status: 200, body: 'HTTP/1.1 100 Continue\r\n\r\n' })
+      expect(sockets).toHaveLength(1)
+    },
+  )
 
   it.each([
     ['one that does not end', drip('HTTP/1.1 100 Continue\r\n', 'X'), TIMEOUT],

@@ -62,6 +62,7 @@ export async function sendRequest(pools: HttpPools, o: RequestOptions): Promise<
   return await withDeadline({ ...o, what: 'the request' }, async (signal) => {
     const answer = await over(pools.acquire(o.poolKey, url, connectTimeoutMs), signal)
     if (answer !== 'stale') return answer
+    signal.throwIfAborted()
     const again = await over(pools.acquireFresh(o.poolKey, url, connectTimeoutMs), signal)
     if (again === 'stale') throw new Error('a new connection is not one that was kept')
     return again
