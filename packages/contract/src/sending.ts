@@ -171,7 +171,8 @@ export const sendEmailBody = closedObject({
   content: Type.Array(emailContent, {
     minItems: 1,
     maxItems: 2,
-    description: 'At most one of each type',
+    description:
+      'At most one of each type. HTML alone gets a text part with what it says, up to 256 KiB of HTML; an empty `text/plain` keeps it from that',
   }),
   replyTo: Type.Optional(emailAddress),
   headers: Type.Optional(

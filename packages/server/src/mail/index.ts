@@ -38,3 +38,4 @@ export type {
 } from './smtp/session.ts'
 export type { TemplateInput } from './template/render-template.ts'
 export { createTemplateRenderer, type TemplateRenderer } from './template/template-renderer.ts'
+export { textOfHtml } from './text-of-html.ts'

@@ -1,5 +1,5 @@
 /** The message of an email, made ready for all its recipients and attempts. */
-import { type PreparedMessage, prepareMessage } from '../mail/index.ts'
+import { type PreparedMessage, prepareMessage, textOfHtml } from '../mail/index.ts'
 import type { EmailContent } from './email.ts'
 
 export type PreparedEmail = ReadyEmail | BrokenEmail
@@ -24,9 +24,21 @@ export async function prepareEmail(
   if (templateProblem !== undefined) return { templateProblem }
   const shown = [content.from, ...content.to, ...content.cc, content.replyTo]
   return {
-    message: await prepareMessage({ ...content, id: refId, date: createdAt }),
+    message: await prepareMessage({
+      ...content,
+      text: textOf(content),
+      id: refId,
+      date: createdAt,
+    }),
     showsUtf8Address: shown.some((mailbox) => needsSmtpUtf8(mailbox?.address ?? '')),
   }
+}
+
+/** HTML alone gets the text that it holds; beside HTML, an empty text says that none is wanted. */
+function textOf({ text, html }: EmailContent): string | undefined {
+  if (html === undefined) return text
+  const beside = text ?? textOfHtml(html)
+  return beside === '' ? undefined : beside
 }
 
 /** Of an address in wire form. */
