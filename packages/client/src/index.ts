@@ -1,6 +1,9 @@
 export type {
   ConfigureSmtpAnswer,
   ConfigureSmtpBody,
+  CreateOAuthAppAnswer,
+  CreateOAuthAppBody,
+  DeleteOAuthAppAnswer,
   DeleteSmtpConfigAnswer,
   DeleteSuppressionAnswer,
   DeleteWebhookAnswer,
@@ -10,12 +13,16 @@ export type {
   FieldError,
   GetSmtpConfigAnswer,
   GetWebhookDeliveryAnswer,
+  ListOAuthAppsAnswer,
   ListSuppressionsAnswer,
   ListSuppressionsQuery,
   ListWebhookDeliveriesAnswer,
   ListWebhookDeliveriesQuery,
   ListWebhooksAnswer,
   Mailer,
+  OAuthApp,
+  OAuthLoginAnswer,
+  OAuthLoginBody,
   RedeliverAnswer,
   RegisterWebhookAnswer,
   RegisterWebhookBody,
@@ -23,10 +30,12 @@ export type {
   ReplayWebhookEventsBody,
   SendEmailAnswer,
   SendEmailBody,
+  SetOAuthActiveAnswer,
   SubscribeEmailAnswer,
   Suppression,
   SuppressionReason,
   UnsubscribeEmailAnswer,
+  UpdateOAuthAppAnswer,
   UpdateSmtpAnswer,
   UpdateWebhookAnswer,
   Webhook,
@@ -40,6 +49,7 @@ export type { RequestOptions } from './core/request.ts'
 export { Postrider, type PostriderOptions } from './postrider.ts'
 export type { SendEmailInput } from './resources/emails.ts'
 export type { UpdateSmtpInput } from './resources/mailers.ts'
+export type { SetOAuthActiveInput, UpdateOAuthAppInput } from './resources/oauth.ts'
 export type {
   ListWebhookDeliveriesInput,
   ReplayWebhookEventsInput,

@@ -29,6 +29,7 @@ const smtp = {
   connection_type: 'basic',
   config: { host: 'smtp.example.com', port: 587, secure: 'Auto' },
 } as const
+const oauthApp = { provider: 'google', client_id: 'c', client_secret: 's' } as const
 
 describe('Postrider', () => {
   it.each<
@@ -65,6 +66,20 @@ describe('Postrider', () => {
       '?reason=bounced&email=a%2Bb%40c.com',
     ],
     ['deleteSuppression', (client) => client.deleteSuppression(id), undefined],
+    ['createOAuthApp', (client) => client.createOAuthApp(oauthApp), oauthApp],
+    ['listOAuthApps', (client) => client.listOAuthApps(), undefined],
+    [
+      'updateOAuthApp',
+      (client) => client.updateOAuthApp({ app_id: id, client_secret: 'n' }),
+      { client_secret: 'n' },
+    ],
+    ['deleteOAuthApp', (client) => client.deleteOAuthApp(id), undefined],
+    ['oauthLogin', (client) => client.oauthLogin({ app_id: id }), { app_id: id }],
+    [
+      'setOAuthActive',
+      (client) => client.setOAuthActive({ mailer_id: id, active: false }),
+      { active: false },
+    ],
     [
       'listWebhookDeliveries',
       (client) => client.listWebhookDeliveries({ status: 'parked', pageSize: 10 }),

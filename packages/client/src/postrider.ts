@@ -8,24 +8,32 @@ import type {
   CancelScheduledEmailAnswer,
   ConfigureSmtpAnswer,
   ConfigureSmtpBody,
+  CreateOAuthAppAnswer,
+  CreateOAuthAppBody,
+  DeleteOAuthAppAnswer,
   DeleteSmtpConfigAnswer,
   DeleteSuppressionAnswer,
   DeleteWebhookAnswer,
   DeleteWebhookBody,
   GetSmtpConfigAnswer,
   GetWebhookDeliveryAnswer,
+  ListOAuthAppsAnswer,
   ListSuppressionsAnswer,
   ListSuppressionsQuery,
   ListWebhookDeliveriesAnswer,
   ListWebhooksAnswer,
+  OAuthLoginAnswer,
+  OAuthLoginBody,
   RedeliverAnswer,
   RegisterWebhookAnswer,
   RegisterWebhookBody,
   ReplayWebhookEventsAnswer,
   SendEmailAnswer,
+  SetOAuthActiveAnswer,
   SubscribeEmailAnswer,
   Suppression,
   UnsubscribeEmailAnswer,
+  UpdateOAuthAppAnswer,
   UpdateSmtpAnswer,
   UpdateWebhookAnswer,
   WebhookDelivery,
@@ -39,6 +47,7 @@ import {
 } from './core/request.ts'
 import * as emails from './resources/emails.ts'
 import * as mailers from './resources/mailers.ts'
+import * as oauth from './resources/oauth.ts'
 import * as suppressions from './resources/suppressions.ts'
 import * as webhookDeliveries from './resources/webhook-deliveries.ts'
 import * as webhooks from './resources/webhooks.ts'
@@ -204,6 +213,43 @@ export class Postrider {
 
   deleteSMTPConfig(mailerId: string, options?: RequestOptions): Promise<DeleteSmtpConfigAnswer> {
     return mailers.deleteSMTPConfig(this.#send, mailerId, options)
+  }
+
+  /** Register the answer's `callback_url` at the provider. */
+  createOAuthApp(
+    payload: CreateOAuthAppBody,
+    options?: RequestOptions,
+  ): Promise<CreateOAuthAppAnswer> {
+    return oauth.createOAuthApp(this.#send, payload, options)
+  }
+
+  listOAuthApps(options?: RequestOptions): Promise<ListOAuthAppsAnswer> {
+    return oauth.listOAuthApps(this.#send, options)
+  }
+
+  /** For a new client secret, other scopes, other ways back. */
+  updateOAuthApp(
+    payload: oauth.UpdateOAuthAppInput,
+    options?: RequestOptions,
+  ): Promise<UpdateOAuthAppAnswer> {
+    return oauth.updateOAuthApp(this.#send, payload, options)
+  }
+
+  deleteOAuthApp(appId: string, options?: RequestOptions): Promise<DeleteOAuthAppAnswer> {
+    return oauth.deleteOAuthApp(this.#send, appId, options)
+  }
+
+  /** `authorization_url` for a browser; with a refresh token in `token`, the mailer. */
+  oauthLogin(payload: OAuthLoginBody, options?: RequestOptions): Promise<OAuthLoginAnswer> {
+    return oauth.oauthLogin(this.#send, payload, options)
+  }
+
+  /** `active` is true when it is left out. */
+  setOAuthActive(
+    payload: oauth.SetOAuthActiveInput,
+    options?: RequestOptions,
+  ): Promise<SetOAuthActiveAnswer> {
+    return oauth.setOAuthActive(this.#send, payload, options)
   }
 }
 

@@ -52,6 +52,7 @@ describe('errorCatalogue', () => {
       no_mailer: 422,
       mailer_unreachable: 422,
       mailer_auth_failed: 422,
+      oauth_failed: 422,
       rate_limited: 429,
       headers_too_large: 431,
       internal_error: 500,

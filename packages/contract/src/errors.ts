@@ -163,8 +163,15 @@ export const errorCatalogue = {
   mailer_auth_failed: {
     status: 422,
     message: 'The mail server rejected the login',
-    cause: "The server refused the credentials; `message` holds the server's reply.",
-    fix: 'Check `config.username` and `config.password`; many providers need an app password.',
+    cause: 'The server, or the OAuth provider, refused the credentials; `message` holds the reply.',
+    fix: 'Check `config.username` and `config.password`; many providers need an app password. With OAuth: log in again, or check the app.',
+  },
+  oauth_failed: {
+    status: 422,
+    message: 'The OAuth login did not succeed',
+    cause:
+      'The grant lacks a scope or a refresh token, or its mailbox is unknown or not the one of the mailer; `message` says which.',
+    fix: 'Log in again with the right mailbox, and grant everything that is asked for.',
   },
   rate_limited: {
     status: 429,

@@ -11,6 +11,7 @@ export const idPrefixes = {
   smtpMailer: 'smtp',
   imapMailer: 'imap',
   domainMailer: 'domain',
+  oauthApp: 'app',
   webhookDelivery: 'dlv',
   event: 'evt',
 } as const

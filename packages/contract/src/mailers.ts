@@ -67,26 +67,57 @@ const tlsVerify = Type.Boolean({
     "false: the server's certificate is not verified; true when left out of a new mailer",
 })
 
-export const smtpConfig = closedObject({
-  host,
-  port,
-  username: Type.Optional(username),
-  password: Type.Optional(password),
-  secure,
-  tls_verify: Type.Optional(tlsVerify),
+const appId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'Only for `oauth`, and required there: the OAuth app that gave the refresh token',
 })
-export type SmtpConfig = Static<typeof smtpConfig>
+const refreshToken = Type.String({
+  minLength: 1,
+  maxLength: 16_384,
+  description: 'Only for `oauth`, and required there. Stored encrypted, never returned',
+})
 
-/** Of an update: what is left out stays as it is. */
-export const smtpConfigChange = closedObject({
+/**
+ * Of both connection types in one shape, for one schema can say of one field only whether it may be
+ * there: what a type requires and refuses is checked by the server.
+ */
+const smtpConfigFields = {
   host: Type.Optional(host),
   port: Type.Optional(port),
   username: Type.Optional(username),
   password: Type.Optional(password),
   secure: Type.Optional(secure),
   tls_verify: Type.Optional(tlsVerify),
+  app_id: Type.Optional(appId),
+  refresh_token: Type.Optional(refreshToken),
+}
+export const smtpConfig = closedObject(smtpConfigFields, {
+  description:
+    "`basic`: `host`, `port` and `secure` are required. `oauth`: `app_id` and `refresh_token` are, and the server is the app's unless it is given",
 })
-export type SmtpConfigChange = Static<typeof smtpConfigChange>
+export type SmtpConfigFields = Static<typeof smtpConfig>
+
+/** Of an update: what is left out stays as it is. */
+export const smtpConfigChange = closedObject(smtpConfigFields)
+
+export interface BasicSmtpConfig {
+  host: string
+  port: number
+  username?: string
+  password?: string
+  secure: SecureMode
+  tls_verify?: boolean
+}
+
+export interface OAuthSmtpConfig {
+  app_id: string
+  refresh_token: string
+  host?: string
+  port?: number
+  secure?: SecureMode
+  tls_verify?: boolean
+}
 
 export const mailerLimits = closedObject(
   {
@@ -127,7 +158,13 @@ export const configureSmtpBody = closedObject({
   uncertain: Type.Optional(uncertain),
   verify: Type.Optional(verify),
 })
-export type ConfigureSmtpBody = Static<typeof configureSmtpBody>
+export type ConfigureSmtpFields = Static<typeof configureSmtpBody>
+/** As a caller gives it. */
+export type ConfigureSmtpBody = Omit<ConfigureSmtpFields, 'connection_type' | 'config'> &
+  (
+    | { connection_type: 'basic'; config: BasicSmtpConfig }
+    | { connection_type: 'oauth'; config: OAuthSmtpConfig }
+  )
 
 /** What is left out stays as it is; `limits` is replaced as a whole. */
 export const updateSmtpBody = closedObject({
@@ -158,6 +195,16 @@ export const mailer = closedObject({
       secure: Type.Enum([...secureModes]),
       tls_verify: Type.Boolean(),
       app_id: Type.Optional(Type.String({ description: 'Only for `oauth`' })),
+      imap: Type.Optional(
+        closedObject(
+          {
+            host: Type.String(),
+            port: Type.Integer(),
+            secure: Type.Enum([...secureModes]),
+          },
+          { description: 'Only for `smtp_imap`: where mail is fetched from' },
+        ),
+      ),
     },
     { description: 'Without secrets' },
   ),

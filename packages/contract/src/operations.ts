@@ -119,6 +119,42 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  createOAuthApp: {
+    method: 'POST',
+    path: '/v1/oauth/apps',
+    status: 201,
+    auth: 'tenant',
+  },
+  listOAuthApps: {
+    method: 'GET',
+    path: '/v1/oauth/apps',
+    status: 200,
+    auth: 'tenant',
+  },
+  updateOAuthApp: {
+    method: 'PUT',
+    path: '/v1/oauth/apps/{app_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  deleteOAuthApp: {
+    method: 'DELETE',
+    path: '/v1/oauth/apps/{app_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  oauthLogin: {
+    method: 'POST',
+    path: '/v1/oauth/login',
+    status: 200,
+    auth: 'tenant',
+  },
+  setOAuthActive: {
+    method: 'PUT',
+    path: '/v1/oauth/{mailer_id}/active',
+    status: 200,
+    auth: 'tenant',
+  },
   createTenant: {
     method: 'POST',
     path: '/admin/v1/tenants',

@@ -8,7 +8,13 @@ import { replayedEventsADayMax, replaysMax, webhookChecksMax } from '@postrider/
 import { type Config, roles, rolesWithoutEffect } from './config.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import { createTemplateRenderer, type TemplateRenderer } from './mail/index.ts'
-import { createSmtpPool, ehloNameOf } from './mailers/index.ts'
+import {
+  type AccessTokens,
+  createAccessTokens,
+  createSmtpPool,
+  ehloNameOf,
+} from './mailers/index.ts'
+import { oauthRoutes } from './mailers/oauth/routes.ts'
 import { registerMailerRoutes } from './mailers/routes.ts'
 import { type Clock, createClock } from './platform/clock.ts'
 import {
@@ -64,6 +70,7 @@ const CONNECT_CHECK_MS = 5_000
 const CHECKS_AT_ONCE = { atOnceMax: 50, atOncePerCallerMax: 5, waitingPerCallerMax: 20 } as const
 const SETTLED: ReadonlySet<string> = new Set(['delivered', 'exhausted', 'discarded'])
 const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain'] as const
+const REFRESHED = ['refreshed', 'failed', 'deactivated', 'lost'] as const
 const REQUESTED = ['delivered', 'retry', 'divided', 'parked', 'exhausted', 'superseded'] as const
 /** Fine below the second that a good receiver takes, and with the default time-out as an edge. */
 const WEBHOOK_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
@@ -87,6 +94,7 @@ interface Parts {
   readonly leases: Readonly<Record<LeasedRole, BucketLeases>>
   readonly wakeups: Wakeups
   readonly laneWakeups: LaneWakeups
+  readonly accessTokens: AccessTokens
 }
 
 /** Whose work is divided among its processes by buckets. */
@@ -119,7 +127,7 @@ export function compose(o: {
     notify: (buckets) => notifications.notify(role, buckets),
     onNotified: (listener) => notifications.onNotified(role, listener),
   })
-  const parts: Parts = {
+  const core = {
     config,
     log,
     metrics,
@@ -140,12 +148,14 @@ export function compose(o: {
     wakeups: createWakeups(othersOf('dispatcher')),
     laneWakeups: createLaneWakeups(othersOf('sender')),
   }
+  const parts: Parts = { ...core, accessTokens: composeAccessTokens(core) }
   const templates = createTemplateRenderer()
   const server = composeHttp(parts, { ...o, templates })
   const { egress } = parts
   const group = createServiceGroup('postrider', [
     closer('database', () => db.close()),
     closer('egress', () => egress.close()),
+    parts.accessTokens,
     createDayPartitions({ db, tables: partitionedTables, log }),
     parts.disk,
     notifications,
@@ -160,6 +170,16 @@ export function compose(o: {
 
 function closer(name: string, close: () => Promise<void>): Service {
   return { name, start: async () => undefined, stop: close }
+}
+
+function composeAccessTokens(core: Omit<Parts, 'accessTokens'>): AccessTokens {
+  const refreshes = core.metrics.counter(
+    'oauth_refreshes_total',
+    'Refreshes of OAuth tokens, by what came of them',
+    ['outcome'],
+  )
+  for (const outcome of REFRESHED) refreshes.inc({ outcome }, 0)
+  return createAccessTokens({ ...core, observe: (outcome) => refreshes.inc({ outcome }) })
 }
 
 function composeHttp(
@@ -216,15 +236,19 @@ function composeHttp(
         }),
         gates: recordGates(config.databasePool),
       })
-      registerMailerRoutes(scope, {
-        db,
-        keyRing,
-        egress,
+      const mailerDeps = {
+        ...parts,
         ehloName: thisHost(),
         checks: {
           limit: createRateLimit({ name: 'mailer-checks', usesMax: 60, windowS: 60 }),
           gate: checksGate,
         },
+      }
+      registerMailerRoutes(scope, mailerDeps)
+      oauthRoutes(scope, {
+        ...mailerDeps,
+        callbackUrl: `${config.publicUrl}/oauth/callback`,
+        loginLimit: createRateLimit({ name: 'oauth-logins', usesMax: 60, windowS: 60 }),
       })
       suppressionRoutes(scope, { db })
       sendRoutes(scope, {
@@ -334,9 +358,13 @@ function composeDispatcher(parts: Parts): Service[] {
 }
 
 function composeSender(parts: Parts): Service[] {
-  const { config, db, egress, keyRing, log, metrics } = parts
+  const { config, db, keyRing, metrics } = parts
   const leases = parts.leases.sender
-  const pool = createSmtpPool({ db, egress, log, ehloName: thisHost() })
+  const pool = createSmtpPool({
+    ...parts,
+    authConfirmDelayMs: config.authConfirmDelayMs,
+    ehloName: thisHost(),
+  })
   const attempts = metrics.histogram('send_attempt_duration_seconds', 'Attempts to send', [
     'outcome',
   ])

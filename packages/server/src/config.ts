@@ -94,7 +94,7 @@ export const variables = {
     type: httpUrl,
     defaultText: '`http://HOST:PORT`',
     meaning:
-      "What recipients' browsers and providers reach; in this version only named in `/openapi.json`",
+      "What recipients' browsers and providers reach: OAuth providers send browsers back to `/oauth/callback` there",
   },
   roles: {
     name: 'ROLES',
@@ -226,9 +226,8 @@ export const variables = {
     name: 'AUTH_CONFIRM_DELAY',
     type: duration('0ms', '1m'),
     default: '5s',
-    hasNoEffect: true,
     meaning:
-      'After how long a rejected login is tried once more on a fresh connection, within the same attempt, before the mailer is deactivated',
+      'After how long a rejected login is tried once more on a fresh connection, within the same attempt, before the mailer is deactivated; in this version by mailers that log in by OAuth, with a new token',
   },
   inboundPort: {
     name: 'INBOUND_PORT',

@@ -8,8 +8,10 @@ import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { type OperationId, operations } from '@postrider/contract'
 import {
+  createOAuthServer,
   createSmtpServer,
   createWebhookReceiver,
+  type OAuthServer,
   type SmtpServer,
   type WebhookReceiver,
 } from '@postrider/testkit'
@@ -30,6 +32,11 @@ const canaries = {
   olderSecretKey: randomBytes(32).toString('base64'),
   smtpPassword: newCanary('smtp'),
   wrongSmtpPassword: newCanary('wrong-smtp'),
+  clientSecret: newCanary('client-secret'),
+  newClientSecret: newCanary('new-client-secret'),
+  refreshToken: newCanary('refresh-token'),
+  accessToken: newCanary('access-token'),
+  wrongRefreshToken: newCanary('wrong-refresh-token'),
   header: newCanary('header'),
   bearer: newCanary('bearer'),
   basic: newCanary('basic'),
@@ -53,6 +60,7 @@ let base: string
 let smtp: SmtpServer
 let receiver: WebhookReceiver
 let untrusted: WebhookReceiver
+let provider: OAuthServer
 const role = `canary_${randomBytes(6).toString('hex')}`
 const lines: string[] = []
 let waiting: { readonly msg: string; readonly resolve: () => void }[] = []
@@ -73,6 +81,7 @@ beforeAll(async () => {
   )
   const users = { 'news@example.com': canaries.smtpPassword }
   smtp = await createSmtpServer({ auth: { users } })
+  provider = await createOAuthServer({ clientSecret: canaries.clientSecret })
   receiver = await createWebhookReceiver()
   untrusted = await createWebhookReceiver({
     tls: { key: pem('localhost.key'), cert: pem('localhost.pem') },
@@ -112,6 +121,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.stop()
   await smtp.close()
+  await provider.close()
   await receiver.close()
   await untrusted.close()
   await database.close()
@@ -221,6 +231,50 @@ async function refuseWebhooks(): Promise<void> {
   }
 }
 
+/** A provider that quotes what it was sent, well and badly. */
+async function useOAuth(): Promise<void> {
+  const { clientId: client_id, authorizeUrl: authorize_url, tokenUrl: token_url } = provider
+  const server = { host: '127.0.0.1', port: smtp.port, secure: 'None' }
+  const app = { provider: 'custom', client_id, authorize_url, token_url, smtp: server }
+  const body = { ...app, client_secret: canaries.clientSecret }
+  const { app_id } = (await succeed('createOAuthApp', { body })).app
+  const params = { app_id }
+  await succeed('listOAuthApps')
+  provider.setScript(({ parameters }) =>
+    parameters.refresh_token === canaries.wrongRefreshToken
+      ? { status: 400, body: { error: 'invalid_grant', ...parameters } }
+      : undefined,
+  )
+  const wrong = { app_id, token: canaries.wrongRefreshToken }
+  expect((await call('oauthLogin', { body: wrong })).status).toBe(422)
+  await succeed('oauthLogin', { body: { app_id } })
+  provider.setScript(() => ({
+    status: 200,
+    body: {
+      access_token: canaries.accessToken,
+      refresh_token: canaries.refreshToken,
+      id_token: idToken('oauth@example.com'),
+      expires_in: 3600,
+    },
+  }))
+  const { mailer } = await succeed('oauthLogin', { body: { app_id, token: canaries.refreshToken } })
+  const mailerId = { mailer_id: mailer.mailer_id }
+  await succeed('setOAuthActive', { params: mailerId, body: { active: false } })
+  const secret = { client_secret: canaries.newClientSecret }
+  await succeed('updateOAuthApp', { params, body: secret })
+  expect((await call('deleteOAuthApp', { params })).status).toBe(409)
+  await fetchText('callback', `/oauth/callback?state=${canaries.refused}&code=${canaries.refused}`)
+  const unused = (await succeed('createOAuthApp', { body })).app
+  await succeed('deleteOAuthApp', { params: { app_id: unused.app_id } })
+}
+
+function idToken(address: string): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const exp = Math.floor(Date.now() / 1000) + 3600
+  const claims = { iss: provider.origin, aud: provider.clientId, exp, email: address }
+  return `${part({ alg: 'RS256' })}.${part(claims)}.x`
+}
+
 /** Echoes what it was sent, once well and then badly. */
 function echoTo(status: number): void {
   receiver.setScript((request) => ({
@@ -255,6 +309,7 @@ describe('canaries', () => {
     await succeed('deleteSuppression', { params: { email: 'carol%40example.com' } })
     await succeed('subscribeEmail', { body: address })
 
+    await useOAuth()
     await refuseWebhooks()
     await succeed('registerWebhook', { body: registration() })
     expect((await call('registerWebhook', { body: registration() })).status).toBe(409)

@@ -6,7 +6,7 @@
 import type { MessageEventName, SendEmailBody } from '@postrider/contract'
 import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import { createSmtpPool, type SmtpPool } from '../src/mailers/index.ts'
+import { createAccessTokens, createSmtpPool, type SmtpPool } from '../src/mailers/index.ts'
 import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { type BucketLeases, bucketCount } from '../src/platform/db/leases.ts'
@@ -53,7 +53,23 @@ export function createTestSender(
   o: Partial<SenderDeps> & { readonly clock?: Clock; readonly log?: Logger } = {},
 ): TestSender {
   const log = o.log ?? silent
-  const pool = createSmtpPool({ db, egress, log, ehloName: 'sender.example.com' })
+  const accessTokens = createAccessTokens({
+    db,
+    egress,
+    keyRing,
+    log,
+    clock: createClock(),
+    wakeups: createWakeups(),
+    observe: () => undefined,
+  })
+  const pool = createSmtpPool({
+    db,
+    egress,
+    log,
+    ehloName: 'sender.example.com',
+    accessTokens,
+    authConfirmDelayMs: 0,
+  })
   const wakeups = createLaneWakeups()
   const sender = createSender({
     db,
@@ -110,7 +126,8 @@ export function useSending(): SendingWorld {
   })
   beforeEach(async () => {
     await database.db.query(
-      `truncate mailers_mailer, sending_email, sending_recipient, sending_queue, sending_scheduled, sending_attempt,
+      `truncate mailers_mailer, mailers_oauth_token, sending_email, sending_recipient, sending_queue,
+         sending_scheduled, sending_attempt,
          sending_idempotency, webhooks_event`,
     )
   })

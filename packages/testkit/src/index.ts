@@ -2,6 +2,14 @@
 export { createClock, type TestClock } from './clock.ts'
 export { findFreePort } from './free-port.ts'
 export { type NdjsonLog, openNdjsonLog, readNdjson } from './ndjson.ts'
+export { REFUSALS, type TokenReply } from './oauth-refusals.ts'
+export {
+  createOAuthServer,
+  type OAuthServer,
+  type OAuthServerOptions,
+  type TokenRequest,
+  type TokenScript,
+} from './oauth-server.ts'
 export { createSignal, type Signal } from './signal.ts'
 export type { SmtpConnectionRecord, SmtpFact, SmtpTransaction } from './smtp-facts.ts'
 export {

@@ -6,8 +6,10 @@ import { createHmac } from 'node:crypto'
 
 export interface SmtpAuthSettings {
   readonly users: Readonly<Record<string, string>>
-  /** Access tokens by username, for XOAUTH2 and OAUTHBEARER. */
-  readonly tokens?: Readonly<Record<string, string>>
+  /** Access tokens for XOAUTH2 and OAUTHBEARER: by username, or whoever knows. */
+  readonly tokens?:
+    | Readonly<Record<string, string>>
+    | ((username: string, token: string) => boolean)
   readonly mechanisms?: readonly SmtpMechanism[]
   /** Refuse MAIL before a login; true unless told otherwise. */
   readonly required?: boolean
@@ -72,7 +74,11 @@ export function* authenticate(
       const [first = '', ...others] = (initial ?? (yield '')).split('\u0001')
       const username = /^(?:user=|n,a=)(.*?),?$/.exec(first)?.[1] ?? ''
       const bearer = others.find((field) => field.startsWith('auth=Bearer ')) ?? ''
-      const login = tried(username, bearer.slice('auth=Bearer '.length), tokens[username])
+      const token = bearer.slice('auth=Bearer '.length)
+      const login =
+        typeof tokens === 'function'
+          ? { username, secret: token, isRight: tokens(username, token) }
+          : tried(username, token, tokens[username])
       if (login.isRight) return login
       const isRead = (yield REFUSED_TOKEN) === (mechanism === 'XOAUTH2' ? '' : '\u0001')
       return isRead

@@ -31,6 +31,10 @@ export const FAILURES = {
   auth_temporary: always('The mail server could not check the login at the moment'),
   auth_throttled: always('The mail server is limiting login attempts'),
 
+  oauth_revoked: never("The mailer's OAuth access was revoked or has expired"),
+  oauth_app: always("The OAuth provider refused the mailer's OAuth app"),
+  oauth_unavailable: always('The OAuth provider gave no access token at the moment'),
+
   // the sender
   sender_not_authorized: never("The mail server does not accept the mailer's relay credentials"),
   sender_not_allowed: byClass('The mailer may not send from this address'),

@@ -22,6 +22,9 @@ const BY_CODE: Readonly<Record<string, FailureCategory>> = {
   // A server in trouble, or somebody on the way who strips the offer: never a reason to go without.
   [LOCAL_REFUSALS.noLoginOffered]: 'auth_temporary',
   [LOCAL_REFUSALS.callerAborted]: 'internal',
+  [LOCAL_REFUSALS.oauthRevoked]: 'oauth_revoked',
+  [LOCAL_REFUSALS.oauthApp]: 'oauth_app',
+  [LOCAL_REFUSALS.oauthUnavailable]: 'oauth_unavailable',
   EPROTOCOL: 'protocol_error',
   CERT_HAS_EXPIRED: 'tls_certificate_expired',
   CERT_NOT_YET_VALID: 'tls_certificate_expired',

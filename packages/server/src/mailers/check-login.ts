@@ -11,26 +11,31 @@ import { ApiError, validationError } from '../platform/errors.ts'
 import type { Gate } from '../platform/gate.ts'
 import type { RateLimit } from '../platform/rate-limit.ts'
 import { loginFailure } from './login-failure.ts'
-import type { MailerConfig } from './mailer.ts'
-import { openMailerSession, type SessionDeps } from './open-mailer-session.ts'
+import {
+  type ConfigWithSecret,
+  openMailerSession,
+  type SessionDeps,
+} from './open-mailer-session.ts'
 
 const LOGIN_TIMEOUT_MS = 10_000
 
+export interface LoginChecks {
+  /** Of checks that fail, per tenant. */
+  readonly limit: RateLimit
+  /** Of checks at once. */
+  readonly gate: Gate
+}
+
 export interface LoginCheckDeps extends SessionDeps {
-  readonly checks: {
-    /** Of checks that fail, per tenant. */
-    readonly limit: RateLimit
-    /** Of checks at once. */
-    readonly gate: Gate
-  }
+  readonly checks: LoginChecks
 }
 
 export async function checkLogin(
   deps: LoginCheckDeps,
   tenantId: string,
-  config: MailerConfig & { readonly password?: string | undefined },
+  config: ConfigWithSecret,
 ): Promise<void> {
-  await counted(deps, tenantId, () => tryLogin(deps, config))
+  await countedCheck(deps, tenantId, () => tryLogin(deps, config))
 }
 
 export async function checkHost(
@@ -38,17 +43,19 @@ export async function checkHost(
   tenantId: string,
   host: string,
 ): Promise<void> {
-  await counted(deps, tenantId, () => refuseHost(deps, host))
+  await countedCheck(deps, tenantId, () => refuseHost(deps, host))
 }
 
-function counted({ checks }: LoginCheckDeps, tenantId: string, check: () => Promise<void>) {
+/** Within the tenant's number of checks at once, and of those that fail. */
+export function countedCheck<T>(
+  { checks }: { readonly checks: LoginChecks },
+  tenantId: string,
+  check: () => Promise<T>,
+): Promise<T> {
   return checks.gate.run(tenantId, () => checks.limit.useUnlessDone(tenantId, check))
 }
 
-async function tryLogin(
-  deps: SessionDeps,
-  config: MailerConfig & { readonly password?: string | undefined },
-): Promise<void> {
+export async function tryLogin(deps: SessionDeps, config: ConfigWithSecret): Promise<void> {
   const startedAt = performance.now()
   await refuseHost(deps, config.host)
   const timeoutMs = LOGIN_TIMEOUT_MS - (performance.now() - startedAt)

@@ -1,33 +1,57 @@
 /**
  * configureSMTP (spec §4.3, contract §3.3): checks the fields, tries the login unless told not to,
- * stores the mailer with its password sealed.
+ * stores the mailer with its password or its tokens sealed.
  */
-import type { ConfigureSmtpBody, FieldError } from '@postrider/contract'
+import type { ConfigureSmtpFields, SmtpConfigFields } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { validationError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import type { KeyRing } from '../platform/secrets/index.ts'
+import { checkConfig } from './check-config.ts'
 import { checkFields } from './check-fields.ts'
-import { checkHost, checkLogin, type LoginCheckDeps } from './check-login.ts'
+import { checkHost, checkLogin } from './check-login.ts'
 import { type Mailer, type MailerConfig, sealPassword } from './mailer.ts'
-import { insertMailer } from './store.ts'
+import { configureOauthSmtp, type OAuthSmtpDeps } from './oauth/configure-oauth-smtp.ts'
+import { insertMailer, type NewMailer } from './store.ts'
 
-export interface MailerDeps extends LoginCheckDeps {
+export interface MailerDeps extends OAuthSmtpDeps {
   readonly db: Db
-  readonly keyRing: KeyRing
 }
+
+/** What does not depend on how it logs in. */
+export type NewMailerFacts = Omit<NewMailer, 'configType' | 'connectionType' | 'config'>
 
 export async function configureSmtp(
   deps: MailerDeps,
   tenantId: string,
-  body: ConfigureSmtpBody,
+  body: ConfigureSmtpFields,
 ): Promise<Mailer> {
   const checked = checkFields(body)
-  const errors = [...checkConnectionType(body), ...checked.errors, ...checkCredentials(body.config)]
+  const errors = [...checkConfig(body.connection_type, body.config), ...checked.errors]
   if (errors.length > 0) throw validationError(...errors)
-
-  const { port, secure, tls_verify: tlsVerify = true, username, password } = body.config
+  const isVerified = body.verify !== false
+  const facts = {
+    tenantId,
+    mailerId: newId('smtp'),
+    name: body.name,
+    email: checked.email ?? body.email,
+    uncertain: body.uncertain ?? 'at_least_once',
+    limits: body.limits ?? {},
+    hostEverWorked: isVerified,
+  }
   const host = checked.host ?? body.config.host
+  const config = { ...body.config, ...(host === undefined ? {} : { host }) }
+  return body.connection_type === 'oauth'
+    ? configureOauthSmtp(deps, facts, config, isVerified)
+    : configureBasicSmtp(deps, facts, config, isVerified)
+}
+
+async function configureBasicSmtp(
+  deps: MailerDeps,
+  facts: NewMailerFacts,
+  { host = '', port = 0, secure = 'Auto', ...given }: SmtpConfigFields,
+  isVerified: boolean,
+): Promise<Mailer> {
+  const { tls_verify: tlsVerify = true, username, password } = given
   const config: MailerConfig = {
     host,
     port,
@@ -35,40 +59,13 @@ export async function configureSmtp(
     tlsVerify,
     ...(username === undefined ? {} : { username }),
   }
-  const isVerified = body.verify !== false
-  if (isVerified) await checkLogin(deps, tenantId, { ...config, password })
-  else await checkHost(deps, tenantId, host)
-
-  const key = { tenantId, mailerId: newId('smtp') }
+  if (isVerified) await checkLogin(deps, facts.tenantId, { ...config, password })
+  else await checkHost(deps, facts.tenantId, host)
   return insertMailer(deps.db, {
-    ...key,
-    name: body.name,
-    email: checked.email ?? body.email,
+    ...facts,
     configType: 'smtp',
     connectionType: 'basic',
     config,
-    ...(password === undefined ? {} : { secret: sealPassword(deps.keyRing, key, password) }),
-    uncertain: body.uncertain ?? 'at_least_once',
-    limits: body.limits ?? {},
-    hostEverWorked: isVerified,
+    ...(password === undefined ? {} : { secret: sealPassword(deps.keyRing, facts, password) }),
   })
-}
-
-function checkConnectionType(body: ConfigureSmtpBody): FieldError[] {
-  return body.connection_type === 'oauth'
-    ? [{ path: '/connection_type', message: 'oauth is not supported yet' }]
-    : []
-}
-
-/** A username without a password cannot log in; a password without a username is a mistake. */
-function checkCredentials(config: ConfigureSmtpBody['config']): FieldError[] {
-  const { username, password } = config
-  if ((username === undefined) === (password === undefined)) return []
-  const missing = username === undefined ? 'username' : 'password'
-  return [
-    {
-      path: `/config/${missing}`,
-      message: 'username and password are given together or not at all',
-    },
-  ]
 }

@@ -4,12 +4,16 @@
  */
 import type { Queryable } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
-import { deleteMailer } from './store.ts'
+import { canSend } from './mailer.ts'
+import { deleteMailer, getMailer } from './store.ts'
 
 export async function deleteSmtp(
   deps: { readonly db: Queryable },
   tenantId: string,
   mailerId: string,
 ): Promise<void> {
-  if (!(await deleteMailer(deps.db, tenantId, mailerId))) throw new ApiError('not_found')
+  const mailer = await getMailer(deps.db, tenantId, mailerId)
+  const isThere = mailer !== undefined && canSend(mailer)
+  if (!isThere || !(await deleteMailer(deps.db, tenantId, mailerId)))
+    throw new ApiError('not_found')
 }

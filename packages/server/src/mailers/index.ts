@@ -3,6 +3,7 @@ export type { MailerDeps } from './configure-smtp.ts'
 export { ehloNameOf } from './ehlo-name.ts'
 export { findMailers, type WantedMailer } from './find-mailers.ts'
 export { loadMailerForSend, type MailerForSend } from './load-mailer.ts'
+export { type AccessTokens, createAccessTokens } from './oauth/access-tokens.ts'
 export type { Acquired, SmtpLease } from './smtp-line.ts'
 export {
   type AcquireOptions,
@@ -10,4 +11,4 @@ export {
   type SmtpPool,
   type SmtpPoolDeps,
 } from './smtp-pool.ts'
-export { deactivateMailer, type FoundMailer } from './store.ts'
+export type { FoundMailer } from './store.ts'

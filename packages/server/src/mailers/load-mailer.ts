@@ -18,6 +18,8 @@ export interface MailerForSend {
   readonly tlsVerify: boolean
   readonly username?: string
   readonly password?: string
+  /** It logs in with an access token (oauth/access-tokens.ts). */
+  readonly isOauth: boolean
   readonly uncertain: UncertainPolicy
   /** How many connections to its server may be open at once. */
   readonly connectionsMax: number
@@ -41,6 +43,7 @@ export async function loadMailerForSend(
     email,
     state,
     ...config,
+    isOauth: mailer.connectionType === 'oauth',
     ...(secret === undefined ? {} : { password: openPassword(keyRing, mailer, secret) }),
     uncertain,
     connectionsMax: limits.connections ?? CONNECTIONS_DEFAULT,

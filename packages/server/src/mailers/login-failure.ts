@@ -47,7 +47,7 @@ function sentenceOf({ stage, systemCode }: SmtpFailure): string {
 }
 
 /** A server's words in one line: C0, C1 and directional controls escaped, the rest as it is. */
-function printable(text: string): string {
+export function printable(text: string): string {
   const escaped = text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it escapes
     /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

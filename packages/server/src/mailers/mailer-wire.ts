@@ -15,6 +15,8 @@ export function toWire(m: Mailer): MailerOnWire {
       username: m.config.username ?? null,
       secure: m.config.secure,
       tls_verify: m.config.tlsVerify,
+      ...(m.appId === undefined ? {} : { app_id: m.appId }),
+      ...(m.imap === undefined ? {} : { imap: m.imap }),
     },
     limits: m.limits,
     uncertain: m.uncertain,

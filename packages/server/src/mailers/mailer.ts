@@ -2,15 +2,16 @@
  * A mailer: a tenant's configuration for sending (spec §3 "Mailer", contract §3.3).
  *
  * States: `active` → `deactivated` when a login is rejected for good (deactivate-mailer.ts) →
- * `active` when a new configuration has logged in (update-smtp.ts). `disabled` is entered and left
- * by hand only. The password stands sealed in `secret` and is opened in two places: to try a login
- * and to send.
+ * `active` when a new configuration has logged in (update-smtp.ts), or a new grant was given
+ * (oauth/). `disabled` is entered and left by hand only. The password stands sealed in `secret` and
+ * is opened in two places: to try a login and to send.
  */
 import type {
   ConnectionType,
   MailerConfigType,
   MailerLimits,
   MailerState,
+  OAuthMailServer,
   SecureMode,
   UncertainPolicy,
 } from '@postrider/contract'
@@ -33,8 +34,12 @@ export interface Mailer {
   readonly configType: MailerConfigType
   readonly connectionType: ConnectionType
   readonly config: MailerConfig
-  /** Sealed; there is one exactly when there is a username. */
+  /** Sealed; of `basic` alone, where there is one exactly when there is a username. */
   readonly secret?: string
+  /** Of `oauth` alone: the OAuth app by which it logs in. */
+  readonly appId?: string
+  /** Of a mailbox that is sent by and fetched from: where it is fetched from. */
+  readonly imap?: OAuthMailServer
   readonly uncertain: UncertainPolicy
   readonly limits: MailerLimits
   readonly state: MailerState
@@ -46,6 +51,24 @@ export interface Mailer {
   readonly configVersion: number
   readonly createdAt: Date
   readonly updatedAt: Date
+}
+
+/** Not one that is fetched from alone. */
+export function canSend({ configType }: Pick<Mailer, 'configType'>): boolean {
+  return configType !== 'imap' && configType !== 'basic_imap' && configType !== 'oauth_imap'
+}
+
+const STRENGTH = { None: 0, Auto: 1, Tls: 2, SSL: 2 } as const
+
+/** What it logs in with goes to the same place, in the same name, and no less protected. */
+export function isAsSafe(next: MailerConfig, before: MailerConfig): boolean {
+  return (
+    next.host === before.host &&
+    next.port === before.port &&
+    next.username === before.username &&
+    STRENGTH[next.secure] >= STRENGTH[before.secure] &&
+    (next.tlsVerify || !before.tlsVerify)
+  )
 }
 
 type MailerKey = Pick<Mailer, 'tenantId' | 'mailerId'>

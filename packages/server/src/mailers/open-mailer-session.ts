@@ -2,7 +2,7 @@
  * An SMTP session with a mailer's server, over the guarded egress. The one place where a mailer's
  * configuration meets the SMTP conversation: to try a login, and to send.
  */
-import { type OpenSessionResult, openSmtpSession } from '../mail/index.ts'
+import { type OpenSessionOptions, type OpenSessionResult, openSmtpSession } from '../mail/index.ts'
 import type { Egress } from '../platform/egress/index.ts'
 import type { MailerConfig } from './mailer.ts'
 
@@ -11,12 +11,19 @@ export interface SessionDeps {
   readonly ehloName: string
 }
 
+/** By password or by access token; without either, the server is used without a login. */
+export type ConfigWithSecret = MailerConfig & {
+  readonly password?: string | undefined
+  readonly accessToken?: string | undefined
+}
+
 export function openMailerSession(
   deps: SessionDeps,
-  config: MailerConfig & { readonly password?: string | undefined },
+  config: ConfigWithSecret,
   o: { readonly timeoutMs: number; readonly signal?: AbortSignal },
 ): Promise<OpenSessionResult> {
-  const { host, port, secure, tlsVerify, username, password } = config
+  const { host, port, secure, tlsVerify } = config
+  const auth = loginOf(config)
   return openSmtpSession({
     host,
     port,
@@ -24,7 +31,7 @@ export function openMailerSession(
     tlsVerify,
     ehloName: deps.ehloName,
     timeoutMs: o.timeoutMs,
-    ...(username === undefined || password === undefined ? {} : { auth: { username, password } }),
+    ...(auth === undefined ? {} : { auth }),
     async connect({ tls, timeoutMs, signal }) {
       const socket = await deps.egress.connect({
         host,
@@ -38,4 +45,14 @@ export function openMailerSession(
       return socket
     },
   })
+}
+
+function loginOf({
+  username,
+  password,
+  accessToken,
+}: ConfigWithSecret): OpenSessionOptions['auth'] {
+  if (username === undefined) return undefined
+  if (accessToken !== undefined) return { username, accessToken }
+  return password === undefined ? undefined : { username, password }
 }

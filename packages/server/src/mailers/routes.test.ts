@@ -13,8 +13,9 @@ import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { createRateLimit } from '../platform/rate-limit.ts'
 import { createKeyRing } from '../platform/secrets/index.ts'
-import { deactivateMailer, findMailers, loadMailerForSend } from './index.ts'
+import { findMailers, loadMailerForSend } from './index.ts'
 import { registerMailerRoutes } from './routes.ts'
+import { setDeactivated } from './store.ts'
 
 const certs = new URL('../../../testkit/certs/', import.meta.url)
 const pem = (name: string) => readFileSync(new URL(name, certs), 'utf8')
@@ -60,6 +61,7 @@ beforeAll(async () => {
     keyRing,
     egress,
     ehloName: 'sender.example.com',
+    accessTokens: { get: async () => ({ kind: 'inactive' }) },
     checks: {
       limit: { use: (...o) => limit.use(...o), useUnlessDone: (...o) => limit.useUnlessDone(...o) },
       gate: testGate,
@@ -284,7 +286,7 @@ describe('configureSMTP', () => {
       ['/name', { name: '  ' }],
       ['/email', { email: 'not an address' }],
       ['/email', { email: 'a@example.com, b@example.com' }],
-      ['/connection_type', { connection_type: 'oauth' }],
+      ['/connection_type', { connection_type: 'token' }],
       ['/config_type', { config_type: 'imap' }],
       ['/config', { config: undefined }],
       ['/limits/per_second', { limits: { per_second: 10 } }],
@@ -683,10 +685,10 @@ async function countMailers(): Promise<number> {
 async function deactivate(mailerId: string): Promise<void> {
   const mailer = { tenantId: 'tn_a', mailerId, configVersion: 1 }
   const why = { reason: 'provider_auth_error', evidence: '535 5.7.8 no' } as const
-  const results = [
-    await deactivateMailer(database.db, { ...mailer, configVersion: 2 }, why),
-    await deactivateMailer(database.db, mailer, why),
-    await deactivateMailer(database.db, mailer, why),
-  ]
-  expect(results).toEqual([false, true, false])
+  const results = await database.db.transaction(async (tx) => [
+    await setDeactivated(tx, { ...mailer, configVersion: 2 }, why),
+    await setDeactivated(tx, mailer, why),
+    await setDeactivated(tx, mailer, why),
+  ])
+  expect(results).toEqual([undefined, 'smtp', undefined])
 }

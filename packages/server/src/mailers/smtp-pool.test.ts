@@ -34,6 +34,8 @@ function poolWith(o: Partial<SmtpPoolDeps> = {}): SmtpPool {
     db: database.db,
     log,
     ehloName: 'sender.example.com',
+    accessTokens: { get: async () => ({ kind: 'inactive' }) },
+    authConfirmDelayMs: 0,
     ...o,
   })
   cleanups.push(() => pool.stop())
@@ -46,6 +48,7 @@ function mailerOn(server: SmtpServer, change: Partial<MailerForSend> = {}): Mail
     mailerId: 'smtp_1',
     email: 'news@example.com',
     state: 'active',
+    isOauth: false,
     host: '127.0.0.1',
     port: server.port,
     secure: 'None',

@@ -4,11 +4,11 @@
  * minutes, closed after a few seconds of idleness.
  */
 import type { SmtpSession } from '../mail/index.ts'
-import type { Queryable } from '../platform/db/index.ts'
+import { DatabaseUnavailableError, type Queryable } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Service } from '../platform/service.ts'
 import type { MailerForSend } from './load-mailer.ts'
-import { openMailerSession, type SessionDeps } from './open-mailer-session.ts'
+import { type OpenWithTokenDeps, openWithToken } from './open-with-token.ts'
 import {
   type Acquired,
   createSmtpLine,
@@ -23,7 +23,7 @@ const MESSAGES_MAX = 100
 const AGE_MS_MAX = 5 * 60_000
 const IDLE_MS_MAX = 5_000
 
-export interface SmtpPoolDeps extends SessionDeps {
+export interface SmtpPoolDeps extends OpenWithTokenDeps {
   readonly db: Queryable
   readonly log: Logger
   readonly messagesMax?: number
@@ -122,16 +122,20 @@ export function createSmtpPool(deps: SmtpPoolDeps): SmtpPool {
   return pool
 }
 
+/** As of a process that is full: see `openNew` in smtp-line.ts. */
+const NOTHING_TRIED: Opened = { ok: false, failure: { stage: 'connect', systemCode: 'busy' } }
+
 async function openOne(
   deps: SmtpPoolDeps,
   mailer: MailerForSend,
   deadlineAt: number,
   signal: AbortSignal,
 ): Promise<Opened> {
-  const timeoutMs = Math.max(0, Math.min(OPEN_TIMEOUT_MS, deadlineAt - Date.now()))
   try {
-    return await openMailerSession(deps, mailer, { timeoutMs, signal })
+    const o = { deadlineAt, timeoutMsMax: OPEN_TIMEOUT_MS, signal }
+    return (await openWithToken(deps, mailer, o)) ?? NOTHING_TRIED
   } catch (error) {
+    if (error instanceof DatabaseUnavailableError) return NOTHING_TRIED
     // A defect; it costs this attempt, not a place in the line for ever.
     deps.log.error({ err: error, mailer_id: mailer.mailerId }, 'smtp_session.open_failed')
     return { ok: false, failure: { stage: 'connect', message: 'The session could not be opened' } }

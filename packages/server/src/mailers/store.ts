@@ -5,10 +5,11 @@ import type {
   MailerConfigType,
   MailerLimits,
   MailerState,
+  OAuthMailServer,
   SecureMode,
   UncertainPolicy,
 } from '@postrider/contract'
-import { type Queryable, type Statement, statement } from '../platform/db/index.ts'
+import { type Queryable, type Statement, statement, type Tx } from '../platform/db/index.ts'
 import { emailKeyOf, type Mailer } from './mailer.ts'
 
 interface MailerRow {
@@ -32,13 +33,16 @@ interface MailerRow {
   state_changed_at: Date
   host_ever_worked: boolean
   config_version: string
+  app_id: string | null
+  imap: OAuthMailServer | null
   created_at: Date
   updated_at: Date
 }
 
 const COLUMNS = `tenant_id, mailer_id, name, email, config_type, connection_type, host, port,
   username, secure, tls_verify, secret, uncertain, limits, state, state_reason, state_evidence,
-  state_changed_at, worked_at is not null as host_ever_worked, config_version, created_at, updated_at`
+  state_changed_at, worked_at is not null as host_ever_worked, config_version, app_id, imap,
+  created_at, updated_at`
 
 const GET = statement(
   'mailers.get',
@@ -68,7 +72,8 @@ interface FoundRow {
 const FIND_BY_ID = statement(
   'mailers.find_by_id',
   `select tenant_id, mailer_id as key, mailer_id, state from mailers_mailer
-    where tenant_id = any($1::text[]) and mailer_id = any($2::text[])`,
+    where tenant_id = any($1::text[]) and mailer_id = any($2::text[])
+      and config_type not in ('imap', 'basic_imap', 'oauth_imap')`,
 )
 
 export function findById(
@@ -83,6 +88,7 @@ const FIND_BY_EMAIL = statement(
   'mailers.find_by_email',
   `select distinct on (tenant_id, email_key) tenant_id, email_key as key, mailer_id, state
      from mailers_mailer where tenant_id = any($1::text[]) and email_key = any($2::text[])
+      and config_type not in ('imap', 'basic_imap', 'oauth_imap')
     order by tenant_id, email_key, (state = 'active') desc, created_at, mailer_id`,
 )
 
@@ -128,9 +134,10 @@ export type NewMailer = Omit<
 const INSERT = statement(
   'mailers.insert',
   `insert into mailers_mailer (tenant_id, mailer_id, name, email, email_key, config_type,
-     connection_type, host, port, username, secure, tls_verify, secret, uncertain, limits, worked_at)
+     connection_type, host, port, username, secure, tls_verify, secret, uncertain, limits, worked_at,
+     app_id, imap)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-     case when $16::boolean then now() end)
+     case when $16::boolean then now() end, $17, $18)
    returning ${COLUMNS}`,
 )
 
@@ -152,6 +159,8 @@ export async function insertMailer(q: Queryable, m: NewMailer): Promise<Mailer> 
     m.uncertain,
     JSON.stringify(m.limits),
     m.hostEverWorked,
+    m.appId ?? null,
+    m.imap === undefined ? null : JSON.stringify(m.imap),
   ])
   const [row] = rows
   if (row === undefined) throw new Error('insert answered no row')
@@ -162,7 +171,7 @@ const UPDATE = statement(
   'mailers.update',
   `update mailers_mailer
       set name = $4, email = $5, email_key = $6, host = $7, port = $8, username = $9, secure = $10,
-          tls_verify = $11, secret = $12, uncertain = $13, limits = $14,
+          tls_verify = $11, secret = $12, uncertain = $13, limits = $14, app_id = $17,
           worked_at = case when $15::boolean then coalesce(worked_at, now()) end,
           state = case when $16::boolean then 'active' else state end,
           state_reason = case when $16::boolean then null else state_reason end,
@@ -196,6 +205,7 @@ export async function updateMailer(
     JSON.stringify(m.limits),
     m.hostEverWorked,
     o.isReactivated,
+    m.appId ?? null,
   ])
   return rows[0] === undefined ? undefined : toMailer(rows[0])
 }
@@ -204,26 +214,46 @@ const DEACTIVATE = statement(
   'mailers.deactivate',
   `update mailers_mailer
       set state = 'deactivated', state_reason = $4, state_evidence = $5, state_changed_at = now()
-    where tenant_id = $1 and mailer_id = $2 and config_version = $3 and state = 'active'`,
+    where tenant_id = $1 and mailer_id = $2 and config_version = $3 and state = 'active'
+    returning config_type`,
 )
 
 /**
- * True when this call deactivated it: the caller then records the event in the same transaction.
- * False when it was not active any more, or its configuration is newer than the one that failed.
+ * Its type when this call deactivated it. Undefined when it was not active any more, or its
+ * configuration is newer than the one that failed.
  */
-export async function deactivateMailer(
-  tx: Queryable,
+export async function setDeactivated(
+  tx: Tx,
   m: Pick<Mailer, 'tenantId' | 'mailerId' | 'configVersion'>,
   why: { readonly reason: DeactivationReason; readonly evidence: string },
-): Promise<boolean> {
-  const { rowCount } = await tx.query(DEACTIVATE, [
+): Promise<MailerConfigType | undefined> {
+  const { rows } = await tx.query<{ config_type: MailerConfigType }>(DEACTIVATE, [
     m.tenantId,
     m.mailerId,
     m.configVersion,
     why.reason,
     why.evidence,
   ])
-  return rowCount > 0
+  return rows[0]?.config_type
+}
+
+const SET_STATE = statement(
+  'mailers.set_state',
+  `update mailers_mailer
+      set state = $3, state_reason = null, state_evidence = null,
+          state_changed_at = case when state = $3 then state_changed_at else now() end
+    where tenant_id = $1 and mailer_id = $2
+    returning ${COLUMNS}`,
+)
+
+/** By hand: without an event. Undefined when there is no such mailer. */
+export async function setState(
+  q: Queryable,
+  { tenantId, mailerId }: Pick<Mailer, 'tenantId' | 'mailerId'>,
+  state: 'active' | 'disabled',
+): Promise<Mailer | undefined> {
+  const { rows } = await q.query<MailerRow>(SET_STATE, [tenantId, mailerId, state])
+  return rows[0] === undefined ? undefined : toMailer(rows[0])
 }
 
 const MARK_WORKED = statement(
@@ -269,6 +299,8 @@ function toMailer(row: MailerRow): Mailer {
       ...(row.username === null ? {} : { username: row.username }),
     },
     ...(row.secret === null ? {} : { secret: row.secret }),
+    ...(row.app_id === null ? {} : { appId: row.app_id }),
+    ...(row.imap === null ? {} : { imap: row.imap }),
     uncertain: row.uncertain,
     limits: row.limits,
     state: row.state,

@@ -11,10 +11,19 @@
 import type { UpdateSmtpBody } from '@postrider/contract'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { SealedValueError } from '../platform/secrets/index.ts'
+import { checkConfigChange } from './check-config.ts'
 import { checkFields } from './check-fields.ts'
 import { checkHost, checkLogin } from './check-login.ts'
 import type { MailerDeps } from './configure-smtp.ts'
-import { type Mailer, type MailerConfig, openPassword, sealPassword } from './mailer.ts'
+import {
+  canSend,
+  isAsSafe,
+  type Mailer,
+  type MailerConfig,
+  openPassword,
+  sealPassword,
+} from './mailer.ts'
+import { updateOauthSmtp } from './oauth/configure-oauth-smtp.ts'
 import { getMailer, updateMailer } from './store.ts'
 
 export async function updateSmtp(
@@ -29,33 +38,51 @@ export async function updateSmtp(
   const checked = checkFields(body)
   if (checked.errors.length > 0) throw validationError(...checked.errors)
   const stored = await getMailer(deps.db, tenantId, mailerId)
-  if (stored === undefined) throw new ApiError('not_found')
+  if (stored === undefined || !canSend(stored)) throw new ApiError('not_found')
+  const errors = checkConfigChange(stored.connectionType, body.config ?? {})
+  if (errors.length > 0) throw validationError(...errors)
 
   const config =
     body.config === undefined ? stored.config : changedConfig(stored, body, checked.host)
-  const password = body.config === undefined ? undefined : passwordOf(deps, stored, config, body)
   const isVerified = body.config !== undefined && body.verify !== false
-  if (isVerified) await checkLogin(deps, tenantId, { ...config, password })
-  else if (body.config !== undefined) await checkHost(deps, tenantId, config.host)
-
   const isSameHost = config.host === stored.config.host && config.port === stored.config.port
-  const updated = await updateMailer(
-    deps.db,
-    {
-      ...stored,
-      name: body.name ?? stored.name,
-      email: checked.email ?? stored.email,
-      config,
-      ...(password === undefined ? {} : { secret: sealPassword(deps.keyRing, stored, password) }),
-      uncertain: body.uncertain ?? stored.uncertain,
-      limits: body.limits ?? stored.limits,
-      hostEverWorked: isVerified || (isSameHost && stored.hostEverWorked),
-    },
-    { isReactivated: body.config !== undefined && stored.state === 'deactivated' },
-  )
+  const next: Mailer = {
+    ...stored,
+    name: body.name ?? stored.name,
+    email: checked.email ?? stored.email,
+    config,
+    uncertain: body.uncertain ?? stored.uncertain,
+    limits: body.limits ?? stored.limits,
+    hostEverWorked: isVerified || (isSameHost && stored.hostEverWorked),
+  }
+  const updated =
+    stored.connectionType === 'oauth'
+      ? await updateOauthSmtp(deps, stored, next, { given: body.config, isVerified })
+      : await updateBasicSmtp(deps, stored, next, body)
   if (updated !== undefined) return updated
   const current = await getMailer(deps.db, tenantId, mailerId)
   throw new ApiError(current === undefined ? 'not_found' : 'conflict')
+}
+
+async function updateBasicSmtp(
+  deps: MailerDeps,
+  stored: Mailer,
+  next: Mailer,
+  body: UpdateSmtpBody,
+): Promise<Mailer | undefined> {
+  const { config } = next
+  const password = body.config === undefined ? undefined : passwordOf(deps, stored, config, body)
+  const isVerified = body.config !== undefined && body.verify !== false
+  if (isVerified) await checkLogin(deps, stored.tenantId, { ...config, password })
+  else if (body.config !== undefined) await checkHost(deps, stored.tenantId, config.host)
+  return updateMailer(
+    deps.db,
+    {
+      ...next,
+      ...(password === undefined ? {} : { secret: sealPassword(deps.keyRing, stored, password) }),
+    },
+    { isReactivated: body.config !== undefined && stored.state === 'deactivated' },
+  )
 }
 
 function changedConfig(
@@ -95,19 +122,6 @@ function passwordOf(
     })
   }
   return stored.secret === undefined ? undefined : reopened(deps, stored, stored.secret)
-}
-
-const STRENGTH = { None: 0, Auto: 1, Tls: 2, SSL: 2 } as const
-
-/** The password goes to the same place, and no less protected. */
-function isAsSafe(next: MailerConfig, before: MailerConfig): boolean {
-  return (
-    next.host === before.host &&
-    next.port === before.port &&
-    next.username === before.username &&
-    STRENGTH[next.secure] >= STRENGTH[before.secure] &&
-    (next.tlsVerify || !before.tlsVerify)
-  )
 }
 
 function reopened(deps: MailerDeps, stored: Mailer, secret: string): string {

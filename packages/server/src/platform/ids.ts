@@ -6,7 +6,7 @@
 import { randomFillSync } from 'node:crypto'
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid'
 
-export type IdPrefix = 'tn' | 'key' | 'wh' | 'smtp' | 'imap' | 'domain' | 'dlv' | 'evt'
+export type IdPrefix = 'tn' | 'key' | 'wh' | 'smtp' | 'imap' | 'domain' | 'app' | 'dlv' | 'evt'
 
 /** Makes ids; monotonic within one source, which is made once per process. */
 export interface IdSource {

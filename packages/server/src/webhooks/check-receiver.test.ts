@@ -24,6 +24,7 @@ it('has one time for looking the name up and for connecting', async () => {
       return new PassThrough() as unknown as Socket
     },
     request: () => Promise.reject(new Error('nothing is sent')),
+    isOwnNetwork: () => false,
     tlsForRequests: () => ({}),
     stats: { pools: 0 },
     close: async () => undefined,

@@ -48,6 +48,10 @@ export const LOCAL_REFUSALS = {
   noCredentials: 'ECREDENTIALS',
   noLoginOffered: 'ENOAUTH',
   callerAborted: 'EABORTED',
+  // No access token to log in with: the grant is gone, the app is at fault, the provider is away.
+  oauthRevoked: 'EOAUTHREVOKED',
+  oauthApp: 'EOAUTHAPP',
+  oauthUnavailable: 'EOAUTH',
 } as const
 
 /** Why no answer will come any more: the connection is gone, the time is up, the peer talks nonsense. */

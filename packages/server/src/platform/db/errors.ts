@@ -28,6 +28,11 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   return constraint === undefined || error.constraint === constraint
 }
 
+/** A row that others refer to, or one that refers to none. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return isServerError(error) && error.code === '23503'
+}
+
 /** A row of a partitioned table whose partition does not exist. */
 export function isWithoutPartition(error: unknown): boolean {
   return isServerError(error) && error.code === '23514' && error.constraint === undefined

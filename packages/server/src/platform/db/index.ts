@@ -5,7 +5,12 @@ export { type BucketSweep, createBucketSweep } from './bucket-sweep.ts'
 export { createDb, type DbOptions } from './db.ts'
 export { type Durability, durability } from './durability.ts'
 export { createEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts'
-export { DatabaseUnavailableError, isUniqueViolation, isWithoutPartition } from './errors.ts'
+export {
+  DatabaseUnavailableError,
+  isForeignKeyViolation,
+  isUniqueViolation,
+  isWithoutPartition,
+} from './errors.ts'
 export { estimateRows } from './estimate-rows.ts'
 export { createGroupCommit, type GroupCommit } from './group-commit.ts'
 export { type InsertRowsInput, insertRows } from './insert-rows.ts'

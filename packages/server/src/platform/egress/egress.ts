@@ -16,6 +16,7 @@ import { createAddressPolicy } from './address-policy.ts'
 import { type ConnectOptions, createConnector } from './connector.ts'
 import { createHttpPools } from './http-pools.ts'
 import { createNameLookup } from './name-lookup.ts'
+import { parseHost } from './parse-host.ts'
 import type { Lookup } from './resolve-host.ts'
 import type { TlsOptions } from './secure-socket.ts'
 import { type HttpAnswer, type RequestOptions, sendRequest } from './send-request.ts'
@@ -29,6 +30,8 @@ export interface Egress {
   /** Every address of the host must be allowed; for hosts that are about to be stored. */
   check(host: string, timeoutMs?: number): Promise<void>
   request(o: RequestOptions): Promise<HttpAnswer>
+  /** An address literal, or `localhost`, that ALLOW_NETWORKS alone opens: there plain HTTP will do. */
+  isOwnNetwork(host: string): boolean
   /** TLS as `request` does it, WEBHOOK_TLS_CA included: for a check that connects and sends nothing. */
   tlsForRequests(): TlsOptions
   readonly stats: { readonly pools: number }
@@ -49,8 +52,10 @@ export interface EgressOptions {
 
 export function createEgress(o: EgressOptions): Egress {
   const names = createNameLookup({ servers: o.dnsServers })
+  const policy = createAddressPolicy(o.allowNetworks)
+  const publicPolicy = createAddressPolicy([])
   const connector = createConnector({
-    policy: createAddressPolicy(o.allowNetworks),
+    policy,
     lookup: o.lookup ?? names.lookup,
   })
   const extraCa = o.tlsCaFile === undefined ? [] : [readFileSync(o.tlsCaFile, 'utf8')]
@@ -71,6 +76,11 @@ export function createEgress(o: EgressOptions): Egress {
     connect: async (options) => (await connector.open(options)).socket,
     check: (host, timeoutMs = CHECK_TIMEOUT_MS) => connector.check(host, timeoutMs),
     request: (options) => sendRequest(pools, options),
+    isOwnNetwork(text) {
+      const host = parseHost(text === 'localhost' ? '127.0.0.1' : text)
+      if (host?.kind !== 'address') return false
+      return policy.isAllowed(host.address) && !publicPolicy.isAllowed(host.address)
+    },
     tlsForRequests: () => ({ secureContext: secureContext(), alpnProtocols: ['http/1.1'] }),
     stats: {
       get pools() {

@@ -1,0 +1,160 @@
+/**
+ * The operations on OAuth apps and on mailers that log in by them (interface §4.3; contract §3, §5
+ * "OAuth app"), and the page that providers send browsers back to.
+ */
+import {
+  createOAuthAppAnswer,
+  createOAuthAppBody,
+  deleteOAuthAppAnswer,
+  listOAuthAppsAnswer,
+  oauthAppParams,
+  oauthAppsMax,
+  oauthLoginAnswer,
+  oauthLoginBody,
+  oauthMailerParams,
+  setOAuthActiveAnswer,
+  setOAuthActiveBody,
+  updateOAuthAppAnswer,
+  updateOAuthAppBody,
+} from '@postrider/contract'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { addOperation } from '../../platform/http/operation.ts'
+import { toWire as toMailerWire } from '../mailer-wire.ts'
+import { callbackPage, PAGE_HEADERS } from './callback-page.ts'
+import { type AppDeps, createApp } from './create-app.ts'
+import { deleteApp } from './delete-app.ts'
+import { type FinishLoginDeps, finishLogin } from './finish-login.ts'
+import { listApps } from './list-apps.ts'
+import { type LogInDeps, logIn } from './log-in.ts'
+import { toWire } from './oauth-app.ts'
+import { type SetActiveDeps, setActive } from './set-active.ts'
+import { updateApp } from './update-app.ts'
+
+export interface OAuthRoutesDeps extends AppDeps, LogInDeps, FinishLoginDeps, SetActiveDeps {
+  readonly db: LogInDeps['db']
+  readonly egress: AppDeps['egress'] & LogInDeps['egress']
+}
+
+const TAG = 'OAuth'
+
+export function oauthRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
+  appRoutes(app, deps)
+  loginRoutes(app, deps)
+}
+
+function appRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
+  addOperation(app, 'createOAuthApp', {
+    summary: 'Register an OAuth app',
+    description: `Register \`callback_url\` of the answer at the provider. \`google\` and \`microsoft\` need nothing but the client's id and secret; addresses that are given take the place of the provider's, such as those of a national cloud. A tenant may have ${oauthAppsMax}.`,
+    tag: TAG,
+    scopes: ['mailers'],
+    body: createOAuthAppBody,
+    answer: createOAuthAppAnswer,
+    errors: ['conflict', 'rate_limited'],
+    async handle({ tenant, body }) {
+      const created = await createApp(deps, tenant.tenantId, body)
+      return { message: 'OAuth app created', app: toWire(created, deps.callbackUrl) }
+    },
+  })
+  addOperation(app, 'listOAuthApps', {
+    summary: 'List OAuth apps',
+    tag: TAG,
+    scopes: ['mailers', 'read'],
+    answer: listOAuthAppsAnswer,
+    async handle({ tenant }) {
+      const apps = await listApps(deps, tenant.tenantId)
+      return {
+        message: `${apps.length} OAuth app${apps.length === 1 ? '' : 's'}`,
+        apps: apps.map((one) => toWire(one, deps.callbackUrl)),
+      }
+    },
+  })
+  addOperation(app, 'updateOAuthApp', {
+    summary: 'Update an OAuth app',
+    description:
+      'For a new client secret, other scopes, other ways back. Mailers keep their server. The addresses that tokens are sent to cannot be changed: create another app.',
+    tag: TAG,
+    scopes: ['mailers'],
+    params: oauthAppParams,
+    body: updateOAuthAppBody,
+    answer: updateOAuthAppAnswer,
+    errors: ['rate_limited'],
+    async handle({ tenant, params, body }) {
+      const updated = await updateApp(deps, tenant.tenantId, params.app_id, body)
+      return { message: 'OAuth app updated', app: toWire(updated, deps.callbackUrl) }
+    },
+  })
+  addOperation(app, 'deleteOAuthApp', {
+    summary: 'Delete an OAuth app',
+    description: 'While mailers log in by it, the answer is 409: delete them first.',
+    tag: TAG,
+    scopes: ['mailers'],
+    params: oauthAppParams,
+    answer: deleteOAuthAppAnswer,
+    errors: ['conflict'],
+    async handle({ tenant, params }) {
+      await deleteApp(deps, tenant.tenantId, params.app_id)
+      return { message: 'OAuth app deleted' }
+    },
+  })
+}
+
+function loginRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
+  addOperation(app, 'oauthLogin', {
+    summary: 'Connect a mailbox by OAuth',
+    description:
+      "Without `token`: the answer's `authorization_url` is to be opened in a browser within 10 minutes, once. Afterwards the browser goes to `redirect_uri` with `success=true` and `mailer_id`, or `success=false` and `error`; without `redirect_uri` it is shown a page. With `token`, a refresh token: the mailer is in the answer. Without `mailer_id` a mailer is created, or the one that the same mailbox has by the same app is authenticated again; with it, the mailbox's address must be the mailer's. A deactivated mailer becomes active.",
+    tag: TAG,
+    scopes: ['mailers'],
+    body: oauthLoginBody,
+    answer: oauthLoginAnswer,
+    errors: ['mailer_unreachable', 'mailer_auth_failed', 'oauth_failed', 'rate_limited'],
+    async handle({ tenant, body }) {
+      const result = await logIn(deps, tenant.tenantId, body)
+      return 'mailer' in result
+        ? { message: 'Mailbox connected', mailer: toMailerWire(result.mailer) }
+        : {
+            message: 'Open authorization_url in a browser',
+            authorization_url: result.authorizationUrl,
+          }
+    },
+  })
+  addOperation(app, 'setOAuthActive', {
+    summary: 'Disable an OAuth mailer, or make it active again',
+    description:
+      'A mailer whose grant was revoked becomes active only when its provider gives a token again; else 422, and oauthLogin is the way.',
+    tag: TAG,
+    scopes: ['mailers'],
+    params: oauthMailerParams,
+    body: setOAuthActiveBody,
+    answer: setOAuthActiveAnswer,
+    errors: ['mailer_auth_failed', 'rate_limited'],
+    async handle({ tenant, params, body }) {
+      const active = body.active ?? true
+      const mailer = await setActive(deps, tenant.tenantId, params.mailer_id, active)
+      const message = active ? 'Mailer active' : 'Mailer disabled'
+      return { message, mailer: toMailerWire(mailer) }
+    },
+  })
+  app.get(
+    '/oauth/callback',
+    { config: { auth: 'public' }, schema: { hide: true } },
+    async (request, reply) => {
+      const answer = await finishLogin(deps, {
+        state: parameterOf(request, 'state'),
+        code: parameterOf(request, 'code'),
+        error: parameterOf(request, 'error'),
+      })
+      reply.headers(PAGE_HEADERS)
+      if (answer.redirectTo !== undefined) return reply.redirect(answer.redirectTo, 303)
+      return reply.code(answer.isSuccess ? 200 : 400).send(callbackPage(answer))
+    },
+  )
+}
+
+/** Providers add parameters of their own, which are none of ours; one that is repeated is none. */
+function parameterOf({ query }: FastifyRequest, name: string): string | undefined {
+  const value: unknown =
+    typeof query === 'object' && query !== null ? Reflect.get(query, name) : undefined
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,126 @@
+/**
+ * Stores a grant (contract §5 "OAuth app"): with a mailer that is created for it, or with the one
+ * that it authenticates again, which becomes active if it was deactivated. A disabled one stays so.
+ *
+ * Logins to one app are stored one after the other: two at the same time for a new mailbox make one
+ * mailer.
+ */
+import type { OAuthLoginType } from '@postrider/contract'
+import type { Db, Tx } from '../../platform/db/index.ts'
+import { newId } from '../../platform/ids.ts'
+import type { KeyRing } from '../../platform/secrets/index.ts'
+import { emailKeyOf, type Mailer } from '../mailer.ts'
+import { getMailer, insertMailer, type NewMailer, updateMailer } from '../store.ts'
+import { lockApp } from './app-store.ts'
+import { type MailerKey, sealToken } from './mailer-token.ts'
+import { CONFIG_TYPES, type OAuthApp, serversOf } from './oauth-app.ts'
+import type { Grant } from './request-token.ts'
+import { findMailerOfApp, storeGrant } from './token-store.ts'
+
+export interface SaveGrantDeps {
+  readonly db: Db
+  readonly keyRing: KeyRing
+}
+
+/** A grant that mail can be sent with for longer than an hour. */
+export type LastingGrant = Grant & { readonly refreshToken: string }
+
+/** Without an access token where the refresh token has not been tried. */
+export type StoredGrant = Pick<LastingGrant, 'refreshToken'> &
+  Partial<Pick<Grant, 'accessToken' | 'expiresInS'>>
+
+export interface Login {
+  readonly app: OAuthApp
+  readonly type: OAuthLoginType
+  readonly grant: LastingGrant
+  /** Of the mailer to authenticate again. */
+  readonly mailerId?: string | undefined
+  /** Of the mailbox; where the mailer is named, it has been compared. */
+  readonly email: string
+}
+
+/** Undefined when the app or the mailer is gone, or was changed at the same moment. */
+export function saveLogin(deps: SaveGrantDeps, login: Login): Promise<Mailer | undefined> {
+  const { app } = login
+  return deps.db.transaction(async (tx) => {
+    if (!(await lockApp(tx, app.tenantId, app.appId))) return undefined
+    const mailerId = login.mailerId ?? (await findMailer(tx, login))
+    return mailerId === undefined ? createMailer(tx, deps, login) : renew(tx, deps, login, mailerId)
+  })
+}
+
+function findMailer(tx: Tx, { app, type, email }: Login): Promise<string | undefined> {
+  return findMailerOfApp(tx, {
+    ...app,
+    emailKey: emailKeyOf(email),
+    configType: CONFIG_TYPES[type],
+  })
+}
+
+async function renew(
+  tx: Tx,
+  { keyRing }: SaveGrantDeps,
+  { app, grant }: Login,
+  mailerId: string,
+): Promise<Mailer | undefined> {
+  const mailer = await getMailer(tx, app.tenantId, mailerId)
+  if (mailer === undefined) return undefined
+  const updated = await updateMailer(
+    tx,
+    { ...mailer, appId: app.appId },
+    { isReactivated: mailer.state === 'deactivated' },
+  )
+  if (updated !== undefined) await keepGrant(tx, keyRing, updated, grant)
+  return updated
+}
+
+async function createMailer(
+  tx: Tx,
+  { keyRing }: SaveGrantDeps,
+  { app, type, grant, email }: Login,
+): Promise<Mailer> {
+  const servers = serversOf(app, type)
+  if (servers === undefined) throw new Error(`the OAuth app ${app.appId} has no ${type} server`)
+  const { server, imap } = servers
+  const mailer: NewMailer = {
+    tenantId: app.tenantId,
+    mailerId: newId(type === 'imap' ? 'imap' : 'smtp'),
+    name: email,
+    email,
+    configType: CONFIG_TYPES[type],
+    connectionType: 'oauth',
+    config: { ...server, tlsVerify: true, username: email },
+    appId: app.appId,
+    ...(imap === undefined ? {} : { imap }),
+    uncertain: 'at_least_once',
+    limits: {},
+    hostEverWorked: false,
+  }
+  return insertWithGrant(tx, keyRing, mailer, grant)
+}
+
+export async function insertWithGrant(
+  tx: Tx,
+  keyRing: KeyRing,
+  mailer: NewMailer,
+  grant: StoredGrant,
+): Promise<Mailer> {
+  const inserted = await insertMailer(tx, mailer)
+  await keepGrant(tx, keyRing, inserted, grant)
+  return inserted
+}
+
+/** Together with the change of its mailer, whose sessions and failures of before count no more. */
+export async function keepGrant(
+  tx: Tx,
+  keyRing: KeyRing,
+  key: MailerKey,
+  { refreshToken, accessToken, expiresInS }: StoredGrant,
+): Promise<void> {
+  await storeGrant(tx, key, {
+    refreshToken: sealToken(keyRing, key, 'refresh_token', refreshToken),
+    accessToken:
+      accessToken === undefined ? undefined : sealToken(keyRing, key, 'access_token', accessToken),
+    expiresInS: expiresInS ?? 0,
+  })
+}

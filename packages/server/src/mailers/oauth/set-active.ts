@@ -1,0 +1,45 @@
+/**
+ * setOAuthActive (interface §3 "Mailer", §4.3): `false` disables the mailer, `true` makes it active
+ * again. Neither is told by an event.
+ *
+ * One whose grant was revoked becomes active only when a token can be had again: otherwise the next
+ * mail would be lost to finding out anew. A provider that cannot be asked now does not stand in the way.
+ */
+
+import type { Queryable } from '../../platform/db/index.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { countedCheck, type LoginChecks } from '../check-login.ts'
+import type { Mailer } from '../mailer.ts'
+import { getMailer, setState } from '../store.ts'
+import type { AccessTokens } from './access-tokens.ts'
+import { refusalOfToken } from './refuse-token.ts'
+
+export interface SetActiveDeps {
+  readonly db: Queryable
+  readonly accessTokens: Pick<AccessTokens, 'get'>
+  readonly checks: LoginChecks
+}
+
+const TIMEOUT_MS = 12_000
+
+export async function setActive(
+  deps: SetActiveDeps,
+  tenantId: string,
+  mailerId: string,
+  active: boolean,
+): Promise<Mailer> {
+  const mailer = await getMailer(deps.db, tenantId, mailerId)
+  if (mailer?.connectionType !== 'oauth') throw new ApiError('not_found')
+  if (active && mailer.state === 'deactivated')
+    await countedCheck(deps, tenantId, () => refuseRevoked(deps, mailer))
+  const changed = await setState(deps.db, mailer, active ? 'active' : 'disabled')
+  if (changed === undefined) throw new ApiError('not_found')
+  return changed
+}
+
+async function refuseRevoked(deps: SetActiveDeps, mailer: Mailer): Promise<void> {
+  const deadlineAt = Date.now() + TIMEOUT_MS
+  const result = await deps.accessTokens.get(mailer, { deadlineAt, isCheck: true })
+  if (result.kind === 'failed' && result.failure.verdict === 'revoked')
+    throw refusalOfToken(result.failure)
+}
