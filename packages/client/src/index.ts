@@ -28,6 +28,9 @@ export type {
   RegisterWebhookBody,
   ReplayWebhookEventsAnswer,
   ReplayWebhookEventsBody,
+  RescueEmailsAnswer,
+  RescueEmailsBody,
+  RescueFilter,
   SendEmailAnswer,
   SendEmailBody,
   SetOAuthActiveAnswer,
@@ -47,7 +50,7 @@ export type {
 export { type ClientErrorCode, PostriderError, type PostriderErrorCode } from './core/errors.ts'
 export type { RequestOptions } from './core/request.ts'
 export { Postrider, type PostriderOptions } from './postrider.ts'
-export type { SendEmailInput } from './resources/emails.ts'
+export type { RescueEmailsInput, SendEmailInput } from './resources/emails.ts'
 export type { UpdateSmtpInput } from './resources/mailers.ts'
 export type { SetOAuthActiveInput, UpdateOAuthAppInput } from './resources/oauth.ts'
 export type {

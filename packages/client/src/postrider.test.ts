@@ -57,6 +57,11 @@ describe('Postrider', () => {
     ],
     ['getSMTPConfig', (client) => client.getSMTPConfig(id), undefined],
     ['deleteSMTPConfig', (client) => client.deleteSMTPConfig(id), undefined],
+    [
+      'rescueEmails',
+      (client) => client.rescueEmails({ ref_ids: ['r'], dry_run: true }),
+      { ref_ids: ['r'], dry_run: true },
+    ],
     ['subscribeEmail', (client) => client.subscribeEmail('a@b.com'), { email: 'a@b.com' }],
     ['unsubscribeEmail', (client) => client.unsubscribeEmail('a@b.com'), { email: 'a@b.com' }],
     [

@@ -28,6 +28,7 @@ import type {
   RegisterWebhookAnswer,
   RegisterWebhookBody,
   ReplayWebhookEventsAnswer,
+  RescueEmailsAnswer,
   SendEmailAnswer,
   SetOAuthActiveAnswer,
   SubscribeEmailAnswer,
@@ -95,6 +96,17 @@ export class Postrider {
     options?: RequestOptions,
   ): Promise<CancelScheduledEmailAnswer> {
     return emails.cancelScheduledEmail(this.#send, refId, options)
+  }
+
+  /**
+   * Queues failed recipients again; never repeated by itself. A call rescues a bounded number: while
+   * it answers a `nextPageToken`, repeat it with that as `pageToken`.
+   */
+  rescueEmails(
+    payload: emails.RescueEmailsInput,
+    options?: RequestOptions,
+  ): Promise<RescueEmailsAnswer> {
+    return emails.rescueEmails(this.#send, payload, options)
   }
 
   /** Lets an address be sent to again, whatever it was suppressed for. */

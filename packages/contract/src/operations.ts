@@ -23,6 +23,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  rescueEmails: {
+    method: 'POST',
+    path: '/v1/email/rescue',
+    status: 202,
+    auth: 'tenant',
+  },
   subscribeEmail: {
     method: 'POST',
     path: '/v1/email/subscribe',

@@ -27,7 +27,7 @@ const tenantName = Type.String({
 const scopes = Type.Array(Type.Enum([...apiKeyScopes]), {
   uniqueItems: true,
   description:
-    '`send`: sendEmail, and who must not be sent to. `webhooks`, `mailers`: every operation on them. `read`: every operation that only reads. Empty: everything',
+    '`send`: sendEmail, rescueEmails, and who must not be sent to. `webhooks`, `mailers`: every operation on them. `read`: every operation that only reads. Empty: everything',
 })
 
 export const createTenantBody = closedObject({ name: tenantName })

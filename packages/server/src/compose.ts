@@ -47,6 +47,7 @@ import { createFinishAttempts } from './sending/finish-attempts.ts'
 import { createKeysInProgress } from './sending/idempotency.ts'
 import { createLaneWakeups, type LaneWakeups } from './sending/index.ts'
 import { createJanitor } from './sending/janitor.ts'
+import { rescueRoutes } from './sending/rescue/routes.ts'
 import { sendRoutes } from './sending/routes.ts'
 import { createSender } from './sending/worker.ts'
 import { suppressionRoutes } from './suppressions/routes.ts'
@@ -68,6 +69,8 @@ export function builtRoles(config: Config): string[] {
 const EXPIRES_IN_MS = 3 * 24 * 3_600_000
 const CONNECT_CHECK_MS = 5_000
 const CHECKS_AT_ONCE = { atOnceMax: 50, atOncePerCallerMax: 5, waitingPerCallerMax: 20 } as const
+/** Each is a transaction of up to 10,000 rows. */
+const RESCUES_AT_ONCE = { atOnceMax: 2, atOncePerCallerMax: 1, waitingPerCallerMax: 20 } as const
 const SETTLED: ReadonlySet<string> = new Set(['delivered', 'exhausted', 'discarded'])
 const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain'] as const
 const REFRESHED = ['refreshed', 'failed', 'deactivated', 'lost'] as const
@@ -258,6 +261,12 @@ function composeHttp(
         keysInProgress: createKeysInProgress(),
         wakeups: parts.laneWakeups,
         defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
+      })
+      rescueRoutes(scope, {
+        ...parts,
+        wakeups: parts.laneWakeups,
+        retentionMs: config.retentionMs,
+        gate: createGate({ ...RESCUES_AT_ONCE, name: 'rescues-at-once' }),
       })
     })
   return createHttpServer(app, { host: config.host, port: config.port })

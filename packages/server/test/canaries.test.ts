@@ -304,6 +304,7 @@ describe('canaries', () => {
     await succeed('updateSMTP', { params: mailerId, body: { name: 'Letters' } })
 
     const address = { email: 'carol@example.com' }
+    await succeed('rescueEmails', { body: { filter: {} } })
     await succeed('unsubscribeEmail', { body: address })
     await succeed('listSuppressions')
     await succeed('deleteSuppression', { params: { email: 'carol%40example.com' } })

@@ -1,6 +1,9 @@
 /** Sending (spec §4.3; contract §3.1). */
 import type {
   CancelScheduledEmailAnswer,
+  RescueEmailsAnswer,
+  RescueEmailsBody,
+  RescueFilter,
   SendEmailAnswer,
   SendEmailBody,
 } from '@postrider/contract'
@@ -8,6 +11,9 @@ import type { RequestOptions, Send } from '../core/request.ts'
 import type { WithTimes } from '../core/times.ts'
 
 export type SendEmailInput = WithTimes<SendEmailBody, 'send_at'>
+export type RescueEmailsInput = Omit<RescueEmailsBody, 'filter'> & {
+  filter?: WithTimes<RescueFilter, 'startCreatedAt' | 'endCreatedAt'>
+}
 
 /**
  * Always under one `Idempotency-Key`, the caller's or a fresh one: an answer that got lost does
@@ -35,6 +41,15 @@ export function cancelScheduledEmail(
     { method: 'DELETE', path: '/v1/email/{ref_id}/schedule', parameters: { ref_id: refId } },
     options,
   )
+}
+
+/** Not repeated by itself: what failed again meanwhile would be rescued twice. */
+export function rescueEmails(
+  send: Send,
+  body: RescueEmailsInput,
+  options?: RequestOptions,
+): Promise<RescueEmailsAnswer> {
+  return send({ method: 'POST', path: '/v1/email/rescue', body }, options)
 }
 
 /** 128 random bits. Not `randomUUID`, which browsers have on https pages only. */

@@ -51,6 +51,7 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
         'expires_at',
         'traceparent',
         'created_at',
+        'content_bytes',
       ],
       rows: emails.map(toEmailRow),
     }),
@@ -115,6 +116,7 @@ function toEmailRow(e: AcceptedEmail): unknown[] {
     expiryOf(e),
     e.traceparent,
     e.createdAt,
+    e.contentJson.length,
   ]
 }
 

@@ -1,4 +1,5 @@
--- Addresses that a tenant must not send to, and which of its recipients were refused for it.
+-- Addresses that a tenant must not send to, which of its recipients were refused for it, and what is
+-- needed to find failed recipients again.
 
 create table suppressions_address (
   tenant_id text collate "C" not null,
@@ -17,3 +18,12 @@ create index suppressions_address_by_reason on suppressions_address (tenant_id, 
 -- The recipients whom the first answer named as suppressed, so that its repetition says the same;
 -- null when there were none.
 alter table sending_idempotency add column suppressed smallint[];
+
+-- What a rescue walks through: the last attempts of series that failed. Successful attempts, nearly
+-- all of them, do not touch it. With the day, so that the primary key, which has them all, is not
+-- taken for the better one.
+create index sending_attempt_failed on sending_attempt (tenant_id, ref_id, n, attempt, day)
+  where not retry_scheduled and outcome <> 'accepted';
+-- About how much memory the content takes, for the queue of those who are rescued. Emails from
+-- before are taken for large ones, which are loaded when they are needed.
+alter table sending_email add column content_bytes integer not null default 1048576;

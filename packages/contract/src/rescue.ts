@@ -1,0 +1,107 @@
+/**
+ * Body and answer of rescueEmails: failed recipients are sent to once more (contract §3, §5).
+ *
+ * The names of `filter` are those of getEmailLogs. What addresses, times and ids mean is checked by
+ * the server.
+ */
+import { type Static, Type } from 'typebox'
+import { answer, closedObject, nextPageToken } from './common.ts'
+import { emailLengthMax } from './mailers.ts'
+import { campaignIdLengthMax, recipientTypes, subjectLengthMax } from './sending.ts'
+
+/** Recipients of one call. */
+export const rescuedMax = 10_000
+export const rescuedRefIdsMax = 1_000
+/** What can be rescued: the series of attempts has ended, and not with a delivery. */
+export const rescuableStatuses = ['failed', 'expired'] as const
+export type RescuableStatus = (typeof rescuableStatuses)[number]
+
+const refId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'Reference id of an email',
+  examples: ['01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+})
+const timeOrDate = (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: `${description}: RFC 3339, or a date for the whole day (UTC)`,
+    examples: ['2026-11-20T18:00:00Z'],
+  })
+
+export const rescueFilter = closedObject(
+  {
+    email: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: emailLengthMax,
+        description: "The recipient's address, compared without case",
+        examples: ['ada@example.com'],
+      }),
+    ),
+    recipientDomain: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: "The domain of the recipient's address",
+        examples: ['example.com'],
+      }),
+    ),
+    refId: Type.Optional(refId),
+    startCreatedAt: Type.Optional(timeOrDate('Accepted at this time or later')),
+    endCreatedAt: Type.Optional(timeOrDate('Accepted at this time or earlier')),
+    status: Type.Optional(Type.Enum([...rescuableStatuses], { description: 'Both when left out' })),
+    subject: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: subjectLengthMax,
+        description: 'Contained in the subject, without case',
+      }),
+    ),
+    campaignId: Type.Optional(Type.String({ minLength: 1, maxLength: campaignIdLengthMax })),
+    recipientType: Type.Optional(Type.Enum([...recipientTypes])),
+  },
+  { description: 'All that is given must fit; `{}` is every failed recipient' },
+)
+export type RescueFilter = Static<typeof rescueFilter>
+
+export const rescueEmailsBody = closedObject(
+  {
+    ref_ids: Type.Optional(
+      Type.Array(refId, {
+        minItems: 1,
+        maxItems: rescuedRefIdsMax,
+        description: 'Only recipients of these emails',
+      }),
+    ),
+    filter: Type.Optional(rescueFilter),
+    mailer_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'Send with this mailer; else with the one that failed',
+      }),
+    ),
+    dry_run: Type.Optional(Type.Boolean({ description: 'true: only count what would be rescued' })),
+    pageToken: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        description: '`nextPageToken` of the call before, with the same body otherwise',
+      }),
+    ),
+  },
+  { description: '`ref_ids` or `filter` is required; with both, both must fit' },
+)
+export type RescueEmailsBody = Static<typeof rescueEmailsBody>
+
+export const rescueEmailsAnswer = answer({
+  matched: Type.Integer({ minimum: 0, description: 'Failed recipients that fit' }),
+  rescued: Type.Integer({
+    minimum: 0,
+    description:
+      'Of these, those that are queued again because of this call; 0 for a `dry_run`. Fewer than `matched` where another call came first',
+  }),
+  nextPageToken,
+})
+export type RescueEmailsAnswer = Static<typeof rescueEmailsAnswer>

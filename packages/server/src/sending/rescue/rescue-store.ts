@@ -1,0 +1,212 @@
+/** SQL of rescues: finds series of attempts that failed, and begins new ones. Every statement names the tenant. */
+import type { RecipientType } from '@postrider/contract'
+import { insertRows, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+
+const LOCK = statement(
+  'sending.lock_rescues',
+  `select pg_advisory_xact_lock(hashtextextended('sending.rescue ' || $1, 0))`,
+)
+
+/** Of one tenant one rescue at a time, to the end of the transaction. */
+export async function lockRescues(tx: Tx, tenantId: string): Promise<void> {
+  await tx.query(LOCK, [tenantId])
+}
+
+/** The last attempt of a series that failed. */
+export interface FailedSeries {
+  readonly refId: string
+  readonly n: number
+  readonly attempt: number
+  readonly day: string
+  readonly maxAttempts: number
+  readonly mailerId: string
+}
+
+/** Where a walk stands: below this one. */
+export type SeriesPlace = Pick<FailedSeries, 'refId' | 'n' | 'attempt'>
+
+export interface WalkRange {
+  readonly tenantId: string
+  readonly days: { readonly from: string; readonly to: string }
+  readonly refIdMin: string
+  readonly below: SeriesPlace
+  readonly limit: number
+}
+
+const walking = (more: string) => `select ref_id as "refId", n, attempt, day,
+         max_attempts as "maxAttempts", mailer_id as "mailerId"
+    from sending_attempt
+   where tenant_id = $1 and day between $2 and $3 and ref_id >= $4
+     and (ref_id, n, attempt) < ($5, $6::smallint, $7::integer)
+     and not retry_scheduled and outcome <> 'accepted' ${more}
+   order by ref_id desc, n desc, attempt desc limit $8`
+
+const WALK = statement('sending.walk_failed', walking(''))
+const WALK_EMAILS = statement('sending.walk_failed_of_emails', walking('and ref_id = any($9)'))
+
+/**
+ * The newest first. A recipient who was rescued before and failed again stands in it twice: only
+ * the later one is what `loadRescuable` takes.
+ */
+export async function walkFailed(
+  q: Queryable,
+  o: WalkRange,
+  refIds: readonly string[] | undefined,
+): Promise<FailedSeries[]> {
+  const { tenantId, days, refIdMin, below, limit } = o
+  const values = [
+    tenantId,
+    days.from,
+    days.to,
+    refIdMin,
+    below.refId,
+    below.n,
+    below.attempt,
+    limit,
+  ]
+  const { rows } =
+    refIds === undefined
+      ? await q.query<FailedSeries>(WALK, values)
+      : await q.query<FailedSeries>(WALK_EMAILS, [...values, refIds])
+  return rows
+}
+
+// Laterally: one probe of the index for each, whatever the statistics say of tables that grow fast.
+const LOAD = statement(
+  'sending.load_rescuable',
+  `select w.ref_id as "refId", w.n, r.email, r.type, r.created_at as "createdAt",
+          e.subject, e.campaign_id as "campaignId", e.max_attempts as budget,
+          e.content_bytes as "contentBytes",
+          (extract(epoch from e.expires_at - e.created_at) * 1000)::float8 as "expiresInMs"
+     from unnest($2::text[], $3::smallint[], $4::integer[], $5::date[])
+       as w (ref_id, n, attempt, day)
+    cross join lateral (
+        select email, type, created_at from sending_recipient
+         where tenant_id = $1 and ref_id = w.ref_id and n = w.n and day = w.day
+           and attempts = w.attempt and status = any($6) and day = any($7::date[])
+         limit 1) r
+    cross join lateral (
+        select case when $8 then subject end as subject, campaign_id, max_attempts, content_bytes,
+               expires_at, created_at
+          from sending_email
+         where tenant_id = $1 and ref_id = w.ref_id and day = w.day and day = any($7::date[])
+         limit 1) e`,
+)
+
+export interface Rescuable {
+  readonly refId: string
+  readonly n: number
+  readonly email: string
+  readonly type: RecipientType
+  readonly createdAt: Date
+  /** Null when it was not asked for. */
+  readonly subject: string | null
+  readonly campaignId: string | null
+  /** Of attempts, as the email asked for. */
+  readonly budget: number
+  readonly contentBytes: number
+  /** How long it was to be tried; for an email for later with the time until then. */
+  readonly expiresInMs: number
+}
+
+/** Of these series those that have not gone on since, and whose status is one of these. */
+export async function loadRescuable(
+  q: Queryable,
+  tenantId: string,
+  series: readonly FailedSeries[],
+  o: { readonly statuses: readonly string[]; readonly withSubject: boolean },
+): Promise<Rescuable[]> {
+  const values = [
+    tenantId,
+    series.map((one) => one.refId),
+    series.map((one) => one.n),
+    series.map((one) => one.attempt),
+    series.map((one) => one.day),
+    o.statuses,
+    [...new Set(series.map((one) => one.day))],
+    o.withSubject,
+  ]
+  const { rows } = await q.query<Rescuable>(LOAD, values)
+  return rows
+}
+
+const TAKE = statement(
+  'sending.take_rescuable',
+  `update sending_recipient set status = 'queued', failed_reason = ''
+    where tenant_id = $1 and ref_id = $2 and day = $3 and n = any($4::smallint[])
+      and status = any($5)
+   returning n`,
+)
+
+/**
+ * Answers those that are queued from now on. A statement for each email: joined with a list, a
+ * table of which no statistics exist yet was read as a whole.
+ */
+export async function takeRescuable(
+  tx: Tx,
+  tenantId: string,
+  series: readonly FailedSeries[],
+  statuses: readonly string[],
+): Promise<Pick<FailedSeries, 'refId' | 'n'>[]> {
+  const nsOf = new Map<string, { readonly day: string; readonly ns: number[] }>()
+  for (const { refId, day, n } of series) {
+    const email = nsOf.get(refId) ?? { day, ns: [] }
+    nsOf.set(refId, email)
+    email.ns.push(n)
+  }
+  const taken = await Promise.all(
+    [...nsOf].map(async ([refId, { day, ns }]) => {
+      const { rows } = await tx.query<{ n: number }>(TAKE, [tenantId, refId, day, ns, statuses])
+      return rows.map(({ n }) => ({ refId, n }))
+    }),
+  )
+  return taken.flat()
+}
+
+export interface NewPlace {
+  readonly tenantId: string
+  readonly refId: string
+  readonly n: number
+  readonly mailerId: string
+  readonly bucket: number
+  readonly dueAt: Date
+  readonly attempt: number
+  readonly maxAttempts: number
+  readonly expiresAt: Date
+  readonly contentBytes: number
+  /** Above that of every earlier claim of this recipient. */
+  readonly fence: number
+}
+
+export async function queueAgain(tx: Queryable, places: readonly NewPlace[]): Promise<void> {
+  await insertRows(tx, {
+    name: 'sending.queue_again',
+    into: 'sending_queue',
+    columns: [
+      'tenant_id',
+      'ref_id',
+      'n',
+      'mailer_id',
+      'bucket',
+      'due_at',
+      'attempt',
+      'max_attempts',
+      'expires_at',
+      'content_bytes',
+      'fence',
+    ],
+    rows: places.map((p) => [
+      p.tenantId,
+      p.refId,
+      p.n,
+      p.mailerId,
+      p.bucket,
+      p.dueAt,
+      p.attempt,
+      p.maxAttempts,
+      p.expiresAt,
+      p.contentBytes,
+      p.fence,
+    ]),
+  })
+}

@@ -1,0 +1,423 @@
+/** rescueEmails (contract §3, §5) over the real HTTP application, with a sender and a mail server. */
+import { rescueEmailsAnswer } from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
+import { Check } from 'typebox/value'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  accept,
+  attemptsOf,
+  drain,
+  eventsOf,
+  inShort,
+  queueOf,
+  recipientsOf,
+  useSending,
+} from '../../../test/sender.ts'
+import { addMailer, silent, unsubscribe } from '../../../test/sending.ts'
+import { dayAt } from '../../platform/date-time.ts'
+import { noDiskGuard } from '../../platform/disk-guard.ts'
+import { createGate } from '../../platform/gate.ts'
+import { createHttpApp } from '../../platform/http/app.ts'
+import { createMetrics } from '../../platform/metrics.ts'
+import { createLaneWakeups, type WokenLane } from '../lane-wakeups.ts'
+import type { RescueDeps } from './rescue-emails.ts'
+import { rescueRoutes } from './routes.ts'
+
+const world = useSending()
+const KEYS = {
+  a: { tenantId: 'tn_a', keyId: 'key_a', scopes: [] },
+  b: { tenantId: 'tn_b', keyId: 'key_b', scopes: [] },
+  reader: { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read'] },
+  sender: { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send'] },
+} as const
+const DAY_MS = 86_400_000
+const REFUSED = '550 5.7.1 not now'
+const REFUSAL = "The message was rejected by the receiving server's policy"
+
+let woken: WokenLane[] = []
+beforeEach(async () => {
+  woken = []
+  await world.db.query('truncate suppressions_address')
+})
+
+function serve(change: Partial<RescueDeps> = {}): FastifyInstance {
+  const app = createHttpApp({
+    log: silent,
+    metrics: createMetrics(),
+    authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
+  })
+  const wakeups = createLaneWakeups()
+  wakeups.onWake((lanes) => woken.push(...lanes))
+  rescueRoutes(app, {
+    db: world.db,
+    clock: { now: () => new Date() },
+    log: silent,
+    wakeups,
+    disk: noDiskGuard,
+    gate: createGate({
+      name: 'rescues',
+      atOnceMax: 4,
+      atOncePerCallerMax: 4,
+      waitingPerCallerMax: 4,
+    }),
+    retentionMs: 30 * DAY_MS,
+    ...change,
+  })
+  return app
+}
+
+async function rescue(
+  payload: unknown,
+  o: { key?: keyof typeof KEYS | 'nobody'; on?: FastifyInstance } = {},
+) {
+  const response = await (o.on ?? serve()).inject({
+    method: 'POST',
+    url: '/v1/email/rescue',
+    headers: { authorization: `Bearer ${o.key ?? 'a'}`, 'content-type': 'application/json' },
+    payload: JSON.stringify(payload),
+  })
+  const body = response.json()
+  if (response.statusCode === 202) expect(Check(rescueEmailsAnswer, body)).toBe(true)
+  return { status: response.statusCode, body }
+}
+const counts = async (...args: Parameters<typeof rescue>) => {
+  const { status, body } = await rescue(...args)
+  expect({ status, body }).toMatchObject({ status: 202 })
+  return [body.matched, body.rescued]
+}
+
+/** A mail server that refuses for as long as `reply` says so. */
+async function refusing() {
+  const script = { reply: REFUSED as string | undefined }
+  const server = await world.serve((now) => (now.phase === 'rcpt' ? script.reply : undefined))
+  const { mailerId } = await addMailer(world.db, { port: server.port })
+  return { server, script, mailerId }
+}
+
+/** An email all of whose recipients were refused for good. */
+async function failed(change: Parameters<typeof accept>[1] = {}) {
+  const refId = await accept(world.db, change)
+  await drain(world.db, world.sender())
+  return refId
+}
+const shorts = async (refId?: string) => (await eventsOf(world.db, refId)).map(inShort)
+const statuses = async (refId: string) =>
+  (await recipientsOf(world.db, refId)).map(({ status }) => status)
+
+describe('a rescued recipient', () => {
+  it('goes on with the numbers, on a fresh budget, and ends once more in one terminal event', async () => {
+    const { script, mailerId, server } = await refusing()
+    const refId = await failed({ settings: { max_attempts: 3, expires_in: '6h' } })
+    expect(await shorts()).toEqual(['SMTP_ERROR 1 final'])
+    const before = await recipientsOf(world.db, refId)
+
+    expect(await rescue({ ref_ids: [refId] })).toMatchObject({
+      status: 202,
+      body: { success: true, message: 'Emails Rescued', matched: 1, rescued: 1 },
+    })
+    expect(woken).toMatchObject([{ tenantId: 'tn_a', mailerId }])
+    expect(await recipientsOf(world.db, refId)).toMatchObject([
+      { status: 'queued', attempts: 1, failed_reason: '', message_id: before[0]?.message_id },
+    ])
+    const { rows } = await world.db.query(
+      `select attempt, max_attempts, mailer_id, content_bytes > 50 and content_bytes < 5000 as is_small,
+              round(extract(epoch from expires_at - now()) / 3600)::int as hours
+         from sending_queue`,
+    )
+    expect(rows).toEqual([
+      { attempt: 2, max_attempts: 6, mailer_id: mailerId, is_small: true, hours: 6 },
+    ])
+
+    script.reply = '451 4.3.0 busy'
+    const sender = world.sender()
+    for (let i = 0; i < 2; i++) await sender.runOnce()
+    script.reply = undefined
+    await drain(world.db, sender)
+    const seen = await shorts()
+    expect(seen[0]).toBe('SMTP_ERROR 1 final')
+    expect(seen.at(-1)).toBe('MAIL_DELIVERED')
+    expect(seen.slice(1, -1).every((one) => / \d retry$/.test(one))).toBe(true)
+    const attempts = await attemptsOf(world.db, refId)
+    expect(attempts.map(({ attempt }) => attempt)).toEqual(attempts.map((_, i) => i + 1))
+    expect(attempts.slice(1).every(({ max_attempts }) => max_attempts === 6)).toBe(true)
+    expect(await statuses(refId)).toEqual(['delivered'])
+    expect(server.messages.map(({ messageId }) => messageId)).toEqual([before[0]?.message_id])
+  })
+
+  it('may fail for good and be rescued again: each series has its own end', async () => {
+    await refusing()
+    const refId = await failed()
+    for (const attempt of [2, 3]) {
+      expect(await counts({ filter: { refId } })).toEqual([1, 1])
+      await drain(world.db, world.sender())
+      expect(await shorts(refId)).toHaveLength(attempt)
+    }
+    expect(await shorts(refId)).toEqual([1, 2, 3].map((n) => `SMTP_ERROR ${n} final`))
+    expect(await recipientsOf(world.db, refId)).toMatchObject([
+      { status: 'failed', attempts: 3, failed_reason: REFUSAL },
+    ])
+    expect((await attemptsOf(world.db, refId)).map((a) => a.max_attempts)).toEqual([5, 10, 15])
+  })
+
+  it('that expired is tried anew', async () => {
+    const { script } = await refusing()
+    const refId = await accept(world.db)
+    await world.db.query(`update sending_queue set expires_at = now() - interval '1 s'`)
+    await drain(world.db, world.sender())
+    expect(await statuses(refId)).toEqual(['expired'])
+    script.reply = undefined
+    expect(await counts({ filter: { status: 'failed' } })).toEqual([0, 0])
+    expect(await counts({ filter: { status: 'expired' } })).toEqual([1, 1])
+    await drain(world.db, world.sender())
+    expect(await shorts(refId)).toEqual(['SMTP_ERROR 1 final', 'MAIL_DELIVERED'])
+  })
+
+  it('goes through another mailer where that is asked for', async () => {
+    await refusing()
+    const other = await world.serve()
+    const { mailerId } = await addMailer(world.db, { port: other.port, email: 'b@example.com' })
+    const refId = await failed()
+    expect(await counts({ ref_ids: [refId], mailer_id: mailerId })).toEqual([1, 1])
+    expect(woken).toMatchObject([{ mailerId }])
+    await drain(world.db, world.sender())
+    expect(other.messages).toHaveLength(1)
+    const [, delivered] = await eventsOf(world.db, refId)
+    expect(delivered).toMatchObject({ event: 'MAIL_DELIVERED', details: { mailer_id: mailerId } })
+  })
+
+  it('of a large email is sent with its content', async () => {
+    const { script, server } = await refusing()
+    const content = Buffer.alloc(300_000, 'abc').toString('base64')
+    const refId = await failed({
+      attachments: [{ filename: 'a.bin', content }],
+      cc: [{ email: 'bob@example.com' }],
+    })
+    script.reply = undefined
+    expect(await counts({ ref_ids: [refId] })).toEqual([2, 2])
+    await drain(world.db, world.sender())
+    expect(await statuses(refId)).toEqual(['delivered', 'delivered'])
+    expect(server.messages).toHaveLength(2)
+  })
+
+  it('whose address was suppressed since is not sent to', async () => {
+    await refusing()
+    const refId = await failed()
+    await unsubscribe(world.db, 'ada@example.com')
+    expect(await counts({ ref_ids: [refId] })).toEqual([1, 1])
+    await drain(world.db, world.sender())
+    expect(await recipientsOf(world.db, refId)).toMatchObject([
+      { status: 'suppressed', attempts: 1 },
+    ])
+    expect(await shorts()).toEqual(['SMTP_ERROR 1 final'])
+  })
+
+  it('cannot be finished by who held a claim of the series before', async () => {
+    await refusing()
+    const refId = await accept(world.db)
+    await world.db.query('update sending_queue set fence = 7000')
+    await drain(world.db, world.sender())
+    expect(await counts({ ref_ids: [refId] })).toEqual([1, 1])
+    const { rows } = await world.db.query<{ fence: string }>('select fence from sending_queue')
+    expect(Number(rows[0]?.fence)).toBeGreaterThan(7_100)
+  })
+})
+
+describe('what matches', () => {
+  it('is what failed, once per call and however many calls there are at once', async () => {
+    const { script } = await refusing()
+    const to = Array.from({ length: 60 }, (_, i) => ({ email: `r${i}@example.com` }))
+    const refId = await failed({ to })
+    const on = serve()
+    const answers = await Promise.all([1, 2, 3, 4].map(() => rescue({ filter: {} }, { on })))
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202])
+    const rescued = answers.reduce((sum, { body }) => sum + body.rescued, 0)
+    expect(rescued).toBe(60)
+    expect(await queueOf(world.db)).toHaveLength(60)
+    expect(await counts({ filter: {} })).toEqual([0, 0])
+    script.reply = undefined
+    await drain(world.db, world.sender())
+    expect(await counts({ filter: {} })).toEqual([0, 0])
+    expect((await shorts(refId)).filter((one) => one === 'MAIL_DELIVERED')).toHaveLength(60)
+  })
+
+  it('is not what is delivered, waits for a retry, is suppressed or belongs to another tenant', async () => {
+    const server = await world.serve((now) => {
+      if (now.phase !== 'rcpt') return undefined
+      if (now.line?.includes('later@')) return '451 4.3.0 busy'
+      return now.line?.includes('never@') ? REFUSED : undefined
+    })
+    await addMailer(world.db, { port: server.port })
+    await unsubscribe(world.db, 'gone@example.com')
+    const to = ['well', 'later', 'never', 'gone'].map((name) => ({ email: `${name}@example.com` }))
+    const refId = await accept(world.db, { to })
+    await world.sender({ retryScheduleMs: [3_600_000] }).runOnce()
+    expect(await statuses(refId)).toEqual(['delivered', 'deferred', 'failed', 'suppressed'])
+    expect(await counts({ filter: {} }, { key: 'b' })).toEqual([0, 0])
+    expect(await counts({ ref_ids: [refId] }, { key: 'b' })).toEqual([0, 0])
+    expect(await counts({ ref_ids: [refId], dry_run: true })).toEqual([1, 0])
+    expect(await queueOf(world.db)).toHaveLength(1)
+    expect(await counts({ ref_ids: [refId] })).toEqual([1, 1])
+    expect((await queueOf(world.db)).map(({ n, attempt }) => [n, attempt])).toEqual([
+      [1, 2],
+      [2, 2],
+    ])
+  })
+
+  it('can be chosen by each name of the filter', async () => {
+    await refusing()
+    const first = await failed({
+      to: [{ email: 'Ada@Exämple.com' }],
+      bcc: [{ email: 'bob@example.com' }],
+      subject: 'Spring ÄPFEL offer',
+      campaign_id: 'spring',
+    })
+    const second = await failed({ subject: 'Receipt' })
+    const day = dayAt(Date.now())
+    const of = (filter: object, more: object = {}) => counts({ filter, ...more, dry_run: true })
+    expect(await of({})).toEqual([3, 0])
+    expect(await of({ email: 'ada@xn--exmple-cua.com' })).toEqual([1, 0])
+    expect(await of({ email: 'nobody@example.com' })).toEqual([0, 0])
+    expect(await of({ recipientDomain: 'EXÄMPLE.com' })).toEqual([1, 0])
+    expect(await of({ recipientDomain: 'example.com' })).toEqual([2, 0])
+    expect(await of({ refId: second })).toEqual([1, 0])
+    expect(await of({ refId: second }, { ref_ids: [first] })).toEqual([0, 0])
+    expect(await of({ recipientType: 'bcc' }, { ref_ids: [first] })).toEqual([1, 0])
+    expect(await of({ subject: 'äpfel' })).toEqual([2, 0])
+    expect(await of({ campaignId: 'spring' })).toEqual([2, 0])
+    expect(await of({ campaignId: 'Spring' })).toEqual([0, 0])
+    expect(await of({ status: 'expired' })).toEqual([0, 0])
+    expect(await of({ startCreatedAt: day, endCreatedAt: day })).toEqual([3, 0])
+    expect(await of({ endCreatedAt: dayAt(Date.now() - DAY_MS) })).toEqual([0, 0])
+    expect(await of({ startCreatedAt: dayAt(Date.now() + DAY_MS) })).toEqual([0, 0])
+    const { rows } = await world.db.query<{ created_at: Date }>(
+      'select created_at from sending_email where ref_id = $1',
+      [second],
+    )
+    const at = rows[0]?.created_at.getTime() ?? 0
+    expect(await of({ startCreatedAt: new Date(at).toISOString() })).toEqual([1, 0])
+    expect(await of({ endCreatedAt: new Date(at - 1).toISOString() })).toEqual([2, 0])
+  })
+
+  it('is not what retention may be about to remove', async () => {
+    await refusing()
+    const refId = await failed()
+    const at = (ageMs: number) =>
+      serve({ clock: { now: () => new Date(Date.now() + ageMs) }, retentionMs: 10 * DAY_MS })
+    const body = { ref_ids: [refId], dry_run: true }
+    expect(await counts(body, { on: at(9 * DAY_MS) })).toEqual([1, 0])
+    expect(await counts(body, { on: at(11 * DAY_MS) })).toEqual([0, 0])
+  })
+})
+
+describe('pages', () => {
+  const bounds = { walkedMax: 7, matchedMax: 3, pieceMax: 2 }
+
+  it('go on from the token, each failure in one of them', async () => {
+    await refusing()
+    const to = Array.from({ length: 8 }, (_, i) => ({ email: `r${i}@example.com` }))
+    await failed({ to })
+    const refId = await failed()
+    const on = serve({ bounds })
+    const seen: number[][] = []
+    let pageToken: string | undefined
+    do {
+      const { body } = await rescue({ filter: {}, ...(pageToken && { pageToken }) }, { on })
+      seen.push([body.matched, body.rescued])
+      pageToken = body.nextPageToken
+    } while (pageToken !== undefined && seen.length < 9)
+    expect(seen.slice(0, 3)).toEqual([
+      [3, 3],
+      [3, 3],
+      [3, 3],
+    ])
+    expect(
+      seen
+        .slice(3)
+        .flat()
+        .every((count) => count === 0),
+    ).toBe(true)
+    expect(await queueOf(world.db)).toHaveLength(9)
+    expect(await statuses(refId)).toEqual(['queued'])
+  })
+
+  it('may be empty and not the last when little matches', async () => {
+    await refusing()
+    const rare = await failed({ to: [{ email: 'rare@example.com' }] })
+    const to = Array.from({ length: 9 }, (_, i) => ({ email: `r${i}@example.com` }))
+    await failed({ to })
+    const on = serve({ bounds })
+    const filter = { email: 'rare@example.com' }
+    const first = await rescue({ filter }, { on })
+    expect(first.body).toMatchObject({ matched: 0, rescued: 0, nextPageToken: expect.any(String) })
+    const { nextPageToken: pageToken } = first.body
+    expect(await counts({ filter, pageToken }, { on })).toEqual([1, 1])
+    expect(await statuses(rare)).toEqual(['queued'])
+    const other = await rescue({ filter: {}, pageToken }, { on })
+    expect(other).toMatchObject({ status: 400, body: { errors: [{ path: '/pageToken' }] } })
+  })
+
+  it('find the last failure of one that was rescued before, wherever they are cut', async () => {
+    await refusing()
+    const refId = await failed({ cc: [{ email: 'bob@example.com' }] })
+    for (let i = 0; i < 3; i++) {
+      await rescue({ ref_ids: [refId] })
+      await drain(world.db, world.sender())
+    }
+    for (const pieceMax of [1, 2, 3, 5]) {
+      const on = serve({ bounds: { walkedMax: 100, matchedMax: 100, pieceMax } })
+      expect(await counts({ filter: {}, dry_run: true }, { on })).toEqual([2, 0])
+    }
+  })
+})
+
+describe('refusals', () => {
+  it.each([
+    [{}, '/filter'],
+    [{ filter: { unknown: 1 } }, '/filter/unknown'],
+    [{ filter: { status: 'delivered' } }, '/filter/status'],
+    [{ filter: { email: 'nobody' } }, '/filter/email'],
+    [{ filter: { recipientDomain: 'localhost' } }, '/filter/recipientDomain'],
+    [{ filter: { refId: 'x' } }, '/filter/refId'],
+    [{ filter: { startCreatedAt: 'yesterday' } }, '/filter/startCreatedAt'],
+    [{ filter: { endCreatedAt: '2026-02-30' } }, '/filter/endCreatedAt'],
+    [
+      { filter: { startCreatedAt: '2026-01-02', endCreatedAt: '2026-01-01' } },
+      '/filter/startCreatedAt',
+    ],
+    [{ ref_ids: [] }, '/ref_ids'],
+    [{ ref_ids: ['x'] }, '/ref_ids/0'],
+    [{ filter: {}, pageToken: 'x' }, '/pageToken'],
+    [{ filter: {}, pageSize: 1 }, '/pageSize'],
+    [{ filter: {}, dry_run: 'yes' }, '/dry_run'],
+  ])('400: %j', async (payload, path) => {
+    expect(await rescue(payload)).toMatchObject({
+      status: 400,
+      body: { code: 'validation_failed', errors: [{ path }] },
+    })
+  })
+
+  it('422 and 409: a mailer that is not the tenant’s, or not active', async () => {
+    await refusing()
+    const refId = await failed()
+    const theirs = await addMailer(world.db, { tenantId: 'tn_b', mailerId: 'smtp_theirs' })
+    const off = await addMailer(world.db, { email: 'off@example.com' })
+    await world.db.query(`update mailers_mailer set state = 'disabled' where mailer_id = $1`, [
+      off.mailerId,
+    ])
+    const through = (mailer_id: string) => rescue({ ref_ids: [refId], mailer_id })
+    expect(await through(theirs.mailerId)).toMatchObject({
+      status: 422,
+      body: { code: 'no_mailer' },
+    })
+    expect(await through(off.mailerId)).toMatchObject({
+      status: 409,
+      body: { code: 'mailer_inactive' },
+    })
+    expect(await statuses(refId)).toEqual(['failed'])
+  })
+
+  it('403: a key that may only read', async () => {
+    expect((await rescue({ filter: {} }, { key: 'reader' })).status).toBe(403)
+    expect((await rescue({ filter: {} }, { key: 'sender' })).status).toBe(202)
+  })
+})

@@ -1,0 +1,26 @@
+/** rescueEmails (contract §3, §5). */
+import { rescuedMax, rescueEmailsAnswer, rescueEmailsBody } from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
+import { addOperation } from '../../platform/http/operation.ts'
+import { type RescueDeps, rescueEmails } from './rescue-emails.ts'
+
+export function rescueRoutes(app: FastifyInstance, deps: RescueDeps): void {
+  addOperation(app, 'rescueEmails', {
+    summary: 'Send failed emails once more',
+    description: `Queues recipients again whose last attempt was final, with a fresh budget: attempt numbers go on, \`max_attempts\` grows by what the email asked for, and the time to expire begins anew. The new series of attempts has one terminal event of its own. Emails that retention is about to remove are not matched.
+
+A call goes from the newest failure to older ones and rescues at most ${rescuedMax} recipients, each once. When there may be more, it answers \`nextPageToken\` (with \`matched\` possibly below that, even 0): repeat it with that as \`pageToken\` to go on. Repeated without it, it begins with the newest again, and rescues once more what has failed again meanwhile.
+
+A recipient whose last attempt ended uncertainly may get the mail twice.`,
+    tag: 'Email',
+    body: rescueEmailsBody,
+    answer: rescueEmailsAnswer,
+    scopes: ['send'],
+    errors: ['no_mailer', 'mailer_inactive', 'rate_limited'],
+    async handle({ tenant, body }) {
+      const rescued = await rescueEmails(deps, tenant.tenantId, body)
+      const message = rescued.rescued > 0 ? 'Emails Rescued' : 'Nothing Was Rescued'
+      return { message, ...rescued }
+    },
+  })
+}
