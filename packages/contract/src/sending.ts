@@ -120,7 +120,7 @@ export const emailAttachment = closedObject({
   ),
   disposition: Type.Optional(
     Type.Enum(['attachment', 'inline'], {
-      description: '`attachment` when left out',
+      description: 'When left out: `inline` where the HTML shows it as `cid:…`, else `attachment`',
     }),
   ),
   content_id: Type.Optional(

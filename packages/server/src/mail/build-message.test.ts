@@ -174,6 +174,71 @@ describe('attachments', () => {
     expect(email.attachments).toHaveLength(2)
   })
 
+  it.each([
+    ['the HTML shows it', '<img src="cid:logo">', {}, 'inline'],
+    ['the HTML does not show it', '<p>no picture</p>', {}, 'attachment'],
+    [
+      'it is said to be attached',
+      '<img src="cid:logo">',
+      { disposition: 'attachment' },
+      'attachment',
+    ],
+    ['there is no HTML', undefined, {}, 'attachment'],
+  ] as const)(
+    'without a disposition, is where it belongs: %s',
+    async (_, html, change, expected) => {
+      const file = { filename: 'logo.png', content: png, contentId: 'logo', ...change }
+      const { raw, email } = await build({ html, attachments: [file] })
+      expect(email.attachments).toMatchObject([{ contentId: '<logo>', disposition: expected }])
+      expect(raw.includes('multipart/related')).toBe(expected === 'inline')
+    },
+  )
+
+  it.each([
+    'résumé – final.pdf',
+    'عقد الإيجار.docx',
+    '请求书（2026年）.xlsx',
+    'Договор №7.txt',
+    'חוזה.pdf',
+    '🎉👩‍👩‍👧.png',
+    `${'あ'.repeat(250)}.txt`,
+    `${'x'.repeat(250)}.txt`,
+    'a "quoted"; name=\\x.txt',
+    "percent%20'apostrophe'*.txt",
+    ' .hidden. ',
+  ])('keeps the name of a file: %s', async (filename) => {
+    const { raw, email } = await build({ attachments: [{ filename, content: png }] })
+    expectSound(Buffer.from(raw, 'latin1'))
+    expect(email.attachments.map((one) => one.filename?.trim())).toEqual([filename.trim()])
+  })
+
+  it('takes its media type from its name', async () => {
+    const names = ['a.pdf', 'b.PNG', 'c.docx', 'd.ics', 'e.unknown', 'README', 'g.eml', 'h.mht']
+    const { email } = await build({
+      attachments: names.map((filename) => ({ filename, content: png })),
+    })
+    expect(email.attachments.map((one) => one.mimeType)).toEqual([
+      'application/pdf',
+      'image/png',
+      'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+      'text/calendar',
+      ...Array(4).fill('application/octet-stream'),
+    ])
+  })
+
+  it('are many, in the order in which they were given', async () => {
+    const attachments = Array.from({ length: 50 }, (_, i) => ({
+      filename: `${i}.bin`,
+      content: Buffer.from([i]).toString('base64'),
+    }))
+    const { email } = await build({ attachments })
+    expect(email.attachments.map((one) => one.filename)).toEqual(
+      attachments.map((one) => one.filename),
+    )
+    const bytes = email.attachments.map((one) => new Uint8Array(one.content as ArrayBuffer)[0])
+    expect(bytes).toEqual(attachments.map((_, i) => i))
+  })
+
   it.each(['multipart/mixed; boundary=x', 'message/rfc822', 'not a type', 'text/html\r\nX: y'])(
     'sends what claims to be %j as bytes',
     async (type) => {

@@ -12,6 +12,7 @@
  */
 import { createHash } from 'node:crypto'
 import { encodeWord, foldLines } from 'nodemailer/lib/mime-funcs'
+import { detectMimeType } from 'nodemailer/lib/mime-funcs/mime-types'
 import MimeNode from 'nodemailer/lib/mime-node'
 import {
   type EncodedBody,
@@ -34,8 +35,9 @@ export interface Attachment {
   /** Base64 without white space. */
   readonly content: string
   readonly type?: string | undefined
+  /** Left out: `inline` where the HTML shows it, else `attachment`. */
   readonly disposition?: 'attachment' | 'inline' | undefined
-  /** Without angle brackets; with disposition `inline` the HTML can refer to it as `cid:…`. */
+  /** Without angle brackets; the HTML refers to it as `cid:…`. */
   readonly contentId?: string | undefined
 }
 
@@ -69,7 +71,10 @@ const ID_PLACE = '<message-id@postrider.invalid>'
 /** Bodies that were encoded before their tree was built; the others are the content of their node. */
 type EncodedBodies = Map<MimeNode, EncodedBody>
 type Body = string | EncodedBody
-type EncodedAttachment = Attachment & { readonly body: EncodedBody }
+type EncodedAttachment = Attachment & {
+  readonly body: EncodedBody
+  readonly disposition: 'attachment' | 'inline'
+}
 interface Bodies {
   readonly text: Body | undefined
   readonly html: Body | undefined
@@ -106,9 +111,14 @@ async function encodeBodies({ text, html, attachments = [] }: MessageInput): Pro
   const encoded: EncodedAttachment[] = []
   for (const one of attachments) {
     const parts = await wrapLongBase64(one.content)
-    encoded.push({ ...one, body: { encoding: 'base64', parts } })
+    const disposition = one.disposition ?? (isShown(one, html) ? 'inline' : 'attachment')
+    encoded.push({ ...one, disposition, body: { encoding: 'base64', parts } })
   }
   return { text: await toBody(text), html: await toBody(html), attachments: encoded }
+}
+
+function isShown({ contentId }: Attachment, html = ''): boolean {
+  return contentId !== undefined && html.includes(`cid:${contentId}`)
 }
 
 async function toBody(text: string | undefined): Promise<Body | undefined> {
@@ -189,8 +199,9 @@ function addAttachment(
   attachment: EncodedAttachment,
   encoded: EncodedBodies,
 ): void {
-  const { filename, body, type = '', disposition = 'attachment', contentId } = attachment
-  const mediaType = isLeafType(type) ? type : type === '' ? undefined : 'application/octet-stream'
+  const { filename, body, disposition, contentId } = attachment
+  const type = attachment.type ?? detectMimeType(filename)
+  const mediaType = isLeafType(type) ? type : 'application/octet-stream'
   const node = parent.createChild(mediaType, { filename, baseBoundary: parent.baseBoundary })
   node.setHeader('Content-Disposition', disposition)
   node.setHeader('Content-Transfer-Encoding', body.encoding)
