@@ -68,8 +68,9 @@ module.exports = {
     ),
     rule(
       'e2e-and-bench-see-only-the-outside',
-      { path: '^(e2e|bench)/' },
+      { path: '^(e2e|bench)/', pathNot: '^bench/smtp-client-main\\.ts$' },
       { path: '^packages/(?!client/|contract/|testkit/)' },
+      'but for the SMTP client, which is measured alone and has no outside',
     ),
 
     ...ORDER.map((name, i) =>

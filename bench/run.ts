@@ -7,6 +7,8 @@
  *            --seconds 8 a run
  * path       mails of 5 kB accepted, sent, recorded and reported, against nodemailer's pool and
  *            Postfix into the same sink; --count 4000 mails a run
+ * smtp       the SMTP client alone, against a plain pipelined socket and nodemailer's pool; five times
+ *            --count messages a run
  * memory     the service after 50,000 mails against 5,000
  * webhooks   events out of a backlog to 200 webhooks, in batches and singly, against undici alone and
  *            BullMQ; --events 400000 a run, singly a fifth of it; --seconds 8 for undici
@@ -24,6 +26,7 @@ import { measureBacklog } from './backlog.ts'
 import { measureIsolation } from './isolation.ts'
 import { measureMemory } from './memory.ts'
 import { measurePath } from './path.ts'
+import { measureSmtp } from './smtp.ts'
 import { measureWebhooks } from './webhooks.ts'
 import { startWorker } from './worker.ts'
 
@@ -82,6 +85,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 const parts = {
   accept: measureAccept,
   path: measurePath,
+  smtp: measureSmtp,
   memory: measureMemory,
   webhooks: measureWebhooks,
   isolation: measureIsolation,
