@@ -1,9 +1,21 @@
 /** The main job against a real mail server: a Postfix that puts the mail into real mailboxes. */
+import {
+  createPostfix,
+  type Postfix,
+  postfixHindrance,
+  sizeMax,
+} from '@postrider/testkit/mail-servers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPostfix, findHindrance, type Postfix, sizeMax } from './postfix.ts'
-import { createWorld, eventsOf, type Tenant, type World, waitForEvents } from './world.ts'
+import {
+  certificate,
+  createWorld,
+  eventsOf,
+  type Tenant,
+  type World,
+  waitForEvents,
+} from './world.ts'
 
-const hindrance = findHindrance()
+const hindrance = postfixHindrance()
 if (hindrance !== undefined) process.stderr.write(`SKIPPED, against Postfix: ${hindrance}\n`)
 
 type SecureMode = 'Auto' | 'Tls' | 'SSL' | 'None'
@@ -13,7 +25,7 @@ describe.skipIf(hindrance !== undefined)('against a real Postfix', () => {
   let world: World
   let postfix: Postfix
   beforeAll(async () => {
-    postfix = await createPostfix()
+    postfix = await createPostfix(certificate)
     postfix.start()
     world = createWorld()
     await world.start()

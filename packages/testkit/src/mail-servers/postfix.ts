@@ -19,8 +19,7 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { findFreePort } from '@postrider/testkit'
-import { certificate } from './world.ts'
+import { findFreePort } from '../free-port.ts'
 
 export const sizeMax = 200_000
 export const users = ['ada', 'busy', 'jörg'] as const
@@ -44,13 +43,16 @@ export interface Postfix {
 const NOBODY = 65_534
 
 /** Why it cannot run here; undefined when it can. */
-export function findHindrance(): string | undefined {
+export function postfixHindrance(): string | undefined {
   if (!existsSync('/usr/sbin/postfix')) return 'Postfix is not installed'
   if (process.getuid?.() !== 0) return 'Postfix must be started by root'
   return undefined
 }
 
-export async function createPostfix(): Promise<Postfix> {
+export async function createPostfix(certificate: {
+  readonly key: string
+  readonly cert: string
+}): Promise<Postfix> {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-postfix-'))
   const path = (name: string): string => join(directory, name)
   const [port, tlsPort, policyServer] = await Promise.all([

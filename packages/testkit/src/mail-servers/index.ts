@@ -1,0 +1,5 @@
+/** Real mail servers for tests, apart from the front door: they are programs of other people. */
+export { createExim, eximHindrance } from './exim.ts'
+export type { MailServer, MailServerOptions } from './mail-server.ts'
+export { createOpenSmtpd, openSmtpdHindrance } from './opensmtpd.ts'
+export { createPostfix, type Postfix, postfixHindrance, sizeMax } from './postfix.ts'
