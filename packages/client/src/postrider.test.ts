@@ -85,6 +85,12 @@ describe('Postrider', () => {
       (client) => client.setOAuthActive({ mailer_id: id, active: false }),
       { active: false },
     ],
+    ['getPhishingSettings', (client) => client.getPhishingSettings(), undefined],
+    [
+      'updatePhishingSettings',
+      (client) => client.updatePhishingSettings({ threshold: 80 }),
+      { threshold: 80 },
+    ],
     [
       'listWebhookDeliveries',
       (client) => client.listWebhookDeliveries({ status: 'parked', pageSize: 10 }),

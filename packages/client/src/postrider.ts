@@ -15,6 +15,7 @@ import type {
   DeleteSuppressionAnswer,
   DeleteWebhookAnswer,
   DeleteWebhookBody,
+  GetPhishingSettingsAnswer,
   GetSmtpConfigAnswer,
   GetWebhookDeliveryAnswer,
   ListOAuthAppsAnswer,
@@ -35,6 +36,8 @@ import type {
   Suppression,
   UnsubscribeEmailAnswer,
   UpdateOAuthAppAnswer,
+  UpdatePhishingSettingsAnswer,
+  UpdatePhishingSettingsBody,
   UpdateSmtpAnswer,
   UpdateWebhookAnswer,
   WebhookDelivery,
@@ -49,6 +52,7 @@ import {
 import * as emails from './resources/emails.ts'
 import * as mailers from './resources/mailers.ts'
 import * as oauth from './resources/oauth.ts'
+import * as phishing from './resources/phishing.ts'
 import * as suppressions from './resources/suppressions.ts'
 import * as webhookDeliveries from './resources/webhook-deliveries.ts'
 import * as webhooks from './resources/webhooks.ts'
@@ -136,6 +140,18 @@ export class Postrider {
   }
 
   /** Like subscribeEmail, but an address that is not suppressed is a 404. */
+  getPhishingSettings(options?: RequestOptions): Promise<GetPhishingSettingsAnswer> {
+    return phishing.getPhishingSettings(this.#send, options)
+  }
+
+  /** What is left out stays as it is; `blocked_domains` is replaced as a whole. */
+  updatePhishingSettings(
+    settings: UpdatePhishingSettingsBody,
+    options?: RequestOptions,
+  ): Promise<UpdatePhishingSettingsAnswer> {
+    return phishing.updatePhishingSettings(this.#send, settings, options)
+  }
+
   deleteSuppression(email: string, options?: RequestOptions): Promise<DeleteSuppressionAnswer> {
     return suppressions.deleteSuppression(this.#send, email, options)
   }

@@ -161,6 +161,18 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  getPhishingSettings: {
+    method: 'GET',
+    path: '/v1/phishing',
+    status: 200,
+    auth: 'tenant',
+  },
+  updatePhishingSettings: {
+    method: 'PUT',
+    path: '/v1/phishing',
+    status: 200,
+    auth: 'tenant',
+  },
   createTenant: {
     method: 'POST',
     path: '/admin/v1/tenants',

@@ -7,7 +7,11 @@ import { hostname, networkInterfaces } from 'node:os'
 import { replayedEventsADayMax, replaysMax, webhookChecksMax } from '@postrider/contract'
 import { type Config, roles, rolesWithoutEffect } from './config.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
-import { createTemplateRenderer, type TemplateRenderer } from './mail/index.ts'
+import {
+  createPhishingScanner,
+  createTemplateRenderer,
+  type TemplateRenderer,
+} from './mail/index.ts'
 import {
   type AccessTokens,
   createAccessTokens,
@@ -47,6 +51,9 @@ import { createFinishAttempts } from './sending/finish-attempts.ts'
 import { createKeysInProgress } from './sending/idempotency.ts'
 import { createLaneWakeups, type LaneWakeups } from './sending/index.ts'
 import { createJanitor } from './sending/janitor.ts'
+import { createPhishingCheck, phishingOutcomes } from './sending/phishing/check-phishing.ts'
+import { createFreshSettings } from './sending/phishing/fresh-settings.ts'
+import { phishingRoutes } from './sending/phishing/routes.ts'
 import { rescueRoutes } from './sending/rescue/routes.ts'
 import { sendRoutes } from './sending/routes.ts'
 import { createSender } from './sending/worker.ts'
@@ -72,8 +79,8 @@ const CHECKS_AT_ONCE = { atOnceMax: 50, atOncePerCallerMax: 5, waitingPerCallerM
 /** Each is a transaction of up to 10,000 rows. */
 const RESCUES_AT_ONCE = { atOnceMax: 2, atOncePerCallerMax: 1, waitingPerCallerMax: 20 } as const
 const SETTLED: ReadonlySet<string> = new Set(['delivered', 'exhausted', 'discarded'])
-const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain'] as const
 const REFRESHED = ['refreshed', 'failed', 'deactivated', 'lost'] as const
+const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain', 'blocked'] as const
 const REQUESTED = ['delivered', 'retry', 'divided', 'parked', 'exhausted', 'superseded'] as const
 /** Fine below the second that a good receiver takes, and with the default time-out as an edge. */
 const WEBHOOK_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
@@ -254,6 +261,7 @@ function composeHttp(
         loginLimit: createRateLimit({ name: 'oauth-logins', usesMax: 60, windowS: 60 }),
       })
       suppressionRoutes(scope, { db })
+      phishingRoutes(scope, { db })
       sendRoutes(scope, {
         db,
         emails: createAcceptEmails(parts),
@@ -378,8 +386,10 @@ function composeSender(parts: Parts): Service[] {
     'outcome',
   ])
   for (const outcome of ATTEMPTED) attempts.zero({ outcome })
+  const { scanner, phishing } = composePhishing(parts)
   const sender = createSender({
     ...parts,
+    phishing,
     keyRing,
     leases,
     pool,
@@ -391,7 +401,24 @@ function composeSender(parts: Parts): Service[] {
     concurrency: config.senderConcurrency,
     observe: ({ outcome, durationMs }) => attempts.observe({ outcome }, durationMs / 1000),
   })
-  return [leases, pool, sender]
+  return [leases, pool, scanner, sender]
+}
+
+function composePhishing({ db, log, metrics }: Parts) {
+  const checks = metrics.counter(
+    'phishing_checks_total',
+    'Recipients whose email was checked for phishing before an attempt, by what came of it',
+    ['outcome'],
+  )
+  for (const outcome of phishingOutcomes) checks.inc({ outcome }, 0)
+  const scanner = createPhishingScanner()
+  const phishing = createPhishingCheck({
+    scanner,
+    settings: createFreshSettings({ db, monotonicMs: () => performance.now() }),
+    log,
+    observe: (outcome) => checks.inc({ outcome }),
+  })
+  return { scanner, phishing }
 }
 
 function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Service[] {

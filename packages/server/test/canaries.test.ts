@@ -311,6 +311,9 @@ describe('canaries', () => {
     await succeed('subscribeEmail', { body: address })
 
     await useOAuth()
+    await succeed('updatePhishingSettings', { body: { blocked_domains: ['bad.example'] } })
+    await succeed('getPhishingSettings')
+
     await refuseWebhooks()
     await succeed('registerWebhook', { body: registration() })
     expect((await call('registerWebhook', { body: registration() })).status).toBe(409)

@@ -6,6 +6,7 @@
 import type { MessageEventName, SendEmailBody } from '@postrider/contract'
 import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { createPhishingScanner } from '../src/mail/index.ts'
 import { createAccessTokens, createSmtpPool, type SmtpPool } from '../src/mailers/index.ts'
 import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
@@ -18,6 +19,8 @@ import { createAcceptEmails } from '../src/sending/accept-email.ts'
 import { checkEmail } from '../src/sending/check-email.ts'
 import { createFinishAttempts } from '../src/sending/finish-attempts.ts'
 import { createLaneWakeups, type LaneWakeups } from '../src/sending/lane-wakeups.ts'
+import { createPhishingCheck } from '../src/sending/phishing/check-phishing.ts'
+import { createFreshSettings } from '../src/sending/phishing/fresh-settings.ts'
 import { createSender, type Sender, type SenderDeps } from '../src/sending/worker.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import type { TestDatabase } from './database.ts'
@@ -71,8 +74,15 @@ export function createTestSender(
     authConfirmDelayMs: 0,
   })
   const wakeups = createLaneWakeups()
+  const scanner = createPhishingScanner()
   const sender = createSender({
     db,
+    phishing: createPhishingCheck({
+      scanner,
+      settings: createFreshSettings({ db, monotonicMs: () => performance.now() }),
+      log,
+      observe: () => undefined,
+    }),
     keyRing,
     leases,
     pool,
@@ -102,6 +112,7 @@ export function createTestSender(
     async stop() {
       await sender.stop()
       await pool.stop()
+      await scanner.stop()
     },
   }
 }
@@ -128,7 +139,7 @@ export function useSending(): SendingWorld {
     await database.db.query(
       `truncate mailers_mailer, mailers_oauth_token, sending_email, sending_recipient, sending_queue,
          sending_scheduled, sending_attempt,
-         sending_idempotency, webhooks_event`,
+         sending_idempotency, sending_phishing_settings, webhooks_event`,
     )
   })
   afterEach(async () => {

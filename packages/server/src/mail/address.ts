@@ -63,7 +63,7 @@ export function checkHeaderText(text: string): string | undefined {
 }
 
 /** Lower-case A-labels, or undefined for what is not a host name. */
-function toWireDomain(domain: string): string | undefined {
+export function toWireDomain(domain: string): string | undefined {
   if (isAscii(domain)) {
     const lower = domain.toLowerCase()
     if (!isHostName(lower)) return undefined

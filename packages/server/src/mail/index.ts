@@ -6,6 +6,7 @@ export {
   type EmailAddress,
   type ParsedAddress,
   parseAddress,
+  toWireDomain,
 } from './address.ts'
 export {
   type Attachment,
@@ -19,6 +20,14 @@ export {
 export { checkHeader, headerBytes } from './check-header.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
 export { type FailureCategory, failedReasonOf } from './failure-category.ts'
+export {
+  createPhishingScanner,
+  domainsAbove,
+  type PhishingScanner,
+  type Scan,
+  type ScannedContent,
+  type ScanResult,
+} from './phishing/index.ts'
 export {
   LOCAL_REFUSALS,
   type SmtpFailure,

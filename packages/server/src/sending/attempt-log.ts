@@ -40,7 +40,8 @@ export function idsOf(claim: Claim): Record<string, unknown> {
 }
 
 function outcomeOf(ending: Ending): string {
-  if (ending.kind !== 'finished') return ending.kind
+  if (ending.kind === 'undone') return 'undone'
+  if (ending.kind === 'stopped') return ending.status
   if (ending.result.kind === 'accepted') return 'accepted'
   if (ending.result.isUncertain) return 'uncertain'
   return ending.next?.kind === 'retry' ? 'deferred' : 'failed'
@@ -48,7 +49,7 @@ function outcomeOf(ending: Ending): string {
 
 function describe(ending: Ending): Record<string, unknown> {
   if (ending.kind === 'undone') return { wait_ms: ending.undo.waitMs }
-  if (ending.kind === 'suppressed') return {}
+  if (ending.kind === 'stopped') return {}
   const { result, next, event } = ending
   return {
     ...(result.kind === 'failed' ? { category: result.category } : {}),

@@ -64,10 +64,13 @@ export interface AttemptFailed {
   readonly isBeforeMessage: boolean
 }
 
-/** Not sent, as its address was suppressed after it was accepted: no attempt, no event. */
-export interface Suppressed {
-  readonly kind: 'suppressed'
-}
+/**
+ * Not sent, and not an attempt: its address was suppressed after it was accepted (no event), or
+ * phishing protection stopped it (interface §6.4.7).
+ */
+export type Stopped =
+  | { readonly kind: 'stopped'; readonly status: 'suppressed' }
+  | { readonly kind: 'stopped'; readonly status: 'blocked'; readonly failedReason: string }
 
 /** What came of an attempt, before what follows is decided. */
 export type AttemptResult = { readonly kind: 'accepted' } | AttemptFailed

@@ -46,6 +46,16 @@ export function smtpErrorEvent(
   }
 }
 
+/** Interface §6.4.7: no attempt metadata, and no message was made. */
+export function phishingEvent(subject: EventSubject, failedReason: string): NewEvent {
+  return {
+    ...envelope(subject),
+    event: 'PHISHING',
+    success: false,
+    details: { ...common(subject, ''), failed_reason: failedReason },
+  }
+}
+
 function envelope({ claim, atMicros, traceparent }: EventSubject) {
   const { tenantId, refId } = claim
   return { tenantId, refId, eventAtMicros: atMicros, traceparent }

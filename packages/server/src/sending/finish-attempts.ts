@@ -32,10 +32,18 @@ export interface Finish {
   readonly event: NewEvent
 }
 
+/** Ends without an attempt, and without an event where there is none to report. */
+export interface Stop {
+  readonly kind: 'stopped'
+  readonly claim: Claim
+  readonly status: 'suppressed' | 'blocked'
+  readonly failedReason: string
+  readonly event?: NewEvent
+}
+
 export type Ending =
   | Finish
-  /** Ends without an attempt and without an event. */
-  | { readonly kind: 'suppressed'; readonly claim: Claim }
+  | Stop
   | { readonly kind: 'undone'; readonly claim: Claim; readonly undo: Undo }
 
 /** `lost`: another claim holds the row, so nothing was written. */
@@ -103,7 +111,7 @@ export function createFinishAttempts(deps: {
 }
 
 function restamp(ending: Ending, clock: Clock): Ending {
-  if (ending.kind !== 'finished') return ending
+  if (ending.kind === 'undone' || ending.event === undefined) return ending
   return { ...ending, event: { ...ending.event, eventAtMicros: clock.nowMicros() } }
 }
 
@@ -113,20 +121,20 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
 
 async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
   const finishes = endings.flatMap((e, i) => (e.kind === 'finished' ? [{ ...e, i }] : []))
-  const suppressed = endings.flatMap((e, i) => (e.kind === 'suppressed' ? [{ ...e, i }] : []))
+  const stops = endings.flatMap((e, i) => (e.kind === 'stopped' ? [{ ...e, i }] : []))
   const undone = endings.flatMap((e) =>
     e.kind === 'undone' ? [{ ...e.claim, waitMs: e.undo.waitMs }] : [],
   )
   const final = finishes.filter((f) => f.next?.kind !== 'retry')
   const retried = finishes.filter((f) => f.next?.kind === 'retry')
-  const [finalClaims, suppressedClaims, retriedClaims] = await Promise.all([
+  const [finalClaims, stoppedClaims, retriedClaims] = await Promise.all([
     finishClaims(
       tx,
       final.map((f) => f.claim),
     ),
     finishClaims(
       tx,
-      suppressed.map((s) => s.claim),
+      stops.map((s) => s.claim),
     ),
     postponeClaims(
       tx,
@@ -139,20 +147,20 @@ async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
     ...retried.map((f, k) => ({ ...f, finished: retriedClaims[k] })),
   ].flatMap((f) => (f.finished === undefined ? [] : [{ ...f, finished: f.finished }]))
 
-  const refused = suppressed.filter((_, k) => suppressedClaims[k] !== undefined)
+  const stopped = stops.filter((_, k) => stoppedClaims[k] !== undefined)
 
   const [recorded] = await Promise.all([
     recordEvents(
       tx,
-      written.map((f) => f.event),
+      [...written, ...stopped].flatMap(({ event }) => event ?? []),
     ),
     insertAttempts(
       tx,
       written.map((f) => toAttemptRow(f, f.finished)),
     ),
-    setStatuses(tx, [...written.map(toStatusChange), ...refused.map(toSuppressed)]),
+    setStatuses(tx, [...written.map(toStatusChange), ...stopped.map(toStopped)]),
   ])
-  const held = new Set([...written, ...refused].map((f) => f.i))
+  const held = new Set([...written, ...stopped].map((f) => f.i))
   return endings.map((ending, i) => ({
     isLost: ending.kind !== 'undone' && !held.has(i),
     // The group shares one wake-up: the first of it passes it on.
@@ -203,11 +211,9 @@ function toStatusChange({ claim, result, next }: Finish): StatusChange {
 }
 
 /** The attempt that was claimed for it did not happen. */
-function toSuppressed({
-  claim: { tenantId, refId, n, attempt },
-}: Pick<Ending, 'claim'>): StatusChange {
-  const day = dayOfUlid(refId)
-  return { tenantId, refId, n, day, status: 'suppressed', attempt: attempt - 1, failedReason: '' }
+function toStopped({ claim, status, failedReason }: Stop): StatusChange {
+  const { tenantId, refId, n, attempt } = claim
+  return { tenantId, refId, n, day: dayOfUlid(refId), status, attempt: attempt - 1, failedReason }
 }
 
 /** Contract §3.2. */

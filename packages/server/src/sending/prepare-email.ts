@@ -1,6 +1,7 @@
 /** The message of an email, made ready for all its recipients and attempts. */
 import { type PreparedMessage, prepareMessage, textOfHtml } from '../mail/index.ts'
 import type { EmailContent } from './email.ts'
+import { type ScanOnce, scanOnce } from './phishing/scan-once.ts'
 
 export type PreparedEmail = ReadyEmail | BrokenEmail
 
@@ -8,6 +9,7 @@ export interface ReadyEmail {
   readonly message: PreparedMessage
   /** A header with such an address makes the message itself one for SMTPUTF8 (RFC 6531 §3.2). */
   readonly showsUtf8Address: boolean
+  readonly toScan: ScanOnce
 }
 
 /** There is nothing to send, and there never will be. */
@@ -31,6 +33,7 @@ export async function prepareEmail(
       date: createdAt,
     }),
     showsUtf8Address: shown.some((mailbox) => needsSmtpUtf8(mailbox?.address ?? '')),
+    toScan: scanOnce(content),
   }
 }
 

@@ -6,15 +6,22 @@ import { composeMessage, failedReasonOf } from '../mail/index.ts'
 import type { MailerForSend } from '../mailers/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import { DatabaseUnavailableError } from '../platform/db/index.ts'
-import type { AttemptFailed, AttemptResult, LoadedAttempt, Suppressed, Undo } from './attempt.ts'
+import type { AttemptFailed, AttemptResult, LoadedAttempt, Stopped, Undo } from './attempt.ts'
 import { type ConverseDeps, converse } from './converse.ts'
 import { decideNextStep, type NextStep } from './decide-next-step.ts'
-import { deliveredEvent, type EventSubject, smtpErrorEvent } from './event-details.ts'
+import {
+  deliveredEvent,
+  type EventSubject,
+  phishingEvent,
+  smtpErrorEvent,
+} from './event-details.ts'
 import type { Ending } from './finish-attempts.ts'
+import type { PhishingCheck } from './phishing/check-phishing.ts'
 import type { BrokenEmail, ReadyEmail } from './prepare-email.ts'
 
 export interface RunAttemptDeps extends ConverseDeps {
   readonly clock: Clock
+  readonly phishing: PhishingCheck
   readonly retryScheduleMs: readonly number[]
   /** In [0, 1). */
   readonly random?: () => number
@@ -35,8 +42,11 @@ export async function runAttempt(
   const result = await attempt(deps, loaded)
   if (result === 'lost') return undefined
   if (result.kind === 'undone') return { kind: 'undone', claim, undo: result }
-  if (result.kind === 'suppressed') return { kind: 'suppressed', claim }
+  if (result.kind === 'stopped' && result.status === 'suppressed')
+    return { kind: 'stopped', claim, status: result.status, failedReason: '' }
   const subject: EventSubject = { ...loaded, atMicros: deps.clock.nowMicros() }
+  if (result.kind === 'stopped')
+    return { ...result, claim, event: phishingEvent(subject, result.failedReason) }
   if (result.kind === 'accepted')
     return { kind: 'finished', claim, result, event: deliveredEvent(subject) }
   const next = nextStep(deps, loaded, result)
@@ -47,7 +57,7 @@ export async function runAttempt(
 async function attempt(
   deps: RunAttemptDeps,
   loaded: LoadedAttempt,
-): Promise<AttemptResult | Suppressed | Undo | 'lost'> {
+): Promise<AttemptResult | Stopped | Undo | 'lost'> {
   const { claim, mailer } = loaded
   // An earlier claim ran out after the dot was committed: its outcome is this attempt's.
   if (claim.was === 'dot') return { ...failure('uncertain'), retryable: true, isUncertain: true }
@@ -66,9 +76,9 @@ async function attempt(
   return send(deps, loaded, mailer)
 }
 
-async function isSuppressed(loaded: LoadedAttempt): Promise<false | Suppressed | Undo> {
+async function isSuppressed(loaded: LoadedAttempt): Promise<false | Stopped | Undo> {
   try {
-    return (await loaded.isSuppressed()) && { kind: 'suppressed' }
+    return (await loaded.isSuppressed()) && { kind: 'stopped', status: 'suppressed' }
   } catch (error) {
     if (error instanceof DatabaseUnavailableError) return undo(UNDO_WAIT_MS)
     throw error
@@ -79,7 +89,7 @@ async function send(
   deps: RunAttemptDeps,
   loaded: LoadedAttempt,
   mailer: MailerForSend,
-): Promise<AttemptResult | Undo | 'lost'> {
+): Promise<AttemptResult | Stopped | Undo | 'lost'> {
   const { claim, messageId } = loaded
   let email: ReadyEmail
   let message: Buffer
@@ -87,6 +97,10 @@ async function send(
     const prepared = await loaded.prepare()
     if ('templateProblem' in prepared) return brokenTemplate(prepared)
     email = prepared
+    const verdict = await deps.phishing.check(claim, email.toScan)
+    if (verdict.kind === 'unknown') return undo(UNDO_WAIT_MS)
+    if (verdict.kind === 'flagged')
+      return { kind: 'stopped', status: 'blocked', failedReason: verdict.failedReason }
     message = await composeMessage(email.message, messageId)
   } catch (error) {
     if (error instanceof DatabaseUnavailableError) return undo(UNDO_WAIT_MS)

@@ -1,0 +1,48 @@
+/** Bodies and answers of phishing protection's settings (interface §6.1 `PHISHING`; contract §3.2 `blocked`). */
+import { type Static, Type } from 'typebox'
+import { answer, closedObject, stringOrNull } from './common.ts'
+
+/** Ordinary mail stays below it; see docs/operations/phishing.md. */
+export const defaultPhishingThreshold = 60
+export const blockedDomainsMax = 1_000
+const domainLengthMax = 255
+
+const enabled = Type.Boolean({
+  description: 'Whether emails are checked before they are sent; true until it is set',
+})
+const threshold = Type.Integer({
+  minimum: 1,
+  maximum: 100,
+  description: `An email whose score (0 to 100) is this or more is stopped; ${defaultPhishingThreshold} until it is set`,
+})
+
+/** What is left out stays as it is; `blocked_domains` is replaced as a whole. */
+export const updatePhishingSettingsBody = closedObject({
+  enabled: Type.Optional(enabled),
+  threshold: Type.Optional(threshold),
+  blocked_domains: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: domainLengthMax }), {
+      maxItems: blockedDomainsMax,
+      description:
+        'Domains that no email may name in a link, a picture or its text, each with everything below it; an email that does is stopped whatever its score',
+      examples: [['bad.example.com']],
+    }),
+  ),
+})
+export type UpdatePhishingSettingsBody = Static<typeof updatePhishingSettingsBody>
+
+export const phishingSettings = closedObject({
+  enabled,
+  threshold,
+  blocked_domains: Type.Array(Type.String(), {
+    description: 'In lower case and A-labels, each once, in order',
+  }),
+  updated_at: stringOrNull('When it was last set; null: never, all of it is the default'),
+})
+export type PhishingSettings = Static<typeof phishingSettings>
+
+export const getPhishingSettingsAnswer = answer({ settings: phishingSettings })
+export type GetPhishingSettingsAnswer = Static<typeof getPhishingSettingsAnswer>
+
+export const updatePhishingSettingsAnswer = answer({ settings: phishingSettings })
+export type UpdatePhishingSettingsAnswer = Static<typeof updatePhishingSettingsAnswer>

@@ -1,0 +1,158 @@
+import {
+  getPhishingSettingsAnswer,
+  operations,
+  updatePhishingSettingsAnswer,
+} from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
+import { Check } from 'typebox/value'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { silent } from '../../../test/sending.ts'
+import { createHttpApp } from '../../platform/http/app.ts'
+import { createMetrics } from '../../platform/metrics.ts'
+import { phishingRoutes } from './routes.ts'
+
+const KEYS = {
+  a: { tenantId: 'tn_a', keyId: 'key_a', scopes: [] },
+  b: { tenantId: 'tn_b', keyId: 'key_b', scopes: [] },
+  reader: { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read'] },
+  sender: { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send', 'mailers', 'webhooks'] },
+} as const
+
+let database: TestDatabase
+let app: FastifyInstance
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  app = createHttpApp({
+    log: silent,
+    metrics: createMetrics(),
+    authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
+  })
+  phishingRoutes(app, { db: database.db })
+  await app.ready()
+})
+afterAll(async () => {
+  await app.close()
+  await database.close()
+})
+beforeEach(async () => {
+  await database.db.query('truncate sending_phishing_settings')
+})
+
+async function call(
+  id: 'getPhishingSettings' | 'updatePhishingSettings',
+  o: { key?: keyof typeof KEYS | 'nobody'; body?: unknown } = {},
+) {
+  const { method, path } = operations[id]
+  const response = await app.inject({
+    method,
+    url: path,
+    headers: {
+      authorization: `Bearer ${o.key ?? 'a'}`,
+      ...(o.body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(o.body === undefined ? {} : { payload: JSON.stringify(o.body) }),
+  })
+  return { status: response.statusCode, body: response.json() }
+}
+const update = (body: unknown, key?: keyof typeof KEYS) =>
+  call('updatePhishingSettings', key === undefined ? { body } : { body, key })
+const settingsOf = async (key: keyof typeof KEYS = 'a') =>
+  (await call('getPhishingSettings', { key })).body.settings
+
+const DEFAULTS = { enabled: true, threshold: 60, blocked_domains: [], updated_at: null }
+
+describe('200', () => {
+  it('getPhishingSettings: the defaults until something is set', async () => {
+    const { status, body } = await call('getPhishingSettings', { key: 'reader' })
+    expect(status).toBe(200)
+    expect(Check(getPhishingSettingsAnswer, body)).toBe(true)
+    expect(body.settings).toEqual(DEFAULTS)
+  })
+
+  it('updatePhishingSettings: what is left out stays, the list is replaced', async () => {
+    const first = await update({ threshold: 80, blocked_domains: ['b.example', 'a.example'] })
+    expect(first.status).toBe(200)
+    expect(Check(updatePhishingSettingsAnswer, first.body)).toBe(true)
+    const updated_at = expect.stringMatching(/^\d{4}-.*Z$/)
+    const settings = { enabled: true, threshold: 80, updated_at }
+    expect(first.body.settings).toEqual({
+      ...settings,
+      blocked_domains: ['a.example', 'b.example'],
+    })
+    await update({ enabled: false })
+    await update({ blocked_domains: ['c.example'] })
+    await update({})
+    expect(await settingsOf()).toEqual({
+      ...settings,
+      enabled: false,
+      blocked_domains: ['c.example'],
+    })
+    await update({ blocked_domains: [], enabled: true, threshold: 60 })
+    expect(await settingsOf()).toEqual({ ...DEFAULTS, updated_at })
+  })
+
+  it('a first change of one setting leaves the others at their defaults', async () => {
+    await update({ enabled: false })
+    expect(await settingsOf()).toMatchObject({ enabled: false, threshold: 60, blocked_domains: [] })
+  })
+
+  it('domains are kept in lower case and A-labels, each once', async () => {
+    const given = ['Bücher.example', 'xn--bcher-kva.example', 'BAD.example.', 'zip']
+    const { body } = await update({ blocked_domains: given })
+    expect(body.settings.blocked_domains).toEqual(['bad.example', 'xn--bcher-kva.example', 'zip'])
+  })
+
+  it('are the tenant’s own', async () => {
+    await update({ threshold: 99 })
+    expect(await settingsOf('b')).toEqual(DEFAULTS)
+    await update({ threshold: 98 }, 'b')
+    expect(await settingsOf()).toMatchObject({ threshold: 99 })
+  })
+})
+
+describe('400 validation_failed', () => {
+  it.each([
+    [{ threshold: 0 }, '/threshold'],
+    [{ threshold: 101 }, '/threshold'],
+    [{ threshold: 60.5 }, '/threshold'],
+    [{ enabled: 'no' }, '/enabled'],
+    [{ blocked_domains: 'a.example' }, '/blocked_domains'],
+    [{ blocked_domains: ['ok.example', ''] }, '/blocked_domains/1'],
+    [{ blocked_domains: ['ok.example', 'https://a.example'] }, '/blocked_domains/1'],
+    [{ blocked_domains: ['*.a.example'] }, '/blocked_domains/0'],
+    [{ blocked_domains: ['a..example'] }, '/blocked_domains/0'],
+    [{ blocked_domains: ['10.0.0.1'] }, '/blocked_domains/0'],
+    [{ blocked_domains: [`${'a'.repeat(300)}.example`] }, '/blocked_domains/0'],
+    [
+      { blocked_domains: Array.from({ length: 1_001 }, (_, i) => `d${i}.example`) },
+      '/blocked_domains',
+    ],
+    [{ blockedDomains: [] }, '/blockedDomains'],
+  ])('%j', async (body, path) => {
+    const answered = await update(body)
+    expect(answered.status).toBe(400)
+    expect(answered.body.code).toBe('validation_failed')
+    expect(answered.body.errors[0].path).toBe(path)
+    expect(await settingsOf()).toEqual(DEFAULTS)
+  })
+
+  it('names every domain that is none', async () => {
+    const { body } = await update({ blocked_domains: ['a b', 'ok.example', '-'] })
+    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
+      '/blocked_domains/0',
+      '/blocked_domains/2',
+    ])
+  })
+})
+
+it('401 without a key that is known', async () => {
+  expect((await call('getPhishingSettings', { key: 'nobody' })).status).toBe(401)
+})
+
+it('403 for keys with scopes: `read` reads, and none of them switches it off', async () => {
+  expect((await call('getPhishingSettings', { key: 'sender' })).status).toBe(403)
+  for (const key of ['sender', 'reader'] as const)
+    expect((await update({ enabled: false }, key)).status).toBe(403)
+})
