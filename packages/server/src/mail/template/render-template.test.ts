@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createRenderTemplate, type TemplateInput } from './render-template.ts'
 
 const render = createRenderTemplate()
@@ -78,6 +78,14 @@ describe('rendering', () => {
   ])('renders %s', (_what, source, expected) => {
     const data = { price: 4.55, day: '2026-11-20T18:00:00+05:00', list: [] }
     expect(html(source, data)).toBe(expected)
+  })
+
+  it('has its dates in UTC, wherever the machine is', () => {
+    vi.stubEnv('TZ', 'Asia/Tokyo')
+    const date = new Date('2026-11-20T18:00:00Z')
+    expect(date.getHours()).toBe(3)
+    expect(html('{{ at | date: "%d %H:%M" }}', { at: date.toISOString() })).toBe('20 18:00')
+    vi.unstubAllEnvs()
   })
 
   it('keeps a subject on one line, whatever the data holds', () => {
