@@ -43,7 +43,7 @@ export interface OAuthApi {
   readonly seen: string[]
   readonly tokens: AccessTokens
   call(
-    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE',
     url: string,
     payload?: object,
     key?: string,
@@ -116,7 +116,8 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
       ...(payload === undefined ? {} : { payload }),
     })
     seen.push(response.payload, JSON.stringify(response.headers))
-    const isJson = String(response.headers['content-type']).includes('json')
+    const isJson =
+      response.payload !== '' && String(response.headers['content-type']).includes('json')
     return {
       status: response.statusCode,
       headers: response.headers,

@@ -37,14 +37,18 @@ export async function openWithToken(
     return openMailerSession(deps, { ...mailer, accessToken }, { timeoutMs, signal: o.signal })
   }
   if (!mailer.isOauth) return open(undefined)
-  const { deadlineAt } = o
-  const first = await deps.accessTokens.get(mailer, { deadlineAt })
+  const { deadlineAt, signal } = o
+  const first = await deps.accessTokens.get(mailer, { deadlineAt, signal })
   if (first.kind !== 'token') return withoutToken(first)
   const opened = await open(first.accessToken)
   if (opened.ok || !isWorthAnother(opened.failure)) return opened
   if (Date.now() + deps.authConfirmDelayMs >= deadlineAt) return opened
   if (!(await waitUnlessAborted(deps.authConfirmDelayMs, o.signal))) return undefined
-  const second = await deps.accessTokens.get(mailer, { deadlineAt, refused: first.accessToken })
+  const second = await deps.accessTokens.get(mailer, {
+    deadlineAt,
+    signal,
+    refused: first.accessToken,
+  })
   return second.kind === 'token' ? open(second.accessToken) : withoutToken(second)
 }
 

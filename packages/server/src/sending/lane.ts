@@ -128,4 +128,7 @@ const UNREACHABLE: ReadonlySet<FailureCategory> = new Set([
   'auth_required',
   'auth_temporary',
   'auth_throttled',
+  'oauth_revoked',
+  'oauth_app',
+  'oauth_unavailable',
 ])

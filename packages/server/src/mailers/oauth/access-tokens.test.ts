@@ -182,6 +182,28 @@ describe('[O1] two workers that refresh together', () => {
     expect(await first).toMatchObject({ kind: 'token' })
   })
 
+  it('a caller that has to stop does not wait, and the refresh goes on', async () => {
+    const mailer = await addMailer()
+    const gate = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<void>()
+    provider.setScript(async () => {
+      asked.resolve()
+      await gate.promise
+      return undefined
+    })
+    const stopper = new AbortController()
+    const own = get(mailer, { signal: stopper.signal })
+    const late = get(mailer, { deadlineAt: Date.now() + 100 })
+    await asked.promise
+    stopper.abort()
+    expect(await own).toEqual({ kind: 'busy' })
+    expect(await late).toEqual({ kind: 'busy' })
+    gate.resolve()
+    await tokens.stop()
+    expect(await get(mailer)).toMatchObject({ kind: 'token' })
+    expect(provider.tokenRequests).toHaveLength(1)
+  })
+
   it('a process that died while it refreshed holds nobody up for longer than its claim', async () => {
     const mailer = await addMailer()
     await db.query(`update mailers_oauth_token
@@ -254,6 +276,22 @@ describe('[O2] a refresh token that is rotated', () => {
     expect(provider.tokenRequests).toHaveLength(1)
     await expire()
     expect(await get(mailer)).toMatchObject({ kind: 'token' })
+  })
+
+  it('is lost when the process dies before that: the mailbox ends once, with one event', async () => {
+    const mailer = await addMailer()
+    const dying: Db = {
+      ...db,
+      query(s, values) {
+        if (typeof s === 'object' && s.name === 'mailers.store_refreshed') throw new Error('killed')
+        return db.query<never>(s, values)
+      },
+    }
+    await expect(get(mailer, {}, createTestTokens(dying, egress))).rejects.toThrow('killed')
+    await db.query(`update mailers_oauth_token set refreshing_until = now() - interval '1 ms'`)
+    expect(await get(mailer)).toMatchObject({ kind: 'deactivated' })
+    expect(await get(mailer)).toEqual({ kind: 'inactive' })
+    expect(await events()).toHaveLength(1)
   })
 
   it('is not lost when the caller has gone: stop waits for it', async () => {

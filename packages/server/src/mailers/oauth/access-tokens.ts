@@ -24,12 +24,13 @@ export type AccessTokenResult =
   | { readonly kind: 'deactivated'; readonly failure: TokenFailure }
   /** The mailer is not active, or gone: somebody else found out. */
   | { readonly kind: 'inactive' }
-  /** Another's refresh lasted until the deadline. */
+  /** A refresh lasts longer than until the deadline, or the caller has to stop. */
   | { readonly kind: 'busy' }
 
 export interface GetOptions {
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number
+  readonly signal?: AbortSignal | undefined
   /** The token that a server has just refused: another one is wanted. */
   readonly refused?: string | undefined
   /**
@@ -60,7 +61,11 @@ export function createAccessTokens(deps: RefreshDeps): AccessTokens {
     return task
   }
 
-  async function get(key: MailerKey, o: GetOptions): Promise<AccessTokenResult> {
+  async function obtain(
+    key: MailerKey,
+    o: GetOptions,
+    signal: AbortSignal,
+  ): Promise<AccessTokenResult> {
     const { isCheck = false } = o
     let seen: string | undefined
     for (let waitMs = WAIT_MS; ; waitMs = Math.min(waitMs * 2, WAIT_MS_MAX)) {
@@ -79,9 +84,20 @@ export function createAccessTokens(deps: RefreshDeps): AccessTokens {
       if (result?.kind === 'deactivated') return result
       if (spare !== undefined) return tokenOf(spare)
       if (result?.kind === 'failed') return result
-      if (Date.now() + waitMs >= o.deadlineAt) return { kind: 'busy' }
-      await setTimeout(waitMs)
+      await setTimeout(waitMs, undefined, { signal })
     }
+  }
+
+  /** A refresh that the caller does not wait for any more goes on. */
+  function get(key: MailerKey, o: GetOptions): Promise<AccessTokenResult> {
+    const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(o.deadlineAt - Date.now())))
+    const signal = o.signal === undefined ? timeout : AbortSignal.any([timeout, o.signal])
+    const ended = new Promise<AccessTokenResult>((resolve) => {
+      const end = () => resolve({ kind: 'busy' })
+      if (signal.aborted) end()
+      else signal.addEventListener('abort', end, { once: true })
+    })
+    return Promise.race([ended, obtain(key, o, signal)])
   }
 
   /** Undefined when another was faster. */

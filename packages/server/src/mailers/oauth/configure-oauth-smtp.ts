@@ -5,7 +5,7 @@
  * Unlike at oauthLogin the caller names the address: that of a shared mailbox is not the one of the
  * user whose token opens it, and the server's answer to the login decides.
  */
-import type { SecureMode, SmtpConfigFields } from '@postrider/contract'
+import type { OAuthLoginType, SecureMode, SmtpConfigFields } from '@postrider/contract'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { checkHost, countedCheck, type LoginCheckDeps, tryLogin } from '../check-login.ts'
@@ -13,7 +13,7 @@ import { isAsSafe, type Mailer, type MailerConfig } from '../mailer.ts'
 import { type NewMailer, updateMailer } from '../store.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { getApp } from './app-store.ts'
-import type { OAuthApp } from './oauth-app.ts'
+import { loginTypeOf, type OAuthApp } from './oauth-app.ts'
 import { refusalOfToken } from './refuse-token.ts'
 import { requestRefresh, type TokenRequestDeps } from './request-token.ts'
 import { insertWithGrant, keepGrant } from './save-grant.ts'
@@ -43,7 +43,7 @@ export async function configureOauthSmtp(
   if (app === undefined) throw unknownApp()
   const config = { ...serverOf(app, given), tlsVerify, username: email }
   const grant = await check(deps, tenantId, { config, isVerified }, () =>
-    tryToken(deps, app, refreshToken),
+    tryToken(deps, app, 'smtp', refreshToken),
   )
   const mailer: NewMailer = {
     ...facts,
@@ -81,7 +81,9 @@ export async function updateOauthSmtp(
   }
   const app = await getApp(deps.db, stored.tenantId, appId)
   if (app === undefined) throw unknownApp()
-  const grant = await check(deps, stored.tenantId, login, () => tryToken(deps, app, refreshToken))
+  const grant = await check(deps, stored.tenantId, login, () =>
+    tryToken(deps, app, loginTypeOf(stored.configType), refreshToken),
+  )
   return deps.db.transaction(async (tx) => {
     const updated = await updateMailer(tx, mailer, { isReactivated })
     if (updated !== undefined) await keepGrant(tx, deps.keyRing, updated, grant ?? { refreshToken })
@@ -108,8 +110,13 @@ async function check<G extends { readonly accessToken: string }>(
 }
 
 /** The new refresh token, where the provider gives one with the access token. */
-async function tryToken(deps: OAuthSmtpDeps, app: OAuthApp, refreshToken: string) {
-  const answer = await requestRefresh(deps, app, 'smtp', refreshToken)
+async function tryToken(
+  deps: OAuthSmtpDeps,
+  app: OAuthApp,
+  type: OAuthLoginType,
+  refreshToken: string,
+) {
+  const answer = await requestRefresh(deps, app, type, refreshToken)
   if (answer.ok) return { refreshToken, ...answer.grant }
   throw refusalOfToken(answer.failure)
 }

@@ -190,6 +190,15 @@ describe('the way back', () => {
     expect(api.provider.tokenRequests.at(-1)?.parameters.grant_type).toBe('authorization_code')
   })
 
+  it('is not used up by what only looks', async () => {
+    const url = await urlOf()
+    const { headers } = await fetch(url.href, { redirect: 'manual' })
+    const back = new URL(headers.get('location') ?? '')
+    const looked = await api.call('HEAD', back.pathname + back.search, undefined, '')
+    expect(looked.status).not.toBe(200)
+    expect((await api.call('GET', back.pathname + back.search, undefined, '')).status).toBe(200)
+  })
+
   it('knows no state that has expired, was made up, or is repeated', async () => {
     const url = await urlOf({ redirect_uri: REDIRECT_URI })
     await api.db.query("update mailers_oauth_login set expires_at = now() - interval '1 s'")
@@ -413,6 +422,15 @@ describe('oauthLogin with a token', () => {
     for (const method of ['GET', 'DELETE'] as const)
       expect((await api.call(method, `/v1/smtp/${mailer_id}`)).status).toBe(404)
     expect((await api.call('PUT', `/v1/smtp/${mailer_id}`, { name: 'x' })).status).toBe(404)
+  })
+
+  it.each([
+    ['google', undefined],
+    ['microsoft', 'https://outlook.office.com/SMTP.Send offline_access openid email'],
+  ])('names the scopes at a refresh to %s: %s', async (provider, scope) => {
+    const { app_id } = await api.createApp({ provider })
+    await api.connect('ada@example.com', app_id)
+    expect(api.provider.tokenRequests.at(-1)?.parameters.scope).toBe(scope)
   })
 
   it('keeps the newer refresh token, where the provider gives one', async () => {

@@ -134,7 +134,9 @@ function readAnswer(
     ok: false,
     failure: {
       verdict: verdictOf({ provider: app.provider, status, body }),
-      providerError: isAnswered ? text.slice(0, ERROR_LENGTH_MAX) : `HTTP status ${status}`,
+      providerError: isAnswered
+        ? text.slice(0, ERROR_LENGTH_MAX).toWellFormed()
+        : `HTTP status ${status}`,
       isAnswered,
       ...(seconds === undefined
         ? {}

@@ -138,7 +138,8 @@ function loginRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
   })
   app.get(
     '/oauth/callback',
-    { config: { auth: 'public' }, schema: { hide: true } },
+    // What only looks whether a page is there must not use the state up.
+    { config: { auth: 'public' }, schema: { hide: true }, exposeHeadRoute: false },
     async (request, reply) => {
       const answer = await finishLogin(deps, {
         state: parameterOf(request, 'state'),
