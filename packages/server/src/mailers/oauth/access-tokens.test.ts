@@ -14,7 +14,8 @@ import type { AccessTokens } from './access-tokens.ts'
 import { insertApp } from './app-store.ts'
 import { openToken } from './mailer-token.ts'
 import { sealClientSecret } from './oauth-app.ts'
-import { insertWithGrant } from './save-grant.ts'
+import { insertWithGrant, keepGrant } from './save-grant.ts'
+import { claimRefresh, getToken } from './token-store.ts'
 
 const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
 let database: TestDatabase
@@ -180,6 +181,15 @@ describe('[O1] two workers that refresh together', () => {
     expect(await get(mailer, { deadlineAt: Date.now() + 100 })).toEqual({ kind: 'busy' })
     gate.resolve()
     expect(await first).toMatchObject({ kind: 'token' })
+  })
+
+  it('one that read the row before another’s refresh begins none of its own', async () => {
+    const mailer = await addMailer()
+    const before = await getToken(db, mailer)
+    await get(mailer)
+    expect(await claimRefresh(db, mailer, before?.version ?? '', 1_000)).toBeUndefined()
+    const now = await getToken(db, mailer)
+    expect(await claimRefresh(db, mailer, now?.version ?? '', 1_000)).toBeDefined()
   })
 
   it('a caller that has to stop does not wait, and the refresh goes on', async () => {
@@ -378,6 +388,31 @@ describe('[O3] a refresh token that is revoked', () => {
     gate.resolve()
     expect(await old).toMatchObject({ kind: 'token' })
     expect(await events()).toEqual([])
+  })
+
+  it('nor is a new grant replaced by the late success of the old one', async () => {
+    const mailer = await addMailer()
+    const gate = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<void>()
+    provider.setScript(async ({ n }) => {
+      if (n > 1) return undefined
+      asked.resolve()
+      await gate.promise
+      return { status: 200, body: { access_token: 'old', refresh_token: 'old', expires_in: 3600 } }
+    })
+    const late = get(mailer)
+    await asked.promise
+    await db.transaction((tx) =>
+      keepGrant(tx, keyRing, mailer, {
+        refreshToken: provider.grant(mailer.email),
+        accessToken: 'new',
+        expiresInS: 3600,
+      }),
+    )
+    gate.resolve()
+    expect(await late).toEqual({ kind: 'token', accessToken: 'new' })
+    await expire()
+    expect(await get(mailer)).toMatchObject({ kind: 'token' })
   })
 
   it('asks the provider nothing for a mailer that is not active', async () => {
