@@ -423,6 +423,21 @@ describe('connecting', () => {
     await closed
   })
 
+  it('a socket that is gone by the time it is given is not waited for', async () => {
+    const { port } = await start()
+    const connect: OpenSessionOptions['connect'] = async (o) => {
+      const socket = await connectTo(port)(o)
+      const closed = new Promise((resolve) => socket.once('close', resolve))
+      socket.destroy()
+      await closed
+      return socket
+    }
+    expect(await failureOf(port, { connect })).toMatchObject({
+      stage: 'greeting',
+      systemCode: 'ECONNECTION',
+    })
+  })
+
   it('refuses an EHLO name that could carry a command', async () => {
     for (const ehloName of ['', 'a b', 'a\r\nMAIL FROM:<x>', 'über.example', '-x', 'x'.repeat(300)])
       await expect(openSmtpSession(sessionOptions(1, { ehloName }))).rejects.toThrow('EHLO')

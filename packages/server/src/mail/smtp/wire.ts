@@ -138,6 +138,8 @@ export function createWire(first: Socket): Wire {
   }
 
   listen()
+  // Nothing tells of an end that has been told before anybody listened.
+  if (socket.destroyed || socket.readableEnded) lose(CLOSED)
   return {
     get isAlive() {
       return lost === undefined && socket.writable
