@@ -1,5 +1,6 @@
 /**
- * Writes the reference pages that are made from code: docs/config.md and docs/errors.md.
+ * Writes the reference pages that are made from code: docs/config.md, docs/errors.md and
+ * docs/failed-reasons.md.
  *
  * `npm run docs` after a change; a test holds the committed pages against the code.
  */
@@ -7,6 +8,7 @@ import { writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { errorCatalogue } from '../packages/contract/src/index.ts'
 import { configPrefix, variables } from '../packages/server/src/config.ts'
+import { FAILURES } from '../packages/server/src/mail/failure-category.ts'
 
 const docs = new URL('../docs/', import.meta.url)
 
@@ -19,6 +21,7 @@ export function generatePages(): readonly Page[] {
   return [
     { file: new URL('config.md', docs), text: configPage() },
     { file: new URL('errors.md', docs), text: errorsPage() },
+    { file: new URL('failed-reasons.md', docs), text: failedReasonsPage() },
   ]
 }
 
@@ -82,6 +85,33 @@ of the request are at fault. \`request_id\` is also the header \`X-Request-Id\`,
 the request.
 
 ${entries.join('\n')}`
+}
+
+const RETRY = {
+  'by-class': 'after a 4yz reply, not after a 5yz reply',
+  always: 'yes',
+  never: 'no',
+} as const
+
+function failedReasonsPage(): string {
+  const rows = Object.entries(FAILURES)
+    .filter(([category]) => category !== 'unknown')
+    .map(([, { sentence, retry }]) => `| ${cell(sentence)} | ${RETRY[retry]} |`)
+  return `${NOTE}
+
+# Failed reasons
+
+\`failed_reason\` of an \`SMTP_ERROR\` event is one of these sentences, which do not change, so programs may
+compare them. What the server said is in \`provider_error\`; a reply whose meaning is not known is the
+\`failed_reason\` itself.
+
+Whether another attempt follows is \`retry_scheduled\`, never this table: it also depends on the attempts that
+are left, and where a server's class is known to lie, on what it says.
+
+| \`failed_reason\` | tried again |
+|---|---|
+${rows.join('\n')}
+`
 }
 
 /** A pipe would end the cell. */

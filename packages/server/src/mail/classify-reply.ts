@@ -115,6 +115,8 @@ function byStage(
     return { is: code < 500 ? 'temporary' : 'blocked_reputation' }
   if (stage === 'mail' && (is === 'invalid_recipient' || is === 'mailbox_disabled'))
     return { is: 'sender_not_allowed' }
+  if (stage === 'mail' && (is === 'invalid_recipient_domain' || is === 'recipient_domain_dns'))
+    return { is: 'sender_domain_dns' }
   return undefined
 }
 

@@ -35,7 +35,7 @@ export const AUTH_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'tls_required',
-    /starttls|(tls|ssl|encrypt\w*) (is )?(required|first)|secure connection|only (available )?(with|over|via|on) (ssl|tls)/,
+    /starttls|(tls|ssl|encrypt\w*) (is )?(required|first)|secure connection|only (available )?(with|over|via|on) (ssl|tls)|tls .{0,20}not supported/,
   ),
   rule(
     'auth_rejected',
@@ -44,7 +44,7 @@ export const AUTH_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'auth_throttled',
-    /too many (\w+ ){0,3}(login|auth\w*|attempts?|failures?|bad|failed)|(login|auth\w*) (rate|frequency)|rate ?limit|temporarily (locked|blocked)|frequency/,
+    /too many (\w+ ){0,3}(login|auth\w*|attempts?|failures?|bad|failed)|limited to \d{1,6} |hourly|(per|an|each|\/) ?(hour|minute)\b|probation|will be (re-?)?enabled|(login|auth\w*) (rate|frequency)|rate ?limit|temporarily (locked|blocked)|frequency/,
   ),
   rule(
     'sender_concurrency_limited',
@@ -58,7 +58,7 @@ export const AUTH_RULES: readonly ReplyRule[] = [
   rule('auth_required', /authentication (is )?required|not authenticated/, { code: /^530/ }),
   rule(
     'protocol_error',
-    /argument|syntax|cannot decode|protocol violation|(mechanism|authentication type|auth type) .{0,30}(not|un)|unrecogni[sz]ed auth/,
+    /argument|syntax|cannot decode|protocol violation|(mechanism|authentication type|auth type) .{0,30}(not|un)|(unrecogni[sz]ed|invalid|unsupported|unknown) auth\w* (mechanism|type|method)|unrecogni[sz]ed auth/,
   ),
   {
     is: 'protocol_error',
@@ -82,7 +82,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'recipient_rate_limited',
-    /receiving (mail|messages|e-?mail) (at a rate|too (quickly|fast))|rate that prevents additional|recipient thread limit|recipient'?s? .{0,20}(receiv\w+|per hour|per day).{0,30}(limit|exceed)|recipient (has )?exceeded their limit|storedrv\.deliver.{0,60}(throttl|thread)|mailbox .{0,40}receiving too/,
+    /receiving (mail|messages|e-?mail) (at a rate|too (quickly|fast))|rate that prevents additional|recipient thread limit|recipient'?s? .{0,20}(receiv\w+|per hour|per day).{0,30}(limit|exceed)|recipient (has )?exceeded (their |the )?(message )?(rate )?limit|storedrv\.deliver.{0,60}(throttl|thread)|mailbox .{0,40}receiving too/,
   ),
   rule(
     'sender_quota_exhausted',
@@ -94,14 +94,14 @@ export const TEXT_RULES: readonly ReplyRule[] = [
     /(max\w*|too many) .{0,15}(messages?|mails?|transactions?|deliveries) (per|in|on|for|over) (this |a |one |same )?(single )?(connection|session)/,
   ),
   rule('content_rejected', /duplicate header|line length|lines? (is |are )?too long/),
-  rule('protocol_error', /unauthenticated commands/),
+  rule('protocol_error', /unauthenticated commands|^protocol (error|violation)/),
   rule(
     'blocked_unauthenticated_domain',
     /\bspf\b|\bdkim\b|\bdmarc\b|sender policy framework|domainkeys|unauthenticated(?! senders? not allowed)|required authentication level|isn't aligned|authentication (checks|information|results?) |pass authentication/,
   ),
   rule(
     'sender_domain_dns',
-    /unresolvable .{0,20}(from|sender) (domain|address)|unresolvable rfc.{0,10}domain/,
+    /un(resolv|route?|deliver)able .{0,20}(from|sender)( domain| address)?\b|unresolvable rfc.{0,10}domain/,
   ),
   rule('blocked_reputation', /permanently deferred/),
   rule(
@@ -114,7 +114,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'blocked_rate',
-    /(messages?|mail) from .{0,60}(temporarily )?deferred|server ip has exceeded|exceeded .{0,20}rate limit allowed|permitted limits|traffic .{0,20}(throttled|slowed)|\[ts0[1-3]\]|\[tss0\d\]|rl0000\d\d|\(as\d{3,4}\)|too many spams? from your ip|too many errors from your ip|ip .{0,40}(temporarily|rate) (rate )?(limited|deferred|blacklisted|blocked)|sending messages with the same/,
+    /(messages?|mail) from .{0,60}(temporarily )?deferred|server ip has exceeded|exceeded .{0,20}rate limit allowed|permitted limits|traffic .{0,20}(throttled|slowed)|too many recent (e-?)?(mails|messages)|\[ts0[1-3]\]|\[tss0\d\]|rl0000\d\d|\(as\d{3,4}\)|too many spams? from your ip|too many errors from your ip|ip .{0,40}(temporarily|rate) (rate )?(limited|deferred|blacklisted|blocked)|sending messages with the same/,
     { code: /^4/ },
   ),
   rule(
@@ -168,7 +168,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'sender_not_allowed',
-    /send ?as ?denied|permissions? to (send as|submit)|not owned by|not one of your|relaying disallowed|unconfigured sending domain|(address|identity|identities|domain|sender) .{0,60}(is |are |has |have )?not (been )?verified|verified (sender|domain|identit)|sender identity|must (be|equal|match) .{0,20}(same as )?(the )?auth|must be (the )?same|no identity changes|not authori[sz]ed to (send (from|as|on|using)|use|perform)|not allowed to (send (from|as)|use)|(from|sender|envelope)( address| domain| header)? .{0,30}(is |are )?not (allowed|permitted|authori[sz]ed|match)|(sender|from)( address| header)? .{0,40}((does not|doesn't|do not) (match|belong|correspond)|mismatch)|unauthori[sz]ed (sender|from)|(may|can) ?not send (from|as|on behalf)|domain .{0,60}is not allowed to send|not local sender|sender address .{0,20}reserved|sandbox|sender .{0,40}not (logged in|permitted)|invalid (mail )?(from|sender) (address|header)|free accounts are/,
+    /send ?as ?denied|permissions? to (send as|submit)|not owned by|not one of your|relaying disallowed|unconfigured sending domain|(address|identity|identities|domain|sender) .{0,60}(is |are |has |have )?not (been )?verified|verified (sender|domain|identit)|sender identity|must (be|equal|match) .{0,20}(same as )?(the )?auth|must be (the )?same|no identity changes|not authori[sz]ed to (send (from|as|on|using)|use|perform)|not allowed to (send (from|as)|use)|(from|sender|envelope)( address| domain| header)? .{0,30}(is |are )?not (allowed|permitted|authori[sz]ed|match)|(sender|from)( address| header)? .{0,40}((does not|doesn't|do not) (match|belong|correspond)|mismatch)|unauthori[sz]ed (sender|from)|(may|can) ?not send (from|as|on behalf)|domain .{0,60}is not allowed to send|not local sender|sender address .{0,20}reserved|sandbox|sender .{0,40}not (logged in|permitted)|invalid (mail )?(from|sender) (address|header)|(sender|from)( address| domain)? (is |was )?(unauthori[sz]ed|invalid)|(invalid|illegal) sender\b(?! ?ip)|(emetteur|exp.diteur) .{0,20}(invalide|inconnu)|free accounts are/,
   ),
   { is: 'sender_not_allowed', enhanced: /^[45]\.1\.7$/ },
   rule(
@@ -179,7 +179,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   // Where mail cannot go.
   rule(
     'relay_denied',
-    /relay(ing)?( access| attempt| of mail)?( is| was| to .{1,60})? ?(denied|not (permitted|allowed)|prohibited|rejected|disabled|not possible|refused)|(not|denied|permitted|unable|refus\w+|cannot|will not|won't|don't) (\w+ )?(to )?relay|allowed rcpthosts|\bno relay|relay (permission|access)|not (an )?open relay|tenantattribution|no such domain (at this location|here)/,
+    /relay(ing)?( access| attempt| of mail)?( is| was| to .{1,60})? ?(denied|not (permitted|allowed)|prohibited|rejected|disabled|not possible|refused)|(not|denied|permitted|unable|refus\w+|cannot|will not|won't|don't) (\w+ )?(to )?relay|allowed rcpthosts|\bno relay|as a relay\b|relay (permission|access)|not (an )?open relay|tenantattribution|no such domain (at this location|here)/,
   ),
   rule(
     'mail_loop',
@@ -194,7 +194,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'invalid_recipient_domain',
-    /no (valid )?mx|no (mx|a|dns) (or a )?(record|host)|name (service|server) error|domain .{0,40}(not found|does not exist|doesn't exist|not exist|not reachable)|host (or domain name )?(not found|unknown)|unknown (host|domain)|(find|resolve|look ?up) .{0,30}(recipient |destination )?(domain|host)\b|nxdomain|nonexistentdomain|null ?mx|unrouteable (mail )?domain|mx records? point|(domain|host|server|system) does not (accept|receive) (any )?(mail|e-?mail|messages)|bad destination (system|host)/,
+    /no (valid )?mx|no (mx|a|dns) (or a )?(record|host)|name (service|server) error|domain .{0,40}(not found|does not exist|doesn't exist|not exist|not reachable)|(^|\s)[a-z\d-]{1,48}(\.[a-z\d-]{1,48}){1,9} does(n't| not) exist|host (or domain name )?(not found|unknown)|unknown (host|domain)|(find|resolve|look ?up) .{0,30}(recipient |destination )?(domain|host)\b|nxdomain|nonexistentdomain|null ?mx|unrouteable (mail )?domain|mx records? point|(domain|host|server|system) does not (accept|receive) (any )?(mail|e-?mail|messages)|bad destination (system|host)/,
     { code: /^5/ },
   ),
   rule('network', /suspiciousremoteserver/),
@@ -214,7 +214,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'blocked_spam',
-    /spam|unsolicited|junk ?mail|bulk (e-?)?mail|\bube\b|\buce\b|suspicio|suspect|\bdt:spm\b|:spm\b|:spb\b|content .{0,20}score|nature of the content/,
+    /spam|(message|mail|content) (was |has been |is )?filtered|unsolicited|junk ?mail|bulk (e-?)?mail|\bube\b|\buce\b|suspicio|suspect|\bdt:spm\b|:spm\b|:spb\b|content .{0,20}score|nature of the content/,
   ),
 
   // The mailbox.
@@ -235,13 +235,21 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'blocked_policy',
+    /recipient address rejected: .{0,40}\bblock|unverif[iy]+able .{0,20}(ip|host|client)|(invalid|bogus) (client |source )?ip\b|permanent failure for one or more recipients/,
+  ),
+  rule(
+    'blocked_policy',
     /sender (address |domain |e-?mail )?(was |is |has been )?(rejected|denied|refused)|sender verify failed/,
   ),
   rule(
     'invalid_recipient',
-    /(unknown|invalid|bad|illegal|nonexistent|non-existent|undeliverable|unrouteable|undefined|incorrect) (local |virtual |destination |e-?mail |mail ?box |recipient )*(user|recipient|mail ?box|address|addressee|account|local|alias|e-?mail)|(user|recipient|mail ?box|address|account|person|alias|addressee|customer)s?\b.{0,60}(unknown|not (found|exist|known|listed|valid|recogni|registered|available|here|local|a valid|present)|no longer|does(n't| not)|doesn.t|unavailable|invalid|undeliverable|cannot be found|couldn't be found|could not be found|nonexist)|no such|no mail ?box|\bno (user|recipient|account|mailbox|one) |user (doesn't|does not|doesn.t) have|(name|names) (is )?not allowed|recipient ?not ?found|recipnotfound|not our (customer|user)|recipients? (was |were )?(rejected|refused)|(?<!recipient )address rejected|not a (valid|known|local|registered)|isn't a |user not local|no longer (valid|in use|available|active|on|works|accept)|mailbox unavailable|destinataire .{0,40}(invalide|inconnu)|(empf.nger|benutzer|adresse) .{0,40}(unbekannt|ung.ltig|existiert nicht|invalide)|utente .{0,20}(sconosciuto|inesistente)|usuario .{0,30}(desconocido|no existe)|verification failed for|not listed in|no valid recipients|can't verify|callout verification|no mailbox/,
+    /(unknown|invalid|bad|illegal|nonexistent|non-existent|undeliverable|unrouteable|undefined|incorrect) (local |virtual |destination |e-?mail |mail ?box |recipient )*(user|recipient|mail ?box|address|addressee|account|local|alias|e-?mail)|(user|recipient|mail ?box|address|account|person|alias|addressee|customer)s?\b.{0,60}(unknown|not (found|exist|known|listed|valid|recogni|registered|available|here|local|a valid|present)|no longer|does(n't| not)|doesn.t|unavailable|invalid|undeliverable|cannot be found|couldn't be found|could not be found|nonexist)|no such|no mail ?box|\bno (user|recipient|account|mailbox|one) |user (doesn't|does not|doesn.t) have|(name|names) (is )?not allowed|recipient ?not ?found|recipnotfound|not our (customer|user)|recipients? (was |were )?(rejected|refused)|(?<!recipient )address rejected|not a (valid|known|local|registered)|isn't a |user not local|no longer (valid|in use|available|active|on|works|accept)|e-?mail (account |address |id )?(does )?(not|n't) exist|^not (used|in use)|mailbox unavailable|destinataire .{0,40}(invalide|inconnu)|(empf.nger|benutzer|adresse) .{0,40}(unbekannt|ung.ltig|existiert nicht|invalide)|utente .{0,20}(sconosciuto|inesistente)|usuario .{0,30}(desconocido|no existe)|verification failed for|not listed in|no valid recipients|can't verify|callout verification|no mailbox/,
   ),
-  { is: 'invalid_recipient', words: /recipient address rejected/, enhanced: /^[45]\.(1|4)\.\d+$/ },
+  {
+    is: 'invalid_recipient',
+    words: /recipient address(es)? rejected/,
+    enhanced: /^[45]\.(1|4)\.\d+$/,
+  },
 
   rule(
     'blocked_policy',
