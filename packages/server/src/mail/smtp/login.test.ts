@@ -130,6 +130,20 @@ describe('a token that is refused', () => {
     },
   )
 
+  it('is told without the token where what the server said of it holds it', async () => {
+    const said = Buffer.from(`{"status":"400","token":"${TOKEN.accessToken}"}`).toString('base64')
+    let asked = 0
+    const to = await start({ mechanisms: ['XOAUTH2'] }, ({ phase }) => {
+      if (phase !== 'auth' && phase !== 'other') return undefined
+      asked += 1
+      return asked === 1 ? `334 ${said}` : '535 5.7.8 no'
+    })
+    expect(await logIn(to, TOKEN)).toMatchObject({
+      reply: { code: 535 },
+      authChallenge: '{"status":"400","token":"[redacted]"}',
+    })
+  })
+
   it('is told without the token, however the server quotes it', async () => {
     const response = `user=${TOKEN.username}\u0001auth=Bearer ${TOKEN.accessToken}\u0001\u0001`
     const quotes = [

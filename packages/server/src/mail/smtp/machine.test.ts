@@ -147,6 +147,17 @@ describe('an opening conversation', () => {
   })
 })
 
+describe('a connection that is gone', () => {
+  it('answers nothing with what it said before', () => {
+    const machine = createMachine()
+    machine.push(Buffer.from('250 a\r\n250 b\r\n354 c\r\n'))
+    machine.tell(LOST)
+    machine.begin(transact(ENVELOPE))
+    expect(machine.next()).toMatchObject({ kind: 'step' })
+    expect(machine.next()).toMatchObject({ kind: 'ended', result: { isUnheard: true } })
+  })
+})
+
 describe('a server that asks without end', () => {
   const questions = Array.from({ length: 50 }, () => '334 eyJzdGF0dXMiOiI0MDAifQ==')
   it.each([

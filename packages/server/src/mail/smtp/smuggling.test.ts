@@ -24,6 +24,22 @@ describe('a message that hides another', () => {
     await server.close()
   })
 
+  it.each(['body\r', 'body\r\r\n', 'body\n', '\r', '\n', 'body\r\n\r'])(
+    'is not sent either where half of it stands at the end: %j',
+    async (body) => {
+      const server = await createSmtpServer()
+      const session = await openTo(server.port)
+      const message = Buffer.from(`Subject: one\r\n\r\n${body}`)
+      expect(await session.send(mail({ message }))).toMatchObject({
+        phase: 'before-dot',
+        failure: { systemCode: 'EMESSAGE' },
+      })
+      expect(server.transactions).toHaveLength(0)
+      session.close()
+      await server.close()
+    },
+  )
+
   it('arrives as one where it only looks like two', async () => {
     const server = await createSmtpServer()
     const session = await openTo(server.port)
