@@ -9,8 +9,11 @@ import { type Config, roles, rolesWithoutEffect } from './config.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import {
   createPhishingScanner,
+  createRspamd,
   createTemplateRenderer,
+  rspamdOutcomes,
   type TemplateRenderer,
+  withSecondOpinion,
 } from './mail/index.ts'
 import {
   type AccessTokens,
@@ -386,7 +389,7 @@ function composeSender(parts: Parts): Service[] {
     'outcome',
   ])
   for (const outcome of ATTEMPTED) attempts.zero({ outcome })
-  const { scanner, phishing } = composePhishing(parts)
+  const { services, phishing } = composePhishing(parts)
   const sender = createSender({
     ...parts,
     phishing,
@@ -401,10 +404,11 @@ function composeSender(parts: Parts): Service[] {
     concurrency: config.senderConcurrency,
     observe: ({ outcome, durationMs }) => attempts.observe({ outcome }, durationMs / 1000),
   })
-  return [leases, pool, scanner, sender]
+  return [leases, pool, ...services, sender]
 }
 
-function composePhishing({ db, log, metrics }: Parts) {
+function composePhishing(parts: Parts) {
+  const { db, log, metrics } = parts
   const checks = metrics.counter(
     'phishing_checks_total',
     'Recipients whose email was checked for phishing before an attempt, by what came of it',
@@ -412,13 +416,38 @@ function composePhishing({ db, log, metrics }: Parts) {
   )
   for (const outcome of phishingOutcomes) checks.inc({ outcome }, 0)
   const scanner = createPhishingScanner()
+  const second = composeRspamd(parts)
   const phishing = createPhishingCheck({
-    scanner,
+    scanner: second === undefined ? scanner : withSecondOpinion(scanner, second.rspamd),
     settings: createFreshSettings({ db, monotonicMs: () => performance.now() }),
     log,
     observe: (outcome) => checks.inc({ outcome }),
   })
-  return { scanner, phishing }
+  return { services: second === undefined ? [scanner] : [second.egress, scanner], phishing }
+}
+
+/** The operator's own service: wherever it is, it may be reached. */
+function composeRspamd({ config, log, metrics }: Parts) {
+  const { rspamdUrl: url } = config
+  if (url === undefined) return undefined
+  const egress = createEgress({
+    allowNetworks: ['0.0.0.0/0', '::/0'],
+    dnsServers: config.dnsServers,
+  })
+  const requests = metrics.counter(
+    'rspamd_checks_total',
+    'Emails on which Rspamd was to be asked, by what came of it',
+    ['outcome'],
+  )
+  for (const outcome of rspamdOutcomes) requests.inc({ outcome }, 0)
+  const rspamd = createRspamd({
+    request: egress.request,
+    url,
+    log,
+    observe: (outcome) => requests.inc({ outcome }),
+    monotonicMs: () => performance.now(),
+  })
+  return { rspamd, egress: closer('rspamd', () => egress.close()) }
 }
 
 function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Service[] {

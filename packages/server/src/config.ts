@@ -281,8 +281,8 @@ export const variables = {
     name: 'RSPAMD_URL',
     type: httpUrl,
     defaultText: 'unset',
-    hasNoEffect: true,
-    meaning: 'Second opinion for phishing protection',
+    meaning:
+      'An Rspamd that phishing protection asks for a second opinion, such as `http://127.0.0.1:11333`',
   },
   geoipDb: {
     name: 'GEOIP_DB',

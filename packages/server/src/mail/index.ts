@@ -22,11 +22,14 @@ export { type ClassifiableFailure, type Classification, classifyFailure } from '
 export { type FailureCategory, failedReasonOf } from './failure-category.ts'
 export {
   createPhishingScanner,
+  createRspamd,
   domainsAbove,
   type PhishingScanner,
+  rspamdOutcomes,
   type Scan,
   type ScannedContent,
   type ScanResult,
+  withSecondOpinion,
 } from './phishing/index.ts'
 export {
   LOCAL_REFUSALS,
