@@ -32,6 +32,20 @@ const smtp = {
 const oauthApp = { provider: 'google', client_id: 'c', client_secret: 's' } as const
 
 describe('Postrider', () => {
+  it('has every operation in the table of its README', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+    const [, table = ''] = readme.split('\n## Operations\n')
+    const named =
+      table
+        .split('\n## ')[0]
+        ?.match(/^\|.*?\|/gm)
+        ?.join(' ') ?? ''
+    const methods = Object.getOwnPropertyNames(Postrider.prototype)
+    expect(
+      methods.filter((name) => name !== 'constructor' && !named.includes(`\`${name}\``)),
+    ).toEqual([])
+  })
+
   it.each<
     [keyof typeof operations, (client: Postrider) => Promise<unknown>, unknown, query?: string]
   >([

@@ -99,7 +99,7 @@ it('warns of events that receivers refuse one by one', async () => {
 
 it('warns of events that were given up in the last day', async () => {
   expect(await finding('given-up events')).toMatchObject({
-    ...{ state: 'ok', detail: 'none in the last day' },
+    ...{ state: 'ok', detail: 'none of the last day' },
   })
   await addStream('wh_1', null)
   await addStream('wh_2', null)
@@ -115,6 +115,18 @@ it('warns of events that were given up in the last day', async () => {
   expect(await finding('given-up events')).toMatchObject({
     ...{ state: 'warning', detail: expect.stringMatching(/^4 in the last day/) },
   })
+  // One of them was had by a replay.
+  await database.db.query(`select platform_ensure_day_partitions('webhooks_item', 1, 1)`)
+  await database.db.query(
+    `insert into webhooks_item (tenant_id, event_id, delivery_id, day, status)
+     values ('tn_a', 'evt_1', 'dlv_9', current_date, 'delivered'),
+            ('tn_a', 'evt_2', 'dlv_1', current_date, 'exhausted'),
+            ('tn_b', 'evt_2', 'dlv_9', current_date, 'delivered')`,
+  )
+  expect(await finding('given-up events')).toMatchObject({
+    ...{ state: 'warning', detail: expect.stringMatching(/^2 in the last day/) },
+  })
+  await database.db.query('truncate webhooks_item')
   await database.db.query('truncate webhooks_delivery')
 })
 

@@ -95,8 +95,8 @@ async function checkParked(q: Queryable): Promise<Finding> {
 async function checkGivenUp(q: Queryable): Promise<Finding> {
   const check = 'given-up events'
   const givenUp = await countGivenUp(q, COUNT_MAX)
-  if (givenUp === 0) return { check, state: 'ok', detail: 'none in the last day' }
-  const detail = `${atLeast(givenUp)} in the last day: postrider stream replay sends them again`
+  if (givenUp === 0) return { check, state: 'ok', detail: 'none of the last day' }
+  const detail = `${atLeast(givenUp)} in the last day, and not delivered since: postrider stream replay --undelivered sends them again`
   return { check, state: 'warning', detail }
 }
 

@@ -160,7 +160,7 @@ describe('replay', () => {
     await dispatcher.runOnce()
     await run('pause', webhookId)
     const { out } = await run('replay', webhookId, '--since', '1h')
-    expect(out).toMatch(/^Replayed 1 events .* they wait until postrider stream resume/)
+    expect(out).toMatch(/^Replayed 1 event .* they wait until postrider stream resume/)
     await dispatcher.runOnce()
     expect(receiver.requests).toHaveLength(1)
   })

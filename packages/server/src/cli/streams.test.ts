@@ -121,7 +121,7 @@ describe('stream list', () => {
     const none = { failing_since: null, failures: 0, next_attempt_at: null, paused_at: null }
     const nothing = { events_pending: 0, oldest_pending_at: null }
     const origin = 'https://example.com:8443'
-    const noOpen = { deliveries_open: 0, deliveries_parked: 0 }
+    const noOpen = { deliveries_open: 0, deliveries_parked: 0, active: true }
     expect(json()).toEqual({
       streams: [
         {
@@ -131,7 +131,8 @@ describe('stream list', () => {
         },
         {
           ...{ webhook_id: 'wh_2', tenant_id: 'tn_a', event: 'INCOMING', owner: 'imap_1', origin },
-          ...{ ...nothing, state: 'failing', deliveries_open: 3, deliveries_parked: 2 },
+          ...{ ...nothing, state: 'failing', active: true },
+          ...{ deliveries_open: 3, deliveries_parked: 2 },
           ...{ failing_since: time, failures: 7, next_attempt_at: time, paused_at: null },
           last_ok_at: '2026-01-02T03:04:05.000Z',
         },
@@ -259,6 +260,17 @@ describe('stream pause and resume', () => {
     expect(again).toMatchObject({ webhook_id: 'wh_1', tenant_id: 'tn_a' })
     expect(new Date(again.paused_at)).toEqual(since)
     expect(await streamOf('wh_2')).toMatchObject({ paused_at: null })
+  })
+
+  it('pause: says so when the webhook is inactive, and the list goes on saying it', async () => {
+    await addStream('wh_1')
+    await database.db.query('update webhooks_subscription set active = false')
+    const { out } = await run('stream', 'pause', 'wh_1')
+    expect(out).toContain('The webhook is inactive: its events are recorded, and none waits.')
+    expect(out).not.toContain('POSTRIDER_RETENTION')
+    expect((await run('stream', 'list')).out).toMatch(/ paused, inactive {2,}0 /)
+    const { streams } = (await run('stream', 'list', '--json')).json()
+    expect(streams).toMatchObject([{ state: 'paused', active: false }])
   })
 
   it('pause: 1 for a webhook that is deleted, whose events are being discarded', async () => {

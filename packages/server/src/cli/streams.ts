@@ -112,14 +112,14 @@ function lineOf(stream: ListedStream, nowMs: number): string[] {
     stream.webhook_id,
     stream.tenant_id,
     stream.owner ?? stream.event ?? '-',
-    stream.state,
+    stream.state === 'paused' && stream.active === false ? 'paused, inactive' : stream.state,
     pending < pendingMax ? String(pending) : `${pendingMax}+`,
     oldestAt === null ? '-' : describeDuration(Math.max(0, nowMs - Date.parse(oldestAt))),
     String(stream.deliveries_open),
     String(stream.deliveries_parked),
     stream.failing_since === null
       ? '-'
-      : `${toSeconds(stream.failing_since)} (${stream.failures} times)`,
+      : `${toSeconds(stream.failing_since)} (${countOf(stream.failures, 'time')})`,
     toSeconds(stream.next_attempt_at),
     toSeconds(stream.last_ok_at),
     toSeconds(stream.paused_at),
@@ -132,13 +132,16 @@ function toSeconds(at: string | null): string {
 }
 
 async function pauseResult(db: Db, webhookId: string): Promise<Result> {
-  const { tenantId, pausedAt } = await named(absence(webhookId), () =>
+  const { tenantId, pausedAt, isActive } = await named(absence(webhookId), () =>
     pauseStream({ db }, webhookId),
   )
   const at = pausedAt.toISOString()
+  const follows = isActive
+    ? 'Events wait for as long as POSTRIDER_RETENTION keeps them.'
+    : 'The webhook is inactive: its events are recorded, and none waits.'
   return {
-    json: { webhook_id: webhookId, tenant_id: tenantId, paused_at: at },
-    text: `Paused ${webhookId} of ${tenantId} since ${toSeconds(at)}: a request under way still ends, then nothing is sent.\nEvents wait for as long as POSTRIDER_RETENTION keeps them.`,
+    json: { webhook_id: webhookId, tenant_id: tenantId, paused_at: at, active: isActive },
+    text: `Paused ${webhookId} of ${tenantId} since ${toSeconds(at)}: a request under way still ends, then nothing is sent.\n${follows}`,
   }
 }
 
@@ -186,13 +189,16 @@ async function replayResult(db: Db, webhookId: string, options: ReplayOptions): 
     }),
   )
   const paused_at = pausedAt === null ? null : pausedAt.toISOString()
+  const replayedEvents = replayed === 0 ? 'nothing' : countOf(replayed, 'event')
   const follows =
-    paused_at === null
-      ? 'they go behind what is live; running dispatchers find them within a second.'
-      : `it is paused since ${toSeconds(paused_at)}, so they wait until postrider stream resume ${webhookId}.`
+    replayed === 0
+      ? 'no recorded event matches with its switch on, or all that do wait already.'
+      : paused_at === null
+        ? 'they go behind what is live; running dispatchers find them within a second.'
+        : `it is paused since ${toSeconds(paused_at)}, so they wait until postrider stream resume ${webhookId}.`
   return {
     json: { webhook_id: webhookId, tenant_id: tenantId, replayed, paused_at },
-    text: `Replayed ${replayed} events to ${webhookId} of ${tenantId}: ${follows}`,
+    text: `Replayed ${replayedEvents} to ${webhookId} of ${tenantId}: ${follows}`,
   }
 }
 
@@ -203,6 +209,10 @@ function readInstant(text: string): string {
   if (parseTimeSpan(text) === undefined)
     throw new InvalidArgumentError('Give an RFC 3339 time, a date, or a duration such as 6h.')
   return text
+}
+
+function countOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 function absence(webhookId: string): string {

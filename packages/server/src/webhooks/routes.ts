@@ -42,6 +42,8 @@ const DELIVERY =
 const NOTHING_REPLAYED =
   'Nothing Replayed: no recorded event matches with its switch on, or all that do wait already'
 
+const NOTHING_REDELIVERED = 'Nothing Redelivered: its events wait already, or have left the record'
+
 export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps {
   /** Of calls that queue events again. */
   readonly replayLimit: RateLimit
@@ -178,7 +180,10 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
       const replayed = await asReplay(tenant.tenantId, () =>
         redeliver(deps, tenant.tenantId, params.delivery_id),
       )
-      return { message: 'Redelivery Accepted', ...replayed }
+      return {
+        message: replayed.replayed > 0 ? 'Redelivery Accepted' : NOTHING_REDELIVERED,
+        ...replayed,
+      }
     },
   })
 

@@ -8,6 +8,7 @@ import {
   type ApiKeyScope,
   type ErrorCode,
   errorCatalogue,
+  type Operation,
   type OperationId,
   operations,
 } from '@postrider/contract'
@@ -79,7 +80,7 @@ export function addOperation<
     ...(spec.params === undefined ? {} : { params: spec.params }),
     response: {
       [status]: describeAnswer(spec.summary, spec.answer),
-      ...describeErrors(errorsOf(auth, spec)),
+      ...describeErrors(errorsOf(operations[id], spec)),
     },
   }
   app.route({
@@ -107,16 +108,16 @@ export function addOperation<
 }
 
 function errorsOf(
-  auth: 'tenant' | 'admin',
+  { auth, method }: Pick<Operation, 'auth' | 'method'>,
   spec: {
-    readonly body?: TSchema | undefined
     readonly params?: TSchema | undefined
     readonly errors?: readonly ErrorCode[]
   },
 ): ErrorCode[] {
   const codes: ErrorCode[] = ['validation_failed', 'unauthorized', 'internal_error', 'unavailable']
   if (auth === 'tenant') codes.push('forbidden')
-  if (spec.body !== undefined)
+  // Where none is asked for, one that is sent is read all the same.
+  if (method !== 'GET')
     codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type', 'request_timeout')
   if (spec.params !== undefined) codes.push('not_found')
   return [...new Set([...codes, ...(spec.errors ?? [])])]

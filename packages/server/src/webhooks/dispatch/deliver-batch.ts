@@ -170,7 +170,8 @@ async function tryToClear(deps: DeliverDeps, take: Take): Promise<ClearResult | 
 
 function reportCleared(deps: DeliverDeps, key: StreamKey, cleared: Cleared, outcome: string): void {
   deps.observe({ outcome, events: cleared.events })
-  deps.log.warn(
+  // Switching a webhook off is an ordinary action.
+  deps.log[outcome === 'exhausted' ? 'warn' : 'info'](
     {
       tenant_id: key.tenantId,
       webhook_id: key.webhookId,

@@ -100,7 +100,12 @@ export async function makeRequest(
     const retryAfterMs = parseRetryAfter(answer.headers['retry-after'], deps.clock.now())
     return finish(
       { kind: 'answered', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
-      { status, response: shown(answer.body), timings },
+      {
+        status,
+        response: shown(answer.body),
+        timings,
+        ...(isRedirect(status) ? { error: 'redirect: redirects are not followed' } : {}),
+      },
     )
   } catch (error) {
     if (error instanceof SealedValueError) {
@@ -115,6 +120,10 @@ export async function makeRequest(
     const told = `${code}: ${shown(message, ERROR_LENGTH_MAX - code.length - 2)}`
     return finish({ kind: 'failed' }, { error: told, status, timings })
   }
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400 && status !== 304
 }
 
 /** Ours cannot be among the tenant's, save User-Agent, where the tenant's takes its place. */

@@ -125,17 +125,22 @@ export async function findLongestFailing(q: Queryable): Promise<LongestFailing |
   return rows[0]
 }
 
-/** Events that were given up in the last day, counted up to `max`. */
+/** Events that were given up in the last day and not delivered since; of the first `max` given up. */
 export async function countGivenUp(q: Queryable, max: number): Promise<number> {
   const { rows } = await q.query<{ n: number }>(
-    `select least(coalesce(sum(events), 0), $1)::int as n
-       from (select d.events
+    `select count(*)::int as n
+       from (select t.tenant_id, d.event_id
                from (select distinct tenant_id from webhooks_stream) t
               cross join lateral (
-                select cardinality(event_ids) as events from webhooks_delivery d
+                select unnest(event_ids) as event_id from webhooks_delivery d
                  where d.tenant_id = t.tenant_id and d.status = 'exhausted'
                    and d.finished_at > now() - interval '1 day' limit $1) d
-              limit $1) counted`,
+              limit $1) given_up
+       left join lateral (
+         select true as is_there from webhooks_item i
+          where i.tenant_id = given_up.tenant_id and i.event_id = given_up.event_id
+            and i.status = 'delivered' limit 1) delivered on true
+      where delivered.is_there is null`,
     [max],
   )
   return rows[0]?.n ?? 0

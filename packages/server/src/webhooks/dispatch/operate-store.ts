@@ -55,7 +55,7 @@ export async function listStreamRows(
                 limit $6) counted) as pending,
             coalesce(open.open, 0) as open, coalesce(open.parked, 0) as parked,
             ${OLDEST_PENDING} as "oldestAt",
-            case when ${FAILS} then ${FAILING_SINCE} end as "failingSince",
+            case when ${STREAM_CONDITION} <> 'idle' and ${FAILS} then ${FAILING_SINCE} end as "failingSince",
             case when s.first_failure_at is null and ${FAILS} then s.parked_in_row
                  else s.fail_count end as "failCount",
             case when s.not_before > now() then s.not_before end as "nextAttemptAt",
@@ -88,6 +88,8 @@ export interface PausedStream {
   readonly tenantId: string
   /** Since when; the first time counts. */
   readonly pausedAt: Date
+  /** Of its webhook. */
+  readonly isActive: boolean
 }
 
 /**
@@ -100,11 +102,11 @@ export async function pauseStreamRow(
 ): Promise<PausedStream | undefined> {
   const { rows } = await q.query<PausedStream>(
     `with kept as materialized (
-       select tenant_id, webhook_id from webhooks_subscription where webhook_id = $1 for share)
+       select tenant_id, webhook_id, active from webhooks_subscription where webhook_id = $1 for share)
      update webhooks_stream s set paused_at = coalesce(s.paused_at, now())
        from kept
       where s.tenant_id = kept.tenant_id and s.webhook_id = kept.webhook_id
-     returning s.tenant_id as "tenantId", s.paused_at as "pausedAt"`,
+     returning s.tenant_id as "tenantId", s.paused_at as "pausedAt", kept.active as "isActive"`,
     [webhookId],
   )
   return rows[0]

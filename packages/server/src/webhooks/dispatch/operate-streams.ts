@@ -12,6 +12,7 @@ import {
   findWebhook,
   hasStream,
   listStreamRows,
+  type PausedStream,
   pauseStreamRow,
   type ResumedStream,
   resumeStreamRow,
@@ -31,6 +32,8 @@ export interface ListedStream {
   /** Scheme, host and port of its URL, which may hold secrets elsewhere; null when it is deleted. */
   readonly origin: string | null
   readonly state: StreamState
+  /** Null when it is deleted. What is recorded while it is false is not queued. */
+  readonly active: boolean | null
   /** Counted up to `pendingMax`. */
   readonly events_pending: number
   readonly deliveries_open: number
@@ -71,6 +74,7 @@ function toListed(row: StreamRow): ListedStream {
     owner: row.owner === '' ? null : row.owner,
     origin: row.url === null ? null : new URL(row.url).origin,
     state: stateOf(row),
+    active: row.isActive,
     events_pending: row.pending,
     deliveries_open: row.open,
     deliveries_parked: row.parked,
@@ -97,7 +101,7 @@ function toText(at: Date | null): string | null {
 export async function pauseStream(
   { db }: { readonly db: Queryable },
   webhookId: string,
-): Promise<{ readonly tenantId: string; readonly pausedAt: Date }> {
+): Promise<PausedStream> {
   const paused = await pauseStreamRow(db, webhookId)
   if (paused !== undefined) return paused
   if (!(await hasStream(db, webhookId))) throw new ApiError('not_found')

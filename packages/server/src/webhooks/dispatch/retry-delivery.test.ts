@@ -100,7 +100,8 @@ describe('a failed delivery', () => {
       await world.record(newEvent())
       await (await world.dispatcher()).runOnce()
       expect(receiver.requests.map((request) => request.path)).toEqual(['/from'])
-      expect(await world.attempts(key)).toMatchObject([{ status, error: null }])
+      const error = 'redirect: redirects are not followed'
+      expect(await world.attempts(key)).toMatchObject([{ status, error }])
       expect(await world.pending(key)).toHaveLength(1)
     },
   )
