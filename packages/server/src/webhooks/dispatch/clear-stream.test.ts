@@ -36,7 +36,9 @@ afterAll(() => world.close())
 const rows = async (text: string) => (await world.db.query<Record<string, unknown>>(text)).rows
 const setStream = (columns: string) => world.db.query(`update webhooks_stream set ${columns}`)
 const clear = () =>
-  world.db.transaction((tx) => clearStream(tx, { ...key, low: ['', ''], limits, random: 0 }))
+  world.db.transaction((tx) =>
+    clearStream(tx, { ...key, low: ['', ''], limits, random: 0, canKeepAhead: true }),
+  )
 const NOTHING = { discarded: [], exhausted: [], pointers: [] }
 const switchTo = (active: boolean) =>
   updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active })

@@ -76,20 +76,22 @@ export async function deliverBatch(
   /** Asked after an accepted request: another one may follow within this step. */
   mayGoOn: () => boolean = () => false,
 ): Promise<StepResult> {
-  let taken = await takeFirst(deps, takeOf(deps, key))
+  let take = takeOf(deps, key)
+  let taken = await takeFirst(deps, take)
   while (taken.kind === 'ready') {
     const sent = await sendDelivery(deps, taken, signal)
     if ('kind' in sent) return sent
     const next = await settle(deps, sent, signal, mayGoOn)
     if ('result' in next) return next.result
+    take = next.take
     taken = next.taken
   }
-  return doWithoutRequest(deps, key, taken)
+  return doWithoutRequest(deps, take, taken)
 }
 
 async function doWithoutRequest(
   deps: DeliverDeps,
-  key: StreamKey,
+  take: Take,
   taken: NotTaken,
 ): Promise<StepResult> {
   switch (taken.kind) {
@@ -100,9 +102,10 @@ async function doWithoutRequest(
     case 'none':
       return IDLE
     case 'clear':
-      return clear(deps, takeOf(deps, key))
+      return clear(deps, take)
     case 'empty':
-      return deps.lastRequests.isRecent(key.webhookId) ? IDLE : rest(deps, key)
+      if (!deps.lastRequests.isRecent(take.webhookId)) return rest(deps, take)
+      return deps.lowWater.foundNothing(take.webhookId) ? AGAIN : IDLE
   }
 }
 
@@ -114,6 +117,7 @@ function takeOf(deps: DeliverDeps, { tenantId, webhookId }: StreamKey): Take {
     limits: deps,
     random: Math.random(),
     ahead: deps.readAhead.next(webhookId),
+    canKeepAhead: !deps.readAhead.isFull,
   }
 }
 
@@ -222,17 +226,17 @@ async function settle(
   sent: Sent,
   signal: AbortSignal,
   mayGoOn: () => boolean,
-): Promise<{ readonly result: StepResult } | { readonly taken: Taken }> {
+): Promise<{ readonly result: StepResult } | Next> {
   const settlement = settlementOf(sent)
   const { stream } = sent.ready
   const isQuick = sent.made.durationMs <= SLOW_MS
-  let next: Awaited<ReturnType<typeof settleAndTake>> | undefined
-  if (sent.step.kind === 'delivered' && isQuick && !signal.aborted && mayGoOn())
-    next = await settleAndTake(deps, settlement, signal)
-  const isSettled = next?.isSettled ?? (await settleRequest(deps, settlement, signal))
+  const goesOn = sent.step.kind === 'delivered' && isQuick && !signal.aborted && mayGoOn()
+  const { isSettled, next } = goesOn
+    ? await settleAndTake(deps, settlement, signal)
+    : { isSettled: await settleRequest(deps, settlement, signal) }
   deps.failpoints.hit('dispatch.after_settle')
   report(deps, sent, isSettled)
-  if (next?.taken !== undefined) return { taken: next.taken }
+  if (next !== undefined) return next
   const { step } = sent
   const isFailing =
     step.kind === 'retry' ||
@@ -256,27 +260,32 @@ function settlementOf({ ready, made, step }: Sent): Settlement {
   }
 }
 
+/** What follows a settled request. */
+interface Next {
+  readonly take: Take
+  readonly taken: Taken
+}
+
 /** What was taken beside something that was not settled is left: it is taken again as it is. */
 async function settleAndTake(
   deps: DeliverDeps,
   settlement: Settlement,
   signal: AbortSignal,
-): Promise<{ readonly taken: Taken | undefined; readonly isSettled: boolean }> {
+): Promise<{ readonly isSettled: boolean; readonly next?: Next }> {
   const take = takeOf(deps, settlement)
   let mayBeDone = false
   try {
     const { settled, taken } = await deps.settleAndTake(settlement, take)
     if (settled === true) {
       noteTaken(deps, take, taken)
-      return { taken, isSettled: true }
+      return { isSettled: true, next: { take, taken } }
     }
   } catch (error) {
     // Settled alone it may go well, or fail in a way that is dealt with.
     mayBeDone = error instanceof DatabaseUnavailableError && error.isCommitUnknown
   }
   deps.readAhead.forget(take.webhookId)
-  const isSettled = await settleRequest(deps, settlement, signal, mayBeDone)
-  return { taken: undefined, isSettled }
+  return { isSettled: await settleRequest(deps, settlement, signal, mayBeDone) }
 }
 
 function decide(

@@ -1,6 +1,7 @@
 /** A stream whose requests need not be spaced: it takes what follows where it settles what was accepted. */
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { queueBacklog } from '../../../test/webhook-backlog.ts'
 import {
   createWebhookDispatch,
   type DispatcherChange,
@@ -11,7 +12,7 @@ import { DatabaseUnavailableError } from '../../platform/db/index.ts'
 import { createDeliveryCommits } from './delivery-commits.ts'
 import { createLastRequests } from './last-requests.ts'
 import type { StreamKey } from './stream-store.ts'
-import type { Take } from './take-deliveries.ts'
+import type { Take, Taken } from './take-deliveries.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver
@@ -111,6 +112,32 @@ describe('a stream that may go on at once', () => {
     expect(spaced.seen.folded).toBe(0)
   })
 
+  it('ends its step with an answer that is late, and lets go of bodies that are under way', async () => {
+    await recordMany(8)
+    const { take } = createDeliveryCommits(world.db)
+    const bodies: string[][] = []
+    const taken: Taken[] = []
+    const { dispatcher, seen } = await watched({
+      async take(one) {
+        const result = await take(one)
+        taken.push(result)
+        return result
+      },
+    })
+    receiver.setScript(({ request }) => {
+      bodies.push(
+        taken.flatMap((one) => (one.kind === 'ready' ? one.events.map((e) => e.body) : [])),
+      )
+      return request === 6 ? { status: 200, delayMs: 400 } : 200
+    })
+    await dispatcher.runOnce()
+    expect(receiver.requests).toHaveLength(8)
+    expect(seen.folded).toBeGreaterThan(0)
+    expect(new Set(bodies.flat())).toEqual(new Set(['']))
+    // After three quick ones it is quick; with the late one it is not any more.
+    expect(seen.settled).toBeGreaterThanOrEqual(5)
+  })
+
   it('notices a new URL with its next request', async () => {
     const other = await createWebhookReceiver()
     await recordMany(6)
@@ -147,6 +174,43 @@ describe('when both in one transaction fail', () => {
     expect(await world.deliveries(key)).toHaveLength(8)
   })
 
+  it('nothing is sent of what was taken beside a settlement that came too late', async () => {
+    const expected = await recordMany(8)
+    const { settleAndTake } = createDeliveryCommits(world.db)
+    let isFirst = true
+    const { dispatcher } = await watched({
+      async settleAndTake(settlement, take) {
+        if (!isFirst) return settleAndTake(settlement, take)
+        isFirst = false
+        // Another dispatcher has settled it, and has the next one under way.
+        const { taken } = await settleAndTake(settlement, take)
+        return { settled: false, taken }
+      },
+    })
+    await dispatcher.runOnce()
+    expect(isFirst).toBe(false)
+    expect(refs()).toEqual(expected)
+    expect(world.lines.filter((line) => line.outcome === 'superseded')).toHaveLength(1)
+  })
+
+  it('a take that fails does not let what was read behind it go first', async () => {
+    const expected = await recordMany(6)
+    const { take } = createDeliveryCommits(world.db)
+    let failures = 0
+    const { dispatcher } = await watched({
+      take(one) {
+        if (one.ahead === undefined || failures > 0) return take(one)
+        failures += 1
+        throw new DatabaseUnavailableError('away')
+      },
+    })
+    await dispatcher.runOnce()
+    expect(failures).toBe(1)
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    await dispatcher.runOnce()
+    expect(refs()).toEqual(expected)
+  })
+
   it('an event that left the queue meanwhile is not sent, and the rest is', async () => {
     const expected = await recordMany(6)
     const remove = () =>
@@ -160,6 +224,26 @@ describe('when both in one transaction fail', () => {
     await dispatcher.runOnce()
     expect(refs()).toEqual(expected.filter((_, i) => i !== 3))
     expect(world.lines.filter((line) => line.msg === 'webhook_stream.failed')).toEqual([])
+  })
+})
+
+describe('a replay while live events trickle', () => {
+  it.each([
+    ['of what is older than the last replay', 5, 0, 1],
+    ['of what is newer', 0, 5, 1],
+    ['also when no live one comes any more', 5, 0, 0],
+  ])('%s is not held up', async (_what, first, second, live) => {
+    const lastRequests = createLastRequests(() => 0)
+    const { dispatcher } = await watched({ lastRequests, batchEventsMax: 500 })
+    const replay = (from: number) => queueBacklog(world.db, key, { count: 3, from, lane: 1 })
+    await replay(first)
+    await world.db.query(`update webhooks_stream set state = 'active'`)
+    await dispatcher.runOnce()
+    expect(await world.pending(key)).toEqual([])
+    await replay(second)
+    if (live > 0) await recordMany(live)
+    await dispatcher.runOnce()
+    expect(await world.pending(key)).toEqual([])
   })
 })
 

@@ -23,6 +23,19 @@ describe('the low-water ids of a stream', () => {
     expect(lowWater.of('wh_2')).toEqual(['', ''])
   })
 
+  it('of replayed events are left when a look finds none of them, or nothing at all', () => {
+    const lowWater = start()
+    const id = eventIdAt(nowMs - 90 * MINUTE_MS)
+    lowWater.taken('wh_1', [{ lane: 1, event_id: id }])
+    expect(lowWater.foundNothing('wh_1')).toBe(true)
+    expect(lowWater.of('wh_1')).toEqual(['', ''])
+    expect(lowWater.foundNothing('wh_1')).toBe(false)
+    lowWater.taken('wh_1', [{ lane: 1, event_id: id }])
+    lowWater.taken('wh_1', [{ lane: 0, event_id: id }])
+    expect(lowWater.of('wh_1')).toEqual([id, ''])
+    expect(lowWater.foundNothing('wh_2')).toBe(false)
+  })
+
   it('leave a minute for writers that commit late', () => {
     const lowWater = start()
     lowWater.taken('wh_1', [{ lane: 0, event_id: eventIdAt(nowMs) }])

@@ -5,6 +5,9 @@
  * look that begins at the first id reads all of them. So a look begins at the last id that was taken,
  * yet no later than a minute ago, since a writer that commits late adds older ids. Once a minute, and
  * when something is left though nothing is found, it begins at the first id: what a slower writer added is found then.
+ *
+ * A replay queues events of any age, at any time: among replayed ones a look begins at the last id only
+ * while one look after the other finds some.
  */
 import { ulidAtTime } from '../../platform/ids.ts'
 
@@ -18,8 +21,10 @@ export interface LanePointer {
 
 export interface LowWater {
   of(webhookId: string): LowWaterIds
-  /** These were taken, in the order of each lane. */
+  /** These were taken by one look, in the order of each lane. */
   taken(webhookId: string, pointers: readonly LanePointer[]): void
+  /** Nothing was found. True when replayed ones are to be looked for from the first id on. */
+  foundNothing(webhookId: string): boolean
   reset(webhookId: string): void
 }
 
@@ -48,10 +53,18 @@ export function createLowWater(nowMs: () => number = Date.now): LowWater {
         streams.set(webhookId, known)
       }
       const latest = `evt_${ulidAtTime(nowMs() - LATE_MS_MAX)}`
-      for (const lane of [0, 1] as const) {
+      const lastOf = (lane: number) => {
         const id = pointers.findLast((pointer) => pointer.lane === lane)?.event_id
-        if (id !== undefined) known.ids[lane] = id < latest ? id : latest
+        return id === undefined || id < latest ? id : latest
       }
+      known.ids[0] = lastOf(0) ?? known.ids[0]
+      known.ids[1] = lastOf(1) ?? ''
+    },
+    foundNothing(webhookId) {
+      const known = streams.get(webhookId)
+      if (known === undefined || known.ids[1] === '') return false
+      known.ids[1] = ''
+      return true
     },
     reset: (webhookId) => {
       streams.delete(webhookId)

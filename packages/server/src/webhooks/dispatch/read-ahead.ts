@@ -19,10 +19,11 @@ export interface ReadAhead {
   /** In the place of what is known of that stream. */
   set(webhookId: string, events: readonly QueuedEvent[]): void
   forget(webhookId: string): void
+  readonly isFull: boolean
 }
 
 const VALID_MS = 5_000
-/** Of the bodies of all streams together; beyond it nothing more is kept. */
+/** Of the bodies of all streams together; beyond it nothing more is read ahead. */
 const OCTETS_MAX = 33_554_432
 
 interface Known {
@@ -61,10 +62,14 @@ export function createReadAhead(monotonicMs: () => number = () => performance.no
       forget(webhookId)
       forgetOld(nowMs)
       const added = events.reduce((sum, { pointer }) => sum + pointer.bytes, 0)
-      if (events.length === 0 || octets + added > OCTETS_MAX) return
+      if (events.length === 0) return
       octets += added
       streams.set(webhookId, { events: [...events], octets: added, untilMs: nowMs + VALID_MS })
     },
     forget,
+    get isFull() {
+      if (octets >= OCTETS_MAX) forgetOld(monotonicMs())
+      return octets >= OCTETS_MAX
+    },
   }
 }

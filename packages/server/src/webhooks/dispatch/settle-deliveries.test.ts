@@ -36,7 +36,7 @@ afterAll(async () => {
 })
 
 async function open(of = key): Promise<ReadyDelivery> {
-  const taken = await commits.take({ ...of, low: ['', ''], limits, random: 0 })
+  const taken = await commits.take({ ...of, low: ['', ''], limits, random: 0, canKeepAhead: true })
   if (taken.kind !== 'ready') throw new Error(taken.kind)
   return taken
 }
@@ -165,7 +165,9 @@ describe('a delivery whose receiver failed', () => {
       first_failure_at: expect.any(Date),
       parked_in_row: 0,
     })
-    expect(await commits.take({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
+    expect(
+      await commits.take({ ...key, low: ['', ''], limits, random: 0, canKeepAhead: true }),
+    ).toMatchObject({
       kind: 'wait',
     })
   })
@@ -218,7 +220,9 @@ describe('a delivery whose receiver failed', () => {
       { status: 'exhausted' },
     ])
     expect(await world.stream(key)).toMatchObject({ delivery_id: null, fail_count: 1 })
-    expect(await commits.take({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
+    expect(
+      await commits.take({ ...key, low: ['', ''], limits, random: 0, canKeepAhead: true }),
+    ).toMatchObject({
       kind: 'wait',
     })
   })
@@ -287,7 +291,9 @@ describe('a delivery whose content was refused', () => {
       first_failure_at: null,
       parked_in_row: 1,
     })
-    expect(await commits.take({ ...key, low: ['', ''], limits, random: 0 })).toEqual({
+    expect(
+      await commits.take({ ...key, low: ['', ''], limits, random: 0, canKeepAhead: true }),
+    ).toEqual({
       kind: 'empty',
     })
     await world.due()
@@ -322,7 +328,9 @@ describe('a delivery whose content was refused', () => {
         first_failure_at: new Date(since),
         delivery_id: null,
       })
-      expect(await commits.take({ ...key, low: ['', ''], limits, random: 0 })).toMatchObject({
+      expect(
+        await commits.take({ ...key, low: ['', ''], limits, random: 0, canKeepAhead: true }),
+      ).toMatchObject({
         kind: 'wait',
       })
     },

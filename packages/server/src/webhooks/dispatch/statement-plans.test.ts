@@ -126,7 +126,7 @@ async function useAll(first: number, inTx: <T>(work: (tx: Tx) => Promise<T>) => 
     inTx((tx) =>
       takeDeliveries(
         tx,
-        of.map((key) => ({ ...key, low: ['', ''], limits, random: 0 })),
+        of.map((key) => ({ ...key, low: ['', ''], limits, random: 0, canKeepAhead: true })),
       ),
     )
   const settle = (settlements: Settlement[]) => inTx((tx) => settleDeliveries(tx, settlements))
@@ -160,13 +160,15 @@ async function useAll(first: number, inTx: <T>(work: (tx: Tx) => Promise<T>) => 
   const key = keyOf(first + 9)
   await queueBacklog(database.db, key, { count: 3 })
   const [next] = await inTx((tx) =>
-    takeDeliveries(tx, [{ ...key, low: ['', ''], limits: alone, random: 0 }]),
+    takeDeliveries(tx, [{ ...key, low: ['', ''], limits: alone, random: 0, canKeepAhead: true }]),
   )
   if (next?.kind !== 'ready') throw new Error(next?.kind)
   await setStream(9, 'delivery_id = null')
   const [ahead] = next.ahead
   const [following] = await inTx((tx) =>
-    takeDeliveries(tx, [{ ...key, low: ['', ''], limits: alone, random: 0, ahead }]),
+    takeDeliveries(tx, [
+      { ...key, low: ['', ''], limits: alone, random: 0, canKeepAhead: true, ahead },
+    ]),
   )
   expect(following?.kind).toBe('ready')
   // The second to fourth have open deliveries now: the current one, halves, a parked one.
@@ -182,7 +184,13 @@ async function useAll(first: number, inTx: <T>(work: (tx: Tx) => Promise<T>) => 
   await setStream(6, `first_failure_at = now() - interval '2 hours'`)
   for (const i of [2, 6]) {
     const { discarded, exhausted } = await inTx((tx) =>
-      clearStream(tx, { ...keyOf(first + i), low: ['', ''], limits, random: 0 }),
+      clearStream(tx, {
+        ...keyOf(first + i),
+        low: ['', ''],
+        limits,
+        random: 0,
+        canKeepAhead: true,
+      }),
     )
     expect(discarded.length + exhausted.length).toBeGreaterThan(0)
   }

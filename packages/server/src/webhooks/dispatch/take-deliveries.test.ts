@@ -8,6 +8,7 @@ import {
 } from '../../../test/webhook-dispatch.ts'
 import { recordEvents } from '../record-events.ts'
 import { updateWebhook } from '../update-webhook.ts'
+import type { OpenDelivery } from './delivery.ts'
 import { createDeliveryCommits } from './delivery-commits.ts'
 import { type Settlement, settleDeliveries } from './settle-deliveries.ts'
 import type { StreamKey } from './stream-store.ts'
@@ -38,6 +39,7 @@ const takeOf = (of: StreamKey, change: Partial<Take> = {}): Take => ({
   low: ['', ''],
   limits,
   random: 0,
+  canKeepAhead: true,
   ...change,
 })
 const take = (change: Partial<Take> = {}): Promise<Taken> => commits.take(takeOf(key, change))
@@ -192,10 +194,14 @@ describe('taking a new batch', () => {
   })
 })
 
-it('what a request holds is flushed before it is made', async () => {
+it.each([
+  ['what a request holds is flushed before it is made', 'take', 'on'],
+  ['so it is where something is settled with it', 'settleAndTake', 'on'],
+  ['what is settled alone need not be', 'settle', 'off'],
+] as const)('%s', async (_what, how, expected) => {
   const seen: unknown[] = []
   const { db } = world
-  const { take } = createDeliveryCommits({
+  const { take, settle, settleAndTake } = createDeliveryCommits({
     ...db,
     get stats() {
       return db.stats
@@ -209,8 +215,12 @@ it('what a request holds is flushed before it is made', async () => {
   })
   const key = { tenantId: 'tn_none', webhookId: 'wh_none' }
   const limits = { batchEventsMax: 1, batchBytesMax: 1, policy: { retryForMs: 1 } }
-  await take({ ...key, low: ['', ''], limits, random: 0 })
-  expect(seen).toEqual([{ synchronous_commit: 'on' }])
+  const one: Take = { ...key, low: ['', ''], limits, random: 0, canKeepAhead: true }
+  const delivery = { ...key, deliveryId: 'dlv_none', isParked: false } as OpenDelivery
+  if (how === 'take') await take(one)
+  else if (how === 'settle') await settle(settlementOf(delivery))
+  else await settleAndTake(settlementOf(delivery), one)
+  expect(seen).toEqual([{ synchronous_commit: expected }])
 })
 
 describe('of two dispatchers', () => {

@@ -45,6 +45,8 @@ export interface Take extends StreamKey {
   readonly random: number
   /** The next queued event, where it is known without a look at the queue. */
   readonly ahead?: QueuedEvent | undefined
+  /** What is read behind it can be kept. */
+  readonly canKeepAhead: boolean
 }
 
 /** A delivery that is on disk, its request to be made. */
@@ -78,6 +80,11 @@ const BUSY: Taken = { kind: 'busy' }
 const NONE: Taken = { kind: 'none' }
 const CLEAR: Taken = { kind: 'clear' }
 const EMPTY: Taken = { kind: 'empty' }
+/** With the next group. */
+const LATER: Taken = { kind: 'wait', waitMs: 0 }
+
+/** Of the bodies that one group reads; one batch may be larger. Others wait while it does. */
+const GROUP_OCTETS_MAX = 16_777_216
 
 /** What is read of a queue at once where one event travels alone. */
 const READ_EVENTS = 32
@@ -116,6 +123,8 @@ interface Batch extends EventOwner {
   readonly pointers: readonly PendingPointer[]
   /** Read with them, and left in the queue. */
   readonly following: readonly PendingPointer[]
+  /** Of all that is read. */
+  readonly octets: number
 }
 
 /** Its first statements are issued at once: after those that were issued before, and without a pause. */
@@ -150,10 +159,15 @@ export async function takeDeliveries(tx: Tx, takes: readonly Take[]): Promise<Ta
     else reopened.push({ course, delivery, isDue })
   })
   const batches: Batch[] = []
+  let octets = 0
   peeks.forEach((peek, i) => {
     const batch = chooseMembers(peek, peeked[i] ?? [])
     if ('kind' in batch) taken[peek.course.n] = batch
-    else batches.push(batch)
+    else if (octets > 0 && octets + batch.octets > GROUP_OCTETS_MAX) taken[peek.course.n] = LATER
+    else {
+      octets += batch.octets
+      batches.push(batch)
+    }
   })
 
   const events = await loadEvents(tx, [...reopened.map((one) => one.delivery), ...batches])
@@ -199,12 +213,8 @@ async function decideAll(tx: Tx, courses: readonly Course[], taken: Taken[]) {
       const isKnown = eventsMax === 1 && ahead?.pointer.generation === target.generation
       if (isKnown) known.push({ course, ahead })
       else {
-        const request = {
-          tenantId,
-          webhookId,
-          low,
-          eventsMax: eventsMax === 1 ? READ_EVENTS : eventsMax,
-        }
+        const readMax = eventsMax === 1 && take.canKeepAhead ? READ_EVENTS : eventsMax
+        const request = { tenantId, webhookId, low, eventsMax: readMax }
         peeks.push({ course, request, eventsMax, bytesMax })
       }
     } else if (step.kind === 'open')
@@ -243,12 +253,13 @@ function chooseMembers(
   const choice = chooseBatch(found.slice(0, eventsMax), course.target.generation, bytesMax)
   if (choice.kind !== 'members') return choice.kind === 'empty' ? EMPTY : CLEAR
   const pointers = found.slice(0, choice.count)
-  const following = eventsMax === 1 ? worthReading(found) : []
+  const following = request.eventsMax > eventsMax ? worthReading(found) : []
   const read = [...pointers, ...following]
   return {
     course,
     pointers,
     following,
+    octets: read.reduce((sum, pointer) => sum + pointer.bytes, 0),
     tenantId: request.tenantId,
     eventIds: read.map((pointer) => pointer.event_id),
     eventDays: read.map((pointer) => pointer.day),

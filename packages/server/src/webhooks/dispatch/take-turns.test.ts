@@ -33,6 +33,7 @@ const takeOf = (key: StreamKey, change: Partial<Take> = {}): Take => ({
   low: ['', ''],
   limits,
   random: 0,
+  canKeepAhead: true,
   ...change,
 })
 const settlementOf = ({ delivery, stream }: ReadyDelivery): Settlement => ({
@@ -150,6 +151,24 @@ describe('a turn', () => {
   })
 })
 
+it('a group reads so many bytes at most; the streams behind them are for the next one', async () => {
+  await backlog(20)
+  const large = { ...limits, batchEventsMax: 500, batchBytesMax: 100_000_000 }
+  await world.db.query('update webhooks_pending set bytes = 600000')
+  const takes = keys.map((key) => ({ take: takeOf(key, { limits: large }) }))
+  const first = await turn(takes)
+  expect(first.map(({ taken }) => taken)).toMatchObject([
+    { kind: 'ready' },
+    { kind: 'wait', waitMs: 0 },
+    { kind: 'wait', waitMs: 0 },
+  ])
+  expect(await rowsIn('webhooks_open')).toHaveLength(1)
+  // One that is larger than that alone goes all the same.
+  await world.db.query('update webhooks_pending set bytes = 1000000')
+  const second = await turn(takes.slice(1))
+  expect(second.map(({ taken }) => taken?.kind)).toEqual(['ready', 'wait'])
+})
+
 describe('an event that was read ahead', () => {
   const lane = 1
   const later = 100
@@ -177,6 +196,25 @@ describe('an event that was read ahead', () => {
       )[0]?.taken,
     )
     expect(events.map((event) => event.eventId)).toEqual([backlogId(1), backlogId(2)])
+  })
+
+  it('is read up to 64 KiB of bodies, and not where it cannot be kept', async () => {
+    const [key] = keys
+    await queueBacklog(world.db, key as StreamKey, { count: 10 })
+    await world.db.query('update webhooks_pending set bytes = 20000')
+    const [ready] = await takeAll(keys.slice(0, 1))
+    expect(ready?.ahead).toHaveLength(2)
+    await turn([{ settlement: settlementOf(ready as ReadyDelivery) }])
+    const [result] = await turn([{ take: takeOf(key as StreamKey, { canKeepAhead: false }) }])
+    expect(readyOf(result?.taken).ahead).toEqual([])
+  })
+
+  it('is no batch of its own where events travel together', async () => {
+    await backlog(3)
+    const [next] = await readAhead()
+    const together = { ahead: next, limits: { ...limits, batchEventsMax: 500 } }
+    const [result] = await turn([{ take: takeOf(keys[0] as StreamKey, together) }])
+    expect(readyOf(result?.taken).delivery.eventIds).toEqual([backlogId(1), backlogId(2)])
   })
 
   it('is taken from where it was, with its body', async () => {
