@@ -119,24 +119,52 @@ export interface OAuthSmtpConfig {
   tls_verify?: boolean
 }
 
+const rates = {
+  per_second: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Attempts within any second' }),
+  ),
+  per_minute: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Attempts within any minute' }),
+  ),
+  per_day: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000_000,
+      description: 'Attempts within any 24 hours, as the large providers count',
+    }),
+  ),
+}
+const connections = Type.Integer({
+  minimum: 1,
+  maximum: mailerConnectionsMax,
+  description: 'Connections open to the server at once',
+})
+const messagesPerConnection = Type.Integer({
+  minimum: 1,
+  maximum: 10_000,
+  description: 'Messages sent over one connection before it is closed',
+})
+
 export const mailerLimits = closedObject(
   {
-    per_second: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-    per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
-    per_day: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
-    connections: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: mailerConnectionsMax,
-        description: 'Connections open to the server at once',
-      }),
-    ),
+    ...rates,
+    connections: Type.Optional(connections),
+    messages_per_connection: Type.Optional(messagesPerConnection),
   },
   {
     description: 'Enforced over all processes; waiting for one is never an attempt',
   },
 )
 export type MailerLimits = Static<typeof mailerLimits>
+
+export const effectiveLimits = closedObject(
+  { ...rates, connections, messages_per_connection: messagesPerConnection },
+  {
+    description:
+      "What holds: the mailer's own limits, else what its provider is known to allow, else the defaults",
+  },
+)
+export type EffectiveLimits = Static<typeof effectiveLimits>
 
 const verify = Type.Boolean({
   description: 'false: the login is not tried before the answer, as it is when this is left out',
@@ -209,6 +237,7 @@ export const mailer = closedObject({
     { description: 'Without secrets' },
   ),
   limits: mailerLimits,
+  effective_limits: effectiveLimits,
   uncertain: Type.Enum([...uncertainPolicies]),
   state: Type.Enum([...mailerStates]),
   state_reason: stringOrNull('Why it is not active'),

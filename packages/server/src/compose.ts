@@ -404,6 +404,12 @@ function composeSender(parts: Parts): Service[] {
     concurrency: config.senderConcurrency,
     observe: ({ outcome, durationMs }) => attempts.observe({ outcome }, durationMs / 1000),
   })
+  metrics.gaugeOf(
+    'sender_mailers',
+    'Mailers that this process serves otherwise than at full speed now',
+    'state',
+    () => ({ ...sender.counts() }),
+  )
   return [leases, pool, ...services, sender]
 }
 

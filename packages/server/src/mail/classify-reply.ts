@@ -7,6 +7,7 @@
  * is `unknown` and its own text is the reason.
  */
 import { FAILURES, type FailureCategory, failedReasonOf } from './failure-category.ts'
+import { namedWaitMs } from './named-wait.ts'
 import { AUTH_RULES, CODE_RULES, type ReplyRule, TEXT_RULES } from './reply-table.ts'
 import { type ReplyFacts, readReply } from './reply-text.ts'
 import type { SmtpFailure, SmtpReply, SmtpStage } from './smtp/failure.ts'
@@ -22,6 +23,7 @@ export interface Classification {
   readonly authRejected: boolean
   /** A second try in a while would only hear the same: no need for one before deactivating. */
   readonly cannotHealByWaiting: boolean
+  /** What the server asks for, or its kind of refusal. */
   readonly retryAfterMsMin?: number
   /** The category's sentence; for `unknown` the raw text. */
   readonly failedReason: string
@@ -45,7 +47,8 @@ export function classifyFailure(failure: ClassifiableFailure): Classification {
   const found = findRule(facts, stageOf(failure, facts))
   const retryable = found.retry === undefined ? canRetry(found.is, reply) : found.retry === 'always'
   const cannotHealByWaiting = found.cannotHealByWaiting === true
-  return conclude(found.is, { retryable, providerError, cannotHealByWaiting })
+  const waitMs = namedWaitMs(facts.words)
+  return conclude(found.is, { retryable, providerError, cannotHealByWaiting, waitMs })
 }
 
 function conclude(
@@ -54,15 +57,17 @@ function conclude(
     readonly retryable: boolean
     readonly providerError: string
     readonly cannotHealByWaiting?: boolean
+    readonly waitMs?: number | undefined
   },
 ): Classification {
   const isUnknown = category === 'unknown' && o.providerError !== ''
+  const waitMs = o.waitMs ?? (category === 'greylisted' ? GREYLIST_WAIT_MS : undefined)
   return {
     category,
     retryable: o.retryable,
     authRejected: REJECTED_LOGIN.has(category),
     cannotHealByWaiting: o.cannotHealByWaiting === true,
-    ...(category === 'greylisted' && o.retryable ? { retryAfterMsMin: GREYLIST_WAIT_MS } : {}),
+    ...(waitMs !== undefined && o.retryable ? { retryAfterMsMin: waitMs } : {}),
     failedReason: isUnknown ? o.providerError : failedReasonOf(category),
     providerError: o.providerError,
   }

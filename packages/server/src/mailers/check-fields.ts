@@ -4,7 +4,7 @@
  * Everything here ends in a protocol line sooner or later (EHLO, AUTH, a header), so line breaks and
  * other control characters are refused where they enter. Each refusal names its field's path.
  */
-import type { FieldError, MailerLimits } from '@postrider/contract'
+import type { FieldError } from '@postrider/contract'
 import { parseAddress } from '../mail/index.ts'
 import { parseHost } from '../platform/egress/index.ts'
 
@@ -23,7 +23,6 @@ export interface CheckedFields {
 export function checkFields(body: {
   readonly name?: string | undefined
   readonly email?: string | undefined
-  readonly limits?: MailerLimits | undefined
   readonly config?:
     | {
         readonly host?: string | undefined
@@ -34,7 +33,7 @@ export function checkFields(body: {
 }): CheckedFields {
   const errors: FieldError[] = []
   const refuse = (path: string, message: string) => errors.push({ path, message })
-  const { name, email, limits = {}, config = {} } = body
+  const { name, email, config = {} } = body
 
   if (name !== undefined && (CONTROL.test(name) || name.trim() === '')) {
     refuse('/name', 'must be a line of text without control characters')
@@ -50,9 +49,6 @@ export function checkFields(body: {
   }
   if (config.password !== undefined && LINE_BREAK_OR_NUL.test(config.password)) {
     refuse('/config/password', 'must not contain line breaks or NUL')
-  }
-  for (const limit of ['per_second', 'per_minute', 'per_day'] as const) {
-    if (limits[limit] !== undefined) refuse(`/limits/${limit}`, 'is not supported yet')
   }
   return {
     errors,

@@ -1,5 +1,6 @@
 /** Mailers: the front door. Routes are mounted by compose. */
 export type { MailerDeps } from './configure-smtp.ts'
+export { hasRates } from './decide-permission.ts'
 export { ehloNameOf } from './ehlo-name.ts'
 export { findMailers, type WantedMailer } from './find-mailers.ts'
 export { loadMailerForSend, type MailerForSend } from './load-mailer.ts'
@@ -12,3 +13,9 @@ export {
   type SmtpPoolDeps,
 } from './smtp-pool.ts'
 export type { FoundMailer } from './store.ts'
+export {
+  offerPermission,
+  type ReturnedPermission,
+  returnPermissions,
+  usePermission,
+} from './take-permission.ts'

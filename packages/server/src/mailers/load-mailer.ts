@@ -2,10 +2,10 @@
 import type { MailerState, SecureMode, UncertainPolicy } from '@postrider/contract'
 import type { Queryable } from '../platform/db/index.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
+import type { Rates } from './decide-permission.ts'
+import { effectiveLimits } from './limits.ts'
 import { openPassword } from './mailer.ts'
 import { getMailer } from './store.ts'
-
-const CONNECTIONS_DEFAULT = 5
 
 export interface MailerForSend {
   readonly tenantId: string
@@ -23,6 +23,9 @@ export interface MailerForSend {
   readonly uncertain: UncertainPolicy
   /** How many connections to its server may be open at once. */
   readonly connectionsMax: number
+  /** Over one connection. */
+  readonly messagesMax: number
+  readonly rates: Rates
   readonly hostEverWorked: boolean
   readonly configVersion: number
 }
@@ -36,7 +39,8 @@ export async function loadMailerForSend(
 ): Promise<MailerForSend | undefined> {
   const mailer = await getMailer(q, tenantId, mailerId)
   if (mailer === undefined) return undefined
-  const { email, state, config, secret, uncertain, limits, hostEverWorked, configVersion } = mailer
+  const { email, state, config, secret, uncertain, hostEverWorked, configVersion } = mailer
+  const { connections, messages_per_connection: messagesMax, ...rates } = effectiveLimits(mailer)
   return {
     tenantId,
     mailerId,
@@ -46,7 +50,9 @@ export async function loadMailerForSend(
     isOauth: mailer.connectionType === 'oauth',
     ...(secret === undefined ? {} : { password: openPassword(keyRing, mailer, secret) }),
     uncertain,
-    connectionsMax: limits.connections ?? CONNECTIONS_DEFAULT,
+    connectionsMax: connections,
+    messagesMax,
+    rates,
     hostEverWorked,
     configVersion,
   }

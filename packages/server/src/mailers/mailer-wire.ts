@@ -1,5 +1,6 @@
 /** A mailer as every answer shows it (contract §3.6): without its password, sealed or not. */
 import type { Mailer as MailerOnWire } from '@postrider/contract'
+import { effectiveLimits } from './limits.ts'
 import type { Mailer } from './mailer.ts'
 
 export function toWire(m: Mailer): MailerOnWire {
@@ -19,6 +20,7 @@ export function toWire(m: Mailer): MailerOnWire {
       ...(m.imap === undefined ? {} : { imap: m.imap }),
     },
     limits: m.limits,
+    effective_limits: effectiveLimits(m),
     uncertain: m.uncertain,
     state: m.state,
     state_reason: m.stateReason ?? null,

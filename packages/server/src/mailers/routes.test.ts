@@ -181,6 +181,7 @@ describe('configureSMTP', () => {
               tls_verify: true,
             },
             limits: {},
+            effective_limits: { connections: 5, messages_per_connection: 100 },
             uncertain: 'at_least_once',
             state: 'active',
             state_reason: null,
@@ -267,11 +268,18 @@ describe('configureSMTP', () => {
       })
     })
 
-    it('keeps limits.connections and the uncertain policy', async () => {
-      const change = { limits: { connections: 2 }, uncertain: 'at_most_once' }
+    it('keeps limits and the uncertain policy', async () => {
+      const change = {
+        limits: { per_minute: 30, connections: 2, messages_per_connection: 10 },
+        uncertain: 'at_most_once',
+      }
       const mailer = await configured(change)
       expect(mailer).toMatchObject(change)
-      expect(await load(mailer.mailer_id)).toMatchObject({ connectionsMax: 2 })
+      expect(await load(mailer.mailer_id)).toMatchObject({
+        connectionsMax: 2,
+        messagesMax: 10,
+        rates: { per_minute: 30 },
+      })
     })
 
     it('allows two mailers of one address', async () => {
@@ -289,8 +297,8 @@ describe('configureSMTP', () => {
       ['/connection_type', { connection_type: 'token' }],
       ['/config_type', { config_type: 'imap' }],
       ['/config', { config: undefined }],
-      ['/limits/per_second', { limits: { per_second: 10 } }],
-      ['/limits/per_day', { limits: { connections: 1, per_day: 10 } }],
+      ['/limits/per_second', { limits: { per_second: 0 } }],
+      ['/limits/per_day', { limits: { connections: 1, per_day: 1.5 } }],
       ['/limits/connections', { limits: { connections: 0 } }],
       ['/colour', { colour: 'red' }],
     ])('refuses %s of %j', async (path, change) => {

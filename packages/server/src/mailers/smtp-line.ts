@@ -32,7 +32,6 @@ export interface LineOptions {
   /** The first connection to this host that ever succeeded. */
   readonly onFirstWorked: (mailer: MailerForSend) => void
   readonly onClosed: (session: SmtpSession, ageMs: number) => void
-  readonly messagesMax: number
   readonly ageMsMax: number
 }
 
@@ -59,7 +58,7 @@ interface Waiter {
 }
 
 export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
-  let { configVersion, connectionsMax, hostEverWorked: hasWorked } = first
+  let { configVersion, connectionsMax, messagesMax, hostEverWorked: hasWorked } = first
   let open = 0
   let isStopped = false
   let idle: Pooled[] = []
@@ -69,7 +68,7 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
   const isFit = (pooled: Pooled): boolean =>
     pooled.session.isUsable &&
     pooled.configVersion === configVersion &&
-    pooled.session.sent < o.messagesMax &&
+    pooled.session.sent < messagesMax &&
     performance.now() - pooled.openedAt < o.ageMsMax
 
   const discard = ({ session, openedAt }: Pooled) => {
@@ -88,6 +87,7 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
     if (mailer.configVersion <= configVersion) return
     configVersion = mailer.configVersion
     connectionsMax = mailer.connectionsMax
+    messagesMax = mailer.messagesMax
     hasWorked = mailer.hostEverWorked
     dropIdle()
   }

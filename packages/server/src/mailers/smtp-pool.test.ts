@@ -55,6 +55,8 @@ function mailerOn(server: SmtpServer, change: Partial<MailerForSend> = {}): Mail
     tlsVerify: true,
     uncertain: 'at_least_once',
     connectionsMax: 2,
+    messagesMax: 100,
+    rates: {},
     hostEverWorked: true,
     configVersion: 1,
     ...change,
@@ -100,8 +102,9 @@ describe('the pool', () => {
 
   it('closes a connection after its share of messages', async () => {
     const server = await serve()
-    const pool = poolWith({ messagesMax: 2 })
-    for (let i = 0; i < 5; i += 1) await send(pool, mailerOn(server))
+    const pool = poolWith()
+    const mailer = mailerOn(server, { messagesMax: 2 })
+    for (let i = 0; i < 5; i += 1) await send(pool, mailer)
     expect(server.connections).toHaveLength(3)
   })
 

@@ -1,7 +1,7 @@
 /**
  * Connections to mailers' servers, kept for the next message: one line per mailer (smtp-line.ts),
- * so that no session is ever used for another mailer. Used again for up to 100 messages or 5
- * minutes, closed after a few seconds of idleness.
+ * so that no session is ever used for another mailer. Used again for as many messages as the mailer
+ * says, and for up to 5 minutes, closed after a few seconds of idleness.
  */
 import type { SmtpSession } from '../mail/index.ts'
 import { DatabaseUnavailableError, type Queryable } from '../platform/db/index.ts'
@@ -19,14 +19,12 @@ import {
 import { markWorked } from './store.ts'
 
 const OPEN_TIMEOUT_MS = 30_000
-const MESSAGES_MAX = 100
 const AGE_MS_MAX = 5 * 60_000
 const IDLE_MS_MAX = 5_000
 
 export interface SmtpPoolDeps extends OpenWithTokenDeps {
   readonly db: Queryable
   readonly log: Logger
-  readonly messagesMax?: number
   readonly ageMsMax?: number
   readonly idleMsMax?: number
 }
@@ -66,7 +64,6 @@ export function createSmtpPool(deps: SmtpPoolDeps): SmtpPool {
           { tenant_id: mailer.tenantId, mailer_id: mailer.mailerId, sent, duration_ms: ageMs },
           'smtp_session.closed',
         ),
-      messagesMax: deps.messagesMax ?? MESSAGES_MAX,
       ageMsMax: deps.ageMsMax ?? AGE_MS_MAX,
     })
     lines.set(key, line)

@@ -26,6 +26,10 @@ export interface Claim {
   readonly isExpired: boolean
   /** About how much memory the email's content takes. */
   readonly contentBytes: number
+  /** See `isBulk` of email.ts. */
+  readonly isBulk: boolean
+  /** When its mailer's limits permitted it, by the database's clock in ms; absent without limits. */
+  readonly permittedMs?: number
   /** The phase in which an earlier claim ran out, else `waiting`. */
   readonly was: 'waiting' | 'sending' | 'dot'
 }

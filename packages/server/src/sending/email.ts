@@ -71,3 +71,13 @@ export function isScheduled(refId: string, { sendAt }: Pick<NewEmail, 'sendAt'>)
 export function messageIdOf(refId: string, n: number, fromAddress: string): string {
   return `<${refId}.${n}@${fromAddress.slice(fromAddress.lastIndexOf('@') + 1)}>`
 }
+
+const BULK_RECIPIENTS_MIN = 20
+
+/**
+ * Whether an email is a campaign's, or goes to many. Other mail of its mailer goes first, save for a
+ * share, so that a password reset does not wait for a newsletter.
+ */
+export function isBulk({ campaignId, recipients }: NewEmail): boolean {
+  return campaignId !== undefined || recipients.length >= BULK_RECIPIENTS_MIN
+}

@@ -7,6 +7,7 @@
  * and nowhere else, and a process that ends before it is written leaves the attempt uncertain.
  */
 import { setTimeout } from 'node:timers/promises'
+import { type ReturnedPermission, returnPermissions } from '../mailers/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import {
   createGroupCommit,
@@ -127,7 +128,7 @@ async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
   )
   const final = finishes.filter((f) => f.next?.kind !== 'retry')
   const retried = finishes.filter((f) => f.next?.kind === 'retry')
-  const [finalClaims, stoppedClaims, retriedClaims] = await Promise.all([
+  const [finalClaims, stoppedClaims, retriedClaims, undoneClaims] = await Promise.all([
     finishClaims(
       tx,
       final.map((f) => f.claim),
@@ -159,6 +160,14 @@ async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
       written.map((f) => toAttemptRow(f, f.finished)),
     ),
     setStatuses(tx, [...written.map(toStatusChange), ...stopped.map(toStopped)]),
+    returnPermissions(
+      tx,
+      [
+        ...undone.filter((_, k) => undoneClaims[k] === true),
+        ...stopped.map((s) => s.claim),
+        ...written.filter((f) => f.claim.isExpired).map((f) => f.claim),
+      ].flatMap(toReturned),
+    ),
   ])
   const held = new Set([...written, ...stopped].map((f) => f.i))
   return endings.map((ending, i) => ({
@@ -166,6 +175,11 @@ async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
     // The group shares one wake-up: the first of it passes it on.
     touched: i === 0 ? recorded.touched : [],
   }))
+}
+
+/** Nothing was sent by it, so its mailer may send another one instead. */
+function toReturned({ tenantId, mailerId, permittedMs }: Claim): ReturnedPermission[] {
+  return permittedMs === undefined ? [] : [{ tenantId, mailerId, atMs: permittedMs }]
 }
 
 function toAttemptRow({ claim, result, next }: Finish, finished: FinishedClaim): AttemptRow {

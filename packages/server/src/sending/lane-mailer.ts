@@ -3,13 +3,13 @@
  * was then may be long gone when their turn comes: one that was changed, deleted or deactivated in
  * the meantime is used as it is now.
  */
-import { loadMailerForSend } from '../mailers/index.ts'
+import { loadMailerForSend, type MailerForSend } from '../mailers/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { type KeyRing, SealedValueError } from '../platform/secrets/index.ts'
 import type { ReadMailer } from './attempt.ts'
+import type { LaneKey } from './claim-store.ts'
 import type { Lane } from './lane.ts'
-import type { LaneKey } from './queue-store.ts'
 
 export interface LaneMailerDeps {
   readonly db: Db
@@ -25,13 +25,21 @@ const CONNECTIONS_UNKNOWN = 1
 export function mailerOf(deps: LaneMailerDeps, lane: Lane): ReadMailer | Promise<ReadMailer> {
   const { mailer, mailerReadMs } = lane
   if (mailer !== undefined && deps.monotonicMs() - mailerReadMs < FRESH_MS) return mailer
-  lane.mailerReading ??= readMailer(deps, lane).finally(() => {
-    lane.mailerReading = undefined
+  if (lane.mailerReading !== undefined) return lane.mailerReading
+  const reading = readMailer(deps, lane).finally(() => {
+    if (lane.mailerReading === reading) lane.mailerReading = undefined
   })
-  return lane.mailerReading
+  lane.mailerReading = reading
+  return reading
 }
 
-export async function readMailer(deps: LaneMailerDeps, lane: Lane): Promise<ReadMailer> {
+/** It has changed: who needs it from now on reads it. */
+export function forgetMailer(lane: Lane): void {
+  lane.mailer = undefined
+  lane.mailerReading = undefined
+}
+
+async function readMailer(deps: LaneMailerDeps, lane: Lane): Promise<ReadMailer> {
   const startedMs = deps.monotonicMs()
   const mailer = await loadMailer(deps, lane)
   // Readings may overtake each other.
@@ -39,8 +47,14 @@ export async function readMailer(deps: LaneMailerDeps, lane: Lane): Promise<Read
     lane.mailer = mailer
     lane.mailerReadMs = startedMs
     lane.connectionsMax = typeof mailer === 'object' ? mailer.connectionsMax : CONNECTIONS_UNKNOWN
+    lane.isPaced = typeof mailer === 'object' && isPaced(mailer)
   }
   return mailer
+}
+
+/** What a day permits may be claimed ahead; what a second or minute does has to go at once. */
+function isPaced({ rates }: MailerForSend): boolean {
+  return rates.per_second !== undefined || rates.per_minute !== undefined
 }
 
 async function loadMailer(

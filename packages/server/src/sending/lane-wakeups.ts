@@ -5,6 +5,10 @@ export interface WokenLane {
   readonly tenantId: string
   readonly mailerId: string
   readonly bucket: number
+  /** Bulk mail alone (`email.ts`). */
+  readonly isBulk?: boolean
+  /** The mailer itself has changed: what its lane rested for may be over. */
+  readonly isChanged?: boolean
 }
 
 export type LaneWakeups = Wakeups<WokenLane>

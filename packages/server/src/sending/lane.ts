@@ -3,10 +3,17 @@
  *
  * It claims a few rows at a time, ahead of its connections, and keeps at most as many attempts under
  * way as its mailer may have connections; one whose server cannot be reached is tried by one attempt
- * at a time. One whose attempts under way are all slow holds nothing but them.
+ * at a time. One whose attempts under way are all slow, and one whose mailer has a rate, holds
+ * nothing but them.
+ *
+ * Bulk mail (`email.ts`) lets other mail of the lane go first, but has every fourth place in claims
+ * and on connections. A lane that rests claims nothing: its mailer's limits permit no more now, or
+ * its server was sent too much, or its mailer is not active.
  */
 import type { FailureCategory } from '../mail/index.ts'
 import type { LoadedClaim, ReadMailer } from './attempt.ts'
+import type { ClaimSize } from './claim-store.ts'
+import type { Slowing } from './decide-slowing.ts'
 import type { Ending } from './finish-attempts.ts'
 import type { WokenLane } from './lane-wakeups.ts'
 
@@ -18,16 +25,29 @@ export interface Held {
   validUntilMs: number
 }
 
-export interface Lane extends WokenLane {
+/** Why a lane rests. */
+export type Rest = 'limited' | 'paused' | 'inactive'
+
+export interface Lane extends Omit<WokenLane, 'isBulk' | 'isChanged'> {
   readonly id: string
   /** Claimed and not begun, in the order of their claim. */
   readonly waiting: Held[]
   inFlight: number
+  /** How many were begun, for the share of bulk mail. */
+  begun: number
+  /** There is bulk mail, as far as is known: a share of claims is for it. */
+  hasBulk: boolean
+  /** What bulk mail has of its share from earlier claims: a fraction of a row. */
+  bulkCredit: number
   /** Of those in flight, how many have lasted so long that they gave their place up. */
   slow: number
   /** Everything under way was slow, and nothing has ended quickly since. */
   isSlow: boolean
   connectionsMax: number
+  /** Its mailer has a rate: what is claimed is begun at once, or it would not be that rate. */
+  isPaced: boolean
+  slowing: Slowing | undefined
+  rest: Rest | undefined
   /** See `lane-mailer.ts`. */
   mailer: ReadMailer | undefined
   mailerReadMs: number
@@ -37,11 +57,14 @@ export interface Lane extends WokenLane {
   isClaiming: boolean
   /** Something became due, or may have, since the last claim. */
   isWoken: boolean
+  /** Of what is not bulk. */
+  hasSmallNews: boolean
 }
 
 const CLAIMED_AHEAD = 4
+const BULK_EVERY = 4
 
-export function laneId({ tenantId, mailerId }: Omit<WokenLane, 'bucket'>): string {
+export function laneId({ tenantId, mailerId }: Pick<WokenLane, 'tenantId' | 'mailerId'>): string {
   return `${tenantId} ${mailerId}`
 }
 
@@ -53,15 +76,22 @@ export function createLane({ tenantId, mailerId, bucket }: WokenLane): Lane {
     bucket,
     waiting: [],
     inFlight: 0,
+    begun: 0,
+    hasBulk: false,
+    bulkCredit: 0,
     slow: 0,
     isSlow: false,
     connectionsMax: 1,
+    isPaced: false,
+    slowing: undefined,
+    rest: undefined,
     mailer: undefined,
     mailerReadMs: 0,
     mailerReading: undefined,
     isFailing: false,
     isClaiming: false,
     isWoken: false,
+    hasSmallNews: false,
   }
 }
 
@@ -71,9 +101,48 @@ export function createLane({ tenantId, mailerId, bucket }: WokenLane): Lane {
  * ahead: what it holds would be held for long, and nobody else could.
  */
 export function claimableBy(lane: Lane): number {
-  const ahead = lane.isSlow ? freeOf(lane) : limitOf(lane) * CLAIMED_AHEAD
-  const isLow = lane.waiting.length <= ahead / 2
-  return lane.isWoken && !lane.isClaiming && isLow ? ahead - lane.waiting.length : 0
+  if (lane.isClaiming || lane.rest !== undefined) return 0
+  if (lane.isWoken && isLow(lane)) return aheadOf(lane) - lane.waiting.length
+  return claimsPastBulk(lane) ? limitOf(lane) : 0
+}
+
+export type ClaimKind = 'any' | 'small'
+
+export function kindOfClaim(lane: Lane): ClaimKind {
+  return lane.isWoken && isLow(lane) ? 'any' : 'small'
+}
+
+/** How to claim `limit` rows. */
+export function sizeOfClaim(
+  lane: Lane,
+  kind: ClaimKind,
+  limit: number,
+): Pick<ClaimSize, 'small' | 'all'> {
+  if (kind === 'small') return { small: limit, all: 0 }
+  if (!lane.hasBulk) return { small: limit, all: limit }
+  const credit = lane.bulkCredit + limit / BULK_EVERY
+  lane.bulkCredit = credit % 1
+  return { small: limit - Math.floor(credit), all: limit }
+}
+
+/** What was claimed ahead is all bulk, and there is other mail: that does not wait behind it. */
+function claimsPastBulk(lane: Lane): boolean {
+  if (!lane.hasSmallNews || lane.isSlow || lane.isPaced) return false
+  return lane.waiting.every(({ loaded }) => loaded.claim.isBulk)
+}
+
+function isLow(lane: Lane): boolean {
+  return lane.waiting.length <= aheadOf(lane) / 2
+}
+
+function aheadOf(lane: Lane): number {
+  return lane.isSlow || lane.isPaced ? freeOf(lane) : limitOf(lane) * CLAIMED_AHEAD
+}
+
+/** The first to go: every fourth place is for bulk mail. */
+export function firstOf({ waiting, begun }: Lane): Held | undefined {
+  const isBulkTurn = begun % BULK_EVERY === BULK_EVERY - 1
+  return waiting.find(({ loaded }) => loaded.claim.isBulk === isBulkTurn) ?? waiting[0]
 }
 
 /** Takes out of a slow lane what was claimed ahead. */
@@ -86,7 +155,14 @@ export function canFly(lane: Lane): boolean {
 }
 
 export function isIdle(lane: Lane): boolean {
-  return !lane.isWoken && !lane.isClaiming && lane.inFlight === 0 && lane.waiting.length === 0
+  return (
+    !lane.isWoken &&
+    !lane.hasSmallNews &&
+    !lane.isClaiming &&
+    lane.rest === undefined &&
+    lane.inFlight === 0 &&
+    lane.waiting.length === 0
+  )
 }
 
 /** To be called when an attempt has lasted so long that it is slow. */
@@ -102,12 +178,13 @@ export function noteLanded(lane: Lane, wasSlow: boolean): void {
   else lane.isSlow = false
 }
 
-function freeOf(lane: Lane): number {
+/** How many attempts can begin at once. */
+export function freeOf(lane: Lane): number {
   return Math.max(0, limitOf(lane) - lane.inFlight)
 }
 
-function limitOf(lane: Lane): number {
-  return lane.isFailing ? 1 : lane.connectionsMax
+function limitOf({ isFailing, connectionsMax, slowing }: Lane): number {
+  return isFailing ? 1 : Math.min(connectionsMax, slowing?.connections ?? connectionsMax)
 }
 
 /** A server that cannot be reached is not worth more than one connection at a time. */

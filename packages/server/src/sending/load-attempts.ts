@@ -4,9 +4,9 @@ import type { Db } from '../platform/db/index.ts'
 import { findSuppressed } from '../suppressions/index.ts'
 import type { Claim, LoadedClaim } from './attempt.ts'
 import { type EmailForSend, loadForSend } from './attempt-store.ts'
+import type { LaneKey } from './claim-store.ts'
 import { LARGE_CONTENT_BYTES, type LargeEmails } from './large-emails.ts'
 import { type PreparedEmail, prepareEmail } from './prepare-email.ts'
-import type { LaneKey } from './queue-store.ts'
 
 export interface LoadAttemptsDeps {
   readonly db: Db

@@ -233,7 +233,9 @@ describe('202', () => {
 
   it('wakes the sender of the mailer', async () => {
     await send()
-    expect(woken).toEqual([{ tenantId: 'tn_a', mailerId, bucket: expect.any(Number) }])
+    expect(woken).toEqual([
+      { tenantId: 'tn_a', mailerId, bucket: expect.any(Number), isBulk: false },
+    ])
   })
 
   it('takes the mailer by its id, and a key that may only send', async () => {

@@ -15,6 +15,7 @@ import { addOperation } from '../platform/http/operation.ts'
 import type { AcceptEmails, Accepted } from './accept-email.ts'
 import { cancelEmail } from './cancel-email.ts'
 import { checkEmail, type SendDefaults } from './check-email.ts'
+import { isBulk } from './email.ts'
 import { hashBody, type KeysInProgress, readIdempotencyKey } from './idempotency.ts'
 import type { LaneWakeups } from './lane-wakeups.ts'
 import { renderEmail } from './render-email.ts'
@@ -59,7 +60,15 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
         }),
       )
       if (accepted.isReplay) reply.header('Idempotent-Replayed', 'true')
-      else if (!accepted.isScheduled) wake(deps, tenantId, accepted.mailerId)
+      else if (!accepted.isScheduled)
+        deps.wakeups.wake([
+          {
+            tenantId,
+            mailerId: accepted.mailerId,
+            bucket: bucketOf(accepted.mailerId),
+            isBulk: isBulk(checked),
+          },
+        ])
       return {
         success: true as const,
         message: 'Email Accepted',
@@ -82,10 +91,6 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
       return { success: true, message, ref_id: params.ref_id, cancelled, recipients }
     },
   })
-}
-
-function wake({ wakeups }: SendRouteDeps, tenantId: string, mailerId: string): void {
-  wakeups.wake([{ tenantId, mailerId, bucket: bucketOf(mailerId) }])
 }
 
 /** In the order in which they were checked and stored. */

@@ -28,7 +28,7 @@ export async function isAnyDue(q: Queryable, buckets: readonly number[]): Promis
 }
 
 const COLUMNS =
-  'tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts, expires_at, content_bytes'
+  'tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts, expires_at, content_bytes, is_bulk'
 
 /** How many recipients `moveDue` moves at once. */
 export const MOVED_MAX = 1_000

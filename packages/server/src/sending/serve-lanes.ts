@@ -10,27 +10,32 @@ import type { KeyRing } from '../platform/secrets/index.ts'
 import { createTurns } from '../platform/turns.ts'
 import type { Claim, ReadMailer } from './attempt.ts'
 import { idsOf, logAttempt } from './attempt-log.ts'
-import type { Ending, FinishAttempts } from './finish-attempts.ts'
+import { claimRows } from './claim-rows.ts'
+import type { ClaimOfLane } from './claim-store.ts'
+import type { Ending, Finish, FinishAttempts } from './finish-attempts.ts'
 import type { HeldRows } from './held-rows.ts'
 import {
   canFly,
   claimableBy,
   createLane,
+  firstOf,
   type Held,
   isIdle,
   isUnreachable,
+  kindOfClaim,
   type Lane,
   laneId,
   noteLanded,
   noteSlow,
   takeSurplus,
 } from './lane.ts'
-import { mailerOf, readMailer } from './lane-mailer.ts'
+import { forgetMailer, mailerOf } from './lane-mailer.ts'
+import { createLaneRests, type LaneRests } from './lane-rests.ts'
 import type { WokenLane } from './lane-wakeups.ts'
 import { createLargeBudget, largeBytesOf } from './large-budget.ts'
 import { createLargeEmails } from './large-emails.ts'
-import { loadAttempts } from './load-attempts.ts'
-import { claimDue, markDot } from './queue-store.ts'
+import { createRowLoader, RELOAD_WAIT_MS, undone } from './load-rows.ts'
+import { markDot } from './queue-store.ts'
 import { type RunAttemptDeps, runAttempt } from './run-attempt.ts'
 
 export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot'> {
@@ -48,21 +53,19 @@ export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot'> {
 export interface LaneServer {
   /** A lane has, or may have, something due. */
   wake(lane: WokenLane): void
-  /** Attempts one claimed row at once, whosever turn it is. Resolves when it is over or slow. */
-  serveAlone(lane: WokenLane, claim: Claim, validUntilMs: number): Promise<void>
+  /** Attempts claimed rows at once, whosever turn it is. Resolves when they are over. */
+  serveNow(claimed: readonly ClaimOfLane[], validUntilMs: number): Promise<void>
   /** Begins nothing any more; what was claimed and not begun goes back at once. */
   close(): void
   /** Resolves when nothing is under way. */
   settled(): Promise<void>
   readonly isBusy: boolean
+  readonly counts: LaneRests['counts']
 }
 
 const SLOW_MS = 1_000
 /** Each takes up to three connections to the database for a moment. */
 const CLAIMS_AT_ONCE = 4
-/** A claim that could not be followed up is given back for this long. */
-const RELOAD_WAIT_MS = 1_000
-const ORPHAN_WAIT_MS = 3_600_000
 
 export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   const { db, held, leaseMs, log, monotonicMs } = deps
@@ -70,19 +73,25 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   const hungry = createTurns<Lane>()
   const ready = createTurns<Lane>()
   const tasks = new Set<Promise<unknown>>()
+  const rests = createLaneRests({ monotonicMs, onEnd: endRest })
   let claims = 0
   let places = 0
   let isClosed = false
 
   const dots = createGroupCommit<Claim, boolean>({ db, itemsMax: 128, lanes: 1, run: markDot })
-  const largeEmails = createLargeEmails({ db })
+  const { load, giveBack } = createRowLoader({
+    ...deps,
+    largeEmails: createLargeEmails({ db }),
+    track,
+    isClosed: () => isClosed,
+  })
   const attemptDeps: RunAttemptDeps = { ...deps, markDot: dots.add }
   const large = createLargeBudget({
     isWaiting: (row) => row.lane.waiting.includes(row) && canFly(row.lane),
   })
 
   function track(task: Promise<unknown>): void {
-    const tracked = task.finally(() => tasks.delete(tracked))
+    const tracked = task.catch(() => undefined).finally(() => tasks.delete(tracked))
     tasks.add(tracked)
   }
 
@@ -90,8 +99,14 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     const known = lanes.get(laneId(key))
     if (known !== undefined) return known
     const lane = createLane(key)
+    lane.slowing = rests.slowingOf(lane)
     lanes.set(lane.id, lane)
     return lane
+  }
+
+  function endRest(lane: Lane): void {
+    lane.isWoken = true
+    serve(lane)
   }
 
   /** To be called after each change of a lane. */
@@ -127,23 +142,33 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   }
 
   /** The first to go; a large one for which there is no room now is passed by small ones only. */
-  function nextOf({ waiting }: Lane): Held | undefined {
-    const [first] = waiting
+  function nextOf(lane: Lane): Held | undefined {
+    const first = firstOf(lane)
     if (first === undefined || large.hasRoomFor(first)) return first
-    return waiting.find((row) => largeBytesOf(row) === 0)
+    return lane.waiting.find((row) => largeBytesOf(row) === 0)
   }
 
   async function claim(lane: Lane, limit: number): Promise<void> {
     claims += 1
+    const kind = kindOfClaim(lane)
     lane.isClaiming = true
-    lane.isWoken = false
+    if (kind === 'any') lane.isWoken = false
+    lane.hasSmallNews = false
     try {
       // What ran out while this process stood still is not claimed anew, as if it were interrupted.
       await held.catchUp()
       const validUntilMs = monotonicMs() + leaseMs
-      const claimed = await claimDue(db, lane, { limit, leaseMs })
-      // A full answer: there may be more.
-      if (claimed.length === limit) lane.isWoken = true
+      const {
+        claims: claimed,
+        isFull,
+        rest,
+      } = await claimRows(deps, lane, {
+        kind,
+        limit,
+        leaseMs,
+      })
+      if (isFull) lane[kind === 'any' ? 'isWoken' : 'hasSmallNews'] = true
+      if (rest !== undefined && !isClosed) rests.begin(lane, rest.because, rest.ms)
       if (claimed.length > 0) {
         deps.failpoints.hit('send.after_claim')
         lane.waiting.push(...(await load(lane, claimed, validUntilMs)))
@@ -157,47 +182,14 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     serve(lane)
   }
 
-  /** The rows that are held from now on; none when closed. */
-  async function load(
-    lane: Lane,
-    claimed: readonly Claim[],
-    validUntilMs: number,
-  ): Promise<Held[]> {
-    try {
-      const [loaded] = await Promise.all([
-        loadAttempts({ db, largeEmails, monotonicMs, prepareOf: held.prepareOf }, lane, claimed),
-        readMailer(deps, lane),
-      ])
-      for (const orphan of loaded.orphans) {
-        log.error(idsOf(orphan), 'sender_email.missing')
-        undo(orphan, ORPHAN_WAIT_MS)
-      }
-      const rows = loaded.attempts.map((attempt) => ({ loaded: attempt, lane, validUntilMs }))
-      held.add(rows)
-      if (!isClosed) return rows
-      giveBack(rows)
-      return []
-    } catch (error) {
-      // Nothing was begun, so nothing was interrupted.
-      for (const one of claimed) undo(one, RELOAD_WAIT_MS)
-      throw error
-    }
-  }
-
-  /** They are due at once: a slow lane claims no more of them than it can begin. */
-  function giveBack(rows: readonly Held[]): void {
-    for (const row of rows) {
-      held.delete(row)
-      undo(row.loaded.claim, 0)
-    }
-  }
-
-  function undo(claimed: Claim, waitMs: number): void {
-    track(
-      deps.finishes.end(undone(claimed, waitMs)).catch((error: unknown) => {
-        log.warn({ err: error, ...idsOf(claimed) }, 'claim.not_given_back')
-      }),
-    )
+  async function serveOfLane(ofLane: readonly ClaimOfLane[], validUntilMs: number): Promise<void> {
+    const [key] = ofLane
+    if (key === undefined) return
+    const lane = laneOf(key)
+    const claimed = ofLane.map((one) => one.claim)
+    const rows = await load(lane, claimed, validUntilMs)
+    await Promise.all(rows.map(fly))
+    serve(lane)
   }
 
   async function fly(row: Held): Promise<void> {
@@ -206,6 +198,7 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     let isSlow = false
     let holdsPlace = true
     lane.inFlight += 1
+    lane.begun += 1
     places += 1
     const leavePlace = () => {
       clearTimeout(slow)
@@ -227,11 +220,19 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     if (ending === undefined) {
       held.delete(row)
     } else {
-      if (ending.kind === 'finished') lane.isFailing = isUnreachable(ending)
+      if (ending.kind === 'finished') noteResult(lane, ending, startedMs)
       // The connection is free: the next message does not wait for this one's commit.
       track(finish(row, ending, monotonicMs() - startedMs))
     }
     serve(lane)
+  }
+
+  function noteResult(lane: Lane, ending: Finish, begunMs: number): void {
+    // Nothing was heard of the server.
+    if (ending.claim.isExpired) return
+    lane.isFailing = isUnreachable(ending)
+    // What was claimed goes back, so that it can expire, and be cancelled.
+    if (rests.noteResult(lane, ending, begunMs)) giveBack(lane.waiting.splice(0))
   }
 
   /** Undefined when nothing is to be written. */
@@ -280,18 +281,25 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
       if (isClosed) return
       const lane = laneOf(key)
       lane.isWoken = true
+      if (key.isBulk === true) lane.hasBulk = true
+      else lane.hasSmallNews = true
+      if (key.isChanged === true) {
+        rests.end(lane)
+        forgetMailer(lane)
+      }
       serve(lane)
     },
-    async serveAlone(key, claimed, validUntilMs) {
-      const lane = laneOf(key)
-      const [row] = await load(lane, [claimed], validUntilMs)
-      if (row === undefined) return serve(lane)
-      const flight = fly(row)
-      track(flight)
-      await within(flight, SLOW_MS)
+    async serveNow(claimed, validUntilMs) {
+      const served = [...Map.groupBy(claimed, laneId).values()].map((ofLane) =>
+        serveOfLane(ofLane, validUntilMs),
+      )
+      const all = Promise.all(served)
+      track(all)
+      await all
     },
     close() {
       isClosed = true
+      rests.stop()
       for (const lane of lanes.values()) giveBack(lane.waiting.splice(0))
     },
     async settled() {
@@ -300,11 +308,8 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     get isBusy() {
       return tasks.size > 0
     },
+    counts: rests.counts,
   }
-}
-
-function undone(claim: Claim, waitMs: number): Ending {
-  return { kind: 'undone', claim, undo: { kind: 'undone', waitMs } }
 }
 
 /** Waits for the work, at most so long. */

@@ -4,7 +4,7 @@
  */
 import { bucketOf, insertRows, type Queryable, statement } from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
-import { isScheduled, messageIdOf, type NewEmail } from './email.ts'
+import { isBulk, isScheduled, messageIdOf, type NewEmail } from './email.ts'
 
 /** An email on its way into the tables. */
 export interface AcceptedEmail {
@@ -95,6 +95,7 @@ async function insertPlaces(
       'max_attempts',
       'expires_at',
       'content_bytes',
+      'is_bulk',
     ],
     rows: emails.flatMap(toQueueRows),
   })
@@ -157,6 +158,7 @@ function toQueueRows(e: AcceptedEmail): unknown[][] {
     e.email.maxAttempts,
     expiresAt,
     e.contentJson.length,
+    isBulk(e.email),
   ]
   return e.email.recipients.flatMap((_, n) => (suppressed.has(n) ? [] : [row(n)]))
 }

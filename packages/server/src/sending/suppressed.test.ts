@@ -13,9 +13,9 @@ import {
 } from '../../test/sender.ts'
 import { addMailer, unsubscribe } from '../../test/sending.ts'
 import { bucketOf } from '../platform/db/leases.ts'
+import { claimDue } from './claim-store.ts'
 import { createLargeEmails } from './large-emails.ts'
 import { loadAttempts } from './load-attempts.ts'
-import { claimDue } from './queue-store.ts'
 
 const world = useSending()
 const shorts = async () => (await eventsOf(world.db)).map(inShort)
@@ -116,7 +116,7 @@ describe('at sending', () => {
     expect(await shorts()).toEqual(['SMTP_ERROR 1 retry'])
   })
 
-  it('mail of a mailer that is not active, gone or expired is over, too', async () => {
+  it('mail that expires is over, too; that of a mailer that is not active waits for it', async () => {
     const { mailerId } = await addMailer(world.db)
     await world.db.query(`update mailers_mailer set state = 'active'`)
     const held = await accept(world.db)
@@ -129,11 +129,14 @@ describe('at sending', () => {
       `update sending_queue set expires_at = now() - interval '1 s' where ref_id = $1`,
       [expired],
     )
-    await drain(world.db, world.sender())
+    await world.sender().runOnce()
     expect([...(await statuses(held)), ...(await statuses(expired))]).toEqual([
-      'ada@example.com suppressed',
+      'ada@example.com queued',
       'ada@example.com suppressed',
     ])
+    await world.db.query(`update mailers_mailer set state = 'active'`)
+    await drain(world.db, world.sender())
+    expect(await statuses(held)).toEqual(['ada@example.com suppressed'])
     expect(await eventsOf(world.db)).toEqual([])
   })
 
@@ -153,7 +156,7 @@ describe('at sending', () => {
     const { mailerId } = await addMailer(db)
     await accept(db)
     const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-    const claims = await claimDue(db, lane, { limit: 1, leaseMs: 60_000 })
+    const claims = await claimDue(db, lane, { small: 1, all: 1, leaseMs: 60_000 })
     let nowMs = 0
     const largeEmails = createLargeEmails({ db })
     const deps = { db, largeEmails, prepareOf: () => undefined, monotonicMs: () => nowMs }

@@ -8,12 +8,12 @@
  */
 import { type BucketLeases, createBucketSweep } from '../platform/db/index.ts'
 import type { Service } from '../platform/service.ts'
+import { claimExpired, claimSuspect, discoverLanes } from './claim-store.ts'
 import { createConversations } from './conversations.ts'
 import { createHeldRows } from './held-rows.ts'
-import { laneId } from './lane.ts'
+import { laneId, type Rest } from './lane.ts'
 import type { LaneWakeups, WokenLane } from './lane-wakeups.ts'
 import { queueScheduled } from './queue-scheduled.ts'
-import { claimSuspect, discoverLanes } from './queue-store.ts'
 import { createLaneServer, type ServeLanesDeps, within } from './serve-lanes.ts'
 
 export interface SenderDeps extends Omit<ServeLanesDeps, 'conversations' | 'held' | 'monotonicMs'> {
@@ -28,11 +28,17 @@ export interface SenderDeps extends Omit<ServeLanesDeps, 'conversations' | 'held
 
 /** Made anew for each start of a process: once stopped, it stays stopped. */
 export interface Sender extends Service {
+  /** Of mailers that are served otherwise than at full speed now (`lane-rests.ts`). */
+  counts(): Record<Rest | 'slowed', number>
   /** Finds what is due and attempts it, until nothing is. For tests. */
   runOnce(): Promise<void>
 }
 
 const SWEEP_MS = 1_000
+/** What is due before the next sweep has a timer. */
+const AHEAD_MS = 2_000
+const SUSPECT_MS = 1_000
+const EXPIRED_AT_ONCE = 100
 const STOP_GRACE_MS = 10_000
 /** For what conversations that were cut have left to write. */
 const CUT_GRACE_MS = 3_000
@@ -47,6 +53,7 @@ export function createSender(deps: SenderDeps): Sender {
   let isRunning = false
   let isStopping = false
   let suspects: Promise<void> | undefined
+  let expiring: Promise<void> | undefined
   let heartbeat: NodeJS.Timeout | undefined
   let unsubscribe: (() => void)[] = []
 
@@ -71,8 +78,13 @@ export function createSender(deps: SenderDeps): Sender {
       .finally(() => {
         suspects = undefined
       })
+    expiring ??= serveExpired()
+      .catch((error: unknown) => log.warn({ err: error }, 'sender_expired.failed'))
+      .finally(() => {
+        expiring = undefined
+      })
     await queueScheduled(db, buckets)
-    for (const lane of await discoverLanes(db, buckets)) {
+    for (const lane of await discoverLanes(db, buckets, AHEAD_MS)) {
       if (lane.waitMs <= 0) wake(lane)
       else wakeLater(lane, lane.waitMs)
     }
@@ -87,7 +99,18 @@ export function createSender(deps: SenderDeps): Sender {
       const validUntilMs = monotonicMs() + leaseMs
       const found = await claimSuspect(db, [...leases.owned()], leaseMs)
       if (found === undefined) return
-      await lanes.serveAlone(found, found.claim, validUntilMs)
+      await within(lanes.serveNow([found], validUntilMs), SUSPECT_MS)
+    }
+  }
+
+  /** What expires does so whatever its mailer waits for: limits, or to be active again. */
+  async function serveExpired(): Promise<void> {
+    while (!isStopping) {
+      const validUntilMs = monotonicMs() + leaseMs
+      const o = { limit: EXPIRED_AT_ONCE, leaseMs }
+      const found = await claimExpired(db, [...leases.owned()], o)
+      if (found.length === 0) return
+      await lanes.serveNow(found, validUntilMs)
     }
   }
 
@@ -96,7 +119,7 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   async function settled(): Promise<void> {
-    await suspects
+    await Promise.all([suspects, expiring])
     await lanes.settled()
   }
 
@@ -138,6 +161,7 @@ export function createSender(deps: SenderDeps): Sender {
       deps.finishes.abandon()
       clearInterval(heartbeat)
     },
+    counts: lanes.counts,
     async runOnce() {
       await look([...leases.owned()])
       await settled()

@@ -115,7 +115,12 @@ export async function rescueEmails(
     deps.disk.admit(bytes, () => deps.db.transaction(rescue)),
   )
   deps.wakeups.wake(
-    [...woken].map((mailerId) => ({ tenantId, mailerId, bucket: bucketOf(mailerId) })),
+    [...woken].map((mailerId) => ({
+      tenantId,
+      mailerId,
+      bucket: bucketOf(mailerId),
+      isBulk: true,
+    })),
   )
   const { matched, rescued } = result
   if (!isDry) deps.log.info({ tenant_id: tenantId, matched, rescued }, 'emails.rescued')

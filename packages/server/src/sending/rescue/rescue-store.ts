@@ -193,6 +193,7 @@ export async function queueAgain(tx: Queryable, places: readonly NewPlace[]): Pr
       'max_attempts',
       'expires_at',
       'content_bytes',
+      'is_bulk',
       'fence',
     ],
     rows: places.map((p) => [
@@ -206,6 +207,8 @@ export async function queueAgain(tx: Queryable, places: readonly NewPlace[]): Pr
       p.maxAttempts,
       p.expiresAt,
       p.contentBytes,
+      // Many at once, as a rule, and late already.
+      true,
       p.fence,
     ]),
   })

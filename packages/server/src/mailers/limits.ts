@@ -1,0 +1,27 @@
+/**
+ * The limits that hold for a mailer (contract §3.3): its own, else those that its provider
+ * publishes, else five connections and no rate.
+ */
+import type { EffectiveLimits } from '@postrider/contract'
+import { LIMIT_PRESETS } from './limit-presets.ts'
+import type { Mailer } from './mailer.ts'
+
+const CONNECTIONS_DEFAULT = 5
+const MESSAGES_PER_CONNECTION_DEFAULT = 100
+
+export function effectiveLimits({
+  config: { host, username },
+  limits,
+}: Pick<Mailer, 'config' | 'limits'>): EffectiveLimits {
+  const name = host.toLowerCase().replace(/\.$/, '')
+  const preset = LIMIT_PRESETS.find(
+    (one) =>
+      one.host.test(name) && (one.username === undefined || one.username.test(username ?? '')),
+  )
+  return {
+    connections: CONNECTIONS_DEFAULT,
+    messages_per_connection: MESSAGES_PER_CONNECTION_DEFAULT,
+    ...preset?.limits,
+    ...limits,
+  }
+}
