@@ -202,7 +202,12 @@ export const updateSmtpBody = closedObject({
   config: Type.Optional(smtpConfigChange),
   limits: Type.Optional(mailerLimits),
   uncertain: Type.Optional(uncertain),
-  verify: Type.Optional(verify),
+  verify: Type.Optional(
+    Type.Boolean({
+      description:
+        'false: the login is not tried before the answer, and a deactivated mailer stays so. Else a given `config`, also an empty one, is logged in with, which makes a deactivated mailer active',
+    }),
+  ),
 })
 export type UpdateSmtpBody = Static<typeof updateSmtpBody>
 

@@ -33,7 +33,7 @@ import {
   type Notifications,
   type Others,
 } from './platform/db/index.ts'
-import { type BucketLeases, createBucketLeases } from './platform/db/leases.ts'
+import { type BucketLeases, bucketOf, createBucketLeases } from './platform/db/leases.ts'
 import { createDiskGuard, type DiskGuard, noDiskGuard } from './platform/disk-guard.ts'
 import { createEgress, type Egress } from './platform/egress/index.ts'
 import { createFailpoints, type Failpoints } from './platform/failpoints.ts'
@@ -252,6 +252,10 @@ function composeHttp(
       const mailerDeps = {
         ...parts,
         ehloName: thisHost(),
+        wakeMail: ({ tenantId, mailerId }: { tenantId: string; mailerId: string }) =>
+          parts.laneWakeups.wake([
+            { tenantId, mailerId, bucket: bucketOf(mailerId), isChanged: true },
+          ]),
         checks: {
           limit: createRateLimit({ name: 'mailer-checks', usesMax: 60, windowS: 60 }),
           gate: checksGate,
@@ -380,11 +384,9 @@ function composeDispatcher(parts: Parts): Service[] {
 function composeSender(parts: Parts): Service[] {
   const { config, db, keyRing, metrics } = parts
   const leases = parts.leases.sender
-  const pool = createSmtpPool({
-    ...parts,
-    authConfirmDelayMs: config.authConfirmDelayMs,
-    ehloName: thisHost(),
-  })
+  // So that an attempt has the time for a second try.
+  const authConfirmDelayMs = Math.min(config.authConfirmDelayMs, config.sendTimeoutMs / 2)
+  const pool = createSmtpPool({ ...parts, authConfirmDelayMs, ehloName: thisHost() })
   const attempts = metrics.histogram('send_attempt_duration_seconds', 'Attempts to send', [
     'outcome',
   ])
@@ -400,6 +402,7 @@ function composeSender(parts: Parts): Service[] {
     finishes: createFinishAttempts({ db, clock: parts.clock, wakeups: parts.wakeups }),
     leaseMs: config.sendLeaseMs,
     timeoutMs: config.sendTimeoutMs,
+    authConfirmDelayMs,
     retryScheduleMs: config.sendRetrySchedule,
     concurrency: config.senderConcurrency,
     observe: ({ outcome, durationMs }) => attempts.observe({ outcome }, durationMs / 1000),

@@ -227,7 +227,7 @@ export const variables = {
     type: duration('0ms', '1m'),
     default: '5s',
     meaning:
-      'After how long a rejected login is tried once more on a fresh connection, within the same attempt, before the mailer is deactivated; in this version by mailers that log in by OAuth, with a new token',
+      'After how long a rejected login is tried once more on a fresh connection, within the same attempt, before the mailer is deactivated (by OAuth: with a new token); at most half of SEND_TIMEOUT',
   },
   inboundPort: {
     name: 'INBOUND_PORT',

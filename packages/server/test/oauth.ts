@@ -98,6 +98,7 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
     egress,
     log,
     clock: createClock(),
+    wakeMail: () => undefined,
     accessTokens: tokens,
     ehloName: 'sender.example.com',
     checks: { limit, gate: testGate },

@@ -53,7 +53,11 @@ export interface TestSender extends Sender {
 
 export function createTestSender(
   db: Db,
-  o: Partial<SenderDeps> & { readonly clock?: Clock; readonly log?: Logger } = {},
+  o: Partial<SenderDeps> & {
+    readonly clock?: Clock
+    readonly log?: Logger
+    readonly authConfirmDelayMs?: number
+  } = {},
 ): TestSender {
   const log = o.log ?? silent
   const accessTokens = createAccessTokens({
@@ -71,7 +75,7 @@ export function createTestSender(
     log,
     ehloName: 'sender.example.com',
     accessTokens,
-    authConfirmDelayMs: 0,
+    authConfirmDelayMs: o.authConfirmDelayMs ?? 0,
   })
   const wakeups = createLaneWakeups()
   const scanner = createPhishingScanner()
@@ -98,6 +102,7 @@ export function createTestSender(
     }),
     leaseMs: 60_000,
     timeoutMs: 20_000,
+    authConfirmDelayMs: 0,
     retryScheduleMs: [0],
     random: () => 0.5,
     concurrency: 16,

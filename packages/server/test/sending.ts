@@ -24,12 +24,16 @@ export async function createSendingDatabase(o?: { poolMax?: number }): Promise<T
   return database
 }
 
-/** An active mailer of `news@example.com` without a login, on a server on this machine. */
+/** An active mailer of `news@example.com`, without a login unless it is given, on a server on this machine. */
 export function addMailer(
   db: Db,
-  o: Partial<Omit<NewMailer, 'config'>> & { readonly port?: number } = {},
+  o: Partial<Omit<NewMailer, 'config'>> & {
+    readonly port?: number
+    readonly username?: string
+  } = {},
 ): Promise<Mailer> {
-  const { port = 9, ...change } = o
+  const { port = 9, username, ...change } = o
+  const login = username === undefined ? {} : { username }
   return insertMailer(db, {
     tenantId: 'tn_a',
     mailerId: newId('smtp'),
@@ -37,7 +41,7 @@ export function addMailer(
     email: 'news@example.com',
     configType: 'smtp',
     connectionType: 'basic',
-    config: { host: '127.0.0.1', port, secure: 'None', tlsVerify: true },
+    config: { host: '127.0.0.1', port, secure: 'None', tlsVerify: true, ...login },
     uncertain: 'at_least_once',
     limits: {},
     hostEverWorked: true,

@@ -19,7 +19,10 @@ const GREYLIST_WAIT_MS = 300_000
 export interface Classification {
   readonly category: FailureCategory
   readonly retryable: boolean
-  /** The mailer's own login was refused: grounds for deactivating it. */
+  /**
+   * The server rejected the mailer's own login, in answer to AUTH or by demanding one at MAIL:
+   * grounds for deactivating it, once a second try has heard the same.
+   */
   readonly authRejected: boolean
   /** A second try in a while would only hear the same: no need for one before deactivating. */
   readonly cannotHealByWaiting: boolean
@@ -44,11 +47,23 @@ export function classifyFailure(failure: ClassifiableFailure): Classification {
     return conclude(category, { retryable, providerError })
   }
   const facts = readReply(reply)
-  const found = findRule(facts, stageOf(failure, facts))
+  const stage = stageOf(failure, facts)
+  const found = findRule(facts, stage)
   const retryable = found.retry === undefined ? canRetry(found.is, reply) : found.retry === 'always'
   const cannotHealByWaiting = found.cannotHealByWaiting === true
+  const authRejected = REJECTED_LOGIN.has(found.is) && isOfLogin(stage)
   const waitMs = namedWaitMs(facts.words)
-  return conclude(found.is, { retryable, providerError, cannotHealByWaiting, waitMs })
+  return conclude(found.is, {
+    retryable,
+    providerError,
+    cannotHealByWaiting,
+    authRejected,
+    waitMs,
+  })
+}
+
+function isOfLogin(stage: SmtpStage | undefined): boolean {
+  return stage === undefined || stage === 'auth' || stage === 'mail'
 }
 
 function conclude(
@@ -58,6 +73,7 @@ function conclude(
     readonly providerError: string
     readonly cannotHealByWaiting?: boolean
     readonly waitMs?: number | undefined
+    readonly authRejected?: boolean
   },
 ): Classification {
   const isUnknown = category === 'unknown' && o.providerError !== ''
@@ -65,7 +81,7 @@ function conclude(
   return {
     category,
     retryable: o.retryable,
-    authRejected: REJECTED_LOGIN.has(category),
+    authRejected: o.authRejected === true,
     cannotHealByWaiting: o.cannotHealByWaiting === true,
     ...(waitMs !== undefined && o.retryable ? { retryAfterMsMin: waitMs } : {}),
     failedReason: isUnknown ? o.providerError : failedReasonOf(category),

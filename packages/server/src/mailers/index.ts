@@ -5,6 +5,7 @@ export { ehloNameOf } from './ehlo-name.ts'
 export { findMailers, type WantedMailer } from './find-mailers.ts'
 export { loadMailerForSend, type MailerForSend } from './load-mailer.ts'
 export { type AccessTokens, createAccessTokens } from './oauth/access-tokens.ts'
+export { type RejectedLogin, settleRejectedLogins } from './settle-rejected-logins.ts'
 export type { Acquired, SmtpLease } from './smtp-line.ts'
 export {
   type AcquireOptions,

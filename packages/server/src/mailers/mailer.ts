@@ -1,10 +1,8 @@
 /**
  * A mailer: a tenant's configuration for sending (spec §3 "Mailer", contract §3.3).
  *
- * States: `active` → `deactivated` when a login is rejected for good (deactivate-mailer.ts) →
- * `active` when a new configuration has logged in (update-smtp.ts), or a new grant was given
- * (oauth/). `disabled` is entered and left by hand only. The password stands sealed in `secret` and
- * is opened in two places: to try a login and to send.
+ * Its states are in decide-state.ts. The password stands sealed in `secret` and is opened to try a
+ * login and to send.
  */
 import type {
   ConnectionType,

@@ -7,15 +7,16 @@ import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { testGate } from '../../test/webhook-api.ts'
+import { createClock } from '../platform/clock.ts'
 import { createEgress } from '../platform/egress/index.ts'
 import { createHttpApp } from '../platform/http/app.ts'
 import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { createRateLimit } from '../platform/rate-limit.ts'
 import { createKeyRing } from '../platform/secrets/index.ts'
+import { changeState } from './change-state.ts'
 import { findMailers, loadMailerForSend } from './index.ts'
 import { registerMailerRoutes } from './routes.ts'
-import { setDeactivated } from './store.ts'
 
 const certs = new URL('../../../testkit/certs/', import.meta.url)
 const pem = (name: string) => readFileSync(new URL(name, certs), 'utf8')
@@ -40,6 +41,8 @@ const seen: string[] = []
 const limitOf = (usesMax: number) => createRateLimit({ name: 'checks', usesMax, windowS: 60 })
 let limit = limitOf(1_000)
 const lookedUp: string[] = []
+/** Mailers whose mail was woken. */
+const woken: string[] = []
 const egress = createEgress({
   allowNetworks: ['127.0.0.0/8'],
   lookup: async (host) => {
@@ -60,6 +63,10 @@ beforeAll(async () => {
     db: database.db,
     keyRing,
     egress,
+    clock: createClock(),
+    wakeMail: ({ mailerId }) => {
+      woken.push(mailerId)
+    },
     ehloName: 'sender.example.com',
     accessTokens: { get: async () => ({ kind: 'inactive' }) },
     checks: {
@@ -503,12 +510,30 @@ describe('updateSMTP', () => {
       })
       const renamed = await update(id, { name: 'Other' })
       expect(renamed.body.mailer).toMatchObject({ state: 'deactivated' })
+      woken.splice(0)
       const again = await update(id, { config: { password: PASSWORD } })
       expect(again.body.mailer).toMatchObject({
         state: 'active',
         state_reason: null,
         state_evidence: null,
       })
+      expect(woken).toEqual([id])
+    })
+
+    it('keeps a deactivated mailer so while its login is not tried, or fails', async () => {
+      const { mailer_id: id } = await configured()
+      await deactivate(id)
+      const untried = await update(id, { verify: false, config: { password: 'wrong' } })
+      expect(untried.body.mailer).toMatchObject({
+        state: 'deactivated',
+        state_reason: 'provider_auth_error',
+      })
+      expect(await update(id, { config: {} })).toMatchObject({ status: 422 })
+      await update(id, { verify: false, config: { password: PASSWORD } })
+      expect((await get(id)).body.mailer).toMatchObject({ state: 'deactivated' })
+      // What is stored logs in.
+      const tried = await update(id, { config: {} })
+      expect(tried.body.mailer).toMatchObject({ state: 'active' })
     })
 
     it('leaves a disabled mailer disabled', async () => {
@@ -691,12 +716,22 @@ async function countMailers(): Promise<number> {
 }
 
 async function deactivate(mailerId: string): Promise<void> {
-  const mailer = { tenantId: 'tn_a', mailerId, configVersion: 1 }
-  const why = { reason: 'provider_auth_error', evidence: '535 5.7.8 no' } as const
+  const mailer = { tenantId: 'tn_a', mailerId }
+  const cause = {
+    kind: 'rejected',
+    reason: 'provider_auth_error',
+    evidence: '535 5.7.8 no',
+    configVersion: 1,
+  } as const
   const results = await database.db.transaction(async (tx) => [
-    await setDeactivated(tx, { ...mailer, configVersion: 2 }, why),
-    await setDeactivated(tx, mailer, why),
-    await setDeactivated(tx, mailer, why),
+    await changeState(tx, createClock(), mailer, { ...cause, configVersion: 2 }),
+    await changeState(tx, createClock(), mailer, cause),
+    await changeState(tx, createClock(), mailer, cause),
   ])
-  expect(results).toEqual([undefined, 'smtp', undefined])
+  expect(results.map((one) => one?.isChanged)).toEqual([false, true, false])
+  expect(results.map((one) => one?.event?.event)).toEqual([
+    undefined,
+    'MAILER_DEACTIVATED',
+    undefined,
+  ])
 }

@@ -5,8 +5,9 @@
  * A session goes back to idle only while it is fit: usable, opened with the present configuration,
  * below the number of messages and the age at which servers begin to close connections themselves.
  */
-import type { SmtpFailure, SmtpSession } from '../mail/index.ts'
+import type { OpenSessionResult, SmtpFailure, SmtpSession } from '../mail/index.ts'
 import type { MailerForSend } from './load-mailer.ts'
+import { createLoginGate, type LoginGate } from './login-gate.ts'
 
 export interface SmtpLease {
   readonly kind: 'session'
@@ -19,18 +20,24 @@ export type Acquired =
   | SmtpLease
   /** An attempt failed: no session could be opened. */
   | { readonly kind: 'failed'; readonly failure: SmtpFailure }
-  /** Every connection stayed in use until the deadline, the pool was stopped, or the process is full: no attempt. */
+  /**
+   * No attempt: every connection stayed in use until the deadline, the pool was stopped, the process
+   * is full, or another attempt has just found that the login is rejected.
+   */
   | { readonly kind: 'busy' }
-
-export type Opened =
-  | { readonly ok: true; readonly session: SmtpSession }
-  | { readonly ok: false; readonly failure: SmtpFailure }
 
 export interface LineOptions {
   /** Never rejects. */
-  readonly open: (mailer: MailerForSend, deadlineAt: number, signal: AbortSignal) => Promise<Opened>
-  /** The first connection to this host that ever succeeded. */
-  readonly onFirstWorked: (mailer: MailerForSend) => void
+  readonly open: (
+    mailer: MailerForSend,
+    o: {
+      readonly deadlineAt: number
+      readonly signal: AbortSignal
+      readonly confirm: LoginGate['confirm']
+    },
+  ) => Promise<OpenSessionResult>
+  /** A login worked, for the first time in a while. */
+  readonly onWorked: (mailer: MailerForSend) => void
   readonly onClosed: (session: SmtpSession, ageMs: number) => void
   readonly ageMsMax: number
 }
@@ -57,6 +64,9 @@ interface Waiter {
   readonly timer: NodeJS.Timeout
 }
 
+/** Well within the time in which logins at one server are compared (decide-blame.ts). */
+const WORKED_EVERY_MS = 3 * 60_000
+
 export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
   let { configVersion, connectionsMax, messagesMax, hostEverWorked: hasWorked } = first
   let open = 0
@@ -64,6 +74,8 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
   let idle: Pooled[] = []
   const waiters: Waiter[] = []
   const opening = new Set<AbortController>()
+  const gate = createLoginGate()
+  let workedMs = Number.NEGATIVE_INFINITY
 
   const isFit = (pooled: Pooled): boolean =>
     pooled.session.isUsable &&
@@ -115,9 +127,11 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
     serveNext()
   }
 
+  const hasPlace = () => !gate.isConfirming && (idle.length > 0 || open < connectionsMax)
+
   /** Called whenever a session became idle or a place free. */
   const serveNext = () => {
-    while (waiters.length > 0 && (idle.length > 0 || open < connectionsMax)) {
+    while (waiters.length > 0 && hasPlace()) {
       const waiter = waiters.shift()
       if (waiter === undefined) return
       clearTimeout(waiter.timer)
@@ -139,26 +153,37 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
   }
 
   const openNew = async (mailer: MailerForSend, deadlineAt: number): Promise<Acquired> => {
+    if (gate.isRejected(mailer.configVersion)) return { kind: 'busy' }
     open += 1
     const stopper = new AbortController()
     opening.add(stopper)
-    const opened = await o.open(mailer, deadlineAt, stopper.signal)
+    const { signal } = stopper
+    const opened = await o.open(mailer, { deadlineAt, signal, confirm: gate.confirm })
     opening.delete(stopper)
     if (!opened.ok) {
       open -= 1
+      workedMs = Number.NEGATIVE_INFINITY
+      gate.note(mailer.configVersion, opened.failure)
       serveNext()
       // Nothing was tried: this process looks up as many names at once as it may.
       if (isStopped || opened.failure.systemCode === 'busy') return { kind: 'busy' }
       return { kind: 'failed', failure: { ...opened.failure, hostEverWorked: hasWorked } }
     }
-    if (!hasWorked) o.onFirstWorked(mailer)
-    hasWorked = true
+    noteWorked(mailer)
     const { session } = opened
     const openedAt = performance.now()
     const pooled = { session, configVersion: mailer.configVersion, openedAt, idleSince: openedAt }
     if (!isStopped) return lend(pooled)
     discard(pooled)
     return { kind: 'busy' }
+  }
+
+  const noteWorked = (mailer: MailerForSend) => {
+    const isNews = !hasWorked || performance.now() - workedMs > WORKED_EVERY_MS
+    hasWorked = true
+    if (!isNews) return
+    workedMs = performance.now()
+    o.onWorked(mailer)
   }
 
   const wait = (mailer: MailerForSend, deadlineAt: number): Promise<Acquired> =>
@@ -176,8 +201,9 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
     async acquire(mailer, deadlineAt, isFresh) {
       follow(mailer)
       if (isFresh) dropIdle()
-      const isFree = waiters.length === 0 && (idle.length > 0 || open < connectionsMax)
-      return isFree ? take(mailer, deadlineAt) : wait(mailer, deadlineAt)
+      return waiters.length === 0 && hasPlace()
+        ? take(mailer, deadlineAt)
+        : wait(mailer, deadlineAt)
     },
     sweep(idleBefore) {
       const sessions = idle

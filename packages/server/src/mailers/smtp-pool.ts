@@ -3,26 +3,19 @@
  * so that no session is ever used for another mailer. Used again for as many messages as the mailer
  * says, and for up to 5 minutes, closed after a few seconds of idleness.
  */
-import type { SmtpSession } from '../mail/index.ts'
+import type { OpenSessionResult, SmtpSession } from '../mail/index.ts'
 import { DatabaseUnavailableError, type Queryable } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Service } from '../platform/service.ts'
 import type { MailerForSend } from './load-mailer.ts'
-import { type OpenWithTokenDeps, openWithToken } from './open-with-token.ts'
-import {
-  type Acquired,
-  createSmtpLine,
-  type Opened,
-  type SmtpLease,
-  type SmtpLine,
-} from './smtp-line.ts'
+import { type OpenForAttemptDeps, type OpenOptions, openForAttempt } from './open-for-attempt.ts'
+import { type Acquired, createSmtpLine, type SmtpLease, type SmtpLine } from './smtp-line.ts'
 import { markWorked } from './store.ts'
 
-const OPEN_TIMEOUT_MS = 30_000
 const AGE_MS_MAX = 5 * 60_000
 const IDLE_MS_MAX = 5_000
 
-export interface SmtpPoolDeps extends OpenWithTokenDeps {
+export interface SmtpPoolDeps extends OpenForAttemptDeps {
   readonly db: Queryable
   readonly log: Logger
   readonly ageMsMax?: number
@@ -57,8 +50,8 @@ export function createSmtpPool(deps: SmtpPoolDeps): SmtpPool {
     const known = lines.get(key)
     if (known !== undefined) return known
     const line = createSmtpLine(mailer, {
-      open: (current, deadlineAt, signal) => openOne(deps, current, deadlineAt, signal),
-      onFirstWorked: (current) => noteWorked(deps, current),
+      open: (current, options) => openOne(deps, current, options),
+      onWorked: (current) => noteWorked(deps, current),
       onClosed: ({ sent }, ageMs) =>
         deps.log.debug(
           { tenant_id: mailer.tenantId, mailer_id: mailer.mailerId, sent, duration_ms: ageMs },
@@ -120,17 +113,18 @@ export function createSmtpPool(deps: SmtpPoolDeps): SmtpPool {
 }
 
 /** As of a process that is full: see `openNew` in smtp-line.ts. */
-const NOTHING_TRIED: Opened = { ok: false, failure: { stage: 'connect', systemCode: 'busy' } }
+const NOTHING_TRIED: OpenSessionResult = {
+  ok: false,
+  failure: { stage: 'connect', systemCode: 'busy' },
+}
 
 async function openOne(
   deps: SmtpPoolDeps,
   mailer: MailerForSend,
-  deadlineAt: number,
-  signal: AbortSignal,
-): Promise<Opened> {
+  o: OpenOptions,
+): Promise<OpenSessionResult> {
   try {
-    const o = { deadlineAt, timeoutMsMax: OPEN_TIMEOUT_MS, signal }
-    return (await openWithToken(deps, mailer, o)) ?? NOTHING_TRIED
+    return (await openForAttempt(deps, mailer, o)) ?? NOTHING_TRIED
   } catch (error) {
     if (error instanceof DatabaseUnavailableError) return NOTHING_TRIED
     // A defect; it costs this attempt, not a place in the line for ever.
@@ -139,7 +133,7 @@ async function openOne(
   }
 }
 
-/** Kept in the row, so that it outlives this process: once per mailer and host. */
+/** Kept in the row, so that it outlives this process, and others know of it. */
 function noteWorked(deps: SmtpPoolDeps, mailer: MailerForSend): void {
   markWorked(deps.db, mailer).catch((error: unknown) => {
     deps.log.warn({ err: error, mailer_id: mailer.mailerId }, 'mailer.worked_not_stored')

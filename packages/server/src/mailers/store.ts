@@ -1,7 +1,6 @@
 /** All SQL of mailers. Every statement names the tenant. */
 import type {
   ConnectionType,
-  DeactivationReason,
   MailerConfigType,
   MailerLimits,
   MailerState,
@@ -9,10 +8,10 @@ import type {
   SecureMode,
   UncertainPolicy,
 } from '@postrider/contract'
-import { type Queryable, type Statement, statement, type Tx } from '../platform/db/index.ts'
+import { type Queryable, type Statement, statement } from '../platform/db/index.ts'
 import { emailKeyOf, type Mailer } from './mailer.ts'
 
-interface MailerRow {
+export interface MailerRow {
   tenant_id: string
   mailer_id: string
   name: string
@@ -39,14 +38,14 @@ interface MailerRow {
   updated_at: Date
 }
 
-const COLUMNS = `tenant_id, mailer_id, name, email, config_type, connection_type, host, port,
+export const MAILER_COLUMNS = `tenant_id, mailer_id, name, email, config_type, connection_type, host, port,
   username, secure, tls_verify, secret, uncertain, limits, state, state_reason, state_evidence,
   state_changed_at, worked_at is not null as host_ever_worked, config_version, app_id, imap,
   created_at, updated_at`
 
 const GET = statement(
   'mailers.get',
-  `select ${COLUMNS} from mailers_mailer where tenant_id = $1 and mailer_id = $2`,
+  `select ${MAILER_COLUMNS} from mailers_mailer where tenant_id = $1 and mailer_id = $2`,
 )
 
 export async function getMailer(
@@ -138,7 +137,7 @@ const INSERT = statement(
      app_id, imap)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
      case when $16::boolean then now() end, $17, $18)
-   returning ${COLUMNS}`,
+   returning ${MAILER_COLUMNS}`,
 )
 
 export async function insertMailer(q: Queryable, m: NewMailer): Promise<Mailer> {
@@ -171,23 +170,15 @@ const UPDATE = statement(
   'mailers.update',
   `update mailers_mailer
       set name = $4, email = $5, email_key = $6, host = $7, port = $8, username = $9, secure = $10,
-          tls_verify = $11, secret = $12, uncertain = $13, limits = $14, app_id = $17,
+          tls_verify = $11, secret = $12, uncertain = $13, limits = $14, app_id = $16,
           worked_at = case when $15::boolean then coalesce(worked_at, now()) end,
-          state = case when $16::boolean then 'active' else state end,
-          state_reason = case when $16::boolean then null else state_reason end,
-          state_evidence = case when $16::boolean then null else state_evidence end,
-          state_changed_at = case when $16::boolean then now() else state_changed_at end,
           config_version = config_version + 1, updated_at = now()
     where tenant_id = $1 and mailer_id = $2 and config_version = $3
-    returning ${COLUMNS}`,
+    returning ${MAILER_COLUMNS}`,
 )
 
 /** Undefined when another update came first, or the mailer is gone. */
-export async function updateMailer(
-  q: Queryable,
-  m: Mailer,
-  o: { readonly isReactivated: boolean },
-): Promise<Mailer | undefined> {
+export async function updateMailer(q: Queryable, m: Mailer): Promise<Mailer | undefined> {
   const { rows } = await q.query<MailerRow>(UPDATE, [
     m.tenantId,
     m.mailerId,
@@ -204,64 +195,19 @@ export async function updateMailer(
     m.uncertain,
     JSON.stringify(m.limits),
     m.hostEverWorked,
-    o.isReactivated,
     m.appId ?? null,
   ])
-  return rows[0] === undefined ? undefined : toMailer(rows[0])
-}
-
-const DEACTIVATE = statement(
-  'mailers.deactivate',
-  `update mailers_mailer
-      set state = 'deactivated', state_reason = $4, state_evidence = $5, state_changed_at = now()
-    where tenant_id = $1 and mailer_id = $2 and config_version = $3 and state = 'active'
-    returning config_type`,
-)
-
-/**
- * Its type when this call deactivated it. Undefined when it was not active any more, or its
- * configuration is newer than the one that failed.
- */
-export async function setDeactivated(
-  tx: Tx,
-  m: Pick<Mailer, 'tenantId' | 'mailerId' | 'configVersion'>,
-  why: { readonly reason: DeactivationReason; readonly evidence: string },
-): Promise<MailerConfigType | undefined> {
-  const { rows } = await tx.query<{ config_type: MailerConfigType }>(DEACTIVATE, [
-    m.tenantId,
-    m.mailerId,
-    m.configVersion,
-    why.reason,
-    why.evidence,
-  ])
-  return rows[0]?.config_type
-}
-
-const SET_STATE = statement(
-  'mailers.set_state',
-  `update mailers_mailer
-      set state = $3, state_reason = null, state_evidence = null,
-          state_changed_at = case when state = $3 then state_changed_at else now() end
-    where tenant_id = $1 and mailer_id = $2
-    returning ${COLUMNS}`,
-)
-
-/** By hand: without an event. Undefined when there is no such mailer. */
-export async function setState(
-  q: Queryable,
-  { tenantId, mailerId }: Pick<Mailer, 'tenantId' | 'mailerId'>,
-  state: 'active' | 'disabled',
-): Promise<Mailer | undefined> {
-  const { rows } = await q.query<MailerRow>(SET_STATE, [tenantId, mailerId, state])
   return rows[0] === undefined ? undefined : toMailer(rows[0])
 }
 
 const MARK_WORKED = statement(
   'mailers.mark_worked',
   `update mailers_mailer set worked_at = now()
-    where tenant_id = $1 and mailer_id = $2 and config_version = $3 and worked_at is null`,
+    where tenant_id = $1 and mailer_id = $2 and config_version = $3
+      and (worked_at is null or worked_at < greatest(now() - interval '3 minutes', refused_at))`,
 )
 
+/** That its login worked, unless that was noted a moment ago. */
 export async function markWorked(
   q: Queryable,
   m: Pick<Mailer, 'tenantId' | 'mailerId' | 'configVersion'>,
@@ -283,7 +229,7 @@ export async function deleteMailer(
   return rowCount > 0
 }
 
-function toMailer(row: MailerRow): Mailer {
+export function toMailer(row: MailerRow): Mailer {
   return {
     tenantId: row.tenant_id,
     mailerId: row.mailer_id,

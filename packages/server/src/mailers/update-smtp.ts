@@ -5,8 +5,10 @@
  * the same and the way to the server does not get weaker. Otherwise whoever holds an API key could
  * have it sent to a server of his own, or in plain text past somebody who listens.
  *
- * A given `config` is logged in with (unless `verify` is false) and makes a deactivated mailer
- * active again; a disabled one stays disabled. Two updates at once: the second is refused.
+ * A given `config` is logged in with, unless `verify` is false. Having logged in, a deactivated mailer
+ * is active again, and its held mail goes out; without, it stays as it is, for a wrong guess would
+ * cost a mail. An empty `config` tries what is stored. A disabled one stays disabled. Two updates at
+ * once: the second is refused.
  */
 import type { UpdateSmtpBody } from '@postrider/contract'
 import { ApiError, validationError } from '../platform/errors.ts'
@@ -24,7 +26,8 @@ import {
   sealPassword,
 } from './mailer.ts'
 import { updateOauthSmtp } from './oauth/configure-oauth-smtp.ts'
-import { getMailer, updateMailer } from './store.ts'
+import { saveMailer } from './save-mailer.ts'
+import { getMailer } from './store.ts'
 
 export async function updateSmtp(
   deps: MailerDeps,
@@ -59,7 +62,10 @@ export async function updateSmtp(
     stored.connectionType === 'oauth'
       ? await updateOauthSmtp(deps, stored, next, { given: body.config, isVerified })
       : await updateBasicSmtp(deps, stored, next, body)
-  if (updated !== undefined) return updated
+  if (updated !== undefined) {
+    deps.wakeMail(updated)
+    return updated
+  }
   const current = await getMailer(deps.db, tenantId, mailerId)
   throw new ApiError(current === undefined ? 'not_found' : 'conflict')
 }
@@ -75,14 +81,11 @@ async function updateBasicSmtp(
   const isVerified = body.config !== undefined && body.verify !== false
   if (isVerified) await checkLogin(deps, stored.tenantId, { ...config, password })
   else if (body.config !== undefined) await checkHost(deps, stored.tenantId, config.host)
-  return updateMailer(
-    deps.db,
-    {
-      ...next,
-      ...(password === undefined ? {} : { secret: sealPassword(deps.keyRing, stored, password) }),
-    },
-    { isReactivated: body.config !== undefined && stored.state === 'deactivated' },
-  )
+  const mailer = {
+    ...next,
+    ...(password === undefined ? {} : { secret: sealPassword(deps.keyRing, stored, password) }),
+  }
+  return deps.db.transaction((tx) => saveMailer(tx, deps, mailer, { isAuthenticated: isVerified }))
 }
 
 function changedConfig(

@@ -1,7 +1,8 @@
 /** The canonical log line of an attempt, and its outcome in metrics. Never content, never addresses. */
 import type { Logger } from '../platform/log.ts'
 import type { Claim } from './attempt.ts'
-import type { Ended, Ending } from './finish-attempts.ts'
+import type { Ending } from './ending.ts'
+import type { Ended } from './finish-attempts.ts'
 
 export interface AttemptLogDeps {
   readonly log: Logger

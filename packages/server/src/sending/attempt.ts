@@ -64,6 +64,8 @@ export interface AttemptFailed {
   readonly failedReason: string
   readonly providerError: string
   readonly retryAfterMsMin?: number
+  /** Its server rejected the mailer's login for good, or, where `isBeyondDoubt`, said why it must. */
+  readonly rejectedLogin?: { readonly configVersion: number; readonly isBeyondDoubt: boolean }
   /** `message_id` is empty in the event: nothing was made for this recipient (interface §6.4.6). */
   readonly isBeforeMessage: boolean
 }

@@ -4,21 +4,24 @@
  * One that is cut before its final dot has sent nothing; one that is cut after it is uncertain, as
  * if the server had gone.
  */
+import { setTimeout } from 'node:timers/promises'
 import type { SmtpSession } from '../mail/index.ts'
 
 export interface Conversations {
   readonly isCut: boolean
   /** Runs `work`, during which `cut` closes the session. */
   hold<T>(session: SmtpSession, work: () => Promise<T>): Promise<T>
+  /** False when there is no time for it before the deadline (milliseconds since the epoch), or it was cut. */
+  pause(ms: number, deadlineAt: number): Promise<boolean>
   cut(): void
 }
 
 export function createConversations(): Conversations {
   const sessions = new Set<SmtpSession>()
-  let isCut = false
+  const ended = new AbortController()
   return {
     get isCut() {
-      return isCut
+      return ended.signal.aborted
     },
     async hold(session, work) {
       sessions.add(session)
@@ -28,8 +31,12 @@ export function createConversations(): Conversations {
         sessions.delete(session)
       }
     },
+    async pause(ms, deadlineAt) {
+      if (Date.now() + ms >= deadlineAt) return false
+      return setTimeout(ms, true, { signal: ended.signal }).catch(() => false)
+    },
     cut() {
-      isCut = true
+      ended.abort()
       for (const session of sessions) session.close()
     },
   }

@@ -5,7 +5,7 @@
  * have been delivered, and the mailer's policy decides on another attempt (contract §5). Whoever has
  * lost the claim by then never sends it.
  */
-import { classifyFailure, parseAddress, type SmtpResult } from '../mail/index.ts'
+import { classifyFailure, parseAddress, type SmtpFailure, type SmtpResult } from '../mail/index.ts'
 import type { MailerForSend, SmtpPool } from '../mailers/index.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import type { Logger } from '../platform/log.ts'
@@ -20,6 +20,8 @@ export interface ConverseDeps {
   readonly conversations: Conversations
   /** For the whole conversation, waiting for a connection included. */
   readonly timeoutMs: number
+  /** Before a rejected login is tried once more. */
+  readonly authConfirmDelayMs: number
   /** Commits that the dot may be sent; false when the claim is lost. */
   readonly markDot: (claim: Claim) => Promise<boolean>
 }
@@ -33,7 +35,10 @@ interface Conversation {
   readonly showsUtf8Address: boolean
 }
 
-/** `undone`: surely not sent, and for no reason that lies with mailer, server or mail. */
+/**
+ * `undone`: surely not sent, and for no reason that lies with mailer, server or mail; or nothing can
+ * be concluded.
+ */
 export async function converse(
   deps: ConverseDeps,
   o: Conversation,
@@ -48,8 +53,11 @@ export async function converse(
     beforeFinalDot: dot.commit,
     afterFinalDot: () => failpoints.hit('send.after_dot'),
   }
-  // A kept connection that turns out to be gone is no attempt: once more on a fresh one.
-  for (const isFresh of [false, true]) {
+  // A kept connection that turns out to be gone is no attempt: once more on a fresh one. So is a
+  // demand for a login, which is believed only when it is heard twice.
+  let isFresh = false
+  let isSecondTry = false
+  for (;;) {
     const used = await deps.pool.withSession(
       o.mailer,
       deadlineAt,
@@ -61,16 +69,29 @@ export async function converse(
     )
     if (used.kind === 'busy') return 'undone'
     if (used.kind === 'failed')
-      return conversations.isCut ? 'undone' : toFailure(classifyFailure(used.failure), false)
+      return conversations.isCut ? 'undone' : toFailure(o.mailer, used.failure, false)
     const result = used.value
     if (dot.state === 'lost') return 'lost'
     if (dot.state === 'unknown') return 'undone'
-    if (result.kind === 'failed' && result.isStale && !isFresh) continue
+    if (result.kind === 'failed' && result.isStale && !isFresh) {
+      isFresh = true
+      continue
+    }
     if (isCutOff(result, conversations)) return 'undone'
+    if (!isSecondTry && isDemandForLogin(result)) {
+      if (!(await conversations.pause(deps.authConfirmDelayMs, deadlineAt))) return 'undone'
+      isSecondTry = isFresh = true
+      continue
+    }
     failpoints.hit('send.after_reply')
-    return toResult(result)
+    return toResult(o.mailer, result)
   }
-  return 'undone'
+}
+
+function isDemandForLogin(result: SmtpResult): boolean {
+  if (result.kind === 'accepted') return false
+  const { authRejected, cannotHealByWaiting } = classifyFailure(result.failure)
+  return authRejected && !cannotHealByWaiting
 }
 
 /** Ended by ourselves, and the server cannot have the message. */
@@ -110,13 +131,18 @@ function wireOf(email: string): string {
   return parsed.ok ? parsed.address.address : email
 }
 
-function toResult(result: SmtpResult): AttemptResult {
+function toResult(mailer: MailerForSend, result: SmtpResult): AttemptResult {
   if (result.kind === 'accepted') return { kind: 'accepted' }
   const isUncertain = result.phase === 'after-dot' && result.failure.reply === undefined
-  return toFailure(classifyFailure(result.failure), isUncertain)
+  return toFailure(mailer, result.failure, isUncertain)
 }
 
-function toFailure(c: ReturnType<typeof classifyFailure>, isUncertain: boolean): AttemptFailed {
+function toFailure(
+  { configVersion }: MailerForSend,
+  failure: SmtpFailure,
+  isUncertain: boolean,
+): AttemptFailed {
+  const c = classifyFailure(failure)
   return {
     kind: 'failed',
     category: c.category,
@@ -126,5 +152,8 @@ function toFailure(c: ReturnType<typeof classifyFailure>, isUncertain: boolean):
     providerError: c.providerError,
     isBeforeMessage: false,
     ...(c.retryAfterMsMin === undefined ? {} : { retryAfterMsMin: c.retryAfterMsMin }),
+    ...(c.authRejected
+      ? { rejectedLogin: { configVersion, isBeyondDoubt: c.cannotHealByWaiting } }
+      : {}),
   }
 }

@@ -17,35 +17,13 @@ import {
   type Tx,
 } from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
-import { type NewEvent, recordEvents, type TouchedStream, type Wakeups } from '../webhooks/index.ts'
-import type { AttemptFailed, AttemptResult, Claim, Undo } from './attempt.ts'
+import { recordEvents, type TouchedStream, type Wakeups } from '../webhooks/index.ts'
+import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
 import { type AttemptRow, insertAttempts, type StatusChange, setStatuses } from './attempt-store.ts'
 import type { NextStep } from './decide-next-step.ts'
+import type { Ending, Finish, Stop } from './ending.ts'
 import { type FinishedClaim, finishClaims, postponeClaims, undoClaims } from './queue-store.ts'
-
-/** A decided attempt, ready to be written. */
-export interface Finish {
-  readonly kind: 'finished'
-  readonly claim: Claim
-  readonly result: AttemptResult
-  /** Undefined when the mail was accepted. */
-  readonly next?: NextStep
-  readonly event: NewEvent
-}
-
-/** Ends without an attempt, and without an event where there is none to report. */
-export interface Stop {
-  readonly kind: 'stopped'
-  readonly claim: Claim
-  readonly status: 'suppressed' | 'blocked'
-  readonly failedReason: string
-  readonly event?: NewEvent
-}
-
-export type Ending =
-  | Finish
-  | Stop
-  | { readonly kind: 'undone'; readonly claim: Claim; readonly undo: Undo }
+import { settleRejections } from './settle-rejections.ts'
 
 /** `lost`: another claim holds the row, so nothing was written. */
 export interface Ended {
@@ -78,7 +56,7 @@ export function createFinishAttempts(deps: {
     itemsMax: GROUP_MAX,
     // One at a time: nobody waits for a finish, and larger groups cost the database less.
     lanes: 1,
-    run: endGroup,
+    run: (tx, endings) => endGroup(tx, deps.clock, endings),
   })
   const abandoned = new AbortController()
 
@@ -101,7 +79,7 @@ export function createFinishAttempts(deps: {
           // A commit whose answer was lost has deleted or moved the row: the repetition finds the
           // fence gone and writes nothing. One that was refused is stamped anew: a leap of the clock
           // may have given it a day for which there is no partition.
-          if (isRefusal) ending = restamp(ending, deps.clock)
+          if (isRefusal) ending = restamp(ending, deps.clock.nowMicros())
         }
       }
     },
@@ -111,16 +89,22 @@ export function createFinishAttempts(deps: {
   }
 }
 
-function restamp(ending: Ending, clock: Clock): Ending {
+function restamp(ending: Ending, eventAtMicros: bigint): Ending {
   if (ending.kind === 'undone' || ending.event === undefined) return ending
-  return { ...ending, event: { ...ending.event, eventAtMicros: clock.nowMicros() } }
+  const stamped = { ...ending, event: { ...ending.event, eventAtMicros } }
+  if (stamped.kind === 'stopped' || stamped.rejection === undefined) return stamped
+  const { ifDoubted } = stamped.rejection
+  const doubtedEvent = { ...ifDoubted.event, eventAtMicros }
+  const rejection = { ...stamped.rejection, ifDoubted: { ...ifDoubted, event: doubtedEvent } }
+  return { ...stamped, rejection }
 }
 
 function wait(ms: number, signal: AbortSignal): Promise<void> {
   return setTimeout(ms, undefined, { signal }).catch(() => undefined)
 }
 
-async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
+async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promise<Ended[]> {
+  const { endings, events } = await settleRejections(tx, clock, decided)
   const finishes = endings.flatMap((e, i) => (e.kind === 'finished' ? [{ ...e, i }] : []))
   const stops = endings.flatMap((e, i) => (e.kind === 'stopped' ? [{ ...e, i }] : []))
   const undone = endings.flatMap((e) =>
@@ -151,10 +135,7 @@ async function endGroup(tx: Tx, endings: readonly Ending[]): Promise<Ended[]> {
   const stopped = stops.filter((_, k) => stoppedClaims[k] !== undefined)
 
   const [recorded] = await Promise.all([
-    recordEvents(
-      tx,
-      [...written, ...stopped].flatMap(({ event }) => event ?? []),
-    ),
+    recordEvents(tx, [...[...written, ...stopped].flatMap(({ event }) => event ?? []), ...events]),
     insertAttempts(
       tx,
       written.map((f) => toAttemptRow(f, f.finished)),

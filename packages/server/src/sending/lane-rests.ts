@@ -4,7 +4,7 @@
  */
 import { createBoundedMap } from '../platform/bounded-map.ts'
 import { isRateRefusal, type Slowing, slowDown, speedUp } from './decide-slowing.ts'
-import type { Finish } from './finish-attempts.ts'
+import type { Finish } from './ending.ts'
 import type { Lane, Rest } from './lane.ts'
 
 export interface LaneRests {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Ending } from './finish-attempts.ts'
+import type { Ending } from './ending.ts'
 import {
   canFly,
   claimableBy,

@@ -14,7 +14,7 @@ import type { FailureCategory } from '../mail/index.ts'
 import type { LoadedClaim, ReadMailer } from './attempt.ts'
 import type { ClaimSize } from './claim-store.ts'
 import type { Slowing } from './decide-slowing.ts'
-import type { Ending } from './finish-attempts.ts'
+import type { Ending } from './ending.ts'
 import type { WokenLane } from './lane-wakeups.ts'
 
 /** A row whose claim is held by this process. */

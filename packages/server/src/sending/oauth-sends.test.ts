@@ -79,6 +79,15 @@ describe('an access token that the server refuses', () => {
     ])
     expect(api.smtp.connections).toHaveLength(2)
     expect(asked()).toBe(1)
+    const deactivated = (await eventsOf(api.db)).find(
+      (one) => inShort(one) === 'MAILER_DEACTIVATED',
+    )
+    expect(deactivated?.details).toEqual({
+      mailer_id: mailer.mailer_id,
+      config_type: 'oauth_smtp',
+      failed_reason: 'provider_auth_error',
+      provider_error: refusal,
+    })
   })
 
   it('with words that cannot heal by waiting is not tried again', async () => {

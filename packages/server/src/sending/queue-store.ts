@@ -61,6 +61,18 @@ function matchClaims(
   return claims.map((claim) => held.has(`${claim.refId}.${claim.n}`))
 }
 
+const HOLD = statement(
+  'sending.hold_claims',
+  `select q.ref_id, q.n from sending_queue q join ${CLAIMS} as c (tenant_id, ref_id, n, fence)
+       on ${IS_CLAIM} for update of q`,
+)
+
+/** Per claim, whether it holds its row, which stays so until the end of the transaction. */
+export async function holdClaims(tx: Queryable, claims: readonly ClaimKey[]): Promise<boolean[]> {
+  const { rows } = await tx.query<{ ref_id: string; n: number }>(HOLD, claimArrays(claims))
+  return matchClaims(claims, rows)
+}
+
 const FINISH = statement(
   'sending.finish_claims',
   `delete from sending_queue q using ${CLAIMS} as c (tenant_id, ref_id, n, fence)

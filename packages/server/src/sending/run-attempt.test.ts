@@ -165,28 +165,6 @@ describe('[6.4] a failed attempt', () => {
     expect(server.transactions).toHaveLength(1)
   })
 
-  it('is final when the login is rejected', async () => {
-    const { db } = world
-    const server = await world.serve(undefined, { auth: { users: { news: 'right' } } })
-    const key = { tenantId: 'tn_a', mailerId: 'smtp_login' }
-    const config = {
-      host: '127.0.0.1',
-      port: server.port,
-      secure: 'None',
-      tlsVerify: true,
-    } as const
-    const mailer = await addMailer(db, key)
-    await db.query(
-      'update mailers_mailer set port = $2, username = $3, secret = $4 where mailer_id = $1',
-      [mailer.mailerId, config.port, 'news', sealPassword(keyRing, key, 'wrong')],
-    )
-    await accept(db)
-    await drain(db, world.sender())
-    const events = await eventsOf(db)
-    expect(events.map(inShort)).toEqual(['SMTP_ERROR 1 final'])
-    expect(events[0]?.details.failed_reason).toBe("The mail server rejected the mailer's login")
-  })
-
   it('is one when no server can be reached, by a mailer that cannot be', async () => {
     const server = await world.serve()
     await server.close()

@@ -9,13 +9,13 @@ import { DatabaseUnavailableError } from '../platform/db/index.ts'
 import type { AttemptFailed, AttemptResult, LoadedAttempt, Stopped, Undo } from './attempt.ts'
 import { type ConverseDeps, converse } from './converse.ts'
 import { decideNextStep, type NextStep } from './decide-next-step.ts'
+import type { Ending, FailedFinish } from './ending.ts'
 import {
   deliveredEvent,
   type EventSubject,
   phishingEvent,
   smtpErrorEvent,
 } from './event-details.ts'
-import type { Ending } from './finish-attempts.ts'
 import type { PhishingCheck } from './phishing/check-phishing.ts'
 import type { BrokenEmail, ReadyEmail } from './prepare-email.ts'
 
@@ -49,9 +49,26 @@ export async function runAttempt(
     return { ...result, claim, event: phishingEvent(subject, result.failedReason) }
   if (result.kind === 'accepted')
     return { kind: 'finished', claim, result, event: deliveredEvent(subject) }
+  const finish = failed(deps, loaded, subject, result)
+  const { rejectedLogin } = result
+  if (rejectedLogin === undefined) return finish
+  const { providerError } = result
+  const doubted = { ...failure('auth_temporary'), retryable: true, providerError }
+  return {
+    ...finish,
+    rejection: { ...rejectedLogin, ifDoubted: failed(deps, loaded, subject, doubted) },
+  }
+}
+
+function failed(
+  deps: RunAttemptDeps,
+  loaded: LoadedAttempt,
+  subject: EventSubject,
+  result: AttemptFailed,
+): FailedFinish {
   const next = nextStep(deps, loaded, result)
   const event = smtpErrorEvent(subject, result, next.kind === 'retry')
-  return { kind: 'finished', claim, result, next, event }
+  return { kind: 'finished', claim: loaded.claim, result, next, event }
 }
 
 async function attempt(
@@ -119,7 +136,7 @@ async function send(
 }
 
 function failure(
-  category: 'uncertain' | 'expired' | 'internal' | 'mailer_config' | 'template',
+  category: 'uncertain' | 'expired' | 'internal' | 'mailer_config' | 'template' | 'auth_temporary',
 ): AttemptFailed {
   return {
     kind: 'failed',

@@ -12,7 +12,8 @@ import type { Claim, ReadMailer } from './attempt.ts'
 import { idsOf, logAttempt } from './attempt-log.ts'
 import { claimRows } from './claim-rows.ts'
 import type { ClaimOfLane } from './claim-store.ts'
-import type { Ending, Finish, FinishAttempts } from './finish-attempts.ts'
+import type { Ending, Finish } from './ending.ts'
+import type { FinishAttempts } from './finish-attempts.ts'
 import type { HeldRows } from './held-rows.ts'
 import {
   canFly,

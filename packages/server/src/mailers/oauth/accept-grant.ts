@@ -14,7 +14,7 @@ import { type LastingGrant, type SaveGrantDeps, saveLogin } from './save-grant.t
 
 export interface AcceptGrantDeps extends SaveGrantDeps {
   readonly egress: Pick<Egress, 'request'>
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Clock
 }
 
 /** As `error` of a way back; `message` is for a person. */

@@ -10,7 +10,8 @@ import type { Db } from '../../platform/db/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { checkHost, countedCheck, type LoginCheckDeps, tryLogin } from '../check-login.ts'
 import { isAsSafe, type Mailer, type MailerConfig } from '../mailer.ts'
-import { type NewMailer, updateMailer } from '../store.ts'
+import { type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
+import type { NewMailer } from '../store.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { getApp } from './app-store.ts'
 import { loginTypeOf, type OAuthApp } from './oauth-app.ts'
@@ -18,7 +19,7 @@ import { refusalOfToken } from './refuse-token.ts'
 import { requestRefresh, type TokenRequestDeps } from './request-token.ts'
 import { insertWithGrant, keepGrant } from './save-grant.ts'
 
-export interface OAuthSmtpDeps extends LoginCheckDeps, TokenRequestDeps {
+export interface OAuthSmtpDeps extends LoginCheckDeps, TokenRequestDeps, SaveMailerDeps {
   readonly db: Db
   readonly egress: LoginCheckDeps['egress']
   readonly accessTokens: Pick<AccessTokens, 'get'>
@@ -71,13 +72,14 @@ export async function updateOauthSmtp(
   const { app_id: appId = stored.appId ?? '', refresh_token: refreshToken } = o.given ?? {}
   const config = { ...next.config, username: next.email }
   const mailer = { ...next, appId, config }
-  if (o.given === undefined) return updateMailer(deps.db, mailer, { isReactivated: false })
+  const save = (isAuthenticated: boolean) =>
+    deps.db.transaction((tx) => saveMailer(tx, deps, mailer, { isAuthenticated }))
+  if (o.given === undefined) return save(false)
   const login = { config, isVerified: o.isVerified }
-  const isReactivated = stored.state === 'deactivated'
   if (refreshToken === undefined) {
     if (appId !== stored.appId || !isAsSafe(config, stored.config)) throw tokenMissing()
     await check(deps, stored.tenantId, login, () => tryStored(deps, stored))
-    return updateMailer(deps.db, mailer, { isReactivated })
+    return save(o.isVerified)
   }
   const app = await getApp(deps.db, stored.tenantId, appId)
   if (app === undefined) throw unknownApp()
@@ -85,7 +87,7 @@ export async function updateOauthSmtp(
     tryToken(deps, app, loginTypeOf(stored.configType), refreshToken),
   )
   return deps.db.transaction(async (tx) => {
-    const updated = await updateMailer(tx, mailer, { isReactivated })
+    const updated = await saveMailer(tx, deps, mailer, { isAuthenticated: o.isVerified })
     if (updated !== undefined) await keepGrant(tx, deps.keyRing, updated, grant ?? { refreshToken })
     return updated
   })

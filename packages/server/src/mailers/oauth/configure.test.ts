@@ -156,6 +156,14 @@ describe('updateSMTP of an OAuth mailer', () => {
     expect(await secretOf(mailer_id)).not.toBe(before)
   })
 
+  it('one that was not tried leaves it as it is', async () => {
+    const { mailer_id } = await configured()
+    await deactivate(mailer_id)
+    const { refresh_token } = config()
+    const answer = await update(mailer_id, { verify: false, config: { refresh_token } })
+    expect(answer).toMatchObject({ status: 200, body: { mailer: { state: 'deactivated' } } })
+  })
+
   it('a name needs no token, and leaves the state', async () => {
     const { mailer_id } = await configured()
     await deactivate(mailer_id)

@@ -15,10 +15,10 @@ import {
 } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { SealedValueError } from '../../platform/secrets/index.ts'
-import type { TouchedStream, Wakeups } from '../../webhooks/index.ts'
-import { deactivateMailer } from '../deactivate-mailer.ts'
+import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
+import { changeState } from '../change-state.ts'
+import { BLAME_WINDOW_MS, decideBlame } from '../decide-blame.ts'
 import { getApp, lockApp } from './app-store.ts'
-import { BLAME_WINDOW_MS, decideBlame } from './decide-blame.ts'
 import { type MailerKey, openToken, sealToken } from './mailer-token.ts'
 import { loginTypeOf } from './oauth-app.ts'
 import {
@@ -162,23 +162,20 @@ async function judge(
   const kept = await keep(tx, key, fence, failure)
   if (kept.result.kind === 'lost') return kept
   const record = await countRefreshes(tx, key.tenantId, row.appId, BLAME_WINDOW_MS)
-  if (decideBlame(record) === 'app') {
+  if (decideBlame(record) === 'shared') {
     const ids = { tenant_id: key.tenantId, app_id: row.appId }
     deps.log.error({ ...ids, ...record }, 'oauth_app.suspected')
     return kept
   }
-  const recorded = await deactivateMailer(
-    tx,
-    deps.clock,
-    { ...key, configVersion: row.configVersion },
-    {
-      reason: 'oauth_revoked',
-      evidence: failure.providerError,
-    },
-  )
-  return recorded === undefined
-    ? { result: { kind: 'lost' }, touched: [] }
-    : { result: { kind: 'deactivated', failure }, touched: recorded.touched }
+  const changed = await changeState(tx, deps.clock, key, {
+    kind: 'rejected',
+    reason: 'oauth_revoked',
+    evidence: failure.providerError,
+    configVersion: row.configVersion,
+  })
+  if (changed?.event === undefined) return { result: { kind: 'lost' }, touched: [] }
+  const { touched } = await recordEvents(tx, [changed.event])
+  return { result: { kind: 'deactivated', failure }, touched }
 }
 
 /** What was learnt is known here and nowhere else. */

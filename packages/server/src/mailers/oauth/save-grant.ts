@@ -10,14 +10,15 @@ import type { Db, Tx } from '../../platform/db/index.ts'
 import { newId } from '../../platform/ids.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import { emailKeyOf, type Mailer } from '../mailer.ts'
-import { getMailer, insertMailer, type NewMailer, updateMailer } from '../store.ts'
+import { type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
+import { getMailer, insertMailer, type NewMailer } from '../store.ts'
 import { lockApp } from './app-store.ts'
 import { type MailerKey, sealToken } from './mailer-token.ts'
 import { CONFIG_TYPES, type OAuthApp, serversOf } from './oauth-app.ts'
 import type { Grant } from './request-token.ts'
 import { findMailerOfApp, storeGrant } from './token-store.ts'
 
-export interface SaveGrantDeps {
+export interface SaveGrantDeps extends SaveMailerDeps {
   readonly db: Db
   readonly keyRing: KeyRing
 }
@@ -40,13 +41,15 @@ export interface Login {
 }
 
 /** Undefined when the app or the mailer is gone, or was changed at the same moment. */
-export function saveLogin(deps: SaveGrantDeps, login: Login): Promise<Mailer | undefined> {
+export async function saveLogin(deps: SaveGrantDeps, login: Login): Promise<Mailer | undefined> {
   const { app } = login
-  return deps.db.transaction(async (tx) => {
+  const saved = await deps.db.transaction(async (tx) => {
     if (!(await lockApp(tx, app.tenantId, app.appId))) return undefined
     const mailerId = login.mailerId ?? (await findMailer(tx, login))
     return mailerId === undefined ? createMailer(tx, deps, login) : renew(tx, deps, login, mailerId)
   })
+  if (saved !== undefined) deps.wakeMail(saved)
+  return saved
 }
 
 function findMailer(tx: Tx, { app, type, email }: Login): Promise<string | undefined> {
@@ -59,18 +62,15 @@ function findMailer(tx: Tx, { app, type, email }: Login): Promise<string | undef
 
 async function renew(
   tx: Tx,
-  { keyRing }: SaveGrantDeps,
+  deps: SaveGrantDeps,
   { app, grant }: Login,
   mailerId: string,
 ): Promise<Mailer | undefined> {
   const mailer = await getMailer(tx, app.tenantId, mailerId)
   if (mailer === undefined) return undefined
-  const updated = await updateMailer(
-    tx,
-    { ...mailer, appId: app.appId },
-    { isReactivated: mailer.state === 'deactivated' },
-  )
-  if (updated !== undefined) await keepGrant(tx, keyRing, updated, grant)
+  const changed = { ...mailer, appId: app.appId }
+  const updated = await saveMailer(tx, deps, changed, { isAuthenticated: true })
+  if (updated !== undefined) await keepGrant(tx, deps.keyRing, updated, grant)
   return updated
 }
 

@@ -5,17 +5,18 @@
  * One whose grant was revoked becomes active only when a token can be had again: otherwise the next
  * mail would be lost to finding out anew. A provider that cannot be asked now does not stand in the way.
  */
-
-import type { Queryable } from '../../platform/db/index.ts'
+import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
+import { changeState } from '../change-state.ts'
 import { countedCheck, type LoginChecks } from '../check-login.ts'
 import type { Mailer } from '../mailer.ts'
-import { getMailer, setState } from '../store.ts'
+import type { SaveMailerDeps } from '../save-mailer.ts'
+import { getMailer } from '../store.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { refusalOfToken } from './refuse-token.ts'
 
-export interface SetActiveDeps {
-  readonly db: Queryable
+export interface SetActiveDeps extends SaveMailerDeps {
+  readonly db: Db
   readonly accessTokens: Pick<AccessTokens, 'get'>
   readonly checks: LoginChecks
 }
@@ -32,9 +33,13 @@ export async function setActive(
   if (mailer?.connectionType !== 'oauth') throw new ApiError('not_found')
   if (active && mailer.state === 'deactivated')
     await countedCheck(deps, tenantId, () => refuseRevoked(deps, mailer))
-  const changed = await setState(deps.db, mailer, active ? 'active' : 'disabled')
+  const to = active ? 'active' : 'disabled'
+  const changed = await deps.db.transaction((tx) =>
+    changeState(tx, deps.clock, mailer, { kind: 'switched', to }),
+  )
   if (changed === undefined) throw new ApiError('not_found')
-  return changed
+  deps.wakeMail(changed.mailer)
+  return changed.mailer
 }
 
 async function refuseRevoked(deps: SetActiveDeps, mailer: Mailer): Promise<void> {

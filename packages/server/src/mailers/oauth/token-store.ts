@@ -161,7 +161,7 @@ export async function storeFailure(
 const COUNT = statement(
   'mailers.count_refreshes',
   `select count(*) filter (where t.refused_at > now() - $3 * interval '1 ms')::int as refused,
-          count(*) filter (where t.refreshed_at > now() - $3 * interval '1 ms')::int as refreshed
+          count(*) filter (where t.refreshed_at > now() - $3 * interval '1 ms')::int as worked
      from mailers_mailer m
      join mailers_oauth_token t on t.tenant_id = m.tenant_id and t.mailer_id = m.mailer_id
     where m.tenant_id = $1 and m.app_id = $2`,
@@ -173,13 +173,13 @@ export async function countRefreshes(
   tenantId: string,
   appId: string,
   windowMs: number,
-): Promise<{ refused: number; refreshed: number }> {
-  const { rows } = await tx.query<{ refused: number; refreshed: number }>(COUNT, [
+): Promise<{ refused: number; worked: number }> {
+  const { rows } = await tx.query<{ refused: number; worked: number }>(COUNT, [
     tenantId,
     appId,
     windowMs,
   ])
-  return rows[0] ?? { refused: 0, refreshed: 0 }
+  return rows[0] ?? { refused: 0, worked: 0 }
 }
 
 const STORE_GRANT = statement(

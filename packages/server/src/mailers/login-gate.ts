@@ -1,0 +1,44 @@
+/**
+ * Keeps a login that a server rejects from being tried by everybody who has mail to send: servers
+ * lock accounts for that. While one second try is made the others wait; for a moment after it was
+ * rejected, too, nobody tries again, until the mailer is seen to be deactivated.
+ */
+import { classifyFailure, type OpenSessionResult, type SmtpFailure } from '../mail/index.ts'
+
+export interface LoginGate {
+  readonly isConfirming: boolean
+  /** Whether this version of the configuration was rejected a moment ago. */
+  isRejected(configVersion: number): boolean
+  note(configVersion: number, failure: SmtpFailure): void
+  /** Undefined when another second try is under way. */
+  confirm(
+    secondTry: () => Promise<OpenSessionResult | undefined>,
+  ): Promise<OpenSessionResult | undefined>
+}
+
+/** For the deactivation to be committed, and read by whoever has mail to send. */
+const REJECTED_MS = 3_000
+
+export function createLoginGate(): LoginGate {
+  let isConfirming = false
+  let rejected = { version: 0, untilMs: 0 }
+  return {
+    get isConfirming() {
+      return isConfirming
+    },
+    isRejected: (version) => version <= rejected.version && performance.now() < rejected.untilMs,
+    note(version, failure) {
+      if (classifyFailure(failure).authRejected)
+        rejected = { version, untilMs: performance.now() + REJECTED_MS }
+    },
+    async confirm(secondTry) {
+      if (isConfirming) return undefined
+      isConfirming = true
+      try {
+        return await secondTry()
+      } finally {
+        isConfirming = false
+      }
+    },
+  }
+}

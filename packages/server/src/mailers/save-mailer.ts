@@ -1,0 +1,27 @@
+/** A changed configuration, and what that it has logged in means for the mailer's state. */
+import type { Clock } from '../platform/clock.ts'
+import type { Tx } from '../platform/db/index.ts'
+import { changeState } from './change-state.ts'
+import type { Mailer } from './mailer.ts'
+import { updateMailer } from './store.ts'
+
+export interface SaveMailerDeps {
+  readonly clock: Clock
+  /**
+   * To be called after the commit of any change: mail that waits for the mailer may go out. It goes
+   * as the limits of its lane allow, whatever has gathered.
+   */
+  readonly wakeMail: (mailer: Pick<Mailer, 'tenantId' | 'mailerId'>) => void
+}
+
+/** Undefined when another update came first, or the mailer is gone. */
+export async function saveMailer(
+  tx: Tx,
+  { clock }: Pick<SaveMailerDeps, 'clock'>,
+  mailer: Mailer,
+  o: { readonly isAuthenticated: boolean },
+): Promise<Mailer | undefined> {
+  const updated = await updateMailer(tx, mailer)
+  if (updated === undefined || !o.isAuthenticated) return updated
+  return (await changeState(tx, clock, updated, { kind: 'authenticated' }))?.mailer
+}
