@@ -9,7 +9,8 @@ import { createLogger } from '../src/platform/log.ts'
 import { unsubscribeEmail } from '../src/suppressions/unsubscribe-email.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
-/** For a mailer with a login; only tests of mailers themselves go past their front door. */
+/** For a mailer with a login, and for other states; only tests of mailers go past their front door. */
+export { changeState } from '../src/mailers/change-state.ts'
 export { sealPassword } from '../src/mailers/mailer.ts'
 
 export const silent = createLogger({ level: 'silent' })

@@ -622,7 +622,7 @@ describe('updateSMTP', () => {
       ['/email', { email: '@' }],
       ['/config/host', { config: { host: '10.0.0.1', password: 'x' } }],
       ['/config/host', { verify: false, config: { host: '10.0.0.1', password: 'x' } }],
-      ['/limits/per_minute', { limits: { per_minute: 1 } }],
+      ['/limits/per_minute', { limits: { per_minute: 0 } }],
       ['/connection_type', { connection_type: 'basic' }],
     ])('refuses %s of %j', async (path, change) => {
       const { mailer_id: id } = await configured()

@@ -1,6 +1,6 @@
-/** SQL of mailers' states. Every statement names the tenant. */
+/** SQL of mailers' states. Every statement names the tenant, or says why not. */
 import type { MailerState } from '@postrider/contract'
-import { statement, type Tx } from '../platform/db/index.ts'
+import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import type { Mailer } from './mailer.ts'
 import { MAILER_COLUMNS, type MailerRow, toMailer } from './store.ts'
 
@@ -45,6 +45,18 @@ export async function setState(
   ])
   if (rows[0] === undefined) throw new Error(`the locked mailer ${key.mailerId} is gone`)
   return toMailer(rows[0])
+}
+
+const FIND_ACTIVATED = statement(
+  'mailers.find_activated',
+  `select tenant_id as "tenantId", mailer_id as "mailerId" from mailers_mailer
+    where state = 'active' and state_changed_at > now() - $1 * interval '1 ms'`,
+)
+
+/** Of all tenants: it is asked by senders, about mailers whose mail they hold. */
+export async function findActivated(q: Queryable, withinMs: number): Promise<MailerKey[]> {
+  const { rows } = await q.query<MailerKey>(FIND_ACTIVATED, [withinMs])
+  return rows
 }
 
 const LOCK_REFUSALS = statement(

@@ -16,8 +16,8 @@ export interface ClaimedRows {
   readonly rest?: { readonly because: Rest; readonly ms: number }
 }
 
-/** Until the mailer is looked at again, if nothing wakes the lane before. */
-const INACTIVE_REST_MS = 10_000
+/** Until the mailer is looked at again, if it is not heard of before. */
+const INACTIVE_REST_MS = 60_000
 /** Until the limits are looked at again: they may have been raised. */
 const LIMIT_REST_MS_MAX = 60_000
 

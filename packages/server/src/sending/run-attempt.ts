@@ -30,7 +30,7 @@ export interface RunAttemptDeps extends ConverseDeps {
 /** A process that ends again and again within one recipient's attempt is ended by it. */
 const INTERRUPTIONS_MAX = 3
 const UNDO_WAIT_MS = 1_000
-/** Mail of a mailer that is not active is held: looked at now and then, and sent or expired. */
+/** For what is claimed whatever its lane does. */
 const INACTIVE_WAIT_MS = 60_000
 
 /** Undefined when the claim was lost on the way: another has the row, nothing is to be written. */
@@ -89,7 +89,8 @@ async function attempt(
       ...withoutMailer(`password of mailer ${claim.mailerId} cannot be opened`),
       retryable: true,
     }
-  if (mailer.state !== 'active') return undo(INACTIVE_WAIT_MS)
+  // Held: it stays due, and its lane rests until the mailer is active again.
+  if (mailer.state !== 'active') return undo(claim.interrupted > 0 ? INACTIVE_WAIT_MS : 0)
   return send(deps, loaded, mailer)
 }
 

@@ -11,7 +11,7 @@ import { createTurns } from '../platform/turns.ts'
 import type { Claim, ReadMailer } from './attempt.ts'
 import { idsOf, logAttempt } from './attempt-log.ts'
 import { claimRows } from './claim-rows.ts'
-import type { ClaimOfLane } from './claim-store.ts'
+import type { ClaimOfLane, LaneKey } from './claim-store.ts'
 import type { Ending, Finish } from './ending.ts'
 import type { FinishAttempts } from './finish-attempts.ts'
 import type { HeldRows } from './held-rows.ts'
@@ -54,6 +54,8 @@ export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot'> {
 export interface LaneServer {
   /** A lane has, or may have, something due. */
   wake(lane: WokenLane): void
+  /** Its mailer has become active. */
+  noteActivated(mailer: LaneKey): void
   /** Attempts claimed rows at once, whosever turn it is. Resolves when they are over. */
   serveNow(claimed: readonly ClaimOfLane[], validUntilMs: number): Promise<void>
   /** Begins nothing any more; what was claimed and not begun goes back at once. */
@@ -289,6 +291,13 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
         forgetMailer(lane)
       }
       serve(lane)
+    },
+    noteActivated(mailer) {
+      const lane = lanes.get(laneId(mailer))
+      if (lane?.rest !== 'inactive') return
+      forgetMailer(lane)
+      rests.end(lane)
+      endRest(lane)
     },
     async serveNow(claimed, validUntilMs) {
       const served = [...Map.groupBy(claimed, laneId).values()].map((ofLane) =>

@@ -6,6 +6,7 @@
  *
  * Leases and wake-ups are hints. What keeps two senders apart is the fence of each row.
  */
+import { findActivated } from '../mailers/index.ts'
 import { type BucketLeases, createBucketSweep } from '../platform/db/index.ts'
 import type { Service } from '../platform/service.ts'
 import { claimExpired, claimSuspect, discoverLanes } from './claim-store.ts'
@@ -38,6 +39,8 @@ const SWEEP_MS = 1_000
 /** What is due before the next sweep has a timer. */
 const AHEAD_MS = 2_000
 const SUSPECT_MS = 1_000
+/** Longer than a sweep that the database holds up. */
+const ACTIVATED_MS = 30_000
 const EXPIRED_AT_ONCE = 100
 const STOP_GRACE_MS = 10_000
 /** For what conversations that were cut have left to write. */
@@ -88,6 +91,9 @@ export function createSender(deps: SenderDeps): Sender {
       if (lane.waitMs <= 0) wake(lane)
       else wakeLater(lane, lane.waitMs)
     }
+    // Whoever made a mailer active has woken its lane, but for one that rests in this process.
+    if (lanes.counts().inactive === 0) return
+    for (const mailer of await findActivated(db, ACTIVATED_MS)) lanes.noteActivated(mailer)
   }
 
   /**
