@@ -222,6 +222,26 @@ describe('pages', () => {
     expect(await listAll({ status: 'pending' })).toEqual([over, ...ids.toReversed()])
   })
 
+  it('look at so many events at most, where they are looked up, and go on from there', async () => {
+    const wide = await recordUnwanted(db, ...Array.from({ length: 45 }, () => newEvent()))
+    const places = wide.slice(0, 15)
+    const ids: string[] = []
+    for (const members of [places, places, places, places, wide])
+      ids.unshift(await insertDelivery(db, { key, members, status: 'delivered' }))
+    const pagesOf = async (event: string) => {
+      const pages: string[][] = []
+      let page = await list({ event })
+      for (; page.token !== undefined; page = await list({ event, pageToken: page.token }))
+        pages.push(idsOf(page.deliveries))
+      return [...pages, idsOf(page.deliveries)]
+    }
+    // One that is over the bound by itself, then two at a time.
+    const [first = '', ...others] = ids
+    const pages = [[first], others.slice(0, 2), others.slice(2)]
+    expect(await pagesOf('MAIL_DELIVERED')).toEqual(pages)
+    expect(await pagesOf('MAILER_DEACTIVATED')).toEqual(pages.map(() => []))
+  })
+
   it('refuse a token of another list, and one that was tampered with', async () => {
     await deliver(3)
     const { token = '' } = await list({ pageSize: 1 })
