@@ -4,8 +4,11 @@
  * It is given back when nothing is under way in it, so that the next owner repeats no request. To stop
  * beginning at once would hold up every stream of the bucket for as long as one receiver hangs. So
  * while a step lasts, those that are not known to hold it up go on; when none does, nothing begins, and
- * the bucket is free within a moment. After `waitMs` (the longest that a request may take) nothing
- * begins in any case.
+ * the bucket is free within a moment.
+ *
+ * That has an end: what is quick begins for the time of two requests at their longest, what is new for
+ * that of one. So whatever a new one does, it is over while the quick ones still go on, and only one
+ * that was quick until then can leave the others to nobody, for one request.
  */
 import type { Pace } from './slots.ts'
 
@@ -28,12 +31,20 @@ export interface BucketSteps {
 const LASTING_MS = 1_000
 
 export function createBucketSteps(o: {
-  readonly waitMs: number
+  /** The longest that one request may take. */
+  readonly requestMs: number
   readonly monotonicMs: () => number
   /** Of one that is to be given back. */
   readonly onFree: () => void
 }): BucketSteps {
-  const { monotonicMs } = o
+  const { monotonicMs, requestMs } = o
+  /** How long each may begin, from when its bucket is to be given back. */
+  const beginsForMs: Readonly<Record<Pace, number>> = {
+    quick: 2 * requestMs,
+    new: requestMs,
+    slow: 0,
+    failing: 0,
+  }
   const steps = new Map<number, Set<BucketStep>>()
   /** Since when. */
   let closing: ReadonlyMap<number, number> = new Map()
@@ -61,8 +72,7 @@ export function createBucketSteps(o: {
       const sinceMs = closing.get(stream.bucket)
       if (sinceMs === undefined) return true
       const nowMs = monotonicMs()
-      const isLate = pace === 'slow' || pace === 'failing'
-      return !isLate && nowMs - sinceMs < o.waitMs && isHeldUp(stream.bucket, nowMs)
+      return nowMs - sinceMs < beginsForMs[pace] && isHeldUp(stream.bucket, nowMs)
     },
     isFree,
     close(buckets) {

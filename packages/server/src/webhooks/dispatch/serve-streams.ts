@@ -79,7 +79,7 @@ interface Entry {
 export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   const { monotonicMs } = deps
   const slots = createSlots<Entry>(slotLimits(deps.concurrency))
-  const steps = createBucketSteps({ waitMs: deps.requestMs, monotonicMs, onFree: deps.onFree })
+  const steps = createBucketSteps(deps)
   const paces = createPaces()
   const rests = createRests(monotonicMs)
   const entries = new Map<string, Entry>()

@@ -257,6 +257,22 @@ describe('leases', () => {
     expect(await world.pending(key)).toEqual([])
   })
 
+  it('a bucket that is to be given back is kept until whatever may begin in it is over', async () => {
+    const keptMs: number[] = []
+    const { leases } = await world.dispatcher()
+    const seen: typeof leases = {
+      ...leases,
+      usedBy(user) {
+        keptMs.push(user.giveBackMsMax)
+        return leases.usedBy(user)
+      },
+    }
+    await world.dispatcher({ leases: seen, timeoutMs: 10_000 })
+    // What is quick begins for the time of two requests, and the last one may take as long as one.
+    expect(keptMs).toHaveLength(1)
+    expect(keptMs[0]).toBeGreaterThan(30_000)
+  })
+
   it('buckets that are gained are looked at', async () => {
     await world.register(receiver.origin)
     const dispatcher = await world.dispatcher()

@@ -51,8 +51,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const lookAtLeases = leases.usedBy({
     giveBack: streams.giveBack,
     isFree: streams.isFree,
-    // For one request after another one nothing begins any more.
-    giveBackMsMax: 2 * deps.timeoutMs + SETTLE_MS,
+    // Nothing begins after the time of two requests, and what has begun is over after one more.
+    giveBackMsMax: 3 * deps.timeoutMs + SETTLE_MS,
   })
   let stopping: Promise<void> | undefined
   let unsubscribe: (() => void)[] = []
