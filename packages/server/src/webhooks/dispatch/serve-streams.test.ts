@@ -287,8 +287,23 @@ describe('a step goes on with another request', () => {
     expect(w.steps[0]?.mayGoOn()).toBe(false)
     const step = await startQuick()
     expect(step.mayGoOn()).toBe(true)
-    for (let i = 0; i < 1_000; i += 1) w.streams.wake(stream(`dead_${i}`))
-    expect(w.streams.counts().waiting).toBeGreaterThan(0)
+  })
+
+  it('not while somebody waits for its place; those that wait for another one are no reason', async () => {
+    w = createWorld({ concurrency: 8 })
+    for (const id of ['b', 'c']) {
+      ;(await startQuick(id)).end(IDLE)
+      await w.streams.quiet()
+    }
+    const step = await startQuick('a')
+    for (let i = 0; i < 100; i += 1) w.streams.wake(stream(`dead_${i}`))
+    expect(w.streams.counts()).toEqual(counts({ quick: 1, new: 6, waiting: 94 }))
+    expect(step.mayGoOn()).toBe(true)
+    w.streams.wake(stream('b'))
+    expect(w.streams.counts()).toEqual(counts({ quick: 2, new: 6, waiting: 94 }))
+    expect(step.mayGoOn()).toBe(true)
+    w.streams.wake(stream('c'))
+    expect(w.streams.counts()).toEqual(counts({ quick: 2, new: 6, waiting: 95 }))
     expect(step.mayGoOn()).toBe(false)
   })
 
@@ -367,12 +382,11 @@ describe('a bucket that is to be given back', () => {
     expect(w.streams.isFree(1)).toBe(true)
   })
 
-  it('begins nothing once a request could have ended since', async () => {
+  it('begins nothing new once a request could have ended since, told again or not', async () => {
     w.streams.wake(stream('hangs'))
     w.streams.giveBack(new Set([1]))
     w.pass(14_999)
     w.streams.wake(stream('a'))
-    // Told again, it counts from the first time.
     w.streams.giveBack(new Set([1]))
     w.pass(1)
     w.streams.wake(stream('b'))

@@ -161,11 +161,12 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     }
   }
 
-  /** Only what is known to be quick, and while nobody waits: those in line have their turn first. */
+  /** Only what is known to be quick, and while nobody waits for its place: those have their turn first. */
   function mayGoOn(entry: Entry): boolean {
     const nowMs = monotonicMs()
     const isDue = nowMs - entry.startedMs >= deps.lingerMs
-    if (!isDue || entry.pace !== 'quick' || slots.isAnyWaiting() || !mayBegin(entry)) return false
+    if (!isDue || entry.pace !== 'quick' || !mayBegin(entry) || slots.isAnyWaitingFor(entry))
+      return false
     entry.startedMs = nowMs
     return true
   }

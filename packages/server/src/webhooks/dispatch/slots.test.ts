@@ -48,11 +48,9 @@ describe('a line', () => {
     w.fill()
     expect(w.names()).toEqual(['0', '1'])
     expect(w.slots.counts()).toMatchObject({ quick: 2, waiting: 2 })
-    expect(w.slots.isAnyWaiting()).toBe(true)
     w.leaveFirst(2)
     w.fill()
     expect(w.names()).toEqual(['0', '1', '2', '3'])
-    expect(w.slots.isAnyWaiting()).toBe(false)
   })
 
   it('gives tenants turns, however many streams one has', () => {
@@ -139,6 +137,52 @@ describe('[invariant 8] what hangs', () => {
   })
 })
 
+describe('somebody waits for the place of another', () => {
+  /** Quick ones that have started, and whether anybody waits for the place of the last of them. */
+  function busy(count: number) {
+    const w = world()
+    w.start(count, (i) => `quick_${i}`)
+    const last = () => w.slots.isAnyWaitingFor(w.started[count - 1] as Step)
+    return { ...w, isLastWaitedFor: last }
+  }
+
+  it('who lacks only that', () => {
+    const w = busy(512)
+    expect(w.isLastWaitedFor()).toBe(false)
+    for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
+      w.join('a', pace)
+      expect(w.isLastWaitedFor(), pace).toBe(true)
+      expect(w.fill(), pace).toBe(0)
+      w.slots.clear()
+    }
+  })
+
+  it('of its own tenant, which is at its limit with it', () => {
+    const w = world()
+    w.start(1_000, one)
+    const [first] = w.started as [Step]
+    expect(w.slots.isAnyWaitingFor(first)).toBe(true)
+  })
+
+  it('not who waits for a room that stays full', () => {
+    for (const pace of ['slow', 'new', 'failing'] as const) {
+      const w = busy(1)
+      w.start(1_000, manyTenants, pace)
+      expect(w.slots.counts().waiting).toBeGreaterThan(0)
+      expect(w.isLastWaitedFor(), pace).toBe(false)
+    }
+  })
+
+  it('not whose tenant stays at its limit', () => {
+    for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
+      const w = busy(3)
+      w.start(1_000, one, pace)
+      expect(w.slots.counts().waiting).toBeGreaterThan(0)
+      expect(w.isLastWaitedFor(), pace).toBe(false)
+    }
+  })
+})
+
 it('a single place serves everything in turn', () => {
   const w = world(1)
   for (const pace of ['quick', 'slow', 'new', 'failing'] as const) w.join(pace, pace)
@@ -186,6 +230,7 @@ it('keeps every limit at every moment, and starts each once in the end', () => {
         const limits = slotLimits(total)
         const w = world(total)
         const running = new Set<Step>()
+        const isWaitedFor = new Map<Step, boolean>()
         let joined = 0
         const check = () => {
           const seen = w.started.length
@@ -210,6 +255,7 @@ it('keeps every limit at every moment, and starts each once in the end', () => {
           const { waiting, ...counts } = w.slots.counts()
           for (const pace of ['quick', 'slow', 'new', 'failing'] as const)
             expect(counts[pace]).toBe(of([pace]))
+          for (const step of running) isWaitedFor.set(step, w.slots.isAnyWaitingFor(step))
           expect(waiting).toBe(joined - w.started.length)
           if (running.size === 0) expect(waiting).toBe(0)
         }
@@ -217,6 +263,10 @@ it('keeps every limit at every moment, and starts each once in the end', () => {
           if (step === undefined) return
           w.slots.leave(step)
           running.delete(step)
+          // It was said what would follow.
+          const seen = w.started.length
+          expect(w.fill() > 0).toBe(isWaitedFor.get(step))
+          for (const next of w.started.slice(seen)) running.add(next)
         }
         for (const command of commands) {
           if (command.kind === 'leave') leave([...running][command.index % running.size])

@@ -47,7 +47,11 @@ export interface Slots<T extends Starter> {
   /** The next to start, which holds a place from now until it leaves. */
   next(): T | undefined
   leave(starter: T): void
-  isAnyWaiting(): boolean
+  /**
+   * Whether somebody could start with the place that this one holds: not those that wait for a room
+   * which stays full, or whose tenant stays at its limit.
+   */
+  isAnyWaitingFor(holder: T): boolean
   counts(): SlotCounts
   /** Nobody waits any more. */
   clear(): void
@@ -84,9 +88,13 @@ export function createSlots<T extends Starter>(limits: SlotLimits): Slots<T> {
   const inTurn = PACES.map((pace) => kinds[pace])
   let turn = 0
 
-  function startOne({ line, rooms, started, tenantCanGo }: Kind<T>): T | undefined {
-    // The line may be long: what is full for all is asked for first.
-    if (line.size === 0 || rooms.some((room) => room.isFull())) return undefined
+  // The line may be long: what is full for all is asked for first.
+  const isShut = ({ line, rooms }: Kind<T>) =>
+    line.size === 0 || rooms.some((room) => room.isFull())
+
+  function startOne(kind: Kind<T>): T | undefined {
+    if (isShut(kind)) return undefined
+    const { line, rooms, started, tenantCanGo } = kind
     const starter = line.take({ tenantCanGo })
     if (starter === undefined) return undefined
     started.add(starter)
@@ -113,7 +121,18 @@ export function createSlots<T extends Starter>(limits: SlotLimits): Slots<T> {
       const { rooms, started } = kinds[starter.pace]
       if (started.delete(starter)) for (const room of rooms) room.leave(starter.tenantId)
     },
-    isAnyWaiting: () => waiting() > 0,
+    isAnyWaitingFor({ pace, tenantId }) {
+      if (waiting() === 0) return false
+      const { rooms } = kinds[pace]
+      for (const room of rooms) room.leave(tenantId)
+      // Who cannot go where not all is full holds a place itself: no more are looked at than there are.
+      const isAny = inTurn.some((kind) => {
+        const { line, tenantCanGo } = kind
+        return !isShut(kind) && line.has({ tenantCanGo })
+      })
+      for (const room of rooms) room.enter(tenantId)
+      return isAny
+    },
     counts: () => ({
       quick: kinds.quick.started.size,
       slow: kinds.slow.started.size,
