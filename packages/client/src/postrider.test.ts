@@ -72,6 +72,12 @@ describe('Postrider', () => {
     ['getSMTPConfig', (client) => client.getSMTPConfig(id), undefined],
     ['deleteSMTPConfig', (client) => client.deleteSMTPConfig(id), undefined],
     [
+      'listMailers',
+      (client) => client.listMailers({ state: 'deactivated', pageSize: 10 }),
+      undefined,
+      '?state=deactivated&pageSize=10',
+    ],
+    [
       'rescueEmails',
       (client) => client.rescueEmails({ ref_ids: ['r'], dry_run: true }),
       { ref_ids: ['r'], dry_run: true },

@@ -18,6 +18,9 @@ import type {
   GetPhishingSettingsAnswer,
   GetSmtpConfigAnswer,
   GetWebhookDeliveryAnswer,
+  ListedMailer,
+  ListMailersAnswer,
+  ListMailersQuery,
   ListOAuthAppsAnswer,
   ListSuppressionsAnswer,
   ListSuppressionsQuery,
@@ -241,6 +244,19 @@ export class Postrider {
 
   deleteSMTPConfig(mailerId: string, options?: RequestOptions): Promise<DeleteSmtpConfigAnswer> {
     return mailers.deleteSMTPConfig(this.#send, mailerId, options)
+  }
+
+  /** Of every type; one page, newest first. */
+  listMailers(filter?: ListMailersQuery, options?: RequestOptions): Promise<ListMailersAnswer> {
+    return mailers.listMailers(this.#send, filter, options)
+  }
+
+  /** All of them, for `for await`; each page is asked for when it is wanted. */
+  eachMailer(
+    filter?: ListMailersQuery,
+    options?: RequestOptions,
+  ): AsyncGenerator<ListedMailer, void, undefined> {
+    return mailers.eachMailer(this.#send, filter, options)
   }
 
   /** Register the answer's `callback_url` at the provider. */

@@ -5,7 +5,15 @@
  * events say `smtp`.
  */
 import { type Static, Type } from 'typebox'
-import { answer, closedObject, plainAnswer, stringOrNull, timestamp } from './common.ts'
+import {
+  answer,
+  closedObject,
+  nextPageToken,
+  pageQuery,
+  plainAnswer,
+  stringOrNull,
+  timestamp,
+} from './common.ts'
 import { mailerConfigTypes } from './events.ts'
 
 export const secureModes = ['Auto', 'Tls', 'SSL', 'None'] as const
@@ -252,6 +260,35 @@ export const mailer = closedObject({
   updated_at: timestamp('When it was last changed'),
 })
 export type Mailer = Static<typeof mailer>
+
+export const listMailersQuery = closedObject({
+  state: Type.Optional(Type.Enum([...mailerStates], { description: 'Only those in this state' })),
+  ...pageQuery.properties,
+})
+export type ListMailersQuery = Static<typeof listMailersQuery>
+
+export const listedMailer = closedObject({
+  ...mailer.properties,
+  last_errors: Type.Array(
+    closedObject({
+      at: timestamp('When it was met last'),
+      failed_reason: Type.String({ description: 'As in `SMTP_ERROR`' }),
+      provider_error: Type.String({ description: 'As received; empty when nothing was said' }),
+      ref_id: Type.String({ description: 'The email that met it' }),
+    }),
+    {
+      description:
+        'Of attempts that failed by the mailer, its account or its server, not by a recipient or a message: the latest of each kind, up to five, newest first. Kept when the mailer works again',
+    },
+  ),
+})
+export type ListedMailer = Static<typeof listedMailer>
+
+export const listMailersAnswer = answer({
+  mailers: Type.Array(listedMailer, { description: 'Newest first, of every type and state' }),
+  nextPageToken,
+})
+export type ListMailersAnswer = Static<typeof listMailersAnswer>
 
 export const configureSmtpAnswer = answer({ mailer })
 export type ConfigureSmtpAnswer = Static<typeof configureSmtpAnswer>

@@ -125,6 +125,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  listMailers: {
+    method: 'GET',
+    path: '/v1/mailers',
+    status: 200,
+    auth: 'tenant',
+  },
   createOAuthApp: {
     method: 'POST',
     path: '/v1/oauth/apps',

@@ -465,7 +465,7 @@ function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Serv
   const { databaseUrl } = o
   const groups = keptDays({ db, webhookRetryForMs })
   return [
-    createJanitor({ db, log }),
+    createJanitor({ db, log, retentionMs }),
     createRetention({ ...parts, databaseUrl, retentionMs, groups }),
   ]
 }

@@ -299,6 +299,7 @@ describe('canaries', () => {
     const configured = await succeed('configureSMTP', { body: mailer(canaries.smtpPassword) })
     const mailerId = { mailer_id: configured.mailer.mailer_id }
     await succeed('getSMTPConfig', { params: mailerId })
+    await succeed('listMailers')
     const wrong = { config: { password: canaries.wrongSmtpPassword } }
     expect((await call('updateSMTP', { params: mailerId, body: wrong })).status).toBe(422)
     await succeed('updateSMTP', { params: mailerId, body: { name: 'Letters' } })

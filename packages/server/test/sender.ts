@@ -142,7 +142,7 @@ export function useSending(): SendingWorld {
   })
   beforeEach(async () => {
     await database.db.query(
-      `truncate mailers_mailer, mailers_oauth_token, mailers_permission, sending_email, sending_recipient, sending_queue,
+      `truncate mailers_mailer, mailers_error, mailers_oauth_token, mailers_permission, sending_email, sending_recipient, sending_queue,
          sending_scheduled, sending_attempt,
          sending_idempotency, sending_phishing_settings, webhooks_event`,
     )

@@ -1,12 +1,16 @@
-/** SMTP mailers (spec §4.3; contract §3). */
+/** SMTP mailers, and the list of all (spec §4.3; contract §3). */
 import type {
   ConfigureSmtpAnswer,
   ConfigureSmtpBody,
   DeleteSmtpConfigAnswer,
   GetSmtpConfigAnswer,
+  ListedMailer,
+  ListMailersAnswer,
+  ListMailersQuery,
   UpdateSmtpAnswer,
   UpdateSmtpBody,
 } from '@postrider/contract'
+import { eachEntry } from '../core/pages.ts'
 import type { RequestOptions, Send } from '../core/request.ts'
 
 const mailerPath = '/v1/smtp/{mailer_id}'
@@ -44,4 +48,25 @@ export function deleteSMTPConfig(
   options?: RequestOptions,
 ): Promise<DeleteSmtpConfigAnswer> {
   return send({ method: 'DELETE', path: mailerPath, parameters: { mailer_id: mailerId } }, options)
+}
+
+export function listMailers(
+  send: Send,
+  filter: ListMailersQuery = {},
+  options?: RequestOptions,
+): Promise<ListMailersAnswer> {
+  return send({ method: 'GET', path: '/v1/mailers', query: filter }, options)
+}
+
+export function eachMailer(
+  send: Send,
+  filter: ListMailersQuery = {},
+  options?: RequestOptions,
+): AsyncGenerator<ListedMailer, void, undefined> {
+  const { pageToken: first, ...rest } = filter
+  return eachEntry(first, async (pageToken) => {
+    const page = pageToken === undefined ? rest : { ...rest, pageToken }
+    const { mailers, nextPageToken } = await listMailers(send, page, options)
+    return { entries: mailers, nextPageToken }
+  })
 }

@@ -84,6 +84,45 @@ export const FAILURES = {
 
 export type FailureCategory = keyof typeof FAILURES
 
+/** What the mailer's owner or its provider can mend: login, account, server and the way to it. */
+const OF_MAILER: ReadonlySet<FailureCategory> = new Set([
+  'auth_rejected',
+  'auth_required',
+  'auth_temporary',
+  'auth_throttled',
+  'oauth_revoked',
+  'oauth_app',
+  'oauth_unavailable',
+  'sender_not_authorized',
+  'sender_not_allowed',
+  'sender_blocked',
+  'sender_mailbox_full',
+  'sender_domain_dns',
+  'sender_rate_limited',
+  'sender_concurrency_limited',
+  'sender_quota_exhausted',
+  'blocked_reputation',
+  'blocked_rate',
+  'blocked_unauthenticated_domain',
+  'relay_denied',
+  'temporary',
+  'protocol_error',
+  'network',
+  'host_not_found',
+  'address_refused',
+  'tls_required',
+  'tls_unavailable',
+  'tls_certificate',
+  'tls_certificate_expired',
+  'tls_wrong_port',
+  'mailer_config',
+])
+
+/** Not the recipient, nor the message. */
+export function concernsMailer(category: FailureCategory): boolean {
+  return OF_MAILER.has(category)
+}
+
 export function failedReasonOf(category: FailureCategory): string {
   return FAILURES[category].sentence
 }

@@ -19,7 +19,7 @@ export {
 } from './build-message.ts'
 export { checkHeader, headerBytes } from './check-header.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
-export { type FailureCategory, failedReasonOf } from './failure-category.ts'
+export { concernsMailer, type FailureCategory, failedReasonOf } from './failure-category.ts'
 export {
   createPhishingScanner,
   createRspamd,

@@ -1,9 +1,11 @@
-/** The operations on SMTP mailers (spec §4.3, contract §3). */
+/** The operations on SMTP mailers, and the list of all mailers (spec §4.3, contract §3). */
 import {
   configureSmtpAnswer,
   configureSmtpBody,
   deleteSmtpConfigAnswer,
   getSmtpConfigAnswer,
+  listMailersAnswer,
+  listMailersQuery,
   mailerParams,
   updateSmtpAnswer,
   updateSmtpBody,
@@ -13,6 +15,7 @@ import { addOperation } from '../platform/http/operation.ts'
 import { configureSmtp, type MailerDeps } from './configure-smtp.ts'
 import { deleteSmtp } from './delete-smtp.ts'
 import { getSmtp } from './get-smtp.ts'
+import { listMailers } from './list-mailers.ts'
 import { toWire } from './mailer-wire.ts'
 import { updateSmtp } from './update-smtp.ts'
 
@@ -63,6 +66,16 @@ export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): vo
     async handle({ tenant, params }) {
       await deleteSmtp(deps, tenant.tenantId, params.mailer_id)
       return { success: true, message: 'Mailer deleted' }
+    },
+  })
+  addOperation(app, 'listMailers', {
+    summary: 'List all mailers, with their state and last errors',
+    tag,
+    scopes: ['mailers', 'read'],
+    query: listMailersQuery,
+    answer: listMailersAnswer,
+    async handle({ tenant, query }) {
+      return { message: 'Mailers', ...(await listMailers(deps, tenant.tenantId, query)) }
     },
   })
 }

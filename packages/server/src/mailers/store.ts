@@ -57,6 +57,34 @@ export async function getMailer(
   return rows[0] === undefined ? undefined : toMailer(rows[0])
 }
 
+const LIST = statement(
+  'mailers.list',
+  `select ${MAILER_COLUMNS} from mailers_mailer
+    where tenant_id = $1 and ($2::text is null or right(mailer_id, 26) < $2)
+      and ($3::text is null or state = $3)
+    order by right(mailer_id, 26) desc limit $4`,
+)
+
+/** Newest first, by the time within their ids. */
+export async function listMailers(
+  q: Queryable,
+  o: {
+    readonly tenantId: string
+    readonly state: MailerState | undefined
+    /** The end of an id: only those made before it. */
+    readonly before: string | undefined
+    readonly limit: number
+  },
+): Promise<Mailer[]> {
+  const { rows } = await q.query<MailerRow>(LIST, [
+    o.tenantId,
+    o.before ?? null,
+    o.state ?? null,
+    o.limit,
+  ])
+  return rows.map(toMailer)
+}
+
 export interface FoundMailer {
   readonly mailerId: string
   readonly state: MailerState
@@ -217,7 +245,8 @@ export async function markWorked(
 
 const DELETE = statement(
   'mailers.delete',
-  'delete from mailers_mailer where tenant_id = $1 and mailer_id = $2',
+  `with errors as (delete from mailers_error where tenant_id = $1 and mailer_id = $2)
+   delete from mailers_mailer where tenant_id = $1 and mailer_id = $2`,
 )
 
 export async function deleteMailer(

@@ -372,11 +372,37 @@ describe('many mailers of one server, rejected at once', () => {
   })
 })
 
-it('an ending without a rejected login writes nothing about mailers', async () => {
-  const { db } = world
-  const server = await world.serve({ 'ada@example.com': ['550 5.1.1 no such user'] })
-  const { mailerId } = await addMailer(db, { port: server.port })
-  await accept(db)
-  await drain(db, world.sender())
-  expect(await stateOf(mailerId)).toMatchObject({ state: 'active', state_reason: null })
+describe('the last errors of a mailer (contract §3)', () => {
+  const errors = async () => {
+    const { rows } = await world.db.query<Record<string, unknown>>(
+      'select mailer_id, category, failed_reason, provider_error, ref_id from mailers_error',
+    )
+    return rows
+  }
+
+  it('are kept with the attempt that met them', async () => {
+    const { db } = world
+    const { mailerId } = await setUp()
+    const refId = await accept(db)
+    await drain(db, world.sender())
+    expect(await errors()).toEqual([
+      {
+        mailer_id: mailerId,
+        category: 'auth_rejected',
+        failed_reason: "The mail server rejected the mailer's login",
+        provider_error: expect.stringMatching(/^535 /),
+        ref_id: refId,
+      },
+    ])
+  })
+
+  it('are not those of a recipient', async () => {
+    const { db } = world
+    const server = await world.serve({ 'ada@example.com': ['550 5.1.1 no such user'] })
+    const { mailerId } = await addMailer(db, { port: server.port })
+    await accept(db)
+    await drain(db, world.sender())
+    expect(await errors()).toEqual([])
+    expect(await stateOf(mailerId)).toMatchObject({ state: 'active', state_reason: null })
+  })
 })

@@ -7,7 +7,12 @@
  * and nowhere else, and a process that ends before it is written leaves the attempt uncertain.
  */
 import { setTimeout } from 'node:timers/promises'
-import { type ReturnedPermission, returnPermissions } from '../mailers/index.ts'
+import {
+  type MailerError,
+  noteErrors,
+  type ReturnedPermission,
+  returnPermissions,
+} from '../mailers/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import {
   createGroupCommit,
@@ -141,6 +146,10 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
       written.map((f) => toAttemptRow(f, f.finished)),
     ),
     setStatuses(tx, [...written.map(toStatusChange), ...stopped.map(toStopped)]),
+    noteErrors(
+      tx,
+      written.flatMap((f) => toMailerError(f, f.finished)),
+    ),
     returnPermissions(
       tx,
       [
@@ -161,6 +170,13 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
 /** Nothing was sent by it, so its mailer may send another one instead. */
 function toReturned({ tenantId, mailerId, permittedMs }: Claim): ReturnedPermission[] {
   return permittedMs === undefined ? [] : [{ tenantId, mailerId, atMs: permittedMs }]
+}
+
+function toMailerError({ claim, result }: Finish, { finishedAt }: FinishedClaim): MailerError[] {
+  if (result.kind !== 'failed') return []
+  const { tenantId, mailerId, refId } = claim
+  const { category, failedReason, providerError } = result
+  return [{ tenantId, mailerId, refId, category, failedReason, providerError, at: finishedAt }]
 }
 
 function toAttemptRow({ claim, result, next }: Finish, finished: FinishedClaim): AttemptRow {

@@ -13,10 +13,24 @@ it('removes keys that are older than 24 hours, and no others', async () => {
             now() - case when i <= 7000 then interval '24 hours 1 second' else interval '23 hours' end
        from generate_series(1, 7010) as i`,
   )
-  const janitor = createJanitor({ db, log: silent })
+  const janitor = createJanitor({ db, log: silent, retentionMs: 86_400_000 })
   expect(await janitor.runOnce()).toBe(7000)
   expect(await janitor.runOnce()).toBe(0)
   const { rows } = await db.query('select count(*)::int as n from sending_idempotency')
   expect(rows).toEqual([{ n: 10 }])
+  await janitor.stop()
+})
+
+it("removes mailers' last errors that are older than the retention, and no others", async () => {
+  const { db } = world
+  await db.query(
+    `insert into mailers_error (tenant_id, mailer_id, category, at, failed_reason, provider_error, ref_id)
+     values ('tn_a', 'smtp_1', 'network', now() - interval '24 hours 1 second', '', '', ''),
+            ('tn_a', 'smtp_1', 'temporary', now() - interval '23 hours', '', '', '')`,
+  )
+  const janitor = createJanitor({ db, log: silent, retentionMs: 86_400_000 })
+  await janitor.runOnce()
+  const { rows } = await db.query('select category from mailers_error')
+  expect(rows).toEqual([{ category: 'temporary' }])
   await janitor.stop()
 })

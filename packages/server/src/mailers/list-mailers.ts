@@ -1,0 +1,44 @@
+/** listMailers (contract §2, §3): newest first, each with its last errors. */
+import type { ListedMailer, ListMailersQuery } from '@postrider/contract'
+import type { Queryable } from '../platform/db/index.ts'
+import { cutPage, readPage } from '../platform/http/paging.ts'
+import { type ListedError, listErrors } from './error-store.ts'
+import { toWire } from './mailer-wire.ts'
+import * as store from './store.ts'
+
+/** What the ids of all kinds of mailers end in. */
+const ULID_LENGTH = 26
+const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+const ERRORS_OF_EACH = 5
+
+export async function listMailers(
+  { db }: { readonly db: Queryable },
+  tenantId: string,
+  query: ListMailersQuery,
+): Promise<{ mailers: ListedMailer[]; nextPageToken?: string }> {
+  const page = readPage(query, 'mailers', ULID)
+  const found = await store.listMailers(db, {
+    tenantId,
+    state: query.state,
+    before: page.before,
+    limit: page.limit + 1,
+  })
+  const { rows, ...token } = cutPage(found, page, ({ mailerId }) => mailerId.slice(-ULID_LENGTH))
+  const ids = rows.map(({ mailerId }) => mailerId)
+  const errors = await listErrors(db, tenantId, ids, ERRORS_OF_EACH)
+  const errorsOf = Map.groupBy(errors, ({ mailerId }) => mailerId)
+  const mailers = rows.map((mailer) => ({
+    ...toWire(mailer),
+    last_errors: (errorsOf.get(mailer.mailerId) ?? []).map(toWireError),
+  }))
+  return { mailers, ...token }
+}
+
+function toWireError({ at, failedReason, providerError, refId }: ListedError) {
+  return {
+    at: at.toISOString(),
+    failed_reason: failedReason,
+    provider_error: providerError,
+    ref_id: refId,
+  }
+}
