@@ -16,6 +16,9 @@
  *            the dispatcher is a process of its own
  * backlog    one stream's events while --backlog 2000000 rows wait
  *
+ * queue      how long a single mail takes while a campaign of --backlog 2000000 waits, of its own mailer
+ *            and of another tenant; what a claim costs then; and mailers with nothing due
+ *
  * Without --only: accept and path. Everything is a process of its own and shares one machine, so only
  * the ratios mean something. --profile <folder> keeps CPU profiles of the dispatchers (webhooks,
  * isolation). Ctrl-C ends what was started.
@@ -26,6 +29,7 @@ import { measureBacklog } from './backlog.ts'
 import { measureIsolation } from './isolation.ts'
 import { measureMemory } from './memory.ts'
 import { measurePath } from './path.ts'
+import { measureQueue } from './queue.ts'
 import { measureSmtp } from './smtp.ts'
 import { measureWebhooks } from './webhooks.ts'
 import { startWorker } from './worker.ts'
@@ -90,6 +94,7 @@ const parts = {
   webhooks: measureWebhooks,
   isolation: measureIsolation,
   backlog: measureBacklog,
+  queue: measureQueue,
 }
 const chosen = values.only === undefined ? ['accept', 'path'] : values.only.split(',')
 for (const name of chosen) {

@@ -61,7 +61,7 @@ const timeDigits = Array.from(
   { length: 10 },
   (_, i) => `substr('${BASE32}', ((ms >> ${45 - 5 * i}) & 31)::int + 1, 1)`,
 )
-const ULID = `create or replace function pg_temp.ulid(ms bigint, n bigint) returns text
+export const ULID = `create or replace function pg_temp.ulid(ms bigint, n bigint) returns text
   language sql immutable
   return ${timeDigits.join(' || ')} || lpad(upper(to_hex(n)), 16, '0')`
 

@@ -22,7 +22,7 @@ async function fill(first: number, last: number): Promise<void> {
   await database.db.query(
     `insert into sending_queue (tenant_id, ref_id, n, mailer_id, bucket, is_bulk, due_at,
                                 max_attempts, expires_at, content_bytes)
-     select 'tn_a', 'r' || n, 0, 'smtp_a', 7, n % 2 = 0, now() - n * interval '1 ms', 5,
+     select 'tn_a', 'r' || n, 0, 'smtp_a', 7, n % 10 > 0, now() - n % 10 * interval '1 s', 5,
             now() + interval '3 days', 100
        from generate_series($1::integer, $2::integer) n`,
     [first, last],
@@ -43,9 +43,8 @@ async function addOthers(): Promise<void> {
 async function useAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<void> {
   const lane = { tenantId: 'tn_a', mailerId: 'smtp_a', bucket: 7 }
   const counted = async (tx: Tx) => {
-    const small = await claimDue(tx, lane, { small: 15, all: 20, leaseMs })
-    expect(small.filter((one) => one.isBulk)).toHaveLength(5)
-    expect(await claimDue(tx, lane, { small: 5, all: 0, leaseMs })).toHaveLength(5)
+    for (const isBulk of [false, true])
+      expect(await claimDue(tx, lane, { isBulk, limit: 20, leaseMs })).toHaveLength(20)
     expect(await discoverLanes(tx, BUCKETS, 2_000)).toHaveLength(2)
     expect(await claimExpired(tx, BUCKETS, { limit: 100, leaseMs })).toEqual([])
     await tx.query(
@@ -88,12 +87,12 @@ it.each<PlanMode>(['force_custom_plan', 'force_generic_plan', 'auto'])(
   async (mode) => {
     await database.db.query('truncate sending_queue')
     if (mode === 'auto') {
-      await fill(1, 1_000)
+      await fill(1, 3_000)
       // Often enough that the server keeps its plans.
       for (let round = 0; round < 7; round++) await useAll(undefined, mode)
     }
-    await fill(1_001, 100_000)
-    if (mode !== 'auto') await fill(1, 1_000)
+    await fill(3_001, 100_000)
+    if (mode !== 'auto') await fill(1, 3_000)
     await addOthers()
     if (mode !== 'auto') await database.db.query('analyze sending_queue')
     const plans: SeenPlan[] = []

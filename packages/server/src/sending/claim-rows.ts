@@ -6,13 +6,13 @@ import { hasRates, type MailerForSend, offerPermission, usePermission } from '..
 import type { Queryable, Tx } from '../platform/db/index.ts'
 import type { Claim } from './attempt.ts'
 import { claimDue } from './claim-store.ts'
-import { type ClaimKind, freeOf, type Lane, type Rest, sizeOfClaim } from './lane.ts'
+import { bulkShareOf, type Classes, freeOf, type Lane, type Rest } from './lane.ts'
 import { type LaneMailerDeps, mailerOf } from './lane-mailer.ts'
 
 export interface ClaimedRows {
   readonly claims: readonly Claim[]
-  /** There may be more that is due. */
-  readonly isFull: boolean
+  /** What may be due beside them. */
+  readonly left: Classes
   readonly rest?: { readonly because: Rest; readonly ms: number }
 }
 
@@ -22,7 +22,7 @@ const INACTIVE_REST_MS = 60_000
 const LIMIT_REST_MS_MAX = 60_000
 
 export interface WantedRows {
-  readonly kind: ClaimKind
+  readonly classes: Classes
   readonly limit: number
   readonly leaseMs: number
 }
@@ -35,7 +35,11 @@ export async function claimRows(
   const mailer = await mailerOf(deps, lane)
   if (typeof mailer === 'object') {
     if (mailer.state !== 'active')
-      return { claims: [], isFull: true, rest: { because: 'inactive', ms: INACTIVE_REST_MS } }
+      return {
+        claims: [],
+        left: wanted.classes,
+        rest: { because: 'inactive', ms: INACTIVE_REST_MS },
+      }
     if (hasRates(mailer.rates))
       return deps.db.transaction((tx) => claimPermitted(tx, mailer, lane, wanted))
   }
@@ -50,14 +54,14 @@ async function claimPermitted(
 ): Promise<ClaimedRows> {
   // The first claim of a lane was decided before its mailer was known.
   const limit = lane.isPaced ? Math.min(wanted.limit, freeOf(lane)) : wanted.limit
-  if (limit === 0) return { claims: [], isFull: true }
+  if (limit === 0) return { claims: [], left: wanted.classes }
   const offer = await offerPermission(tx, mailer, limit)
   // Deleted a moment ago: its mail fails by itself.
   if (offer === undefined) return claimUpTo(tx, lane, wanted)
   const { count, waitMs, atMs } = offer
   if (count === 0) {
     const ms = Math.min(waitMs, LIMIT_REST_MS_MAX)
-    return { claims: [], isFull: true, rest: { because: 'limited', ms } }
+    return { claims: [], left: wanted.classes, rest: { because: 'limited', ms } }
   }
   const claimed = await claimUpTo(tx, lane, { ...wanted, limit: count })
   await usePermission(tx, mailer, offer, claimed.claims.length)
@@ -65,15 +69,24 @@ async function claimPermitted(
   return { ...claimed, claims }
 }
 
+/**
+ * First what is not bulk, up to the share of bulk mail, which has all that is left. In statements
+ * of their own: of a limit that depends on another the planner expects the worst, and sorts.
+ */
 async function claimUpTo(
   q: Queryable,
   lane: Lane,
-  { kind, limit, leaseMs }: WantedRows,
+  { classes, limit, leaseMs }: WantedRows,
 ): Promise<ClaimedRows> {
-  const { small, all } = sizeOfClaim(lane, kind, limit)
-  const claims = await claimDue(q, lane, { small, all, leaseMs })
-  const smallCount = claims.filter(({ isBulk }) => !isBulk).length
-  if (smallCount < claims.length) lane.hasBulk = true
-  else if (claims.length < all) lane.hasBulk = false
-  return { claims, isFull: smallCount === small || (all > 0 && claims.length === all) }
+  const share = classes.small && classes.bulk ? bulkShareOf(lane, limit) : 0
+  const claim = async (isBulk: boolean, count: number) => {
+    const claims = count === 0 ? [] : await claimDue(q, lane, { isBulk, limit: count, leaseMs })
+    return { claims, isFull: claims.length === count }
+  }
+  const small = await claim(false, classes.small ? limit - share : 0)
+  const bulk = await claim(true, classes.bulk ? limit - small.claims.length : 0)
+  return {
+    claims: [...small.claims, ...bulk.claims],
+    left: { small: classes.small && small.isFull, bulk: classes.bulk && bulk.isFull },
+  }
 }

@@ -75,8 +75,8 @@ export async function discoverLanes(
 /** What `interrupted` becomes by a claim. */
 const INTERRUPTED = `(q.interrupted + case when q.phase = 'sending' then 1 else 0 end)`
 
-/** Claims the rows of `due`, and answers each with the phase in which an earlier claim ran out. */
-const claiming = (due: string) => `with ${due}
+/** Claims rows, and answers each with the phase in which an earlier claim ran out. */
+const claiming = (rows: string) => `with due as (${rows})
    update sending_queue q
       set phase = case when due.phase = 'dot' then 'dot' else 'sending' end,
           fence = q.fence + 1,
@@ -92,23 +92,17 @@ const claiming = (due: string) => `with ${due}
 const rowsWhere = (where: string) =>
   `select tenant_id, ref_id, n, phase from sending_queue q where ${where} for update skip locked`
 
-const ofLane = (isClass: string, limit: string) =>
-  rowsWhere(`bucket = $2 and tenant_id = $3 and mailer_id = $4 and ${isClass} and due_at <= now()
-        and ${INTERRUPTED} < 2
-      order by due_at limit ${limit}`)
+const DUE = rowsWhere(`bucket = $2 and tenant_id = $3 and mailer_id = $4 and is_bulk = $5
+        and due_at <= now() and ${INTERRUPTED} < 2
+      order by due_at limit $6`)
 
-const CLAIM = statement(
-  'sending.claim',
-  claiming(`small as (${ofLane('not is_bulk', '$5')}),
-   bulk as (${ofLane('is_bulk', 'greatest(0, $6 - (select count(*) from small))')}),
-   due as (select * from small union all select * from bulk)`),
-)
+const CLAIM = statement('sending.claim', claiming(DUE))
 
 const SUSPECTS = rowsWhere(`bucket = any($2::smallint[]) and interrupted > 0 and due_at <= now()
         and ${INTERRUPTED} >= 2
       order by due_at limit 1`)
 
-const CLAIM_SUSPECT = statement('sending.claim_suspect', claiming(`due as (${SUSPECTS})`))
+const CLAIM_SUSPECT = statement('sending.claim_suspect', claiming(SUSPECTS))
 
 const IS_EXPIRED = 'bucket = any($2::smallint[]) and expires_at <= now() and due_at <= now()'
 
@@ -119,7 +113,7 @@ const ANY_EXPIRED = statement(
 
 const CLAIM_EXPIRED = statement(
   'sending.claim_expired',
-  claiming(`due as (${rowsWhere(`${IS_EXPIRED} limit $3`)})`),
+  claiming(rowsWhere(`${IS_EXPIRED} limit $3`)),
 )
 
 interface ClaimRow {
@@ -138,21 +132,13 @@ interface ClaimRow {
   was: Claim['was']
 }
 
-export interface ClaimSize {
-  /** At most so many rows that are not bulk, */
-  readonly small: number
-  /** and bulk ones until there are so many in all. */
-  readonly all: number
-  readonly leaseMs: number
-}
-
-/** Claims due rows of a mailer for `leaseMs`; of each class the longest due first. */
+/** Claims up to `limit` due rows of a class of a mailer's mail for `leaseMs`, the longest due first. */
 export async function claimDue(
   q: Queryable,
   { bucket, tenantId, mailerId }: LaneKey & { readonly bucket: number },
-  { small, all, leaseMs }: ClaimSize,
+  o: { readonly isBulk: boolean; readonly limit: number; readonly leaseMs: number },
 ): Promise<Claim[]> {
-  const values = [leaseMs, bucket, tenantId, mailerId, small, all]
+  const values = [o.leaseMs, bucket, tenantId, mailerId, o.isBulk, o.limit]
   const { rows } = await q.query<ClaimRow>(CLAIM, values)
   return rows.map(toClaim)
 }

@@ -93,7 +93,7 @@ it('a process that stood still extends its claims before it makes new ones', asy
   const { mailerId } = await addMailer(db, { mailerId: 'smtp_still', email: 'still@example.com' })
   await accept(db, { mailer_id: mailerId, from: { email: 'still@example.com' } })
   const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-  const [claim] = await claimDue(db, lane, { small: 1, all: 1, leaseMs: 60_000 })
+  const [claim] = await claimDue(db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })
   nowMs = 0
   const rows = held()
   const one = row(claim ?? {})
@@ -106,7 +106,7 @@ it('a process that stood still extends its claims before it makes new ones', asy
   await db.query(`update sending_queue set due_at = now()`)
   await rows.catchUp()
   expect(rows.isValid(one)).toBe(true)
-  expect(await claimDue(db, lane, { small: 1, all: 1, leaseMs: 60_000 })).toEqual([])
+  expect(await claimDue(db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })).toEqual([])
   await db.query('delete from sending_queue')
   nowMs = 0
 })
@@ -116,7 +116,7 @@ it('claims are extended when a third of their time is over, and known to be vali
   const { mailerId } = await addMailer(db)
   await accept(db)
   const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-  const [claim] = await claimDue(db, lane, { small: 1, all: 1, leaseMs: 60_000 })
+  const [claim] = await claimDue(db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })
   const rows = held()
   const one = row(claim ?? {})
   rows.add([one])

@@ -14,17 +14,18 @@ import {
 
 const laneOf = (change: object) => ({
   ...createLane({ tenantId: 'tn_a', mailerId: 'smtp_a', bucket: 0 }),
-  isWoken: true,
+  hasSmall: true,
   connectionsMax: 5,
   ...change,
 })
-const rows = (count: number) => Array.from({ length: count }, () => ({}) as Held)
+const rows = (count: number, isBulk = false) =>
+  Array.from({ length: count }, () => ({ loaded: { claim: { isBulk } } }) as Held)
 
 it('a lane claims ahead of its connections, when little is left and something may be due', () => {
   expect(claimableBy(laneOf({}))).toBe(20)
   expect(claimableBy(laneOf({ waiting: rows(10) }))).toBe(10)
   expect(claimableBy(laneOf({ waiting: rows(11) }))).toBe(0)
-  expect(claimableBy(laneOf({ isWoken: false }))).toBe(0)
+  expect(claimableBy(laneOf({ hasSmall: false }))).toBe(0)
   expect(claimableBy(laneOf({ isClaiming: true }))).toBe(0)
 })
 
@@ -64,14 +65,14 @@ it('a slow lane claims ahead again when an attempt has ended quickly', () => {
 })
 
 it('a lane is idle only when nothing is held and nothing may be due', () => {
-  expect(isIdle(laneOf({ isWoken: false }))).toBe(true)
+  expect(isIdle(laneOf({ hasSmall: false }))).toBe(true)
   for (const busy of [
-    { isWoken: true },
+    { hasSmall: true },
     { isClaiming: true },
     { inFlight: 1 },
     { waiting: rows(1) },
   ])
-    expect(isIdle(laneOf({ isWoken: false, ...busy }))).toBe(false)
+    expect(isIdle(laneOf({ hasSmall: false, ...busy }))).toBe(false)
 })
 
 it.each([

@@ -12,7 +12,6 @@
  */
 import type { FailureCategory } from '../mail/index.ts'
 import type { LoadedClaim, ReadMailer } from './attempt.ts'
-import type { ClaimSize } from './claim-store.ts'
 import type { Slowing } from './decide-slowing.ts'
 import type { Ending } from './ending.ts'
 import type { WokenLane } from './lane-wakeups.ts'
@@ -35,8 +34,6 @@ export interface Lane extends Omit<WokenLane, 'isBulk' | 'isChanged'> {
   inFlight: number
   /** How many were begun, for the share of bulk mail. */
   begun: number
-  /** There is bulk mail, as far as is known: a share of claims is for it. */
-  hasBulk: boolean
   /** What bulk mail has of its share from earlier claims: a fraction of a row. */
   bulkCredit: number
   /** Of those in flight, how many have lasted so long that they gave their place up. */
@@ -55,10 +52,10 @@ export interface Lane extends Omit<WokenLane, 'isBulk' | 'isChanged'> {
   /** The server could not be reached at the last try. */
   isFailing: boolean
   isClaiming: boolean
-  /** Something became due, or may have, since the last claim. */
-  isWoken: boolean
-  /** Of what is not bulk. */
-  hasSmallNews: boolean
+  /** Mail that is not bulk became due, or may have, since it was last claimed; */
+  hasSmall: boolean
+  /** and bulk mail. */
+  hasBulk: boolean
 }
 
 const CLAIMED_AHEAD = 4
@@ -77,7 +74,6 @@ export function createLane({ tenantId, mailerId, bucket }: WokenLane): Lane {
     waiting: [],
     inFlight: 0,
     begun: 0,
-    hasBulk: false,
     bulkCredit: 0,
     slow: 0,
     isSlow: false,
@@ -90,8 +86,8 @@ export function createLane({ tenantId, mailerId, bucket }: WokenLane): Lane {
     mailerReading: undefined,
     isFailing: false,
     isClaiming: false,
-    isWoken: false,
-    hasSmallNews: false,
+    hasSmall: false,
+    hasBulk: false,
   }
 }
 
@@ -102,32 +98,45 @@ export function createLane({ tenantId, mailerId, bucket }: WokenLane): Lane {
  */
 export function claimableBy(lane: Lane): number {
   if (lane.isClaiming || lane.rest !== undefined) return 0
-  if (lane.isWoken && isLow(lane)) return aheadOf(lane) - lane.waiting.length
+  if (isLow(lane) && (lane.hasSmall || lane.hasBulk)) return aheadOf(lane) - lane.waiting.length
   return claimsPastBulk(lane) ? limitOf(lane) : 0
 }
 
-export type ClaimKind = 'any' | 'small'
-
-export function kindOfClaim(lane: Lane): ClaimKind {
-  return lane.isWoken && isLow(lane) ? 'any' : 'small'
+/** Of a lane's mail. */
+export interface Classes {
+  readonly small: boolean
+  readonly bulk: boolean
 }
 
-/** How to claim `limit` rows. */
-export function sizeOfClaim(
-  lane: Lane,
-  kind: ClaimKind,
-  limit: number,
-): Pick<ClaimSize, 'small' | 'all'> {
-  if (kind === 'small') return { small: limit, all: 0 }
-  if (!lane.hasBulk) return { small: limit, all: limit }
+/** What the next claim is for. It says itself what may be left. */
+export function takeClasses(lane: Lane): Classes {
+  const { hasSmall: small, hasBulk } = lane
+  const bulk = hasBulk && isLow(lane)
+  lane.hasSmall = false
+  if (bulk) lane.hasBulk = false
+  return { small, bulk }
+}
+
+export function classesOf(rows: readonly Held[]): Classes {
+  const small = rows.some(({ loaded }) => !loaded.claim.isBulk)
+  return { small, bulk: rows.some(({ loaded }) => loaded.claim.isBulk) }
+}
+
+export function noteClasses(lane: Lane, { small, bulk }: Classes): void {
+  lane.hasSmall ||= small
+  lane.hasBulk ||= bulk
+}
+
+/** How many of `limit` rows are for bulk mail where there is other mail as well. */
+export function bulkShareOf(lane: Lane, limit: number): number {
   const credit = lane.bulkCredit + limit / BULK_EVERY
   lane.bulkCredit = credit % 1
-  return { small: limit - Math.floor(credit), all: limit }
+  return Math.floor(credit)
 }
 
 /** What was claimed ahead is all bulk, and there is other mail: that does not wait behind it. */
 function claimsPastBulk(lane: Lane): boolean {
-  if (!lane.hasSmallNews || lane.isSlow || lane.isPaced) return false
+  if (!lane.hasSmall || lane.isSlow || lane.isPaced) return false
   return lane.waiting.every(({ loaded }) => loaded.claim.isBulk)
 }
 
@@ -156,8 +165,8 @@ export function canFly(lane: Lane): boolean {
 
 export function isIdle(lane: Lane): boolean {
   return (
-    !lane.isWoken &&
-    !lane.hasSmallNews &&
+    !lane.hasSmall &&
+    !lane.hasBulk &&
     !lane.isClaiming &&
     lane.rest === undefined &&
     lane.inFlight === 0 &&

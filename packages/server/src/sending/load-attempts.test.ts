@@ -21,7 +21,7 @@ it.each([
     attachments: [{ filename: 'a.bin', content: 'QUJD'.repeat(length) }],
   })
   const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-  const claims = await claimDue(db, lane, { small: 20, all: 20, leaseMs: 60_000 })
+  const claims = await claimDue(db, lane, { isBulk: true, limit: 20, leaseMs: 60_000 })
   const largeEmails = createLargeEmails({ db })
   const deps = { db, largeEmails, monotonicMs, prepareOf: () => undefined }
   const { attempts } = await loadAttempts(deps, lane, claims)
@@ -35,7 +35,7 @@ it('an email of which a row is held already is not loaded again', async () => {
   const { mailerId } = await addMailer(db)
   await accept(db)
   const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-  const claims = await claimDue(db, lane, { small: 1, all: 1, leaseMs: 60_000 })
+  const claims = await claimDue(db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })
   const wanted: unknown[] = []
   const watched: Db = {
     ...db,

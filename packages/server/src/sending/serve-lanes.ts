@@ -18,16 +18,18 @@ import type { HeldRows } from './held-rows.ts'
 import {
   canFly,
   claimableBy,
+  classesOf,
   createLane,
   firstOf,
   type Held,
   isIdle,
   isUnreachable,
-  kindOfClaim,
   type Lane,
   laneId,
+  noteClasses,
   noteLanded,
   noteSlow,
+  takeClasses,
   takeSurplus,
 } from './lane.ts'
 import { forgetMailer, mailerOf } from './lane-mailer.ts'
@@ -108,14 +110,14 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   }
 
   function endRest(lane: Lane): void {
-    lane.isWoken = true
+    noteClasses(lane, { small: true, bulk: true })
     serve(lane)
   }
 
   /** To be called after each change of a lane. */
   function serve(lane: Lane): void {
     const surplus = takeSurplus(lane)
-    if (surplus.length > 0) lane.isWoken = true
+    noteClasses(lane, classesOf(surplus))
     giveBack(surplus)
     if (claimableBy(lane) > 0) hungry.add(lane)
     if (canFly(lane)) ready.add(lane)
@@ -153,24 +155,22 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
 
   async function claim(lane: Lane, limit: number): Promise<void> {
     claims += 1
-    const kind = kindOfClaim(lane)
+    const classes = takeClasses(lane)
     lane.isClaiming = true
-    if (kind === 'any') lane.isWoken = false
-    lane.hasSmallNews = false
     try {
       // What ran out while this process stood still is not claimed anew, as if it were interrupted.
       await held.catchUp()
       const validUntilMs = monotonicMs() + leaseMs
       const {
         claims: claimed,
-        isFull,
+        left,
         rest,
       } = await claimRows(deps, lane, {
-        kind,
+        classes,
         limit,
         leaseMs,
       })
-      if (isFull) lane[kind === 'any' ? 'isWoken' : 'hasSmallNews'] = true
+      noteClasses(lane, left)
       if (rest !== undefined && !isClosed) rests.begin(lane, rest.because, rest.ms)
       if (claimed.length > 0) {
         deps.failpoints.hit('send.after_claim')
@@ -283,10 +283,9 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     wake(key) {
       if (isClosed) return
       const lane = laneOf(key)
-      lane.isWoken = true
-      if (key.isBulk === true) lane.hasBulk = true
-      else lane.hasSmallNews = true
-      if (key.isChanged === true) {
+      const { isBulk = false, isChanged = false } = key
+      noteClasses(lane, { small: !isBulk || isChanged, bulk: isBulk || isChanged })
+      if (isChanged) {
         rests.end(lane)
         forgetMailer(lane)
       }

@@ -156,7 +156,7 @@ describe('at sending', () => {
     const { mailerId } = await addMailer(db)
     await accept(db)
     const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-    const claims = await claimDue(db, lane, { small: 1, all: 1, leaseMs: 60_000 })
+    const claims = await claimDue(db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })
     let nowMs = 0
     const largeEmails = createLargeEmails({ db })
     const deps = { db, largeEmails, prepareOf: () => undefined, monotonicMs: () => nowMs }

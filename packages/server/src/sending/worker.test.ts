@@ -578,6 +578,33 @@ describe('a started sender', () => {
     await server.waitForMessages(1)
   })
 
+  it('does not look at all mailers again and again where that costs much', async () => {
+    const seen = Promise.withResolvers<void>()
+    const again = Promise.withResolvers<void>()
+    let nowMs = 0
+    let sweeps = 0
+    let looks = 0
+    const db: Db = {
+      ...world.db,
+      async query(s, values) {
+        const name = typeof s === 'string' ? s : s.name
+        if (name === 'sending.any_due' && ++sweeps === 10) seen.resolve()
+        if (name === 'sending.discover_lanes') {
+          looks += 1
+          nowMs += 60
+          if (looks === 2) again.resolve()
+        }
+        return world.db.query(s, values)
+      },
+    }
+    const sender = world.sender({ sweepMs: 1, monotonicMs: () => nowMs }, db)
+    await sender.start()
+    await seen.promise
+    expect(looks).toBe(1)
+    nowMs = 3_001
+    await again.promise
+  })
+
   it('is not held up by servers that hang', async () => {
     const [hanging, fine] = [
       await world.serve({ 'ada@example.com': ['hang'] }),

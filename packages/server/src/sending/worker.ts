@@ -36,8 +36,14 @@ export interface Sender extends Service {
 }
 
 const SWEEP_MS = 1_000
-/** What is due before the next sweep has a timer. */
-const AHEAD_MS = 2_000
+/**
+ * Each mailer with mail in the queue costs a probe, due or not: with many of them not every sweep
+ * looks at all. It takes such a share of the time, or is made that often.
+ */
+const DISCOVERY_SHARE = 0.02
+const DISCOVERY_REST_MS_MAX = 5_000
+/** What is due before the next of them has a timer. */
+const AHEAD_MS = DISCOVERY_REST_MS_MAX + 2 * SWEEP_MS
 const SUSPECT_MS = 1_000
 /** Longer than a sweep that the database holds up. */
 const ACTIVATED_MS = 30_000
@@ -52,9 +58,10 @@ export function createSender(deps: SenderDeps): Sender {
   const conversations = createConversations()
   const held = createHeldRows({ db, leaseMs, monotonicMs })
   const lanes = createLaneServer({ ...deps, conversations, held, monotonicMs })
-  const timers = new Map<string, NodeJS.Timeout>()
+  const timers = new Map<string, { readonly atMs: number; readonly timer: NodeJS.Timeout }>()
   let isRunning = false
   let isStopping = false
+  let discoverFromMs = 0
   let suspects: Promise<void> | undefined
   let expiring: Promise<void> | undefined
   let heartbeat: NodeJS.Timeout | undefined
@@ -65,13 +72,17 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   function wakeLater(lane: WokenLane, waitMs: number): void {
-    const id = laneId(lane)
-    if (!isRunning || timers.has(id)) return
+    if (!isRunning) return
+    const id = `${laneId(lane)} ${lane.isBulk}`
+    const atMs = monotonicMs() + waitMs
+    const known = timers.get(id)
+    if (known !== undefined && known.atMs <= atMs) return
+    clearTimeout(known?.timer)
     const fire = () => {
       timers.delete(id)
       wake(lane)
     }
-    timers.set(id, setTimeout(fire, waitMs))
+    timers.set(id, { atMs, timer: setTimeout(fire, waitMs) })
   }
 
   async function look(buckets: readonly number[]): Promise<void> {
@@ -87,6 +98,15 @@ export function createSender(deps: SenderDeps): Sender {
         expiring = undefined
       })
     await queueScheduled(db, buckets)
+    if (buckets.length < leases.owned().size) return discover(buckets)
+    if (monotonicMs() < discoverFromMs) return
+    const startedMs = monotonicMs()
+    await discover(buckets)
+    const tookMs = monotonicMs() - startedMs
+    discoverFromMs = startedMs + Math.min(tookMs / DISCOVERY_SHARE, DISCOVERY_REST_MS_MAX)
+  }
+
+  async function discover(buckets: readonly number[]): Promise<void> {
     for (const lane of await discoverLanes(db, buckets, AHEAD_MS)) {
       if (lane.waitMs <= 0) wake(lane)
       else wakeLater(lane, lane.waitMs)
@@ -129,6 +149,9 @@ export function createSender(deps: SenderDeps): Sender {
     await lanes.settled()
   }
 
+  leases.onChange(() => {
+    discoverFromMs = 0
+  })
   const sweep = createBucketSweep({
     leases,
     sweepMs: deps.sweepMs ?? SWEEP_MS,
@@ -152,7 +175,7 @@ export function createSender(deps: SenderDeps): Sender {
       isRunning = false
       isStopping = true
       for (const end of unsubscribe) end()
-      for (const timer of timers.values()) clearTimeout(timer)
+      for (const { timer } of timers.values()) clearTimeout(timer)
       timers.clear()
       lanes.close()
       await within(Promise.allSettled([sweep.stop(), settled()]), deps.stopGraceMs ?? STOP_GRACE_MS)
@@ -169,6 +192,7 @@ export function createSender(deps: SenderDeps): Sender {
     },
     counts: lanes.counts,
     async runOnce() {
+      discoverFromMs = 0
       await look([...leases.owned()])
       await settled()
     },
