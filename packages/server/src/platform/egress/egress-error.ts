@@ -25,6 +25,8 @@ export class EgressError extends Error {
   /** The response status, where a response had begun when the request failed. */
   status?: number
   timings?: RequestTimings
+  /** A connection that had been kept was closed before a byte of the answer: nothing else may be wrong. */
+  wasKept?: true
 
   constructor(
     code: EgressErrorCode,

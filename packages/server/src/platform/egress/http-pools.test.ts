@@ -19,7 +19,10 @@ beforeEach(() => {
 afterEach(() => pools.close())
 
 const acquire = () => pools.acquire('a', URL_A, 1_000)
-const acquireFresh = () => pools.acquireFresh('a', URL_A, 1_000)
+const acquireFresh = () => {
+  pools.renew('a', URL_A)
+  return acquire()
+}
 
 describe('a pool that is replaced', () => {
   it('is closed at once when no request is in flight on it', () => {

@@ -37,8 +37,8 @@ export interface PoolEntry {
 
 export interface HttpPools {
   acquire(poolKey: string, url: URL, connectTimeoutMs: number): PoolEntry
-  /** Whose connections are all made from now on. */
-  acquireFresh(poolKey: string, url: URL, connectTimeoutMs: number): PoolEntry
+  /** The connections of the next requests are all made anew. */
+  renew(poolKey: string, url: URL): void
   release(entry: PoolEntry): void
   size(): number
   close(): Promise<void>
@@ -129,7 +129,7 @@ export function createHttpPools(deps: {
     retired.add(entry)
   }
 
-  const pools: HttpPools = {
+  return {
     acquire(poolKey, url, connectTimeoutMs) {
       const key = keyOf(poolKey, url)
       let entry = entries.get(key)
@@ -146,11 +146,10 @@ export function createHttpPools(deps: {
       sweeper ??= setInterval(sweep, Math.min(deps.idleMs, SWEEP_MS_MAX)).unref()
       return entry
     },
-    acquireFresh(poolKey, url, connectTimeoutMs) {
+    renew(poolKey, url) {
       const key = keyOf(poolKey, url)
       const entry = entries.get(key)
       if (entry !== undefined) retire(key, entry)
-      return pools.acquire(poolKey, url, connectTimeoutMs)
     },
     release(entry) {
       entry.inFlight -= 1
@@ -168,7 +167,6 @@ export function createHttpPools(deps: {
       ])
     },
   }
-  return pools
 }
 
 function keyOf(poolKey: string, url: URL): string {

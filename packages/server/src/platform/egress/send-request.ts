@@ -3,9 +3,9 @@
  * the whole, the bytes read of the answer, its header block, and the number of 1xx responses.
  *
  * A kept connection may have been closed by the peer before our bytes reached it: nothing was wrong
- * with the peer then. When such a one ends without a byte of an answer, the request is made once more
- * on a new connection, within the same deadline. The peer may have read the first one all the same;
- * whoever calls this may repeat requests.
+ * with the peer then. When such a one ends without a byte of an answer, the error says so (`wasKept`),
+ * and the next request goes out on a new connection. It is not repeated here: the peer may have read it
+ * all the same, and whoever counts requests has to know of each.
  *
  * Redirects are answers like any other, never followed. Bodies are not inflated. Header names keep
  * the caller's spelling.
@@ -52,30 +52,25 @@ export async function sendRequest(pools: HttpPools, o: RequestOptions): Promise<
   const url = parseUrl(o.url)
   const connectTimeoutMs = Math.min(o.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, o.timeoutMs)
   const startedAt = performance.now()
-  const over = async (entry: PoolEntry, signal: AbortSignal) => {
+  return await withDeadline({ ...o, what: 'the request' }, async (signal) => {
+    const entry = pools.acquire(o.poolKey, url, connectTimeoutMs)
     try {
       return await exchange(entry, url, o, { signal, startedAt })
+    } catch (error) {
+      if (error instanceof EgressError && error.wasKept) pools.renew(o.poolKey, url)
+      throw error
     } finally {
       pools.release(entry)
     }
-  }
-  return await withDeadline({ ...o, what: 'the request' }, async (signal) => {
-    const answer = await over(pools.acquire(o.poolKey, url, connectTimeoutMs), signal)
-    if (answer !== 'stale') return answer
-    signal.throwIfAborted()
-    const again = await over(pools.acquireFresh(o.poolKey, url, connectTimeoutMs), signal)
-    if (again === 'stale') throw new Error('a new connection is not one that was kept')
-    return again
   })
 }
 
-/** `stale`: the kept connection it went out on was closed before a byte of an answer. */
 function exchange(
   entry: PoolEntry,
   url: URL,
   o: RequestOptions,
   { signal, startedAt }: { readonly signal: AbortSignal; readonly startedAt: number },
-): Promise<HttpAnswer | 'stale'> {
+): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const kept = new Map([...entry.readUntil.keys()].map((socket) => [socket, socket.bytesRead]))
     const sinceStart = () => Math.round(performance.now() - startedAt)
@@ -100,8 +95,8 @@ function exchange(
         resolve({ status, headers, body: wellFormedText(kept), timings })
         return
       }
-      if (isOnKept && error?.code === 'reset' && isWithoutAnswer(kept)) return resolve('stale')
       const failure = error ?? new EgressError('protocol', 'the answer ended before it began')
+      if (isOnKept && failure.code === 'reset' && isWithoutAnswer(kept)) failure.wasKept = true
       if (status !== undefined) failure.status = status
       failure.timings = timings
       reject(failure)

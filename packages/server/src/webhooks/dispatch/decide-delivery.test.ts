@@ -62,6 +62,20 @@ describe('what follows a webhook request', () => {
   })
 })
 
+describe('a request that met a closed connection', () => {
+  const closed: DeliveryOutcome = { kind: 'failed', wasKept: true }
+
+  it('is a failed attempt, and is repeated at once; a second one in a row waits', () => {
+    expect(decide(closed)).toEqual({ kind: 'retry', waitMs: 0 })
+    const second = decide(closed, { failCount: 1 })
+    expect(second.kind === 'retry' && second.waitMs > 0).toBe(true)
+  })
+
+  it('is given up like any other when its time is over', () => {
+    expect(decide(closed, { ageMs: policy.retryForMs }).kind).toBe('exhausted')
+  })
+})
+
 describe('a failing receiver', () => {
   it('is asked again by the schedule of the stream, whose last entry repeats, with 20 % jitter', () => {
     fc.assert(

@@ -7,7 +7,8 @@
  * stream waits by the schedule, whose last wait repeats, and sends the same again. A receiver that
  * refuses one event after the other refuses everything, it seems: what it refuses is divided and parked
  * as ever, but after each event that it refuses for the first time its stream waits. These waits do not
- * grow: as many events may be at fault, with others behind them that would be accepted.
+ * grow: as many events may be at fault, with others behind them that would be accepted. A request that
+ * met a closed connection is a failed attempt like any other, and is repeated at once, on a new one.
  *
  * After `retryForMs` a delivery is exhausted: kept, and had by replay. `Retry-After` is honoured between
  * the schedule's current wait and its longest.
@@ -19,7 +20,8 @@ export interface DeliveryPolicy {
 
 export type DeliveryOutcome =
   | { readonly kind: 'answered'; readonly status: number; readonly retryAfterMs?: number }
-  | { readonly kind: 'failed' }
+  /** `wasKept`: a kept connection was closed before a byte of the answer, perhaps before the request came. */
+  | { readonly kind: 'failed'; readonly wasKept?: boolean }
 
 export interface DeliveryFacts {
   /** Of this delivery, before this request. */
@@ -97,6 +99,7 @@ function waitOfStream(
   policy: DeliveryPolicy,
   random: number,
 ): number {
+  if (outcome.kind === 'failed' && outcome.wasKept === true && facts.failCount === 0) return 0
   const waitMs = waitOf(outcome, facts.failCount, facts, policy, random)
   return facts.failingMs >= DORMANT_AFTER_MS ? Math.max(waitMs, DORMANT_WAIT_MS) : waitMs
 }

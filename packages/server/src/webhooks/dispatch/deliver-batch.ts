@@ -239,7 +239,7 @@ async function settle(
   if (next !== undefined) return next
   const { step } = sent
   const isFailing =
-    step.kind === 'retry' ||
+    (step.kind === 'retry' && step.waitMs > 0) ||
     (step.kind === 'exhausted' && !step.isReceiverUp) ||
     (step.kind !== 'delivered' && refusesAll(stream.parkedInRow))
   return { result: { kind: 'requested', isFailing, durationMs: sent.made.durationMs } }

@@ -118,7 +118,8 @@ export async function makeRequest(
     if (error.code === 'busy') return 'busy'
     const { code, message, status, timings } = error
     const told = `${code}: ${shown(message, ERROR_LENGTH_MAX - code.length - 2)}`
-    return finish({ kind: 'failed' }, { error: told, status, timings })
+    const outcome: DeliveryOutcome = { kind: 'failed', wasKept: error.wasKept === true }
+    return finish(outcome, { error: told, status, timings })
   }
 }
 

@@ -92,6 +92,23 @@ describe('a failed delivery', () => {
     ]).toEqual([true, true, true])
   })
 
+  it('a kept connection that is closed without an answer is one, repeated at once on a new one', async () => {
+    const key = await world.register(receiver.origin)
+    receiver.setScript([200, { ending: 'rst' }, 200])
+    const dispatcher = await world.dispatcher()
+    for (let i = 0; i < 2; i += 1) {
+      await world.record(newEvent())
+      await dispatcher.runOnce()
+    }
+    expect(receiver.requests.map((request) => request.connection)).toEqual([2, 2, 3])
+    expect(await world.attempts(key)).toMatchObject([
+      { attempt: 1, status: 200 },
+      { attempt: 1, error: expect.stringMatching(/^reset: /) },
+      { attempt: 2, status: 200 },
+    ])
+    expect(await world.stream(key)).toMatchObject({ fail_count: 0, first_failure_at: null })
+  })
+
   it.each([301, 302, 303, 307, 308])(
     'a redirect (%i) is one, and is not followed',
     async (status) => {
