@@ -7,7 +7,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { json, type OnDatabase, table } from './cli/output.ts'
+import { addMailerCommands } from './cli/mailers.ts'
+import { json, type OnDatabase, type Result, table } from './cli/output.ts'
 import { addStreamCommands } from './cli/streams.ts'
 import { addTenantCommands } from './cli/tenants.ts'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
@@ -56,8 +57,10 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
     async (...args) => {
       const config = loadConfig(io.env, { isForServing: false })
       const result = await withCurrentDatabase({ config, log }, (db) => work(db, ...args))
-      io.out(isJson(args) ? `${JSON.stringify(result.json)}\n` : `${result.text}\n`)
+      print(result, { json: isJson(args) })
     }
+  const print = (result: Result, options: { readonly json?: boolean }) =>
+    io.out(options.json === true ? `${JSON.stringify(result.json)}\n` : `${result.text}\n`)
 
   program
     .command('serve')
@@ -83,6 +86,12 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
 
   addTenantCommands(program, onDatabase)
   addStreamCommands(program, onDatabase)
+  addMailerCommands(program, {
+    config: () => loadConfig(io.env, { isForServing: false }),
+    log,
+    print,
+    setExitCode,
+  })
 
   program
     .command('doctor')

@@ -3,7 +3,6 @@
  * Nothing runs before `start`.
  */
 import { randomBytes } from 'node:crypto'
-import { hostname, networkInterfaces } from 'node:os'
 import { replayedEventsADayMax, replaysMax, webhookChecksMax } from '@postrider/contract'
 import { type Config, roles, rolesWithoutEffect } from './config.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
@@ -15,12 +14,7 @@ import {
   type TemplateRenderer,
   withSecondOpinion,
 } from './mail/index.ts'
-import {
-  type AccessTokens,
-  createAccessTokens,
-  createSmtpPool,
-  ehloNameOf,
-} from './mailers/index.ts'
+import { type AccessTokens, createAccessTokens, createSmtpPool } from './mailers/index.ts'
 import { oauthRoutes } from './mailers/oauth/routes.ts'
 import { registerMailerRoutes } from './mailers/routes.ts'
 import { type Clock, createClock } from './platform/clock.ts'
@@ -63,6 +57,7 @@ import { createSender } from './sending/worker.ts'
 import { suppressionRoutes } from './suppressions/routes.ts'
 import { createKeyAuthenticator } from './tenants/index.ts'
 import { tenantRoutes } from './tenants/routes.ts'
+import { thisHost } from './this-host.ts'
 import { createBacklog } from './webhooks/dispatch/backlog.ts'
 import { type DeliverDeps, deliverBatch } from './webhooks/dispatch/deliver-batch.ts'
 import { createDeliveryCommits } from './webhooks/dispatch/delivery-commits.ts'
@@ -468,13 +463,4 @@ function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Serv
     createJanitor({ db, log, retentionMs }),
     createRetention({ ...parts, databaseUrl, retentionMs, groups }),
   ]
-}
-
-/** How this machine greets mail servers. */
-function thisHost(): string {
-  const addresses = Object.values(networkInterfaces())
-    .flatMap((list) => list ?? [])
-    .filter((one) => !one.internal)
-    .map((one) => one.address)
-  return ehloNameOf({ hostname: hostname(), addresses })
 }

@@ -23,3 +23,5 @@ export {
   returnPermissions,
   usePermission,
 } from './take-permission.ts'
+export { testMailer } from './test-mailer.ts'
+export { type TracedLogin, traceLogin } from './trace-login.ts'

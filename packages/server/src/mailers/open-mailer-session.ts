@@ -3,7 +3,7 @@
  * configuration meets the SMTP conversation: to try a login, and to send.
  */
 import { type OpenSessionOptions, type OpenSessionResult, openSmtpSession } from '../mail/index.ts'
-import type { Egress } from '../platform/egress/index.ts'
+import type { ConnectOptions, Egress } from '../platform/egress/index.ts'
 import type { MailerConfig } from './mailer.ts'
 
 export interface SessionDeps {
@@ -17,10 +17,17 @@ export type ConfigWithSecret = MailerConfig & {
   readonly accessToken?: string | undefined
 }
 
+/** Told of each step on the way to a session. */
+export interface SessionTrace {
+  readonly onProgress: NonNullable<ConnectOptions['onProgress']>
+  readonly onSecured: NonNullable<OpenSessionOptions['onSecured']>
+  readonly onReply: NonNullable<OpenSessionOptions['onReply']>
+}
+
 export function openMailerSession(
   deps: SessionDeps,
   config: ConfigWithSecret,
-  o: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+  o: { readonly timeoutMs: number; readonly signal?: AbortSignal; readonly trace?: SessionTrace },
 ): Promise<OpenSessionResult> {
   const { host, port, secure, tlsVerify } = config
   const auth = loginOf(config)
@@ -32,6 +39,7 @@ export function openMailerSession(
     ehloName: deps.ehloName,
     timeoutMs: o.timeoutMs,
     ...(auth === undefined ? {} : { auth }),
+    ...(o.trace === undefined ? {} : { onReply: o.trace.onReply, onSecured: o.trace.onSecured }),
     async connect({ tls, timeoutMs, signal }) {
       const socket = await deps.egress.connect({
         host,
@@ -39,7 +47,9 @@ export function openMailerSession(
         tls,
         timeoutMs,
         signal: o.signal ?? signal,
+        onProgress: o.trace?.onProgress,
       })
+      if ('getPeerCertificate' in socket) o.trace?.onSecured(socket)
       // Whoever stops the pool also ends a greeting or a login under way.
       o.signal?.addEventListener('abort', () => socket.destroy(), { once: true })
       return socket

@@ -179,16 +179,16 @@ describe('credentials', () => {
 
 it('each reply on the way is told, with the step that it answers', async () => {
   const to = await start()
-  const heard: [SmtpStage, SmtpReply][] = []
+  const heard: [SmtpStage, SmtpReply, string | undefined][] = []
   const session = await openTo(to.port, {
     auth: PASSWORD,
-    onReply: (stage, reply) => heard.push([stage, reply]),
+    onReply: (stage, reply, asked) => heard.push([stage, reply, asked]),
   })
   session.close()
-  expect(heard.map(([stage, { code }]) => [stage, code])).toEqual([
-    ['greeting', 220],
-    ['ehlo', 250],
-    ['auth', 235],
+  expect(heard.map(([stage, { code }, asked]) => [stage, code, asked])).toEqual([
+    ['greeting', 220, undefined],
+    ['ehlo', 250, 'EHLO'],
+    ['auth', 235, 'AUTH PLAIN'],
   ])
   expect(session.capabilities).toMatchObject({ hasPipelining: true, hasDsn: false })
 })

@@ -27,7 +27,7 @@ export async function openSmtpSession(o: OpenSessionOptions): Promise<OpenSessio
   const greeted = await wire.run(listened(greet(greetOptions(o)), o, redactor), {
     deadlineAt,
     timeoutMessage: timeoutMessage(o),
-    tls: { host: o.host, ...tlsOptions(o) },
+    tls: { host: o.host, ...tlsOptions(o), onSecured: o.onSecured },
   })
   if (greeted.ok) {
     const session = createSession(wire, greeted.capabilities, redactor)
@@ -84,13 +84,18 @@ function* listened(
   if (onReply === undefined) return yield* dialogue
   let turn = dialogue.next()
   while (turn.done !== true) {
-    const { stage } = turn.value
+    const { stage, write } = turn.value
     const input: Input = yield turn.value
     if (typeof input === 'object' && 'code' in input)
-      onReply(stage, redactor.reply(toSmtpReply(input)))
+      onReply(stage, redactor.reply(toSmtpReply(input)), verbOf(write))
     turn = dialogue.next(input)
   }
   return turn.value
+}
+
+/** Of an AUTH line the mechanism alone; what answers a challenge is no command. */
+function verbOf(line = ''): string | undefined {
+  return /^(?:AUTH \S+|EHLO|HELO|STARTTLS)(?=\s)/.exec(line)?.[0]
 }
 
 function isImplicitTls(o: OpenSessionOptions): boolean {

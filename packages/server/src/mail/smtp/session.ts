@@ -9,6 +9,7 @@
  * - the promise always resolves, at `deadlineAt` at the latest, whatever the peer does.
  */
 import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import type { Capabilities } from './capabilities.ts'
 import type { SmtpFailure, SmtpReply, SmtpStage } from './failure.ts'
 
@@ -84,8 +85,10 @@ export interface OpenSessionOptions {
   readonly ehloName: string
   /** For everything up to the login: connecting, TLS, greeting, EHLO, AUTH. */
   readonly timeoutMs: number
-  /** Each reply on the way to the session, without the login, as it comes. */
-  readonly onReply?: (stage: SmtpStage, reply: SmtpReply) => void
+  /** Each reply on the way to the session, without the login, as it comes; `asked` where it may be told. */
+  readonly onReply?: (stage: SmtpStage, reply: SmtpReply, asked: string | undefined) => void
+  /** TLS by STARTTLS is up. */
+  readonly onSecured?: (socket: TLSSocket) => void
 }
 
 export type OpenSessionResult =

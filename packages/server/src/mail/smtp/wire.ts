@@ -7,6 +7,7 @@
  * peer that speaks while no dialogue is under way has lost count, and so has whoever listens on.
  */
 import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { secureSocket } from '../../platform/egress/index.ts'
 import { createDeadline } from './deadline.ts'
 import { type Dialogue, DONE, type Step } from './dialogue.ts'
@@ -29,7 +30,11 @@ export interface RunOptions {
   /** For the steps `body-sent` and `agreed`. */
   readonly message?: MessageSource
   /** For the step `secured`. */
-  readonly tls?: { readonly host: string; readonly rejectUnauthorized: boolean }
+  readonly tls?: {
+    readonly host: string
+    readonly rejectUnauthorized: boolean
+    readonly onSecured?: ((socket: TLSSocket) => void) | undefined
+  }
 }
 
 interface Run {
@@ -131,6 +136,7 @@ export function createWire(first: Socket): Wire {
         if (lost !== undefined) return secured.destroy()
         socket = secured
         listen()
+        tls.onSecured?.(secured)
         tell(asked, DONE)
       },
       (error: unknown) => tell(asked, lostBy(error)),

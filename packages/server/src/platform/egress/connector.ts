@@ -19,7 +19,18 @@ export interface ConnectOptions {
   readonly tls?: TlsOptions | undefined
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
+  /** What has come about so far, before TLS. */
+  readonly onProgress?: ((progress: ConnectProgress) => void) | undefined
 }
+
+export type ConnectProgress =
+  /** Those that may be connected to. */
+  | {
+      readonly step: 'dns'
+      readonly addresses: readonly string[]
+      readonly isPartlyRefused: boolean
+    }
+  | { readonly step: 'connect'; readonly address: string }
 
 export interface Connection {
   readonly socket: Socket | TLSSocket
@@ -44,14 +55,17 @@ export function createConnector(deps: {
     open: (o) =>
       withDeadline({ ...o, what: 'the connection' }, async (signal) => {
         const startedAt = performance.now()
-        const { allowed } = await resolveHost({ policy, lookup }, o.host, signal)
+        const { allowed, isPartlyRefused } = await resolveHost({ policy, lookup }, o.host, signal)
         const resolvedAt = performance.now()
+        const addresses = allowed.map(({ address }) => address)
+        o.onProgress?.({ step: 'dns', addresses, isPartlyRefused })
         const socket = await openSocket(allowed, o.port, signal)
         if (socket.remoteAddress === undefined || !policy.isAllowed(socket.remoteAddress)) {
           socket.destroy()
           throw refused(o.host)
         }
         const connectedAt = performance.now()
+        o.onProgress?.({ step: 'connect', address: socket.remoteAddress })
         const dnsMs = Math.round(resolvedAt - startedAt)
         const connectMs = Math.round(connectedAt - resolvedAt)
         if (o.tls === undefined) return { socket, dnsMs, connectMs }

@@ -1,5 +1,5 @@
 /** Guarded egress: the front door (see egress.ts). */
-export type { ConnectOptions } from './connector.ts'
+export type { ConnectOptions, ConnectProgress } from './connector.ts'
 export { createEgress, type Egress, type EgressOptions } from './egress.ts'
 export { EgressError, type EgressErrorCode, type RequestTimings } from './egress-error.ts'
 export { parseHost } from './parse-host.ts'

@@ -1,0 +1,116 @@
+/** `postrider mailer`: logins at mail servers, as the operator sees them. */
+import { readFileSync } from 'node:fs'
+import { secureModes } from '@postrider/contract'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Config } from '../config.ts'
+import type { Logger } from '../platform/log.ts'
+import { json, type Result, table } from './output.ts'
+import type { Tried } from './try-login.ts'
+
+export interface MailerCommandDeps {
+  readonly config: () => Config
+  readonly log: Logger
+  readonly print: (result: Result, options: { readonly json?: boolean }) => void
+  readonly setExitCode: (code: number) => void
+}
+
+interface TestOptions {
+  readonly json?: boolean
+  readonly host?: string
+  readonly port?: number
+  readonly secure?: (typeof secureModes)[number]
+  readonly tlsVerify: boolean
+  readonly username?: string
+  readonly passwordFile?: string
+}
+
+export function addMailerCommands(program: Command, deps: MailerCommandDeps): void {
+  const mailer = program.command('mailer').description('mailers: how their logins go')
+  mailer
+    .command('test')
+    .description('log in at a mail server as a send would, and show each step')
+    .argument('[tenant_id]', 'whose mailer it is')
+    .argument('[mailer_id]', 'logs in with what is stored of it')
+    .option('--host <host>', 'instead of a mailer: a server')
+    .addOption(new Option('--port <port>', 'of the server').argParser(readPort))
+    .addOption(new Option('--secure <mode>', 'TLS').choices(secureModes))
+    .option('--no-tls-verify', "do not verify the server's certificate")
+    .option('--username <name>', 'to log in with; without, there is no login')
+    .option('--password-file <file>', 'its first line is the password; - for standard input')
+    .addOption(json())
+    .action(
+      async (tenantId: string | undefined, mailerId: string | undefined, options, command) => {
+        const tried = await tryOut(deps, command, [tenantId, mailerId], options)
+        if (tried.problem !== undefined) deps.setExitCode(1)
+        deps.print({ json: toJson(tried), text: toText(tried) }, options)
+      },
+    )
+}
+
+async function tryOut(
+  { config, log }: MailerCommandDeps,
+  command: Command,
+  [tenantId, mailerId]: readonly [string | undefined, string | undefined],
+  options: TestOptions,
+): Promise<Tried> {
+  const { host, port, secure = 'Auto', tlsVerify, username, passwordFile } = options
+  // The SMTP client and all that belongs to it: the other commands start faster without.
+  const work = await import('./try-login.ts')
+  if (host === undefined) {
+    if (tenantId === undefined || mailerId === undefined)
+      command.error('error: name a tenant and its mailer, or give --host and --port')
+    return work.tryMailer({ config: config(), log }, tenantId, mailerId)
+  }
+  if (tenantId !== undefined) command.error('error: a mailer or --host, not both')
+  if (port === undefined) command.error('error: --host needs --port')
+  if ((username === undefined) !== (passwordFile === undefined))
+    command.error('error: --username and --password-file go together')
+  const password = passwordFile === undefined ? undefined : readPassword(passwordFile)
+  const login = username === undefined ? {} : { username, password }
+  return work.tryServer(config(), { host, port, secure, tlsVerify, ...login })
+}
+
+/** Not on the command line, where every user of the machine can read it. */
+function readPassword(file: string): string {
+  const [line = ''] = readFileSync(file === '-' ? 0 : file, 'utf8').split(/\r?\n/, 1)
+  return line
+}
+
+function readPort(text: string): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port
+  throw new InvalidArgumentError('Give a port from 1 to 65535.')
+}
+
+function toJson({ mailer, steps, problem }: Tried): object {
+  return {
+    ok: problem === undefined,
+    ...(mailer === undefined
+      ? {}
+      : {
+          mailer_id: mailer.mailerId,
+          state: mailer.state,
+          state_reason: mailer.stateReason ?? null,
+        }),
+    steps,
+    problem: problem ?? null,
+  }
+}
+
+function toText({ mailer, steps, problem, hasLogin }: Tried): string {
+  const lines = steps.map(({ step, ok, ms, detail }) => [
+    step,
+    ok ? 'ok' : 'FAIL',
+    `${ms} ms`,
+    detail,
+  ])
+  const reason = mailer?.stateReason === undefined ? '' : ` (${mailer.stateReason})`
+  const heading =
+    mailer === undefined ? [] : [`${mailer.mailerId}, ${mailer.email}, ${mailer.state}${reason}\n`]
+  const works = hasLogin ? 'The login works.' : 'The server can be used; no login is configured.'
+  const end =
+    problem === undefined
+      ? works
+      : `${problem.failed_reason} (${problem.category}). ${problem.follows}`
+  return [...heading, ...(lines.length === 0 ? [] : [table(lines), '']), end].join('\n')
+}
