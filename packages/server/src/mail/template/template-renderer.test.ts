@@ -50,8 +50,19 @@ describe('templates in threads', () => {
       expect(await renderer.render('other', input('ok'))).toMatchObject({ ok: true, html: 'ok' })
       others += 1
     } while (!isOver)
-    expect(await ended).toMatchObject({ ok: false, problem: expect.any(String) })
+    const rendered = await ended
+    // A fast machine gets through some of them in time.
+    if (!rendered.ok) expect(rendered.problem).not.toBe('')
     expect(others).toBeGreaterThan(0)
+  })
+
+  it('what has no end is ended', async () => {
+    const endless =
+      '{% for i in (1..9999) %}{% for j in (1..9999) %}{{ i }}{% endfor %}{% endfor %}'
+    expect(await renderer.render('hostile', input(endless.repeat(20)))).toMatchObject({
+      ok: false,
+      problem: expect.any(String),
+    })
   })
 
   it('one that ran out of time is tried once more, one that ran out of memory is not', async () => {
