@@ -41,6 +41,8 @@ export interface OAuthApi {
   readonly provider: OAuthServer
   readonly smtp: SmtpServer
   readonly seen: string[]
+  /** Mailers whose mail was woken. */
+  readonly woken: string[]
   readonly tokens: AccessTokens
   call(
     method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE',
@@ -83,6 +85,7 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
   })
   const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
   const seen: string[] = []
+  const woken: string[] = []
   const log = logTo(seen)
   const tokens = createTestTokens(db, egress, seen)
   const app = createHttpApp({
@@ -98,7 +101,9 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
     egress,
     log,
     clock: createClock(),
-    wakeMail: () => undefined,
+    wakeMail: ({ mailerId }: { mailerId: string }) => {
+      woken.push(mailerId)
+    },
     accessTokens: tokens,
     ehloName: 'sender.example.com',
     checks: { limit, gate: testGate },
@@ -130,6 +135,7 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
     provider,
     smtp,
     seen,
+    woken,
     tokens,
     call,
     appBody: (change = {}) => ({

@@ -664,7 +664,9 @@ describe('deleteSMTPConfig', () => {
   it('200: deletes it, once', async () => {
     const { mailer_id: id } = await configured()
     const remove = () => call('DELETE', `/v1/smtp/${id}`)
+    woken.splice(0)
     expect(await remove()).toMatchObject({ status: 200, body: { success: true } })
+    expect(woken).toEqual([id])
     expect(await remove()).toMatchObject({ status: 404 })
     expect(await load(id)).toBeUndefined()
   })

@@ -13,7 +13,8 @@ import {
   TRACEPARENT,
   useSending,
 } from '../../test/sender.ts'
-import { addMailer, sealPassword } from '../../test/sending.ts'
+import { addMailer, changeState, sealPassword } from '../../test/sending.ts'
+import { createClock } from '../platform/clock.ts'
 import { newId } from '../platform/ids.ts'
 
 const world = useSending()
@@ -150,6 +151,29 @@ describe('a login that is rejected twice', () => {
     expect(await queueOf(db)).toMatchObject([{ phase: 'waiting', attempt: 1 }])
     if (meanwhile.includes('version'))
       expect(await stateOf(mailer.mailerId)).toMatchObject({ state: 'active' })
+  })
+
+  it('ends no activation that came after it was found', async () => {
+    const { db } = world
+    const key = { tenantId: 'tn_a', mailerId: newId('smtp') }
+    const change = (cause: Parameters<typeof changeState>[3]) =>
+      db.transaction((tx) => changeState(tx, createClock(), key, cause))
+    let logins = 0
+    const script: SmtpScript = ({ phase }) => {
+      if (phase !== 'auth') return undefined
+      logins += 1
+      if (logins !== 2) return REJECTED
+      const meanwhile = change({ kind: 'switched', to: 'disabled' }).then(() =>
+        change({ kind: 'switched', to: 'active' }),
+      )
+      return { reply: REJECTED, after: meanwhile }
+    }
+    const server = await world.serve(script, { auth: { users } })
+    await loginTo(server.port, 'wrong', key.mailerId)
+    await accept(db)
+    await world.sender().runOnce()
+    expect(await stateOf(key.mailerId)).toMatchObject({ state: 'active' })
+    expect(await shorts()).toEqual([])
   })
 
   it('deactivates nothing where the claim was lost', async () => {
@@ -347,6 +371,41 @@ describe('many mailers of one server, rejected at once', () => {
     await db.query('update sending_queue set due_at = now()')
     await drain(db, world.sender())
     expect((await shorts()).filter((one) => one === 'MAIL_DELIVERED')).toHaveLength(3)
+  })
+
+  it('are believed one by one, each when it is rejected for longer', async () => {
+    const { db } = world
+    const server = await world.serve(onAuth(REJECTED), { auth: { users } })
+    await rejectedMailers(8, server.port)
+    await world.sender({ retryScheduleMs: [3_600_000] }).runOnce()
+    await db.query(
+      `update mailers_mailer set refused_at = refused_at - interval '11 minutes',
+              worked_at = worked_at - interval '1 hour'
+        where mailer_id = (select mailer_id from mailers_mailer where state = 'active' limit 1)`,
+    )
+    await db.query('update sending_queue set due_at = now()')
+    await drain(db, world.sender())
+    expect((await shorts()).filter((one) => one === 'MAILER_DEACTIVATED')).toHaveLength(6)
+  })
+
+  it('are believed where as many others log in meanwhile', async () => {
+    const { db } = world
+    const server = await world.serve(undefined, { auth: { users } })
+    const own = async (email: string, password: string) => {
+      const key = { tenantId: 'tn_a', mailerId: newId('smtp') }
+      const secret = sealPassword(keyRing, key, password)
+      await addMailer(db, { ...key, email, port: server.port, username: USERNAME, secret })
+    }
+    const send = async (email: string) => {
+      await accept(db, { from: { email } })
+      await drain(db, world.sender())
+    }
+    for (const email of emails(12))
+      await own(email, Number(email.slice(1, -12)) < 6 ? 'right' : 'no')
+    await db.query(`update mailers_mailer set worked_at = worked_at - interval '1 hour'`)
+    const [first = '', ...rest] = emails(12).slice(6)
+    for (const email of [first, ...emails(6), ...rest]) await send(email)
+    expect((await shorts()).filter((one) => one === 'MAILER_DEACTIVATED')).toHaveLength(6)
   })
 
   it('are believed when it lasts for longer', async () => {

@@ -338,8 +338,10 @@ describe('authenticating a mailer again', () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     await deactivate(mailer_id)
     const before = await tokenRow(mailer_id)
+    api.woken.splice(0)
     const { query } = await browse({ mailer_id, redirect_uri: REDIRECT_URI })
     expect(query).toEqual({ from: 'mail', success: 'true', mailer_id })
+    expect(api.woken).toEqual([mailer_id])
     const { body } = await api.call('GET', `/v1/smtp/${mailer_id}`)
     expect(body.mailer).toMatchObject({ state: 'active', state_reason: null })
     expect((await tokenRow(mailer_id))?.refresh_token).not.toBe(before?.refresh_token)
@@ -493,10 +495,12 @@ describe('setOAuthActive', () => {
       body: { code: 'mailer_auth_failed' },
     })
     api.provider.setScript(undefined)
+    api.woken.splice(0)
     expect((await setActive(mailer_id)).body.mailer).toMatchObject({
       state: 'active',
       state_reason: null,
     })
+    expect(api.woken).toEqual([mailer_id])
   })
 
   it('does not wait for a provider that is away', async () => {
