@@ -193,7 +193,7 @@ it('waits for no flush where it was told so', async () => {
   const group = createGroupCommit<number, number>({
     db: database.db,
     itemsMax: 10,
-    isFlushed: () => false,
+    isFlushed: false,
     run: async (tx, ids) => {
       seen.push(...(await tx.query('show synchronous_commit')).rows)
       return ids

@@ -32,8 +32,8 @@ export function createGroupCommit<I, R>(o: {
   /** Commits in flight at once. Two, the default, do 1.6 times the work of one at 64 callers; three do less. */
   lanes?: number
   run(tx: Tx, items: readonly I[]): Promise<readonly R[]>
-  /** Whether the commit of these is on disk before they are told; absent: always. */
-  isFlushed?: (items: readonly I[]) => boolean
+  /** A commit is on disk before its items are told of it, as it is by default. */
+  isFlushed?: boolean
 }): GroupCommit<I, R> {
   const lanes = o.lanes ?? 2
   let waiting: Waiter<I, R>[] = []
@@ -97,7 +97,7 @@ export function createGroupCommit<I, R>(o: {
 
   function commitGroup(group: readonly Waiter<I, R>[]): Promise<readonly R[]> {
     const items = group.map((waiter) => waiter.item)
-    const isFlushed = o.isFlushed?.(items) ?? true
+    const isFlushed = o.isFlushed ?? true
     const options: TransactionOptions = isFlushed ? {} : { synchronousCommit: 'off' }
     return o.db.transaction(async (tx) => {
       const results = await o.run(tx, items)

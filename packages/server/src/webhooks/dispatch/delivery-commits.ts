@@ -29,22 +29,24 @@ export function createDeliveryCommits(
   | 'targets'
   | 'lastRequests'
 > {
-  const turns = createGroupCommit({
+  // What is taken is on disk before it is sent.
+  const turns = createGroupCommit({ db, itemsMax: GROUP_MAX, lanes: 1, run: takeTurns })
+  // Beside them: a settlement that is lost is a repetition of the same body, so none waits for the disk.
+  const settlements = createGroupCommit({
     db,
     itemsMax: GROUP_MAX,
     lanes: 1,
     run: takeTurns,
-    // What is taken is on disk before it is sent. A lost settlement is a repetition of the same body.
-    isFlushed: (group) => group.some((turn) => turn.take !== undefined),
+    isFlushed: false,
   })
   return {
     take: async (take) => taken(await turns.add({ take })),
-    settle: async (settlement) => settled(await turns.add({ settlement })),
+    settle: async (settlement) => settled(await settlements.add({ settlement })),
     async settleAndTake(settlement, take) {
       const result = await turns.add({ settlement, take })
       return { settled: settled(result), taken: taken(result) }
     },
-    rests: createGroupCommit({ db, itemsMax: GROUP_MAX, run: restStreams, isFlushed: () => false }),
+    rests: createGroupCommit({ db, itemsMax: GROUP_MAX, run: restStreams, isFlushed: false }),
     lowWater: createLowWater(),
     readAhead: createReadAhead(),
     targets: createTargetCache(),
