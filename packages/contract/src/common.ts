@@ -54,6 +54,24 @@ export function jsonObjectOrNull(options: { readonly description: string }) {
   })
 }
 
+/** Reference id of an email, as a filter or in a list: any text, so that an unknown one finds nothing. */
+export const refId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'Reference id of an email',
+  examples: ['01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+})
+
+/** A bound of a span of time, as filters take it (contract §5); what it means is read by the server. */
+export function timeOrDate(description: string) {
+  return Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: `${description}: RFC 3339, or a date for the whole day (UTC)`,
+    examples: ['2026-11-20T18:00:00Z'],
+  })
+}
+
 export function stringOrNull(description: string) {
   return Type.Unsafe<string | null>({ type: ['string', 'null'], description })
 }

@@ -11,7 +11,9 @@ import {
   closedObject,
   nextPageToken,
   pageQuery,
+  refId,
   stringOrNull,
+  timeOrDate,
   timestamp,
 } from './common.ts'
 import type { PostriderEvent } from './events.ts'
@@ -65,19 +67,6 @@ export const replayedEventsADayMax = 1_000_000
 
 const eventName = Type.Enum([...eventNames], { description: 'Name of the event' })
 const deliveryStatus = Type.Enum([...webhookDeliveryStatuses])
-const refId = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  description: 'Reference id of an email',
-  examples: ['01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
-})
-const timeOrDate = (description: string) =>
-  Type.String({
-    minLength: 1,
-    maxLength: 64,
-    description: `${description}: RFC 3339, or a date for the whole day (UTC)`,
-    examples: ['2026-11-20T18:00:00Z'],
-  })
 const whole = (description: string) => Type.Integer({ minimum: 0, description })
 
 export const listWebhookDeliveriesQuery = closedObject({

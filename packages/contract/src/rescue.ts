@@ -5,7 +5,7 @@
  * the server.
  */
 import { type Static, Type } from 'typebox'
-import { answer, closedObject, nextPageToken } from './common.ts'
+import { answer, closedObject, nextPageToken, refId, timeOrDate } from './common.ts'
 import { emailLengthMax } from './mailers.ts'
 import { campaignIdLengthMax, recipientTypes, subjectLengthMax } from './sending.ts'
 
@@ -15,20 +15,6 @@ export const rescuedRefIdsMax = 1_000
 /** What can be rescued: the series of attempts has ended, and not with a delivery. */
 export const rescuableStatuses = ['failed', 'expired'] as const
 export type RescuableStatus = (typeof rescuableStatuses)[number]
-
-const refId = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  description: 'Reference id of an email',
-  examples: ['01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
-})
-const timeOrDate = (description: string) =>
-  Type.String({
-    minLength: 1,
-    maxLength: 64,
-    description: `${description}: RFC 3339, or a date for the whole day (UTC)`,
-    examples: ['2026-11-20T18:00:00Z'],
-  })
 
 export const rescueFilter = closedObject(
   {
