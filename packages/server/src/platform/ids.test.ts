@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { createIdSource, dayOfUlid, isId, isUlid, newId, newUlid, ulidAtTime } from './ids.ts'
+import {
+  bytesOfUlid,
+  createIdSource,
+  dayOfUlid,
+  isId,
+  isUlid,
+  newId,
+  newUlid,
+  ulidAtTime,
+  ulidOfBytes,
+} from './ids.ts'
 
 describe('ids', () => {
   it('are ULIDs that sort in the order in which they were made', () => {
@@ -39,5 +49,15 @@ describe('ids', () => {
     const id = createIdSource(() => ms).ulid()
     expect(isUlid(ulidAtTime(ms))).toBe(true)
     expect(id >= ulidAtTime(ms) && id < ulidAtTime(ms + 1)).toBe(true)
+  })
+
+  it('are 128 bits, and go into bytes and back', () => {
+    for (const ulid of ['00000000000000000000000000', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', newUlid()])
+      expect(ulidOfBytes(bytesOfUlid(ulid))).toBe(ulid)
+    // The time is the first six bytes.
+    const ms = Date.parse('2026-01-02T12:00:00Z')
+    expect(bytesOfUlid(ulidAtTime(ms)).readUIntBE(0, 6)).toBe(ms)
+    expect(() => bytesOfUlid('8ZZZZZZZZZZZZZZZZZZZZZZZZZ')).toThrow(RangeError)
+    expect(() => ulidOfBytes(Buffer.alloc(15))).toThrow(RangeError)
   })
 })

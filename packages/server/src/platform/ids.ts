@@ -90,3 +90,41 @@ export function timeOfUlid(id: string): Date {
 export function dayOfUlid(id: string): string {
   return timeOfUlid(id).toISOString().slice(0, 10)
 }
+
+const SYMBOLS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const VALUES = new Map([...SYMBOLS].map((symbol, value) => [symbol.charCodeAt(0), value]))
+const ULID_BYTES = 16
+
+/** The 128 bits of a ULID. Throws RangeError on anything else. */
+export function bytesOfUlid(ulid: string): Buffer {
+  if (!isUlid(ulid)) throw new RangeError('not a ULID')
+  const bytes = Buffer.allocUnsafe(ULID_BYTES)
+  // 26 symbols are 130 bits, of which the first two are 0.
+  let bits = 0
+  let bitCount = -2
+  let at = 0
+  for (let i = 0; i < ulid.length; i++) {
+    bits = ((bits << 5) | (VALUES.get(ulid.charCodeAt(i)) ?? 0)) & 0xfff
+    bitCount += 5
+    if (bitCount < 8) continue
+    bitCount -= 8
+    bytes[at++] = bits >> bitCount
+  }
+  return bytes
+}
+
+/** The ULID of 16 bytes. */
+export function ulidOfBytes(bytes: Uint8Array): string {
+  if (bytes.length !== ULID_BYTES) throw new RangeError('not the bytes of a ULID')
+  let ulid = ''
+  let bits = 0
+  let bitCount = 2
+  for (const byte of bytes) {
+    bits = ((bits << 8) | byte) & 0xfff
+    for (bitCount += 8; bitCount >= 5; ) {
+      bitCount -= 5
+      ulid += SYMBOLS[(bits >> bitCount) & 31]
+    }
+  }
+  return ulid
+}

@@ -78,6 +78,25 @@ describe('the key ring', () => {
   })
 })
 
+describe('derived keys', () => {
+  const [first, second] = [newKey('first'), newKey('second')]
+
+  it('are the same for the same keys, the one that encrypts first', () => {
+    const both = createKeyRing(`${second},${first}`).derive('x', 64)
+    expect(both).toEqual([
+      ...createKeyRing(second).derive('x', 64),
+      ...createKeyRing(first).derive('x', 64),
+    ])
+    expect(both[0]).toHaveLength(64)
+  })
+
+  it('differ for each key and each purpose', () => {
+    const ring = createKeyRing(`${second},${first}`)
+    const all = [...ring.derive('x', 32), ...ring.derive('y', 32)].map((key) => key.toString('hex'))
+    expect(new Set(all).size).toBe(4)
+  })
+})
+
 describe('a bad list of keys', () => {
   const secret = randomBytes(32).toString('base64')
   const short = randomBytes(16).toString('base64')

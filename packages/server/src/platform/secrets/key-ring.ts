@@ -7,7 +7,13 @@
  * plain text. To rotate, put a new key first: it encrypts what is written from then on, the others
  * still decrypt. Random nonces bound one key to 2^32 values.
  */
-import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 import { parseKeys } from './parse-keys.ts'
 
 const VERSION = 'v1'
@@ -19,6 +25,11 @@ export interface KeyRing {
   encrypt(plaintext: string, aad: string): string
   /** Throws SealedValueError on anything that `encrypt` with this aad did not return. */
   decrypt(sealed: string, aad: string): string
+  /**
+   * From each key one of `bytes` bytes for another purpose (HKDF-SHA-256, RFC 5869), the one of the
+   * key that encrypts first. The same for the same keys, and none tells anything of another's.
+   */
+  derive(purpose: string, bytes: number): readonly [Buffer, ...Buffer[]]
 }
 
 /** Says what is wrong, never what was sealed. */
@@ -45,6 +56,10 @@ export function createKeyRing(spec: string): KeyRing {
       const key = keys.get(keyId)
       if (key === undefined) throw new SealedValueError('unknown_key')
       return open(keyId, key, payload, aad)
+    },
+    derive(purpose, bytes) {
+      const of = (key: KeyObject) => Buffer.from(hkdfSync('sha256', key, '', purpose, bytes))
+      return [of(currentKey), ...[...keys.values()].slice(1).map(of)]
     },
   }
 }

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { newId, newUlid } from '../platform/ids.ts'
+import { createKeyRing } from '../platform/secrets/index.ts'
+import { createTrackingTokens, tokenKinds } from './tokens.ts'
+
+const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
+const tokensOf = (spec: string) => createTrackingTokens(createKeyRing(spec))
+const newWho = () => ({ tenantId: newId('tn'), refId: newUlid(), n: 3, link: 7 })
+
+describe('a tracking token', () => {
+  const tokens = tokensOf(newKey('a'))
+  const who = newWho()
+  const click = tokens.make({ ...who, kind: 'click' })
+
+  it('gives back who it was made for, whatever the recipient and the link', () => {
+    const place = fc.nat({ max: 65_535 })
+    fc.assert(
+      fc.property(fc.constantFrom(...tokenKinds), place, place, (kind, n, link) => {
+        const one = { ...newWho(), n, link }
+        expect(tokens.read(tokens.make({ ...one, kind }), kind)).toEqual(one)
+      }),
+    )
+  })
+
+  it('is the same each time, fits into an address as it is, and is short', () => {
+    expect(tokens.make({ ...who, kind: 'click' })).toBe(click)
+    expect(click).toMatch(/^[A-Za-z0-9_-]{66}$/)
+  })
+
+  it('shows nothing of tenant, email and recipient', () => {
+    const next = tokens.make({ ...who, n: who.n + 1, kind: 'click' })
+    // Of two that differ in one number, hardly a character stands at the same place.
+    const same = [...next].filter((character, i) => i > 1 && character === click[i])
+    expect(same.length).toBeLessThan(12)
+  })
+
+  it('is refused as one of another kind', () => {
+    expect(tokens.read(click, 'open')).toBeUndefined()
+    expect(tokens.read(click, 'unsubscribe')).toBeUndefined()
+  })
+
+  it('is refused when any of its bits was changed, also those that no byte holds', () => {
+    const symbols = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    for (let i = 0; i < click.length; i++) {
+      for (let bit = 1; bit < 64; bit *= 2) {
+        const changed = symbols[symbols.indexOf(click[i] ?? '') ^ bit] ?? ''
+        const token = click.slice(0, i) + changed + click.slice(i + 1)
+        expect(tokens.read(token, 'click'), token).toBeUndefined()
+      }
+    }
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['another text', 'x'.repeat(66)],
+    ['one that was cut', click.slice(0, -1)],
+    ['one with something behind it', `${click}A`],
+    ['one with padding', `${click.slice(0, -1)}=`],
+    ['one in the other alphabet', `${click.slice(0, -1)}+`],
+    ['zeroes', 'A'.repeat(66)],
+  ])('is not %s', (_what, text) => {
+    expect(tokens.read(text, 'click')).toBeUndefined()
+  })
+
+  it('of other keys is refused', () => {
+    expect(tokensOf(newKey('a')).read(click, 'click')).toBeUndefined()
+  })
+
+  it('is refused to be made for ids that are none and places out of range', () => {
+    const bad = [
+      { ...who, tenantId: 'tn_1' },
+      { ...who, tenantId: `xx_${newUlid()}` },
+      { ...who, refId: newUlid().toLowerCase() },
+      { ...who, n: 65_536 },
+      { ...who, link: -1 },
+    ]
+    for (const one of bad) expect(() => tokens.make({ ...one, kind: 'click' })).toThrow(RangeError)
+  })
+})
+
+describe('a rotation of keys', () => {
+  const [old, next] = [newKey('old'), newKey('new')]
+  const who = newWho()
+
+  it('keeps the tokens of old keys readable, and makes none with them', () => {
+    const before = tokensOf(old).make({ ...who, kind: 'open' })
+    const both = tokensOf(`${next},${old}`)
+    expect(both.read(before, 'open')).toEqual(who)
+    const after = both.make({ ...who, kind: 'open' })
+    expect(tokensOf(next).read(after, 'open')).toEqual(who)
+    expect(tokensOf(old).read(after, 'open')).toBeUndefined()
+    expect(tokensOf(next).read(before, 'open')).toBeUndefined()
+  })
+
+  it('goes on with two keys that happen to have the same mark', () => {
+    const keys = [randomBytes(65), randomBytes(65)] as [Buffer, Buffer]
+    keys[1][0] = keys[0].readUInt8(0)
+    const both = createTrackingTokens({ derive: () => keys })
+    const token = createTrackingTokens({ derive: () => [keys[1]] }).make({ ...who, kind: 'open' })
+    expect(both.read(token, 'open')).toEqual(who)
+  })
+})
