@@ -53,6 +53,7 @@ export async function measurePath(o: BenchOrder): Promise<void> {
     receiverPort: await receiver.call('port'),
     connections,
     logLevel: o.logLevel,
+    profileDir: o.profileDir,
   })
   o.stopAtEnd(() => service.stop())
   await compare(o, { sink, receiver, load, mailer, service, postfix }, hindrance)

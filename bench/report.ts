@@ -12,7 +12,7 @@ export interface BenchOrder {
   readonly backlog: number
   /** The dispatcher in a process of its own where it else is with the sender. */
   readonly isApart: boolean
-  /** Where CPU profiles of the service's dispatcher go, when they are wanted. */
+  /** Where CPU profiles of the service go, when they are wanted. */
   readonly profileDir?: string
   readonly logLevel: string
   /** A process of the bench, by its file; stopped when the part ends. */

@@ -20,7 +20,7 @@
  *            and of another tenant; what a claim costs then; and mailers with nothing due
  *
  * Without --only: accept and path. Everything is a process of its own and shares one machine, so only
- * the ratios mean something. --profile <folder> keeps CPU profiles of the dispatchers (webhooks,
+ * the ratios mean something. --profile <folder> keeps CPU profiles of the service (path, webhooks,
  * isolation). Ctrl-C ends what was started.
  */
 import { parseArgs } from 'node:util'

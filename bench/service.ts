@@ -24,11 +24,13 @@ export async function startService(o: {
   receiverPort: number
   connections: number
   logLevel: string
+  profileDir?: string | undefined
 }): Promise<Service> {
   const dataDir = mkdtempSync(join(tmpdir(), 'postrider-bench-'))
   const removeData = () => rmSync(dataDir, { recursive: true, force: true })
   const running = await startServiceProcess({
     logFile: join(dataDir, 'service.log'),
+    profileDir: o.profileDir,
     env: {
       DATA_DIR: dataDir,
       ROLES: o.roles,
