@@ -90,6 +90,24 @@ describe('headers', () => {
     expect(headerOf(raw, 'x-name')[0]).toMatch(/^=\?UTF-8\?/i)
   })
 
+  it.each([
+    ['X-SMTPAPI', '{"category":"spring","unique_args":{"a":"b"}}'],
+    ['In-Reply-To', '<"odd id"@example.com>'],
+    ['References', `<${'a'.repeat(60)}@example.com> <${'b'.repeat(60)}@example.com>`],
+    ['x-lower-CASE', 'a; b="c d"'],
+  ])('writes a custom header of plain characters as it was given: %s', async (name, value) => {
+    const { raw } = await build({ headers: [[name, value]] })
+    expect(raw).toContain(`\r\n${name}:`)
+    expect(headerOf(raw, name)).toEqual([value])
+  })
+
+  it('encodes what would be read as an encoded word in a name', async () => {
+    const name = '=?utf-8?Q?Bank?= of Example'
+    const { raw, email } = await build({ from: { address: 'shop@example.com', name } })
+    expect(raw).not.toContain(name)
+    expect(email.from?.address).toBe('shop@example.com')
+  })
+
   it('lets no value break out of its header', async () => {
     const evil = 'x\r\nBcc: evil@example.com\r\n\r\nbody'
     const { raw } = await build({
@@ -123,6 +141,19 @@ describe('bodies', () => {
     expect(raw.indexOf('text/plain')).toBeLessThan(raw.indexOf('text/html'))
     expect(email.html).toContain('<p>rich ✓</p>')
     expect(email.text?.trim()).toBe('plain')
+  })
+
+  it.each([
+    ['7bit', 'Plain words,\nin short lines.'],
+    ['7bit', `${'x'.repeat(76)}\n`],
+    ['quoted-printable', `${'x'.repeat(77)}\n`],
+    ['quoted-printable', 'Grüße aus dem Süden'],
+    ['quoted-printable', 'a bell: \u0007'],
+    ['base64', '日本語のメールです。'],
+  ])('is sent in %s where that suits it: %j', async (encoding, text) => {
+    const { raw, email } = await build({ text })
+    expect(headerOf(raw, 'content-transfer-encoding')).toEqual([encoding])
+    expect(email.text?.trimEnd()).toBe(text.trimEnd())
   })
 
   it('refuses NUL and lone surrogates', async () => {
@@ -247,6 +278,15 @@ describe('attachments', () => {
       expect(Buffer.from(email.attachments[0]?.content as ArrayBuffer).toString()).toBe('ABC')
     },
   )
+
+  it('keeps the parameters of a media type, but for a name of its own', async () => {
+    const type = 'text/calendar; method=REQUEST; name="other.ics"'
+    const { raw, email } = await build({
+      attachments: [{ filename: 'invite.ics', content: 'QUJD', type }],
+    })
+    expect(raw).toContain('text/calendar; method=REQUEST; name=invite.ics')
+    expect(email.attachments[0]).toMatchObject({ filename: 'invite.ics', method: 'REQUEST' })
+  })
 
   it('pads base64 that came without its padding', async () => {
     const { email } = await build({ attachments: [{ filename: 'a.bin', content: 'QQ' }] })

@@ -14,11 +14,12 @@ import {
 } from 'nodemailer/lib/qp'
 
 export interface EncodedBody {
-  readonly encoding: 'base64' | 'quoted-printable'
+  readonly encoding: '7bit' | 'base64' | 'quoted-printable'
   readonly parts: readonly Buffer[]
 }
 
 const CRLF = '\r\n'
+const PLAIN_LINE_CHARS_MAX = 76
 const BASE64_LINE_CHARS = 76
 const BASE64_LINE_BYTES = 57
 /** Whole lines of base64. */
@@ -29,31 +30,45 @@ const LONG_TEXT_CHARS = 128 * 1024
 /** Copied between two turns of the event loop. */
 const COPIED_BYTES = 1024 * 1024
 
-export function isLongText(text: string): boolean {
-  return text.length > LONG_TEXT_CHARS
+/** With CRLF for every line end: as it is where that can be sent, else in the encoding that suits it. */
+export async function encodeTextBody(text: string): Promise<EncodedBody> {
+  if (text.length > LONG_TEXT_CHARS) return encodeLongText(text)
+  const normalized = normalizeLineEnds(text)
+  if (isPlain(normalized)) return { encoding: '7bit', parts: [Buffer.from(normalized, 'latin1')] }
+  const bytes = Buffer.from(normalized)
+  return isMostlyEscaped(bytes.length, countEscaped(bytes))
+    ? { encoding: 'base64', parts: [wrapBase64(bytes.toString('base64'))] }
+    : { encoding: 'quoted-printable', parts: [quotedPrintable(normalized)] }
 }
 
-export function normalizeLineEnds(text: string): string {
+/** Printable ASCII in lines that no relay has to break. */
+function isPlain(text: string): boolean {
+  if (/[^\t\r\n\x20-\x7e]/.test(text)) return false
+  for (let from = 0; from < text.length; ) {
+    const end = text.indexOf(CRLF, from)
+    const length = (end < 0 ? text.length : end) - from
+    if (length > PLAIN_LINE_CHARS_MAX) return false
+    from += length + CRLF.length
+  }
+  return true
+}
+
+function normalizeLineEnds(text: string): string {
   return text.replace(/\r\n?|\n/g, CRLF)
 }
 
-/** For texts that are not long, with normalized line ends. */
-export function encodeText(text: string, encoding: unknown): Buffer {
-  switch (encoding) {
-    case 'base64':
-      return wrapBase64(Buffer.from(text).toString('base64'))
-    case 'quoted-printable':
-      return Buffer.from(wrapQuotedPrintable(encodeQuotedPrintable(text)), 'latin1')
-    default:
-      return Buffer.from(text)
-  }
+function quotedPrintable(text: string): Buffer {
+  return Buffer.from(wrapQuotedPrintable(encodeQuotedPrintable(text)), 'latin1')
 }
 
-/** In whichever encoding is shorter. */
-export async function encodeLongText(text: string): Promise<EncodedBody> {
+/** Quoted-printable stays legible; where a third is escaped it is not, and takes more than base64. */
+function isMostlyEscaped(bytes: number, escaped: number): boolean {
+  return escaped * 3 > bytes
+}
+
+async function encodeLongText(text: string): Promise<EncodedBody> {
   const { bytes, escaped } = await readText(text)
-  // Escaped, a byte takes two more; base64 takes a third more of all.
-  return escaped * 6 > bytes.length
+  return isMostlyEscaped(bytes.length, escaped)
     ? { encoding: 'base64', parts: await encodeBase64(bytes) }
     : { encoding: 'quoted-printable', parts: await encodeLongQuotedPrintable(bytes) }
 }
@@ -90,7 +105,7 @@ async function readText(text: string): Promise<{ bytes: Buffer; escaped: number 
   for (let at = 0; at < text.length; ) {
     const end = endOfSlice(text, at + TEXT_SLICE_CHARS)
     const slice = Buffer.from(normalizeLineEnds(text.slice(at, end)))
-    for (const byte of slice) if (isEscaped(byte)) escaped += 1
+    escaped += countEscaped(slice)
     slices.push(slice)
     at = end
     await setImmediate()
@@ -104,6 +119,12 @@ function endOfSlice(text: string, at: number): number {
   const isInLineEnd = last === 0x0d && text.charCodeAt(at) === 0x0a
   const isInCharacter = last >= 0xd800 && last <= 0xdbff
   return isInLineEnd || isInCharacter ? at + 1 : at
+}
+
+function countEscaped(bytes: Buffer): number {
+  let escaped = 0
+  for (const byte of bytes) if (isEscaped(byte)) escaped += 1
+  return escaped
 }
 
 function isEscaped(byte: number): boolean {

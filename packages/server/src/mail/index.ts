@@ -12,7 +12,6 @@ export {
   type Attachment,
   checkBodyText,
   composeMessage,
-  type Mailbox,
   type MessageInput,
   type PreparedMessage,
   prepareMessage,
@@ -20,6 +19,7 @@ export {
 export { checkHeader, headerBytes } from './check-header.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
 export { concernsMailer, type FailureCategory, failedReasonOf } from './failure-category.ts'
+export type { Mailbox } from './header-lines.ts'
 export {
   createPhishingScanner,
   createRspamd,
