@@ -20,7 +20,7 @@ async function send(order: SmtpOrder): Promise<{ elapsedMs: number }> {
     while (left > 0) {
       left -= 1
       const { from, to } = order
-      const deadlineAt = Date.now() + timeoutMs
+      const deadlineAt = performance.now() + timeoutMs
       const beforeFinalDot = async () => undefined
       const result = await session.send({
         ...{ from, to, message, smtpUtf8: false },

@@ -52,6 +52,15 @@ describe('tidy', () => {
     expect(foreign).toEqual([])
   })
 
+  it('[S10] what waits for mail servers is timed by no clock that can be set', () => {
+    const timed = sourcesOf(server).filter((path) => /^(mail|mailers|sending)\//.test(path))
+    expect(timed.length).toBeGreaterThan(0)
+    const bad = timed.filter((path) =>
+      /Date\.now\b/.test(readFileSync(new URL(path, server), 'utf8')),
+    )
+    expect(bad).toEqual([])
+  })
+
   it('a foreign table in a store is seen, whatever the statement', () => {
     const seen = (sql: string) => foreignTables(`const a = statement('a', \`${sql}\`)`, 'sending')
     expect(seen('select 1 from sending_email e join webhooks_event w on true')).toEqual([

@@ -24,7 +24,7 @@ export interface OpenForAttemptDeps extends SessionDeps {
 }
 
 export interface OpenOptions {
-  /** Milliseconds since the epoch. */
+  /** In the time of `performance.now()`, which no set clock moves. */
   readonly deadlineAt: number
   readonly signal: AbortSignal
   /** Runs the second try, or answers undefined without it. */
@@ -45,7 +45,7 @@ export async function openForAttempt(
   if (first.kind !== 'token') return withoutToken(first)
   const opened = await open(deps, mailer, o, first.accessToken)
   if (opened.ok || !isWorthAnother(opened.failure)) return opened
-  if (Date.now() + deps.authConfirmDelayMs >= o.deadlineAt) return undefined
+  if (performance.now() + deps.authConfirmDelayMs >= o.deadlineAt) return undefined
   return o.confirm(async () => {
     if (!(await waitUnlessAborted(deps.authConfirmDelayMs, o.signal))) return undefined
     const second = await tokenFor(deps, mailer, { ...o, refused: first.accessToken })
@@ -61,7 +61,7 @@ function open(
   { deadlineAt, signal }: OpenOptions,
   accessToken: string | undefined,
 ): Promise<OpenSessionResult> {
-  const timeoutMs = Math.max(0, Math.min(OPEN_TIMEOUT_MS, deadlineAt - Date.now()))
+  const timeoutMs = Math.max(0, Math.min(OPEN_TIMEOUT_MS, deadlineAt - performance.now()))
   return openMailerSession(deps, { ...mailer, accessToken }, { timeoutMs, signal })
 }
 

@@ -192,7 +192,7 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
         waiters.splice(waiters.indexOf(waiter), 1)
         resolve({ kind: 'busy' })
       }
-      const timer = setTimeout(giveUp, Math.max(0, deadlineAt - Date.now()))
+      const timer = setTimeout(giveUp, Math.max(0, deadlineAt - performance.now()))
       const waiter: Waiter = { mailer, deadlineAt, resolve, timer }
       waiters.push(waiter)
     })

@@ -28,7 +28,7 @@ export interface AcquireOptions {
 }
 
 export interface SmtpPool extends Service {
-  /** `deadlineAt` in milliseconds since the epoch. Never rejects. */
+  /** `deadlineAt` in the time of `performance.now()`. Never rejects. */
   acquire(mailer: MailerForSend, deadlineAt: number, o?: AcquireOptions): Promise<Acquired>
   withSession<T>(
     mailer: MailerForSend,

@@ -11,7 +11,7 @@ export interface Conversations {
   readonly isCut: boolean
   /** Runs `work`, during which `cut` closes the session. */
   hold<T>(session: SmtpSession, work: () => Promise<T>): Promise<T>
-  /** False when there is no time for it before the deadline (milliseconds since the epoch), or it was cut. */
+  /** False when there is no time for it before the deadline (in the time of `performance.now()`), or it was cut. */
   pause(ms: number, deadlineAt: number): Promise<boolean>
   cut(): void
 }
@@ -32,7 +32,7 @@ export function createConversations(): Conversations {
       }
     },
     async pause(ms, deadlineAt) {
-      if (Date.now() + ms >= deadlineAt) return false
+      if (performance.now() + ms >= deadlineAt) return false
       return setTimeout(ms, true, { signal: ended.signal }).catch(() => false)
     },
     cut() {

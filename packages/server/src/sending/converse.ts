@@ -44,7 +44,7 @@ export async function converse(
   o: Conversation,
 ): Promise<AttemptResult | 'lost' | 'undone'> {
   const { failpoints, conversations } = deps
-  const deadlineAt = Date.now() + deps.timeoutMs
+  const deadlineAt = performance.now() + deps.timeoutMs
   const dot = createDot(deps, o.claim)
   const transaction = {
     ...envelopeOf(o),

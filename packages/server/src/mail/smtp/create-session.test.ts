@@ -168,7 +168,7 @@ describe('the final dot', () => {
     session = await openTo(recorder.port)
     const { promise: agreed, resolve: agree } = Promise.withResolvers<void>()
     const result = await session.send(
-      mail({ beforeFinalDot: () => agreed, deadlineAt: Date.now() + 100 }),
+      mail({ beforeFinalDot: () => agreed, deadlineAt: performance.now() + 100 }),
     )
     expect(result).toMatchObject({
       phase: 'before-dot',
@@ -277,7 +277,7 @@ for (const extensions of [undefined, NO_PIPELINING])
             ...options,
             script: (at) => (at.phase === phase ? what : undefined),
           })
-          expect(await session.send(mail({ deadlineAt: Date.now() + 150 }))).toMatchObject({
+          expect(await session.send(mail({ deadlineAt: performance.now() + 150 }))).toMatchObject({
             phase: 'before-dot',
             failure: { systemCode: 'ETIMEDOUT' },
             sessionUsable: false,
@@ -297,7 +297,7 @@ describe('after the dot', () => {
     ['drip 50 250 queued but very slowly indeed, for the fun of it', 200],
   ])('%s is uncertain, unless the reply got through', async (what, timeoutMs) => {
     const { session } = await start({ script: (at) => (at.phase === 'dot' ? what : undefined) })
-    const deadlineAt = Date.now() + (timeoutMs ?? 10_000)
+    const deadlineAt = performance.now() + (timeoutMs ?? 10_000)
     const result = await session.send(mail({ deadlineAt }))
     if (result.kind === 'accepted') return expect(what).toBe('250 ok >> rst')
     expect(result).toMatchObject({ phase: 'after-dot', sessionUsable: false })

@@ -44,7 +44,7 @@ export function createSession(
       const isPipelined = capabilities.hasPipelining
       const transaction = transact({ mail, rcpt, isPipelined, endOfData: message.endOfData })
       const end = await wire.run(transaction, {
-        deadlineAt: performance.now() + (o.deadlineAt - Date.now()),
+        deadlineAt: o.deadlineAt,
         timeoutMessage: 'Timeout: no answer in time',
         message,
       })

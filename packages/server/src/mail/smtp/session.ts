@@ -22,7 +22,7 @@ export interface SendOptions {
   readonly smtpUtf8: boolean
   /** Passed on where the server offers DSN, else left out (RFC 3461). */
   readonly dsn?: DsnRequest
-  /** Milliseconds since the epoch. */
+  /** In the time of `performance.now()`, which no set clock moves. */
   readonly deadlineAt: number
   readonly beforeFinalDot: () => Promise<void>
   /** Once the dot has been handed to the socket, and before any answer to it can be read. */

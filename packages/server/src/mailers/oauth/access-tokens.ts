@@ -28,7 +28,7 @@ export type AccessTokenResult =
   | { readonly kind: 'busy' }
 
 export interface GetOptions {
-  /** Milliseconds since the epoch. */
+  /** In the time of `performance.now()`, which no set clock moves. */
   readonly deadlineAt: number
   readonly signal?: AbortSignal | undefined
   /** The token that a server has just refused: another one is wanted. */
@@ -90,7 +90,7 @@ export function createAccessTokens(deps: RefreshDeps): AccessTokens {
 
   /** A refresh that the caller does not wait for any more goes on. */
   function get(key: MailerKey, o: GetOptions): Promise<AccessTokenResult> {
-    const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(o.deadlineAt - Date.now())))
+    const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(o.deadlineAt - performance.now())))
     const signal = o.signal === undefined ? timeout : AbortSignal.any([timeout, o.signal])
     const ended = new Promise<AccessTokenResult>((resolve) => {
       const end = () => resolve({ kind: 'busy' })

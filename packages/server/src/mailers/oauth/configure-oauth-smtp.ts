@@ -124,7 +124,7 @@ async function tryToken(
 }
 
 async function tryStored(deps: OAuthSmtpDeps, stored: Mailer) {
-  const deadlineAt = Date.now() + TOKEN_TIMEOUT_MS
+  const deadlineAt = performance.now() + TOKEN_TIMEOUT_MS
   const result = await deps.accessTokens.get(stored, { deadlineAt, isCheck: true })
   if (result.kind === 'token') return result
   if ('failure' in result) throw refusalOfToken(result.failure)

@@ -43,7 +43,7 @@ export async function setActive(
 }
 
 async function refuseRevoked(deps: SetActiveDeps, mailer: Mailer): Promise<void> {
-  const deadlineAt = Date.now() + TIMEOUT_MS
+  const deadlineAt = performance.now() + TIMEOUT_MS
   const result = await deps.accessTokens.get(mailer, { deadlineAt, isCheck: true })
   if (result.kind === 'failed' && result.failure.verdict === 'revoked')
     throw refusalOfToken(result.failure)
