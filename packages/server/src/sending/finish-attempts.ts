@@ -54,8 +54,10 @@ export function createFinishAttempts(deps: {
   readonly clock: Clock
   readonly wakeups: Wakeups
   readonly refusalsMax?: number
+  /** Of the first wait for another try; it doubles. */
+  readonly retryMs?: number
 }): FinishAttempts {
-  const { refusalsMax = REFUSALS_MAX } = deps
+  const { refusalsMax = REFUSALS_MAX, retryMs = RETRY_MS } = deps
   const group: GroupCommit<Ending, Ended> = createGroupCommit({
     db: deps.db,
     itemsMax: GROUP_MAX,
@@ -77,8 +79,8 @@ export function createFinishAttempts(deps: {
           const isRefusal = !(error instanceof DatabaseUnavailableError)
           if (isRefusal && ++refusals > refusalsMax) throw error
           const waitMs = isRefusal
-            ? Math.min(RETRY_MS * 2 ** refusals, REFUSAL_WAIT_MS_MAX)
-            : RETRY_MS
+            ? Math.min(retryMs * 2 ** refusals, REFUSAL_WAIT_MS_MAX)
+            : retryMs
           await wait(waitMs, abandoned.signal)
           if (abandoned.signal.aborted) throw error
           // A commit whose answer was lost has deleted or moved the row: the repetition finds the

@@ -272,7 +272,7 @@ describe('two senders on one database', () => {
     expect(await shorts()).toEqual(Array.from({ length: 60 }, () => 'MAIL_DELIVERED'))
   })
 
-  it('one that stood still for longer than its claims last begins none of them', async () => {
+  it('[S9] one that stood still for longer than its claims last begins none of them', async () => {
     const { script, reached, letGo } = hold('rcpt')
     const server = await world.serve(script)
     await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
@@ -293,7 +293,7 @@ describe('two senders on one database', () => {
   })
 })
 
-describe('a sender that stood still', () => {
+describe('[S9] a sender that stood still', () => {
   it('does not claim its own rows as if they had been interrupted', async () => {
     const { script, reached, letGo } = hold('rcpt')
     const server = await world.serve(script)
@@ -408,7 +408,7 @@ describe('the database away', () => {
   })
 })
 
-describe('the transaction of a finish', () => {
+describe('[S7] the transaction of a finish', () => {
   it.each([
     ['its event', 'webhooks_event', `event <> 'MAIL_DELIVERED'`],
     ['its attempt', 'sending_attempt', `outcome <> 'accepted'`],

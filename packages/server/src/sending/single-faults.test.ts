@@ -1,0 +1,136 @@
+/**
+ * [D7] Each statement of the transaction that ends an attempt fails once, as databases fail: the
+ * answer of the server is told once and whole, whatever it was and whichever statement it hit.
+ */
+import { describe, expect, it } from 'vitest'
+import {
+  accept,
+  attemptsOf,
+  drain,
+  eventsOf,
+  inShort,
+  keyRing,
+  queueOf,
+  recipientsOf,
+  useSending,
+} from '../../test/sender.ts'
+import { addMailer, sealPassword } from '../../test/sending.ts'
+import { createClock } from '../platform/clock.ts'
+import type { Db, Tx } from '../platform/db/index.ts'
+import { newId } from '../platform/ids.ts'
+import { createWakeups } from '../webhooks/index.ts'
+import { createFinishAttempts } from './finish-attempts.ts'
+
+const world = useSending()
+
+/** The database itself refuses the statement, so that its transaction is as spoiled as it would be. */
+const refuse = (state: string) => `do $$ begin raise exception using errcode = '${state}'; end $$`
+
+/** The n-th statement of all transactions that this is given fails; then none does. */
+function failingOnce(on: Db, n: number, state: string) {
+  const seen = { statements: 0, hasFailed: false }
+  const db: Db = {
+    ...on,
+    transaction: (work, o) =>
+      on.transaction((tx) => {
+        const query: Tx['query'] = async (s, values) => {
+          seen.statements += 1
+          if (seen.statements !== n) return tx.query(s, values)
+          seen.hasFailed = true
+          return tx.query(refuse(state))
+        }
+        return work({ ...tx, query })
+      }, o),
+  }
+  return { db, seen }
+}
+
+interface Case {
+  readonly script: readonly string[]
+  readonly uncertain?: 'at_most_once'
+  readonly password?: string
+  readonly told: readonly string[]
+  readonly copies: number
+}
+
+const cases: Readonly<Record<string, Case>> = {
+  'a mail that is delivered': { script: ['ok'], told: ['MAIL_DELIVERED'], copies: 1 },
+  'one that is deferred first': {
+    script: ['450 4.2.0 later', 'ok'],
+    told: ['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'],
+    copies: 1,
+  },
+  'one that is refused': { script: ['550 5.1.1 no'], told: ['SMTP_ERROR 1 final'], copies: 0 },
+  'one that is uncertain': {
+    script: ['dot: rst'],
+    uncertain: 'at_most_once',
+    told: ['SMTP_ERROR 1 final'],
+    copies: 0,
+  },
+  'a login that is rejected': {
+    script: ['ok'],
+    password: 'wrong',
+    told: ['MAILER_DEACTIVATED', 'SMTP_ERROR 1 final'],
+    copies: 0,
+  },
+}
+
+const STATEMENTS_MAX = 60
+
+describe.each([
+  ['a serialization failure', '40001'],
+  ['a deadlock', '40P01'],
+  ['a statement_timeout', '57014'],
+])('[D7] %s in each statement of a finish', (_, state) => {
+  it.each(Object.keys(cases))('of %s', async (name) => {
+    const { script, uncertain, password, told, copies } = cases[name] as Case
+    const users = { 'news@example.com': 'right' }
+    for (let n = 1; ; n++) {
+      if (n > STATEMENTS_MAX) throw new Error('no end of statements')
+      const server = await world.serve(
+        { 'ada@example.com': script },
+        password === undefined ? {} : { auth: { users } },
+      )
+      const key = { tenantId: 'tn_a', mailerId: newId('smtp') }
+      await addMailer(world.db, {
+        ...key,
+        port: server.port,
+        ...(uncertain === undefined ? {} : { uncertain }),
+        ...(password === undefined
+          ? {}
+          : { username: 'news@example.com', secret: sealPassword(keyRing, key, password) }),
+      })
+      const refId = await accept(world.db, { mailer_id: key.mailerId })
+      const { db, seen } = failingOnce(world.db, n, state)
+      const finishes = createFinishAttempts({
+        db,
+        clock: createClock(),
+        wakeups: createWakeups(),
+        retryMs: 1,
+      })
+      await drain(world.db, world.sender({ finishes }))
+
+      expect(await queueOf(world.db)).toEqual([])
+      const events = await eventsOf(world.db)
+      const own = events.filter(({ details }) =>
+        [refId, undefined].includes(details.ref_id as string | undefined),
+      )
+      const where = `statement ${n}`
+      expect(own.map(inShort).toSorted(), where).toEqual(told.toSorted())
+      expect(server.accepted, where).toBe(copies)
+      const attempts = await attemptsOf(world.db, refId)
+      expect(
+        attempts.map(({ attempt }) => attempt),
+        where,
+      ).toEqual(attempts.map((__, i) => i + 1))
+      expect(await recipientsOf(world.db, refId), where).toMatchObject([
+        { status: copies === 1 ? 'delivered' : 'failed', attempts: attempts.length },
+      ])
+      await world.db.query('truncate webhooks_event')
+      if (!seen.hasFailed) {
+        expect(n).toBeGreaterThan(4)
+        return
+      }
+    }
+  })
+})
