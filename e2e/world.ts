@@ -36,22 +36,48 @@ export interface Tenant {
 export interface World {
   readonly service: () => RunningService
   start(): Promise<void>
+  /** Another process on the same data, with further settings of its own; it ends with the peers. */
+  startBeside(env: Environment, processEnv?: Environment): Promise<RunningService>
   /** SIGTERM unless told otherwise; the data stays. */
   end(signal?: NodeJS.Signals): Promise<void>
   newTenant(): Promise<Tenant>
   newSmtpServer(o?: SmtpServerOptions): Promise<SmtpServer>
   newReceiver(o?: WebhookReceiverOptions): Promise<WebhookReceiver>
-  /** Ends what the test started, not the service. */
+  /** Ends what the test started, not the service itself. */
   closePeers(): Promise<void>
   destroy(): Promise<void>
 }
 
-export function createWorld(env: Readonly<Record<string, string>> = {}): World {
+type Environment = Readonly<Record<string, string>>
+
+/** `env` without its prefix, `processEnv` by full names: of every process. */
+export function createWorld(env: Environment = {}, processEnv: Environment = {}): World {
   const dataDir = mkdtempSync(join(tmpdir(), 'postrider-e2e-'))
   const adminToken = randomBytes(24).toString('hex')
   const peers: { close(): Promise<void> }[] = []
   let running: RunningService | undefined
 
+  const launch = (more: Environment = {}, moreOfProcess: Environment = {}) =>
+    startService({
+      env: {
+        DATA_DIR: dataDir,
+        ADMIN_TOKEN: adminToken,
+        ALLOW_NETWORKS: '127.0.0.0/8',
+        ALLOW_HTTP_WEBHOOKS: 'true',
+        SEND_RETRY_SCHEDULE: '300ms',
+        WEBHOOK_RETRY_SCHEDULE: '300ms',
+        AUTH_CONFIRM_DELAY: '100ms',
+        LEASE_TTL: '2s',
+        ...env,
+        ...more,
+      },
+      processEnv: {
+        NODE_EXTRA_CA_CERTS: certificatePath('ca.pem'),
+        ...processEnv,
+        ...moreOfProcess,
+      },
+      readyTimeoutMs: 60_000,
+    })
   const service = (): RunningService => {
     if (running === undefined) throw new Error('the service is not running')
     return running
@@ -70,21 +96,12 @@ export function createWorld(env: Readonly<Record<string, string>> = {}): World {
   return {
     service,
     async start() {
-      running = await startService({
-        env: {
-          DATA_DIR: dataDir,
-          ADMIN_TOKEN: adminToken,
-          ALLOW_NETWORKS: '127.0.0.0/8',
-          ALLOW_HTTP_WEBHOOKS: 'true',
-          SEND_RETRY_SCHEDULE: '300ms',
-          WEBHOOK_RETRY_SCHEDULE: '300ms',
-          AUTH_CONFIRM_DELAY: '100ms',
-          LEASE_TTL: '2s',
-          ...env,
-        },
-        processEnv: { NODE_EXTRA_CA_CERTS: certificatePath('ca.pem') },
-        readyTimeoutMs: 60_000,
-      })
+      running = await launch()
+    },
+    async startBeside(more, moreOfProcess) {
+      const beside = await launch(more, moreOfProcess)
+      keep({ close: async () => void (await beside.stop()) })
+      return beside
     },
     end,
     async newTenant() {
