@@ -447,6 +447,16 @@ describe('oauthLogin with a token', () => {
     expect(api.provider.tokenRequests.at(-1)?.parameters.refresh_token).toBe('rotated-1')
   })
 
+  it.each([
+    ['as in a form', new URLSearchParams({ s: '1//0a~b!' }).toString().slice(2)],
+    ['as in a URL', encodeURIComponent('1//0a~b!')],
+    ['in JSON that escapes slashes', '1\\/\\/0a~b!'],
+  ])('422 without the token where it is quoted %s', async (_, quoted) => {
+    const body = `{"error":"invalid_grant","error_description":"bad ${quoted}."}`
+    api.provider.setScript(() => ({ status: 400, body }))
+    expect((await login({ token: '1//0a~b!' })).body.message).toContain('bad [redacted].')
+  })
+
   it('422 says what the provider said, without the token', async () => {
     const token = 'refresh-that-is-no-token'
     const refused = await login({ token })
@@ -501,6 +511,16 @@ describe('setOAuthActive', () => {
       state_reason: null,
     })
     expect(api.woken).toEqual([mailer_id])
+  })
+
+  it('disabling a mailer is no way around that', async () => {
+    const { mailer_id } = await api.connect('ada@example.com', appId)
+    await deactivate(mailer_id)
+    await setActive(mailer_id, { active: false })
+    api.provider.setScript(() => ({ status: 400, body: { error: 'invalid_grant' } }))
+    expect((await setActive(mailer_id)).status).toBe(422)
+    api.provider.setScript(undefined)
+    expect((await setActive(mailer_id)).body.mailer.state).toBe('active')
   })
 
   it('does not wait for a provider that is away', async () => {

@@ -2,8 +2,9 @@
  * setOAuthActive (interface §3 "Mailer", §4.3): `false` disables the mailer, `true` makes it active
  * again. Neither is told by an event.
  *
- * One whose grant was revoked becomes active only when a token can be had again: otherwise the next
- * mail would be lost to finding out anew. A provider that cannot be asked now does not stand in the way.
+ * One whose grant was revoked becomes active only when a token can be had again, also if it was
+ * disabled in between: otherwise the next mail would be lost to finding out anew. A provider that
+ * cannot be asked now does not stand in the way.
  */
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
@@ -31,7 +32,7 @@ export async function setActive(
 ): Promise<Mailer> {
   const mailer = await getMailer(deps.db, tenantId, mailerId)
   if (mailer?.connectionType !== 'oauth') throw new ApiError('not_found')
-  if (active && mailer.state === 'deactivated')
+  if (active && mailer.state !== 'active')
     await countedCheck(deps, tenantId, () => refuseRevoked(deps, mailer))
   const to = active ? 'active' : 'disabled'
   const changed = await deps.db.transaction((tx) =>
