@@ -17,6 +17,7 @@ import {
   templateLengthMax,
 } from '@postrider/contract'
 import {
+  addressKeyOf,
   checkBodyText,
   checkDisplayName,
   checkHeader,
@@ -136,7 +137,7 @@ function refuseRepeated(recipients: readonly LocatedRecipient[]): void {
   const seen = new Set<string>()
   const errors: FieldError[] = []
   for (const { mailbox, path } of recipients) {
-    const key = mailbox.address.toLowerCase()
+    const key = addressKeyOf(mailbox.address)
     if (seen.has(key)) errors.push({ path: `${path}/email`, message: 'is given twice' })
     seen.add(key)
   }

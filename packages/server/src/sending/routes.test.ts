@@ -696,12 +696,18 @@ describe('400', () => {
     const answer = await send({
       ...withoutTo,
       to: [{ email: 'ada@bücher.example' }, { email: 'ADA@xn--bcher-kva.example' }],
-      bcc: [{ email: 'Ada@BÜCHER.example' }, { email: 'bob@example.com' }],
+      cc: [{ email: 'ren\u00e9@example.com' }],
+      bcc: [
+        { email: 'Ada@BÜCHER.example' },
+        { email: 'bob@example.com' },
+        { email: 'rene\u0301@example.com' },
+      ],
     })
     expect(answer).toMatchObject({ status: 400, body: { code: 'duplicate_recipient' } })
     expect(answer.body.errors.map((error: { path: string }) => error.path)).toEqual([
       '/to/1/email',
       '/bcc/0/email',
+      '/bcc/2/email',
     ])
   })
 
