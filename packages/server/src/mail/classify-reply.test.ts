@@ -33,6 +33,8 @@ describe('the stage', () => {
     ['550 User has no permission', 'auth', 'auth_rejected', 'final', true],
     ['550 Mailbox disabled', 'auth', 'auth_rejected', 'final', true],
     ['535 5.7.8 nope', 'auth', 'auth_rejected', 'final', true],
+    ['535 5.7.8 Account is blocked', 'auth', 'auth_rejected', 'final', true],
+    ['535 Login with this email address denied', 'auth', 'auth_rejected', 'final', true],
     ['454 4.7.0 nope', 'auth', 'auth_temporary', 'retry', false],
     ['421 4.7.0 closing', 'auth', 'auth_temporary', 'retry', false],
     ['503 5.5.1 authentication not enabled', 'auth', 'protocol_error', 'final', false],
@@ -58,6 +60,20 @@ describe('the stage', () => {
     ['550 mailbox unavailable', 'mail', 'sender_not_allowed', 'final', false],
     ['550 mailbox unavailable', 'rcpt', 'invalid_recipient', 'final', false],
   ]
+  it.each([
+    ['550 5.1.8 Sender address rejected; you must authenticate your domain', 'mail'],
+    ['554 5.7.1 You are not authenticated: sender domain is unknown', 'mail'],
+    ['550 5.7.1 Your IP address 192.0.2.1 is blocked', 'auth'],
+    ['554 5.7.1 Client host [192.0.2.1] is blocked', 'auth'],
+    ['571 192.0.2.1 has been blocked', 'auth'],
+    ['521 5.3.2 mail.example.com does not accept mail', 'auth'],
+    ['535 5.7.8 Error: authentication failed: Internal authentication failure', 'auth'],
+    ['535 5.7.8 Internal login failure. Refer to server log for more information.', 'auth'],
+  ] as const)('%s after %s refuses no login', (text, stage) => {
+    const reply = { code: Number(text.slice(0, 3)), text }
+    expect(classifyFailure({ stage, reply }).authRejected).toBe(false)
+  })
+
   it.each(cases)('%s after %s means %s', (text, stage, category, outcome, authRejected) => {
     const c = classify(text, stage)
     expect([c.category, c.retryable ? 'retry' : 'final', c.authRejected]).toEqual([

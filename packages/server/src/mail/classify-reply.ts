@@ -124,7 +124,8 @@ function byStage(
   if (code === 530 && (isAboutLogin || is === 'relay_denied'))
     return { is: 'auth_required', ...heals(words) }
   const isAtMail = stage === 'mail' || stage === undefined
-  if (isAboutLogin && isAtMail && code >= 500 && ASKS_FOR_LOGIN.test(words))
+  const asksForLogin = ASKS_FOR_LOGIN.test(words) && !/\bdomains?\b/.test(words)
+  if (isAboutLogin && isAtMail && code >= 500 && asksForLogin)
     return { is: 'auth_required', ...heals(words) }
   if (stage === 'rcpt' && isAboutLogin && ASKS_FOR_LOGIN.test(words)) return { is: 'relay_denied' }
   if (stage === 'starttls' && (is === undefined || is === 'protocol_error' || is === 'temporary'))

@@ -50,10 +50,16 @@ export const AUTH_RULES: readonly ReplyRule[] = [
     'sender_concurrency_limited',
     /(concurrent|simultaneous|too many) (\w+ )?(connections|sessions)/,
   ),
-  rule('blocked_reputation', /black ?list|block ?list|\brbl\b|dnsbl|spamhaus|poor reputation/),
+  // Of where it is said from, not of who logs in.
+  rule(
+    'blocked_reputation',
+    /black ?list|block ?list|\brbl\b|dnsbl|spamhaus|poor reputation|(\b(ip|host|network)\b|\d\.\d{1,3}\.\d{1,3}\.\d).{0,60}\b(blocked|banned|denied)\b/,
+  ),
+  // RFC 7504 §3.1, and Microsoft's for a relay that is closed: there is no mail here at all.
+  { is: 'blocked_policy', code: /^(521|571)/ },
   rule(
     'auth_temporary',
-    /temporar|unreachable|(?<!account |mailbox )un?available|connection (lost|refused|timed out)|try (it |again )?later|timed? ?out|(system|server) (is )?busy|internal (server )?error|generic failure|password transition|backend|service not/,
+    /temporar|unreachable|(?<!account |mailbox )un?available|connection (lost|refused|timed out)|try (it |again )?later|timed? ?out|(system|server) (is )?busy|internal (\w+ ){0,2}(error|failure)|generic failure|password transition|backend|service not/,
   ),
   rule('auth_required', /authentication (is )?required|not authenticated/, { code: /^530/ }),
   rule(
