@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { createOAuthServer, type OAuthServer, REFUSALS } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { untilBlocked } from '../../../test/blocked.ts'
 import type { TestDatabase } from '../../../test/database.ts'
 import { createTestTokens } from '../../../test/oauth.ts'
 import { keyRing } from '../../../test/sender.ts'
@@ -9,7 +10,7 @@ import { DatabaseUnavailableError, type Db } from '../../platform/db/index.ts'
 import { createEgress } from '../../platform/egress/index.ts'
 import { newId } from '../../platform/ids.ts'
 import { createKeyRing } from '../../platform/secrets/index.ts'
-import type { NewMailer } from '../store.ts'
+import { type NewMailer, updateMailer } from '../store.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { insertApp } from './app-store.ts'
 import { openToken } from './mailer-token.ts'
@@ -388,6 +389,20 @@ describe('[O3] a refresh token that is revoked', () => {
     gate.resolve()
     expect(await old).toMatchObject({ kind: 'token' })
     expect(await events()).toEqual([])
+  })
+
+  it('nor do the two wait for each other, whichever has its mailer first', async () => {
+    const mailer = await addMailer()
+    provider.revoke(mailer.email)
+    let refused: ReturnType<typeof get> | undefined
+    await db.transaction(async (tx) => {
+      await updateMailer(tx, mailer)
+      refused = get(mailer)
+      await untilBlocked(db)
+      await keepGrant(tx, keyRing, mailer, { refreshToken: provider.grant(mailer.email) })
+    })
+    expect(await refused).toMatchObject({ kind: 'token' })
+    expect(await stateOf(mailer)).toMatchObject({ state: 'active' })
   })
 
   it('nor is a new grant replaced by the late success of the old one', async () => {

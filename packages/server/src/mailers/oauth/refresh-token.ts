@@ -18,6 +18,7 @@ import { SealedValueError } from '../../platform/secrets/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
 import { changeState } from '../change-state.ts'
 import { BLAME_WINDOW_MS, decideBlame } from '../decide-blame.ts'
+import { lockMailer } from '../state-store.ts'
 import { getApp, lockApp } from './app-store.ts'
 import { type MailerKey, openToken, sealToken } from './mailer-token.ts'
 import { loginTypeOf } from './oauth-app.ts'
@@ -159,6 +160,8 @@ async function judge(
   failure: TokenFailure,
 ): Promise<Written> {
   await lockApp(tx, key.tenantId, row.appId)
+  // In the order of whoever stores a new grant with a change of the mailer.
+  await lockMailer(tx, key)
   const kept = await keep(tx, key, fence, failure)
   if (kept.result.kind === 'lost') return kept
   const record = await countRefreshes(tx, key.tenantId, row.appId, BLAME_WINDOW_MS)
