@@ -9,6 +9,7 @@ import {
   useSending,
 } from '../../test/sender.ts'
 import { addMailer, unsubscribe } from '../../test/sending.ts'
+import { newId } from '../platform/ids.ts'
 
 const world = useSending()
 const shorts = async () => (await eventsOf(world.db)).map(inShort)
@@ -58,6 +59,28 @@ describe('a mailer with a limit (contract §3.3)', () => {
       expect((await queueOf(world.db)).length).toBe(Math.max(0, left - 5))
     }
     expect(await shorts()).toEqual(Array.from({ length: 12 }, () => 'MAIL_DELIVERED'))
+  })
+
+  it('holds for mail that was interrupted again and again, too', async () => {
+    const { db } = world
+    const server = await world.serve()
+    await addMailer(db, { port: server.port, limits: { per_day: 2 } })
+    const other = { mailerId: newId('smtp'), email: 'shop@example.com', port: server.port }
+    await addMailer(db, other)
+    await accept(db, { to: to(5) })
+    await accept(db, { from: { email: other.email } })
+    await db.query('update sending_queue set interrupted = 2')
+    const sender = world.sender()
+    for (let i = 0; i < 3; i++) await sender.runOnce()
+    expect(server.accepted).toBe(3)
+    const held = await queueOf(db)
+    expect(held).toHaveLength(3)
+    for (const row of held)
+      expect(row).toMatchObject({ phase: 'waiting', attempt: 1, interrupted: 2 })
+    await letPass(86_400_000)
+    await db.query('update sending_queue set due_at = now()')
+    await sender.runOnce()
+    expect(server.accepted).toBe(5)
   })
 
   it('wakes by itself when it may send again', async () => {

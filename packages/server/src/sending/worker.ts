@@ -9,13 +9,14 @@
 import { findActivated } from '../mailers/index.ts'
 import { type BucketLeases, createBucketSweep } from '../platform/db/index.ts'
 import type { Service } from '../platform/service.ts'
-import { claimExpired, claimSuspect, discoverLanes } from './claim-store.ts'
+import { claimExpired, discoverLanes } from './claim-store.ts'
 import { createConversations } from './conversations.ts'
 import { createHeldRows } from './held-rows.ts'
 import { laneId, type Rest } from './lane.ts'
 import type { LaneWakeups, WokenLane } from './lane-wakeups.ts'
 import { queueScheduled } from './queue-scheduled.ts'
 import { createLaneServer, type ServeLanesDeps, within } from './serve-lanes.ts'
+import { takeSuspect } from './take-suspect.ts'
 
 export interface SenderDeps extends Omit<ServeLanesDeps, 'conversations' | 'held' | 'monotonicMs'> {
   readonly leases: BucketLeases
@@ -123,7 +124,7 @@ export function createSender(deps: SenderDeps): Sender {
   async function serveSuspects(): Promise<void> {
     while (!isStopping) {
       const validUntilMs = monotonicMs() + leaseMs
-      const found = await claimSuspect(db, [...leases.owned()], leaseMs)
+      const found = await takeSuspect(deps, [...leases.owned()], leaseMs)
       if (found === undefined) return
       await within(lanes.serveNow([found], validUntilMs), SUSPECT_MS)
     }
