@@ -30,7 +30,11 @@ const rule = (name, from, to, comment) => ({ name, severity: 'error', from, to, 
 module.exports = {
   forbidden: [
     rule('no-circular', {}, { circular: true }),
-    rule('no-orphans', { orphan: true, pathNot: ['/main\\.ts$', '\\.config\\.ts$', ...TESTS] }, {}),
+    rule(
+      'no-orphans',
+      { orphan: true, pathNot: ['[/-]main\\.ts$', '\\.config\\.ts$', ...TESTS] },
+      {},
+    ),
     rule('no-unresolvable', {}, { couldNotResolve: true }),
 
     rule(
