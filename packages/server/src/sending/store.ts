@@ -114,7 +114,8 @@ function toEmailRow(e: AcceptedEmail): unknown[] {
     customArgs === null ? null : JSON.stringify(customArgs),
     e.contentJson,
     maxAttempts,
-    expiryOf(e),
+    // What a rescue gives anew: as long as it was to be tried, without what it waited for its time.
+    new Date(e.createdAt.getTime() + e.email.expiresInMs),
     e.traceparent,
     e.createdAt,
     e.contentJson.length,

@@ -105,7 +105,7 @@ export interface Rescuable {
   /** Of attempts, as the email asked for. */
   readonly budget: number
   readonly contentBytes: number
-  /** How long it was to be tried; for an email for later with the time until then. */
+  /** How long it was to be tried, from its time on. */
   readonly expiresInMs: number
 }
 

@@ -172,6 +172,26 @@ describe('a rescued recipient', () => {
     expect(await shorts(refId)).toEqual(['SMTP_ERROR 1 final', 'MAIL_DELIVERED'])
   })
 
+  it('of an email for later has as long as one for now, from its rescue on', async () => {
+    const { script } = await refusing()
+    const at = Date.now() + 20 * 86_400_000
+    const refId = await accept(world.db, {
+      send_at: new Date(at).toISOString(),
+      settings: { expires_in: '6h' },
+    })
+    await world.db.query('update sending_scheduled set due_at = now()')
+    await drain(world.db, world.sender())
+    expect(await statuses(refId)).toEqual(['failed'])
+    script.reply = undefined
+    expect(await counts({ ref_ids: [refId] })).toEqual([1, 1])
+    const { rows } = await world.db.query(
+      'select round(extract(epoch from expires_at - now()) / 3600)::int as hours from sending_queue',
+    )
+    expect(rows).toEqual([{ hours: 6 }])
+    await drain(world.db, world.sender())
+    expect(await statuses(refId)).toEqual(['delivered'])
+  })
+
   it('goes through another mailer where that is asked for', async () => {
     await refusing()
     const other = await world.serve()
