@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { errorCatalogue } from '../packages/contract/src/index.ts'
 import { configPrefix, variables } from '../packages/server/src/config.ts'
 import { FAILURES } from '../packages/server/src/mail/failure-category.ts'
+import { STOPPED_SENTENCES } from '../packages/server/src/sending/phishing/decide-phishing.ts'
 
 const docs = new URL('../docs/', import.meta.url)
 
@@ -93,10 +94,19 @@ const RETRY = {
   never: 'no',
 } as const
 
+const STOPPED_BECAUSE: Readonly<Record<string, string>> = {
+  score: 'the score reaches the threshold of the tenant (`PUT /v1/phishing`)',
+  blocked_domain: "a domain of the tenant's `blocked_domains` is named",
+  too_much: 'too large, or too deep',
+} satisfies Record<keyof typeof STOPPED_SENTENCES, string>
+
 function failedReasonsPage(): string {
   const rows = Object.entries(FAILURES)
     .filter(([category]) => category !== 'unknown')
     .map(([, { sentence, retry }]) => `| ${cell(sentence)} | ${RETRY[retry]} |`)
+  const stopped = Object.entries(STOPPED_SENTENCES).map(
+    ([because, sentence]) => `| ${cell(sentence)} | ${STOPPED_BECAUSE[because]} |`,
+  )
   return `${NOTE}
 
 # Failed reasons
@@ -111,6 +121,15 @@ are left, and where a server's class is known to lie, on what it says.
 | \`failed_reason\` | tried again |
 |---|---|
 ${rows.join('\n')}
+
+## Phishing
+
+\`failed_reason\` of a \`PHISHING\` event is one of these sentences; what is in braces differs from mail to mail.
+\`{signs}\` are up to three of what was found, the heaviest first. No attempt follows.
+
+| \`failed_reason\` | |
+|---|---|
+${stopped.join('\n')}
 `
 }
 

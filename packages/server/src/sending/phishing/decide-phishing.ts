@@ -10,31 +10,40 @@ export type PhishingDecision =
   | { readonly kind: 'passed'; readonly score: number }
   | {
       readonly kind: 'flagged'
-      readonly because: 'blocked_domain' | 'score' | 'too_much'
+      readonly because: keyof typeof STOPPED_SENTENCES
       /** For the event and the log of the recipient: one line of ASCII. */
       readonly failedReason: string
     }
 
 const REASONS_MAX = 3
 const SCORE_MAX = 100
-const STOPPED = 'Stopped by phishing protection'
+
+/** What `failed_reason` says, with names in braces for what differs from mail to mail. */
+export const STOPPED_SENTENCES = {
+  score: 'Stopped by phishing protection: {signs} (score {score}, threshold {threshold})',
+  blocked_domain: 'Stopped by phishing protection: the content names {domain}, a blocked domain',
+  too_much: 'Stopped by phishing protection: the content cannot be checked within the limits',
+} as const
 
 export function decidePhishing(result: ScanResult, settings: PhishingSettings): PhishingDecision {
-  if (result.kind === 'too-much') {
-    const failedReason = `${STOPPED}: the content cannot be checked within the limits`
-    return { kind: 'flagged', because: 'too_much', failedReason }
-  }
+  if (result.kind === 'too-much') return flagged('too_much')
   const { scan } = result
   const domain = findBlocked(scan, settings.blockedDomains)
-  if (domain !== undefined) {
-    const failedReason = `${STOPPED}: the content names ${domain}, a blocked domain`
-    return { kind: 'flagged', because: 'blocked_domain', failedReason }
-  }
+  if (domain !== undefined) return flagged('blocked_domain', { domain })
   const score = scoreOf(scan)
-  if (score < settings.threshold) return { kind: 'passed', score }
+  const { threshold } = settings
+  if (score < threshold) return { kind: 'passed', score }
   const reasons = scan.signs.slice(0, REASONS_MAX).map(({ reason }) => reason)
-  const failedReason = `${STOPPED}: ${reasons.join('; ')} (score ${score}, threshold ${settings.threshold})`
-  return { kind: 'flagged', because: 'score', failedReason }
+  return flagged('score', { signs: reasons.join('; '), score, threshold })
+}
+
+function flagged(
+  because: keyof typeof STOPPED_SENTENCES,
+  values: Readonly<Record<string, string | number>> = {},
+): PhishingDecision {
+  const sentence: string = STOPPED_SENTENCES[because]
+  const failedReason = sentence.replaceAll(/\{(\w+)\}/g, (_, name) => String(values[name]))
+  return { kind: 'flagged', because, failedReason }
 }
 
 function scoreOf({ signs }: Scan): number {
