@@ -220,6 +220,19 @@ describe('sendEmail', () => {
   })
 })
 
+describe.each(['subscribeEmail', 'unsubscribeEmail', 'deleteSuppression'] as const)(
+  '%s',
+  (operation) => {
+    it('is tried again when its answer got lost: twice is as good as once', async () => {
+      const server = await startScriptedServer(drop, ok)
+      const client = new Postrider({ apiKey: 'k', basePath: server.url })
+      await expect(client[operation]('a@b.com')).resolves.toMatchObject({ success: true })
+      expect(server.requests).toHaveLength(2)
+      expect(server.requests[1]?.body).toBe(server.requests[0]?.body)
+    })
+  },
+)
+
 describe('listWebhookDeliveries', () => {
   it('lists everything when nothing is asked', async () => {
     const server = await startScriptedServer(ok)

@@ -34,6 +34,8 @@ export interface Call {
   readonly body?: unknown
   /** Whether the service honours `Idempotency-Key` here, so that a POST may be repeated. */
   readonly honoursIdempotencyKey?: boolean
+  /** Of a POST: carried out twice it has done the same as once. Other methods always are so. */
+  readonly isIdempotent?: boolean
 }
 
 /** The one function that resources are built on. */
@@ -102,6 +104,7 @@ function prepare(deps: SendDeps, call: Call, options: RequestOptions) {
         : checkTimeout(options.timeout, invalidArgument),
     isRepeatable:
       call.method !== 'POST' ||
+      call.isIdempotent === true ||
       (call.honoursIdempotencyKey === true && options.idempotencyKey !== undefined),
   }
 }

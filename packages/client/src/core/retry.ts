@@ -1,8 +1,8 @@
 /**
  * Decides whether a failed attempt is followed by another, and after how long.
  *
- * Only operations that may be repeated are: reading, replacing, deleting, and sending under one
- * `Idempotency-Key`. The wait doubles from 0.5 s to 8 s, halved at most by chance, and is never
+ * Only operations that may be repeated are: reading, replacing, deleting, whether an address is sent
+ * to, and sending under one `Idempotency-Key`. The wait doubles from 0.5 s to 8 s, halved at most by chance, and is never
  * shorter than the service's `Retry-After`. A wait that is not worth it (longer than a minute, or
  * past the deadline of the whole operation) is not begun: the caller gets the error, with
  * `retryAfter`, at once.

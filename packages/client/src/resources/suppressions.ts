@@ -17,7 +17,7 @@ export function subscribeEmail(
   email: string,
   options?: RequestOptions,
 ): Promise<SubscribeEmailAnswer> {
-  return send({ method: 'POST', path: '/v1/email/subscribe', body: { email } }, options)
+  return setReceiving(send, '/v1/email/subscribe', email, options)
 }
 
 export function unsubscribeEmail(
@@ -25,7 +25,16 @@ export function unsubscribeEmail(
   email: string,
   options?: RequestOptions,
 ): Promise<UnsubscribeEmailAnswer> {
-  return send({ method: 'POST', path: '/v1/email/unsubscribe', body: { email } }, options)
+  return setReceiving(send, '/v1/email/unsubscribe', email, options)
+}
+
+function setReceiving<Answer>(
+  send: Send,
+  path: string,
+  email: string,
+  options: RequestOptions | undefined,
+): Promise<Answer> {
+  return send({ method: 'POST', path, body: { email }, isIdempotent: true }, options)
 }
 
 export function listSuppressions(
