@@ -1,0 +1,172 @@
+import fc from 'fast-check'
+import { Parser } from 'htmlparser2'
+import { describe, expect, it } from 'vitest'
+import { findPlaces, LINKS_MAX, URL_CHARS_MAX } from './find-places.ts'
+import { nastyHtml } from './nasty-html.fixture.ts'
+import { spliceHtml } from './splice-html.ts'
+
+const PIXEL = 'https://t.example/o/1.gif'
+const linkOf = (link: number) => `https://t.example/c/${link}`
+
+function rewrite(html: string): string {
+  return spliceHtml(html, findPlaces(html), { pixel: PIXEL, linkOf })
+}
+
+/** What a reader of HTML makes of it; the pixel left out. */
+function documentOf(html: string): unknown[] {
+  const seen: unknown[] = []
+  const addText = (text: string) => {
+    const last = seen.at(-1)
+    if (typeof last === 'string') seen[seen.length - 1] = last + text
+    else seen.push(text)
+  }
+  let isPixel = false
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      isPixel = attributes.src === PIXEL
+      if (!isPixel) seen.push([name, Object.entries(attributes)])
+    },
+    onclosetag(name) {
+      if (!isPixel) seen.push(['/', name])
+      isPixel = false
+    },
+    ontext: addText,
+    oncomment: (text) => seen.push(['comment', text]),
+    onprocessinginstruction: (_, text) => seen.push(['declaration', text]),
+  })
+  parser.write(html)
+  parser.end()
+  return seen
+}
+
+/** Hostile and careless HTML. */
+const html = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        ...Object.values(nastyHtml).map(([marked]) => marked.replace('|', '')),
+        '<a href="', "<a href='", '<a href=', 'https://a.example/', 'HTTP://b.example/?a&amp;b', '">', "'>", '>', '</a>', '<a ', ' data-pm-no-track', '<!--', '-->', '<![CDATA[', ']]>', '<![endif]', '</body>', '<body>', '</html', '<style>', '</style>', '<title>', '</title>', '<script', '</script', '<textarea>', '</textarea', '<svg>', '&', '&amp', '&#', '<', '/', '=', '"', "'", ' ', '\n', 'ü', '🎉', '<plaintext', '<?', '<!',
+      ), // biome-ignore format: a list
+      fc.string({ maxLength: 8 }),
+    ),
+    { maxLength: 14 },
+  )
+  .map((pieces) => pieces.join(''))
+
+describe('places in nasty HTML', () => {
+  it.each(Object.entries(nastyHtml))('%s', (_, [marked, urls = []]) => {
+    const source = marked.replace('|', '')
+    const places = findPlaces(source)
+    expect(places.urls).toEqual(urls)
+    expect(places.pixelAt).toBe(marked.indexOf('|'))
+    expect(documentOf(rewrite(source)).length).toBe(documentOf(source).length)
+  })
+})
+
+it('nothing changes but the values of links, and the pixel that comes in', () => {
+  fc.assert(
+    fc.property(html, (source) => {
+      const { links, pixelAt } = findPlaces(source)
+      let rest = rewrite(source)
+      let at = 0
+      const expected = [...links, [pixelAt, pixelAt, -1] as const].sort(
+        (a, b) => a[0] - b[0] || a[2] - b[2],
+      )
+      for (const [start, end, link] of expected) {
+        const written =
+          link < 0 ? (/^<img [^>]*>/.exec(rest.slice(start - at))?.[0] ?? 'no pixel') : linkOf(link)
+        expect(rest.slice(0, start - at)).toBe(source.slice(at, start))
+        expect(rest.slice(start - at)).toSatisfy((text: string) => text.startsWith(written))
+        rest = rest.slice(start - at + written.length)
+        at = end
+      }
+      expect(rest).toBe(source.slice(at))
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+it('a reader sees the same document, but for where links lead and for the pixel', () => {
+  fc.assert(
+    fc.property(html, (source) => {
+      const { urls } = findPlaces(source)
+      const originals = new Map(urls.map((url, link) => [linkOf(link), url]))
+      const backToOriginal = (seen: unknown): unknown => {
+        if (!Array.isArray(seen) || (seen[0] !== 'a' && seen[0] !== 'area')) return seen
+        const [name, attributes] = seen as [string, [string, string][]]
+        return [
+          name,
+          attributes.map(([key, value]) => [
+            key,
+            key === 'href' ? trimmed(originals.get(value) ?? value) : value,
+          ]),
+        ]
+      }
+      const trimHref = (seen: unknown): unknown => {
+        if (!Array.isArray(seen) || (seen[0] !== 'a' && seen[0] !== 'area')) return seen
+        const [name, attributes] = seen as [string, [string, string][]]
+        return [
+          name,
+          attributes.map(([key, value]) => [key, key === 'href' ? trimmed(value) : value]),
+        ]
+      }
+      expect(documentOf(rewrite(source)).map(backToOriginal)).toEqual(
+        documentOf(source).map(trimHref),
+      )
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+const trimmed = (url: string) => url.replace(/[\t\n\r]/g, '').trim()
+
+it('the pixel is always seen, and seen once', () => {
+  fc.assert(
+    fc.property(html, (source) => {
+      let pixels = 0
+      const parser = new Parser({
+        onopentag: (name, { src }) => {
+          if (name === 'img' && src === PIXEL) pixels += 1
+        },
+      })
+      parser.write(rewrite(source))
+      parser.end()
+      expect(pixels).toBe(1)
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+it('what was rewritten is read as the same links at the same places', () => {
+  fc.assert(
+    fc.property(html, (source) => {
+      const first = findPlaces(source)
+      const again = findPlaces(spliceHtml(source, first, { linkOf }))
+      expect(again.links.map(([, , link]) => link)).toEqual(first.links.map(([, , link]) => link))
+      expect(again.urls).toEqual(first.urls.map((_, link) => linkOf(link)))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+describe('limits', () => {
+  it(`${LINKS_MAX} links are tracked, and none of one more; the pixel is there`, () => {
+    const most = '<a href="https://a.example/">x</a>'.repeat(LINKS_MAX)
+    expect(findPlaces(most)).toMatchObject({ hasTooManyLinks: false, urls: ['https://a.example/'] })
+    expect(findPlaces(most).links).toHaveLength(LINKS_MAX)
+    const more = `${most}<a href="https://b.example/">x</a>`
+    expect(findPlaces(more)).toEqual({
+      links: [],
+      urls: [],
+      pixelAt: more.length,
+      hasTooManyLinks: true,
+    })
+  })
+
+  it('a URL counts as it goes into a redirect', () => {
+    const plain = `https://a.example/${'a'.repeat(URL_CHARS_MAX - 18)}`
+    expect(findPlaces(`<a href="${plain}">`).urls).toEqual([plain])
+    expect(findPlaces(`<a href="${plain}a">`).urls).toEqual([])
+    expect(findPlaces(`<a href="https://a.example/${'ü'.repeat(400)}">`).urls).toEqual([])
+  })
+})

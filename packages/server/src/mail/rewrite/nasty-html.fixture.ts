@@ -1,0 +1,103 @@
+/** HTML as it comes, with each URL that is tracked in it, and `|` where the pixel goes. */
+
+const A = 'https://a.example/x'
+
+export const nastyHtml: Readonly<
+  Record<string, readonly [html: string, urls?: readonly string[]]>
+> = {
+  'a plain link': [`<p><a href="${A}">x</a></p>|`, [A]],
+  'single quotes': [`<a href='${A}'>x</a>|`, [A]],
+  'no quotes': [`<a href=${A}>x</a>|`, [A]],
+  'no quotes, and a slash at the end': ['<a href=http://a.example/>x</a>|', ['http://a.example/']],
+  'upper case': ['<A HREF="HTTPS://A.EXAMPLE/X">x</A></BODY >'.replace('</B', '|</B'), ['HTTPS://A.EXAMPLE/X']],
+  'space around the equals sign': [`<a\n\thref \n=\r\n "${A}" id=b>x</a>|`, [A]],
+  'attributes that touch': [`<a id="b"href="${A}"class="c">x</a>|`, [A]],
+  'slashes between attributes': [`<a/href="${A}"/>x|`, [A]],
+  'entities in a URL': [
+    '<a href="https://a.example/?a=1&amp;b=2&#38;c=3&#x26;d">x</a>|',
+    ['https://a.example/?a=1&b=2&c=3&d'],
+  ],
+  'entities that are none in an attribute': [
+    '<a href="https://a.example/?a=1&copy=2&lt=3&not">x</a>|',
+    ['https://a.example/?a=1&copy=2&lt=3¬'],
+  ],
+  'an entity at its beginning': ['<a href=&#104;ttps&#58;//a.example/>x</a>|', ['https://a.example/']],
+  'an entity that stands for nothing': ['<a href="https://a.example/&#0;&#xD800;">x</a>|', ['https://a.example/\ufffd\ufffd']],
+  'white space around': [`<a href=" \n${A}\t ">x</a>|`, [A]],
+  'line ends and tabs within': ['<a href="htt\nps://a.exa\tmple/\r\nx">x</a>|', ['https://a.example/x']],
+  'a space within': ['<a href="https://a.example/a b">x</a>|', ['https://a.example/a b']],
+  'no ASCII': ['<a href="https://bücher.example/ü?ß#ä">x</a>|', ['https://bücher.example/ü?ß#ä']],
+  'a greater-than sign within': ['<a title="a>b" href="https://a.example/>">x</a>|', ['https://a.example/>']],
+  'an area of a map': [`<map><area shape=rect href="${A}"></map>|`, [A]],
+  'the same URL twice': [`<a href="${A}">x</a><a href='${A}'>y</a>|`, [A]],
+  'the second href': [`<a href="${A}" href="https://b.example/">x</a>|`, [A]],
+  'an empty href first': [`<a href href="${A}">x</a>|`],
+  'no href': ['<a name="top">x</a><a>y</a><a href>z</a><a href="">z</a>|'],
+  'no link': [`<link href="${A}"><img src="${A}"><form action="${A}"></form><x-a href="${A}"></x-a>|`],
+  'a base': [`<base href="https://b.example/"><a href="/x">x</a><a href="${A}">y</a>|`, [A]],
+  'SVG': [`<svg><a xlink:href="https://b.example/"><text>x</text></a><a href="${A}">y</a></svg>|`, [A]],
+  'what leads nowhere on the web': [
+    '<a href="mailto:a@a.example">1</a><a href="tel:+49">2</a><a href="sms:+49">3</a><a href="cid:a">4</a><a href="data:text/html,a">5</a><a href="javascript:void(0)">6</a><a href="#https://a.example/">7</a>|',
+  ],
+  'what is relative': [
+    '<a href="/x">1</a><a href="x">2</a><a href="//a.example/">3</a><a href="?a">4</a><a href="https:x">5</a><a href="https:/a.example/">6</a>|',
+  ],
+  'what is no URL': ['<a href="https://">1</a><a href="http://a b/">2</a><a href="https://[::1">3</a><a href="http://a.example:99999/">4</a>|'],
+  'a URL without an end': [`<a href="https://a.example/${'a'.repeat(2_048)}">x</a>|`],
+  'much space and a URL': [`<a href="${' '.repeat(10_000)}${A}">x</a>|`],
+  'templates that somebody else fills in': [
+    '<a href="{{ url }}">1</a><a href="https://a.example/{{x}}">2</a><a href="%x%">3</a><a href="<% x %>">4</a><a href="https://a.example/<%x%>">5</a>{{#if a < b}}<td {{c}}>&{{/if}}|',
+  ],
+  'per cent signs': ['<a href="https://a.example/%C3%BC%20%zz">x</a>|', ['https://a.example/%C3%BC%20%zz']],
+  'ways out of the list': [
+    '<a href="%unsubscribe_url%">1</a><a href="https://a.example/u?to=%unsubscribe_url%">2</a><a href="https://a.example/Unsubscribe?u=1">3</a><a href="https://a.example/p?do=opt-out">4</a>|',
+  ],
+  'a host that only sounds so': ['<a href="https://unsubscribe.example/x">x</a>|', ['https://unsubscribe.example/x']],
+  'opted out': [
+    `<a data-postrider-track="off" href="${A}">1</a><a href="${A}" clicktracking=off>2</a><a href="${A}" DATA-PM-NO-TRACK>3</a><a href="${A}" data-pm-no-track="">4</a><area href="${A}" data-postrider-track=" OFF ">|`,
+  ],
+  'not opted out': [
+    `<a data-postrider-track="on" href="${A}">1</a><a href="${A}" clicktracking>2</a><a href="https://b.example/" title="data-postrider-track=off">3</a>|`,
+    [A, 'https://b.example/'],
+  ],
+  'opted out before, but not here': [`<a data-pm-no-track href="${A}">1</a><a href="https://b.example/">2</a>|`, ['https://b.example/']],
+  'comments': [`<!-- <a href="${A}">x</a> </body> --><!----><!-->--><a href="https://b.example/">x</a><!-- </body> -->|`, ['https://b.example/']],
+  'what Outlook reads': [
+    `<!--[if mso]><v:roundrect href="${A}"><a href="${A}">x</a></v:roundrect><![endif]-->|`,
+  ],
+  'what Outlook does not read': [
+    `<!--[if !mso]><!--><a href="${A}">x</a><!--<![endif]--><![if !vml]><a href="https://b.example/">y</a><![endif]>|`,
+    [A, 'https://b.example/'],
+  ],
+  'declarations': [`<?xml version="1.0"?><!DOCTYPE html "a>b"><a href="${A}">x</a>|`, [A]],
+  'CDATA': [`<![CDATA[ <a href="${A}">x</a> ]]>|`],
+  'what is not markup': [
+    `<style>a:after{content:'<a href="${A}"></body>'}</style><script>"<a href='${A}'>"</script><title><a href="${A}"></title><textarea><a href="${A}"></body></textarea><xmp><a href=${A}></xmp>|`,
+  ],
+  'what is markup without scripts': [`<noscript><a href="${A}">x</a></noscript>|`, [A]],
+  'a script that holds its own end': [`<script>"</scr" + "ipt>"</script x><a href="${A}">x</a>|`, [A]],
+  'a whole document': [`<!doctype html><html><head><title>x</title></head><body><a href="${A}">x</a>|</body></html>\n`, [A]],
+  'two bodies': ['<body>a</body><body>b|</body></html>'],
+  'content behind the body': ['<html><body>a|</body></html><p>b</p>'],
+  'a body that is only named': ['<p title="</body>">&lt;/body></p>|'],
+  'no end of the body': ['<html><body>a|</html>'],
+  'white space in the end tag': ['<body>a|</body\n></html\n>'],
+  'an end that is not one': ['<body>a</ body></bodyx>|'],
+  'tags without an end': [`<table><tr><td><a href="${A}">x<b><i>|`, [A]],
+  'a tag that is not closed': [`<p>a|<a href="${A}"`],
+  'a quote that is not closed': [`<p>a</p>b|<a href="${A}>x</a></body></html>`],
+  'an attribute that is not closed': [`<p>a|<a href=${A}`],
+  'an end tag that is not closed': ['<p>a|</p'],
+  'a comment that is not closed': ['<p>a</p>|<!-- <p>b</p></body>'],
+  'a declaration that is not closed': ['a|<!doctype html'],
+  'a question that is not closed': ['<b>a</b>|<?php echo'],
+  'a style that is not closed': ['<p>a</p>|<style>p{}</p></body>'],
+  'a title that is not closed': ['<p>a</p> |<title>b'],
+  'text to the end': ['<p>a</p>|<plaintext><a href="https://a.example/"></body>'],
+  'an ampersand at the end': ['a &am|'],
+  'a less-than sign at the end': ['a <|'],
+  'a few characters': ['<|'],
+  'nothing': ['|'],
+  'only text': ['Hello|'],
+  'characters beyond the plane': [`🎉<a href="${A}">🎉</a>🎉|</body>`, [A]],
+} // biome-ignore format: a table

@@ -1,0 +1,50 @@
+/**
+ * Finds the places of tracking: in HTML of ordinary length at once, in longer HTML in a thread with
+ * limits, so that whatever is in it, the event loop goes on.
+ */
+import type { Service } from '../../platform/service.ts'
+import { createThreadPool, type ThreadPool } from '../../platform/thread-pool.ts'
+import { findPlaces, type HtmlPlaces } from './find-places.ts'
+
+export interface PlaceFinder extends Service {
+  /**
+   * Callers take turns. Undefined when the HTML is more than a thread manages. Throws 429
+   * `rate_limited` when too much of one caller's waits, and 503 when stopped.
+   */
+  find(caller: string, html: string): Promise<HtmlPlaces | undefined>
+}
+
+const IN_PLACE_CHARS_MAX = 64 * 1024
+const THREADS = 1
+/** The longest body there may be, 5 MiB of nothing but tags, takes a tenth of it. */
+const TIMEOUT_MS = 2_000
+const WAITING_PER_CALLER_MAX = 1_000
+/** A machine that stands still for a moment is no fault of the HTML. */
+const TRIES = 2
+
+type Pool = ThreadPool<string, HtmlPlaces>
+
+function createPool(): Pool {
+  return createThreadPool({
+    name: 'tracking-places',
+    module: new URL('./place-main.ts', import.meta.url),
+    threads: THREADS,
+    timeoutMs: TIMEOUT_MS,
+    resourceLimits: { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
+    waitingPerCallerMax: WAITING_PER_CALLER_MAX,
+  })
+}
+
+export function createPlaceFinder(pool: Pool = createPool()): PlaceFinder {
+  return {
+    ...pool,
+    async find(caller, html) {
+      if (html.length <= IN_PLACE_CHARS_MAX) return findPlaces(html)
+      for (let i = 0; i < TRIES; i++) {
+        const outcome = await pool.run(caller, html)
+        if (outcome.kind === 'done') return outcome.output
+      }
+      return undefined
+    },
+  }
+}
