@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { encodeTextBody } from './encode-body.ts'
+import { createStandIns, findStandIns, writeOver } from './stand-ins.ts'
+
+const ID = '01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
+
+/** The text that a program reads out of a copy. */
+async function readBack(text: string, texts: readonly string[], standIns: readonly string[]) {
+  const body = await encodeTextBody(text)
+  const marked = findStandIns(body, ID, standIns)
+  if (marked === undefined) return undefined
+  const wire = Buffer.concat(await writeOver(marked, texts)).toString('latin1')
+  for (const line of wire.split('\r\n')) expect(line.length).toBeLessThanOrEqual(76)
+  if (body.encoding === 'base64') return Buffer.from(wire, 'base64').toString()
+  if (body.encoding === '7bit') return wire
+  const bytes = wire
+    .replaceAll('=\r\n', '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1').toString()
+}
+
+const lengths = [60, 83, 140]
+const standIns = createStandIns(ID, lengths)
+const texts = lengths.map((length, i) => `http://t.example/${i}/`.padEnd(length, 'Ab.-_~09'))
+
+it('stand-ins have the length that was asked for, differ, and look like URLs', () => {
+  expect(standIns.map((one) => one.length)).toEqual(lengths)
+  expect(new Set(standIns.map((one) => one.slice(0, 44))).size).toBe(3)
+  for (const one of standIns) expect(one).toMatch(/^https:\/\/[0-9a-z]+$/)
+  expect(createStandIns('another', lengths)[0]).not.toBe(standIns[0])
+  expect(() => createStandIns(ID, [43])).toThrow(RangeError)
+})
+
+describe('a body with stand-ins', () => {
+  const all = (filler: string) => (own: readonly string[]) =>
+    `${filler}${own[2]}${filler}${own[0]}${own[1]}x${own[0]}${filler.repeat(9)}`
+  it.each([
+    ['7bit', (own: readonly string[]) => `a ${own[0]}\nb ${own[0]}`],
+    ['quoted-printable', all('Grüße = ')],
+    ['base64', all('日本語のメールです。'.repeat(3))],
+  ])('in %s is the same with other texts written over them', async (encoding, write) => {
+    expect((await encodeTextBody(write(standIns))).encoding).toBe(encoding)
+    const expected = write(texts).replaceAll('\n', '\r\n')
+    expect(await readBack(write(standIns), texts, standIns)).toBe(expected)
+  })
+
+  it('of any text and in any order is as if it had been written so', async () => {
+    const piece = fc.oneof(
+      fc.constantFrom(0, 1, 2),
+      fc.string({ unit: 'grapheme', maxLength: 90 }),
+      fc.constantFrom('=', '\r\n', '=\r\n', ' ', '日本語'.repeat(9)),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
+        const write = (all: readonly string[]) =>
+          pieces.map((one) => (typeof one === 'number' ? all[one] : one)).join('')
+        const source = write(standIns)
+        fc.pre(source.isWellFormed())
+        const read = await readBack(source, texts, standIns)
+        if (!pieces.some((one) => typeof one === 'number')) expect(read).toBeUndefined()
+        else expect(read).toBe(write(texts).replace(/\r\n?|\n/g, '\r\n'))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it.each([
+    ['quoted-printable', 'Grüße aus dem Süden. '],
+    ['base64', '日本語のメールです。'],
+  ])('that is long, in %s, is written over as a whole', async (_, filler) => {
+    const long = filler.repeat(20_000)
+    const write = (all: readonly string[]) => `${long}${all[1]}${long.slice(7)}${all[2]}`
+    expect(await readBack(write(standIns), texts, standIns)).toBe(write(texts))
+  })
+
+  it('takes no text of another length', async () => {
+    const marked = findStandIns(await encodeTextBody(`a ${standIns[0]}`), ID, standIns)
+    if (marked === undefined) return expect.unreachable()
+    await expect(writeOver(marked, ['short'])).rejects.toThrow('in place of 60')
+    await expect(writeOver(marked, [])).rejects.toThrow('0 characters')
+  })
+
+  it('writing one copy leaves the others as they are', async () => {
+    const marked = findStandIns(await encodeTextBody(`ü ${standIns[0]}`), ID, standIns)
+    if (marked === undefined) return expect.unreachable()
+    const copy = async (text: string) =>
+      Buffer.concat(await writeOver(marked, [text])).toString('latin1')
+    const first = await copy('a'.repeat(60))
+    await copy('b'.repeat(60))
+    expect(await copy('a'.repeat(60))).toBe(first)
+  })
+})
