@@ -149,9 +149,24 @@ export const sendSettings = closedObject({
       examples: ['6h'],
     }),
   ),
-  open_tracking: Type.Optional(Type.Boolean({ description: 'Off when left out' })),
-  click_tracking: Type.Optional(Type.Boolean({ description: 'Off when left out' })),
-  unsubscribe: Type.Optional(Type.Boolean({ description: 'Off when left out' })),
+  open_tracking: Type.Optional(
+    Type.Boolean({
+      description:
+        'Puts a pixel into the HTML, which tells of opens (`MAIL_OPENED`). Off when left out',
+    }),
+  ),
+  click_tracking: Type.Optional(
+    Type.Boolean({
+      description:
+        'Leads the `http` and `https` links of the HTML through this service, which tells of clicks (`MAIL_CLICKED`); the rest of the HTML stays as it is, and so do links whose tag says `data-postrider-track="off"` and those to unsubscribe. HTML with more than 1,000 links is sent without. Off when left out',
+    }),
+  ),
+  unsubscribe: Type.Optional(
+    Type.Boolean({
+      description:
+        'Adds the headers with which mail programs unsubscribe in one click (RFC 8058), and puts the address of a page to unsubscribe in place of `%unsubscribe_url%` in HTML and text. `List-Unsubscribe` may not be among `headers` then. Off when left out',
+    }),
+  ),
 })
 export type SendSettings = Static<typeof sendSettings>
 

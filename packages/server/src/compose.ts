@@ -8,8 +8,10 @@ import { type Config, roles, rolesWithoutEffect } from './config.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import {
   createPhishingScanner,
+  createPlaceFinder,
   createRspamd,
   createTemplateRenderer,
+  type PlaceFinder,
   rspamdOutcomes,
   type TemplateRenderer,
   withSecondOpinion,
@@ -58,6 +60,8 @@ import { suppressionRoutes } from './suppressions/routes.ts'
 import { createKeyAuthenticator } from './tenants/index.ts'
 import { tenantRoutes } from './tenants/routes.ts'
 import { thisHost } from './this-host.ts'
+import { createTrackingTokens } from './tracking/tokens.ts'
+import { createTrackingUrls } from './tracking/tracking-urls.ts'
 import { createBacklog } from './webhooks/dispatch/backlog.ts'
 import { type DeliverDeps, deliverBatch } from './webhooks/dispatch/deliver-batch.ts'
 import { createDeliveryCommits } from './webhooks/dispatch/delivery-commits.ts'
@@ -158,7 +162,8 @@ export function compose(o: {
   }
   const parts: Parts = { ...core, accessTokens: composeAccessTokens(core) }
   const templates = createTemplateRenderer()
-  const server = composeHttp(parts, { ...o, templates })
+  const places = createPlaceFinder()
+  const server = composeHttp(parts, { ...o, templates, places })
   const { egress } = parts
   const group = createServiceGroup('postrider', [
     closer('database', () => db.close()),
@@ -171,6 +176,7 @@ export function compose(o: {
     ...(config.roles.has('sender') ? composeSender(parts) : []),
     ...(config.roles.has('janitor') ? composeJanitor(parts, o) : []),
     templates,
+    places,
     server,
   ])
   return { ...group, db, address: () => server.address() }
@@ -196,6 +202,7 @@ function composeHttp(
     readonly secrets: Secrets
     readonly version: string
     readonly templates: TemplateRenderer
+    readonly places: PlaceFinder
   },
 ): HttpServer {
   const { clock, config, db, egress, keyRing, log, metrics } = parts
@@ -268,6 +275,8 @@ function composeHttp(
         db,
         emails: createAcceptEmails(parts),
         templates: o.templates,
+        places: o.places,
+        log,
         keysInProgress: createKeysInProgress(),
         wakeups: parts.laneWakeups,
         defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
@@ -394,6 +403,10 @@ function composeSender(parts: Parts): Service[] {
     leases,
     pool,
     wakeups: parts.laneWakeups,
+    trackingUrls: createTrackingUrls({
+      tokens: createTrackingTokens(keyRing),
+      publicUrl: config.publicUrl,
+    }),
     finishes: createFinishAttempts({ db, clock: parts.clock, wakeups: parts.wakeups }),
     leaseMs: config.sendLeaseMs,
     timeoutMs: config.sendTimeoutMs,
@@ -458,7 +471,7 @@ function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Serv
   const { config, db, log } = parts
   const { retentionMs, webhookRetryForMs } = config
   const { databaseUrl } = o
-  const groups = keptDays({ db, webhookRetryForMs })
+  const groups = keptDays({ db, webhookRetryForMs, retentionMs })
   return [
     createJanitor({ db, log, retentionMs }),
     createRetention({ ...parts, databaseUrl, retentionMs, groups }),

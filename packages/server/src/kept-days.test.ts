@@ -8,6 +8,7 @@ import { createMetrics } from './platform/metrics.ts'
 import { createRetention } from './platform/retention.ts'
 
 const DAY_MS = 86_400_000
+const EMAILS = ['sending_email', 'sending_recipient', 'sending_attempt', 'sending_link']
 
 let database: TestDatabase
 
@@ -27,7 +28,7 @@ async function dropOld(): Promise<{ dropped: readonly string[]; needed: readonly
   const retention = createRetention({
     databaseUrl: database.url,
     retentionMs: 30 * DAY_MS,
-    groups: keptDays({ db, webhookRetryForMs: 3 * DAY_MS }),
+    groups: keptDays({ db, webhookRetryForMs: 3 * DAY_MS, retentionMs: 30 * DAY_MS }),
     clock: createClock(),
     log: silent,
     metrics: createMetrics(),
@@ -64,7 +65,7 @@ it('an email stays as a whole while one of its recipients is in the queue', asyn
           [tenant, refId],
         )
   const round = await dropOld()
-  const emails = named(['sending_email', 'sending_recipient', 'sending_attempt'], at)
+  const emails = named(EMAILS, at)
   expect([...round.needed].sort()).toEqual(emails)
   expect(round.dropped).not.toContain(emails[0])
   expect(round.dropped).toContain(named(['webhooks_event'], at)[0])
@@ -128,8 +129,26 @@ it('[contract 5] so does one that waits for its time, accepted up to 30 days ago
        expires_at, content_bytes) values ('tn_a', $1, 0, 'smtp_1', 0, now(), 5, now(), 1)`,
     [ulidAtTime(Date.parse(dayOf(at)))],
   )
-  const emails = named(['sending_email', 'sending_recipient', 'sending_attempt'], at)
+  const emails = named(EMAILS, at)
   expect([...(await dropOld()).needed].sort()).toEqual(emails)
   await db.query('delete from sending_scheduled')
   expect(await dropOld()).toMatchObject({ needed: [] })
+})
+
+it('[contract 1] what was sent later than it was accepted is kept from then on', async () => {
+  const { db } = database
+  const at = daysAgo(31)
+  await db.query(`select platform_ensure_day_partitions('sending_email', 33)`)
+  const accept = (refId: string, queuedAt: Date | null) =>
+    db.query(
+      `insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject, content,
+         max_attempts, expires_at, traceparent, created_at, queued_at)
+       values ('tn_a', $1, $2, 'smtp_1', 'a@example.com', '', '{}', 5, now(), '', $3, $4)`,
+      [refId, dayOf(at), at, queuedAt],
+    )
+  await accept('1', null)
+  await accept('2', daysAgo(29))
+  expect([...(await dropOld()).needed].sort()).toEqual(named(EMAILS, at))
+  await db.query('update sending_email set queued_at = $1', [daysAgo(31)])
+  expect((await dropOld()).dropped).toContain(named(EMAILS, at)[0])
 })

@@ -4,12 +4,12 @@
  */
 import type { Db } from './platform/db/index.ts'
 import type { RetentionGroup } from './platform/retention.ts'
-import { isDayQueued } from './sending/queue-store.ts'
+import { isDayQueued, wasQueuedLately } from './sending/queue-store.ts'
 import { isDeliveryDayOpen, isEventDayAwaited } from './webhooks/dispatch/retention-store.ts'
 
 const events = ['webhooks_event']
 const deliveries = ['webhooks_delivery', 'webhooks_attempt', 'webhooks_item']
-const emails = ['sending_email', 'sending_recipient', 'sending_attempt']
+const emails = ['sending_email', 'sending_recipient', 'sending_attempt', 'sending_link']
 
 /** Their days are made ahead of time by every process; the janitor drops the old ones. */
 export const partitionedTables: readonly string[] = [...events, ...deliveries, ...emails]
@@ -18,11 +18,17 @@ export const partitionedTables: readonly string[] = [...events, ...deliveries, .
 export function keptDays(o: {
   readonly db: Db
   readonly webhookRetryForMs: number
+  readonly retentionMs: number
 }): RetentionGroup[] {
-  const { db, webhookRetryForMs } = o
+  const { db, webhookRetryForMs, retentionMs } = o
   return [
     { tables: events, isDayNeeded: (day) => isEventDayAwaited(db, day, webhookRetryForMs) },
     { tables: deliveries, isDayNeeded: (day) => isDeliveryDayOpen(db, day) },
-    { tables: emails, isDayNeeded: (day) => isDayQueued(db, day) },
+    {
+      tables: emails,
+      // What was sent later than it was accepted is kept from then on: its links lead somewhere.
+      isDayNeeded: async (day) =>
+        (await isDayQueued(db, day)) || (await wasQueuedLately(db, day, retentionMs)),
+    },
   ]
 }

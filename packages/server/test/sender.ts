@@ -21,10 +21,11 @@ import { createFinishAttempts } from '../src/sending/finish-attempts.ts'
 import { createLaneWakeups, type LaneWakeups } from '../src/sending/lane-wakeups.ts'
 import { createPhishingCheck } from '../src/sending/phishing/check-phishing.ts'
 import { createFreshSettings } from '../src/sending/phishing/fresh-settings.ts'
+import { planTracking } from '../src/sending/tracking/plan-tracking.ts'
 import { createSender, type Sender, type SenderDeps } from '../src/sending/worker.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import type { TestDatabase } from './database.ts'
-import { createSendingDatabase, emailBody, silent } from './sending.ts'
+import { createSendingDatabase, emailBody, findPlaces, silent, trackingUrls } from './sending.ts'
 
 export const keyRing = createKeyRing(
   `k:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`,
@@ -91,6 +92,7 @@ export function createTestSender(
     leases,
     pool,
     wakeups,
+    trackingUrls,
     log,
     clock: createClock(),
     failpoints: { hit: () => undefined },
@@ -143,7 +145,7 @@ export function useSending(): SendingWorld {
   beforeEach(async () => {
     await database.db.query(
       `truncate mailers_mailer, mailers_error, mailers_oauth_token, mailers_permission, sending_email, sending_recipient, sending_queue,
-         sending_scheduled, sending_attempt,
+         sending_scheduled, sending_attempt, sending_link,
          sending_idempotency, sending_phishing_settings, webhooks_event`,
     )
   })
@@ -181,7 +183,9 @@ export async function accept(
     failpoints: { hit: () => undefined },
     disk: noDiskGuard,
   })
-  const email = checkEmail(emailBody(change), { maxAttempts: 5, expiresInMs: 3 * 86_400_000 })
+  const checked = checkEmail(emailBody(change), { maxAttempts: 5, expiresInMs: 3 * 86_400_000 })
+  const places = { find: async (_: string, html: string) => findPlaces(html) }
+  const { email } = await planTracking(places, tenantId, checked)
   const { refId } = await emails.accept({ tenantId, email, traceparent: TRACEPARENT })
   return refId
 }

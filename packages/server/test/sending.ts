@@ -6,9 +6,12 @@ import { insertMailer, type NewMailer } from '../src/mailers/store.ts'
 import { createDayPartitions, type Db } from '../src/platform/db/index.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
+import type { TrackedRecipient, TrackingUrls } from '../src/sending/index.ts'
 import { unsubscribeEmail } from '../src/suppressions/unsubscribe-email.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
+/** Without the threads that its front door has. */
+export { findPlaces, LINKS_MAX } from '../src/mail/rewrite/find-places.ts'
 /** For a mailer with a login, and for other states; only tests of mailers go past their front door. */
 export { changeState } from '../src/mailers/change-state.ts'
 export { sealPassword } from '../src/mailers/mailer.ts'
@@ -62,4 +65,15 @@ export function emailBody(change: Partial<SendEmailBody> = {}): SendEmailBody {
     content: [{ type: 'text/plain', value: 'Hello Ada' }],
     ...change,
   }
+}
+
+/** Legible, where the service's own are sealed. */
+export const trackingUrls: TrackingUrls = {
+  openUrl: (who) => `${baseOf('o', who)}.gif`,
+  clickUrl: (who, link) => `${baseOf('c', who)}-${String(link).padStart(4, '0')}`,
+  unsubscribeUrl: (who) => baseOf('u', who),
+}
+
+function baseOf(kind: string, { tenantId, refId, n }: TrackedRecipient): string {
+  return `http://track.example.com/t/${kind}/${tenantId}-${refId}-${String(n).padStart(4, '0')}`
 }

@@ -10,6 +10,7 @@ export {
 } from './address.ts'
 export {
   type Attachment,
+  type CopyParts,
   checkBodyText,
   composeMessage,
   type MessageInput,
@@ -31,6 +32,9 @@ export {
   type ScanResult,
   withSecondOpinion,
 } from './phishing/index.ts'
+export type { HtmlPlaces } from './rewrite/find-places.ts'
+export { createPlaceFinder, type PlaceFinder } from './rewrite/place-finder.ts'
+export { spliceHtml } from './rewrite/splice-html.ts'
 export {
   LOCAL_REFUSALS,
   type SmtpFailure,
@@ -48,6 +52,7 @@ export type {
   SmtpSecurity,
   SmtpSession,
 } from './smtp/session.ts'
+export { createStandIns, type StandIns } from './stand-ins.ts'
 export type { TemplateInput } from './template/render-template.ts'
 export { createTemplateRenderer, type TemplateRenderer } from './template/template-renderer.ts'
 export { textOfHtml } from './text-of-html.ts'

@@ -104,7 +104,9 @@ function isLarge({ contentJson, email }: Item): boolean {
 
 /** What it takes to store it once. */
 function bytesOf({ contentJson, email }: Item): number {
-  return Buffer.byteLength(contentJson) + EMAIL_BYTES + RECIPIENT_BYTES * email.recipients.length
+  const links = (email.links ?? []).reduce((sum, url) => sum + url.length, 0)
+  const rows = EMAIL_BYTES + RECIPIENT_BYTES * email.recipients.length
+  return Buffer.byteLength(contentJson) + links + rows
 }
 
 async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {

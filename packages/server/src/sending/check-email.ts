@@ -46,7 +46,6 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
   const refuse: Refuse = (path, message) => {
     if (message !== undefined) errors.push({ path, message })
   }
-  refuseUnavailable(body, refuse)
   const from = toMailbox(body.from, '/from', refuse)
   const located = locateRecipients(body, refuse)
   const replyTo = body.replyTo && toMailbox(body.replyTo, '/replyTo', refuse)
@@ -54,6 +53,7 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
   refuse('/campaign_id', checkHeaderText(body.campaign_id ?? ''))
   const headers = Object.entries(body.headers ?? {})
   checkHeaders(headers, refuse)
+  if (body.settings?.unsubscribe === true) refuseOwnUnsubscribe(headers, refuse)
   const attachments = checkAttachments(body.attachments ?? [], refuse)
   checkCustomArgs(body, refuse)
   const expiresInMs = expiryOf(body, defaults, refuse)
@@ -85,15 +85,13 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
     ...(body.mailer_id === undefined ? {} : { mailerId: body.mailer_id }),
     maxAttempts: body.settings?.max_attempts ?? defaults.maxAttempts,
     expiresInMs,
+    tracking: {
+      opens: body.settings?.open_tracking ?? false,
+      clicks: body.settings?.click_tracking ?? false,
+      unsubscribes: body.settings?.unsubscribe ?? false,
+    },
     ...(sendAt === undefined ? {} : { sendAt }),
   }
-}
-
-/** Named by path rather than ignored: a mail that leaves without what was asked for is a loss. */
-function refuseUnavailable(body: SendEmailBody, refuse: Refuse): void {
-  const message = 'is not available in this version'
-  for (const key of ['open_tracking', 'click_tracking', 'unsubscribe'] as const)
-    if (body.settings?.[key] === true) refuse(`/settings/${key}`, message)
 }
 
 /** An address that cannot be parsed stands as given: nothing is made of a refused email. */
@@ -156,6 +154,13 @@ function checkHeaders(headers: readonly (readonly [string, string])[], refuse: R
   }
   if (bytes > emailHeadersBytesMax)
     refuse('/headers', `must be at most ${emailHeadersBytesMax} bytes together`)
+}
+
+/** Two ways to unsubscribe would be one too many: which of them a program takes is its choice. */
+function refuseOwnUnsubscribe(headers: readonly (readonly [string, string])[], refuse: Refuse) {
+  for (const [name] of headers)
+    if (/^list-unsubscribe(?:-post)?$/i.test(name))
+      refuse(jsonPointer(['headers', name]), 'is set by the service with settings.unsubscribe')
 }
 
 function checkCustomArgs({ custom_args: customArgs }: SendEmailBody, refuse: Refuse): void {

@@ -4,6 +4,7 @@
  * headers.
  */
 import type { RecipientType } from '@postrider/contract'
+import type { HtmlPlaces } from '../mail/index.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 
 export interface Mailbox {
@@ -32,8 +33,18 @@ export interface EmailContent {
   readonly html?: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly attachments: readonly Attachment[]
+  /** What is written into each recipient's own copy; absent when nothing is. */
+  readonly tracking?: EmailTracking
   /** Subject and bodies are templates that cannot be rendered: why. */
   readonly templateProblem?: string
+}
+
+/** Places in the `html` beside it, as `HtmlPlaces` has them. */
+export interface EmailTracking {
+  readonly pixelAt?: number
+  readonly links?: HtmlPlaces['links']
+  /** Headers of RFC 8058, and an address for the placeholder. */
+  readonly unsubscribes: boolean
 }
 
 export interface Recipient {
@@ -54,6 +65,14 @@ export interface NewEmail {
   /** From `sendAt` on, where there is one. */
   readonly expiresInMs: number
   readonly sendAt?: Date
+  /** What was asked for; what came of it is with the content. */
+  readonly tracking: {
+    readonly opens: boolean
+    readonly clicks: boolean
+    readonly unsubscribes: boolean
+  }
+  /** Where its tracked links lead to, by their numbers. */
+  readonly links?: readonly string[]
 }
 
 /**

@@ -1,2 +1,8 @@
-/** Sending: accept, queue, attempts. Nothing after it needs more than this yet. */
+/** The front door of sending: what others need of accepted emails. */
 export { createLaneWakeups, type LaneWakeups } from './lane-wakeups.ts'
+export {
+  findLinks,
+  findTrackedCopy,
+  type TrackedCopy,
+} from './tracking/store.ts'
+export type { TrackedRecipient, TrackingUrls } from './tracking/tracking-urls.ts'

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { trackingUrls } from '../../test/sending.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { EmailContent } from './email.ts'
 import { createLargeEmails } from './large-emails.ts'
@@ -10,6 +11,7 @@ function reading(load: (refId: string) => Promise<EmailContent>) {
   const reads: string[] = []
   const large = createLargeEmails({
     db: {} as Db,
+    trackingUrls,
     load: (_, email) => {
       reads.push(email.refId)
       return load(email.refId)

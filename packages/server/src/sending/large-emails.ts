@@ -7,6 +7,7 @@ import type { Db } from '../platform/db/index.ts'
 import type { Claim } from './attempt.ts'
 import { loadContent } from './attempt-store.ts'
 import { type PreparedEmail, prepareEmail } from './prepare-email.ts'
+import type { TrackingUrls } from './tracking/tracking-urls.ts'
 
 /** From this size on a content is not loaded ahead. */
 export const LARGE_CONTENT_BYTES = 128 * 1024
@@ -27,9 +28,10 @@ export interface LargeEmails {
 
 export function createLargeEmails(deps: {
   readonly db: Db
+  readonly trackingUrls: TrackingUrls
   readonly load?: typeof loadContent
 }): LargeEmails {
-  const { db, load = loadContent } = deps
+  const { db, trackingUrls, load = loadContent } = deps
   const kept = new Map<string, Kept>()
   let bytes = 0
 
@@ -47,7 +49,7 @@ export function createLargeEmails(deps: {
       drop(id)
       const email =
         known?.email ??
-        load(db, claim).then((content) => prepareEmail(claim.refId, createdAt, content))
+        load(db, claim).then((content) => prepareEmail(trackingUrls, claim, createdAt, content))
       // The last one used is the last one to go.
       kept.set(id, { email, bytes: claim.contentBytes })
       bytes += claim.contentBytes

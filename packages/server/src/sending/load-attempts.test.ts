@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { accept, useSending } from '../../test/sender.ts'
-import { addMailer } from '../../test/sending.ts'
+import { addMailer, trackingUrls } from '../../test/sending.ts'
 import type { Db } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { claimDue } from './claim-store.ts'
@@ -22,8 +22,8 @@ it.each([
   })
   const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
   const claims = await claimDue(db, lane, { isBulk: true, limit: 20, leaseMs: 60_000 })
-  const largeEmails = createLargeEmails({ db })
-  const deps = { db, largeEmails, monotonicMs, prepareOf: () => undefined }
+  const largeEmails = createLargeEmails({ db, trackingUrls })
+  const deps = { db, largeEmails, trackingUrls, monotonicMs, prepareOf: () => undefined }
   const { attempts } = await loadAttempts(deps, lane, claims)
   const prepared = await Promise.all(attempts.map((attempt) => attempt.prepare()))
   expect(prepared).toHaveLength(20)
@@ -46,8 +46,8 @@ it('an email of which a row is held already is not loaded again', async () => {
     transaction: db.transaction,
   }
   const prepare = () => Promise.reject(new Error('not called'))
-  const largeEmails = createLargeEmails({ db })
-  const deps = { db: watched, largeEmails, monotonicMs, prepareOf: () => prepare }
+  const largeEmails = createLargeEmails({ db, trackingUrls })
+  const deps = { db: watched, largeEmails, trackingUrls, monotonicMs, prepareOf: () => prepare }
   const { attempts } = await loadAttempts(deps, lane, claims)
   expect(attempts.map((attempt) => attempt.prepare)).toEqual([prepare])
   expect(wanted).toEqual([[]])

@@ -7,10 +7,12 @@ import { type EmailForSend, loadForSend } from './attempt-store.ts'
 import type { LaneKey } from './claim-store.ts'
 import { LARGE_CONTENT_BYTES, type LargeEmails } from './large-emails.ts'
 import { type PreparedEmail, prepareEmail } from './prepare-email.ts'
+import type { TrackingUrls } from './tracking/tracking-urls.ts'
 
 export interface LoadAttemptsDeps {
   readonly db: Db
   readonly largeEmails: LargeEmails
+  readonly trackingUrls: TrackingUrls
   /** Of an email that is held already: it is not loaded again. */
   readonly prepareOf: (claim: Claim) => LoadedClaim['prepare'] | undefined
   readonly monotonicMs: () => number
@@ -35,7 +37,12 @@ export async function loadAttempts(
     contentBytes < LARGE_CONTENT_BYTES && prepareOf.get(refId) === undefined
   const contentsOf = [...new Set(claims.filter(isWanted).map((claim) => claim.refId))]
   const { emails, recipients } = await loadForSend(deps.db, lane.tenantId, claims, contentsOf)
-  const emailOf = new Map(emails.map((e) => [e.ref_id, { ...e, prepareSmall: preparation(e) }]))
+  const emailOf = new Map(
+    emails.map((e) => [
+      e.ref_id,
+      { ...e, prepareSmall: preparation(deps.trackingUrls, lane.tenantId, e) },
+    ]),
+  )
   const recipientOf = new Map(recipients.map((r) => [`${r.ref_id}.${r.n}`, r]))
   const suppressionOf = await lookUpSuppressions(deps, lane.tenantId, recipients)
   const attempts: LoadedClaim[] = []
@@ -86,11 +93,15 @@ async function lookUpSuppressions(
 }
 
 /** Once for all recipients that were claimed together; undefined without its content. */
-function preparation({ ref_id: refId, created_at: createdAt, content }: EmailForSend) {
+function preparation(
+  urls: TrackingUrls,
+  tenantId: string,
+  { ref_id: refId, created_at: createdAt, content }: EmailForSend,
+) {
   if (content === null) return undefined
   let prepared: Promise<PreparedEmail> | undefined
   return () => {
-    prepared ??= prepareEmail(refId, createdAt, content)
+    prepared ??= prepareEmail(urls, { tenantId, refId }, createdAt, content)
     return prepared
   }
 }

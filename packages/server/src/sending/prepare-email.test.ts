@@ -1,11 +1,14 @@
 import PostalMime, { type Email } from 'postal-mime'
 import { describe, expect, it } from 'vitest'
+import { trackingUrls } from '../../test/sending.ts'
 import { composeMessage } from '../mail/index.ts'
 import type { EmailContent } from './email.ts'
 import { prepareEmail } from './prepare-email.ts'
 
+const key = { tenantId: 'tn_a', refId: '01JD4M8W6ZQ3V5T7X9Y2A4C6E8' }
+
 async function prepare(change: Partial<EmailContent>): Promise<Email> {
-  const email = await prepareEmail('01JD4M8W6ZQ3V5T7X9Y2A4C6E8', new Date(), {
+  const email = await prepareEmail(trackingUrls, key, new Date(), {
     from: { address: 'news@example.com' },
     to: [{ address: 'ada@example.com' }],
     cc: [],

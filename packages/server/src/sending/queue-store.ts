@@ -204,3 +204,17 @@ export async function isDayQueued(q: Queryable, day: string): Promise<boolean> {
   for (const one of IS_DAY_QUEUED) if ((await q.query(one, ids)).rowCount > 0) return true
   return false
 }
+
+const WAS_QUEUED = statement(
+  'sending.was_queued',
+  `select from sending_email
+    where day = $1 and queued_at > now() - $2::float8 * interval '1 millisecond' limit 1`,
+)
+
+/**
+ * Whether an email of that day was queued within the last `ageMs`, later than when it was accepted.
+ * Over all tenants: a day leaves for all of them at once.
+ */
+export async function wasQueuedLately(q: Queryable, day: string, ageMs: number): Promise<boolean> {
+  return (await q.query(WAS_QUEUED, [day, ageMs])).rowCount > 0
+}

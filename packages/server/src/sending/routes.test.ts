@@ -10,7 +10,7 @@ import {
   silent,
   unsubscribe,
 } from '../../test/sending.ts'
-import { createTemplateRenderer } from '../mail/index.ts'
+import { createPlaceFinder, createTemplateRenderer } from '../mail/index.ts'
 import { createDb, type Db } from '../platform/db/index.ts'
 import { createDiskGuard } from '../platform/disk-guard.ts'
 import { createHttpApp } from '../platform/http/app.ts'
@@ -39,6 +39,7 @@ const disk = createDiskGuard({
   readSpace: async () => ({ ...space }),
 })
 const templates = createTemplateRenderer()
+const places = createPlaceFinder()
 const woken: WokenLane[] = []
 /** While set, commits wait for it. */
 let gate: Promise<void> | undefined
@@ -54,6 +55,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close()
   await templates.stop()
+  await places.stop()
   await database.close()
 })
 beforeEach(async () => {
@@ -88,6 +90,8 @@ function serve(on: Db): FastifyInstance {
   sendRoutes(made, {
     db: gated,
     templates,
+    places,
+    log: silent,
     emails: createAcceptEmails({ db: gated, failpoints: { hit: () => undefined }, disk }),
     keysInProgress: createKeysInProgress(),
     wakeups,
@@ -651,9 +655,18 @@ describe('400', () => {
     ['/settings/expires_in', { settings: { expires_in: '31d' } }],
     ['/settings/expires_in', { settings: { expires_in: '10ms' } }],
     ['/settings/expires_in', { settings: { expires_in: 'soon' } }],
-    ['/settings/open_tracking', { settings: { open_tracking: true } }],
-    ['/settings/click_tracking', { settings: { click_tracking: true } }],
-    ['/settings/unsubscribe', { settings: { unsubscribe: true } }],
+    ['/settings/open_tracking', { settings: { open_tracking: 'yes' } }],
+    [
+      '/headers/list-Unsubscribe',
+      {
+        headers: { 'list-Unsubscribe': '<mailto:u@example.com>' },
+        settings: { unsubscribe: true },
+      },
+    ],
+    [
+      '/headers/List-Unsubscribe-Post',
+      { headers: { 'List-Unsubscribe-Post': 'x' }, settings: { unsubscribe: true } },
+    ],
     ['/template_data', { template_data: 'x' }],
     ['/template_data', { template_data: { x: long(1024 * 1024) } }],
     [
@@ -738,7 +751,7 @@ describe('allowed', () => {
       'exactly 25 MiB of attachments',
       { attachments: [{ filename: 'a', content: `${'AAAA'.repeat(8738133)}AA==` }] },
     ],
-    ['tracking that is off', { settings: { open_tracking: false } }],
+    ['tracking', { settings: { open_tracking: true, click_tracking: true, unsubscribe: true } }],
   ])('%s', async (_, change) => {
     expect((await send(emailBody(change))).status).toBe(202)
   })

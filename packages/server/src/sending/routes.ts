@@ -8,10 +8,11 @@ import {
   sendEmailBody,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
-import type { TemplateRenderer } from '../mail/index.ts'
+import type { PlaceFinder, TemplateRenderer } from '../mail/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { addOperation } from '../platform/http/operation.ts'
+import type { Logger } from '../platform/log.ts'
 import type { AcceptEmails, Accepted } from './accept-email.ts'
 import { cancelEmail } from './cancel-email.ts'
 import { checkEmail, type SendDefaults } from './check-email.ts'
@@ -19,11 +20,14 @@ import { isBulk } from './email.ts'
 import { hashBody, type KeysInProgress, readIdempotencyKey } from './idempotency.ts'
 import type { LaneWakeups } from './lane-wakeups.ts'
 import { renderEmail } from './render-email.ts'
+import { planTracking } from './tracking/plan-tracking.ts'
 
 export interface SendRouteDeps {
   readonly db: Db
   readonly emails: AcceptEmails
   readonly templates: TemplateRenderer
+  readonly places: Pick<PlaceFinder, 'find'>
+  readonly log: Logger
   readonly keysInProgress: KeysInProgress
   readonly wakeups: LaneWakeups
   readonly defaults: SendDefaults
@@ -51,14 +55,16 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
       const key = readIdempotencyKey(request.headers['idempotency-key'])
       const { tenantId } = tenant
       const checked = checkEmail(body, deps.defaults)
-      const accepted = await deps.keysInProgress.run(tenantId, key, async () =>
-        deps.emails.accept({
-          tenantId,
-          email: await renderEmail(deps.templates, tenantId, checked, body.template_data),
-          traceparent,
-          ...(key === undefined ? {} : { idempotency: { key, bodyHash: hashBody(body) } }),
-        }),
-      )
+      const accepted = await deps.keysInProgress.run(tenantId, key, async () => {
+        const rendered = await renderEmail(deps.templates, tenantId, checked, body.template_data)
+        const { email, leftOut } = await planTracking(deps.places, tenantId, rendered)
+        const idempotency =
+          key === undefined ? {} : { idempotency: { key, bodyHash: hashBody(body) } }
+        const stored = await deps.emails.accept({ tenantId, email, traceparent, ...idempotency })
+        if (leftOut !== undefined && !stored.isReplay)
+          deps.log.warn({ tenant_id: tenantId, ref_id: stored.refId, leftOut }, 'email.untracked')
+        return stored
+      })
       if (accepted.isReplay) reply.header('Idempotent-Replayed', 'true')
       else if (!accepted.isScheduled)
         deps.wakeups.wake([

@@ -119,7 +119,7 @@ async function send(
     if (verdict.kind === 'unknown') return undo(UNDO_WAIT_MS)
     if (verdict.kind === 'flagged')
       return { kind: 'stopped', status: 'blocked', failedReason: verdict.failedReason }
-    message = await composeMessage(email.message, messageId)
+    message = await composeMessage(email.message, messageId, email.ownOf?.(claim.n))
   } catch (error) {
     if (error instanceof DatabaseUnavailableError) return undo(UNDO_WAIT_MS)
     deps.log.error({ err: error, ref_id: claim.refId, n: claim.n }, 'message.build_failed')

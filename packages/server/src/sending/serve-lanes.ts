@@ -40,10 +40,12 @@ import { createLargeEmails } from './large-emails.ts'
 import { createRowLoader, RELOAD_WAIT_MS, undone } from './load-rows.ts'
 import { markDot } from './queue-store.ts'
 import { type RunAttemptDeps, runAttempt } from './run-attempt.ts'
+import type { TrackingUrls } from './tracking/tracking-urls.ts'
 
 export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot'> {
   readonly db: Db
   readonly keyRing: KeyRing
+  readonly trackingUrls: TrackingUrls
   readonly finishes: FinishAttempts
   readonly held: HeldRows
   /** How long a claim holds without being extended. */
@@ -86,7 +88,7 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   const dots = createGroupCommit<Claim, boolean>({ db, itemsMax: 128, lanes: 1, run: markDot })
   const { load, giveBack } = createRowLoader({
     ...deps,
-    largeEmails: createLargeEmails({ db }),
+    largeEmails: createLargeEmails(deps),
     track,
     isClosed: () => isClosed,
   })

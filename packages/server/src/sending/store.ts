@@ -5,6 +5,7 @@
 import { bucketOf, insertRows, type Queryable, statement } from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
 import { isBulk, isScheduled, messageIdOf, type NewEmail } from './email.ts'
+import { type EmailLinks, insertLinks } from './tracking/store.ts'
 
 /** An email on its way into the tables. */
 export interface AcceptedEmail {
@@ -52,6 +53,7 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
         'traceparent',
         'created_at',
         'content_bytes',
+        'queued_at',
       ],
       rows: emails.map(toEmailRow),
     }),
@@ -73,6 +75,7 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
     }),
     insertPlaces(tx, 'sending_queue', queued),
     insertPlaces(tx, 'sending_scheduled', scheduled),
+    insertLinks(tx, emails.flatMap(toLinks)),
   ])
 }
 
@@ -119,7 +122,12 @@ function toEmailRow(e: AcceptedEmail): unknown[] {
     e.traceparent,
     e.createdAt,
     e.contentJson.length,
+    isForLater(e) ? dueAtOf(e) : null,
   ]
+}
+
+function toLinks({ tenantId, refId, email: { links } }: AcceptedEmail): EmailLinks[] {
+  return links === undefined ? [] : [{ tenantId, refId, urls: links }]
 }
 
 function isForLater({ refId, email }: AcceptedEmail): boolean {

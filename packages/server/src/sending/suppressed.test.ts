@@ -11,7 +11,7 @@ import {
   runOutClaims,
   useSending,
 } from '../../test/sender.ts'
-import { addMailer, unsubscribe } from '../../test/sending.ts'
+import { addMailer, trackingUrls, unsubscribe } from '../../test/sending.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { claimDue } from './claim-store.ts'
 import { createLargeEmails } from './large-emails.ts'
@@ -158,8 +158,14 @@ describe('at sending', () => {
     const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
     const claims = await claimDue(db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })
     let nowMs = 0
-    const largeEmails = createLargeEmails({ db })
-    const deps = { db, largeEmails, prepareOf: () => undefined, monotonicMs: () => nowMs }
+    const largeEmails = createLargeEmails({ db, trackingUrls })
+    const deps = {
+      db,
+      largeEmails,
+      trackingUrls,
+      prepareOf: () => undefined,
+      monotonicMs: () => nowMs,
+    }
     const { attempts } = await loadAttempts(deps, lane, claims)
     await unsubscribe(world.db, 'ada@example.com')
     nowMs = 1_999

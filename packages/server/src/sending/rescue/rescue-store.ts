@@ -138,6 +138,13 @@ const TAKE = statement(
    returning n`,
 )
 
+/** What is known of it is kept from now on. */
+const SET_QUEUED = statement(
+  'sending.set_queued',
+  `update sending_email set queued_at = now()
+    where tenant_id = $1 and ref_id = $2 and day = $3`,
+)
+
 /**
  * Answers those that are queued from now on. A statement for each email: joined with a list, a
  * table of which no statistics exist yet was read as a whole.
@@ -157,6 +164,7 @@ export async function takeRescuable(
   const taken = await Promise.all(
     [...nsOf].map(async ([refId, { day, ns }]) => {
       const { rows } = await tx.query<{ n: number }>(TAKE, [tenantId, refId, day, ns, statuses])
+      if (rows.length > 0) await tx.query(SET_QUEUED, [tenantId, refId, day])
       return rows.map(({ n }) => ({ refId, n }))
     }),
   )

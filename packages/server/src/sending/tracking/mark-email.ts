@@ -1,0 +1,68 @@
+/**
+ * The bodies of a tracked email, ready for all its recipients: with stand-ins where each recipient's
+ * own URLs go. Without a text of its own, the email gets that of the HTML as it was written, so that
+ * tracked links are in HTML only.
+ */
+import { createStandIns, type StandIns, spliceHtml, textOfHtml } from '../../mail/index.ts'
+import type { EmailContent } from '../email.ts'
+import type { TrackedRecipient, TrackingUrls } from './tracking-urls.ts'
+
+export interface MarkedEmail {
+  readonly html?: string
+  readonly text: string
+  readonly standIns: StandIns
+  /** What stands there in a recipient's copy. */
+  ownOf(n: number): OwnUrls
+}
+
+export interface OwnUrls {
+  /** By the numbers of the stand-ins. */
+  readonly texts: readonly string[]
+  /** For the headers of RFC 8058. */
+  readonly unsubscribeUrl?: string
+}
+
+/** In HTML and text, when `settings.unsubscribe` is on. */
+const PLACEHOLDER = '%unsubscribe_url%'
+
+export function markEmail(
+  urls: TrackingUrls,
+  email: Pick<TrackedRecipient, 'tenantId' | 'refId'>,
+  content: EmailContent,
+): MarkedEmail | undefined {
+  const { html, text, tracking } = content
+  if (tracking === undefined) return undefined
+  const { pixelAt, links = [], unsubscribes } = tracking
+  const makers: ((who: TrackedRecipient) => string)[] = []
+  if (unsubscribes) makers.push(urls.unsubscribeUrl)
+  if (pixelAt !== undefined) makers.push(urls.openUrl)
+  const linksFrom = makers.length
+  const linksCount = links.reduce((count, [, , link]) => Math.max(count, link + 1), 0)
+  for (let link = 0; link < linksCount; link++) makers.push((who) => urls.clickUrl(who, link))
+  const first = { ...email, n: 0 }
+  const standIns = createStandIns(
+    email.refId,
+    makers.map((make) => make(first).length),
+  )
+  const at = (i: number) => standIns[i] ?? ''
+  const fill = (body: string) => (unsubscribes ? body.replaceAll(PLACEHOLDER, at(0)) : body)
+  const splice = (body: string) =>
+    spliceHtml(
+      body,
+      { links, pixelAt: pixelAt ?? body.length },
+      {
+        ...(pixelAt === undefined ? {} : { pixel: at(linksFrom - 1) }),
+        linkOf: (link) => at(linksFrom + link),
+      },
+    )
+  return {
+    ...(html === undefined ? {} : { html: fill(splice(html)) }),
+    text: text === undefined ? textOfHtml(fill(html ?? '')) : fill(text),
+    standIns,
+    ownOf(n) {
+      const who = { ...email, n }
+      const texts = makers.map((make) => make(who))
+      return unsubscribes ? { texts, unsubscribeUrl: texts[0] ?? '' } : { texts }
+    },
+  }
+}

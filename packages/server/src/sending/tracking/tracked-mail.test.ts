@@ -1,0 +1,201 @@
+/** Tracked mail as its recipients get it (contract §3.1 `settings`; RFC 8058). */
+import type { SendEmailBody } from '@postrider/contract'
+import PostalMime, { type Email } from 'postal-mime'
+import { describe, expect, it } from 'vitest'
+import { accept, drain, useSending } from '../../../test/sender.ts'
+import { addMailer, trackingUrls } from '../../../test/sending.ts'
+import { findLinks, findTrackedCopy } from '../index.ts'
+
+const world = useSending()
+const HTML = `<!doctype html>
+<body><!--[if mso]><a href="https://a.example/mso">x</a><![endif]-->
+<p>Grüße, <a href='https://a.example/?a=1&amp;b=2'>here</a> or <A HREF=https://b.example/>there</A>
+<a href="https://a.example/?a=1&b=2">again</a>, <a href="mailto:a@a.example">mail</a></p>
+<a href="%unsubscribe_url%">No more</a>
+</body>`
+const everything = { open_tracking: true, click_tracking: true, unsubscribe: true }
+
+interface Received {
+  readonly to: string
+  readonly raw: string
+  readonly mail: Email
+}
+
+/** Sends it, and answers what arrived, by the recipients' names. */
+async function receive(
+  change: Partial<SendEmailBody>,
+): Promise<{ readonly refId: string; readonly received: Received[] }> {
+  const server = await world.serve()
+  await addMailer(world.db, { port: server.port })
+  const refId = await accept(world.db, change)
+  await drain(world.db, world.sender())
+  const received = await Promise.all(
+    server.messages.map(async ({ recipients, raw }) => ({
+      to: recipients.join(),
+      raw: raw.toString('latin1'),
+      mail: await PostalMime.parse(raw),
+    })),
+  )
+  return { refId, received: received.sort((a, b) => a.to.localeCompare(b.to)) }
+}
+
+const headerOf = ({ mail }: Received, name: string) =>
+  mail.headers.flatMap(({ key, value }) => (key === name ? [value] : []))
+const whoOf = (refId: string, n: number) => ({ tenantId: 'tn_a', refId, n })
+const htmlContent = (value: string) => [{ type: 'text/html' as const, value }]
+
+/** A recipient's HTML with the URLs taken out that are its own. */
+function withoutOwn(html: string, refId: string, n: number): string {
+  const who = whoOf(refId, n)
+  const pixel = /<img src="([^"]*)" alt="" [^>]*>/.exec(html)
+  expect(pixel?.[1]).toBe(trackingUrls.openUrl(who))
+  return html
+    .replace(pixel?.[0] ?? '', '')
+    .replaceAll(trackingUrls.clickUrl(who, 0), 'LINK 0')
+    .replaceAll(trackingUrls.clickUrl(who, 1), 'LINK 1')
+    .replaceAll(trackingUrls.unsubscribeUrl(who), 'PAGE')
+}
+
+describe('with everything on', () => {
+  it('each recipient, bcc too, gets URLs of its own, and all else as it was written', async () => {
+    const { refId, received } = await receive({
+      content: htmlContent(HTML),
+      bcc: [{ email: 'bob@example.com' }],
+      settings: everything,
+    })
+    const expected = HTML.replace("'https://a.example/?a=1&amp;b=2'", "'LINK 0'")
+      .replace('=https://b.example/', '=LINK 1')
+      .replace('"https://a.example/?a=1&b=2"', '"LINK 0"')
+      .replace('%unsubscribe_url%', 'PAGE')
+    expect(received.map(({ to }) => to)).toEqual(['ada@example.com', 'bob@example.com'])
+    for (const [n, { mail }] of received.entries())
+      expect(withoutOwn(mail.html?.replace(/\n$/, '') ?? '', refId, n)).toBe(expected)
+    const [ada, bob] = received
+    expect(ada?.mail.html).not.toBe(bob?.mail.html)
+  })
+
+  it('[RFC 8058] one click unsubscribes, by headers of each recipient', async () => {
+    const { refId, received } = await receive({
+      to: [{ email: 'ada@example.com' }, { email: 'bob@example.com' }],
+      settings: { unsubscribe: true },
+    })
+    for (const [n, one] of received.entries()) {
+      const url = trackingUrls.unsubscribeUrl(whoOf(refId, n))
+      expect(headerOf(one, 'list-unsubscribe')).toEqual([`<${url}>`])
+      expect(headerOf(one, 'list-unsubscribe-post')).toEqual(['List-Unsubscribe=One-Click'])
+    }
+  })
+
+  it('texts have no tracked links, but the address of the page where it is asked for', async () => {
+    const text = 'See https://a.example/ or %unsubscribe_url%'
+    const { refId, received } = await receive({
+      content: [{ type: 'text/plain', value: text }, ...htmlContent(HTML)],
+      settings: everything,
+    })
+    const page = trackingUrls.unsubscribeUrl(whoOf(refId, 0))
+    expect(received[0]?.mail.text?.trim()).toBe(`See https://a.example/ or ${page}`)
+  })
+
+  it('the text of HTML alone is that of the HTML as it was written', async () => {
+    const { refId, received } = await receive({
+      content: htmlContent(HTML),
+      settings: everything,
+    })
+    const page = trackingUrls.unsubscribeUrl(whoOf(refId, 0))
+    expect(received[0]?.mail.text?.trim()).toBe(
+      `Grüße, here <https://a.example/?a=1&b=2> or there <https://b.example/> again <https://a.example/?a=1&b=2>, mail <mailto:a@a.example>\n\nNo more <${page}>`,
+    )
+  })
+
+  it('every attempt sends the same bytes', async () => {
+    const server = await world.serve({ 'ada@example.com': ['dot: 451 4.3.0 later', 'ok'] })
+    await addMailer(world.db, { port: server.port })
+    await accept(world.db, { content: htmlContent(HTML), settings: everything })
+    await drain(world.db, world.sender())
+    const [first, second] = server.transactions.map(({ raw }) => raw.toString('latin1'))
+    expect(second).toContain('/t/c/')
+    expect(second).toBe(first)
+  })
+
+  it.each([
+    ['long', `${HTML}${'<td>ä</td>'.repeat(20_000)}`],
+    ['of another script', HTML.replace('Grüße', '日本語のメールです。'.repeat(99))],
+  ])('HTML that is %s comes as it was written, too', async (_, html) => {
+    const { refId, received } = await receive({
+      content: htmlContent(html),
+      settings: { click_tracking: true },
+      cc: [{ email: 'bob@example.com' }],
+    })
+    for (const [n, { mail }] of received.entries()) {
+      const who = whoOf(refId, n)
+      const urls = ['https://a.example/?a=1&amp;b=2', 'https://b.example/']
+      expect(mail.html?.replaceAll('\r', '').trimEnd()).toBe(
+        html
+          .replace(`'${urls[0]}'`, `'${trackingUrls.clickUrl(who, 0)}'`)
+          .replace(`=${urls[1]}>`, `=${trackingUrls.clickUrl(who, 1)}>`)
+          .replace('"https://a.example/?a=1&b=2"', `"${trackingUrls.clickUrl(who, 0)}"`),
+      )
+    }
+  })
+
+  it('mail of text alone has nothing to track', async () => {
+    const { received } = await receive({ settings: { open_tracking: true, click_tracking: true } })
+    expect(received[0]?.mail).toMatchObject({ text: 'Hello Ada\n' })
+    expect(received[0]?.raw).not.toContain('/t/')
+  })
+})
+
+it('tracking is off unless it is asked for', async () => {
+  const { refId, received } = await receive({ content: htmlContent(HTML) })
+  expect(received[0]?.mail.html?.trimEnd()).toBe(HTML)
+  expect(received[0]?.raw).not.toMatch(/^list-unsubscribe/im)
+  expect(await findLinks(world.db, whoOf(refId, 0))).toBeUndefined()
+})
+
+describe('what a hit is about', () => {
+  it('is found: where links lead to, and whose copy it was', async () => {
+    const { refId } = await receive({
+      content: htmlContent(HTML),
+      bcc: [{ email: 'Bob@Example.com' }],
+      custom_args: { order: 12 },
+      settings: everything,
+    })
+    const { db } = world
+    expect(await findLinks(db, whoOf(refId, 0))).toEqual([
+      'https://a.example/?a=1&b=2',
+      'https://b.example/',
+    ])
+    expect(await findTrackedCopy(db, whoOf(refId, 1))).toEqual({
+      email: 'Bob@Example.com',
+      mailerId: expect.stringMatching(/^smtp_/),
+      customArgs: { order: 12 },
+      traceparent: expect.stringMatching(/^00-/),
+      messageId: `<${refId}.1@example.com>`,
+      deliveredAt: expect.any(Date),
+    })
+  })
+
+  it('is nothing for another tenant, another email, or a recipient that there is not', async () => {
+    const { refId } = await receive({ content: htmlContent(HTML), settings: everything })
+    const { db } = world
+    const foreign = { ...whoOf(refId, 0), tenantId: 'tn_b' }
+    expect(await findLinks(db, foreign)).toBeUndefined()
+    expect(await findTrackedCopy(db, foreign)).toBeUndefined()
+    expect(await findTrackedCopy(db, whoOf(refId, 1))).toBeUndefined()
+    const another = `${refId.slice(0, -1)}${refId.endsWith('0') ? '1' : '0'}`
+    expect(await findLinks(db, whoOf(another, 0))).toBeUndefined()
+  })
+
+  it('[contract 3 rescue] names the mailer that it was sent through at last', async () => {
+    const { refId } = await receive({ content: htmlContent(HTML), settings: everything })
+    const { db } = world
+    await db.query(
+      `insert into sending_attempt (tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts,
+         started_at, finished_at, outcome, retry_scheduled)
+       select tenant_id, ref_id, n, 2, day, 'smtp_other', 5, now(), now(), 'accepted', false
+         from sending_attempt where ref_id = $1`,
+      [refId],
+    )
+    expect((await findTrackedCopy(db, whoOf(refId, 0)))?.mailerId).toBe('smtp_other')
+  })
+})
