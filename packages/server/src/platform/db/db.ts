@@ -27,6 +27,12 @@ export interface DbOptions {
 const statementTimeoutMs = 30_000
 /** Longer than the server's own limit: it fires only when the server no longer answers at all. */
 const answerTimeoutMs = 40_000
+/**
+ * Pages cost the same wherever they are, as on every disk of today: with the server's default of four
+ * times as much, a small queue is read as a whole for each group of rows that is wanted of it, which
+ * took a tenth of the database's time.
+ */
+const sessionSettings = '-c timezone=UTC -c random_page_cost=1.1'
 
 export function createDb(o: DbOptions): Db {
   const pool = new pg.Pool({
@@ -41,7 +47,7 @@ export function createDb(o: DbOptions): Db {
     idle_in_transaction_session_timeout: statementTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    options: '-c timezone=UTC',
+    options: sessionSettings,
     types: { getTypeParser },
   })
   // An idle connection that breaks is already out of the pool; without a listener it would end the process.
