@@ -33,7 +33,7 @@ export async function measureAccept(o: BenchOrder): Promise<void> {
   const order = {
     path: operations.sendEmail.path,
     headers: service.headers,
-    body: JSON.stringify(mailOf(600)),
+    bodies: [JSON.stringify(mailOf(600))],
     callers,
   }
   const bareOrder = { ...order, origin: `http://127.0.0.1:${await bare.call('port')}` }

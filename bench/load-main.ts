@@ -6,7 +6,8 @@ export interface LoadOrder {
   readonly origin: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  /** Each request has the next. */
+  readonly bodies: readonly string[]
   readonly callers: number
   /** Whichever comes first. */
   readonly count?: number
@@ -36,7 +37,7 @@ async function post(order: LoadOrder): Promise<LoadResult> {
         path: order.path,
         method: 'POST',
         headers: order.headers,
-        body: order.body,
+        body: order.bodies[left % order.bodies.length] ?? '',
       })
       await body.dump()
       statuses[statusCode] = (statuses[statusCode] ?? 0) + 1

@@ -26,7 +26,7 @@ export async function measureMemory(o: BenchOrder): Promise<void> {
     while (sent < total) {
       const count = Math.min(2500, total - sent)
       await receiver.call('clear')
-      await byService(count, { load, receiver, sink, service })
+      await byService(count, 1, { load, receiver, sink, service })
       sent += count
     }
     after.push(residentMib(service.pid))

@@ -9,6 +9,7 @@ export interface MailOrder {
   readonly from: string
   readonly to: string
   readonly subject: string
+  readonly text: string
   readonly html: string
   /** Builds the message once instead of for every mail: for feeding another mail server. */
   readonly prebuilt?: boolean
@@ -24,15 +25,23 @@ async function send(order: MailOrder): Promise<{ elapsedMs: number }> {
     secure: false,
     ignoreTLS: true,
   })
-  const { from, to, subject, html } = order
+  const { from, to, subject, text, html } = order
   const raw = [
     `From: ${from}`,
     `To: ${to}`,
     `Subject: ${subject}`,
     'MIME-Version: 1.0',
+    'Content-Type: multipart/alternative; boundary=part',
+    '',
+    '--part',
+    'Content-Type: text/plain; charset=utf-8',
+    '',
+    text,
+    '--part',
     'Content-Type: text/html; charset=utf-8',
     '',
     html,
+    '--part--',
     '',
   ].join('\r\n')
   const startedAt = performance.now()
@@ -41,7 +50,7 @@ async function send(order: MailOrder): Promise<{ elapsedMs: number }> {
     while (left > 0) {
       left -= 1
       await transport.sendMail(
-        order.prebuilt ? { envelope: { from, to }, raw } : { from, to, subject, html },
+        order.prebuilt ? { envelope: { from, to }, raw } : { from, to, subject, text, html },
       )
     }
   }

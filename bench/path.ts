@@ -1,14 +1,14 @@
 /**
- * The main job: accepted over HTTP, taken by the SMTP sink, event stored, webhook delivered; against
- * nodemailer's pool and Postfix into the same sink, with mails of the same size. Each run measures
- * all three, one after the other.
+ * The main job: accepted over HTTP, taken by the SMTP sink, event stored, webhook delivered, through
+ * 1, 10 and 100 mailers; against nodemailer's pool and Postfix into the same sink, with the same
+ * mails. Each run measures all of them, one after the other; the first warms all of them up.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { operations } from '@postrider/contract'
 import { findFreePort } from '@postrider/testkit'
-import { mailOf } from './mail.ts'
+import { mailOf, partsOf } from './mail.ts'
 import { cpuSeconds, treeCpuSeconds } from './measure.ts'
 import type { MailOrder } from './nodemailer-main.ts'
 import { type PostfixServer, postfixHindrance, startPostfix } from './postfix.ts'
@@ -20,12 +20,14 @@ import {
   type Sample,
   sampleOf,
 } from './report.ts'
-import { type Service, startService } from './service.ts'
+import { type Service, sender, startService } from './service.ts'
 import type { Worker } from './worker.ts'
 
 const connections = 16
 const timeoutMs = 180_000
-const htmlBytes = 4500
+/** The text part has a quarter of it. */
+const htmlBytes = 3700
+const mailersOfRuns = [1, 10, 100] as const
 
 interface Parts {
   readonly sink: Worker
@@ -34,6 +36,11 @@ interface Parts {
   readonly mailer: Worker
   readonly service: Service
   readonly postfix: PostfixServer | undefined
+}
+
+/** Each has a mailer of its own. */
+function senders(count: number): string[] {
+  return [sender, ...Array.from({ length: count - 1 }, (_, i) => `sender-${i}@example.com`)]
 }
 
 export async function measurePath(o: BenchOrder): Promise<void> {
@@ -52,6 +59,7 @@ export async function measurePath(o: BenchOrder): Promise<void> {
     sinkPort,
     receiverPort: await receiver.call('port'),
     connections,
+    moreSenders: senders(Math.max(...mailersOfRuns)).slice(1),
     logLevel: o.logLevel,
     profileDir: o.profileDir,
   })
@@ -71,26 +79,29 @@ async function compare(o: BenchOrder, parts: Parts, hindrance: string | undefine
   const { postfix } = parts
   const byPool: Sample[] = []
   const byQueue: Sample[] = []
-  const byUs: Sample[] = []
+  const byUs = mailersOfRuns.map((mailers) => ({ mailers, samples: [] as Sample[] }))
   for (let run = 0; run <= o.runs; run += 1) {
     const isWarmUp = run === 0
-    const count = isWarmUp ? Math.ceil(o.count / 4) : o.count
+    const { count } = o
     const keep = (samples: Sample[], sample: Sample) => isWarmUp || samples.push(sample)
     keep(byPool, await clean(parts, () => byNodemailer(count, parts)))
     if (postfix) {
       const fewer = Math.ceil(count / 2)
       keep(byQueue, await clean(parts, () => byPostfix(fewer, parts, postfix)))
     }
-    keep(byUs, await clean(parts, () => byService(count, parts)))
+    for (const { mailers, samples } of byUs)
+      keep(samples, await clean(parts, () => byService(count, mailers, parts)))
   }
   reportRate(`nodemailer's pool alone`, byPool)
   if (postfix) reportRate('Postfix, accept-queue-deliver', byQueue)
   else console.log(`  ${'Postfix'.padEnd(34)} ${hindrance}`)
-  reportRate('the service', byUs)
+  for (const { mailers, samples } of byUs) reportRate(`the service, mailers: ${mailers}`, samples)
   const counts = await parts.receiver.call('counts')
   console.log(`  ${''.padEnd(34)} last run at the receiver: ${JSON.stringify(counts)}`)
-  reportRatios(`against nodemailer's pool`, byUs, byPool, 'at least 0.50')
-  if (postfix) reportRatios('against Postfix', byUs, byQueue, 'above 1')
+  for (const { mailers, samples } of byUs) {
+    reportRatios(`against nodemailer's pool, ${mailers}`, samples, byPool, 'aim: 1.0')
+    if (postfix) reportRatios(`against Postfix, ${mailers}`, samples, byQueue, 'at least 2')
+  }
 }
 
 async function clean(parts: Parts, run: () => Promise<Sample>): Promise<Sample> {
@@ -122,7 +133,8 @@ function byPostfix(count: number, parts: Parts, postfix: PostfixServer): Promise
 }
 
 function mailOrder(port: number, count: number, prebuilt: boolean): MailOrder {
-  const { from, to, subject, content } = mailOf(htmlBytes)
+  const mail = mailOf(htmlBytes)
+  const { from, to, subject } = mail
   return {
     port,
     connections,
@@ -130,7 +142,7 @@ function mailOrder(port: number, count: number, prebuilt: boolean): MailOrder {
     from: from.email,
     to: to[0]?.email ?? '',
     subject,
-    html: content[0]?.value ?? '',
+    ...partsOf(mail),
     prebuilt,
   }
 }
@@ -138,6 +150,7 @@ function mailOrder(port: number, count: number, prebuilt: boolean): MailOrder {
 /** From the first request to the last MAIL_DELIVERED at the webhook receiver. */
 export function byService(
   count: number,
+  mailers: number,
   { load, receiver, sink, service }: Pick<Parts, 'load' | 'receiver' | 'sink' | 'service'>,
 ): Promise<Sample> {
   const clocks = {
@@ -153,7 +166,7 @@ export function byService(
       origin: service.origin,
       path: operations.sendEmail.path,
       headers: service.headers,
-      body: JSON.stringify(mailOf(htmlBytes)),
+      bodies: senders(mailers).map((from) => JSON.stringify(mailOf(htmlBytes, from))),
       callers: 64,
       count,
     })

@@ -23,6 +23,8 @@ export async function startService(o: {
   sinkPort: number
   receiverPort: number
   connections: number
+  /** Beside the usual one, each with a mailer of its own. */
+  moreSenders?: readonly string[]
   logLevel: string
   profileDir?: string | undefined
 }): Promise<Service> {
@@ -53,6 +55,7 @@ export async function startService(o: {
       sender,
       hookUrl: `http://127.0.0.1:${o.receiverPort}/events`,
       smtp: { port: o.sinkPort, connections: o.connections },
+      ...(o.moreSenders === undefined ? {} : { moreSenders: o.moreSenders }),
     })
     const { origin, pid } = running
     return { origin, pid, databasePid: postmasterPid(dataDir), headers, stop }

@@ -16,6 +16,7 @@ export interface Tenant {
 export interface TenantOrder {
   readonly name: string
   readonly sender: string
+  readonly moreSenders?: readonly string[]
   readonly hookUrl: string
   /** Without it the tenant has no mailer. */
   readonly smtp?: { readonly port: number; readonly connections: number }
@@ -54,16 +55,15 @@ export async function setUpTenant(origin: string, o: TenantOrder): Promise<Tenan
     method: 'POST',
     webhook_options: { events: { delivery: true, smtp_error: true } },
   })
-  if (o.smtp !== undefined) {
+  for (const email of o.smtp === undefined ? [] : [o.sender, ...(o.moreSenders ?? [])])
     await call(origin, 'configureSMTP', headers, {
       name: o.name,
-      email: o.sender,
+      email,
       config_type: 'smtp',
       connection_type: 'basic',
-      config: { host: '127.0.0.1', port: o.smtp.port, secure: 'None' },
-      limits: { connections: o.smtp.connections },
+      config: { host: '127.0.0.1', port: o.smtp?.port, secure: 'None' },
+      limits: { connections: o.smtp?.connections },
     })
-  }
   return { tenantId: String(tenantId), webhookId: String(webhookId), headers, sender: o.sender }
 }
 

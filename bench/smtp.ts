@@ -3,7 +3,7 @@
  * plain pipelined socket that looks at nothing and nodemailer's pool, one after the other in each
  * run.
  */
-import { mailOf } from './mail.ts'
+import { mailOf, partsOf } from './mail.ts'
 import { cpuSeconds } from './measure.ts'
 import type { MailOrder } from './nodemailer-main.ts'
 import {
@@ -76,12 +76,13 @@ function sendBy(
 }
 
 function poolOrder(port: number, count: number): MailOrder {
-  const { from, to, subject, content } = mailOf(htmlBytes)
+  const mail = mailOf(htmlBytes)
+  const { from, to, subject } = mail
   return {
     ...{ port, connections, count, subject },
     from: from.email,
     to: to[0]?.email ?? '',
-    html: content[0]?.value ?? '',
+    ...partsOf(mail),
     prebuilt: true,
   }
 }

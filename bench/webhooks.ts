@@ -174,7 +174,7 @@ function byUndici(
       origin: `http://127.0.0.1:${hooksPort}`,
       path: '/count/undici',
       headers: sentHeaders,
-      body: bodyOf(template, mode.eventsPerRequest),
+      bodies: [bodyOf(template, mode.eventsPerRequest)],
       callers: connections,
       durationMs: seconds * 1000,
     })
