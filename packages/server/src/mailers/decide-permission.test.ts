@@ -50,6 +50,26 @@ it('a limit that was lowered waits until enough has left its window', () => {
   })
 })
 
+it('a limit that was lowered waits for more than to be used up exactly', () => {
+  let used: Used = {}
+  for (const nowMs of [0, 10_000, 20_000])
+    used = withPermitted({ per_minute: 100 }, used, 10, nowMs)
+  const { waitMs } = decidePermission({ per_minute: 20 }, used, { wanted: 1, nowMs: 30_000 })
+  expect(waitMs).toBe(40_000)
+})
+
+it('a day is given back as it was used, not as a whole', () => {
+  const rates = { per_day: 24 }
+  const hour = 3_600_000
+  let used: Used = {}
+  for (let i = 0; i < 24; i++) used = take(rates, used, 1, i * hour).used
+  for (let i = 24; i < 48; i++) {
+    const next = take(rates, used, 24, i * hour)
+    expect(next.count).toBe(1)
+    used = next.used
+  }
+})
+
 it('what is returned can be permitted again', () => {
   const { used } = take({ per_day: 5 }, {}, 5, 1_000)
   const returned = withReturned(used, 2, 1_000)

@@ -1,6 +1,7 @@
 /** Rejected logins, and what becomes of their mailer and its mail (contract §3.3, §5 "Deactivation"). */
 import type { SmtpScript } from '@postrider/testkit'
 import { describe, expect, it } from 'vitest'
+import { untilBlocked } from '../../test/blocked.ts'
 import {
   accept,
   attemptsOf,
@@ -14,6 +15,7 @@ import {
   useSending,
 } from '../../test/sender.ts'
 import { addMailer, changeState, sealPassword } from '../../test/sending.ts'
+import { settleRejectedLogins } from '../mailers/index.ts'
 import { createClock } from '../platform/clock.ts'
 import { newId } from '../platform/ids.ts'
 
@@ -428,6 +430,80 @@ describe('many mailers of one server, rejected at once', () => {
     await rejectedMailers(8, server.port, { everWorked })
     await drain(world.db, world.sender())
     expect((await shorts()).filter((one) => one === 'MAILER_DEACTIVATED')).toHaveLength(8)
+  })
+
+  async function addRejected(email: string, port: number, hostEverWorked: boolean) {
+    const key = { tenantId: 'tn_a', mailerId: newId('smtp') }
+    const secret = sealPassword(keyRing, key, 'right')
+    await addMailer(world.db, { ...key, email, hostEverWorked, port, username: USERNAME, secret })
+    await accept(world.db, { from: { email } })
+    return key.mailerId
+  }
+
+  it('give no doubt to one that has never logged in', async () => {
+    const server = await world.serve(onAuth(REJECTED), { auth: { users } })
+    await rejectedMailers(8, server.port)
+    const sender = world.sender({ retryScheduleMs: [3_600_000] })
+    await sender.runOnce()
+    const mailerId = await addRejected('new@example.com', server.port, false)
+    await sender.runOnce()
+    expect(await stateOf(mailerId)).toMatchObject({ state: 'deactivated' })
+  })
+
+  it('do not count where they have never logged in', async () => {
+    const server = await world.serve(onAuth(REJECTED), { auth: { users } })
+    await rejectedMailers(8, server.port, { everWorked: false })
+    const sender = world.sender()
+    await drain(world.db, sender)
+    const mailerId = await addRejected('old@example.com', server.port, true)
+    await drain(world.db, sender)
+    expect(await stateOf(mailerId)).toMatchObject({ state: 'deactivated' })
+  })
+
+  it('are judged one after the other, whichever process finds them', async () => {
+    const { db } = world
+    const server = await world.serve(onAuth(REJECTED), { auth: { users } })
+    await rejectedMailers(5, server.port)
+    await drain(db, world.sender())
+    const last = await Promise.all(
+      ['x@example.com', 'y@example.com'].map((email) => addRejected(email, server.port, true)),
+    )
+    const rejected = (mailerId: string) => ({
+      tenantId: 'tn_a',
+      mailerId,
+      configVersion: 1,
+      evidence: REJECTED,
+      isBeyondDoubt: false,
+      traceparent: TRACEPARENT,
+    })
+    let second: Promise<unknown> | undefined
+    await db.transaction(async (tx) => {
+      const [one = '', other = ''] = last
+      await settleRejectedLogins(tx, createClock(), [rejected(one)])
+      second = db.transaction((own) => settleRejectedLogins(own, createClock(), [rejected(other)]))
+      await untilBlocked(db)
+    })
+    await second
+  })
+
+  it('that became active again are in doubt like others', async () => {
+    const { db } = world
+    const server = await world.serve(onAuth(REJECTED), { auth: { users } })
+    await rejectedMailers(8, server.port)
+    const sender = world.sender({ retryScheduleMs: [3_600_000] })
+    await sender.runOnce()
+    await db.query(`update mailers_mailer set refused_at = refused_at - interval '11 minutes',
+      worked_at = worked_at - interval '1 hour' where state = 'deactivated'`)
+    const { rows } = await db.query<{ mailer_id: string; email: string }>(
+      `select mailer_id, email from mailers_mailer where state = 'deactivated' limit 1`,
+    )
+    const [{ mailer_id: mailerId, email } = { mailer_id: '', email: '' }] = rows
+    const key = { tenantId: 'tn_a', mailerId }
+    await db.transaction((tx) => changeState(tx, createClock(), key, { kind: 'authenticated' }))
+    await db.query(`update mailers_mailer set refused_at = now() where state = 'deactivated'`)
+    await accept(db, { from: { email } })
+    await world.sender({ retryScheduleMs: [3_600_000] }).runOnce()
+    expect(await stateOf(mailerId)).toMatchObject({ state: 'active' })
   })
 })
 

@@ -3,7 +3,7 @@ import { keyRing, useSending } from '../../test/sender.ts'
 import { addMailer, silent } from '../../test/sending.ts'
 import type { Db } from '../platform/db/index.ts'
 import { createLane } from './lane.ts'
-import { mailerOf } from './lane-mailer.ts'
+import { forgetMailer, mailerOf } from './lane-mailer.ts'
 
 const world = useSending()
 
@@ -33,4 +33,32 @@ it('a mailer is read once a second, once for all who need it', async () => {
   expect(await mailerOf(deps, lane)).toBe('gone')
   expect(mailerOf(deps, lane)).toBe('gone')
   expect(reads).toBe(2)
+})
+
+it('of readings that overtake each other the later one stays', async () => {
+  const { mailerId } = await addMailer(world.db, { limits: { connections: 7 } })
+  const lane = createLane({ tenantId: 'tn_a', mailerId, bucket: 0 })
+  const gate = Promise.withResolvers<void>()
+  let nowMs = 0
+  let reads = 0
+  const db: Db = {
+    ...world.db,
+    async query<Row>(...args: Parameters<Db['query']>) {
+      reads += 1
+      const isFirst = reads === 1
+      const rows = await world.db.query<Row>(...args)
+      if (isFirst) await gate.promise
+      return rows
+    },
+    transaction: world.db.transaction,
+  }
+  const deps = { db, keyRing, log: silent, monotonicMs: () => nowMs }
+  const early = mailerOf(deps, lane)
+  forgetMailer(lane)
+  nowMs = 1
+  await world.db.query('delete from mailers_mailer')
+  expect(await mailerOf(deps, lane)).toBe('gone')
+  gate.resolve()
+  await early
+  expect(mailerOf(deps, lane)).toBe('gone')
 })

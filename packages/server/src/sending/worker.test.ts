@@ -15,8 +15,9 @@ import {
 import { addMailer } from '../../test/sending.ts'
 import { createClock } from '../platform/clock.ts'
 import { DatabaseUnavailableError, type Db, type Tx } from '../platform/db/index.ts'
-import { bucketOf } from '../platform/db/leases.ts'
+import { bucketCount, bucketOf } from '../platform/db/leases.ts'
 import { createWakeups } from '../webhooks/index.ts'
+import { claimDue, discoverLanes } from './claim-store.ts'
 import { createFinishAttempts } from './finish-attempts.ts'
 import { createLaneWakeups } from './lane-wakeups.ts'
 import type { Sender } from './worker.ts'
@@ -181,6 +182,20 @@ describe('a sender that goes away', () => {
       { attempt: 1, outcome: 'uncertain' },
       { attempt: 2, outcome: 'accepted' },
     ])
+    expect(server.accepted).toBe(2)
+  })
+
+  it('after the dot was committed, and the next one in the moment of its claim: still uncertain', async () => {
+    const { server, letGo } = await standAt('dot')
+    await runOutClaims(world.db)
+    const [lane] = await discoverLanes(world.db, [...Array(bucketCount).keys()], 0)
+    if (lane === undefined) throw new Error('nothing is due')
+    const claims = await claimDue(world.db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })
+    expect(claims).toMatchObject([{ was: 'dot' }])
+    await runOutClaims(world.db)
+    await drain(world.db, world.sender())
+    await letGo()
+    expect(await shorts()).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
     expect(server.accepted).toBe(2)
   })
 

@@ -102,6 +102,17 @@ describe('createOAuthApp', () => {
     })
   })
 
+  it('does not send the tokens of another cloud of the provider to its userinfo', async () => {
+    const urls = {
+      authorize_url: 'https://login.example.com/authorize',
+      token_url: 'https://login.example.com/token',
+    }
+    const google = await create({ provider: 'google', ...urls })
+    expect(google.body.app).not.toHaveProperty('userinfo_url')
+    const own = await create({ provider: 'google', authorize_url: undefined, token_url: undefined })
+    expect(own.body.app.userinfo_url).toMatch(/googleapis/)
+  })
+
   it('takes http redirects to the machine of the browser', async () => {
     expect((await create({ redirect_uris: ['http://localhost:3000/x'] })).status).toBe(201)
   })
