@@ -170,6 +170,8 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
       return { kind: 'failed', failure: { ...opened.failure, hostEverWorked: hasWorked } }
     }
     noteWorked(mailer)
+    // Those who came while the login was in question.
+    serveNext()
     const { session } = opened
     const openedAt = performance.now()
     const pooled = { session, configVersion: mailer.configVersion, openedAt, idleSince: openedAt }

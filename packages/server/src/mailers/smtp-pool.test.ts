@@ -265,6 +265,26 @@ describe('a server that cannot be reached', () => {
     expect(results.map((result) => result.kind)).toEqual(['failed', 'failed', 'failed'])
   })
 
+  it('while a login is tried again the others wait, and go on at once when it works', async () => {
+    const gate = Promise.withResolvers<void>()
+    const server = await serve({ auth: { users: { news: 'right' } } })
+    server.setScript(({ phase, connection }) => {
+      if (phase !== 'auth') return undefined
+      return connection === 1 ? '535 5.7.8 not now' : { after: gate.promise }
+    })
+    const pool = poolWith()
+    const mailer = mailerOn(server, { username: 'news', password: 'right' })
+    const first = pool.acquire(mailer, soon())
+    await server.waitFor(() => server.connections.length === 2)
+    const other = pool.acquire(mailer, soon())
+    expect(pool.stats).toMatchObject({ open: 1, waiting: 1 })
+    gate.resolve()
+    expect((await first).kind).toBe('session')
+    // The first one has not given its own back.
+    expect((await other).kind).toBe('session')
+    expect(server.connections).toHaveLength(3)
+  })
+
   it('is remembered, in the database too, once it has answered', async () => {
     const server = await serve()
     const key = { tenantId: 'tn_1', mailerId: 'smtp_new' }

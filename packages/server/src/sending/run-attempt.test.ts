@@ -254,6 +254,15 @@ describe('an uncertain attempt (contract §5)', () => {
     )
     expect(await attemptsOf(world.db, refId)).toMatchObject([{ outcome: 'failed', attempt: 1 }])
   })
+
+  it('what surely was not taken is tried again under at_most_once, too', async () => {
+    const { shorts } = await sendOne(
+      { 'ada@example.com': ['450 4.2.0 later', 'dot: 451 4.3.0 later', 'ok'] },
+      {},
+      { uncertain: 'at_most_once' },
+    )
+    expect(shorts).toEqual(['SMTP_ERROR 1 retry', 'SMTP_ERROR 2 retry', 'MAIL_DELIVERED'])
+  })
 })
 
 describe('the message', () => {
