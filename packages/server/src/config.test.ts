@@ -130,6 +130,8 @@ describe('configuration', () => {
     ['PUBLIC_URL', 'mail.example.com', 'expected an http or https URL'],
     ['PUBLIC_URL', 'https://a:b@mail.example.com', 'expected an http or https URL'],
     ['PUBLIC_URL', 'https://mail.example.com/?x', 'expected an http or https URL'],
+    ['PUBLIC_URL', 'https://mail.example.com/a=b', 'expected an http or https URL'],
+    ['PUBLIC_URL', 'https://mail.example.com/a&b', 'expected an http or https URL'],
     ['ROLES', 'api,senders', 'expected a comma list of all, api,'],
     ['ROLES', 'api,', 'expected a comma list'],
     ['ALLOW_NETWORKS', '10.0.0.0/33', 'expected a comma list of networks'],

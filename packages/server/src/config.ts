@@ -25,6 +25,7 @@ import {
   networks,
   oneOf,
   pemFile,
+  plainHttpUrl,
   postgresUrl,
   readableFile,
   schedule,
@@ -91,10 +92,10 @@ export const variables = {
   },
   publicUrl: {
     name: 'PUBLIC_URL',
-    type: httpUrl,
+    type: plainHttpUrl,
     defaultText: '`http://HOST:PORT`',
     meaning:
-      "What recipients' browsers and providers reach: OAuth providers send browsers back to `/oauth/callback` there",
+      "What recipients' browsers and providers reach: tracked links lead to `/t/` there, OAuth providers send browsers back to `/oauth/callback` there",
   },
   roles: {
     name: 'ROLES',

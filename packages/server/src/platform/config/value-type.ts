@@ -124,6 +124,15 @@ export const httpUrl: ValueType<string> = {
   },
 }
 
+/** One that stands in mail as it is, in every encoding, and needs no escaping in HTML. */
+export const plainHttpUrl: ValueType<string> = {
+  expected: `${httpUrl.expected}, its path of letters, digits and -._~ alone`,
+  parse(text) {
+    const url = httpUrl.parse(text)
+    return url !== undefined && /^[\w\-.~:/[\]]+$/.test(url) ? url : undefined
+  },
+}
+
 /** Not a WHATWG URL: behind credentials the host may be empty, and `?host=` name a socket. */
 const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?:[^@/?#\s]*@)?[^@/?#\s]*(?:\/[^?#\s]*)?(?:\?\S*)?$/
 
