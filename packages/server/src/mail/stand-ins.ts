@@ -36,10 +36,11 @@ const HEAD_CHARS = MARK_SCHEME.length + MARK_DIGITS + NUMBER_CHARS
 
 /** One for each length, which is at least 44. */
 export function createStandIns(id: string, lengths: readonly number[]): StandIns {
+  const mark = markOf(id)
   return lengths.map((length, i) => {
     if (length < HEAD_CHARS) throw new RangeError(`a stand-in of ${length} characters`)
     const number = i.toString(RADIX).padStart(NUMBER_CHARS, '0')
-    return `${markOf(id)}${number}`.padEnd(length, 'x')
+    return `${mark}${number}`.padEnd(length, 'x')
   })
 }
 
@@ -96,9 +97,7 @@ export async function writeOver(
     const text = texts[standIn] ?? ''
     if (text.length !== at.length)
       throw new Error(`${text.length} characters in place of ${at.length}`)
-    at.forEach((place, i) => {
-      copy[place] = text.charCodeAt(i)
-    })
+    for (let i = 0; i < at.length; i++) copy[at[i] ?? -1] = text.charCodeAt(i)
   }
   return isBase64 ? wrapLongBase64(copy.toString('base64')) : [copy]
 }

@@ -33,17 +33,18 @@ export function markEmail(
   const { html, text, tracking } = content
   if (tracking === undefined) return undefined
   const { pixelAt, links = [], unsubscribes } = tracking
-  const makers: ((who: TrackedRecipient) => string)[] = []
-  if (unsubscribes) makers.push(urls.unsubscribeUrl)
-  if (pixelAt !== undefined) makers.push(urls.openUrl)
-  const linksFrom = makers.length
+  const before: ((who: TrackedRecipient) => string)[] = [
+    ...(unsubscribes ? [urls.unsubscribeUrl] : []),
+    ...(pixelAt === undefined ? [] : [urls.openUrl]),
+  ]
+  const linksFrom = before.length
   const linksCount = links.reduce((count, [, , link]) => Math.max(count, link + 1), 0)
-  for (let link = 0; link < linksCount; link++) makers.push((who) => urls.clickUrl(who, link))
   const first = { ...email, n: 0 }
-  const standIns = createStandIns(
-    email.refId,
-    makers.map((make) => make(first).length),
-  )
+  const clickChars = linksCount > 0 ? urls.clickUrl(first, 0).length : 0
+  const standIns = createStandIns(email.refId, [
+    ...before.map((make) => make(first).length),
+    ...Array.from({ length: linksCount }, () => clickChars),
+  ])
   const at = (i: number) => standIns[i] ?? ''
   const fill = (body: string) => (unsubscribes ? body.replaceAll(PLACEHOLDER, at(0)) : body)
   const splice = (body: string) =>
@@ -61,7 +62,8 @@ export function markEmail(
     standIns,
     ownOf(n) {
       const who = { ...email, n }
-      const texts = makers.map((make) => make(who))
+      const texts = before.map((make) => make(who))
+      for (let link = 0; link < linksCount; link++) texts.push(urls.clickUrl(who, link))
       return unsubscribes ? { texts, unsubscribeUrl: texts[0] ?? '' } : { texts }
     },
   }
