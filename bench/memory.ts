@@ -1,6 +1,6 @@
 /** Resident memory of the service after 50,000 mails against after 5,000. */
 import { residentMib } from './measure.ts'
-import { byService } from './path.ts'
+import { byService, mailsOf } from './path.ts'
 import { type BenchOrder, heading, reportRatio } from './report.ts'
 import { startService } from './service.ts'
 
@@ -26,7 +26,7 @@ export async function measureMemory(o: BenchOrder): Promise<void> {
     while (sent < total) {
       const count = Math.min(2500, total - sent)
       await receiver.call('clear')
-      await byService(count, 1, { load, receiver, sink, service })
+      await byService(count, mailsOf(1), { load, receiver, sink, service })
       sent += count
     }
     after.push(residentMib(service.pid))

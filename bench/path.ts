@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { operations } from '@postrider/contract'
+import { operations, type SendEmailBody } from '@postrider/contract'
 import { findFreePort } from '@postrider/testkit'
 import { mailOf, partsOf } from './mail.ts'
 import { cpuSeconds, treeCpuSeconds } from './measure.ts'
@@ -90,7 +90,7 @@ async function compare(o: BenchOrder, parts: Parts, hindrance: string | undefine
       keep(byQueue, await clean(parts, () => byPostfix(fewer, parts, postfix)))
     }
     for (const { mailers, samples } of byUs)
-      keep(samples, await clean(parts, () => byService(count, mailers, parts)))
+      keep(samples, await clean(parts, () => byService(count, mailsOf(mailers), parts)))
   }
   reportRate(`nodemailer's pool alone`, byPool)
   if (postfix) reportRate('Postfix, accept-queue-deliver', byQueue)
@@ -147,10 +147,15 @@ function mailOrder(port: number, count: number, prebuilt: boolean): MailOrder {
   }
 }
 
+/** One from each of so many mailers. */
+export function mailsOf(mailers: number): SendEmailBody[] {
+  return senders(mailers).map((from) => mailOf(htmlBytes, from))
+}
+
 /** From the first request to the last MAIL_DELIVERED at the webhook receiver. */
 export function byService(
   count: number,
-  mailers: number,
+  mails: readonly SendEmailBody[],
   { load, receiver, sink, service }: Pick<Parts, 'load' | 'receiver' | 'sink' | 'service'>,
 ): Promise<Sample> {
   const clocks = {
@@ -166,7 +171,7 @@ export function byService(
       origin: service.origin,
       path: operations.sendEmail.path,
       headers: service.headers,
-      bodies: senders(mailers).map((from) => JSON.stringify(mailOf(htmlBytes, from))),
+      bodies: mails.map((mail) => JSON.stringify(mail)),
       callers: 64,
       count,
     })
