@@ -5,6 +5,7 @@
  * oldest of all when none is active. One round trip for the whole group, whatever the tenants.
  */
 import type { Queryable } from '../platform/db/index.ts'
+import { ApiError } from '../platform/errors.ts'
 import { emailKeyOf } from './mailer.ts'
 import { type FoundMailer, findByEmail, findById } from './store.ts'
 
@@ -37,6 +38,12 @@ export async function findMailers(
   return pairs.map(({ by, tenantId, key }) =>
     (by === 'id' ? byId : byEmail).get(`${tenantId} ${key}`),
   )
+}
+
+/** The refusal of what wants a mailer that the tenant does not have (contract §3.1). */
+export function noMailer(wanted: { readonly mailerId?: string | undefined }): ApiError {
+  if (wanted.mailerId === undefined) return new ApiError('no_mailer')
+  return new ApiError('no_mailer', { message: 'mailer_id names no mailer that can send' })
 }
 
 async function find(

@@ -6,7 +6,7 @@
  * large ones go alone, a few at a time, so that nobody waits for another's attachments.
  */
 import { type FieldError, sendAtAheadMsMax, sendAtPastMsMax } from '@postrider/contract'
-import { type FoundMailer, findMailers } from '../mailers/index.ts'
+import { type FoundMailer, findMailers, noMailer } from '../mailers/index.ts'
 import { createGroupCommit, type Db, type Tx } from '../platform/db/index.ts'
 import type { DiskGuard } from '../platform/disk-guard.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -91,6 +91,7 @@ export function createAcceptEmails(deps: {
       deps.failpoints.hit('api.after_commit')
       if ('refused' in outcome) {
         const { refused, errors } = outcome
+        if (refused === 'no_mailer') throw noMailer(request.email)
         throw new ApiError(refused, errors && { errors })
       }
       return outcome

@@ -514,18 +514,23 @@ describe('refusals', () => {
     const from = { email: 'nobody@example.com' }
     expect(await send(emailBody({ from }))).toMatchObject({
       status: 422,
-      body: { code: 'no_mailer' },
+      body: { code: 'no_mailer', message: 'No mailer for this sender' },
     })
   })
 
   it("422 no_mailer: another tenant's mailer, by id or by address", async () => {
     const byId = await send(emailBody({ mailer_id: 'smtp_of_b' }))
     const byAddress = await send(emailBody({ from: { email: 'b@example.com' } }))
-    const unknown = await send(emailBody({ mailer_id: 'smtp_of_nobody' }))
-    for (const { status, body } of [byId, byAddress]) {
-      const { request_id: _, ...error } = body
-      expect({ status, ...error }).toEqual({
-        status: unknown.status,
+    const unknownId = await send(emailBody({ mailer_id: 'smtp_of_nobody' }))
+    const unknownAddress = await send(emailBody({ from: { email: 'nobody@example.com' } }))
+    expect(unknownId.body.message).toBe('mailer_id names no mailer that can send')
+    for (const [theirs, unknown] of [
+      [byId, unknownId],
+      [byAddress, unknownAddress],
+    ] as const) {
+      const { request_id: _, ...error } = theirs.body
+      expect({ status: theirs.status, ...error }).toEqual({
+        status: 422,
         success: false,
         code: 'no_mailer',
         message: unknown.body.message,

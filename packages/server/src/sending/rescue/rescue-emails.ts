@@ -8,7 +8,7 @@
  */
 import { type RescueEmailsBody, rescuedMax } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '../../mail/index.ts'
-import { findMailers } from '../../mailers/index.ts'
+import { findMailers, noMailer } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { dayAt } from '../../platform/date-time.ts'
 import { bucketOf, type Db, type Tx } from '../../platform/db/index.ts'
@@ -207,7 +207,7 @@ async function requeue(
 async function checkMailer(tx: Tx, tenantId: string, mailerId: string | undefined): Promise<void> {
   if (mailerId === undefined) return
   const [mailer] = await findMailers(tx, [{ tenantId, mailerId }])
-  if (mailer === undefined) throw new ApiError('no_mailer')
+  if (mailer === undefined) throw noMailer({ mailerId })
   if (mailer.state !== 'active') throw new ApiError('mailer_inactive')
 }
 

@@ -318,6 +318,17 @@ describe('what matches', () => {
     expect(await of({ endCreatedAt: new Date(at - 1).toISOString() })).toEqual([2, 0])
   })
 
+  it('says in its message what came of it', async () => {
+    await refusing()
+    await failed()
+    const messageOf = async (body: object) => (await rescue(body)).body.message
+    const none = { recipientDomain: 'nowhere.example.com' }
+    expect(await messageOf({ filter: none, dry_run: true })).toBe('Nothing Was Rescued')
+    expect(await messageOf({ filter: {}, dry_run: true })).toBe('Emails Matched, None Rescued Yet')
+    expect(await messageOf({ filter: {} })).toBe('Emails Rescued')
+    expect(await messageOf({ filter: {} })).toBe('Nothing Was Rescued')
+  })
+
   it('is not what retention may be about to remove', async () => {
     await refusing()
     const refId = await failed()
@@ -427,7 +438,7 @@ describe('refusals', () => {
     const through = (mailer_id: string) => rescue({ ref_ids: [refId], mailer_id })
     expect(await through(theirs.mailerId)).toMatchObject({
       status: 422,
-      body: { code: 'no_mailer' },
+      body: { code: 'no_mailer', message: 'mailer_id names no mailer that can send' },
     })
     expect(await through(off.mailerId)).toMatchObject({
       status: 409,

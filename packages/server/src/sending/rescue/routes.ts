@@ -1,8 +1,13 @@
 /** rescueEmails (contract §3, §5). */
-import { rescuedMax, rescueEmailsAnswer, rescueEmailsBody } from '@postrider/contract'
+import {
+  type RescueEmailsBody,
+  rescuedMax,
+  rescueEmailsAnswer,
+  rescueEmailsBody,
+} from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../../platform/http/operation.ts'
-import { type RescueDeps, rescueEmails } from './rescue-emails.ts'
+import { type RescueDeps, type Rescued, rescueEmails } from './rescue-emails.ts'
 
 export function rescueRoutes(app: FastifyInstance, deps: RescueDeps): void {
   addOperation(app, 'rescueEmails', {
@@ -19,8 +24,12 @@ A recipient whose last attempt ended uncertainly may get the mail twice.`,
     errors: ['no_mailer', 'mailer_inactive', 'rate_limited'],
     async handle({ tenant, body }) {
       const rescued = await rescueEmails(deps, tenant.tenantId, body)
-      const message = rescued.rescued > 0 ? 'Emails Rescued' : 'Nothing Was Rescued'
-      return { message, ...rescued }
+      return { message: messageOf(body, rescued), ...rescued }
     },
   })
+}
+
+function messageOf({ dry_run: isDry }: RescueEmailsBody, { matched, rescued }: Rescued): string {
+  if (rescued > 0) return 'Emails Rescued'
+  return isDry === true && matched > 0 ? 'Emails Matched, None Rescued Yet' : 'Nothing Was Rescued'
 }
