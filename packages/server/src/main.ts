@@ -67,7 +67,7 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     // Only now: a key that is made and then not shown, because the port is taken, is lost.
     const newApiKey = await makeFirstKey(app, config)
     const { host, port } = app.address()
-    log.info({ host, port, roles: builtRoles(config), pid: process.pid }, 'service.started')
+    log.info({ host, port, roles: builtRoles(config) }, 'service.started')
     print(
       welcome({
         url: publicUrlOf(config.host, port),
