@@ -116,7 +116,9 @@ compare them. What the server said is in \`provider_error\`; a reply whose meani
 \`failed_reason\` itself.
 
 Whether another attempt follows is \`retry_scheduled\`, never this table: it also depends on the attempts that
-are left, and where a server's class is known to lie, on what it says.
+are left, and where a server's class is known to lie, on what it says. It follows after the wait of
+\`POSTRIDER_SEND_RETRY_SCHEDULE\`, or a longer one that the server's words name ("try again in 20 minutes");
+after greylisting that names none, 5 minutes at least. No such wait is longer than the longest of the schedule.
 
 | \`failed_reason\` | tried again |
 |---|---|

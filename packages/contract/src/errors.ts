@@ -109,8 +109,9 @@ export const errorCatalogue = {
   mailer_inactive: {
     status: 409,
     message: 'The mailer is not active',
-    cause: 'The mailer of `from` was deactivated after a rejected login, or is disabled.',
-    fix: 'Update its credentials with updateSMTP, or send with another mailer.',
+    cause:
+      'The mailer was deactivated after a rejected login or because its OAuth grant is gone, or it is disabled.',
+    fix: 'Deactivated: update its credentials with updateSMTP, or with OAuth log in again with oauthLogin and its `mailer_id`. Disabled: setOAuthActive. Or send with another mailer.',
   },
   idempotency_mismatch: {
     status: 409,

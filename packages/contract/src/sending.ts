@@ -114,7 +114,8 @@ export const emailAttachment = closedObject({
     Type.String({
       minLength: 1,
       maxLength: mediaTypeLengthMax,
-      description: 'Media type; else derived from the name',
+      description:
+        'Media type; else derived from the name. `message/…` and `multipart/…` are sent as `application/octet-stream`: such parts may not be in base64',
       examples: ['application/pdf'],
     }),
   ),

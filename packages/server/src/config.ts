@@ -159,7 +159,8 @@ export const variables = {
     name: 'SEND_RETRY_SCHEDULE',
     type: schedule(),
     default: '30s,2m,10m,30m,1h,2h,4h',
-    meaning: 'Wait after attempt 1, 2, …; the last repeats; jitter of 20 %',
+    meaning:
+      "Wait after attempt 1, 2, …; the last repeats; jitter of 20 %. Longer where the server's words name a longer wait, and 5 minutes at least after greylisting that names none; never longer than the longest of them",
   },
   sendLeaseMs: {
     name: 'SEND_LEASE',
