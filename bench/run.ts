@@ -15,10 +15,8 @@
  * isolation  how long an event takes to a webhook that answers while 150 of 200 hang; with --apart
  *            the dispatcher is a process of its own
  * backlog    one stream's events while --backlog 2000000 rows wait
- *
  * rewrite    finding the places of tracking in newsletters and writing them over, against the tokenizer
  *            alone; tracked mail over the whole path; --count 4000 mails a run
- *
  * queue      how long a single mail takes while a campaign of --backlog 2000000 waits, of its own mailer
  *            and of another tenant; what a claim costs then; and mailers with nothing due
  *
