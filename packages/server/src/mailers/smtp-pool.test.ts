@@ -351,6 +351,24 @@ describe('stop', () => {
   })
 })
 
+it.each([
+  ['failed', 'transient', 'EOAUTH'],
+  ['failed', 'app', 'EOAUTHAPP'],
+  // So many at once that it is not believed: see oauth/refresh-token.ts.
+  ['failed', 'revoked', 'EOAUTHAPP'],
+  ['deactivated', 'revoked', 'EOAUTHREVOKED'],
+] as const)('without a token (%s, %s) the attempt failed by %s', async (kind, verdict, code) => {
+  const server = await serve()
+  const failure = { verdict, providerError: 'no', isAnswered: true }
+  const pool = poolWith({ accessTokens: { get: async () => ({ kind, failure }) } })
+  const mailer = mailerOn(server, { isOauth: true, username: 'a@example.com' })
+  expect(await pool.acquire(mailer, soon())).toMatchObject({
+    kind: 'failed',
+    failure: { stage: 'auth', systemCode: code, message: 'no' },
+  })
+  expect(server.connections).toEqual([])
+})
+
 it('is busy, which is no attempt, while the process looks up as many names as it may', async () => {
   const crowded = createEgress({
     allowNetworks: [],

@@ -472,6 +472,14 @@ describe('[M13] a failure that passes', () => {
     expect(await get(mailer)).toMatchObject({ kind: 'token' })
   })
 
+  it('an endpoint at an address that is not allowed is the fault of the app, and not connected to', async () => {
+    const mailer = await addMailer()
+    await db.query(`update mailers_oauth_app set token_url = 'https://169.254.169.254/token'`)
+    const result = await get(mailer)
+    expect(result).toMatchObject({ kind: 'failed', failure: { verdict: 'app', isAnswered: false } })
+    expect(await stateOf(mailer)).toMatchObject({ state: 'active' })
+  })
+
   it('a redirect is not followed', async () => {
     const mailer = await addMailer()
     const { origin } = provider
