@@ -440,6 +440,15 @@ describe('many mailers of one server, rejected at once', () => {
     return key.mailerId
   }
 
+  const rejected = (mailerId: string) => ({
+    tenantId: 'tn_a',
+    mailerId,
+    configVersion: 1,
+    evidence: REJECTED,
+    isBeyondDoubt: false,
+    traceparent: TRACEPARENT,
+  })
+
   it('give no doubt to one that has never logged in', async () => {
     const server = await world.serve(onAuth(REJECTED), { auth: { users } })
     await rejectedMailers(8, server.port)
@@ -468,14 +477,6 @@ describe('many mailers of one server, rejected at once', () => {
     const last = await Promise.all(
       ['x@example.com', 'y@example.com'].map((email) => addRejected(email, server.port, true)),
     )
-    const rejected = (mailerId: string) => ({
-      tenantId: 'tn_a',
-      mailerId,
-      configVersion: 1,
-      evidence: REJECTED,
-      isBeyondDoubt: false,
-      traceparent: TRACEPARENT,
-    })
     let second: Promise<unknown> | undefined
     await db.transaction(async (tx) => {
       const [one = '', other = ''] = last
@@ -484,6 +485,24 @@ describe('many mailers of one server, rejected at once', () => {
       await untilBlocked(db)
     })
     await second
+  })
+
+  it('that logged in and were rejected again do not speak for the server', async () => {
+    const { db } = world
+    const [port, ago] = [9, (minutes: number) => `now() - interval '${minutes} minutes'`]
+    await rejectedMailers(8, port)
+    await db.query(`update mailers_mailer set worked_at = ${ago(3)}, refused_at = ${ago(1)}`)
+    await db.query(`update mailers_mailer set worked_at = ${ago(6)}, refused_at = ${ago(5)}
+      where email = 'm0@example.com'`)
+    await addRejected('works@example.com', port, true)
+    const mailerId = await addRejected('x@example.com', port, true)
+    await db.query(`update mailers_mailer set worked_at = ${ago(3)} where mailer_id = $1`, [
+      mailerId,
+    ])
+    const verdicts = await db.transaction((tx) =>
+      settleRejectedLogins(tx, createClock(), [rejected(mailerId)]),
+    )
+    expect(verdicts).toEqual([{ kind: 'doubted' }])
   })
 
   it('that became active again are in doubt like others', async () => {
