@@ -528,6 +528,23 @@ describe('many mailboxes of one app', () => {
     expect(seen.join('')).toContain('oauth_app.suspected')
   })
 
+  it('are believed one by one, each when it is refused for longer', async () => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => addMailer()))
+    provider.setScript(() => REFUSALS.googleRevoked)
+    const kinds = async () => {
+      await unblock()
+      return (await Promise.all(all.map((mailer) => get(mailer)))).map(({ kind }) => kind).sort()
+    }
+    expect((await kinds()).filter((kind) => kind === 'failed')).toHaveLength(3)
+    expect((await kinds()).filter((kind) => kind === 'failed')).toHaveLength(3)
+    await db.query(`update mailers_oauth_token set refused_at = refused_at - interval '11 minutes'
+      where mailer_id = (select mailer_id from mailers_mailer where state = 'active' limit 1)`)
+    const later = await kinds()
+    expect(later.filter((kind) => kind === 'failed')).toHaveLength(2)
+    expect(later.filter((kind) => kind === 'deactivated')).toHaveLength(1)
+    expect(await events()).toHaveLength(6)
+  })
+
   it('where most work, those that are revoked are', async () => {
     const all = await Promise.all(Array.from({ length: 16 }, () => addMailer()))
     await Promise.all(all.map((mailer) => get(mailer)))

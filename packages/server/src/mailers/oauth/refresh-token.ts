@@ -164,10 +164,12 @@ async function judge(
   await lockMailer(tx, key)
   const kept = await keep(tx, key, fence, failure)
   if (kept.result.kind === 'lost') return kept
-  const record = await countRefreshes(tx, key.tenantId, row.appId, BLAME_WINDOW_MS)
-  if (decideBlame(record) === 'shared') {
+  const record = await countRefreshes(tx, key, row.appId, BLAME_WINDOW_MS)
+  // One that is refused for longer than an app's trouble lasts is believed.
+  if (record.isRecent && decideBlame(record) === 'shared') {
+    const { refused, worked } = record
     const ids = { tenant_id: key.tenantId, app_id: row.appId }
-    deps.log.error({ ...ids, ...record }, 'oauth_app.suspected')
+    deps.log.error({ ...ids, refused, worked }, 'oauth_app.suspected')
     return kept
   }
   const changed = await changeState(tx, deps.clock, key, {

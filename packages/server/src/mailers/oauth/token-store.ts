@@ -137,7 +137,8 @@ const STORE_FAILURE = statement(
   'mailers.store_refresh_failure',
   `update mailers_oauth_token
       set refreshing_until = null, blocked_until = now() + $4 * interval '1 ms', failure = $5,
-          refused_at = case when $6::boolean then now() else refused_at end
+          -- Since when: a new token ends it.
+          refused_at = case when $6::boolean then coalesce(refused_at, now()) else refused_at end
     where tenant_id = $1 and mailer_id = $2 and fence = $3`,
 )
 
@@ -161,25 +162,28 @@ export async function storeFailure(
 const COUNT = statement(
   'mailers.count_refreshes',
   `select count(*) filter (where t.refused_at > now() - $3 * interval '1 ms')::int as refused,
-          count(*) filter (where t.refreshed_at > now() - $3 * interval '1 ms')::int as worked
+          count(*) filter (where t.refreshed_at > now() - $3 * interval '1 ms')::int as worked,
+          coalesce(bool_or(t.mailer_id = $4 and t.refused_at > now() - $3 * interval '1 ms'), false)
+            as "isRecent"
      from mailers_mailer m
      join mailers_oauth_token t on t.tenant_id = m.tenant_id and t.mailer_id = m.mailer_id
     where m.tenant_id = $1 and m.app_id = $2`,
 )
 
-/** What became of the mailboxes of an app lately. */
+/** What became of the mailboxes of an app lately; `isRecent` where the refusals of this one began then. */
 export async function countRefreshes(
   tx: Tx,
-  tenantId: string,
+  { tenantId, mailerId }: MailerKey,
   appId: string,
   windowMs: number,
-): Promise<{ refused: number; worked: number }> {
-  const { rows } = await tx.query<{ refused: number; worked: number }>(COUNT, [
+): Promise<{ refused: number; worked: number; isRecent: boolean }> {
+  const { rows } = await tx.query<{ refused: number; worked: number; isRecent: boolean }>(COUNT, [
     tenantId,
     appId,
     windowMs,
+    mailerId,
   ])
-  return rows[0] ?? { refused: 0, worked: 0 }
+  return rows[0] ?? { refused: 0, worked: 0, isRecent: false }
 }
 
 const STORE_GRANT = statement(
