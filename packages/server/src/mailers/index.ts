@@ -15,7 +15,7 @@ export {
   type SmtpPool,
   type SmtpPoolDeps,
 } from './smtp-pool.ts'
-export { findActivated } from './state-store.ts'
+export { findReleased } from './state-store.ts'
 export type { FoundMailer } from './store.ts'
 export {
   offerPermission,

@@ -47,15 +47,29 @@ export async function setState(
   return toMailer(rows[0])
 }
 
-const FIND_ACTIVATED = statement(
-  'mailers.find_activated',
+const FIND_RELEASED = statement(
+  'mailers.find_released',
   `select tenant_id as "tenantId", mailer_id as "mailerId" from mailers_mailer
-    where state = 'active' and state_changed_at > now() - $1 * interval '1 ms'`,
+    where state = 'active' and state_changed_at > now() - $1 * interval '1 ms'
+   union all
+   select k.tenant_id, k.mailer_id from unnest($2::text[], $3::text[]) as k (tenant_id, mailer_id)
+    where not exists (select from mailers_mailer m
+                       where m.tenant_id = k.tenant_id and m.mailer_id = k.mailer_id)`,
 )
 
-/** Of all tenants: it is asked by senders, about mailers whose mail they hold. */
-export async function findActivated(q: Queryable, withinMs: number): Promise<MailerKey[]> {
-  const { rows } = await q.query<MailerKey>(FIND_ACTIVATED, [withinMs])
+/**
+ * Mailers that became active within `withinMs`, and those of `held` that were deleted. Of all
+ * tenants: it is asked by senders, about mailers whose mail they hold.
+ */
+export async function findReleased(
+  q: Queryable,
+  o: { readonly withinMs: number; readonly held: readonly MailerKey[] },
+): Promise<MailerKey[]> {
+  const { rows } = await q.query<MailerKey>(FIND_RELEASED, [
+    o.withinMs,
+    o.held.map(({ tenantId }) => tenantId),
+    o.held.map(({ mailerId }) => mailerId),
+  ])
   return rows
 }
 

@@ -94,10 +94,13 @@ it('expires while it is held', async () => {
   expect(await shorts()).toEqual(['SMTP_ERROR 1 final'])
 })
 
-it('fails when its mailer is deleted', async () => {
+it.each([
+  ['by a process that is told', woken],
+  ['also by one that is not', (sender: TestSender) => sender.runOnce()],
+] as const)('fails when its mailer is deleted, %s', async (_, goOn) => {
   const { mailerId, sender } = await held(2)
   await world.db.query('delete from mailers_mailer')
-  await woken(sender, mailerId)
+  await goOn(sender, mailerId)
   expect(await shorts()).toEqual(['SMTP_ERROR 1 final', 'SMTP_ERROR 1 final'])
 })
 

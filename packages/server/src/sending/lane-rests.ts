@@ -14,6 +14,8 @@ export interface LaneRests {
   slowingOf(lane: Pick<Lane, 'id'>): Slowing | undefined
   /** Learns from an attempt that began at `begunMs`; true when the lane rests from now on. */
   noteResult(lane: Lane, ending: Finish, begunMs: number): boolean
+  /** Those that rest because of their mailers' state. */
+  inactive(): Lane[]
   /** Lanes that rest, by why; and how many are slowed down. */
   counts(): Record<Rest | 'slowed', number>
   stop(): void
@@ -67,6 +69,7 @@ export function createLaneRests(o: {
       if (slowing !== undefined) setSlowing(lane, speedUp(slowing, { connectionsMax, nowMs }))
       return false
     },
+    inactive: () => [...timers.keys()].filter(({ rest }) => rest === 'inactive'),
     counts() {
       const counts = { limited: 0, paused: 0, inactive: 0, slowed: slowings.size }
       for (const { rest } of timers.keys()) if (rest !== undefined) counts[rest] += 1

@@ -58,8 +58,10 @@ export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot'> {
 export interface LaneServer {
   /** A lane has, or may have, something due. */
   wake(lane: WokenLane): void
-  /** Its mailer has become active. */
-  noteActivated(mailer: LaneKey): void
+  /** Of lanes whose mail is held: their mailers are not active. */
+  held(): LaneKey[]
+  /** Its mailer has become active, or was deleted. */
+  noteReleased(mailer: LaneKey): void
   /** Attempts claimed rows at once, whosever turn it is. Resolves when they are over. */
   serveNow(claimed: readonly ClaimOfLane[], validUntilMs: number): Promise<void>
   /** Begins nothing any more; what was claimed and not begun goes back at once. */
@@ -293,7 +295,8 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
       }
       serve(lane)
     },
-    noteActivated(mailer) {
+    held: rests.inactive,
+    noteReleased(mailer) {
       const lane = lanes.get(laneId(mailer))
       if (lane?.rest !== 'inactive') return
       forgetMailer(lane)

@@ -6,7 +6,7 @@
  *
  * Leases and wake-ups are hints. What keeps two senders apart is the fence of each row.
  */
-import { findActivated } from '../mailers/index.ts'
+import { findReleased } from '../mailers/index.ts'
 import { type BucketLeases, createBucketSweep } from '../platform/db/index.ts'
 import type { Service } from '../platform/service.ts'
 import { claimExpired, discoverLanes } from './claim-store.ts'
@@ -112,9 +112,11 @@ export function createSender(deps: SenderDeps): Sender {
       if (lane.waitMs <= 0) wake(lane)
       else wakeLater(lane, lane.waitMs)
     }
-    // Whoever made a mailer active has woken its lane, but for one that rests in this process.
-    if (lanes.counts().inactive === 0) return
-    for (const mailer of await findActivated(db, ACTIVATED_MS)) lanes.noteActivated(mailer)
+    // Whoever made a mailer active, or deleted it, has woken its lane, but not in other processes.
+    const resting = lanes.held()
+    if (resting.length === 0) return
+    const released = await findReleased(db, { withinMs: ACTIVATED_MS, held: resting })
+    for (const mailer of released) lanes.noteReleased(mailer)
   }
 
   /**
