@@ -19,6 +19,7 @@ import {
   DatabaseUnavailableError,
   type Db,
   type GroupCommit,
+  planByIndex,
   type Tx,
 } from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
@@ -119,7 +120,8 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
   )
   const final = finishes.filter((f) => f.next?.kind !== 'retry')
   const retried = finishes.filter((f) => f.next?.kind === 'retry')
-  const [finalClaims, stoppedClaims, retriedClaims, undoneClaims] = await Promise.all([
+  const [, finalClaims, stoppedClaims, retriedClaims, undoneClaims] = await Promise.all([
+    planByIndex(tx),
     finishClaims(
       tx,
       final.map((f) => f.claim),

@@ -7,7 +7,7 @@
  *
  * A webhook that has failed for five days is named in the log, once by each process that serves it.
  */
-import { type Db, estimateRows, type Tx } from '../../platform/db/index.ts'
+import { type Db, estimateRows, planByIndex, type Tx } from '../../platform/db/index.ts'
 import { type BucketLeases, bucketCount } from '../../platform/db/leases.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
@@ -22,7 +22,6 @@ import {
   type StreamFigures,
   streamConditions,
 } from './observe-store.ts'
-import { planByIndex } from './stream-store.ts'
 
 export interface Backlog extends Service {
   runOnce(): Promise<void>

@@ -10,7 +10,7 @@
  * A piece is at most `RECORD_EVENTS_MAX` events in one delivery of the record, and several pieces one
  * transaction: a queue of millions is gone through without holding anything for long.
  */
-import type { Tx } from '../../platform/db/index.ts'
+import { planByIndex, type Tx } from '../../platform/db/index.ts'
 import { dayOfUlid, newIdAt } from '../../platform/ids.ts'
 import { continueTrace } from '../../platform/trace.ts'
 import {
@@ -26,7 +26,7 @@ import {
   waitingOpen,
 } from './clear-store.ts'
 import { decideTake, mayQueueBeFirst } from './decide-take.ts'
-import { planByIndex, type StreamKey } from './stream-store.ts'
+import type { StreamKey } from './stream-store.ts'
 import type { Take } from './take-deliveries.ts'
 import {
   deleteOlderPointers,

@@ -2,11 +2,12 @@
  * The figures stay cheap at any backlog: pointers are reached through their index, stream by stream,
  * and no more of them are read than are counted.
  */
+
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { explaining, type PlanMode, planOf, type SeenPlan } from '../../../test/explain.ts'
+import { planByIndex } from '../../platform/db/index.ts'
 import { countOpen, countPending, listDormant, observeStreams } from './observe-store.ts'
-import { planByIndex } from './stream-store.ts'
 
 const BUCKETS = [1, 2, 3]
 
@@ -47,7 +48,7 @@ it.each<[PlanMode, string]>([
   const plans: SeenPlan[] = []
   await database.db.transaction((tx) => observe(explaining(tx, plans, mode)))
   expect(plans.map((plan) => plan.name)).toEqual([
-    'webhooks.plan_by_index',
+    'platform.plan_by_index',
     'webhooks.observe_streams',
     'webhooks.count_pending',
     'webhooks.count_open',

@@ -6,7 +6,7 @@
  * It need not be flushed at once: what is lost of it in a crash is a repetition of the same bytes. A
  * divided delivery leaves as it is recorded, and its halves take their place in the same transaction.
  */
-import type { Tx } from '../../platform/db/index.ts'
+import { planByIndex, type Tx } from '../../platform/db/index.ts'
 import type { DeliveryStep } from './decide-delivery.ts'
 import {
   lockForSettling,
@@ -15,7 +15,7 @@ import {
   settleDelivered,
   settleRefused,
 } from './settle-store.ts'
-import { planByIndex, type StreamKey } from './stream-store.ts'
+import type { StreamKey } from './stream-store.ts'
 import { existingStreams, insertOpen, type NewOpenDelivery } from './take-store.ts'
 
 export interface Settlement extends StreamKey {

@@ -17,7 +17,7 @@ import { type ReadyDelivery, takeDeliveries } from './take-deliveries.ts'
 
 const limits = { batchEventsMax: 500, batchBytesMax: 1_000_000, policy: { retryForMs: 3_600_000 } }
 const STATEMENTS = [
-  'webhooks.plan_by_index',
+  'platform.plan_by_index',
   'webhooks.lock_streams',
   'webhooks.load_targets',
   'webhooks.existing_streams',

@@ -7,7 +7,13 @@
  * due. `delivery_id` names the delivery that is under way (take-store.ts, settle-store.ts);
  * `not_before` and `fail_count` are the back-off.
  */
-import { arrayText, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+import {
+  arrayText,
+  planByIndex,
+  type Queryable,
+  statement,
+  type Tx,
+} from '../../platform/db/index.ts'
 
 export interface StreamKey {
   readonly tenantId: string
@@ -37,20 +43,6 @@ export async function activateStreams(q: Queryable, keys: readonly StreamKey[]):
 
 export interface BucketedStream extends StreamKey {
   readonly bucket: number
-}
-
-/**
- * A plan made while a table was small, with a scan of the whole of it, would live on in the session
- * while the table grows. For the transaction only; first in it.
- */
-const PLAN_BY_INDEX = statement(
-  'webhooks.plan_by_index',
-  `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-          set_config('enable_mergejoin', 'off', true)`,
-)
-
-export async function planByIndex(tx: Tx): Promise<void> {
-  await tx.query(PLAN_BY_INDEX)
 }
 
 const LOCK_FOR_REST = statement(

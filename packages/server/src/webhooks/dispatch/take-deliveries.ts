@@ -7,7 +7,7 @@
  * exhausted or mended) are only seen here and done elsewhere (clear-stream.ts): they must not hold up a
  * group.
  */
-import type { Tx } from '../../platform/db/index.ts'
+import { planByIndex, type Tx } from '../../platform/db/index.ts'
 import { dayOfUlid, newIdAt } from '../../platform/ids.ts'
 import { continueTrace } from '../../platform/trace.ts'
 import { hasOverdue } from './clear-store.ts'
@@ -15,7 +15,7 @@ import { chooseBatch, decideTake, mayQueueBeFirst, type TakeLimits } from './dec
 import type { LoggedEvent, OpenDelivery } from './delivery.ts'
 import type { LowWaterIds } from './low-water.ts'
 import type { QueuedEvent } from './read-ahead.ts'
-import { planByIndex, type StreamKey } from './stream-store.ts'
+import type { StreamKey } from './stream-store.ts'
 import {
   callUp,
   type DeliveryKey,

@@ -2,10 +2,9 @@
  * A turn of a stream: its last request is settled, and what it sends next is taken. Those of a group of
  * streams share one transaction, whichever half each of them needs: a busy stream both at once.
  */
-import type { Tx } from '../../platform/db/index.ts'
+import { planByIndex, type Tx } from '../../platform/db/index.ts'
 import { type Settled, type Settlement, settleDeliveries, settleHeld } from './settle-deliveries.ts'
 import { lockForSettling } from './settle-store.ts'
-import { planByIndex } from './stream-store.ts'
 import { type Take, type Taken, takeDeliveries } from './take-deliveries.ts'
 
 export interface Turn {
