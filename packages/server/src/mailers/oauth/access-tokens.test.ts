@@ -545,6 +545,25 @@ describe('many mailboxes of one app', () => {
     expect(await events()).toHaveLength(6)
   })
 
+  it('are in doubt anew after they have worked in between', async () => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => addMailer()))
+    const kinds = async () => {
+      await unblock()
+      return (await Promise.all(all.map((mailer) => get(mailer)))).map(({ kind }) => kind).sort()
+    }
+    const inactive = Array(5).fill('inactive')
+    provider.setScript(() => REFUSALS.googleRevoked)
+    await kinds()
+    await db.query(`update mailers_oauth_token set refused_at = refused_at - interval '11 minutes'`)
+    provider.setScript(undefined)
+    expect(await kinds()).toEqual([...inactive, 'token', 'token', 'token'])
+    await db.query(`update mailers_oauth_token set refused_at = now() where mailer_id in
+      (select mailer_id from mailers_mailer where state = 'deactivated')`)
+    await expire('-1 s')
+    provider.setScript(() => REFUSALS.googleRevoked)
+    expect(await kinds()).toEqual(['failed', 'failed', 'failed', ...inactive])
+  })
+
   it('where most work, those that are revoked are', async () => {
     const all = await Promise.all(Array.from({ length: 16 }, () => addMailer()))
     await Promise.all(all.map((mailer) => get(mailer)))
