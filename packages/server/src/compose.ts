@@ -3,7 +3,12 @@
  * Nothing runs before `start`.
  */
 import { randomBytes } from 'node:crypto'
-import { replayedEventsADayMax, replaysMax, webhookChecksMax } from '@postrider/contract'
+import {
+  deactivationReasons,
+  replayedEventsADayMax,
+  replaysMax,
+  webhookChecksMax,
+} from '@postrider/contract'
 import { type Config, roles, rolesWithoutEffect } from './config.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import {
@@ -16,7 +21,13 @@ import {
   type TemplateRenderer,
   withSecondOpinion,
 } from './mail/index.ts'
-import { type AccessTokens, createAccessTokens, createSmtpPool } from './mailers/index.ts'
+import {
+  type AccessTokens,
+  createAccessTokens,
+  createNoteDeactivated,
+  createSmtpPool,
+  type NoteDeactivated,
+} from './mailers/index.ts'
 import { oauthRoutes } from './mailers/oauth/routes.ts'
 import { registerMailerRoutes } from './mailers/routes.ts'
 import { type Clock, createClock } from './platform/clock.ts'
@@ -106,6 +117,7 @@ interface Parts {
   readonly leases: Readonly<Record<LeasedRole, BucketLeases>>
   readonly wakeups: Wakeups
   readonly laneWakeups: LaneWakeups
+  readonly noteDeactivated: NoteDeactivated
   readonly accessTokens: AccessTokens
 }
 
@@ -159,6 +171,7 @@ export function compose(o: {
     leases,
     wakeups: createWakeups(othersOf('dispatcher')),
     laneWakeups: createLaneWakeups(othersOf('sender')),
+    noteDeactivated: composeNoteDeactivated({ log, metrics }),
   }
   const parts: Parts = { ...core, accessTokens: composeAccessTokens(core) }
   const templates = createTemplateRenderer()
@@ -184,6 +197,16 @@ export function compose(o: {
 
 function closer(name: string, close: () => Promise<void>): Service {
   return { name, start: async () => undefined, stop: close }
+}
+
+function composeNoteDeactivated({ log, metrics }: Pick<Parts, 'log' | 'metrics'>): NoteDeactivated {
+  const deactivated = metrics.counter(
+    'mailers_deactivated_total',
+    'Mailers that were deactivated, by why',
+    ['reason'],
+  )
+  for (const reason of deactivationReasons) deactivated.inc({ reason }, 0)
+  return createNoteDeactivated({ log, observe: (reason) => deactivated.inc({ reason }) })
 }
 
 function composeAccessTokens(core: Omit<Parts, 'accessTokens'>): AccessTokens {
@@ -386,7 +409,7 @@ function composeDispatcher(parts: Parts): Service[] {
 }
 
 function composeSender(parts: Parts): Service[] {
-  const { config, db, keyRing, metrics } = parts
+  const { config, keyRing, metrics } = parts
   const leases = parts.leases.sender
   // So that an attempt has the time for a second try.
   const authConfirmDelayMs = Math.min(config.authConfirmDelayMs, config.sendTimeoutMs / 2)
@@ -407,7 +430,7 @@ function composeSender(parts: Parts): Service[] {
       tokens: createTrackingTokens(keyRing),
       publicUrl: config.publicUrl,
     }),
-    finishes: createFinishAttempts({ db, clock: parts.clock, wakeups: parts.wakeups }),
+    finishes: createFinishAttempts(parts),
     leaseMs: config.sendLeaseMs,
     timeoutMs: config.sendTimeoutMs,
     authConfirmDelayMs,

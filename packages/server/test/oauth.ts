@@ -11,7 +11,11 @@ import {
   type OAuthServerOptions,
   type SmtpServer,
 } from '@postrider/testkit'
-import { type AccessTokens, createAccessTokens } from '../src/mailers/index.ts'
+import {
+  type AccessTokens,
+  createAccessTokens,
+  createNoteDeactivated,
+} from '../src/mailers/index.ts'
 import { oauthRoutes } from '../src/mailers/oauth/routes.ts'
 import { registerMailerRoutes } from '../src/mailers/routes.ts'
 import { createClock } from '../src/platform/clock.ts'
@@ -69,6 +73,7 @@ export function createTestTokens(db: Db, egress: Egress, seen: string[] = []): A
     clock: createClock(),
     wakeups: createWakeups(),
     observe: () => undefined,
+    noteDeactivated: createNoteDeactivated({ log: logTo(seen), observe: () => undefined }),
   })
 }
 

@@ -7,7 +7,13 @@ import type { MessageEventName, SendEmailBody } from '@postrider/contract'
 import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { createPhishingScanner } from '../src/mail/index.ts'
-import { createAccessTokens, createSmtpPool, type SmtpPool } from '../src/mailers/index.ts'
+import {
+  createAccessTokens,
+  createNoteDeactivated,
+  createSmtpPool,
+  type NoteDeactivated,
+  type SmtpPool,
+} from '../src/mailers/index.ts'
 import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { type BucketLeases, bucketCount } from '../src/platform/db/leases.ts'
@@ -58,9 +64,11 @@ export function createTestSender(
     readonly clock?: Clock
     readonly log?: Logger
     readonly authConfirmDelayMs?: number
+    readonly noteDeactivated?: NoteDeactivated
   } = {},
 ): TestSender {
   const log = o.log ?? silent
+  const { noteDeactivated = createNoteDeactivated({ log, observe: () => undefined }) } = o
   const accessTokens = createAccessTokens({
     db,
     egress,
@@ -69,6 +77,7 @@ export function createTestSender(
     clock: createClock(),
     wakeups: createWakeups(),
     observe: () => undefined,
+    noteDeactivated,
   })
   const pool = createSmtpPool({
     db,
@@ -100,6 +109,7 @@ export function createTestSender(
       db,
       clock: createClock(),
       wakeups: createWakeups(),
+      noteDeactivated,
       refusalsMax: 0,
     }),
     leaseMs: 60_000,

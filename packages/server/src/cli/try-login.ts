@@ -7,7 +7,13 @@ import { join } from 'node:path'
 import type { MailerState, SecureMode } from '@postrider/contract'
 import type { Config } from '../config.ts'
 import type { Classification } from '../mail/index.ts'
-import { createAccessTokens, type TracedLogin, testMailer, traceLogin } from '../mailers/index.ts'
+import {
+  createAccessTokens,
+  createNoteDeactivated,
+  type TracedLogin,
+  testMailer,
+  traceLogin,
+} from '../mailers/index.ts'
 import { withCurrentDatabase } from '../operator-database.ts'
 import { createClock } from '../platform/clock.ts'
 import { createEgress, type Egress } from '../platform/egress/index.ts'
@@ -54,6 +60,7 @@ export function tryMailer(
         log: o.log,
         wakeups: createWakeups(),
         observe: () => undefined,
+        noteDeactivated: createNoteDeactivated({ log: o.log, observe: () => undefined }),
       })
       const deps = { db, egress, keyRing, accessTokens, ehloName: thisHost() }
       const tested = await named(`Tenant ${tenantId} has no mailer ${mailerId} that sends`, () =>

@@ -5,6 +5,11 @@ export { ehloNameOf } from './ehlo-name.ts'
 export { deleteOldErrors } from './error-store.ts'
 export { findMailers, noMailer, type WantedMailer } from './find-mailers.ts'
 export { loadMailerForSend, type MailerForSend } from './load-mailer.ts'
+export {
+  createNoteDeactivated,
+  type Deactivated,
+  type NoteDeactivated,
+} from './note-deactivated.ts'
 export { type MailerError, noteErrors } from './note-errors.ts'
 export { type AccessTokens, createAccessTokens } from './oauth/access-tokens.ts'
 export { type RejectedLogin, settleRejectedLogins } from './settle-rejected-logins.ts'

@@ -12,6 +12,7 @@ import type { NewEvent } from '../webhooks/index.ts'
 import { changeState } from './change-state.ts'
 import { BLAME_WINDOW_MS, decideBlame } from './decide-blame.ts'
 import { decideState, type StateCause } from './decide-state.ts'
+import type { Deactivated } from './note-deactivated.ts'
 import { lockMailer, lockRefusals, type MailerKey, noteRefused } from './state-store.ts'
 
 export interface RejectedLogin extends MailerKey {
@@ -26,7 +27,7 @@ export interface RejectedLogin extends MailerKey {
 }
 
 export type RejectionVerdict =
-  | { readonly kind: 'deactivated'; readonly event: NewEvent }
+  | { readonly kind: 'deactivated'; readonly event: NewEvent; readonly deactivated: Deactivated }
   /** Of a mailer that is not active any more, or not as it was: somebody else has seen to it. */
   | { readonly kind: 'outdated' }
   /** As likely the server's fault: to be tried again later. */
@@ -50,16 +51,18 @@ export async function settleRejectedLogins(
 }
 
 async function settle(tx: Tx, clock: Clock, login: RejectedLogin): Promise<RejectionVerdict> {
-  const cause: StateCause = { kind: 'rejected', reason: 'provider_auth_error', ...login }
+  const reason = 'provider_auth_error'
+  const cause: StateCause = { kind: 'rejected', reason, ...login }
   const mailer = await lockMailer(tx, login)
   if (mailer === undefined || decideState(mailer, cause) === undefined) return { kind: 'outdated' }
   const record = await noteRefused(tx, mailer, BLAME_WINDOW_MS)
   const isOpenToDoubt = mailer.hostEverWorked && record.isRecent && !login.isBeyondDoubt
   if (isOpenToDoubt && decideBlame(record) === 'shared') return { kind: 'doubted' }
   const changed = await changeState(tx, clock, login, cause)
-  return changed?.event === undefined
-    ? { kind: 'outdated' }
-    : { kind: 'deactivated', event: changed.event }
+  if (changed?.event === undefined) return { kind: 'outdated' }
+  const { tenantId, mailerId, evidence } = login
+  const deactivated = { tenantId, mailerId, reason, evidence } as const
+  return { kind: 'deactivated', event: changed.event, deactivated }
 }
 
 function byMailer(a: RejectedLogin, b: RejectedLogin): number {

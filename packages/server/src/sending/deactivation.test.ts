@@ -15,7 +15,7 @@ import {
   useSending,
 } from '../../test/sender.ts'
 import { addMailer, changeState, sealPassword } from '../../test/sending.ts'
-import { settleRejectedLogins } from '../mailers/index.ts'
+import { type Deactivated, settleRejectedLogins } from '../mailers/index.ts'
 import { createClock } from '../platform/clock.ts'
 import { newId } from '../platform/ids.ts'
 
@@ -60,9 +60,11 @@ describe('a login that is rejected twice', () => {
     const { db } = world
     const { server, mailerId } = await setUp()
     const refId = await accept(db)
-    await drain(db, world.sender())
+    const noted: Deactivated[] = []
+    await drain(db, world.sender({ noteDeactivated: (one) => noted.push(one) }))
     expect(server.connections).toHaveLength(2)
     const evidence = expect.stringMatching(/^535 /)
+    expect(noted).toEqual([{ tenantId: 'tn_a', mailerId, reason: 'provider_auth_error', evidence }])
     expect(await stateOf(mailerId)).toEqual({
       state: 'deactivated',
       state_reason: 'provider_auth_error',
@@ -97,10 +99,12 @@ describe('a login that is rejected twice', () => {
     const { db } = world
     const { server, mailerId } = await setUp()
     const refIds = await Promise.all(Array.from({ length: 12 }, () => accept(db)))
-    const sender = world.sender()
+    const noted: string[] = []
+    const sender = world.sender({ noteDeactivated: (one) => noted.push(one.mailerId) })
     await sender.runOnce()
     await sender.runOnce()
     expect(await shorts()).toEqual(['MAILER_DEACTIVATED', 'SMTP_ERROR 1 final'])
+    expect(noted).toEqual([mailerId])
     expect(await queueOf(db)).toHaveLength(11)
     expect(
       (await queueOf(db)).every(({ phase, attempt }) => phase === 'waiting' && attempt === 1),
@@ -124,9 +128,11 @@ describe('a login that is rejected twice', () => {
       'create trigger refuse before insert on sending_attempt for each row execute function refuse()',
     )
     try {
-      await world.sender().runOnce()
+      const noted: Deactivated[] = []
+      await world.sender({ noteDeactivated: (one) => noted.push(one) }).runOnce()
       expect(await stateOf(mailerId)).toMatchObject({ state: 'active' })
       expect(await eventsOf(db)).toEqual([])
+      expect(noted).toEqual([])
     } finally {
       await db.query('drop trigger refuse on sending_attempt')
       await db.query('drop function refuse')

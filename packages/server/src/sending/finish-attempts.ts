@@ -8,7 +8,9 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import {
+  type Deactivated,
   type MailerError,
+  type NoteDeactivated,
   noteErrors,
   type ReturnedPermission,
   returnPermissions,
@@ -35,6 +37,7 @@ import { settleRejections } from './settle-rejections.ts'
 export interface Ended {
   readonly isLost: boolean
   readonly touched: readonly TouchedStream[]
+  readonly deactivated: readonly Deactivated[]
 }
 
 export interface FinishAttempts {
@@ -54,6 +57,7 @@ export function createFinishAttempts(deps: {
   readonly db: Db
   readonly clock: Clock
   readonly wakeups: Wakeups
+  readonly noteDeactivated: NoteDeactivated
   readonly refusalsMax?: number
   /** Of the first wait for another try; it doubles. */
   readonly retryMs?: number
@@ -75,6 +79,7 @@ export function createFinishAttempts(deps: {
         try {
           const ended = await group.add(ending)
           deps.wakeups.wake(ended.touched)
+          for (const one of ended.deactivated) deps.noteDeactivated(one)
           return ended
         } catch (error) {
           const isRefusal = !(error instanceof DatabaseUnavailableError)
@@ -112,7 +117,7 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promise<Ended[]> {
-  const { endings, events } = await settleRejections(tx, clock, decided)
+  const { endings, events, deactivated } = await settleRejections(tx, clock, decided)
   const finishes = endings.flatMap((e, i) => (e.kind === 'finished' ? [{ ...e, i }] : []))
   const stops = endings.flatMap((e, i) => (e.kind === 'stopped' ? [{ ...e, i }] : []))
   const undone = endings.flatMap((e) =>
@@ -166,8 +171,9 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
   const held = new Set([...written, ...stopped].map((f) => f.i))
   return endings.map((ending, i) => ({
     isLost: ending.kind !== 'undone' && !held.has(i),
-    // The group shares one wake-up: the first of it passes it on.
+    // The group shares one wake-up, and its deactivations: the first of it passes them on.
     touched: i === 0 ? recorded.touched : [],
+    deactivated: i === 0 ? deactivated : [],
   }))
 }
 

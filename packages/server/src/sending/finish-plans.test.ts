@@ -133,7 +133,12 @@ async function endAll(round: number, plans: SeenPlan[] | undefined, mode: PlanMo
   const claims = await claimed(round)
   const marked = await on.transaction((tx) => markDot(tx, claims))
   expect(marked.every(Boolean)).toBe(true)
-  const finishes = createFinishAttempts({ db: on, clock: createClock(), wakeups: createWakeups() })
+  const finishes = createFinishAttempts({
+    db: on,
+    clock: createClock(),
+    wakeups: createWakeups(),
+    noteDeactivated: () => undefined,
+  })
   const ended = await Promise.all(claims.map((claim, i) => finishes.end(endingOf(claim, i))))
   expect(ended.some(({ isLost }) => isLost)).toBe(false)
 }

@@ -3,7 +3,7 @@
  * that ends them, the first of each mailer deactivates it and is final. The others, and those that
  * come after somebody else's, are undone: their mail is held and leaves no event.
  */
-import { type RejectedLogin, settleRejectedLogins } from '../mailers/index.ts'
+import { type Deactivated, type RejectedLogin, settleRejectedLogins } from '../mailers/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/index.ts'
 import type { NewEvent } from '../webhooks/index.ts'
@@ -12,14 +12,21 @@ import { holdClaims } from './queue-store.ts'
 
 type Rejected = Finish & { readonly rejection: Rejection }
 
-/** The endings in their order, as they are to be written, and the events of deactivations. */
+interface Settled {
+  /** In their order, as they are to be written. */
+  readonly endings: readonly Ending[]
+  /** Of deactivations. */
+  readonly events: readonly NewEvent[]
+  readonly deactivated: readonly Deactivated[]
+}
+
 export async function settleRejections(
   tx: Tx,
   clock: Clock,
   endings: readonly Ending[],
-): Promise<{ endings: readonly Ending[]; events: readonly NewEvent[] }> {
+): Promise<Settled> {
   const rejected = endings.filter(isRejected)
-  if (rejected.length === 0) return { endings, events: [] }
+  if (rejected.length === 0) return { endings, events: [], deactivated: [] }
   const isHeld = await holdClaims(
     tx,
     rejected.map(({ claim }) => claim),
@@ -36,9 +43,11 @@ export async function settleRejections(
     else if (kind !== 'deactivated' || !finders.includes(one))
       settled.set(one, { kind: 'undone', claim: one.claim, undo: { kind: 'undone', waitMs: 0 } })
   }
+  const deactivations = verdicts.filter((verdict) => verdict.kind === 'deactivated')
   return {
     endings: endings.map((ending) => settled.get(ending) ?? ending),
-    events: verdicts.flatMap((verdict) => (verdict.kind === 'deactivated' ? [verdict.event] : [])),
+    events: deactivations.map(({ event }) => event),
+    deactivated: deactivations.map(({ deactivated }) => deactivated),
   }
 }
 

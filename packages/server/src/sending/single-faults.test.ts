@@ -102,10 +102,12 @@ describe.each([
       })
       const refId = await accept(world.db, { mailer_id: key.mailerId })
       const { db, seen } = failingOnce(world.db, n, state)
+      const noted: string[] = []
       const finishes = createFinishAttempts({
         db,
         clock: createClock(),
         wakeups: createWakeups(),
+        noteDeactivated: ({ reason }) => noted.push(reason),
         retryMs: 1,
       })
       await drain(world.db, world.sender({ finishes }))
@@ -117,6 +119,7 @@ describe.each([
       )
       const where = `statement ${n}`
       expect(own.map(inShort).toSorted(), where).toEqual(told.toSorted())
+      expect(noted, where).toEqual(password === undefined ? [] : ['provider_auth_error'])
       expect(server.accepted, where).toBe(copies)
       const attempts = await attemptsOf(world.db, refId)
       expect(

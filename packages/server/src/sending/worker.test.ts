@@ -460,7 +460,12 @@ describe('[S7] the transaction of a finish', () => {
         return BigInt(Date.now()) * 1000n
       },
     }
-    const finishes = createFinishAttempts({ db: world.db, clock, wakeups: createWakeups() })
+    const finishes = createFinishAttempts({
+      db: world.db,
+      clock,
+      wakeups: createWakeups(),
+      noteDeactivated: () => undefined,
+    })
     const run = world.sender({ finishes, clock }).runOnce()
     await refused.promise
     await world.db.query(`alter table webhooks_event drop constraint never`)
@@ -649,6 +654,7 @@ describe('servers that hang', () => {
       db: world.db,
       clock: createClock(),
       wakeups: createWakeups(),
+      noteDeactivated: () => undefined,
     })
     const givenBack = Promise.withResolvers<void>()
     let ends = 0

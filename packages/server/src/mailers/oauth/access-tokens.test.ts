@@ -24,6 +24,7 @@ let db: Db
 let provider: OAuthServer
 let tokens: AccessTokens
 const seen: string[] = []
+const isDeactivation = ({ msg }: { msg: string }) => msg === 'mailer.deactivated'
 
 beforeAll(async () => {
   database = await createSendingDatabase({ poolMax: 12 })
@@ -333,7 +334,7 @@ describe('[O3] a refresh token that is revoked', () => {
   it('[interface 2.6] deactivates the mailer, with one event, told to one caller', async () => {
     const mailer = await addMailer()
     provider.revoke(mailer.email)
-    const workers = [tokens, createTestTokens(db, egress)]
+    const workers = [tokens, createTestTokens(db, egress, seen)]
     const results = await Promise.all(
       workers.flatMap((of) => [get(mailer, {}, of), get(mailer, {}, of)]),
     )
@@ -344,6 +345,10 @@ describe('[O3] a refresh token that is revoked', () => {
       'inactive',
     ])
     const evidence = JSON.stringify(REFUSALS.googleRevoked.body)
+    const noted = seen.map((line) => JSON.parse(line)).filter(isDeactivation)
+    expect(noted.filter((line) => line.mailer_id === mailer.mailerId)).toMatchObject([
+      { level: 'warn', tenant_id: 'tn_a', reason: 'oauth_revoked', evidence },
+    ])
     expect(await stateOf(mailer)).toEqual({
       state: 'deactivated',
       state_reason: 'oauth_revoked',

@@ -18,6 +18,7 @@ import { SealedValueError } from '../../platform/secrets/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
 import { changeState } from '../change-state.ts'
 import { BLAME_WINDOW_MS, decideBlame } from '../decide-blame.ts'
+import type { Deactivated, NoteDeactivated } from '../note-deactivated.ts'
 import { lockMailer } from '../state-store.ts'
 import { getApp, lockApp } from './app-store.ts'
 import { type MailerKey, openToken, sealToken } from './mailer-token.ts'
@@ -36,6 +37,7 @@ export interface RefreshDeps extends TokenRequestDeps {
   readonly log: Logger
   readonly wakeups: Wakeups
   readonly observe: (outcome: RefreshResult['kind']) => void
+  readonly noteDeactivated: NoteDeactivated
 }
 
 /** Longer than the request and a database that is away for a while. */
@@ -129,6 +131,7 @@ function storeRefusal(
         ? await deps.db.transaction((tx) => judge(tx, deps, key, row, fence, failure))
         : await keep(deps.db, key, fence, failure)
     deps.wakeups.wake(written.touched)
+    if (written.deactivated !== undefined) deps.noteDeactivated(written.deactivated)
     return written.result
   })
 }
@@ -136,6 +139,7 @@ function storeRefusal(
 interface Written {
   readonly result: RefreshResult
   readonly touched: readonly TouchedStream[]
+  readonly deactivated?: Deactivated
 }
 
 async function keep(
@@ -172,15 +176,18 @@ async function judge(
     deps.log.error({ ...ids, refused, worked }, 'oauth_app.suspected')
     return kept
   }
+  const why = { reason: 'oauth_revoked', evidence: failure.providerError } as const
+  const { configVersion } = row
   const changed = await changeState(tx, deps.clock, key, {
     kind: 'rejected',
-    reason: 'oauth_revoked',
-    evidence: failure.providerError,
-    configVersion: row.configVersion,
+    ...why,
+    configVersion,
   })
   if (changed?.event === undefined) return { result: { kind: 'lost' }, touched: [] }
   const { touched } = await recordEvents(tx, [changed.event])
-  return { result: { kind: 'deactivated', failure }, touched }
+  const { tenantId, mailerId } = key
+  const deactivated = { tenantId, mailerId, ...why }
+  return { result: { kind: 'deactivated', failure }, touched, deactivated }
 }
 
 /** What was learnt is known here and nowhere else. */
