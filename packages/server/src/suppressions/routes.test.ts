@@ -1,79 +1,26 @@
 import {
   deleteSuppressionAnswer,
   listSuppressionsAnswer,
-  type OperationId,
-  operations,
   subscribeEmailAnswer,
   unsubscribeEmailAnswer,
 } from '@postrider/contract'
-import type { FastifyInstance } from 'fastify'
-import type { TSchema } from 'typebox'
-import { Check } from 'typebox/value'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
-import { silent } from '../../test/sending.ts'
-import { createHttpApp } from '../platform/http/app.ts'
-import { createMetrics } from '../platform/metrics.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type Key, useOperations } from '../../test/operations.ts'
 import { findSuppressed } from './index.ts'
 import { suppressionRoutes } from './routes.ts'
 import { suppressAddress } from './suppress-address.ts'
 
-const KEYS = {
-  a: { tenantId: 'tn_a', keyId: 'key_a', scopes: [] },
-  b: { tenantId: 'tn_b', keyId: 'key_b', scopes: [] },
-  reader: { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read'] },
-  sender: { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send'] },
-} as const
-type Key = keyof typeof KEYS | 'nobody'
-
-let database: TestDatabase
-let app: FastifyInstance
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  app = createHttpApp({
-    log: silent,
-    metrics: createMetrics(),
-    authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
-  })
-  suppressionRoutes(app, { db: database.db })
-  await app.ready()
+const api = useOperations({
+  routes: suppressionRoutes,
+  table: 'suppressions_address',
+  answers: {
+    subscribeEmail: subscribeEmailAnswer,
+    unsubscribeEmail: unsubscribeEmailAnswer,
+    listSuppressions: listSuppressionsAnswer,
+    deleteSuppression: deleteSuppressionAnswer,
+  },
 })
-afterAll(async () => {
-  await app.close()
-  await database.close()
-})
-beforeEach(async () => {
-  await database.db.query('truncate suppressions_address')
-})
-
-const SCHEMAS: Partial<Record<OperationId, TSchema>> = {
-  subscribeEmail: subscribeEmailAnswer,
-  unsubscribeEmail: unsubscribeEmailAnswer,
-  listSuppressions: listSuppressionsAnswer,
-  deleteSuppression: deleteSuppressionAnswer,
-}
-
-async function call(
-  id: keyof typeof SCHEMAS,
-  o: { key?: Key; body?: unknown; query?: string; email?: string } = {},
-) {
-  const { method, path, status } = operations[id]
-  const url = path.replace('{email}', encodeURIComponent(o.email ?? ''))
-  const response = await app.inject({
-    method,
-    url: url + (o.query ?? ''),
-    headers: {
-      authorization: `Bearer ${o.key ?? 'a'}`,
-      ...(o.body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(o.body === undefined ? {} : { payload: JSON.stringify(o.body) }),
-  })
-  const schema = SCHEMAS[id]
-  if (response.statusCode === status && schema !== undefined)
-    expect([id, Check(schema, response.json())]).toEqual([id, true])
-  return { status: response.statusCode, body: response.json() }
-}
+const { call } = api
 
 const unsubscribe = (email: string, key: Key = 'a') =>
   call('unsubscribeEmail', { body: { email }, key })
@@ -84,7 +31,7 @@ const listed = async (query = '', key: Key = 'a') =>
     ({ email, reason }: { email: string; reason: string }) => `${email} ${reason}`,
   )
 const isSuppressed = async (address: string, tenantId = 'tn_a') =>
-  (await findSuppressed(database.db, [{ tenantId, address }]))[0]
+  (await findSuppressed(api.db, [{ tenantId, address }]))[0]
 
 describe('unsubscribeEmail', () => {
   it('suppresses an address of the tenant, however it is spelt', async () => {
@@ -153,7 +100,7 @@ describe('subscribeEmail', () => {
 describe('suppressAddress', () => {
   it('keeps the strongest of several reasons, and the first time', async () => {
     const suppress = (reason: 'bounced' | 'manual' | 'unsubscribed' | 'complained') =>
-      suppressAddress(database.db, {
+      suppressAddress(api.db, {
         tenantId: 'tn_a',
         address: 'ada@example.com',
         email: 'ada@example.com',
@@ -175,7 +122,7 @@ describe('suppressAddress', () => {
 
   it('leaves nothing behind when its transaction is taken back', async () => {
     const address = 'ada@example.com'
-    const undone = database.db.transaction(async (tx) => {
+    const undone = api.db.transaction(async (tx) => {
       await suppressAddress(tx, { tenantId: 'tn_a', address, email: address, reason: 'bounced' })
       throw new Error('taken back')
     })
@@ -190,7 +137,7 @@ describe('listSuppressions', () => {
       await unsubscribe(email)
     const o = { tenantId: 'tn_a', reason: 'bounced' } as const
     for (const email of ['d@example.com', 'e@example.com'])
-      await suppressAddress(database.db, { ...o, address: email, email })
+      await suppressAddress(api.db, { ...o, address: email, email })
     await unsubscribe('theirs@example.com', 'b')
   })
 
@@ -248,19 +195,19 @@ describe('listSuppressions', () => {
 describe('deleteSuppression', () => {
   it('removes it, however the address is spelt', async () => {
     await unsubscribe('o/hare+x@exämple.com')
-    expect(await call('deleteSuppression', { email: 'O/Hare+x@xn--exmple-cua.com' })).toMatchObject(
-      {
-        status: 200,
-        body: { success: true, message: 'Suppression Deleted' },
-      },
-    )
+    expect(
+      await call('deleteSuppression', { params: { email: 'O/Hare+x@xn--exmple-cua.com' } }),
+    ).toMatchObject({
+      status: 200,
+      body: { success: true, message: 'Suppression Deleted' },
+    })
     expect(await listed()).toEqual([])
   })
 
   it("404: no such suppression, and another tenant's", async () => {
     await unsubscribe('ada@example.com', 'b')
     for (const email of ['ada@example.com', 'bob@example.com'])
-      expect(await call('deleteSuppression', { email })).toMatchObject({
+      expect(await call('deleteSuppression', { params: { email } })).toMatchObject({
         status: 404,
         body: { code: 'not_found' },
       })
@@ -268,7 +215,7 @@ describe('deleteSuppression', () => {
   })
 
   it('400: an address that is none', async () => {
-    expect(await call('deleteSuppression', { email: 'nobody' })).toMatchObject({
+    expect(await call('deleteSuppression', { params: { email: 'nobody' } })).toMatchObject({
       status: 400,
       body: { errors: [{ path: '/email' }] },
     })
@@ -283,9 +230,9 @@ describe('findSuppressed', () => {
       tenantId: i % 2 === 0 ? 'tn_a' : 'tn_b',
       address: `R${i}@example.com`,
     }))
-    const found = await findSuppressed(database.db, asked)
+    const found = await findSuppressed(api.db, asked)
     expect(found).toHaveLength(1_000)
     expect(found.flatMap((is, i) => (is ? [i] : []))).toEqual([7, 900])
-    expect(await findSuppressed(database.db, [])).toEqual([])
+    expect(await findSuppressed(api.db, [])).toEqual([])
   })
 })

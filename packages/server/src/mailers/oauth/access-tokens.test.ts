@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { createOAuthServer, type OAuthServer, REFUSALS } from '@postrider/testkit'
+import { createOAuthServer, type OAuthServer, REFUSALS, type TokenReply } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { untilBlocked } from '../../../test/blocked.ts'
 import type { TestDatabase } from '../../../test/database.ts'
@@ -99,6 +99,19 @@ const expire = (interval = '1 s') =>
     set access_expires_at = now() + interval '${interval}', refreshed_at = now() - interval '1 hour'`)
 const unblock = () => db.query('update mailers_oauth_token set blocked_until = null')
 
+/** The provider's first answer waits until it is let go; the others are given at once. */
+function hold(reply?: TokenReply) {
+  const gate = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<void>()
+  provider.setScript(async ({ n }) => {
+    if (n > 1) return undefined
+    asked.resolve()
+    await gate.promise
+    return reply
+  })
+  return { asked: asked.promise, letGo: () => gate.resolve() }
+}
+
 describe('an access token', () => {
   it('is kept, sealed, for all processes until shortly before it expires', async () => {
     const mailer = await addMailer()
@@ -171,17 +184,11 @@ describe('[O1] two workers that refresh together', () => {
 
   it('the other waits no longer than it may', async () => {
     const mailer = await addMailer()
-    const gate = Promise.withResolvers<void>()
-    const asked = Promise.withResolvers<void>()
-    provider.setScript(async () => {
-      asked.resolve()
-      await gate.promise
-      return undefined
-    })
+    const { asked, letGo } = hold()
     const first = get(mailer)
-    await asked.promise
+    await asked
     expect(await get(mailer, { deadlineAt: performance.now() + 100 })).toEqual({ kind: 'busy' })
-    gate.resolve()
+    letGo()
     expect(await first).toMatchObject({ kind: 'token' })
   })
 
@@ -196,21 +203,15 @@ describe('[O1] two workers that refresh together', () => {
 
   it('a caller that has to stop does not wait, and the refresh goes on', async () => {
     const mailer = await addMailer()
-    const gate = Promise.withResolvers<void>()
-    const asked = Promise.withResolvers<void>()
-    provider.setScript(async () => {
-      asked.resolve()
-      await gate.promise
-      return undefined
-    })
+    const { asked, letGo } = hold()
     const stopper = new AbortController()
     const own = get(mailer, { signal: stopper.signal })
     const late = get(mailer, { deadlineAt: performance.now() + 100 })
-    await asked.promise
+    await asked
     stopper.abort()
     expect(await own).toEqual({ kind: 'busy' })
     expect(await late).toEqual({ kind: 'busy' })
-    gate.resolve()
+    letGo()
     await tokens.stop()
     expect(await get(mailer)).toMatchObject({ kind: 'token' })
     expect(provider.tokenRequests).toHaveLength(1)
@@ -225,19 +226,12 @@ describe('[O1] two workers that refresh together', () => {
 
   it('the result of one whose claim was taken over is not written', async () => {
     const mailer = await addMailer()
-    const gate = Promise.withResolvers<void>()
-    const asked = Promise.withResolvers<void>()
-    provider.setScript(async ({ n }) => {
-      if (n > 1) return undefined
-      asked.resolve()
-      await gate.promise
-      return { status: 400, body: { error: 'invalid_grant' } }
-    })
+    const { asked, letGo } = hold({ status: 400, body: { error: 'invalid_grant' } })
     const late = get(mailer)
-    await asked.promise
+    await asked
     await db.query(`update mailers_oauth_token set refreshing_until = now() - interval '1 ms'`)
     const fast = await get(mailer, {}, createTestTokens(db, egress))
-    gate.resolve()
+    letGo()
     expect(fast).toMatchObject({ kind: 'token' })
     expect(await late).toEqual(fast)
     expect(await stateOf(mailer)).toMatchObject({ state: 'active' })
@@ -379,19 +373,12 @@ describe('[O3] a refresh token that is revoked', () => {
 
   it('a grant that comes in between is not thrown away with the old one', async () => {
     const mailer = await addMailer()
-    const gate = Promise.withResolvers<void>()
-    const asked = Promise.withResolvers<void>()
-    provider.setScript(async ({ n }) => {
-      if (n > 1) return undefined
-      asked.resolve()
-      await gate.promise
-      return REFUSALS.googleRevoked
-    })
+    const { asked, letGo } = hold(REFUSALS.googleRevoked)
     const old = get(mailer)
-    await asked.promise
+    await asked
     await db.query(`update mailers_oauth_token set fence = fence + 1, version = version + 1,
       refreshing_until = null`)
-    gate.resolve()
+    letGo()
     expect(await old).toMatchObject({ kind: 'token' })
     expect(await events()).toEqual([])
   })
@@ -412,16 +399,12 @@ describe('[O3] a refresh token that is revoked', () => {
 
   it('nor is a new grant replaced by the late success of the old one', async () => {
     const mailer = await addMailer()
-    const gate = Promise.withResolvers<void>()
-    const asked = Promise.withResolvers<void>()
-    provider.setScript(async ({ n }) => {
-      if (n > 1) return undefined
-      asked.resolve()
-      await gate.promise
-      return { status: 200, body: { access_token: 'old', refresh_token: 'old', expires_in: 3600 } }
+    const { asked, letGo } = hold({
+      status: 200,
+      body: { access_token: 'old', refresh_token: 'old', expires_in: 3600 },
     })
     const late = get(mailer)
-    await asked.promise
+    await asked
     await db.transaction((tx) =>
       keepGrant(tx, keyRing, mailer, {
         refreshToken: provider.grant(mailer.email),
@@ -429,7 +412,7 @@ describe('[O3] a refresh token that is revoked', () => {
         expiresInS: 3600,
       }),
     )
-    gate.resolve()
+    letGo()
     expect(await late).toEqual({ kind: 'token', accessToken: 'new' })
     await expire()
     expect(await get(mailer)).toMatchObject({ kind: 'token' })

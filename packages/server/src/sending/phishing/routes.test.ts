@@ -1,64 +1,21 @@
-import {
-  getPhishingSettingsAnswer,
-  operations,
-  updatePhishingSettingsAnswer,
-} from '@postrider/contract'
-import type { FastifyInstance } from 'fastify'
-import { Check } from 'typebox/value'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
-import { silent } from '../../../test/sending.ts'
-import { createHttpApp } from '../../platform/http/app.ts'
-import { createMetrics } from '../../platform/metrics.ts'
+import { getPhishingSettingsAnswer, updatePhishingSettingsAnswer } from '@postrider/contract'
+import { describe, expect, it } from 'vitest'
+import { type Key, useOperations } from '../../../test/operations.ts'
 import { phishingRoutes } from './routes.ts'
 
-const KEYS = {
-  a: { tenantId: 'tn_a', keyId: 'key_a', scopes: [] },
-  b: { tenantId: 'tn_b', keyId: 'key_b', scopes: [] },
-  reader: { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read'] },
-  sender: { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send', 'mailers', 'webhooks'] },
-} as const
-
-let database: TestDatabase
-let app: FastifyInstance
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  app = createHttpApp({
-    log: silent,
-    metrics: createMetrics(),
-    authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
-  })
-  phishingRoutes(app, { db: database.db })
-  await app.ready()
+const api = useOperations({
+  routes: phishingRoutes,
+  table: 'sending_phishing_settings',
+  answers: {
+    getPhishingSettings: getPhishingSettingsAnswer,
+    updatePhishingSettings: updatePhishingSettingsAnswer,
+  },
 })
-afterAll(async () => {
-  await app.close()
-  await database.close()
-})
-beforeEach(async () => {
-  await database.db.query('truncate sending_phishing_settings')
-})
+const { call } = api
 
-async function call(
-  id: 'getPhishingSettings' | 'updatePhishingSettings',
-  o: { key?: keyof typeof KEYS | 'nobody'; body?: unknown } = {},
-) {
-  const { method, path } = operations[id]
-  const response = await app.inject({
-    method,
-    url: path,
-    headers: {
-      authorization: `Bearer ${o.key ?? 'a'}`,
-      ...(o.body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(o.body === undefined ? {} : { payload: JSON.stringify(o.body) }),
-  })
-  return { status: response.statusCode, body: response.json() }
-}
-const update = (body: unknown, key?: keyof typeof KEYS) =>
+const update = (body: unknown, key?: Key) =>
   call('updatePhishingSettings', key === undefined ? { body } : { body, key })
-const settingsOf = async (key: keyof typeof KEYS = 'a') =>
+const settingsOf = async (key: Key = 'a') =>
   (await call('getPhishingSettings', { key })).body.settings
 
 const DEFAULTS = { enabled: true, threshold: 60, blocked_domains: [], updated_at: null }
@@ -67,14 +24,12 @@ describe('200', () => {
   it('getPhishingSettings: the defaults until something is set', async () => {
     const { status, body } = await call('getPhishingSettings', { key: 'reader' })
     expect(status).toBe(200)
-    expect(Check(getPhishingSettingsAnswer, body)).toBe(true)
     expect(body.settings).toEqual(DEFAULTS)
   })
 
   it('updatePhishingSettings: what is left out stays, the list is replaced', async () => {
     const first = await update({ threshold: 80, blocked_domains: ['b.example', 'a.example'] })
     expect(first.status).toBe(200)
-    expect(Check(updatePhishingSettingsAnswer, first.body)).toBe(true)
     const updated_at = expect.stringMatching(/^\d{4}-.*Z$/)
     const settings = { enabled: true, threshold: 80, updated_at }
     expect(first.body.settings).toEqual({

@@ -1,0 +1,87 @@
+/** Operations of one capability behind the real HTTP application, on a database of the test file's own. */
+import { type OperationId, operations } from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
+import type { TSchema } from 'typebox'
+import { Check } from 'typebox/value'
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
+import type { Db } from '../src/platform/db/index.ts'
+import { createHttpApp } from '../src/platform/http/app.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+import { silent } from './sending.ts'
+
+/** A tenant, another one, and keys of the first that read alone, and that do all but read. */
+const KEYS = {
+  a: { tenantId: 'tn_a', keyId: 'key_a', scopes: [] },
+  b: { tenantId: 'tn_b', keyId: 'key_b', scopes: [] },
+  reader: { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read'] },
+  sender: { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send', 'mailers', 'webhooks'] },
+} as const
+export type Key = keyof typeof KEYS | 'nobody'
+
+export interface CallOptions {
+  readonly key?: Key
+  readonly body?: unknown
+  /** With its question mark. */
+  readonly query?: string
+  readonly params?: Readonly<Record<string, string>>
+}
+
+export interface Operations<Id extends OperationId> {
+  readonly db: Db
+  /** What succeeds is held against the contract. */
+  call(
+    id: Id,
+    o?: CallOptions,
+    // biome-ignore lint/suspicious/noExplicitAny: what a test reads is what it checks
+  ): Promise<{ status: number; body: any }>
+}
+
+/** `table` is emptied before each test. */
+export function useOperations<Id extends OperationId>(o: {
+  readonly routes: (app: FastifyInstance, deps: { readonly db: Db }) => void
+  readonly table: string
+  readonly answers: Readonly<Record<Id, TSchema>>
+}): Operations<Id> {
+  let database: TestDatabase
+  let app: FastifyInstance
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    app = createHttpApp({
+      log: silent,
+      metrics: createMetrics(),
+      authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
+    })
+    o.routes(app, { db: database.db })
+    await app.ready()
+  })
+  afterAll(async () => {
+    await app.close()
+    await database.close()
+  })
+  beforeEach(async () => {
+    await database.db.query(`truncate ${o.table}`)
+  })
+  return {
+    get db() {
+      return database.db
+    },
+    async call(id, { key = 'a', body, query = '', params = {} } = {}) {
+      const { method, path, status } = operations[id]
+      const url = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ''))
+      const response = await app.inject({
+        method,
+        url: url + query,
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+      })
+      const answer = response.json()
+      if (response.statusCode === status)
+        expect([id, Check(o.answers[id], answer)]).toEqual([id, true])
+      return { status: response.statusCode, body: answer }
+    },
+  }
+}
