@@ -300,6 +300,23 @@ describe('[O2] a refresh token that is rotated', () => {
     expect(await events()).toHaveLength(1)
   })
 
+  it('is used by the next when the process dies right after that', async () => {
+    const mailer = await addMailer()
+    const dying: Db = {
+      ...db,
+      async query(s, values) {
+        const result = await db.query<never>(s, values)
+        if (typeof s === 'object' && s.name === 'mailers.store_refreshed') throw new Error('killed')
+        return result
+      },
+    }
+    await expect(get(mailer, {}, createTestTokens(dying, egress))).rejects.toThrow('killed')
+    expect(await get(mailer)).toMatchObject({ kind: 'token' })
+    expect(provider.tokenRequests).toHaveLength(1)
+    await expire()
+    expect(await get(mailer)).toMatchObject({ kind: 'token' })
+  })
+
   it('is not lost when the caller has gone: stop waits for it', async () => {
     const mailer = await addMailer()
     provider.setScript(async () => {

@@ -1,0 +1,23 @@
+/** docs/testing.md names a test for each fault: it is there, and says so. */
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+
+const root = new URL('../../../', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+const rows = [...read('docs/testing.md').matchAll(/^\| ([A-Z]\d+) \|.*\| ([^|]+) \|$/gm)].map(
+  ([, id = '', files = '']) =>
+    [id, [...files.matchAll(/`([^`]+)`/g)].map(([, f = '']) => f)] as const,
+)
+
+it('every fault of sending has its row', () => {
+  const numbered = (letter: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `${letter}${i + 1}`)
+  const wanted = [...numbered('S', 10), ...numbered('M', 13), ...numbered('O', 3), 'D7']
+  expect(rows.map(([id]) => id)).toEqual(wanted)
+})
+
+it.each(rows)('%s has its tests', (id, files) => {
+  expect(files.length).toBeGreaterThan(0)
+  const named = new RegExp(`(it|describe|\\.each\\([^;]*?\\))\\(\\s*['"\`]\\[${id}\\]`)
+  expect(files.filter((file) => !named.test(read(file)))).toEqual([])
+})
