@@ -56,3 +56,10 @@ export { createStandIns, type StandIns } from './stand-ins.ts'
 export type { TemplateInput } from './template/render-template.ts'
 export { createTemplateRenderer, type TemplateRenderer } from './template/template-renderer.ts'
 export { textOfHtml } from './text-of-html.ts'
+export { atOnceMs, linksAtOnceMin } from './user-agent/bot-rules.ts'
+export { type BotVerdict, decideBot } from './user-agent/decide-bot.ts'
+export {
+  createUserAgentReader,
+  type UserAgent,
+  userAgentCharactersMax,
+} from './user-agent/read-user-agent.ts'

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import { createUserAgentReader } from './read-user-agent.ts'
+
+const read = createUserAgentReader()
+
+describe('[2.5] a user agent', () => {
+  it.each([
+    [
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
+      ['Chrome', '142.0.0.0', 'Windows 10', 'desktop', 'Windows'],
+    ],
+    [
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1',
+      ['Safari', '18.1', 'iOS 18.1', 'mobile', 'iOS'],
+    ],
+    [
+      'Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0',
+      ['Firefox', '132.0', 'Linux', 'desktop', 'Linux'],
+    ],
+  ])('names browser, system and device: %s', (text, expected) => {
+    const { browserName, browserVersion, os, deviceType, platform } = read(text)
+    expect([browserName, browserVersion, os, deviceType, platform]).toEqual(expected)
+  })
+
+  it('is all empty where there is none, and where nothing is known of it', () => {
+    for (const text of [undefined, '', 'x'])
+      expect(read(text)).toMatchObject({
+        text: text ?? '',
+        browserVersion: '',
+        os: '',
+        platform: '',
+      })
+  })
+
+  it('is read to 512 characters, and once', () => {
+    const long = `Mozilla/5.0 ${'x'.repeat(5000)}`
+    expect(read(long).text).toBe(long.slice(0, 512))
+    expect(read(`${long}y`)).toBe(read(long))
+  })
+
+  it('that is made to take long does not', () => {
+    for (const piece of ['(', 'Mozilla/', ' like ', 'a/1 ', '\u0000', 'Version/'])
+      expect(read(piece.repeat(10_000)).text).toHaveLength(512)
+  })
+})
