@@ -1,2 +1,3 @@
 /** Suppressions: who must not be sent to, and why. Routes are mounted by compose. */
 export { findSuppressed } from './find-suppressed.ts'
+export { suppressAddress } from './suppress-address.ts'

@@ -24,12 +24,15 @@ const UPSERT = statement(
    values ($1, $2, $3, $4, $5)
    on conflict (tenant_id, email_key) do update set reason = excluded.reason
     where array_position(${STRENGTH}, excluded.reason)
-        > array_position(${STRENGTH}, suppressions_address.reason)`,
+        > array_position(${STRENGTH}, suppressions_address.reason)
+   returning id`,
 )
 
-/** An address that is suppressed already keeps the stronger reason. */
-export async function upsertSuppression(tx: Queryable, row: SuppressionRow): Promise<void> {
-  await tx.query(UPSERT, [row.tenantId, row.emailKey, row.email, row.reason, row.id])
+/** An address that is suppressed already keeps the stronger reason, and its id. True for a new one. */
+export async function upsertSuppression(tx: Queryable, row: SuppressionRow): Promise<boolean> {
+  const values = [row.tenantId, row.emailKey, row.email, row.reason, row.id]
+  const { rows } = await tx.query<{ id: string }>(UPSERT, values)
+  return rows[0]?.id === row.id
 }
 
 // Laterally: one probe of the index for each address, whatever the statistics say of the table.

@@ -17,9 +17,12 @@ export interface NewSuppression {
   readonly reason: SuppressionReason
 }
 
-/** Of several reasons for one address the strongest stays; repeated, it changes nothing. */
-export async function suppressAddress(tx: Queryable, o: NewSuppression): Promise<void> {
+/**
+ * Of several reasons for one address the strongest stays; repeated, it changes nothing. False when
+ * the address was suppressed before.
+ */
+export async function suppressAddress(tx: Queryable, o: NewSuppression): Promise<boolean> {
   const { tenantId, address, email, reason } = o
   const emailKey = addressKeyOf(address)
-  await upsertSuppression(tx, { tenantId, emailKey, email, reason, id: newUlid() })
+  return upsertSuppression(tx, { tenantId, emailKey, email, reason, id: newUlid() })
 }

@@ -82,6 +82,27 @@ export function createAddressPolicy(allowNetworks: readonly string[]): AddressPo
   }
 }
 
+export interface Networks {
+  /** False for what is no address. */
+  has(address: string): boolean
+}
+
+/** Of CIDRs as `parseNetwork` takes them. */
+export function createNetworks(list: readonly string[]): Networks {
+  const parsed = list.map(parseNetwork)
+  return {
+    has(text) {
+      const address = parseAddress(text)
+      return address !== undefined && isInside(address, parsed)
+    },
+  }
+}
+
+/** The one spelling of an address: of an IPv4-mapped one, the IPv4 address. Undefined for none. */
+export function canonicalAddress(text: string): string | undefined {
+  return parseAddress(text)?.toString()
+}
+
 /**
  * One CIDR (or a bare address) in its canonical form: host bits cleared, IPv4-mapped networks turned
  * into the IPv4 network they mean. Throws on anything else, because `::ffff:10.0.0.0/8` read
