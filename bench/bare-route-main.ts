@@ -1,4 +1,7 @@
-/** The route of sendEmail with its schemas and nothing behind it: what Fastify alone costs. */
+/**
+ * The routes of sendEmail, with its schemas, and of pixel and redirect, with nothing behind them: what
+ * Fastify alone costs.
+ */
 import type { AddressInfo } from 'node:net'
 import { operations, type SendEmailBody, sendEmailAnswer, sendEmailBody } from '@postrider/contract'
 import fastify from 'fastify'
@@ -21,6 +24,20 @@ app.post<{ Body: SendEmailBody }>(
       recipients: request.body.to.map(({ email }) => ({ email, type: 'to', status: 'queued' })),
     }
   },
+)
+const pixel = Buffer.from('R0lGODlhAQABAPAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64')
+app.get('/t/o/:file', async (_request, reply) =>
+  reply.headers({ 'content-type': 'image/gif', 'cache-control': 'no-store' }).send(pixel),
+)
+app.get('/t/c/:token', async (_request, reply) =>
+  reply
+    .code(302)
+    .headers({
+      location: 'https://shop.example.com/offers/1?utm_source=news',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+    })
+    .send(),
 )
 await app.listen({ host: '127.0.0.1', port: 0 })
 serveParent({ port: () => (app.server.address() as AddressInfo).port })

@@ -18,13 +18,34 @@ export interface LoadResult {
   readonly completed: number
   readonly elapsedMs: number
   readonly statuses: Readonly<Record<string, number>>
+  /** By status. */
+  readonly slowestMs: Readonly<Record<string, number>>
   readonly p50Ms: number
   readonly p99Ms: number
 }
 
-async function post(order: LoadOrder): Promise<LoadResult> {
+/** The paths in turn, over and over. */
+export interface GetOrder extends Omit<LoadOrder, 'path' | 'bodies'> {
+  readonly paths: readonly string[]
+}
+
+function post({ path, bodies, ...order }: LoadOrder): Promise<LoadResult> {
+  let next = 0
+  return load(order, () => ({ path, method: 'POST', body: bodies[next++ % bodies.length] ?? '' }))
+}
+
+function get({ paths, ...order }: GetOrder): Promise<LoadResult> {
+  let next = 0
+  return load(order, () => ({ path: paths[next++ % paths.length] ?? '/', method: 'GET' }))
+}
+
+async function load(
+  order: Omit<LoadOrder, 'path' | 'bodies'>,
+  requestOf: () => { path: string; method: 'GET' | 'POST'; body?: string },
+): Promise<LoadResult> {
   const pool = new Pool(order.origin, { connections: order.callers, pipelining: 1 })
   const statuses: Record<string, number> = {}
+  const slowestMs: Record<string, number> = {}
   const latenciesMs: number[] = []
   const startedAt = performance.now()
   const endsAt = startedAt + (order.durationMs ?? Number.POSITIVE_INFINITY)
@@ -33,15 +54,12 @@ async function post(order: LoadOrder): Promise<LoadResult> {
     while (left > 0 && performance.now() < endsAt) {
       left -= 1
       const sentAt = performance.now()
-      const { statusCode, body } = await pool.request({
-        path: order.path,
-        method: 'POST',
-        headers: order.headers,
-        body: order.bodies[left % order.bodies.length] ?? '',
-      })
+      const { statusCode, body } = await pool.request({ ...requestOf(), headers: order.headers })
       await body.dump()
+      const tookMs = performance.now() - sentAt
       statuses[statusCode] = (statuses[statusCode] ?? 0) + 1
-      latenciesMs.push(performance.now() - sentAt)
+      slowestMs[statusCode] = Math.max(slowestMs[statusCode] ?? 0, tookMs)
+      latenciesMs.push(tookMs)
     }
   }
   await Promise.all(Array.from({ length: order.callers }, call))
@@ -53,9 +71,10 @@ async function post(order: LoadOrder): Promise<LoadResult> {
     completed: latenciesMs.length,
     elapsedMs,
     statuses,
+    slowestMs,
     p50Ms: at(0.5),
     p99Ms: at(0.99),
   }
 }
 
-serveParent({ post })
+serveParent({ post, get })

@@ -41,6 +41,11 @@ export function treeCpuSeconds(pid: number): number {
   return (stat.ownTicks + stat.waitedForTicks) / TICKS_PER_SECOND + below
 }
 
+/** A process, its children and theirs, as they are now. */
+export function treeOf(pid: number): number[] {
+  return [pid, ...childrenOf(pid).flatMap(treeOf)]
+}
+
 export function residentMib(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1')
   return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024

@@ -7,6 +7,8 @@
  *            --seconds 8 a run
  * path       mails of 5 kB accepted, sent, recorded and reported, against nodemailer's pool and
  *            Postfix into the same sink; --count 4000 mails a run
+ * tracker    pixel and redirect, durable before the answer, against the same routes with nothing behind
+ *            them; and what becomes of hits while the database stands still for 5 s; --seconds 8 a run
  * smtp       the SMTP client alone, against a plain pipelined socket and nodemailer's pool; five times
  *            --count messages a run
  * memory     the service after 50,000 mails against 5,000
@@ -33,6 +35,7 @@ import { measurePath } from './path.ts'
 import { measureQueue } from './queue.ts'
 import { measureRewrite } from './rewrite.ts'
 import { measureSmtp } from './smtp.ts'
+import { measureTracker } from './tracker.ts'
 import { measureWebhooks } from './webhooks.ts'
 import { startWorker } from './worker.ts'
 
@@ -98,6 +101,7 @@ const parts = {
   backlog: measureBacklog,
   queue: measureQueue,
   rewrite: measureRewrite,
+  tracker: measureTracker,
 }
 const chosen = values.only === undefined ? ['accept', 'path'] : values.only.split(',')
 for (const name of chosen) {

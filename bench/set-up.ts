@@ -18,6 +18,8 @@ export interface TenantOrder {
   readonly sender: string
   readonly moreSenders?: readonly string[]
   readonly hookUrl: string
+  /** Beside deliveries and failures. */
+  readonly events?: Readonly<Record<string, true>>
   /** Without it the tenant has no mailer. */
   readonly smtp?: { readonly port: number; readonly connections: number }
 }
@@ -53,7 +55,7 @@ export async function setUpTenant(origin: string, o: TenantOrder): Promise<Tenan
     webhook_url: o.hookUrl,
     event: 'EMAIL_EVENT',
     method: 'POST',
-    webhook_options: { events: { delivery: true, smtp_error: true } },
+    webhook_options: { events: { delivery: true, smtp_error: true, ...o.events } },
   })
   for (const email of o.smtp === undefined ? [] : [o.sender, ...(o.moreSenders ?? [])])
     await call(origin, 'configureSMTP', headers, {

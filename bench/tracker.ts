@@ -1,0 +1,204 @@
+/**
+ * Opens and clicks: the service's pixel and redirect, each with its event on the disk before the
+ * answer, against a bare Fastify route that answers the same bytes; and what becomes of them while
+ * the database stands still for five seconds.
+ *
+ * The addresses are those in mail that the service has sent. The tenant's webhook takes opens and
+ * clicks, so that each is queued as well; no dispatcher runs.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { operations } from '@postrider/contract'
+import { createSmtpServer, type SmtpTransaction } from '@postrider/testkit'
+import { request } from 'undici'
+import { type Cluster, startCluster } from './cluster.ts'
+import type { GetOrder, LoadResult } from './load-main.ts'
+import { cpuSeconds, treeCpuSeconds, treeOf } from './measure.ts'
+import {
+  type BenchOrder,
+  heading,
+  reportRate,
+  reportRatios,
+  type Sample,
+  sampleOf,
+} from './report.ts'
+import { setUpTenant } from './set-up.ts'
+import type { Worker } from './worker.ts'
+
+const callers = 256
+const recipients = 1000
+/** So many, because fifty hits of one recipient in an hour are recorded. */
+const emails = 4
+const sentWithinMs = 120_000
+const stopMs = 5_000
+const recordedWithinMs = 60_000
+const userAgent =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
+
+interface Tracked {
+  readonly cluster: Cluster
+  readonly origin: string
+  readonly pid: number
+  readonly pixels: readonly string[]
+  /** Two of each recipient. */
+  readonly links: readonly string[]
+  /** One of each, that nobody follows until the database stands still. */
+  readonly unused: readonly string[]
+}
+
+export async function measureTracker(o: BenchOrder): Promise<void> {
+  heading(`Opens and clicks of ${recipients * emails} recipients, ${callers} callers`)
+  const bare = await o.startWorker('./bare-route-main.ts')
+  const load = await o.startWorker('./load-main.ts')
+  const service = await startTracked(o)
+  const bareOrigin = `http://127.0.0.1:${await bare.call('port')}`
+  const kinds = { pixel: service.pixels, redirect: service.links } as const
+  for (const [kind, paths] of Object.entries(kinds)) {
+    const order = { headers: { 'user-agent': userAgent }, paths, callers }
+    const bareOrder = { ...order, origin: bareOrigin }
+    const serviceOrder = { ...order, origin: service.origin }
+    const durationMs = o.seconds * 1000
+    await get(load, { ...bareOrder, durationMs: 1000 })
+    await get(load, { ...serviceOrder, durationMs: 2000 })
+    const [bareSamples, samples]: [Sample[], Sample[]] = [[], []]
+    const latencies: string[] = []
+    for (let run = 0; run < o.runs; run += 1) {
+      bareSamples.push(
+        await sampleOf({ route: () => cpuSeconds(bare.pid) }, () =>
+          get(load, { ...bareOrder, durationMs }),
+        ),
+      )
+      const clocks = {
+        service: () => cpuSeconds(service.pid),
+        postgres: () => treeCpuSeconds(service.cluster.databasePid),
+        callers: () => cpuSeconds(load.pid),
+      }
+      samples.push(
+        await sampleOf(clocks, async () => {
+          const result = await get(load, { ...serviceOrder, durationMs })
+          latencies.push(`${result.p50Ms.toFixed(1)}/${result.p99Ms.toFixed(1)} ms`)
+          return result
+        }),
+      )
+    }
+    reportRate(`${kind} without a database`, bareSamples)
+    reportRate(`${kind}, durable before the answer`, samples)
+    console.log(`  ${''.padEnd(34)} p50/p99: ${latencies.join(', ')}`)
+    reportRatios('ratio', samples, bareSamples, 'at least 0.35')
+  }
+  await measureOutage(load, service)
+}
+
+/**
+ * What is asked for meanwhile: pixels, links that were followed before, and links that were not. Counted
+ * is in the database, when it goes on and everything has come in.
+ */
+async function measureOutage(load: Worker, service: Tracked): Promise<void> {
+  heading(`The database stands still for ${stopMs / 1000} s under load`)
+  const { cluster, origin, pixels } = service
+  const order = { origin, headers: { 'user-agent': userAgent }, callers }
+  const before = await countRecorded(cluster)
+  const known = service.links.slice(0, pixels.length)
+  const first = await get(load, { ...order, paths: known, count: known.length })
+  const paths = pixels.flatMap((pixel, i) => [pixel, known[i] ?? '', service.unused[i] ?? ''])
+  const frozen = treeOf(cluster.databasePid)
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+  const during = await get(load, { ...order, paths, durationMs: stopMs })
+  for (const pid of frozen) process.kill(pid, 'SIGCONT')
+  const goesOnAt = performance.now()
+  const after = await get(load, { ...order, paths, durationMs: stopMs })
+  const recordedMs = await waitUntilRecorded(origin, goesOnAt)
+  const answered = [first, during, after].reduce(
+    (sum, { statuses }) => sum + answersOf(statuses),
+    0,
+  )
+  const recorded = (await countRecorded(cluster)) - before
+  const counts = (statuses: LoadResult['statuses']) =>
+    Object.entries(statuses).map(([status, count]) => `${count} × ${status}`)
+  console.log(`  while it stands still: ${counts(during.statuses).join(', ')}`)
+  const slowest = Object.entries(during.slowestMs).map(([s, ms]) => `${s} ${Math.round(ms)} ms`)
+  console.log(`  the slowest answers: ${slowest.join(', ')} (503 within 1000 ms)`)
+  console.log(`  in the five seconds after: ${counts(after.statuses).join(', ')}`)
+  console.log(`  answered ${answered}, recorded ${recorded}, lost ${answered - recorded} (0)`)
+  console.log(`  everything is recorded ${Math.round(recordedMs)} ms after it goes on`)
+}
+
+function answersOf(statuses: LoadResult['statuses']): number {
+  return (statuses[200] ?? 0) + (statuses[302] ?? 0)
+}
+
+async function countRecorded({ sql }: Cluster): Promise<number> {
+  const { rows } = await sql.query<{ count: string }>(
+    `select count(*) from tracking_hit h join webhooks_event e
+        on e.tenant_id = h.tenant_id and e.ref_id = h.ref_id and e.event_at = h.hit_at`,
+  )
+  return Number(rows[0]?.count)
+}
+
+async function waitUntilRecorded(origin: string, fromMs: number): Promise<number> {
+  for (;;) {
+    const { body } = await request(`${origin}/metrics`)
+    const text = await body.text()
+    const read = (what: string) =>
+      new RegExp(`^postrider_tracking_spool\\{what="${what}"\\} (\\S+)`, 'm').exec(text)?.[1]
+    const elapsedMs = performance.now() - fromMs
+    if (read('bytes') === '0' && read('database_away') === '0') return elapsedMs
+    if (elapsedMs > recordedWithinMs) throw new Error('hits are kept in files still')
+    await delay(50)
+  }
+}
+
+/** Sends the mail, and reads the addresses in it as recipients' programs do. */
+async function startTracked(o: BenchOrder): Promise<Tracked> {
+  const sink = await createSmtpServer()
+  o.stopAtEnd(() => sink.close())
+  const receiver = await o.startWorker('./receiver-main.ts')
+  const cluster = await startCluster(o)
+  const { origin, pid } = await cluster.start('api,sender,tracker', {}, o.profileDir)
+  const tenant = await setUpTenant(origin, {
+    name: 'bench',
+    sender: 'bench@example.com',
+    hookUrl: `http://127.0.0.1:${await receiver.call('port')}/events`,
+    events: { open: true, click: true },
+    smtp: { port: sink.port, connections: 16 },
+  })
+  const html = [1, 2, 3].map((i) => `<a href="https://shop.example.com/offers/${i}">${i}</a>`)
+  const { method, path } = operations.sendEmail
+  for (let email = 0; email < emails; email += 1) {
+    const to = Array.from({ length: recipients }, (_, i) => ({ email: `r${i}@example.com` }))
+    const answer = await request(origin + path, {
+      method,
+      headers: tenant.headers,
+      body: JSON.stringify({
+        from: { email: tenant.sender },
+        to: to.slice(0, 1),
+        bcc: to.slice(1),
+        subject: 'Offers',
+        content: [{ type: 'text/html', value: html.join(' ') }],
+        settings: { open_tracking: true, click_tracking: true },
+      }),
+    })
+    if (answer.statusCode !== 202) throw new Error(await answer.body.text())
+    await answer.body.dump()
+  }
+  const messages = await sink.waitForMessages(recipients * emails, sentWithinMs)
+  const found = messages.map(addressesIn)
+  return {
+    cluster,
+    origin,
+    pid,
+    pixels: found.flatMap(({ pixel }) => pixel),
+    links: found.flatMap(({ links }) => links.slice(0, 2)),
+    unused: found.flatMap(({ links }) => links.slice(2)),
+  }
+}
+
+function addressesIn({ raw }: SmtpTransaction): { pixel: string[]; links: string[] } {
+  const text = raw.toString('latin1').replace(/=\r\n/g, '')
+  const all = (shape: RegExp) => [...text.matchAll(shape)].map(([path]) => path)
+  return { pixel: all(/\/t\/o\/[\w-]+\.gif/g).slice(0, 1), links: all(/\/t\/c\/[\w-]+/g) }
+}
+
+async function get(load: Worker, order: GetOrder): Promise<LoadResult & { units: number }> {
+  const result = await load.call<LoadResult>('get', order)
+  return { ...result, units: result.completed }
+}
