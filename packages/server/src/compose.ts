@@ -71,6 +71,8 @@ import { suppressionRoutes } from './suppressions/routes.ts'
 import { createKeyAuthenticator } from './tenants/index.ts'
 import { tenantRoutes } from './tenants/routes.ts'
 import { thisHost } from './this-host.ts'
+import { createTracker, type Tracker } from './tracking/create-tracker.ts'
+import { trackingRoutes } from './tracking/routes.ts'
 import { createTrackingTokens } from './tracking/tokens.ts'
 import { createTrackingUrls } from './tracking/tracking-urls.ts'
 import { createBacklog } from './webhooks/dispatch/backlog.ts'
@@ -176,7 +178,8 @@ export function compose(o: {
   const parts: Parts = { ...core, accessTokens: composeAccessTokens(core) }
   const templates = createTemplateRenderer()
   const places = createPlaceFinder()
-  const server = composeHttp(parts, { ...o, templates, places })
+  const tracker = config.roles.has('tracker') ? composeTracker(parts) : undefined
+  const server = composeHttp(parts, { ...o, templates, places, tracker })
   const { egress } = parts
   const group = createServiceGroup('postrider', [
     closer('database', () => db.close()),
@@ -190,6 +193,7 @@ export function compose(o: {
     ...(config.roles.has('janitor') ? composeJanitor(parts, o) : []),
     templates,
     places,
+    ...(tracker?.services ?? []),
     server,
   ])
   return { ...group, db, address: () => server.address() }
@@ -226,6 +230,7 @@ function composeHttp(
     readonly version: string
     readonly templates: TemplateRenderer
     readonly places: PlaceFinder
+    readonly tracker: Tracker | undefined
   },
 ): HttpServer {
   const { clock, config, db, egress, keyRing, log, metrics } = parts
@@ -245,6 +250,7 @@ function composeHttp(
     facts: () => ({ version: o.version, roles: builtRoles(config) }),
     readiness: () => checkReadiness(parts),
   })
+  if (o.tracker !== undefined) trackingRoutes(app, o.tracker.routes)
   // The description of the routes needs to be in place before they are added.
   if (isApi)
     app.register(async (scope) => {
@@ -488,6 +494,10 @@ function composeRspamd({ config, log, metrics }: Parts) {
     monotonicMs: () => performance.now(),
   })
   return { rspamd, egress: closer('rspamd', () => egress.close()) }
+}
+
+function composeTracker(parts: Parts): Tracker {
+  return createTracker({ ...parts, tokens: createTrackingTokens(parts.keyRing) })
 }
 
 function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Service[] {

@@ -230,12 +230,12 @@ describe('configuration', () => {
       INBOUND_PORT: '2526',
       GEOIP_DB: '',
       PORT: '1',
-      ROLES: 'api,tracker,inbound',
+      ROLES: 'api,mailbox,inbound',
     })
     expect(problemsOf(env)).toEqual([])
     expect(ineffectiveSettings(env)).toEqual([
       'POSTRIDER_INBOUND_PORT',
-      'POSTRIDER_ROLES (tracker, inbound)',
+      'POSTRIDER_ROLES (mailbox, inbound)',
     ])
     const effective = { ROLES: 'all', LOG_LEVEL: 'warn', DNS_SERVERS: '9.9.9.9:53' }
     expect(ineffectiveSettings(prefixed(effective))).toEqual([])

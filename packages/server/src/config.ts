@@ -49,7 +49,7 @@ export const roles = [
 export type Role = (typeof roles)[number]
 
 /** The contract names them, and nothing in this version does their work. */
-export const rolesWithoutEffect: ReadonlySet<Role> = new Set(['tracker', 'inbound', 'mailbox'])
+export const rolesWithoutEffect: ReadonlySet<Role> = new Set(['inbound', 'mailbox'])
 
 interface Variable<T> {
   readonly name: string
@@ -289,9 +289,16 @@ export const variables = {
   geoipDb: {
     name: 'GEOIP_DB',
     type: readableFile,
-    defaultText: 'unset: the packaged dataset where installed',
-    hasNoEffect: true,
-    meaning: 'City-level mmdb',
+    defaultText: 'unset: no places',
+    meaning:
+      'City-level mmdb file by which opens and clicks are given a place; read at start. MaxMind’s layout or a flat one',
+  },
+  trustedProxies: {
+    name: 'TRUSTED_PROXIES',
+    type: networks,
+    defaultText: 'none',
+    meaning:
+      'Networks of the proxies in front of this service: what they write into `X-Forwarded-For` is believed',
   },
   retentionMs: {
     name: 'RETENTION',

@@ -8,7 +8,14 @@ import { createMetrics } from './platform/metrics.ts'
 import { createRetention } from './platform/retention.ts'
 
 const DAY_MS = 86_400_000
-const EMAILS = ['sending_email', 'sending_recipient', 'sending_attempt', 'sending_link']
+const EMAILS = [
+  'sending_email',
+  'sending_recipient',
+  'sending_attempt',
+  'sending_link',
+  'tracking_recipient',
+  'tracking_hit',
+]
 
 let database: TestDatabase
 

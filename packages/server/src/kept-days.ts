@@ -9,7 +9,14 @@ import { isDeliveryDayOpen, isEventDayAwaited } from './webhooks/dispatch/retent
 
 const events = ['webhooks_event']
 const deliveries = ['webhooks_delivery', 'webhooks_attempt', 'webhooks_item']
-const emails = ['sending_email', 'sending_recipient', 'sending_attempt', 'sending_link']
+const emails = [
+  'sending_email',
+  'sending_recipient',
+  'sending_attempt',
+  'sending_link',
+  'tracking_recipient',
+  'tracking_hit',
+]
 
 /** Their days are made ahead of time by every process; the janitor drops the old ones. */
 export const partitionedTables: readonly string[] = [...events, ...deliveries, ...emails]

@@ -2,7 +2,7 @@
 export { createLaneWakeups, type LaneWakeups } from './lane-wakeups.ts'
 export {
   findLinks,
-  findTrackedCopy,
+  findTrackedCopies,
   type TrackedCopy,
 } from './tracking/store.ts'
 export type { TrackedRecipient, TrackingUrls } from './tracking/tracking-urls.ts'

@@ -2,16 +2,8 @@
  * The addresses that stand in a recipient's message (contract §3): of the pixel, of a link, and for
  * unsubscribing. The same each time they are made, so every attempt sends the same message.
  */
-import type { TrackedRecipient, TrackingTokens } from './tokens.ts'
-
-type Recipient = Omit<TrackedRecipient, 'link'>
-
-export interface TrackingUrls {
-  openUrl(who: Recipient): string
-  /** @param link the link's place in the email, from 0 */
-  clickUrl(who: Recipient, link: number): string
-  unsubscribeUrl(who: Recipient): string
-}
+import type { TrackingUrls } from '../sending/index.ts'
+import type { TrackingTokens } from './tokens.ts'
 
 export function createTrackingUrls(o: {
   readonly tokens: Pick<TrackingTokens, 'make'>

@@ -2,7 +2,7 @@
  * SQL of tracking: where tracked links lead to, and whose copy of an email a hit is about. Every
  * statement names the tenant.
  */
-import { insertRows, type Queryable, statement } from '../../platform/db/index.ts'
+import { arrayText, insertRows, type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
 import type { TrackedRecipient } from './tracking-urls.ts'
 
@@ -54,29 +54,47 @@ export interface TrackedCopy {
   readonly traceparent: string
   readonly messageId: string
   readonly deliveredAt: Date | null
+  /** How many have ended. */
+  readonly attempts: number
 }
 
-const FIND_COPY = statement(
-  'sending.find_copy',
-  `select r.email, e.custom_args as "customArgs", e.traceparent, r.message_id as "messageId",
-          r.delivered_at as "deliveredAt",
-          coalesce((select a.mailer_id from sending_attempt a
-                     where a.tenant_id = $1 and a.ref_id = $2 and a.n = $3 and a.day = $4
-                     order by a.attempt desc limit 1), e.mailer_id) as "mailerId"
-     from sending_recipient r
-     join sending_email e on e.tenant_id = $1 and e.ref_id = $2 and e.day = $4
-    where r.tenant_id = $1 and r.ref_id = $2 and r.n = $3 and r.day = $4`,
+// One probe of each index for each of the given, whatever the statistics say of the tables.
+const FIND_COPIES = statement(
+  'sending.find_copies',
+  `select w.i::int as i, r.email, e.custom_args as "customArgs", e.traceparent,
+          r.message_id as "messageId", r.delivered_at as "deliveredAt", r.attempts,
+          coalesce(a.mailer_id, e.mailer_id) as "mailerId"
+     from unnest($1::text[], $2::text[], $3::int[], $4::date[]) with ordinality
+       as w (tenant_id, ref_id, n, day, i)
+    cross join lateral (
+      select * from sending_recipient r
+       where r.tenant_id = w.tenant_id and r.ref_id = w.ref_id and r.n = w.n and r.day = w.day
+       limit 1) r
+    cross join lateral (
+      select * from sending_email e
+       where e.tenant_id = w.tenant_id and e.ref_id = w.ref_id and e.day = w.day limit 1) e
+     left join lateral (
+      select a.mailer_id from sending_attempt a
+       where a.tenant_id = w.tenant_id and a.ref_id = w.ref_id and a.n = w.n and a.day = w.day
+       order by a.attempt desc limit 1) a on true`,
 )
 
 /**
- * By primary keys. `mailerId` and `deliveredAt` may change while an attempt is under way, and by a
- * rescue; the rest never does. Undefined when there is no such recipient, or the email is no longer
- * kept.
+ * By primary keys, in the order of the given. `mailerId`, `deliveredAt` and `attempts` may change
+ * while an attempt is under way, and by a rescue of what was not delivered; the rest never does.
+ * Undefined where there is no such recipient, or the email is no longer kept.
  */
-export async function findTrackedCopy(
+export async function findTrackedCopies(
   q: Queryable,
-  { tenantId, refId, n }: TrackedRecipient,
-): Promise<TrackedCopy | undefined> {
-  const { rows } = await q.query<TrackedCopy>(FIND_COPY, [tenantId, refId, n, dayOfUlid(refId)])
-  return rows[0]
+  who: readonly TrackedRecipient[],
+): Promise<readonly (TrackedCopy | undefined)[]> {
+  if (who.length === 0) return []
+  const { rows } = await q.query<TrackedCopy & { readonly i: number }>(FIND_COPIES, [
+    arrayText(who.map(({ tenantId }) => tenantId)),
+    arrayText(who.map(({ refId }) => refId)),
+    arrayText(who.map(({ n }) => n)),
+    arrayText(who.map(({ refId }) => dayOfUlid(refId))),
+  ])
+  const found = new Map(rows.map(({ i, ...copy }) => [i - 1, copy]))
+  return who.map((_, i) => found.get(i))
 }

@@ -4,7 +4,7 @@ import PostalMime, { type Email } from 'postal-mime'
 import { describe, expect, it } from 'vitest'
 import { accept, drain, useSending } from '../../../test/sender.ts'
 import { addMailer, trackingUrls } from '../../../test/sending.ts'
-import { findLinks, findTrackedCopy } from '../index.ts'
+import { findLinks, findTrackedCopies } from '../index.ts'
 
 const world = useSending()
 const HTML = `<!doctype html>
@@ -165,14 +165,19 @@ describe('what a hit is about', () => {
       'https://a.example/?a=1&b=2',
       'https://b.example/',
     ])
-    expect(await findTrackedCopy(db, whoOf(refId, 1))).toEqual({
-      email: 'Bob@Example.com',
-      mailerId: expect.stringMatching(/^smtp_/),
-      customArgs: { order: 12 },
-      traceparent: expect.stringMatching(/^00-/),
-      messageId: `<${refId}.1@example.com>`,
-      deliveredAt: expect.any(Date),
-    })
+    const copies = await findTrackedCopies(db, [whoOf(refId, 9), whoOf(refId, 1)])
+    expect(copies).toEqual([
+      undefined,
+      {
+        email: 'Bob@Example.com',
+        mailerId: expect.stringMatching(/^smtp_/),
+        customArgs: { order: 12 },
+        traceparent: expect.stringMatching(/^00-/),
+        messageId: `<${refId}.1@example.com>`,
+        deliveredAt: expect.any(Date),
+        attempts: 1,
+      },
+    ])
   })
 
   it('is nothing for another tenant, another email, or a recipient that there is not', async () => {
@@ -180,8 +185,8 @@ describe('what a hit is about', () => {
     const { db } = world
     const foreign = { ...whoOf(refId, 0), tenantId: 'tn_b' }
     expect(await findLinks(db, foreign)).toBeUndefined()
-    expect(await findTrackedCopy(db, foreign)).toBeUndefined()
-    expect(await findTrackedCopy(db, whoOf(refId, 1))).toBeUndefined()
+    const copies = await findTrackedCopies(db, [foreign, whoOf(refId, 1)])
+    expect(copies).toEqual([undefined, undefined])
     const another = `${refId.slice(0, -1)}${refId.endsWith('0') ? '1' : '0'}`
     expect(await findLinks(db, whoOf(another, 0))).toBeUndefined()
   })
@@ -196,6 +201,7 @@ describe('what a hit is about', () => {
          from sending_attempt where ref_id = $1`,
       [refId],
     )
-    expect((await findTrackedCopy(db, whoOf(refId, 0)))?.mailerId).toBe('smtp_other')
+    const [copy] = await findTrackedCopies(db, [whoOf(refId, 0)])
+    expect(copy?.mailerId).toBe('smtp_other')
   })
 })

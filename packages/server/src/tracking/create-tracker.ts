@@ -1,0 +1,87 @@
+/** Makes what the role `tracker` is made of; nothing runs before its services start. */
+import { join } from 'node:path'
+import { createUserAgentReader } from '../mail/index.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/index.ts'
+import { createClientAddress } from '../platform/http/client-address.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { Service } from '../platform/service.ts'
+import type { Wakeups } from '../webhooks/index.ts'
+import { createFindPlace } from './find-place.ts'
+import { createFloodGuard } from './flood-guard.ts'
+import { createHitIntake, type HitIntake } from './hit-intake.ts'
+import { createHitSpool } from './hit-spool.ts'
+import { createHitObserver, type HitObserver } from './observe-hits.ts'
+import { createHitRecorder } from './record-hits.ts'
+import type { TrackingTokens } from './tokens.ts'
+
+export interface TrackerDeps {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly wakeups: Wakeups
+  readonly tokens: TrackingTokens
+  readonly config: {
+    readonly dataDir: string
+    readonly geoipDb: string | undefined
+    readonly trustedProxies: readonly string[] | undefined
+  }
+}
+
+export interface Tracker {
+  readonly services: readonly Service[]
+  /** What its routes need. */
+  readonly routes: {
+    readonly tokens: TrackingTokens
+    readonly intake: HitIntake
+    readonly clientAddress: ReturnType<typeof createClientAddress>
+    readonly clock: Clock
+    readonly observe: HitObserver
+  }
+}
+
+const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+/** Throws when the file of places cannot be read. */
+export function createTracker(deps: TrackerDeps): Tracker {
+  const { config, clock, db, log, metrics, tokens } = deps
+  const hits = metrics.counter(
+    'tracking_hits_total',
+    'Requests for pixels and links and to unsubscribe, by what came of them',
+    ['kind', 'result'],
+  )
+  const groups = metrics.histogram(
+    'tracking_group_size',
+    'Hits that were recorded in one transaction',
+    [],
+    GROUP_SIZES,
+  )
+  const observe = createHitObserver({
+    log,
+    count: (kind, result, by) => hits.inc({ kind, result }, by),
+  })
+  const spool = createHitSpool({ dir: join(config.dataDir, 'hits') })
+  const intake = createHitIntake({
+    db,
+    spool,
+    log,
+    floods: createFloodGuard(),
+    recorder: createHitRecorder({
+      ...deps,
+      readUserAgent: createUserAgentReader(),
+      findPlace: createFindPlace(config.geoipDb),
+      observeGroup: (size) => groups.observe({}, size),
+    }),
+    observe: (hit, result) => observe.result(hit.kind, result),
+  })
+  metrics.gaugeOf(
+    'tracking_spool',
+    'Hits kept in files for as long as the database is away: their bytes, and whether it is',
+    'what',
+    () => ({ bytes: spool.bytes, database_away: intake.isDatabaseAway ? 1 : 0 }),
+  )
+  const clientAddress = createClientAddress(config.trustedProxies ?? [])
+  return { services: [intake], routes: { tokens, intake, clientAddress, clock, observe } }
+}

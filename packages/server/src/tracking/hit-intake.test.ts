@@ -1,0 +1,127 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type DatabaseProxy, startDatabaseProxy } from '../../test/database-proxy.ts'
+import { silent } from '../../test/sending.ts'
+import { type AnotherTracker, sumsOf, useTracking } from '../../test/tracking.ts'
+import { createDb, type Db } from '../platform/db/index.ts'
+
+const world = useTracking()
+let proxy: DatabaseProxy
+let db: Db
+let dataDir: string
+let one: AnotherTracker
+/** Cuts every connection on its next word, and lets none begin. */
+let isCut: boolean
+
+beforeEach(async () => {
+  isCut = false
+  proxy = await startDatabaseProxy(world.url, { isCut: () => isCut })
+  db = createDb({ url: proxy.url, poolMax: 4, log: silent, applicationName: 'tracker' })
+  dataDir = mkdtempSync(join(tmpdir(), 'postrider-intake-'))
+  one = await world.another({ db, dataDir })
+})
+afterEach(async () => {
+  isCut = false
+  proxy.thaw()
+  await db.close()
+  await proxy.close()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const get = (url: string) => one.app.inject({ url })
+const spooled = () => readdirSync(join(dataDir, 'hits'))
+const intake = () => one.tracker.routes.intake
+
+/** The database is known to be back, and what was kept is recorded. */
+async function recover(): Promise<void> {
+  for (let tries = 0; intake().isDatabaseAway; tries++) {
+    if (tries > 2_000) throw new Error('the database is away still')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  await intake().runOnce()
+}
+
+const WAYS = [
+  ['says nothing any more', () => proxy.freeze(), () => proxy.thaw()],
+  [
+    'has gone',
+    () => {
+      isCut = true
+    },
+    () => {
+      isCut = false
+    },
+  ],
+] as const
+
+describe.each(WAYS)('while the database %s', (_how, stop, goOn) => {
+  it('hits are answered from files, lose nothing and count once when it is back', async () => {
+    const mail = await world.send()
+    const other = await world.send()
+    expect((await get(mail.click(0))).statusCode).toBe(302)
+    stop()
+    // The first of them wait for commits that do not come, or come after all.
+    const first = await Promise.all([mail.open, mail.open, mail.click(0), other.open].map(get))
+    expect(first.map(({ statusCode }) => statusCode)).toEqual([200, 200, 302, 200])
+    expect(intake().isDatabaseAway).toBe(true)
+    expect(spooled()).toHaveLength(1)
+    const [known, unknown] = [await get(mail.click(0)), await get(other.click(0))]
+    expect(known.headers.location).toBe('https://shop.example.com/?a=1&b=%20x')
+    expect(unknown.statusCode).toBe(503)
+    expect(Number(unknown.headers['retry-after'])).toBeGreaterThan(0)
+    expect(unknown.headers['content-type']).toContain('text/html')
+    const left = await one.app.inject({ method: 'POST', url: other.unsubscribe })
+    expect(left.statusCode).toBe(200)
+    goOn()
+    await recover()
+    expect(spooled()).toEqual([])
+    expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 2, clicks: 3 })
+    expect(await sumsOf(world.db, other)).toMatchObject({ opens: 1, unsubscribed: true })
+    expect(await world.events(mail)).toHaveLength(5)
+    expect(await world.events(other)).toHaveLength(2)
+    expect((await get(other.click(0))).statusCode).toBe(302)
+  })
+
+  it('HEAD leads where it is known, and else is told to come again', async () => {
+    const mail = await world.send()
+    await get(mail.click(0))
+    stop()
+    const head = async (link: number) =>
+      (await one.app.inject({ method: 'HEAD', url: mail.click(link) })).statusCode
+    expect([await head(0), await head(1), await head(2)]).toEqual([302, 503, 503])
+    goOn()
+    await recover()
+    expect(await world.events(mail)).toHaveLength(1)
+  })
+})
+
+it('what a process that died has left is recorded by the next one', async () => {
+  const mail = await world.send()
+  proxy.freeze()
+  expect((await get(mail.open)).statusCode).toBe(200)
+  // Its own tracker goes on waiting; another has the same directory, and a database.
+  const next = await world.another({ dataDir })
+  await next.tracker.routes.intake.runOnce()
+  expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
+  expect(spooled()).toEqual([])
+  proxy.thaw()
+  await recover()
+  expect(await world.events(mail)).toHaveLength(1)
+})
+
+it('where nothing can be kept either, nothing is promised', async () => {
+  const mail = await world.send()
+  rmSync(dataDir, { recursive: true })
+  proxy.freeze()
+  const blocked = await world.another({ db, dataDir: '/dev/null' })
+  const answers = await Promise.all(
+    [mail.open, mail.click(0)].map((url) => blocked.app.inject({ url })),
+  )
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([503, 503])
+  // Shown as what it is all the same.
+  expect(answers[0]?.rawPayload).toHaveLength(43)
+  expect(answers[0]?.headers['retry-after']).toBeDefined()
+  proxy.thaw()
+})

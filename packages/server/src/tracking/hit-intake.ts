@@ -1,0 +1,272 @@
+/**
+ * Takes hits in, so that what is answered is on a disk: in the database, or while that is away or
+ * slow in the spool, from where it is recorded later (docs/adr/0014).
+ *
+ * A request waits for its commit for a bounded time. One that takes longer goes into the spool too;
+ * should its commit come after all, the hit meets itself there. While the database is known to be
+ * away nobody waits for it: pixels and unsubscriptions, and clicks on links that were followed lately,
+ * go into the spool and are answered; every other one is refused with `unavailable` at once. A probe
+ * finds out when the database is back.
+ */
+import { DatabaseUnavailableError, type Db } from '../platform/db/index.ts'
+import { ApiError } from '../platform/errors.ts'
+import { ulidAtTime } from '../platform/ids.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Service } from '../platform/service.ts'
+import { type FloodGuard, hitsAnHourMax, hourMs } from './flood-guard.ts'
+import type { Hit, HitOutcome } from './hit.ts'
+import type { HitSpool, SpooledHits } from './hit-spool.ts'
+import { millisOf, recipientKey } from './judge-hits.ts'
+import type { HitRecorder } from './record-hits.ts'
+import { countHits } from './store.ts'
+
+export type TakenIn =
+  | HitOutcome
+  /** Kept in a file, and recorded when the database is back. */
+  | { readonly kind: 'spooled'; readonly url?: string }
+  /** One of too many of its token: answered and not recorded. */
+  | { readonly kind: 'bounded'; readonly url?: string }
+
+export interface HitIntake extends Service {
+  /** Throws `unavailable` when it can be neither recorded nor kept. */
+  take(hit: Hit): Promise<TakenIn>
+  /** Where a link leads to, without a hit. Throws likewise. */
+  urlOf(hit: Hit): Promise<string | undefined>
+  /** Records what is in the spool; answers how many hits that were. */
+  runOnce(): Promise<number>
+  readonly isDatabaseAway: boolean
+}
+
+export interface HitIntakeDeps {
+  readonly db: Db
+  readonly recorder: HitRecorder
+  readonly spool: HitSpool
+  readonly floods: FloodGuard
+  readonly log: Logger
+  /** What came of hits from the spool. */
+  readonly observe: (hit: Hit, result: HitOutcome['kind'] | 'refused') => void
+}
+
+/** Of a commit: with the flush of the spool, less than a second in all. */
+const ANSWER_MS = 400
+/** Requests that wait for a commit; more are more than the database can do. */
+const WAITING_MAX = 5_000
+const PROBE_MS = 250
+/** One that hangs tells nothing, and must not take all connections. */
+const PROBES_MAX = 2
+/** Files that others have left. */
+const SWEEP_MS = 30_000
+const REPLAYED_AT_ONCE = 512
+/** A random part of it is added, so that callers do not all come back at once. */
+const RETRY_S = 2
+
+export function createHitIntake(deps: HitIntakeDeps): HitIntake {
+  const { recorder, spool, floods, log } = deps
+  let isAway = false
+  let waiting = 0
+  /** When the database last did what it was asked for; by the monotonic clock. */
+  let committedAt = Number.NEGATIVE_INFINITY
+  let probes = 0
+  let isStopped = false
+  let probeTimer: NodeJS.Timeout | undefined
+  let sweepTimer: NodeJS.Timeout | undefined
+  /** Taken from the spool, and not all of it recorded. */
+  let unfinished: SpooledHits | undefined
+  let replaying: Promise<number> | undefined
+  /** By token: whether all processes together have recorded enough of it. */
+  const asking = new Map<string, Promise<boolean>>()
+
+  /** Undefined: not in time, or not at all. */
+  function inTime<T>(work: Promise<T>): Promise<T | undefined> {
+    waiting += 1
+    return new Promise<T | undefined>((resolve) => {
+      let isLate = false
+      const timer = setTimeout(() => {
+        isLate = true
+        // Others are served: it is slow, not away.
+        if (performance.now() - committedAt >= ANSWER_MS) goAway('no commit in time')
+        resolve(undefined)
+      }, ANSWER_MS)
+      work
+        .then(
+          (result) => {
+            committedAt = performance.now()
+            resolve(result)
+          },
+          (error: unknown) => {
+            if (error instanceof DatabaseUnavailableError) {
+              if (!isLate) goAway(error)
+            } else log.error({ err: error }, 'tracking.failed')
+            resolve(undefined)
+          },
+        )
+        .finally(() => {
+          clearTimeout(timer)
+          waiting -= 1
+        })
+    })
+  }
+
+  function goAway(reason: unknown): void {
+    if (isAway || isStopped) return
+    isAway = true
+    log.warn({ err: reason }, 'tracking.database_away')
+    probeTimer = setInterval(probe, PROBE_MS)
+    probe()
+  }
+
+  function probe(): void {
+    if (probes >= PROBES_MAX) return
+    probes += 1
+    deps.db
+      .query('select 1')
+      .then(comeBack, () => undefined)
+      .finally(() => {
+        probes -= 1
+      })
+  }
+
+  function comeBack(): void {
+    if (!isAway) return
+    isAway = false
+    clearInterval(probeTimer)
+    log.info({ spool_bytes: spool.bytes }, 'tracking.database_back')
+    replay()
+  }
+
+  async function keep(hit: Hit): Promise<TakenIn> {
+    const url = hit.kind === 'click' ? recorder.knownUrl(hit) : undefined
+    if (hit.kind === 'click' && url === undefined) throw unavailable()
+    try {
+      await spool.append(hit)
+    } catch (error) {
+      log.error({ err: error }, 'tracking.spool_failed')
+      throw unavailable(error)
+    }
+    return url === undefined ? { kind: 'spooled' } : { kind: 'spooled', url }
+  }
+
+  async function isFull(hit: Hit, token: string): Promise<boolean> {
+    const answer = floods.admit(token, millisOf(hit))
+    if (answer === 'full') return true
+    if (answer === 'ask' && !isAway)
+      asking.set(
+        token,
+        isFullElsewhere(hit, token).finally(() => asking.delete(token)),
+      )
+    // Those of the same token that come meanwhile wait for the answer, too.
+    return (await asking.get(token)) ?? false
+  }
+
+  async function isFullElsewhere(hit: Hit, token: string): Promise<boolean> {
+    const fromId = ulidAtTime(millisOf(hit) - hourMs)
+    const count = await inTime(countHits(deps.db, hit, { fromId, max: hitsAnHourMax }))
+    if (count === undefined || count < hitsAnHourMax) return false
+    floods.fill(token)
+    return true
+  }
+
+  async function urlOf(hit: Hit): Promise<string | undefined> {
+    const known = recorder.knownUrl(hit)
+    if (known !== undefined) return known
+    if (isAway) throw unavailable()
+    const found = await inTime(recorder.findUrl(hit).then((url) => ({ url })))
+    if (found === undefined) throw unavailable()
+    return found.url
+  }
+
+  async function replayAll(): Promise<number> {
+    let count = 0
+    while (!isStopped && !isAway) {
+      unfinished ??= await spool.take()
+      if (unfinished === undefined) return count
+      const { hits, unreadable } = unfinished
+      const refused: Hit[] = []
+      for (let from = 0; from < hits.length; from += REPLAYED_AT_ONCE) {
+        const some = hits.slice(from, from + REPLAYED_AT_ONCE)
+        refused.push(...(await recordAgain(some)))
+      }
+      if (isAway) break
+      await unfinished.done(refused)
+      unfinished = undefined
+      count += hits.length
+      log.info({ hits: hits.length, refused: refused.length, unreadable }, 'spool_file.recorded')
+    }
+    return count
+  }
+
+  /** Answers those that the database refuses, rather than cannot take now. */
+  async function recordAgain(hits: readonly Hit[]): Promise<Hit[]> {
+    const results = await Promise.all(
+      hits.map(async (hit) => {
+        try {
+          const { kind } = await recorder.record(hit, { isRepeated: true })
+          deps.observe(hit, kind)
+          return undefined
+        } catch (error) {
+          if (error instanceof DatabaseUnavailableError) goAway(error)
+          else {
+            log.error({ err: error, tenant_id: hit.tenantId, ref_id: hit.refId }, 'hit.refused')
+            deps.observe(hit, 'refused')
+          }
+          return hit
+        }
+      }),
+    )
+    return results.filter((hit) => hit !== undefined)
+  }
+
+  function runOnce(): Promise<number> {
+    replaying ??= replayAll().finally(() => {
+      replaying = undefined
+    })
+    return replaying
+  }
+
+  function replay(): void {
+    void runOnce().catch((error: unknown) => log.warn({ err: error }, 'spool.failed'))
+  }
+
+  return {
+    name: 'hit intake',
+    get isDatabaseAway() {
+      return isAway
+    },
+    urlOf,
+    runOnce,
+    async take(hit) {
+      const token = `${hit.kind} ${recipientKey(hit)} ${hit.link}`
+      if (await isFull(hit, token)) {
+        const url = hit.kind === 'click' ? await urlOf(hit) : undefined
+        if (hit.kind === 'click' && url === undefined) return { kind: 'gone' }
+        return url === undefined ? { kind: 'bounded' } : { kind: 'bounded', url }
+      }
+      try {
+        const isOpen = !isAway && waiting < WAITING_MAX
+        const outcome = isOpen ? await inTime(recorder.record(hit)) : undefined
+        return outcome ?? (await keep(hit))
+      } catch (error) {
+        floods.giveBack(token)
+        throw error
+      }
+    },
+    async start() {
+      isStopped = false
+      sweepTimer ??= setInterval(replay, SWEEP_MS)
+      replay()
+    },
+    async stop() {
+      isStopped = true
+      clearInterval(probeTimer)
+      clearInterval(sweepTimer)
+      sweepTimer = undefined
+      await replaying?.catch(() => undefined)
+      await spool.close()
+    },
+  }
+}
+
+function unavailable(cause?: unknown): ApiError {
+  const retryAfterS = RETRY_S + Math.floor(Math.random() * RETRY_S)
+  return new ApiError('unavailable', { retryAfterS, ...(cause === undefined ? {} : { cause }) })
+}

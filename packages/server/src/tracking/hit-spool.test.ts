@@ -1,0 +1,149 @@
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newId, newUlid } from '../platform/ids.ts'
+import type { Hit } from './hit.ts'
+import { createHitSpool, type HitSpool, SpoolFullError } from './hit-spool.ts'
+
+let root: string
+let dir: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'postrider-spool-'))
+  dir = join(root, 'hits')
+})
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+const newHit = (): Hit => ({
+  hitId: newUlid(),
+  kind: 'click',
+  tenantId: newId('tn'),
+  refId: newUlid(),
+  n: 1,
+  link: 2,
+  atMicros: 1_764_000_000_123_456n,
+  ip: '203.0.113.9',
+  userAgent: 'Ünlikely "agent"\n/1',
+  purpose: '',
+})
+
+/** Everything that can be taken, by one that did not write it. */
+async function takeAll(spool: HitSpool = createHitSpool({ dir })): Promise<Hit[]> {
+  const hits: Hit[] = []
+  for (let taken = await spool.take(); taken !== undefined; taken = await spool.take()) {
+    hits.push(...taken.hits)
+    await taken.done()
+  }
+  return hits
+}
+
+const ids = (hits: readonly Hit[]) => hits.map(({ hitId }) => hitId).sort()
+
+describe('the spool of hits', () => {
+  it('gives back what was put in, once, and leaves nothing', async () => {
+    const spool = createHitSpool({ dir })
+    const hits = Array.from({ length: 50 }, newHit)
+    await Promise.all(hits.map((hit) => spool.append(hit)))
+    expect(spool.bytes).toBeGreaterThan(0)
+    expect(await takeAll()).toEqual(hits)
+    expect(await takeAll()).toEqual([])
+    expect(readdirSync(dir)).toEqual([])
+    await spool.close()
+  })
+
+  it('has a hit in a file before it says so, which nobody else may read', async () => {
+    const spool = createHitSpool({ dir })
+    const hit = newHit()
+    await spool.append(hit)
+    const [name = ''] = readdirSync(dir)
+    expect(readFileSync(join(dir, name), 'utf8')).toContain(hit.hitId)
+    await spool.close()
+  })
+
+  it('loses nothing while files are taken from under the writer', async () => {
+    const spool = createHitSpool({ dir })
+    const taker = createHitSpool({ dir })
+    const [hits, found]: [Hit[], Hit[]] = [[], []]
+    for (let round = 0; round < 40; round++) {
+      const some = Array.from({ length: 5 }, newHit)
+      hits.push(...some)
+      const [, taken] = await Promise.all([
+        Promise.all(some.map((hit) => spool.append(hit))),
+        taker.take(),
+      ])
+      found.push(...(taken?.hits ?? []))
+      await taken?.done()
+    }
+    found.push(...(await takeAll(taker)))
+    // Some twice, which is why a hit has an id.
+    expect(ids([...new Map(found.map((hit) => [hit.hitId, hit])).values()])).toEqual(ids(hits))
+    await spool.close()
+  })
+
+  it('writes again what went into a file that was taken before the flush', async () => {
+    const spool = createHitSpool({ dir })
+    await spool.append(newHit())
+    expect(await takeAll()).toHaveLength(1)
+    const hit = newHit()
+    await spool.append(hit)
+    expect(ids(await takeAll())).toEqual([hit.hitId])
+    await spool.close()
+  })
+
+  it('passes over a line that a crash has torn, and says so', async () => {
+    const spool = createHitSpool({ dir })
+    const hit = newHit()
+    await spool.append(hit)
+    const [name = ''] = readdirSync(dir)
+    appendFileSync(join(dir, name), '5f {"hitId":"x"}\n1a2b {"hitI')
+    const taken = await spool.take()
+    expect(taken?.hits).toEqual([hit])
+    expect(taken?.unreadable).toBe(2)
+    await spool.close()
+  })
+
+  it('lets a file that was taken and not done with be taken again, after a while', async () => {
+    const spool = createHitSpool({ dir })
+    await spool.append(newHit())
+    await spool.close()
+    expect((await createHitSpool({ dir }).take())?.hits).toHaveLength(1)
+    expect(await takeAll()).toHaveLength(0)
+    expect(await takeAll(createHitSpool({ dir, takenForMs: 0 }))).toHaveLength(1)
+  })
+
+  it('sets aside what the database would not have, where nobody takes it', async () => {
+    const spool = createHitSpool({ dir })
+    const hits = [newHit(), newHit()]
+    await Promise.all(hits.map((hit) => spool.append(hit)))
+    const taken = await spool.take()
+    await taken?.done(hits.slice(1))
+    expect(await takeAll(createHitSpool({ dir, takenForMs: 0 }))).toEqual([])
+    const [name = ''] = readdirSync(dir)
+    expect(name).toMatch(/\.refused$/)
+    expect(readFileSync(join(dir, name), 'utf8')).toContain(hits[1]?.hitId)
+    await spool.close()
+  })
+
+  it('refuses more than its bound, and takes more when some was taken', async () => {
+    const spool = createHitSpool({ dir, bytesMax: 1 })
+    await spool.append(newHit())
+    await expect(spool.append(newHit())).rejects.toThrow(SpoolFullError)
+    await takeAll(spool)
+    await spool.append(newHit())
+    // Another process takes it, which this one sees when it looks for files itself.
+    await takeAll()
+    expect(await spool.take()).toBeUndefined()
+    expect(spool.bytes).toBe(0)
+    await spool.close()
+  })
+
+  it('rejects where nothing can be written, and works again when it can', async () => {
+    appendFileSync(dir, 'a file where the folder should be')
+    const spool = createHitSpool({ dir })
+    await expect(spool.append(newHit())).rejects.toThrow()
+    rmSync(dir)
+    await spool.append(newHit())
+    expect(await takeAll(spool)).toHaveLength(1)
+    await spool.close()
+  })
+})

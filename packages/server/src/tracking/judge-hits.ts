@@ -1,0 +1,97 @@
+/**
+ * Judges opens and clicks one after the other: a person's or a robot's, and by which rule.
+ *
+ * A robot that follows all links of a message is known by the third. The two before it, which were
+ * taken for a person's, are then the robot's too: in the facts, not in events, which have left.
+ */
+import { atOnceMs, type BotVerdict, decideBot, linksAtOnceMin } from '../mail/index.ts'
+import type { TrackedCopy } from '../sending/index.ts'
+import type { Hit } from './hit.ts'
+
+/** Links of one copy that were followed together. */
+export interface Burst {
+  /** Of the first click of it. */
+  readonly atMs: number
+  /** Each once. */
+  readonly links: readonly number[]
+}
+
+export interface JudgedHit {
+  readonly hit: Hit
+  readonly copy: TrackedCopy
+  verdict: BotVerdict
+}
+
+export interface Judgement {
+  readonly judged: readonly JudgedHit[]
+  /** By recipient: where its clicks stand after these. */
+  readonly bursts: ReadonlyMap<string, Burst>
+  /** Recipients with clicks recorded before, since the burst's begin, that now are a robot's. */
+  readonly exposed: ReadonlySet<string>
+}
+
+export function judgeHits(
+  hits: readonly {
+    readonly hit: Hit
+    readonly copy: TrackedCopy
+    readonly isKnownRobot: boolean
+  }[],
+  before: ReadonlyMap<string, Burst>,
+): Judgement {
+  const bursts = new Map<string, Burst>()
+  const exposed = new Set<string>()
+  const judged: JudgedHit[] = []
+  for (const { hit, copy, isKnownRobot } of hits) {
+    const key = recipientKey(hit)
+    const burst = hit.kind === 'click' ? follow(bursts.get(key) ?? before.get(key), hit) : undefined
+    if (burst !== undefined) bursts.set(key, burst)
+    const verdict = judge(hit, copy, isKnownRobot, burst?.links.length ?? 1)
+    judged.push({ hit, copy, verdict })
+    if (burst === undefined || burst.links.length < linksAtOnceMin) continue
+    for (const earlier of judged) if (isOfBurst(earlier, key, burst)) earlier.verdict = AT_ONCE
+    const known = before.get(key)
+    if (known?.atMs === burst.atMs && known.links.length < linksAtOnceMin) exposed.add(key)
+  }
+  return { judged, bursts, exposed }
+}
+
+export function recipientKey({ tenantId, refId, n }: Omit<Hit, 'kind'>): string {
+  return `${tenantId} ${refId} ${n}`
+}
+
+export function millisOf({ atMicros }: Pick<Hit, 'atMicros'>): number {
+  return Number(atMicros / 1000n)
+}
+
+const AT_ONCE: BotVerdict = { isBot: true, rule: 'links_at_once' }
+/** So that what a row holds of a burst stays small. */
+const LINKS_KEPT = 16
+
+function follow(burst: Burst | undefined, hit: Hit): Burst {
+  const atMs = millisOf(hit)
+  if (burst === undefined || Math.abs(atMs - burst.atMs) > atOnceMs)
+    return { atMs, links: [hit.link] }
+  if (burst.links.includes(hit.link) || burst.links.length >= LINKS_KEPT) return burst
+  return { ...burst, links: [...burst.links, hit.link] }
+}
+
+function judge(hit: Hit, copy: TrackedCopy, isKnownRobot: boolean, linksAtOnce: number) {
+  const { kind, userAgent, purpose } = hit
+  // Only a person, or the program that a person told to, makes a POST.
+  if (kind === 'unsubscribe') return { isBot: false }
+  const { deliveredAt, attempts } = copy
+  return decideBot({
+    kind,
+    userAgent,
+    isKnownRobot,
+    purpose,
+    isBeforeDelivery: deliveredAt === null && attempts === 0,
+    sinceDeliveryMs: deliveredAt === null ? undefined : millisOf(hit) - deliveredAt.getTime(),
+    linksAtOnce,
+  })
+}
+
+function isOfBurst({ hit, verdict }: JudgedHit, key: string, burst: Burst): boolean {
+  if (hit.kind !== 'click' || verdict.isBot || recipientKey(hit) !== key) return false
+  return Math.abs(millisOf(hit) - burst.atMs) <= atOnceMs
+}

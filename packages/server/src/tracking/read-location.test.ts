@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { locationOf } from './read-location.ts'
+
+it.each([
+  ['https://example.com/a?b=%20c&d=[1]|"#e', 'https://example.com/a?b=%20c&d=[1]|"#e'],
+  ['HTTP://Example.COM', 'HTTP://Example.COM'],
+  ['https://example.com/ä b', 'https://example.com/%C3%A4%20b'],
+  ['https://müller.example/', 'https://m%C3%BCller.example/'],
+  ['https://example.com/\r\nset-cookie: a=b', 'https://example.com/%0D%0Aset-cookie:%20a=b'],
+  ['https://example.com/\ud800', 'https://example.com/%EF%BF%BD'],
+])('the header for %j is %j', (url, expected) => {
+  expect(locationOf(url)).toBe(expected)
+})
+
+it.each([
+  'javascript:alert(1)',
+  'data:text/html,x',
+  '//example.com/',
+  'https:///x',
+  'mailto:a@b.c',
+  '',
+])('there is none for %j', (url) => {
+  expect(locationOf(url)).toBeUndefined()
+})

@@ -1,0 +1,163 @@
+import { createClock } from '@postrider/testkit'
+import { describe, expect, it } from 'vitest'
+import { CHROME, hitsOf, sumsOf, type TrackedMail, useTracking } from '../../test/tracking.ts'
+import { createUserAgentReader } from '../mail/index.ts'
+import { newUlid } from '../platform/ids.ts'
+import { createWakeups } from '../webhooks/index.ts'
+import { nowhere } from './find-place.ts'
+import { hitsAnHourMax } from './flood-guard.ts'
+import type { Hit } from './hit.ts'
+import { createHitRecorder, type HitRecorder } from './record-hits.ts'
+
+const world = useTracking()
+
+function createRecorder(observeGroup: (size: number) => void = () => undefined): HitRecorder {
+  return createHitRecorder({
+    db: world.db,
+    wakeups: createWakeups(),
+    readUserAgent: createUserAgentReader(),
+    findPlace: () => nowhere,
+    observeGroup,
+  })
+}
+
+const hitOn = ({ tenantId, refId, n }: TrackedMail, change: Partial<Hit> = {}): Hit => ({
+  tenantId,
+  refId,
+  n,
+  link: 0,
+  hitId: newUlid(),
+  kind: 'open',
+  atMicros: BigInt(Date.now()) * 1000n,
+  ip: '203.0.113.9',
+  userAgent: CHROME,
+  purpose: '',
+  ...change,
+})
+
+describe('recording hits', () => {
+  it('[fault T1] gives a thousand opens of one millisecond keys of their own', async () => {
+    const mail = await world.send()
+    const recorder = createRecorder()
+    const atMicros = BigInt(Date.now()) * 1000n
+    const hits = Array.from({ length: 1000 }, () => hitOn(mail, { atMicros }))
+    await Promise.all(hits.map((hit) => recorder.record(hit)))
+    const events = await world.events(mail)
+    expect(new Set(events.map(({ details }) => details.event_at)).size).toBe(1000)
+    expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1000 })
+  })
+
+  it('counts a hit once, however often it is recorded, at once or later', async () => {
+    const mail = await world.send()
+    const recorder = createRecorder()
+    const hit = hitOn(mail)
+    await Promise.allSettled([
+      recorder.record(hit),
+      recorder.record(hit, { isRepeated: true }),
+      createRecorder().record(hit, { isRepeated: true }),
+    ])
+    expect(await recorder.record(hit, { isRepeated: true })).toEqual({ kind: 'recorded' })
+    expect(await world.events(mail)).toHaveLength(1)
+    expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
+  })
+
+  it('shares a commit, in which each recipient is summed up once', async () => {
+    const to = [{ email: 'a@example.com' }, { email: 'b@example.com' }]
+    const mail = await world.send({ email: { to } })
+    const sizes: number[] = []
+    const recorder = createRecorder((size) => sizes.push(size))
+    const hits = [0, 1, 0, 1, 0].map((n) => hitOn({ ...mail, n }))
+    await Promise.all(hits.map((hit) => recorder.record(hit)))
+    expect(sizes).toEqual([5])
+    expect(await sumsOf(world.db, { ...mail, n: 0 })).toMatchObject({ opens: 3 })
+    expect(await sumsOf(world.db, { ...mail, n: 1 })).toMatchObject({ opens: 2 })
+    const emails = (await world.events(mail)).map(({ details }) => String(details.email))
+    expect(emails.sort()).toEqual([
+      ...Array(3).fill('a@example.com'),
+      ...Array(2).fill('b@example.com'),
+    ])
+  })
+
+  it('by several processes at once, in any order, loses none', async () => {
+    const mails = await Promise.all(Array.from({ length: 6 }, () => world.send()))
+    const recorders = [createRecorder(), createRecorder(), createRecorder()]
+    const work = Array.from({ length: 300 }, (_, i) => {
+      const mail = mails[(i * 7) % mails.length]
+      const kind = i % 2 === 0 ? 'open' : 'click'
+      return mail === undefined ? [] : [recorders[i % 3]?.record(hitOn(mail, { kind }))]
+    })
+    await Promise.all(work.flat())
+    const sums = await Promise.all(mails.map((mail) => sumsOf(world.db, mail)))
+    const total = sums.reduce((sum, row) => sum + Number(row?.opens) + Number(row?.clicks), 0)
+    expect(total).toBe(300)
+  })
+
+  it('knows three links at once as a robot’s over commits and processes', async () => {
+    const mail = await world.send()
+    const recorders = [createRecorder(), createRecorder()]
+    const atMs = Date.now()
+    const clicks = [0, 500, 1_900, 30_000].map((later, link) =>
+      hitOn(mail, { kind: 'click', link, atMicros: BigInt(atMs + later) * 1000n }),
+    )
+    for (const [i, hit] of clicks.entries()) await recorders[i % 2]?.record(hit)
+    const hits = await hitsOf(world.db, mail)
+    expect(hits.map(({ bot }) => bot)).toEqual([true, true, true, false])
+    expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: 4, bot_clicks: 3, clicked: true })
+  })
+
+  it('leaves a click of long before, and those of others, to a person', async () => {
+    const mail = await world.send({
+      email: { to: [{ email: 'a@example.com' }, { email: 'b@example.com' }] },
+    })
+    const recorder = createRecorder()
+    const atMs = Date.now()
+    const click = (n: number, link: number, later: number) =>
+      recorder.record(
+        hitOn({ ...mail, n }, { kind: 'click', link, atMicros: BigInt(atMs + later) * 1000n }),
+      )
+    await click(0, 0, 0)
+    await click(1, 0, 10_000)
+    await Promise.all([click(0, 1, 10_000), click(0, 2, 10_001), click(0, 3, 10_002)])
+    expect(await sumsOf(world.db, { ...mail, n: 0 })).toMatchObject({ clicks: 4, bot_clicks: 3 })
+    expect(await sumsOf(world.db, { ...mail, n: 1 })).toMatchObject({ clicks: 1, bot_clicks: 0 })
+  })
+})
+
+describe('a flood on one token', () => {
+  const openAll = async (url: string, count: number, app = world.app) => {
+    const answers = await Promise.all(Array.from({ length: count }, () => app.inject(url)))
+    return answers.map(({ statusCode }) => statusCode)
+  }
+
+  it('is recorded up to a bound in an hour, and answered all the same', async () => {
+    const mail = await world.send()
+    expect(await openAll(mail.open, 200)).toEqual(Array(200).fill(200))
+    expect(await openAll(mail.click(1), 200)).toEqual(Array(200).fill(302))
+    expect(await sumsOf(world.db, mail)).toMatchObject({
+      opens: hitsAnHourMax,
+      clicks: hitsAnHourMax,
+    })
+    const text = await world.metrics.registry.metrics()
+    expect(text).toContain('postrider_tracking_hits_total{kind="open",result="bounded"} 150')
+    await openAll(mail.click(2), 1)
+    expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: hitsAnHourMax + 1 })
+  })
+
+  it('is bounded over processes, which let a few more through', async () => {
+    const mail = await world.send()
+    const others = [await world.another(), await world.another()]
+    for (const { app } of [world, ...others]) await openAll(mail.open, 60, app)
+    const sums = await sumsOf(world.db, mail)
+    expect(Number(sums?.opens)).toBeLessThan(hitsAnHourMax + 2 * 10)
+  })
+
+  it('is forgotten after an hour', async () => {
+    const mail = await world.send()
+    const clock = createClock(new Date())
+    const { app } = await world.another({ clock })
+    await openAll(mail.open, 60, app)
+    clock.advance(3_600_000)
+    await openAll(mail.open, 1, app)
+    expect(await sumsOf(world.db, mail)).toMatchObject({ opens: hitsAnHourMax + 1 })
+  })
+})

@@ -1,0 +1,139 @@
+/**
+ * What recipients' mail programs and browsers ask for (contract §3, public): the pixel, the redirect
+ * of a link, and the page for unsubscribing.
+ *
+ * Whoever asks learns nothing: a token that is not ours gets the pixel all the same, and elsewhere
+ * one and the same page. HEAD is answered and is no hit. No cookie is set.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../platform/clock.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
+import type { Hit } from './hit.ts'
+import type { HitIntake, TakenIn } from './hit-intake.ts'
+import type { HitObserver } from './observe-hits.ts'
+import { type PageName, recipientPage, recipientPageHeaders } from './page.ts'
+import { readHit } from './read-hit.ts'
+import { locationOf } from './read-location.ts'
+import type { TokenKind, TrackingTokens } from './tokens.ts'
+
+export interface TrackingRoutesDeps {
+  readonly tokens: Pick<TrackingTokens, 'read'>
+  readonly intake: Pick<HitIntake, 'take' | 'urlOf'>
+  readonly clientAddress: ClientAddress
+  readonly clock: Clock
+  readonly observe: HitObserver
+}
+
+/** Transparent, 43 bytes. */
+const PIXEL = Buffer.from('R0lGODlhAQABAPAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64')
+const PIXEL_HEADERS = {
+  'content-type': 'image/gif',
+  'x-content-type-options': 'nosniff',
+  // Webmail shows images from elsewhere.
+  'cross-origin-resource-policy': 'cross-origin',
+}
+/** A form with one field. */
+const BODY_BYTES_MAX = 16 * 1024
+
+const config = { auth: 'public' as const }
+/** Programs add parameters of their own to links that they pass on. */
+const options = { config, schema: { hide: true } }
+
+export function trackingRoutes(app: FastifyInstance, deps: TrackingRoutesDeps): void {
+  app.register(async (scope) => {
+    // Whatever it says, and in whatever form: a POST to this address unsubscribes.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null))
+    openRoute(scope, deps)
+    clickRoute(scope, deps)
+    unsubscribeRoutes(scope, deps)
+  })
+}
+
+function openRoute(app: FastifyInstance, deps: TrackingRoutesDeps): void {
+  app.get<{ Params: { file: string } }>('/t/o/:file', options, async (request, reply) => {
+    const [, token = ''] = /^([^.]*)\.gif$/.exec(request.params.file) ?? []
+    reply.headers(PIXEL_HEADERS)
+    const hit = hitOf(deps, request, 'open', token)
+    // Where it cannot be counted now, a program that tries again makes good for it.
+    if (hit !== undefined) await takeIn(deps, request, hit).catch(refuse(reply))
+    return reply.send(PIXEL)
+  })
+}
+
+function clickRoute(app: FastifyInstance, deps: TrackingRoutesDeps): void {
+  app.get<{ Params: { token: string } }>('/t/c/:token', options, async (request, reply) => {
+    const hit = hitOf(deps, request, 'click', request.params.token)
+    if (hit === undefined) return sendPage(request, reply, 404, 'unknown')
+    const taken = await takeIn(deps, request, hit).catch(refuse(reply))
+    if (taken === undefined) return sendPage(request, reply, reply.statusCode, 'unavailable')
+    const url = 'url' in taken ? taken.url : undefined
+    if (url === undefined) return sendPage(request, reply, 410, 'gone')
+    const location = locationOf(url)
+    if (location === undefined) return sendPage(request, reply, 404, 'unknown')
+    return reply.code(302).headers({ location, 'referrer-policy': 'no-referrer' }).send()
+  })
+}
+
+function unsubscribeRoutes(app: FastifyInstance, deps: TrackingRoutesDeps): void {
+  const url = '/t/u/:token'
+  app.get<{ Params: { token: string } }>(url, options, async (request, reply) => {
+    const isOurs = deps.tokens.read(request.params.token, 'unsubscribe') !== undefined
+    return sendPage(request, reply, isOurs ? 200 : 404, isOurs ? 'unsubscribe' : 'unknown')
+  })
+  const bounded = { ...options, bodyLimit: BODY_BYTES_MAX }
+  app.post<{ Params: { token: string } }>(url, bounded, async (request, reply) => {
+    const hit = hitOf(deps, request, 'unsubscribe', request.params.token)
+    if (hit === undefined) return sendPage(request, reply, 404, 'unknown')
+    const taken = await takeIn(deps, request, hit).catch(refuse(reply))
+    if (taken === undefined) return sendPage(request, reply, reply.statusCode, 'unavailable')
+    if (taken.kind === 'gone') return sendPage(request, reply, 410, 'gone')
+    return sendPage(request, reply, 200, 'unsubscribed')
+  })
+}
+
+function hitOf(
+  { tokens, clientAddress, clock, observe }: TrackingRoutesDeps,
+  request: FastifyRequest,
+  kind: TokenKind,
+  token: string,
+): Hit | undefined {
+  const who = tokens.read(token, kind)
+  if (who === undefined) {
+    observe.result(kind, 'forged')
+    return undefined
+  }
+  const { headers, socket } = request.raw
+  const ip = clientAddress({
+    peer: socket.remoteAddress,
+    forwardedFor: headers['x-forwarded-for'],
+  })
+  return readHit({ who, kind, headers, ip, atMicros: clock.nowMicros() })
+}
+
+/** Of HEAD only where it would lead to. */
+async function takeIn(
+  { intake, observe }: TrackingRoutesDeps,
+  request: FastifyRequest,
+  hit: Hit,
+): Promise<TakenIn> {
+  if (request.method !== 'HEAD') return observe.hit(hit, () => intake.take(hit))
+  const url = hit.kind === 'click' ? await intake.urlOf(hit) : undefined
+  return url === undefined ? { kind: 'gone' } : { kind: 'bounded', url }
+}
+
+/** For a page in place of the error's own body; what is no refusal of ours goes on as it is. */
+function refuse(reply: FastifyReply): (error: unknown) => undefined {
+  return (error) => {
+    if (!(error instanceof ApiError)) throw error
+    reply.code(error.status)
+    if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS))
+    return undefined
+  }
+}
+
+function sendPage(request: FastifyRequest, reply: FastifyReply, status: number, name: PageName) {
+  const page = recipientPage(name, request.headers['accept-language'])
+  return reply.code(status).headers(recipientPageHeaders).send(page)
+}
