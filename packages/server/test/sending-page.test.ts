@@ -1,0 +1,89 @@
+/** docs/sending.md against the code: each curl is an operation that takes its body. */
+import { readFileSync } from 'node:fs'
+import * as contract from '@postrider/contract'
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { afterAll, expect, it } from 'vitest'
+import { createTemplateRenderer } from '../src/mail/index.ts'
+import { checkEmail } from '../src/sending/check-email.ts'
+import { renderEmail } from '../src/sending/render-email.ts'
+import { readRescue } from '../src/sending/rescue/read-rescue.ts'
+
+const page = readFileSync(new URL('../../../docs/sending.md', import.meta.url), 'utf8')
+const templates = createTemplateRenderer()
+afterAll(() => templates.stop())
+
+const schemas = new Map(Object.entries(contract))
+
+interface Call {
+  readonly line: string
+  readonly operation: string | undefined
+  readonly json: string | undefined
+}
+
+function callsOf(text: string): Call[] {
+  const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block)
+  return blocks
+    .flatMap((block) => block.split(/^(?=curl )/m).filter((part) => part.startsWith('curl ')))
+    .map((curl) => {
+      const json = /-d '([^']*)'/.exec(curl)?.[1]
+      const method = /-X (\w+)/.exec(curl)?.[1] ?? (json === undefined ? 'GET' : 'POST')
+      const path = /"\$BASE(\/[^"?]*)/.exec(curl)?.[1] ?? ''
+      return { line: curl.split('\n')[0] ?? '', operation: operationAt(method, path), json }
+    })
+}
+
+function operationAt(method: string, path: string): string | undefined {
+  const given = path.split('/')
+  const found = Object.entries(contract.operations).find(([, operation]) => {
+    const parts = operation.path.split('/')
+    return (
+      operation.method === method &&
+      parts.length === given.length &&
+      parts.every((part, i) => part === given[i] || (part.startsWith('{') && given[i] !== ''))
+    )
+  })
+  return found?.[0]
+}
+
+const calls = callsOf(page)
+const bodies = calls.flatMap(({ operation, json }) =>
+  json === undefined ? [] : [{ operation, body: JSON.parse(json) }],
+)
+const of = (name: keyof typeof contract.operations) =>
+  bodies.filter(({ operation }) => operation === name).map(({ body }) => body)
+
+it('every curl is an operation, with a body exactly where it takes one', () => {
+  expect(calls.length).toBe(page.match(/^curl /gm)?.length)
+  expect(calls.filter(({ operation }) => operation === undefined)).toEqual([])
+  const wrong = calls.filter(
+    ({ operation, json }) => schemas.has(`${operation}Body`) !== (json !== undefined),
+  )
+  expect(wrong).toEqual([])
+})
+
+it('every body fits the schema of its operation', () => {
+  for (const { operation, body } of bodies) {
+    const schema = schemas.get(`${operation}Body`) as TSchema
+    expect(Value.Errors(schema, body), JSON.stringify(body)).toEqual([])
+  }
+})
+
+it('every email and rescue is accepted by the checks beyond the schema, and renders', async () => {
+  const emails = of('sendEmail')
+  expect(emails.length).toBeGreaterThan(5)
+  for (const body of emails) {
+    const checked = checkEmail(body, { maxAttempts: 5, expiresInMs: 1_000 })
+    const { content } = await renderEmail(templates, 'tn_a', checked, body.template_data)
+    expect(content.templateProblem).toBeUndefined()
+    expect(`${content.subject}${content.html}${content.text}`).not.toMatch(/\{[{%]/)
+  }
+  for (const body of of('rescueEmails')) readRescue(body)
+})
+
+it('names each setting of an email and each scope of a key', () => {
+  const { sendSettings, apiKeyScopes } = contract
+  const settings = of('sendEmail').flatMap((body) => Object.keys(body.settings ?? {}))
+  expect([...new Set(settings)].sort()).toEqual(Object.keys(sendSettings.properties).sort())
+  for (const scope of apiKeyScopes) expect(page).toContain(`\`${scope}\``)
+})
