@@ -1,96 +1,134 @@
-/** A tracked mail, over a real process and a real SMTP server, and what its links do. */
-import type { SendEmailBody } from '@postrider/contract'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { createWorld, type World } from './world.ts'
+/** A recipient's way: the mail as it came in, its pixel, its links, its page for unsubscribing. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createWorld, type WireEvent, waitForEvents } from './world.ts'
 
-const FROM = 'news@sender.test'
-/** What stands in mails; the service itself listens elsewhere. */
-const ORIGIN = 'https://mail.sender.test'
-const HTML = `<!doctype html>
-<!--[if mso]><a href="https://shop.test/mso">Shop</a><![endif]-->
-<p class=x>Grüße! <A HREF='https://shop.test/?a=1&amp;b=2' data-x={{x}}>Shop</A>
-<a href=https://shop.test/quiet clicktracking=off>quiet</a> <a href="mailto:a@shop.test">mail</a></p>
-<a href="%unsubscribe_url%">Unsubscribe</a>
-</body>`
-
-let world: World
-beforeAll(async () => {
-  world = createWorld({ PUBLIC_URL: ORIGIN })
-  await world.start()
-})
+const world = createWorld()
+beforeAll(() => world.start())
 afterEach(() => world.closePeers())
 afterAll(() => world.destroy())
 
-/** The HTML part as it was before it was encoded. */
-function htmlOf(raw: Buffer): string {
-  const [, encoded = ''] =
-    /text\/html; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n([\s\S]*?)\r\n--/.exec(
-      raw.toString('latin1'),
-    ) ?? []
-  const bytes = encoded
-    .replaceAll('=\r\n', '')
-    .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
-  return Buffer.from(bytes, 'latin1').toString().replaceAll('\r\n', '\n')
-}
+const SAFARI =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1'
+const SHOP = 'https://shop.example.com/?a=1&b=ä'
+const events = { delivery: true, open: true, click: true, unsubscribe: true }
 
-interface Copy {
-  readonly pixel: string
-  readonly link: string
-  readonly page: string
-  /** Its HTML without these three. */
-  readonly rest: string
-  readonly header: string
-}
-
-function readCopy(raw: Buffer): Copy {
-  const html = htmlOf(raw)
-  const [pixelTag = '', pixel = ''] = /<img src="([^"]*)" alt="" [^>]*>/.exec(html) ?? []
-  const [, link = ''] = /HREF='([^']*)'/.exec(html) ?? []
-  const [, page = ''] = /<a href="([^"]*)">Unsubscribe/.exec(html) ?? []
-  const [, header = ''] =
-    /^List-Unsubscribe:\s+<([^>]*)>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m.exec(
-      raw.toString('latin1'),
-    ) ?? []
-  const rest = html.replace(pixelTag, '').replace(link, 'LINK').replace(page, 'PAGE')
-  return { pixel, link, page, rest, header }
-}
-
-async function sendTracked(change: Partial<SendEmailBody> = {}) {
-  const [tenant, smtp] = await Promise.all([world.newTenant(), world.newSmtpServer()])
-  await tenant.client.configureSMTP({
+/** One mail, as its recipient has it, and where its events go. */
+async function receive() {
+  const smtp = await world.newSmtpServer()
+  const receiver = await world.newReceiver()
+  const { client } = await world.newTenant()
+  await client.registerWebhook({
+    webhook_url: `${receiver.origin}/`,
+    event: 'EMAIL_EVENT',
+    method: 'POST',
+    webhook_options: { events },
+  })
+  await client.configureSMTP({
     name: 'News',
-    email: FROM,
+    email: 'news@sender.test',
     config_type: 'smtp',
     connection_type: 'basic',
     config: { host: '127.0.0.1', port: smtp.port, secure: 'None' },
   })
-  const { ref_id: refId } = await tenant.client.sendEmail({
-    from: { email: FROM },
-    to: [{ email: 'ada@recipient.test' }],
-    bcc: [{ email: 'bob@recipient.test' }],
-    subject: 'Hello',
-    content: [{ type: 'text/html', value: HTML }],
-    settings: { open_tracking: true, click_tracking: true, unsubscribe: true },
-    ...change,
-  })
-  const messages = await smtp.waitForMessages(2)
-  return { ...tenant, refId, copies: messages.map(({ raw }) => readCopy(raw)) }
+  const send = () =>
+    client.sendEmail({
+      from: { email: 'news@sender.test' },
+      to: [{ email: 'ada@recipient.test' }],
+      subject: 'Offers',
+      content: [
+        { type: 'text/html', value: `<p><a href="${SHOP.replace('&', '&amp;')}">Shop</a></p>` },
+      ],
+      custom_args: { campaign: 'autumn' },
+      settings: { open_tracking: true, click_tracking: true, unsubscribe: true },
+    })
+  const { ref_id: refId } = await send()
+  const [message] = await smtp.waitForMessages(1)
+  await waitForEvents(receiver, 1)
+  const text =
+    message?.raw
+      .toString('latin1')
+      .replace(/=\r\n/g, '')
+      .replace(/\r\n[ \t]/g, '') ?? ''
+  const find = (shape: RegExp) => shape.exec(text)?.[0] ?? ''
+  return {
+    client,
+    receiver,
+    refId,
+    smtp,
+    send,
+    pixel: find(/http:[^"\s]+\/t\/o\/[\w-]+\.gif/),
+    link: find(/http:[^"\s]+\/t\/c\/[\w-]+/),
+    unsubscribe: /^List-Unsubscribe:\s*<([^>]+)>/im.exec(text)?.[1] ?? '',
+  }
 }
 
-it('[contract 3.1] each copy has a pixel, links and a page of its own, and the rest is as written', async () => {
-  const { copies } = await sendTracked()
-  const expected = HTML.replace('https://shop.test/?a=1&amp;b=2', 'LINK').replace(
-    '%unsubscribe_url%',
-    'PAGE',
-  )
-  for (const { pixel, link, page, rest, header } of copies) {
-    expect(rest).toBe(expected)
-    expect(pixel).toMatch(new RegExp(`^${ORIGIN}/t/o/[\\w-]+\\.gif$`))
-    expect(link).toMatch(new RegExp(`^${ORIGIN}/t/c/[\\w-]+$`))
-    expect(page).toMatch(new RegExp(`^${ORIGIN}/t/u/[\\w-]+$`))
-    expect(header).toBe(page)
-  }
-  expect(copies).toHaveLength(2)
-  const urls = copies.flatMap(({ pixel, link, page }) => [pixel, link, page])
-  expect(new Set(urls).size).toBe(6)
+/** The service has taken a free port, which its configuration does not know. */
+const here = (url: string) => world.service().origin + new URL(url).pathname
+const get = (url: string) =>
+  fetch(here(url), {
+    redirect: 'manual',
+    headers: { 'user-agent': SAFARI, 'accept-language': 'fr' },
+  })
+const trackingOf = ({ details }: WireEvent) => details.tracking as Record<string, unknown>
+
+describe('a tracked mail', () => {
+  it('[6.1] tells of opens, clicks and unsubscribing by webhook, and is not sent again', async () => {
+    const mail = await receive()
+    const pixel = await get(mail.pixel)
+    expect([pixel.status, pixel.headers.get('content-type')]).toEqual([200, 'image/gif'])
+    expect((await pixel.arrayBuffer()).byteLength).toBe(43)
+    const click = await get(mail.link)
+    expect(click.status).toBe(302)
+    expect(click.headers.get('location')).toBe('https://shop.example.com/?a=1&b=%C3%A4')
+    expect(click.headers.get('set-cookie')).toBeNull()
+    const page = await get(mail.unsubscribe)
+    expect(await page.text()).toContain('Se désabonner')
+    const left = await fetch(here(mail.unsubscribe), {
+      method: 'POST',
+      body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }),
+    })
+    expect(left.status).toBe(200)
+
+    const told = await waitForEvents(mail.receiver, 4)
+    const names = ['MAIL_DELIVERED', 'MAIL_OPENED', 'MAIL_CLICKED', 'MAIL_UNSUBSCRIBED']
+    expect(told.map(({ event }) => event)).toEqual(names)
+    for (const { success, details } of told) {
+      expect(success).toBe(true)
+      expect(details).toMatchObject({
+        ref_id: mail.refId,
+        email: ['ada@recipient.test'],
+        custom_args: { campaign: 'autumn' },
+      })
+    }
+    const [, opened, clicked, unsubscribed] = told.map(trackingOf)
+    expect(opened).toMatchObject({ browser_name: 'Safari', os: 'iOS 18.1', device_type: 'mobile' })
+    expect(opened).not.toHaveProperty('url')
+    expect(clicked).toMatchObject({ ip: '127.0.0.1', url: SHOP })
+    expect(unsubscribed).toMatchObject({ ip: '127.0.0.1', bot: false })
+
+    const { suppressions } = await mail.client.listSuppressions()
+    expect(suppressions).toMatchObject([{ email: 'ada@recipient.test', reason: 'unsubscribed' }])
+    const { recipients } = await mail.send()
+    expect(recipients).toMatchObject([{ status: 'suppressed' }])
+    expect(mail.smtp.messages).toHaveLength(1)
+  })
+
+  it('leads nowhere when its addresses were altered, and tells nothing', async () => {
+    const mail = await receive()
+    const alter = (url: string) => url.replace(/(\/t\/.\/.)./, (_, kept) => `${kept}~`)
+    expect((await get(alter(mail.link))).status).toBe(404)
+    expect((await get(alter(mail.unsubscribe))).status).toBe(404)
+    expect((await get(alter(mail.pixel))).status).toBe(200)
+    await get(mail.link)
+    const told = await waitForEvents(mail.receiver, 2)
+    expect(told.map(({ event }) => event)).toEqual(['MAIL_DELIVERED', 'MAIL_CLICKED'])
+  })
+
+  it('goes on telling after the service was killed', async () => {
+    const mail = await receive()
+    await world.end('SIGKILL')
+    await world.start()
+    expect((await get(mail.link)).status).toBe(302)
+    await waitForEvents(mail.receiver, 2)
+  })
 })
