@@ -10,6 +10,8 @@ export interface BenchOrder {
   readonly events: number
   /** Rows that wait. */
   readonly backlog: number
+  /** In the record of emails. */
+  readonly recipients: number
   /** The dispatcher in a process of its own where it else is with the sender. */
   readonly isApart: boolean
   /** Where CPU profiles of the service go, when they are wanted. */

@@ -22,6 +22,8 @@
  * queue      how long a single mail takes while a campaign of --backlog 2000000 waits, of its own mailer
  *            and of another tenant; what a claim costs then; and mailers with nothing due
  *
+ * logs       how long a page of email logs takes in a record of --recipients 10000000, by every filter
+ *
  * Without --only: accept and path. Everything is a process of its own and shares one machine, so only
  * the ratios mean something. --profile <folder> keeps CPU profiles of the service (path, webhooks,
  * isolation). Ctrl-C ends what was started.
@@ -30,6 +32,7 @@ import { parseArgs } from 'node:util'
 import { measureAccept } from './accept.ts'
 import { measureBacklog } from './backlog.ts'
 import { measureIsolation } from './isolation.ts'
+import { measureLogs } from './logs.ts'
 import { measureMemory } from './memory.ts'
 import { measurePath } from './path.ts'
 import { measureQueue } from './queue.ts'
@@ -47,6 +50,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '8' },
     events: { type: 'string', default: '400000' },
     backlog: { type: 'string', default: '2000000' },
+    recipients: { type: 'string', default: '10000000' },
     apart: { type: 'boolean', default: false },
     profile: { type: 'string' },
     'log-level': { type: 'string', default: 'info' },
@@ -65,6 +69,7 @@ const order = {
   seconds: Number(values.seconds),
   events: Number(values.events),
   backlog: Number(values.backlog),
+  recipients: Number(values.recipients),
   isApart: values.apart,
   ...(values.profile === undefined ? {} : { profileDir: values.profile }),
   logLevel: values['log-level'],
@@ -102,6 +107,7 @@ const parts = {
   queue: measureQueue,
   rewrite: measureRewrite,
   tracker: measureTracker,
+  logs: measureLogs,
 }
 const chosen = values.only === undefined ? ['accept', 'path'] : values.only.split(',')
 for (const name of chosen) {

@@ -9,8 +9,13 @@ export type {
   DeleteWebhookAnswer,
   DeleteWebhookBody,
   DeliveredEvent,
+  EmailLog,
   ErrorCode,
   FieldError,
+  GetEmailAnswer,
+  GetEmailLogsAnswer,
+  GetEmailLogsQuery,
+  GetEmailQuery,
   GetPhishingSettingsAnswer,
   GetSmtpConfigAnswer,
   GetWebhookDeliveryAnswer,
@@ -42,6 +47,7 @@ export type {
   SubscribeEmailAnswer,
   Suppression,
   SuppressionReason,
+  TracedEmail,
   UnsubscribeEmailAnswer,
   UpdateOAuthAppAnswer,
   UpdatePhishingSettingsAnswer,
@@ -55,8 +61,10 @@ export type {
   WebhookDeliveryStatus,
 } from '@postrider/contract'
 export { type ClientErrorCode, PostriderError, type PostriderErrorCode } from './core/errors.ts'
+export type { PagedList } from './core/pages.ts'
 export type { RequestOptions } from './core/request.ts'
 export { Postrider, type PostriderOptions } from './postrider.ts'
+export type { GetEmailLogsInput } from './resources/activity.ts'
 export type { RescueEmailsInput, SendEmailInput } from './resources/emails.ts'
 export type { UpdateSmtpInput } from './resources/mailers.ts'
 export type { SetOAuthActiveInput, UpdateOAuthAppInput } from './resources/oauth.ts'

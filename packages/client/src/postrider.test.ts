@@ -82,6 +82,18 @@ describe('Postrider', () => {
       (client) => client.rescueEmails({ ref_ids: ['r'], dry_run: true }),
       { ref_ids: ['r'], dry_run: true },
     ],
+    [
+      'getEmailLogs',
+      (client) => client.getEmailLogs({ status: 'failed', startDeliveredDate: '2026-11-20' }),
+      undefined,
+      '?status=failed&startDeliveredDate=2026-11-20',
+    ],
+    [
+      'getEmail',
+      (client) => client.getEmail(id, { recipient: 'a+b@c.com' }),
+      undefined,
+      '?recipient=a%2Bb%40c.com',
+    ],
     ['subscribeEmail', (client) => client.subscribeEmail('a@b.com'), { email: 'a@b.com' }],
     ['unsubscribeEmail', (client) => client.unsubscribeEmail('a@b.com'), { email: 'a@b.com' }],
     [
@@ -311,6 +323,46 @@ describe('eachWebhookDelivery', () => {
     controller.abort()
     await expect(all.next()).rejects.toMatchObject({ code: 'aborted' })
     expect(server.requests).toHaveLength(1)
+  })
+})
+
+describe('getEmailLogs', () => {
+  const page = (refIds: string[], nextPageToken?: string) =>
+    reply(200, {
+      success: true,
+      message: 'm',
+      logs: refIds.map((ref_id) => ({ ref_id })),
+      nextPageToken,
+    })
+
+  it('is one page when it is awaited, however often, and all of them in a loop', async () => {
+    const server = await startScriptedServer(page(['a'], 't1'), page(['a'], 't1'), page(['b']))
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    const logs = client.getEmailLogs({ campaignId: 'spring', pageSize: 1 })
+    expect(server.requests).toHaveLength(0)
+    expect(await logs).toBe(await logs)
+    expect((await logs.finally(() => undefined)).nextPageToken).toBe('t1')
+    expect(server.requests).toHaveLength(1)
+    const refIds: string[] = []
+    for await (const log of logs) refIds.push(log.ref_id)
+    expect(refIds).toStrictEqual(['a', 'b'])
+    const first = '/v1/email/logs?campaignId=spring&pageSize=1'
+    expect(server.requests.map(({ path }) => path)).toStrictEqual([
+      first,
+      first,
+      `${first}&pageToken=t1`,
+    ])
+  })
+
+  it('begins a loop at the page that it is given, and rejects as it is caught', async () => {
+    const server = await startScriptedServer(page(['c']), refusal(403, 'forbidden'))
+    const client = new Postrider({ apiKey: 'k', basePath: server.url, maxRetries: 0 })
+    const from = new Date('2026-11-20T00:00:00Z')
+    for await (const log of client.getEmailLogs({ startCreatedAt: from, pageToken: 't9' }))
+      expect(log.ref_id).toBe('c')
+    expect(server.requests[0]?.path).toContain('startCreatedAt=2026-11-20T00%3A00%3A00.000Z')
+    expect(server.requests[0]?.path).toContain('pageToken=t9')
+    expect(await client.getEmailLogs().catch((error) => error.code)).toBe('forbidden')
   })
 })
 

@@ -15,6 +15,10 @@ import type {
   DeleteSuppressionAnswer,
   DeleteWebhookAnswer,
   DeleteWebhookBody,
+  EmailLog,
+  GetEmailAnswer,
+  GetEmailLogsAnswer,
+  GetEmailQuery,
   GetPhishingSettingsAnswer,
   GetSmtpConfigAnswer,
   GetWebhookDeliveryAnswer,
@@ -45,6 +49,7 @@ import type {
   UpdateWebhookAnswer,
   WebhookDelivery,
 } from '@postrider/contract'
+import type { PagedList } from './core/pages.ts'
 import {
   checkTimeout,
   createSend,
@@ -52,6 +57,7 @@ import {
   type Send,
   waitUnlessAborted,
 } from './core/request.ts'
+import * as activity from './resources/activity.ts'
 import * as emails from './resources/emails.ts'
 import * as mailers from './resources/mailers.ts'
 import * as oauth from './resources/oauth.ts'
@@ -114,6 +120,23 @@ export class Postrider {
     options?: RequestOptions,
   ): Promise<RescueEmailsAnswer> {
     return emails.rescueEmails(this.#send, payload, options)
+  }
+
+  /** One page, newest first, when it is awaited; all of them, page after page, in `for await`. */
+  getEmailLogs(
+    filter?: activity.GetEmailLogsInput,
+    options?: RequestOptions,
+  ): PagedList<GetEmailLogsAnswer, EmailLog> {
+    return activity.getEmailLogs(this.#send, filter, options)
+  }
+
+  /** The trace of an email: recipients, attempts, events and webhook deliveries. */
+  getEmail(
+    refId: string,
+    filter?: GetEmailQuery,
+    options?: RequestOptions,
+  ): Promise<GetEmailAnswer> {
+    return activity.getEmail(this.#send, refId, filter, options)
   }
 
   /** Lets an address be sent to again, whatever it was suppressed for. */

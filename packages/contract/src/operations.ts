@@ -29,6 +29,18 @@ export const operations = {
     status: 202,
     auth: 'tenant',
   },
+  getEmailLogs: {
+    method: 'GET',
+    path: '/v1/email/logs',
+    status: 200,
+    auth: 'tenant',
+  },
+  getEmail: {
+    method: 'GET',
+    path: '/v1/email/{ref_id}',
+    status: 200,
+    auth: 'tenant',
+  },
   subscribeEmail: {
     method: 'POST',
     path: '/v1/email/subscribe',

@@ -5,9 +5,8 @@
  * the server.
  */
 import { type Static, Type } from 'typebox'
-import { answer, closedObject, nextPageToken, refId, timeOrDate } from './common.ts'
-import { emailLengthMax } from './mailers.ts'
-import { campaignIdLengthMax, recipientTypes, subjectLengthMax } from './sending.ts'
+import { answer, closedObject, nextPageToken, refId } from './common.ts'
+import { emailFilters } from './email-filters.ts'
 
 /** Recipients of one call. */
 export const rescuedMax = 10_000
@@ -18,35 +17,8 @@ export type RescuableStatus = (typeof rescuableStatuses)[number]
 
 export const rescueFilter = closedObject(
   {
-    email: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: emailLengthMax,
-        description: "The recipient's address, compared without case",
-        examples: ['ada@example.com'],
-      }),
-    ),
-    recipientDomain: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 255,
-        description: "The domain of the recipient's address",
-        examples: ['example.com'],
-      }),
-    ),
-    refId: Type.Optional(refId),
-    startCreatedAt: Type.Optional(timeOrDate('Accepted at this time or later')),
-    endCreatedAt: Type.Optional(timeOrDate('Accepted at this time or earlier')),
+    ...emailFilters,
     status: Type.Optional(Type.Enum([...rescuableStatuses], { description: 'Both when left out' })),
-    subject: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: subjectLengthMax,
-        description: 'Contained in the subject, without case',
-      }),
-    ),
-    campaignId: Type.Optional(Type.String({ minLength: 1, maxLength: campaignIdLengthMax })),
-    recipientType: Type.Optional(Type.Enum([...recipientTypes])),
   },
   { description: 'All that is given must fit; `{}` is every failed recipient' },
 )

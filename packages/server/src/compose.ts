@@ -9,6 +9,7 @@ import {
   replaysMax,
   webhookChecksMax,
 } from '@postrider/contract'
+import { activityRoutes } from './activity/routes.ts'
 import { type Config, roles, rolesWithoutEffect } from './config.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import {
@@ -242,6 +243,7 @@ function composeHttp(
     adminToken: o.secrets.adminToken,
   })
   const isApi = config.roles.has('api')
+  const gates = recordGates(config.databasePool)
   // Of a thousand lookups at once: the rest is for what is sent and dispatched.
   const checksGate = createGate({ ...CHECKS_AT_ONCE, name: 'checks-at-once' })
   if (isApi) describeRoutes(app, { publicUrl: config.publicUrl, version: o.version })
@@ -278,7 +280,7 @@ function composeHttp(
           usesMax: replayedEventsADayMax,
           windowS: 86_400,
         }),
-        gates: recordGates(config.databasePool),
+        gates,
       })
       const mailerDeps = {
         ...parts,
@@ -310,6 +312,7 @@ function composeHttp(
         wakeups: parts.laneWakeups,
         defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
       })
+      activityRoutes(scope, { db, gate: gates.record })
       rescueRoutes(scope, {
         ...parts,
         wakeups: parts.laneWakeups,

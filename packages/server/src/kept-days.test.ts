@@ -15,6 +15,7 @@ const EMAILS = [
   'sending_link',
   'tracking_recipient',
   'tracking_hit',
+  'sending_stopped',
 ]
 
 let database: TestDatabase

@@ -16,6 +16,7 @@ const emails = [
   'sending_link',
   'tracking_recipient',
   'tracking_hit',
+  'sending_stopped',
 ]
 
 /** Their days are made ahead of time by every process; the janitor drops the old ones. */

@@ -327,6 +327,8 @@ describe('canaries', () => {
     const laterEmail = { ...email('eve@example.com'), send_at: new Date(Date.now() + 3_600_000) }
     const { ref_id } = await succeed('sendEmail', { body: laterEmail })
     await succeed('cancelScheduledEmail', { params: { ref_id } })
+    await succeed('getEmailLogs')
+    await succeed('getEmail', { params: { ref_id } })
     echoTo(500)
     finished = logged('webhook_delivery.finished')
     await succeed('sendEmail', { body: email('bob@example.com') })

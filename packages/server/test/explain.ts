@@ -57,7 +57,7 @@ export async function planOf(
   return nodesOf(plan)
 }
 
-function nodesOf(node: PlanNode): PlanNode[] {
+export function nodesOf(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 }
 

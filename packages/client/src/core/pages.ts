@@ -25,6 +25,28 @@ export async function* eachEntry<Entry>(
   }
 }
 
+/** A list that is asked for once it is wanted: awaited its first page, gone through all its entries. */
+export type PagedList<Answer, Entry> = Promise<Answer> & AsyncIterable<Entry>
+
+export function pagedList<Answer, Entry>(
+  firstPage: () => Promise<Answer>,
+  entries: () => AsyncIterator<Entry>,
+): PagedList<Answer, Entry> {
+  let asked: Promise<Answer> | undefined
+  const ask = () => {
+    asked ??= firstPage()
+    return asked
+  }
+  return {
+    // biome-ignore lint/suspicious/noThenProperty: awaiting it is what makes the request
+    then: (onFulfilled, onRejected) => ask().then(onFulfilled, onRejected),
+    catch: (onRejected) => ask().catch(onRejected),
+    finally: (onFinally) => ask().finally(onFinally),
+    [Symbol.toStringTag]: 'Promise',
+    [Symbol.asyncIterator]: entries,
+  }
+}
+
 function repeated(): PostriderError {
   const message = 'The answer names itself as the next page'
   return new PostriderError(message, { status: 200, code: 'unexpected_response' })

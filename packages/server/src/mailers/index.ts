@@ -20,7 +20,7 @@ export {
   type SmtpPool,
   type SmtpPoolDeps,
 } from './smtp-pool.ts'
-export { findReleased } from './state-store.ts'
+export { findInactive, findReleased } from './state-store.ts'
 export type { FoundMailer } from './store.ts'
 export {
   offerPermission,

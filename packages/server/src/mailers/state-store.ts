@@ -73,6 +73,17 @@ export async function findReleased(
   return rows
 }
 
+const FIND_INACTIVE = statement(
+  'mailers.find_inactive',
+  `select mailer_id as "mailerId" from mailers_mailer where tenant_id = $1 and state <> 'active'`,
+)
+
+/** Those whose mail is held. */
+export async function findInactive(q: Queryable, tenantId: string): Promise<string[]> {
+  const { rows } = await q.query<{ mailerId: string }>(FIND_INACTIVE, [tenantId])
+  return rows.map(({ mailerId }) => mailerId)
+}
+
 const LOCK_REFUSALS = statement(
   'mailers.lock_refusals',
   `select pg_advisory_xact_lock(hashtextextended('mailers.refusals|' || $1, 0))`,

@@ -38,6 +38,14 @@ export function parseTimeSpan(text: string): TimeSpan | undefined {
   return { from, to: within(from + (isDate ? DAY_MICROS : 1n)) }
 }
 
+/** What is wrong with text that `parseTimeSpan` does not take. */
+export function problemOfTimeSpan(text: string): string {
+  // In a query a plus sign stands for a space.
+  const isEncodedBadly = parseTimeSpan(text.replace(/ (?=\d\d:\d\d$)/, '+')) !== undefined
+  const hint = isEncodedBadly ? '; the + of an offset is written %2B in a query' : ''
+  return `must be an RFC 3339 time or a date such as 2026-01-02${hint}`
+}
+
 function within(micros: bigint): bigint {
   if (micros < EARLIEST) return EARLIEST
   return micros > LATEST ? LATEST : micros

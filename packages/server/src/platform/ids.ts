@@ -5,6 +5,7 @@
  */
 import { randomFillSync } from 'node:crypto'
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid'
+import { dayAt } from './date-time.ts'
 
 export type IdPrefix = 'tn' | 'key' | 'wh' | 'smtp' | 'imap' | 'domain' | 'app' | 'dlv' | 'evt'
 
@@ -86,9 +87,9 @@ export function timeOfUlid(id: string): Date {
   return new Date(decodeTime(id.slice(-26)))
 }
 
-/** The UTC day (`2026-01-02`) in which a bare or prefixed ULID was made. */
+/** The UTC day (`2026-01-02`) in which a bare or prefixed ULID was made; of one past 9999, the last. */
 export function dayOfUlid(id: string): string {
-  return timeOfUlid(id).toISOString().slice(0, 10)
+  return dayAt(timeOfUlid(id).getTime())
 }
 
 const SYMBOLS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

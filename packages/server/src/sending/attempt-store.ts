@@ -6,6 +6,7 @@ import { insertRows, type Queryable, statement } from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
 import type { Claim } from './attempt.ts'
 import type { EmailContent } from './email.ts'
+import { insertStopped, isStopped } from './stopped-store.ts'
 
 const LOAD_EMAILS = statement(
   'sending.load_emails',
@@ -154,7 +155,11 @@ export interface StatusChange {
 
 export async function setStatuses(tx: Queryable, rows: readonly StatusChange[]): Promise<void> {
   if (rows.length === 0) return
-  await tx.query(SET_STATUS, [
+  const stopped = insertStopped(
+    tx,
+    rows.filter(({ status }) => isStopped(status)),
+  )
+  const set = tx.query(SET_STATUS, [
     rows.map((r) => r.tenantId),
     rows.map((r) => r.refId),
     rows.map((r) => r.n),
@@ -164,4 +169,5 @@ export async function setStatuses(tx: Queryable, rows: readonly StatusChange[]):
     rows.map((r) => r.failedReason),
     [...new Set(rows.map((r) => r.day))],
   ])
+  await Promise.all([stopped, set])
 }

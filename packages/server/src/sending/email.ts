@@ -91,6 +91,12 @@ export function messageIdOf(refId: string, n: number, fromAddress: string): stri
   return `<${refId}.${n}@${fromAddress.slice(fromAddress.lastIndexOf('@') + 1)}>`
 }
 
+/** An address's key as recipients are found by it: the domain is what it begins with, up to the `@`. */
+export function domainFirst(addressKey: string): string {
+  const at = addressKey.lastIndexOf('@')
+  return `${addressKey.slice(at + 1)}@${addressKey.slice(0, at)}`
+}
+
 const BULK_RECIPIENTS_MIN = 20
 
 /**

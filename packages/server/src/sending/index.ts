@@ -1,5 +1,34 @@
-/** The front door of sending: what others need of accepted emails. */
+/** Sending: accept, queue, attempts, and the record of what was sent. */
+
+export { domainFirst } from './email.ts'
 export { createLaneWakeups, type LaneWakeups } from './lane-wakeups.ts'
+export { type EmailSelection, readEmailFilters, readSpan } from './read-filters.ts'
+export {
+  type RecordedAttempt,
+  type RecordedEmail,
+  readAttemptsOf,
+  readEmail,
+  readEmails,
+  type WholeEmail,
+} from './record/email-store.ts'
+export {
+  type PlacesOf,
+  placesOfStatus,
+  readCampaignEnds,
+  readEmailPlaces,
+  readPlaces,
+} from './record/place-store.ts'
+export {
+  type Piece,
+  type Place,
+  type RecipientFilters,
+  type RecordedRecipient,
+  type RecordRange,
+  readRecipients,
+  type WalkedBy,
+  walkRecipients,
+  walkRecipientsOf,
+} from './record/recipient-store.ts'
 export {
   findLinks,
   findTrackedCopies,

@@ -2,9 +2,11 @@
  * SQL of accepting emails. Keys are in `key-store.ts`, the queue in `queue-store.ts`, attempts in
  * `attempt-store.ts`. Every statement names the tenant of each row that it touches.
  */
+import { addressKeyOf } from '../mail/index.ts'
 import { bucketOf, insertRows, type Queryable, statement } from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
-import { isBulk, isScheduled, messageIdOf, type NewEmail } from './email.ts'
+import { domainFirst, isBulk, isScheduled, messageIdOf, type NewEmail } from './email.ts'
+import { insertStopped, type StoppedRecipient } from './stopped-store.ts'
 import { type EmailLinks, insertLinks } from './tracking/store.ts'
 
 /** An email on its way into the tables. */
@@ -66,6 +68,7 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
         'n',
         'day',
         'email',
+        'address_key',
         'type',
         'status',
         'message_id',
@@ -73,6 +76,7 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
       ],
       rows: emails.flatMap(toRecipientRows),
     }),
+    insertStopped(tx, emails.flatMap(toSuppressed)),
     insertPlaces(tx, 'sending_queue', queued),
     insertPlaces(tx, 'sending_scheduled', scheduled),
     insertLinks(tx, emails.flatMap(toLinks)),
@@ -145,11 +149,17 @@ function toRecipientRows(e: AcceptedEmail): unknown[][] {
     n,
     day,
     recipient.email,
+    domainFirst(addressKeyOf(recipient.address)),
     recipient.type,
     suppressed.has(n) ? 'suppressed' : status,
     messageIdOf(refId, n, email.content.from.address),
     createdAt,
   ])
+}
+
+function toSuppressed({ tenantId, refId, suppressed }: AcceptedEmail): StoppedRecipient[] {
+  const day = dayOfUlid(refId)
+  return suppressed.map((n) => ({ tenantId, refId, n, day, status: 'suppressed' }))
 }
 
 function toQueueRows(e: AcceptedEmail): unknown[][] {

@@ -2,7 +2,8 @@
  * SQL of the event log and of the pointers into it: `webhooks_event` is appended to and never
  * changed, `webhooks_pending` names what a stream has still to deliver.
  */
-import { insertRows, type Queryable, type Tx } from '../platform/db/index.ts'
+import type { MessageEventName } from '@postrider/contract'
+import { insertRows, type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import type { StreamKey } from './dispatch/stream-store.ts'
 
 export interface EventRow {
@@ -127,4 +128,45 @@ export async function insertPending(q: Queryable, rows: readonly PendingRow[]): 
       r.solo,
     ]),
   })
+}
+
+export interface EventOfEmail {
+  readonly eventId: string
+  readonly event: MessageEventName
+  /** RFC 3339 with microseconds. */
+  readonly eventAt: string
+  readonly body: string
+}
+
+const OF_EMAIL = statement(
+  'webhooks.events_of_email',
+  `select event_id as "eventId", event, body,
+          to_char(event_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "eventAt"
+     from (
+       select event_id, event, event_at, body from webhooks_event
+        where tenant_id = $1 and ref_id = $2 and day >= $3
+          -- Cheap, and true of few others: what follows reads the whole body.
+          and ($4::text is null or (position($4 in body) > 0
+                and body::json -> 'details' ->> 'email' = $4))
+        order by event_at desc, event_id desc limit $5) newest
+    order by event_at, event_id`,
+)
+
+/** Of an email, or of one of its recipients, the newest `limit` events: oldest first. */
+export async function readEventsOfEmail(
+  q: Queryable,
+  o: {
+    readonly tenantId: string
+    readonly refId: string
+    /** No event of it is older. */
+    readonly notBefore: string
+    /** The recipient's address as events have it. */
+    readonly email: string | undefined
+    readonly limit: number
+  },
+): Promise<EventOfEmail[]> {
+  const email = o.email === undefined ? null : JSON.stringify([o.email])
+  const values = [o.tenantId, o.refId, o.notBefore, email, o.limit]
+  const { rows } = await q.query<EventOfEmail>(OF_EMAIL, values)
+  return rows
 }

@@ -23,7 +23,7 @@ export {
   type DaySpan,
   readDaySpans,
 } from './partitions.ts'
-export { planByIndex } from './plan-by-index.ts'
+export { planByIndex, readByIndex } from './plan-by-index.ts'
 export {
   type Db,
   type DbStats,

@@ -1,5 +1,5 @@
 /** Rows are reached through an index, however small their table was when the plan was made. */
-import { statement, type Tx } from './statement.ts'
+import { type Db, statement, type Tx } from './statement.ts'
 
 /**
  * A plan made while a table was small, with a scan of the whole of it, would live on in the session
@@ -8,9 +8,17 @@ import { statement, type Tx } from './statement.ts'
 const PLAN_BY_INDEX = statement(
   'platform.plan_by_index',
   `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-          set_config('enable_mergejoin', 'off', true)`,
+          set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
 )
 
 export async function planByIndex(tx: Tx): Promise<void> {
   await tx.query(PLAN_BY_INDEX)
+}
+
+/** Reads in one short transaction with such plans. */
+export async function readByIndex<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {
+  return await db.transaction(async (tx) => {
+    const [, result] = await Promise.all([planByIndex(tx), read(tx)])
+    return result
+  })
 }

@@ -11,12 +11,11 @@ import {
   type WebhookDeliveryDetail,
 } from '@postrider/contract'
 import { dayAt } from '../../platform/date-time.ts'
-import type { Db, Tx } from '../../platform/db/index.ts'
+import { type Db, readByIndex, type Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { isId, timeOfUlid } from '../../platform/ids.ts'
 import { serializeRequest } from '../event.ts'
 import { toWebhookDelivery } from './delivery-wire.ts'
-import { readByIndex } from './read-by-index.ts'
 import {
   findDelivery,
   findMode,

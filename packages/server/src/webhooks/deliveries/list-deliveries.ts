@@ -11,11 +11,10 @@ import {
   type WebhookDelivery,
 } from '@postrider/contract'
 import { dayAt, type TimeSpan } from '../../platform/date-time.ts'
-import type { Db, Tx } from '../../platform/db/index.ts'
+import { type Db, readByIndex, type Tx } from '../../platform/db/index.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
 import { timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import { toWebhookDelivery } from './delivery-wire.ts'
-import { readByIndex } from './read-by-index.ts'
 import { readSelection } from './read-selection.ts'
 import {
   type EventPlace,

@@ -3,7 +3,12 @@
  * both ends belong to the range. Each refusal names its path.
  */
 import type { FieldError } from '@postrider/contract'
-import { allTime, parseTimeSpan, type TimeSpan } from '../../platform/date-time.ts'
+import {
+  allTime,
+  parseTimeSpan,
+  problemOfTimeSpan,
+  type TimeSpan,
+} from '../../platform/date-time.ts'
 import { validationError } from '../../platform/errors.ts'
 import { isUlid } from '../../platform/ids.ts'
 
@@ -13,21 +18,13 @@ export interface SelectionText {
   readonly ref_id?: string
 }
 
-const FORM = 'must be an RFC 3339 time or a date such as 2026-01-02'
-
-/** In a query a plus sign stands for a space. */
-function hintFor(text: string): string {
-  const isEncodedBadly = parseTimeSpan(text.replace(/ (?=\d\d:\d\d$)/, '+')) !== undefined
-  return isEncodedBadly ? '; the + of an offset is written %2B in a query' : ''
-}
-
 /** The range in microseconds; all of time where no end is given. */
 export function readSelection(given: SelectionText): TimeSpan {
   const errors: FieldError[] = []
   const span = (path: string, text: string | undefined) => {
     if (text === undefined) return allTime
     const parsed = parseTimeSpan(text)
-    if (parsed === undefined) errors.push({ path, message: FORM + hintFor(text) })
+    if (parsed === undefined) errors.push({ path, message: problemOfTimeSpan(text) })
     return parsed ?? allTime
   }
   const { from } = span('/start', given.start)

@@ -5,11 +5,12 @@
  * Of a delivery that is still open they are on their way: it is not doubled, but tried at once
  * instead of when its wait is over, byte for byte as before.
  */
+
 import { eventNames } from '@postrider/contract'
 import { allTime } from '../../platform/date-time.ts'
+import { readByIndex } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { loadDelivery } from './get-delivery.ts'
-import { readByIndex } from './read-by-index.ts'
 import type { RecordedDelivery } from './record-store.ts'
 import { queueAgain, type ReplayDeps, requireActive } from './replay-events.ts'
 import { expedite, findDestinationsOf } from './replay-store.ts'

@@ -18,14 +18,13 @@ import {
 } from '@postrider/contract'
 import type { Clock } from '../../platform/clock.ts'
 import { dayAt } from '../../platform/date-time.ts'
-import { type Db, planByIndex } from '../../platform/db/index.ts'
+import { type Db, planByIndex, readByIndex } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { ApiError, rateLimited, validationError } from '../../platform/errors.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
 import type { RateLimit } from '../../platform/rate-limit.ts'
 import { activateStreams, type BucketedStream } from '../dispatch/stream-store.ts'
 import type { SubscriptionEvent } from '../subscription.ts'
-import { readByIndex } from './read-by-index.ts'
 import { readSelection } from './read-selection.ts'
 import {
   countReplayed,

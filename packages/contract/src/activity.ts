@@ -1,0 +1,158 @@
+/**
+ * Query and answer of getEmailLogs, and the trace of an email (spec §4.3; contract §3.2, §3.6, §5).
+ *
+ * A log is one recipient of one email. What times, dates, addresses and ids mean is checked by the
+ * server.
+ */
+import { type Static, Type } from 'typebox'
+import {
+  answer,
+  closedObject,
+  jsonObject,
+  jsonObjectOrNull,
+  nextPageToken,
+  pageQuery,
+  stringOrNull,
+  timeOrDate,
+  timestamp,
+} from './common.ts'
+import { webhookAttempt, webhookDeliveryStatuses } from './deliveries.ts'
+import { emailFilters } from './email-filters.ts'
+import { eventOfSubscriptionKey } from './events.ts'
+import { emailLengthMax } from './mailers.ts'
+import { recipientStatuses, recipientTypes } from './sending.ts'
+
+/** What became of a recipient beside its status: each may be asked for like one. */
+export const recipientFacts = ['spam', 'opened', 'clicked', 'unsubscribed'] as const
+export type RecipientFact = (typeof recipientFacts)[number]
+
+export const logFilters = {
+  ...emailFilters,
+  status: Type.Optional(
+    Type.Enum([...recipientStatuses, ...recipientFacts], {
+      description:
+        'Where the recipient stands now; `spam`, `opened`, `clicked` and `unsubscribed` are facts beside it',
+    }),
+  ),
+  startDeliveredDate: Type.Optional(timeOrDate('Delivered at this time or later')),
+  endDeliveredDate: Type.Optional(timeOrDate('Delivered at this time or earlier')),
+}
+
+export const getEmailLogsQuery = closedObject({ ...logFilters, ...pageQuery.properties })
+export type GetEmailLogsQuery = Static<typeof getEmailLogsQuery>
+
+const whole = (description: string) => Type.Integer({ minimum: 0, description })
+
+export const emailLog = closedObject({
+  ref_id: Type.String({ description: 'Of the email; its recipients share it' }),
+  email: Type.String({ description: "The recipient's address, as it was given" }),
+  recipient_type: Type.Enum([...recipientTypes]),
+  from: Type.String({ description: "The sender's address" }),
+  subject: Type.String(),
+  mailer_id: Type.String(),
+  campaign_id: stringOrNull('null if none was given'),
+  status: Type.Enum([...recipientStatuses]),
+  failed_reason: Type.String({ description: 'Of the last attempt; empty if it did not fail' }),
+  message_id: Type.String(),
+  attempts: whole('Attempts that have ended'),
+  opens: whole('By people, as far as that is known'),
+  clicks: whole('By people, as far as that is known'),
+  created_at: timestamp('When the email was accepted'),
+  delivered_at: stringOrNull('null while it is not delivered'),
+})
+export type EmailLog = Static<typeof emailLog>
+
+export const getEmailLogsAnswer = answer({
+  logs: Type.Array(emailLog, { description: 'Newest first' }),
+  nextPageToken,
+})
+export type GetEmailLogsAnswer = Static<typeof getEmailLogsAnswer>
+
+/** Of one recipient's attempts the newest, and of an email's events and deliveries the newest. */
+export const tracedAttemptsMax = 50
+export const tracedEventsMax = 2_000
+export const tracedDeliveriesMax = 100
+
+export const getEmailQuery = closedObject({
+  recipient: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: emailLengthMax,
+      description: 'Only this recipient of the email, with what concerns it',
+      examples: ['ada@example.com'],
+    }),
+  ),
+})
+export type GetEmailQuery = Static<typeof getEmailQuery>
+
+export const tracedAttempt = closedObject({
+  attempt: Type.Integer({ minimum: 1 }),
+  max_attempts: Type.Integer({ minimum: 1 }),
+  started_at: timestamp('When it began'),
+  finished_at: timestamp('When it ended'),
+  outcome: Type.Enum(['accepted', 'deferred', 'failed', 'uncertain'], {
+    description:
+      '`deferred`: another attempt was to follow. `uncertain`: cut off after the message was sent, so that it may have been delivered',
+  }),
+  failed_reason: Type.String({ description: 'Empty on success' }),
+  provider_error: Type.String({ description: "The server's reply as received; empty if none" }),
+  retry_scheduled: Type.Boolean(),
+  next_attempt_at: stringOrNull('When the next one was to be made'),
+})
+export type TracedAttempt = Static<typeof tracedAttempt>
+
+export const tracedRecipient = closedObject({
+  email: Type.String(),
+  type: Type.Enum([...recipientTypes]),
+  status: Type.Enum([...recipientStatuses]),
+  message_id: Type.String(),
+  attempts: Type.Array(tracedAttempt, {
+    description: `Oldest first; the newest ${tracedAttemptsMax} at most, in an email to many the newest 5 at least`,
+  }),
+  attempts_truncated: Type.Boolean({ description: 'Whether there were earlier attempts' }),
+})
+export type TracedRecipient = Static<typeof tracedRecipient>
+
+export const tracedEvent = closedObject({
+  event: Type.Enum(Object.values(eventOfSubscriptionKey)),
+  event_at: Type.String({ description: 'RFC 3339 in UTC, with microseconds' }),
+  success: Type.Boolean(),
+  details: jsonObject({
+    description: 'As a webhook gets them, but for `webhook_id`',
+  }),
+})
+export type TracedEvent = Static<typeof tracedEvent>
+
+export const tracedDelivery = closedObject({
+  delivery_id: Type.String(),
+  webhook_id: Type.String(),
+  status: Type.Enum([...webhookDeliveryStatuses]),
+  attempts: Type.Array(webhookAttempt, { description: 'As listWebhookDeliveries shows them' }),
+})
+export type TracedDelivery = Static<typeof tracedDelivery>
+
+export const tracedEmail = closedObject({
+  ref_id: Type.String(),
+  from: Type.String({ description: "The sender's address" }),
+  subject: Type.String(),
+  mailer_id: Type.String(),
+  campaign_id: stringOrNull('null if none was given'),
+  custom_args: jsonObjectOrNull({ description: 'As they were given, else null' }),
+  traceparent: Type.String({ description: 'Of the request that sent it' }),
+  created_at: timestamp('When it was accepted'),
+  recipients: Type.Array(tracedRecipient, { description: 'All, in the order of the request' }),
+  events: Type.Array(tracedEvent, {
+    description: `Oldest first; the newest ${tracedEventsMax} at most`,
+  }),
+  events_truncated: Type.Boolean({ description: 'Whether there are earlier events' }),
+  deliveries: Type.Array(tracedDelivery, {
+    description: `Webhook deliveries that carried any of its events, newest first; the newest ${tracedDeliveriesMax} at most`,
+  }),
+  deliveries_truncated: Type.Boolean({
+    description: 'Whether there may be earlier ones: listWebhookDeliveries with `ref_id` has all',
+  }),
+})
+export type TracedEmail = Static<typeof tracedEmail>
+
+export const getEmailAnswer = answer({ email: tracedEmail })
+export type GetEmailAnswer = Static<typeof getEmailAnswer>

@@ -1,0 +1,40 @@
+/**
+ * What emails are filtered by, under the names of getEmailLogs (spec §4.3; contract §5, "Log
+ * filters"), wherever they are filtered: in logs, their export, and rescues. What addresses, times
+ * and ids mean is checked by the server.
+ */
+import { Type } from 'typebox'
+import { refId, timeOrDate } from './common.ts'
+import { emailLengthMax } from './mailers.ts'
+import { campaignIdLengthMax, recipientTypes, subjectLengthMax } from './sending.ts'
+
+export const emailFilters = {
+  email: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: emailLengthMax,
+      description: "The recipient's address, compared without case",
+      examples: ['ada@example.com'],
+    }),
+  ),
+  recipientDomain: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: "The domain of the recipient's address",
+      examples: ['example.com'],
+    }),
+  ),
+  refId: Type.Optional(refId),
+  startCreatedAt: Type.Optional(timeOrDate('Accepted at this time or later')),
+  endCreatedAt: Type.Optional(timeOrDate('Accepted at this time or earlier')),
+  subject: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: subjectLengthMax,
+      description: 'Contained in the subject, without case',
+    }),
+  ),
+  campaignId: Type.Optional(Type.String({ minLength: 1, maxLength: campaignIdLengthMax })),
+  recipientType: Type.Optional(Type.Enum([...recipientTypes])),
+}

@@ -1,0 +1,42 @@
+/**
+ * Which way leads to the logs that are asked for: the one that is likely to look at the fewest others.
+ *
+ * Whatever else is asked for, is compared row by row. That an email's recipients are found by what
+ * few share (an address, a status that few have) before what many do is all there is to it; nothing
+ * is estimated, so that the same question always takes the same way.
+ */
+import type { RecipientFact } from '@postrider/contract'
+import { type PlacesOf, placesOfStatus, type WalkedBy } from '../sending/index.ts'
+import type { LogSelection } from './read-logs-query.ts'
+
+export type LogSource =
+  | { readonly kind: 'recipients'; readonly by: WalkedBy }
+  /** Found by something else than their own rows; within the campaign, where one is asked for. */
+  | { readonly kind: 'places'; readonly of: PlacesOf }
+  | { readonly kind: 'emails' }
+  /** By the days in which they were delivered. */
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'engaged'; readonly fact: RecipientFact }
+
+export function decideSource(s: LogSelection): LogSource {
+  if (s.refId !== undefined) return { kind: 'recipients', by: 'ref_id' }
+  if (s.emailKey !== undefined) return { kind: 'recipients', by: 'address' }
+  if (s.fact !== undefined) return { kind: 'engaged', fact: s.fact }
+  const by = walkOf(s)
+  // Of a domain so many have failed that they are soon found among its recipients, of other
+  // statuses there are too few.
+  if (s.status === 'failed' && by !== undefined) return { kind: 'recipients', by }
+  const places = s.status === undefined ? undefined : placesOfStatus(s.status)
+  if (places !== undefined) return { kind: 'places', of: places }
+  if (s.campaignId !== undefined) return { kind: 'emails' }
+  if (by !== undefined) return { kind: 'recipients', by }
+  if (s.subject !== undefined) return { kind: 'emails' }
+  if (s.delivered !== undefined) return { kind: 'delivered' }
+  return { kind: 'recipients', by: 'ref_id' }
+}
+
+function walkOf(s: LogSelection): WalkedBy | undefined {
+  if (s.campaignId !== undefined) return undefined
+  if (s.domain !== undefined) return 'domain'
+  return s.type === undefined || s.type === 'to' ? undefined : 'copied'
+}

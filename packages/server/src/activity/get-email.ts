@@ -1,0 +1,92 @@
+/**
+ * The trace of an email (contract §3, §3.6): the message, each recipient with its attempts, each
+ * event, and each webhook delivery that carried one.
+ *
+ * It is bounded whatever happened to the email: of what there is more of, the newest is shown, and
+ * it says so. An email of another tenant is not found, like one that there never was.
+ */
+import {
+  type GetEmailQuery,
+  type TracedEmail,
+  tracedAttemptsMax,
+  tracedDeliveriesMax,
+  tracedEventsMax,
+} from '@postrider/contract'
+import { addressKeyOf, parseAddress } from '../mail/index.ts'
+import { findInactive } from '../mailers/index.ts'
+import { dayAt } from '../platform/date-time.ts'
+import { type Db, readByIndex } from '../platform/db/index.ts'
+import { ApiError, validationError } from '../platform/errors.ts'
+import { dayOfUlid, isUlid, timeOfUlid } from '../platform/ids.ts'
+import { domainFirst, readAttemptsOf, readEmail, walkRecipients } from '../sending/index.ts'
+import { listDeliveries, readEventsOfEmail } from '../webhooks/index.ts'
+import { toTracedEmail } from './trace-wire.ts'
+
+const RECIPIENTS_MAX = 1_000
+const SMALLINT_MAX = 32_767
+/** Of all recipients together; each has a few in any case. */
+const ATTEMPTS_MAX = 5_000
+const ATTEMPTS_MIN = 5
+const DAY_MS = 86_400_000
+
+/** Throws `not_found`; `validation_failed` for a recipient that is no address. */
+export async function getEmail(
+  { db }: { readonly db: Db },
+  tenantId: string,
+  refId: string,
+  { recipient }: GetEmailQuery,
+): Promise<TracedEmail> {
+  const addressKey = recipient === undefined ? undefined : readAddressKey(recipient)
+  if (!isUlid(refId)) throw new ApiError('not_found')
+  const place = { refId, day: dayOfUlid(refId) }
+  // A day for clocks that differ.
+  const notBefore = dayAt(timeOfUlid(refId).getTime() - DAY_MS)
+  const found = await readByIndex(db, async (tx) => {
+    const email = await readEmail(tx, tenantId, place)
+    if (email === undefined) throw new ApiError('not_found')
+    const range = {
+      tenantId,
+      days: { from: place.day, to: place.day },
+      refIdMin: refId,
+      below: { refId, n: SMALLINT_MAX },
+      limit: RECIPIENTS_MAX,
+    }
+    const { recipients } = await walkRecipients(tx, 'ref_id', range, {
+      refId,
+      addressKey,
+      domain: undefined,
+      type: undefined,
+      campaignId: undefined,
+      status: undefined,
+      delivered: undefined,
+      inactiveMailers: await findInactive(tx, tenantId),
+    })
+    const only = addressKey === undefined ? undefined : recipients[0]
+    if (addressKey !== undefined && only === undefined) throw new ApiError('not_found')
+    const ns = recipients.map(({ n }) => n)
+    const perRecipient = Math.floor(ATTEMPTS_MAX / recipients.length)
+    const attemptsMax = Math.min(tracedAttemptsMax, Math.max(ATTEMPTS_MIN, perRecipient))
+    const [attempts, events] = await Promise.all([
+      readAttemptsOf(tx, tenantId, place, ns, attemptsMax + 1),
+      readEventsOfEmail(tx, {
+        tenantId,
+        refId,
+        notBefore,
+        email: only?.email,
+        limit: tracedEventsMax + 1,
+      }),
+    ])
+    return { email, recipients, attempts, attemptsMax, events, isOne: only !== undefined }
+  })
+  const page = await listDeliveries({ db }, tenantId, {
+    ref_id: refId,
+    pageSize: tracedDeliveriesMax,
+  })
+  return toTracedEmail({ ...found, ...page })
+}
+
+function readAddressKey(recipient: string): string {
+  const parsed = parseAddress(recipient)
+  if (!parsed.ok) throw validationError({ path: '/recipient', message: parsed.problem })
+  return domainFirst(addressKeyOf(parsed.address.address))
+}

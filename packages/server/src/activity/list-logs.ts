@@ -1,0 +1,48 @@
+/** getEmailLogs (interface §4.3; contract §2, §3): a page of logs, newest first. */
+import type { EmailLog, GetEmailLogsQuery } from '@postrider/contract'
+import { type Db, readByIndex } from '../platform/db/index.ts'
+import { pageTokenAfter, readPage } from '../platform/http/paging.ts'
+import type { Place } from '../sending/index.ts'
+import { findLogs, type LogBounds } from './find-logs.ts'
+import { toLog } from './log-wire.ts'
+import { readLogsQuery } from './read-logs-query.ts'
+
+export interface LogDeps {
+  readonly db: Db
+  /** Smaller ones, for tests. */
+  readonly bounds?: LogBounds
+}
+
+const PLACE = /^[0-7][0-9A-HJKMNP-TV-Z]{25}\.\d{1,4}$/
+
+export async function listLogs(
+  { db, bounds }: LogDeps,
+  tenantId: string,
+  query: GetEmailLogsQuery,
+): Promise<{ logs: EmailLog[]; nextPageToken?: string }> {
+  const page = readPage(query, 'email_logs', PLACE)
+  const selection = readLogsQuery(query)
+  const below = page.before === undefined ? undefined : readPlace(page.before)
+  const { logs, next } = await readByIndex(db, (tx) =>
+    findLogs(tx, {
+      tenantId,
+      selection,
+      below,
+      pageSize: page.limit,
+      ...(bounds === undefined ? {} : { bounds }),
+    }),
+  )
+  return {
+    logs: logs.map(toLog),
+    ...(next === undefined ? {} : { nextPageToken: pageTokenAfter(page, placeText(next)) }),
+  }
+}
+
+function placeText({ refId, n }: Place): string {
+  return `${refId}.${n}`
+}
+
+function readPlace(text: string): Place {
+  const [refId = '', n] = text.split('.')
+  return { refId, n: Number(n) }
+}

@@ -1,0 +1,24 @@
+/** A log as the API shows it (contract §3.6): the only place where this capability writes its names. */
+import type { EmailLog } from '@postrider/contract'
+import { timeOfUlid } from '../platform/ids.ts'
+import type { FoundLog } from './find-logs.ts'
+
+export function toLog({ recipient: r, email }: FoundLog): EmailLog {
+  return {
+    ref_id: r.refId,
+    email: r.email,
+    recipient_type: r.type,
+    from: email.from,
+    subject: email.subject,
+    mailer_id: email.mailerId,
+    campaign_id: email.campaignId,
+    status: r.status,
+    failed_reason: r.failedReason,
+    message_id: r.messageId,
+    attempts: r.attempts,
+    opens: 0,
+    clicks: 0,
+    created_at: timeOfUlid(r.refId).toISOString(),
+    delivered_at: r.deliveredAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,369 @@
+/** getEmailLogs and the trace (contract §2, §3, §3.6) over the real HTTP application, of mail really sent. */
+import {
+  type EmailLog,
+  getEmailAnswer,
+  getEmailLogsAnswer,
+  type TracedEmail,
+} from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
+import { Check } from 'typebox/value'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { accept, drain, eventsOf, TRACEPARENT, useSending } from '../../test/sender.ts'
+import { addMailer, cancelEmail, silent, unsubscribe } from '../../test/sending.ts'
+import { createGate } from '../platform/gate.ts'
+import { createHttpApp } from '../platform/http/app.ts'
+import { timeOfUlid } from '../platform/ids.ts'
+import { createMetrics } from '../platform/metrics.ts'
+import { activityRoutes } from './routes.ts'
+
+const world = useSending()
+const KEYS = {
+  a: { tenantId: 'tn_a', keyId: 'key_a', scopes: [] },
+  b: { tenantId: 'tn_b', keyId: 'key_b', scopes: [] },
+  reader: { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read'] },
+  sender: { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send'] },
+} as const
+
+let app: FastifyInstance
+beforeEach(async () => {
+  await world.db.query('truncate suppressions_address')
+  app = createHttpApp({
+    log: silent,
+    metrics: createMetrics(),
+    authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
+  })
+  const gate = createGate({
+    name: 'reads',
+    atOnceMax: 2,
+    atOncePerCallerMax: 2,
+    waitingPerCallerMax: 4,
+  })
+  activityRoutes(app, { db: world.db, gate })
+})
+
+async function get(path: string, key: keyof typeof KEYS = 'a') {
+  const headers = { authorization: `Bearer ${key}` }
+  const response = await app.inject({ method: 'GET', url: path, headers })
+  return { status: response.statusCode, body: response.json() }
+}
+
+async function logs(query = '', key?: keyof typeof KEYS): Promise<EmailLog[]> {
+  const { status, body } = await get(`/v1/email/logs${query}`, key)
+  expect({ status, body, isRight: Check(getEmailLogsAnswer, body) }).toMatchObject({
+    status: 200,
+    isRight: true,
+  })
+  return body.logs
+}
+
+async function trace(refId: string, query = ''): Promise<TracedEmail> {
+  const { status, body } = await get(`/v1/email/${refId}${query}`)
+  expect({ status, body, isRight: Check(getEmailAnswer, body) }).toMatchObject({
+    status: 200,
+    isRight: true,
+  })
+  return body.email
+}
+
+/** To one who is served, one who is refused for good, and one who is put off once. */
+async function sendMixed() {
+  let isPutOff = false
+  const server = await world.serve((now) => {
+    if (now.phase !== 'rcpt') return undefined
+    if (now.recipient?.startsWith('bob@')) return '550 5.1.1 no such user'
+    if (!now.recipient?.startsWith('carol@') || isPutOff) return undefined
+    isPutOff = true
+    return '450 4.2.0 later'
+  })
+  const { mailerId } = await addMailer(world.db, { port: server.port })
+  const refId = await accept(world.db, {
+    to: [{ email: 'Ada@example.com' }, { email: 'bob@example.com' }],
+    bcc: [{ email: 'carol@example.com' }],
+    campaign_id: 'spring',
+    custom_args: { order: 17 },
+  })
+  await drain(world.db, world.sender())
+  return { refId, mailerId }
+}
+
+describe('a log', () => {
+  it('[3.6] has what became of each recipient', async () => {
+    const { refId, mailerId } = await sendMixed()
+    const own = {
+      ref_id: refId,
+      from: 'news@example.com',
+      subject: 'Hello',
+      mailer_id: mailerId,
+      campaign_id: 'spring',
+      opens: 0,
+      clicks: 0,
+      created_at: timeOfUlid(refId).toISOString(),
+    }
+    const isTime = expect.stringMatching(/^20\d\d-.*\.\d{3}Z$/)
+    expect(await logs()).toEqual([
+      {
+        ...own,
+        email: 'carol@example.com',
+        recipient_type: 'bcc',
+        status: 'delivered',
+        failed_reason: '',
+        message_id: `<${refId}.2@example.com>`,
+        attempts: 2,
+        delivered_at: isTime,
+      },
+      {
+        ...own,
+        email: 'bob@example.com',
+        recipient_type: 'to',
+        status: 'failed',
+        failed_reason: expect.stringMatching(/\w/),
+        message_id: `<${refId}.1@example.com>`,
+        attempts: 1,
+        delivered_at: null,
+      },
+      {
+        ...own,
+        email: 'Ada@example.com',
+        recipient_type: 'to',
+        status: 'delivered',
+        failed_reason: '',
+        message_id: `<${refId}.0@example.com>`,
+        attempts: 1,
+        delivered_at: isTime,
+      },
+    ])
+    const day = new Date().toISOString().slice(0, 10)
+    const statusOf = async (query: string) => (await logs(query)).map(({ email }) => email)
+    expect(await statusOf('?email=ADA@example.com')).toEqual(['Ada@example.com'])
+    expect(await statusOf('?status=failed&recipientDomain=example.com')).toEqual([
+      'bob@example.com',
+    ])
+    expect(await statusOf(`?startDeliveredDate=${day}&recipientType=to`)).toEqual([
+      'Ada@example.com',
+    ])
+    expect(await statusOf('?campaignId=spring&subject=HELL&pageSize=1')).toHaveLength(1)
+  })
+
+  it('[3.2] of one who is suppressed, or was taken back, is found by that', async () => {
+    await addMailer(world.db)
+    await unsubscribe(world.db, 'ada@example.com')
+    const refId = await accept(world.db, {
+      to: [{ email: 'ada@example.com' }, { email: 'b@example.com' }],
+    })
+    await cancelEmail(world.db, 'tn_a', refId)
+    const found = async (status: string) =>
+      (await logs(`?status=${status}`)).map((log) => [log.email, log.status, log.attempts])
+    expect(await found('suppressed')).toEqual([['ada@example.com', 'suppressed', 0]])
+    expect(await found('rejected')).toEqual([['b@example.com', 'rejected', 0]])
+    expect(await found('queued')).toEqual([])
+  })
+
+  it('[3.3] of waiting mail is held for as long as its mailer is not active', async () => {
+    const { mailerId } = await addMailer(world.db)
+    await accept(world.db)
+    const found = async () => (await logs()).map(({ status }) => status)
+    expect(await found()).toEqual(['queued'])
+    await world.db.query(`update mailers_mailer set state = 'deactivated' where mailer_id = $1`, [
+      mailerId,
+    ])
+    expect(await found()).toEqual(['held'])
+    expect(await logs('?status=held')).toHaveLength(1)
+    expect(await logs('?status=queued')).toHaveLength(0)
+    await world.db.query(`update mailers_mailer set state = 'active' where mailer_id = $1`, [
+      mailerId,
+    ])
+    expect(await found()).toEqual(['queued'])
+    expect(await logs('?status=held')).toHaveLength(0)
+  })
+
+  it('is shown to its tenant alone, and to keys that may read', async () => {
+    const { refId } = await sendMixed()
+    expect(await logs('', 'reader')).toHaveLength(3)
+    for (const query of ['', `?refId=${refId}`, '?email=bob@example.com', '?status=failed'])
+      expect(await logs(query, 'b')).toEqual([])
+    expect((await get('/v1/email/logs', 'sender')).status).toBe(403)
+  })
+
+  it.each([
+    ['?nothing=1', 'nothing'],
+    ['?status=done', 'status'],
+    ['?email=nobody', 'email'],
+    ['?recipientDomain=a%20b', 'recipientDomain'],
+    ['?refId=1', 'refId'],
+    ['?startCreatedAt=yesterday', 'startCreatedAt'],
+    ['?endCreatedAt=2026-02-30', 'endCreatedAt'],
+    ['?startCreatedAt=2026-01-02&endCreatedAt=2026-01-01', 'startCreatedAt'],
+    ['?startDeliveredDate=1', 'startDeliveredDate'],
+    ['?endDeliveredDate=2026-01-02T00:00:00+01:00', 'endDeliveredDate'],
+    ['?startDeliveredDate=2026-01-02&endDeliveredDate=2026-01-01', 'startDeliveredDate'],
+    ['?recipientType=all', 'recipientType'],
+    ['?subject=', 'subject'],
+    ['?campaignId=', 'campaignId'],
+    ['?pageSize=501', 'pageSize'],
+    ['?pageSize=0', 'pageSize'],
+    ['?pageToken=abc', 'pageToken'],
+  ])('is not asked for by %s', async (query, name) => {
+    const { status, body } = await get(`/v1/email/logs${query}`)
+    expect({ status, body }).toMatchObject({
+      status: 400,
+      body: { code: 'validation_failed', errors: [{ path: `/${name}` }] },
+    })
+  })
+
+  it('page tokens belong to their filters', async () => {
+    await sendMixed()
+    const { body } = await get('/v1/email/logs?pageSize=1&campaignId=spring')
+    const token = body.nextPageToken
+    expect(await logs(`?pageSize=2&campaignId=spring&pageToken=${token}`)).toHaveLength(2)
+    const other = await get(`/v1/email/logs?pageSize=1&pageToken=${token}`)
+    expect(other.body.errors).toMatchObject([{ path: '/pageToken' }])
+  })
+})
+
+describe('a trace', () => {
+  it('[3.6] has the message, each attempt with the reply, and each event', async () => {
+    const { refId, mailerId } = await sendMixed()
+    const email = await trace(refId)
+    expect(email).toMatchObject({
+      ref_id: refId,
+      from: 'news@example.com',
+      subject: 'Hello',
+      mailer_id: mailerId,
+      campaign_id: 'spring',
+      custom_args: { order: 17 },
+      traceparent: TRACEPARENT,
+      created_at: timeOfUlid(refId).toISOString(),
+      events_truncated: false,
+      deliveries: [],
+      deliveries_truncated: false,
+    })
+    expect(email.recipients.map((r) => [r.email, r.type, r.status, r.message_id])).toEqual([
+      ['Ada@example.com', 'to', 'delivered', `<${refId}.0@example.com>`],
+      ['bob@example.com', 'to', 'failed', `<${refId}.1@example.com>`],
+      ['carol@example.com', 'bcc', 'delivered', `<${refId}.2@example.com>`],
+    ])
+    const [, bob, carol] = email.recipients
+    expect(bob?.attempts).toMatchObject([
+      {
+        attempt: 1,
+        max_attempts: 5,
+        outcome: 'failed',
+        provider_error: '550 5.1.1 no such user',
+        retry_scheduled: false,
+        next_attempt_at: null,
+      },
+    ])
+    expect(carol?.attempts).toMatchObject([
+      { attempt: 1, outcome: 'deferred', provider_error: '450 4.2.0 later', retry_scheduled: true },
+      { attempt: 2, outcome: 'accepted', failed_reason: '', next_attempt_at: null },
+    ])
+    expect(carol?.attempts[0]?.next_attempt_at).not.toBeNull()
+    const recorded = await eventsOf(world.db, refId)
+    expect(recorded).toHaveLength(4)
+    expect(email.events).toEqual(
+      recorded.map(({ event, success, details }) => ({
+        event,
+        event_at: details.event_at,
+        success,
+        details,
+      })),
+    )
+  })
+
+  it('can be had of one recipient', async () => {
+    const { refId } = await sendMixed()
+    const email = await trace(refId, '?recipient=BOB@example.com')
+    expect(email.recipients.map((r) => r.email)).toEqual(['bob@example.com'])
+    expect(email.events.map((e) => [e.event, e.details.email])).toEqual([
+      ['SMTP_ERROR', ['bob@example.com']],
+    ])
+    expect((await get(`/v1/email/${refId}?recipient=eve@example.com`)).status).toBe(404)
+    expect((await get(`/v1/email/${refId}?recipient=eve`)).body.errors).toMatchObject([
+      { path: '/recipient' },
+    ])
+  })
+
+  it('names the webhook deliveries that carried its events', async () => {
+    const { refId } = await sendMixed()
+    const other = await accept(world.db)
+    await drain(world.db, world.sender())
+    const add = async (id: string, of: string) =>
+      await world.db.query(
+        `with e as (select tenant_id, event_id, day from webhooks_event where ref_id = $2 and event = 'MAIL_DELIVERED' limit 1),
+         d as (insert into webhooks_delivery (tenant_id, delivery_id, day, webhook_id, status, mode,
+                 event_ids, event_days, traceparent, attempts, last_attempt)
+          select tenant_id, $1, day, 'wh_1', 'delivered', 'array', array[event_id], array[day], '', 1,
+                 '{"attempt":1,"at":"2026-11-20T00:00:00Z","duration_ms":3,"status":200,"error":null,"response":"ok","timings":null,"header_names":[]}'
+            from e)
+         insert into webhooks_item select tenant_id, event_id, $1, day, 'delivered' from e`,
+        [id, of],
+      )
+    const idOf = (ms: number) => `dlv_${refId.slice(0, 10)}000000000000000${ms}`
+    await add(idOf(1), refId)
+    await add(idOf(2), other)
+    const { deliveries } = await trace(refId)
+    expect(deliveries).toEqual([
+      {
+        delivery_id: idOf(1),
+        webhook_id: 'wh_1',
+        status: 'delivered',
+        attempts: [expect.objectContaining({ status: 200, response: 'ok' })],
+      },
+    ])
+    expect((await trace(refId, '?recipient=bob@example.com')).deliveries).toEqual([])
+  })
+
+  it('is there before the first attempt, and of mail for later', async () => {
+    await addMailer(world.db)
+    const queued = await accept(world.db)
+    const later = await accept(world.db, {
+      send_at: new Date(Date.now() + 3_600_000).toISOString(),
+    })
+    for (const [refId, status] of [
+      [queued, 'queued'],
+      [later, 'scheduled'],
+    ] as const)
+      expect(await trace(refId)).toMatchObject({
+        recipients: [{ status, attempts: [], attempts_truncated: false }],
+        events: [],
+      })
+  })
+
+  it('says what is cut off', async () => {
+    await addMailer(world.db)
+    const refId = await accept(world.db)
+    await world.db.query(
+      `insert into sending_attempt (tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts,
+         started_at, finished_at, outcome, retry_scheduled)
+       select tenant_id, ref_id, 0, k, day, 'm', 60, now(), now(), 'deferred', true
+         from sending_email, generate_series(1, 51) k`,
+    )
+    await world.db.query(
+      `insert into webhooks_event (tenant_id, event_id, day, ref_id, event, event_at, attempt, body, traceparent)
+       select tenant_id, 'evt_01JD4M8W6Z' || lpad(k::text, 16, '0'), current_date, ref_id, 'MAIL_OPENED', now() + k * interval '1 us', 0,
+              '{"event":"MAIL_OPENED","success":true,"details":{"webhook_id":"","k":' || k || '}}', ''
+         from sending_email, generate_series(1, 2001) k`,
+    )
+    const email = await trace(refId)
+    expect(email.recipients[0]?.attempts.map(({ attempt }) => attempt)).toEqual(
+      Array.from({ length: 50 }, (_, i) => i + 2),
+    )
+    expect(email.recipients[0]?.attempts_truncated).toBe(true)
+    expect(email.events).toHaveLength(2000)
+    expect(email.events[0]?.details).toEqual({ k: 2 })
+    expect(email.events_truncated).toBe(true)
+  })
+
+  it("of an unknown email and of another tenant's are the same 404", async () => {
+    const { refId } = await sendMixed()
+    const answerOf = async (path: string, key?: keyof typeof KEYS) => {
+      const { status, body } = await get(path, key)
+      return { status, body: { ...body, request_id: '' } }
+    }
+    const unknown = await answerOf('/v1/email/01JD4M8W6ZQ3V5T7X9Y2A4C6E8')
+    expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect(await answerOf(`/v1/email/${refId}`, 'b')).toEqual(unknown)
+    for (const path of ['/v1/email/7ZZZZZZZZZZZZZZZZZZZZZZZZZ', '/v1/email/x'])
+      expect(await answerOf(path)).toEqual(unknown)
+  })
+})

@@ -1,0 +1,91 @@
+/** The trace of an email as the API shows it (contract §3.6). */
+import {
+  type TracedAttempt,
+  type TracedEmail,
+  type TracedEvent,
+  tracedEventsMax,
+  type WebhookDelivery,
+} from '@postrider/contract'
+import { timeOfUlid } from '../platform/ids.ts'
+import type { RecordedAttempt, RecordedRecipient, WholeEmail } from '../sending/index.ts'
+import type { EventOfEmail } from '../webhooks/index.ts'
+
+export interface FoundTrace {
+  readonly email: WholeEmail
+  /** Newest first. */
+  readonly recipients: readonly RecordedRecipient[]
+  /** Of each recipient, oldest first, one more than `attemptsMax` where there are more. */
+  readonly attempts: readonly RecordedAttempt[]
+  readonly attemptsMax: number
+  /** Oldest first, one more than are shown where there are more. */
+  readonly events: readonly EventOfEmail[]
+  /** Of the email. */
+  readonly deliveries: readonly WebhookDelivery[]
+  readonly nextPageToken?: string
+  /** It is about one recipient. */
+  readonly isOne: boolean
+}
+
+export function toTracedEmail(found: FoundTrace): TracedEmail {
+  const { email, recipients, events } = found
+  const attempts = Map.groupBy(found.attempts, ({ n }) => n)
+  const shown = events.slice(-tracedEventsMax)
+  return {
+    ref_id: email.refId,
+    from: email.from,
+    subject: email.subject,
+    mailer_id: email.mailerId,
+    campaign_id: email.campaignId,
+    custom_args: email.customArgs,
+    traceparent: email.traceparent,
+    created_at: timeOfUlid(email.refId).toISOString(),
+    recipients: recipients.toReversed().map((r) => {
+      const own = attempts.get(r.n) ?? []
+      return {
+        email: r.email,
+        type: r.type,
+        status: r.status,
+        message_id: r.messageId,
+        attempts: own.slice(-found.attemptsMax).map(toAttempt),
+        attempts_truncated: own.length > found.attemptsMax,
+      }
+    }),
+    events: shown.map(toEvent),
+    events_truncated: shown.length < events.length,
+    deliveries: deliveriesOf(found).map(({ delivery_id, webhook_id, status, attempts: tried }) => ({
+      delivery_id,
+      webhook_id,
+      status,
+      attempts: tried,
+    })),
+    deliveries_truncated: found.nextPageToken !== undefined,
+  }
+}
+
+/** Those that carried any of the events, where these are one recipient's. */
+function deliveriesOf({ deliveries, events, isOne }: FoundTrace): readonly WebhookDelivery[] {
+  if (!isOne) return deliveries
+  const ids = new Set(events.map(({ eventId }) => eventId))
+  return deliveries.filter((delivery) => delivery.events.some(({ event_id: id }) => ids.has(id)))
+}
+
+function toAttempt(a: RecordedAttempt): TracedAttempt {
+  return {
+    attempt: a.attempt,
+    max_attempts: a.maxAttempts,
+    started_at: a.startedAt.toISOString(),
+    finished_at: a.finishedAt.toISOString(),
+    outcome: a.outcome,
+    failed_reason: a.failedReason,
+    provider_error: a.providerError,
+    retry_scheduled: a.retryScheduled,
+    next_attempt_at: a.nextAttemptAt?.toISOString() ?? null,
+  }
+}
+
+function toEvent({ event, eventAt, body }: EventOfEmail): TracedEvent {
+  // As `serializeEvent` has written it.
+  const { success, details } = JSON.parse(body) as Pick<TracedEvent, 'success' | 'details'>
+  const { webhook_id: _, ...shown } = details
+  return { event, event_at: eventAt, success, details: shown }
+}

@@ -1,0 +1,101 @@
+/** SQL of emails and of attempts as the record shows them. Every statement names the tenant. */
+import { type Queryable, statement } from '../../platform/db/index.ts'
+import type { EmailPlace } from './recipient-store.ts'
+
+export interface RecordedEmail {
+  readonly refId: string
+  readonly from: string
+  readonly subject: string
+  readonly mailerId: string
+  readonly campaignId: string | null
+}
+
+const EMAILS = statement(
+  'sending.record_emails',
+  `select e.ref_id as "refId", from_email as "from", subject, mailer_id as "mailerId",
+          campaign_id as "campaignId"
+     from unnest($2::text[], $3::date[]) as k (ref_id, day)
+    cross join lateral (
+      select ref_id, from_email, subject, mailer_id, campaign_id from sending_email
+       where tenant_id = $1 and ref_id = k.ref_id and day = k.day and day between $4 and $5
+       limit 1) e`,
+)
+
+export async function readEmails(
+  q: Queryable,
+  tenantId: string,
+  places: readonly EmailPlace[],
+): Promise<Map<string, RecordedEmail>> {
+  const days = new Map(places.map(({ refId, day }) => [refId, day]))
+  const sorted = [...days.values()].sort()
+  const first = sorted[0]
+  if (first === undefined) return new Map()
+  const { rows } = await q.query<RecordedEmail>(EMAILS, [
+    tenantId,
+    [...days.keys()],
+    [...days.values()],
+    first,
+    sorted.at(-1),
+  ])
+  return new Map(rows.map((row) => [row.refId, row]))
+}
+
+export interface WholeEmail extends RecordedEmail {
+  readonly customArgs: Readonly<Record<string, unknown>> | null
+  readonly traceparent: string
+}
+
+const EMAIL = statement(
+  'sending.record_email',
+  `select ref_id as "refId", from_email as "from", subject, mailer_id as "mailerId",
+          campaign_id as "campaignId", custom_args as "customArgs", traceparent
+     from sending_email where tenant_id = $1 and ref_id = $2 and day = $3`,
+)
+
+export async function readEmail(
+  q: Queryable,
+  tenantId: string,
+  { refId, day }: EmailPlace,
+): Promise<WholeEmail | undefined> {
+  const { rows } = await q.query<WholeEmail>(EMAIL, [tenantId, refId, day])
+  return rows[0]
+}
+
+export interface RecordedAttempt {
+  readonly n: number
+  readonly attempt: number
+  readonly maxAttempts: number
+  readonly startedAt: Date
+  readonly finishedAt: Date
+  readonly outcome: 'accepted' | 'deferred' | 'failed' | 'uncertain'
+  readonly failedReason: string
+  readonly providerError: string
+  readonly retryScheduled: boolean
+  readonly nextAttemptAt: Date | null
+}
+
+const ATTEMPTS = statement(
+  'sending.record_attempts',
+  `select a.* from unnest($4::smallint[]) as k (n)
+    cross join lateral (
+      select n, attempt, max_attempts as "maxAttempts", started_at as "startedAt",
+             finished_at as "finishedAt", outcome, failed_reason as "failedReason",
+             provider_error as "providerError", retry_scheduled as "retryScheduled",
+             next_attempt_at as "nextAttemptAt"
+        from sending_attempt
+       where tenant_id = $1 and ref_id = $2 and day = $3 and n = k.n
+       order by attempt desc limit $5) a
+    order by n, attempt`,
+)
+
+/** Of these recipients of one email, by number, oldest first: of each the newest `limit`. */
+export async function readAttemptsOf(
+  q: Queryable,
+  tenantId: string,
+  { refId, day }: EmailPlace,
+  ns: readonly number[],
+  limit: number,
+): Promise<RecordedAttempt[]> {
+  const { rows } = await q.query<RecordedAttempt>(ATTEMPTS, [tenantId, refId, day, ns, limit])
+  return rows
+}

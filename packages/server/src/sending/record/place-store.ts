@@ -1,0 +1,135 @@
+/**
+ * SQL of the places in the record that something else than a recipient's own row leads to: what
+ * waits, what failed, what was stopped, what was delivered late, and emails. Newest first, and every
+ * statement names the tenant.
+ */
+import type { RecipientStatus } from '@postrider/contract'
+import { type Queryable, type Statement, statement } from '../../platform/db/index.ts'
+import { dayOfUlid } from '../../platform/ids.ts'
+import { isStopped } from '../stopped-store.ts'
+import type { EmailPlace, Place, RecordRange } from './recipient-store.ts'
+
+export type PlacesOf = 'waiting' | 'scheduled' | 'failed' | 'late' | { readonly stopped: string }
+
+const BELOW = '(ref_id, n) < ($3, $4::smallint) and ref_id >= $2'
+const NEWEST = 'order by ref_id desc, n desc limit $5'
+const DAYS = 'day between $6 and $7'
+
+const WAITING = statement(
+  'sending.places_waiting',
+  `select ref_id as "refId", n from sending_queue where tenant_id = $1 and ${BELOW} ${NEWEST}`,
+)
+const SCHEDULED = statement(
+  'sending.places_scheduled',
+  `select ref_id as "refId", n from sending_scheduled where tenant_id = $1 and ${BELOW} ${NEWEST}`,
+)
+const FAILED = statement(
+  'sending.places_failed',
+  `select ref_id as "refId", n from sending_attempt
+    where tenant_id = $1 and ${BELOW} and ${DAYS}
+      and not retry_scheduled and outcome <> 'accepted' ${NEWEST}`,
+)
+const LATE = statement(
+  'sending.places_late',
+  `select ref_id as "refId", n from sending_attempt
+    where tenant_id = $1 and ${BELOW} and ${DAYS}
+      and outcome = 'accepted' and (finished_at at time zone 'UTC')::date > day ${NEWEST}`,
+)
+const STOPPED = statement(
+  'sending.places_stopped',
+  `select ref_id as "refId", n from sending_stopped
+    where tenant_id = $1 and ${BELOW} and ${DAYS} and status = $8 ${NEWEST}`,
+)
+
+/** Which of them lead to all recipients of that status; undefined: none, they are most of all. */
+export function placesOfStatus(status: RecipientStatus): PlacesOf | undefined {
+  if (isStopped(status)) return { stopped: status }
+  switch (status) {
+    case 'queued':
+    case 'deferred':
+    case 'sending':
+    case 'held':
+      return 'waiting'
+    case 'scheduled':
+      return 'scheduled'
+    case 'failed':
+    case 'expired':
+      return 'failed'
+    case 'sent':
+    case 'delivered':
+      return undefined
+    default:
+      return status satisfies never
+  }
+}
+
+/** At most `range.limit`; a recipient with several attempts may stand in it more than once. */
+export async function readPlaces(
+  q: Queryable,
+  of: PlacesOf,
+  { tenantId, refIdMin, below, limit, days }: RecordRange,
+): Promise<(Place & { readonly day: string })[]> {
+  const values = [tenantId, refIdMin, below.refId, below.n, limit]
+  const inDays = [...values, days.from, days.to]
+  const read = async (s: Statement, all: readonly unknown[]) => {
+    const { rows } = await q.query<Place>(s, all)
+    return rows.map(({ refId, n }) => ({ refId, n, day: dayOfUlid(refId) }))
+  }
+  switch (of) {
+    case 'waiting':
+      return await read(WAITING, values)
+    case 'scheduled':
+      return await read(SCHEDULED, values)
+    case 'failed':
+      return await read(FAILED, inDays)
+    case 'late':
+      return await read(LATE, inDays)
+    default:
+      return await read(STOPPED, [...inDays, of.stopped])
+  }
+}
+
+const emailsWhere = (more: string) => `select ref_id as "refId", day, subject from sending_email
+    where tenant_id = $1 and ref_id >= $2 and ref_id <= $3 and day between $4 and $5 ${more}
+    order by ref_id desc limit $6`
+const EMAILS = statement('sending.places_emails', emailsWhere(''))
+const CAMPAIGN = statement('sending.places_campaign', emailsWhere('and campaign_id = $7'))
+
+/** Emails from that of `range.below` on, which may have been looked at in part. */
+export async function readEmailPlaces(
+  q: Queryable,
+  { tenantId, refIdMin, below, days, limit }: RecordRange,
+  campaignId: string | undefined,
+): Promise<(EmailPlace & { readonly subject: string })[]> {
+  const values = [tenantId, refIdMin, below.refId, days.from, days.to, limit]
+  const { rows } = await q.query<EmailPlace & { readonly subject: string }>(
+    campaignId === undefined ? EMAILS : CAMPAIGN,
+    campaignId === undefined ? values : [...values, campaignId],
+  )
+  return rows
+}
+
+const CAMPAIGN_END = (order: 'asc' | 'desc') =>
+  `(select ref_id from sending_email
+     where tenant_id = $1 and campaign_id = $2 and day between $3 and $4
+     order by ref_id ${order} limit 1)`
+const CAMPAIGN_ENDS = statement(
+  'sending.campaign_ends',
+  `select ${CAMPAIGN_END('asc')} as first, ${CAMPAIGN_END('desc')} as last`,
+)
+
+/** Its first and its last email; undefined when it has none. */
+export async function readCampaignEnds(
+  q: Queryable,
+  { tenantId, days }: Pick<RecordRange, 'tenantId' | 'days'>,
+  campaignId: string,
+): Promise<{ first: string; last: string } | undefined> {
+  const { rows } = await q.query<{ first: string | null; last: string | null }>(CAMPAIGN_ENDS, [
+    tenantId,
+    campaignId,
+    days.from,
+    days.to,
+  ])
+  const { first = null, last = null } = rows[0] ?? {}
+  return first === null || last === null ? undefined : { first, last }
+}

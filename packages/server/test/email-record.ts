@@ -1,0 +1,118 @@
+/** A record of emails as months of use leave it, in all its tables, and what it holds in plain words. */
+import type { RecipientStatus, RecipientType } from '@postrider/contract'
+import { addressKeyOf, parseAddress } from '../src/mail/index.ts'
+import { dayAt } from '../src/platform/date-time.ts'
+import { type Db, insertRows } from '../src/platform/db/index.ts'
+import { createIdSource } from '../src/platform/ids.ts'
+import { domainFirst } from '../src/sending/index.ts'
+
+export interface KnownLog {
+  readonly refId: string
+  readonly n: number
+  readonly email: string
+  readonly type: RecipientType
+  readonly status: RecipientStatus
+  readonly subject: string
+  readonly campaignId: string | null
+  readonly deliveredAt: Date | null
+}
+
+export const MAILERS = { active: 'smtp_active', inactive: 'smtp_inactive' } as const
+
+/** The days of the record, so many of them to the past. */
+export async function makeDays(db: Db, tables: readonly string[], behind: number): Promise<void> {
+  for (const table of tables)
+    await db.query('select platform_ensure_day_partitions($1, $2)', [table, behind])
+}
+
+export interface RecordedEmailSeed {
+  readonly atMs: number
+  readonly subject: string
+  readonly campaignId: string | null
+  readonly recipients: readonly {
+    readonly email: string
+    readonly type: RecipientType
+    readonly status: RecipientStatus
+    /** After the acceptance. */
+    readonly deliveredAfterMs: number | null
+    /** Attempts of an earlier series, which failed for good before a rescue. */
+    readonly rescuedAfter: number
+  }[]
+}
+
+const PHASES: Partial<Record<RecipientStatus, string>> = { sending: 'dot' }
+const WAITING: readonly RecipientStatus[] = ['queued', 'deferred', 'sending', 'held']
+const STOPPED: readonly RecipientStatus[] = ['blocked', 'suppressed', 'rejected', 'bounced']
+
+export async function seedRecord(
+  db: Db,
+  tenantId: string,
+  emails: readonly RecordedEmailSeed[],
+): Promise<KnownLog[]> {
+  let nowMs = 0
+  const ids = createIdSource(() => nowMs)
+  const rows = { email: [], recipient: [], queue: [], scheduled: [], attempt: [], stopped: [] } as {
+    [table: string]: unknown[][]
+  }
+  const add = (table: string, ...row: unknown[]) => rows[table]?.push(row)
+  const known: KnownLog[] = []
+  for (const { atMs, subject, campaignId, recipients } of emails) {
+    nowMs = atMs
+    const refId = ids.ulid()
+    const day = dayAt(atMs)
+    const at = new Date(atMs)
+    const expiry = new Date(atMs + 3 * 86_400_000)
+    const later = new Date(Date.now() + 3_600_000)
+    add('email', tenantId, refId, day, MAILERS.active, 'news@example.com', subject, campaignId)
+    rows.email?.at(-1)?.push('{}', 5, expiry, 'trace', at)
+    for (const [n, r] of recipients.entries()) {
+      const { status, email, type, deliveredAfterMs } = r
+      const stored = status === 'held' || status === 'sending' ? 'queued' : status
+      const key = keyOf(email)
+      const deliveredAt = deliveredAfterMs === null ? null : new Date(atMs + deliveredAfterMs)
+      const own = [tenantId, refId, n]
+      add('recipient', ...own, day, email, key, type, stored, `<${refId}.${n}@x>`, at, deliveredAt)
+      known.push({ refId, n, email, type, status, subject, campaignId, deliveredAt })
+      const mailerId = status === 'held' ? MAILERS.inactive : MAILERS.active
+      const place = [...own, mailerId, 1, later, 5, expiry, 100]
+      if (WAITING.includes(status)) add('queue', ...place, PHASES[status] ?? 'waiting')
+      if (status === 'scheduled') add('scheduled', ...place)
+      if (STOPPED.includes(status)) add('stopped', tenantId, status, refId, n, day)
+      const attempted = (attempt: number, outcome: string, when: Date) =>
+        add('attempt', ...own, attempt, day, mailerId, 5, at, when, outcome, false)
+      for (let i = 1; i <= r.rescuedAfter; i++) attempted(i, 'failed', at)
+      if (status === 'failed' || status === 'expired') attempted(r.rescuedAfter + 1, 'failed', at)
+      if (deliveredAt !== null) attempted(r.rescuedAfter + 1, 'accepted', deliveredAt)
+    }
+  }
+  const columns: Record<string, string> = {
+    email:
+      'tenant_id, ref_id, day, mailer_id, from_email, subject, campaign_id, content, max_attempts, expires_at, traceparent, created_at',
+    recipient:
+      'tenant_id, ref_id, n, day, email, address_key, type, status, message_id, created_at, delivered_at',
+    queue:
+      'tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts, expires_at, content_bytes, phase',
+    scheduled:
+      'tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts, expires_at, content_bytes',
+    attempt:
+      'tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts, started_at, finished_at, outcome, retry_scheduled',
+    stopped: 'tenant_id, status, ref_id, n, day',
+  }
+  await db.transaction(async (tx) => {
+    for (const [table, of] of Object.entries(rows))
+      await insertRows(tx, {
+        name: `seed_${table}`,
+        into: `sending_${table}`,
+        columns: columns[table]?.split(', ') ?? [],
+        rows: of,
+      })
+  })
+  // As lists show it.
+  return known.sort((a, b) => (a.refId === b.refId ? b.n - a.n : a.refId < b.refId ? 1 : -1))
+}
+
+function keyOf(email: string): string {
+  const parsed = parseAddress(email)
+  if (!parsed.ok) throw new Error(parsed.problem)
+  return domainFirst(addressKeyOf(parsed.address.address))
+}
