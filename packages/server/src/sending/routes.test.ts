@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import { cancelScheduledEmailAnswer, sendEmailAnswer } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
@@ -7,6 +8,7 @@ import {
   addMailer,
   createSendingDatabase,
   emailBody,
+  LINKS_MAX,
   silent,
   unsubscribe,
 } from '../../test/sending.ts'
@@ -14,6 +16,7 @@ import { createPlaceFinder, createTemplateRenderer } from '../mail/index.ts'
 import { createDb, type Db } from '../platform/db/index.ts'
 import { createDiskGuard } from '../platform/disk-guard.ts'
 import { createHttpApp } from '../platform/http/app.ts'
+import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { createAcceptEmails } from './accept-email.ts'
 import { createKeysInProgress } from './idempotency.ts'
@@ -41,6 +44,7 @@ const disk = createDiskGuard({
 const templates = createTemplateRenderer()
 const places = createPlaceFinder()
 const woken: WokenLane[] = []
+const logged = new PassThrough()
 /** While set, commits wait for it. */
 let gate: Promise<void> | undefined
 
@@ -61,7 +65,7 @@ afterAll(async () => {
 beforeEach(async () => {
   woken.length = 0
   await db.query(
-    `truncate sending_email, sending_recipient, sending_queue, sending_scheduled, sending_idempotency`,
+    `truncate sending_email, sending_recipient, sending_queue, sending_scheduled, sending_link, sending_idempotency`,
   )
 })
 
@@ -91,7 +95,7 @@ function serve(on: Db): FastifyInstance {
     db: gated,
     templates,
     places,
-    log: silent,
+    log: createLogger({ level: 'warn', destination: logged }),
     emails: createAcceptEmails({ db: gated, failpoints: { hit: () => undefined }, disk }),
     keysInProgress: createKeysInProgress(),
     wakeups,
@@ -576,6 +580,46 @@ describe('refusals', () => {
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } })
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
     expect((await send(emailBody(), { idempotency: 'k' })).status).toBe(202)
+  })
+})
+
+describe('tracking', () => {
+  const tracked = (value: string, change = {}) =>
+    emailBody({
+      content: [{ type: 'text/html', value }],
+      settings: { open_tracking: true, click_tracking: true },
+      ...change,
+    })
+  const links = async () =>
+    (await db.query<{ urls: string[] }>('select urls from sending_link')).rows.map((r) => r.urls)
+
+  it('has the links that templates were rendered to', async () => {
+    const template = '<a href="https://a.example/{{ id }}?x=1&y=2">a</a>'
+    const answer = await send(tracked(template, { template_data: { id: 7 } }))
+    expect(answer.status).toBe(202)
+    expect(await links()).toEqual([['https://a.example/7?x=1&y=2']])
+  })
+
+  it('stores no links of what is refused or was accepted before', async () => {
+    const body = tracked('<a href="https://a.example/">a</a>')
+    await send(body, { idempotency: 'k' })
+    await send(body, { idempotency: 'k' })
+    await send({ ...body, from: { email: 'nobody@example.com' } })
+    expect(await links()).toEqual([['https://a.example/']])
+  })
+
+  it('of HTML with too many links is left out, and the log says so', async () => {
+    const html = '<a href="https://a.example/">a</a>'.repeat(LINKS_MAX + 1)
+    const { status, body } = await send(tracked(html))
+    expect(status).toBe(202)
+    expect(await links()).toEqual([])
+    const [line] = String(logged.read()).split('\n')
+    expect(JSON.parse(line ?? '')).toMatchObject({
+      msg: 'email.untracked',
+      ref_id: body.ref_id,
+      tenant_id: 'tn_a',
+      leftOut: 'clicks: too many links',
+    })
   })
 })
 

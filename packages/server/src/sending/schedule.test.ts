@@ -51,6 +51,22 @@ describe('an email with send_at', () => {
     expect(await statuses(refId)).toEqual(['scheduled', 'scheduled'])
   })
 
+  it('is kept from its time on, one without from its acceptance on', async () => {
+    await addMailer(world.db)
+    await accept(world.db, { send_at: ahead(HOUR_MS), subject: 'later' })
+    await accept(world.db, { send_at: ahead(-60_000), subject: 'now' })
+    await accept(world.db, { subject: 'now' })
+    const { rows } = await world.db.query(
+      `select subject, round(extract(epoch from queued_at - created_at) / 60)::int as minutes
+         from sending_email order by ref_id`,
+    )
+    expect(rows).toEqual([
+      { subject: 'later', minutes: 60 },
+      { subject: 'now', minutes: null },
+      { subject: 'now', minutes: null },
+    ])
+  })
+
   it('is not sent before its time, and is sent then, once', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })

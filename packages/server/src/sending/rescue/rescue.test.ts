@@ -13,13 +13,14 @@ import {
   recipientsOf,
   useSending,
 } from '../../../test/sender.ts'
-import { addMailer, silent, unsubscribe } from '../../../test/sending.ts'
+import { addMailer, silent, trackingUrls, unsubscribe } from '../../../test/sending.ts'
 import { dayAt } from '../../platform/date-time.ts'
 import { noDiskGuard } from '../../platform/disk-guard.ts'
 import { createGate } from '../../platform/gate.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import { createLaneWakeups, type WokenLane } from '../lane-wakeups.ts'
+import { findLinks } from '../tracking/store.ts'
 import type { RescueDeps } from './rescue-emails.ts'
 import { rescueRoutes } from './routes.ts'
 
@@ -190,6 +191,24 @@ describe('a rescued recipient', () => {
     expect(rows).toEqual([{ hours: 6 }])
     await drain(world.db, world.sender())
     expect(await statuses(refId)).toEqual(['delivered'])
+  })
+
+  it('is kept from its rescue on, and its tracked links lead where they led', async () => {
+    const { script, server } = await refusing()
+    const content = [{ type: 'text/html' as const, value: '<a href="https://a.example/">a</a>' }]
+    const refId = await failed({ content, settings: { click_tracking: true } })
+    const queuedSince = async () =>
+      (await world.db.query('select queued_at is not null as is_late from sending_email')).rows
+    await rescue({ ref_ids: [refId], dry_run: true })
+    expect(await queuedSince()).toEqual([{ is_late: false }])
+    script.reply = undefined
+    expect(await counts({ ref_ids: [refId] })).toEqual([1, 1])
+    expect(await queuedSince()).toEqual([{ is_late: true }])
+    await drain(world.db, world.sender())
+    const who = { tenantId: 'tn_a', refId, n: 0 }
+    const raw = server.messages[0]?.raw.toString().replaceAll('=\r\n', '')
+    expect(raw).toContain(trackingUrls.clickUrl(who, 0))
+    expect(await findLinks(world.db, who)).toEqual(['https://a.example/'])
   })
 
   it('goes through another mailer where that is asked for', async () => {
