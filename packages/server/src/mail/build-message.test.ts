@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import PostalMime, { type Email } from 'postal-mime'
 import { describe, expect, it } from 'vitest'
 import { composeMessage, type MessageInput, prepareMessage } from './build-message.ts'
+import { createStandIns } from './stand-ins.ts'
 
 const DATE = new Date('2026-11-20T13:01:02Z')
 
@@ -353,6 +354,40 @@ describe('the copies of one email', () => {
     expect(headerOf(bytes.toString('latin1'), 'message-id').map((id) => id.trim())).toEqual([
       messageId,
     ])
+  })
+})
+
+describe('copies with texts of their own', () => {
+  const standIns = createStandIns(base.id, [60])
+  const [standIn = ''] = standIns
+  const texts = ['https://t.example.com/'.padEnd(60, 'a')]
+
+  it.each([
+    ['short', (own: string) => `${own}\n`],
+    ['without a last line end', (own: string) => `a ${own}`],
+    ['escaped', (own: string) => `Grüße = ${own}\n`],
+    ['escaped, without a last line end', (own: string) => `Grüße ${own}`],
+    ['in base64', (own: string) => `${'日本語のメールです。'.repeat(9)}${own}\n`],
+  ])('are what they would be without stand-ins: %s', async (_, text) => {
+    const prepared = await prepareMessage({ ...base, text: text(standIn), standIns })
+    const copy = await composeMessage(prepared, MESSAGE_ID, { texts })
+    expectSound(copy)
+    expect(copy.toString('latin1')).not.toMatch(/\r\n\r\n$/)
+    const plain = await buildMessage({ ...base, text: text(texts[0] ?? '') })
+    const [read, expected] = await Promise.all([copy, plain].map((raw) => PostalMime.parse(raw)))
+    expect(read).toEqual(expected)
+  })
+
+  it('[RFC 8058] have the headers that one click unsubscribes by', async () => {
+    const prepared = await prepareMessage(base)
+    const unsubscribeUrl = `https://mail.example.com/t/u/${'a'.repeat(66)}`
+    const copy = await composeMessage(prepared, MESSAGE_ID, { unsubscribeUrl })
+    expectSound(copy)
+    const raw = copy.toString('latin1')
+    expect(headerOf(raw, 'list-unsubscribe').map((value) => value.trim())).toEqual([
+      `<${unsubscribeUrl}>`,
+    ])
+    expect(headerOf(raw, 'list-unsubscribe-post')).toEqual(['List-Unsubscribe=One-Click'])
   })
 })
 

@@ -84,10 +84,8 @@ describe('a body with stand-ins', () => {
   it('writing one copy leaves the others as they are', async () => {
     const marked = findStandIns(await encodeTextBody(`ü ${standIns[0]}`), ID, standIns)
     if (marked === undefined) return expect.unreachable()
-    const copy = async (text: string) =>
-      Buffer.concat(await writeOver(marked, [text])).toString('latin1')
-    const first = await copy('a'.repeat(60))
-    await copy('b'.repeat(60))
-    expect(await copy('a'.repeat(60))).toBe(first)
+    const first = await writeOver(marked, ['a'.repeat(60)])
+    await writeOver(marked, ['b'.repeat(60)])
+    expect(Buffer.concat(first).toString('latin1')).toMatch(/^=C3=BC a{60}/)
   })
 })

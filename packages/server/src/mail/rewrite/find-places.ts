@@ -118,7 +118,6 @@ export function findPlaces(html: string): HtmlPlaces {
         const closedAt = start - '</'.length
         const tagEnd = html.indexOf('>', end)
         if (tagEnd >= 0) completeEnd = tagEnd + 1
-        else if (!isRaw) completeEnd = closedAt
         isRaw = false
         if (closed === 'body') bodyEnd = closedAt
         else if (closed === 'html') htmlEnd = closedAt
