@@ -1,10 +1,12 @@
 /** The metrics of a whole process, right after its start, against docs/operations/monitor.md. */
 import { readFileSync } from 'node:fs'
+import { createSmtpServer } from '@postrider/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type App, compose } from '../src/compose.ts'
 import { loadConfig } from '../src/config.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { emailBody } from './sending.ts'
 
 const page = readFileSync(new URL('../../../docs/operations/monitor.md', import.meta.url), 'utf8')
 /** Begun by the first request that has such labels, which cannot be known before. */
@@ -12,14 +14,19 @@ const BY_REQUEST = /^postrider_http_request(?:s_total|_duration_seconds)$/
 
 let database: TestDatabase
 let app: App
+let base: string
 let text: string
+
+const ADMIN_TOKEN = 'a-token-of-the-operator-for-tests'
 
 beforeAll(async () => {
   database = await createTestDatabase()
   const config = loadConfig({
     POSTRIDER_DATABASE_URL: database.url,
     POSTRIDER_SECRET_KEYS: `k:${Buffer.alloc(32, 7).toString('base64')}`,
-    POSTRIDER_ADMIN_TOKEN: 'a-token-of-the-operator-for-tests',
+    POSTRIDER_ADMIN_TOKEN: ADMIN_TOKEN,
+    POSTRIDER_ALLOW_NETWORKS: '127.0.0.0/8',
+    POSTRIDER_AUTH_CONFIRM_DELAY: '0ms',
     POSTRIDER_PORT: '0',
   })
   app = compose({
@@ -31,7 +38,8 @@ beforeAll(async () => {
   })
   await app.start()
   const { host, port } = app.address()
-  text = await (await fetch(`http://${host}:${port}/metrics?whatever=a-prober-adds`)).text()
+  base = `http://${host}:${port}`
+  text = await (await fetch(`${base}/metrics?whatever=a-prober-adds`)).text()
 })
 afterAll(async () => {
   await app.stop()
@@ -70,4 +78,44 @@ it('every metric has the labels that the page names', () => {
     return lines.flatMap((one) => (one.toSorted().join() === labels ? [] : [`${name} ${one}`]))
   })
   expect(wrong).toEqual([])
+})
+
+it('a mailer that a send has deactivated is counted by why', async () => {
+  const server = await createSmtpServer({ auth: { users: { news: 'right' } } })
+  const post = async (path: string, token: string, body: object) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const answer = await fetch(base + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(answer.ok).toBe(true)
+    return (await answer.json()) as { readonly api_key: string }
+  }
+  try {
+    const { api_key: key } = await post('/admin/v1/tenants', ADMIN_TOKEN, { name: 'A' })
+    await post('/v1/smtp', key, {
+      name: 'News',
+      email: 'news@example.com',
+      config_type: 'smtp',
+      connection_type: 'basic',
+      verify: false,
+      config: {
+        host: '127.0.0.1',
+        port: server.port,
+        secure: 'None',
+        username: 'news',
+        password: 'wrong',
+      },
+    })
+    await post('/v1/email/send', key, emailBody())
+    const deactivated = async () => {
+      const now = await (await fetch(`${base}/metrics`)).text()
+      return now.match(/^postrider_mailers_deactivated_total.*$/gm)
+    }
+    await expect
+      .poll(deactivated, { timeout: 20_000 })
+      .toEqual([
+        'postrider_mailers_deactivated_total{reason="oauth_revoked"} 0',
+        'postrider_mailers_deactivated_total{reason="provider_auth_error"} 1',
+      ])
+  } finally {
+    await server.close()
+  }
 })
