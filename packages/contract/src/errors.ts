@@ -159,7 +159,7 @@ export const errorCatalogue = {
     status: 422,
     message: 'Could not connect to the mail server',
     cause: 'The name does not resolve, or connecting, greeting or TLS failed within 10 seconds.',
-    fix: 'Check `config.host`, `config.port` and `config.secure`; `verify: false` skips the check.',
+    fix: "Check `config.host`, `config.port` and `config.secure`; `verify: false` skips the check. A closed port and a server that says nothing have the same message: the operator's `npx postrider mailer test` tells them apart.",
   },
   mailer_auth_failed: {
     status: 422,
