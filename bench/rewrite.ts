@@ -48,7 +48,7 @@ async function measureAlone(o: BenchOrder): Promise<void> {
     show('its URLs', 'tokens')
     const ratios = runs.map(({ tokenizer, find }) => tokenizer / find)
     const all = ratios.map((ratio) => ratio.toFixed(2)).join(', ')
-    reportRatio('finding against the tokenizer', median(ratios), `${all}; at least 0.80`)
+    reportRatio('finding against the tokenizer', median(ratios), `${all}; at least 0.70`)
   }
 }
 
