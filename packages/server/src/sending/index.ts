@@ -30,7 +30,7 @@ export {
   walkRecipientsOf,
 } from './record/recipient-store.ts'
 export {
-  findLinks,
+  findLink,
   findTrackedCopies,
   type TrackedCopy,
 } from './tracking/store.ts'

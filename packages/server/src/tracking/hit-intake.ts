@@ -52,6 +52,9 @@ const ANSWER_MS = 400
 /** Requests that wait for a commit; more are more than the database can do. */
 const WAITING_MAX = 5_000
 const PROBE_MS = 250
+const PROBE_MS_MAX = 5_000
+/** Back for less than that, it was not. */
+const BRIEF_MS = 2 * PROBE_MS_MAX
 /** One that hangs tells nothing, and must not take all connections. */
 const PROBES_MAX = 2
 /** Files that others have left. */
@@ -67,6 +70,8 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
   /** When the database last did what it was asked for; by the monotonic clock. */
   let committedAt = Number.NEGATIVE_INFINITY
   let probes = 0
+  let probeMs = PROBE_MS
+  let backAt = Number.NEGATIVE_INFINITY
   let isStopped = false
   let probeTimer: NodeJS.Timeout | undefined
   let sweepTimer: NodeJS.Timeout | undefined
@@ -110,9 +115,11 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
   function goAway(reason: unknown): void {
     if (isAway || isStopped) return
     isAway = true
+    // One that answers and does no work (a full disk, a standby) is asked less and less often.
+    const isBrief = performance.now() - backAt < BRIEF_MS
+    probeMs = isBrief ? Math.min(probeMs * 2, PROBE_MS_MAX) : PROBE_MS
     log.warn({ err: reason }, 'tracking.database_away')
-    probeTimer = setInterval(probe, PROBE_MS)
-    probe()
+    probeTimer = setInterval(probe, probeMs)
   }
 
   function probe(): void {
@@ -129,6 +136,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
   function comeBack(): void {
     if (!isAway) return
     isAway = false
+    backAt = performance.now()
     clearInterval(probeTimer)
     log.info({ spool_bytes: spool.bytes }, 'tracking.database_back')
     replay()

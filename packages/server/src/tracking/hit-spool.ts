@@ -146,10 +146,10 @@ export function createHitSpool(o: {
     return undefined
   }
 
-  /** Renaming a file changes this time. */
+  /** Renaming a file changes this time, which is finer than a clock's milliseconds. */
   async function isLeft(path: string): Promise<boolean> {
     const found = await stat(path).catch(() => undefined)
-    return found !== undefined && Date.now() - found.ctimeMs >= takenForMs
+    return found !== undefined && Date.now() - Math.floor(found.ctimeMs) >= takenForMs
   }
 
   return {

@@ -7,8 +7,14 @@
  */
 import { parseAddress, type UserAgent } from '../mail/index.ts'
 import { type BoundedMap, createBoundedMap } from '../platform/bounded-map.ts'
-import { createGroupCommit, type Db, isWithoutPartition, type Tx } from '../platform/db/index.ts'
-import { findLinks, findTrackedCopies, type TrackedCopy } from '../sending/index.ts'
+import {
+  createGroupCommit,
+  type Db,
+  isWithoutPartition,
+  type Queryable,
+  type Tx,
+} from '../platform/db/index.ts'
+import { findLink, findTrackedCopies, type TrackedCopy } from '../sending/index.ts'
 import { suppressAddress } from '../suppressions/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../webhooks/index.ts'
 import { engagementEvent } from './event-details.ts'
@@ -32,7 +38,6 @@ export interface HitRecorder {
   knownUrl(hit: Pick<Hit, 'tenantId' | 'refId' | 'link'>): string | undefined
   /** The same, asked of the database where it is not known. */
   findUrl(hit: Pick<Hit, 'tenantId' | 'refId' | 'link'>): Promise<string | undefined>
-  idle(): Promise<void>
 }
 
 export interface HitRecorderDeps {
@@ -90,9 +95,6 @@ export function createHitRecorder(deps: HitRecorderDeps): HitRecorder {
     },
     knownUrl: (hit) => known.urls.get(urlKey(hit)),
     findUrl: (hit) => findUrl(deps.db, known, hit),
-    async idle() {
-      await Promise.all([engagements.idle(), unsubscriptions.idle()])
-    },
   }
 }
 
@@ -106,12 +108,12 @@ function urlKey({ tenantId, refId, link }: Pick<Hit, 'tenantId' | 'refId' | 'lin
 }
 
 async function findUrl(
-  q: Parameters<typeof findLinks>[0],
+  q: Queryable,
   { urls }: Known,
   hit: Pick<Hit, 'tenantId' | 'refId' | 'link'>,
 ): Promise<string | undefined> {
   const key = urlKey(hit)
-  const url = urls.get(key) ?? (await findLinks(q, hit))?.[hit.link]
+  const url = urls.get(key) ?? (await findLink(q, hit, hit.link))
   // Also when it was known: what is used stays.
   if (url !== undefined) urls.set(key, url)
   return url

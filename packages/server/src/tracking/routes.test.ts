@@ -56,6 +56,7 @@ describe('GET /t/o/{token}.gif', () => {
   it('is the pixel for whatever is asked for there, without an event', async () => {
     const mail = await world.send()
     const paths = [forged(mail.open), mail.open.replace('.gif', '.png'), '/t/o/x.gif', '/t/o/x']
+    paths.push('/t/o/', '/t/o/a/b.gif', `/t/o/${'x'.repeat(5_000)}.gif`)
     paths.push(mail.open.replace(/[^/]+\.gif/, `${mail.click(0).split('/').at(-1)}.gif`))
     for (const path of paths) {
       const answer = await world.get(path)

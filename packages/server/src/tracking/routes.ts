@@ -52,8 +52,9 @@ export function trackingRoutes(app: FastifyInstance, deps: TrackingRoutesDeps): 
 }
 
 function openRoute(app: FastifyInstance, deps: TrackingRoutesDeps): void {
-  app.get<{ Params: { file: string } }>('/t/o/:file', options, async (request, reply) => {
-    const [, token = ''] = /^([^.]*)\.gif$/.exec(request.params.file) ?? []
+  // Whatever stands there, of whatever length.
+  app.get<{ Params: { '*': string } }>('/t/o/*', options, async (request, reply) => {
+    const [, token = ''] = /^([^.]*)\.gif$/.exec(request.params['*']) ?? []
     reply.headers(PIXEL_HEADERS)
     const hit = hitOf(deps, request, 'open', token)
     // Where it cannot be counted now, a program that tries again makes good for it.

@@ -4,7 +4,7 @@ import type { TestDatabase } from '../../../test/database.ts'
 import { explaining, type SeenPlan } from '../../../test/explain.ts'
 import { createSendingDatabase } from '../../../test/sending.ts'
 import { dayOfUlid, newUlid } from '../../platform/ids.ts'
-import { findLinks, findTrackedCopies, insertLinks } from './store.ts'
+import { findLink, findTrackedCopies, insertLinks } from './store.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -57,7 +57,7 @@ it.each(['force_custom_plan', 'force_generic_plan'] as const)(
       const others = refIds.slice(1, 20).map((one) => ({ ...who, refId: one }))
       const copies = await findTrackedCopies(explained, [...others, who])
       expect(copies.at(-1)).toMatchObject({ email: '3@example.com', mailerId: 'smtp_b' })
-      expect(await findLinks(explained, who)).toEqual(['https://a.example/'])
+      expect(await findLink(explained, who, 0)).toBe('https://a.example/')
     })
     // Those of other days are empty, and not opened.
     const reads = plans.flatMap(({ nodes }) =>

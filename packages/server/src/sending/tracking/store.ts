@@ -22,26 +22,26 @@ export async function insertLinks(tx: Queryable, emails: readonly EmailLinks[]):
   })
 }
 
-const FIND_LINKS = statement(
-  'sending.find_links',
-  'select urls from sending_link where tenant_id = $1 and ref_id = $2 and day = $3',
+const FIND_LINK = statement(
+  'sending.find_link',
+  'select urls[$4] as url from sending_link where tenant_id = $1 and ref_id = $2 and day = $3',
 )
 
 /**
- * Where the tracked links of an email lead to, by their numbers: each as written in its HTML, entities
- * decoded, without the white space that browsers leave out. Never changes. Undefined when the email
- * has none, or is no longer kept.
+ * Where a tracked link leads to: as written in the email's HTML, entities decoded, without the white
+ * space that browsers leave out. Never changes. Undefined when the email has no such link, or is no
+ * longer kept.
+ *
+ * @param link its number, from 0
  */
-export async function findLinks(
+export async function findLink(
   q: Queryable,
   { tenantId, refId }: Pick<TrackedRecipient, 'tenantId' | 'refId'>,
-): Promise<readonly string[] | undefined> {
-  const { rows } = await q.query<{ urls: string[] }>(FIND_LINKS, [
-    tenantId,
-    refId,
-    dayOfUlid(refId),
-  ])
-  return rows[0]?.urls
+  link: number,
+): Promise<string | undefined> {
+  const values = [tenantId, refId, dayOfUlid(refId), link + 1]
+  const { rows } = await q.query<{ url: string | null }>(FIND_LINK, values)
+  return rows[0]?.url ?? undefined
 }
 
 /** What an event about one recipient's copy needs (interface §2.4). */

@@ -4,7 +4,7 @@ import PostalMime, { type Email } from 'postal-mime'
 import { describe, expect, it } from 'vitest'
 import { accept, drain, useSending } from '../../../test/sender.ts'
 import { addMailer, trackingUrls } from '../../../test/sending.ts'
-import { findLinks, findTrackedCopies } from '../index.ts'
+import { findLink, findTrackedCopies } from '../index.ts'
 
 const world = useSending()
 const HTML = `<!doctype html>
@@ -149,7 +149,7 @@ it('tracking is off unless it is asked for', async () => {
   const { refId, received } = await receive({ content: htmlContent(HTML) })
   expect(received[0]?.mail.html?.trimEnd()).toBe(HTML)
   expect(received[0]?.raw).not.toMatch(/^list-unsubscribe/im)
-  expect(await findLinks(world.db, whoOf(refId, 0))).toBeUndefined()
+  expect(await findLink(world.db, whoOf(refId, 0), 0)).toBeUndefined()
 })
 
 describe('what a hit is about', () => {
@@ -161,10 +161,8 @@ describe('what a hit is about', () => {
       settings: everything,
     })
     const { db } = world
-    expect(await findLinks(db, whoOf(refId, 0))).toEqual([
-      'https://a.example/?a=1&b=2',
-      'https://b.example/',
-    ])
+    const links = await Promise.all([0, 1, 2].map((link) => findLink(db, whoOf(refId, 0), link)))
+    expect(links).toEqual(['https://a.example/?a=1&b=2', 'https://b.example/', undefined])
     const copies = await findTrackedCopies(db, [whoOf(refId, 9), whoOf(refId, 1)])
     expect(copies).toEqual([
       undefined,
@@ -184,11 +182,11 @@ describe('what a hit is about', () => {
     const { refId } = await receive({ content: htmlContent(HTML), settings: everything })
     const { db } = world
     const foreign = { ...whoOf(refId, 0), tenantId: 'tn_b' }
-    expect(await findLinks(db, foreign)).toBeUndefined()
+    expect(await findLink(db, foreign, 0)).toBeUndefined()
     const copies = await findTrackedCopies(db, [foreign, whoOf(refId, 1)])
     expect(copies).toEqual([undefined, undefined])
     const another = `${refId.slice(0, -1)}${refId.endsWith('0') ? '1' : '0'}`
-    expect(await findLinks(db, whoOf(another, 0))).toBeUndefined()
+    expect(await findLink(db, whoOf(another, 0), 0)).toBeUndefined()
   })
 
   it('[contract 3 rescue] names the mailer that it was sent through at last', async () => {
