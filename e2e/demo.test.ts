@@ -13,5 +13,11 @@ it('shows the main job within a minute and ends by itself, in order', async () =
   expect(shown).toMatch(/attempt 1 of 3, another will follow\n.*450 4\.2\.1/)
   expect(shown).toMatch(/MAIL_DELIVERED for busy@example\.com/)
   expect(shown).toMatch(/attempt 1 of 3, no other will follow\n.*550 5\.1\.1/)
+  expect(shown).toMatch(
+    /MAIL_OPENED for grace@example\.com\n.*\n.*by a person with Chrome on macOS/,
+  )
+  expect(shown).toMatch(
+    /MAIL_CLICKED for grace@example\.com\n.*\n.*a person with Chrome.*\n *https:\/\/www\.example\.com\/parcels/,
+  )
   expect(shown).toMatch(/Every expected event has arrived\./)
 }, 60_000)

@@ -2,13 +2,15 @@
  * The main job in less than a minute, with nothing outside this machine (`npm run demo`).
  *
  * Starts the service on an embedded PostgreSQL in a temporary directory, an SMTP server that defers
- * one recipient and refuses another, and a webhook receiver; sends three mails and prints each
- * webhook request as it arrives. Ends by itself: with 0 when every expected event came, else 1.
+ * one recipient and refuses another, and a webhook receiver; sends four mails, reads one of them as a
+ * person would, and prints each webhook request as it arrives. Ends by itself: with 0 when every expected event came, else 1.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { findFreePort } from './free-port.ts'
 import { createSmtpServer } from './smtp-server.ts'
 import { startService } from './start-service.ts'
 import { createWebhookReceiver, type WebhookRequest } from './webhook-receiver.ts'
@@ -25,6 +27,7 @@ interface DemoEvent {
     readonly max_attempts?: number
     readonly retry_scheduled?: boolean
     readonly provider_error?: string
+    readonly tracking: Readonly<Record<string, string | boolean>>
   }
 }
 
@@ -41,7 +44,18 @@ const mails = [
     about: 'is refused for good',
     events: ['SMTP_ERROR 1, final'],
   },
+  {
+    to: 'grace@example.com',
+    about: 'is delivered, opened and clicked',
+    events: ['MAIL_DELIVERED', 'MAIL_OPENED', 'MAIL_CLICKED'],
+  },
 ] as const
+const reader = 'grace@example.com'
+const linkedPage = 'https://www.example.com/parcels/1234?lang=en'
+/** Who is quicker is taken for a robot. */
+const READS_AFTER_MS = 3_500
+const BROWSER =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36'
 
 const startedAt = performance.now()
 const dataDir = mkdtempSync(join(tmpdir(), 'postrider-demo-'))
@@ -74,6 +88,8 @@ async function run(): Promise<void> {
   const service = await startService({
     env: {
       DATA_DIR: dataDir,
+      // Links in mail name it.
+      PORT: await findFreePort(),
       API_KEY: apiKey,
       ALLOW_NETWORKS: '127.0.0.0/8',
       ALLOW_HTTP_WEBHOOKS: 'true',
@@ -90,7 +106,7 @@ async function run(): Promise<void> {
     event: 'EMAIL_EVENT',
     method: 'POST',
     headers: { 'X-Demo-Secret': 'the receiver knows us by this' },
-    webhook_options: { events: { delivery: true, smtp_error: true } },
+    webhook_options: { events: { delivery: true, smtp_error: true, open: true, click: true } },
   })
   say(`POST /v1/webhook/register   ${webhook_id}`)
   const { mailer } = await call('/v1/smtp', {
@@ -106,22 +122,51 @@ async function run(): Promise<void> {
       from: { email: 'hello@example.com', name: 'Postrider demo' },
       to: [{ email: to }],
       subject: `This mail ${about}`,
-      content: [{ type: 'text/plain', value: `Hello, this mail ${about}.\n` }],
+      content: [
+        { type: 'text/plain', value: `Hello, this mail ${about}.\n` },
+        {
+          type: 'text/html',
+          value: `<p>Hello, <a href="${linkedPage}">this mail</a> ${about}.</p>`,
+        },
+      ],
       custom_args: { demo: true },
-      settings: { max_attempts: 3 },
+      settings: { max_attempts: 3, open_tracking: true, click_tracking: true },
     })
     say(`POST /v1/email/send         ${ref_id} to ${to}: ${about}`)
   }
+  await receiver.waitUntil((requests) => eventsFor(reader, requests).length > 0, EVENTS_WITHIN_MS)
+  await setTimeout(READS_AFTER_MS)
+  await read(smtp.messages.find((one) => one.recipients.includes(reader))?.raw.toString() ?? '')
   await receiver.waitUntil(isComplete, EVENTS_WITHIN_MS)
   say(`The SMTP server has accepted ${smtp.messages.map((one) => one.recipients).join(' and ')}.`)
 }
 
+/** What a mail program loads when it shows the message, and a browser when its link is followed. */
+async function read(message: string): Promise<void> {
+  const html = message.replaceAll('=\r\n', '').replaceAll('=3D', '=')
+  const [pixel, link] = [/http\S+\/t\/o\/[^"]+/, /http\S+\/t\/c\/[^"]+/].map(
+    (one) => one.exec(html)?.[0],
+  )
+  if (pixel === undefined || link === undefined) throw new Error('the mail is not tracked')
+  const opened = await browse(pixel)
+  say(`GET the pixel               ${opened.status} ${opened.headers.get('content-type')}`)
+  const clicked = await browse(link)
+  say(`GET the link                ${clicked.status} to ${clicked.headers.get('location')}`)
+}
+
+async function browse(url: string): Promise<Response> {
+  const answer = await fetch(url, { redirect: 'manual', headers: { 'user-agent': BROWSER } })
+  await answer.arrayBuffer()
+  return answer
+}
+
 function isComplete(requests: readonly WebhookRequest[]): boolean {
+  return mails.every(({ to, events }) => eventsFor(to, requests).map(name).join() === events.join())
+}
+
+function eventsFor(to: string, requests: readonly WebhookRequest[]): DemoEvent[] {
   const events = requests.flatMap((request) => request.json as DemoEvent[])
-  return mails.every(({ to, events: expected }) => {
-    const got = events.filter((event) => event.details.email.includes(to)).map(name)
-    return got.join() === expected.join()
-  })
+  return events.filter((event) => event.details.email.includes(to))
 }
 
 function name({ event, details }: DemoEvent): string {
@@ -143,6 +188,10 @@ function show(request: WebhookRequest): void {
     } else {
       write(`             message_id ${details.message_id}`)
     }
+    const { bot, browser_name, os, url } = details.tracking
+    if (browser_name)
+      write(`             by ${bot ? 'a robot' : 'a person'} with ${browser_name} on ${os}`)
+    if (url) write(`             ${url}`)
   }
 }
 

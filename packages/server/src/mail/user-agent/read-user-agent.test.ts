@@ -17,6 +17,10 @@ describe('[2.5] a user agent', () => {
       'Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0',
       ['Firefox', '132.0', 'Linux', 'desktop', 'Linux'],
     ],
+    [
+      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
+      ['Chrome', '142.0.0.0', 'macOS', 'desktop', 'macOS'],
+    ],
   ])('names browser, system and device: %s', (text, expected) => {
     const { browserName, browserVersion, os, deviceType, platform } = read(text)
     expect([browserName, browserVersion, os, deviceType, platform]).toEqual(expected)

@@ -17,7 +17,7 @@ export interface UserAgent {
   /** Of each, '' where it is not known: `Chrome`, `142.0.0.0`. */
   readonly browserName: string
   readonly browserVersion: string
-  /** With its version: `Windows 10`, `iOS 18.1`. */
+  /** With its version where browsers tell it: `Windows 10`, `iOS 18.1`, `macOS`. */
   readonly os: string
   /** `desktop`, `mobile`, `tablet`, `tv` or `bot`. */
   readonly deviceType: string
@@ -48,9 +48,16 @@ function readUserAgent(text: string): UserAgent {
     text,
     browserName: browser.name ?? '',
     browserVersion: browser.version ?? '',
-    os: [os.name, os.versionName ?? os.version].filter(Boolean).join(' '),
+    os: [os.name, versionOf(os)].filter(Boolean).join(' '),
     deviceType: platform.type ?? '',
     platform: os.name ?? '',
     isKnownRobot: isbot(text),
   }
+}
+
+/** Browsers on every macOS since 11 call it 10.15.7. */
+const FROZEN_MACOS = '10.15.7'
+
+function versionOf({ version, versionName }: bowser.Parser.OSDetails): string | undefined {
+  return version === FROZEN_MACOS ? undefined : (versionName ?? version)
 }
