@@ -618,7 +618,7 @@ describe('tracking', () => {
       msg: 'email.untracked',
       ref_id: body.ref_id,
       tenant_id: 'tn_a',
-      leftOut: 'clicks: too many links',
+      left_out: 'clicks: too many links',
     })
   })
 })

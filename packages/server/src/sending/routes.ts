@@ -62,7 +62,10 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
           key === undefined ? {} : { idempotency: { key, bodyHash: hashBody(body) } }
         const stored = await deps.emails.accept({ tenantId, email, traceparent, ...idempotency })
         if (leftOut !== undefined && !stored.isReplay)
-          deps.log.warn({ tenant_id: tenantId, ref_id: stored.refId, leftOut }, 'email.untracked')
+          deps.log.warn(
+            { tenant_id: tenantId, ref_id: stored.refId, left_out: leftOut },
+            'email.untracked',
+          )
         return stored
       })
       if (accepted.isReplay) reply.header('Idempotent-Replayed', 'true')
