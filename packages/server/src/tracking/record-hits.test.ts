@@ -78,6 +78,21 @@ describe('recording hits', () => {
     ])
   })
 
+  it('keeps the time of a person’s first open, in whatever order they come in', async () => {
+    const mail = await world.send()
+    const recorder = createRecorder()
+    const atMs = Date.now()
+    const at = (later: number) => BigInt(atMs + later) * 1000n
+    await recorder.record(hitOn(mail, { atMicros: at(0), userAgent: 'curl/8' }))
+    for (const later of [3_000, 2_000, 5_000])
+      await recorder.record(hitOn(mail, { atMicros: at(later) }))
+    const { rows } = await world.db.query<{ opened_at: Date }>(
+      'select opened_at from tracking_recipient where ref_id = $1',
+      [mail.refId],
+    )
+    expect(rows[0]?.opened_at.getTime()).toBe(atMs + 2_000)
+  })
+
   it('by several processes at once, in any order, loses none', async () => {
     const mails = await Promise.all(Array.from({ length: 6 }, () => world.send()))
     const recorders = [createRecorder(), createRecorder(), createRecorder()]

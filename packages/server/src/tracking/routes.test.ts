@@ -86,9 +86,14 @@ describe('GET /t/o/{token}.gif', () => {
     expect(await world.events({ ...who, open: '', unsubscribe: '', click: () => '' })).toEqual([])
   })
 
-  it('counts what a program loads ahead as a robot', async () => {
+  it.each([
+    ['sec-purpose', 'prefetch;prerender'],
+    ['purpose', 'Prefetch'],
+    ['x-purpose', 'preview'],
+    ['x-moz', 'prefetch'],
+  ])('counts what a program loads ahead as a robot’s: %s: %s', async (name, value) => {
     const mail = await world.send()
-    await world.get(mail.open, { headers: { 'user-agent': CHROME, 'sec-purpose': 'prefetch' } })
+    await world.get(mail.open, { headers: { 'user-agent': CHROME, [name]: value } })
     const [event] = await world.events(mail)
     expect(event?.details.tracking.bot).toBe(true)
     expect(await hitsOf(world.db, mail)).toMatchObject([{ kind: 'open', rule: 'prefetch' }])
@@ -108,6 +113,20 @@ describe('GET /t/o/{token}.gif', () => {
 })
 
 describe('GET /t/c/{token}', () => {
+  it('is judged by what is known of the delivery at its time, not by what was before', async () => {
+    const mail = await world.send({ deliveredAgoMs: null })
+    await world.get(mail.click(0))
+    await world.db.query(
+      `update sending_recipient set status = 'delivered', attempts = 1,
+         delivered_at = now() - interval '1 minute' where ref_id = $1`,
+      [mail.refId],
+    )
+    await world.get(mail.click(0))
+    const rules = (await hitsOf(world.db, mail)).map(({ rule }) => rule)
+    expect(rules).toEqual(['before_delivery', null])
+    expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: 2, bot_clicks: 1, clicked: true })
+  })
+
   it('leads to the URL as it stands in that email, and tells of the click', async () => {
     const mail = await world.send()
     const answer = await world.get(`${mail.click(0)}?utm_source=x&fbclid=y`)

@@ -5,6 +5,7 @@
  * stands to the left of the first address that is no trusted proxy's could have been sent by
  * anyone. An IPv4-mapped address is the IPv4 address.
  */
+import { createBoundedMap } from '../bounded-map.ts'
 import { canonicalAddress, createNetworks } from '../egress/address-policy.ts'
 
 export type ClientAddress = (o: {
@@ -12,12 +13,29 @@ export type ClientAddress = (o: {
   readonly forwardedFor: string | readonly string[] | undefined
 }) => string
 
+const PEERS_MAX = 1_000
+
 /** @param trustedProxies networks in CIDR form. The result answers '' where nothing is known. */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   const trusted = createNetworks(trustedProxies)
-  return ({ peer, forwardedFor }) => {
-    let nearest = canonicalAddress(peer ?? '') ?? ''
-    if (trustedProxies.length === 0 || forwardedFor === undefined) return nearest
+  /** Of peers, which are few where there are proxies. */
+  const known = createBoundedMap<string, { readonly address: string; readonly isProxy: boolean }>(
+    PEERS_MAX,
+  )
+
+  function peerOf(text: string): { readonly address: string; readonly isProxy: boolean } {
+    const before = known.get(text)
+    if (before !== undefined) return before
+    const address = canonicalAddress(text) ?? ''
+    const peer = { address, isProxy: trusted.has(address) }
+    known.set(text, peer)
+    return peer
+  }
+
+  return ({ peer = '', forwardedFor }) => {
+    const { address, isProxy } = peerOf(peer)
+    let nearest = address
+    if (!isProxy || forwardedFor === undefined) return nearest
     const hops = [forwardedFor].flat().join(',').split(',')
     while (hops.length > 0 && trusted.has(nearest)) {
       const hop = addressIn(hops.pop() ?? '')
