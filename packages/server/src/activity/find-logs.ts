@@ -6,6 +6,7 @@
  * where to go on. A place is a recipient's (ref_id, n), which never changes: pages neither repeat
  * nor leave out what was there when the first of them was read, whatever is accepted meanwhile.
  */
+import type { RecipientFact } from '@postrider/contract'
 import { findInactive } from '../mailers/index.ts'
 import { dayAt } from '../platform/date-time.ts'
 import type { Tx } from '../platform/db/index.ts'
@@ -27,12 +28,15 @@ import {
   walkRecipients,
   walkRecipientsOf,
 } from '../sending/index.ts'
+import { type Engagement, readEngagement, walkEngagement } from '../tracking/index.ts'
 import { decideSource, type LogSource } from './decide-source.ts'
 import type { LogSelection } from './read-logs-query.ts'
 
 export interface FoundLog {
   readonly recipient: RecordedRecipient
   readonly email: RecordedEmail
+  /** Undefined: the recipient did nothing. */
+  readonly engagement: Engagement | undefined
 }
 
 export interface FoundLogs {
@@ -76,7 +80,7 @@ export async function findLogs(tx: Tx, o: LogRequest): Promise<FoundLogs> {
   const next = nextPieceOf(tx, source, { selection, filters })
   for (let looks = 0; range !== undefined; ) {
     const piece = await next(range)
-    found.push(...(await withEmails(tx, tenantId, selection, piece.recipients)))
+    found.push(...(await toLogs(tx, tenantId, selection, piece.recipients)))
     if (found.length > pageSize) {
       const logs = found.slice(0, pageSize)
       return { logs, next: logs.at(-1)?.recipient }
@@ -149,7 +153,7 @@ function nextPieceOf(
     case 'delivered':
       return byDelivery(tx, filters)
     case 'engaged':
-      return async () => ({ recipients: [], reached: undefined })
+      return (range) => ofEngaged(tx, source.fact, range, filters)
     default:
       return source satisfies never
   }
@@ -185,6 +189,22 @@ async function ofEmails(
   return await walkRecipientsOf(tx, fitting, range, filters, end)
 }
 
+async function ofEngaged(
+  tx: Tx,
+  fact: RecipientFact,
+  range: RecordRange,
+  filters: RecipientFilters,
+): Promise<Piece> {
+  // Nobody reports spam yet.
+  if (fact === 'spam') return { recipients: [], reached: undefined }
+  const walked = await walkEngagement(tx, range)
+  const fitting = walked.filter((one) => hasFact(one, fact))
+  return {
+    recipients: await readRecipients(tx, fitting, range, filters),
+    reached: walked.length < range.limit ? undefined : walked.at(-1),
+  }
+}
+
 /** First those of the days that are asked for, then those who were delivered on a later day. */
 function byDelivery(tx: Tx, filters: RecipientFilters): NextPiece {
   const dayFrom = ulidAtTime(
@@ -200,18 +220,41 @@ function byDelivery(tx: Tx, filters: RecipientFilters): NextPiece {
   }
 }
 
-async function withEmails(
+async function toLogs(
   tx: Tx,
   tenantId: string,
-  { subject }: LogSelection,
+  { subject, fact }: LogSelection,
   recipients: readonly RecordedRecipient[],
 ): Promise<FoundLog[]> {
   if (recipients.length === 0) return []
-  const emails = await readEmails(tx, tenantId, recipients)
+  const [emails, engaged] = await Promise.all([
+    readEmails(tx, tenantId, recipients),
+    readEngagement(tx, tenantId, recipients),
+  ])
+  const engagements = new Map(engaged.map((one) => [`${one.refId}.${one.n}`, one]))
   return recipients.flatMap((recipient) => {
     const email = emails.get(recipient.refId)
-    return email !== undefined && hasSubject(email, subject) ? [{ recipient, email }] : []
+    const engagement = engagements.get(`${recipient.refId}.${recipient.n}`)
+    if (email === undefined || !hasSubject(email, subject) || !hasFact(engagement, fact)) return []
+    return [{ recipient, email, engagement }]
   })
+}
+
+function hasFact(did: Engagement | undefined, fact: RecipientFact | undefined): boolean {
+  switch (fact) {
+    case undefined:
+      return true
+    case 'opened':
+      return did?.isOpened === true
+    case 'clicked':
+      return did?.isClicked === true
+    case 'unsubscribed':
+      return did?.isUnsubscribed === true
+    case 'spam':
+      return false
+    default:
+      return fact satisfies never
+  }
 }
 
 function hasSubject(email: { readonly subject: string }, wanted: string | undefined): boolean {

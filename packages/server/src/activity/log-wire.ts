@@ -3,7 +3,7 @@ import type { EmailLog } from '@postrider/contract'
 import { timeOfUlid } from '../platform/ids.ts'
 import type { FoundLog } from './find-logs.ts'
 
-export function toLog({ recipient: r, email }: FoundLog): EmailLog {
+export function toLog({ recipient: r, email, engagement }: FoundLog): EmailLog {
   return {
     ref_id: r.refId,
     email: r.email,
@@ -16,8 +16,8 @@ export function toLog({ recipient: r, email }: FoundLog): EmailLog {
     failed_reason: r.failedReason,
     message_id: r.messageId,
     attempts: r.attempts,
-    opens: 0,
-    clicks: 0,
+    opens: engagement?.opens ?? 0,
+    clicks: engagement?.clicks ?? 0,
     created_at: timeOfUlid(r.refId).toISOString(),
     delivered_at: r.deliveredAt?.toISOString() ?? null,
   }

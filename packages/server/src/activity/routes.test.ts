@@ -176,6 +176,38 @@ describe('a log', () => {
     expect(await logs('?status=held')).toHaveLength(0)
   })
 
+  it('[3.2] counts what people did, and is found by it', async () => {
+    const { refId } = await sendMixed()
+    await world.db.query(
+      `insert into tracking_recipient (tenant_id, ref_id, n, day, opens, clicks, bot_opens, bot_clicks,
+         opened_at, clicked_at, unsubscribed_at)
+       select tenant_id, ref_id, n, day,
+              5, 3, case n when 1 then 5 else 2 end, case n when 2 then 3 else 1 end,
+              case when n <> 1 then now() end, case when n <> 2 then now() end,
+              case when n = 2 then now() end
+         from sending_recipient where ref_id = $1`,
+      [refId],
+    )
+    const counts = async (query: string, key?: keyof typeof KEYS) =>
+      (await logs(query, key)).map((log) => [log.email.slice(0, 3), log.opens, log.clicks])
+    expect(await counts('')).toEqual([
+      ['car', 3, 0],
+      ['bob', 0, 2],
+      ['Ada', 3, 2],
+    ])
+    const named = async (query: string) => (await counts(query)).map(([name]) => name)
+    expect(await named('?status=opened')).toEqual(['car', 'Ada'])
+    expect(await named('?status=clicked')).toEqual(['bob', 'Ada'])
+    expect(await named('?status=unsubscribed')).toEqual(['car'])
+    expect(await named('?status=spam')).toEqual([])
+    expect(await named('?status=opened&recipientType=to')).toEqual(['Ada'])
+    expect(await named('?status=opened&email=bob@example.com')).toEqual([])
+    expect(await named(`?status=clicked&refId=${refId}&campaignId=spring`)).toEqual(['bob', 'Ada'])
+    expect(await counts('?status=opened', 'b')).toEqual([])
+    const { body } = await get('/v1/email/logs?status=opened&pageSize=1')
+    expect(await named(`?status=opened&pageToken=${body.nextPageToken}`)).toEqual(['Ada'])
+  })
+
   it('is shown to its tenant alone, and to keys that may read', async () => {
     const { refId } = await sendMixed()
     expect(await logs('', 'reader')).toHaveLength(3)
