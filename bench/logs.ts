@@ -110,9 +110,10 @@ const INSERTS = [
      from known`,
   `${MADE}
    insert into sending_attempt (tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts, started_at,
-                                finished_at, outcome, retry_scheduled)
+                                finished_at, outcome, category, retry_scheduled)
    select $1, ref, n, 1, day, 'smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8', 5, at, at + interval '3 s',
-          case when status = 'delivered' then 'accepted' else 'failed' end, false
+          case when status = 'delivered' then 'accepted' else 'failed' end,
+          case when status = 'expired' then 'expired' end, false
      from known where status in ('failed', 'expired')
        or status = 'delivered' and ((at + interval '3 s') at time zone 'UTC')::date > day`,
   `${MADE}

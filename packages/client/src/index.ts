@@ -11,6 +11,7 @@ export type {
   DeliveredEvent,
   EmailLog,
   ErrorCode,
+  ExportEmailLogsQuery,
   FieldError,
   GetEmailAnswer,
   GetEmailLogsAnswer,
@@ -64,7 +65,7 @@ export { type ClientErrorCode, PostriderError, type PostriderErrorCode } from '.
 export type { PagedList } from './core/pages.ts'
 export type { RequestOptions } from './core/request.ts'
 export { Postrider, type PostriderOptions } from './postrider.ts'
-export type { GetEmailLogsInput } from './resources/activity.ts'
+export type { ExportEmailLogsInput, GetEmailLogsInput } from './resources/activity.ts'
 export type { RescueEmailsInput, SendEmailInput } from './resources/emails.ts'
 export type { UpdateSmtpInput } from './resources/mailers.ts'
 export type { SetOAuthActiveInput, UpdateOAuthAppInput } from './resources/oauth.ts'

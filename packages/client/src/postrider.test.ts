@@ -89,6 +89,15 @@ describe('Postrider', () => {
       '?status=failed&startDeliveredDate=2026-11-20',
     ],
     [
+      'exportEmailLogs',
+      async (client) =>
+        await new Response(
+          await client.exportEmailLogs({ format: 'csv', status: 'failed' }),
+        ).json(),
+      undefined,
+      '?format=csv&status=failed',
+    ],
+    [
       'getEmail',
       (client) => client.getEmail(id, { recipient: 'a+b@c.com' }),
       undefined,
@@ -365,6 +374,41 @@ describe('getEmailLogs', () => {
     expect(await client.getEmailLogs().catch((error) => error.code)).toBe('forbidden')
   })
 })
+
+describe('exportEmailLogs', () => {
+  it('rejects with what the service says, before anything is read', async () => {
+    const server = await startScriptedServer(refusal(429, 'rate_limited'))
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    await expect(client.exportEmailLogs({ format: 'csv' })).rejects.toMatchObject({
+      status: 429,
+      code: 'rate_limited',
+    })
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it('is asked for once, and rejects when nothing comes or its signal is aborted', async () => {
+    const server = await startScriptedServer(drop)
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    const query = { format: 'ndjson', startCreatedAt: new Date(0) } as const
+    await expect(client.exportEmailLogs(query)).rejects.toMatchObject({ code: 'connection_error' })
+    expect(server.requests).toHaveLength(1)
+    const never = new Postrider({ apiKey: 'k', fetch: (_, init) => rejectAtAbort(init) })
+    await expect(never.exportEmailLogs(query, { timeout: 5 })).rejects.toMatchObject({
+      code: 'timeout',
+    })
+    const signal = AbortSignal.abort()
+    await expect(client.exportEmailLogs(query, { signal })).rejects.toMatchObject({
+      code: 'aborted',
+    })
+  })
+})
+
+function rejectAtAbort(init: RequestInit | undefined): Promise<Response> {
+  return new Promise((_, reject) => {
+    const { signal } = init ?? {}
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
 
 describe('eachSuppression', () => {
   it('goes through every page with the same filter', async () => {

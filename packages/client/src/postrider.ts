@@ -52,9 +52,12 @@ import type {
 import type { PagedList } from './core/pages.ts'
 import {
   checkTimeout,
+  createOpen,
   createSend,
+  type Open,
   type RequestOptions,
   type Send,
+  type SendDeps,
   waitUnlessAborted,
 } from './core/request.ts'
 import * as activity from './resources/activity.ts'
@@ -84,9 +87,10 @@ export interface PostriderOptions {
 
 export class Postrider {
   readonly #send: Send
+  readonly #open: Open
 
   constructor(options: PostriderOptions) {
-    this.#send = createSend({
+    const deps: SendDeps = {
       apiKey: checkApiKey(options.apiKey),
       basePath: checkBasePath(options.basePath ?? defaultBasePath),
       timeoutMs: checkTimeout(options.timeout ?? defaultTimeoutMs, typeError),
@@ -95,7 +99,9 @@ export class Postrider {
       random: Math.random,
       nowMs: () => performance.now(),
       wait: waitUnlessAborted,
-    })
+    }
+    this.#send = createSend(deps)
+    this.#open = createOpen(deps)
   }
 
   /** Accepts an email for delivery; repeated safely under one `Idempotency-Key`. */
@@ -128,6 +134,17 @@ export class Postrider {
     options?: RequestOptions,
   ): PagedList<GetEmailLogsAnswer, EmailLog> {
     return activity.getEmailLogs(this.#send, filter, options)
+  }
+
+  /**
+   * All logs that fit, as CSV or NDJSON, to be read as they come. The stream fails when the export
+   * breaks off; `timeout` is that of its beginning.
+   */
+  exportEmailLogs(
+    filter: activity.ExportEmailLogsInput,
+    options?: RequestOptions,
+  ): Promise<ReadableStream<Uint8Array>> {
+    return activity.exportEmailLogs(this.#open, filter, options)
   }
 
   /** The trace of an email: recipients, attempts, events and webhook deliveries. */

@@ -68,6 +68,20 @@ export const getEmailLogsAnswer = answer({
 })
 export type GetEmailLogsAnswer = Static<typeof getEmailLogsAnswer>
 
+export const exportFormats = ['csv', 'ndjson'] as const
+export type ExportFormat = (typeof exportFormats)[number]
+
+/** Exports of a tenant that one process serves at once. */
+export const exportsAtOnceMax = 2
+
+export const exportEmailLogsQuery = closedObject({
+  format: Type.Enum([...exportFormats], {
+    description: '`csv` (RFC 4180, with a header line) or `ndjson` (a log as JSON in each line)',
+  }),
+  ...logFilters,
+})
+export type ExportEmailLogsQuery = Static<typeof exportEmailLogsQuery>
+
 /** Of one recipient's attempts the newest, and of an email's events and deliveries the newest. */
 export const tracedAttemptsMax = 50
 export const tracedEventsMax = 2_000

@@ -35,6 +35,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  exportEmailLogs: {
+    method: 'GET',
+    path: '/v1/email/logs/export',
+    status: 200,
+    auth: 'tenant',
+  },
   getEmail: {
     method: 'GET',
     path: '/v1/email/{ref_id}',

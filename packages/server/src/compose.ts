@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   deactivationReasons,
+  exportsAtOnceMax,
   replayedEventsADayMax,
   replaysMax,
   webhookChecksMax,
@@ -94,6 +95,12 @@ const CONNECT_CHECK_MS = 5_000
 const CHECKS_AT_ONCE = { atOnceMax: 50, atOncePerCallerMax: 5, waitingPerCallerMax: 20 } as const
 /** Each is a transaction of up to 10,000 rows. */
 const RESCUES_AT_ONCE = { atOnceMax: 2, atOncePerCallerMax: 1, waitingPerCallerMax: 20 } as const
+/** Each holds a connection for as long as a page takes, and a page of logs. */
+const EXPORTS_AT_ONCE = {
+  atOnceMax: 8,
+  atOncePerCallerMax: exportsAtOnceMax,
+  waitingPerCallerMax: 0,
+} as const
 const SETTLED: ReadonlySet<string> = new Set(['delivered', 'exhausted', 'discarded'])
 const REFRESHED = ['refreshed', 'failed', 'deactivated', 'lost'] as const
 const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain', 'blocked'] as const
@@ -312,7 +319,11 @@ function composeHttp(
         wakeups: parts.laneWakeups,
         defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
       })
-      activityRoutes(scope, { db, gate: gates.record })
+      activityRoutes(scope, {
+        db,
+        gate: gates.record,
+        exportGate: createGate({ ...EXPORTS_AT_ONCE, name: 'exports-at-once' }),
+      })
       rescueRoutes(scope, {
         ...parts,
         wakeups: parts.laneWakeups,

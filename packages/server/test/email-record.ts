@@ -75,11 +75,13 @@ export async function seedRecord(
       known.push({ refId, n, email, type, status, subject, campaignId, deliveredAt })
       const mailerId = status === 'held' ? MAILERS.inactive : MAILERS.active
       const place = [...own, mailerId, 1, later, 5, expiry, 100]
-      if (WAITING.includes(status)) add('queue', ...place, PHASES[status] ?? 'waiting')
+      const attempt = status === 'deferred' ? 2 : 1
+      if (WAITING.includes(status)) add('queue', ...place, PHASES[status] ?? 'waiting', attempt)
       if (status === 'scheduled') add('scheduled', ...place)
       if (STOPPED.includes(status)) add('stopped', tenantId, status, refId, n, day)
-      const attempted = (attempt: number, outcome: string, when: Date) =>
-        add('attempt', ...own, attempt, day, mailerId, 5, at, when, outcome, false)
+      const category = status === 'expired' ? 'expired' : null
+      const attempted = (nth: number, outcome: string, when: Date) =>
+        add('attempt', ...own, nth, day, mailerId, 5, at, when, outcome, false, category)
       for (let i = 1; i <= r.rescuedAfter; i++) attempted(i, 'failed', at)
       if (status === 'failed' || status === 'expired') attempted(r.rescuedAfter + 1, 'failed', at)
       if (deliveredAt !== null) attempted(r.rescuedAfter + 1, 'accepted', deliveredAt)
@@ -91,11 +93,11 @@ export async function seedRecord(
     recipient:
       'tenant_id, ref_id, n, day, email, address_key, type, status, message_id, created_at, delivered_at',
     queue:
-      'tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts, expires_at, content_bytes, phase',
+      'tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts, expires_at, content_bytes, phase, attempt',
     scheduled:
       'tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts, expires_at, content_bytes',
     attempt:
-      'tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts, started_at, finished_at, outcome, retry_scheduled',
+      'tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts, started_at, finished_at, outcome, retry_scheduled, category',
     stopped: 'tenant_id, status, ref_id, n, day',
   }
   await db.transaction(async (tx) => {

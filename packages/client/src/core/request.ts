@@ -9,6 +9,7 @@
 import { readAnswer } from './answer.ts'
 import { runAttempt } from './attempt.ts'
 import { abortedBy, invalidArgument, PostriderError } from './errors.ts'
+import { openStream } from './open-stream.ts'
 import { fillPath, queryOf } from './path.ts'
 import { decideRetry } from './retry.ts'
 import { timeText } from './times.ts'
@@ -89,6 +90,17 @@ export function createSend(deps: SendDeps): Send {
         await deps.wait(waitMs, signal)
       }
     }
+  }
+}
+
+/** Begins to take a text as it comes; never repeated. */
+export type Open = (call: Call, options?: RequestOptions) => Promise<ReadableStream<Uint8Array>>
+
+export function createOpen(deps: SendDeps): Open {
+  return async (call, options = {}) => {
+    const { url, headers, timeoutMs } = prepare(deps, call, options)
+    headers.set('accept', '*/*')
+    return await openStream({ url, headers, timeoutMs, fetch: deps.fetch, signal: options.signal })
   }
 }
 

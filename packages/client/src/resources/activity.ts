@@ -1,13 +1,14 @@
 /** What became of emails (spec §4.3; contract §3.6, §5). */
 import type {
   EmailLog,
+  ExportEmailLogsQuery,
   GetEmailAnswer,
   GetEmailLogsAnswer,
   GetEmailLogsQuery,
   GetEmailQuery,
 } from '@postrider/contract'
 import { eachEntry, type PagedList, pagedList } from '../core/pages.ts'
-import type { RequestOptions, Send } from '../core/request.ts'
+import type { Open, RequestOptions, Send } from '../core/request.ts'
 import type { WithTimes } from '../core/times.ts'
 
 export type GetEmailLogsInput = WithTimes<
@@ -33,6 +34,19 @@ export function getEmailLogs(
         return { entries: logs, nextPageToken }
       }),
   )
+}
+
+export type ExportEmailLogsInput = WithTimes<
+  ExportEmailLogsQuery,
+  'startCreatedAt' | 'endCreatedAt' | 'startDeliveredDate' | 'endDeliveredDate'
+>
+
+export function exportEmailLogs(
+  open: Open,
+  filter: ExportEmailLogsInput,
+  options?: RequestOptions,
+): Promise<ReadableStream<Uint8Array>> {
+  return open({ method: 'GET', path: '/v1/email/logs/export', query: filter }, options)
 }
 
 export function getEmail(

@@ -13,6 +13,7 @@ import type { Tx } from '../platform/db/index.ts'
 import { dayOfUlid, ulidAtTime } from '../platform/ids.ts'
 import {
   domainFirst,
+  mayHaveStatus,
   type Piece,
   type Place,
   type PlacesOf,
@@ -171,7 +172,8 @@ async function atPlaces(
   const places = await readPlaces(tx, of, range)
   const last = places.length < range.limit ? undefined : places.at(-1)
   // A recipient who failed twice is one log.
-  const once = [...new Map(places.map((place) => [`${place.refId}.${place.n}`, place])).values()]
+  const able = places.filter((place) => mayHaveStatus(place, filters.status))
+  const once = [...new Map(able.map((place) => [`${place.refId}.${place.n}`, place])).values()]
   return { recipients: await readRecipients(tx, once, range, filters), reached: last }
 }
 

@@ -7,9 +7,10 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { accept, drain, eventsOf, TRACEPARENT, useSending } from '../../test/sender.ts'
 import { addMailer, cancelEmail, silent, unsubscribe } from '../../test/sending.ts'
+import type { Db } from '../platform/db/index.ts'
 import { createGate } from '../platform/gate.ts'
 import { createHttpApp } from '../platform/http/app.ts'
 import { timeOfUlid } from '../platform/ids.ts'
@@ -27,7 +28,11 @@ const KEYS = {
 let app: FastifyInstance
 beforeEach(async () => {
   await world.db.query('truncate suppressions_address')
-  app = createHttpApp({
+  app = serve(world.db)
+})
+
+function serve(db: Db): FastifyInstance {
+  const served = createHttpApp({
     log: silent,
     metrics: createMetrics(),
     authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
@@ -38,8 +43,15 @@ beforeEach(async () => {
     atOncePerCallerMax: 2,
     waitingPerCallerMax: 4,
   })
-  activityRoutes(app, { db: world.db, gate })
-})
+  const exportGate = createGate({
+    name: 'exports',
+    atOnceMax: 4,
+    atOncePerCallerMax: 2,
+    waitingPerCallerMax: 0,
+  })
+  activityRoutes(served, { db, gate, exportGate, exportPageSize: 2 })
+  return served
+}
 
 async function get(path: string, key: keyof typeof KEYS = 'a') {
   const headers = { authorization: `Bearer ${key}` }
@@ -397,5 +409,118 @@ describe('a trace', () => {
     expect(await answerOf(`/v1/email/${refId}`, 'b')).toEqual(unknown)
     for (const path of ['/v1/email/7ZZZZZZZZZZZZZZZZZZZZZZZZZ', '/v1/email/x'])
       expect(await answerOf(path)).toEqual(unknown)
+  })
+})
+
+describe('an export', () => {
+  const path = '/v1/email/logs/export'
+  async function text(query: string, key: keyof typeof KEYS = 'a') {
+    const headers = { authorization: `Bearer ${key}` }
+    const response = await app.inject({ method: 'GET', url: `${path}${query}`, headers })
+    return { status: response.statusCode, headers: response.headers, text: response.body }
+  }
+
+  it('has all logs of all pages as NDJSON', async () => {
+    await sendMixed()
+    await accept(world.db, { to: [{ email: 'eve@example.com' }], subject: 'Other' })
+    const all = await text('?format=ndjson')
+    expect(all.headers['content-type']).toBe('application/x-ndjson; charset=utf-8')
+    const lines = all.text.split('\n')
+    expect(lines.pop()).toBe('')
+    expect(lines.map((line) => JSON.parse(line))).toEqual(await logs())
+    expect(lines).toHaveLength(4)
+    expect((await text('?format=ndjson&subject=other')).text.split('\n')).toHaveLength(2)
+    expect((await text('?format=ndjson', 'b')).text).toBe('')
+  })
+
+  it('has them as CSV, of which no text is a formula', async () => {
+    await addMailer(world.db)
+    const refId = await accept(world.db, {
+      to: [{ email: '+ada@example.com' }],
+      subject: '=HYPERLINK("https://example.test","a, b")',
+    })
+    const csv = await text('?format=csv')
+    expect(csv.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': 'attachment; filename="email-logs.csv"',
+    })
+    const [log] = await logs()
+    expect(csv.text).toBe(
+      'ref_id,email,recipient_type,from,subject,mailer_id,campaign_id,status,failed_reason,message_id,attempts,opens,clicks,created_at,delivered_at\r\n' +
+        `${refId},'+ada@example.com,to,news@example.com,"'=HYPERLINK(""https://example.test"",""a, b"")",${log?.mailer_id},,queued,,<${refId}.0@example.com>,0,0,0,${log?.created_at},\r\n`,
+    )
+    expect((await text('?format=csv', 'b')).text.split('\r\n')).toHaveLength(2)
+  })
+
+  it.each([
+    ['', 'format'],
+    ['?format=xml', 'format'],
+    ['?format=csv&pageSize=1', 'pageSize'],
+    ['?format=csv&status=done', 'status'],
+    ['?format=csv&email=nobody', 'email'],
+  ])('is refused with %s as any request is', async (query, name) => {
+    const { status, text: body } = await text(query)
+    expect([status, JSON.parse(body).errors[0].path]).toEqual([400, `/${name}`])
+  })
+
+  /** Over a socket; `before` is called before each page is read. */
+  async function listen(before: (page: number) => Promise<void>) {
+    await sendMixed()
+    let pages = 0
+    const server = serve({
+      ...world.db,
+      async transaction(work, o) {
+        await before(++pages)
+        return await world.db.transaction(work, o)
+      },
+    })
+    cleanups.push(async () => {
+      // The test's own client keeps some that it has not read to their end.
+      server.server.closeAllConnections()
+      await server.close()
+    })
+    const origin = await server.listen({ host: '127.0.0.1', port: 0 })
+    const headers = { authorization: 'Bearer a' }
+    const read = (signal?: AbortSignal) =>
+      fetch(`${origin}${path}?format=ndjson`, { headers, ...(signal && { signal }) })
+    return { read, pagesRead: () => pages }
+  }
+  const cleanups: (() => Promise<unknown>)[] = []
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0)) await cleanup()
+  })
+
+  it('that breaks off is no whole one, and says so', async () => {
+    const { read } = await listen(async (page) => {
+      if (page === 2) throw new Error('the database is gone')
+    })
+    const response = await read()
+    expect(response.status).toBe(200)
+    let text = ''
+    const reading = async () => {
+      for await (const chunk of response.body ?? []) text += Buffer.from(chunk).toString()
+    }
+    await expect(reading()).rejects.toThrow()
+    expect(text.split('\n').slice(2)).toEqual(['{"error":"The export broke off"}', ''])
+  })
+
+  it('is one of two at once, and stops when its reader is gone', async () => {
+    const opened = Promise.withResolvers<void>()
+    const { read, pagesRead } = await listen(async (page) => {
+      if (page === 2 || page === 4) await opened.promise
+    })
+    const gone = new AbortController()
+    const held = [await read(gone.signal), await read()]
+    expect(held.map(({ status }) => status)).toEqual([200, 200])
+    const third = await read()
+    expect([third.status, third.headers.get('retry-after')]).toEqual([429, '1'])
+    gone.abort()
+    opened.resolve()
+    expect((await held[1]?.text())?.split('\n')).toHaveLength(4)
+    // Two first pages and two second ones, which are read ahead.
+    expect(pagesRead()).toBe(4)
+    let status = 429
+    while (status === 429) status = (await read()).status
+    expect(status).toBe(200)
   })
 })

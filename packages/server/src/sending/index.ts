@@ -12,6 +12,7 @@ export {
   type WholeEmail,
 } from './record/email-store.ts'
 export {
+  mayHaveStatus,
   type PlacesOf,
   placesOfStatus,
   readCampaignEnds,

@@ -4,6 +4,7 @@
  *
  * A capability's routes.ts is a list of these: schema, one use case, its answer.
  */
+import type { Readable } from 'node:stream'
 import {
   type ApiKeyScope,
   type ErrorCode,
@@ -61,6 +62,32 @@ export interface OperationSpec<
   ): Promise<Omit<Static<Answer>, 'success'> & { readonly success?: true }>
 }
 
+/** An operation that answers a text of any length in place of one JSON object. */
+export interface TextOperationSpec<Id extends OperationId, Query extends TSchema> {
+  readonly summary: string
+  readonly description: string
+  readonly tag: string
+  readonly query: Query
+  /** Media types that it may answer. */
+  readonly contentTypes: readonly string[]
+  readonly errors?: readonly ErrorCode[]
+  readonly scopes?: readonly ApiKeyScope[]
+  /** Sets the reply's headers, and answers the text as a stream: one that fails cuts the connection. */
+  handle(call: Call<Id, undefined, Query, undefined>): Promise<Readable>
+}
+
+export function addTextOperation<Id extends OperationId, Query extends TSchema>(
+  app: FastifyInstance,
+  id: Id,
+  spec: TextOperationSpec<Id, Query>,
+): void {
+  const { contentTypes, ...described } = spec
+  const schema = { type: 'string' }
+  const content = Object.fromEntries(contentTypes.map((type) => [type, { schema }]))
+  const answer = { description: spec.summary, content }
+  addRoute(app, id, described, answer, (call) => spec.handle(call))
+}
+
 export function addOperation<
   Id extends OperationId,
   Answer extends TSchema,
@@ -68,6 +95,38 @@ export function addOperation<
   Query extends TSchema | undefined = undefined,
   Params extends TSchema | undefined = undefined,
 >(app: FastifyInstance, id: Id, spec: OperationSpec<Id, Body, Query, Params, Answer>): void {
+  const answer = describeAnswer(spec.summary, spec.answer)
+  addRoute<Id, Body, Query, Params>(app, id, spec, answer, async (call) => ({
+    success: true,
+    ...(await spec.handle(call)),
+  }))
+}
+
+/** What the kinds of operations have in common. */
+interface RouteSpec {
+  readonly summary: string
+  readonly description?: string
+  readonly tag: string
+  readonly body?: TSchema | undefined
+  readonly query?: TSchema | undefined
+  readonly params?: TSchema | undefined
+  readonly errors?: readonly ErrorCode[]
+  readonly scopes?: readonly ApiKeyScope[]
+  readonly bodyBytesMax?: number
+}
+
+function addRoute<
+  Id extends OperationId,
+  Body extends TSchema | undefined,
+  Query extends TSchema | undefined,
+  Params extends TSchema | undefined,
+>(
+  app: FastifyInstance,
+  id: Id,
+  spec: RouteSpec,
+  answer: object,
+  answerTo: (call: Call<Id, Body, Query, Params>) => Promise<unknown>,
+): void {
   const { method, path, status, auth } = operations[id]
   const schema: FastifySchema = {
     operationId: id,
@@ -78,10 +137,7 @@ export function addOperation<
     ...(spec.body === undefined ? {} : { body: spec.body }),
     ...(spec.query === undefined ? {} : { querystring: spec.query }),
     ...(spec.params === undefined ? {} : { params: spec.params }),
-    response: {
-      [status]: describeAnswer(spec.summary, spec.answer),
-      ...describeErrors(errorsOf(operations[id], spec)),
-    },
+    response: { [status]: answer, ...describeErrors(errorsOf(operations[id], spec)) },
   }
   app.route({
     method,
@@ -101,8 +157,7 @@ export function addOperation<
         reply,
       }
       // The schemas above have made these values what their types say.
-      const answer = await spec.handle(call as unknown as Call<Id, Body, Query, Params>)
-      return { success: true, ...answer }
+      return await answerTo(call as unknown as Call<Id, Body, Query, Params>)
     },
   })
 }

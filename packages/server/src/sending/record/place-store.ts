@@ -17,7 +17,7 @@ const DAYS = 'day between $6 and $7'
 
 const WAITING = statement(
   'sending.places_waiting',
-  `select ref_id as "refId", n from sending_queue where tenant_id = $1 and ${BELOW} ${NEWEST}`,
+  `select ref_id as "refId", n, attempt > 1 as "isDeferrable" from sending_queue where tenant_id = $1 and ${BELOW} ${NEWEST}`,
 )
 const SCHEDULED = statement(
   'sending.places_scheduled',
@@ -25,7 +25,7 @@ const SCHEDULED = statement(
 )
 const FAILED = statement(
   'sending.places_failed',
-  `select ref_id as "refId", n from sending_attempt
+  `select ref_id as "refId", n, category is not distinct from 'expired' as "isExpired" from sending_attempt
     where tenant_id = $1 and ${BELOW} and ${DAYS}
       and not retry_scheduled and outcome <> 'accepted' ${NEWEST}`,
 )
@@ -63,17 +63,32 @@ export function placesOfStatus(status: RecipientStatus): PlacesOf | undefined {
   }
 }
 
+export interface RecordedPlace extends Place {
+  readonly day: string
+  /** Of what waits: whether an attempt was made before. */
+  readonly isDeferrable?: boolean
+  /** Of what failed. */
+  readonly isExpired?: boolean
+}
+
+/** Whether a recipient there may have the status, told without a look at it. */
+export function mayHaveStatus(place: RecordedPlace, status: RecipientStatus | undefined): boolean {
+  if (status === 'deferred') return place.isDeferrable !== false
+  if (status === 'expired') return place.isExpired !== false
+  return status !== 'failed' || place.isExpired !== true
+}
+
 /** At most `range.limit`; a recipient with several attempts may stand in it more than once. */
 export async function readPlaces(
   q: Queryable,
   of: PlacesOf,
   { tenantId, refIdMin, below, limit, days }: RecordRange,
-): Promise<(Place & { readonly day: string })[]> {
+): Promise<RecordedPlace[]> {
   const values = [tenantId, refIdMin, below.refId, below.n, limit]
   const inDays = [...values, days.from, days.to]
   const read = async (s: Statement, all: readonly unknown[]) => {
-    const { rows } = await q.query<Place>(s, all)
-    return rows.map(({ refId, n }) => ({ refId, n, day: dayOfUlid(refId) }))
+    const { rows } = await q.query<Omit<RecordedPlace, 'day'>>(s, all)
+    return rows.map((place) => ({ ...place, day: dayOfUlid(place.refId) }))
   }
   switch (of) {
     case 'waiting':
