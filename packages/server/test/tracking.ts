@@ -27,6 +27,9 @@ export const tokens = createTrackingTokens(keyRing)
 export const CHROME =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
 
+/** However slow the machine, its database is not away. */
+const ANSWER_MS = 30_000
+
 /** One recipient's addresses, as paths. */
 export interface TrackedMail {
   readonly tenantId: string
@@ -58,6 +61,7 @@ export interface TrackingWorld {
     db?: Db
     clock?: Clock
     dataDir?: string
+    answerMs?: number
     trustedProxies?: readonly string[]
     geoipDb?: string
   }): Promise<AnotherTracker>
@@ -110,6 +114,7 @@ export function useTracking(): TrackingWorld {
       metrics,
       wakeups: createWakeups(),
       tokens,
+      answerMs: o.answerMs ?? ANSWER_MS,
       config: { dataDir: o.dataDir ?? dataDir, trustedProxies, geoipDb },
     })
     const app = createHttpApp({ log: silent, metrics, authenticateKey: () => undefined })

@@ -23,6 +23,7 @@ export interface TrackerDeps {
   readonly metrics: Metrics
   readonly wakeups: Wakeups
   readonly tokens: TrackingTokens
+  readonly answerMs?: number
   readonly config: {
     readonly dataDir: string
     readonly geoipDb: string | undefined
@@ -67,6 +68,7 @@ export function createTracker(deps: TrackerDeps): Tracker {
     db,
     spool,
     log,
+    answerMs: deps.answerMs,
     floods: createFloodGuard(),
     recorder: createHitRecorder({
       ...deps,

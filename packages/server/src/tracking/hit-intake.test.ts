@@ -8,6 +8,8 @@ import { type AnotherTracker, sumsOf, useTracking } from '../../test/tracking.ts
 import { createDb, type Db } from '../platform/db/index.ts'
 
 const world = useTracking()
+/** For a slow machine long enough to record a hit. */
+const ANSWER_MS = 2_000
 let proxy: DatabaseProxy
 let db: Db
 let dataDir: string
@@ -20,7 +22,7 @@ beforeEach(async () => {
   proxy = await startDatabaseProxy(world.url, { isCut: () => isCut })
   db = createDb({ url: proxy.url, poolMax: 4, log: silent, applicationName: 'tracker' })
   dataDir = mkdtempSync(join(tmpdir(), 'postrider-intake-'))
-  one = await world.another({ db, dataDir })
+  one = await world.another({ db, dataDir, answerMs: ANSWER_MS })
 })
 afterEach(async () => {
   isCut = false
@@ -115,7 +117,7 @@ it('where nothing can be kept either, nothing is promised', async () => {
   const mail = await world.send()
   rmSync(dataDir, { recursive: true })
   proxy.freeze()
-  const blocked = await world.another({ db, dataDir: '/dev/null' })
+  const blocked = await world.another({ db, dataDir: '/dev/null', answerMs: ANSWER_MS })
   const ask = (urls: readonly string[]) =>
     Promise.all(urls.map((url) => blocked.app.inject({ url })))
   const answers = await ask([mail.open, mail.click(0)])

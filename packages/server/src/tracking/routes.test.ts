@@ -100,13 +100,13 @@ describe('GET /t/o/{token}.gif', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1, bot_opens: 1, opened: false })
   })
 
-  it('is a robot’s before the first attempt has ended, and within a second of delivery', async () => {
+  it('is a robot’s before the first attempt has ended, and a click right after delivery', async () => {
     const [early, soon] = [
       await world.send({ deliveredAgoMs: null }),
       await world.send({ deliveredAgoMs: 0 }),
     ]
     await world.get(early.open)
-    await world.get(soon.open)
+    await world.get(soon.click(0))
     expect(await hitsOf(world.db, early)).toMatchObject([{ rule: 'before_delivery' }])
     expect(await hitsOf(world.db, soon)).toMatchObject([{ rule: 'too_soon' }])
   })
