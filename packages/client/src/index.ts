@@ -19,6 +19,8 @@ export type {
   GetEmailQuery,
   GetPhishingSettingsAnswer,
   GetSmtpConfigAnswer,
+  GetStatisticsAnswer,
+  GetStatisticsQuery,
   GetWebhookDeliveryAnswer,
   ListedMailer,
   ListMailersAnswer,
@@ -45,6 +47,8 @@ export type {
   SendEmailAnswer,
   SendEmailBody,
   SetOAuthActiveAnswer,
+  StatisticCounts,
+  Statistics,
   SubscribeEmailAnswer,
   Suppression,
   SuppressionReason,
@@ -65,7 +69,11 @@ export { type ClientErrorCode, PostriderError, type PostriderErrorCode } from '.
 export type { PagedList } from './core/pages.ts'
 export type { RequestOptions } from './core/request.ts'
 export { Postrider, type PostriderOptions } from './postrider.ts'
-export type { ExportEmailLogsInput, GetEmailLogsInput } from './resources/activity.ts'
+export type {
+  ExportEmailLogsInput,
+  GetEmailLogsInput,
+  GetStatisticsInput,
+} from './resources/activity.ts'
 export type { RescueEmailsInput, SendEmailInput } from './resources/emails.ts'
 export type { UpdateSmtpInput } from './resources/mailers.ts'
 export type { SetOAuthActiveInput, UpdateOAuthAppInput } from './resources/oauth.ts'

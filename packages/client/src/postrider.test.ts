@@ -103,6 +103,12 @@ describe('Postrider', () => {
       undefined,
       '?recipient=a%2Bb%40c.com',
     ],
+    [
+      'getStatistics',
+      (client) => client.getStatistics({ start: new Date(0), interval: 'hour' }),
+      undefined,
+      '?start=1970-01-01T00%3A00%3A00.000Z&interval=hour',
+    ],
     ['subscribeEmail', (client) => client.subscribeEmail('a@b.com'), { email: 'a@b.com' }],
     ['unsubscribeEmail', (client) => client.unsubscribeEmail('a@b.com'), { email: 'a@b.com' }],
     [

@@ -21,6 +21,7 @@ import type {
   GetEmailQuery,
   GetPhishingSettingsAnswer,
   GetSmtpConfigAnswer,
+  GetStatisticsAnswer,
   GetWebhookDeliveryAnswer,
   ListedMailer,
   ListMailersAnswer,
@@ -154,6 +155,14 @@ export class Postrider {
     options?: RequestOptions,
   ): Promise<GetEmailAnswer> {
     return activity.getEmail(this.#send, refId, filter, options)
+  }
+
+  /** Counts of what happened, by hour or day and mailer. */
+  getStatistics(
+    filter?: activity.GetStatisticsInput,
+    options?: RequestOptions,
+  ): Promise<GetStatisticsAnswer> {
+    return activity.getStatistics(this.#send, filter, options)
   }
 
   /** Lets an address be sent to again, whatever it was suppressed for. */

@@ -47,6 +47,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  getStatistics: {
+    method: 'GET',
+    path: '/v1/statistics',
+    status: 200,
+    auth: 'tenant',
+  },
   subscribeEmail: {
     method: 'POST',
     path: '/v1/email/subscribe',

@@ -58,6 +58,7 @@ import { createRetention } from './platform/retention.ts'
 import { createKeyRing, type KeyRing } from './platform/secrets/index.ts'
 import type { Secrets } from './platform/secrets-file.ts'
 import { createServiceGroup, type Service } from './platform/service.ts'
+import { createTallyFolder } from './platform/tally-folder.ts'
 import { createAcceptEmails } from './sending/accept-email.ts'
 import { createFinishAttempts } from './sending/finish-attempts.ts'
 import { createKeysInProgress } from './sending/idempotency.ts'
@@ -321,6 +322,7 @@ function composeHttp(
       })
       activityRoutes(scope, {
         db,
+        clock,
         gate: gates.record,
         exportGate: createGate({ ...EXPORTS_AT_ONCE, name: 'exports-at-once' }),
       })
@@ -521,6 +523,7 @@ function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Serv
   const groups = keptDays({ db, webhookRetryForMs, retentionMs })
   return [
     createJanitor({ db, log, retentionMs }),
+    createTallyFolder({ db, log }),
     createRetention({ ...parts, databaseUrl, retentionMs, groups }),
   ]
 }

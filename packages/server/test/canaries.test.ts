@@ -328,6 +328,7 @@ describe('canaries', () => {
     const { ref_id } = await succeed('sendEmail', { body: laterEmail })
     await succeed('cancelScheduledEmail', { params: { ref_id } })
     await succeed('getEmailLogs')
+    await succeed('getStatistics')
     await succeed('exportEmailLogs', { query: '?format=csv' })
     await succeed('getEmail', { params: { ref_id } })
     echoTo(500)

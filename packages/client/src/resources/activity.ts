@@ -6,6 +6,8 @@ import type {
   GetEmailLogsAnswer,
   GetEmailLogsQuery,
   GetEmailQuery,
+  GetStatisticsAnswer,
+  GetStatisticsQuery,
 } from '@postrider/contract'
 import { eachEntry, type PagedList, pagedList } from '../core/pages.ts'
 import type { Open, RequestOptions, Send } from '../core/request.ts'
@@ -57,4 +59,14 @@ export function getEmail(
 ): Promise<GetEmailAnswer> {
   const path = '/v1/email/{ref_id}'
   return send({ method: 'GET', path, parameters: { ref_id: refId }, query: filter }, options)
+}
+
+export type GetStatisticsInput = WithTimes<GetStatisticsQuery, 'start' | 'end'>
+
+export function getStatistics(
+  send: Send,
+  filter: GetStatisticsInput = {},
+  options?: RequestOptions,
+): Promise<GetStatisticsAnswer> {
+  return send({ method: 'GET', path: '/v1/statistics', query: filter }, options)
 }

@@ -49,7 +49,8 @@ function serve(db: Db): FastifyInstance {
     atOncePerCallerMax: 2,
     waitingPerCallerMax: 0,
   })
-  activityRoutes(served, { db, gate, exportGate, exportPageSize: 2 })
+  const clock = { now: () => new Date() }
+  activityRoutes(served, { db, clock, gate, exportGate, exportPageSize: 2 })
   return served
 }
 

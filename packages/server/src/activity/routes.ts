@@ -8,15 +8,22 @@ import {
   getEmailLogsAnswer,
   getEmailLogsQuery,
   getEmailQuery,
+  getStatisticsAnswer,
+  getStatisticsQuery,
+  statisticDaysMax,
+  statisticHoursMax,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../platform/clock.ts'
 import type { Gate } from '../platform/gate.ts'
 import { addOperation, addTextOperation } from '../platform/http/operation.ts'
 import { type ExportDeps, exportLogs } from './export-logs.ts'
 import { getEmail } from './get-email.ts'
+import { getStatistics } from './get-statistics.ts'
 import { type LogDeps, listLogs } from './list-logs.ts'
 
 export interface ActivityRouteDeps extends LogDeps, ExportDeps {
+  readonly clock: Pick<Clock, 'now'>
   /** Shared with what else reads the record. */
   readonly gate: Gate
   /** Of exports: without a line, which would wait for minutes. */
@@ -24,6 +31,7 @@ export interface ActivityRouteDeps extends LogDeps, ExportDeps {
 }
 
 export function activityRoutes(app: FastifyInstance, deps: ActivityRouteDeps): void {
+  statisticsRoute(app, deps)
   addOperation(app, 'getEmailLogs', {
     summary: 'List what became of emails, recipient by recipient',
     description: `One log for each recipient, newest first; all filters that are given must fit. A page looks at a bounded number of recipients, so that it may be short or empty where few of very many fit: follow \`nextPageToken\` until it is absent.
@@ -85,6 +93,23 @@ Pages neither repeat nor leave out a log that was there when the first of them w
         getEmail(deps, tenantId, params.ref_id, query),
       )
       return { message: 'Email', email }
+    },
+  })
+}
+
+function statisticsRoute(app: FastifyInstance, deps: ActivityRouteDeps): void {
+  addOperation(app, 'getStatistics', {
+    summary: 'Count what happened to emails, by hour or day and mailer',
+    description: `Exact, and up to date: each is counted with what it counts. It stands in the hour in which it happened, whenever the email was accepted, and is kept for ${statisticDaysMax} days. At most ${statisticHoursMax} hours or ${statisticDaysMax} days at once. A recipient who is rescued and fails again has failed twice.`,
+    tag: 'Email',
+    query: getStatisticsQuery,
+    answer: getStatisticsAnswer,
+    scopes: ['read'],
+    errors: ['rate_limited'],
+    async handle({ tenant, query }) {
+      const { tenantId } = tenant
+      const statistics = await deps.gate.run(tenantId, () => getStatistics(deps, tenantId, query))
+      return { message: 'Statistics', statistics }
     },
   })
 }

@@ -12,6 +12,7 @@ import type { DiskGuard } from '../platform/disk-guard.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import { newUlid } from '../platform/ids.ts'
+import { addTallies, type TallyChange } from '../platform/tally-store.ts'
 import { findSuppressed } from '../suppressions/index.ts'
 import { isScheduled, type NewEmail } from './email.ts'
 import {
@@ -124,6 +125,10 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
     outcome: judge(item, mailers[i], suppressed[i] ?? [], kept, createdAt),
   }))
   await Promise.all([
+    addTallies(
+      tx,
+      judged.flatMap((one) => toTallies(one, createdAt)),
+    ),
     dropKeys(
       tx,
       judged.flatMap(({ item, outcome }) => ('refused' in outcome ? toKey(item) : [])),
@@ -141,6 +146,19 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
     ),
   ])
   return judged.map(({ outcome }) => outcome)
+}
+
+function toTallies(
+  { item, outcome }: { readonly item: Item; readonly outcome: Outcome },
+  at: Date,
+): TallyChange[] {
+  if ('refused' in outcome || outcome.isReplay) return []
+  const suppressed = outcome.suppressed.length
+  const of = { tenantId: item.tenantId, subject: outcome.mailerId, at }
+  return [
+    { ...of, name: 'accepted', n: item.email.recipients.length - suppressed },
+    { ...of, name: 'suppressed', n: suppressed },
+  ]
 }
 
 /** For each email the places of its recipients who must not be sent to. */

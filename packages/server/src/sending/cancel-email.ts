@@ -6,13 +6,16 @@ import { setTimeout } from 'node:timers/promises'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { dayOfUlid, isUlid } from '../platform/ids.ts'
+import { addTallies } from '../platform/tally-store.ts'
 import { setStatuses } from './attempt-store.ts'
+import { readEmail } from './record/email-store.ts'
 import {
   dropUnattempted,
   isAnyLeft,
   type RecipientState,
   selectRecipients,
 } from './schedule-store.ts'
+import { readTime } from './store.ts'
 
 export interface CancelledEmail {
   /** How many recipients were taken back now. */
@@ -47,10 +50,17 @@ function cancelOnce(db: Db, tenantId: string, refId: string): Promise<number> {
   const day = dayOfUlid(refId)
   return db.transaction(async (tx) => {
     const dropped = await dropUnattempted(tx, tenantId, refId)
-    await setStatuses(
-      tx,
-      dropped.map((n) => ({ tenantId, refId, n, day, ...REJECTED })),
-    )
+    if (dropped.length === 0) return 0
+    const [email, at] = await Promise.all([
+      readEmail(tx, tenantId, { refId, day }),
+      readTime(tx),
+      setStatuses(
+        tx,
+        dropped.map((n) => ({ tenantId, refId, n, day, ...REJECTED })),
+      ),
+    ])
+    const subject = email?.mailerId ?? ''
+    await addTallies(tx, [{ tenantId, subject, name: REJECTED.status, at, n: dropped.length }])
     return dropped.length
   })
 }

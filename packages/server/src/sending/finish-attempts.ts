@@ -25,6 +25,7 @@ import {
   type Tx,
 } from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
+import { addTallies } from '../platform/tally-store.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../webhooks/index.ts'
 import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
 import { type AttemptRow, insertAttempts, type StatusChange, setStatuses } from './attempt-store.ts'
@@ -146,7 +147,12 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
     ...retried.map((f, k) => ({ ...f, finished: retriedClaims[k] })),
   ].flatMap((f) => (f.finished === undefined ? [] : [{ ...f, finished: f.finished }]))
 
-  const stopped = stops.filter((_, k) => stoppedClaims[k] !== undefined)
+  const stopped = stops.flatMap((stop, k) => {
+    const finished = stoppedClaims[k]
+    return finished === undefined ? [] : [{ ...stop, finished }]
+  })
+  const changes = [...written.map(toStatusChange), ...stopped.map(toStopped)]
+  const ended = [...written, ...stopped]
 
   const [recorded] = await Promise.all([
     recordEvents(tx, [...[...written, ...stopped].flatMap(({ event }) => event ?? []), ...events]),
@@ -154,7 +160,14 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
       tx,
       written.map((f) => toAttemptRow(f, f.finished)),
     ),
-    setStatuses(tx, [...written.map(toStatusChange), ...stopped.map(toStopped)]),
+    setStatuses(tx, changes),
+    addTallies(
+      tx,
+      ended.map(({ claim: { tenantId, mailerId: subject }, finished }, k) => {
+        const name = changes[k]?.status ?? ''
+        return { tenantId, subject, name, at: finished.finishedAt, n: 1 }
+      }),
+    ),
     noteErrors(
       tx,
       written.flatMap((f) => toMailerError(f, f.finished)),

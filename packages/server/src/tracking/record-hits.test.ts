@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { CHROME, hitsOf, sumsOf, type TrackedMail, useTracking } from '../../test/tracking.ts'
 import { createUserAgentReader } from '../mail/index.ts'
 import { newUlid } from '../platform/ids.ts'
+import { readTallies } from '../platform/tally-store.ts'
 import { createWakeups } from '../webhooks/index.ts'
 import { nowhere } from './find-place.ts'
 import { hitsAnHourMax } from './flood-guard.ts'
@@ -118,7 +119,23 @@ describe('recording hits', () => {
     const hits = await hitsOf(world.db, mail)
     expect(hits.map(({ bot }) => bot)).toEqual([true, true, true, false])
     expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: 4, bot_clicks: 3, clicked: true })
+    expect(await tallied(mail)).toEqual({ clicks: 1 })
+    await recorders[0]?.record(hitOn(mail, { kind: 'open' }))
+    await recorders[0]?.record(hitOn(mail, { kind: 'unsubscribe' }))
+    await recorders[1]?.record(hitOn(mail, { kind: 'unsubscribe' }))
+    expect(await tallied(mail)).toEqual({ clicks: 1, opens: 1, unsubscribed: 1 })
   })
+
+  /** What statistics count: people's. */
+  async function tallied(mail: TrackedMail) {
+    const span = { from: new Date(0), before: new Date(Date.now() + 86_400_000) }
+    const of = { tenantId: mail.tenantId, subject: undefined, interval: 'day' } as const
+    const tallies = await readTallies(world.db, { ...span, ...of })
+    const names = ['opens', 'clicks', 'unsubscribed']
+    return Object.fromEntries(
+      tallies.filter(({ name }) => names.includes(name)).map(({ name, n }) => [name, n]),
+    )
+  }
 
   it('leaves a click of long before, and those of others, to a person', async () => {
     const mail = await world.send({

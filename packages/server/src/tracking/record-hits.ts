@@ -14,6 +14,7 @@ import {
   type Queryable,
   type Tx,
 } from '../platform/db/index.ts'
+import { addTallies, type TallyChange } from '../platform/tally-store.ts'
 import { findLink, findTrackedCopies, type TrackedCopy } from '../sending/index.ts'
 import { suppressAddress } from '../suppressions/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../webhooks/index.ts'
@@ -167,6 +168,7 @@ async function recordGroup(
     recordEvents(tx, events),
     insertHits(tx, judged),
     addEngagements(tx, sumUp(judged, judgement.bursts, flagged)),
+    addTallies(tx, toTallies(judged, flagged)),
   ])
   // The group shares one wake-up: the first of it passes it on.
   return outcomes.map((outcome, i) => ({ outcome, touched: i === 0 ? touched : [] }))
@@ -286,6 +288,26 @@ function sumUp(
         burst: bursts.get(key),
       }
     })
+}
+
+const TALLIES = { open: 'opens', click: 'clicks', unsubscribe: 'unsubscribed' } as const
+
+/** Of people; clicks that turn out to be a robot's are taken back. */
+function toTallies(
+  judged: readonly JudgedHit[],
+  flagged: ReadonlyMap<string, number>,
+): TallyChange[] {
+  const left = new Map(flagged)
+  return judged.flatMap((one) => {
+    const { tenantId, kind } = one.hit
+    const key = recipientKey(one.hit)
+    const of = { tenantId, subject: one.copy.mailerId, at: new Date(millisOf(one.hit)) }
+    const taken = { ...of, name: TALLIES.click, n: -(left.get(key) ?? 0) }
+    left.delete(key)
+    return isBots(one) && kind !== 'unsubscribe'
+      ? [taken]
+      : [taken, { ...of, name: TALLIES[kind], n: 1 }]
+  })
 }
 
 function isBots({ verdict }: JudgedHit): boolean {

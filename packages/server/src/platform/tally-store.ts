@@ -1,0 +1,108 @@
+/**
+ * Exact counts by hour, kept while they happen (migration 0020): a change is a row of the fact's own
+ * transaction, so that no count is of what was rolled back and none is made twice; sums are made of
+ * changes by the side.
+ */
+import { insertRows, type Queryable, statement, type Tx } from './db/index.ts'
+
+export interface TallyChange {
+  readonly tenantId: string
+  /** What it concerns, such as a mailer. */
+  readonly subject: string
+  readonly name: string
+  /** When it happened; counted under its hour, UTC. */
+  readonly at: Date
+  readonly n: number
+}
+
+const HOUR_MS = 3_600_000
+
+/** One row for each that differs, however often it happened. */
+export async function addTallies(tx: Tx, changes: readonly TallyChange[]): Promise<void> {
+  const sums = new Map<string, TallyChange>()
+  for (const change of changes) {
+    const { tenantId, subject, name } = change
+    const at = new Date(Math.floor(change.at.getTime() / HOUR_MS) * HOUR_MS)
+    const key = JSON.stringify([tenantId, subject, name, at])
+    sums.set(key, { ...change, at, n: change.n + (sums.get(key)?.n ?? 0) })
+  }
+  const rows = [...sums.values()].filter(({ n }) => n !== 0)
+  if (rows.length === 0) return
+  await insertRows(tx, {
+    name: 'platform.add_tallies',
+    into: 'platform_tally_change',
+    columns: ['tenant_id', 'subject', 'hour', 'name', 'n'],
+    rows: rows.map(({ tenantId, subject, at, name, n }) => [tenantId, subject, at, name, n]),
+  })
+}
+
+// Over all tenants: the janitor's. Rows are added in one order, so that two janitors do not wait
+// for each other in a circle.
+const FOLD = statement(
+  'platform.fold_tallies',
+  `with found as (
+     select tenant_id, change_id from platform_tally_change limit $1 for update skip locked
+   ), folded as (
+     delete from platform_tally_change c using found f
+      where c.tenant_id = f.tenant_id and c.change_id = f.change_id
+     returning c.tenant_id, c.subject, c.hour, c.name, c.n
+   ), summed as (
+     insert into platform_tally as t (tenant_id, subject, hour, name, n)
+     select tenant_id, subject, hour, name, sum(n) from folded
+      group by tenant_id, hour, subject, name order by tenant_id, hour, subject, name
+     on conflict (tenant_id, hour, subject, name) do update set n = t.n + excluded.n
+   )
+   select count(*)::integer as n from folded`,
+)
+
+/** Answers how many changes are in the sums now that were not before, at most `limit`. */
+export async function foldTallies(q: Queryable, limit: number): Promise<number> {
+  const { rows } = await q.query<{ n: number }>(FOLD, [limit])
+  return rows[0]?.n ?? 0
+}
+
+// Over all tenants: the janitor's.
+const DROP = statement(
+  'platform.drop_tallies',
+  `delete from platform_tally where hour < now() - $1 * interval '1 ms'`,
+)
+
+export async function dropOldTallies(q: Queryable, ageMs: number): Promise<void> {
+  await q.query(DROP, [ageMs])
+}
+
+export interface Tally {
+  readonly subject: string
+  readonly name: string
+  readonly at: Date
+  readonly n: number
+}
+
+const READ = statement(
+  'platform.read_tallies',
+  `select subject, name, date_trunc($5, hour, 'UTC') as at, sum(n)::float8 as n
+     from (
+       select subject, name, hour, n from platform_tally
+        where tenant_id = $1 and hour >= $2 and hour < $3 and ($4::text is null or subject = $4)
+       union all
+       select subject, name, hour, n from platform_tally_change
+        where tenant_id = $1 and hour >= $2 and hour < $3 and ($4::text is null or subject = $4)
+     ) known
+    group by 1, 2, 3`,
+)
+
+/** In one statement, which sees each change exactly once: as such, or in its sum. */
+export async function readTallies(
+  q: Queryable,
+  o: {
+    readonly tenantId: string
+    readonly from: Date
+    readonly before: Date
+    readonly subject: string | undefined
+    readonly interval: 'hour' | 'day'
+  },
+): Promise<Tally[]> {
+  const values = [o.tenantId, o.from, o.before, o.subject ?? null, o.interval]
+  const { rows } = await q.query<Tally>(READ, values)
+  return rows
+}
