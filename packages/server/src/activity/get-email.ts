@@ -15,7 +15,7 @@ import {
 import { addressKeyOf, parseAddress } from '../mail/index.ts'
 import { findInactive } from '../mailers/index.ts'
 import { dayAt } from '../platform/date-time.ts'
-import { type Db, readByIndex } from '../platform/db/index.ts'
+import { type Db, readInOrder } from '../platform/db/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { dayOfUlid, isUlid, timeOfUlid } from '../platform/ids.ts'
 import { domainFirst, readAttemptsOf, readEmail, walkRecipients } from '../sending/index.ts'
@@ -41,7 +41,7 @@ export async function getEmail(
   const place = { refId, day: dayOfUlid(refId) }
   // A day for clocks that differ.
   const notBefore = dayAt(timeOfUlid(refId).getTime() - DAY_MS)
-  const found = await readByIndex(db, async (tx) => {
+  const found = await readInOrder(db, async (tx) => {
     const email = await readEmail(tx, tenantId, place)
     if (email === undefined) throw new ApiError('not_found')
     const range = {

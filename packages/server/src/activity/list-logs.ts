@@ -1,6 +1,6 @@
 /** getEmailLogs (interface §4.3; contract §2, §3): a page of logs, newest first. */
 import type { EmailLog, GetEmailLogsQuery } from '@postrider/contract'
-import { type Db, readByIndex } from '../platform/db/index.ts'
+import { type Db, readInOrder } from '../platform/db/index.ts'
 import { pageTokenAfter, readPage } from '../platform/http/paging.ts'
 import type { Place } from '../sending/index.ts'
 import { findLogs, type LogBounds } from './find-logs.ts'
@@ -23,7 +23,7 @@ export async function listLogs(
   const page = readPage(query, 'email_logs', PLACE)
   const selection = readLogsQuery(query)
   const below = page.before === undefined ? undefined : readPlace(page.before)
-  const { logs, next } = await readByIndex(db, (tx) =>
+  const { logs, next } = await readInOrder(db, (tx) =>
     findLogs(tx, {
       tenantId,
       selection,

@@ -9,7 +9,7 @@ import { MAILERS, makeDays, seedRecord } from '../../test/email-record.ts'
 import { nodesOf, type PlanNode } from '../../test/explain.ts'
 import { addMailer, createSendingDatabase } from '../../test/sending.ts'
 import { partitionedTables } from '../kept-days.ts'
-import { type Queryable, readByIndex, type Tx } from '../platform/db/index.ts'
+import { type Queryable, readInOrder, type Tx } from '../platform/db/index.ts'
 import { findLogs } from './find-logs.ts'
 import { readLogsQuery } from './read-logs-query.ts'
 
@@ -70,7 +70,7 @@ async function nodesOfPage(query: GetEmailLogsQuery): Promise<Analyzed[]> {
   })
   const selection = readLogsQuery(query)
   const of = { tenantId: 'tn_a', selection, below: undefined, pageSize: 50, bounds: BOUNDS }
-  await readByIndex(database.db, (tx) => findLogs(explained(tx), of))
+  await readInOrder(database.db, (tx) => findLogs(explained(tx), of))
   return nodes
 }
 

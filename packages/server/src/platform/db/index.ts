@@ -23,7 +23,7 @@ export {
   type DaySpan,
   readDaySpans,
 } from './partitions.ts'
-export { planByIndex, readByIndex } from './plan-by-index.ts'
+export { planByIndex, readByIndex, readInOrder } from './plan-by-index.ts'
 export {
   type Db,
   type DbStats,
