@@ -21,6 +21,8 @@ describe('the language of a page', () => {
 
   it('is found in no time, however long the header', () => {
     expect(chooseLanguage(`${'a-'.repeat(100_000)},${'de,'.repeat(100_000)}`)).toBe('de')
+    expect(chooseLanguage(`a${' '.repeat(300_000)}x, fr`)).toBe('fr')
+    expect(chooseLanguage(`${' '.repeat(300_000)}de${' '.repeat(300_000)}`)).toBe('de')
     expect(chooseLanguage(undefined)).toBe('en')
   })
 })

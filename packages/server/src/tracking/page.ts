@@ -42,7 +42,7 @@ export function chooseLanguage(acceptLanguage = ''): string {
     .split(',', LANGUAGES_MAX)
     .map((range) => {
       const [, tag = '', quality = '1'] =
-        /^\s*([a-z]{1,8})(?:-[a-z0-9-]*)?\s*(?:;\s*q=([01](?:\.\d{0,3})?))?\s*$/i.exec(range) ?? []
+        /^([a-z]{1,8})(?:-[a-z0-9-]*)?\s*(?:;\s*q=([01](?:\.\d{0,3})?))?$/i.exec(range.trim()) ?? []
       return { language: tag.toLowerCase(), quality: Number(quality) }
     })
     .filter(({ language, quality }) => Object.hasOwn(pageTexts, language) && quality > 0)
