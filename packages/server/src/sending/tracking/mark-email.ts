@@ -24,6 +24,8 @@ export interface OwnUrls {
 
 /** In HTML and text, when `settings.unsubscribe` is on. */
 const PLACEHOLDER = '%unsubscribe_url%'
+/** Of one body; what is beyond stays as it was written. A body of nothing else would grow sixfold. */
+const PLACEHOLDERS_MAX = 1_000
 
 export function markEmail(
   urls: TrackingUrls,
@@ -46,7 +48,7 @@ export function markEmail(
     ...Array.from({ length: linksCount }, () => clickChars),
   ])
   const at = (i: number) => standIns[i] ?? ''
-  const fill = (body: string) => (unsubscribes ? body.replaceAll(PLACEHOLDER, at(0)) : body)
+  const fill = (body: string) => (unsubscribes ? fillPlaceholders(body, at(0)) : body)
   const splice = (body: string) =>
     spliceHtml(
       body,
@@ -67,4 +69,12 @@ export function markEmail(
       return unsubscribes ? { texts, unsubscribeUrl: texts[0] ?? '' } : { texts }
     },
   }
+}
+
+function fillPlaceholders(body: string, url: string): string {
+  let filled = 0
+  return body.replaceAll(PLACEHOLDER, (placeholder) => {
+    filled += 1
+    return filled > PLACEHOLDERS_MAX ? placeholder : url
+  })
 }

@@ -107,6 +107,19 @@ describe('with everything on', () => {
     )
   })
 
+  it('more placeholders than anybody writes do not make a mail many times as long', async () => {
+    const text = '%unsubscribe_url% '.repeat(1_002)
+    const { refId, received } = await receive({
+      content: [{ type: 'text/plain', value: text }, ...htmlContent(`<p>${text}</p>`)],
+      settings: { unsubscribe: true },
+    })
+    const page = trackingUrls.unsubscribeUrl(whoOf(refId, 0))
+    for (const body of [received[0]?.mail.text, received[0]?.mail.html]) {
+      expect(body?.split(page)).toHaveLength(1_001)
+      expect(body?.split('%unsubscribe_url%')).toHaveLength(3)
+    }
+  })
+
   it('every attempt sends the same bytes', async () => {
     const server = await world.serve({ 'ada@example.com': ['dot: 451 4.3.0 later', 'ok'] })
     await addMailer(world.db, { port: server.port })
