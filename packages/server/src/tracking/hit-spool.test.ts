@@ -51,6 +51,15 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
+  it('keeps one that comes at the very moment another is kept', async () => {
+    const spool = createHitSpool({ dir })
+    const hits = [newHit(), newHit()] as const
+    await spool.append(hits[0])
+    await spool.append(hits[1])
+    expect(ids(await takeAll(spool))).toEqual(ids(hits))
+    await spool.close()
+  })
+
   it('has a hit in a file before it says so, which nobody else may read', async () => {
     const spool = createHitSpool({ dir })
     const hit = newHit()
@@ -134,6 +143,15 @@ describe('the spool of hits', () => {
     await takeAll()
     expect(await spool.take()).toBeUndefined()
     expect(spool.bytes).toBe(0)
+    await spool.close()
+  })
+
+  it('begins another file when one is large, so that none takes long to record', async () => {
+    const spool = createHitSpool({ dir })
+    const hits = Array.from({ length: 6 }, () => ({ ...newHit(), userAgent: 'x'.repeat(1 << 20) }))
+    for (const hit of hits) await spool.append(hit)
+    expect(readdirSync(dir)).toHaveLength(2)
+    expect(ids(await takeAll(spool))).toEqual(ids(hits))
     await spool.close()
   })
 

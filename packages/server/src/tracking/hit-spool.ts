@@ -91,6 +91,8 @@ export function createHitSpool(o: {
         for (const { reject } of group) reject(error)
       }
     }
+    // At once: who comes after the look at `waiting` begins another.
+    flushing = undefined
   }
 
   async function writeDurably(text: string): Promise<void> {
@@ -157,9 +159,7 @@ export function createHitSpool(o: {
       if (bytes >= bytesMax) return Promise.reject(new SpoolFullError('the spool is full'))
       return new Promise((resolve, reject) => {
         waiting.push({ line: toLine(hit), resolve, reject })
-        flushing ??= flush().finally(() => {
-          flushing = undefined
-        })
+        flushing ??= flush()
       })
     },
     async take() {
