@@ -5,7 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type DatabaseProxy, startDatabaseProxy } from '../../test/database-proxy.ts'
 import { silent } from '../../test/sending.ts'
 import { type AnotherTracker, sumsOf, useTracking } from '../../test/tracking.ts'
-import { createDb, type Db } from '../platform/db/index.ts'
+import { createDb, DatabaseUnavailableError, type Db } from '../platform/db/index.ts'
+import { newId, newUlid } from '../platform/ids.ts'
+import { createFloodGuard, hitsAnHourMax } from './flood-guard.ts'
+import { createHitIntake } from './hit-intake.ts'
+import { createHitSpool } from './hit-spool.ts'
 
 const world = useTracking()
 /** For a slow machine long enough to record a hit. */
@@ -37,12 +41,12 @@ const spooled = () => readdirSync(join(dataDir, 'hits'))
 const intake = () => one.tracker.routes.intake
 
 /** The database is known to be back, and what was kept is recorded. */
-async function recover(): Promise<void> {
-  for (let tries = 0; intake().isDatabaseAway; tries++) {
+async function recover(of = intake()): Promise<void> {
+  for (let tries = 0; of.isDatabaseAway; tries++) {
     if (tries > 2_000) throw new Error('the database is away still')
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  await intake().runOnce()
+  await of.runOnce()
 }
 
 const WAYS = [
@@ -104,13 +108,79 @@ it('what a process that died has left is recorded by the next one', async () => 
   proxy.freeze()
   expect((await get(mail.open)).statusCode).toBe(200)
   // Its own tracker goes on waiting; another has the same directory, and a database.
-  const next = await world.another({ dataDir })
-  await next.tracker.routes.intake.runOnce()
+  await world.another({ dataDir })
+  for (let tries = 0; spooled().length > 0 && tries < 2_000; tries++)
+    await new Promise((resolve) => setTimeout(resolve, 10))
   expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
   expect(spooled()).toEqual([])
   proxy.thaw()
   await recover()
   expect(await world.events(mail)).toHaveLength(1)
+})
+
+it('a file stays where it is when the database goes away over it', async () => {
+  const mail = await world.send()
+  isCut = true
+  expect((await get(mail.open)).statusCode).toBe(200)
+  const other = createDb({ url: proxy.url, poolMax: 2, log: silent, applicationName: 'next' })
+  const next = await world.another({ db: other, dataDir })
+  await next.tracker.routes.intake.runOnce()
+  expect(next.tracker.routes.intake.isDatabaseAway).toBe(true)
+  expect(await sumsOf(world.db, mail)).toBeUndefined()
+  isCut = false
+  await recover(next.tracker.routes.intake)
+  await recover()
+  expect(spooled()).toEqual([])
+  expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
+  await other.close()
+})
+
+it('a hit that the database could not take is not set aside as one that it refused', async () => {
+  const spool = createHitSpool({ dir: join(dataDir, 'hits') })
+  const who = { tenantId: newId('tn'), refId: newUlid(), n: 0, link: 0, kind: 'open' } as const
+  const hit = { ...who, hitId: newUlid(), atMicros: 1n, ip: '', userAgent: '', purpose: '' }
+  await spool.append(hit)
+  await spool.append({ ...hit, hitId: newUlid() })
+  let tries = 0
+  const replayer = createHitIntake({
+    db: world.db,
+    spool,
+    log: silent,
+    floods: createFloodGuard(),
+    observe: () => undefined,
+    recorder: {
+      async record({ hitId }) {
+        tries += 1
+        if (tries > 2) return { kind: 'recorded' }
+        if (hitId === hit.hitId) throw new DatabaseUnavailableError('one connection was cut')
+        // The database is back before this one, which was under way, is done.
+        for (let i = 0; (i < 5 || replayer.isDatabaseAway) && i < 2_000; i++)
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        return { kind: 'recorded' }
+      },
+      knownUrl: () => undefined,
+      findUrl: async () => undefined,
+    },
+  })
+  await replayer.runOnce()
+  expect(spooled()).toEqual([expect.stringMatching(/\.taken$/)])
+  await recover(replayer)
+  expect(spooled()).toEqual([])
+  expect(tries).toBe(4)
+  await replayer.stop()
+})
+
+it('what was refused counts in no bound', async () => {
+  const mail = await world.send()
+  const blocked = await world.another({ db, dataDir: '/dev/null' })
+  const open = async () => (await blocked.app.inject({ url: mail.open })).statusCode
+  isCut = true
+  const refused = await Promise.all(Array.from({ length: hitsAnHourMax }, open))
+  expect(new Set(refused)).toEqual(new Set([503]))
+  isCut = false
+  await recover(blocked.tracker.routes.intake)
+  expect(await open()).toBe(200)
+  expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
 })
 
 it('where nothing can be kept either, nothing is promised', async () => {

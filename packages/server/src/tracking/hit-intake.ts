@@ -82,6 +82,9 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
   /** By token: whether all processes together have recorded enough of it. */
   const asking = new Map<string, Promise<boolean>>()
 
+  /** By token: what many requests to unsubscribe share. */
+  const unsubscribing = new Map<string, Promise<HitOutcome | undefined>>()
+
   /** Undefined: not in time, or not at all. */
   function inTime<T>(work: Promise<T>): Promise<T | undefined> {
     waiting += 1
@@ -184,18 +187,30 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     return found.url
   }
 
+  /** Whoever is told that it is done is out, so it is asked for all the same: once at a time. */
+  async function unsubscribeAgain(hit: Hit, token: string): Promise<TakenIn> {
+    if (isAway) throw unavailable()
+    const underWay = unsubscribing.get(token) ?? inTime(recorder.record(hit))
+    unsubscribing.set(token, underWay)
+    const outcome = await underWay.finally(() => unsubscribing.delete(token))
+    if (outcome === undefined) throw unavailable()
+    return outcome
+  }
+
   async function replayAll(): Promise<number> {
     let count = 0
     while (!isStopped && !isAway) {
       unfinished ??= await spool.take()
       if (unfinished === undefined) return count
       const { hits, unreadable } = unfinished
-      const refused: Hit[] = []
+      let refused: readonly Hit[] | undefined = []
       for (let from = 0; from < hits.length; from += REPLAYED_AT_ONCE) {
         const some = hits.slice(from, from + REPLAYED_AT_ONCE)
-        refused.push(...(await recordAgain(some)))
+        const more = await recordAgain(some)
+        refused = more && refused?.concat(more)
       }
-      if (isAway) break
+      // Also when it is back by now: what was in flight when it went is not recorded.
+      if (isAway || refused === undefined) break
       await unfinished.done(refused)
       unfinished = undefined
       count += hits.length
@@ -204,25 +219,27 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     return count
   }
 
-  /** Answers those that the database refuses, rather than cannot take now. */
-  async function recordAgain(hits: readonly Hit[]): Promise<Hit[]> {
-    const results = await Promise.all(
+  /** Answers those that the database refuses; undefined when there are some that it cannot take now. */
+  async function recordAgain(hits: readonly Hit[]): Promise<Hit[] | undefined> {
+    const refused: Hit[] = []
+    let isTaken = true
+    const refuse = (hit: Hit, error: unknown) => {
+      refused.push(hit)
+      log.error({ err: error, tenant_id: hit.tenantId, ref_id: hit.refId }, 'hit.refused')
+      deps.observe(hit, 'refused')
+    }
+    await Promise.all(
       hits.map(async (hit) => {
         try {
-          const { kind } = await recorder.record(hit, { isRepeated: true })
-          deps.observe(hit, kind)
-          return undefined
+          deps.observe(hit, (await recorder.record(hit, { isRepeated: true })).kind)
         } catch (error) {
-          if (error instanceof DatabaseUnavailableError) goAway(error)
-          else {
-            log.error({ err: error, tenant_id: hit.tenantId, ref_id: hit.refId }, 'hit.refused')
-            deps.observe(hit, 'refused')
-          }
-          return hit
+          if (!(error instanceof DatabaseUnavailableError)) return refuse(hit, error)
+          isTaken = false
+          goAway(error)
         }
       }),
     )
-    return results.filter((hit) => hit !== undefined)
+    return isTaken ? refused : undefined
   }
 
   function runOnce(): Promise<number> {
@@ -246,6 +263,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     async take(hit) {
       const token = `${hit.kind} ${recipientKey(hit)} ${hit.link}`
       if (await isFull(hit, token)) {
+        if (hit.kind === 'unsubscribe') return await unsubscribeAgain(hit, token)
         const url = hit.kind === 'click' ? await urlOf(hit) : undefined
         if (hit.kind === 'click' && url === undefined) return { kind: 'gone' }
         return url === undefined ? { kind: 'bounded' } : { kind: 'bounded', url }

@@ -2,6 +2,7 @@ import { zeroTracking } from '@postrider/contract'
 import { describe, expect, it } from 'vitest'
 import { CHROME, hitsOf, sumsOf, tokens, useTracking } from '../../test/tracking.ts'
 import { newId, newUlid, ulidAtTime } from '../platform/ids.ts'
+import { hitsAnHourMax } from './flood-guard.ts'
 import { pageTexts } from './page-texts.ts'
 
 const world = useTracking()
@@ -100,6 +101,15 @@ describe('GET /t/o/{token}.gif', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1, bot_opens: 1, opened: false })
   })
 
+  it('is told of with no more of a header than is worth keeping', async () => {
+    const mail = await world.send()
+    await world.get(mail.open, { headers: { 'user-agent': 'x'.repeat(9_000) } })
+    await world.get(mail.open, { headers: { 'user-agent': CHROME, 'x-moz': 'PREFETCH' } })
+    const [first, second] = await hitsOf(world.db, mail)
+    expect(first?.user_agent).toHaveLength(512)
+    expect(second?.rule).toBe('prefetch')
+  })
+
   it('is a robot’s before the first attempt has ended, and a click right after delivery', async () => {
     const [early, soon] = [
       await world.send({ deliveredAgoMs: null }),
@@ -109,6 +119,19 @@ describe('GET /t/o/{token}.gif', () => {
     await world.get(soon.click(0))
     expect(await hitsOf(world.db, early)).toMatchObject([{ rule: 'before_delivery' }])
     expect(await hitsOf(world.db, soon)).toMatchObject([{ rule: 'too_soon' }])
+  })
+
+  it('is a person’s when an attempt has ended, and when it was delivered meanwhile', async () => {
+    const mail = await world.send({ deliveredAgoMs: null })
+    const set = (change: string) =>
+      world.db.query(`update sending_recipient set ${change} where ref_id = $1`, [mail.refId])
+    await world.get(mail.open)
+    await set('attempts = 1')
+    await world.get(mail.open)
+    await set('attempts = 2, delivered_at = now()')
+    await world.get(mail.open)
+    const rules = (await hitsOf(world.db, mail)).map(({ rule }) => rule)
+    expect(rules).toEqual(['before_delivery', null, 'too_soon'])
   })
 })
 
@@ -276,6 +299,18 @@ describe('/t/u/{token}', () => {
     expect(await world.events(mail)).toHaveLength(2)
   })
 
+  it('POST is never said to be done and not done, however often it was before', async () => {
+    const mail = await world.send()
+    const before = Array.from({ length: hitsAnHourMax + 5 }, () => post(mail.unsubscribe))
+    await Promise.all(before)
+    expect(await world.events(mail)).toHaveLength(1)
+    await world.db.query('delete from suppressions_address where tenant_id = $1', [mail.tenantId])
+    const answers = await Promise.all([post(mail.unsubscribe), post(mail.unsubscribe)])
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200])
+    expect(await suppressionOf(mail.tenantId)).toHaveLength(1)
+    expect(await world.events(mail)).toHaveLength(2)
+  })
+
   it('POST keeps the reason of who has complained', async () => {
     const mail = await world.send()
     await world.db.query(
@@ -292,6 +327,7 @@ describe('/t/u/{token}', () => {
     ['a form of several parts', 'multipart/form-data; boundary=x'],
     ['text', 'text/plain'],
     ['JSON', 'application/json'],
+    ['what no program calls itself', 'one click'],
   ])('POST takes %s', async (_what, type) => {
     const mail = await world.send()
     expect((await post(mail.unsubscribe, 'List-Unsubscribe=One-Click', type)).statusCode).toBe(200)

@@ -43,6 +43,9 @@ const options = { config, schema: { hide: true } }
 export function trackingRoutes(app: FastifyInstance, deps: TrackingRoutesDeps): void {
   app.register(async (scope) => {
     // Whatever it says, and in whatever form: a POST to this address unsubscribes.
+    scope.addHook('onRequest', async ({ headers }) => {
+      delete headers['content-type']
+    })
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null))
     openRoute(scope, deps)
