@@ -10,6 +10,7 @@ describe('the language of a page', () => {
     ['en;q=0.5, nl;q=0.8', 'nl'],
     ['en;q=0, pl;q=0.1', 'pl'],
     ['xx, yy;q=0.9', 'en'],
+    ['de;q=0', 'en'],
     ['it ; q=0.4 , pt;q=0.3', 'it'],
     ['es;q=nonsense', 'en'],
     ['constructor, __proto__', 'en'],

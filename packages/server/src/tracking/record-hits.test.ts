@@ -155,6 +155,52 @@ describe('recording hits', () => {
   })
 })
 
+it('a robot is found out over commits; neither an earlier click nor one that is its own counts anew', async () => {
+  const mail = await world.send()
+  const recorder = createRecorder()
+  const startMs = Date.now()
+  const click = (link: number, laterMs: number, userAgent = CHROME) =>
+    recorder.record(
+      hitOn(mail, {
+        kind: 'click',
+        link,
+        userAgent,
+        atMicros: BigInt(startMs + laterMs) * 1000n,
+      }),
+    )
+  await click(0, 0)
+  await click(1, 10_000, 'curl/8')
+  await click(2, 10_001)
+  await click(3, 10_002)
+  expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: 4, bot_clicks: 3 })
+  expect((await hitsOf(world.db, mail)).map(({ rule }) => rule)).toEqual([
+    null,
+    'known_robot',
+    'links_at_once',
+    'links_at_once',
+  ])
+})
+
+it('what retention takes between the look and the write is gone, not an error', async () => {
+  const mail = await world.send()
+  const recorder = createRecorder()
+  await recorder.record(hitOn(mail))
+  const { rows } = await world.db.query<{ part: string; bound: string }>(
+    `select c.oid::regclass::text as part, pg_get_expr(c.relpartbound, c.oid) as bound
+       from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'tracking_hit'::regclass`,
+  )
+  for (const { part } of rows)
+    await world.db.query(`alter table tracking_hit detach partition ${part}`)
+  try {
+    expect(await recorder.record(hitOn(mail))).toEqual({ kind: 'gone' })
+  } finally {
+    for (const { part, bound } of rows)
+      await world.db.query(`alter table tracking_hit attach partition ${part} ${bound}`)
+  }
+  expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
+})
+
 describe('a flood on one token', () => {
   const openAll = async (url: string, count: number, app = world.app) => {
     const answers = await Promise.all(Array.from({ length: count }, () => app.inject(url)))
@@ -178,9 +224,11 @@ describe('a flood on one token', () => {
   it('is bounded over processes, which let a few more through', async () => {
     const mail = await world.send()
     const others = [await world.another(), await world.another()]
-    for (const { app } of [world, ...others]) await openAll(mail.open, 60, app)
+    for (const { app } of [world, ...others])
+      for (const url of [mail.open, mail.click(1)]) await openAll(url, 60, app)
     const sums = await sumsOf(world.db, mail)
     expect(Number(sums?.opens)).toBeLessThan(hitsAnHourMax + 2 * 10)
+    expect(Number(sums?.clicks)).toBeLessThan(hitsAnHourMax + 2 * 10)
   })
 
   it('is forgotten after an hour', async () => {
