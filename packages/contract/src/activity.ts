@@ -82,8 +82,9 @@ export const exportEmailLogsQuery = closedObject({
 })
 export type ExportEmailLogsQuery = Static<typeof exportEmailLogsQuery>
 
-/** Of one recipient's attempts the newest, and of an email's events and deliveries the newest. */
+/** Of one recipient's attempts and hits the newest, and of an email's events and deliveries the newest. */
 export const tracedAttemptsMax = 50
+export const tracedHitsMax = 50
 export const tracedEventsMax = 2_000
 export const tracedDeliveriesMax = 100
 
@@ -115,6 +116,18 @@ export const tracedAttempt = closedObject({
 })
 export type TracedAttempt = Static<typeof tracedAttempt>
 
+export const tracedHit = closedObject({
+  kind: Type.Enum(['open', 'click', 'unsubscribe']),
+  at: timestamp('When the request came'),
+  ip: Type.String(),
+  user_agent: Type.String({ description: 'The first 512 characters' }),
+  bot: Type.Boolean({
+    description: 'As far as is known by now: the event, told at once, may have said less',
+  }),
+  rule: stringOrNull('The rule that told a robot from a person; null where none applied'),
+})
+export type TracedHit = Static<typeof tracedHit>
+
 export const tracedRecipient = closedObject({
   email: Type.String(),
   type: Type.Enum([...recipientTypes]),
@@ -124,6 +137,10 @@ export const tracedRecipient = closedObject({
     description: `Oldest first; the newest ${tracedAttemptsMax} at most, in an email to many the newest 5 at least`,
   }),
   attempts_truncated: Type.Boolean({ description: 'Whether there were earlier attempts' }),
+  hits: Type.Array(tracedHit, {
+    description: `What the recipient did, oldest first; the newest ${tracedHitsMax} at most, in an email to many the newest 5 at least`,
+  }),
+  hits_truncated: Type.Boolean({ description: 'Whether there were earlier hits' }),
 })
 export type TracedRecipient = Static<typeof tracedRecipient>
 

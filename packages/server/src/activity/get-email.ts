@@ -11,6 +11,7 @@ import {
   tracedAttemptsMax,
   tracedDeliveriesMax,
   tracedEventsMax,
+  tracedHitsMax,
 } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '../mail/index.ts'
 import { findInactive } from '../mailers/index.ts'
@@ -19,14 +20,15 @@ import { type Db, readInOrder } from '../platform/db/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { dayOfUlid, isUlid, timeOfUlid } from '../platform/ids.ts'
 import { domainFirst, readAttemptsOf, readEmail, walkRecipients } from '../sending/index.ts'
+import { readHitsOf } from '../tracking/index.ts'
 import { listDeliveries, readEventsOfEmail } from '../webhooks/index.ts'
 import { toTracedEmail } from './trace-wire.ts'
 
 const RECIPIENTS_MAX = 1_000
 const SMALLINT_MAX = 32_767
-/** Of all recipients together; each has a few in any case. */
-const ATTEMPTS_MAX = 5_000
-const ATTEMPTS_MIN = 5
+/** Attempts, and hits, of all recipients together; each has a few in any case. */
+const SHOWN_MAX = 5_000
+const SHOWN_MIN = 5
 const DAY_MS = 86_400_000
 
 /** Throws `not_found`; `validation_failed` for a recipient that is no address. */
@@ -64,10 +66,12 @@ export async function getEmail(
     const only = addressKey === undefined ? undefined : recipients[0]
     if (addressKey !== undefined && only === undefined) throw new ApiError('not_found')
     const ns = recipients.map(({ n }) => n)
-    const perRecipient = Math.floor(ATTEMPTS_MAX / recipients.length)
-    const attemptsMax = Math.min(tracedAttemptsMax, Math.max(ATTEMPTS_MIN, perRecipient))
-    const [attempts, events] = await Promise.all([
+    const perRecipient = Math.max(SHOWN_MIN, Math.floor(SHOWN_MAX / recipients.length))
+    const attemptsMax = Math.min(tracedAttemptsMax, perRecipient)
+    const hitsMax = Math.min(tracedHitsMax, perRecipient)
+    const [attempts, hits, events] = await Promise.all([
       readAttemptsOf(tx, tenantId, place, ns, attemptsMax + 1),
+      readHitsOf(tx, tenantId, place, ns, hitsMax + 1),
       readEventsOfEmail(tx, {
         tenantId,
         refId,
@@ -76,7 +80,8 @@ export async function getEmail(
         limit: tracedEventsMax + 1,
       }),
     ])
-    return { email, recipients, attempts, attemptsMax, events, isOne: only !== undefined }
+    const isOne = only !== undefined
+    return { email, recipients, attempts, attemptsMax, hits, hitsMax, events, isOne }
   })
   const page = await listDeliveries({ db }, tenantId, {
     ref_id: refId,

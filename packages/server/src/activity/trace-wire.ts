@@ -3,11 +3,13 @@ import {
   type TracedAttempt,
   type TracedEmail,
   type TracedEvent,
+  type TracedHit,
   tracedEventsMax,
   type WebhookDelivery,
 } from '@postrider/contract'
 import { timeOfUlid } from '../platform/ids.ts'
 import type { RecordedAttempt, RecordedRecipient, WholeEmail } from '../sending/index.ts'
+import type { RecordedHit } from '../tracking/index.ts'
 import type { EventOfEmail } from '../webhooks/index.ts'
 
 export interface FoundTrace {
@@ -17,6 +19,9 @@ export interface FoundTrace {
   /** Of each recipient, oldest first, one more than `attemptsMax` where there are more. */
   readonly attempts: readonly RecordedAttempt[]
   readonly attemptsMax: number
+  /** The same of what recipients did. */
+  readonly hits: readonly RecordedHit[]
+  readonly hitsMax: number
   /** Oldest first, one more than are shown where there are more. */
   readonly events: readonly EventOfEmail[]
   /** Of the email. */
@@ -29,6 +34,7 @@ export interface FoundTrace {
 export function toTracedEmail(found: FoundTrace): TracedEmail {
   const { email, recipients, events } = found
   const attempts = Map.groupBy(found.attempts, ({ n }) => n)
+  const hits = Map.groupBy(found.hits, ({ n }) => n)
   const shown = events.slice(-tracedEventsMax)
   return {
     ref_id: email.refId,
@@ -41,6 +47,7 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
     created_at: timeOfUlid(email.refId).toISOString(),
     recipients: recipients.toReversed().map((r) => {
       const own = attempts.get(r.n) ?? []
+      const done = hits.get(r.n) ?? []
       return {
         email: r.email,
         type: r.type,
@@ -48,6 +55,8 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
         message_id: r.messageId,
         attempts: own.slice(-found.attemptsMax).map(toAttempt),
         attempts_truncated: own.length > found.attemptsMax,
+        hits: done.slice(-found.hitsMax).map(toHit),
+        hits_truncated: done.length > found.hitsMax,
       }
     }),
     events: shown.map(toEvent),
@@ -81,6 +90,10 @@ function toAttempt(a: RecordedAttempt): TracedAttempt {
     retry_scheduled: a.retryScheduled,
     next_attempt_at: a.nextAttemptAt?.toISOString() ?? null,
   }
+}
+
+function toHit({ kind, at, ip, userAgent, bot, rule }: RecordedHit): TracedHit {
+  return { kind, at: at.toISOString(), ip, user_agent: userAgent, bot, rule }
 }
 
 function toEvent({ event, eventAt, body }: EventOfEmail): TracedEvent {

@@ -75,3 +75,37 @@ export async function walkEngagement(
   const { rows } = await q.query<Engagement & RecipientPlace>(WALK, values)
   return rows
 }
+
+export interface RecordedHit {
+  readonly n: number
+  readonly kind: 'open' | 'click' | 'unsubscribe'
+  readonly at: Date
+  readonly ip: string
+  readonly userAgent: string
+  readonly bot: boolean
+  readonly rule: string | null
+}
+
+const HITS_OF = statement(
+  'tracking.hits_of',
+  `select t.* from unnest($4::smallint[]) as k (n)
+    cross join lateral (
+      select n, kind, hit_at as at, ip, user_agent as "userAgent", bot, rule, hit_id
+        from tracking_hit
+       where tenant_id = $1 and ref_id = $2 and day = $3 and n = k.n
+       order by hit_id desc limit $5) t
+    order by t.hit_id`,
+)
+
+/** Of each of an email's recipients the newest, oldest first. */
+export async function readHitsOf(
+  q: Queryable,
+  tenantId: string,
+  email: Pick<RecipientPlace, 'refId' | 'day'>,
+  ns: readonly number[],
+  limit: number,
+): Promise<RecordedHit[]> {
+  const values = [tenantId, email.refId, email.day, ns, limit]
+  const { rows } = await q.query<RecordedHit>(HITS_OF, values)
+  return rows
+}

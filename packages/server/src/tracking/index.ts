@@ -1,2 +1,8 @@
 /** The front door of tracking: what recipients did. */
-export { type Engagement, readEngagement, walkEngagement } from './engagement-store.ts'
+export {
+  type Engagement,
+  type RecordedHit,
+  readEngagement,
+  readHitsOf,
+  walkEngagement,
+} from './engagement-store.ts'

@@ -1,0 +1,38 @@
+/** What recipients did, in the trace of the email (contract §3.6), with the rule that told robots apart. */
+import { expect, it } from 'vitest'
+import { useTracking } from '../../test/tracking.ts'
+import { getEmail } from './get-email.ts'
+
+const world = useTracking()
+const to = ['ada@example.com', 'bob@example.com'].map((email) => ({ email }))
+
+it('shows hits of each recipient, oldest first, with the rule that decided', async () => {
+  const mail = await world.send({ email: { to } })
+  await world.get(mail.open)
+  await world.get(mail.open, { headers: { 'user-agent': 'curl/8' } })
+  await world.get(mail.click(2))
+  await world.get(mail.unsubscribe, { method: 'POST' })
+  const { recipients } = await getEmail(world, mail.tenantId, mail.refId, {})
+  const [ada, bob] = recipients
+  expect(ada?.hits.map(({ kind, bot, rule }) => [kind, bot, rule])).toEqual([
+    ['open', false, null],
+    ['open', true, 'known_robot'],
+    ['click', false, null],
+    ['unsubscribe', false, null],
+  ])
+  expect(ada?.hits[1]).toMatchObject({ ip: '127.0.0.1', user_agent: 'curl/8' })
+  expect(ada?.hits_truncated).toBe(false)
+  expect(bob?.hits).toEqual([])
+})
+
+it('shows the newest fifty, and says that there were more', async () => {
+  const mail = await world.send()
+  for (let i = 0; i < 45; i++) await world.get(mail.open)
+  for (let i = 0; i < 10; i++) await world.get(mail.click(1))
+  const [ada] = (await getEmail(world, mail.tenantId, mail.refId, {})).recipients
+  expect(ada?.hits.map(({ kind }) => kind)).toEqual([
+    ...Array(40).fill('open'),
+    ...Array(10).fill('click'),
+  ])
+  expect(ada?.hits_truncated).toBe(true)
+})
