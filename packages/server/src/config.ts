@@ -305,7 +305,7 @@ export const variables = {
     type: duration('1d', '3650d'),
     default: '30d',
     meaning:
-      'How long emails, events, webhook deliveries and their attempts are kept, in whole days; at least `WEBHOOK_RETRY_FOR`. A day with unfinished mail stays until that has ended',
+      'How long emails, events, webhook deliveries and their attempts are kept, in whole days; at least `WEBHOOK_RETRY_FOR`. A day with unfinished mail stays until that has ended; whom unsubscribe links are about is kept for 400 days at least',
   },
   diskFreeMin: {
     name: 'DISK_FREE_MIN',

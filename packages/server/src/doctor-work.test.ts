@@ -235,6 +235,8 @@ describe('days', () => {
   it('days that should have gone are a warning', async () => {
     await makeDays(31, 14)
     expect(await finding('retention', 30)).toMatchObject({ state: 'ok' })
+    await database.db.query(`select platform_ensure_day_partitions('sending_unsubscribable', 60)`)
+    expect(await finding('retention', 30)).toMatchObject({ state: 'ok' })
     await makeDays(33, 14)
     expect(await finding('retention', 30)).toMatchObject({
       state: 'warning',

@@ -3,7 +3,7 @@
  * up, days that should be there, and days that should have gone.
  */
 import { configPrefix, type Role } from './config.ts'
-import { partitionedTables } from './kept-days.ts'
+import { partitionedTables, tablesOfRetention } from './kept-days.ts'
 import { type DaySpan, type Queryable, readDaySpans } from './platform/db/index.ts'
 import { bucketCount } from './platform/db/leases.ts'
 import { describeDuration } from './platform/duration.ts'
@@ -118,7 +118,11 @@ async function checkDays(q: Queryable, retentionMs: number): Promise<Finding[]> 
   const spans = await readDaySpans(q, partitionedTables)
   const { rows } = await q.query<{ now: Date }>('select clock_timestamp() as now')
   const nowMs = rows[0]?.now.getTime() ?? Date.now()
-  const oldest = spans.flatMap((span) => span.oldest ?? []).sort()[0] ?? ''
+  const oldest =
+    spans
+      .filter(({ table }) => tablesOfRetention.includes(table))
+      .flatMap((span) => span.oldest ?? [])
+      .sort()[0] ?? ''
   return [checkDaysAhead(spans, nowMs), checkRetention(oldest, nowMs, retentionMs)]
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { TestDatabase } from '../test/database.ts'
 import { createSendingDatabase, silent } from '../test/sending.ts'
-import { keptDays, partitionedTables } from './kept-days.ts'
+import { keptDays, partitionedTables, tablesOfRetention, UNSUBSCRIBABLE_MS } from './kept-days.ts'
 import { createClock } from './platform/clock.ts'
 import { ulidAtTime } from './platform/ids.ts'
 import { createMetrics } from './platform/metrics.ts'
@@ -29,14 +29,16 @@ const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS)
 const dayOf = (at: Date) => at.toISOString().slice(0, 10)
 
 /** Makes the old days again, and lets retention drop what is older than 30. */
-async function dropOld(): Promise<{ dropped: readonly string[]; needed: readonly string[] }> {
+async function dropOld(
+  retentionMs = 30 * DAY_MS,
+): Promise<{ dropped: readonly string[]; needed: readonly string[] }> {
   const { db } = database
   for (const table of partitionedTables)
     await db.query('select platform_ensure_day_partitions($1, 33)', [table])
   const retention = createRetention({
     databaseUrl: database.url,
-    retentionMs: 30 * DAY_MS,
-    groups: keptDays({ db, webhookRetryForMs: 3 * DAY_MS, retentionMs: 30 * DAY_MS }),
+    retentionMs,
+    groups: keptDays({ db, webhookRetryForMs: 3 * DAY_MS, retentionMs }),
     clock: createClock(),
     log: silent,
     metrics: createMetrics(),
@@ -55,9 +57,20 @@ it('[contract 1] every table that is partitioned leaves by day', async () => {
   )
   expect(rows.map((row) => row.name)).toEqual([...partitionedTables].sort())
   const { dropped, needed } = await dropOld()
-  const old = [31, 32, 33].flatMap((days) => named(partitionedTables, daysAgo(days)))
+  const old = [31, 32, 33].flatMap((days) => named(tablesOfRetention, daysAgo(days)))
   expect([...dropped].sort()).toEqual(old.sort())
   expect(needed).toEqual([])
+})
+
+it('whom links for unsubscribing are about is known for 400 days, or longer where all is', async () => {
+  const { db } = database
+  const table = 'sending_unsubscribable'
+  const keptDaysMin = UNSUBSCRIBABLE_MS / DAY_MS
+  await db.query('select platform_ensure_day_partitions($1, $2)', [table, keptDaysMin + 2])
+  const old = [1, 2].flatMap((days) => named([table], daysAgo(keptDaysMin + days)))
+  expect((await dropOld((keptDaysMin + 9) * DAY_MS)).dropped).not.toContain(old[0])
+  const { dropped } = await dropOld()
+  expect(dropped.filter((name) => name.startsWith(table)).sort()).toEqual(old.sort())
 })
 
 it('an email stays as a whole while one of its recipients is in the queue', async () => {

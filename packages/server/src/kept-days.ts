@@ -18,9 +18,21 @@ const emails = [
   'tracking_hit',
   'sending_stopped',
 ]
+const unsubscribable = ['sending_unsubscribable']
+
+/** A link for unsubscribing works for this long at least, since mail lies about in mailboxes. */
+export const UNSUBSCRIBABLE_MS = 400 * 24 * 60 * 60_000
 
 /** Their days are made ahead of time by every process; the janitor drops the old ones. */
-export const partitionedTables: readonly string[] = [...events, ...deliveries, ...emails]
+export const partitionedTables: readonly string[] = [
+  ...events,
+  ...deliveries,
+  ...emails,
+  ...unsubscribable,
+]
+
+/** Those of which nothing older than `POSTRIDER_RETENTION` stays without a reason. */
+export const tablesOfRetention: readonly string[] = [...events, ...deliveries, ...emails]
 
 /** What leaves together, and when it may not yet. */
 export function keptDays(o: {
@@ -38,5 +50,6 @@ export function keptDays(o: {
       isDayNeeded: async (day) =>
         (await isDayQueued(db, day)) || (await wasQueuedLately(db, day, retentionMs)),
     },
+    { tables: unsubscribable, retentionMs: Math.max(retentionMs, UNSUBSCRIBABLE_MS) },
   ]
 }

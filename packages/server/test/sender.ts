@@ -155,7 +155,7 @@ export function useSending(): SendingWorld {
   beforeEach(async () => {
     await database.db.query(
       `truncate mailers_mailer, mailers_error, mailers_oauth_token, mailers_permission, sending_email, sending_recipient, sending_queue,
-         sending_scheduled, sending_attempt, sending_stopped, platform_tally, platform_tally_change, sending_link,
+         sending_scheduled, sending_attempt, sending_stopped, platform_tally, platform_tally_change, sending_link, sending_unsubscribable,
          sending_idempotency, sending_phishing_settings, webhooks_event`,
     )
   })

@@ -14,6 +14,8 @@ import type { Service } from './service.ts'
 /** Tables whose rows of one day belong together. */
 export interface RetentionGroup {
   readonly tables: readonly string[]
+  /** Where it is not that of all others. */
+  readonly retentionMs?: number
   /** Whether something unfinished refers to that past day. Once it says no, it stays so. */
   isDayNeeded?(day: string): Promise<boolean>
 }
@@ -66,12 +68,12 @@ export function createRetention(deps: {
   let isStopped = false
 
   async function dropOld(dropper: PartitionDropper): Promise<RetentionRound> {
-    const tables = deps.groups.flatMap((group) => group.tables)
-    const old = await dropper.listOlderThan({
-      tables,
-      ageMs: deps.retentionMs,
-      now: deps.clock.now(),
-    })
+    const old: DayPartition[] = []
+    const now = deps.clock.now()
+    for (const [ageMs, groups] of Map.groupBy(deps.groups, ageOf)) {
+      const tables = groups.flatMap((group) => group.tables)
+      old.push(...(await dropper.listOlderThan({ tables, ageMs, now })))
+    }
     const isNeeded = createNeedCheck(deps.groups)
     const dropped: string[] = []
     const waiting: string[] = []
@@ -89,6 +91,10 @@ export function createRetention(deps: {
       }
     }
     return { dropped, waiting, needed, left }
+  }
+
+  function ageOf(group: RetentionGroup): number {
+    return group.retentionMs ?? deps.retentionMs
   }
 
   async function dropOne(dropper: PartitionDropper, partition: DayPartition): Promise<boolean> {

@@ -33,6 +33,7 @@ export {
 export {
   findLink,
   findTrackedCopies,
+  findUnsubscribable,
   type TrackedCopy,
 } from './tracking/store.ts'
 export type { TrackedRecipient, TrackingUrls } from './tracking/tracking-urls.ts'

@@ -7,7 +7,12 @@ import { bucketOf, insertRows, type Queryable, statement } from '../platform/db/
 import { dayOfUlid } from '../platform/ids.ts'
 import { domainFirst, isBulk, isScheduled, messageIdOf, type NewEmail } from './email.ts'
 import { insertStopped, type StoppedRecipient } from './stopped-store.ts'
-import { type EmailLinks, insertLinks } from './tracking/store.ts'
+import {
+  type EmailLinks,
+  type EmailUnsubscribable,
+  insertLinks,
+  insertUnsubscribable,
+} from './tracking/store.ts'
 
 /** An email on its way into the tables. */
 export interface AcceptedEmail {
@@ -80,6 +85,7 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
     insertPlaces(tx, 'sending_queue', queued),
     insertPlaces(tx, 'sending_scheduled', scheduled),
     insertLinks(tx, emails.flatMap(toLinks)),
+    insertUnsubscribable(tx, emails.flatMap(toUnsubscribable)),
   ])
 }
 
@@ -132,6 +138,11 @@ function toEmailRow(e: AcceptedEmail): unknown[] {
 
 function toLinks({ tenantId, refId, email: { links } }: AcceptedEmail): EmailLinks[] {
   return links === undefined ? [] : [{ tenantId, refId, urls: links }]
+}
+
+function toUnsubscribable({ tenantId, refId, email }: AcceptedEmail): EmailUnsubscribable[] {
+  if (email.content.tracking?.unsubscribes !== true) return []
+  return [{ tenantId, refId, emails: email.recipients.map((recipient) => recipient.email) }]
 }
 
 function isForLater({ refId, email }: AcceptedEmail): boolean {

@@ -181,24 +181,48 @@ it('a robot is found out over commits; neither an earlier click nor one that is 
   ])
 })
 
-it('what retention takes between the look and the write is gone, not an error', async () => {
-  const mail = await world.send()
-  const recorder = createRecorder()
-  await recorder.record(hitOn(mail))
-  const { rows } = await world.db.query<{ part: string; bound: string }>(
-    `select c.oid::regclass::text as part, pg_get_expr(c.relpartbound, c.oid) as bound
-       from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = 'tracking_hit'::regclass`,
-  )
-  for (const { part } of rows)
-    await world.db.query(`alter table tracking_hit detach partition ${part}`)
-  try {
-    expect(await recorder.record(hitOn(mail))).toEqual({ kind: 'gone' })
-  } finally {
-    for (const { part, bound } of rows)
-      await world.db.query(`alter table tracking_hit attach partition ${part} ${bound}`)
+describe('what retention takes between the look and the write', () => {
+  const withoutHits = async (run: () => Promise<void>) => {
+    const { rows } = await world.db.query<{ part: string; bound: string }>(
+      `select c.oid::regclass::text as part, pg_get_expr(c.relpartbound, c.oid) as bound
+         from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'tracking_hit'::regclass`,
+    )
+    for (const { part } of rows)
+      await world.db.query(`alter table tracking_hit detach partition ${part}`)
+    try {
+      await run()
+    } finally {
+      for (const { part, bound } of rows)
+        await world.db.query(`alter table tracking_hit attach partition ${part} ${bound}`)
+    }
   }
-  expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
+
+  it('is gone, not an error', async () => {
+    const mail = await world.send()
+    const recorder = createRecorder()
+    await recorder.record(hitOn(mail))
+    await withoutHits(async () => {
+      expect(await recorder.record(hitOn(mail))).toEqual({ kind: 'gone' })
+    })
+    expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
+  })
+
+  it('unsubscribes all the same', async () => {
+    const mail = await world.send()
+    const recorder = createRecorder()
+    await recorder.record(hitOn(mail))
+    await withoutHits(async () => {
+      const hit = hitOn(mail, { kind: 'unsubscribe' })
+      expect(await recorder.record(hit)).toEqual({ kind: 'recorded' })
+      expect(await recorder.record(hit)).toEqual({ kind: 'repeated' })
+    })
+    const { rows } = await world.db.query(
+      'select 1 from suppressions_address where tenant_id = $1',
+      [mail.tenantId],
+    )
+    expect(rows).toHaveLength(1)
+  })
 })
 
 describe('a flood on one token', () => {

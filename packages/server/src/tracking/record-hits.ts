@@ -5,7 +5,7 @@
  * However often a hit is recorded it counts once, by its id: one whose commit was not confirmed is
  * recorded again from the spool, and meets its row.
  */
-import { parseAddress, type UserAgent } from '../mail/index.ts'
+import type { UserAgent } from '../mail/index.ts'
 import { type BoundedMap, createBoundedMap } from '../platform/bounded-map.ts'
 import {
   createGroupCommit,
@@ -16,7 +16,6 @@ import {
 } from '../platform/db/index.ts'
 import { addTallies, type TallyChange } from '../platform/tally-store.ts'
 import { findLink, findTrackedCopies, type TrackedCopy } from '../sending/index.ts'
-import { suppressAddress } from '../suppressions/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../webhooks/index.ts'
 import { engagementEvent } from './event-details.ts'
 import type { FindPlace } from './find-place.ts'
@@ -29,8 +28,8 @@ import {
   flagClicks,
   hasHit,
   insertHits,
-  markUnsubscribed,
 } from './store.ts'
+import { unsubscribe, unsubscribeLate } from './unsubscribe.ts'
 
 export interface HitRecorder {
   /** Resolves when it is committed; what the group did is told to streams. */
@@ -54,6 +53,8 @@ interface Item {
   readonly hit: Hit
   /** It may have been recorded before. */
   readonly isRepeated: boolean
+  /** Its email has gone meanwhile, whatever is still known of it here. */
+  readonly isLate?: boolean
 }
 
 interface Recorded {
@@ -83,15 +84,17 @@ export function createHitRecorder(deps: HitRecorderDeps): HitRecorder {
   const unsubscriptions = groupOf(1)
   return {
     async record(hit, { isRepeated = false } = {}) {
+      const isUnsubscription = hit.kind === 'unsubscribe'
       try {
-        const group = hit.kind === 'unsubscribe' ? unsubscriptions : engagements
+        const group = isUnsubscription ? unsubscriptions : engagements
         const { outcome, touched } = await group.add({ hit, isRepeated })
         if (touched.length > 0) deps.wakeups.wake(touched)
         return outcome
       } catch (error) {
         // Retention took the day between the look and the write.
-        if (isWithoutPartition(error)) return { kind: 'gone' }
-        throw error
+        if (!isWithoutPartition(error)) throw error
+        if (!isUnsubscription) return { kind: 'gone' }
+        return (await unsubscriptions.add({ hit, isRepeated, isLate: true })).outcome
       }
     },
     knownUrl: (hit) => known.urls.get(urlKey(hit)),
@@ -143,10 +146,10 @@ async function recordGroup(
   const fresh: { hit: Hit; copy: TrackedCopy; isKnownRobot: boolean; url: string | undefined }[] =
     []
   const outcomes: HitOutcome[] = []
-  for (const [i, { hit }] of items.entries()) {
+  for (const [i, { hit, isLate }] of items.entries()) {
     const one = found[i]
-    if (one?.copy === undefined) {
-      outcomes.push({ kind: one?.isKnown === true ? 'recorded' : 'gone' })
+    if (one?.copy === undefined || isLate === true) {
+      outcomes.push(one?.isKnown === true ? { kind: 'recorded' } : await unsubscribeLate(tx, hit))
       continue
     }
     const { copy, url } = one
@@ -224,20 +227,6 @@ async function findCopies(
 function toOutcome(isNews: boolean, url: string | undefined): HitOutcome {
   if (!isNews) return { kind: 'repeated' }
   return url === undefined ? { kind: 'recorded' } : { kind: 'recorded', url }
-}
-
-/**
- * False when nothing has changed: this recipient has unsubscribed before, and nobody has let the
- * address in again since.
- */
-async function unsubscribe(tx: Tx, { email }: TrackedCopy, hit: Hit): Promise<boolean> {
-  const parsed = parseAddress(email)
-  if (!parsed.ok) throw new Error('an accepted email has a recipient without an address')
-  const { address } = parsed.address
-  const { tenantId } = hit
-  const isFirst = await markUnsubscribed(tx, hit)
-  const isNew = await suppressAddress(tx, { tenantId, address, email, reason: 'unsubscribed' })
-  return isFirst || isNew
 }
 
 async function flagExposed(

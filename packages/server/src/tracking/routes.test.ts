@@ -349,7 +349,20 @@ describe('/t/u/{token}', () => {
     expect(await suppressionOf(mail.tenantId)).toEqual([])
   })
 
-  it('of an email that is no longer kept: 410', async () => {
+  it('works for each recipient when the email is no longer kept, and makes no event', async () => {
+    const to = [{ email: 'a@example.com' }, { email: 'B@Example.com' }]
+    const mail = await world.send({ email: { to }, n: 1 })
+    for (const table of ['sending_email', 'sending_recipient', 'sending_link'])
+      await world.db.query(`delete from ${table} where ref_id = $1`, [mail.refId])
+    expect((await post(mail.unsubscribe)).statusCode).toBe(200)
+    expect((await post(mail.unsubscribe)).statusCode).toBe(200)
+    expect(await suppressionOf(mail.tenantId)).toEqual([
+      { email: 'B@Example.com', reason: 'unsubscribed' },
+    ])
+    expect(await world.events(mail)).toEqual([])
+  })
+
+  it('of an email whose recipients are forgotten, too: 410', async () => {
     const who = {
       tenantId: newId('tn'),
       refId: ulidAtTime(Date.parse('2020-01-01')),

@@ -44,6 +44,42 @@ export async function findLink(
   return rows[0]?.url ?? undefined
 }
 
+export interface EmailUnsubscribable {
+  readonly tenantId: string
+  readonly refId: string
+  /** Of all recipients, as the caller wrote them. */
+  readonly emails: readonly string[]
+}
+
+/** For longer than the email is kept: a link in a mailbox has to work when it is long gone here. */
+export async function insertUnsubscribable(
+  tx: Queryable,
+  emails: readonly EmailUnsubscribable[],
+): Promise<void> {
+  await insertRows(tx, {
+    name: 'sending.insert_unsubscribable',
+    into: 'sending_unsubscribable',
+    columns: ['tenant_id', 'ref_id', 'day', 'emails'],
+    rows: emails.map(({ tenantId, refId, emails }) => [tenantId, refId, dayOfUlid(refId), emails]),
+  })
+}
+
+const FIND_UNSUBSCRIBABLE = statement(
+  'sending.find_unsubscribable',
+  `select emails[$4] as email from sending_unsubscribable
+    where tenant_id = $1 and ref_id = $2 and day = $3`,
+)
+
+/** Whom an unsubscribe link is about, as the caller wrote the address. Undefined when that is forgotten, too. */
+export async function findUnsubscribable(
+  q: Queryable,
+  { tenantId, refId, n }: Pick<TrackedRecipient, 'tenantId' | 'refId' | 'n'>,
+): Promise<string | undefined> {
+  const values = [tenantId, refId, dayOfUlid(refId), n + 1]
+  const { rows } = await q.query<{ email: string | null }>(FIND_UNSUBSCRIBABLE, values)
+  return rows[0]?.email ?? undefined
+}
+
 /** What an event about one recipient's copy needs (interface §2.4). */
 export interface TrackedCopy {
   /** As the caller wrote it. */
