@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -61,6 +61,15 @@ describe('[2.5] the place of an address', () => {
     for (const ip of ['8.8.8.8', '192.0.2.1', '2001:db8::1', '', 'x'])
       expect(findPlace(ip)).toEqual(nowhere)
     expect(createFindPlace(undefined)('198.51.100.7')).toEqual(nowhere)
+  })
+
+  it('is nowhere, and no error, where the file is spoiled', () => {
+    const bytes = readFileSync(file)
+    const spoiled = join(dir, 'spoiled.mmdb')
+    const metadataAt = bytes.lastIndexOf('MaxMind.com')
+    bytes.fill(0xff, bytes.indexOf('country') - 2, metadataAt - 3)
+    writeFileSync(spoiled, bytes)
+    expect(createFindPlace(spoiled)('198.51.100.7')).toEqual(nowhere)
   })
 
   it('of a file that is none is refused at start', () => {

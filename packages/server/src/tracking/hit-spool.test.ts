@@ -1,7 +1,8 @@
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newId, newUlid } from '../platform/ids.ts'
 import type { Hit } from './hit.ts'
 import { createHitSpool, type HitSpool, SpoolFullError } from './hit-spool.ts'
@@ -152,6 +153,21 @@ describe('the spool of hits', () => {
     for (const hit of hits) await spool.append(hit)
     expect(readdirSync(dir)).toHaveLength(2)
     expect(ids(await takeAll(spool))).toEqual(ids(hits))
+    await spool.close()
+  })
+
+  it('leaves no file behind for each hit that a full disk refuses', async () => {
+    const spool = createHitSpool({ dir })
+    await spool.append(newHit())
+    const handle = await open(join(root, 'any'), 'w')
+    const full = vi
+      .spyOn(Object.getPrototypeOf(handle), 'write')
+      .mockRejectedValue(new Error('full'))
+    for (let i = 0; i < 3; i++) await expect(spool.append(newHit())).rejects.toThrow('full')
+    full.mockRestore()
+    await handle.close()
+    expect(readdirSync(dir)).toHaveLength(1)
+    expect(await takeAll(spool)).toHaveLength(1)
     await spool.close()
   })
 

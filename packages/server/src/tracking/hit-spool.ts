@@ -87,7 +87,7 @@ export function createHitSpool(o: {
         await writeDurably(group.map(({ line }) => line).join(''))
         for (const { resolve } of group) resolve()
       } catch (error) {
-        await leaveFile()
+        await giveUpFile()
         for (const { reject } of group) reject(error)
       }
     }
@@ -125,6 +125,13 @@ export function createHitSpool(o: {
     const left = current
     current = undefined
     await left?.file.close().catch(() => undefined)
+  }
+
+  /** One in which nothing was kept goes: on a full disk there would soon be thousands. */
+  async function giveUpFile(): Promise<void> {
+    const left = current
+    await leaveFile()
+    if (left?.bytes === 0) await rm(left.path, { force: true }).catch(() => undefined)
   }
 
   async function takeFile(): Promise<string | undefined> {
