@@ -31,6 +31,9 @@ describe('[2.5] a person', () => {
       'Outlook',
       'Microsoft Office/16.0 (Windows NT 10.0; Microsoft Outlook 16.0.17932; Pro), Mozilla/4.0 (compatible; ms-office; MSOffice 16)',
     ],
+    ['Outlook on a phone', 'Outlook-iOS/2.0'],
+    ['Outlook on another', 'Outlook-Android/2.0'],
+    ['Roundcube', 'Roundcube Webmail/1.6'],
     ['Thunderbird', 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.4.0'],
     [
       'Safari',

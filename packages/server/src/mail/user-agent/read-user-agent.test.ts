@@ -26,6 +26,51 @@ describe('[2.5] a user agent', () => {
     expect([browserName, browserVersion, os, deviceType, platform]).toEqual(expected)
   })
 
+  it.each([
+    [
+      'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)',
+      ['Gmail', '', '', '', ''],
+    ],
+    [
+      'YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html',
+      ['Yahoo Mail', '', '', '', ''],
+    ],
+    ['Mozilla/4.0 (compatible; ms-office; MSOffice rmj)', ['Outlook', '', '', '', '']],
+    ['Mozilla/4.0 (compatible; ms-office; MSOffice 16)', ['Outlook', '16', '', '', '']],
+    [
+      'Microsoft Office/16.0 (Windows NT 10.0; Microsoft Outlook 16.0.17932; Pro), Mozilla/4.0 (compatible; ms-office; MSOffice 16)',
+      ['Outlook', '16.0.17932', 'Windows 10', 'desktop', 'Windows'],
+    ],
+    [
+      'Mozilla/4.0 (compatible; MSIE 7.0; Windows NT 10.0; Win64; x64; Trident/7.0; .NET4.0C; Microsoft Outlook 16.0.5161; ms-office; MSOffice 16)',
+      ['Outlook', '16.0.5161', 'Windows 10', 'desktop', 'Windows'],
+    ],
+    [
+      'Microsoft Office/16.0 (Macintosh; Intel Mac OS X 10.15.7; Microsoft Outlook 16.89.0)',
+      ['Outlook', '16.89.0', 'macOS', 'desktop', 'macOS'],
+    ],
+    [
+      'MacOutlook/16.89.24090815 (Intelx64 Mac OS X Version 14.6.1 (Build 23G93))',
+      ['Outlook', '16.89.24090815', 'macOS', 'desktop', 'macOS'],
+    ],
+    ['Outlook-iOS/2.0', ['Outlook', '2.0', 'iOS', 'mobile', 'iOS']],
+    ['Outlook-Android/2.0', ['Outlook', '2.0', 'Android', 'mobile', 'Android']],
+    ['Outlook-iOS-Android/1.0', ['Outlook', '1.0', 'Android', 'mobile', 'Android']],
+    ['Roundcube Webmail/1.6', ['Roundcube', '1.6', '', '', '']],
+    [
+      'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.4.0',
+      ['Thunderbird', '128.4.0', 'Linux', 'desktop', 'Linux'],
+    ],
+    ['Mozilla/5.0 (compatible; Yahoo unsub)', ['', '', '', '', '']],
+    ['Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)', ['SlackBot', '1.0', '', '', '']],
+  ])(
+    'names mail programs, and of a proxy no system that is not the reader’s: %s',
+    (text, expected) => {
+      const { browserName, browserVersion, os, deviceType, platform } = read(text)
+      expect([browserName, browserVersion, os, deviceType, platform]).toEqual(expected)
+    },
+  )
+
   it('is all empty where there is none, and where nothing is known of it', () => {
     for (const text of [undefined, '', 'x'])
       expect(read(text)).toMatchObject({
