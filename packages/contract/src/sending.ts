@@ -165,7 +165,7 @@ export const sendSettings = closedObject({
   unsubscribe: Type.Optional(
     Type.Boolean({
       description:
-        'Adds the headers with which mail programs unsubscribe in one click (RFC 8058), and puts the address of a page to unsubscribe in place of `%unsubscribe_url%` in HTML and text. `List-Unsubscribe` may not be among `headers` then. Off when left out',
+        'Adds the headers with which mail programs unsubscribe in one click (RFC 8058), and puts the address of a page to unsubscribe in place of `%unsubscribe_url%` in HTML and text. `List-Unsubscribe` and `List-Unsubscribe-Post` may not be among `headers` then. Off when left out',
     }),
   ),
 })

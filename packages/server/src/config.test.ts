@@ -8,6 +8,7 @@ import {
   configPrefix,
   type Environment,
   ineffectiveSettings,
+  isPublicUrlPlain,
   loadConfig,
   publicUrlOf,
   roles,
@@ -16,6 +17,7 @@ import {
   weakCredentials,
 } from './config.ts'
 import { newApiKey } from './tenants/index.ts'
+import { mmdbOf } from './tracking/mmdb.fixture.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'config-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -181,6 +183,39 @@ describe('configuration', () => {
     const config = loadConfig(prefixed({ ADMIN_TOKEN: 'short', API_KEY: 'also-short' }))
     expect(weakCredentials(config)).toEqual(['POSTRIDER_ADMIN_TOKEN', 'POSTRIDER_API_KEY'])
     expect(weakCredentials(loadConfig(prefixed({ ADMIN_TOKEN: HOSTED.ADMIN_TOKEN })))).toEqual([])
+  })
+
+  it('names a public address by which mail programs do not unsubscribe', () => {
+    const isPlain = (url: string) => isPublicUrlPlain(load({ ...HOSTED, PUBLIC_URL: url }))
+    for (const url of ['http://mail.example.com', 'http://192.0.2.1:8080/x'])
+      expect(isPlain(url)).toBe(true)
+    for (const url of [
+      'https://mail.example.com',
+      'http://127.0.0.1:8080',
+      'http://localhost',
+      'http://[::1]:80',
+    ])
+      expect(isPlain(url)).toBe(false)
+    expect(isPublicUrlPlain(load(HOSTED))).toBe(false)
+  })
+
+  it('refuses a file of places that is none, whatever else it may be', () => {
+    const whole = mmdbOf({ '192.0.2.0/24': { country: 'DE' } })
+    const file = join(directory, 'city.mmdb')
+    writeFileSync(file, whole)
+    expect(load({ ...HOSTED, GEOIP_DB: file }).geoipDb).toBe(file)
+    for (const [name, content] of [
+      ['junk', 'junk'],
+      ['empty', ''],
+      ['cut', whole.subarray(0, -50)],
+      ['metadata alone', whole.subarray(whole.lastIndexOf('MaxMind.com') - 3)],
+    ] as const) {
+      const bad = join(directory, name)
+      writeFileSync(bad, content)
+      expect(problemsOf(prefixed({ ...HOSTED, GEOIP_DB: bad }))).toEqual([
+        expect.stringMatching(/^POSTRIDER_GEOIP_DB: expected an mmdb file that can be read/),
+      ])
+    }
   })
 
   it.each([

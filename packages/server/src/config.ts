@@ -21,13 +21,13 @@ import {
   httpUrl,
   integer,
   listOf,
+  mmdbFile,
   nameServers,
   networks,
   oneOf,
   pemFile,
   plainHttpUrl,
   postgresUrl,
-  readableFile,
   schedule,
   type ValueType,
 } from './platform/config/value-type.ts'
@@ -288,7 +288,7 @@ export const variables = {
   },
   geoipDb: {
     name: 'GEOIP_DB',
-    type: readableFile,
+    type: mmdbFile,
     defaultText: 'unset: no places',
     meaning:
       'City-level mmdb file by which opens and clicks are given a place; read at start. MaxMind’s layout or a flat one',
@@ -415,6 +415,16 @@ export function weakCredentials(config: Config): string[] {
       return value !== undefined && value.length < credentialLengthAdvised
     })
     .map(({ name }) => configPrefix + name)
+}
+
+/**
+ * Whether mail programs will not unsubscribe by the links of this service: RFC 8058 §3.1 wants
+ * `https`. On this machine alone it does not matter.
+ */
+export function isPublicUrlPlain({ publicUrl }: Pick<Config, 'publicUrl'>): boolean {
+  if (publicUrl === undefined) return false
+  const { protocol, hostname } = new URL(publicUrl)
+  return protocol === 'http:' && !/^(?:127\.[\d.]+|\[::1\]|(?:.+\.)?localhost)$/.test(hostname)
 }
 
 /** What is set in so many words and does nothing in this version, as a person would name it. */

@@ -12,6 +12,7 @@ import {
   ConfigError,
   type Environment,
   ineffectiveSettings,
+  isPublicUrlPlain,
   loadConfig,
   rolesWithoutEffect,
 } from './config.ts'
@@ -56,6 +57,12 @@ function readConfig(env: Environment, findings: Finding[]): Config | undefined {
         check: 'configuration',
         state: 'warning',
         detail: `no effect in this version: ${idle.join(', ')}`,
+      })
+    if (isPublicUrlPlain(config))
+      findings.push({
+        check: 'configuration',
+        state: 'warning',
+        detail: 'POSTRIDER_PUBLIC_URL is http: mail programs unsubscribe by https alone (RFC 8058)',
       })
     return config
   } catch (error) {

@@ -11,6 +11,7 @@ import {
   ConfigError,
   ineffectiveRoles,
   ineffectiveSettings,
+  isPublicUrlPlain,
   loadConfig,
   publicUrlOf,
   readEnv,
@@ -47,6 +48,11 @@ export async function serve(config: Config, print: (text: string) => void): Prom
   log.info({ config: summarizeConfig(config), version: version() }, 'service.starting')
   const idle = ineffectiveSettings(readEnv())
   if (idle.length > 0) log.warn({ names: idle }, 'config.no_effect_in_this_version')
+  if (isPublicUrlPlain(config))
+    log.warn(
+      { name: 'POSTRIDER_PUBLIC_URL' },
+      'config.public_url_without_tls: mail programs do not unsubscribe by it',
+    )
   const signal = nextSignal()
   let embedded: EmbeddedPostgres | undefined
   let app: App | undefined

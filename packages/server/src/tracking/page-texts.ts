@@ -125,24 +125,25 @@ export const pageTexts: Readonly<Record<string, PageTexts>> = {
       text: 'Dit is nu niet mogelijk. Probeer het zo dadelijk opnieuw.',
     },
   },
+  // Read in Portugal and in Brazil.
   pt: {
     unsubscribe: {
-      title: 'Cancelar a subscrição',
-      text: 'Pretende deixar de receber emails deste remetente neste endereço?',
-      button: 'Cancelar a subscrição',
+      title: 'Deixar de receber',
+      text: 'Quer deixar de receber emails deste remetente neste endereço?',
+      button: 'Deixar de receber',
     },
     unsubscribed: {
-      title: 'Subscrição cancelada',
+      title: 'Pedido confirmado',
       text: 'Este remetente não enviará mais emails para este endereço.',
     },
-    unknown: { title: 'Página não encontrada', text: 'Esta ligação não é válida.' },
+    unknown: { title: 'Página não encontrada', text: 'Este link não é válido.' },
     gone: {
-      title: 'Ligação expirada',
-      text: 'O email a que esta ligação pertence é demasiado antigo.',
+      title: 'Link expirado',
+      text: 'O email a que este link pertence é muito antigo.',
     },
     unavailable: {
       title: 'Tente novamente',
-      text: 'De momento não é possível. Tente novamente dentro de instantes.',
+      text: 'Agora não é possível. Tente novamente daqui a pouco.',
     },
   },
   pl: {

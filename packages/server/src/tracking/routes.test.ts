@@ -168,11 +168,25 @@ describe('GET /t/c/{token}', () => {
     expect(await hitsOf(world.db, mail)).toMatchObject([{ kind: 'click', link: 0, rule: null }])
   })
 
+  it('leads there with a slash behind it, too', async () => {
+    const mail = await world.send()
+    expect((await world.get(`${mail.click(1)}/`)).headers.location).toBe('https://example.com/2')
+    expect((await world.get(`${mail.unsubscribe}/`)).statusCode).toBe(200)
+  })
+
   it('with a token that is not ours is one and the same 404, without an event', async () => {
     const mail = await world.send()
     const other = mail.click(0).replace(/[^/]+$/, mail.open.slice(5, -4))
     const answers = await Promise.all(
-      [forged(mail.click(0)), '/t/c/x', other, `${mail.click(0)}A`].map((path) => world.get(path)),
+      [
+        forged(mail.click(0)),
+        '/t/c/x',
+        '/t/c/',
+        '/t/c/x/y//',
+        `/t/c/${'x'.repeat(2000)}`,
+        other,
+        `${mail.click(0)}A`,
+      ].map((path) => world.get(path)),
     )
     for (const answer of answers) {
       expect(answer.statusCode).toBe(404)

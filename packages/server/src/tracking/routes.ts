@@ -54,9 +54,18 @@ export function trackingRoutes(app: FastifyInstance, deps: TrackingRoutesDeps): 
   })
 }
 
+interface WithToken {
+  Params: { readonly '*': string }
+}
+
+/** Whatever stands there: a reader gets a page. Some programs write a slash behind it. */
+function tokenOf({ params }: FastifyRequest<WithToken>): string {
+  return params['*'].replace(/\/$/, '')
+}
+
 function openRoute(app: FastifyInstance, deps: TrackingRoutesDeps): void {
   // Whatever stands there, of whatever length.
-  app.get<{ Params: { '*': string } }>('/t/o/*', options, async (request, reply) => {
+  app.get<WithToken>('/t/o/*', options, async (request, reply) => {
     const [, token = ''] = /^([^.]*)\.gif$/.exec(request.params['*']) ?? []
     reply.headers(PIXEL_HEADERS)
     const hit = hitOf(deps, request, 'open', token)
@@ -67,8 +76,8 @@ function openRoute(app: FastifyInstance, deps: TrackingRoutesDeps): void {
 }
 
 function clickRoute(app: FastifyInstance, deps: TrackingRoutesDeps): void {
-  app.get<{ Params: { token: string } }>('/t/c/:token', options, async (request, reply) => {
-    const hit = hitOf(deps, request, 'click', request.params.token)
+  app.get<WithToken>('/t/c/*', options, async (request, reply) => {
+    const hit = hitOf(deps, request, 'click', tokenOf(request))
     if (hit === undefined) return sendPage(request, reply, 404, 'unknown')
     const taken = await takeIn(deps, request, hit).catch(refuse(reply))
     if (taken === undefined) return sendPage(request, reply, reply.statusCode, 'unavailable')
@@ -81,14 +90,14 @@ function clickRoute(app: FastifyInstance, deps: TrackingRoutesDeps): void {
 }
 
 function unsubscribeRoutes(app: FastifyInstance, deps: TrackingRoutesDeps): void {
-  const url = '/t/u/:token'
-  app.get<{ Params: { token: string } }>(url, options, async (request, reply) => {
-    const isOurs = deps.tokens.read(request.params.token, 'unsubscribe') !== undefined
+  const url = '/t/u/*'
+  app.get<WithToken>(url, options, async (request, reply) => {
+    const isOurs = deps.tokens.read(tokenOf(request), 'unsubscribe') !== undefined
     return sendPage(request, reply, isOurs ? 200 : 404, isOurs ? 'unsubscribe' : 'unknown')
   })
   const bounded = { ...options, bodyLimit: BODY_BYTES_MAX }
-  app.post<{ Params: { token: string } }>(url, bounded, async (request, reply) => {
-    const hit = hitOf(deps, request, 'unsubscribe', request.params.token)
+  app.post<WithToken>(url, bounded, async (request, reply) => {
+    const hit = hitOf(deps, request, 'unsubscribe', tokenOf(request))
     if (hit === undefined) return sendPage(request, reply, 404, 'unknown')
     const taken = await takeIn(deps, request, hit).catch(refuse(reply))
     if (taken === undefined) return sendPage(request, reply, reply.statusCode, 'unavailable')

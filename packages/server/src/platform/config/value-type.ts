@@ -5,6 +5,7 @@
 import { readFileSync, type Stats, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
+import { Reader } from 'mmdb-lib'
 import { parseDuration } from '../duration.ts'
 import { parseNetwork } from '../egress/address-policy.ts'
 
@@ -152,7 +153,11 @@ export const directory: ValueType<string> = {
   parse: (text) => (text.includes('\0') || isBelowFile(resolve(text)) ? undefined : resolve(text)),
 }
 
-export const readableFile: ValueType<string> = fileWith('a file that can be read', () => true)
+/** Of MaxMind DB format 2: the metadata at its end, and a first address that is looked up in it. */
+export const mmdbFile: ValueType<string> = fileWith('an mmdb file that can be read', (content) => {
+  new Reader<never>(Buffer.from(content, 'latin1')).get('192.0.2.1')
+  return true
+})
 
 export const pemFile: ValueType<string> = fileWith('a PEM file that can be read', (content) =>
   content.includes('-----BEGIN '),
