@@ -140,6 +140,11 @@ function endStalledAnswers(app: FastifyInstance, writeMs: number): void {
     // An answer to a pipelined request waits for the one before it.
     if (raw.socket === null) raw.once('socket', begin)
     else begin()
+    raw.on('timeout', () => {
+      // With nothing left to write it is the answer that is long in coming.
+      if (raw.writableLength > 0) socket.destroy()
+      else begin()
+    })
     raw.prependOnceListener('finish', () => void socket.setTimeout(0))
     done(null, payload)
   })

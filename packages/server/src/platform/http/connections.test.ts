@@ -1,7 +1,7 @@
 /** What only shows on a real socket: malformed HTTP, time-outs, large bodies, stopping. */
 import { on, once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorBody } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
@@ -56,6 +56,16 @@ function createServer(): HttpServer {
     await sleep(WRITE_MS * 2)
     return { done: true }
   })
+  app.get('/seldom', { config: { auth: 'public' } }, () =>
+    Readable.from(
+      (async function* () {
+        for (const part of ['one,', 'two,', 'three']) {
+          await sleep(WRITE_MS * 2)
+          yield part
+        }
+      })(),
+    ),
+  )
   app.get('/never', { config: { auth: 'public' } }, async () => {
     reached.resolve()
     return await new Promise(() => undefined)
@@ -252,6 +262,13 @@ describe('an answer that nobody takes', () => {
       length += chunk.length
     }
     expect(length).toBeGreaterThan(LARGE.length)
+  })
+
+  it('an answer whose parts are long in coming is something else', async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /seldom HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(await listen(socket, /one,.*two,.*three.*\r\n0\r\n/s)).toContain('three')
+    socket.destroy()
   })
 
   it('a slow handler and a pause between requests are something else', async () => {
