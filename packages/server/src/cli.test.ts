@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
@@ -186,6 +186,18 @@ describe('doctor', () => {
     const { out } = await run(['doctor'], env)
     expect(out).toMatch(
       /warn {2}configuration +no effect in this version: POSTRIDER_INBOUND_PORT, POSTRIDER_ROLES \(mailbox\)/,
+    )
+  })
+
+  it('names a file of places that is none, and a public address without TLS', async () => {
+    const file = join(directory, 'junk.mmdb')
+    writeFileSync(file, 'junk')
+    const bad = await run(['doctor'], { ...HOSTED, POSTRIDER_GEOIP_DB: file })
+    expect(bad.code).toBe(1)
+    expect(bad.out).toContain('FAIL  configuration  POSTRIDER_GEOIP_DB: expected an mmdb file')
+    const plain = { ...HOSTED, POSTRIDER_PUBLIC_URL: 'http://mail.example.com' }
+    expect((await run(['doctor'], plain)).out).toMatch(
+      /warn {2}configuration +POSTRIDER_PUBLIC_URL is http/,
     )
   })
 
