@@ -1,6 +1,13 @@
 import { zeroTracking } from '@postrider/contract'
 import { describe, expect, it } from 'vitest'
-import { CHROME, hitsOf, sumsOf, tokens, useTracking } from '../../test/tracking.ts'
+import {
+  CHROME,
+  hitsOf,
+  sumsOf,
+  type TrackedMail,
+  tokens,
+  useTracking,
+} from '../../test/tracking.ts'
 import { newId, newUlid, ulidAtTime } from '../platform/ids.ts'
 import { hitsAnHourMax } from './flood-guard.ts'
 import { pageTexts } from './page-texts.ts'
@@ -172,6 +179,16 @@ describe('GET /t/c/{token}', () => {
     const mail = await world.send()
     expect((await world.get(`${mail.click(1)}/`)).headers.location).toBe('https://example.com/2')
     expect((await world.get(`${mail.unsubscribe}/`)).statusCode).toBe(200)
+  })
+
+  it('leads to a host in letters of its own as browsers do, and tells of it as it is written', async () => {
+    const written = 'https://bücher.example/ä?q=ü'
+    const content = [{ type: 'text/html', value: `<a href="${written}">x</a>` }] as const
+    const mail = await world.send({ email: { content: [...content] } })
+    const { location } = (await world.get(mail.click(0))).headers
+    expect(location).toBe('https://xn--bcher-kva.example/%C3%A4?q=%C3%BC')
+    const [event] = await world.events(mail)
+    expect(event?.details.tracking.url).toBe(written)
   })
 
   it('with a token that is not ours is one and the same 404, without an event', async () => {
@@ -363,11 +380,23 @@ describe('/t/u/{token}', () => {
     expect(await suppressionOf(mail.tenantId)).toEqual([])
   })
 
+  /** As retention does. */
+  const forget = async ({ refId }: TrackedMail) => {
+    for (const table of ['sending_email', 'sending_recipient', 'sending_link'])
+      await world.db.query(`delete from ${table} where ref_id = $1`, [refId])
+  }
+
+  it('keeps no address for longer than the email where it did not ask for it', async () => {
+    const mail = await world.send({ email: { settings: { open_tracking: true } } })
+    await forget(mail)
+    expect((await post(mail.unsubscribe)).statusCode).toBe(410)
+    expect(await suppressionOf(mail.tenantId)).toEqual([])
+  })
+
   it('works for each recipient when the email is no longer kept, and makes no event', async () => {
     const to = [{ email: 'a@example.com' }, { email: 'B@Example.com' }]
     const mail = await world.send({ email: { to }, n: 1 })
-    for (const table of ['sending_email', 'sending_recipient', 'sending_link'])
-      await world.db.query(`delete from ${table} where ref_id = $1`, [mail.refId])
+    await forget(mail)
     expect((await post(mail.unsubscribe)).statusCode).toBe(200)
     expect((await post(mail.unsubscribe)).statusCode).toBe(200)
     expect(await suppressionOf(mail.tenantId)).toEqual([

@@ -4,7 +4,13 @@ import type { TestDatabase } from '../../../test/database.ts'
 import { explaining, type SeenPlan } from '../../../test/explain.ts'
 import { createSendingDatabase } from '../../../test/sending.ts'
 import { dayOfUlid, newUlid } from '../../platform/ids.ts'
-import { findLink, findTrackedCopies, insertLinks } from './store.ts'
+import {
+  findLink,
+  findTrackedCopies,
+  findUnsubscribable,
+  insertLinks,
+  insertUnsubscribable,
+} from './store.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -44,7 +50,14 @@ async function fill(): Promise<void> {
     db,
     refIds.map((one) => ({ tenantId: 'tn_a', refId: one, urls })),
   )
-  await db.query('analyze sending_email, sending_recipient, sending_attempt, sending_link')
+  const emails = ['0', '1', '2', '3'].map((n) => `${n}@example.com`)
+  await insertUnsubscribable(
+    db,
+    refIds.map((one) => ({ tenantId: 'tn_a', refId: one, emails })),
+  )
+  await db.query(
+    'analyze sending_email, sending_recipient, sending_attempt, sending_link, sending_unsubscribable',
+  )
 }
 
 it.each(['force_custom_plan', 'force_generic_plan'] as const)(
@@ -58,6 +71,7 @@ it.each(['force_custom_plan', 'force_generic_plan'] as const)(
       const copies = await findTrackedCopies(explained, [...others, who])
       expect(copies.at(-1)).toMatchObject({ email: '3@example.com', mailerId: 'smtp_b' })
       expect(await findLink(explained, who, 0)).toBe('https://a.example/')
+      expect(await findUnsubscribable(explained, who)).toBe('3@example.com')
     })
     // Those of other days are empty, and not opened.
     const reads = plans.flatMap(({ nodes }) =>
@@ -74,6 +88,7 @@ it.each(['force_custom_plan', 'force_generic_plan'] as const)(
       'sending_email',
       'sending_link',
       'sending_recipient',
+      'sending_unsubscribable',
     ])
   },
 )
