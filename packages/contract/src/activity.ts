@@ -52,8 +52,10 @@ export const emailLog = closedObject({
   mailer_id: Type.String(),
   campaign_id: stringOrNull('null if none was given'),
   status: Type.Enum([...recipientStatuses]),
-  failed_reason: Type.String({ description: 'Of the last attempt; empty if it did not fail' }),
-  message_id: Type.String(),
+  failed_reason: Type.String({
+    description: 'Why its last attempt failed, or why it is not sent; else empty',
+  }),
+  message_id: Type.String({ description: 'Of its copy, also before it is sent' }),
   attempts: whole('Attempts that have ended'),
   opens: whole('By people, as far as that is known'),
   clicks: whole('By people, as far as that is known'),

@@ -35,6 +35,14 @@ export const emailFilters = {
       description: 'Contained in the subject, without case',
     }),
   ),
-  campaignId: Type.Optional(Type.String({ minLength: 1, maxLength: campaignIdLengthMax })),
-  recipientType: Type.Optional(Type.Enum([...recipientTypes])),
+  campaignId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: campaignIdLengthMax,
+      description: 'As it was given when the email was sent',
+    }),
+  ),
+  recipientType: Type.Optional(
+    Type.Enum([...recipientTypes], { description: 'How the email was addressed to the recipient' }),
+  ),
 }

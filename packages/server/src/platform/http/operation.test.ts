@@ -157,6 +157,34 @@ describe('status', () => {
     expect(response.headers['retry-after']).toBe('1')
   })
 
+  it('/readyz is 503 in time while a check hangs, which all who ask share', async () => {
+    let asked = 0
+    const { promise: hung, resolve: answer } = Promise.withResolvers<Checks>()
+    const metrics = createMetrics()
+    const hanging = createHttpApp({
+      log: createLogger({ level: 'silent' }),
+      metrics,
+      authenticateKey: () => undefined,
+    })
+    addStatusRoutes(hanging, {
+      metrics,
+      facts: () => ({}),
+      readiness: () => {
+        asked += 1
+        return hung
+      },
+      readyWithinMs: 20,
+    })
+    const probe = () => hanging.inject({ url: '/readyz' })
+    const [one, other] = await Promise.all([probe(), probe()])
+    expect([one.statusCode, other.statusCode]).toEqual([503, 503])
+    expect(one.json().message).toBe('Not ready: checks (no answer in time)')
+    expect(asked).toBe(1)
+    answer({ database: 'ok' })
+    expect((await probe()).statusCode).toBe(200)
+    await hanging.close()
+  })
+
   it('/metrics counts requests by route and status', async () => {
     const { headers, body } = await app.inject({ url: '/metrics' })
     expect(headers['content-type']).toContain('text/plain')
