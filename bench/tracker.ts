@@ -26,8 +26,9 @@ import type { Worker } from './worker.ts'
 
 const callers = 256
 const recipients = 1000
-/** So many, because fifty hits of one recipient in an hour are recorded. */
-const emails = 4
+/** So many, because fifty hits of one recipient in an hour are recorded; the last are for the outage. */
+const emails = 16
+const emailsOfOutage = 4
 const sentWithinMs = 120_000
 const stopMs = 5_000
 const recordedWithinMs = 60_000
@@ -38,6 +39,11 @@ interface Tracked {
   readonly cluster: Cluster
   readonly origin: string
   readonly pid: number
+  readonly forRates: Addresses
+  readonly forOutage: Addresses
+}
+
+interface Addresses {
   readonly pixels: readonly string[]
   /** Two of each recipient. */
   readonly links: readonly string[]
@@ -51,7 +57,8 @@ export async function measureTracker(o: BenchOrder): Promise<void> {
   const load = await o.startWorker('./load-main.ts')
   const service = await startTracked(o)
   const bareOrigin = `http://127.0.0.1:${await bare.call('port')}`
-  const kinds = { pixel: service.pixels, redirect: service.links } as const
+  const { pixels, links } = service.forRates
+  const kinds = { pixel: pixels, redirect: links } as const
   for (const [kind, paths] of Object.entries(kinds)) {
     const order = { headers: { 'user-agent': userAgent }, paths, callers }
     const bareOrder = { ...order, origin: bareOrigin }
@@ -94,12 +101,13 @@ export async function measureTracker(o: BenchOrder): Promise<void> {
  */
 async function measureOutage(load: Worker, service: Tracked): Promise<void> {
   heading(`The database stands still for ${stopMs / 1000} s under load`)
-  const { cluster, origin, pixels } = service
+  const { cluster, origin } = service
+  const { pixels, links, unused } = service.forOutage
   const order = { origin, headers: { 'user-agent': userAgent }, callers }
   const before = await countRecorded(cluster)
-  const known = service.links.slice(0, pixels.length)
+  const known = links.slice(0, pixels.length)
   const first = await get(load, { ...order, paths: known, count: known.length })
-  const paths = pixels.flatMap((pixel, i) => [pixel, known[i] ?? '', service.unused[i] ?? ''])
+  const paths = pixels.flatMap((pixel, i) => [pixel, known[i] ?? '', unused[i] ?? ''])
   const frozen = treeOf(cluster.databasePid)
   for (const pid of frozen) process.kill(pid, 'SIGSTOP')
   const during = await get(load, { ...order, paths, durationMs: stopMs })
@@ -182,10 +190,18 @@ async function startTracked(o: BenchOrder): Promise<Tracked> {
   }
   const messages = await sink.waitForMessages(recipients * emails, sentWithinMs)
   const found = messages.map(addressesIn)
+  const outageFrom = found.length - recipients * emailsOfOutage
   return {
     cluster,
     origin,
     pid,
+    forRates: toAddresses(found.slice(0, outageFrom)),
+    forOutage: toAddresses(found.slice(outageFrom)),
+  }
+}
+
+function toAddresses(found: readonly ReturnType<typeof addressesIn>[]): Addresses {
+  return {
     pixels: found.flatMap(({ pixel }) => pixel),
     links: found.flatMap(({ links }) => links.slice(0, 2)),
     unused: found.flatMap(({ links }) => links.slice(2)),
