@@ -5,60 +5,32 @@
 import { deleteOldErrors } from '../mailers/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
-import type { Service } from '../platform/service.ts'
+import { createRounds, type Rounds } from '../platform/rounds.ts'
 import { deleteOldKeys } from './key-store.ts'
-
-export interface Janitor extends Service {
-  /** Answers how many keys went. */
-  runOnce(): Promise<number>
-}
 
 const INTERVAL_MS = 10 * 60_000
 const PIECE = 5_000
 const PIECES_MAX = 200
 
+/** A round answers how many keys went. */
 export function createJanitor(deps: {
   readonly db: Db
   readonly log: Logger
   readonly retentionMs: number
-}): Janitor {
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
-  let isStopped = false
-
-  async function runOnce(): Promise<number> {
-    await deleteOldErrors(deps.db, deps.retentionMs)
-    let removed = 0
-    for (let i = 0; i < PIECES_MAX && !isStopped; i++) {
-      const piece = await deleteOldKeys(deps.db, PIECE)
-      removed += piece
-      if (piece < PIECE) break
-    }
-    if (removed > 0) deps.log.info({ removed }, 'idempotency_keys.removed')
-    return removed
-  }
-
-  function run(): void {
-    running ??= runOnce()
-      .then(() => undefined)
-      .catch((error: unknown) => deps.log.warn({ err: error }, 'janitor.failed'))
-      .finally(() => {
-        running = undefined
-      })
-  }
-
-  return {
+}): Rounds {
+  const { db, log, retentionMs } = deps
+  return createRounds({
     name: 'janitor',
-    runOnce,
-    async start() {
-      isStopped = false
-      timer ??= setInterval(run, INTERVAL_MS)
+    log,
+    intervalMs: INTERVAL_MS,
+    piece: PIECE,
+    piecesMax: PIECES_MAX,
+    async round(inPieces) {
+      await deleteOldErrors(db, retentionMs)
+      const removed = await inPieces(() => deleteOldKeys(db, PIECE))
+      if (removed > 0) log.info({ removed }, 'idempotency_keys.removed')
+      return removed
     },
-    async stop() {
-      isStopped = true
-      clearInterval(timer)
-      timer = undefined
-      await running
-    },
-  }
+    failed: 'janitor.failed',
+  })
 }

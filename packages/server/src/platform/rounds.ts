@@ -1,0 +1,63 @@
+/** Work in rounds: at an interval, one round at a time, each in a bounded number of pieces. */
+import type { Logger } from './log.ts'
+import type { Service } from './service.ts'
+
+export interface Rounds extends Service {
+  /** One round, now; answers what it does. */
+  runOnce(): Promise<number>
+}
+
+/** Repeats a step until it did less than a whole piece; answers how much it did in all. */
+export type InPieces = (step: () => Promise<number>) => Promise<number>
+
+export function createRounds(o: {
+  readonly name: string
+  readonly log: Logger
+  readonly intervalMs: number
+  readonly piece: number
+  /** In one round; the next goes on. */
+  readonly piecesMax: number
+  readonly round: (inPieces: InPieces) => Promise<number>
+  /** What the log says of a round that failed; the next comes all the same. */
+  readonly failed: string
+}): Rounds {
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let isStopped = false
+
+  async function inPieces(step: () => Promise<number>): Promise<number> {
+    let done = 0
+    for (let i = 0; i < o.piecesMax && !isStopped; i++) {
+      const count = await step()
+      done += count
+      if (count < o.piece) break
+    }
+    return done
+  }
+
+  const runOnce = () => o.round(inPieces)
+
+  function run(): void {
+    running ??= runOnce()
+      .then(() => undefined)
+      .catch((error: unknown) => o.log.warn({ err: error }, o.failed))
+      .finally(() => {
+        running = undefined
+      })
+  }
+
+  return {
+    name: o.name,
+    runOnce,
+    async start() {
+      isStopped = false
+      timer ??= setInterval(run, o.intervalMs)
+    },
+    async stop() {
+      isStopped = true
+      clearInterval(timer)
+      timer = undefined
+      await running
+    },
+  }
+}
