@@ -1,10 +1,13 @@
 /** A record of emails as months of use leave it, in all its tables, and what it holds in plain words. */
 import type { RecipientStatus, RecipientType } from '@postrider/contract'
+import { partitionedTables } from '../src/kept-days.ts'
 import { addressKeyOf, parseAddress } from '../src/mail/index.ts'
 import { dayAt } from '../src/platform/date-time.ts'
 import { type Db, insertRows } from '../src/platform/db/index.ts'
 import { createIdSource } from '../src/platform/ids.ts'
 import { domainFirst } from '../src/sending/index.ts'
+import type { TestDatabase } from './database.ts'
+import { addMailer, createSendingDatabase } from './sending.ts'
 
 export interface KnownLog {
   readonly refId: string
@@ -17,12 +20,19 @@ export interface KnownLog {
   readonly deliveredAt: Date | null
 }
 
-export const MAILERS = { active: 'smtp_active', inactive: 'smtp_inactive' } as const
+const MAILERS = { active: 'smtp_active', inactive: 'smtp_inactive' } as const
 
-/** The days of the record, so many of them to the past. */
-export async function makeDays(db: Db, tables: readonly string[], behind: number): Promise<void> {
-  for (const table of tables)
-    await db.query('select platform_ensure_day_partitions($1, $2)', [table, behind])
+/** With partitions for so many past days, and both mailers. */
+export async function createRecordDatabase(daysBehind: number): Promise<TestDatabase> {
+  const database = await createSendingDatabase()
+  const { db } = database
+  for (const table of partitionedTables)
+    await db.query('select platform_ensure_day_partitions($1, $2)', [table, daysBehind])
+  for (const mailerId of Object.values(MAILERS)) await addMailer(db, { mailerId })
+  await db.query(`update mailers_mailer set state = 'disabled' where mailer_id = $1`, [
+    MAILERS.inactive,
+  ])
+  return database
 }
 
 export interface RecordedEmailSeed {

@@ -13,14 +13,11 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestDatabase } from '../../test/database.ts'
 import {
+  createRecordDatabase,
   type KnownLog,
-  MAILERS,
-  makeDays,
   type RecordedEmailSeed,
   seedRecord,
 } from '../../test/email-record.ts'
-import { addMailer, createSendingDatabase } from '../../test/sending.ts'
-import { partitionedTables } from '../kept-days.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 import { listLogs } from './list-logs.ts'
 
@@ -40,13 +37,8 @@ let database: TestDatabase
 let known: KnownLog[]
 let firstMs: number
 beforeAll(async () => {
-  database = await createSendingDatabase()
+  database = await createRecordDatabase(DAYS + 1)
   const { db } = database
-  await makeDays(db, partitionedTables, DAYS + 1)
-  for (const mailerId of Object.values(MAILERS)) await addMailer(db, { mailerId })
-  await db.query(`update mailers_mailer set state = 'disabled' where mailer_id = $1`, [
-    MAILERS.inactive,
-  ])
   firstMs = Date.now() - DAYS * DAY_MS
   const [emails] = fc.sample(fc.array(emailAt(), { minLength: 300, maxLength: 300 }), {
     numRuns: 1,

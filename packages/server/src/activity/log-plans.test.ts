@@ -5,10 +5,8 @@
 import { type GetEmailLogsQuery, recipientStatuses } from '@postrider/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { TestDatabase } from '../../test/database.ts'
-import { MAILERS, makeDays, seedRecord } from '../../test/email-record.ts'
+import { createRecordDatabase, seedRecord } from '../../test/email-record.ts'
 import { nodesOf, type PlanNode } from '../../test/explain.ts'
-import { addMailer, createSendingDatabase } from '../../test/sending.ts'
-import { partitionedTables } from '../kept-days.ts'
 import { type Queryable, readInOrder, type Tx } from '../platform/db/index.ts'
 import { findLogs } from './find-logs.ts'
 import { readLogsQuery } from './read-logs-query.ts'
@@ -21,13 +19,8 @@ const ROWS_MAX = BOUNDS.looksMax * 5
 
 let database: TestDatabase
 beforeAll(async () => {
-  database = await createSendingDatabase()
+  database = await createRecordDatabase(DAYS + 1)
   const { db } = database
-  await makeDays(db, partitionedTables, DAYS + 1)
-  for (const mailerId of Object.values(MAILERS)) await addMailer(db, { mailerId })
-  await db.query(`update mailers_mailer set state = 'disabled' where mailer_id = $1`, [
-    MAILERS.inactive,
-  ])
   const stepMs = Math.floor((DAYS * 86_400_000) / EMAILS)
   const emails = Array.from({ length: EMAILS }, (_, i) => {
     const status = i % 4 === 0 ? recipientStatuses[(i / 4) % recipientStatuses.length] : undefined

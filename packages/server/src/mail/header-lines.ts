@@ -24,8 +24,7 @@ const LINE_CHARS = 76
 const WORD_CHARS_MAX = 52
 const PLAIN = /^[\t\x20-\x7e]*$/
 const UNFOLDABLE = /\S{900}/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/
+const CONTROLS = /[^\P{Cc}\t\r\n]/u
 /** Alone it cannot be mistaken for two, or for a name (RFC 5322 §3.4). */
 const BARE_ADDRESS = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/
 
