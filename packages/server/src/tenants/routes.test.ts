@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { createClock } from '../platform/clock.ts'
 import { createHttpApp } from '../platform/http/app.ts'
+import { pageTokenAfter } from '../platform/http/paging.ts'
 import { newId } from '../platform/ids.ts'
 import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
@@ -115,7 +116,7 @@ describe('listTenants', () => {
   })
 
   it("400: a key list's token", async () => {
-    const pageToken = Buffer.from(`keys:${newId('key')}`).toString('base64url')
+    const pageToken = pageTokenAfter({ mark: 'keys' }, newId('key'))
     expect((await admin('GET', `/tenants?pageToken=${pageToken}`)).statusCode).toBe(400)
   })
 })

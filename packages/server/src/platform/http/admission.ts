@@ -11,6 +11,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandle
 import { ApiError, validationError } from '../errors.ts'
 import { newUlid } from '../ids.ts'
 import { continueTrace } from '../trace.ts'
+import { jsonPointer } from './json-body.ts'
 
 export type RouteAuth = 'tenant' | 'admin' | 'public'
 
@@ -79,8 +80,16 @@ export function checkRequestLine(request: FastifyRequest): void {
   const url = raw.url ?? ''
   if (!url.includes('%00')) return
   // PostgreSQL stores no NUL, so no resource has one in its name.
-  if ((url.split('?', 1)[0] ?? '').includes('%00')) throw new ApiError('not_found')
-  throw validationError({ path: '', message: 'query parameters must not contain NUL' })
+  const [path = '', ...query] = url.split('?')
+  if (path.includes('%00')) throw new ApiError('not_found')
+  const names = [...new URLSearchParams(query.join('?'))].flatMap(([name, value]) =>
+    `${name}${value}`.includes('\0') ? [name.replaceAll('\0', '')] : [],
+  )
+  const errors = [...new Set(names)].map((name) => ({
+    path: name === '' ? '' : jsonPointer([name]),
+    message: 'must not contain NUL',
+  }))
+  if (errors.length > 0) throw validationError(...errors)
 }
 
 export interface Guards {

@@ -343,10 +343,20 @@ describe('400 validation_failed', () => {
     expect(response.json().errors[0].path).toBe('/a~1b~0')
   })
 
-  it('refuses NUL in the query', async () => {
-    expect((await app.inject({ url: '/things?pageSize=%00' })).json().code).toBe(
+  it.each([
+    ['?pageSize=%00', ['/pageSize']],
+    ['?pageToken=a%00b&pageSize=1&other=%00', ['/pageToken', '/other']],
+    ['?a=1&b=?%00', ['/b']],
+    ['?x%00y=1', ['/xy']],
+    ['?%00', ['']],
+  ])('refuses NUL in the query, by the name of its parameter: %s', async (query, paths) => {
+    const response = await app.inject({ url: `/things${query}` })
+    expect(response.statusCode).toBe(400)
+    const { code, errors } = response.json()
+    expect([code, errors]).toEqual([
       'validation_failed',
-    )
+      paths.map((path) => ({ path, message: 'must not contain NUL' })),
+    ])
   })
 })
 

@@ -11,7 +11,7 @@ import { createMetrics } from '../metrics.ts'
 import { createHttpApp } from './app.ts'
 import { describeRoutes } from './openapi.ts'
 import { addOperation } from './operation.ts'
-import { cutPage, readPage } from './paging.ts'
+import { cutPage, pageTokenAfter, readPage } from './paging.ts'
 import { addStatusRoutes, type Checks } from './status-routes.ts'
 
 let app: FastifyInstance
@@ -122,9 +122,13 @@ describe('paging', () => {
 
   it.each([
     'x',
-    Buffer.from('tenants:tn_1').toString('base64url'),
-    Buffer.from('keys:tn_123').toString('base64url'),
-    `${Buffer.from('tenants:tn_123').toString('base64url')}==`,
+    'tn_123',
+    Buffer.from('tn_123').toString('base64url'),
+    Buffer.from('tenants:tn_123').toString('base64url'),
+    pageTokenAfter({ mark: 'keys' }, 'tn_123'),
+    pageTokenAfter({ mark: 'tenants' }, 'tn_x'),
+    `${pageTokenAfter({ mark: 'tenants' }, 'tn_123')}==`,
+    pageTokenAfter({ mark: 'tenants' }, 'tn_123').slice(0, -1),
   ])('refuses the token %j', async (token) => {
     const response = await page(`?pageToken=${encodeURIComponent(token)}`)
     expect(response.statusCode).toBe(400)

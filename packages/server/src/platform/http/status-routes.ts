@@ -14,11 +14,11 @@ export interface StatusOptions {
   /** Facts about this process that an operator wants at a glance: version, roles, durability. */
   readonly facts: () => Readonly<Record<string, string | readonly string[]>>
   readonly readiness: () => Promise<Checks>
-  /** Probes give up soon, and a database that stands still answers nobody; default 2 s. */
+  /** Probes give up soon, and a database that stands still answers nobody; default 1.5 s. */
   readonly readyWithinMs?: number
 }
 
-const READY_WITHIN_MS = 2_000
+const READY_WITHIN_MS = 1_500
 
 export function addStatusRoutes(app: FastifyInstance, o: StatusOptions): void {
   const options = { config: { auth: 'public' as const }, schema: { hide: true } }

@@ -14,6 +14,7 @@ import {
   settle,
 } from '../../../test/webhook-record.ts'
 import type { Db } from '../../platform/db/index.ts'
+import { pageTokenAfter } from '../../platform/http/paging.ts'
 import { newId, newUlid } from '../../platform/ids.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
 
@@ -246,12 +247,14 @@ describe('pages', () => {
     await deliver(3)
     const { token = '' } = await list({ pageSize: 1 })
     const text = Buffer.from(token, 'base64url').toString()
-    const foreign = Buffer.from(text.replace(/^\w+/, 'tenants')).toString('base64url')
+    const [id = ''] = text.split(':')
     for (const pageToken of [
-      foreign,
+      pageTokenAfter({ mark: 'tenants' }, id),
       `${token}A`,
+      token.slice(0, -4),
       'x',
       Buffer.from(`${text}'`).toString('base64url'),
+      Buffer.from(text.replace(id, newId('dlv'))).toString('base64url'),
     ])
       expect(await list({ pageToken })).toMatchObject({
         status: 400,
@@ -280,8 +283,7 @@ describe('pages', () => {
 
   it('of a token with the largest id there can be begin with the newest', async () => {
     const ids = await deliver(1)
-    const last = `webhook_deliveries:dlv_7${'Z'.repeat(25)}`
-    const pageToken = Buffer.from(last).toString('base64url')
+    const pageToken = pageTokenAfter({ mark: 'webhook_deliveries' }, `dlv_7${'Z'.repeat(25)}`)
     expect(idsOf((await list({ pageToken })).deliveries)).toEqual(ids)
   })
 })
