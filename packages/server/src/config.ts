@@ -289,7 +289,7 @@ export const variables = {
   geoipDb: {
     name: 'GEOIP_DB',
     type: mmdbFile,
-    defaultText: 'unset: no places',
+    defaultText: 'unset: the packaged dataset where installed',
     meaning:
       'City-level mmdb file by which opens and clicks are given a place; read at start. MaxMind’s layout or a flat one',
   },

@@ -13,6 +13,7 @@ import { createFloodGuard } from './flood-guard.ts'
 import { createHitIntake, type HitIntake } from './hit-intake.ts'
 import { createHitSpool } from './hit-spool.ts'
 import { createHitObserver, type HitObserver } from './observe-hits.ts'
+import { packagedPlaces } from './packaged-places.ts'
 import { createHitRecorder } from './record-hits.ts'
 import type { TrackingTokens } from './tokens.ts'
 
@@ -45,7 +46,7 @@ export interface Tracker {
 
 const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
-/** Throws when the file of places cannot be read. */
+/** Throws when a file of places cannot be read. */
 export function createTracker(deps: TrackerDeps): Tracker {
   const { config, clock, db, log, metrics, tokens } = deps
   const hits = metrics.counter(
@@ -73,7 +74,9 @@ export function createTracker(deps: TrackerDeps): Tracker {
     recorder: createHitRecorder({
       ...deps,
       readUserAgent: createUserAgentReader(),
-      findPlace: createFindPlace(config.geoipDb),
+      findPlace: createFindPlace(
+        config.geoipDb === undefined ? packagedPlaces() : [config.geoipDb],
+      ),
       observeGroup: (size) => groups.observe({}, size),
     }),
     observe: (hit, result) => observe.result(hit.kind, result),

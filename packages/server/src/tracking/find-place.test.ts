@@ -39,7 +39,7 @@ const munich = {
 }
 
 describe('[2.5] the place of an address', () => {
-  const findPlace = createFindPlace(file)
+  const findPlace = createFindPlace([file])
 
   it('is read of nested records and of flat ones', () => {
     expect(findPlace('198.51.100.7')).toEqual(munich)
@@ -60,7 +60,7 @@ describe('[2.5] the place of an address', () => {
   it('is nowhere for what the file does not know, and for what is no address', () => {
     for (const ip of ['8.8.8.8', '192.0.2.1', '2001:db8::1', '', 'x'])
       expect(findPlace(ip)).toEqual(nowhere)
-    expect(createFindPlace(undefined)('198.51.100.7')).toEqual(nowhere)
+    expect(createFindPlace([])('198.51.100.7')).toEqual(nowhere)
   })
 
   it('is nowhere, and no error, where the file is spoiled', () => {
@@ -69,13 +69,13 @@ describe('[2.5] the place of an address', () => {
     const metadataAt = bytes.lastIndexOf('MaxMind.com')
     bytes.fill(0xff, bytes.indexOf('country') - 2, metadataAt - 3)
     writeFileSync(spoiled, bytes)
-    expect(createFindPlace(spoiled)('198.51.100.7')).toEqual(nowhere)
+    expect(createFindPlace([spoiled])('198.51.100.7')).toEqual(nowhere)
   })
 
   it('of a file that is none is refused at start', () => {
     const none = join(dir, 'none.mmdb')
     writeFileSync(none, 'not an mmdb file')
-    expect(() => createFindPlace(none)).toThrow()
+    expect(() => createFindPlace([none])).toThrow()
   })
 })
 

@@ -3,7 +3,8 @@
  *
  * Two layouts are in use: nested records with names by language, as MaxMind's GeoLite2 City and
  * DB-IP's, and flat ones, as IPinfo's and the free sets made of several sources. A record is read as
- * whichever it is. The file is in memory as it stands on the disk, and read once, at start.
+ * whichever it is. Of several files, for IPv4 and IPv6, the first that knows the address is taken. They
+ * are in memory as they stand on the disk, and read once, at start.
  */
 import { readFileSync } from 'node:fs'
 import { Reader } from 'mmdb-lib'
@@ -25,28 +26,32 @@ export type FindPlace = (ip: string) => Place
 
 const PLACES_MAX = 20_000
 
-/** Throws when the file cannot be read, or is none of this kind. */
-export function createFindPlace(file: string | undefined): FindPlace {
-  if (file === undefined) return () => nowhere
+/** Throws when a file cannot be read, or is none of this kind. */
+export function createFindPlace(files: readonly string[]): FindPlace {
+  if (files.length === 0) return () => nowhere
   // The type's bound knows MaxMind's own products only.
-  const reader = new Reader<never>(readFileSync(file))
+  const readers = files.map((file) => new Reader<never>(readFileSync(file)))
   const places = createBoundedMap<string, Place>(PLACES_MAX)
   return (ip) => {
     const known = places.get(ip)
     if (known !== undefined) return known
-    const place = readPlace(lookUp(reader, ip))
+    const place = readPlace(lookUp(readers, ip))
     places.set(ip, place)
     return place
   }
 }
 
 /** Sets of one family know nothing of the other, and refuse what is no address. */
-function lookUp(reader: Pick<Reader<never>, 'get'>, ip: string): unknown {
-  try {
-    return reader.get(ip)
-  } catch {
-    return undefined
+function lookUp(readers: readonly Pick<Reader<never>, 'get'>[], ip: string): unknown {
+  for (const reader of readers) {
+    try {
+      const found: unknown = reader.get(ip)
+      if (found !== null) return found
+    } catch {
+      // Another may know it.
+    }
   }
+  return undefined
 }
 
 export function readPlace(record: unknown): Place {
