@@ -124,8 +124,10 @@ describe('the package that npm pack makes', () => {
   it('has a README whose programs type-check', { timeout: boundMs }, async () => {
     const blocks = [...read('README.md').matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code)
     // The others go on from one another.
-    const programs = blocks.filter((code) => /client\/webhooks|eachWebhook/.test(code ?? ''))
-    expect(programs.length).toBeGreaterThanOrEqual(6)
+    const programs = blocks.filter((code) =>
+      /client\/webhooks|eachWebhook|getStatistics/.test(code ?? ''),
+    )
+    expect(programs.length).toBeGreaterThanOrEqual(7)
     const files = programs.map((code, i) => {
       write(`readme-${i}.ts`, code ?? '')
       return `readme-${i}.ts`

@@ -18,6 +18,7 @@ import { readSpan } from '../sending/index.ts'
 
 const INTERVAL_MS = { hour: 3_600_000, day: 86_400_000 } as const
 const INTERVALS_MAX = { hour: statisticHoursMax, day: statisticDaysMax } as const
+const LAST_MS = Date.UTC(9999, 11, 31) - 1
 const WEEK_MS = 7 * INTERVAL_MS.day
 
 export async function getStatistics(
@@ -73,7 +74,8 @@ function spanOf(
   if (errors.length === 0 && firstMs > lastMs)
     errors.push({ path: '/start', message: 'must not be after end' })
   if (errors.length > 0) throw validationError(...errors)
-  const floor = (ms: number) => Math.floor(Math.max(ms, 0) / stepMs) * stepMs
+  // So that the end of the last interval has four digits in its year.
+  const floor = (ms: number) => Math.floor(Math.min(Math.max(ms, 0), LAST_MS) / stepMs) * stepMs
   return { fromMs: floor(firstMs), beforeMs: floor(lastMs) + stepMs }
 }
 

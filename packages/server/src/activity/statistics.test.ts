@@ -96,6 +96,12 @@ describe('statistics', () => {
     expect(days.intervals).toMatchObject([{ at: '2026-11-13T00:00:00.000Z', delivered: 8 }])
   })
 
+  it('reach to the end of the years that can be written', async () => {
+    const last = { start: '9999-12-30', end: '9999-12-31' }
+    for (const interval of ['hour', 'day'] as const)
+      expect((await read({ ...last, interval })).end).toBe('9999-12-31T00:00:00.000Z')
+  })
+
   it('are folded once by however many at once, piece by piece', async () => {
     for (let i = 0; i < 40; i++) await add('2026-11-20T13:00:00Z', 1, 'opens', `smtp_${i % 3}`)
     const folded = await Promise.all([folder(3), folder(4), folder(5)].map((one) => one.runOnce()))
