@@ -146,7 +146,8 @@ export type RelayDomainOutcome =
 /** One step of what is done to a domain at the provider. */
 export interface RelayDomainCall {
   readonly request: RelayRequest
-  read(answer: RelayAnswer): RelayDomainOutcome
+  /** Another call where the answer is only a part of it; three in a row at the most. */
+  read(answer: RelayAnswer): RelayDomainOutcome | RelayDomainCall
 }
 
 export interface RelayDomains {
@@ -218,18 +219,45 @@ export interface CallbackSecrets {
   readonly verificationKey?: string
 }
 
+/** Takes a callback as if the provider had made it; resolves when it is stored. */
+export type DeliverCallback = (callback: {
+  readonly tenantId: string
+  readonly kind: RelayKind
+  readonly body: string
+}) => Promise<void>
+
 export interface RelayCallbacks {
+  /** What is wrong with them, if anything: with such no callback would ever be authentic. */
+  checkSecrets?(secrets: CallbackSecrets): string | undefined
   /** In constant time. The path's token has been checked before. `nowMs`: by a clock that may be set. */
   isAuthentic(request: CallbackRequest, secrets: CallbackSecrets, nowMs: number): boolean
   /** Undefined when it is not what this provider sends; of a ping, no facts. */
   read(body: string): readonly RelayFact[] | undefined
 }
 
-export interface RelayAdapter {
-  readonly kind: RelayKind
+/** A provider behind an HTTP API. */
+export interface RelayProvider {
+  readonly kind: Exclude<RelayKind, 'simulator'>
   readonly apiBaseDefault: string
   send(account: RelayAccount, mail: RelayMail): RelayRequest
   readSent(answer: RelayAnswer): RelaySendOutcome
   readonly domains: RelayDomains
   readonly callbacks: RelayCallbacks
 }
+
+/** What becomes of a mail, decided by its recipient's address alone. */
+export interface RelaySimulation {
+  readonly outcome: RelaySendOutcome
+  /** In order. They come after so long, as `callbacks.read` has them. */
+  readonly callbacks: readonly { readonly afterMs: number; readonly body: string }[]
+}
+
+/** Plays a provider without a request: nothing leaves the process. */
+export interface RelaySimulator {
+  readonly kind: 'simulator'
+  /** `nowMs`: by a clock that may be set. */
+  simulate(mail: RelayMail, nowMs: number): RelaySimulation
+  readonly callbacks: RelayCallbacks
+}
+
+export type RelayAdapter = RelayProvider | RelaySimulator

@@ -4,9 +4,10 @@
  */
 import { parseAddress } from '../../mail/index.ts'
 import { type Egress, EgressError } from '../../platform/egress/index.ts'
+import { memberOf, parseJson } from '../../platform/json.ts'
 import type { OAuthApp } from './oauth-app.ts'
 import { readIdToken } from './read-id-token.ts'
-import { type Grant, memberOf, parseJson } from './request-token.ts'
+import type { Grant } from './request-token.ts'
 
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 64 * 1024

@@ -4,9 +4,10 @@
  * The token comes from the token endpoint itself, over a TLS connection that this service opened, so
  * its signature adds nothing (rule 6); issuer, audience, expiry and nonce are checked.
  */
+
+import { memberOf, parseJson } from '../../platform/json.ts'
 import type { OAuthApp } from './oauth-app.ts'
 import { PROVIDERS } from './provider.ts'
-import { memberOf, parseJson } from './request-token.ts'
 
 /** Clocks differ. */
 const SKEW_S = 300

@@ -7,6 +7,7 @@
  */
 import type { OAuthLoginType } from '@postrider/contract'
 import { type Egress, EgressError } from '../../platform/egress/index.ts'
+import { memberOf, parseJson } from '../../platform/json.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
 import { type OAuthApp, openClientSecret, scopesOf } from './oauth-app.ts'
 import { PROVIDERS } from './provider.ts'
@@ -178,18 +179,6 @@ function secondsOf(value: unknown): number {
   return typeof seconds === 'number' && seconds > 0
     ? Math.min(Math.floor(seconds), EXPIRES_IN_S_MAX)
     : EXPIRES_IN_S_DEFAULT
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-export function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
 function withoutSecrets(text: string, secrets: readonly string[]): string {
