@@ -15,6 +15,7 @@ import {
   timestamp,
 } from './common.ts'
 import { mailerConfigTypes } from './events.ts'
+import { relayKinds } from './relays.ts'
 
 export const secureModes = ['Auto', 'Tls', 'SSL', 'None'] as const
 export type SecureMode = (typeof secureModes)[number]
@@ -174,6 +175,18 @@ export const effectiveLimits = closedObject(
 )
 export type EffectiveLimits = Static<typeof effectiveLimits>
 
+const requests = Type.Integer({
+  minimum: 1,
+  maximum: mailerConnectionsMax,
+  description: 'Requests to the relay provider at once',
+})
+
+export const domainLimits = closedObject({ ...rates, connections: Type.Optional(requests) })
+export type DomainLimits = Static<typeof domainLimits>
+
+export const effectiveDomainLimits = closedObject({ ...rates, connections: requests })
+export type EffectiveDomainLimits = Static<typeof effectiveDomainLimits>
+
 const verify = Type.Boolean({
   description: 'false: the login is not tried before the answer, as it is when this is left out',
 })
@@ -222,11 +235,22 @@ export type UpdateSmtpBody = Static<typeof updateSmtpBody>
 export const mailerParams = closedObject({ mailer_id: mailerId })
 export type MailerParams = Static<typeof mailerParams>
 
-export const mailer = closedObject({
+const mailerFacts = {
   mailer_id: Type.String(),
   name: Type.String(),
+  uncertain: Type.Enum([...uncertainPolicies]),
+  state: Type.Enum([...mailerStates]),
+  state_reason: stringOrNull('Why it is not active'),
+  state_evidence: stringOrNull("The server's reply that led to the state"),
+  state_changed_at: timestamp('When it came into this state'),
+  created_at: timestamp('When it was configured'),
+  updated_at: timestamp('When it was last changed'),
+}
+
+export const mailer = closedObject({
+  ...mailerFacts,
   email: Type.String(),
-  config_type: Type.Enum([...mailerConfigTypes]),
+  config_type: Type.Enum(mailerConfigTypes.filter((type) => type !== 'domain')),
   connection_type: Type.Enum([...connectionTypes]),
   config: closedObject(
     {
@@ -251,15 +275,24 @@ export const mailer = closedObject({
   ),
   limits: mailerLimits,
   effective_limits: effectiveLimits,
-  uncertain: Type.Enum([...uncertainPolicies]),
-  state: Type.Enum([...mailerStates]),
-  state_reason: stringOrNull('Why it is not active'),
-  state_evidence: stringOrNull("The server's reply that led to the state"),
-  state_changed_at: timestamp('When it came into this state'),
-  created_at: timestamp('When it was configured'),
-  updated_at: timestamp('When it was last changed'),
 })
 export type Mailer = Static<typeof mailer>
+
+/** A sending domain: it sends by a relay provider, for every address of its domain. */
+export const domainMailer = closedObject({
+  ...mailerFacts,
+  email: Type.Literal('', { description: 'It sends for every address of its domain' }),
+  config_type: Type.Literal('domain'),
+  connection_type: Type.Literal('relay'),
+  config: closedObject({
+    relay: Type.Enum([...relayKinds], { description: 'The relay provider' }),
+    domain: Type.String(),
+    verified: Type.Boolean({ description: 'Until it is, nothing is accepted for it' }),
+  }),
+  limits: domainLimits,
+  effective_limits: effectiveDomainLimits,
+})
+export type DomainMailer = Static<typeof domainMailer>
 
 export const listMailersQuery = closedObject({
   state: Type.Optional(Type.Enum([...mailerStates], { description: 'Only those in this state' })),
@@ -267,21 +300,23 @@ export const listMailersQuery = closedObject({
 })
 export type ListMailersQuery = Static<typeof listMailersQuery>
 
-export const listedMailer = closedObject({
-  ...mailer.properties,
-  last_errors: Type.Array(
-    closedObject({
-      at: timestamp('When it was met last'),
-      failed_reason: Type.String({ description: 'As in `SMTP_ERROR`' }),
-      provider_error: Type.String({ description: 'As received; empty when nothing was said' }),
-      ref_id: Type.String({ description: 'The email that met it' }),
-    }),
-    {
-      description:
-        'Of attempts that failed by the mailer, its account or its server, not by a recipient or a message: the latest of each kind, up to five, newest first. Kept when the mailer works again',
-    },
-  ),
-})
+const lastErrors = Type.Array(
+  closedObject({
+    at: timestamp('When it was met last'),
+    failed_reason: Type.String({ description: 'As in `SMTP_ERROR`' }),
+    provider_error: Type.String({ description: 'As received; empty when nothing was said' }),
+    ref_id: Type.String({ description: 'The email that met it' }),
+  }),
+  {
+    description:
+      'Of attempts that failed by the mailer, its account or its server, not by a recipient or a message: the latest of each kind, up to five, newest first. Kept when the mailer works again',
+  },
+)
+
+export const listedMailer = Type.Union([
+  closedObject({ ...mailer.properties, last_errors: lastErrors }),
+  closedObject({ ...domainMailer.properties, last_errors: lastErrors }),
+])
 export type ListedMailer = Static<typeof listedMailer>
 
 export const listMailersAnswer = answer({

@@ -1,7 +1,8 @@
 /** What tests of sending share: a database with today's partitions, mailers, emails. */
-import type { SendEmailBody } from '@postrider/contract'
+import type { RelayKind, SendEmailBody } from '@postrider/contract'
 import { partitionedTables } from '../src/kept-days.ts'
-import type { Mailer } from '../src/mailers/mailer.ts'
+import { insertDomainMailer, setDomainVerified } from '../src/mailers/index.ts'
+import type { ServerMailer } from '../src/mailers/mailer.ts'
 import { insertMailer, type NewMailer } from '../src/mailers/store.ts'
 import { createDayPartitions, type Db } from '../src/platform/db/index.ts'
 import { newId } from '../src/platform/ids.ts'
@@ -37,7 +38,7 @@ export function addMailer(
     readonly port?: number
     readonly username?: string
   } = {},
-): Promise<Mailer> {
+): Promise<ServerMailer> {
   const { port = 9, username, ...change } = o
   const login = username === undefined ? {} : { username }
   return insertMailer(db, {
@@ -53,6 +54,27 @@ export function addMailer(
     hostEverWorked: true,
     ...change,
   })
+}
+
+/** A verified sending domain of the simulator, unless something else is asked for. */
+export async function addDomainMailer(
+  db: Db,
+  o: {
+    readonly tenantId?: string
+    readonly mailerId?: string
+    readonly domain?: string
+    readonly relay?: RelayKind
+    readonly isVerified?: boolean
+  } = {},
+): Promise<{ readonly tenantId: string; readonly mailerId: string }> {
+  const { tenantId = 'tn_a', mailerId = newId('domain'), domain = 'example.com' } = o
+  const { relay = 'simulator', isVerified = true } = o
+  const key = { tenantId, mailerId }
+  await db.transaction(async (tx) => {
+    await insertDomainMailer(tx, { ...key, name: domain, domain, relay })
+    await setDomainVerified(tx, key, isVerified)
+  })
+  return key
 }
 
 export function unsubscribe(db: Db, email: string, tenantId = 'tn_a'): Promise<void> {

@@ -12,26 +12,29 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-it.each(mailerConfigTypes)('[6.3] of %s', async (configType) => {
-  const { db } = database
-  const mailer = await addMailer(db, { configType })
-  const changed = await db.transaction((tx) =>
-    changeState(tx, createClock(), mailer, {
-      kind: 'rejected',
-      reason: 'provider_auth_error',
-      evidence: '',
-      configVersion: 1,
-    }),
-  )
-  // A mailbox's own incoming webhook; else the tenant's, past its filters.
-  const ofMailbox = configType.includes('imap')
-  expect(changed?.event?.owner).toBe(ofMailbox ? mailer.mailerId : undefined)
-  expect(changed?.event?.details).toEqual({
-    mailer_id: mailer.mailerId,
-    config_type: configType,
-    failed_reason: 'provider_auth_error',
-  })
-})
+it.each(mailerConfigTypes.filter((type) => type !== 'domain'))(
+  '[6.3] of %s',
+  async (configType) => {
+    const { db } = database
+    const mailer = await addMailer(db, { configType })
+    const changed = await db.transaction((tx) =>
+      changeState(tx, createClock(), mailer, {
+        kind: 'rejected',
+        reason: 'provider_auth_error',
+        evidence: '',
+        configVersion: 1,
+      }),
+    )
+    // A mailbox's own incoming webhook; else the tenant's, past its filters.
+    const ofMailbox = configType.includes('imap')
+    expect(changed?.event?.owner).toBe(ofMailbox ? mailer.mailerId : undefined)
+    expect(changed?.event?.details).toEqual({
+      mailer_id: mailer.mailerId,
+      config_type: configType,
+      failed_reason: 'provider_auth_error',
+    })
+  },
+)
 
 it('nothing is changed of a mailer that is gone', async () => {
   const { db } = database

@@ -9,7 +9,7 @@ import { newId } from '../platform/ids.ts'
 import { checkConfig } from './check-config.ts'
 import { checkFields } from './check-fields.ts'
 import { checkHost, checkLogin } from './check-login.ts'
-import { type Mailer, type MailerConfig, sealPassword } from './mailer.ts'
+import { type MailerConfig, type ServerMailer, sealPassword } from './mailer.ts'
 import { configureOauthSmtp, type OAuthSmtpDeps } from './oauth/configure-oauth-smtp.ts'
 import { insertMailer, type NewMailer } from './store.ts'
 
@@ -24,7 +24,7 @@ export async function configureSmtp(
   deps: MailerDeps,
   tenantId: string,
   body: ConfigureSmtpFields,
-): Promise<Mailer> {
+): Promise<ServerMailer> {
   const checked = checkFields(body)
   const errors = [...checkConfig(body.connection_type, body.config), ...checked.errors]
   if (errors.length > 0) throw validationError(...errors)
@@ -50,7 +50,7 @@ async function configureBasicSmtp(
   facts: NewMailerFacts,
   { host = '', port = 0, secure = 'Auto', ...given }: SmtpConfigFields,
   isVerified: boolean,
-): Promise<Mailer> {
+): Promise<ServerMailer> {
   const { tls_verify: tlsVerify = true, username, password } = given
   const config: MailerConfig = {
     host,

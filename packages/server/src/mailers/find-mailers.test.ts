@@ -34,10 +34,10 @@ describe('findMailers', () => {
     await insert('tn_2', 'smtp_2', 'other@example.com', 'disabled')
     const found = await findMailers(database.db, [
       { tenantId: 'tn_2', mailerId: 'smtp_2' },
-      { tenantId: 'tn_1', email: 'nEWS@example.com' },
+      { tenantId: 'tn_1', from: 'nEWS@example.com' },
       { tenantId: 'tn_1', mailerId: 'smtp_2' },
-      { tenantId: 'tn_2', email: 'news@example.com' },
-      { tenantId: 'tn_1', email: 'nobody@example.com' },
+      { tenantId: 'tn_2', from: 'news@example.com' },
+      { tenantId: 'tn_1', from: 'nobody@example.com' },
       { tenantId: 'tn_1', mailerId: 'smtp_1' },
     ])
     expect(found).toEqual([
@@ -54,7 +54,7 @@ describe('findMailers', () => {
     await insert('tn_3', 'smtp_31', 'a@example.com', 'deactivated')
     await insert('tn_3', 'smtp_32', 'a@example.com')
     await insert('tn_3', 'smtp_33', 'a@example.com')
-    const find = () => findMailers(database.db, [{ tenantId: 'tn_3', email: 'a@example.com' }])
+    const find = () => findMailers(database.db, [{ tenantId: 'tn_3', from: 'a@example.com' }])
     expect(await find()).toEqual([{ mailerId: 'smtp_32', state: 'active' }])
     await database.db.query(
       "update mailers_mailer set state = 'deactivated' where tenant_id = 'tn_3'",

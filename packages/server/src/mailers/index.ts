@@ -1,10 +1,22 @@
 /** Mailers: the front door. Routes are mounted by compose. */
 export type { MailerDeps } from './configure-smtp.ts'
 export { hasRates } from './decide-permission.ts'
+export {
+  deleteDomainMailer,
+  insertDomainMailer,
+  type NewDomainMailer,
+  noteRelayChanged,
+  setDomainVerified,
+} from './domain-store.ts'
 export { ehloNameOf } from './ehlo-name.ts'
 export { deleteOldErrors } from './error-store.ts'
-export { findMailers, noMailer, type WantedMailer } from './find-mailers.ts'
-export { loadMailerForSend, type MailerForSend } from './load-mailer.ts'
+export { findMailers, type NoMailer, noMailer, type WantedMailer } from './find-mailers.ts'
+export {
+  loadMailerForSend,
+  type MailerForSend,
+  type RelayMailerForSend,
+  type SmtpMailerForSend,
+} from './load-mailer.ts'
 export {
   createNoteDeactivated,
   type Deactivated,
@@ -20,7 +32,7 @@ export {
   type SmtpPool,
   type SmtpPoolDeps,
 } from './smtp-pool.ts'
-export { findInactive, findReleased } from './state-store.ts'
+export { findInactive, findReleased, type MailerKey } from './state-store.ts'
 export type { FoundMailer } from './store.ts'
 export {
   offerPermission,

@@ -4,7 +4,7 @@
  *
  * All of them count a day as the last 24 hours.
  */
-import type { MailerLimits } from '@postrider/contract'
+import type { EffectiveDomainLimits, MailerLimits, RelayKind } from '@postrider/contract'
 
 export interface LimitPreset {
   readonly host: RegExp
@@ -36,3 +36,13 @@ export const LIMIT_PRESETS: readonly LimitPreset[] = [
   // sending limits"), so none would be right for all; where it throttles, the mailer slows down.
   { host: /^email-smtp(-fips)?\.[a-z0-9-]+\.amazonaws\.com(\.cn)?$/, limits: { connections: 10 } },
 ]
+
+/**
+ * Of sending domains. SparkPost and SendGrid publish no rate that would be right for all accounts;
+ * where they throttle, the mailer slows down. A request takes a few hundred milliseconds.
+ */
+export const RELAY_LIMITS: Readonly<Record<RelayKind, EffectiveDomainLimits>> = {
+  sparkpost: { connections: 20 },
+  sendgrid: { connections: 20 },
+  simulator: { connections: 20 },
+}

@@ -2,9 +2,9 @@
  * The limits that hold for a mailer (contract §3.3): its own, else those that its provider
  * publishes, else five connections and no rate.
  */
-import type { EffectiveLimits } from '@postrider/contract'
-import { LIMIT_PRESETS } from './limit-presets.ts'
-import type { Mailer } from './mailer.ts'
+import type { EffectiveDomainLimits, EffectiveLimits } from '@postrider/contract'
+import { LIMIT_PRESETS, RELAY_LIMITS } from './limit-presets.ts'
+import type { DomainMailer, ServerMailer } from './mailer.ts'
 
 const CONNECTIONS_DEFAULT = 5
 const MESSAGES_PER_CONNECTION_DEFAULT = 100
@@ -12,7 +12,7 @@ const MESSAGES_PER_CONNECTION_DEFAULT = 100
 export function effectiveLimits({
   config: { host, username },
   limits,
-}: Pick<Mailer, 'config' | 'limits'>): EffectiveLimits {
+}: Pick<ServerMailer, 'config' | 'limits'>): EffectiveLimits {
   const name = host.toLowerCase().replace(/\.$/, '')
   const preset = LIMIT_PRESETS.find(
     (one) =>
@@ -24,4 +24,11 @@ export function effectiveLimits({
     ...preset?.limits,
     ...limits,
   }
+}
+
+export function effectiveDomainLimits({
+  config: { relay },
+  limits,
+}: Pick<DomainMailer, 'config' | 'limits'>): EffectiveDomainLimits {
+  return { ...RELAY_LIMITS[relay], ...limits }
 }

@@ -3,7 +3,7 @@ import type { ListedMailer, ListMailersQuery } from '@postrider/contract'
 import type { Queryable } from '../platform/db/index.ts'
 import { cutPage, readPage } from '../platform/http/paging.ts'
 import { type ListedError, listErrors } from './error-store.ts'
-import { toWire } from './mailer-wire.ts'
+import { domainToWire, toWire } from './mailer-wire.ts'
 import * as store from './store.ts'
 
 /** What the ids of all kinds of mailers end in. */
@@ -28,7 +28,7 @@ export async function listMailers(
   const errors = await listErrors(db, tenantId, ids, ERRORS_OF_EACH)
   const errorsOf = Map.groupBy(errors, ({ mailerId }) => mailerId)
   const mailers = rows.map((mailer) => ({
-    ...toWire(mailer),
+    ...(mailer.connectionType === 'relay' ? domainToWire(mailer) : toWire(mailer)),
     last_errors: (errorsOf.get(mailer.mailerId) ?? []).map(toWireError),
   }))
   return { mailers, ...token }

@@ -1,17 +1,26 @@
 /** A mailer with its password opened: what an attempt needs. Never logged, never kept. */
-import type { MailerState, SecureMode, UncertainPolicy } from '@postrider/contract'
+import type { MailerState, RelayKind, SecureMode, UncertainPolicy } from '@postrider/contract'
 import type { Queryable } from '../platform/db/index.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import type { Rates } from './decide-permission.ts'
-import { effectiveLimits } from './limits.ts'
-import { openPassword } from './mailer.ts'
+import { effectiveDomainLimits, effectiveLimits } from './limits.ts'
+import { type DomainMailer, type Mailer, openPassword, type ServerMailer } from './mailer.ts'
 import { getMailer } from './store.ts'
 
-export interface MailerForSend {
+interface SendFacts {
   readonly tenantId: string
   readonly mailerId: string
-  readonly email: string
   readonly state: MailerState
+  readonly uncertain: UncertainPolicy
+  /** How many connections to its server, or requests to its provider, may be open at once. */
+  readonly connectionsMax: number
+  readonly rates: Rates
+  readonly configVersion: number
+}
+
+export interface SmtpMailerForSend extends SendFacts {
+  readonly kind: 'smtp'
+  readonly email: string
   readonly host: string
   readonly port: number
   readonly secure: SecureMode
@@ -20,15 +29,20 @@ export interface MailerForSend {
   readonly password?: string
   /** It logs in with an access token (oauth/access-tokens.ts). */
   readonly isOauth: boolean
-  readonly uncertain: UncertainPolicy
-  /** How many connections to its server may be open at once. */
-  readonly connectionsMax: number
   /** Over one connection. */
   readonly messagesMax: number
-  readonly rates: Rates
   readonly hostEverWorked: boolean
-  readonly configVersion: number
 }
+
+/** A sending domain. */
+export interface RelayMailerForSend extends SendFacts {
+  readonly kind: 'relay'
+  readonly relay: RelayKind
+  /** In wire form. */
+  readonly domain: string
+}
+
+export type MailerForSend = SmtpMailerForSend | RelayMailerForSend
 
 /** Undefined when there is no such mailer; throws SealedValueError when its password cannot be opened. */
 export async function loadMailerForSend(
@@ -39,21 +53,37 @@ export async function loadMailerForSend(
 ): Promise<MailerForSend | undefined> {
   const mailer = await getMailer(q, tenantId, mailerId)
   if (mailer === undefined) return undefined
-  const { email, state, config, secret, uncertain, hostEverWorked, configVersion } = mailer
+  return mailer.connectionType === 'relay' ? relayFor(mailer) : smtpFor(keyRing, mailer)
+}
+
+function smtpFor(keyRing: KeyRing, mailer: ServerMailer): SmtpMailerForSend {
+  const { email, config, secret, hostEverWorked } = mailer
   const { connections, messages_per_connection: messagesMax, ...rates } = effectiveLimits(mailer)
   return {
-    tenantId,
-    mailerId,
+    kind: 'smtp',
+    ...factsOf(mailer),
     email,
-    state,
     ...config,
     isOauth: mailer.connectionType === 'oauth',
     ...(secret === undefined ? {} : { password: openPassword(keyRing, mailer, secret) }),
-    uncertain,
     connectionsMax: connections,
     messagesMax,
     rates,
     hostEverWorked,
-    configVersion,
   }
+}
+
+function relayFor(mailer: DomainMailer): RelayMailerForSend {
+  const { connections, ...rates } = effectiveDomainLimits(mailer)
+  return {
+    kind: 'relay',
+    ...factsOf(mailer),
+    ...mailer.config,
+    connectionsMax: connections,
+    rates,
+  }
+}
+
+function factsOf({ tenantId, mailerId, state, uncertain, configVersion }: Mailer) {
+  return { tenantId, mailerId, state, uncertain, configVersion }
 }

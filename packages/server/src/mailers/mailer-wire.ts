@@ -1,12 +1,11 @@
 /** A mailer as every answer shows it (contract §3.6): without its password, sealed or not. */
-import type { Mailer as MailerOnWire } from '@postrider/contract'
-import { effectiveLimits } from './limits.ts'
-import type { Mailer } from './mailer.ts'
+import type { DomainMailer as DomainOnWire, Mailer as MailerOnWire } from '@postrider/contract'
+import { effectiveDomainLimits, effectiveLimits } from './limits.ts'
+import type { DomainMailer, Mailer, ServerMailer } from './mailer.ts'
 
-export function toWire(m: Mailer): MailerOnWire {
+export function toWire(m: ServerMailer): MailerOnWire {
   return {
-    mailer_id: m.mailerId,
-    name: m.name,
+    ...toFacts(m),
     email: m.email,
     config_type: m.configType,
     connection_type: m.connectionType,
@@ -21,6 +20,25 @@ export function toWire(m: Mailer): MailerOnWire {
     },
     limits: m.limits,
     effective_limits: effectiveLimits(m),
+  }
+}
+
+export function domainToWire(m: DomainMailer): DomainOnWire {
+  return {
+    ...toFacts(m),
+    email: '',
+    config_type: m.configType,
+    connection_type: m.connectionType,
+    config: { relay: m.config.relay, domain: m.config.domain, verified: m.isVerified },
+    limits: m.limits,
+    effective_limits: effectiveDomainLimits(m),
+  }
+}
+
+function toFacts(m: Mailer) {
+  return {
+    mailer_id: m.mailerId,
+    name: m.name,
     uncertain: m.uncertain,
     state: m.state,
     state_reason: m.stateReason ?? null,

@@ -1,15 +1,19 @@
 /**
- * A mailer: a tenant's configuration for sending (spec §3 "Mailer", contract §3.3).
+ * A mailer: a tenant's configuration for sending (spec §3 "Mailer", contract §3.3, §3.4). One that
+ * logs in at a mail server sends for its address; a sending domain sends for every address of its
+ * domain, by the tenant's account at a relay provider.
  *
  * Its states are in decide-state.ts. The password stands sealed in `secret` and is opened to try a
  * login and to send.
  */
 import type {
   ConnectionType,
+  DomainLimits,
   MailerConfigType,
   MailerLimits,
   MailerState,
   OAuthMailServer,
+  RelayKind,
   SecureMode,
   UncertainPolicy,
 } from '@postrider/contract'
@@ -24,12 +28,24 @@ export interface MailerConfig {
   readonly username?: string
 }
 
-export interface Mailer {
+interface MailerFacts {
   readonly tenantId: string
   readonly mailerId: string
   readonly name: string
+  readonly uncertain: UncertainPolicy
+  readonly state: MailerState
+  readonly stateReason?: string
+  readonly stateEvidence?: string
+  readonly stateChangedAt: Date
+  readonly configVersion: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** Logs in at a mail server. */
+export interface ServerMailer extends MailerFacts {
   readonly email: string
-  readonly configType: MailerConfigType
+  readonly configType: Exclude<MailerConfigType, 'domain'>
   readonly connectionType: ConnectionType
   readonly config: MailerConfig
   /** Sealed; of `basic` alone, where there is one exactly when there is a username. */
@@ -38,17 +54,29 @@ export interface Mailer {
   readonly appId?: string
   /** Of a mailbox that is sent by and fetched from: where it is fetched from. */
   readonly imap?: OAuthMailServer
-  readonly uncertain: UncertainPolicy
   readonly limits: MailerLimits
-  readonly state: MailerState
-  readonly stateReason?: string
-  readonly stateEvidence?: string
-  readonly stateChangedAt: Date
   /** A connection to this host has succeeded at some time. */
   readonly hostEverWorked: boolean
-  readonly configVersion: number
-  readonly createdAt: Date
-  readonly updatedAt: Date
+}
+
+/** A sending domain. */
+export interface DomainMailer extends MailerFacts {
+  readonly configType: 'domain'
+  readonly connectionType: 'relay'
+  readonly config: {
+    readonly relay: RelayKind
+    /** In wire form. */
+    readonly domain: string
+  }
+  readonly limits: DomainLimits
+  /** Until then nothing is accepted for it. */
+  readonly isVerified: boolean
+}
+
+export type Mailer = ServerMailer | DomainMailer
+
+export function asServerMailer(mailer: Mailer | undefined): ServerMailer | undefined {
+  return mailer?.connectionType === 'relay' ? undefined : mailer
 }
 
 /** Not one that is fetched from alone. */
@@ -85,6 +113,11 @@ export function openPassword(keyRing: KeyRing, key: MailerKey, secret: string): 
 /** The mailer is found by its sender's address, compared without case. */
 export function emailKeyOf(email: string): string {
   return email.toLowerCase()
+}
+
+/** A sending domain is found by what no address is. Of a domain in wire form. */
+export function domainKeyOf(domain: string): string {
+  return `@${domain.toLowerCase()}`
 }
 
 function placeOf({ tenantId, mailerId }: MailerKey): string {

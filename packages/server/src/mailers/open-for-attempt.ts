@@ -13,7 +13,7 @@ import {
   type OpenSessionResult,
   type SmtpFailure,
 } from '../mail/index.ts'
-import type { MailerForSend } from './load-mailer.ts'
+import type { SmtpMailerForSend } from './load-mailer.ts'
 import type { AccessTokenResult, AccessTokens } from './oauth/access-tokens.ts'
 import type { TokenFailure } from './oauth/request-token.ts'
 import { openMailerSession, type SessionDeps } from './open-mailer-session.ts'
@@ -38,7 +38,7 @@ const OPEN_TIMEOUT_MS = 30_000
 /** `undefined`: nothing was tried, or nothing can be concluded, and it is nobody's failure. */
 export async function openForAttempt(
   deps: OpenForAttemptDeps,
-  mailer: MailerForSend,
+  mailer: SmtpMailerForSend,
   o: OpenOptions,
 ): Promise<OpenSessionResult | undefined> {
   const first = await tokenFor(deps, mailer, o)
@@ -57,7 +57,7 @@ export async function openForAttempt(
 
 function open(
   deps: OpenForAttemptDeps,
-  mailer: MailerForSend,
+  mailer: SmtpMailerForSend,
   { deadlineAt, signal }: OpenOptions,
   accessToken: string | undefined,
 ): Promise<OpenSessionResult> {
@@ -71,7 +71,7 @@ type TokenOrNone =
 
 async function tokenFor(
   deps: OpenForAttemptDeps,
-  mailer: MailerForSend,
+  mailer: SmtpMailerForSend,
   o: OpenOptions & { readonly refused?: string | undefined },
 ): Promise<TokenOrNone> {
   if (!mailer.isOauth) return { kind: 'token', accessToken: undefined }

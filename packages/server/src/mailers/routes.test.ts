@@ -689,7 +689,7 @@ describe('404', () => {
     expect(await load(id, 'tn_b')).toBeUndefined()
     const found = await findMailers(database.db, [
       { tenantId: 'tn_b', mailerId: id },
-      { tenantId: 'tn_b', email: 'news@example.com' },
+      { tenantId: 'tn_b', from: 'news@example.com' },
     ])
     expect(found).toEqual([undefined, undefined])
   })

@@ -2,7 +2,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/index.ts'
 import { changeState } from './change-state.ts'
-import type { Mailer } from './mailer.ts'
+import { asServerMailer, type Mailer, type ServerMailer } from './mailer.ts'
 import { updateMailer } from './store.ts'
 
 export interface SaveMailerDeps {
@@ -18,10 +18,11 @@ export interface SaveMailerDeps {
 export async function saveMailer(
   tx: Tx,
   { clock }: Pick<SaveMailerDeps, 'clock'>,
-  mailer: Mailer,
+  mailer: ServerMailer,
   o: { readonly isAuthenticated: boolean },
-): Promise<Mailer | undefined> {
+): Promise<ServerMailer | undefined> {
   const updated = await updateMailer(tx, mailer)
   if (updated === undefined || !o.isAuthenticated) return updated
-  return (await changeState(tx, clock, updated, { kind: 'authenticated' }))?.mailer
+  const changed = await changeState(tx, clock, updated, { kind: 'authenticated' })
+  return asServerMailer(changed?.mailer)
 }

@@ -12,6 +12,7 @@ import type { NewEvent } from '../webhooks/index.ts'
 import { changeState } from './change-state.ts'
 import { BLAME_WINDOW_MS, decideBlame } from './decide-blame.ts'
 import { decideState, type StateCause } from './decide-state.ts'
+import type { Mailer } from './mailer.ts'
 import type { Deactivated } from './note-deactivated.ts'
 import { lockMailer, lockRefusals, type MailerKey, noteRefused } from './state-store.ts'
 
@@ -55,14 +56,19 @@ async function settle(tx: Tx, clock: Clock, login: RejectedLogin): Promise<Rejec
   const cause: StateCause = { kind: 'rejected', reason, ...login }
   const mailer = await lockMailer(tx, login)
   if (mailer === undefined || decideState(mailer, cause) === undefined) return { kind: 'outdated' }
-  const record = await noteRefused(tx, mailer, BLAME_WINDOW_MS)
-  const isOpenToDoubt = mailer.hostEverWorked && record.isRecent && !login.isBeyondDoubt
-  if (isOpenToDoubt && decideBlame(record) === 'shared') return { kind: 'doubted' }
+  if (!login.isBeyondDoubt && (await isShared(tx, mailer))) return { kind: 'doubted' }
   const changed = await changeState(tx, clock, login, cause)
   if (changed?.event === undefined) return { kind: 'outdated' }
   const { tenantId, mailerId, evidence } = login
   const deactivated = { tenantId, mailerId, reason, evidence } as const
   return { kind: 'deactivated', event: changed.event, deactivated }
+}
+
+/** A tenant's sending domains share a key: what is refused is that key, of all of them. */
+async function isShared(tx: Tx, mailer: Mailer): Promise<boolean> {
+  if (mailer.connectionType === 'relay') return false
+  const record = await noteRefused(tx, mailer, BLAME_WINDOW_MS)
+  return mailer.hostEverWorked && record.isRecent && decideBlame(record) === 'shared'
 }
 
 function byMailer(a: RejectedLogin, b: RejectedLogin): number {

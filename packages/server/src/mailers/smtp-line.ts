@@ -6,7 +6,7 @@
  * below the number of messages and the age at which servers begin to close connections themselves.
  */
 import type { OpenSessionResult, SmtpFailure, SmtpSession } from '../mail/index.ts'
-import type { MailerForSend } from './load-mailer.ts'
+import type { SmtpMailerForSend } from './load-mailer.ts'
 import { createLoginGate, type LoginGate } from './login-gate.ts'
 
 export interface SmtpLease {
@@ -29,7 +29,7 @@ export type Acquired =
 export interface LineOptions {
   /** Never rejects. */
   readonly open: (
-    mailer: MailerForSend,
+    mailer: SmtpMailerForSend,
     o: {
       readonly deadlineAt: number
       readonly signal: AbortSignal
@@ -37,13 +37,13 @@ export interface LineOptions {
     },
   ) => Promise<OpenSessionResult>
   /** A login worked, for the first time in a while. */
-  readonly onWorked: (mailer: MailerForSend) => void
+  readonly onWorked: (mailer: SmtpMailerForSend) => void
   readonly onClosed: (session: SmtpSession, ageMs: number) => void
   readonly ageMsMax: number
 }
 
 export interface SmtpLine {
-  acquire(mailer: MailerForSend, deadlineAt: number, isFresh: boolean): Promise<Acquired>
+  acquire(mailer: SmtpMailerForSend, deadlineAt: number, isFresh: boolean): Promise<Acquired>
   /** Closes what has been idle since before this time; true when nothing is left. */
   sweep(idleBefore: number): boolean
   stop(): void
@@ -58,7 +58,7 @@ interface Pooled {
 }
 
 interface Waiter {
-  readonly mailer: MailerForSend
+  readonly mailer: SmtpMailerForSend
   readonly deadlineAt: number
   readonly resolve: (acquired: Acquired | Promise<Acquired>) => void
   readonly timer: NodeJS.Timeout
@@ -67,7 +67,7 @@ interface Waiter {
 /** Well within the time in which logins at one server are compared (decide-blame.ts). */
 const WORKED_EVERY_MS = 3 * 60_000
 
-export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
+export function createSmtpLine(first: SmtpMailerForSend, o: LineOptions): SmtpLine {
   let { configVersion, connectionsMax, messagesMax, hostEverWorked: hasWorked } = first
   let open = 0
   let isStopped = false
@@ -95,7 +95,7 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
     for (const pooled of dropped) discard(pooled)
   }
 
-  const follow = (mailer: MailerForSend) => {
+  const follow = (mailer: SmtpMailerForSend) => {
     if (mailer.configVersion <= configVersion) return
     configVersion = mailer.configVersion
     connectionsMax = mailer.connectionsMax
@@ -139,7 +139,7 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
     }
   }
 
-  const take = (mailer: MailerForSend, deadlineAt: number): Acquired | Promise<Acquired> => {
+  const take = (mailer: SmtpMailerForSend, deadlineAt: number): Acquired | Promise<Acquired> => {
     // A caller may have read the mailer before its latest change: it gets a session of its own.
     const isCurrent = mailer.configVersion === configVersion
     if (!isCurrent && open >= connectionsMax) dropIdle()
@@ -152,7 +152,7 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
     return openNew(mailer, deadlineAt)
   }
 
-  const openNew = async (mailer: MailerForSend, deadlineAt: number): Promise<Acquired> => {
+  const openNew = async (mailer: SmtpMailerForSend, deadlineAt: number): Promise<Acquired> => {
     if (gate.isRejected(mailer.configVersion)) return { kind: 'busy' }
     open += 1
     const stopper = new AbortController()
@@ -180,7 +180,7 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
     return { kind: 'busy' }
   }
 
-  const noteWorked = (mailer: MailerForSend) => {
+  const noteWorked = (mailer: SmtpMailerForSend) => {
     const isNews = !hasWorked || performance.now() - workedMs > WORKED_EVERY_MS
     hasWorked = true
     if (!isNews) return
@@ -188,7 +188,7 @@ export function createSmtpLine(first: MailerForSend, o: LineOptions): SmtpLine {
     o.onWorked(mailer)
   }
 
-  const wait = (mailer: MailerForSend, deadlineAt: number): Promise<Acquired> =>
+  const wait = (mailer: SmtpMailerForSend, deadlineAt: number): Promise<Acquired> =>
     new Promise((resolve) => {
       const giveUp = () => {
         waiters.splice(waiters.indexOf(waiter), 1)

@@ -3,7 +3,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { createEgress, EgressError } from '../platform/egress/index.ts'
 import { createLogger } from '../platform/log.ts'
-import { createSmtpPool, type MailerForSend, type SmtpPool, type SmtpPoolDeps } from './index.ts'
+import {
+  createSmtpPool,
+  type SmtpMailerForSend,
+  type SmtpPool,
+  type SmtpPoolDeps,
+} from './index.ts'
 import { getMailer, insertMailer } from './store.ts'
 
 let database: TestDatabase
@@ -42,8 +47,9 @@ function poolWith(o: Partial<SmtpPoolDeps> = {}): SmtpPool {
   return pool
 }
 
-function mailerOn(server: SmtpServer, change: Partial<MailerForSend> = {}): MailerForSend {
+function mailerOn(server: SmtpServer, change: Partial<SmtpMailerForSend> = {}): SmtpMailerForSend {
   return {
+    kind: 'smtp',
     tenantId: 'tn_1',
     mailerId: 'smtp_1',
     email: 'news@example.com',
@@ -66,7 +72,7 @@ function mailerOn(server: SmtpServer, change: Partial<MailerForSend> = {}): Mail
 const soon = () => performance.now() + 20_000
 
 /** Sends one message through the pool; answers how it went. */
-async function send(pool: SmtpPool, mailer: MailerForSend, o?: { isFresh?: boolean }) {
+async function send(pool: SmtpPool, mailer: SmtpMailerForSend, o?: { isFresh?: boolean }) {
   const done = await pool.withSession(
     mailer,
     soon(),
@@ -85,7 +91,7 @@ async function send(pool: SmtpPool, mailer: MailerForSend, o?: { isFresh?: boole
 }
 
 /** A session lent until `release`. */
-async function borrow(pool: SmtpPool, mailer: MailerForSend) {
+async function borrow(pool: SmtpPool, mailer: SmtpMailerForSend) {
   const acquired = await pool.acquire(mailer, soon())
   if (acquired.kind !== 'session') throw new Error(`no session: ${acquired.kind}`)
   return acquired

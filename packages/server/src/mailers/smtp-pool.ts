@@ -7,7 +7,7 @@ import type { OpenSessionResult, SmtpSession } from '../mail/index.ts'
 import { DatabaseUnavailableError, type Queryable } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Service } from '../platform/service.ts'
-import type { MailerForSend } from './load-mailer.ts'
+import type { SmtpMailerForSend } from './load-mailer.ts'
 import { type OpenForAttemptDeps, type OpenOptions, openForAttempt } from './open-for-attempt.ts'
 import { type Acquired, createSmtpLine, type SmtpLease, type SmtpLine } from './smtp-line.ts'
 import { markWorked } from './store.ts'
@@ -29,9 +29,9 @@ export interface AcquireOptions {
 
 export interface SmtpPool extends Service {
   /** `deadlineAt` in the time of `performance.now()`. Never rejects. */
-  acquire(mailer: MailerForSend, deadlineAt: number, o?: AcquireOptions): Promise<Acquired>
+  acquire(mailer: SmtpMailerForSend, deadlineAt: number, o?: AcquireOptions): Promise<Acquired>
   withSession<T>(
-    mailer: MailerForSend,
+    mailer: SmtpMailerForSend,
     deadlineAt: number,
     work: (session: SmtpSession) => Promise<T>,
     o?: AcquireOptions,
@@ -45,7 +45,7 @@ export function createSmtpPool(deps: SmtpPoolDeps): SmtpPool {
   let isStopped = false
   let sweeper: NodeJS.Timeout | undefined
 
-  const lineOf = (mailer: MailerForSend): SmtpLine => {
+  const lineOf = (mailer: SmtpMailerForSend): SmtpLine => {
     const key = `${mailer.tenantId} ${mailer.mailerId}`
     const known = lines.get(key)
     if (known !== undefined) return known
@@ -120,7 +120,7 @@ const NOTHING_TRIED: OpenSessionResult = {
 
 async function openOne(
   deps: SmtpPoolDeps,
-  mailer: MailerForSend,
+  mailer: SmtpMailerForSend,
   o: OpenOptions,
 ): Promise<OpenSessionResult> {
   try {
@@ -134,7 +134,7 @@ async function openOne(
 }
 
 /** Kept in the row, so that it outlives this process, and others know of it. */
-function noteWorked(deps: SmtpPoolDeps, mailer: MailerForSend): void {
+function noteWorked(deps: SmtpPoolDeps, mailer: SmtpMailerForSend): void {
   markWorked(deps.db, mailer).catch((error: unknown) => {
     deps.log.warn({ err: error, mailer_id: mailer.mailerId }, 'mailer.worked_not_stored')
   })

@@ -1,7 +1,7 @@
 /** SQL of mailers' states. Every statement names the tenant, or says why not. */
 import type { MailerState } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
-import type { Mailer } from './mailer.ts'
+import type { Mailer, ServerMailer } from './mailer.ts'
 import { MAILER_COLUMNS, type MailerRow, toMailer } from './store.ts'
 
 export type MailerKey = Pick<Mailer, 'tenantId' | 'mailerId'>
@@ -131,7 +131,7 @@ export interface RefusalRecord {
  */
 export async function noteRefused(
   tx: Tx,
-  { tenantId, mailerId, config: { host, port } }: Mailer,
+  { tenantId, mailerId, config: { host, port } }: ServerMailer,
   windowMs: number,
 ): Promise<RefusalRecord> {
   const noted = await tx.query<{ is_recent: boolean }>(NOTE_REFUSED, [tenantId, mailerId, windowMs])

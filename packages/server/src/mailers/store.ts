@@ -1,22 +1,35 @@
 /** All SQL of mailers. Every statement names the tenant. */
 import type {
   ConnectionType,
+  DomainLimits,
   MailerConfigType,
   MailerLimits,
   MailerState,
   OAuthMailServer,
+  RelayKind,
   SecureMode,
   UncertainPolicy,
 } from '@postrider/contract'
 import { type Queryable, type Statement, statement } from '../platform/db/index.ts'
-import { emailKeyOf, type Mailer } from './mailer.ts'
+import { asServerMailer, emailKeyOf, type Mailer, type ServerMailer } from './mailer.ts'
 
-export interface MailerRow {
+interface FactRow {
   tenant_id: string
   mailer_id: string
   name: string
+  uncertain: UncertainPolicy
+  state: MailerState
+  state_reason: string | null
+  state_evidence: string | null
+  state_changed_at: Date
+  config_version: string
+  created_at: Date
+  updated_at: Date
+}
+
+interface ServerRow extends FactRow {
   email: string
-  config_type: MailerConfigType
+  config_type: Exclude<MailerConfigType, 'domain'>
   connection_type: ConnectionType
   host: string
   port: number
@@ -24,24 +37,27 @@ export interface MailerRow {
   secure: SecureMode
   tls_verify: boolean
   secret: string | null
-  uncertain: UncertainPolicy
   limits: MailerLimits
-  state: MailerState
-  state_reason: string | null
-  state_evidence: string | null
-  state_changed_at: Date
   host_ever_worked: boolean
-  config_version: string
   app_id: string | null
   imap: OAuthMailServer | null
-  created_at: Date
-  updated_at: Date
 }
+
+interface DomainRow extends FactRow {
+  connection_type: 'relay'
+  relay: RelayKind
+  domain: string
+  domain_verified: boolean
+  limits: DomainLimits
+}
+
+/** Which columns are null is the table's to check. */
+export type MailerRow = ServerRow | DomainRow
 
 export const MAILER_COLUMNS = `tenant_id, mailer_id, name, email, config_type, connection_type, host, port,
   username, secure, tls_verify, secret, uncertain, limits, state, state_reason, state_evidence,
   state_changed_at, worked_at is not null as host_ever_worked, config_version, app_id, imap,
-  created_at, updated_at`
+  relay, domain, domain_verified, created_at, updated_at`
 
 const GET = statement(
   'mailers.get',
@@ -55,6 +71,15 @@ export async function getMailer(
 ): Promise<Mailer | undefined> {
   const { rows } = await q.query<MailerRow>(GET, [tenantId, mailerId])
   return rows[0] === undefined ? undefined : toMailer(rows[0])
+}
+
+/** Undefined also for a sending domain. */
+export async function getServerMailer(
+  q: Queryable,
+  tenantId: string,
+  mailerId: string,
+): Promise<ServerMailer | undefined> {
+  return asServerMailer(await getMailer(q, tenantId, mailerId))
 }
 
 const LIST = statement(
@@ -88,6 +113,8 @@ export async function listMailers(
 export interface FoundMailer {
   readonly mailerId: string
   readonly state: MailerState
+  /** Of a sending domain: what it sends for, and whether it may. */
+  readonly domain?: { readonly name: string; readonly isVerified: boolean }
 }
 
 interface FoundRow {
@@ -96,9 +123,11 @@ interface FoundRow {
   readonly mailer: FoundMailer
 }
 
+const FOUND = 'mailer_id, state, domain, domain_verified'
+
 const FIND_BY_ID = statement(
   'mailers.find_by_id',
-  `select tenant_id, mailer_id as key, mailer_id, state from mailers_mailer
+  `select tenant_id, mailer_id as key, ${FOUND} from mailers_mailer
     where tenant_id = any($1::text[]) and mailer_id = any($2::text[])
       and config_type not in ('imap', 'basic_imap', 'oauth_imap')`,
 )
@@ -113,13 +142,13 @@ export function findById(
 
 const FIND_BY_EMAIL = statement(
   'mailers.find_by_email',
-  `select distinct on (tenant_id, email_key) tenant_id, email_key as key, mailer_id, state
+  `select distinct on (tenant_id, email_key) tenant_id, email_key as key, ${FOUND}
      from mailers_mailer where tenant_id = any($1::text[]) and email_key = any($2::text[])
       and config_type not in ('imap', 'basic_imap', 'oauth_imap')
     order by tenant_id, email_key, (state = 'active') desc, created_at, mailer_id`,
 )
 
-/** One mailer for each address: the oldest active one, else the oldest. */
+/** One mailer for each address, or domain: the oldest active one, else the oldest. */
 export function findByEmail(
   q: Queryable,
   tenantIds: readonly string[],
@@ -139,16 +168,24 @@ async function findRows(
     key: string
     mailer_id: string
     state: MailerState
+    domain: string | null
+    domain_verified: boolean | null
   }>(s, [tenantIds, keys])
   return rows.map((row) => ({
     tenantId: row.tenant_id,
     key: row.key,
-    mailer: { mailerId: row.mailer_id, state: row.state },
+    mailer: {
+      mailerId: row.mailer_id,
+      state: row.state,
+      ...(row.domain === null
+        ? {}
+        : { domain: { name: row.domain, isVerified: row.domain_verified === true } }),
+    },
   }))
 }
 
 export type NewMailer = Omit<
-  Mailer,
+  ServerMailer,
   | 'state'
   | 'stateReason'
   | 'stateEvidence'
@@ -168,8 +205,8 @@ const INSERT = statement(
    returning ${MAILER_COLUMNS}`,
 )
 
-export async function insertMailer(q: Queryable, m: NewMailer): Promise<Mailer> {
-  const { rows } = await q.query<MailerRow>(INSERT, [
+export async function insertMailer(q: Queryable, m: NewMailer): Promise<ServerMailer> {
+  const { rows } = await q.query<ServerRow>(INSERT, [
     m.tenantId,
     m.mailerId,
     m.name,
@@ -191,7 +228,7 @@ export async function insertMailer(q: Queryable, m: NewMailer): Promise<Mailer> 
   ])
   const [row] = rows
   if (row === undefined) throw new Error('insert answered no row')
-  return toMailer(row)
+  return toServerMailer(row)
 }
 
 const UPDATE = statement(
@@ -206,8 +243,11 @@ const UPDATE = statement(
 )
 
 /** Undefined when another update came first, or the mailer is gone. */
-export async function updateMailer(q: Queryable, m: Mailer): Promise<Mailer | undefined> {
-  const { rows } = await q.query<MailerRow>(UPDATE, [
+export async function updateMailer(
+  q: Queryable,
+  m: ServerMailer,
+): Promise<ServerMailer | undefined> {
+  const { rows } = await q.query<ServerRow>(UPDATE, [
     m.tenantId,
     m.mailerId,
     m.configVersion,
@@ -225,7 +265,7 @@ export async function updateMailer(q: Queryable, m: Mailer): Promise<Mailer | un
     m.hostEverWorked,
     m.appId ?? null,
   ])
-  return rows[0] === undefined ? undefined : toMailer(rows[0])
+  return rows[0] === undefined ? undefined : toServerMailer(rows[0])
 }
 
 const MARK_WORKED = statement(
@@ -259,10 +299,20 @@ export async function deleteMailer(
 }
 
 export function toMailer(row: MailerRow): Mailer {
+  if (row.connection_type !== 'relay') return toServerMailer(row)
   return {
-    tenantId: row.tenant_id,
-    mailerId: row.mailer_id,
-    name: row.name,
+    ...toFacts(row),
+    configType: 'domain',
+    connectionType: row.connection_type,
+    config: { relay: row.relay, domain: row.domain },
+    limits: row.limits,
+    isVerified: row.domain_verified,
+  }
+}
+
+function toServerMailer(row: ServerRow): ServerMailer {
+  return {
+    ...toFacts(row),
     email: row.email,
     configType: row.config_type,
     connectionType: row.connection_type,
@@ -276,13 +326,21 @@ export function toMailer(row: MailerRow): Mailer {
     ...(row.secret === null ? {} : { secret: row.secret }),
     ...(row.app_id === null ? {} : { appId: row.app_id }),
     ...(row.imap === null ? {} : { imap: row.imap }),
-    uncertain: row.uncertain,
     limits: row.limits,
+    hostEverWorked: row.host_ever_worked,
+  }
+}
+
+function toFacts(row: FactRow) {
+  return {
+    tenantId: row.tenant_id,
+    mailerId: row.mailer_id,
+    name: row.name,
+    uncertain: row.uncertain,
     state: row.state,
     ...(row.state_reason === null ? {} : { stateReason: row.state_reason }),
     ...(row.state_evidence === null ? {} : { stateEvidence: row.state_evidence }),
     stateChangedAt: row.state_changed_at,
-    hostEverWorked: row.host_ever_worked,
     configVersion: Number(row.config_version),
     createdAt: row.created_at,
     updatedAt: row.updated_at,

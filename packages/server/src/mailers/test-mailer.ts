@@ -8,10 +8,10 @@ import type { Queryable } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { printable } from './login-failure.ts'
-import { canSend, type Mailer, openPassword } from './mailer.ts'
+import { canSend, openPassword, type ServerMailer } from './mailer.ts'
 import type { AccessTokens } from './oauth/access-tokens.ts'
 import type { SessionDeps } from './open-mailer-session.ts'
-import { getMailer } from './store.ts'
+import { getServerMailer } from './store.ts'
 import { type LoginStep, traceLogin } from './trace-login.ts'
 
 export interface TestMailerDeps extends SessionDeps {
@@ -21,7 +21,7 @@ export interface TestMailerDeps extends SessionDeps {
 }
 
 export interface TestedMailer {
-  readonly mailer: Mailer
+  readonly mailer: ServerMailer
   readonly steps: readonly LoginStep[]
   /** How the login failed. */
   readonly failure?: Classification
@@ -37,7 +37,7 @@ export async function testMailer(
   tenantId: string,
   mailerId: string,
 ): Promise<TestedMailer> {
-  const mailer = await getMailer(deps.db, tenantId, mailerId)
+  const mailer = await getServerMailer(deps.db, tenantId, mailerId)
   if (mailer === undefined || !canSend(mailer)) throw new ApiError('not_found')
   const { config, secret } = mailer
   if (mailer.connectionType === 'basic') {

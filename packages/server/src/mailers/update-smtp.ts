@@ -20,27 +20,27 @@ import type { MailerDeps } from './configure-smtp.ts'
 import {
   canSend,
   isAsSafe,
-  type Mailer,
   type MailerConfig,
   openPassword,
+  type ServerMailer,
   sealPassword,
 } from './mailer.ts'
 import { updateOauthSmtp } from './oauth/configure-oauth-smtp.ts'
 import { saveMailer } from './save-mailer.ts'
-import { getMailer } from './store.ts'
+import { getServerMailer } from './store.ts'
 
 export async function updateSmtp(
   deps: MailerDeps,
   tenantId: string,
   mailerId: string,
   body: UpdateSmtpBody,
-): Promise<Mailer> {
+): Promise<ServerMailer> {
   if (body.mailer_id !== undefined && body.mailer_id !== mailerId) {
     throw validationError({ path: '/mailer_id', message: 'must be the mailer of the path' })
   }
   const checked = checkFields(body)
   if (checked.errors.length > 0) throw validationError(...checked.errors)
-  const stored = await getMailer(deps.db, tenantId, mailerId)
+  const stored = await getServerMailer(deps.db, tenantId, mailerId)
   if (stored === undefined || !canSend(stored)) throw new ApiError('not_found')
   const errors = checkConfigChange(stored.connectionType, body.config ?? {})
   if (errors.length > 0) throw validationError(...errors)
@@ -49,7 +49,7 @@ export async function updateSmtp(
     body.config === undefined ? stored.config : changedConfig(stored, body, checked.host)
   const isVerified = body.config !== undefined && body.verify !== false
   const isSameHost = config.host === stored.config.host && config.port === stored.config.port
-  const next: Mailer = {
+  const next: ServerMailer = {
     ...stored,
     name: body.name ?? stored.name,
     email: checked.email ?? stored.email,
@@ -66,16 +66,16 @@ export async function updateSmtp(
     deps.wakeMail(updated)
     return updated
   }
-  const current = await getMailer(deps.db, tenantId, mailerId)
+  const current = await getServerMailer(deps.db, tenantId, mailerId)
   throw new ApiError(current === undefined ? 'not_found' : 'conflict')
 }
 
 async function updateBasicSmtp(
   deps: MailerDeps,
-  stored: Mailer,
-  next: Mailer,
+  stored: ServerMailer,
+  next: ServerMailer,
   body: UpdateSmtpBody,
-): Promise<Mailer | undefined> {
+): Promise<ServerMailer | undefined> {
   const { config } = next
   const password = body.config === undefined ? undefined : passwordOf(deps, stored, config, body)
   const isVerified = body.config !== undefined && body.verify !== false
@@ -89,7 +89,7 @@ async function updateBasicSmtp(
 }
 
 function changedConfig(
-  stored: Mailer,
+  stored: ServerMailer,
   body: UpdateSmtpBody,
   host: string | undefined,
 ): MailerConfig {
@@ -106,7 +106,7 @@ function changedConfig(
 
 function passwordOf(
   deps: MailerDeps,
-  stored: Mailer,
+  stored: ServerMailer,
   config: MailerConfig,
   body: UpdateSmtpBody,
 ): string | undefined {
@@ -127,7 +127,7 @@ function passwordOf(
   return stored.secret === undefined ? undefined : reopened(deps, stored, stored.secret)
 }
 
-function reopened(deps: MailerDeps, stored: Mailer, secret: string): string {
+function reopened(deps: MailerDeps, stored: ServerMailer, secret: string): string {
   try {
     return openPassword(deps.keyRing, stored, secret)
   } catch (cause) {

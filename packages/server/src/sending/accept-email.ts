@@ -6,7 +6,7 @@
  * large ones go alone, a few at a time, so that nobody waits for another's attachments.
  */
 import { type FieldError, sendAtAheadMsMax, sendAtPastMsMax } from '@postrider/contract'
-import { type FoundMailer, findMailers, noMailer } from '../mailers/index.ts'
+import { type FoundMailer, findMailers, type NoMailer, noMailer } from '../mailers/index.ts'
 import { createGroupCommit, type Db, type Tx } from '../platform/db/index.ts'
 import type { DiskGuard } from '../platform/disk-guard.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -43,10 +43,12 @@ export type Accepted = {
   | { readonly isReplay: true }
 )
 
-interface Refused {
-  readonly refused: 'validation_failed' | 'no_mailer' | 'mailer_inactive' | 'idempotency_mismatch'
-  readonly errors?: readonly FieldError[]
-}
+type Refused =
+  | {
+      readonly refused: 'validation_failed' | 'mailer_inactive' | 'idempotency_mismatch'
+      readonly errors?: readonly FieldError[]
+    }
+  | { readonly refused: 'no_mailer'; readonly found: NoMailer | undefined }
 
 type Outcome = Accepted | Refused
 
@@ -91,8 +93,8 @@ export function createAcceptEmails(deps: {
       )
       deps.failpoints.hit('api.after_commit')
       if ('refused' in outcome) {
+        if (outcome.refused === 'no_mailer') throw noMailer(request.email, outcome.found)
         const { refused, errors } = outcome
-        if (refused === 'no_mailer') throw noMailer(request.email)
         throw new ApiError(refused, errors && { errors })
       }
       return outcome
@@ -173,9 +175,9 @@ async function suppressedOf(tx: Tx, items: readonly Item[]): Promise<number[][]>
 }
 
 function toWantedMailer({ tenantId, email }: Item) {
-  return email.mailerId === undefined
-    ? { tenantId, email: email.content.from.address }
-    : { tenantId, mailerId: email.mailerId }
+  const { mailerId } = email
+  const from = email.content.from.address
+  return mailerId === undefined ? { tenantId, from } : { tenantId, mailerId, from }
 }
 
 /** Names the request too: taken back by one that did not get the key, it removes nothing. */
@@ -185,7 +187,7 @@ function toKey({ tenantId, idempotency, refId }: Item): NewKey[] {
 
 function judge(
   { tenantId, idempotency, refId, email }: Item,
-  mailer: FoundMailer | undefined,
+  mailer: FoundMailer | NoMailer | undefined,
   suppressed: readonly number[],
   kept: ReadonlyMap<string, KeptKey>,
   now: Date,
@@ -200,7 +202,7 @@ function judge(
   const problem = problemOfSendAt(email, now)
   if (problem !== undefined)
     return { refused: 'validation_failed', errors: [{ path: '/send_at', message: problem }] }
-  if (mailer === undefined) return { refused: 'no_mailer' }
+  if (mailer === undefined || 'problem' in mailer) return { refused: 'no_mailer', found: mailer }
   if (mailer.state !== 'active') return { refused: 'mailer_inactive' }
   const { mailerId } = mailer
   return { isReplay: false, refId, mailerId, isScheduled: isScheduled(refId, email), suppressed }

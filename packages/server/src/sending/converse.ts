@@ -6,7 +6,7 @@
  * lost the claim by then never sends it.
  */
 import { classifyFailure, parseAddress, type SmtpFailure, type SmtpResult } from '../mail/index.ts'
-import type { MailerForSend, SmtpPool } from '../mailers/index.ts'
+import type { SmtpMailerForSend, SmtpPool } from '../mailers/index.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import type { Logger } from '../platform/log.ts'
 import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
@@ -28,7 +28,7 @@ export interface ConverseDeps {
 
 interface Conversation {
   readonly claim: Claim
-  readonly mailer: MailerForSend
+  readonly mailer: SmtpMailerForSend
   readonly to: string
   readonly message: Buffer
   /** In its headers. */
@@ -131,14 +131,14 @@ function wireOf(email: string): string {
   return parsed.ok ? parsed.address.address : email
 }
 
-function toResult(mailer: MailerForSend, result: SmtpResult): AttemptResult {
+function toResult(mailer: SmtpMailerForSend, result: SmtpResult): AttemptResult {
   if (result.kind === 'accepted') return { kind: 'accepted' }
   const isUncertain = result.phase === 'after-dot' && result.failure.reply === undefined
   return toFailure(mailer, result.failure, isUncertain)
 }
 
 function toFailure(
-  { configVersion }: MailerForSend,
+  { configVersion }: SmtpMailerForSend,
   failure: SmtpFailure,
   isUncertain: boolean,
 ): AttemptFailed {

@@ -3,7 +3,7 @@
  * conversation → result → what follows.
  */
 import { composeMessage, failedReasonOf } from '../mail/index.ts'
-import type { MailerForSend } from '../mailers/index.ts'
+import type { SmtpMailerForSend } from '../mailers/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import { DatabaseUnavailableError } from '../platform/db/index.ts'
 import type { AttemptFailed, AttemptResult, LoadedAttempt, Stopped, Undo } from './attempt.ts'
@@ -91,6 +91,11 @@ async function attempt(
     }
   // Held: it stays due, and its lane rests until the mailer is active again.
   if (mailer.state !== 'active') return undo(claim.interrupted > 0 ? INACTIVE_WAIT_MS : 0)
+  if (mailer.kind === 'relay')
+    return {
+      ...withoutMailer(`no account at ${mailer.relay} for ${claim.mailerId}`),
+      retryable: true,
+    }
   return send(deps, loaded, mailer)
 }
 
@@ -106,7 +111,7 @@ async function isSuppressed(loaded: LoadedAttempt): Promise<false | Stopped | Un
 async function send(
   deps: RunAttemptDeps,
   loaded: LoadedAttempt,
-  mailer: MailerForSend,
+  mailer: SmtpMailerForSend,
 ): Promise<AttemptResult | Stopped | Undo | 'lost'> {
   const { claim, messageId } = loaded
   let email: ReadyEmail

@@ -5,7 +5,7 @@
 import type { OAuthLoginType } from '@postrider/contract'
 import type { Clock } from '../../platform/clock.ts'
 import type { Egress } from '../../platform/egress/index.ts'
-import { emailKeyOf, type Mailer } from '../mailer.ts'
+import { emailKeyOf, type ServerMailer } from '../mailer.ts'
 import { findAddress } from './find-address.ts'
 import type { OAuthApp } from './oauth-app.ts'
 import { PROVIDERS } from './provider.ts'
@@ -30,7 +30,7 @@ export interface LoginProblem {
 }
 
 export type LoginResult =
-  | { readonly ok: true; readonly mailer: Mailer }
+  | { readonly ok: true; readonly mailer: ServerMailer }
   | { readonly ok: false; readonly problem: LoginProblem }
 
 export async function acceptGrant(
@@ -40,7 +40,7 @@ export async function acceptGrant(
     readonly type: OAuthLoginType
     readonly grant: Grant
     /** The one to authenticate again. */
-    readonly mailer: Mailer | undefined
+    readonly mailer: ServerMailer | undefined
     readonly nonce: string | undefined
   },
 ): Promise<LoginResult> {

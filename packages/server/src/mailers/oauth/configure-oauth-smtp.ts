@@ -9,7 +9,7 @@ import type { OAuthLoginType, SecureMode, SmtpConfigFields } from '@postrider/co
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { checkHost, countedCheck, type LoginCheckDeps, tryLogin } from '../check-login.ts'
-import { isAsSafe, type Mailer, type MailerConfig } from '../mailer.ts'
+import { isAsSafe, type MailerConfig, type ServerMailer } from '../mailer.ts'
 import { type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
 import type { NewMailer } from '../store.ts'
 import type { AccessTokens } from './access-tokens.ts'
@@ -33,7 +33,7 @@ export async function configureOauthSmtp(
   facts: Omit<NewMailer, 'configType' | 'connectionType' | 'config'>,
   given: SmtpConfigFields,
   isVerified: boolean,
-): Promise<Mailer> {
+): Promise<ServerMailer> {
   const { tenantId, email } = facts
   const {
     app_id: appId = '',
@@ -65,10 +65,10 @@ export async function configureOauthSmtp(
  */
 export async function updateOauthSmtp(
   deps: OAuthSmtpDeps,
-  stored: Mailer,
-  next: Mailer,
+  stored: ServerMailer,
+  next: ServerMailer,
   o: { readonly given: SmtpConfigFields | undefined; readonly isVerified: boolean },
-): Promise<Mailer | undefined> {
+): Promise<ServerMailer | undefined> {
   const { app_id: appId = stored.appId ?? '', refresh_token: refreshToken } = o.given ?? {}
   const config = { ...next.config, username: next.email }
   const mailer = { ...next, appId, config }
@@ -123,7 +123,7 @@ async function tryToken(
   throw refusalOfToken(answer.failure)
 }
 
-async function tryStored(deps: OAuthSmtpDeps, stored: Mailer) {
+async function tryStored(deps: OAuthSmtpDeps, stored: ServerMailer) {
   const deadlineAt = performance.now() + TOKEN_TIMEOUT_MS
   const result = await deps.accessTokens.get(stored, { deadlineAt, isCheck: true })
   if (result.kind === 'token') return result

@@ -6,7 +6,7 @@
 
 import type { Logger } from '../../platform/log.ts'
 import { SealedValueError } from '../../platform/secrets/index.ts'
-import { getMailer } from '../store.ts'
+import { getServerMailer } from '../store.ts'
 import { type AcceptGrantDeps, acceptGrant, type LoginResult } from './accept-grant.ts'
 import { getApp } from './app-store.ts'
 import { type PendingLogin, takeLogin } from './login-store.ts'
@@ -78,7 +78,7 @@ async function complete(
   const secret = secretOf(deps, login, hashState(state))
   const [app, mailer] = await Promise.all([
     getApp(deps.db, tenantId, appId),
-    mailerId === undefined ? undefined : getMailer(deps.db, tenantId, mailerId),
+    mailerId === undefined ? undefined : getServerMailer(deps.db, tenantId, mailerId),
   ])
   const isGone = app === undefined || (mailerId !== undefined && mailer === undefined)
   if (isGone || secret === undefined)

@@ -6,8 +6,8 @@ import type { FieldError, OAuthLoginBody, OAuthLoginType } from '@postrider/cont
 import { ApiError, validationError } from '../../platform/errors.ts'
 import type { RateLimit } from '../../platform/rate-limit.ts'
 import { countedCheck, type LoginChecks } from '../check-login.ts'
-import type { Mailer } from '../mailer.ts'
-import { getMailer } from '../store.ts'
+import type { ServerMailer } from '../mailer.ts'
+import { getServerMailer } from '../store.ts'
 import { type AcceptGrantDeps, acceptGrant } from './accept-grant.ts'
 import { getApp } from './app-store.ts'
 import { loginTypeOf, type OAuthApp, serversOf } from './oauth-app.ts'
@@ -22,7 +22,7 @@ export interface LogInDeps extends AcceptGrantDeps, Omit<StartLoginDeps, 'db'>, 
   readonly loginLimit: RateLimit
 }
 
-export type LoggedIn = { readonly authorizationUrl: string } | { readonly mailer: Mailer }
+export type LoggedIn = { readonly authorizationUrl: string } | { readonly mailer: ServerMailer }
 
 export async function logIn(
   deps: LogInDeps,
@@ -31,7 +31,7 @@ export async function logIn(
 ): Promise<LoggedIn> {
   const [app, mailer] = await Promise.all([
     getApp(deps.db, tenantId, body.app_id),
-    body.mailer_id === undefined ? undefined : getMailer(deps.db, tenantId, body.mailer_id),
+    body.mailer_id === undefined ? undefined : getServerMailer(deps.db, tenantId, body.mailer_id),
   ])
   const { redirect_uri: redirectUri, token } = body
   const given = body.type === undefined ? undefined : withoutSynonym(body.type)
@@ -53,10 +53,10 @@ async function logInWith(
   app: OAuthApp,
   o: {
     readonly type: OAuthLoginType
-    readonly mailer: Mailer | undefined
+    readonly mailer: ServerMailer | undefined
     readonly token: string
   },
-): Promise<Mailer> {
+): Promise<ServerMailer> {
   const answer = await requestRefresh(deps, app, o.type, o.token)
   if (!answer.ok) throw refusalOfToken(answer.failure)
   const grant = { refreshToken: o.token, ...answer.grant }
@@ -72,7 +72,7 @@ function withoutSynonym(type: NonNullable<OAuthLoginBody['type']>): OAuthLoginTy
 
 function checkLogin(o: {
   readonly app: OAuthApp | undefined
-  readonly mailer: Mailer | undefined
+  readonly mailer: ServerMailer | undefined
   readonly type: OAuthLoginType
   readonly body: OAuthLoginBody
 }): FieldError[] {

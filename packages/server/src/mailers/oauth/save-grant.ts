@@ -9,9 +9,9 @@ import type { OAuthLoginType } from '@postrider/contract'
 import type { Db, Tx } from '../../platform/db/index.ts'
 import { newId } from '../../platform/ids.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
-import { emailKeyOf, type Mailer } from '../mailer.ts'
+import { emailKeyOf, type ServerMailer } from '../mailer.ts'
 import { type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
-import { getMailer, insertMailer, type NewMailer } from '../store.ts'
+import { getServerMailer, insertMailer, type NewMailer } from '../store.ts'
 import { lockApp } from './app-store.ts'
 import { type MailerKey, sealToken } from './mailer-token.ts'
 import { CONFIG_TYPES, type OAuthApp, serversOf } from './oauth-app.ts'
@@ -41,7 +41,10 @@ export interface Login {
 }
 
 /** Undefined when the app or the mailer is gone, or was changed at the same moment. */
-export async function saveLogin(deps: SaveGrantDeps, login: Login): Promise<Mailer | undefined> {
+export async function saveLogin(
+  deps: SaveGrantDeps,
+  login: Login,
+): Promise<ServerMailer | undefined> {
   const { app } = login
   const saved = await deps.db.transaction(async (tx) => {
     if (!(await lockApp(tx, app.tenantId, app.appId))) return undefined
@@ -65,8 +68,8 @@ async function renew(
   deps: SaveGrantDeps,
   { app, grant }: Login,
   mailerId: string,
-): Promise<Mailer | undefined> {
-  const mailer = await getMailer(tx, app.tenantId, mailerId)
+): Promise<ServerMailer | undefined> {
+  const mailer = await getServerMailer(tx, app.tenantId, mailerId)
   if (mailer === undefined) return undefined
   const changed = { ...mailer, appId: app.appId }
   const updated = await saveMailer(tx, deps, changed, { isAuthenticated: true })
@@ -78,7 +81,7 @@ async function createMailer(
   tx: Tx,
   { keyRing }: SaveGrantDeps,
   { app, type, grant, email }: Login,
-): Promise<Mailer> {
+): Promise<ServerMailer> {
   const servers = serversOf(app, type)
   if (servers === undefined) throw new Error(`the OAuth app ${app.appId} has no ${type} server`)
   const { server, imap } = servers
@@ -104,7 +107,7 @@ export async function insertWithGrant(
   keyRing: KeyRing,
   mailer: NewMailer,
   grant: StoredGrant,
-): Promise<Mailer> {
+): Promise<ServerMailer> {
   const inserted = await insertMailer(tx, mailer)
   await keepGrant(tx, keyRing, inserted, grant)
   return inserted

@@ -10,9 +10,9 @@ import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { changeState } from '../change-state.ts'
 import { countedCheck, type LoginChecks } from '../check-login.ts'
-import type { Mailer } from '../mailer.ts'
+import { asServerMailer, type ServerMailer } from '../mailer.ts'
 import type { SaveMailerDeps } from '../save-mailer.ts'
-import { getMailer } from '../store.ts'
+import { getServerMailer } from '../store.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { refusalOfToken } from './refuse-token.ts'
 
@@ -29,8 +29,8 @@ export async function setActive(
   tenantId: string,
   mailerId: string,
   active: boolean,
-): Promise<Mailer> {
-  const mailer = await getMailer(deps.db, tenantId, mailerId)
+): Promise<ServerMailer> {
+  const mailer = await getServerMailer(deps.db, tenantId, mailerId)
   if (mailer?.connectionType !== 'oauth') throw new ApiError('not_found')
   if (active && mailer.state !== 'active')
     await countedCheck(deps, tenantId, () => refuseRevoked(deps, mailer))
@@ -38,12 +38,13 @@ export async function setActive(
   const changed = await deps.db.transaction((tx) =>
     changeState(tx, deps.clock, mailer, { kind: 'switched', to }),
   )
-  if (changed === undefined) throw new ApiError('not_found')
-  deps.wakeMail(changed.mailer)
-  return changed.mailer
+  const switched = asServerMailer(changed?.mailer)
+  if (switched === undefined) throw new ApiError('not_found')
+  deps.wakeMail(switched)
+  return switched
 }
 
-async function refuseRevoked(deps: SetActiveDeps, mailer: Mailer): Promise<void> {
+async function refuseRevoked(deps: SetActiveDeps, mailer: ServerMailer): Promise<void> {
   const deadlineAt = performance.now() + TIMEOUT_MS
   const result = await deps.accessTokens.get(mailer, { deadlineAt, isCheck: true })
   if (result.kind === 'failed' && result.failure.verdict === 'revoked')

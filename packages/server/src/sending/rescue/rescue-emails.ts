@@ -208,6 +208,7 @@ async function checkMailer(tx: Tx, tenantId: string, mailerId: string | undefine
   if (mailerId === undefined) return
   const [mailer] = await findMailers(tx, [{ tenantId, mailerId }])
   if (mailer === undefined) throw noMailer({ mailerId })
+  if ('problem' in mailer) throw noMailer({ mailerId }, mailer)
   if (mailer.state !== 'active') throw new ApiError('mailer_inactive')
 }
 

@@ -1,0 +1,80 @@
+/** SQL of sending domains as mailers. Every statement names the tenant. */
+import type { RelayKind } from '@postrider/contract'
+import { statement, type Tx } from '../platform/db/index.ts'
+import { domainKeyOf } from './mailer.ts'
+import type { MailerKey } from './state-store.ts'
+import { deleteMailer } from './store.ts'
+
+export interface NewDomainMailer extends MailerKey {
+  readonly name: string
+  /** In wire form. */
+  readonly domain: string
+  readonly relay: RelayKind
+}
+
+const INSERT = statement(
+  'mailers.insert_domain',
+  `insert into mailers_mailer (tenant_id, mailer_id, name, email, email_key, config_type,
+     connection_type, relay, domain, domain_verified, uncertain, limits)
+   values ($1, $2, $3, '', $4, 'domain', 'relay', $5, $6, false, 'at_least_once', '{}')`,
+)
+
+/** Unverified: nothing is accepted for it yet. */
+export async function insertDomainMailer(tx: Tx, m: NewDomainMailer): Promise<void> {
+  const { tenantId, mailerId, name, domain, relay } = m
+  await tx.query(INSERT, [tenantId, mailerId, name, domainKeyOf(domain), relay, domain])
+}
+
+const SET_VERIFIED = statement(
+  'mailers.set_domain_verified',
+  `update mailers_mailer set domain_verified = $3, updated_at = now()
+    where tenant_id = $1 and mailer_id = $2 and connection_type = 'relay'
+      and domain_verified <> $3`,
+)
+
+/** What was accepted before is sent, or refused by the provider. */
+export async function setDomainVerified(
+  tx: Tx,
+  { tenantId, mailerId }: MailerKey,
+  isVerified: boolean,
+): Promise<void> {
+  await tx.query(SET_VERIFIED, [tenantId, mailerId, isVerified])
+}
+
+// In the order of their ids, as whoever locks several mailers does.
+const RENEW = statement(
+  'mailers.renew_of_relay',
+  `with found as (
+     select mailer_id from mailers_mailer
+      where tenant_id = $1 and relay = $2 order by mailer_id for no key update)
+   update mailers_mailer m
+      set config_version = config_version + 1, updated_at = now(),
+          state = case when state = 'deactivated' then 'active' else state end,
+          state_reason = case when state = 'deactivated' then null else state_reason end,
+          state_evidence = case when state = 'deactivated' then null else state_evidence end,
+          state_changed_at = case when state = 'deactivated' then now() else state_changed_at end
+     from found where m.tenant_id = $1 and m.mailer_id = found.mailer_id
+   returning m.tenant_id as "tenantId", m.mailer_id as "mailerId"`,
+)
+
+/**
+ * Key or address of the tenant's account at a relay have changed: what was found out about them
+ * before counts no more. Those of its mailers that were deactivated are active again (a disabled one
+ * stays so), as after any other new credentials. Answers all of them; their lanes are to be woken
+ * after the commit.
+ */
+export async function noteRelayChanged(
+  tx: Tx,
+  { tenantId, kind }: { readonly tenantId: string; readonly kind: RelayKind },
+): Promise<MailerKey[]> {
+  const { rows } = await tx.query<MailerKey>(RENEW, [tenantId, kind])
+  return rows
+}
+
+/** Mail that waits for it fails at its next attempt (contract §5); its lane is to be woken after the commit. */
+export async function deleteDomainMailer(
+  tx: Tx,
+  { tenantId, mailerId }: MailerKey,
+): Promise<boolean> {
+  return deleteMailer(tx, tenantId, mailerId)
+}
