@@ -11,7 +11,7 @@
  * ASCII. There is no Bcc, and nothing is ever read from a file or a URL.
  */
 import { createHash } from 'node:crypto'
-import { detectMimeType } from 'nodemailer/lib/mime-funcs/mime-types'
+import { type Attachment, dispositionOf, mediaTypeOf } from './attachment.ts'
 import { type EncodedBody, encodeTextBody, joinInTurns, wrapLongBase64 } from './encode-body.ts'
 import {
   dispositionLine,
@@ -22,17 +22,6 @@ import {
   textLine,
 } from './header-lines.ts'
 import { findStandIns, type MarkedBody, type StandIns, writeOver } from './stand-ins.ts'
-
-export interface Attachment {
-  readonly filename: string
-  /** Base64 without white space. */
-  readonly content: string
-  readonly type?: string | undefined
-  /** Left out: `inline` where the HTML shows it, else `attachment`. */
-  readonly disposition?: 'attachment' | 'inline' | undefined
-  /** Without angle brackets; the HTML refers to it as `cid:…`. */
-  readonly contentId?: string | undefined
-}
 
 export interface MessageInput {
   /** Of the email, and known to nobody before it was accepted: the boundaries derive from it. */
@@ -80,7 +69,6 @@ type EncodedAttachment = Attachment & {
 }
 
 const CRLF = '\r\n'
-const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:;[\x20-\x7e]{0,500})?$/
 
 export async function prepareMessage(input: MessageInput): Promise<PreparedMessage> {
   const root = await buildTree(input)
@@ -190,25 +178,14 @@ async function encodeAttachment(
   html: string | undefined,
 ): Promise<EncodedAttachment> {
   const parts = await wrapLongBase64(attachment.content)
-  const disposition =
-    attachment.disposition ?? (isShown(attachment, html) ? 'inline' : 'attachment')
+  const disposition = dispositionOf(attachment, html)
   return { ...attachment, disposition, body: { encoding: 'base64', parts } }
 }
 
-function isShown({ contentId }: Attachment, html = ''): boolean {
-  return contentId !== undefined && html.includes(`cid:${contentId}`)
-}
-
-function toFilePart({
-  filename,
-  type: given,
-  body,
-  disposition,
-  contentId,
-}: EncodedAttachment): Part {
-  const type = given ?? detectMimeType(filename)
+function toFilePart(file: EncodedAttachment): Part {
+  const { filename, body, disposition, contentId } = file
   const headers = [
-    namedTypeLine(isLeafType(type) ? type : 'application/octet-stream', filename),
+    namedTypeLine(mediaTypeOf(file), filename),
     ...(contentId === undefined ? [] : [headerLine('Content-ID', contentIdOf(contentId))]),
     headerLine('Content-Transfer-Encoding', body.encoding),
     dispositionLine(disposition, filename),
@@ -218,11 +195,6 @@ function toFilePart({
 
 function contentIdOf(contentId: string): string {
   return `<${contentId.replace(/^<|>$/g, '').replace(/\p{Cc}/gu, ' ')}>`
-}
-
-/** A multipart would be read as parts, and a message/rfc822 may not be base64 (RFC 2046 §5.2.1). */
-function isLeafType(type: string): boolean {
-  return MEDIA_TYPE.test(type) && !/^(multipart|message)\//i.test(type)
 }
 
 /** Base64 is written without an end of its last line. */

@@ -8,8 +8,8 @@ export {
   parseAddress,
   toWireDomain,
 } from './address.ts'
+export { type Attachment, dispositionOf, mediaTypeOf } from './attachment.ts'
 export {
-  type Attachment,
   type CopyParts,
   checkBodyText,
   composeMessage,
