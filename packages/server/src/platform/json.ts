@@ -1,9 +1,12 @@
 /** JSON of others, looked into without believing its shape. */
 
+/** As of `JSON.parse`; behind the value comes how it was written. */
+export type Reviver = (name: string, value: unknown, ...context: readonly unknown[]) => unknown
+
 /** Undefined for what is no JSON. */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, reviver?: Reviver): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text, reviver)
   } catch {
     return undefined
   }

@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { digestOf, readReports } from './read-reports.ts'
+import { digestOf, readReports, reportDepthMax, reportsMax } from './read-reports.ts'
 
 const whiteSpace = fc.constantFrom('', ' ', '\r\n', '\t ')
+const json = fc.json({ maxDepth: 4 }).filter((text) => !/\d{16}/.test(text))
 
 describe('the reports of a callback', () => {
   it('are as they were written, whatever is in them', () => {
     fc.assert(
-      fc.property(fc.array(fc.json({ maxDepth: 4 })), whiteSpace, (written, space) => {
+      fc.property(fc.array(json), whiteSpace, (written, space) => {
         const body = `${space}[${written.map((one) => space + one + space).join(',')}]${space}`
         const reports = readReports(body) ?? []
         expect(reports.map(({ raw }) => raw)).toEqual(written.map((one) => one.trim()))
@@ -28,10 +29,31 @@ describe('the reports of a callback', () => {
   })
 
   it('take time by their length alone', () => {
-    const deep = `[${'['.repeat(500)}${']'.repeat(500)}]`
-    expect(readReports(deep)).toHaveLength(1)
     const backslashes = `["${'\\\\'.repeat(1_000_000)}","${'\\"'.repeat(500_000)}"]`
     expect(readReports(backslashes)?.map(({ raw }) => raw.length)).toEqual([2_000_002, 1_000_002])
+  })
+
+  it('have ids as text, however many digits they have', () => {
+    const id = '92356927693813856'
+    const [report] = readReports(`[{"a":${id},"b":[-${id}],"c":"${id}","d":${id}.5,"e":12}]`) ?? []
+    expect(report?.value).toEqual({ a: id, b: [`-${id}`], c: id, d: Number(`${id}.5`), e: 12 })
+  })
+
+  it('are none beyond what any provider sends', () => {
+    const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+    expect(readReports(nested(reportDepthMax))).toHaveLength(1)
+    for (const depth of [reportDepthMax + 1, 1_000_000])
+      expect(readReports(nested(depth))).toBeUndefined()
+    const many = (count: number) => `[${Array.from({ length: count }, () => '1').join(',')}]`
+    expect(readReports(many(reportsMax))).toHaveLength(reportsMax)
+    expect(readReports(many(reportsMax + 1))).toBeUndefined()
+  })
+
+  it('are none of any text that is cut', () => {
+    const body = String.raw`[{"a":"\\\"b","c":[1,{"d":null}]},{"e":92356927693813856}]`
+    for (let end = 0; end < body.length; end++)
+      expect(readReports(body.slice(0, end))).toBeUndefined()
+    expect(readReports(body)).toHaveLength(2)
   })
 
   it('without an id are known by what they say', () => {

@@ -1,9 +1,12 @@
 /**
  * A callback's reports, one by one. Providers post them as a JSON array; each is kept as it was
- * written, for parsing and writing again would change numbers that a double does not carry.
+ * written, for parsing and writing again would change numbers that a double does not carry. Ids are
+ * such numbers: in a report's value, they are text.
+ *
+ * What is nested without end, or in more parts than any provider sends, is read by nobody.
  */
 import { createHash } from 'node:crypto'
-import { parseJson } from '../platform/json.ts'
+import { memberOf, parseJson } from '../platform/json.ts'
 
 export interface Report {
   readonly value: unknown
@@ -11,12 +14,29 @@ export interface Report {
   readonly raw: string
 }
 
-/** Undefined for what is not a JSON array. */
+/** One of SparkPost's has a few hundred, one of SendGrid's a few thousand. */
+export const reportsMax = 50_000
+export const reportDepthMax = 64
+
+/** Undefined for what is not a JSON array, or beyond these bounds. */
 export function readReports(body: string): readonly Report[] | undefined {
-  const values = parseJson(body)
-  if (!Array.isArray(values)) return undefined
   const raws = splitArray(body)
-  return values.map((value: unknown, i) => ({ value, raw: raws[i] ?? '' }))
+  const values = raws && parseArray(body)
+  return values?.map((value, i) => ({ value, raw: raws?.[i] ?? '' }))
+}
+
+/** Looking at each number takes several times as long. */
+const LONG_NUMBER = /[:[,\s]-?\d{16}/
+
+function parseArray(body: string): readonly unknown[] | undefined {
+  const values = parseJson(body, LONG_NUMBER.test(body) ? keepInteger : undefined)
+  return Array.isArray(values) ? values : undefined
+}
+
+function keepInteger(_name: string, value: unknown, ...rest: readonly unknown[]): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
+  const source = memberOf(rest[0], 'source')
+  return typeof source === 'string' && /^-?\d+$/.test(source) ? source : value
 }
 
 /** Stands in for the id of a report that has none. */
@@ -27,8 +47,8 @@ export function digestOf({ raw }: Report): string {
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE, CLOSING_BRACKET, CLOSING_BRACE] =
   Buffer.from('"\\,[{]}')
 
-/** The elements of a well-formed array, in linear time however they are nested. */
-function splitArray(text: string): string[] {
+/** The elements of a well-formed array, in linear time; of other text, any. */
+function splitArray(text: string): string[] | undefined {
   const elements: string[] = []
   let depth = 0
   let start = 0
@@ -37,12 +57,14 @@ function splitArray(text: string): string[] {
     if (code === QUOTE) i = endOfText(text, i)
     else if (code === BRACKET || code === BRACE) {
       depth += 1
+      if (depth > reportDepthMax) return undefined
       if (depth === 1) start = i + 1
     } else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) {
       depth -= 1
       if (depth === 0) elements.push(text.slice(start, i).trim())
     } else if (code === COMMA && depth === 1) {
       elements.push(text.slice(start, i).trim())
+      if (elements.length === reportsMax) return undefined
       start = i + 1
     }
   }
@@ -54,6 +76,7 @@ function endOfText(text: string, start: number): number {
   let quote = start
   for (;;) {
     quote = text.indexOf('"', quote + 1)
+    if (quote === -1) return text.length
     let backslashes = 0
     while (text.charCodeAt(quote - backslashes - 1) === BACKSLASH) backslashes += 1
     if (backslashes % 2 === 0) return quote
