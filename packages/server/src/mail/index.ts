@@ -36,6 +36,7 @@ export type { HtmlPlaces } from './rewrite/find-places.ts'
 export { createPlaceFinder, type PlaceFinder } from './rewrite/place-finder.ts'
 export { spliceHtml } from './rewrite/splice-html.ts'
 export {
+  failureOfConnect,
   LOCAL_REFUSALS,
   type SmtpFailure,
   type SmtpReply,

@@ -4,19 +4,16 @@
  * The checksum tells a mistyped key from an unknown one without the database, and a key from
  * other text for secret scanners. Only the SHA-256 is stored: 256 random bits need no slow hash.
  */
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { newSecret, secretLength, toBase62 } from '../platform/base62.ts'
 
 const PREFIX = 'pr_'
-const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const SECRET_BYTES = 32
-const SECRET_LENGTH = 43 // of 62^43 > 2^256
 const CHECKSUM_LENGTH = 6 // of 62^6 > 2^32
-const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`)
+const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${secretLength + CHECKSUM_LENGTH}}$`)
 
-export function newApiKey(random: (bytes: number) => Buffer = randomBytes): string {
-  const secret = BigInt(`0x${random(SECRET_BYTES).toString('hex')}`)
-  const body = PREFIX + toBase62(secret, SECRET_LENGTH)
+export function newApiKey(random?: (bytes: number) => Buffer): string {
+  const body = PREFIX + newSecret(random)
   return body + checksumOf(body)
 }
 
@@ -32,10 +29,4 @@ export function hashApiKey(key: string): Buffer {
 
 function checksumOf(body: string): string {
   return toBase62(BigInt(crc32(body)), CHECKSUM_LENGTH)
-}
-
-function toBase62(value: bigint, length: number): string {
-  let text = ''
-  for (let rest = value; rest > 0n; rest /= 62n) text = DIGITS.charAt(Number(rest % 62n)) + text
-  return text.padStart(length, DIGITS.charAt(0))
 }

@@ -8,7 +8,7 @@
 import type { OAuthLoginType } from '@postrider/contract'
 import { type Egress, EgressError } from '../../platform/egress/index.ts'
 import { memberOf, parseJson } from '../../platform/json.ts'
-import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
+import { type KeyRing, SealedValueError, withoutSecrets } from '../../platform/secrets/index.ts'
 import { type OAuthApp, openClientSecret, scopesOf } from './oauth-app.ts'
 import { PROVIDERS } from './provider.ts'
 import { type TokenVerdict, verdictOf } from './token-verdict.ts'
@@ -179,21 +179,6 @@ function secondsOf(value: unknown): number {
   return typeof seconds === 'number' && seconds > 0
     ? Math.min(Math.floor(seconds), EXPIRES_IN_S_MAX)
     : EXPIRES_IN_S_DEFAULT
-}
-
-function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets
-    .flatMap(spellingsOf)
-    .reduce((rest, spelling) => rest.replaceAll(spelling, '[redacted]'), text)
-    .toWellFormed()
-    .replaceAll('\u0000', '\ufffd')
-}
-
-/** As it is, as in a URL, as in our form, and as JSON has it, where some escape every slash. */
-function spellingsOf(secret: string): string[] {
-  const inForm = new URLSearchParams({ s: secret }).toString().slice('s='.length)
-  const inJson = JSON.stringify(secret).slice(1, -1)
-  return [secret, encodeURIComponent(secret), inForm, inJson, inJson.replaceAll('/', '\\/')]
 }
 
 function failed(verdict: TokenVerdict, providerError: string): TokenAnswer {

@@ -80,6 +80,7 @@ function exchange(
     let bytes = 0
     let interim = 0
     let isOnKept = false
+    let isWritten = false
     let status: number | undefined
     let headers: IncomingHttpHeaders = {}
     let controller: Dispatcher.DispatchController | undefined
@@ -97,6 +98,7 @@ function exchange(
       }
       const failure = error ?? new EgressError('protocol', 'the answer ended before it began')
       if (isOnKept && failure.code === 'reset' && isWithoutAnswer(kept)) failure.wasKept = true
+      if (isWritten) failure.wasWritten = true
       if (status !== undefined) failure.status = status
       failure.timings = timings
       reject(failure)
@@ -112,6 +114,7 @@ function exchange(
       onRequestStart(started) {
         controller = started
         if (isSettled) return started.abort(new Error('the request was given up'))
+        isWritten = true // by undici, as soon as this returns
         const { fresh } = entry
         entry.fresh = undefined
         isOnKept = fresh === undefined

@@ -1,0 +1,11 @@
+/** The providers that this service knows, each with its adapter. */
+import type { RelayKind } from '@postrider/contract'
+import type { RelayAdapter } from './relay.ts'
+
+const ADAPTERS: Readonly<Partial<Record<RelayKind, RelayAdapter>>> = {}
+
+export function adapterOf(kind: RelayKind): RelayAdapter {
+  const adapter = ADAPTERS[kind]
+  if (adapter === undefined) throw new Error(`There is no adapter for ${kind}`)
+  return adapter
+}

@@ -1,0 +1,33 @@
+/** Relay providers: the front door. Routes are mounted by compose. */
+export { adapterOf } from './adapters.ts'
+export {
+  createRelays,
+  type RelayCallOptions,
+  type RelayResult,
+  type Relays,
+  type RelaysDeps,
+} from './create-relays.ts'
+export { type CalledBack, findAccountByToken, loadAccount } from './load-account.ts'
+export type {
+  CallbackRequest,
+  CallbackSecrets,
+  DeliverCallback,
+  RelayAccount,
+  RelayAdapter,
+  RelayAnswer,
+  RelayAttachment,
+  RelayDomain,
+  RelayDomainCall,
+  RelayDomainOutcome,
+  RelayDomains,
+  RelayFact,
+  RelayFactKind,
+  RelayFailure,
+  RelayMail,
+  RelayMailbox,
+  RelayProvider,
+  RelayRecord,
+  RelaySendOutcome,
+  RelaySimulator,
+} from './relay.ts'
+export { listRelayKinds } from './store.ts'
