@@ -113,6 +113,13 @@ export const errorCatalogue = {
       'The mailer was deactivated after a rejected login or because its OAuth grant is gone, or it is disabled.',
     fix: 'Deactivated: update its credentials with updateSMTP, or with OAuth log in again with oauthLogin and its `mailer_id`. Disabled: setOAuthActive. Or send with another mailer.',
   },
+  domain_taken: {
+    status: 409,
+    message: 'The domain belongs to somebody else',
+    cause:
+      'Another account of this service has verified the domain, or another account of the relay provider has it.',
+    fix: 'Who owns the domain can have it deleted there. A domain whose ownership record is gone is released after a while.',
+  },
   idempotency_mismatch: {
     status: 409,
     message: 'This Idempotency-Key was used with another body',
@@ -166,6 +173,38 @@ export const errorCatalogue = {
     message: 'The mail server rejected the login',
     cause: 'The server, or the OAuth provider, refused the credentials; `message` holds the reply.',
     fix: 'Check `config.username` and `config.password`; many providers need an app password. With OAuth: log in again, or check the app.',
+  },
+  no_relay: {
+    status: 422,
+    message: 'No account at a relay provider',
+    cause: 'The tenant has no account at a relay provider, or none of the kind in `relay`.',
+    fix: 'Configure one with configureRelay.',
+  },
+  relay_required: {
+    status: 422,
+    message: 'There are several relay providers: name one in relay',
+    cause: 'The tenant has accounts at more than one relay provider, and `relay` names none.',
+    fix: 'Give `relay`.',
+  },
+  relay_unreachable: {
+    status: 422,
+    message: 'The relay provider could not be reached',
+    cause:
+      'Connecting failed, no answer came in time, or the provider could not serve the request now; `message` says which.',
+    fix: "Check the relay's `api_base`, and try again later: what was begun is gone on with.",
+  },
+  relay_auth_failed: {
+    status: 422,
+    message: 'The relay provider rejected the API key',
+    cause:
+      "The provider refused the account's key, or the key lacks a permission; `message` holds the answer.",
+    fix: 'Give a valid key with the permissions for sending and for sending domains.',
+  },
+  relay_refused: {
+    status: 422,
+    message: 'The relay provider refused the request',
+    cause: "The provider's answer is in `message`.",
+    fix: 'Correct what the provider names.',
   },
   oauth_failed: {
     status: 422,
