@@ -6,10 +6,9 @@
  * tenant may fail so many times a minute, and has a few checks at once.
  */
 import { LOCAL_REFUSALS, type SmtpFailure } from '../mail/index.ts'
-import { EgressError } from '../platform/egress/index.ts'
+import { type CheckBounds, countedCheck } from '../platform/counted-check.ts'
+import { isRefusedHost } from '../platform/egress/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
-import type { Gate } from '../platform/gate.ts'
-import type { RateLimit } from '../platform/rate-limit.ts'
 import { loginFailure } from './login-failure.ts'
 import {
   type ConfigWithSecret,
@@ -19,15 +18,8 @@ import {
 
 const LOGIN_TIMEOUT_MS = 10_000
 
-export interface LoginChecks {
-  /** Of checks that fail, per tenant. */
-  readonly limit: RateLimit
-  /** Of checks at once. */
-  readonly gate: Gate
-}
-
 export interface LoginCheckDeps extends SessionDeps {
-  readonly checks: LoginChecks
+  readonly checks: CheckBounds
 }
 
 export async function checkLogin(
@@ -46,15 +38,6 @@ export async function checkHost(
   await countedCheck(deps, tenantId, () => refuseHost(deps, host))
 }
 
-/** Within the tenant's number of checks at once, and of those that fail. */
-export function countedCheck<T>(
-  { checks }: { readonly checks: LoginChecks },
-  tenantId: string,
-  check: () => Promise<T>,
-): Promise<T> {
-  return checks.gate.run(tenantId, () => checks.limit.useUnlessDone(tenantId, check))
-}
-
 export async function tryLogin(deps: SessionDeps, config: ConfigWithSecret): Promise<void> {
   const startedAt = performance.now()
   await refuseHost(deps, config.host)
@@ -64,14 +47,8 @@ export async function tryLogin(deps: SessionDeps, config: ConfigWithSecret): Pro
   opened.session.close()
 }
 
-/** Only refuses: a name that does not resolve now may do so when mail is sent. */
 async function refuseHost(deps: SessionDeps, host: string): Promise<void> {
-  try {
-    await deps.egress.check(host)
-  } catch (error) {
-    if (!(error instanceof EgressError)) throw error
-    if (error.code === 'address_refused') throw hostRefused()
-  }
+  if (await isRefusedHost(deps.egress, host)) throw hostRefused()
 }
 
 function hostRefused(): ApiError {

@@ -8,10 +8,10 @@
 import type { CreateOAuthAppBody, FieldError, OAuthMailServer } from '@postrider/contract'
 import {
   type Egress,
-  EgressError,
-  isRefusedPort,
+  isRefusedHost,
   parseHost,
-  portOf,
+  problemOfEndpoint,
+  problemOfUrl,
 } from '../../platform/egress/index.ts'
 
 export interface CheckAppDeps {
@@ -26,9 +26,9 @@ export async function checkApp(deps: CheckAppDeps, fields: Fields): Promise<Fiel
     ...(fields.redirect_uris ?? []).flatMap((uri, i) =>
       errorAt(`/redirect_uris/${i}`, problemOfRedirect(uri)),
     ),
-    ...errorAt('/authorize_url', problemOfEndpoint(deps, fields.authorize_url)),
-    ...errorAt('/token_url', problemOfEndpoint(deps, fields.token_url)),
-    ...errorAt('/userinfo_url', problemOfEndpoint(deps, fields.userinfo_url)),
+    ...checkEndpoint(deps, '/authorize_url', fields.authorize_url),
+    ...checkEndpoint(deps, '/token_url', fields.token_url),
+    ...checkEndpoint(deps, '/userinfo_url', fields.userinfo_url),
     ...checkServer('/smtp', fields.smtp),
     ...checkServer('/imap', fields.imap),
   ]
@@ -42,7 +42,9 @@ export async function checkApp(deps: CheckAppDeps, fields: Fields): Promise<Fiel
   ].flatMap((one) => one ?? [])
   const found = await Promise.all(
     checks.map(async ({ path, host }) =>
-      (await isRefused(deps, host)) ? [{ path, message: 'is not publicly reachable' }] : [],
+      (await isRefusedHost(deps.egress, host))
+        ? [{ path, message: 'is not publicly reachable' }]
+        : [],
     ),
   )
   return found.flat()
@@ -84,20 +86,8 @@ function problemOfRedirect(text: string): string | undefined {
   return problemOfUrl(url, text)
 }
 
-function problemOfEndpoint({ egress }: CheckAppDeps, text: string | undefined): string | undefined {
-  if (text === undefined) return undefined
-  const url = URL.parse(text)
-  if (url === null || !/^https?:\/\//i.test(text)) return 'must be an https URL'
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (url.protocol === 'http:' && !egress.isOwnNetwork(host)) return 'must be an https URL'
-  if (isRefusedPort(portOf(url))) return `port ${portOf(url)} is not for HTTP`
-  return problemOfUrl(url, text)
-}
-
-function problemOfUrl(url: URL, text: string): string | undefined {
-  if (!VISIBLE.test(text)) return 'must be visible ASCII characters'
-  if (url.username !== '' || url.password !== '') return 'must not hold credentials'
-  return text.includes('#') ? 'must not have a fragment' : undefined
+function checkEndpoint(deps: CheckAppDeps, path: string, text: string | undefined): FieldError[] {
+  return text === undefined ? [] : errorAt(path, problemOfEndpoint(deps.egress, text))
 }
 
 function checkServer(path: string, server: OAuthMailServer | undefined): FieldError[] {
@@ -112,15 +102,4 @@ function errorAt(path: string, message: string | undefined): FieldError[] {
 function hostOf(path: string, text: string | undefined) {
   const url = text === undefined ? null : URL.parse(text)
   return url === null ? undefined : { path, host: url.hostname }
-}
-
-/** A name that does not resolve now may do so when it is used. */
-async function isRefused({ egress }: CheckAppDeps, host: string): Promise<boolean> {
-  try {
-    await egress.check(host)
-    return false
-  } catch (error) {
-    if (!(error instanceof EgressError)) throw error
-    return error.code === 'address_refused'
-  }
 }

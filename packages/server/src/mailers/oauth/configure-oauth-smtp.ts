@@ -6,9 +6,10 @@
  * user whose token opens it, and the server's answer to the login decides.
  */
 import type { OAuthLoginType, SecureMode, SmtpConfigFields } from '@postrider/contract'
+import { countedCheck } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import { checkHost, countedCheck, type LoginCheckDeps, tryLogin } from '../check-login.ts'
+import { checkHost, type LoginCheckDeps, tryLogin } from '../check-login.ts'
 import { isAsSafe, type MailerConfig, type ServerMailer } from '../mailer.ts'
 import { type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
 import type { NewMailer } from '../store.ts'

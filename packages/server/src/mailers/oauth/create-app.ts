@@ -5,11 +5,11 @@ import {
   type OAuthMailServer,
   oauthAppsMax,
 } from '@postrider/contract'
+import { type CheckBounds, countedCheck } from '../../platform/counted-check.ts'
 import type { Queryable } from '../../platform/db/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
-import { countedCheck, type LoginChecks } from '../check-login.ts'
 import { getApp, insertApp } from './app-store.ts'
 import { type CheckAppDeps, checkApp, normalisedServer } from './check-app.ts'
 import { type OAuthApp, sealClientSecret } from './oauth-app.ts'
@@ -19,7 +19,7 @@ export interface AppDeps extends CheckAppDeps {
   readonly db: Queryable
   readonly keyRing: KeyRing
   /** Of checks that look hosts up. */
-  readonly checks: LoginChecks
+  readonly checks: CheckBounds
 }
 
 export async function createApp(

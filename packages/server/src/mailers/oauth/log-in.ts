@@ -3,9 +3,9 @@
  * or authenticated again at once; without one, a browser has to go to the provider first.
  */
 import type { FieldError, OAuthLoginBody, OAuthLoginType } from '@postrider/contract'
+import { type CheckBounds, countedCheck } from '../../platform/counted-check.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import type { RateLimit } from '../../platform/rate-limit.ts'
-import { countedCheck, type LoginChecks } from '../check-login.ts'
 import type { ServerMailer } from '../mailer.ts'
 import { getServerMailer } from '../store.ts'
 import { type AcceptGrantDeps, acceptGrant } from './accept-grant.ts'
@@ -17,7 +17,7 @@ import { type StartLoginDeps, startLogin } from './start-login.ts'
 
 export interface LogInDeps extends AcceptGrantDeps, Omit<StartLoginDeps, 'db'>, TokenRequestDeps {
   readonly egress: AcceptGrantDeps['egress'] & TokenRequestDeps['egress']
-  readonly checks: LoginChecks
+  readonly checks: CheckBounds
   /** Of logins begun, each of which is a row for ten minutes. */
   readonly loginLimit: RateLimit
 }

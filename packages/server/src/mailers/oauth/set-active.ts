@@ -6,10 +6,11 @@
  * disabled in between: otherwise the next mail would be lost to finding out anew. A provider that
  * cannot be asked now does not stand in the way.
  */
+
+import { type CheckBounds, countedCheck } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { changeState } from '../change-state.ts'
-import { countedCheck, type LoginChecks } from '../check-login.ts'
 import { asServerMailer, type ServerMailer } from '../mailer.ts'
 import type { SaveMailerDeps } from '../save-mailer.ts'
 import { getServerMailer } from '../store.ts'
@@ -19,7 +20,7 @@ import { refusalOfToken } from './refuse-token.ts'
 export interface SetActiveDeps extends SaveMailerDeps {
   readonly db: Db
   readonly accessTokens: Pick<AccessTokens, 'get'>
-  readonly checks: LoginChecks
+  readonly checks: CheckBounds
 }
 
 const TIMEOUT_MS = 12_000

@@ -1,4 +1,5 @@
 /** Guarded egress: the front door (see egress.ts). */
+export { isRefusedHost, problemOfEndpoint, problemOfUrl } from './check-endpoint.ts'
 export type { ConnectOptions, ConnectProgress } from './connector.ts'
 export { createEgress, type Egress, type EgressOptions } from './egress.ts'
 export { EgressError, type EgressErrorCode, type RequestTimings } from './egress-error.ts'
