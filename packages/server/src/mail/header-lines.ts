@@ -39,7 +39,12 @@ export function mailboxLine(name: string, mailboxes: readonly Mailbox[]): string
 
 /** Of an unstructured header; line ends become spaces. */
 export function textLine(name: string, text: string): string {
-  return headerLine(name, encodeUnstructured(oneLine(text)))
+  return headerLine(name, encodeHeaderText(text))
+}
+
+/** The value of an unstructured header on one line, ASCII only. */
+export function encodeHeaderText(text: string): string {
+  return encodeUnstructured(oneLine(text))
 }
 
 /** RFC 2183, with the name as parameters of RFC 2231 where it is not plain. */

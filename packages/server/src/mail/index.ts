@@ -20,7 +20,7 @@ export {
 export { checkHeader, headerBytes } from './check-header.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
 export { concernsMailer, type FailureCategory, failedReasonOf } from './failure-category.ts'
-export type { Mailbox } from './header-lines.ts'
+export { encodeHeaderText, type Mailbox } from './header-lines.ts'
 export {
   createPhishingScanner,
   createRspamd,

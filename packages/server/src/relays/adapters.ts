@@ -1,8 +1,9 @@
 /** The providers that this service knows, each with its adapter. */
 import type { RelayKind } from '@postrider/contract'
 import type { RelayAdapter } from './relay.ts'
+import { sendgrid } from './sendgrid/sendgrid.ts'
 
-const ADAPTERS: Readonly<Partial<Record<RelayKind, RelayAdapter>>> = {}
+const ADAPTERS: Readonly<Partial<Record<RelayKind, RelayAdapter>>> = { sendgrid }
 
 export function adapterOf(kind: RelayKind): RelayAdapter {
   const adapter = ADAPTERS[kind]

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest'
+import type { RelayAccount, RelayAnswer, RelayMail } from '../relay.ts'
+import { sendgrid } from './sendgrid.ts'
+
+const account: RelayAccount = {
+  tenantId: 'tn_a',
+  kind: 'sendgrid',
+  apiKey: 'SG.key',
+  apiBase: 'https://api.sendgrid.com',
+  configVersion: 1,
+}
+const refId = '01JD3Z5V9S8QWERTY0ABCDEFGH'
+const mail: RelayMail = {
+  refId,
+  n: 3,
+  from: { address: 'shop@example.com', name: 'Shop' },
+  to: { address: 'ann@example.org' },
+  type: 'to',
+  shown: { to: [{ address: 'ann@example.org' }, { address: 'bob@example.org' }], cc: [] },
+  subject: 'Hello',
+  text: 'Hi',
+  html: '<p>Hi</p>',
+  headers: [['Message-ID', '<1@example.com>']],
+  attachments: [],
+}
+const bodyOf = (change: Partial<RelayMail> = {}) =>
+  sendgrid.send(account, { ...mail, ...change }).body
+
+describe('a copy', () => {
+  it('is one personalization with its recipient and its name, and nothing of it is tracked', () => {
+    expect(sendgrid.send(account, mail)).toEqual({
+      method: 'POST',
+      path: '/v3/mail/send',
+      headers: { authorization: 'Bearer SG.key', accept: 'application/json' },
+      body: {
+        personalizations: [
+          { to: [{ email: 'ann@example.org' }], custom_args: { postrider_ref: `${refId}.3` } },
+        ],
+        from: { email: 'shop@example.com', name: 'Shop' },
+        subject: 'Hello',
+        content: [
+          { type: 'text/plain', value: 'Hi' },
+          { type: 'text/html', value: '<p>Hi</p>' },
+        ],
+        headers: { 'Message-ID': '<1@example.com>' },
+        tracking_settings: {
+          click_tracking: { enable: false, enable_text: false },
+          open_tracking: { enable: false },
+          subscription_tracking: { enable: false },
+          ganalytics: { enable: false },
+        },
+      },
+    })
+  })
+
+  it.each(['to', 'cc', 'bcc'] as const)('to a recipient in %s names no other one', (type) => {
+    const text = JSON.stringify(bodyOf({ type, to: { address: 'eve@example.net', name: 'Eve' } }))
+    expect(text).toContain('"to":[{"email":"eve@example.net","name":"Eve"}]')
+    expect(text).not.toMatch(/ann@|bob@|"cc"|"bcc"/)
+  })
+
+  it('has its answers’ address and its campaign', () => {
+    expect(
+      bodyOf({ replyTo: { address: 'help@example.com' }, campaignId: 'spring' }),
+    ).toMatchObject({ reply_to: { email: 'help@example.com' }, categories: ['spring'] })
+  })
+
+  it.each([
+    [{ html: undefined }, [{ type: 'text/plain', value: 'Hi' }]],
+    [{ text: undefined }, [{ type: 'text/html', value: '<p>Hi</p>' }]],
+    [{ text: '' }, [{ type: 'text/html', value: '<p>Hi</p>' }]],
+    [{ text: '', html: undefined }, [{ type: 'text/plain', value: ' ' }]],
+    [{ text: undefined, html: '' }, [{ type: 'text/html', value: ' ' }]],
+  ])('of %o has only parts with something in them', ({ ...change }, content) => {
+    const { text: _t, html: _h, ...rest } = mail
+    const parts = Object.entries({ text: mail.text, html: mail.html, ...change })
+    const given = Object.fromEntries(parts.filter(([, part]) => part !== undefined))
+    expect(sendgrid.send(account, { ...rest, ...given }).body).toMatchObject({ content })
+  })
+
+  it('without a subject has one that SendGrid takes', () => {
+    expect(bodyOf({ subject: '' })).toMatchObject({ subject: ' ' })
+  })
+
+  it('keeps headers, encoded, save those for which SendGrid refuses the mail', () => {
+    const reserved = ['X-SG-ID', 'x-sg-eid', 'Received', 'DKIM-Signature', 'Content-Type', 'CC']
+    const { headers } = bodyOf({
+      headers: [
+        ['Message-ID', '<1@example.com>'],
+        ['List-Unsubscribe', '<https://example.com/u>'],
+        ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
+        ['X-Note', 'Grüße\r\naus Köln'],
+        ...reserved.map((name) => [name, 'x'] as const),
+      ],
+    }) as { headers: Record<string, string> }
+    expect(headers).toEqual({
+      'Message-ID': '<1@example.com>',
+      'List-Unsubscribe': '<https://example.com/u>',
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      'X-Note': '=?UTF-8?Q?Gr=C3=BC=C3=9Fe_aus_K=C3=B6ln?=',
+    })
+    expect(bodyOf({ headers: [['CC', 'x@example.com']] })).not.toHaveProperty('headers')
+  })
+
+  it('has its files, those that the HTML shows inline', () => {
+    const content = 'aGk='
+    const html = '<img src="cid:logo">'
+    const attachments = [
+      { filename: 'logo.png', content, contentId: 'logo' },
+      { filename: 'a.pdf', content, contentId: 'other' },
+      { filename: 'b', content, type: 'text/csv', disposition: 'inline' as const },
+    ]
+    expect(bodyOf({ html, attachments })).toMatchObject({
+      attachments: [
+        { content, filename: 'logo.png', type: 'image/png', disposition: 'inline', content_id: 'logo' },
+        { content, filename: 'a.pdf', type: 'application/pdf', disposition: 'attachment', content_id: 'other' },
+        { content, filename: 'b', type: 'text/csv', disposition: 'inline' },
+      ], // biome-ignore format: a table
+    })
+  })
+})
+
+const answer = (status: number, body = '', headers = {}): RelayAnswer => ({ status, headers, body })
+
+describe('a copy is taken', () => {
+  it('with 202, under the id in X-Message-Id', () => {
+    const sent = (headers = {}) => sendgrid.readSent(answer(202, '', headers))
+    expect(sent({ 'x-message-id': 'wrf.1' })).toEqual({
+      kind: 'accepted',
+      providerMessageId: 'wrf.1',
+    })
+    expect(sent()).toEqual({ kind: 'accepted', providerMessageId: '' })
+  })
+
+  it.each([200, 201, 204, 302])('with nothing else: not with %i', (status) => {
+    expect(sendgrid.readSent(answer(status, '{}'))).toMatchObject({
+      kind: 'failed',
+      failure: { category: 'protocol_error', retryable: false, authRejected: false },
+    })
+  })
+})

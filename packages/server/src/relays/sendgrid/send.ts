@@ -1,0 +1,115 @@
+/**
+ * One copy as a request of SendGrid's v3 Mail Send: one personalization with its one recipient.
+ *
+ * SendGrid writes To itself, from whom it sends to, and refuses to be given To or Cc: a copy shows
+ * its own recipient only, whoever else the email is to. Whoever needs the others shown sends by a
+ * provider or a mail server that can.
+ *
+ * It changes nothing in the mail: links and pixels are ours, and so is List-Unsubscribe.
+ */
+import { dispositionOf, encodeHeaderText, mediaTypeOf } from '../../mail/index.ts'
+import { headerOf } from '../failure.ts'
+import { mailRefName, writeMailRef } from '../mail-ref.ts'
+import type {
+  RelayAccount,
+  RelayAnswer,
+  RelayMail,
+  RelayMailbox,
+  RelayRequest,
+  RelaySendOutcome,
+} from '../relay.ts'
+import { idLengthMax, storable } from '../report-fields.ts'
+import { readFailure } from './read-failure.ts'
+
+/** Those that it refuses the whole mail for. It writes some of them, others are its marks. */
+const RESERVED: ReadonlySet<string> = new Set([
+  'x-sg-id',
+  'x-sg-eid',
+  'received',
+  'dkim-signature',
+  'content-type',
+  'content-transfer-encoding',
+  'to',
+  'from',
+  'subject',
+  'reply-to',
+  'cc',
+  'bcc',
+])
+
+/** Every text has at least one character. */
+const EMPTY = ' '
+
+const TRACKING_OFF = {
+  click_tracking: { enable: false, enable_text: false },
+  open_tracking: { enable: false },
+  subscription_tracking: { enable: false },
+  ganalytics: { enable: false },
+}
+
+export function sendRequest(account: RelayAccount, mail: RelayMail): RelayRequest {
+  const headers = headersOf(mail)
+  const { replyTo, campaignId } = mail
+  return {
+    method: 'POST',
+    path: '/v3/mail/send',
+    headers: authorizationOf(account),
+    body: {
+      personalizations: [
+        { to: [mailboxOf(mail.to)], custom_args: { [mailRefName]: writeMailRef(mail) } },
+      ],
+      from: mailboxOf(mail.from),
+      ...(replyTo === undefined ? {} : { reply_to: mailboxOf(replyTo) }),
+      subject: mail.subject || EMPTY,
+      content: contentOf(mail),
+      ...(mail.attachments.length === 0 ? {} : { attachments: attachmentsOf(mail) }),
+      ...(Object.keys(headers).length === 0 ? {} : { headers }),
+      ...(campaignId === undefined ? {} : { categories: [campaignId] }),
+      tracking_settings: TRACKING_OFF,
+    },
+  }
+}
+
+/** Its id begins what every report of the copy has as `sg_message_id`. */
+export function readSent(answer: RelayAnswer): RelaySendOutcome {
+  if (answer.status !== 202) return { kind: 'failed', failure: readFailure(answer) }
+  const id = headerOf(answer, 'x-message-id') ?? ''
+  return { kind: 'accepted', providerMessageId: storable(id, idLengthMax) }
+}
+
+export function authorizationOf({ apiKey }: RelayAccount): Readonly<Record<string, string>> {
+  return { authorization: `Bearer ${apiKey}`, accept: 'application/json' }
+}
+
+function mailboxOf({ address, name }: RelayMailbox): { email: string; name?: string } {
+  return name === undefined ? { email: address } : { email: address, name }
+}
+
+/** In this order, or it is refused. */
+function contentOf({ text, html }: RelayMail): { type: string; value: string }[] {
+  const content = [
+    ...(text ? [{ type: 'text/plain', value: text }] : []),
+    ...(html ? [{ type: 'text/html', value: html }] : []),
+  ]
+  if (content.length > 0) return content
+  return [{ type: html === undefined ? 'text/plain' : 'text/html', value: EMPTY }]
+}
+
+function attachmentsOf({ attachments, html }: RelayMail): object[] {
+  return attachments.map((attachment) => ({
+    content: attachment.content,
+    filename: attachment.filename,
+    type: mediaTypeOf(attachment),
+    disposition: dispositionOf(attachment, html),
+    ...(attachment.contentId === undefined ? {} : { content_id: attachment.contentId }),
+  }))
+}
+
+/** It sends values as they are given: what is not ASCII is to be encoded before. */
+function headersOf({ headers }: RelayMail): Record<string, string> {
+  return Object.fromEntries(
+    headers
+      .filter(([name]) => !RESERVED.has(name.toLowerCase()))
+      .map(([name, value]) => [name, encodeHeaderText(value)]),
+  )
+}
