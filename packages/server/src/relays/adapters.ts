@@ -2,8 +2,9 @@
 import type { RelayKind } from '@postrider/contract'
 import type { RelayAdapter } from './relay.ts'
 import { sendgrid } from './sendgrid/sendgrid.ts'
+import { simulator } from './simulator/simulator.ts'
 
-const ADAPTERS: Readonly<Partial<Record<RelayKind, RelayAdapter>>> = { sendgrid }
+const ADAPTERS: Readonly<Partial<Record<RelayKind, RelayAdapter>>> = { sendgrid, simulator }
 
 export function adapterOf(kind: RelayKind): RelayAdapter {
   const adapter = ADAPTERS[kind]

@@ -297,10 +297,7 @@ describe('a simulator', () => {
     kind: 'simulator',
     simulate: (_mail, nowMs) => ({
       outcome: { kind: 'accepted', providerMessageId: 'm' },
-      callbacks: [
-        { afterMs: 0, body: nowMs > 0 ? 'first' : '' },
-        { afterMs: 5, body: 'second' },
-      ],
+      ...(nowMs > 0 && { callback: 'report' }),
     }),
     callbacks: { isAuthentic: () => true, read: () => [] },
   }
@@ -317,11 +314,7 @@ describe('a simulator', () => {
       kind: 'answered',
       outcome: { kind: 'accepted', providerMessageId: 'm' },
     })
-    const from = { tenantId: 'tn_a', kind: 'simulator' }
-    expect(stored).toEqual([
-      { ...from, body: 'first' },
-      { ...from, body: 'second' },
-    ])
+    expect(stored).toEqual([{ tenantId: 'tn_a', kind: 'simulator', body: 'report' }])
   })
 
   it('is stopped as a provider is', async () => {

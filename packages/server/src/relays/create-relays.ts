@@ -169,7 +169,7 @@ async function simulate(
   o: RelayCallOptions,
 ): Promise<RelayResult<RelaySendOutcome>> {
   if (!(await mayGoOn(o))) return { kind: 'stopped' }
-  const { outcome, callbacks } = simulator.simulate(mail, deps.clock.now().getTime())
-  for (const { body } of callbacks) await deps.deliverCallback({ tenantId, kind, body })
+  const { outcome, callback: body } = simulator.simulate(mail, deps.clock.now().getTime())
+  if (body !== undefined) await deps.deliverCallback({ tenantId, kind, body })
   return { kind: 'answered', outcome }
 }

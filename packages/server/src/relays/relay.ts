@@ -248,8 +248,8 @@ export interface RelayProvider {
 /** What becomes of a mail, decided by its recipient's address alone. */
 export interface RelaySimulation {
   readonly outcome: RelaySendOutcome
-  /** In order. They come after so long, as `callbacks.read` has them. */
-  readonly callbacks: readonly { readonly afterMs: number; readonly body: string }[]
+  /** What it reports of it, in order, as `callbacks.read` has it. */
+  readonly callback?: string
 }
 
 /** Plays a provider without a request: nothing leaves the process. */

@@ -1,0 +1,57 @@
+/**
+ * A relay that sends nothing (contract §3.4): it takes a mail, or refuses it, and reports what became
+ * of it, as its recipient's address says. For trying everything that follows a send, without a
+ * provider, without DNS, and without anybody getting mail.
+ *
+ * The same mail has the same ids, so a send that is repeated reports nothing new. Its reports come
+ * from within: over the network nobody is authentic.
+ */
+import { relayFailure } from '../failure.ts'
+import { mailRefName, writeMailRef } from '../mail-ref.ts'
+import type { RelayMail, RelaySimulation, RelaySimulator } from '../relay.ts'
+import { readFacts, type SimulatedReport } from './report.ts'
+import { type ScenarioReport, scenarioOf } from './scenarios.ts'
+
+export const simulator: RelaySimulator = {
+  kind: 'simulator',
+  simulate,
+  callbacks: { isAuthentic: () => false, read: readFacts },
+}
+
+function simulate(mail: RelayMail, nowMs: number): RelaySimulation {
+  const scenario = scenarioOf(mail.to.address)
+  if ('refused' in scenario) {
+    const { category, retryable, status, words } = scenario.refused
+    const answer = { status, headers: {}, body: words }
+    return {
+      outcome: { kind: 'failed', failure: relayFailure(category, { retryable, words, answer }) },
+    }
+  }
+  const reports = scenario.reports.map((report, i) => toReport(mail, report, nowMs, i))
+  return {
+    outcome: { kind: 'accepted', providerMessageId: messageIdOf(mail) },
+    callback: JSON.stringify(reports),
+  }
+}
+
+function messageIdOf(mail: RelayMail): string {
+  return `sim-${writeMailRef(mail)}`
+}
+
+/** Each a millisecond after the one before: none of them is to seem the earlier one. */
+function toReport(
+  mail: RelayMail,
+  report: ScenarioReport,
+  nowMs: number,
+  i: number,
+): SimulatedReport {
+  const messageId = messageIdOf(mail)
+  return {
+    id: `${messageId}-${i + 1}`,
+    time: new Date(nowMs + i).toISOString(),
+    message_id: messageId,
+    email: mail.to.address,
+    [mailRefName]: writeMailRef(mail),
+    ...report,
+  }
+}
