@@ -17,7 +17,6 @@ export {
   type RelayMailerForSend,
   type SmtpMailerForSend,
 } from './load-mailer.ts'
-export { isDomainMailer } from './mailer.ts'
 export {
   createNoteDeactivated,
   type Deactivated,

@@ -3,11 +3,10 @@ import type { RelayKind } from '@postrider/contract'
 import type { RelayAdapter } from './relay.ts'
 import { sendgrid } from './sendgrid/sendgrid.ts'
 import { simulator } from './simulator/simulator.ts'
+import { sparkpost } from './sparkpost/sparkpost.ts'
 
-const ADAPTERS: Readonly<Partial<Record<RelayKind, RelayAdapter>>> = { sendgrid, simulator }
+const ADAPTERS: Readonly<Record<RelayKind, RelayAdapter>> = { sparkpost, sendgrid, simulator }
 
 export function adapterOf(kind: RelayKind): RelayAdapter {
-  const adapter = ADAPTERS[kind]
-  if (adapter === undefined) throw new Error(`There is no adapter for ${kind}`)
-  return adapter
+  return ADAPTERS[kind]
 }

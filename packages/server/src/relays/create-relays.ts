@@ -78,6 +78,8 @@ export function createRelays(deps: RelaysDeps): Relays {
     async send(account, mail, o = {}) {
       const adapter = deps.adapterOf(account.kind)
       if (adapter.kind === 'simulator') return simulate(deps, adapter, account, mail, o)
+      const failure = adapter.refuse?.(mail)
+      if (failure !== undefined) return { kind: 'answered', outcome: { kind: 'failed', failure } }
       const result = await request(deps, account, adapter.send(account, mail), o)
       return result.kind === 'answered'
         ? { kind: 'answered', outcome: adapter.readSent(result.outcome) }

@@ -239,6 +239,8 @@ export interface RelayCallbacks {
 export interface RelayProvider {
   readonly kind: Exclude<RelayKind, 'simulator'>
   readonly apiBaseDefault: string
+  /** Why it is not even asked, since it is known to refuse such a mail. */
+  refuse?(mail: RelayMail): RelayFailure | undefined
   send(account: RelayAccount, mail: RelayMail): RelayRequest
   readSent(answer: RelayAnswer): RelaySendOutcome
   readonly domains: RelayDomains
