@@ -1,6 +1,6 @@
 import { once } from 'node:events'
+import { createDnsServer, type DnsAnswer, type DnsScript } from '@postrider/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createDnsServer, type DnsAnswer, type DnsQuestion } from './dns-server.fixture.ts'
 import { createEgress } from './egress.ts'
 import { createNameLookup } from './name-lookup.ts'
 
@@ -9,8 +9,8 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-async function serve(answer: (question: DnsQuestion) => DnsAnswer | undefined) {
-  const server = await createDnsServer(answer)
+async function serve(script: DnsScript) {
+  const server = await createDnsServer({ script })
   cleanups.push(() => server.close())
   return server
 }
@@ -22,8 +22,10 @@ function lookupAt(servers: readonly string[], o: Parameters<typeof createNameLoo
   return { ...names, lookup }
 }
 
+type Answer = DnsAnswer | 'silence'
+
 /** What each family is answered. */
-async function lookupWith(a: DnsAnswer | undefined, aaaa: DnsAnswer | undefined, tryMs?: number) {
+async function lookupWith(a: Answer, aaaa: Answer, tryMs?: number) {
   const server = await serve(({ type }) => (type === 'A' ? a : aaaa))
   return { server, ...lookupAt([server.address], { tryMs }) }
 }
@@ -36,7 +38,7 @@ const NO_DATA: DnsAnswer = {}
 const SERVFAIL: DnsAnswer = { rcode: 2 }
 const NXDOMAIN: DnsAnswer = { rcode: 3 }
 const REFUSED: DnsAnswer = { rcode: 5 }
-const SILENCE = undefined
+const SILENCE = 'silence' as const
 
 describe('a name', () => {
   it.each([
@@ -97,7 +99,7 @@ describe('a name', () => {
   })
 
   it('without a name server may be had later', async () => {
-    const server = await createDnsServer(() => SILENCE)
+    const server = await createDnsServer()
     await server.close()
     const { lookup } = lookupAt([server.address])
     await expect(lookup('a.example.test')).rejects.toMatchObject({ code: 'EAI_AGAIN' })
