@@ -19,5 +19,7 @@ alter table mailers_mailer
         and num_nonnulls(host, port, username, secure, tls_verify, secret, imap) = 0
       else num_nonnulls(relay, domain, domain_verified) = 0
         and num_nulls(host, port, secure, tls_verify) = 0
-    end);
+    end),
+  -- An account in use stays.
+  add foreign key (tenant_id, relay) references relays_account;
 create index mailers_mailer_by_relay on mailers_mailer (tenant_id, relay) where relay is not null;

@@ -20,7 +20,6 @@ import { type BucketLeases, bucketCount } from '../src/platform/db/leases.ts'
 import { noDiskGuard } from '../src/platform/disk-guard.ts'
 import { createEgress } from '../src/platform/egress/index.ts'
 import type { Logger } from '../src/platform/log.ts'
-import { createKeyRing } from '../src/platform/secrets/index.ts'
 import { createAcceptEmails } from '../src/sending/accept-email.ts'
 import { checkEmail } from '../src/sending/check-email.ts'
 import { createFinishAttempts } from '../src/sending/finish-attempts.ts'
@@ -31,11 +30,16 @@ import { planTracking } from '../src/sending/tracking/plan-tracking.ts'
 import { createSender, type Sender, type SenderDeps } from '../src/sending/worker.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import type { TestDatabase } from './database.ts'
-import { createSendingDatabase, emailBody, findPlaces, silent, trackingUrls } from './sending.ts'
+import {
+  createSendingDatabase,
+  emailBody,
+  findPlaces,
+  keyRing,
+  silent,
+  trackingUrls,
+} from './sending.ts'
 
-export const keyRing = createKeyRing(
-  `k:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`,
-)
+export { keyRing }
 export const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 const everyBucket = new Set(Array.from({ length: bucketCount }, (_, i) => i))
@@ -154,7 +158,7 @@ export function useSending(): SendingWorld {
   })
   beforeEach(async () => {
     await database.db.query(
-      `truncate mailers_mailer, mailers_error, mailers_oauth_token, mailers_permission, sending_email, sending_recipient, sending_queue,
+      `truncate relays_account, mailers_mailer, mailers_error, mailers_oauth_token, mailers_permission, sending_email, sending_recipient, sending_queue,
          sending_scheduled, sending_attempt, sending_stopped, platform_tally, platform_tally_change, sending_link, sending_unsubscribable,
          sending_idempotency, sending_phishing_settings, webhooks_event`,
     )

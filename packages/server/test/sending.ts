@@ -1,4 +1,6 @@
 /** What tests of sending share: a database with today's partitions, mailers, emails. */
+
+import { randomBytes } from 'node:crypto'
 import type { RelayKind, SendEmailBody } from '@postrider/contract'
 import { partitionedTables } from '../src/kept-days.ts'
 import { insertDomainMailer, setDomainVerified } from '../src/mailers/index.ts'
@@ -7,6 +9,9 @@ import { insertMailer, type NewMailer } from '../src/mailers/store.ts'
 import { createDayPartitions, type Db } from '../src/platform/db/index.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
+import { createKeyRing } from '../src/platform/secrets/index.ts'
+import { seal } from '../src/relays/account.ts'
+import { insertAccount } from '../src/relays/store.ts'
 import type { TrackedRecipient, TrackingUrls } from '../src/sending/index.ts'
 import { unsubscribeEmail } from '../src/suppressions/unsubscribe-email.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
@@ -56,6 +61,10 @@ export function addMailer(
   })
 }
 
+export const keyRing = createKeyRing(
+  `k:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`,
+)
+
 /** A verified sending domain of the simulator, unless something else is asked for. */
 export async function addDomainMailer(
   db: Db,
@@ -63,7 +72,10 @@ export async function addDomainMailer(
     readonly tenantId?: string
     readonly mailerId?: string
     readonly domain?: string
+    /** Its account is made where the tenant has none. */
     readonly relay?: RelayKind
+    readonly apiBase?: string
+    readonly apiKey?: string
     readonly isVerified?: boolean
   } = {},
 ): Promise<{ readonly tenantId: string; readonly mailerId: string }> {
@@ -71,6 +83,23 @@ export async function addDomainMailer(
   const { relay = 'simulator', isVerified = true } = o
   const key = { tenantId, mailerId }
   await db.transaction(async (tx) => {
+    await insertAccount(tx, {
+      tenantId,
+      kind: relay,
+      ...(relay === 'simulator'
+        ? {}
+        : {
+            apiKey: seal(
+              keyRing,
+              { tenantId, kind: relay },
+              'api_key',
+              o.apiKey ?? 'test-key-of-the-relay',
+            ),
+          }),
+      apiBase: o.apiBase ?? '',
+      callbackToken: '',
+      callbackTokenHash: randomBytes(32),
+    })
     await insertDomainMailer(tx, { ...key, name: domain, domain, relay })
     await setDomainVerified(tx, key, isVerified)
   })

@@ -1,6 +1,16 @@
 /** Real peers on 127.0.0.1 for tests, benchmarks and the demo; none of it needs an npm package. */
 export { createClock, type TestClock } from './clock.ts'
+export {
+  createDnsServer,
+  type DnsAnswer,
+  type DnsQuestion,
+  type DnsScript,
+  type DnsServer,
+} from './dns/dns-server.ts'
+export type { DnsRecord, DnsRecordType } from './dns/dns-wire.ts'
+export type { PublishedRecord } from './dns/dns-zones.ts'
 export { findFreePort } from './free-port.ts'
+export type { HttpAnswer } from './http-answer.ts'
 export { type NdjsonLog, openNdjsonLog, readNdjson } from './ndjson.ts'
 export { REFUSALS, type TokenReply } from './oauth-refusals.ts'
 export {
@@ -10,6 +20,31 @@ export {
   type TokenRequest,
   type TokenScript,
 } from './oauth-server.ts'
+export type { CallbackAttempt, CallbackBatch, CallbackShape } from './relays/callbacks.ts'
+export type { PeerReply, PeerRequest, PeerScript, ScriptedAnswer } from './relays/http-peer.ts'
+export { headerOf, type RelayedAttachment, type RelayedMail } from './relays/relayed-mail.ts'
+export type { SendGridDomain, SendGridVerification } from './relays/sendgrid-domains.ts'
+export { SENDGRID } from './relays/sendgrid-errors.ts'
+export type { SendGridStep } from './relays/sendgrid-events.ts'
+export type { SendGridMail } from './relays/sendgrid-mail.ts'
+export {
+  createSendGridServer,
+  type SendGridCallbackShape,
+  type SendGridFate,
+  type SendGridServer,
+  type SendGridServerOptions,
+} from './relays/sendgrid-server.ts'
+export type { SparkPostDomain, SparkPostVerification } from './relays/sparkpost-domains.ts'
+export { SPARKPOST } from './relays/sparkpost-errors.ts'
+export type { SparkPostStep } from './relays/sparkpost-events.ts'
+export {
+  createSparkPostServer,
+  type SparkPostFate,
+  type SparkPostServer,
+  type SparkPostServerOptions,
+  type SparkPostWebhook,
+} from './relays/sparkpost-server.ts'
+export type { SparkPostMail } from './relays/sparkpost-transmission.ts'
 export { createSignal, type Signal } from './signal.ts'
 export type { SmtpConnectionRecord, SmtpFact, SmtpTransaction } from './smtp-facts.ts'
 export {
@@ -32,7 +67,6 @@ export {
 export { type RunningService, type StartServiceOptions, startService } from './start-service.ts'
 export {
   createWebhookReceiver,
-  type WebhookAnswer,
   type WebhookQueue,
   type WebhookReceiver,
   type WebhookReceiverOptions,

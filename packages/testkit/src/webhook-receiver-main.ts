@@ -10,12 +10,9 @@
  * for good. A request is logged before it is answered. Prints `listening on <port>`.
  */
 import { parseArgs } from 'node:util'
+import type { HttpAnswer } from './http-answer.ts'
 import { openNdjsonLog } from './ndjson.ts'
-import {
-  createWebhookReceiver,
-  type WebhookAnswer,
-  type WebhookRequest,
-} from './webhook-receiver.ts'
+import { createWebhookReceiver, type WebhookRequest } from './webhook-receiver.ts'
 
 const { values } = parseArgs({
   options: {
@@ -29,7 +26,7 @@ const { values } = parseArgs({
 })
 if (values.log === undefined) throw new Error('--log is required')
 const log = openNdjsonLog(values.log)
-const inTurn = (texts: string): (() => WebhookAnswer) => {
+const inTurn = (texts: string): (() => HttpAnswer) => {
   const answers = texts.split(',').map(readAnswer)
   let next = 0
   return () => answers[next++ % answers.length] ?? {}
@@ -70,7 +67,7 @@ function isTooLong({ path, json }: WebhookRequest): boolean {
   return path === shortPath && Array.isArray(json) && json.length > Number(elementsMax)
 }
 
-function readAnswer(text: string): WebhookAnswer {
+function readAnswer(text: string): HttpAnswer {
   if (text === 'rst' || text === 'fin' || text === 'hang') return { ending: text }
   if (/^[1-5]\d\d$/.test(text)) return { status: Number(text) }
   throw new Error(`not an answer: ${text}`)

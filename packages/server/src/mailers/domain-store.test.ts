@@ -17,7 +17,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
 })
 afterAll(() => database.close())
-beforeEach(() => database.db.query('truncate mailers_mailer cascade'))
+beforeEach(() => database.db.query('truncate relays_account, mailers_mailer cascade'))
 
 const run = <T>(work: (tx: Tx) => Promise<T>) => database.db.transaction(work)
 const get = ({ tenantId, mailerId }: MailerKey) => getMailer(database.db, tenantId, mailerId)

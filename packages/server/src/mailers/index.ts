@@ -17,6 +17,7 @@ export {
   type RelayMailerForSend,
   type SmtpMailerForSend,
 } from './load-mailer.ts'
+export { isDomainMailer } from './mailer.ts'
 export {
   createNoteDeactivated,
   type Deactivated,

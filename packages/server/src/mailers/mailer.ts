@@ -75,6 +75,11 @@ export interface DomainMailer extends MailerFacts {
 
 export type Mailer = ServerMailer | DomainMailer
 
+/** Told from its id, before anything is read (contract §2). */
+export function isDomainMailer(mailerId: string): boolean {
+  return mailerId.startsWith('domain_')
+}
+
 export function asServerMailer(mailer: Mailer | undefined): ServerMailer | undefined {
   return mailer?.connectionType === 'relay' ? undefined : mailer
 }

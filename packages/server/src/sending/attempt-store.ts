@@ -131,13 +131,19 @@ export async function insertAttempts(tx: Queryable, rows: readonly AttemptRow[])
   })
 }
 
+/** Else a report came before the end of the attempt, and knows better (record/report-store.ts). */
+const WAITS = `r.status in ('queued', 'scheduled', 'deferred')`
+
 const SET_STATUS = statement(
   'sending.set_status',
   `update sending_recipient r
-      set status = c.status, attempts = c.attempt, failed_reason = c.failed_reason,
+      set status = case when ${WAITS} then c.status else r.status end, attempts = c.attempt,
+          failed_reason = case when ${WAITS} then c.failed_reason else r.failed_reason end,
+          message_id = coalesce(c.message_id, r.message_id),
           delivered_at = case when c.status = 'delivered' then now() else r.delivered_at end
-     from unnest($1::text[], $2::text[], $3::smallint[], $4::date[], $5::text[], $6::smallint[], $7::text[])
-       as c (tenant_id, ref_id, n, day, status, attempt, failed_reason)
+     from unnest($1::text[], $2::text[], $3::smallint[], $4::date[], $5::text[], $6::smallint[],
+                 $7::text[], $9::text[])
+       as c (tenant_id, ref_id, n, day, status, attempt, failed_reason, message_id)
     where r.tenant_id = c.tenant_id and r.ref_id = c.ref_id and r.n = c.n and r.day = c.day
       -- Says before the join begins which partitions there are to open.
       and r.day = any($8::date[])`,
@@ -151,10 +157,14 @@ export interface StatusChange {
   readonly status: string
   readonly attempt: number
   readonly failedReason: string
+  /** Left as it is when left out. */
+  readonly messageId?: string
 }
 
-export async function setStatuses(tx: Queryable, rows: readonly StatusChange[]): Promise<void> {
-  if (rows.length === 0) return
+/** In one order, so that reports of the same recipients do not wait for them in a circle. */
+export async function setStatuses(tx: Queryable, changes: readonly StatusChange[]): Promise<void> {
+  if (changes.length === 0) return
+  const rows = [...changes].sort((a, b) => compare(a.refId, b.refId) || a.n - b.n)
   const stopped = insertStopped(
     tx,
     rows.filter(({ status }) => isStopped(status)),
@@ -168,6 +178,11 @@ export async function setStatuses(tx: Queryable, rows: readonly StatusChange[]):
     rows.map((r) => r.attempt),
     rows.map((r) => r.failedReason),
     [...new Set(rows.map((r) => r.day))],
+    rows.map((r) => r.messageId ?? null),
   ])
   await Promise.all([stopped, set])
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }

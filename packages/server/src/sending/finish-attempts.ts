@@ -9,6 +9,7 @@
 import { setTimeout } from 'node:timers/promises'
 import {
   type Deactivated,
+  isDomainMailer,
   type MailerError,
   type NoteDeactivated,
   noteErrors,
@@ -31,7 +32,13 @@ import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
 import { type AttemptRow, insertAttempts, type StatusChange, setStatuses } from './attempt-store.ts'
 import type { NextStep } from './decide-next-step.ts'
 import type { Ending, Finish, Stop } from './ending.ts'
-import { type FinishedClaim, finishClaims, postponeClaims, undoClaims } from './queue-store.ts'
+import {
+  dropSettled,
+  type FinishedClaim,
+  finishClaims,
+  postponeClaims,
+  undoClaims,
+} from './queue-store.ts'
 import { settleRejections } from './settle-rejections.ts'
 
 /** `lost`: another claim holds the row, so nothing was written. */
@@ -141,6 +148,10 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
       retried.map((f) => ({ ...f.claim, waitMs: f.next?.kind === 'retry' ? f.next.waitMs : 0 })),
     ),
     undoClaims(tx, undone),
+    dropSettled(
+      tx,
+      retried.filter(mayBeReported).map((f) => f.claim),
+    ),
   ])
   const written = [
     ...final.map((f, k) => ({ ...f, finished: finalClaims[k] })),
@@ -188,6 +199,11 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
     touched: i === 0 ? recorded.touched : [],
     deactivated: i === 0 ? deactivated : [],
   }))
+}
+
+/** Somebody may have the mail, and tell before the attempt has ended. */
+function mayBeReported({ claim, result }: Finish): boolean {
+  return isDomainMailer(claim.mailerId) || (result.kind === 'failed' && result.isUncertain)
 }
 
 /** Nothing was sent by it, so its mailer may send another one instead. */

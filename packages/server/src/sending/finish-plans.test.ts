@@ -8,7 +8,7 @@ import { explaining, type PlanMode, type PlanNode, type SeenPlan } from '../../t
 import { TRACEPARENT } from '../../test/sender.ts'
 import { createSendingDatabase } from '../../test/sending.ts'
 import { createClock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/index.ts'
+import { type Db, planByIndex } from '../platform/db/index.ts'
 import { dayOfUlid, ulidAtTime } from '../platform/ids.ts'
 import { createWakeups } from '../webhooks/index.ts'
 import type { Claim } from './attempt.ts'
@@ -16,6 +16,7 @@ import type { Ending } from './ending.ts'
 import { deliveredEvent } from './event-details.ts'
 import { createFinishAttempts } from './finish-attempts.ts'
 import { markDot } from './queue-store.ts'
+import { lockReported, reportStatuses, settleReported } from './record/report-store.ts'
 
 const STATEMENTS = [
   'sending.mark_dot',
@@ -23,6 +24,11 @@ const STATEMENTS = [
   'sending.postpone_claims',
   'sending.undo_claims',
   'sending.set_status',
+  'sending.drop_settled',
+  'sending.lock_reported',
+  'sending.read_reported',
+  'sending.settle_reported',
+  'sending.report_status',
 ]
 const DAY_MS = 86_400_000
 const DAYS = 30
@@ -117,8 +123,11 @@ function endingOf(claim: Claim, i: number): Ending {
     atMicros: createClock().nowMicros(),
   }
   const event = deliveredEvent(subject)
-  const finish: Ending = { kind: 'finished', claim, result: { kind: 'accepted' }, event }
-  return i % 3 === 1 ? finish : { ...finish, next: { kind: 'retry', waitMs: 1_000 } }
+  const result = { kind: 'accepted' } as const
+  if (i % 3 === 1) return { kind: 'finished', claim, result, event }
+  // What a relay may have reported meanwhile is looked for.
+  const ofRelay = { ...claim, mailerId: 'domain_a' }
+  return { kind: 'finished', claim: ofRelay, result, event, next: { kind: 'retry', waitMs: 1_000 } }
 }
 
 async function endAll(round: number, plans: SeenPlan[] | undefined, mode: PlanMode): Promise<void> {
@@ -141,6 +150,17 @@ async function endAll(round: number, plans: SeenPlan[] | undefined, mode: PlanMo
   })
   const ended = await Promise.all(claims.map((claim, i) => finishes.end(endingOf(claim, i))))
   expect(ended.some(({ isLost }) => isLost)).toBe(false)
+  await on.transaction(async (tx) => {
+    await planByIndex(tx)
+    await lockReported(tx, 'tn_a', claims)
+    await settleReported(tx, 'tn_a', claims)
+    const change = { status: 'delivered', failedReason: '' } as const
+    await reportStatuses(
+      tx,
+      'tn_a',
+      claims.map(({ refId, n }) => ({ refId, n, ...change })),
+    )
+  })
 }
 
 const LARGE = /^sending_(recipient|queue)/

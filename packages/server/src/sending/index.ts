@@ -31,6 +31,13 @@ export {
   walkRecipientsOf,
 } from './record/recipient-store.ts'
 export {
+  lockReported,
+  type ReportedRecipient,
+  type ReportedStatus,
+  reportStatuses,
+  settleReported,
+} from './record/report-store.ts'
+export {
   findLink,
   findTrackedCopies,
   findUnsubscribable,

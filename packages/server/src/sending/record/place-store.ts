@@ -23,23 +23,34 @@ const SCHEDULED = statement(
   'sending.places_scheduled',
   `select ref_id as "refId", n from sending_scheduled where tenant_id = $1 and ${BELOW} ${NEWEST}`,
 )
+const stopped = (columns: string, status: string) => `select ${columns} from sending_stopped
+    where tenant_id = $1 and ${BELOW} and ${DAYS} and status = ${status} ${NEWEST}`
+
+/** By their attempts, or by what was reported later. */
+const either = (attempts: string, reports: string, more = '') =>
+  `select ref_id as "refId", n${more} from ((${attempts}) union all (${reports})) p
+    ${NEWEST}`
+
 const FAILED = statement(
   'sending.places_failed',
-  `select ref_id as "refId", n, category is not distinct from 'expired' as "isExpired" from sending_attempt
-    where tenant_id = $1 and ${BELOW} and ${DAYS}
-      and not retry_scheduled and outcome <> 'accepted' ${NEWEST}`,
+  either(
+    `select ref_id, n, category is not distinct from 'expired' as "isExpired" from sending_attempt
+      where tenant_id = $1 and ${BELOW} and ${DAYS}
+        and not retry_scheduled and outcome <> 'accepted' ${NEWEST}`,
+    stopped('ref_id, n, false', `'failed'`),
+    ', "isExpired"',
+  ),
 )
 const LATE = statement(
   'sending.places_late',
-  `select ref_id as "refId", n from sending_attempt
-    where tenant_id = $1 and ${BELOW} and ${DAYS}
-      and outcome = 'accepted' and (finished_at at time zone 'UTC')::date > day ${NEWEST}`,
+  either(
+    `select ref_id, n from sending_attempt
+      where tenant_id = $1 and ${BELOW} and ${DAYS}
+        and outcome = 'accepted' and (finished_at at time zone 'UTC')::date > day ${NEWEST}`,
+    stopped('ref_id, n', `'delivered'`),
+  ),
 )
-const STOPPED = statement(
-  'sending.places_stopped',
-  `select ref_id as "refId", n from sending_stopped
-    where tenant_id = $1 and ${BELOW} and ${DAYS} and status = $8 ${NEWEST}`,
-)
+const STOPPED = statement('sending.places_stopped', stopped('ref_id as "refId", n', '$8'))
 
 /** Which of them lead to all recipients of that status; undefined: none, they are most of all. */
 export function placesOfStatus(status: RecipientStatus): PlacesOf | undefined {

@@ -1,4 +1,4 @@
-import { createWebhookReceiver, type WebhookAnswer, type WebhookReceiver } from '@postrider/testkit'
+import { createWebhookReceiver, type HttpAnswer, type WebhookReceiver } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   createWebhookDispatch,
@@ -141,7 +141,7 @@ describe('a failed delivery', () => {
 
   it('Retry-After is honoured within the schedule, by seconds and by date', async () => {
     await world.register(receiver.origin)
-    const header = (value: string): WebhookAnswer => ({
+    const header = (value: string): HttpAnswer => ({
       status: 429,
       headers: { 'Retry-After': value },
     })
@@ -185,7 +185,7 @@ describe('a failed delivery', () => {
 })
 
 describe('a receiver that', () => {
-  it.each<[string, WebhookAnswer, RegExp]>([
+  it.each<[string, HttpAnswer, RegExp]>([
     ['never answers', { ending: 'hang' }, /^timeout: /],
     ['never ends its body', { status: 200, body: 'x', ending: 'hang' }, /^timeout: /],
     ['drips its body', { status: 200, body: 'x'.repeat(5_000), dripMs: 5 }, /^timeout: /],

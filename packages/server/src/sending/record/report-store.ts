@@ -1,0 +1,184 @@
+/**
+ * SQL of what is reported of recipients after their mail was handed over: by whoever took it, and for
+ * feedback. Every statement names the tenant.
+ *
+ * Within one transaction: `lockReported`, then `settleReported` and `reportStatuses`. The order keeps
+ * reports and the ends of attempts apart. Whichever holds a recipient's row first, the other sees
+ * what it has written: a row that a report finds waiting is taken out of the queue, and an attempt
+ * that ends after the report does not put it back (finish-attempts.ts).
+ */
+import type { RecipientStatus } from '@postrider/contract'
+import { dayAt } from '../../platform/date-time.ts'
+import { statement, type Tx } from '../../platform/db/index.ts'
+import { dayOfUlid } from '../../platform/ids.ts'
+import { insertStopped, isStopped } from '../stopped-store.ts'
+import type { RecordedAttempt } from './email-store.ts'
+import type { Place } from './recipient-store.ts'
+
+export interface ReportedRecipient extends Place {
+  /** As the caller wrote it. */
+  readonly email: string
+  readonly status: RecipientStatus
+  readonly failedReason: string
+  readonly messageId: string
+  readonly deliveredAt: Date | null
+  /** By which it was tried last, else for which it was accepted. */
+  readonly mailerId: string
+  /** Undefined when no attempt has ended. */
+  readonly lastOutcome: RecordedAttempt['outcome'] | undefined
+  readonly customArgs: Readonly<Record<string, unknown>> | null
+  readonly traceparent: string
+  /** When the email was accepted. */
+  readonly createdAt: Date
+}
+
+const KEYS = 'unnest($2::text[], $3::smallint[], $4::date[]) as k (ref_id, n, day)'
+
+// In one order, so that two transactions do not wait for each other in a circle.
+const LOCK = statement(
+  'sending.lock_reported',
+  `select r.ref_id as "refId", r.n, r.email, r.status, r.failed_reason as "failedReason",
+          r.message_id as "messageId", r.delivered_at as "deliveredAt"
+     from ${KEYS}
+     join sending_recipient r
+       on r.tenant_id = $1 and r.ref_id = k.ref_id and r.n = k.n and r.day = k.day
+    where r.day = any($5::date[])
+    order by r.ref_id, r.n for no key update of r`,
+)
+
+// After the lock: an attempt may have ended while it was waited for.
+const READ = statement(
+  'sending.read_reported',
+  `select k.ref_id as "refId", k.n, coalesce(a.mailer_id, e.mailer_id) as "mailerId", a.outcome,
+          e.custom_args as "customArgs", e.traceparent, e.created_at as "createdAt"
+     from ${KEYS}
+    cross join lateral (
+      select mailer_id, custom_args, traceparent, created_at from sending_email
+       where tenant_id = $1 and ref_id = k.ref_id and day = k.day and day = any($5::date[])
+       limit 1) e
+     left join lateral (
+      select mailer_id, outcome from sending_attempt
+       where tenant_id = $1 and ref_id = k.ref_id and n = k.n and day = k.day
+         and day = any($5::date[])
+       order by attempt desc limit 1) a on true`,
+)
+
+/** Those that there are, each held to the end of the transaction; of different recipients. */
+export async function lockReported(
+  tx: Tx,
+  tenantId: string,
+  places: readonly Place[],
+): Promise<ReportedRecipient[]> {
+  if (places.length === 0) return []
+  const values = keysOf(tenantId, places)
+  type Locked = Omit<ReportedRecipient, keyof Read>
+  type Read = Pick<
+    ReportedRecipient,
+    'mailerId' | 'lastOutcome' | 'customArgs' | 'traceparent' | 'createdAt'
+  >
+  const { rows: locked } = await tx.query<Locked>(LOCK, values)
+  const { rows: read } = await tx.query<
+    Place & Omit<Read, 'lastOutcome'> & { readonly outcome: RecordedAttempt['outcome'] | null }
+  >(READ, values)
+  const readOf = new Map(read.map((row) => [`${row.refId}.${row.n}`, row]))
+  return locked.flatMap((row) => {
+    const more = readOf.get(`${row.refId}.${row.n}`)
+    if (more === undefined) return []
+    const { outcome, ...rest } = more
+    return [{ ...row, ...rest, lastOutcome: outcome ?? undefined }]
+  })
+}
+
+const SETTLE = statement(
+  'sending.settle_reported',
+  `delete from sending_queue where (tenant_id, ref_id, n) in (
+     select q.tenant_id, q.ref_id, q.n
+       from unnest($2::text[], $3::smallint[]) as k (ref_id, n)
+       join sending_queue q on q.tenant_id = $1 and q.ref_id = k.ref_id and q.n = k.n
+      where q.phase <> 'dot' for update of q skip locked)
+   returning ref_id as "refId", n`,
+)
+
+/**
+ * No further attempt of locked recipients, whose mail has turned out to be with the provider. One
+ * whose final dot may be on its way is left alone: it ends by itself, and is the last. Answers those
+ * that were taken out of the queue.
+ */
+export async function settleReported(
+  tx: Tx,
+  tenantId: string,
+  places: readonly Place[],
+): Promise<Place[]> {
+  if (places.length === 0) return []
+  const values = [tenantId, places.map(({ refId }) => refId), places.map(({ n }) => n)]
+  const { rows } = await tx.query<Place>(SETTLE, values)
+  return rows
+}
+
+const REPORT = statement(
+  'sending.report_status',
+  `update sending_recipient r
+      set status = c.status, failed_reason = c.failed_reason,
+          message_id = coalesce(c.message_id, r.message_id),
+          delivered_at = coalesce(r.delivered_at, c.delivered_at)
+     from unnest($2::text[], $3::smallint[], $4::date[], $6::text[], $7::text[], $8::text[],
+                 $9::timestamptz[])
+       as c (ref_id, n, day, status, failed_reason, message_id, delivered_at)
+    where r.tenant_id = $1 and r.ref_id = c.ref_id and r.n = c.n and r.day = c.day
+      and r.day = any($5::date[])`,
+)
+
+export interface ReportedStatus extends Place {
+  readonly status: RecipientStatus
+  readonly failedReason: string
+  /** Left as it is when left out. */
+  readonly messageId?: string | undefined
+  /** The first that is told stays. */
+  readonly deliveredAt?: Date | undefined
+}
+
+/** Of locked recipients, one change each. Attempts stay as they are: a report is none. */
+export async function reportStatuses(
+  tx: Tx,
+  tenantId: string,
+  changes: readonly ReportedStatus[],
+): Promise<void> {
+  if (changes.length === 0) return
+  await Promise.all([
+    tx.query(REPORT, [
+      ...keysOf(tenantId, changes),
+      changes.map((change) => change.status),
+      changes.map((change) => change.failedReason),
+      changes.map((change) => change.messageId ?? null),
+      changes.map((change) => change.deliveredAt ?? null),
+    ]),
+    insertStopped(
+      tx,
+      changes.filter(isFoundByNothingElse).map(({ refId, n, status }) => ({
+        tenantId,
+        refId,
+        n,
+        day: dayOfUlid(refId),
+        status,
+      })),
+    ),
+  ])
+}
+
+/** Attempts lead to those that failed or were delivered late by an attempt. */
+function isFoundByNothingElse({ status, refId, deliveredAt }: ReportedStatus): boolean {
+  if (status === 'delivered')
+    return deliveredAt !== undefined && dayAt(deliveredAt.getTime()) > dayOfUlid(refId)
+  return status === 'failed' || isStopped(status)
+}
+
+function keysOf(tenantId: string, places: readonly Place[]): unknown[] {
+  const days = places.map(({ refId }) => dayOfUlid(refId))
+  return [
+    tenantId,
+    places.map(({ refId }) => refId),
+    places.map(({ n }) => n),
+    days,
+    [...new Set(days)],
+  ]
+}

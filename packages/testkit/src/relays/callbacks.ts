@@ -1,0 +1,179 @@
+/**
+ * How providers call back: what has happened is gathered, and posted in batches that may come twice,
+ * late or out of order, each again until it is accepted.
+ */
+import { randomUUID } from 'node:crypto'
+import { createSignal } from '../signal.ts'
+
+export interface CallbackShape {
+  /** Events in one request; as many as there are, unless given. */
+  readonly batchMax?: number
+  /** In another order, some left out, some twice: what is returned is posted. */
+  readonly arrange?: (events: readonly unknown[]) => readonly unknown[]
+  /** How often each request is made again although it was accepted. */
+  readonly repeats?: number
+  /** Batches that are under way at once, as from so many servers. */
+  readonly parallel?: number
+  /** In place of what the request would have: a header that is undefined is left out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
+  /** In place of the body that its signature was made over. */
+  readonly tamper?: (body: string) => string
+  readonly attemptsMax?: number
+  /** Before the second attempt; doubled for each that follows. */
+  readonly retryDelayMs?: number
+}
+
+export interface CallbackBatch {
+  /** The same for every attempt and repetition. */
+  readonly id: string
+  readonly events: readonly unknown[]
+  readonly attempts: readonly CallbackAttempt[]
+  readonly isAccepted: boolean
+}
+
+export interface CallbackAttempt {
+  /** Undefined where there was no answer. */
+  readonly status: number | undefined
+  readonly error?: string
+}
+
+export interface CallbackManner {
+  readonly url: string
+  /** As the provider writes a batch. */
+  write(events: readonly unknown[]): string
+  /** Of one attempt: made anew for each. */
+  headers(body: string, batchId: string): Readonly<Record<string, string>>
+  isAccepted(status: number): boolean
+  readonly timeoutMs: number
+  readonly attemptsMax: number
+}
+
+export interface Caller {
+  readonly batches: readonly CallbackBatch[]
+  /** Resolves when each batch has been accepted or given up. */
+  post(
+    events: readonly unknown[],
+    manner: CallbackManner,
+    shape?: CallbackShape,
+  ): Promise<CallbackBatch[]>
+  /** Once nothing is under way. */
+  settled(timeoutMs?: number): Promise<void>
+  close(): void
+}
+
+export function createCaller(): Caller {
+  const batches: CallbackBatch[] = []
+  const closing = new AbortController()
+  const changed = createSignal()
+  let underWay = 0
+
+  const post: Caller['post'] = async (events, manner, shape = {}) => {
+    const arranged = shape.arrange?.(events) ?? events
+    const made = divide(arranged, shape.batchMax ?? arranged.length).map((some) => ({
+      id: randomUUID(),
+      events: some,
+      attempts: [] as CallbackAttempt[],
+      isAccepted: false,
+    }))
+    batches.push(...made)
+    underWay += 1
+    try {
+      const queue = [...made]
+      const server = async (): Promise<void> => {
+        for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
+          for (let times = 0; times <= (shape.repeats ?? 0); times += 1)
+            await deliver(batch, manner, shape)
+        }
+      }
+      await Promise.all(Array.from({ length: shape.parallel ?? 1 }, server))
+    } finally {
+      underWay -= 1
+      changed.notify()
+    }
+    return made
+  }
+
+  const deliver = async (
+    batch: {
+      id: string
+      events: readonly unknown[]
+      attempts: CallbackAttempt[]
+      isAccepted: boolean
+    },
+    manner: CallbackManner,
+    shape: CallbackShape,
+  ): Promise<void> => {
+    const body = manner.write(batch.events)
+    const attemptsMax = shape.attemptsMax ?? manner.attemptsMax
+    for (let attempt = 1; attempt <= attemptsMax && !closing.signal.aborted; attempt += 1) {
+      const result = await request(batch.id, body, manner, shape)
+      batch.attempts.push(result)
+      if (result.status !== undefined && manner.isAccepted(result.status)) {
+        batch.isAccepted = true
+        return
+      }
+      if (attempt < attemptsMax) await pause((shape.retryDelayMs ?? 25) * 2 ** (attempt - 1))
+    }
+  }
+
+  const request = async (
+    id: string,
+    body: string,
+    manner: CallbackManner,
+    shape: CallbackShape,
+  ): Promise<CallbackAttempt> => {
+    try {
+      const response = await fetch(manner.url, {
+        method: 'POST',
+        headers: withChanges(manner.headers(body, id), shape.headers ?? {}),
+        body: shape.tamper?.(body) ?? body,
+        redirect: 'manual',
+        signal: AbortSignal.any([closing.signal, AbortSignal.timeout(manner.timeoutMs)]),
+      })
+      await response.arrayBuffer()
+      return { status: response.status }
+    } catch (error) {
+      return { status: undefined, error: String(error) }
+    }
+  }
+
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      closing.signal.addEventListener('abort', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+
+  return {
+    batches,
+    post,
+    settled: (timeoutMs) =>
+      changed.until(() => underWay === 0, {
+        timeoutMs,
+        describe: () => `${underWay} callbacks are under way`,
+      }),
+    close() {
+      changed.close('the provider was closed')
+      closing.abort()
+    },
+  }
+}
+
+function divide(events: readonly unknown[], size: number): (readonly unknown[])[] {
+  if (events.length === 0) return [events]
+  const parts: (readonly unknown[])[] = []
+  for (let at = 0; at < events.length; at += size) parts.push(events.slice(at, at + size))
+  return parts
+}
+
+function withChanges(
+  headers: Readonly<Record<string, string>>,
+  changes: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const entries = Object.entries({ ...headers, ...changes })
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}

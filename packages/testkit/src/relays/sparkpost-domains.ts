@@ -1,0 +1,340 @@
+/**
+ * The sending domains of a SparkPost account (Sending Domains API): created, verified, changed and
+ * deleted as its documents say, their records looked up at a name server or judged by a script.
+ */
+import { type DkimKeyPair, dkimRecordProblem, generateDkimKeys, isDkimPair } from './dkim-keys.ts'
+import type { DnsLook } from './dns-look.ts'
+import { isDomainName } from './facts.ts'
+import type { PeerReply, PeerRequest } from './http-peer.ts'
+import { BOOLEAN, findProblems, INTEGER, record, STRING } from './shapes.ts'
+import { isInvalid, isMissing, notFound, sparkPostError } from './sparkpost-errors.ts'
+
+export type SparkPostStatus = 'unverified' | 'pending' | 'invalid' | 'valid'
+
+export interface SparkPostDomain {
+  readonly domain: string
+  readonly dkim: {
+    readonly selector: string
+    readonly public: string
+    readonly private: string
+    readonly signing_domain: string
+  }
+  readonly dkimStatus: SparkPostStatus
+  readonly cnameStatus: SparkPostStatus
+  readonly isBlocked: boolean
+  readonly sharedWithSubaccounts: boolean
+}
+
+/** What a verification finds, in place of looking at the records. */
+export type SparkPostVerification = (
+  domain: SparkPostDomain,
+  asked: { readonly dkim: boolean; readonly cname: boolean },
+) => { readonly dkim?: SparkPostStatus; readonly cname?: SparkPostStatus; readonly error?: string }
+
+export interface SparkPostDomains {
+  readonly all: readonly SparkPostDomain[]
+  find(domain: string): SparkPostDomain | undefined
+  /** As if it had been created, and verified unless told otherwise. */
+  add(domain: string, changes?: Partial<Omit<SparkPostDomain, 'domain'>>): SparkPostDomain
+  /** Is of another account: creating it is refused. */
+  addForeign(domain: string): void
+  setVerification(verification: SparkPostVerification | undefined): void
+  handle(request: PeerRequest, path: readonly string[]): Promise<PeerReply>
+}
+
+type Changeable = { -readonly [K in keyof SparkPostDomain]: SparkPostDomain[K] }
+type Dkim = SparkPostDomain['dkim']
+
+const CNAME_TARGETS = ['sparkpostmail.com', 'eu.sparkpostmail.com']
+const keyFields = {
+  signing_domain: STRING,
+  private: STRING,
+  public: STRING,
+  selector: STRING,
+  headers: STRING,
+}
+const dkimShape = record(keyFields, ['private', 'public', 'selector'])
+const createShape = record(
+  {
+    domain: STRING,
+    tracking_domain: STRING,
+    dkim: dkimShape,
+    generate_dkim: BOOLEAN,
+    dkim_key_length: INTEGER,
+    shared_with_subaccounts: BOOLEAN,
+  },
+  ['domain'],
+)
+const verifyShape = record({
+  dkim_verify: BOOLEAN,
+  cname_verify: BOOLEAN,
+  mx_verify: BOOLEAN,
+  spf_verify: BOOLEAN,
+  verification_mailbox_verify: BOOLEAN,
+  verification_mailbox: STRING,
+  postmaster_at_verify: BOOLEAN,
+  abuse_at_verify: BOOLEAN,
+  verification_mailbox_token: STRING,
+  postmaster_at_token: STRING,
+  abuse_at_token: STRING,
+})
+const updateShape = record({
+  tracking_domain: STRING,
+  dkim: dkimShape,
+  shared_with_subaccounts: BOOLEAN,
+  is_default_bounce_domain: BOOLEAN,
+})
+
+export function createSparkPostDomains(
+  dns: DnsLook | undefined,
+  onIgnored: (paths: readonly string[]) => void,
+): SparkPostDomains {
+  const domains = new Map<string, Changeable>()
+  const foreign = new Set<string>()
+  let generated: DkimKeyPair | undefined
+  let verification: SparkPostVerification | undefined
+
+  const check = (body: unknown, shape: typeof createShape): PeerReply | undefined => {
+    const problems = findProblems(body, shape)
+    onIgnored(problems.filter(({ kind }) => kind === 'unknown').map(({ path }) => path))
+    const broken = problems.find(({ kind }) => kind !== 'unknown')
+    if (broken === undefined) return undefined
+    return broken.kind === 'missing'
+      ? isMissing(`${broken.path} is required`)
+      : isInvalid(`${broken.path} must be ${broken.expected}, not ${broken.given}`)
+  }
+  const make = (domain: string, dkim: Dkim, shared: boolean): Changeable => {
+    const made: Changeable = {
+      domain,
+      dkim,
+      dkimStatus: 'unverified',
+      cnameStatus: 'unverified',
+      isBlocked: false,
+      sharedWithSubaccounts: shared,
+    }
+    domains.set(domain, made)
+    return made
+  }
+  /** One pair for all that are generated: making it takes long. */
+  const generate = (domain: string): Dkim => {
+    generated ??= generateDkimKeys(2048)
+    const { privateKey, publicKey } = generated
+    const selector = `scph${String(domains.size + 1).padStart(4, '0')}`
+    return { selector, private: privateKey, public: publicKey, signing_domain: domain }
+  }
+
+  const create = (body: unknown): PeerReply => {
+    const refusal = check(body, createShape)
+    if (refusal !== undefined) return refusal
+    const asked = body as {
+      domain: string
+      dkim?: Dkim
+      generate_dkim?: boolean
+      shared_with_subaccounts?: boolean
+      tracking_domain?: string
+    }
+    const domain = asked.domain.toLowerCase()
+    if (!isDomainName(domain)) return isInvalid(`not a domain: ${asked.domain}`)
+    if (asked.tracking_domain !== undefined) return noTrackingDomain(asked.tracking_domain)
+    if (foreign.has(domain))
+      return sparkPostError(
+        400,
+        '7004',
+        'Domain in use by another account',
+        'Please contact support to check about this org-domain availability.',
+      )
+    if (domains.has(domain))
+      return sparkPostError(409, '1602', 'resource conflict', `Domain '${domain}' already exists`)
+    // By default it makes keys of its own, whatever it is given.
+    const generates = asked.generate_dkim !== false
+    const given = asked.dkim
+    if (!generates && given === undefined) return isMissing('dkim is required')
+    const problem = generates || given === undefined ? undefined : findKeyProblem(given)
+    if (problem !== undefined) return problem
+    const dkim =
+      generates || given === undefined
+        ? generate(domain)
+        : { ...given, signing_domain: given.signing_domain ?? domain }
+    make(domain, dkim, asked.shared_with_subaccounts ?? false)
+    const shown = { ...withoutPrivate(dkim), headers: 'from:to:subject:date' }
+    return {
+      status: 200,
+      json: {
+        results: {
+          message: 'Successfully Created domain.',
+          domain,
+          ...(generates ? { dkim: shown } : {}),
+        },
+      },
+    }
+  }
+
+  const verify = async (own: Changeable, body: unknown): Promise<PeerReply> => {
+    const refusal = check(body, verifyShape)
+    if (refusal !== undefined) return refusal
+    const { dkim_verify: dkim = false, cname_verify: cname = false } = body as {
+      dkim_verify?: boolean
+      cname_verify?: boolean
+    }
+    const shown: Record<string, string> = {}
+    if (verification !== undefined || dns === undefined) {
+      const found = verification?.(own, { dkim, cname }) ?? { dkim: 'valid', cname: 'valid' }
+      if (dkim) own.dkimStatus = found.dkim ?? own.dkimStatus
+      if (cname) own.cnameStatus = found.cname ?? own.cnameStatus
+      if (dkim && found.error !== undefined) shown.dkim_error = found.error
+    } else {
+      if (dkim) {
+        const found = await lookForDkim(dns, own.domain, own.dkim)
+        own.dkimStatus = found.problem === undefined ? 'valid' : 'invalid'
+        if (found.record !== undefined) shown.dkim_record = found.record
+        if (found.problem !== undefined) shown.dkim_error = found.problem
+      }
+      if (cname) {
+        const targets = await dns.cname(own.domain)
+        own.cnameStatus = targets.some((one) => CNAME_TARGETS.includes(one)) ? 'valid' : 'invalid'
+        if (targets[0] !== undefined) shown.cname_record = targets[0]
+        if (own.cnameStatus === 'invalid') shown.cname_error = 'CNAME record not found'
+      }
+    }
+    return {
+      status: 200,
+      json: { results: { ...statusOf(own), ...(dkim || cname ? { dns: shown } : {}) } },
+    }
+  }
+
+  const update = async (own: Changeable, body: unknown): Promise<PeerReply> => {
+    const refusal = check(body, updateShape)
+    if (refusal !== undefined) return refusal
+    const asked = body as {
+      dkim?: Dkim
+      shared_with_subaccounts?: boolean
+      tracking_domain?: string
+    }
+    if (asked.tracking_domain !== undefined && asked.tracking_domain !== '')
+      return noTrackingDomain(asked.tracking_domain)
+    if (asked.dkim !== undefined) {
+      const next = { ...asked.dkim, signing_domain: asked.dkim.signing_domain ?? own.domain }
+      const problem = findKeyProblem(next)
+      if (problem !== undefined) return problem
+      const isScripted = verification !== undefined || dns === undefined
+      const found = isScripted
+        ? verification?.({ ...own, dkim: next }, { dkim: true, cname: false })
+        : undefined
+      const error = isScripted
+        ? (found?.dkim ?? 'valid') === 'valid'
+          ? undefined
+          : (found?.error ?? 'no such record')
+        : (await lookForDkim(dns, own.domain, next)).problem
+      if (error !== undefined)
+        return sparkPostError(
+          400,
+          '1404',
+          'request to remote endpoint failed',
+          `Unable to verify DKIM record of ${own.domain}. DNS DKIM query error: ${error}`,
+        )
+      own.dkim = next
+      own.dkimStatus = 'valid'
+    }
+    own.sharedWithSubaccounts = asked.shared_with_subaccounts ?? own.sharedWithSubaccounts
+    return {
+      status: 200,
+      json: { results: { message: 'Successfully Updated Domain.', domain: own.domain } },
+    }
+  }
+
+  return {
+    get all() {
+      return [...domains.values()]
+    },
+    find: (domain) => domains.get(domain.toLowerCase()),
+    add(domain, changes = {}) {
+      const made = make(domain, changes.dkim ?? generate(domain), false)
+      return Object.assign(made, { dkimStatus: 'valid', ...changes })
+    },
+    addForeign: (domain) => void foreign.add(domain),
+    setVerification(next) {
+      verification = next
+    },
+    async handle(request, [name, action, ...more]) {
+      const { method, json } = request
+      if (name === undefined) {
+        if (method === 'POST') return create(json)
+        if (method !== 'GET') return NO_METHOD
+        return { status: 200, json: { results: [...domains.values()].map(listed) } }
+      }
+      const own = domains.get(name)
+      if (own === undefined) return notFound(`Domain '${name}' does not exist`)
+      if (more.length > 0 || (action !== undefined && action !== 'verify')) return NO_URI
+      if (action === 'verify') return method === 'POST' ? verify(own, json) : NO_METHOD
+      if (method === 'PUT') return update(own, json)
+      if (method === 'GET') {
+        const dkim = { ...withoutPrivate(own.dkim), headers: 'from:to:subject:date' }
+        const { domain: _name, ...rest } = listed(own)
+        return { status: 200, json: { results: { ...rest, dkim } } }
+      }
+      if (method !== 'DELETE') return NO_METHOD
+      domains.delete(name)
+      return { status: 204 }
+    },
+  }
+}
+
+const NO_URI = sparkPostError(404, '1101', 'invalid URI')
+const NO_METHOD = sparkPostError(405, '1102', 'invalid HTTP method')
+
+async function lookForDkim(
+  dns: DnsLook,
+  domain: string,
+  dkim: Dkim,
+): Promise<{ readonly record?: string; readonly problem?: string }> {
+  const name = `${dkim.selector}._domainkey.${dkim.signing_domain || domain}`
+  try {
+    const [found, ...others] = await dns.txt(name)
+    if (found === undefined) return { problem: 'DNS record not found' }
+    if (others.length > 0) return { record: found, problem: 'more than one record' }
+    const problem = dkimRecordProblem(found, dkim.public)
+    return { record: found, ...(problem === undefined ? {} : { problem }) }
+  } catch (error) {
+    return { problem: `DNS query failed: ${String(error)}` }
+  }
+}
+
+function findKeyProblem(given: Dkim): PeerReply | undefined {
+  if (!/^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$/.test(given.selector))
+    return isInvalid(`not a selector: '${given.selector}'`)
+  return isDkimPair(given.private, given.public)
+    ? undefined
+    : isInvalid('dkim.private and dkim.public are not a pair of RSA keys in base64')
+}
+
+function noTrackingDomain(name: string): PeerReply {
+  const description = `Tracking domain '${name}' is not a registered tracking domain`
+  return sparkPostError(400, '1200', 'invalid params', description)
+}
+
+function withoutPrivate({ private: _secret, ...dkim }: Dkim): Omit<Dkim, 'private'> {
+  return dkim
+}
+
+function statusOf(own: SparkPostDomain): Readonly<Record<string, unknown>> {
+  return {
+    ownership_verified: [own.dkimStatus, own.cnameStatus].includes('valid'),
+    dkim_status: own.dkimStatus,
+    cname_status: own.cnameStatus,
+    mx_status: 'unverified',
+    spf_status: 'unverified',
+    compliance_status: own.isBlocked ? 'blocked' : 'valid',
+    abuse_at_status: 'unverified',
+    postmaster_at_status: 'unverified',
+    verification_mailbox_status: 'unverified',
+  }
+}
+
+function listed(own: SparkPostDomain): Readonly<Record<string, unknown>> {
+  return {
+    domain: own.domain,
+    status: statusOf(own),
+    shared_with_subaccounts: own.sharedWithSubaccounts,
+    is_default_bounce_domain: false,
+  }
+}
