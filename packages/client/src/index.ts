@@ -1,9 +1,11 @@
 export type {
+  ConfigureRelayAnswer,
   ConfigureSmtpAnswer,
   ConfigureSmtpBody,
   CreateOAuthAppAnswer,
   CreateOAuthAppBody,
   DeleteOAuthAppAnswer,
+  DeleteRelayAnswer,
   DeleteSmtpConfigAnswer,
   DeleteSuppressionAnswer,
   DeleteWebhookAnswer,
@@ -18,6 +20,7 @@ export type {
   GetEmailLogsQuery,
   GetEmailQuery,
   GetPhishingSettingsAnswer,
+  GetRelayAnswer,
   GetSmtpConfigAnswer,
   GetStatisticsAnswer,
   GetStatisticsQuery,
@@ -39,6 +42,8 @@ export type {
   RedeliverAnswer,
   RegisterWebhookAnswer,
   RegisterWebhookBody,
+  Relay,
+  RelayKind,
   ReplayWebhookEventsAnswer,
   ReplayWebhookEventsBody,
   RescueEmailsAnswer,
@@ -77,6 +82,7 @@ export type {
 export type { RescueEmailsInput, SendEmailInput } from './resources/emails.ts'
 export type { UpdateSmtpInput } from './resources/mailers.ts'
 export type { SetOAuthActiveInput, UpdateOAuthAppInput } from './resources/oauth.ts'
+export type { ConfigureRelayInput } from './resources/relays.ts'
 export type {
   ListWebhookDeliveriesInput,
   ReplayWebhookEventsInput,

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { operations, type SendEmailBody } from '@postrider/contract'
+import { operations, type RelayKind, type SendEmailBody } from '@postrider/contract'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { drop, ok, refusal, reply, startScriptedServer } from '../test/scripted-server.ts'
 import {
@@ -29,6 +29,8 @@ const smtp = {
   connection_type: 'basic',
   config: { host: 'smtp.example.com', port: 587, secure: 'Auto' },
 } as const
+/** In the place of every parameter of a path. */
+const kind = id as RelayKind as 'sparkpost'
 const oauthApp = { provider: 'google', client_id: 'c', client_secret: 's' } as const
 
 describe('Postrider', () => {
@@ -132,6 +134,13 @@ describe('Postrider', () => {
       (client) => client.setOAuthActive({ mailer_id: id, active: false }),
       { active: false },
     ],
+    [
+      'configureRelay',
+      (client) => client.configureRelay({ kind, api_key: 'k', callback_secret: null }),
+      { api_key: 'k', callback_secret: null },
+    ],
+    ['getRelay', (client) => client.getRelay(kind), undefined],
+    ['deleteRelay', (client) => client.deleteRelay(kind), undefined],
     ['getPhishingSettings', (client) => client.getPhishingSettings(), undefined],
     [
       'updatePhishingSettings',

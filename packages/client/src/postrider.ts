@@ -6,11 +6,13 @@
  */
 import type {
   CancelScheduledEmailAnswer,
+  ConfigureRelayAnswer,
   ConfigureSmtpAnswer,
   ConfigureSmtpBody,
   CreateOAuthAppAnswer,
   CreateOAuthAppBody,
   DeleteOAuthAppAnswer,
+  DeleteRelayAnswer,
   DeleteSmtpConfigAnswer,
   DeleteSuppressionAnswer,
   DeleteWebhookAnswer,
@@ -20,6 +22,7 @@ import type {
   GetEmailLogsAnswer,
   GetEmailQuery,
   GetPhishingSettingsAnswer,
+  GetRelayAnswer,
   GetSmtpConfigAnswer,
   GetStatisticsAnswer,
   GetWebhookDeliveryAnswer,
@@ -36,6 +39,7 @@ import type {
   RedeliverAnswer,
   RegisterWebhookAnswer,
   RegisterWebhookBody,
+  RelayKind,
   ReplayWebhookEventsAnswer,
   RescueEmailsAnswer,
   SendEmailAnswer,
@@ -66,6 +70,7 @@ import * as emails from './resources/emails.ts'
 import * as mailers from './resources/mailers.ts'
 import * as oauth from './resources/oauth.ts'
 import * as phishing from './resources/phishing.ts'
+import * as relays from './resources/relays.ts'
 import * as suppressions from './resources/suppressions.ts'
 import * as webhookDeliveries from './resources/webhook-deliveries.ts'
 import * as webhooks from './resources/webhooks.ts'
@@ -343,6 +348,22 @@ export class Postrider {
     options?: RequestOptions,
   ): Promise<SetOAuthActiveAnswer> {
     return oauth.setOAuthActive(this.#send, payload, options)
+  }
+
+  /** Register the answer's `callback_url` at the provider. What is left out stays as it is. */
+  configureRelay(
+    payload: relays.ConfigureRelayInput,
+    options?: RequestOptions,
+  ): Promise<ConfigureRelayAnswer> {
+    return relays.configureRelay(this.#send, payload, options)
+  }
+
+  getRelay(kind: RelayKind, options?: RequestOptions): Promise<GetRelayAnswer> {
+    return relays.getRelay(this.#send, kind, options)
+  }
+
+  deleteRelay(kind: RelayKind, options?: RequestOptions): Promise<DeleteRelayAnswer> {
+    return relays.deleteRelay(this.#send, kind, options)
   }
 }
 

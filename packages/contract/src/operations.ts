@@ -191,6 +191,24 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  configureRelay: {
+    method: 'PUT',
+    path: '/v1/relay/{kind}',
+    status: 200,
+    auth: 'tenant',
+  },
+  getRelay: {
+    method: 'GET',
+    path: '/v1/relay/{kind}',
+    status: 200,
+    auth: 'tenant',
+  },
+  deleteRelay: {
+    method: 'DELETE',
+    path: '/v1/relay/{kind}',
+    status: 200,
+    auth: 'tenant',
+  },
   getPhishingSettings: {
     method: 'GET',
     path: '/v1/phishing',

@@ -61,13 +61,21 @@ export const configureRelayBody = closedObject({
         'Only for `sendgrid`: the public key of its signed event webhook; callbacks need a valid signature. null: they do not any more',
     }),
   ),
-  verify: Type.Optional(
-    Type.Boolean({
-      description: 'false: the key is stored without asking the provider whether it is good',
-    }),
-  ),
 })
-export type ConfigureRelayBody = Static<typeof configureRelayBody>
+export type ConfigureRelayFields = Static<typeof configureRelayBody>
+
+interface RelayAccess {
+  api_key?: string
+  api_base?: string
+}
+
+/** What each kind takes. */
+export interface RelayBodies {
+  sparkpost: RelayAccess & { callback_secret?: string | null }
+  sendgrid: RelayAccess & { verification_key?: string | null }
+  simulator: Record<never, never>
+}
+export type ConfigureRelayBody = RelayBodies[RelayKind]
 
 export const relay = closedObject(
   {

@@ -29,6 +29,7 @@ import {
   createNoteDeactivated,
   createSmtpPool,
   type NoteDeactivated,
+  noteRelayChanged,
 } from './mailers/index.ts'
 import { oauthRoutes } from './mailers/oauth/routes.ts'
 import { registerMailerRoutes } from './mailers/routes.ts'
@@ -59,6 +60,8 @@ import { createKeyRing, type KeyRing } from './platform/secrets/index.ts'
 import type { Secrets } from './platform/secrets-file.ts'
 import { createServiceGroup, type Service } from './platform/service.ts'
 import { createTallyFolder } from './platform/tally-folder.ts'
+import { adapterOf } from './relays/index.ts'
+import { relayRoutes } from './relays/routes.ts'
 import { createAcceptEmails } from './sending/accept-email.ts'
 import { createFinishAttempts } from './sending/finish-attempts.ts'
 import { createKeysInProgress } from './sending/idempotency.ts'
@@ -290,13 +293,14 @@ function composeHttp(
         }),
         gates,
       })
+      const wakeMail = ({ tenantId, mailerId }: { tenantId: string; mailerId: string }) =>
+        parts.laneWakeups.wake([
+          { tenantId, mailerId, bucket: bucketOf(mailerId), isChanged: true },
+        ])
       const mailerDeps = {
         ...parts,
         ehloName: thisHost(),
-        wakeMail: ({ tenantId, mailerId }: { tenantId: string; mailerId: string }) =>
-          parts.laneWakeups.wake([
-            { tenantId, mailerId, bucket: bucketOf(mailerId), isChanged: true },
-          ]),
+        wakeMail,
         checks: {
           limit: createRateLimit({ name: 'mailer-checks', usesMax: 60, windowS: 60 }),
           gate: checksGate,
@@ -307,6 +311,15 @@ function composeHttp(
         ...mailerDeps,
         callbackUrl: `${config.publicUrl}/oauth/callback`,
         loginLimit: createRateLimit({ name: 'oauth-logins', usesMax: 60, windowS: 60 }),
+      })
+      relayRoutes(scope, {
+        ...mailerDeps,
+        adapterOf,
+        publicUrl: config.publicUrl,
+        async onChanged(tx, key) {
+          const mailers = await noteRelayChanged(tx, key)
+          return () => mailers.forEach(wakeMail)
+        },
       })
       suppressionRoutes(scope, { db })
       phishingRoutes(scope, { db })

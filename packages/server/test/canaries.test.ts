@@ -37,6 +37,9 @@ const canaries = {
   refreshToken: newCanary('refresh-token'),
   accessToken: newCanary('access-token'),
   wrongRefreshToken: newCanary('wrong-refresh-token'),
+  relayKey: newCanary('relay-key'),
+  newRelayKey: newCanary('new-relay-key'),
+  callbackSecret: newCanary('callback-secret'),
   header: newCanary('header'),
   bearer: newCanary('bearer'),
   basic: newCanary('basic'),
@@ -268,6 +271,24 @@ async function useOAuth(): Promise<void> {
   await succeed('deleteOAuthApp', { params: { app_id: unused.app_id } })
 }
 
+/** The callback URL is shown to who may change the account; its token is kept as secrets are. */
+async function useRelays(): Promise<void> {
+  const params = { kind: 'sparkpost' }
+  const body = { api_key: canaries.relayKey, callback_secret: canaries.callbackSecret }
+  const { relay } = await succeed('configureRelay', { params, body })
+  const token: string = relay.callback_url.split('/').at(-1)
+  await succeed('getRelay', { params })
+  const elsewhere = { api_key: canaries.relayKey, api_base: 'http://10.0.0.1' }
+  expect((await call('configureRelay', { params, body: elsewhere })).status).toBe(400)
+  await succeed('configureRelay', { params, body: { api_key: canaries.newRelayKey } })
+  const { rows } = await database.db.query('select a::text as row from relays_account a')
+  expect(rows).toHaveLength(1)
+  expect(JSON.stringify(rows)).not.toContain(token)
+  expect(lines.filter((line) => line.includes(token))).toEqual([])
+  await succeed('deleteRelay', { params })
+  await succeed('configureRelay', { params, body })
+}
+
 function idToken(address: string): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const exp = Math.floor(Date.now() / 1000) + 3600
@@ -312,6 +333,7 @@ describe('canaries', () => {
     await succeed('subscribeEmail', { body: address })
 
     await useOAuth()
+    await useRelays()
     await succeed('updatePhishingSettings', { body: { blocked_domains: ['bad.example'] } })
     await succeed('getPhishingSettings')
 

@@ -58,10 +58,10 @@ export async function listRelayKinds(q: Queryable, tenantId: string): Promise<Re
   return rows.map((row) => row.kind)
 }
 
-/** An address never changes without a key: the old key would be sent to the new address. */
+/** What is left out stays. An address never changes without a key: the old one would be sent there. */
 export interface AccountChange {
-  /** Sealed. */
-  readonly access?: { readonly apiKey: string; readonly apiBase: string }
+  /** The key is sealed. */
+  readonly access?: { readonly apiKey: string; readonly apiBase?: string | undefined }
   /** Sealed; null: none any more. */
   readonly callbackSecret?: string | null
   readonly verificationKey?: string | null
