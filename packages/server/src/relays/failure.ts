@@ -31,6 +31,18 @@ export function relayFailure(
   }
 }
 
+/** Of a mail that the provider is not even asked to take. */
+export function refusedUnasked(category: FailureCategory, words: string): RelayFailure {
+  return {
+    category,
+    retryable: false,
+    failedReason: failedReasonOf(category),
+    providerError: words,
+    authRejected: false,
+    cannotHealByWaiting: false,
+  }
+}
+
 export function headerOf({ headers }: RelayAnswer, name: string): string | undefined {
   const value = headers[name]
   return typeof value === 'string' ? value : value?.[0]

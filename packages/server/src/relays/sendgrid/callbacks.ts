@@ -7,7 +7,7 @@
  * report has an id; and what another window refused would be lost for good. Nothing of a secret is
  * compared: who verifies knows the public key only.
  */
-import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createPublicKey, createVerify, type KeyObject } from 'node:crypto'
 import type { CallbackRequest, CallbackSecrets, RelayCallbacks } from '../relay.ts'
 import { readFacts } from './read-facts.ts'
 
@@ -41,8 +41,8 @@ function isAuthentic(
   if (ageMs > AGE_MS_MAX || ageMs < -AHEAD_MS_MAX) return false
   const key = readKey(verificationKey)
   if (key === undefined) return false
-  const signed = Buffer.concat([Buffer.from(timestamp), body])
-  return verify('sha256', signed, key, Buffer.from(signature, 'base64'))
+  const verify = createVerify('sha256').update(timestamp).update(body)
+  return verify.verify(key, signature, 'base64')
 }
 
 /** Base64 of the SPKI, as SendGrid shows it; also with the lines of a PEM around it. */

@@ -202,6 +202,9 @@ describe('a call that SendGrid refuses', () => {
     expect(play(calls.create, json(200, []), json(201, {})).result).toMatchObject({
       kind: 'failed',
     })
+    const page: RelayAnswer = { status: 404, headers: {}, body: '<html>not found</html>' }
+    for (const call of Object.values(calls))
+      expect(play(call, page).result).toMatchObject({ kind: 'failed' })
     expect(play(calls.create, json(404, errors('not found'))).result).toMatchObject({
       kind: 'failed',
     })

@@ -21,7 +21,7 @@ import type {
 } from '../relay.ts'
 import { storable, textOf } from '../report-fields.ts'
 import { recordsOf } from './domain-records.ts'
-import { readFailure } from './read-failure.ts'
+import { isPage, readFailure } from './read-failure.ts'
 import { authorizationOf } from './send.ts'
 
 const PATH = '/v3/whitelabel/domains'
@@ -125,7 +125,7 @@ function call(
 
 /** Of a call that names one domain. */
 function refused(answer: RelayAnswer): RelayDomainOutcome {
-  return answer.status === 404 ? absent : failed(answer)
+  return answer.status === 404 && !isPage(answer) ? absent : failed(answer)
 }
 
 function failed(answer: RelayAnswer): RelayDomainOutcome {

@@ -85,22 +85,18 @@ describe('a refusal in SendGrid’s form', () => {
 
 describe('an answer of something else', () => {
   it.each([
-    [400, 'protocol_error', false],
+    [400, 'temporary', true],
     [403, 'temporary', true],
-    [404, 'protocol_error', false],
+    [404, 'temporary', true],
     [413, 'message_too_large', false],
     [429, 'sender_rate_limited', true],
     [502, 'temporary', true],
-    [200, 'protocol_error', false],
-    [301, 'protocol_error', false],
+    [301, 'temporary', true],
+    [200, 'temporary', true],
   ] as const)('with %i is %s, and its page is not repeated', (status, category, retryable) => {
-    for (const body of [
-      '<html>access forbidden: api key</html>',
-      '',
-      '[]',
-      '{"errors":[]}',
-      'null',
-    ])
+    const bodies = ['<html>access forbidden: api key</html>', '\n<!DOCTYPE html>']
+    const others = status === 200 ? [] : ['', '[]', '{"errors":[]}', 'null', 'access forbidden']
+    for (const body of [...bodies, ...others])
       expect(readFailure(answerOf(status, body))).toMatchObject({
         category,
         retryable,

@@ -19,7 +19,7 @@ interface Verdict {
 }
 
 interface Rule extends Verdict {
-  readonly status?: readonly number[]
+  readonly status: readonly number[]
   /** Of all messages together, in lower case; without it the status suffices. */
   readonly words?: RegExp
   /** Of any of them. */
@@ -87,13 +87,13 @@ const RULES: readonly Rule[] = [
     status: [400],
     field: /^(content|subject|attachments|headers|categories|reply_to)(\.|$)/,
   },
-  { ...permanent('protocol_error'), status: [404, 405, 406, 410, 415] },
+  { ...permanent('protocol_error'), status: [404, 405, 406, 410, 415], words: /./ },
   { ...passing('temporary'), status: [408, 425] },
 ]
 
 export function readFailure(answer: RelayAnswer): RelayFailure {
   const said = readErrors(answer.body)
-  const found = verdictOn(answer.status, said)
+  const found = verdictOn(answer, said)
   const words = said?.flatMap(({ message }) => message || []).join('; ')
   const retryAfterMsMin = found.retryable ? waitOf(answer) : undefined
   return relayFailure(found.category, { ...found, words, answer, retryAfterMsMin })
@@ -115,7 +115,8 @@ function readErrors(body: string): readonly SaidError[] | undefined {
   }))
 }
 
-function verdictOn(status: number, said: readonly SaidError[] | undefined): Verdict {
+function verdictOn(answer: RelayAnswer, said: readonly SaidError[] | undefined): Verdict {
+  const { status } = answer
   const text = (said ?? [])
     .map(({ message }) => message)
     .join(' ')
@@ -123,16 +124,22 @@ function verdictOn(status: number, said: readonly SaidError[] | undefined): Verd
     .slice(0, 4_000)
   const found = RULES.find(
     (rule) =>
-      (rule.status?.includes(status) ?? true) &&
+      rule.status.includes(status) &&
       (rule.words?.test(text) ?? true) &&
       (rule.field === undefined || (said?.some(({ field }) => rule.field?.test(field)) ?? false)),
   )
   if (found !== undefined) return found
   if (status >= 500) return passing('temporary')
-  if (status >= 400 && said !== undefined) return permanent('unknown')
-  // A firewall's page may be gone the next time. Anything else is no Mail Send: a redirect, a wrong
-  // address, a success that is none (in sandbox mode 200 is answered, and nothing is sent).
-  return status === 403 ? passing('temporary') : permanent('protocol_error')
+  if (said !== undefined) return permanent('unknown')
+  // A success that is none: in sandbox mode 200 is answered, and nothing is sent.
+  if (status < 300 && !isPage(answer)) return permanent('protocol_error')
+  // What is not of its API may be gone in a moment, and has sent nothing.
+  return passing('temporary')
+}
+
+/** Of something on the way, whatever it is about. */
+export function isPage({ body }: RelayAnswer): boolean {
+  return /^\s*</.test(body)
 }
 
 /** Rate limits name the second at which they end. */

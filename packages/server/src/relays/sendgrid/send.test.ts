@@ -108,7 +108,7 @@ describe('a copy', () => {
     const attachments = [
       { filename: 'logo.png', content, contentId: 'logo' },
       { filename: 'a.pdf', content, contentId: 'other' },
-      { filename: 'b', content, type: 'text/csv', disposition: 'inline' as const },
+      { filename: 'b', content, type: 'text/csv; charset=utf-8', disposition: 'inline' as const },
     ]
     expect(bodyOf({ html, attachments })).toMatchObject({
       attachments: [
@@ -116,6 +116,25 @@ describe('a copy', () => {
         { content, filename: 'a.pdf', type: 'application/pdf', disposition: 'attachment', content_id: 'other' },
         { content, filename: 'b', type: 'text/csv', disposition: 'inline' },
       ], // biome-ignore format: a table
+    })
+  })
+})
+
+describe('a copy that SendGrid does not take', () => {
+  it('for its size is not sent at all', () => {
+    const file = (megabytes: number) => ({
+      filename: 'a.bin',
+      content: 'A'.repeat(megabytes * 1024 * 1024),
+    })
+    const refused = (change: Partial<RelayMail>) => sendgrid.refuse?.({ ...mail, ...change })
+    expect(refused({ text: '', html: '', attachments: [file(10), file(20)] })).toBeUndefined()
+    expect(refused({ text: 'ä', html: '', attachments: [file(10), file(20)] })).toEqual({
+      category: 'message_too_large',
+      retryable: false,
+      failedReason: 'The message is too large',
+      providerError: 'Bodies and attachments have 31457282 bytes; SendGrid takes 31457280',
+      authRejected: false,
+      cannotHealByWaiting: false,
     })
   })
 })
@@ -132,7 +151,7 @@ describe('a copy is taken', () => {
     expect(sent()).toEqual({ kind: 'accepted', providerMessageId: '' })
   })
 
-  it.each([200, 201, 204, 302])('with nothing else: not with %i', (status) => {
+  it.each([200, 201, 204])('with nothing else: not with %i', (status) => {
     expect(sendgrid.readSent(answer(status, '{}'))).toMatchObject({
       kind: 'failed',
       failure: { category: 'protocol_error', retryable: false, authRejected: false },

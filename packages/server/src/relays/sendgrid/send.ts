@@ -8,11 +8,12 @@
  * It changes nothing in the mail: links and pixels are ours, and so is List-Unsubscribe.
  */
 import { dispositionOf, encodeHeaderText, mediaTypeOf } from '../../mail/index.ts'
-import { headerOf } from '../failure.ts'
+import { headerOf, refusedUnasked } from '../failure.ts'
 import { mailRefName, writeMailRef } from '../mail-ref.ts'
 import type {
   RelayAccount,
   RelayAnswer,
+  RelayFailure,
   RelayMail,
   RelayMailbox,
   RelayRequest,
@@ -45,6 +46,22 @@ const TRACKING_OFF = {
   open_tracking: { enable: false },
   subscription_tracking: { enable: false },
   ganalytics: { enable: false },
+}
+
+/** "The total message size is limited to 30MB": files count as they are written. */
+const MESSAGE_OCTETS_MAX = 30 * 1024 * 1024
+
+/** SendGrid ends the connection while it is still being sent: a retry would only send it again. */
+export function refuseMail({
+  text = '',
+  html = '',
+  attachments,
+}: RelayMail): RelayFailure | undefined {
+  const files = attachments.reduce((sum, { content }) => sum + content.length, 0)
+  const octets = Buffer.byteLength(text) + Buffer.byteLength(html) + files
+  if (octets <= MESSAGE_OCTETS_MAX) return undefined
+  const words = `Bodies and attachments have ${octets} bytes; SendGrid takes ${MESSAGE_OCTETS_MAX}`
+  return refusedUnasked('message_too_large', words)
 }
 
 export function sendRequest(account: RelayAccount, mail: RelayMail): RelayRequest {
@@ -99,7 +116,8 @@ function attachmentsOf({ attachments, html }: RelayMail): object[] {
   return attachments.map((attachment) => ({
     content: attachment.content,
     filename: attachment.filename,
-    type: mediaTypeOf(attachment),
+    // Parameters are refused.
+    type: mediaTypeOf(attachment).replace(/\s*;.*$/, ''),
     disposition: dispositionOf(attachment, html),
     ...(attachment.contentId === undefined ? {} : { content_id: attachment.contentId }),
   }))

@@ -1,12 +1,16 @@
-/** SendGrid, the interface's provider B (contract §3.4). */
+/**
+ * SendGrid, the interface's provider B (contract §3.4). Written from its public documents
+ * (https://www.twilio.com/docs/sendgrid/api-reference); nothing here has met a live account.
+ */
 import type { RelayProvider } from '../relay.ts'
 import { callbacks } from './callbacks.ts'
 import { domains } from './domains.ts'
-import { readSent, sendRequest } from './send.ts'
+import { readSent, refuseMail, sendRequest } from './send.ts'
 
 export const sendgrid: RelayProvider = {
   kind: 'sendgrid',
   apiBaseDefault: 'https://api.sendgrid.com',
+  refuse: refuseMail,
   send: sendRequest,
   readSent,
   domains,

@@ -1,5 +1,5 @@
 /** What SparkPost is known to refuse (Transmissions API, "limited to 20 MBs"). */
-import { failedReasonOf } from '../../mail/index.ts'
+import { refusedUnasked } from '../failure.ts'
 import type { RelayFailure, RelayMail } from '../relay.ts'
 
 /** Whether it counts files before or after encoding is not said: so they count as they are. */
@@ -13,12 +13,6 @@ export function refuseMail({
   const files = attachments.reduce((sum, { content }) => sum + (content.length / 4) * 3, 0)
   const octets = Buffer.byteLength(text) + Buffer.byteLength(html) + Math.floor(files)
   if (octets <= CONTENT_OCTETS_MAX) return undefined
-  return {
-    category: 'message_too_large',
-    retryable: false,
-    failedReason: failedReasonOf('message_too_large'),
-    providerError: `Bodies and attachments have ${octets} bytes; SparkPost takes ${CONTENT_OCTETS_MAX}`,
-    authRejected: false,
-    cannotHealByWaiting: false,
-  }
+  const words = `Bodies and attachments have ${octets} bytes; SparkPost takes ${CONTENT_OCTETS_MAX}`
+  return refusedUnasked('message_too_large', words)
 }
