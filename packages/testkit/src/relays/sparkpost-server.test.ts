@@ -129,6 +129,15 @@ describe('a transmission', () => {
     expect(taken?.droppedHeaders).toEqual(['List-Unsubscribe'])
   })
 
+  it('that is transactional keeps it', async () => {
+    const body = withContent({ headers: { 'List-Unsubscribe': '<x>' } })
+    await transmit({ ...body, options: { transactional: true } })
+    expect(sparkPost.mails[0]).toMatchObject({
+      headers: { 'List-Unsubscribe': '<x>' },
+      droppedHeaders: [],
+    })
+  })
+
   it('has its headers rendered even where substitutions are off', async () => {
     const options = { perform_substitutions: false }
     const subject =

@@ -49,7 +49,10 @@ const HEADERS_REFUSED = [
   'content-type',
   'content-transfer-encoding',
 ]
-/** It has its own (django-anymail, «Extra header limitations»). */
+/**
+ * It has its own (django-anymail, «Extra header limitations»), but in transactional mail
+ * (SparkPost/python-sparkpost issues 159 and 163).
+ */
 const HEADERS_DROPPED = ['list-unsubscribe', 'list-unsubscribe-post']
 
 const part = record({ name: STRING, type: STRING, data: STRING }, ['name', 'type', 'data'])
@@ -322,7 +325,9 @@ function toMail(
       ? Object.entries(given.headers ?? {})
       : readHeaders(given.email_rfc822)
   const isDropped = ([name]: readonly [string, string]) =>
-    given.email_rfc822 === undefined && HEADERS_DROPPED.includes(name.toLowerCase())
+    given.email_rfc822 === undefined &&
+    asked.options?.transactional !== true &&
+    HEADERS_DROPPED.includes(name.toLowerCase())
   const headers = Object.fromEntries(
     own.filter((header) => !isDropped(header)).map(([name, value]) => [name, render(value)]),
   )
