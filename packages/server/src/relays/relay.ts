@@ -192,8 +192,9 @@ export interface RelayFact {
   readonly atMicros: bigint | undefined
   /** As we gave it along; undefined where it is missing or not one of ours. */
   readonly ref: { readonly refId: string; readonly n: number } | undefined
-  /** Ids by which reports without a `ref` are joined to those with one: any of them may be absent. */
+  /** By which reports without a `ref` are joined to those with one. */
   readonly providerMessageId?: string
+  /** The id of its answer when it took the mail. */
   readonly providerSendId?: string
   /** The recipient's address as the provider writes it. */
   readonly email?: string

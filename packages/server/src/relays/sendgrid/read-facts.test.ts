@@ -61,7 +61,11 @@ describe('a report', () => {
       atMicros: 1_763_719_200_000_000n,
       ref: isOfMail ? { refId: fixtureRefId, n: 3 } : undefined,
       ...(isOfMail && { email: 'ann@example.org' }),
-      ...(isOfMail && name !== 'delayedBounce' && { providerMessageId: fixtureMessageId }),
+      ...(isOfMail &&
+        name !== 'delayedBounce' && {
+          providerMessageId: fixtureMessageId,
+          providerSendId: fixtureMessageId,
+        }),
       raw: JSON.stringify(event),
     })
   })
@@ -84,9 +88,10 @@ describe('a report', () => {
     ['0GOQ6fMTTmiZpLh7usBJwg', '0GOQ6fMTTmiZpLh7usBJwg'],
     ['.filter1', '.filter1'],
   ])('of %s is of the mail %s', (id, messageId) => {
-    expect(factOf({ ...fixtureEvents.delivered, sg_message_id: id })?.providerMessageId).toBe(
-      messageId,
-    )
+    expect(factOf({ ...fixtureEvents.delivered, sg_message_id: id })).toMatchObject({
+      providerMessageId: messageId,
+      providerSendId: messageId,
+    })
   })
 
   it('has its time also as text, and in milliseconds', () => {
@@ -95,6 +100,14 @@ describe('a report', () => {
     expect(at(1763719200123)).toBe(1_763_719_200_123_000n)
     for (const timestamp of [undefined, null, 'soon', -1, 0, {}])
       expect(at(timestamp)).toBe(undefined)
+  })
+
+  it('is understood however its type is written', () => {
+    expect(factOf({ ...fixtureEvents.bounce, event: 'Bounce', type: 'Blocked' })).toMatchObject({
+      kind: 'bounced',
+      type: 'Bounce',
+      isHard: false,
+    })
   })
 
   it('keeps what it is written with, numbers too', () => {

@@ -49,7 +49,7 @@ export function readFacts(body: string): readonly RelayFact[] | undefined {
 function toFact(report: Report): RelayFact {
   const { value, raw } = report
   const type = typeOf(value)
-  const messageId = messageIdOf(value)
+  const sendId = sendIdOf(value)
   const email = textOf(value, 'email', 320)
   const meaning = meaningOf(type.toLowerCase(), value)
   return {
@@ -58,7 +58,8 @@ function toFact(report: Report): RelayFact {
     ...meaning,
     atMicros: microsOf(memberOf(value, 'timestamp')),
     ref: readMailRef(memberOf(value, mailRefName)),
-    ...(messageId === undefined ? {} : { providerMessageId: messageId }),
+    // A copy is a request of its own.
+    ...(sendId === undefined ? {} : { providerMessageId: sendId, providerSendId: sendId }),
     ...(email === undefined ? {} : { email }),
     reason: textOf(value, 'reason', wordsMax) ?? textOf(value, 'response', wordsMax) ?? '',
     ...(meaning.kind === 'unsubscribed' ? visitorOf(value) : {}),
@@ -107,7 +108,7 @@ function visitorOf(report: unknown): Pick<RelayFact, 'ip' | 'userAgent'> {
  * The id that Mail Send answered: what `sg_message_id` begins with, up to the name of the machine
  * that took it. A delayed bounce has none.
  */
-function messageIdOf(report: unknown): string | undefined {
+function sendIdOf(report: unknown): string | undefined {
   const id = textOf(report, 'sg_message_id')
   if (id === undefined) return undefined
   const machine = id.search(/\.[a-z]*(filter|recvd)/)

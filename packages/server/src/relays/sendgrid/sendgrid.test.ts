@@ -241,7 +241,7 @@ describe('callbacks', () => {
     for (const fact of facts)
       expect(fact).toMatchObject({
         ref: { refId, n: 3 },
-        providerMessageId: id,
+        providerSendId: id,
         email: 'ann@example.org',
       })
     expect(new Set(facts.map(({ factId }) => factId)).size).toBe(4)

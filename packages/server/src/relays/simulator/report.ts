@@ -58,6 +58,7 @@ function toFact(report: Report): RelayFact {
 
 const OPTIONAL = [
   ['providerMessageId', 'message_id'],
+  ['providerSendId', 'message_id'],
   ['email', 'email'],
   ['errorCode', 'error_code'],
   ['numRetries', 'num_retries'],

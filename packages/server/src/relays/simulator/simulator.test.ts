@@ -88,6 +88,7 @@ describe('a mail', () => {
         atMicros: BigInt(nowMs + i) * 1_000n,
         ref: { refId, n: 3 },
         providerMessageId: `sim-${refId}.3`,
+        providerSendId: `sim-${refId}.3`,
         email: address,
         raw: expect.stringContaining('"postrider_ref":'),
         ...report,
