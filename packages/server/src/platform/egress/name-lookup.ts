@@ -1,22 +1,9 @@
-/**
- * Names to addresses: this machine's own names, then the name servers.
- *
- * `getaddrinfo` occupies one of libuv's few threads for as long as a name server is silent, so that a
- * handful of names that never answer would stop every lookup and every file operation of the process.
- * c-ares needs no thread. Each lookup has a resolver of its own: its own random source port, its own
- * time-outs (a shared one adapts them to how fast other names answered) and its own end. It also
- * follows a resolv.conf that changes. Names are asked for as they stand, without search domains.
- */
-import { Resolver } from 'node:dns/promises'
+/** Names to addresses: this machine's own names, then the name servers. */
+import { createNameServers, type NameServersOptions } from '../dns/name-servers.ts'
 import { EgressError, systemCodeOf } from './egress-error.ts'
 import { createHostsFile, type HostsFile } from './hosts-file.ts'
 import type { Lookup, ResolvedAddress } from './resolve-host.ts'
 
-const TRY_MS = 2_000
-const TRIES = 2
-/** Several silent name servers are asked one after the other: nobody waits that long. */
-const LOOKUP_MS_MAX = 10_000
-const LOOKUPS_MAX = 1_000
 /** The name servers say so: there is no such name, or it has no address. */
 const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
 
@@ -27,52 +14,24 @@ export interface NameLookup {
 }
 
 export function createNameLookup(
-  o: {
-    /** Addresses with ports; the system's when absent. */
-    readonly servers?: readonly string[] | undefined
-    readonly hosts?: HostsFile | undefined
-    readonly lookupsMax?: number | undefined
-    readonly tryMs?: number | undefined
-  } = {},
+  o: NameServersOptions & { readonly hosts?: HostsFile | undefined } = {},
 ): NameLookup {
-  const { servers, hosts = createHostsFile(), lookupsMax = LOOKUPS_MAX, tryMs = TRY_MS } = o
-  const underWay = new Set<Resolver>()
-  let isClosed = false
-
-  async function ask(name: string, signal: AbortSignal): Promise<readonly ResolvedAddress[]> {
-    if (underWay.size >= lookupsMax)
-      throw new EgressError('busy', 'too many names are being looked up')
-    const resolver = new Resolver({ timeout: tryMs, maxTimeout: tryMs, tries: TRIES })
-    if (servers !== undefined) resolver.setServers(servers)
-    underWay.add(resolver)
-    const cancel = () => resolver.cancel()
-    const timer = setTimeout(cancel, LOOKUP_MS_MAX)
-    signal.addEventListener('abort', cancel, { once: true })
-    try {
-      const asked = [resolver.resolve4(name), resolver.resolve6(name)] as const
-      return addressesOf(await Promise.allSettled(asked))
-    } finally {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', cancel)
-      underWay.delete(resolver)
-    }
-  }
+  const { hosts = createHostsFile() } = o
+  const nameServers = createNameServers(o)
 
   return {
     async lookup(name, signal) {
       const own = (await hosts.find(name)) ?? loopbackOf(name)
       if (own !== undefined) return own
-      if (isClosed || signal.aborted) throw stopped()
-      try {
-        return await ask(name, signal)
-      } catch (error) {
-        throw isClosed ? stopped() : error
-      }
+      const asked = await nameServers.ask(
+        (resolver) => Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]),
+        signal,
+      )
+      if (asked.kind === 'busy') throw new EgressError('busy', 'too many names are being looked up')
+      if (asked.kind === 'stopped') throw stopped()
+      return addressesOf(asked.result)
     },
-    close() {
-      isClosed = true
-      for (const resolver of underWay) resolver.cancel()
-    },
+    close: nameServers.close,
   }
 }
 
