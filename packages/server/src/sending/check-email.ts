@@ -5,8 +5,6 @@
  */
 import {
   contentBytesMax,
-  customArgsBytesMax,
-  customArgsDepthMax,
   type EmailAddressInput,
   emailHeadersBytesMax,
   type FieldError,
@@ -25,6 +23,7 @@ import {
   headerBytes,
   parseAddress,
 } from '../mail/index.ts'
+import { problemOfCustomArgs } from '../platform/custom-args.ts'
 import { parseDateTime } from '../platform/date-time.ts'
 import { parseDuration } from '../platform/duration.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
@@ -164,17 +163,7 @@ function refuseOwnUnsubscribe(headers: readonly (readonly [string, string])[], r
 }
 
 function checkCustomArgs({ custom_args: customArgs }: SendEmailBody, refuse: Refuse): void {
-  if (customArgs === undefined) return
-  if (Buffer.byteLength(JSON.stringify(customArgs)) > customArgsBytesMax)
-    refuse('/custom_args', `must be at most ${customArgsBytesMax} bytes as JSON`)
-  else if (depthOf(customArgs) > customArgsDepthMax)
-    refuse('/custom_args', `must be at most ${customArgsDepthMax} levels deep`)
-}
-
-/** Of a value that is known to be small. */
-function depthOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
-  return 1 + Math.max(0, ...Object.values(value).map(depthOf))
+  if (customArgs !== undefined) refuse('/custom_args', problemOfCustomArgs(customArgs))
 }
 
 function expiryOf(body: SendEmailBody, defaults: SendDefaults, refuse: Refuse): number {
