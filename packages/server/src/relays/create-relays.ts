@@ -27,9 +27,9 @@ import type {
 
 export type RelayResult<Outcome> =
   | { readonly kind: 'answered'; readonly outcome: Outcome }
-  /** The provider surely has nothing of it. */
+  /** The provider surely does not have it, or not all of it. */
   | { readonly kind: 'not-sent'; readonly failure: RelayFailure }
-  /** The request went out, and no complete answer came. */
+  /** The request went out, and no answer came that says what was done. */
   | { readonly kind: 'uncertain'; readonly failure: RelayFailure }
   /** Not sent, and for no reason that lies with provider, account or mail: by `signal` or `beforeRequest`. */
   | { readonly kind: 'stopped' }

@@ -27,7 +27,7 @@ export class EgressError extends Error {
   timings?: RequestTimings
   /** A connection that had been kept was closed before a byte of the answer: nothing else may be wrong. */
   wasKept?: true
-  /** The request had begun to go out: the peer may have read it. Absent: it surely has nothing of it. */
+  /** The request has gone out: the peer may have read it. Absent: it surely does not have all of it. */
   wasWritten?: true
 
   constructor(

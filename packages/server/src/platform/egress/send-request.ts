@@ -12,6 +12,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { EgressError, type RequestTimings, systemCodeOf } from './egress-error.ts'
 import type { HttpPools, PoolEntry } from './http-pools.ts'
@@ -22,6 +23,7 @@ const CONNECT_TIMEOUT_MS = 5_000
 const BODY_BYTES_MAX = 16 * 1024
 const BODY_KEPT_BYTES_MAX = 4 * 1024
 const INTERIM_RESPONSES_MAX = 20
+const SLICE_BYTES = 256 * 1024
 
 export interface RequestOptions {
   /** Who the connection belongs to: connections are reused within one key and origin only. */
@@ -81,6 +83,8 @@ function exchange(
     let interim = 0
     let isOnKept = false
     let isWritten = false
+    const body = typeof o.body === 'string' ? Buffer.from(o.body) : o.body
+    const isSliced = body !== undefined && body.length > SLICE_BYTES
     let status: number | undefined
     let headers: IncomingHttpHeaders = {}
     let controller: Dispatcher.DispatchController | undefined
@@ -114,7 +118,7 @@ function exchange(
       onRequestStart(started) {
         controller = started
         if (isSettled) return started.abort(new Error('the request was given up'))
-        isWritten = true // by undici, as soon as this returns
+        isWritten = !isSliced // by undici, as soon as this returns
         const { fresh } = entry
         entry.fresh = undefined
         isOnKept = fresh === undefined
@@ -152,8 +156,10 @@ function exchange(
           origin: url.origin,
           path: url.pathname + url.search,
           method: o.method,
-          headers: headerList(o.headers),
-          body: o.body ?? null,
+          headers: isSliced
+            ? [...headerList(o.headers), 'content-length', String(body.length)]
+            : headerList(o.headers),
+          body: isSliced ? slices(body, () => (isWritten = true)) : (body ?? null),
         },
         handler,
       )
@@ -161,6 +167,21 @@ function exchange(
       settle(requestFailed(error))
     }
   })
+}
+
+/**
+ * A large body goes out slice by slice, each when the one before it has left: it is not in memory once
+ * more, and a request that ends before its last slice is surely not one that the peer has read.
+ */
+function slices(body: Buffer, onLast: () => void): Readable {
+  function* generate() {
+    for (let start = 0; start < body.length; start += SLICE_BYTES) {
+      if (start + SLICE_BYTES >= body.length) onLast()
+      yield body.subarray(start, start + SLICE_BYTES)
+    }
+  }
+  // undici takes any iterable; its types do not say so. A stream would read ahead.
+  return generate() as Iterable<Buffer> as unknown as Readable
 }
 
 /** Of the connections that were kept, those that have ended since brought nothing more. */
