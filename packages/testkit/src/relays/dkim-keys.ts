@@ -47,7 +47,7 @@ function readKey(
   types: readonly ('pkcs8' | 'pkcs1' | 'spki')[],
   create: (key: { key: Buffer; format: 'der'; type: 'pkcs1' }) => KeyObject,
 ): KeyObject | undefined {
-  if (!isBase64(text)) return undefined
+  if (text === '' || !isBase64(text)) return undefined
   for (const type of types) {
     try {
       // `create` is one of two functions that differ in the names of the same forms.

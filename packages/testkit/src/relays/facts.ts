@@ -6,6 +6,7 @@ export function isAddress(text: string): boolean {
   const [, local = '', domain = ''] = /^([^\s@"<>(),;:\\[\]]+)@([A-Za-z0-9.-]+)$/.exec(text) ?? []
   return (
     local !== '' &&
+    text.length <= 320 &&
     Buffer.byteLength(local) <= 64 &&
     !/^\.|\.$|\.\./.test(local) &&
     isDomainName(domain)
@@ -28,7 +29,7 @@ export function domainOf(address: string): string {
 
 /** Whole groups with their padding, and no line breaks. */
 export function isBase64(text: string): boolean {
-  return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
 }
 
 /** RFC 5322 §3.6.8: printable ASCII without a colon. */

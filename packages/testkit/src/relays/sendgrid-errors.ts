@@ -31,6 +31,7 @@ export const SENDGRID = {
     message: 'Content-Type should be application/json.',
     field: null,
   }),
+  notUtf8: sendGridError(415, { message: 'Invalid UTF8 in request', field: null }),
   tooManyRequests: {
     ...sendGridError(429, { message: 'too many requests', field: null }),
     headers: { 'X-RateLimit-Limit': '600', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1' },

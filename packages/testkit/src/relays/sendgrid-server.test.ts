@@ -9,6 +9,9 @@ import {
 import { SENDGRID } from './sendgrid-errors.ts'
 import { createSendGridServer, type SendGridServer } from './sendgrid-server.ts'
 
+const isText = (body: unknown): body is string | Buffer<ArrayBuffer> =>
+  typeof body === 'string' || Buffer.isBuffer(body)
+
 const cleanups: (() => Promise<unknown>)[] = []
 let sendGrid: SendGridServer
 beforeEach(async () => {
@@ -33,7 +36,7 @@ async function call(
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: isText(body) ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
   // biome-ignore lint/suspicious/noExplicitAny: an answer is looked at field by field
@@ -179,7 +182,12 @@ describe('a mail', () => {
     ['a file that is not base64', withFile({ content: 'a b' }), 'attachments.0.content'],
     ['a file with a parameter in its type', withFile({ type: 'a/b; c=d' }), 'attachments.0.type'],
     ['another disposition', withFile({ disposition: 'x' }), 'attachments.0.disposition'],
-    ['angle brackets about an id', withFile({ content_id: '<x>' }), 'attachments.0.content_id'],
+    ['a comma in the name of a file', withFile({ filename: 'a, b' }), 'attachments.0.filename'],
+    ['an empty file', withFile({ content: '' }), 'attachments.0.content'],
+    ['a comma in an id', withFile({ content_id: 'a,b' }), 'attachments.0.content_id'],
+    ['one header twice', { ...mail, headers: { 'X-A': 'b', 'x-a': 'c' } }, 'headers'],
+    ['no arguments in its object', withPart({ custom_args: {} }), 'personalizations.0.custom_args'],
+    ['a category that is not ASCII', { ...mail, categories: ['Frühling'] }, 'categories'],
     [
       'too many arguments',
       withPart({ custom_args: { x: 'x'.repeat(10_000) } }),
@@ -230,6 +238,16 @@ describe('a request', () => {
     if (status === 401) expect(answer.json).toEqual(SENDGRID.unauthorized.json)
   })
 
+  it('beyond what its key may do is refused', async () => {
+    const listed = () => call('GET', '/whitelabel/domains')
+    sendGrid.setScopes(['mail.send'])
+    expect(await send(mail)).toMatchObject({ status: 202 })
+    expect(await listed()).toMatchObject({ status: 403, json: SENDGRID.forbidden.json })
+    expect(await call('GET', '/scopes')).toMatchObject({ json: { scopes: ['mail.send'] } })
+    sendGrid.setScopes(undefined)
+    expect(await listed()).toMatchObject({ status: 200 })
+  })
+
   it.each([
     ['GET', '/mail/send', undefined, 405],
     ['POST', '/mail/sent', {}, 404],
@@ -237,6 +255,11 @@ describe('a request', () => {
     ['POST', '/mail/send', '{', 400],
   ])('%s %s has no answer', async (method, path, body, status) => {
     expect((await call(method, path, body)).status).toBe(status)
+  })
+
+  it('that is not UTF-8 is refused', async () => {
+    const answer = await send(Buffer.from('{"subject":"\xff"}', 'latin1'))
+    expect(answer.status).toBe(415)
   })
 
   it('of another type than JSON is refused', async () => {

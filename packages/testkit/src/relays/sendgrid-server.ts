@@ -5,6 +5,7 @@
  * Unless told otherwise every domain validates, every mail is delivered, and what happens is reported
  * at once to the webhook, if there is one.
  */
+import { isUtf8 } from 'node:buffer'
 import {
   createPrivateKey,
   generateKeyPairSync,
@@ -58,6 +59,8 @@ export interface SendGridServer {
   readonly batches: readonly CallbackBatch[]
   readonly cutOff: number
   setApiKey(apiKey: string): void
+  /** What its key may do, as `mail.send`. Everything until told otherwise. */
+  setScopes(scopes: readonly string[] | undefined): void
   setScript(script: PeerScript | undefined): void
   cutBodies(count: number): void
   setFate(fate: SendGridFate | undefined): void
@@ -96,6 +99,15 @@ const SETTINGS = [
   'click',
   'dropped',
 ]
+const VERBS: Readonly<Record<string, string>> = {
+  GET: 'read',
+  POST: 'create',
+  PATCH: 'update',
+  DELETE: 'delete',
+}
+const WEBHOOK_SCOPES = ['read', 'update', 'create'].map((verb) => `user.webhooks.event.${verb}`)
+const DOMAIN_SCOPES = Object.values(VERBS).map((verb) => `whitelabel.${verb}`)
+const ALL_SCOPES = ['mail.send', ...DOMAIN_SCOPES, ...WEBHOOK_SCOPES]
 const settingsShape = record({
   enabled: BOOLEAN,
   url: STRING,
@@ -122,6 +134,7 @@ export async function createSendGridServer(o: SendGridServerOptions = {}): Promi
   let url: string | undefined
   let settings: Readonly<Record<string, unknown>> = {}
   let shape: SendGridCallbackShape | 'manual' = {}
+  let scopes: readonly string[] = ALL_SCOPES
 
   const mannerOf = (target: string, { timestamp }: SendGridCallbackShape): CallbackManner => ({
     url: target,
@@ -211,6 +224,8 @@ export async function createSendGridServer(o: SendGridServerOptions = {}): Promi
     const [version, ...path] = request.path.slice(1).split('/').map(decodeURIComponent)
     if (version !== 'v3') return SENDGRID.notFound
     const [first, second, ...rest] = path
+    if (path.join('/') === 'scopes') return { status: 200, json: { scopes } }
+    if (!scopes.includes(scopeOf(request.method, path))) return SENDGRID.forbidden
     if (path.join('/') === 'mail/send')
       return request.method === 'POST' ? send(request) : SENDGRID.methodNotAllowed
     if (first === 'whitelabel' && second === 'domains') return domains.handle(request, rest)
@@ -235,6 +250,9 @@ export async function createSendGridServer(o: SendGridServerOptions = {}): Promi
     },
     setApiKey(next) {
       apiKey = next
+    },
+    setScopes(next = ALL_SCOPES) {
+      scopes = next
     },
     setScript: peer.setScript,
     cutBodies: peer.cutBodies,
@@ -266,11 +284,19 @@ export async function createSendGridServer(o: SendGridServerOptions = {}): Promi
   }
 }
 
+/** Of an address that it does not have: one that every key has. */
+function scopeOf(method: string, [first, second, third]: readonly string[]): string {
+  if (first === 'whitelabel') return `whitelabel.${VERBS[method] ?? 'read'}`
+  if (first === 'user') return `${first}.${second}.${third}.${VERBS[method] ?? 'read'}`
+  return 'mail.send'
+}
+
 function findRefusal({ method, headers, body, json }: PeerRequest, apiKey: string) {
   if (headers.authorization !== `Bearer ${apiKey}`) return SENDGRID.unauthorized
   if (!['POST', 'PATCH', 'PUT'].includes(method) || body.length === 0) return undefined
   const type = String(headers['content-type'] ?? '').split(';', 1)[0]
   if (type?.trim().toLowerCase() !== 'application/json') return SENDGRID.unsupportedType
+  if (!isUtf8(body)) return SENDGRID.notUtf8
   return json === undefined
     ? sendGridError(400, { message: 'Bad Request', field: null })
     : undefined

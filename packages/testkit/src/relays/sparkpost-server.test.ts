@@ -6,6 +6,9 @@ import { headerOf } from './relayed-mail.ts'
 import { SPARKPOST } from './sparkpost-errors.ts'
 import { createSparkPostServer, type SparkPostServer } from './sparkpost-server.ts'
 
+const isText = (body: unknown): body is string | Buffer<ArrayBuffer> =>
+  typeof body === 'string' || Buffer.isBuffer(body)
+
 const cleanups: (() => Promise<unknown>)[] = []
 let sparkPost: SparkPostServer
 beforeEach(async () => {
@@ -36,7 +39,7 @@ async function call(
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: isText(body) ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
   return { status: response.status, json: text === '' ? undefined : JSON.parse(text) }
@@ -255,6 +258,14 @@ describe('a request', () => {
     if (status === 401) expect(json).toEqual(SPARKPOST.unauthorized.json)
   })
 
+  it('beyond what its key may do is refused', async () => {
+    sparkPost.setPermissions(['transmissions'])
+    expect(await transmit(mail)).toMatchObject({ status: 200 })
+    expect(await call('GET', '/account')).toEqual({ status: 403, json: SPARKPOST.forbidden.json })
+    sparkPost.setPermissions(undefined)
+    expect(await call('GET', '/account')).toMatchObject({ status: 200 })
+  })
+
   it.each([
     ['POST', '/nothing', {}, 404, '1101'],
     ['GET', '/transmissions', undefined, 405, '1102'],
@@ -262,6 +273,11 @@ describe('a request', () => {
   ])('%s %s has no answer', async (method, path, body, status, code) => {
     const answer = await call(method, path, body)
     expect(answer).toMatchObject({ status, json: { errors: [{ code }] } })
+  })
+
+  it('that is not UTF-8 is refused', async () => {
+    const answer = await transmit(Buffer.from('{"subject":"\xff"}', 'latin1'))
+    expect(answer.status).toBe(400)
   })
 
   it('of another type than JSON is refused', async () => {

@@ -50,6 +50,8 @@ export interface SparkPostServer {
   readonly batches: readonly CallbackBatch[]
   readonly cutOff: number
   setApiKey(apiKey: string): void
+  /** What its key may do: first parts of paths, as `transmissions`. Everything until told otherwise. */
+  setPermissions(resources: readonly string[] | undefined): void
   setScript(script: PeerScript | undefined): void
   cutBodies(count: number): void
   setFate(fate: SparkPostFate | undefined): void
@@ -70,6 +72,10 @@ export interface SparkPostServer {
 
 const DELIVERED: readonly SparkPostStep[] = ['injection', 'delivery']
 const PING = [{ msys: {} }]
+const ACCOUNT: PeerReply = {
+  status: 200,
+  json: { results: { customer_id: 1, company_name: 'Example', status: 'active' } },
+}
 const NO_URI = sparkPostError(404, '1101', 'invalid URI')
 const webhookShape = record(
   {
@@ -102,6 +108,7 @@ export async function createSparkPostServer(
   let webhook: SparkPostWebhook | undefined
   let webhookId = ''
   let shape: CallbackShape | 'manual' = {}
+  let permissions: readonly string[] | undefined
 
   const mannerOf = (to: SparkPostWebhook): CallbackManner => ({
     url: to.target,
@@ -219,7 +226,9 @@ export async function createSparkPostServer(
       .slice(1)
       .split('/')
       .map(decodeURIComponent)
-    if (api !== 'api' || version !== 'v1') return NO_URI
+    if (api !== 'api' || version !== 'v1' || resource === undefined) return NO_URI
+    if (permissions?.includes(resource) === false) return SPARKPOST.forbidden
+    if (resource === 'account') return ACCOUNT
     if (resource === 'sending-domains') return domains.handle(request, rest)
     if (resource === 'webhooks') return handleWebhooks(request, rest[0])
     if (resource !== 'transmissions' || rest.length > 0) return NO_URI
@@ -244,6 +253,9 @@ export async function createSparkPostServer(
     },
     setApiKey(next) {
       apiKey = next
+    },
+    setPermissions(next) {
+      permissions = next
     },
     setScript: peer.setScript,
     cutBodies: peer.cutBodies,
