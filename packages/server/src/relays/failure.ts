@@ -1,5 +1,6 @@
 /** What the adapters have in common where a provider did not take a mail. */
 import { type FailureCategory, failedReasonOf } from '../mail/index.ts'
+import { parseJson } from '../platform/json.ts'
 import type { RelayAnswer, RelayFailure } from './relay.ts'
 import { storable } from './report-fields.ts'
 
@@ -41,6 +42,15 @@ export function refusedUnasked(category: FailureCategory, words: string): RelayF
     authRejected: false,
     cannotHealByWaiting: false,
   }
+}
+
+/** By a gateway that got no answer itself: the provider may have taken the mail. */
+export function isUnanswered({ status, body }: RelayAnswer): boolean {
+  return (status === 502 || status === 504) && parseJson(body) === undefined
+}
+
+export function uncertain(answer: RelayAnswer): RelayFailure {
+  return relayFailure('uncertain', { retryable: true, words: undefined, answer })
 }
 
 export function headerOf({ headers }: RelayAnswer, name: string): string | undefined {

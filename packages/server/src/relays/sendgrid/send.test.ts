@@ -157,4 +157,13 @@ describe('a copy is taken', () => {
       failure: { category: 'protocol_error', retryable: false, authRejected: false },
     })
   })
+
+  it.each([502, 504])('or not: a gateway that answers %i does not know', (status) => {
+    expect(sendgrid.readSent(answer(status, '<html>'))).toMatchObject({
+      failure: { category: 'uncertain', retryable: true, providerError: `HTTP status ${status}` },
+    })
+    expect(sendgrid.readSent(answer(status, '{"errors":[{"message":"down"}]}'))).toMatchObject({
+      failure: { category: 'temporary', retryable: true },
+    })
+  })
 })

@@ -8,7 +8,7 @@
  * It changes nothing in the mail: links and pixels are ours, and so is List-Unsubscribe.
  */
 import { dispositionOf, encodeHeaderText, mediaTypeOf } from '../../mail/index.ts'
-import { headerOf, refusedUnasked } from '../failure.ts'
+import { headerOf, isUnanswered, refusedUnasked, uncertain } from '../failure.ts'
 import { mailRefName, writeMailRef } from '../mail-ref.ts'
 import type {
   RelayAccount,
@@ -89,6 +89,7 @@ export function sendRequest(account: RelayAccount, mail: RelayMail): RelayReques
 
 /** Its id begins what every report of the copy has as `sg_message_id`. */
 export function readSent(answer: RelayAnswer): RelaySendOutcome {
+  if (isUnanswered(answer)) return { kind: 'failed', failure: uncertain(answer) }
   if (answer.status !== 202) return { kind: 'failed', failure: readFailure(answer) }
   const id = headerOf(answer, 'x-message-id') ?? ''
   return { kind: 'accepted', providerMessageId: storable(id, idLengthMax) }

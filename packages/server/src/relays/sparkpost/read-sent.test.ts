@@ -150,7 +150,7 @@ describe('a refusal', () => {
   })
 
   it('that is of no API may be gone the next time, and is not repeated', () => {
-    for (const status of [301, 400, 403, 404, 422, 502, 504])
+    for (const status of [301, 400, 403, 404, 422, 503])
       for (const body of [
         '',
         '<html>secret page',
@@ -167,6 +167,10 @@ describe('a refusal', () => {
       category: 'message_too_large',
       retryable: false,
     })
+  })
+
+  it.each([502, 504])('by a gateway that got no answer itself tells nothing: %i', (status) => {
+    expect(failure(status, '<html>')).toMatchObject({ category: 'uncertain', retryable: true })
   })
 
   it('is waited for as long as it says, else as the documents say', () => {

@@ -6,6 +6,7 @@
  * nor for refused: it may have been delivered.
  */
 import { memberOf, parseJson } from '../../platform/json.ts'
+import { isUnanswered, uncertain } from '../failure.ts'
 import type { RelayAnswer, RelayFailure, RelaySendOutcome } from '../relay.ts'
 import { textOf } from '../report-fields.ts'
 import { failureBy, failureOf, verdictOfCode } from './classify-errors.ts'
@@ -15,6 +16,7 @@ import { errorsOf, readErrors } from './read-errors.ts'
 const PAGE = /^\s*</
 
 export function readSent(answer: RelayAnswer): RelaySendOutcome {
+  if (isUnanswered(answer)) return failed(uncertain(answer))
   if (answer.status < 200 || answer.status > 299) return failed(failureOf(answer))
   const body = parseJson(answer.body)
   const results = memberOf(body, 'results')
@@ -27,8 +29,8 @@ export function readSent(answer: RelayAnswer): RelaySendOutcome {
   const errors = readErrors(answer.body)
   if (errors !== undefined)
     return failed(failureBy({ is: 'unknown', retryable: false }, answer, errors))
-  const is = PAGE.test(answer.body) ? 'temporary' : 'uncertain'
-  return failed(failureBy({ is, retryable: true }, answer, undefined))
+  if (!PAGE.test(answer.body)) return failed(uncertain(answer))
+  return failed(failureBy({ is: 'temporary', retryable: true }, answer, undefined))
 }
 
 /** There is one recipient, so what is wrong with the list is wrong with it. */
