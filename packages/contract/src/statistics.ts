@@ -19,6 +19,7 @@ export const statisticNames = [
   'opens',
   'clicks',
   'unsubscribed',
+  'complained',
 ] as const
 export type StatisticName = (typeof statisticNames)[number]
 
@@ -46,11 +47,16 @@ const countFields = {
   failed: count('Recipients whose last attempt failed'),
   expired: count('Recipients whose time ran out'),
   blocked: count('Recipients of emails that phishing protection stopped'),
-  rejected: count('Recipients taken back before they were sent to'),
-  bounced: count('Recipients whose server gave the email back later'),
+  rejected: count(
+    'Recipients taken back before they were sent to, or refused by the relay provider',
+  ),
+  bounced: count(
+    'Recipients whose server refused the relay provider, or gave the email back later',
+  ),
   opens: count('By people, as far as that is known'),
   clicks: count('By people, as far as that is known'),
   unsubscribed: count('Recipients who unsubscribed'),
+  complained: count('Reports of the email as spam'),
 } satisfies Record<StatisticName, unknown>
 
 export const statisticCounts = closedObject(countFields)

@@ -12,6 +12,10 @@ import {
 } from '@postrider/contract'
 import { activityRoutes } from './activity/routes.ts'
 import { type Config, roles, rolesWithoutEffect } from './config.ts'
+import { createFeedback, type Feedback } from './feedback/create-feedback.ts'
+import { createFeedbackInbox, type FeedbackInbox } from './feedback/inbox.ts'
+import { createFeedbackJanitor } from './feedback/janitor.ts'
+import { callbackRoutes } from './feedback/routes.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import {
   createPhishingScanner,
@@ -133,6 +137,7 @@ interface Parts {
   readonly laneWakeups: LaneWakeups
   readonly noteDeactivated: NoteDeactivated
   readonly accessTokens: AccessTokens
+  readonly inbox: FeedbackInbox
 }
 
 /** Whose work is divided among its processes by buckets. */
@@ -165,12 +170,14 @@ export function compose(o: {
     notify: (buckets) => notifications.notify(role, buckets),
     onNotified: (listener) => notifications.onNotified(role, listener),
   })
+  const clock = createClock()
   const core = {
     config,
     log,
     metrics,
-    clock: createClock(),
+    clock,
     db,
+    inbox: createFeedbackInbox({ db, clock }),
     egress: createEgress({
       allowNetworks: config.allowNetworks,
       dnsServers: config.dnsServers,
@@ -191,7 +198,8 @@ export function compose(o: {
   const templates = createTemplateRenderer()
   const places = createPlaceFinder()
   const tracker = config.roles.has('tracker') ? composeTracker(parts) : undefined
-  const server = composeHttp(parts, { ...o, templates, places, tracker })
+  const feedback = config.roles.has('tracker') ? composeFeedback(parts) : undefined
+  const server = composeHttp(parts, { ...o, templates, places, tracker, feedback })
   const { egress } = parts
   const group = createServiceGroup('postrider', [
     closer('database', () => db.close()),
@@ -206,6 +214,7 @@ export function compose(o: {
     templates,
     places,
     ...(tracker?.services ?? []),
+    ...(feedback?.services ?? []),
     server,
   ])
   return { ...group, db, address: () => server.address() }
@@ -243,6 +252,7 @@ function composeHttp(
     readonly templates: TemplateRenderer
     readonly places: PlaceFinder
     readonly tracker: Tracker | undefined
+    readonly feedback: Feedback | undefined
   },
 ): HttpServer {
   const { clock, config, db, egress, keyRing, log, metrics } = parts
@@ -264,6 +274,7 @@ function composeHttp(
     readiness: () => checkReadiness(parts),
   })
   if (o.tracker !== undefined) trackingRoutes(app, o.tracker.routes)
+  if (o.feedback !== undefined) callbackRoutes(app, o.feedback.intake)
   // The description of the routes needs to be in place before they are added.
   if (isApi)
     app.register(async (scope) => {
@@ -529,6 +540,10 @@ function composeTracker(parts: Parts): Tracker {
   return createTracker({ ...parts, tokens: createTrackingTokens(parts.keyRing) })
 }
 
+function composeFeedback(parts: Parts): Feedback {
+  return createFeedback({ ...parts, adapterOf, retentionMs: parts.config.retentionMs })
+}
+
 function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Service[] {
   const { config, db, log } = parts
   const { retentionMs, webhookRetryForMs } = config
@@ -536,6 +551,7 @@ function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Serv
   const groups = keptDays({ db, webhookRetryForMs, retentionMs })
   return [
     createJanitor({ db, log, retentionMs }),
+    createFeedbackJanitor({ db, log, retentionMs }),
     createTallyFolder({ db, log }),
     createRetention({ ...parts, databaseUrl, retentionMs, groups }),
   ]

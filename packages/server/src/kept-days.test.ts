@@ -16,6 +16,9 @@ const EMAILS = [
   'tracking_recipient',
   'tracking_hit',
   'sending_stopped',
+  'feedback_fact',
+  'feedback_recipient',
+  'feedback_key',
 ]
 
 let database: TestDatabase

@@ -17,6 +17,9 @@ const emails = [
   'tracking_recipient',
   'tracking_hit',
   'sending_stopped',
+  'feedback_fact',
+  'feedback_recipient',
+  'feedback_key',
 ]
 const unsubscribable = ['sending_unsubscribable']
 

@@ -37,6 +37,7 @@ export {
   reportStatuses,
   settleReported,
 } from './record/report-store.ts'
+export { findByMessageId } from './record/sent-store.ts'
 export {
   findLink,
   findTrackedCopies,

@@ -44,6 +44,11 @@ export function isStatementTimeout(error: unknown): boolean {
   return isServerError(cause) && cause.code === '57014'
 }
 
+/** Nothing can be done now, whatever is asked for; a statement that took too long may be at fault itself. */
+export function isDatabaseAway(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError && !isStatementTimeout(error)
+}
+
 /** A deadlock or serialization failure: nothing was done, and the same again may well succeed. */
 export function isConflict(error: unknown): boolean {
   return isServerError(error) && (error.code === '40P01' || error.code === '40001')

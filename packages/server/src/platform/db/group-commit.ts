@@ -6,7 +6,7 @@
  * that one bad item fails alone; so is one that took too long, as a lock of one row may hold up all. When the database is away, all callers of the group are told so, and nothing is
  * repeated: whether a lost commit happened is not known here. Items of two groups in flight have no order.
  */
-import { DatabaseUnavailableError, isConflict, isStatementTimeout } from './errors.ts'
+import { isConflict, isDatabaseAway, isStatementTimeout } from './errors.ts'
 import type { Db, TransactionOptions, Tx } from './statement.ts'
 
 export interface GroupCommit<I, R> {
@@ -74,8 +74,7 @@ export function createGroupCommit<I, R>(o: {
     } catch (error) {
       if (group.length === 1 && isConflict(error) && attempt < conflictAttemptsMax)
         return settle(group, attempt + 1)
-      const isAway = error instanceof DatabaseUnavailableError && !isStatementTimeout(error)
-      if (group.length === 1 || isAway) {
+      if (group.length === 1 || isDatabaseAway(error)) {
         for (const waiter of group) waiter.reject(error)
         return error
       }

@@ -7,7 +7,10 @@ export { type Durability, durability } from './durability.ts'
 export { createEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts'
 export {
   DatabaseUnavailableError,
+  isConflict,
+  isDatabaseAway,
   isForeignKeyViolation,
+  isStatementTimeout,
   isUniqueViolation,
   isWithoutPartition,
 } from './errors.ts'

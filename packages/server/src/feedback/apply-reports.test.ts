@@ -1,0 +1,299 @@
+/** What follows from reports, over both providers' own words and the whole way from the request. */
+import { describe, expect, it } from 'vitest'
+import { bodyOf, providers, type SentMail, useFeedback } from '../../test/feedback.ts'
+import { queueOf, recipientsOf, type SeenEvent, TRACEPARENT } from '../../test/sender.ts'
+import { createClock } from '../platform/clock.ts'
+import { timeOfUlid } from '../platform/ids.ts'
+
+const world = useFeedback()
+
+const inShort = (events: readonly SeenEvent[]) => events.map(({ event }) => event)
+const recipientOf = async (mail: SentMail) => (await recipientsOf(world.db, mail.refId))[0]
+const suppressed = async (tenantId: string) => {
+  const { rows } = await world.db.query<{ email: string; reason: string }>(
+    'select email, reason from suppressions_address where tenant_id = $1 order by email',
+    [tenantId],
+  )
+  return rows
+}
+const counts = async (tenantId: string) => {
+  const { rows } = await world.db.query<{ name: string; n: number }>(
+    `select name, sum(n)::int as n from platform_tally_change
+      where tenant_id = $1 and name <> 'accepted' group by 1 having sum(n) <> 0 order by 1`,
+    [tenantId],
+  )
+  return Object.fromEntries(rows.map(({ name, n }) => [name, n]))
+}
+
+describe.each(providers)('a report of %s', (kind) => {
+  it('[6.5] of delivery makes the recipient delivered, with an event', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({
+      tenantId: account.tenantId,
+      email: { custom_args: { order: 7 } },
+    })
+    await world.report(account, { type: 'delivered', mail })
+    const [event] = await world.events(mail)
+    expect(event).toMatchObject({
+      event: 'MAIL_DELIVERED',
+      success: true,
+      details: {
+        ref_id: mail.refId,
+        email: ['ada@example.com'],
+        custom_args: { order: 7 },
+        message_id: mail.messageIds[0],
+        thread_id: '',
+        failed_reason: '',
+        tracking: { time: '', bot: false },
+      },
+    })
+    expect(event?.details).not.toHaveProperty('attempt')
+    expect(await recipientOf(mail)).toMatchObject({ status: 'delivered', delivered: true })
+    expect(await counts(account.tenantId)).toEqual({ delivered: 1 })
+    const { rows } = await world.db.query(
+      'select traceparent from webhooks_event where ref_id = $1',
+      [mail.refId],
+    )
+    expect(rows).toEqual([{ traceparent: TRACEPARENT }])
+  })
+
+  it.each([
+    ['bounced', 'MAIL_BOUNCE', 'bounced', 'bounced'],
+    ['soft', 'MAIL_BOUNCE', 'bounced', undefined],
+    ['complained', 'MAIL_SPAM', 'delivered', 'complained'],
+    ['unsubscribed', 'MAIL_UNSUBSCRIBED', 'delivered', 'unsubscribed'],
+  ] as const)(
+    'of %s is told, counted, and suppresses where it must',
+    async (type, event, status, reason) => {
+      const account = await world.account(kind)
+      const { tenantId } = account
+      const mail = await world.send({ tenantId })
+      const words = '550 5.1.1 <ada@example.com>: no such user'
+      await world.report(account, { type: 'delivered', mail }, { type, mail, reason: words })
+      expect(inShort(await world.events(mail))).toEqual(['MAIL_DELIVERED', event])
+      expect(await world.statuses(mail)).toEqual([status])
+      expect(await suppressed(tenantId)).toEqual(
+        reason === undefined ? [] : [{ email: 'ada@example.com', reason }],
+      )
+      const name = type === 'soft' ? 'bounced' : type
+      expect(await counts(tenantId)).toEqual({ delivered: 1, [name]: 1 })
+      const details = (await world.events(mail))[1]?.details
+      if (type === 'unsubscribed') expect(details).toMatchObject({ failed_reason: '' })
+      else expect(details).toMatchObject({ failed_reason: words })
+    },
+  )
+
+  it('[2.4] has error_code and num_retries, as provider A says them', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId })
+    await world.report(account, { type: 'bounced', mail })
+    const [event] = await world.events(mail)
+    expect(event?.details).toMatchObject({ failed_reason: 'The email bounced' })
+    const relayed = { error_code: '550', num_retries: '2' }
+    if (kind === 'sparkpost') expect(event?.details).toMatchObject(relayed)
+    else for (const name of Object.keys(relayed)) expect(event?.details).not.toHaveProperty(name)
+  })
+
+  it('that goes on trying, or has taken it up, is no event', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId })
+    await world.report(
+      account,
+      { type: 'processed', mail },
+      { type: 'deferred', mail },
+      { type: 'opened', mail },
+    )
+    expect(await world.events(mail)).toEqual([])
+    expect(await world.statuses(mail)).toEqual(['sent'])
+  })
+
+  it('counts once, however often and in whatever order it comes', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId })
+    const reports = [
+      { type: 'delivered', mail, id: `d-${kind}-${mail.refId}` },
+      { type: 'bounced', mail, id: `b-${kind}-${mail.refId}` },
+      { type: 'complained', mail, id: `c-${kind}-${mail.refId}` },
+      { type: 'unsubscribed', mail, id: `u-${kind}-${mail.refId}` },
+    ] as const
+    const [delivered, bounced, complained, unsubscribed] = reports
+    await world.report(account, bounced, bounced)
+    await world.report(account, complained, delivered, unsubscribed, bounced)
+    for (let i = 0; i < 3; i++) await world.report(account, ...reports.toReversed())
+    expect(inShort(await world.events(mail)).sort()).toEqual([
+      'MAIL_BOUNCE',
+      'MAIL_DELIVERED',
+      'MAIL_SPAM',
+      'MAIL_UNSUBSCRIBED',
+    ])
+    expect(await world.statuses(mail)).toEqual(['bounced'])
+    expect(await counts(account.tenantId)).toEqual({
+      bounced: 1,
+      complained: 1,
+      delivered: 1,
+      unsubscribed: 1,
+    })
+  })
+
+  it('on an email of another tenant changes nothing of it', async () => {
+    const mine = await world.account(kind)
+    const theirs = await world.send()
+    await world.report(
+      mine,
+      { type: 'bounced', mail: theirs },
+      { type: 'unsubscribed', mail: theirs },
+    )
+    expect(await world.events(theirs)).toEqual([])
+    expect(await world.statuses(theirs)).toEqual(['sent'])
+    expect(await suppressed(theirs.tenantId)).toEqual([])
+    expect(await suppressed(mine.tenantId)).toEqual([])
+  })
+
+  it('tells each recipient of an email apart', async () => {
+    const account = await world.account(kind)
+    const to = ['ada', 'bob', 'carol'].map((name) => ({ email: `${name}@example.com` }))
+    const mail = await world.send({ tenantId: account.tenantId, email: { to } })
+    await world.report(
+      account,
+      { type: 'delivered', mail, n: 2 },
+      { type: 'bounced', mail, n: 0 },
+      { type: 'delivered', mail, n: 3 },
+    )
+    expect(await world.statuses(mail)).toEqual(['bounced', 'sent', 'delivered'])
+    const events = await world.events(mail)
+    expect(events.map(({ event, details }) => [event, ...details.email]).sort()).toEqual([
+      ['MAIL_BOUNCE', 'ada@example.com'],
+      ['MAIL_DELIVERED', 'carol@example.com'],
+    ])
+  })
+
+  it('happened when the provider says, but neither before the email nor after the report', async () => {
+    const account = await world.account(kind)
+    const to = ['ada', 'bob', 'carol', 'dora'].map((name) => ({ email: `${name}@example.com` }))
+    const mail = await world.send({ tenantId: account.tenantId, email: { to } })
+    const acceptedMs = timeOfUlid(mail.refId).getTime()
+    const atS = Math.floor(acceptedMs / 1000) + 60
+    const receivedMs = (atS + 60) * 1000
+    const later = await world.another({ clock: createClock(() => receivedMs) })
+    const reports = bodyOf(kind, [
+      { type: 'delivered', mail, n: 0, atS },
+      { type: 'delivered', mail, n: 1, atS: atS - 86_400 },
+      { type: 'delivered', mail, n: 2, atS: atS + 86_400 },
+      { type: 'delivered', mail, n: 3, fields: { timestamp: 'yesterday' } },
+    ])
+    await later.app.inject({ method: 'POST', url: account.url, payload: reports })
+    await later.feedback.worker.runOnce()
+    const events = await world.events(mail)
+    const at = Object.fromEntries(
+      events.map(({ details }) => [details.email[0], Date.parse(details.event_at)]),
+    )
+    expect(at).toEqual({
+      'ada@example.com': atS * 1000,
+      'bob@example.com': acceptedMs,
+      'carol@example.com': receivedMs,
+      'dora@example.com': receivedMs,
+    })
+  })
+
+  it.each([['deferred'], ['failed']])(
+    'ends the doubt about a recipient whose attempt got no answer and who is %s',
+    async (status) => {
+      const account = await world.account(kind)
+      const mail = await world.send({ tenantId: account.tenantId, status })
+      await world.report(account, { type: 'processed', mail })
+      expect(await world.statuses(mail)).toEqual([status === 'deferred' ? 'sent' : 'failed'])
+      await world.report(account, { type: 'delivered', mail, messageId: 'known-to-it' })
+      expect(await queueOf(world.db)).toEqual([])
+      expect(await recipientOf(mail)).toMatchObject({ status: 'delivered', failed_reason: '' })
+      expect(inShort(await world.events(mail))).toEqual(['MAIL_DELIVERED'])
+    },
+  )
+
+  it('does not bring back who has failed for sure', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId })
+    await world.db.query(
+      `update sending_recipient set status = 'failed', failed_reason = 'no' where ref_id = $1`,
+      [mail.refId],
+    )
+    await world.report(account, { type: 'delivered', mail })
+    expect(await recipientOf(mail)).toMatchObject({ status: 'failed', failed_reason: 'no' })
+  })
+
+  it('of what precedes a rescue waits until that has been tried', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId, status: 'failed' })
+    await world.db.query(`update sending_recipient set status = 'queued' where ref_id = $1`, [
+      mail.refId,
+    ])
+    await world.report(account, { type: 'bounced', mail })
+    expect(await world.statuses(mail)).toEqual(['queued'])
+    expect(await world.events(mail)).toEqual([])
+    await world.db.query(`update sending_recipient set status = 'sent' where ref_id = $1`, [
+      mail.refId,
+    ])
+    await world.db.query('update feedback_parked set due_at = now()')
+    await world.feedback.worker.runOnce()
+    expect(await world.statuses(mail)).toEqual(['bounced'])
+  })
+
+  it('[6.5] of unsubscribing tells time, address and program', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId })
+    const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0'
+    const fields =
+      kind === 'sparkpost'
+        ? { ip_address: '198.51.100.7', user_agent: agent }
+        : { ip: '198.51.100.7', useragent: agent }
+    await world.report(account, { type: 'unsubscribed', mail, fields })
+    const [event] = await world.events(mail)
+    expect(event).toMatchObject({
+      event: 'MAIL_UNSUBSCRIBED',
+      success: true,
+      details: {
+        tracking: {
+          time: event?.details.event_at,
+          ip: '198.51.100.7',
+          user_agent: agent,
+          browser_name: 'Firefox',
+          os: 'Linux',
+          bot: false,
+        },
+      },
+    })
+  })
+
+  it('of unsubscribing again is told when the address was let in meanwhile, and else not', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId })
+    await world.report(account, { type: 'unsubscribed', mail })
+    await world.report(account, { type: 'unsubscribed', mail })
+    expect(await world.events(mail)).toHaveLength(1)
+    await world.db.query('delete from suppressions_address where tenant_id = $1', [
+      account.tenantId,
+    ])
+    await world.report(account, { type: 'unsubscribed', mail })
+    expect(await world.events(mail)).toHaveLength(2)
+  })
+})
+
+describe('a report of provider A alone', () => {
+  it.each([
+    ['policy_rejected', 'MAIL_POLICY_REJECTION', 'rejected'],
+    ['generation_failed', 'MAIL_GENERATION_FAILURE', 'failed'],
+    ['generation_rejected', 'MAIL_GENERATION_REJECTION', 'rejected'],
+  ] as const)('[6.5] of %s is told, and ends the recipient', async (type, name, status) => {
+    const account = await world.account('sparkpost')
+    const mail = await world.send({ tenantId: account.tenantId })
+    await world.report(account, { type, mail, reason: '550 5.7.1 no' })
+    const [event] = await world.events(mail)
+    expect(event).toMatchObject({
+      event: name,
+      success: false,
+      details: { failed_reason: '550 5.7.1 no' },
+    })
+    expect(event?.details).not.toHaveProperty('error_code')
+    expect(await recipientOf(mail)).toMatchObject({ status, failed_reason: '550 5.7.1 no' })
+    expect(await counts(account.tenantId)).toEqual({ [status]: 1 })
+  })
+})

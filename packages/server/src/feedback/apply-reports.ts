@@ -1,0 +1,247 @@
+/**
+ * Applies reports on a tenant's emails in one transaction: what was heard, where the recipient stands
+ * then, suppression, event and counts. One that was applied before changes nothing, by its id, whoever
+ * repeats it.
+ *
+ * A report on a recipient who waits for another attempt is the end of that: its provider has the mail.
+ * A rescue is waited for: what is reported of the series before it is not to end it.
+ */
+import { addressKeyOf, parseAddress, type UserAgent } from '../mail/index.ts'
+import { planByIndex, type Tx } from '../platform/db/index.ts'
+import { timeOfUlid } from '../platform/ids.ts'
+import { addTallies } from '../platform/tally-store.ts'
+import {
+  lockReported,
+  type Place,
+  type ReportedRecipient,
+  reportStatuses,
+  settleReported,
+} from '../sending/index.ts'
+import { suppressAddress } from '../suppressions/index.ts'
+import { recordEvents, type TouchedStream } from '../webhooks/index.ts'
+import { reportEvent } from './event-details.ts'
+import {
+  countFacts,
+  factKey,
+  insertFacts,
+  insertKeys,
+  markComplained,
+  markUnsubscribed,
+  type PlacedReport,
+  placeKey,
+} from './fact-store.ts'
+import { type Judgement, judgeReports } from './judge-reports.ts'
+import { matchReports, messageKeyOf } from './match-reports.ts'
+import { wakeParked } from './park-store.ts'
+import type { Report, ReportOutcome } from './report.ts'
+
+export interface ApplyReportsDeps {
+  readonly readUserAgent: (header: string | undefined) => UserAgent
+}
+
+export interface AppliedReports {
+  /** In the order of the given. */
+  readonly outcomes: readonly ReportOutcome[]
+  /** To be woken after the commit. */
+  readonly touched: readonly TouchedStream[]
+  /** Parked reports that may have become known by these. */
+  readonly wokenParked: number
+}
+
+/** Of one recipient: a provider that goes on trying says so for days. */
+const DEFERRALS_MAX = 100
+const FACTS_MAX = 500
+
+/** A few hundred at once. */
+export async function applyReports(
+  tx: Tx,
+  deps: ApplyReportsDeps,
+  { tenantId, reports }: { readonly tenantId: string; readonly reports: readonly Report[] },
+): Promise<AppliedReports> {
+  const [, places] = await Promise.all([planByIndex(tx), matchReports(tx, tenantId, reports)])
+  const recipients = await openRecipients(tx, tenantId, places)
+  const outcomes: ReportOutcome[] = []
+  const placed: { readonly i: number; readonly one: PlacedReport }[] = []
+  for (const [i, report] of reports.entries()) {
+    const place = places[i]
+    const recipient = place && recipients.get(placeKey(place))
+    outcomes[i] = outcomeOf(report, recipient)
+    if (place !== undefined && outcomes[i] === 'repeated')
+      placed.push({ i, one: { place, report, atMicros: timeOf(report, place) } })
+  }
+  const fresh = await insertFresh(
+    tx,
+    tenantId,
+    placed.map(({ one }) => one),
+  )
+  for (const { i, one } of placed) if (fresh.has(one)) outcomes[i] = 'applied'
+  const judged = await judgeAll(tx, tenantId, recipients, [...fresh])
+  const [{ touched }, wokenParked] = await Promise.all([
+    recordEvents(
+      tx,
+      judged.flatMap(({ told }) =>
+        told.map((one) => reportEvent(tenantId, one, deps.readUserAgent(one.fact.userAgent))),
+      ),
+    ),
+    learnKeys(tx, tenantId, { reports, places, recipients }),
+    endWaiting(tx, tenantId, judged),
+    addTallies(
+      tx,
+      judged.flatMap(({ recipient: { mailerId: subject }, counted }) =>
+        counted.map((one) => ({ ...one, tenantId, subject })),
+      ),
+    ),
+  ])
+  return { outcomes, touched, wokenParked }
+}
+
+interface Recipient extends ReportedRecipient {
+  /** How many are known of it, as far as that matters. */
+  readonly facts: number
+}
+
+type Recipients = ReadonlyMap<string, Recipient>
+
+/** Those that there are, locked to the end of the transaction. */
+async function openRecipients(
+  tx: Tx,
+  tenantId: string,
+  places: readonly (Place | undefined)[],
+): Promise<Recipients> {
+  const once = new Map(
+    places.flatMap((place) => (place ? [[placeKey(place), place] as const] : [])),
+  )
+  const locked = await lockReported(tx, tenantId, [...once.values()])
+  const counts = await countFacts(tx, tenantId, locked, FACTS_MAX)
+  return new Map(locked.map((one, i) => [placeKey(one), { ...one, facts: counts[i] ?? 0 }]))
+}
+
+/** `repeated`: it is to be applied, unless it was. */
+function outcomeOf({ fact }: Report, recipient: Recipient | undefined): ReportOutcome {
+  if (fact.kind === 'other') return 'ignored'
+  if (recipient === undefined) return 'unknown'
+  const { status, lastOutcome, facts } = recipient
+  if (status === 'scheduled' || (status === 'queued' && lastOutcome !== undefined))
+    return 'under_way'
+  return facts >= (fact.kind === 'deferred' ? DEFERRALS_MAX : FACTS_MAX) ? 'bounded' : 'repeated'
+}
+
+/** Not before the email, and not after it was told: clocks of others may be wrong. */
+function timeOf({ fact, receivedAtMicros }: Report, { refId }: Place): bigint {
+  const acceptedAt = BigInt(timeOfUlid(refId).getTime()) * 1000n
+  const { atMicros = receivedAtMicros } = fact
+  const told = atMicros < receivedAtMicros ? atMicros : receivedAtMicros
+  return told > acceptedAt ? told : acceptedAt
+}
+
+/** Those that were not heard before. That a provider has taken mail up is not kept. */
+async function insertFresh(
+  tx: Tx,
+  tenantId: string,
+  placed: readonly PlacedReport[],
+): Promise<ReadonlySet<PlacedReport>> {
+  const isKept = ({ report }: PlacedReport) => report.fact.kind !== 'processed'
+  const byKey = new Map<string, PlacedReport>()
+  for (const one of placed) {
+    const key = factKey(one)
+    if (isKept(one) && !byKey.has(key)) byKey.set(key, one)
+  }
+  const inserted = await insertFacts(tx, tenantId, [...byKey.values()])
+  const fresh = [...byKey].flatMap(([key, one]) => (inserted.has(key) ? [one] : []))
+  return new Set([...placed.filter((one) => !isKept(one)), ...fresh])
+}
+
+interface JudgedRecipient extends Judgement {
+  readonly recipient: Recipient
+}
+
+async function judgeAll(
+  tx: Tx,
+  tenantId: string,
+  recipients: Recipients,
+  fresh: readonly PlacedReport[],
+): Promise<JudgedRecipient[]> {
+  const news = await markAndSuppress(tx, tenantId, recipients, fresh)
+  const isNews = (one: PlacedReport) => news.has(one)
+  return [...Map.groupBy(fresh, ({ place }) => placeKey(place))].flatMap(([key, all]) => {
+    const recipient = recipients.get(key)
+    if (recipient === undefined) return []
+    const sorted = all.toSorted((a, b) => Number(a.atMicros - b.atMicros))
+    return { recipient, ...judgeReports({ recipient, fresh: sorted, isNews }) }
+  })
+}
+
+/** Answers the reports by which anything has changed: the unsubscriptions among them are told. */
+async function markAndSuppress(
+  tx: Tx,
+  tenantId: string,
+  recipients: Recipients,
+  fresh: readonly PlacedReport[],
+): Promise<ReadonlySet<PlacedReport>> {
+  const news = new Set<PlacedReport>()
+  const marked = fresh
+    .filter(({ report: { fact } }) => fact.suppresses !== undefined || MARKED.has(fact.kind))
+    .map((one) => ({ one, ...addressOf(recipients.get(placeKey(one.place))) }))
+    // In one order, whoever else suppresses the same addresses.
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+  await Promise.all(
+    marked.map(async ({ one, email, address }) => {
+      const { kind, suppresses: reason } = one.report.fact
+      const [isFirst, isNew] = await Promise.all([
+        kind === 'unsubscribed' && markUnsubscribed(tx, tenantId, one),
+        reason !== undefined && suppressAddress(tx, { tenantId, address, email, reason }),
+        kind === 'complained' && markComplained(tx, tenantId, one),
+      ])
+      if (isFirst || isNew) news.add(one)
+    }),
+  )
+  return news
+}
+
+const MARKED: ReadonlySet<string> = new Set(['complained', 'unsubscribed'])
+
+function addressOf(recipient: Recipient | undefined) {
+  const { email = '' } = recipient ?? {}
+  const parsed = parseAddress(email)
+  if (!parsed.ok) throw new Error('an accepted email has a recipient without an address')
+  const { address } = parsed.address
+  return { email, address, key: addressKeyOf(address) }
+}
+
+async function endWaiting(
+  tx: Tx,
+  tenantId: string,
+  judged: readonly JudgedRecipient[],
+): Promise<void> {
+  const waiting = judged.filter(({ recipient }) => recipient.status === 'deferred')
+  await settleReported(
+    tx,
+    tenantId,
+    waiting.map(({ recipient }) => recipient),
+  )
+  await reportStatuses(
+    tx,
+    tenantId,
+    judged.flatMap(({ change }) => change ?? []),
+  )
+}
+
+/** Answers how many parked reports that wakes. */
+async function learnKeys(
+  tx: Tx,
+  tenantId: string,
+  o: {
+    readonly reports: readonly Report[]
+    readonly places: readonly (Place | undefined)[]
+    readonly recipients: Recipients
+  },
+): Promise<number> {
+  const learnt = new Map<string, Place>()
+  for (const [i, report] of o.reports.entries()) {
+    const place = o.places[i]
+    const key = messageKeyOf(report)
+    if (key === undefined || place === undefined || !o.recipients.has(placeKey(place))) continue
+    learnt.set(key, place)
+  }
+  return await wakeParked(tx, tenantId, await insertKeys(tx, tenantId, learnt))
+}

@@ -1,0 +1,69 @@
+/** Makes what takes callbacks in and applies them; nothing runs before its services start. */
+import type { RelayKind } from '@postrider/contract'
+import { createUserAgentReader } from '../mail/index.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/index.ts'
+import type { DiskGuard } from '../platform/disk-guard.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { KeyRing } from '../platform/secrets/index.ts'
+import type { Service } from '../platform/service.ts'
+import { findAccountByToken, type RelayAdapter } from '../relays/index.ts'
+import type { Wakeups } from '../webhooks/index.ts'
+import { createCallbackApplier } from './apply-callbacks.ts'
+import { createParkedApplier } from './apply-parked.ts'
+import { createFeedbackWorker, type FeedbackWorker } from './apply-waiting.ts'
+import { createCallbackAccounts } from './callback-accounts.ts'
+import type { Handled } from './handle-reports.ts'
+import type { FeedbackInbox } from './inbox.ts'
+import { createFeedbackObserver, createInboxGauge } from './observe-feedback.ts'
+import { type CallbackIntake, createCallbackIntake } from './take-callback.ts'
+
+export interface FeedbackDeps {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly keyRing: KeyRing
+  readonly disk: DiskGuard
+  readonly wakeups: Wakeups
+  readonly inbox: FeedbackInbox
+  readonly adapterOf: (kind: RelayKind) => RelayAdapter
+  readonly retentionMs: number
+  readonly answerMs?: number
+}
+
+export interface Feedback {
+  readonly services: readonly Service[]
+  /** What its route needs. */
+  readonly intake: CallbackIntake
+  readonly worker: FeedbackWorker
+}
+
+export function createFeedback(deps: FeedbackDeps): Feedback {
+  const { db, keyRing, log, metrics, inbox } = deps
+  const observer = createFeedbackObserver(metrics)
+  const gauge = createInboxGauge({ db, log, metrics })
+  const onHandled = (handled: Handled) => {
+    if (handled.touched.length > 0) deps.wakeups.wake(handled.touched)
+    observer.handled(handled)
+    worker.wake(handled.lookAgainMs)
+  }
+  const applying = { ...deps, readUserAgent: createUserAgentReader(), onHandled }
+  const worker = createFeedbackWorker({
+    log,
+    callbacks: createCallbackApplier({ ...applying, onRefused: observer.refused }),
+    parked: createParkedApplier(applying),
+  })
+  inbox.onStored(() => worker.wake(0))
+  const intake = createCallbackIntake({
+    ...deps,
+    accounts: createCallbackAccounts({
+      find: (o) => findAccountByToken(db, keyRing, o),
+      monotonicMs: () => performance.now(),
+    }),
+    isFull: (tenantId) => gauge.isFull(tenantId),
+    observe: observer.callback,
+  })
+  return { services: [gauge, worker], intake, worker }
+}

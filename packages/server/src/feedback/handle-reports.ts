@@ -1,0 +1,171 @@
+/**
+ * Applies reports of providers, and parks those of which it is not known yet whom they are about, or
+ * whose attempt is not over: for up to a day. They are looked at again after growing waits, and at once
+ * when another report names whom they are about. Then they are kept, unmatched, as long as emails are.
+ */
+import type { RelayKind } from '@postrider/contract'
+import type { Tx } from '../platform/db/index.ts'
+import { isUlid, timeOfUlid } from '../platform/ids.ts'
+import type { TouchedStream } from '../webhooks/index.ts'
+import { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply-reports.ts'
+import { answeredIdOf, messageKeyOf } from './match-reports.ts'
+import {
+  boundParked,
+  type DueReport,
+  deleteParked,
+  insertParked,
+  postponeParked,
+  type RelayReport,
+} from './park-store.ts'
+import type { ReportOutcome } from './report.ts'
+
+export const handledOutcomes = [
+  'applied',
+  'repeated',
+  'ignored',
+  'bounded',
+  'parked',
+  'unmatched',
+] as const
+export type HandledOutcome = (typeof handledOutcomes)[number]
+
+export interface Handled {
+  readonly outcomes: readonly { readonly relay: RelayKind; readonly outcome: HandledOutcome }[]
+  /** Streams, to be woken after the commit. */
+  readonly touched: readonly TouchedStream[]
+  /** When parked reports are due, as far as these have changed that. */
+  readonly lookAgainMs: number
+  /** Parked reports that went for want of room. */
+  readonly dropped: number
+}
+
+export interface HandleReportsDeps extends ApplyReportsDeps {
+  /** For how long emails are known. */
+  readonly retentionMs: number
+}
+
+const SLICE = 500
+const PARKED_MS = 24 * 3_600_000
+/** Of one tenant, with those that nobody looks at any more. */
+const PARKED_MAX = 10_000
+/** Before the first look, the second, …; the last repeats. */
+const WAITS_MS = [250, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000]
+
+/** Of one tenant. */
+export async function handleReports(
+  tx: Tx,
+  deps: HandleReportsDeps,
+  { tenantId, reports }: { readonly tenantId: string; readonly reports: readonly RelayReport[] },
+): Promise<Handled> {
+  const sorted = inOrder(reports, (report) => report)
+  const applied: AppliedReports[] = []
+  for (let from = 0; from < sorted.length; from += SLICE)
+    applied.push(
+      await applyReports(tx, deps, { tenantId, reports: sorted.slice(from, from + SLICE) }),
+    )
+  const oldestMs = Date.now() - deps.retentionMs
+  const outcomes = applied.flatMap((slice) => slice.outcomes)
+  const settled = sorted.map((report, i) => settle(report, outcomes[i] ?? 'ignored', oldestMs))
+  const parked = settled.flatMap(({ report, waitMs }) =>
+    waitMs === undefined ? [] : [{ report, messageKey: messageKeyOf(report), waitMs }],
+  )
+  await insertParked(tx, parked)
+  const dropped = parked.length === 0 ? 0 : await boundParked(tx, tenantId, PARKED_MAX)
+  return sumUp(applied, settled, dropped)
+}
+
+/** Looks at parked reports again. */
+export async function handleParked(
+  tx: Tx,
+  deps: HandleReportsDeps,
+  due: readonly DueReport[],
+): Promise<Handled> {
+  const applied: AppliedReports[] = []
+  const settled: Settled[] = []
+  for (const [tenantId, some] of Map.groupBy(due, ({ report }) => report.tenantId)) {
+    const sorted = inOrder(some, ({ report }) => report)
+    const reports = sorted.map(({ report }) => report)
+    const slice = await applyReports(tx, deps, { tenantId, reports })
+    applied.push(slice)
+    for (const [i, { report, tries, ageMs }] of sorted.entries()) {
+      const outcome = slice.outcomes[i] ?? 'ignored'
+      const waitMs = ageMs >= PARKED_MS ? null : waitOf(tries + 1)
+      settled.push(
+        isOpen(outcome)
+          ? { report, outcome: waitMs === null ? 'unmatched' : 'parked', waitMs }
+          : { report, outcome, waitMs: undefined },
+      )
+    }
+  }
+  await Promise.all([
+    deleteParked(
+      tx,
+      settled.flatMap(({ report, waitMs }) => (waitMs === undefined ? [report] : [])),
+    ),
+    postponeParked(
+      tx,
+      settled.flatMap(({ report, waitMs }) => (waitMs === undefined ? [] : [{ report, waitMs }])),
+    ),
+  ])
+  return sumUp(applied, settled, 0)
+}
+
+interface Settled {
+  readonly report: RelayReport
+  readonly outcome: HandledOutcome
+  /** Undefined: it is not parked. Null: it is kept, and nobody looks. */
+  readonly waitMs: number | null | undefined
+}
+
+/** All who apply reports of a tenant lock its recipients in this order. */
+function inOrder<T>(all: readonly T[], reportOf: (one: T) => RelayReport): T[] {
+  const orderOf = ({ fact: { ref } }: RelayReport) => `${ref?.refId ?? ''} ${ref?.n ?? ''}`
+  return all
+    .map((one) => ({ one, order: orderOf(reportOf(one)) }))
+    .sort((a, b) => (a.order < b.order ? -1 : 1))
+    .map(({ one }) => one)
+}
+
+function isOpen(outcome: ReportOutcome): outcome is 'unknown' | 'under_way' {
+  return outcome === 'unknown' || outcome === 'under_way'
+}
+
+function settle(report: RelayReport, outcome: ReportOutcome, oldestMs: number): Settled {
+  if (!isOpen(outcome)) return { report, outcome, waitMs: undefined }
+  const waitMs = outcome === 'under_way' ? waitOf(0) : firstWaitOf(report, oldestMs)
+  if (waitMs === undefined) return { report, outcome: 'ignored', waitMs }
+  return { report, outcome: waitMs === null ? 'unmatched' : 'parked', waitMs }
+}
+
+function firstWaitOf({ fact }: RelayReport, oldestMs: number): number | null | undefined {
+  // Nothing would follow from it once it were known.
+  if (fact.kind === 'processed' || fact.kind === 'deferred') return undefined
+  const { ref, providerMessageId, email } = fact
+  // Of an email that is no longer kept, or never was.
+  if (ref !== undefined && isUlid(ref.refId) && timeOfUlid(ref.refId).getTime() < oldestMs)
+    return undefined
+  const isJoinable =
+    ref !== undefined ||
+    providerMessageId !== undefined ||
+    (answeredIdOf(fact) !== undefined && email !== undefined)
+  return isJoinable ? waitOf(0) : null
+}
+
+function waitOf(tries: number): number {
+  return WAITS_MS[Math.min(tries, WAITS_MS.length - 1)] ?? 0
+}
+
+function sumUp(
+  applied: readonly AppliedReports[],
+  settled: readonly Settled[],
+  dropped: number,
+): Handled {
+  const isWoken = applied.some(({ wokenParked }) => wokenParked > 0)
+  const waits = settled.flatMap(({ waitMs }) => waitMs ?? [])
+  return {
+    outcomes: settled.map(({ report: { relay }, outcome }) => ({ relay, outcome })),
+    touched: applied.flatMap(({ touched }) => touched),
+    lookAgainMs: isWoken ? 0 : Math.min(...waits),
+    dropped,
+  }
+}

@@ -1,0 +1,33 @@
+/** Removes what is kept aside and what stayed unmatched, when it is older than what is kept of emails. */
+import type { Db } from '../platform/db/index.ts'
+import type { Logger } from '../platform/log.ts'
+import { createRounds, type Rounds } from '../platform/rounds.ts'
+import { dropOldRefused } from './inbox-store.ts'
+import { dropOldParked } from './park-store.ts'
+
+const INTERVAL_MS = 10 * 60_000
+const PIECE = 1_000
+const PIECES_MAX = 200
+
+/** A round answers how many callbacks and reports went. */
+export function createFeedbackJanitor(deps: {
+  readonly db: Db
+  readonly log: Logger
+  readonly retentionMs: number
+}): Rounds {
+  const { db, log, retentionMs } = deps
+  return createRounds({
+    name: 'feedback janitor',
+    log,
+    intervalMs: INTERVAL_MS,
+    piece: PIECE,
+    piecesMax: PIECES_MAX,
+    async round(inPieces) {
+      const callbacks = await inPieces(() => dropOldRefused(db, retentionMs, PIECE))
+      const reports = await inPieces(() => dropOldParked(db, retentionMs, PIECE))
+      if (callbacks + reports > 0) log.info({ callbacks, reports }, 'unmatched_feedback.removed')
+      return callbacks + reports
+    },
+    failed: 'feedback_janitor.failed',
+  })
+}

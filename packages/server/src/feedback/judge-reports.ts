@@ -1,0 +1,102 @@
+/**
+ * What follows for one recipient from reports that have not been heard before: where it stands, which of
+ * them are told, and what is counted. Pure.
+ *
+ * Each report is an event of its own, with two exceptions: a recipient is delivered to once, and has
+ * unsubscribed once for as long as nobody lets the address in again.
+ */
+import type { RecipientStatus, StatisticName } from '@postrider/contract'
+import { failedReasonOf as sentenceOf } from '../mail/index.ts'
+import type { ReportedRecipient, ReportedStatus } from '../sending/index.ts'
+import { decideStatus } from './decide-status.ts'
+import { failedReasonOf, isTold, type ToldReport } from './event-details.ts'
+import type { PlacedReport } from './fact-store.ts'
+import { answeredIdOf } from './match-reports.ts'
+
+export interface FreshReports {
+  readonly recipient: ReportedRecipient
+  /** Oldest first. */
+  readonly fresh: readonly PlacedReport[]
+  /** Of unsubscriptions: whether anything has changed by it. */
+  readonly isNews: (report: PlacedReport) => boolean
+}
+
+export interface Count {
+  readonly name: StatisticName
+  readonly n: number
+  readonly at: Date
+}
+
+export interface Judgement {
+  /** Undefined: the row stays as it is. */
+  readonly change: ReportedStatus | undefined
+  readonly told: readonly ToldReport[]
+  readonly counted: readonly Count[]
+}
+
+/** What the last attempt of a recipient says who failed for want of an answer alone. */
+const DOUBT = sentenceOf('uncertain')
+
+export function judgeReports({ recipient, fresh, isNews }: FreshReports): Judgement {
+  const { refId, n, status, lastOutcome, messageId: knownId } = recipient
+  const told: ToldReport[] = []
+  const counted: Count[] = []
+  const wasUncertain = lastOutcome === 'uncertain'
+  let standing = {
+    status,
+    isInDoubt: status === 'failed' && wasUncertain && recipient.failedReason === DOUBT,
+  }
+  let { failedReason } = recipient
+  let deliveredAt: Date | undefined
+  let messageId: string | undefined
+  for (const one of fresh) {
+    const { fact } = one.report
+    const at = new Date(Number(one.atMicros / 1000n))
+    const next = decideStatus(standing, fact.kind)
+    if (next !== standing) {
+      failedReason = failedReasonOf(fact)
+      counted.push(...countEnds(standing.status, next.status, at))
+      standing = next
+    }
+    // No answer has told it.
+    if (wasUncertain) messageId ??= answeredIdOf(fact)
+    if (!isTold(fact.kind)) continue
+    if (fact.kind === 'unsubscribed' && !isNews(one)) continue
+    if (fact.kind === 'delivered') {
+      if (recipient.deliveredAt !== null || deliveredAt !== undefined) continue
+      deliveredAt = at
+    }
+    const name = COUNTED[fact.kind]
+    if (name !== undefined) counted.push({ name, n: 1, at })
+    const { atMicros } = one
+    told.push({
+      recipient,
+      messageId: messageId ?? knownId,
+      fact: { ...fact, kind: fact.kind },
+      atMicros,
+    })
+  }
+  const isSame =
+    standing.status === status &&
+    failedReason === recipient.failedReason &&
+    deliveredAt === undefined &&
+    messageId === undefined
+  const change = { refId, n, status: standing.status, failedReason, deliveredAt, messageId }
+  return { change: isSame ? undefined : change, told, counted }
+}
+
+const COUNTED: Readonly<Partial<Record<ToldReport['fact']['kind'], StatisticName>>> = {
+  delivered: 'delivered',
+  complained: 'complained',
+  unsubscribed: 'unsubscribed',
+}
+
+const ENDS = ['bounced', 'failed', 'rejected'] as const
+
+/** Nobody is counted under two ends. */
+function countEnds(from: RecipientStatus, to: RecipientStatus, at: Date): Count[] {
+  return ENDS.flatMap((name) => {
+    const n = (to === name ? 1 : 0) - (from === name ? 1 : 0)
+    return n === 0 ? [] : [{ name, n, at }]
+  })
+}

@@ -1,0 +1,59 @@
+/**
+ * Finds out whose copy of which of a tenant's emails reports are about: by the reference that the
+ * provider was given along, else by an id of the provider's that another report has named together with
+ * one, else by the id in its answer when it took the mail, and the recipient's address.
+ *
+ * What is found is a claim still: whether the email has such a recipient is for the caller to look up.
+ */
+import { recipientsMax } from '@postrider/contract'
+import { addressKeyOf, parseAddress } from '../mail/index.ts'
+import type { Queryable } from '../platform/db/index.ts'
+import { isUlid } from '../platform/ids.ts'
+import { domainFirst, findByMessageId, type Place } from '../sending/index.ts'
+import { findKeys } from './fact-store.ts'
+import type { Report } from './report.ts'
+
+/** By which reports of one message at a provider are joined; undefined where it names none. */
+export function messageKeyOf({ relay, fact }: Report): string | undefined {
+  const id = fact.providerMessageId
+  return relay === undefined || id === undefined ? undefined : `${relay} ${id}`
+}
+
+/** What the provider has answered when it took the mail: of some it is the message's own. */
+export function answeredIdOf(fact: Report['fact']): string | undefined {
+  return fact.providerSendId ?? fact.providerMessageId
+}
+
+/** In the order of the given. */
+export async function matchReports(
+  q: Queryable,
+  tenantId: string,
+  reports: readonly Report[],
+): Promise<readonly (Place | undefined)[]> {
+  const found = reports.map(byReference)
+  // One that names a reference is nobody else's, known or not.
+  const isMissing = ({ fact }: Report, i: number) =>
+    fact.ref === undefined && fact.kind !== 'other' && found[i] === undefined
+  const keys = reports.map((one, i) => (isMissing(one, i) ? messageKeyOf(one) : undefined))
+  fill(found, await findKeys(q, tenantId, keys))
+  const sent = reports.map((one, i) => (isMissing(one, i) ? sentTo(one) : undefined))
+  fill(found, await findByMessageId(q, tenantId, sent))
+  return found
+}
+
+function byReference({ fact: { ref } }: Report): Place | undefined {
+  return ref !== undefined && isUlid(ref.refId) && ref.n < recipientsMax ? ref : undefined
+}
+
+function fill(found: (Place | undefined)[], results: readonly (Place | undefined)[]): void {
+  for (const [i, result] of results.entries()) found[i] ??= result
+}
+
+function sentTo({ fact }: Report) {
+  const { email } = fact
+  const messageId = answeredIdOf(fact)
+  if (messageId === undefined || email === undefined) return undefined
+  const parsed = parseAddress(email)
+  if (!parsed.ok) return undefined
+  return { messageId, addressKey: domainFirst(addressKeyOf(parsed.address.address)) }
+}

@@ -1,0 +1,40 @@
+/** A report: what somebody who has had a recipient's copy tells of it, and who told it when. */
+import type { RelayKind } from '@postrider/contract'
+import type { RelayFact } from '../relays/index.ts'
+
+export interface Report {
+  /** Whose account at the provider it came by: only of this tenant's emails anything is believed. */
+  readonly tenantId: string
+  /** Undefined: a mail server, by mail. */
+  readonly relay: RelayKind | undefined
+  readonly receivedAtMicros: bigint
+  readonly fact: RelayFact
+}
+
+export const reportOutcomes = [
+  'applied',
+  /** It was applied before. */
+  'repeated',
+  /** Nothing follows from it, or from nothing that is kept. */
+  'ignored',
+  /** One of too many of its recipient. */
+  'bounded',
+  /** It is not known whom it is about. */
+  'unknown',
+  /** The attempt that it is about is not over here. */
+  'under_way',
+] as const
+export type ReportOutcome = (typeof reportOutcomes)[number]
+
+/** For storing what is to be looked at later. */
+export function reportToJson({ fact }: Report): string {
+  return JSON.stringify({ ...fact, atMicros: fact.atMicros?.toString() })
+}
+
+/** Of what `reportToJson` made. */
+export function factFromJson(json: string): RelayFact {
+  const { atMicros, ...fact } = JSON.parse(json) as Omit<RelayFact, 'atMicros'> & {
+    readonly atMicros?: string
+  }
+  return { ...fact, atMicros: atMicros === undefined ? undefined : BigInt(atMicros) }
+}

@@ -1,0 +1,143 @@
+/**
+ * Takes a callback in (contract §3.4, §5 "Callbacks"): from a request to a durable row, within a second.
+ *
+ * The path's token says whose it is, and is looked at before the body is read. The body is checked as
+ * far as it must be to be refused at once: that the provider has sent it, and that it is what this
+ * provider sends. What it says is looked at later.
+ *
+ * A request waits for its commit for a bounded time, and only so many wait: the others are refused with
+ * `unavailable`, and the provider comes again. One that is committed after all is told twice, and
+ * applied once.
+ */
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { RelayKind } from '@postrider/contract'
+import type { Clock } from '../platform/clock.ts'
+import { DatabaseUnavailableError } from '../platform/db/index.ts'
+import type { DiskGuard } from '../platform/disk-guard.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { CalledBack, RelayAdapter } from '../relays/index.ts'
+import type { CallbackAccounts } from './callback-accounts.ts'
+import type { FeedbackInbox } from './inbox.ts'
+
+export const callbackResults = [
+  'stored',
+  /** Nothing in it that anything could follow from. */
+  'empty',
+  'unknown',
+  'unauthentic',
+  'unreadable',
+  'unavailable',
+] as const
+export type CallbackResult = (typeof callbackResults)[number]
+
+export interface CallbackIntake {
+  /** Throws `not_found`, the same whatever is not known; `unavailable`. */
+  identify(kind: string, token: string): Promise<CalledBack>
+  /** Resolves when it is stored. Throws `unauthorized`, `invalid_json`, `unavailable`. */
+  take(from: CalledBack, headers: IncomingHttpHeaders, body: Buffer): Promise<void>
+}
+
+export interface CallbackIntakeDeps {
+  readonly accounts: CallbackAccounts
+  readonly adapterOf: (kind: RelayKind) => RelayAdapter
+  readonly inbox: Pick<FeedbackInbox, 'store'>
+  readonly disk: Pick<DiskGuard, 'admit'>
+  readonly clock: Pick<Clock, 'now'>
+  /** Whether as much of the tenant waits to be applied as may. */
+  readonly isFull: (tenantId: string) => boolean
+  readonly observe: (kind: RelayKind | 'none', result: CallbackResult) => void
+  readonly answerMs?: number
+}
+
+const ANSWER_MS = 600
+/** In memory, until they are committed. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024
+const RETRY_S = 2
+
+export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
+  const { observe, answerMs = ANSWER_MS } = deps
+  /** By tenant, none without any. */
+  const waiting = new Map<string, number>()
+  let waitingBytes = 0
+
+  function hold(tenantId: string, bytes: number): void {
+    waitingBytes += bytes
+    const held = (waiting.get(tenantId) ?? 0) + bytes
+    if (held === 0) waiting.delete(tenantId)
+    else waiting.set(tenantId, held)
+  }
+
+  function hasRoom(tenantId: string, bytes: number): boolean {
+    if (deps.isFull(tenantId)) return false
+    // One tenant has half of it at most.
+    return (
+      waitingBytes + bytes <= WAITING_BYTES_MAX &&
+      (waiting.get(tenantId) ?? 0) + bytes <= WAITING_BYTES_MAX / 2
+    )
+  }
+
+  async function store({ tenantId, kind }: CalledBack, body: Buffer): Promise<void> {
+    if (!hasRoom(tenantId, body.length)) throw unavailable()
+    hold(tenantId, body.length)
+    const stored = deps.disk
+      .admit(body.length, () => deps.inbox.store({ tenantId, kind, body }))
+      .finally(() => hold(tenantId, -body.length))
+    await inTime(stored, answerMs)
+  }
+
+  function refused(kind: RelayKind | 'none', result: CallbackResult, error: ApiError): ApiError {
+    observe(kind, result)
+    return error
+  }
+
+  return {
+    async identify(kind, token) {
+      const found = await inTime(deps.accounts.find(kind, token), answerMs / 2).catch((error) => {
+        throw refused('none', 'unavailable', toUnavailable(error))
+      })
+      // What stays within the process has nobody who calls.
+      if (found === undefined || found.kind === 'simulator')
+        throw refused('none', 'unknown', new ApiError('not_found'))
+      return found
+    },
+    async take(from, headers, body) {
+      const { kind, secrets } = from
+      const { callbacks } = deps.adapterOf(kind)
+      if (!callbacks.isAuthentic({ headers, body }, secrets, deps.clock.now().getTime()))
+        throw refused(kind, 'unauthentic', new ApiError('unauthorized'))
+      const reports = isUtf8(body) ? callbacks.read(body.toString()) : undefined
+      if (reports === undefined)
+        throw refused(
+          kind,
+          'unreadable',
+          new ApiError('invalid_json', { message: 'The body is not what this provider sends' }),
+        )
+      if (reports.every((report) => report.kind === 'other')) return observe(kind, 'empty')
+      await store(from, body).catch((error) => {
+        throw refused(kind, 'unavailable', toUnavailable(error))
+      })
+      observe(kind, 'stored')
+    },
+  }
+}
+
+/** Rejects when it takes too long; the work goes on. */
+function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = setTimeout(() => reject(unavailable()), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+function toUnavailable(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  if (error instanceof DatabaseUnavailableError) return unavailable(error)
+  return new ApiError('internal_error', { cause: error })
+}
+
+/** A random part is added, so that callers do not all come back at once. */
+function unavailable(cause?: unknown): ApiError {
+  const retryAfterS = RETRY_S + Math.floor(Math.random() * RETRY_S)
+  return new ApiError('unavailable', { retryAfterS, ...(cause === undefined ? {} : { cause }) })
+}
