@@ -20,6 +20,7 @@ import { webhookAttempt, webhookDeliveryStatuses } from './deliveries.ts'
 import { emailFilters } from './email-filters.ts'
 import { eventOfSubscriptionKey } from './events.ts'
 import { emailLengthMax } from './mailers.ts'
+import { type RelayKind, relayKinds } from './relays.ts'
 import { recipientStatuses, recipientTypes } from './sending.ts'
 
 /** What became of a recipient beside its status: each may be asked for like one. */
@@ -84,8 +85,9 @@ export const exportEmailLogsQuery = closedObject({
 })
 export type ExportEmailLogsQuery = Static<typeof exportEmailLogsQuery>
 
-/** Of one recipient's attempts and hits the newest, and of an email's events and deliveries the newest. */
+/** Of one recipient's attempts, reports and hits the newest, and of an email's events and deliveries the newest. */
 export const tracedAttemptsMax = 50
+export const tracedReportsMax = 50
 export const tracedHitsMax = 50
 export const tracedEventsMax = 2_000
 export const tracedDeliveriesMax = 100
@@ -118,6 +120,37 @@ export const tracedAttempt = closedObject({
 })
 export type TracedAttempt = Static<typeof tracedAttempt>
 
+/** What a provider's report comes down to. */
+export const reportMeanings = [
+  'delivered',
+  'deferred',
+  'bounced',
+  'complained',
+  'unsubscribed',
+  'policy_rejected',
+  'generation_failed',
+  'generation_rejected',
+] as const
+
+export const tracedReport = closedObject({
+  type: Type.String({ description: "The provider's own word for it, such as `out_of_band`" }),
+  meaning: Type.Enum([...reportMeanings]),
+  relay: Type.Unsafe<RelayKind | null>({
+    enum: [...relayKinds, null],
+    description: 'Who reported it; null for a mail server that did by mail',
+  }),
+  at: timestamp('When it happened, as the provider says'),
+  received_at: timestamp('When the report came'),
+  reason: Type.String({ description: "The receiving server's words; empty if none" }),
+  hard: Type.Unsafe<boolean | null>({
+    type: ['boolean', 'null'],
+    description: 'Of a bounce, whether it is for good; else null',
+  }),
+  error_code: stringOrNull('As relayed by the provider'),
+  num_retries: stringOrNull('As relayed by the provider'),
+})
+export type TracedReport = Static<typeof tracedReport>
+
 export const tracedHit = closedObject({
   kind: Type.Enum(['open', 'click', 'unsubscribe']),
   at: timestamp('When the request came'),
@@ -139,6 +172,10 @@ export const tracedRecipient = closedObject({
     description: `Oldest first; the newest ${tracedAttemptsMax} at most, in an email to many the newest 5 at least`,
   }),
   attempts_truncated: Type.Boolean({ description: 'Whether there were earlier attempts' }),
+  feedback: Type.Array(tracedReport, {
+    description: `What was reported of it after it was handed over, oldest first; the newest ${tracedReportsMax} at most, in an email to many the newest 5 at least`,
+  }),
+  feedback_truncated: Type.Boolean({ description: 'Whether there were earlier reports' }),
   hits: Type.Array(tracedHit, {
     description: `What the recipient did, oldest first; the newest ${tracedHitsMax} at most, in an email to many the newest 5 at least`,
   }),

@@ -16,12 +16,12 @@ export type LogSource =
   | { readonly kind: 'emails' }
   /** By the days in which they were delivered. */
   | { readonly kind: 'delivered' }
-  | { readonly kind: 'engaged'; readonly fact: RecipientFact }
+  | { readonly kind: 'fact'; readonly fact: RecipientFact }
 
 export function decideSource(s: LogSelection): LogSource {
   if (s.refId !== undefined) return { kind: 'recipients', by: 'ref_id' }
   if (s.emailKey !== undefined) return { kind: 'recipients', by: 'address' }
-  if (s.fact !== undefined) return { kind: 'engaged', fact: s.fact }
+  if (s.fact !== undefined) return { kind: 'fact', fact: s.fact }
   const by = walkOf(s)
   // Of a domain so many have failed that they are soon found among its recipients, of other
   // statuses there are too few.

@@ -29,9 +29,10 @@ import {
   walkRecipients,
   walkRecipientsOf,
 } from '../sending/index.ts'
-import { type Engagement, readEngagement, walkEngagement } from '../tracking/index.ts'
+import { type Engagement, readEngagement } from '../tracking/index.ts'
 import { decideSource, type LogSource } from './decide-source.ts'
 import type { LogSelection } from './read-logs-query.ts'
+import { createFactCheck, walkFact } from './walk-facts.ts'
 
 export interface FoundLog {
   readonly recipient: RecordedRecipient
@@ -153,8 +154,8 @@ function nextPieceOf(
       return (range) => ofEmails(tx, range, selection, filters)
     case 'delivered':
       return byDelivery(tx, filters)
-    case 'engaged':
-      return (range) => ofEngaged(tx, source.fact, range, filters)
+    case 'fact':
+      return (range) => withFact(tx, source.fact, range, filters)
     default:
       return source satisfies never
   }
@@ -191,20 +192,14 @@ async function ofEmails(
   return await walkRecipientsOf(tx, fitting, range, filters, end)
 }
 
-async function ofEngaged(
+async function withFact(
   tx: Tx,
   fact: RecipientFact,
   range: RecordRange,
   filters: RecipientFilters,
 ): Promise<Piece> {
-  // Nobody reports spam yet.
-  if (fact === 'spam') return { recipients: [], reached: undefined }
-  const walked = await walkEngagement(tx, range)
-  const fitting = walked.filter((one) => hasFact(one, fact))
-  return {
-    recipients: await readRecipients(tx, fitting, range, filters),
-    reached: walked.length < range.limit ? undefined : walked.at(-1),
-  }
+  const { places, reached } = await walkFact(tx, fact, range)
+  return { recipients: await readRecipients(tx, places, range, filters), reached }
 }
 
 /** First those of the days that are asked for, then those who were delivered on a later day. */
@@ -229,34 +224,18 @@ async function toLogs(
   recipients: readonly RecordedRecipient[],
 ): Promise<FoundLog[]> {
   if (recipients.length === 0) return []
-  const [emails, engaged] = await Promise.all([
+  const [emails, engaged, hasFact] = await Promise.all([
     readEmails(tx, tenantId, recipients),
     readEngagement(tx, tenantId, recipients),
+    createFactCheck(tx, { tenantId, fact, recipients }),
   ])
   const engagements = new Map(engaged.map((one) => [`${one.refId}.${one.n}`, one]))
   return recipients.flatMap((recipient) => {
     const email = emails.get(recipient.refId)
     const engagement = engagements.get(`${recipient.refId}.${recipient.n}`)
-    if (email === undefined || !hasSubject(email, subject) || !hasFact(engagement, fact)) return []
-    return [{ recipient, email, engagement }]
+    if (email === undefined || !hasSubject(email, subject)) return []
+    return hasFact(recipient, engagement) ? [{ recipient, email, engagement }] : []
   })
-}
-
-function hasFact(did: Engagement | undefined, fact: RecipientFact | undefined): boolean {
-  switch (fact) {
-    case undefined:
-      return true
-    case 'opened':
-      return did?.isOpened === true
-    case 'clicked':
-      return did?.isClicked === true
-    case 'unsubscribed':
-      return did?.isUnsubscribed === true
-    case 'spam':
-      return false
-    default:
-      return fact satisfies never
-  }
 }
 
 function hasSubject(email: { readonly subject: string }, wanted: string | undefined): boolean {

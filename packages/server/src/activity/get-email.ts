@@ -12,7 +12,9 @@ import {
   tracedDeliveriesMax,
   tracedEventsMax,
   tracedHitsMax,
+  tracedReportsMax,
 } from '@postrider/contract'
+import { readFactsOf } from '../feedback/index.ts'
 import { addressKeyOf, parseAddress } from '../mail/index.ts'
 import { findInactive } from '../mailers/index.ts'
 import { dayAt } from '../platform/date-time.ts'
@@ -26,7 +28,7 @@ import { toTracedEmail } from './trace-wire.ts'
 
 const RECIPIENTS_MAX = 1_000
 const SMALLINT_MAX = 32_767
-/** Attempts, and hits, of all recipients together; each has a few in any case. */
+/** Attempts, reports, and hits, of all recipients together; each has a few in any case. */
 const SHOWN_MAX = 5_000
 const SHOWN_MIN = 5
 const DAY_MS = 86_400_000
@@ -69,8 +71,10 @@ export async function getEmail(
     const perRecipient = Math.max(SHOWN_MIN, Math.floor(SHOWN_MAX / recipients.length))
     const attemptsMax = Math.min(tracedAttemptsMax, perRecipient)
     const hitsMax = Math.min(tracedHitsMax, perRecipient)
-    const [attempts, hits, events] = await Promise.all([
+    const factsMax = Math.min(tracedReportsMax, perRecipient)
+    const [attempts, facts, hits, events] = await Promise.all([
       readAttemptsOf(tx, tenantId, place, ns, attemptsMax + 1),
+      readFactsOf(tx, tenantId, place, ns, factsMax + 1),
       readHitsOf(tx, tenantId, place, ns, hitsMax + 1),
       readEventsOfEmail(tx, {
         tenantId,
@@ -81,7 +85,18 @@ export async function getEmail(
       }),
     ])
     const isOne = only !== undefined
-    return { email, recipients, attempts, attemptsMax, hits, hitsMax, events, isOne }
+    return {
+      email,
+      recipients,
+      attempts,
+      attemptsMax,
+      facts,
+      factsMax,
+      hits,
+      hitsMax,
+      events,
+      isOne,
+    }
   })
   const page = await listDeliveries({ db }, tenantId, {
     ref_id: refId,

@@ -93,6 +93,7 @@ function noCounts(): StatisticCounts {
     opens: 0,
     clicks: 0,
     unsubscribed: 0,
+    complained: 0,
   }
 }
 

@@ -4,9 +4,11 @@ import {
   type TracedEmail,
   type TracedEvent,
   type TracedHit,
+  type TracedReport,
   tracedEventsMax,
   type WebhookDelivery,
 } from '@postrider/contract'
+import type { RecordedFact } from '../feedback/index.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 import type { RecordedAttempt, RecordedRecipient, WholeEmail } from '../sending/index.ts'
 import type { RecordedHit } from '../tracking/index.ts'
@@ -19,7 +21,10 @@ export interface FoundTrace {
   /** Of each recipient, oldest first, one more than `attemptsMax` where there are more. */
   readonly attempts: readonly RecordedAttempt[]
   readonly attemptsMax: number
-  /** The same of what recipients did. */
+  /** The same of what was reported of them. */
+  readonly facts: readonly RecordedFact[]
+  readonly factsMax: number
+  /** And of what they did. */
   readonly hits: readonly RecordedHit[]
   readonly hitsMax: number
   /** Oldest first, one more than are shown where there are more. */
@@ -34,6 +39,7 @@ export interface FoundTrace {
 export function toTracedEmail(found: FoundTrace): TracedEmail {
   const { email, recipients, events } = found
   const attempts = Map.groupBy(found.attempts, ({ n }) => n)
+  const facts = Map.groupBy(found.facts, ({ n }) => n)
   const hits = Map.groupBy(found.hits, ({ n }) => n)
   const shown = events.slice(-tracedEventsMax)
   return {
@@ -47,6 +53,7 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
     created_at: timeOfUlid(email.refId).toISOString(),
     recipients: recipients.toReversed().map((r) => {
       const own = attempts.get(r.n) ?? []
+      const reported = facts.get(r.n) ?? []
       const done = hits.get(r.n) ?? []
       return {
         email: r.email,
@@ -55,6 +62,8 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
         message_id: r.messageId,
         attempts: own.slice(-found.attemptsMax).map(toAttempt),
         attempts_truncated: own.length > found.attemptsMax,
+        feedback: reported.slice(-found.factsMax).map(toReport),
+        feedback_truncated: reported.length > found.factsMax,
         hits: done.slice(-found.hitsMax).map(toHit),
         hits_truncated: done.length > found.hitsMax,
       }
@@ -89,6 +98,20 @@ function toAttempt(a: RecordedAttempt): TracedAttempt {
     provider_error: a.providerError,
     retry_scheduled: a.retryScheduled,
     next_attempt_at: a.nextAttemptAt?.toISOString() ?? null,
+  }
+}
+
+function toReport(f: RecordedFact): TracedReport {
+  return {
+    type: f.type,
+    meaning: f.kind,
+    relay: f.relay,
+    at: f.at.toISOString(),
+    received_at: f.receivedAt.toISOString(),
+    reason: f.reason,
+    hard: f.isHard,
+    error_code: f.errorCode,
+    num_retries: f.numRetries,
   }
 }
 
