@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
+import { createCipheriv, createHmac, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { newId, newUlid } from '../platform/ids.ts'
+import { bytesOfUlid, newId, newUlid } from '../platform/ids.ts'
 import { createKeyRing } from '../platform/secrets/index.ts'
 import { createTrackingTokens, tokenKinds } from './tokens.ts'
 
@@ -27,6 +27,21 @@ describe('a tracking token', () => {
   it('is the same each time, fits into an address as it is, and is short', () => {
     expect(tokens.make({ ...who, kind: 'click' })).toBe(click)
     expect(click).toMatch(/^[A-Za-z0-9_-]{66}$/)
+  })
+
+  it('[RFC 2104, SP 800-38A] is HMAC-SHA-256, cut, and AES-256 in counter mode', () => {
+    const ring = createKeyRing(newKey('a'))
+    const key = ring.derive('postrider tracking v1', 65)[0]
+    const plain = Buffer.concat([bytesOfUlid(who.tenantId.slice(3)), bytesOfUlid(who.refId)])
+    const all = Buffer.concat([plain, Buffer.of(0, who.n, 0, who.link)])
+    const mac = createHmac('sha256', key.subarray(1, 33)).update('c').update(all).digest()
+    const siv = mac.subarray(0, 12)
+    const counter = Buffer.concat([siv, Buffer.alloc(4)])
+    const cipher = createCipheriv('aes-256-ctr', key.subarray(33), counter)
+    const token = Buffer.concat([key.subarray(0, 1), siv, cipher.update(all)])
+    expect(createTrackingTokens(ring).make({ ...who, kind: 'click' })).toBe(
+      token.toString('base64url'),
+    )
   })
 
   it('shows nothing of tenant, email and recipient', () => {

@@ -14,14 +14,7 @@
  * that a token finds its key without naming it; tokens are made with the first key and read with
  * all, so mail that was sent before a rotation keeps working as long as its key is configured.
  */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  type KeyObject,
-  timingSafeEqual,
-} from 'node:crypto'
+import { type Cipheriv, createCipheriv, hash, timingSafeEqual } from 'node:crypto'
 import { bytesOfUlid, ulidOfBytes } from '../platform/ids.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 
@@ -48,21 +41,23 @@ export interface TrackingTokens {
 
 const PURPOSE = 'postrider tracking v1'
 const TENANT = 'tn_'
-const CIPHER = 'aes-256-ctr'
 const SIV_BYTES = 12
 const PLAIN_BYTES = 36
+const BLOCK_BYTES = 16
+const BLOCKS = Math.ceil(PLAIN_BYTES / BLOCK_BYTES)
 const TOKEN_BYTES = 1 + SIV_BYTES + PLAIN_BYTES
 const TOKEN_LENGTH = Math.ceil((TOKEN_BYTES * 8) / 6)
-const KIND_BYTES: Readonly<Record<TokenKind, Buffer>> = {
-  open: Buffer.from('o'),
-  click: Buffer.from('c'),
-  unsubscribe: Buffer.from('u'),
+const KIND_BYTES: Readonly<Record<TokenKind, number>> = {
+  open: 0x6f,
+  click: 0x63,
+  unsubscribe: 0x75,
 }
 
 interface TrackingKey {
   readonly mark: number
-  readonly mac: KeyObject
-  readonly cipher: KeyObject
+  sivOf(kind: TokenKind, plain: Uint8Array): Buffer
+  /** Encrypts what is plain, and the other way round. */
+  encrypt(siv: Buffer, bytes: Buffer): Buffer
 }
 
 export function createTrackingTokens(keyRing: Pick<KeyRing, 'derive'>): TrackingTokens {
@@ -72,11 +67,12 @@ export function createTrackingTokens(keyRing: Pick<KeyRing, 'derive'>): Tracking
   return {
     make(who) {
       const plain = toPlain(who)
-      const siv = sivOf(current, who.kind, plain)
-      const cipher = createCipheriv(CIPHER, current.cipher, counterOf(siv))
-      return Buffer.concat([Buffer.of(current.mark), siv, cipher.update(plain)]).toString(
-        'base64url',
-      )
+      const siv = current.sivOf(who.kind, plain)
+      const token = Buffer.allocUnsafe(TOKEN_BYTES)
+      token[0] = current.mark
+      siv.copy(token, 1)
+      current.encrypt(siv, plain).copy(token, 1 + SIV_BYTES)
+      return token.toString('base64url')
     },
     read(token, kind) {
       if (token.length !== TOKEN_LENGTH) return undefined
@@ -86,9 +82,8 @@ export function createTrackingTokens(keyRing: Pick<KeyRing, 'derive'>): Tracking
       const siv = bytes.subarray(1, 1 + SIV_BYTES)
       for (const key of keys) {
         if (key.mark !== bytes[0]) continue
-        const decipher = createDecipheriv(CIPHER, key.cipher, counterOf(siv))
-        const plain = decipher.update(bytes.subarray(1 + SIV_BYTES))
-        if (timingSafeEqual(sivOf(key, kind, plain), siv)) return fromPlain(plain)
+        const plain = key.encrypt(siv, bytes.subarray(1 + SIV_BYTES))
+        if (timingSafeEqual(key.sivOf(kind, plain), siv)) return fromPlain(plain)
       }
       return undefined
     },
@@ -98,21 +93,51 @@ export function createTrackingTokens(keyRing: Pick<KeyRing, 'derive'>): Tracking
 function toKey(derived: Buffer): TrackingKey {
   return {
     mark: derived.readUInt8(0),
-    mac: createSecretKey(derived.subarray(1, 33)),
-    cipher: createSecretKey(derived.subarray(33)),
+    sivOf: createSiv(derived.subarray(1, 33)),
+    encrypt: createStream(derived.subarray(33)),
   }
 }
 
-function sivOf(key: TrackingKey, kind: TokenKind, plain: Buffer): Buffer {
-  const mac = createHmac('sha256', key.mac).update(KIND_BYTES[kind]).update(plain).digest()
-  return mac.subarray(0, SIV_BYTES)
+const HMAC_BLOCK_BYTES = 64
+const DIGEST_BYTES = 32
+
+/**
+ * HMAC (RFC 2104) by its definition, of two digests made in one go: an object for each MAC took three
+ * times as long. What one call returns is overwritten by the next.
+ */
+function createSiv(key: Buffer): TrackingKey['sivOf'] {
+  const inner = Buffer.alloc(HMAC_BLOCK_BYTES + 1 + PLAIN_BYTES)
+  const outer = Buffer.alloc(HMAC_BLOCK_BYTES + DIGEST_BYTES)
+  for (let i = 0; i < HMAC_BLOCK_BYTES; i++) {
+    inner[i] = (key[i] ?? 0) ^ 0x36
+    outer[i] = (key[i] ?? 0) ^ 0x5c
+  }
+  const siv = Buffer.alloc(SIV_BYTES)
+  return (kind, plain) => {
+    inner[HMAC_BLOCK_BYTES] = KIND_BYTES[kind]
+    inner.set(plain, HMAC_BLOCK_BYTES + 1)
+    outer.write(hash('sha256', inner, 'hex'), HMAC_BLOCK_BYTES, 'hex')
+    siv.write(hash('sha256', outer, 'hex'), 'hex')
+    return siv
+  }
 }
 
-/** The last four bytes count blocks, of which there are three. */
-function counterOf(siv: Buffer): Buffer {
-  const counter = Buffer.alloc(16)
-  siv.copy(counter)
-  return counter
+/**
+ * Counter mode by its definition: the blocks that count, each encrypted by itself, over the plain ones.
+ * So one cipher serves all tokens, where one made for each took five times as long. The last four bytes
+ * count blocks, of which there are three.
+ */
+function createStream(key: Buffer): TrackingKey['encrypt'] {
+  const cipher: Cipheriv = createCipheriv('aes-256-ecb', key, null).setAutoPadding(false)
+  const counters = Buffer.alloc(BLOCKS * BLOCK_BYTES)
+  for (let block = 0; block < BLOCKS; block++) counters[block * BLOCK_BYTES + 15] = block
+  return (siv, bytes) => {
+    for (let at = 0; at < counters.length; at += BLOCK_BYTES) counters.set(siv, at)
+    const stream = cipher.update(counters, undefined, 'latin1')
+    const out = Buffer.allocUnsafe(PLAIN_BYTES)
+    for (let i = 0; i < PLAIN_BYTES; i++) out[i] = (bytes[i] ?? 0) ^ stream.charCodeAt(i)
+    return out
+  }
 }
 
 function toPlain({ tenantId, refId, n, link }: TrackedRecipient): Buffer {
