@@ -35,8 +35,9 @@ declare module 'fastify' {
     scopes?: readonly ApiKeyScope[]
   }
   interface FastifyRequest {
-    /** This request's span: `00-<trace id>-<span id>-<flags>`. */
-    traceparent: string
+    /** This request's span: `00-<trace id>-<span id>-<flags>`. Made when it is asked for. */
+    readonly traceparent: string
+    span: string | undefined
     /** Only on routes with `auth: 'tenant'`. */
     tenant: TenantIdentity
     identity: TenantIdentity | undefined
@@ -54,10 +55,13 @@ export function requestIdOf(raw: {
 }
 
 export function markRequest(request: FastifyRequest, reply: FastifyReply): void {
-  const given = request.headers.traceparent
-  request.traceparent = continueTrace(typeof given === 'string' ? given : undefined)
   reply.header('x-request-id', request.id)
   reply.header('cache-control', 'no-store')
+}
+
+export function spanOf({ headers }: FastifyRequest): string {
+  const { traceparent } = headers
+  return continueTrace(typeof traceparent === 'string' ? traceparent : undefined)
 }
 
 /** RFC 9112 §3.2: two make it unclear who is meant. Names stand at the even places. */

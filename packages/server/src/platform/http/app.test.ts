@@ -70,6 +70,7 @@ beforeAll(async () => {
   app.get('/admin', { config: { auth: 'admin' } }, () => ({ done: true }))
   app.get('/trace', { config: { auth: 'public' } }, (request) => ({
     traceparent: request.traceparent,
+    again: request.traceparent,
   }))
   app.get('/away', { config: { auth: 'public' } }, () => {
     throw new DatabaseUnavailableError('connection to secret-host refused')
@@ -119,6 +120,8 @@ describe('200', () => {
     expect(continued.json().traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`))
     const started = await app.inject({ url: '/trace' })
     expect(started.json().traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
+    for (const answer of [continued, started])
+      expect(answer.json().again).toBe(answer.json().traceparent)
   })
 
   it('answers HEAD as GET, without a body', async () => {

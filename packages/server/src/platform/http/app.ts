@@ -15,6 +15,7 @@ import {
   guardRoutes,
   markRequest,
   requestIdOf,
+  spanOf,
 } from './admission.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
 import { boundLargeBodies } from './body-budget.ts'
@@ -84,7 +85,13 @@ export function createHttpApp(o: HttpAppOptions): FastifyInstance {
     routerOptions: { maxParamLength: 1024 },
   })
   handleUnroutable(app.server, observation.broken)
-  app.decorateRequest('traceparent', '')
+  app.decorateRequest('span', undefined)
+  app.decorateRequest('traceparent', {
+    getter() {
+      this.span ??= spanOf(this)
+      return this.span
+    },
+  })
   app.decorateRequest('identity', undefined)
   app.decorateRequest('tenant', {
     getter() {
@@ -96,7 +103,7 @@ export function createHttpApp(o: HttpAppOptions): FastifyInstance {
   acceptOnlyJson(app)
   checkSchemas(app)
   admitRequests(app, observation)
-  endStalledAnswers(app, timeouts.writeMs)
+  endStalledAnswers(app, timeouts)
   const { authenticateKey, adminToken } = o
   guardRoutes(app, { authenticateKey, adminToken, publicPrefix: docsPrefix })
   boundLargeBodies(app, { ordinaryBytes: bodyBytesMax })
@@ -128,25 +135,37 @@ function admitRequests(app: FastifyInstance, observation: Observation): void {
 }
 
 /**
- * The time is counted only while an answer is written, by the socket, which knows of progress within
- * one large write. Before the server's own listener for the end, which sets the time for keep-alive.
+ * Ends connections whose peer takes no byte of an answer for so long. Looked at now and then, as an
+ * answer that is taken at once, which is nearly each, then costs nothing: what has something left to
+ * write gets a time-out of the socket's own, which knows of progress within one large write.
  */
-function endStalledAnswers(app: FastifyInstance, writeMs: number): void {
-  app.addHook('onSend', (request, { raw }, payload, done) => {
-    const { socket } = request.raw
+function endStalledAnswers(
+  app: FastifyInstance,
+  o: Pick<HttpTimeouts, 'writeMs' | 'checkEveryMs'>,
+) {
+  const sockets = new Set<Socket>()
+  const look = () => {
+    for (const socket of sockets) {
+      if (socket.destroyed) sockets.delete(socket)
+      else if (socket.writableLength > 0) {
+        // Without a listener on the answer, the server destroys the socket when it is over.
+        if (socket.timeout !== o.writeMs) socket.setTimeout(o.writeMs)
+      } else if (socket.timeout === o.writeMs) socket.setTimeout(0)
+    }
+  }
+  let timer: NodeJS.Timeout | undefined
+  app.addHook('onListen', (done) => {
+    timer ??= setInterval(look, o.checkEveryMs).unref()
+    done()
+  })
+  app.addHook('onClose', (_app, done) => {
+    clearInterval(timer)
+    done()
+  })
+  app.addHook('onRequest', ({ raw: { socket } }, _reply, done) => {
     // A request that came over no connection: nobody can stall.
-    if (!(socket instanceof Socket)) return done(null, payload)
-    const begin = () => void socket.setTimeout(writeMs)
-    // An answer to a pipelined request waits for the one before it.
-    if (raw.socket === null) raw.once('socket', begin)
-    else begin()
-    raw.on('timeout', () => {
-      // With nothing left to write it is the answer that is long in coming.
-      if (raw.writableLength > 0) socket.destroy()
-      else begin()
-    })
-    raw.prependOnceListener('finish', () => void socket.setTimeout(0))
-    done(null, payload)
+    if (socket instanceof Socket) sockets.add(socket)
+    done()
   })
 }
 

@@ -66,6 +66,11 @@ function createServer(): HttpServer {
       })(),
     ),
   )
+  app.get<{ Params: { status: string } }>(
+    '/told/:status',
+    { config: { auth: 'public', isTold: true } },
+    ({ params }, reply) => reply.code(Number(params.status)).send({}),
+  )
   app.get('/never', { config: { auth: 'public' } }, async () => {
     reached.resolve()
     return await new Promise(() => undefined)
@@ -234,6 +239,20 @@ describe('one answer at a time', () => {
   })
 })
 
+it('of a route that is told of elsewhere logs only what is unusual', async () => {
+  const statuses = [200, 302, 404, 503]
+  const ended = finishedLine('/things')
+  const lines: string[] = []
+  const hear = (line: Buffer) => lines.push(String(line))
+  log.on('data', hear)
+  const paths = [...statuses.map((status) => `/told/${status}`), '/things']
+  await talk(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''), /done/)
+  await ended
+  log.off('data', hear)
+  const told = lines.filter((line) => line.includes('/told/')).map((line) => JSON.parse(line))
+  expect(told.map(({ status }) => status)).toEqual([404, 503])
+})
+
 describe('an answer that nobody takes', () => {
   const LARGE_REQUEST = 'GET /large HTTP/1.1\r\nHost: x\r\n\r\n'
 
@@ -262,6 +281,20 @@ describe('an answer that nobody takes', () => {
       length += chunk.length
     }
     expect(length).toBeGreaterThan(LARGE.length)
+  })
+
+  it('what follows one that was taken late has its own time', async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.pause()
+    socket.write(`${LARGE_REQUEST}GET /slow HTTP/1.1\r\nHost: x\r\n\r\n`)
+    await sleep(WRITE_MS / 2)
+    let end = ''
+    for await (const chunk of socket) {
+      end = `${end}${chunk}`.slice(-100)
+      if (end.includes('done')) break
+    }
+    expect(end).toContain('done')
+    socket.destroy()
   })
 
   it('an answer whose parts are long in coming is something else', async () => {

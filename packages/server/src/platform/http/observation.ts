@@ -1,6 +1,9 @@
 /**
  * One canonical log line and the metrics of each request: which route, how it ended, how long it
  * took, for whom. Never a body, a header's value or a query.
+ *
+ * Of a route whose unit of work is not the request but what many of them share, only those lines are
+ * written that tell of something unusual.
  */
 import type { ErrorCode } from '@postrider/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -13,6 +16,13 @@ export interface Observation {
   watch(request: FastifyRequest, reply: FastifyReply): void
   /** A connection that was answered without ever becoming a request. */
   broken(code: ErrorCode, requestId: string): void
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What was answered as usual is told of elsewhere, for many requests in one line. */
+    isTold?: boolean
+  }
 }
 
 const NO_ROUTE = '(no route)'
@@ -37,15 +47,17 @@ export function createObservation(log: Logger, metrics: Metrics): Observation {
   return {
     watch(request, reply) {
       const startedAt = performance.now()
-      reply.raw.once('close', () => {
-        const { method, identity, traceparent } = request
-        const route = request.routeOptions.url ?? NO_ROUTE
-        const status = reply.raw.statusCode
+      reply.raw.on('close', () => {
+        const { method } = request
+        const { url: route = NO_ROUTE, config } = request.routeOptions
+        const { statusCode: status, writableFinished: isWritten } = reply.raw
         const durationMs = performance.now() - startedAt
         requests.inc({ method, route, status })
         durations.observe({ method, route }, durationMs / 1000)
-        const level = QUIET.has(route) ? 'debug' : 'info'
+        const isUsual = config.isTold === true && status < 400 && isWritten
+        const level = isUsual || QUIET.has(route) ? 'debug' : 'info'
         if (!log.isLevelEnabled(level)) return
+        const { identity, traceparent } = request
         log[level](
           {
             request_id: request.id,
@@ -56,7 +68,7 @@ export function createObservation(log: Logger, metrics: Metrics): Observation {
             tenant_id: identity?.tenantId,
             key_id: identity?.keyId,
             traceparent,
-            aborted: reply.raw.writableFinished ? undefined : true,
+            aborted: isWritten ? undefined : true,
           },
           'request.finished',
         )
