@@ -17,7 +17,6 @@ import { newSecret } from '../src/platform/base62.ts'
 import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { noDiskGuard } from '../src/platform/disk-guard.ts'
-import { createFailpoints } from '../src/platform/failpoints.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { newId, newUlid } from '../src/platform/ids.ts'
 import { createMetrics, type Metrics } from '../src/platform/metrics.ts'
@@ -116,7 +115,6 @@ export function useFeedback(): FeedbackWorld {
       log: silent,
       metrics,
       keyRing,
-      failpoints: createFailpoints(undefined),
       disk: noDiskGuard,
       wakeups,
       inbox: createFeedbackInbox({ db, clock }),

@@ -7,7 +7,6 @@
  * report: everything but what cannot be applied is. Such a callback is kept aside, with the problem.
  */
 import { type Db, isConflict, isDatabaseAway, isStatementTimeout } from '../platform/db/index.ts'
-import type { Failpoints } from '../platform/failpoints.ts'
 import type { Logger } from '../platform/log.ts'
 import type { RelayAdapter } from '../relays/index.ts'
 import { type Handled, type HandleReportsDeps, handleReports } from './handle-reports.ts'
@@ -26,7 +25,6 @@ import type { RelayReport } from './park-store.ts'
 export interface ApplyCallbacksDeps extends HandleReportsDeps {
   readonly db: Db
   readonly log: Logger
-  readonly failpoints: Failpoints
   readonly adapterOf: (kind: StoredCallback['kind']) => RelayAdapter
   /** After the commit. */
   readonly onHandled: (handled: Handled) => void
@@ -55,7 +53,7 @@ interface Part {
 }
 
 export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier {
-  const { db, log, failpoints } = deps
+  const { db, log } = deps
   /** Tenants have their turns in their order. */
   let after = ''
 
@@ -69,16 +67,13 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
 
   /** Applies them all, or throws what kept it from that. */
   async function applyTogether(tenantId: string, batch: readonly WaitingCallback[]) {
-    failpoints.hit('callback.before_apply')
     const { handled, count } = await db.transaction(async (tx) => {
       const taken = await takeCallbacks(tx, tenantId, idsOf(batch))
       const reports = taken.flatMap((callback) => readReports(deps, callback))
       const handled = await handleReports(tx, deps, { tenantId, reports })
       await deleteCallbacks(tx, tenantId, idsOf(taken))
-      failpoints.hit('callback.before_commit')
       return { handled, count: taken.length }
     })
-    failpoints.hit('callback.after_commit')
     deps.onHandled(handled)
     return count
   }

@@ -16,7 +16,6 @@ import type { Clock } from '../platform/clock.ts'
 import { DatabaseUnavailableError } from '../platform/db/index.ts'
 import type { DiskGuard } from '../platform/disk-guard.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { Failpoints } from '../platform/failpoints.ts'
 import type { CalledBack, RelayAdapter } from '../relays/index.ts'
 import type { CallbackAccounts } from './callback-accounts.ts'
 import type { FeedbackInbox } from './inbox.ts'
@@ -45,7 +44,6 @@ export interface CallbackIntakeDeps {
   readonly inbox: Pick<FeedbackInbox, 'store'>
   readonly disk: Pick<DiskGuard, 'admit'>
   readonly clock: Pick<Clock, 'now'>
-  readonly failpoints: Failpoints
   /** Whether as much of the tenant waits to be applied as may. */
   readonly isFull: (tenantId: string) => boolean
   readonly observe: (kind: RelayKind | 'none', result: CallbackResult) => void
@@ -119,7 +117,6 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
       await store(from, body).catch((error) => {
         throw refused(kind, 'unavailable', toUnavailable(error))
       })
-      deps.failpoints.hit('callback.after_store')
       observe(kind, 'stored')
     },
   }

@@ -69,6 +69,8 @@ export interface RelaysDeps {
 
 const TIMEOUT_MS = 30_000
 const ANSWER_BYTES_MAX = 64 * 1024
+/** Of dozens of domains with all their records. */
+const DOMAIN_ANSWER_BYTES_MAX = 512 * 1024
 const CALLS_IN_A_ROW_MAX = 3
 /** What is shorter is no provider's key, and would be taken out of words that happen to hold it. */
 const REDACTED_LENGTH_MIN = 8
@@ -81,18 +83,19 @@ export function createRelays(deps: RelaysDeps): Relays {
       const failure = adapter.refuse?.(mail)
       if (failure !== undefined) return { kind: 'answered', outcome: { kind: 'failed', failure } }
       const result = await request(deps, account, adapter.send(account, mail), o)
-      if (result.kind !== 'answered') return result
-      const outcome = adapter.readSent(result.outcome)
-      // An answer that says neither is like none.
-      return outcome.kind === 'failed' && outcome.failure.category === 'uncertain'
-        ? { kind: 'uncertain', failure: outcome.failure }
-        : { kind: 'answered', outcome }
+      return result.kind === 'answered'
+        ? { kind: 'answered', outcome: adapter.readSent(result.outcome) }
+        : result
     },
     async domain(account, first, o = {}) {
       const deadlineAt = deadlineOf(o)
       let call = first
       for (let calls = 1; ; calls += 1) {
-        const result = await request(deps, account, call.request, { ...o, deadlineAt })
+        const result = await request(deps, account, call.request, {
+          ...o,
+          deadlineAt,
+          answerBytesMax: DOMAIN_ANSWER_BYTES_MAX,
+        })
         if (result.kind !== 'answered') return result
         const outcome = call.read(result.outcome)
         if ('kind' in outcome) return { kind: 'answered', outcome }
@@ -112,8 +115,9 @@ async function request(
   deps: RelaysDeps,
   account: RelayAccount,
   { method, path, headers, body }: RelayRequest,
-  o: RelayCallOptions,
+  o: RelayCallOptions & { readonly answerBytesMax?: number },
 ): Promise<RelayResult<RelayAnswer>> {
+  const { answerBytesMax = ANSWER_BYTES_MAX } = o
   const json = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
   if (!(await mayGoOn(o))) return { kind: 'stopped' }
   const timeoutMs = deadlineOf(o) - performance.now()
@@ -132,8 +136,8 @@ async function request(
       },
       body: json,
       timeoutMs,
-      bodyBytesMax: ANSWER_BYTES_MAX,
-      bodyKeptBytesMax: ANSWER_BYTES_MAX,
+      bodyBytesMax: answerBytesMax,
+      bodyKeptBytesMax: answerBytesMax,
       signal: o.signal,
     })
     const outcome = {

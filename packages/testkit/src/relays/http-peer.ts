@@ -33,7 +33,7 @@ export interface PeerReply {
 export interface ScriptedAnswer extends HttpAnswer {
   /** In place of a body. */
   readonly json?: unknown
-  /** The request is carried out all the same: its answer alone is another, lost, or only comes `after`. */
+  /** The request is carried out all the same: its answer alone is another, or lost. */
   readonly isCarriedOut?: boolean
 }
 
@@ -80,17 +80,15 @@ export async function createHttpPeer(
     const request = await readRequest(incoming, requests.length + 1)
     requests.push(request)
     const said = await script?.(request)
-    const reply =
-      said === undefined || said.isCarriedOut === true ? await takeUp(request) : undefined
-    const isByTheBook = said === undefined || (reply !== undefined && saysNothing(said))
-    if (isByTheBook) request.status = reply?.status
-    changed.notify()
-    if (reply !== undefined && isByTheBook) {
-      await said?.after
-      writeReply(response, reply)
-    } else if (said !== undefined) {
-      await giveAnswer(toHttpAnswer(said), incoming.socket, response, timers)
+    if (said === undefined || said.isCarriedOut === true) {
+      const reply = await takeUp(request)
+      if (said === undefined) {
+        request.status = reply.status
+        writeReply(response, reply)
+      }
     }
+    changed.notify()
+    if (said !== undefined) await giveAnswer(toHttpAnswer(said), incoming.socket, response, timers)
   }
   const server = createServer((incoming, response) => {
     serve(incoming, response).catch((error: Error) => response.destroy(error))
@@ -129,10 +127,6 @@ export async function createHttpPeer(
       await new Promise<void>((resolve) => server.close(() => resolve()))
     },
   }
-}
-
-function saysNothing({ status, ending, endless }: ScriptedAnswer): boolean {
-  return status === undefined && ending === undefined && endless === undefined
 }
 
 function describe({ method, path, status, body }: PeerRequest): string {
