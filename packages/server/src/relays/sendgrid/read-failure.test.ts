@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { FAILURES, type FailureCategory } from '../../mail/failure-category.ts'
+import { type FailureCategory, failedReasonOf } from '../../mail/index.ts'
 import type { RelayAnswer } from '../relay.ts'
 import { readFailure } from './read-failure.ts'
 
@@ -70,7 +70,7 @@ describe('a refusal in SendGrid’s form', () => {
     expect(failure).toEqual({
       category,
       retryable: then === 'retry',
-      failedReason: category === 'unknown' ? message : FAILURES[category].sentence,
+      failedReason: category === 'unknown' ? message : failedReasonOf(category),
       providerError: `${status} ${JSON.stringify(body)}`,
       authRejected: then === 'key refused',
       cannotHealByWaiting: false,
