@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { reportsMax } from '../read-reports.ts'
 import type { RelayFact } from '../relay.ts'
 import { bounce, EVENTS, OTHERS } from './events.fixture.ts'
 import { refId } from './mail.fixture.ts'
@@ -305,6 +306,10 @@ describe('a report', () => {
     const facts = read({ msys: { a: { type: 'bounce' }, b: { type: 'delivery' } } }) ?? []
     expect(facts.map(({ kind }) => kind)).toEqual(['bounced', 'delivered'])
     expect(new Set(facts.map(({ factId }) => factId)).size).toBe(2)
+    expect(facts[0]?.raw).toBe('{"msys":{"a":{"type":"bounce"}}}')
+    const classes = Array.from({ length: reportsMax + 1 }, (_, i) => [`c${i}`, { type: 'bounce' }])
+    expect(read({ msys: Object.fromEntries(classes) })).toBeUndefined()
+    expect(read({ msys: Object.fromEntries(classes.slice(1)) })).toHaveLength(reportsMax)
   })
 
   it('holds text that a database can store', () => {

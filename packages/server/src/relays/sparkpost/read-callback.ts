@@ -7,7 +7,7 @@
  */
 import { memberOf } from '../../platform/json.ts'
 import { mailRefName, readMailRef } from '../mail-ref.ts'
-import { digestOf, type Report, readReports } from '../read-reports.ts'
+import { digestOf, type Report, readReports, reportsMax } from '../read-reports.ts'
 import type { RelayFact } from '../relay.ts'
 import { idLengthMax, microsOf, storable, textOf, wordsMax } from '../report-fields.ts'
 import { decideMeaning } from './decide-meaning.ts'
@@ -20,28 +20,36 @@ interface ClassedEvent {
   readonly className: string
   readonly event: unknown
   readonly report: Report
-  /** Beside others in one report, which is not documented to happen. */
-  readonly isAlone: boolean
 }
 
-/** Undefined when nothing in it is one of SparkPost's. */
+/** Undefined when nothing in it is one of SparkPost's, or there is more than it ever sends. */
 export function readCallback(body: string): readonly RelayFact[] | undefined {
   const reports = readReports(body)
   if (reports === undefined) return undefined
   const isOurs = reports.length === 0 || reports.some(({ value }) => classesOf(value) !== undefined)
-  return isOurs ? reports.flatMap(eventsOf).map(toFact) : undefined
+  const events = reports.reduce((sum, { value }) => sum + countOf(value), 0)
+  return isOurs && events <= reportsMax ? reports.flatMap(eventsOf).map(toFact) : undefined
 }
 
+/** Several in one report are not documented to happen: each is then a report of its own. */
 function eventsOf(report: Report): ClassedEvent[] {
   const classes = classesOf(report.value)
-  if (classes === undefined) return [{ className: '', event: undefined, report, isAlone: true }]
+  if (classes === undefined) return [{ className: '', event: undefined, report }]
   const events = Object.entries(classes)
   return events.map(([className, event]) => ({
     className,
     event,
-    report,
-    isAlone: events.length === 1,
+    report: events.length === 1 ? report : reportOf({ msys: { [className]: event } }),
   }))
+}
+
+function reportOf(value: object): Report {
+  return { value, raw: JSON.stringify(value) }
+}
+
+function countOf(report: unknown): number {
+  const classes = classesOf(report)
+  return classes === undefined ? 1 : Object.keys(classes).length
 }
 
 function classesOf(report: unknown): object | undefined {
@@ -84,12 +92,10 @@ function toFact(classed: ClassedEvent): RelayFact {
 }
 
 /** Unique, as it says; else what it is. */
-function factIdOf({ event, className, report, isAlone }: ClassedEvent): string {
+function factIdOf({ event, report }: ClassedEvent): string {
   const id = memberOf(event, 'event_id')
   const isExact = typeof id === 'string' ? id.length <= idLengthMax : Number.isSafeInteger(id)
-  const text = isExact ? textOf(event, 'event_id') : undefined
-  if (text !== undefined) return text
-  return isAlone ? digestOf(report) : digestOf({ ...report, raw: `${className} ${report.raw}` })
+  return (isExact ? textOf(event, 'event_id') : undefined) ?? digestOf(report)
 }
 
 function visitorOf(event: unknown) {
