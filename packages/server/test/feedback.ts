@@ -3,7 +3,7 @@
  * accounts with callback URLs, mail that was handed over, and reports as the providers write them.
  */
 import { generateKeyPairSync, sign } from 'node:crypto'
-import type { RelayKind, SendEmailBody } from '@postrider/contract'
+import type { RelayKind, SendEmailBody, SubscriptionKey } from '@postrider/contract'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import {
@@ -23,8 +23,9 @@ import { createMetrics, type Metrics } from '../src/platform/metrics.ts'
 import { hashCallbackToken, seal } from '../src/relays/account.ts'
 import { adapterOf } from '../src/relays/index.ts'
 import { insertAccount } from '../src/relays/store.ts'
-import type { TouchedStream } from '../src/webhooks/index.ts'
-import { createWakeups } from '../src/webhooks/index.ts'
+import { createSubscription } from '../src/webhooks/create-subscription.ts'
+import { createWakeups, type TouchedStream } from '../src/webhooks/index.ts'
+import { togglesOf } from '../src/webhooks/subscription.ts'
 import type { TestDatabase } from './database.ts'
 import { accept, eventsOf, keyRing, recipientsOf, type SeenEvent } from './sender.ts'
 import { addMailer, createSendingDatabase, silent } from './sending.ts'
@@ -34,6 +35,8 @@ export const providers: readonly Provider[] = ['sparkpost', 'sendgrid']
 
 /** However slow the machine, its database is not away. */
 const ANSWER_MS = 30_000
+
+type Toggles = Partial<Record<SubscriptionKey, boolean>>
 
 /** A tenant's account, and where its provider reports. */
 export interface CallbackAccount {
@@ -65,6 +68,8 @@ export interface FeedbackWorld extends AnotherFeedback {
     kind: Provider,
     o?: { tenantId?: string; callbackSecret?: string; verificationKey?: string },
   ): Promise<CallbackAccount>
+  /** That takes these events. */
+  webhook(tenantId: string, events: Toggles): Promise<{ readonly webhookId: string }>
   /** Accepted, and taken by a provider. */
   send(o?: {
     readonly tenantId?: string
@@ -171,6 +176,17 @@ export function useFeedback(): FeedbackWorld {
       )
       return { tenantId, kind, url: `/callbacks/${kind}/${token}` }
     },
+    webhook: (tenantId, events) =>
+      database.db.transaction((tx) =>
+        createSubscription(tx, keyRing, {
+          tenantId,
+          event: 'EMAIL_EVENT',
+          owner: '',
+          url: 'https://hooks.example.com/',
+          headers: [],
+          toggles: togglesOf({ event: 'EMAIL_EVENT', webhook_options: { events } }),
+        }),
+      ),
     async send({ tenantId = 'tn_a', email = {}, status = 'sent', messageId = newUlid() } = {}) {
       const { db } = database
       await addMailer(db, { tenantId })

@@ -6,7 +6,14 @@
  * A transaction that the database refuses is divided, down to one callback, and that down to one
  * report: everything but what cannot be applied is. Such a callback is kept aside, with the problem.
  */
-import { type Db, isConflict, isDatabaseAway, isStatementTimeout } from '../platform/db/index.ts'
+import {
+  type Db,
+  isConflict,
+  isDatabaseAway,
+  isStatementTimeout,
+  readByIndex,
+  transactByIndex,
+} from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import type { RelayAdapter } from '../relays/index.ts'
 import { type Handled, type HandleReportsDeps, handleReports } from './handle-reports.ts'
@@ -59,15 +66,16 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
 
   async function findLines(): Promise<WaitingCallback[][]> {
     const o = { tenantsMax: TENANTS_MAX, ofEachMax: OF_EACH_MAX }
-    let found = await findWaiting(db, { after, ...o })
-    if (found.length === 0 && after !== '') found = await findWaiting(db, { after: '', ...o })
+    const find = (from: string) => readByIndex(db, (tx) => findWaiting(tx, { after: from, ...o }))
+    let found = await find(after)
+    if (found.length === 0 && after !== '') found = await find('')
     after = found.at(-1)?.tenantId ?? ''
     return [...Map.groupBy(found, ({ tenantId }) => tenantId).values()]
   }
 
   /** Applies them all, or throws what kept it from that. */
   async function applyTogether(tenantId: string, batch: readonly WaitingCallback[]) {
-    const { handled, count } = await db.transaction(async (tx) => {
+    const { handled, count } = await transactByIndex(db, async (tx) => {
       const taken = await takeCallbacks(tx, tenantId, idsOf(batch))
       const reports = taken.flatMap((callback) => readReports(deps, callback))
       const handled = await handleReports(tx, deps, { tenantId, reports })
@@ -119,7 +127,7 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
 
   /** Repeated, it changes nothing: the callback stays until all of it is done. */
   async function applyPart({ tenantId, inboxId }: WaitingCallback, part: Part): Promise<void> {
-    const handled = await db.transaction(async (tx) => {
+    const handled = await transactByIndex(db, async (tx) => {
       const [callback] = await takeCallbacks(tx, tenantId, [inboxId])
       if (callback === undefined) return undefined
       const reports = readReports(deps, callback).slice(part.from, part.to)
@@ -132,7 +140,7 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
     { tenantId, inboxId }: WaitingCallback,
     problems: unknown[],
   ): Promise<number> {
-    const [callback] = await db.transaction((tx) => takeCallbacks(tx, tenantId, [inboxId]))
+    const [callback] = await transactByIndex(db, (tx) => takeCallbacks(tx, tenantId, [inboxId]))
     if (callback === undefined) return 0
     try {
       return readReports(deps, callback).length
@@ -147,7 +155,7 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
     problems: readonly unknown[],
   ): Promise<void> {
     const [problem] = problems
-    const kind = await db.transaction(async (tx) => {
+    const kind = await transactByIndex(db, async (tx) => {
       const [callback] = await takeCallbacks(tx, tenantId, [inboxId])
       if (callback === undefined) return undefined
       if (problems.length === 0) {

@@ -2,7 +2,7 @@
  * Looks at parked reports that are due, some at a time. Where the database refuses them together they
  * are looked at one by one, and one that cannot be applied is left unmatched.
  */
-import { type Db, isDatabaseAway } from '../platform/db/index.ts'
+import { type Db, isDatabaseAway, transactByIndex } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { type Handled, type HandleReportsDeps, handleParked } from './handle-reports.ts'
 import { postponeParked, takeParked } from './park-store.ts'
@@ -25,7 +25,7 @@ export function createParkedApplier(
   const { db, log } = deps
 
   async function apply(limit: number): Promise<number> {
-    const handled = await db.transaction(async (tx) => {
+    const handled = await transactByIndex(db, async (tx) => {
       const due = await takeParked(tx, limit)
       return await handleParked(tx, deps, due)
     })
@@ -44,7 +44,7 @@ export function createParkedApplier(
 
   /** The first that is due, which has just been refused, or one that others have refused likewise. */
   async function giveUpOne(problem: unknown): Promise<number> {
-    return await db.transaction(async (tx) => {
+    return await transactByIndex(db, async (tx) => {
       const [due] = await takeParked(tx, 1)
       if (due === undefined) return 0
       const { report } = due

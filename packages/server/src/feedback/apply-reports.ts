@@ -7,7 +7,7 @@
  * A rescue is waited for: what is reported of the series before it is not to end it.
  */
 import { addressKeyOf, parseAddress, type UserAgent } from '../mail/index.ts'
-import { planByIndex, type Tx } from '../platform/db/index.ts'
+import type { Tx } from '../platform/db/index.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 import { addTallies } from '../platform/tally-store.ts'
 import {
@@ -52,13 +52,13 @@ export interface AppliedReports {
 const DEFERRALS_MAX = 100
 const FACTS_MAX = 500
 
-/** A few hundred at once. */
+/** A few hundred at once; after `planByIndex`. */
 export async function applyReports(
   tx: Tx,
   deps: ApplyReportsDeps,
   { tenantId, reports }: { readonly tenantId: string; readonly reports: readonly Report[] },
 ): Promise<AppliedReports> {
-  const [, places] = await Promise.all([planByIndex(tx), matchReports(tx, tenantId, reports)])
+  const places = await matchReports(tx, tenantId, reports)
   const recipients = await openRecipients(tx, tenantId, places)
   const outcomes: ReportOutcome[] = []
   const placed: { readonly i: number; readonly one: PlacedReport }[] = []

@@ -10,13 +10,13 @@ import type { KeyRing } from '../platform/secrets/index.ts'
 import type { Service } from '../platform/service.ts'
 import { findAccountByToken, type RelayAdapter } from '../relays/index.ts'
 import type { Wakeups } from '../webhooks/index.ts'
-import { createCallbackApplier } from './apply-callbacks.ts'
+import { type CallbackApplier, createCallbackApplier } from './apply-callbacks.ts'
 import { createParkedApplier } from './apply-parked.ts'
 import { createFeedbackWorker, type FeedbackWorker } from './apply-waiting.ts'
 import { createCallbackAccounts } from './callback-accounts.ts'
 import type { Handled } from './handle-reports.ts'
 import type { FeedbackInbox } from './inbox.ts'
-import { createFeedbackObserver, createInboxGauge } from './observe-feedback.ts'
+import { createFeedbackObserver, createInboxGauge, type InboxGauge } from './observe-feedback.ts'
 import { type CallbackIntake, createCallbackIntake } from './take-callback.ts'
 
 export interface FeedbackDeps {
@@ -31,6 +31,9 @@ export interface FeedbackDeps {
   readonly adapterOf: (kind: RelayKind) => RelayAdapter
   readonly retentionMs: number
   readonly answerMs?: number
+  readonly monotonicMs?: () => number
+  /** Of one tenant, before its callbacks are refused. */
+  readonly waitingBytesMax?: number
 }
 
 export interface Feedback {
@@ -38,32 +41,31 @@ export interface Feedback {
   /** What its route needs. */
   readonly intake: CallbackIntake
   readonly worker: FeedbackWorker
+  readonly callbacks: CallbackApplier
+  readonly gauge: InboxGauge
 }
 
 export function createFeedback(deps: FeedbackDeps): Feedback {
-  const { db, keyRing, log, metrics, inbox } = deps
+  const { db, keyRing, log, metrics, inbox, monotonicMs = () => performance.now() } = deps
   const observer = createFeedbackObserver(metrics)
-  const gauge = createInboxGauge({ db, log, metrics })
+  const gauge = createInboxGauge({ db, log, metrics, bytesMax: deps.waitingBytesMax })
   const onHandled = (handled: Handled) => {
     if (handled.touched.length > 0) deps.wakeups.wake(handled.touched)
     observer.handled(handled)
     worker.wake(handled.lookAgainMs)
   }
   const applying = { ...deps, readUserAgent: createUserAgentReader(), onHandled }
-  const worker = createFeedbackWorker({
-    log,
-    callbacks: createCallbackApplier({ ...applying, onRefused: observer.refused }),
-    parked: createParkedApplier(applying),
-  })
+  const callbacks = createCallbackApplier({ ...applying, onRefused: observer.refused })
+  const worker = createFeedbackWorker({ log, callbacks, parked: createParkedApplier(applying) })
   inbox.onStored(() => worker.wake(0))
   const intake = createCallbackIntake({
     ...deps,
     accounts: createCallbackAccounts({
       find: (o) => findAccountByToken(db, keyRing, o),
-      monotonicMs: () => performance.now(),
+      monotonicMs,
     }),
     isFull: (tenantId) => gauge.isFull(tenantId),
     observe: observer.callback,
   })
-  return { services: [gauge, worker], intake, worker }
+  return { services: [gauge, worker], intake, worker, callbacks, gauge }
 }

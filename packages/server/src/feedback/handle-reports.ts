@@ -117,9 +117,12 @@ interface Settled {
   readonly waitMs: number | null | undefined
 }
 
-/** All who apply reports of a tenant lock its recipients in this order. */
+/**
+ * All who apply reports of a tenant lock its recipients in this order. Those without a reference come
+ * last: others may have told by then whose they are.
+ */
 function inOrder<T>(all: readonly T[], reportOf: (one: T) => RelayReport): T[] {
-  const orderOf = ({ fact: { ref } }: RelayReport) => `${ref?.refId ?? ''} ${ref?.n ?? ''}`
+  const orderOf = ({ fact: { ref } }: RelayReport) => `${ref?.refId ?? '~'} ${ref?.n ?? ''}`
   return all
     .map((one) => ({ one, order: orderOf(reportOf(one)) }))
     .sort((a, b) => (a.order < b.order ? -1 : 1))

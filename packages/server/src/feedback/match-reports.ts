@@ -35,7 +35,15 @@ export async function matchReports(
   const isMissing = ({ fact }: Report, i: number) =>
     fact.ref === undefined && fact.kind !== 'other' && found[i] === undefined
   const keys = reports.map((one, i) => (isMissing(one, i) ? messageKeyOf(one) : undefined))
-  fill(found, await findKeys(q, tenantId, keys))
+  fill(found, joinAmong(reports, found, keys))
+  fill(
+    found,
+    await findKeys(
+      q,
+      tenantId,
+      keys.map((key, i) => (found[i] ? undefined : key)),
+    ),
+  )
   const sent = reports.map((one, i) => (isMissing(one, i) ? sentTo(one) : undefined))
   fill(found, await findByMessageId(q, tenantId, sent))
   return found
@@ -43,6 +51,18 @@ export async function matchReports(
 
 function byReference({ fact: { ref } }: Report): Place | undefined {
   return ref !== undefined && isUlid(ref.refId) && ref.n < recipientsMax ? ref : undefined
+}
+
+/** By others that come along. */
+function joinAmong(
+  reports: readonly Report[],
+  found: readonly (Place | undefined)[],
+  keys: readonly (string | undefined)[],
+): (Place | undefined)[] {
+  const named = new Map(
+    reports.flatMap((report, i) => (found[i] ? [[messageKeyOf(report), found[i]] as const] : [])),
+  )
+  return keys.map((key) => (key === undefined ? undefined : named.get(key)))
 }
 
 function fill(found: (Place | undefined)[], results: readonly (Place | undefined)[]): void {

@@ -66,7 +66,7 @@ export function createInboxGauge(deps: {
   readonly db: Db
   readonly log: Logger
   readonly metrics: Metrics
-  readonly bytesMax?: number
+  readonly bytesMax?: number | undefined
 }): InboxGauge {
   const { db, log, bytesMax = WAITING_BYTES_MAX } = deps
   let figures: InboxFigures = { rows: 0, bytes: 0, refused: 0, ageS: 0 }

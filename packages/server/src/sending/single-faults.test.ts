@@ -3,6 +3,7 @@
  * answer of the server is told once and whole, whatever it was and whichever statement it hit.
  */
 import { describe, expect, it } from 'vitest'
+import { failingOnce } from '../../test/failing-once.ts'
 import {
   accept,
   attemptsOf,
@@ -16,34 +17,11 @@ import {
 } from '../../test/sender.ts'
 import { addMailer, sealPassword } from '../../test/sending.ts'
 import { createClock } from '../platform/clock.ts'
-import type { Db, Tx } from '../platform/db/index.ts'
 import { newId } from '../platform/ids.ts'
 import { createWakeups } from '../webhooks/index.ts'
 import { createFinishAttempts } from './finish-attempts.ts'
 
 const world = useSending()
-
-/** The database itself refuses the statement, so that its transaction is as spoiled as it would be. */
-const refuse = (state: string) => `do $$ begin raise exception using errcode = '${state}'; end $$`
-
-/** The n-th statement of all transactions that this is given fails; then none does. */
-function failingOnce(on: Db, n: number, state: string) {
-  const seen = { statements: 0, hasFailed: false }
-  const db: Db = {
-    ...on,
-    transaction: (work, o) =>
-      on.transaction((tx) => {
-        const query: Tx['query'] = async (s, values) => {
-          seen.statements += 1
-          if (seen.statements !== n) return tx.query(s, values)
-          seen.hasFailed = true
-          return tx.query(refuse(state))
-        }
-        return work({ ...tx, query })
-      }, o),
-  }
-  return { db, seen }
-}
 
 interface Case {
   readonly script: readonly string[]

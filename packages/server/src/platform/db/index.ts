@@ -26,7 +26,7 @@ export {
   type DaySpan,
   readDaySpans,
 } from './partitions.ts'
-export { planByIndex, readByIndex, readInOrder } from './plan-by-index.ts'
+export { planByIndex, readByIndex, readInOrder, transactByIndex } from './plan-by-index.ts'
 export {
   type Db,
   type DbStats,

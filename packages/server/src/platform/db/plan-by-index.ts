@@ -21,12 +21,17 @@ const PLAN_IN_ORDER = statement(
   `select set_config('enable_bitmapscan', 'off', true)`,
 )
 
-/** Reads in one short transaction with such plans. */
-export async function readByIndex<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {
+/** A whole transaction with such plans. */
+export async function transactByIndex<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   return await db.transaction(async (tx) => {
-    const [, result] = await Promise.all([planByIndex(tx), read(tx)])
+    const [, result] = await Promise.all([planByIndex(tx), work(tx)])
     return result
   })
+}
+
+/** Reads in one short transaction with such plans. */
+export async function readByIndex<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {
+  return await transactByIndex(db, read)
 }
 
 /** The same where what is read is bounded by an index's order. */

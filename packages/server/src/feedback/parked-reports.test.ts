@@ -1,0 +1,254 @@
+/** Reports of which it is not known yet whom they are about: parked, joined, and at last left alone. */
+import { describe, expect, it } from 'vitest'
+import { type CallbackAccount, type SentMail, useFeedback } from '../../test/feedback.ts'
+import { silent } from '../../test/sending.ts'
+import { newUlid, ulidAtTime } from '../platform/ids.ts'
+import { createFeedbackJanitor } from './janitor.ts'
+
+const world = useFeedback()
+const DAY_MS = 86_400_000
+
+interface Parked {
+  readonly kind: string
+  readonly tries: number
+  /** Null: nobody looks any more. */
+  readonly wait_s: number | null
+}
+
+async function parked(): Promise<Parked[]> {
+  const { rows } = await world.db.query<Parked>(
+    `select kind, tries, round(extract(epoch from due_at - now()))::int as wait_s
+       from feedback_parked order by received_at, kind`,
+  )
+  return rows
+}
+
+/** As time would. */
+async function lookAgain(ageMs = 0): Promise<void> {
+  await world.db.query(
+    `update feedback_parked set due_at = now(), received_at = received_at - $1 * interval '1 ms'
+      where due_at is not null`,
+    [ageMs],
+  )
+  await world.feedback.worker.runOnce()
+}
+
+async function set(kind: 'sparkpost' | 'sendgrid' = 'sparkpost') {
+  const account = await world.account(kind)
+  return { account, mail: await world.send({ tenantId: account.tenantId }) }
+}
+
+/** As the documents have it: with nothing but the provider's name for the message. */
+const outOfBand = (messageId: string, id = newUlid()) =>
+  ({
+    type: 'bounced',
+    id,
+    messageId,
+    fields: { type: 'out_of_band', num_retries: undefined },
+  }) as const
+
+const seen = async (mail: SentMail) => ({
+  statuses: await world.statuses(mail),
+  events: (await world.events(mail)).map(({ event }) => event),
+})
+
+describe('a report that names nothing but the message at the provider', () => {
+  it.each(['processed', 'delivered', 'deferred'] as const)(
+    'is joined to the recipient that a report of %s has named',
+    async (type) => {
+      const { account, mail } = await set()
+      await world.report(account, { type, mail, messageId: '000443ee' })
+      await world.report(account, outOfBand('000443ee'))
+      expect(await world.statuses(mail)).toEqual(['bounced'])
+      const [bounce] = (await world.events(mail)).slice(-1)
+      expect(bounce).toMatchObject({
+        event: 'MAIL_BOUNCE',
+        details: { error_code: '550', message_id: mail.messageIds[0], email: ['ada@example.com'] },
+      })
+      expect(bounce?.details).not.toHaveProperty('num_retries')
+      expect(await parked()).toEqual([])
+    },
+  )
+
+  it('and comes first is parked, and joined at once when that is known', async () => {
+    const { account, mail } = await set()
+    await world.report(account, outOfBand('early'), outOfBand('early'))
+    expect(await seen(mail)).toEqual({ statuses: ['sent'], events: [] })
+    expect(await parked()).toMatchObject([{ kind: 'bounced' }, { kind: 'bounced' }])
+    await world.db.query(`update feedback_parked set due_at = now() + interval '2 hours'`)
+    await world.report(account, { type: 'delivered', mail, messageId: 'early' })
+    expect(await seen(mail)).toEqual({
+      statuses: ['bounced'],
+      events: ['MAIL_DELIVERED', 'MAIL_BOUNCE', 'MAIL_BOUNCE'],
+    })
+    expect(await parked()).toEqual([])
+  })
+
+  it('in one callback with the one that names it is joined, whichever comes first', async () => {
+    const { account, mail } = await set()
+    const reports = [outOfBand('same'), { type: 'delivered', mail, messageId: 'same' }] as const
+    await world.report(account, ...reports)
+    expect(await world.statuses(mail)).toEqual(['bounced'])
+  })
+
+  it('is counted once, parked or joined, however often it comes', async () => {
+    const { account, mail } = await set()
+    const bounce = outOfBand('often', 'one-id')
+    await world.report(account, bounce, bounce)
+    await world.report(account, bounce)
+    expect(await parked()).toHaveLength(1)
+    await world.report(account, { type: 'processed', mail, messageId: 'often' })
+    for (let i = 0; i < 3; i++) await world.report(account, bounce)
+    expect((await seen(mail)).events).toEqual(['MAIL_BOUNCE'])
+    expect(await parked()).toEqual([])
+  })
+
+  it("is never joined by another tenant's or another provider's name for a message", async () => {
+    const { account, mail } = await set()
+    await world.report(account, { type: 'processed', mail, messageId: 'shared' })
+    const stranger = await world.account('sparkpost')
+    await world.report(stranger, outOfBand('shared'))
+    const elsewhere = await world.account('sendgrid', { tenantId: account.tenantId })
+    await world.report(elsewhere, { type: 'bounced', messageId: 'shared' })
+    await lookAgain()
+    expect(await seen(mail)).toEqual({ statuses: ['sent'], events: [] })
+    expect(await parked()).toHaveLength(2)
+  })
+})
+
+describe('a report with the id of the answer and the address', () => {
+  it.each([
+    ['sparkpost', (id: string) => ({ fields: { transmission_id: id } })],
+    ['sendgrid', (id: string) => ({ messageId: `${id}.recvd-5d8b8f9d7c-x7k2p-1-691F6A20-4.0` })],
+  ] as const)('is joined by them: %s', async (kind, named) => {
+    const { account, mail } = await set(kind)
+    const [id = ''] = mail.messageIds
+    await world.report(account, { type: 'delivered', email: 'bob@example.com', ...named(id) })
+    await world.report(account, { type: 'delivered', email: 'ada@example.com', ...named(`${id}0`) })
+    expect(await world.statuses(mail)).toEqual(['sent'])
+    await world.report(account, { type: 'delivered', email: 'Ada@EXAMPLE.com', ...named(id) })
+    expect(await seen(mail)).toEqual({ statuses: ['delivered'], events: ['MAIL_DELIVERED'] })
+  })
+
+  it('that comes before the answer is known is joined soon after', async () => {
+    const { account, mail } = await set('sendgrid')
+    const [messageId = ''] = mail.messageIds
+    await world.db.query(`update sending_recipient set message_id = '' where ref_id = $1`, [
+      mail.refId,
+    ])
+    await world.report(account, { type: 'delivered', email: 'ada@example.com', messageId })
+    const [one] = await parked()
+    expect(one?.wait_s).toBeLessThanOrEqual(1)
+    await world.db.query(`update sending_recipient set message_id = $2 where ref_id = $1`, [
+      mail.refId,
+      messageId,
+    ])
+    await lookAgain()
+    expect(await world.statuses(mail)).toEqual(['delivered'])
+  })
+})
+
+describe('a report that stays unknown', () => {
+  const foreign = async (account: CallbackAccount, refId = newUlid()) =>
+    world.report(account, {
+      type: 'bounced',
+      mail: { tenantId: account.tenantId, refId, messageIds: [] },
+    })
+
+  it('is looked at after growing waits for a day, then no more, and is kept as long as emails', async () => {
+    const account = await world.account('sendgrid')
+    await foreign(account)
+    const waits: (number | null)[] = []
+    for (let i = 0; i < 10; i++) {
+      const [one] = await parked()
+      waits.push(one?.wait_s ?? null)
+      await lookAgain()
+    }
+    expect(waits).toEqual([0, 1, 2, 5, 15, 60, 300, 1800, 7200, 7200])
+    await lookAgain(DAY_MS)
+    expect(await parked()).toMatchObject([{ wait_s: null, tries: 11 }])
+    const janitor = createFeedbackJanitor({ db: world.db, log: silent, retentionMs: 2 * DAY_MS })
+    expect(await janitor.runOnce()).toBe(0)
+    await world.db.query(`update feedback_parked set received_at = now() - interval '49 hours'`)
+    expect(await janitor.runOnce()).toBe(1)
+    expect(await parked()).toEqual([])
+  })
+
+  it('is joined when its email is there after all', async () => {
+    const { account, mail } = await set()
+    await world.db.query(`update sending_recipient set tenant_id = 'elsewhere' where ref_id = $1`, [
+      mail.refId,
+    ])
+    await world.report(account, { type: 'bounced', mail })
+    await lookAgain()
+    expect(await parked()).toHaveLength(1)
+    await world.db.query('update sending_recipient set tenant_id = $2 where ref_id = $1', [
+      mail.refId,
+      account.tenantId,
+    ])
+    await lookAgain()
+    expect(await world.statuses(mail)).toEqual(['bounced'])
+  })
+
+  it('is not parked when nothing would follow from it, or its email is no longer kept', async () => {
+    const account = await world.account('sparkpost')
+    const mail = { tenantId: account.tenantId, refId: newUlid(), messageIds: [] }
+    await world.report(
+      account,
+      { type: 'processed', mail, messageId: 'a' },
+      { type: 'deferred', mail, messageId: 'b' },
+      { type: 'opened', messageId: 'c' },
+    )
+    await foreign(account, ulidAtTime(Date.now() - 31 * DAY_MS))
+    expect(await parked()).toEqual([])
+  })
+
+  it('without any name is kept, and nobody looks', async () => {
+    const account = await world.account('sparkpost')
+    await world.report(account, { type: 'bounced' }, { type: 'bounced', email: 'ada@example.com' })
+    expect(await parked()).toMatchObject([{ wait_s: null }, { wait_s: null }])
+  })
+
+  it('is one of ten thousand of its tenant; what nobody waits for goes first, then deliveries', async () => {
+    const account = await world.account('sparkpost')
+    const fill = (kind: string, due: boolean, count: number) =>
+      world.db.query(
+        `insert into feedback_parked (tenant_id, relay, fact_id, kind, fact, received_at, due_at)
+         select $1, 'sparkpost', $2 || ($3::boolean)::text || i, $2, '{}', now() - interval '1 hour',
+                case when $3::boolean then now() + interval '1 hour' end
+           from generate_series(1, $4) i`,
+        [account.tenantId, kind, due, count],
+      )
+    await fill('bounced', true, 9_996)
+    await fill('delivered', true, 3)
+    await fill('bounced', false, 1)
+    await world.report(account, outOfBand('x'), outOfBand('y'), outOfBand('z'))
+    const { rows } = await world.db.query<{ kind: string; is_due: boolean; n: number }>(
+      `select kind, due_at is not null as is_due, count(*)::int as n
+         from feedback_parked group by 1, 2 order by 1, 2`,
+    )
+    expect(rows).toEqual([
+      { kind: 'bounced', is_due: true, n: 9_999 },
+      { kind: 'delivered', is_due: true, n: 1 },
+    ])
+    const text = await world.metrics.registry.metrics()
+    expect(text).toContain('postrider_callback_reports_dropped_total 3')
+  })
+
+  it('and cannot be applied is left alone, and keeps none of the others from it', async () => {
+    const { account, mail } = await set()
+    await world.report(account, outOfBand('good'), outOfBand('bad'))
+    await world.db.query(
+      `update feedback_parked set fact = replace(fact, '"reason":""', '"reason":"\\u0000"')
+        where message_key = 'sparkpost bad'`,
+    )
+    await world.report(
+      account,
+      { type: 'processed', mail, messageId: 'bad' },
+      { type: 'processed', mail, messageId: 'good' },
+    )
+    await lookAgain()
+    expect(await world.statuses(mail)).toEqual(['bounced'])
+    expect(await parked()).toMatchObject([{ wait_s: null }])
+  })
+})
