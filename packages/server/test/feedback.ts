@@ -17,6 +17,7 @@ import { newSecret } from '../src/platform/base62.ts'
 import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { noDiskGuard } from '../src/platform/disk-guard.ts'
+import { createFailpoints } from '../src/platform/failpoints.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { newId, newUlid } from '../src/platform/ids.ts'
 import { createMetrics, type Metrics } from '../src/platform/metrics.ts'
@@ -120,6 +121,7 @@ export function useFeedback(): FeedbackWorld {
       log: silent,
       metrics,
       keyRing,
+      failpoints: createFailpoints(undefined),
       disk: noDiskGuard,
       wakeups,
       inbox: createFeedbackInbox({ db, clock }),

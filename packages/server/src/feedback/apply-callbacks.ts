@@ -14,6 +14,7 @@ import {
   readByIndex,
   transactByIndex,
 } from '../platform/db/index.ts'
+import type { Failpoints } from '../platform/failpoints.ts'
 import type { Logger } from '../platform/log.ts'
 import type { RelayAdapter } from '../relays/index.ts'
 import { type Handled, type HandleReportsDeps, handleReports } from './handle-reports.ts'
@@ -32,6 +33,7 @@ import type { RelayReport } from './park-store.ts'
 export interface ApplyCallbacksDeps extends HandleReportsDeps {
   readonly db: Db
   readonly log: Logger
+  readonly failpoints: Failpoints
   readonly adapterOf: (kind: StoredCallback['kind']) => RelayAdapter
   /** After the commit. */
   readonly onHandled: (handled: Handled) => void
@@ -60,7 +62,7 @@ interface Part {
 }
 
 export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier {
-  const { db, log } = deps
+  const { db, log, failpoints } = deps
   /** Tenants have their turns in their order. */
   let after = ''
 
@@ -75,13 +77,16 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
 
   /** Applies them all, or throws what kept it from that. */
   async function applyTogether(tenantId: string, batch: readonly WaitingCallback[]) {
+    failpoints.hit('callback.before_apply')
     const { handled, count } = await transactByIndex(db, async (tx) => {
       const taken = await takeCallbacks(tx, tenantId, idsOf(batch))
       const reports = taken.flatMap((callback) => readReports(deps, callback))
       const handled = await handleReports(tx, deps, { tenantId, reports })
       await deleteCallbacks(tx, tenantId, idsOf(taken))
+      failpoints.hit('callback.before_commit')
       return { handled, count: taken.length }
     })
+    failpoints.hit('callback.after_commit')
     deps.onHandled(handled)
     return count
   }

@@ -4,6 +4,7 @@ import { createUserAgentReader } from '../mail/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { DiskGuard } from '../platform/disk-guard.ts'
+import type { Failpoints } from '../platform/failpoints.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
@@ -26,6 +27,7 @@ export interface FeedbackDeps {
   readonly metrics: Metrics
   readonly keyRing: KeyRing
   readonly disk: DiskGuard
+  readonly failpoints: Failpoints
   readonly wakeups: Wakeups
   readonly inbox: FeedbackInbox
   readonly adapterOf: (kind: RelayKind) => RelayAdapter

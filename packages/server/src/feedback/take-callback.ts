@@ -16,6 +16,7 @@ import type { Clock } from '../platform/clock.ts'
 import { DatabaseUnavailableError } from '../platform/db/index.ts'
 import type { DiskGuard } from '../platform/disk-guard.ts'
 import { ApiError } from '../platform/errors.ts'
+import type { Failpoints } from '../platform/failpoints.ts'
 import type { CalledBack, RelayAdapter } from '../relays/index.ts'
 import type { CallbackAccounts } from './callback-accounts.ts'
 import type { FeedbackInbox } from './inbox.ts'
@@ -44,6 +45,7 @@ export interface CallbackIntakeDeps {
   readonly inbox: Pick<FeedbackInbox, 'store'>
   readonly disk: Pick<DiskGuard, 'admit'>
   readonly clock: Pick<Clock, 'now'>
+  readonly failpoints: Failpoints
   /** Whether as much of the tenant waits to be applied as may. */
   readonly isFull: (tenantId: string) => boolean
   readonly observe: (kind: RelayKind | 'none', result: CallbackResult) => void
@@ -117,6 +119,7 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
       await store(from, body).catch((error) => {
         throw refused(kind, 'unavailable', toUnavailable(error))
       })
+      deps.failpoints.hit('callback.after_store')
       observe(kind, 'stored')
     },
   }

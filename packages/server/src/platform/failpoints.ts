@@ -20,6 +20,10 @@ export const failpointNames = [
   'dispatch.after_freeze',
   'dispatch.after_post',
   'dispatch.after_settle',
+  'callback.after_store',
+  'callback.before_apply',
+  'callback.before_commit',
+  'callback.after_commit',
 ] as const
 export type FailpointName = (typeof failpointNames)[number]
 

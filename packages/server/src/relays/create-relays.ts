@@ -83,9 +83,12 @@ export function createRelays(deps: RelaysDeps): Relays {
       const failure = adapter.refuse?.(mail)
       if (failure !== undefined) return { kind: 'answered', outcome: { kind: 'failed', failure } }
       const result = await request(deps, account, adapter.send(account, mail), o)
-      return result.kind === 'answered'
-        ? { kind: 'answered', outcome: adapter.readSent(result.outcome) }
-        : result
+      if (result.kind !== 'answered') return result
+      const outcome = adapter.readSent(result.outcome)
+      // An answer that says neither is like none.
+      return outcome.kind === 'failed' && outcome.failure.category === 'uncertain'
+        ? { kind: 'uncertain', failure: outcome.failure }
+        : { kind: 'answered', outcome }
     },
     async domain(account, first, o = {}) {
       const deadlineAt = deadlineOf(o)

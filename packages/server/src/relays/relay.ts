@@ -140,7 +140,13 @@ export type RelayDomainOutcome =
   /** It is not there (any more). */
   | { readonly kind: 'absent' }
   /** It is there already: of another account of the provider, or of this one. */
-  | { readonly kind: 'taken'; readonly isOwn: boolean; readonly detail: string }
+  | {
+      readonly kind: 'taken'
+      readonly isOwn: boolean
+      readonly detail: string
+      /** Of this account's, where the provider signs with given keys: those of the key that it has. */
+      readonly records?: readonly RelayRecord[]
+    }
   | { readonly kind: 'failed'; readonly failure: RelayFailure }
 
 /** One step of what is done to a domain at the provider. */

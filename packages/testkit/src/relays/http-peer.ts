@@ -33,7 +33,7 @@ export interface PeerReply {
 export interface ScriptedAnswer extends HttpAnswer {
   /** In place of a body. */
   readonly json?: unknown
-  /** The request is carried out all the same: its answer alone is another, or lost. */
+  /** The request is carried out all the same: its answer alone is another, lost, or only comes `after`. */
   readonly isCarriedOut?: boolean
 }
 
@@ -80,15 +80,17 @@ export async function createHttpPeer(
     const request = await readRequest(incoming, requests.length + 1)
     requests.push(request)
     const said = await script?.(request)
-    if (said === undefined || said.isCarriedOut === true) {
-      const reply = await takeUp(request)
-      if (said === undefined) {
-        request.status = reply.status
-        writeReply(response, reply)
-      }
-    }
+    const reply =
+      said === undefined || said.isCarriedOut === true ? await takeUp(request) : undefined
+    const isByTheBook = said === undefined || (reply !== undefined && saysNothing(said))
+    if (isByTheBook) request.status = reply?.status
     changed.notify()
-    if (said !== undefined) await giveAnswer(toHttpAnswer(said), incoming.socket, response, timers)
+    if (reply !== undefined && isByTheBook) {
+      await said?.after
+      writeReply(response, reply)
+    } else if (said !== undefined) {
+      await giveAnswer(toHttpAnswer(said), incoming.socket, response, timers)
+    }
   }
   const server = createServer((incoming, response) => {
     serve(incoming, response).catch((error: Error) => response.destroy(error))
@@ -127,6 +129,10 @@ export async function createHttpPeer(
       await new Promise<void>((resolve) => server.close(() => resolve()))
     },
   }
+}
+
+function saysNothing({ status, ending, endless }: ScriptedAnswer): boolean {
+  return status === undefined && ending === undefined && endless === undefined
 }
 
 function describe({ method, path, status, body }: PeerRequest): string {

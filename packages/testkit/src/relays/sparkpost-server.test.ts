@@ -301,6 +301,12 @@ describe('a request', () => {
       ending: 'fin',
     }))
     await expect(transmit(mail)).rejects.toThrow()
+    const gate = Promise.withResolvers<void>()
+    sparkPost.setScript(() => ({ isCarriedOut: true, after: gate.promise }))
+    const late = transmit(mail)
+    await sparkPost.waitForMails(2)
+    gate.resolve()
+    expect(await late).toMatchObject({ status: 200, json: { results: {} } })
     sparkPost.setScript(undefined)
     sparkPost.cutBodies(1)
     await expect(transmit(mail)).rejects.toThrow()

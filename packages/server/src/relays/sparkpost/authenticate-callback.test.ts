@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { CallbackRequest } from '../relay.ts'
 import { sparkpost } from './sparkpost.ts'
 
-const secret = 'päss:word'
+const secret = 'pass:word'
 const isAuthentic = (headers: CallbackRequest['headers'], callbackSecret?: string) =>
   sparkpost.callbacks.isAuthentic(
     { headers, body: Buffer.from('[]') },

@@ -9,15 +9,13 @@ const contentOf = (change: Partial<RelayMail> = {}) => bodyOf(change).content
 const pdf = { filename: 'a.pdf', content: 'AAAA' }
 
 describe('the request', () => {
-  it('is made with the key alone, below a base with its version or without', () => {
+  it('is made with the key alone', () => {
     const { method, path, headers } = sparkpost.send(account, aMail())
     expect({ method, path, headers }).toEqual({
       method: 'POST',
       path: '/v1/transmissions',
       headers: { authorization: account.apiKey, accept: 'application/json' },
     })
-    const versioned = { ...account, apiBase: 'https://api.eu.sparkpost.com/api/v1' }
-    expect(sparkpost.send(versioned, aMail()).path).toBe('/transmissions')
   })
 
   it('is one recipient, without tracking and without an unsubscription of its own', () => {
@@ -77,6 +75,15 @@ describe('what a copy shows', () => {
     const content = contentOf({ replyTo: { address: 'help@example.com', name: 'Help' }, headers })
     expect(content.reply_to).toBe('"Help" <help@example.com>')
     expect(Object.entries(content.headers)).toEqual(headers)
+  })
+
+  it('has no name where there is none, and a subject always', () => {
+    const from = { address: 'news@example.com', name: ' ' }
+    expect(contentOf({ from, subject: '' })).toMatchObject({
+      from: { email: 'news@example.com' },
+      subject: ' ',
+    })
+    expect(contentOf({ from }).from).not.toHaveProperty('name')
   })
 
   it('never breaks out of its line', () => {

@@ -49,11 +49,9 @@ function contentOf(mail: RelayMail, literals: Literals): object {
   const images = attachments.filter((one) => isShownIn(one, html))
   const files = attachments.filter((one) => !images.includes(one))
   return {
-    from: {
-      email: literalAddress(from.address, literals),
-      ...(from.name === undefined ? {} : { name: literals.of(oneLine(from.name)) }),
-    },
-    subject: literals.of(oneLine(subject)),
+    from: senderOf(from, literals),
+    // It is required.
+    subject: literals.of(oneLine(subject) || ' '),
     ...(replyTo === undefined ? {} : { reply_to: literals.of(mailboxesOf([replyTo])) }),
     ...bodiesOf(mail),
     ...(images.length === 0 ? {} : { inline_images: images.map(imageOf) }),
@@ -75,9 +73,10 @@ function bodiesOf({ text = '', html = '' }: RelayMail): { text?: string; html?: 
 }
 
 /** The domain is looked at when the transmission is taken. */
-function literalAddress(address: string, literals: Literals): string {
+function senderOf({ address, name = '' }: RelayMailbox, literals: Literals): object {
   const at = address.lastIndexOf('@')
-  return literals.of(address.slice(0, at)) + address.slice(at)
+  const email = literals.of(address.slice(0, at)) + address.slice(at)
+  return name.trim() === '' ? { email } : { email, name: literals.of(oneLine(name)) }
 }
 
 function isShownIn(attachment: Attachment, html: string | undefined): boolean {

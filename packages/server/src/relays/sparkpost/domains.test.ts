@@ -77,8 +77,21 @@ describe('creating', () => {
       expect(next).toMatchObject({
         request: { method: 'GET', path: '/v1/sending-domains/mail.example.com' },
       })
-      const own = anAnswer(200, { results: { status: {} } })
-      expect(outcomeOf(call, there, own)).toMatchObject({ kind: 'taken', isOwn: true })
+      const dkim = { selector: 'scph0316', public: 'AAAA', headers: 'from:to:subject:date' }
+      expect(outcomeOf(call, there, anAnswer(200, { results: { dkim } }))).toMatchObject({
+        kind: 'taken',
+        isOwn: true,
+        records: [
+          {
+            ...record,
+            name: 'scph0316._domainkey.mail.example.com',
+            value: 'v=DKIM1; k=rsa; h=sha256; p=AAAA',
+          },
+        ],
+      })
+      const keyless = outcomeOf(call, there, anAnswer(200, { results: { status: {} } }))
+      expect(keyless).toMatchObject({ kind: 'taken', isOwn: true })
+      expect(keyless).not.toHaveProperty('records')
       expect(outcomeOf(call, there, notFound)).toMatchObject({ kind: 'taken', isOwn: false })
       expect(outcomeOf(call, there, anAnswer(503, ''))).toMatchObject({ kind: 'failed' })
     }
@@ -94,10 +107,11 @@ describe('creating', () => {
       kind: 'failed',
       failure: { authRejected: true },
     })
-    expect(of(anAnswer(502, '<html>'))).toMatchObject({
-      kind: 'failed',
-      failure: { retryable: true },
-    })
+    const passing = { kind: 'failed', failure: { retryable: true } }
+    for (const page of [anAnswer(502, '<html>'), anAnswer(200, '<html>'), anAnswer(200, '')])
+      expect(of(page)).toMatchObject(passing)
+    const unclear = [anAnswer(409, ''), anAnswer(404, '<html>')]
+    expect(outcomeOf(create(account, domain), ...unclear)).toMatchObject(passing)
   })
 })
 

@@ -26,6 +26,8 @@ import { readErrors, sentenceOf } from './read-errors.ts'
 
 const IN_USE_BY_ANOTHER = '7004'
 const CONFLICT = '1602'
+/** Of 4,096 bits it has 736 characters. */
+const KEY_LENGTH_MAX = 1_000
 const NOT_OWNED = 'SparkPost does not have the domain as verified'
 
 export const domains: RelayDomains = {
@@ -44,11 +46,12 @@ export const domains: RelayDomains = {
   }),
   verify: (account, domain) => ({
     request: buildRequest(account, 'POST', `${pathOf(domain)}/verify`, { dkim_verify: true }),
-    read: (answer) => (isDone(answer) ? readVerified(answer, domain) : refused(answer)),
+    read: (answer) =>
+      resultsOf(answer) === undefined ? refused(answer) : readVerified(answer, domain),
   }),
   changeKey: (account, domain) => ({
     request: buildRequest(account, 'PUT', pathOf(domain), { dkim: keyOf(domain) }),
-    read: (answer) => (isDone(answer) ? done(domain, true) : refused(answer)),
+    read: (answer) => (resultsOf(answer) === undefined ? refused(answer) : done(domain, true)),
   }),
   delete: (account, domain) => ({
     request: buildRequest(account, 'DELETE', pathOf(domain)),
@@ -62,7 +65,7 @@ function readCreated(
   account: RelayAccount,
   domain: RelayDomain,
 ): RelayDomainOutcome | RelayDomainCall {
-  if (isDone(answer)) return done(domain, false)
+  if (resultsOf(answer) !== undefined) return done(domain, false)
   const errors = readErrors(answer.body) ?? []
   const detail = sentenceOf(errors)
   const codes = new Set(errors.map(({ code }) => code))
@@ -71,20 +74,32 @@ function readCreated(
   return isTaken ? whose(account, domain, detail) : failed(answer)
 }
 
-/** Of another account's it says that there is none. */
+/** Of another account's it says that there is none; of its own, the key that it signs with. */
 function whose(account: RelayAccount, domain: RelayDomain, detail: string): RelayDomainCall {
   return {
     request: buildRequest(account, 'GET', pathOf(domain)),
     read(answer) {
-      if (isDone(answer)) return { kind: 'taken', isOwn: true, detail }
-      return answer.status === 404 ? { kind: 'taken', isOwn: false, detail } : failed(answer)
+      const results = resultsOf(answer)
+      if (results !== undefined)
+        return { kind: 'taken', isOwn: true, detail, ...keyIn(results, domain) }
+      return refused(answer).kind === 'absent'
+        ? { kind: 'taken', isOwn: false, detail }
+        : failed(answer)
     },
   }
 }
 
+function keyIn(results: unknown, { domain }: RelayDomain): { records?: readonly RelayRecord[] } {
+  const dkim = memberOf(results, 'dkim')
+  const selector = textOf(dkim, 'selector')
+  const publicKey = textOf(dkim, 'public', KEY_LENGTH_MAX)
+  if (selector === undefined || publicKey === undefined) return {}
+  return { records: [recordOf(domain, { selector, publicKey })] }
+}
+
 /** Verified by a mailbox it would send, too, but sign nothing. */
 function readVerified(answer: RelayAnswer, domain: RelayDomain): RelayDomainOutcome {
-  const results = memberOf(parseJson(answer.body), 'results')
+  const results = resultsOf(answer)
   const dkim = textOf(results, 'dkim_status')
   if (dkim === undefined) return failed(answer)
   const compliance = textOf(results, 'compliance_status') ?? 'valid'
@@ -97,8 +112,13 @@ function readVerified(answer: RelayAnswer, domain: RelayDomain): RelayDomainOutc
   return isOwned ? done(domain, true) : done(domain, false, NOT_OWNED)
 }
 
+/** Of a success; a page that answers in its place has none. */
+function resultsOf(answer: RelayAnswer): unknown {
+  return isDone(answer) ? memberOf(parseJson(answer.body), 'results') : undefined
+}
+
 function done(domain: RelayDomain, agrees: boolean, detail?: string): RelayDomainOutcome {
-  const records = [recordOf(domain)]
+  const records = [recordOf(domain.domain, domain.dkim)]
   return { kind: 'done', records, agrees, ...(detail === undefined ? {} : { detail }) }
 }
 
@@ -116,11 +136,14 @@ function isDone({ status }: RelayAnswer): boolean {
   return status >= 200 && status <= 299
 }
 
-function recordOf({ domain, dkim }: RelayDomain): RelayRecord {
+function recordOf(
+  domain: string,
+  { selector, publicKey }: Pick<RelayDomain['dkim'], 'selector' | 'publicKey'>,
+): RelayRecord {
   return {
     type: 'TXT',
-    name: `${dkim.selector}._domainkey.${domain}`,
-    value: `v=DKIM1; k=rsa; h=sha256; p=${dkim.publicKey}`,
+    name: `${selector}._domainkey.${domain}`,
+    value: `v=DKIM1; k=rsa; h=sha256; p=${publicKey}`,
     purpose: 'dkim',
     required: true,
   }

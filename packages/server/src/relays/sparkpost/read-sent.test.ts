@@ -50,6 +50,8 @@ describe('a transmission', () => {
     ).toMatchObject({
       category: 'invalid_recipient',
     })
+    const rejected = { total_accepted_recipients: undefined, total_rejected_recipients: 1 }
+    expect(failure(200, results(rejected))).toMatchObject({ category: 'invalid_recipient' })
     const limited = results({ total_accepted_recipients: 0, rcpt_to_errors: [{ code: '2101' }] })
     expect(failure(200, limited)).toMatchObject({
       category: 'sender_rate_limited',
@@ -182,6 +184,12 @@ describe('a refusal', () => {
     expect(wait(503, errors('1900', 'x'), { 'retry-after': '7' })).toBe(7_000)
     expect(wait(503, errors('1900', 'x'))).toBeUndefined()
     expect(wait(420, errors('2102', 'daily'), { 'retry-after': '7' })).toBeUndefined()
+  })
+
+  it('of no category is told in all its words', () => {
+    const body = errors('1200', 'invalid params', 'Tracking domain is not registered')
+    const words = 'invalid params: Tracking domain is not registered (1200)'
+    expect(failure(400, body).failedReason).toBe(words)
   })
 
   it('of several errors is the first that is known', () => {

@@ -147,6 +147,14 @@ describe('a mail', () => {
     })
   })
 
+  it('that is answered with what cannot be read may have been sent', async () => {
+    server.setScript(() => ({ status: 200, body: '{"results":{"total_rej' }))
+    expect(await send()).toMatchObject({
+      kind: 'uncertain',
+      failure: { category: 'uncertain', retryable: true },
+    })
+  })
+
   it('that is too large is not even sent', async () => {
     const content = 'A'.repeat(28 * 1024 * 1024)
     expect(await send({ attachments: [{ filename: 'a', content }] })).toMatchObject({
@@ -206,7 +214,11 @@ describe('a domain', () => {
     server.domains.addForeign('taken.example.org')
     const createAgain = (name: string) => relays.domain(account, create(account, domainOf(name)))
     expect(await createAgain('example.com')).toMatchObject({
-      outcome: { kind: 'taken', isOwn: true },
+      outcome: {
+        kind: 'taken',
+        isOwn: true,
+        records: [{ value: expect.stringContaining(server.domains.all[0]?.dkim.public ?? '-') }],
+      },
     })
     expect(await createAgain('taken.example.org')).toMatchObject({
       outcome: { kind: 'taken', isOwn: false },
