@@ -281,6 +281,13 @@ async function useRelays(): Promise<void> {
   const elsewhere = { api_key: canaries.relayKey, api_base: 'http://10.0.0.1' }
   expect((await call('configureRelay', { params, body: elsewhere })).status).toBe(400)
   await succeed('configureRelay', { params, body: { api_key: canaries.newRelayKey } })
+  const { pathname } = new URL(relay.callback_url)
+  const headers = { 'X-Callback-Secret': canaries.callbackSecret }
+  const post = (body: string, more = headers) =>
+    fetchText('callback', pathname, { method: 'POST', body, headers: more })
+  expect((await post('[]')).status).toBe(200)
+  expect((await post('[')).status).toBe(400)
+  expect((await post('[]', { 'X-Callback-Secret': canaries.refused })).status).toBe(401)
   const { rows } = await database.db.query('select a::text as row from relays_account a')
   expect(rows).toHaveLength(1)
   expect(JSON.stringify(rows)).not.toContain(token)
