@@ -141,6 +141,21 @@ describe('Postrider', () => {
     ],
     ['getRelay', (client) => client.getRelay(kind), undefined],
     ['deleteRelay', (client) => client.deleteRelay(kind), undefined],
+    [
+      'addDomain',
+      (client) => client.addDomain({ domain: 'mail.example.com', ips: [] }),
+      { domain: 'mail.example.com', ips: [] },
+    ],
+    [
+      'listDomains',
+      (client) => client.listDomains({ verified: true, pageSize: 10 }),
+      undefined,
+      '?verified=true&pageSize=10',
+    ],
+    ['getDomain', (client) => client.getDomain(id), undefined],
+    ['verifyDomain', (client) => client.verifyDomain(id), undefined],
+    ['rotateDomainKey', (client) => client.rotateDomainKey(id), undefined],
+    ['deleteDomain', (client) => client.deleteDomain(id), undefined],
     ['getPhishingSettings', (client) => client.getPhishingSettings(), undefined],
     [
       'updatePhishingSettings',

@@ -5,19 +5,24 @@
  * operation resolves to the answer's data and rejects with `PostriderError`.
  */
 import type {
+  AddDomainAnswer,
+  AddDomainBody,
   CancelScheduledEmailAnswer,
   ConfigureRelayAnswer,
   ConfigureSmtpAnswer,
   ConfigureSmtpBody,
   CreateOAuthAppAnswer,
   CreateOAuthAppBody,
+  DeleteDomainAnswer,
   DeleteOAuthAppAnswer,
   DeleteRelayAnswer,
   DeleteSmtpConfigAnswer,
   DeleteSuppressionAnswer,
   DeleteWebhookAnswer,
   DeleteWebhookBody,
+  Domain,
   EmailLog,
+  GetDomainAnswer,
   GetEmailAnswer,
   GetEmailLogsAnswer,
   GetEmailQuery,
@@ -26,6 +31,8 @@ import type {
   GetSmtpConfigAnswer,
   GetStatisticsAnswer,
   GetWebhookDeliveryAnswer,
+  ListDomainsAnswer,
+  ListDomainsQuery,
   ListedMailer,
   ListMailersAnswer,
   ListMailersQuery,
@@ -42,6 +49,7 @@ import type {
   RelayKind,
   ReplayWebhookEventsAnswer,
   RescueEmailsAnswer,
+  RotateDomainKeyAnswer,
   SendEmailAnswer,
   SetOAuthActiveAnswer,
   SubscribeEmailAnswer,
@@ -52,6 +60,7 @@ import type {
   UpdatePhishingSettingsBody,
   UpdateSmtpAnswer,
   UpdateWebhookAnswer,
+  VerifyDomainAnswer,
   WebhookDelivery,
 } from '@postrider/contract'
 import type { PagedList } from './core/pages.ts'
@@ -66,6 +75,7 @@ import {
   waitUnlessAborted,
 } from './core/request.ts'
 import * as activity from './resources/activity.ts'
+import * as domains from './resources/domains.ts'
 import * as emails from './resources/emails.ts'
 import * as mailers from './resources/mailers.ts'
 import * as oauth from './resources/oauth.ts'
@@ -364,6 +374,42 @@ export class Postrider {
 
   deleteRelay(kind: RelayKind, options?: RequestOptions): Promise<DeleteRelayAnswer> {
     return relays.deleteRelay(this.#send, kind, options)
+  }
+
+  /** Answers the records to publish; needs an account at a relay provider. */
+  addDomain(payload: AddDomainBody, options?: RequestOptions): Promise<AddDomainAnswer> {
+    return domains.addDomain(this.#send, payload, options)
+  }
+
+  getDomain(domain: string, options?: RequestOptions): Promise<GetDomainAnswer> {
+    return domains.getDomain(this.#send, domain, options)
+  }
+
+  /** One page, newest first. */
+  listDomains(filter?: ListDomainsQuery, options?: RequestOptions): Promise<ListDomainsAnswer> {
+    return domains.listDomains(this.#send, filter, options)
+  }
+
+  /** All of them, for `for await`; each page is asked for when it is wanted. */
+  eachDomain(
+    filter?: ListDomainsQuery,
+    options?: RequestOptions,
+  ): AsyncGenerator<Domain, void, undefined> {
+    return domains.eachDomain(this.#send, filter, options)
+  }
+
+  /** Checks now; the result is also told by `DOMAIN_VERIFICATION`. */
+  verifyDomain(domain: string, options?: RequestOptions): Promise<VerifyDomainAnswer> {
+    return domains.verifyDomain(this.#send, domain, options)
+  }
+
+  /** The new key is used once its record is published. */
+  rotateDomainKey(domain: string, options?: RequestOptions): Promise<RotateDomainKeyAnswer> {
+    return domains.rotateDomainKey(this.#send, domain, options)
+  }
+
+  deleteDomain(domain: string, options?: RequestOptions): Promise<DeleteDomainAnswer> {
+    return domains.deleteDomain(this.#send, domain, options)
   }
 }
 

@@ -1,6 +1,7 @@
 export * from './activity.ts'
 export * from './common.ts'
 export * from './deliveries.ts'
+export * from './domains.ts'
 export * from './email-filters.ts'
 export * from './errors.ts'
 export * from './events.ts'

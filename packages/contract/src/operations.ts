@@ -209,6 +209,42 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  addDomain: {
+    method: 'POST',
+    path: '/v1/domain',
+    status: 201,
+    auth: 'tenant',
+  },
+  listDomains: {
+    method: 'GET',
+    path: '/v1/domain',
+    status: 200,
+    auth: 'tenant',
+  },
+  getDomain: {
+    method: 'GET',
+    path: '/v1/domain/{domain}',
+    status: 200,
+    auth: 'tenant',
+  },
+  verifyDomain: {
+    method: 'POST',
+    path: '/v1/domain/{domain}/verify',
+    status: 200,
+    auth: 'tenant',
+  },
+  rotateDomainKey: {
+    method: 'POST',
+    path: '/v1/domain/{domain}/rotate',
+    status: 200,
+    auth: 'tenant',
+  },
+  deleteDomain: {
+    method: 'DELETE',
+    path: '/v1/domain/{domain}',
+    status: 200,
+    auth: 'tenant',
+  },
   getPhishingSettings: {
     method: 'GET',
     path: '/v1/phishing',

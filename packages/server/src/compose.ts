@@ -12,6 +12,8 @@ import {
 } from '@postrider/contract'
 import { activityRoutes } from './activity/routes.ts'
 import { type Config, roles, rolesWithoutEffect } from './config.ts'
+import { domainRoutes } from './domains/routes.ts'
+import { createDomainWork, domainWorkOutcomes } from './domains/worker.ts'
 import { createFeedback, type Feedback } from './feedback/create-feedback.ts'
 import { createFeedbackInbox, type FeedbackInbox } from './feedback/inbox.ts'
 import { createFeedbackJanitor } from './feedback/janitor.ts'
@@ -49,6 +51,7 @@ import {
 } from './platform/db/index.ts'
 import { type BucketLeases, bucketOf, createBucketLeases } from './platform/db/leases.ts'
 import { createDiskGuard, type DiskGuard, noDiskGuard } from './platform/disk-guard.ts'
+import { createDnsResolver, type DnsResolver } from './platform/dns/index.ts'
 import { createEgress, type Egress } from './platform/egress/index.ts'
 import { createFailpoints, type Failpoints } from './platform/failpoints.ts'
 import { createGate } from './platform/gate.ts'
@@ -64,7 +67,7 @@ import { createKeyRing, type KeyRing } from './platform/secrets/index.ts'
 import type { Secrets } from './platform/secrets-file.ts'
 import { createServiceGroup, type Service } from './platform/service.ts'
 import { createTallyFolder } from './platform/tally-folder.ts'
-import { adapterOf } from './relays/index.ts'
+import { adapterOf, createRelays, type Relays } from './relays/index.ts'
 import { relayRoutes } from './relays/routes.ts'
 import { createAcceptEmails } from './sending/accept-email.ts'
 import { createFinishAttempts } from './sending/finish-attempts.ts'
@@ -138,6 +141,8 @@ interface Parts {
   readonly noteDeactivated: NoteDeactivated
   readonly accessTokens: AccessTokens
   readonly inbox: FeedbackInbox
+  readonly dns: DnsResolver
+  readonly relays: Relays
 }
 
 /** Whose work is divided among its processes by buckets. */
@@ -171,18 +176,22 @@ export function compose(o: {
     onNotified: (listener) => notifications.onNotified(role, listener),
   })
   const clock = createClock()
+  const inbox = createFeedbackInbox({ db, clock })
+  const egress = createEgress({
+    allowNetworks: config.allowNetworks,
+    dnsServers: config.dnsServers,
+    ...(config.webhookTlsCa === undefined ? {} : { tlsCaFile: config.webhookTlsCa }),
+  })
   const core = {
     config,
     log,
     metrics,
     clock,
     db,
-    inbox: createFeedbackInbox({ db, clock }),
-    egress: createEgress({
-      allowNetworks: config.allowNetworks,
-      dnsServers: config.dnsServers,
-      ...(config.webhookTlsCa === undefined ? {} : { tlsCaFile: config.webhookTlsCa }),
-    }),
+    inbox,
+    egress,
+    dns: createDnsResolver({ servers: config.dnsServers }),
+    relays: createRelays({ egress, clock, adapterOf, deliverCallback: inbox.store }),
     keyRing: createKeyRing(o.secrets.secretKeys),
     failpoints: createFailpoints(config.failpoints),
     disk:
@@ -200,10 +209,10 @@ export function compose(o: {
   const tracker = config.roles.has('tracker') ? composeTracker(parts) : undefined
   const feedback = config.roles.has('tracker') ? composeFeedback(parts) : undefined
   const server = composeHttp(parts, { ...o, templates, places, tracker, feedback })
-  const { egress } = parts
   const group = createServiceGroup('postrider', [
     closer('database', () => db.close()),
     closer('egress', () => egress.close()),
+    closer('dns', async () => parts.dns.close()),
     parts.accessTokens,
     createDayPartitions({ db, tables: partitionedTables, log }),
     parts.disk,
@@ -331,6 +340,14 @@ function composeHttp(
           const mailers = await noteRelayChanged(tx, key)
           return () => mailers.forEach(wakeMail)
         },
+      })
+      const domainGate = createGate({ ...CHECKS_AT_ONCE, name: 'domain-checks-at-once' })
+      const domainLimit = (name: string) => createRateLimit({ name, usesMax: 60, windowS: 60 })
+      domainRoutes(scope, {
+        ...mailerDeps,
+        random: Math.random,
+        checks: { limit: domainLimit('failed-domains'), gate: domainGate },
+        verifications: { limit: domainLimit('domain-checks'), gate: domainGate },
       })
       suppressionRoutes(scope, { db })
       phishingRoutes(scope, { db })
@@ -544,12 +561,27 @@ function composeFeedback(parts: Parts): Feedback {
   return createFeedback({ ...parts, adapterOf, retentionMs: parts.config.retentionMs })
 }
 
+function composeDomainWork(parts: Parts): Service {
+  const worked = parts.metrics.counter(
+    'domain_checks_total',
+    'Sending domains that were checked, created or deleted by themselves, by what came of it',
+    ['outcome'],
+  )
+  for (const outcome of domainWorkOutcomes) worked.inc({ outcome }, 0)
+  return createDomainWork({
+    ...parts,
+    random: Math.random,
+    observe: (outcome) => worked.inc({ outcome }),
+  })
+}
+
 function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Service[] {
   const { config, db, log } = parts
   const { retentionMs, webhookRetryForMs } = config
   const { databaseUrl } = o
   const groups = keptDays({ db, webhookRetryForMs, retentionMs })
   return [
+    composeDomainWork(parts),
     createJanitor({ db, log, retentionMs }),
     createFeedbackJanitor({ db, log, retentionMs }),
     createTallyFolder({ db, log }),

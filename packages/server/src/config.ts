@@ -277,7 +277,8 @@ export const variables = {
     name: 'DNS_SERVERS',
     type: nameServers,
     defaultText: "the system's",
-    meaning: 'Name servers that look up the hosts of webhooks and mailers',
+    meaning:
+      'Name servers that look up the hosts of webhooks and mailers, and the records of sending domains',
   },
   rspamdUrl: {
     name: 'RSPAMD_URL',

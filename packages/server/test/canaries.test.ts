@@ -8,11 +8,15 @@ import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { type OperationId, operations } from '@postrider/contract'
 import {
+  createDnsServer,
   createOAuthServer,
   createSmtpServer,
+  createSparkPostServer,
   createWebhookReceiver,
+  type DnsServer,
   type OAuthServer,
   type SmtpServer,
+  type SparkPostServer,
   type WebhookReceiver,
 } from '@postrider/testkit'
 import { runOnServer } from '@postrider/testkit/database'
@@ -39,6 +43,7 @@ const canaries = {
   wrongRefreshToken: newCanary('wrong-refresh-token'),
   relayKey: newCanary('relay-key'),
   newRelayKey: newCanary('new-relay-key'),
+  domainRelayKey: newCanary('domain-relay-key'),
   callbackSecret: newCanary('callback-secret'),
   header: newCanary('header'),
   bearer: newCanary('bearer'),
@@ -64,6 +69,8 @@ let smtp: SmtpServer
 let receiver: WebhookReceiver
 let untrusted: WebhookReceiver
 let provider: OAuthServer
+let dns: DnsServer
+let sparkpost: SparkPostServer
 const role = `canary_${randomBytes(6).toString('hex')}`
 const lines: string[] = []
 let waiting: { readonly msg: string; readonly resolve: () => void }[] = []
@@ -85,6 +92,11 @@ beforeAll(async () => {
   const users = { 'news@example.com': canaries.smtpPassword }
   smtp = await createSmtpServer({ auth: { users } })
   provider = await createOAuthServer({ clientSecret: canaries.clientSecret })
+  dns = await createDnsServer()
+  sparkpost = await createSparkPostServer({
+    apiKey: canaries.domainRelayKey,
+    dnsServer: dns.address,
+  })
   receiver = await createWebhookReceiver()
   untrusted = await createWebhookReceiver({
     tls: { key: pem('localhost.key'), cert: pem('localhost.pem') },
@@ -98,6 +110,7 @@ beforeAll(async () => {
     POSTRIDER_PUBLIC_URL: 'https://mail.example.com',
     POSTRIDER_ALLOW_NETWORKS: '127.0.0.0/8',
     POSTRIDER_ALLOW_HTTP_WEBHOOKS: 'true',
+    POSTRIDER_DNS_SERVERS: dns.address,
     POSTRIDER_WEBHOOK_RETRY_SCHEDULE: '1h',
     POSTRIDER_LOG_LEVEL: 'trace',
   })
@@ -125,6 +138,8 @@ afterAll(async () => {
   await app.stop()
   await smtp.close()
   await provider.close()
+  await sparkpost.close()
+  await dns.close()
   await receiver.close()
   await untrusted.close()
   await database.close()
@@ -296,6 +311,38 @@ async function useRelays(): Promise<void> {
   await succeed('configureRelay', { params, body })
 }
 
+/** A provider that is given keys, and quotes them when it refuses something. */
+async function useDomains(): Promise<void> {
+  const account = { api_key: canaries.domainRelayKey, api_base: sparkpost.apiBase }
+  await succeed('configureRelay', { params: { kind: 'sparkpost' }, body: account })
+  const name = 'mail.example.com'
+  const params = { domain: name }
+  const { domain } = await succeed('addDomain', { body: { domain: name } })
+  keepPrivateKey('dkimKey', name)
+  dns.publish(domain.records)
+  expect((await succeed('verifyDomain', { params })).domain.verified).toBe(true)
+  const rotated = await succeed('rotateDomainKey', { params })
+  const isNext = ({ rotation }: { rotation?: string }) => rotation === 'next'
+  dns.publish(rotated.domain.records.filter(isNext))
+  sparkpost.setScript(({ method, body }) =>
+    method === 'PUT' ? { status: 400, body: body.toString() } : undefined,
+  )
+  await succeed('verifyDomain', { params })
+  sparkpost.setScript(undefined)
+  await succeed('verifyDomain', { params })
+  keepPrivateKey('nextDkimKey', name)
+  await succeed('getDomain', { params })
+  await succeed('listDomains')
+  await succeed('deleteDomain', { params })
+}
+
+/** A line of it as PEM, past what it has in common with the public key. */
+function keepPrivateKey(what: string, domain: string): void {
+  const line = sparkpost.domains.find(domain)?.dkim.private.slice(640, 704) ?? ''
+  expect(line).toHaveLength(64)
+  Object.assign(canaries, { [what]: line })
+}
+
 function idToken(address: string): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const exp = Math.floor(Date.now() / 1000) + 3600
@@ -341,6 +388,7 @@ describe('canaries', () => {
 
     await useOAuth()
     await useRelays()
+    await useDomains()
     await succeed('updatePhishingSettings', { body: { blocked_domains: ['bad.example'] } })
     await succeed('getPhishingSettings')
 

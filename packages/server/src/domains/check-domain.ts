@@ -1,0 +1,61 @@
+/**
+ * Looks at a domain from outside: what name servers have, then, where nothing else is missing, what
+ * the provider says. A new key whose record is there is given to the provider on the way. Nothing is
+ * stored here, and nothing is lost by doing it twice.
+ */
+import type { Clock } from '../platform/clock.ts'
+import type { DnsResolver } from '../platform/dns/index.ts'
+import { callProvider, callsDeadline, type ProviderDeps, type Said } from './call-provider.ts'
+import { areRecordsSeen, type Findings, seenNextKey } from './decide-check.ts'
+import type { Verdict } from './decide-record.ts'
+import type { SendingDomain } from './domain.ts'
+import { listRecords } from './list-records.ts'
+import { lookUpRecords } from './look-up-records.ts'
+
+export interface CheckDeps extends ProviderDeps {
+  readonly dns: DnsResolver
+  readonly clock: Clock
+}
+
+const LOST =
+  'The relay provider does not have the domain any more: delete it here, and add it again'
+
+export async function checkDomain(
+  deps: CheckDeps,
+  domain: SendingDomain,
+  { isAsked }: { readonly isAsked: boolean },
+): Promise<Findings> {
+  const matches = await lookUpRecords(deps.dns, listRecords(domain))
+  if (domain.isTaken || !areRecordsSeen(domain, matches, { now: deps.clock.now(), isAsked }))
+    return { matches }
+  const next = seenNextKey(domain, matches)
+  const deadlineAt = callsDeadline()
+  const changed =
+    next === undefined
+      ? undefined
+      : await callProvider(deps, domain, (domains, ...o) => domains.changeKey?.(...o), {
+          key: next,
+          deadlineAt,
+        })
+  if (changed !== undefined && changed.kind !== 'done')
+    return { matches, verdict: { ...verdictOf(changed), agrees: undefined } }
+  const said = await callProvider(deps, domain, (domains, ...o) => domains.verify(...o), {
+    key: next,
+    deadlineAt,
+  })
+  return {
+    matches,
+    verdict: verdictOf(said),
+    ...(next === undefined ? {} : { signsWith: next.selector }),
+    ...(said.kind === 'done' && said.providerId !== undefined
+      ? { providerId: said.providerId }
+      : {}),
+    ...(said.kind === 'done' && said.records.length > 0 ? { providerRecords: said.records } : {}),
+  }
+}
+
+function verdictOf(said: Said): Verdict {
+  if (said.kind === 'done') return { agrees: said.agrees, detail: said.detail }
+  if (said.kind === 'absent') return { agrees: false, detail: LOST }
+  return { agrees: undefined, detail: said.kind === 'taken' ? said.detail : said.message }
+}

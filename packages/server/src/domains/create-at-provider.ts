@@ -1,0 +1,97 @@
+/**
+ * Creates a stored domain at its provider. Repeating it is safe: a domain that the account has already,
+ * from a call whose answer was lost or from its owner, is taken as it is, with the key that it has,
+ * for mail may be signed with it this moment.
+ *
+ * What surely is not there leaves nothing behind here either. What may be there stays, and is gone on
+ * with until the provider has said something definite, for a day at most.
+ */
+import { deleteDomainMailer } from '../mailers/index.ts'
+import type { Db } from '../platform/db/index.ts'
+import type { RelayRecord } from '../relays/index.ts'
+import { callProvider, type ProviderDeps, type Refusal, type Said } from './call-provider.ts'
+import type { DkimKey, SendingDomain } from './domain.ts'
+import { endDomain, finishCreating, putOff, type Turn } from './stage-store.ts'
+
+export interface CreateDeps extends ProviderDeps {
+  readonly db: Db
+}
+
+export type Created =
+  | { readonly kind: 'created' }
+  | Refusal
+  | { readonly kind: 'unsettled'; readonly message: string }
+
+/** For how long nobody else goes on with it. */
+export const STAGE_LEASE_MS = 60_000
+const FIRST_CHECK_MS = 60_000
+const RETRY_MS = [60_000, 5 * 60_000, 15 * 60_000, 3_600_000] as const
+/** With the waits above about a day. */
+const TRIES_MAX = 26
+
+export async function createAtProvider(deps: CreateDeps, turn: Turn): Promise<Created> {
+  const { domain } = turn
+  const said = await callProvider(deps, domain, (domains, account, it) =>
+    domains.create(account, it),
+  )
+  const adopted = said.kind === 'taken' && said.isOwn ? adoptedKey(domain, said.records) : undefined
+  if (said.kind === 'done' || adopted !== undefined) {
+    const done = said.kind === 'done' ? said : undefined
+    await finishCreating(deps.db, turn, {
+      providerId: done?.providerId,
+      records: done?.records ?? [],
+      keys: adopted === undefined ? domain.keys : [adopted],
+      // Only a check makes it verified.
+      provider: { agrees: false },
+      nextMs: FIRST_CHECK_MS,
+    })
+    return { kind: 'created' }
+  }
+  const result = problemOf(said)
+  if (result.kind === 'refused' || domain.tries >= TRIES_MAX) await forget(deps, turn)
+  else await putOff(deps.db, turn, result.message, waitAfter(domain.tries))
+  return result
+}
+
+function problemOf(said: Exclude<Said, { kind: 'done' }>): Exclude<Created, { kind: 'created' }> {
+  switch (said.kind) {
+    case 'taken':
+      return said.isOwn
+        ? refuse('relay_refused', `The relay provider has the domain already: ${said.detail}`)
+        : refuse('domain_taken', `Another account of the relay provider has it: ${said.detail}`)
+    case 'absent':
+      return refuse('relay_refused', 'The relay provider does not know what it was asked for')
+    default:
+      return said
+  }
+}
+
+function refuse(code: Refusal['code'], message: string): Refusal {
+  return { kind: 'refused', code, message }
+}
+
+/** The provider's key is ours if it is the one that we made; else nobody but the provider has it. */
+function adoptedKey(
+  { domain, keys }: SendingDomain,
+  records: readonly RelayRecord[] = [],
+): DkimKey | undefined {
+  const record = records.find(({ purpose, type }) => purpose === 'dkim' && type === 'TXT')
+  const suffix = `._domainkey.${domain}`
+  const publicKey = /\bp=([^;\s]+)/.exec(record?.value ?? '')?.[1]
+  if (record === undefined || publicKey === undefined || !record.name.endsWith(suffix))
+    return undefined
+  const selector = record.name.slice(0, -suffix.length)
+  const own = keys.find((key) => key.selector === selector && key.publicKey === publicKey)
+  return own ?? { selector, publicKey, turn: 'current' }
+}
+
+/** The domain and its mailer, unless somebody else has gone on with them. */
+export async function forget({ db }: CreateDeps, turn: Turn): Promise<void> {
+  await db.transaction(async (tx) => {
+    if (await endDomain(tx, turn)) await deleteDomainMailer(tx, turn.domain)
+  })
+}
+
+export function waitAfter(tries: number): number {
+  return RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 0
+}

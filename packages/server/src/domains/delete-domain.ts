@@ -1,0 +1,42 @@
+/**
+ * deleteDomain (interface §4.3): gone at once, with its mailer and its claim; mail that waits for it
+ * fails at its next attempt (contract §5). The provider is told afterwards, until it has heard.
+ */
+import type { MailerKey } from '../mailers/index.ts'
+import { deleteDomainMailer } from '../mailers/index.ts'
+import { ApiError } from '../platform/errors.ts'
+import { releaseDomain } from './claim-store.ts'
+import { STAGE_LEASE_MS } from './create-at-provider.ts'
+import { type DeleteDeps, deleteAtProvider } from './delete-at-provider.ts'
+import type { SendingDomain } from './domain.ts'
+import { getDomain } from './get-domain.ts'
+import { startDeleting } from './stage-store.ts'
+import { deleteDomain as deleteRow, lockDomain } from './store.ts'
+
+export interface DeleteDomainDeps extends DeleteDeps {
+  /** Those who wait for the mailer. */
+  readonly wakeMail: (key: MailerKey) => void
+}
+
+/** As it was. */
+export async function deleteDomain(
+  deps: DeleteDomainDeps,
+  tenantId: string,
+  name: string,
+): Promise<SendingDomain> {
+  const found = await getDomain(deps, tenantId, name)
+  const { domain, turn } = await deps.db.transaction(async (tx) => {
+    const locked = await lockDomain(tx, found)
+    if (locked === undefined || locked.stage === 'deleting') throw new ApiError('not_found')
+    await releaseDomain(tx, locked)
+    await deleteDomainMailer(tx, locked)
+    if (locked.relay === 'simulator') await deleteRow(tx, locked)
+    const started =
+      locked.relay === 'simulator' ? undefined : await startDeleting(tx, locked, STAGE_LEASE_MS)
+    return { domain: locked, turn: started }
+  })
+  deps.wakeMail(domain)
+  // Whoever creates it just now comes to an end first; the background goes on.
+  if (turn !== undefined && !domain.isBusy) await deleteAtProvider(deps, turn)
+  return domain
+}

@@ -1,0 +1,62 @@
+/** The wire form of a sending domain (contract §3.4, §5 "Records"): never a private key. */
+import type { Domain, DomainState, DomainRecord as WireRecord } from '@postrider/contract'
+import { keyOfTurn, type RecordState, type SendingDomain } from './domain.ts'
+import { type DomainRecord, listRecords, recordKeyOf } from './list-records.ts'
+
+export function toWire(domain: SendingDomain): Domain {
+  const { options, provider } = domain
+  return {
+    domain: domain.domain,
+    mailer_id: domain.mailerId,
+    relay: domain.relay,
+    state: stateOf(domain),
+    verified: domain.verifiedAt !== undefined,
+    verified_at: timeOf(domain.verifiedAt),
+    custom_args: domain.customArgs,
+    ...(options.isTenantDomain === undefined ? {} : { is_tenant_domain: options.isTenantDomain }),
+    ...(options.isTenantSubdomain === undefined
+      ? {}
+      : { is_tenant_subdomain: options.isTenantSubdomain }),
+    ...(options.sharedWithSubaccounts === undefined
+      ? {}
+      : { shared_with_subaccounts: options.sharedWithSubaccounts }),
+    ...(options.ips === undefined ? {} : { ips: [...options.ips] }),
+    selector: keyOfTurn(domain, 'current')?.selector ?? null,
+    records: listRecords(domain).map((record) =>
+      toWireRecord(record, domain.recordStates[recordKeyOf(record)]),
+    ),
+    provider: { agrees: provider.agrees, detail: provider.detail ?? null },
+    last_check_at: timeOf(domain.checkedAt),
+    next_check_at: timeOf(domain.dueAt),
+    created_at: domain.createdAt.toISOString(),
+    updated_at: domain.updatedAt.toISOString(),
+  }
+}
+
+function stateOf(domain: SendingDomain): DomainState {
+  if (domain.stage === 'creating') return 'creating'
+  if (domain.isTaken) return 'taken'
+  if (domain.verifiedAt !== undefined) return 'verified'
+  return domain.wasVerified ? 'unverified' : 'pending'
+}
+
+function toWireRecord(record: DomainRecord, state: RecordState | undefined): WireRecord {
+  const { type, name, value, priority, purpose, required, rotation, removableAt } = record
+  return {
+    type,
+    name,
+    value,
+    ...(priority === undefined ? {} : { priority }),
+    purpose,
+    required,
+    status: state?.status ?? 'pending',
+    dns: state?.dns ?? null,
+    found: [...(state?.found ?? [])],
+    ...(rotation === undefined ? {} : { rotation }),
+    ...(removableAt === undefined ? {} : { removable_at: removableAt.toISOString() }),
+  }
+}
+
+function timeOf(time: Date | undefined): string | null {
+  return time?.toISOString() ?? null
+}

@@ -1,0 +1,123 @@
+/** The operations on sending domains (spec §4.3, contract §3, §3.4). */
+import {
+  addDomainAnswer,
+  addDomainBody,
+  deleteDomainAnswer,
+  domainParams,
+  getDomainAnswer,
+  listDomainsAnswer,
+  listDomainsQuery,
+  rotateDomainKeyAnswer,
+  verifyDomainAnswer,
+} from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
+import { addOperation } from '../platform/http/operation.ts'
+import { type AddDomainDeps, addDomain } from './add-domain.ts'
+import { type DeleteDomainDeps, deleteDomain } from './delete-domain.ts'
+import { toWire } from './domain-wire.ts'
+import { getDomain } from './get-domain.ts'
+import { listDomains } from './list-domains.ts'
+import { rotateKey } from './rotate-key.ts'
+import { type VerifyDeps, verifyDomain } from './verify-domain.ts'
+
+export type DomainRoutesDeps = AddDomainDeps & DeleteDomainDeps & VerifyDeps
+
+export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void {
+  const tag = 'domains'
+  addOperation(app, 'addDomain', {
+    summary: 'Add a sending domain',
+    description:
+      'Creates the domain at the relay provider and answers the records to publish for it. They are looked for by themselves from then on, and by verifyDomain; once all required ones are valid and the provider agrees, every address of the domain can be sent from.',
+    tag,
+    scopes: ['mailers'],
+    body: addDomainBody,
+    answer: addDomainAnswer,
+    errors: [
+      'conflict',
+      'domain_taken',
+      'no_relay',
+      'relay_required',
+      'relay_unreachable',
+      'relay_auth_failed',
+      'relay_refused',
+      'rate_limited',
+    ],
+    async handle({ tenant, body }) {
+      const domain = await addDomain(deps, tenant.tenantId, body)
+      return { message: 'Domain Added', domain: toWire(domain) }
+    },
+  })
+  addOperation(app, 'listDomains', {
+    summary: 'List sending domains',
+    tag,
+    scopes: ['mailers', 'read'],
+    query: listDomainsQuery,
+    answer: listDomainsAnswer,
+    async handle({ tenant, query }) {
+      return { message: 'Domains', ...(await listDomains(deps, tenant.tenantId, query)) }
+    },
+  })
+  addOperation(app, 'getDomain', {
+    summary: 'Get a sending domain, with the records to publish',
+    tag,
+    scopes: ['mailers', 'read'],
+    params: domainParams,
+    answer: getDomainAnswer,
+    async handle({ tenant, params }) {
+      const domain = await getDomain(deps, tenant.tenantId, params.domain)
+      return { message: 'Domain Found', domain: toWire(domain) }
+    },
+  })
+  addOperation(app, 'verifyDomain', {
+    summary: 'Check a sending domain now',
+    description:
+      'Looks up every record, asks the provider where nothing else is missing, and emits `DOMAIN_VERIFICATION` with the result. Name servers or a provider that do not answer leave everything as it was.',
+    tag,
+    scopes: ['mailers'],
+    params: domainParams,
+    answer: verifyDomainAnswer,
+    errors: [
+      'domain_taken',
+      'relay_unreachable',
+      'relay_auth_failed',
+      'relay_refused',
+      'rate_limited',
+    ],
+    async handle({ tenant, params, traceparent }) {
+      const { tenantId } = tenant
+      const domain = await verifyDomain(deps, { tenantId, name: params.domain, traceparent })
+      const isVerified = domain.verifiedAt !== undefined
+      return {
+        message: isVerified ? 'Domain Verified' : 'Domain Not Verified',
+        domain: toWire(domain),
+      }
+    },
+  })
+  addOperation(app, 'rotateDomainKey', {
+    summary: 'Replace the DKIM key of a sending domain',
+    description:
+      'Makes a new key, whose record is answered with `rotation: "next"`. As soon as that is seen, the provider signs with it; the record of the old key then has `rotation: "previous"` and may go after `removable_at`. Repeating it meanwhile answers the same key. For providers that are given keys; others change theirs themselves.',
+    tag,
+    scopes: ['mailers'],
+    params: domainParams,
+    answer: rotateDomainKeyAnswer,
+    errors: ['conflict', 'rate_limited'],
+    async handle({ tenant, params }) {
+      const domain = await rotateKey(deps, tenant.tenantId, params.domain)
+      return { message: 'Domain Key Rotated', domain: toWire(domain) }
+    },
+  })
+  addOperation(app, 'deleteDomain', {
+    summary: 'Delete a sending domain',
+    description:
+      'From the answer on nothing is sent for it; mail that waits fails at its next attempt. At the provider it is deleted, too, if need be later.',
+    tag,
+    scopes: ['mailers'],
+    params: domainParams,
+    answer: deleteDomainAnswer,
+    async handle({ tenant, params }) {
+      const domain = await deleteDomain(deps, tenant.tenantId, params.domain)
+      return { message: 'Domain Deleted', domain: toWire(domain) }
+    },
+  })
+}

@@ -1,0 +1,270 @@
+/**
+ * The operations on sending domains and relays behind the real HTTP application, with both providers
+ * and a name server on loopback, and the work that the janitor does on domains. The clock stands
+ * still; everything that is answered or logged is kept in `seen`.
+ */
+import { PassThrough } from 'node:stream'
+import {
+  addDomainAnswer,
+  type Domain,
+  type DomainVerification,
+  deleteDomainAnswer,
+  domainVerification,
+  getDomainAnswer,
+  listDomainsAnswer,
+  type OperationId,
+  operations,
+  rotateDomainKeyAnswer,
+  verifyDomainAnswer,
+} from '@postrider/contract'
+import {
+  createClock,
+  createDnsServer,
+  createSendGridServer,
+  createSparkPostServer,
+  type DnsServer,
+  type SendGridServer,
+  type SparkPostServer,
+  type TestClock,
+} from '@postrider/testkit'
+import { Check } from 'typebox/value'
+import { expect } from 'vitest'
+import { type DomainRoutesDeps, domainRoutes } from '../src/domains/routes.ts'
+import { createDomainWork, type DomainWorkDeps } from '../src/domains/worker.ts'
+import type { Db } from '../src/platform/db/index.ts'
+import { createDnsResolver } from '../src/platform/dns/index.ts'
+import { createHttpApp } from '../src/platform/http/app.ts'
+import { createLogger } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { createRateLimit } from '../src/platform/rate-limit.ts'
+import type { Rounds } from '../src/platform/rounds.ts'
+import { adapterOf, createRelays } from '../src/relays/index.ts'
+import { relayRoutes } from '../src/relays/routes.ts'
+import { createSendingDatabase } from './sending.ts'
+import { createTestEgress, testGate, testKeyRing } from './webhook-api.ts'
+
+const KEYS = {
+  a: { tenantId: 'tn_a', scopes: [] },
+  b: { tenantId: 'tn_b', scopes: [] },
+  mailers: { tenantId: 'tn_a', scopes: ['mailers'] },
+  reader: { tenantId: 'tn_a', scopes: ['read'] },
+  sender: { tenantId: 'tn_a', scopes: ['send', 'webhooks'] },
+} as const
+export type Key = keyof typeof KEYS | 'nobody'
+
+const ANSWERS = {
+  addDomain: addDomainAnswer,
+  getDomain: getDomainAnswer,
+  listDomains: listDomainsAnswer,
+  verifyDomain: verifyDomainAnswer,
+  deleteDomain: deleteDomainAnswer,
+  rotateDomainKey: rotateDomainKeyAnswer,
+} as const satisfies Partial<Record<OperationId, unknown>>
+export type DomainOperation = keyof typeof ANSWERS
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  // biome-ignore lint/suspicious/noExplicitAny: what a test reads is what it checks
+  readonly body: any
+}
+
+export interface CallOptions {
+  readonly key?: Key
+  readonly domain?: string
+  readonly body?: object
+  readonly query?: string
+  readonly traceparent?: string
+}
+
+export interface DomainWorld {
+  readonly db: Db
+  readonly clock: TestClock
+  readonly dns: DnsServer
+  readonly sparkpost: SparkPostServer
+  readonly sendgrid: SendGridServer
+  readonly seen: string[]
+  /** Mailers whose mail was woken, and how often webhooks were. */
+  readonly wokenMail: string[]
+  readonly wokenStreams: string[]
+  /** What the janitor does; another one is another process. */
+  readonly work: Rounds
+  createWork(change?: Partial<DomainWorkDeps>): Rounds
+  /** What succeeds is held against the contract. */
+  call(id: DomainOperation, o?: CallOptions): Promise<Answer>
+  configureRelay(kind: 'sparkpost' | 'sendgrid' | 'simulator', key?: Key): Promise<void>
+  /** Added by the relay that there is, or by the one that is named. */
+  add(domain: string, o?: { readonly key?: Key; readonly body?: object }): Promise<Domain>
+  get(domain: string, key?: Key): Promise<Domain>
+  verify(domain: string, key?: Key): Promise<Domain>
+  /** Added, published and verified. */
+  addVerified(domain: string, o?: { readonly key?: Key; readonly body?: object }): Promise<Domain>
+  /** Publishes the records, all of them or those that fit. */
+  publish(domain: Domain, fits?: (record: Domain['records'][number]) => boolean): void
+  /** Everything that waits for its time is due, and is done. */
+  workAll(): Promise<void>
+  /** Bodies of DOMAIN_VERIFICATION, as recorded, in order. */
+  events(tenantId?: string): Promise<DomainVerification[]>
+  clear(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function createDomainWorld(
+  o: { readonly verificationsMax?: number } = {},
+): Promise<DomainWorld> {
+  const database = await createSendingDatabase()
+  const { db } = database
+  const dnsServer = await createDnsServer()
+  const sparkpost = await createSparkPostServer({ dnsServer: dnsServer.address })
+  const sendgrid = await createSendGridServer({ dnsServer: dnsServer.address })
+  const clock = createClock(new Date())
+  const egress = createTestEgress()
+  const dns = createDnsResolver({ servers: [dnsServer.address], tryMs: 200 })
+  const seen: string[] = []
+  const wokenMail: string[] = []
+  const wokenStreams: string[] = []
+  const destination = new PassThrough()
+  destination.on('data', (line: Buffer) => seen.push(line.toString()))
+  const log = createLogger({ level: 'trace', destination })
+  const limitOf = (usesMax: number) => createRateLimit({ name: 'test', usesMax, windowS: 60 })
+  const bounds = { limit: limitOf(1_000), gate: testGate }
+  const deps: DomainRoutesDeps & DomainWorkDeps = {
+    db,
+    keyRing: testKeyRing,
+    relays: createRelays({ egress, clock, adapterOf, deliverCallback: async () => undefined }),
+    dns,
+    clock,
+    log,
+    random: () => 0.5,
+    wakeups: { wake: (streams) => wokenStreams.push(...streams.map(({ webhookId }) => webhookId)) },
+    wakeMail: ({ mailerId }) => wokenMail.push(mailerId),
+    checks: bounds,
+    verifications: { limit: limitOf(o.verificationsMax ?? 1_000), gate: testGate },
+    observe: () => undefined,
+  }
+  const app = createHttpApp({
+    log,
+    metrics: createMetrics(),
+    authenticateKey: (key) => {
+      const found = KEYS[key as keyof typeof KEYS]
+      return found === undefined ? undefined : { ...found, keyId: `key_${key}` }
+    },
+  })
+  relayRoutes(app, {
+    db,
+    keyRing: testKeyRing,
+    egress,
+    adapterOf,
+    publicUrl: 'https://mail.example.com',
+    checks: bounds,
+    onChanged: async () => () => undefined,
+  })
+  domainRoutes(app, deps)
+  await app.ready()
+
+  const work = createDomainWork(deps)
+  const world: DomainWorld = {
+    db,
+    clock,
+    dns: dnsServer,
+    sparkpost,
+    sendgrid,
+    seen,
+    wokenMail,
+    wokenStreams,
+    work,
+    createWork: (change = {}) => createDomainWork({ ...deps, ...change }),
+    async call(id, { key = 'a', domain = '', body, query = '', traceparent } = {}) {
+      const { method, path, status } = operations[id]
+      const response = await app.inject({
+        method,
+        url: path.replace('{domain}', encodeURIComponent(domain)) + query,
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(traceparent === undefined ? {} : { traceparent }),
+        },
+        ...(body === undefined ? {} : { payload: body }),
+      })
+      const answer = response.json()
+      seen.push(response.payload, JSON.stringify(response.headers))
+      if (response.statusCode === status)
+        expect([id, Check(ANSWERS[id], answer)]).toEqual([id, true])
+      return { status: response.statusCode, headers: response.headers, body: answer }
+    },
+    async configureRelay(kind, key = 'a') {
+      const server = kind === 'sparkpost' ? sparkpost : sendgrid
+      const account = { api_key: server.apiKey, api_base: server.apiBase }
+      const response = await app.inject({
+        method: 'PUT',
+        url: `/v1/relay/${kind}`,
+        headers: { authorization: `Bearer ${key}` },
+        payload: kind === 'simulator' ? {} : account,
+      })
+      expect([response.statusCode, response.payload]).toEqual([200, expect.anything()])
+    },
+    async add(domain, { key, body = {} } = {}) {
+      const by = key === undefined ? {} : { key }
+      const answer = await world.call('addDomain', { ...by, body: { domain, ...body } })
+      expect(answer).toMatchObject({ status: 201 })
+      return answer.body.domain
+    },
+    async get(domain, key) {
+      const answer = await world.call('getDomain', {
+        domain,
+        ...(key === undefined ? {} : { key }),
+      })
+      expect(answer).toMatchObject({ status: 200 })
+      return answer.body.domain
+    },
+    async verify(domain, key) {
+      const answer = await world.call('verifyDomain', {
+        domain,
+        ...(key === undefined ? {} : { key }),
+      })
+      expect(answer).toMatchObject({ status: 200 })
+      return answer.body.domain
+    },
+    async addVerified(name, given = {}) {
+      world.publish(await world.add(name, given))
+      const domain = await world.verify(name, given.key)
+      expect(domain).toMatchObject({ verified: true, state: 'verified' })
+      return domain
+    },
+    publish(domain, fits = () => true) {
+      dnsServer.publish(domain.records.filter(fits))
+    },
+    async workAll() {
+      await db.query('update domains_domain set due_at = now(), busy_until = null')
+      await work.runOnce()
+    },
+    async events(tenantId = 'tn_a') {
+      const { rows } = await db.query<{ body: string }>(
+        `select body from webhooks_event where tenant_id = $1 and event = 'DOMAIN_VERIFICATION'
+          order by event_at, event_id`,
+        [tenantId],
+      )
+      const events = rows.map(({ body }) => JSON.parse(body) as DomainVerification)
+      for (const event of events) expect(Check(domainVerification, event)).toBe(true)
+      return events
+    },
+    async clear() {
+      await db.query(
+        'truncate domains_domain, domains_claim, mailers_mailer, relays_account, webhooks_event cascade',
+      )
+      dnsServer.clear()
+      dnsServer.setScript(undefined)
+      for (const server of [sparkpost, sendgrid]) server.setScript(undefined)
+      seen.length = wokenMail.length = wokenStreams.length = 0
+    },
+    async close() {
+      await app.close()
+      dns.close()
+      await egress.close()
+      await sparkpost.close()
+      await sendgrid.close()
+      await dnsServer.close()
+      await database.close()
+    },
+  }
+  return world
+}
