@@ -1,5 +1,5 @@
 /** A record of emails as months of use leave it, in all its tables, and what it holds in plain words. */
-import type { RecipientStatus, RecipientType } from '@postrider/contract'
+import type { RecipientFact, RecipientStatus, RecipientType } from '@postrider/contract'
 import { partitionedTables } from '../src/kept-days.ts'
 import { addressKeyOf, parseAddress } from '../src/mail/index.ts'
 import { dayAt } from '../src/platform/date-time.ts'
@@ -18,6 +18,8 @@ export interface KnownLog {
   readonly subject: string
   readonly campaignId: string | null
   readonly deliveredAt: Date | null
+  /** Facts beside the status. */
+  readonly facts: readonly RecipientFact[]
 }
 
 const MAILERS = { active: 'smtp_active', inactive: 'smtp_inactive' } as const
@@ -47,6 +49,10 @@ export interface RecordedEmailSeed {
     readonly deliveredAfterMs: number | null
     /** Attempts of an earlier series, which failed for good before a rescue. */
     readonly rescuedAfter: number
+    /** A relay provider has taken it, and reported what became of it. */
+    readonly isRelayed?: boolean
+    readonly hasComplained?: boolean
+    readonly unsubscribedAt?: readonly ('tracker' | 'provider')[]
   }[]
 }
 
@@ -61,10 +67,17 @@ export async function seedRecord(
 ): Promise<KnownLog[]> {
   let nowMs = 0
   const ids = createIdSource(() => nowMs)
-  const rows = { email: [], recipient: [], queue: [], scheduled: [], attempt: [], stopped: [] } as {
-    [table: string]: unknown[][]
+  const rows: { [table: string]: unknown[][] } = {
+    sending_email: [],
+    sending_recipient: [],
+    sending_queue: [],
+    sending_scheduled: [],
+    sending_attempt: [],
+    sending_stopped: [],
+    tracking_recipient: [],
+    feedback_recipient: [],
   }
-  const add = (table: string, ...row: unknown[]) => rows[table]?.push(row)
+  const add = (table: string, ...row: unknown[]) => rows[`sending_${table}`]?.push(row)
   const known: KnownLog[] = []
   for (const { atMs, subject, campaignId, recipients } of emails) {
     nowMs = atMs
@@ -74,7 +87,7 @@ export async function seedRecord(
     const expiry = new Date(atMs + 3 * 86_400_000)
     const later = new Date(Date.now() + 3_600_000)
     add('email', tenantId, refId, day, MAILERS.active, 'news@example.com', subject, campaignId)
-    rows.email?.at(-1)?.push('{}', 5, expiry, 'trace', at)
+    rows.sending_email?.at(-1)?.push('{}', 5, expiry, 'trace', at)
     for (const [n, r] of recipients.entries()) {
       const { status, email, type, deliveredAfterMs } = r
       const stored = status === 'held' || status === 'sending' ? 'queued' : status
@@ -82,7 +95,21 @@ export async function seedRecord(
       const deliveredAt = deliveredAfterMs === null ? null : new Date(atMs + deliveredAfterMs)
       const own = [tenantId, refId, n]
       add('recipient', ...own, day, email, key, type, stored, `<${refId}.${n}@x>`, at, deliveredAt)
-      known.push({ refId, n, email, type, status, subject, campaignId, deliveredAt })
+      const { isRelayed = false, hasComplained = false, unsubscribedAt = [] } = r
+      const facts = [
+        ...(hasComplained ? (['spam'] as const) : []),
+        ...(unsubscribedAt.length > 0 ? (['unsubscribed'] as const) : []),
+      ]
+      known.push({ refId, n, email, type, status, subject, campaignId, deliveredAt, facts })
+      const timeOf = (is: boolean) => (is ? at : null)
+      if (unsubscribedAt.includes('tracker')) rows.tracking_recipient?.push([...own, day, at])
+      if (hasComplained || unsubscribedAt.includes('provider'))
+        rows.feedback_recipient?.push([
+          ...own,
+          day,
+          timeOf(hasComplained),
+          timeOf(unsubscribedAt.includes('provider')),
+        ])
       const mailerId = status === 'held' ? MAILERS.inactive : MAILERS.active
       const place = [...own, mailerId, 1, later, 5, expiry, 100]
       const attempt = status === 'deferred' ? 2 : 1
@@ -93,28 +120,36 @@ export async function seedRecord(
       const attempted = (nth: number, outcome: string, when: Date) =>
         add('attempt', ...own, nth, day, mailerId, 5, at, when, outcome, false, category)
       for (let i = 1; i <= r.rescuedAfter; i++) attempted(i, 'failed', at)
-      if (status === 'failed' || status === 'expired') attempted(r.rescuedAfter + 1, 'failed', at)
-      if (deliveredAt !== null) attempted(r.rescuedAfter + 1, 'accepted', deliveredAt)
+      const last = r.rescuedAfter + 1
+      if (isRelayed) {
+        attempted(last, 'accepted', at)
+        if (status === 'failed') add('stopped', tenantId, status, refId, n, day)
+        if (deliveredAt !== null && dayAt(deliveredAt.getTime()) > day)
+          add('stopped', tenantId, 'delivered', refId, n, day)
+      } else if (status === 'failed' || status === 'expired') attempted(last, 'failed', at)
+      else if (deliveredAt !== null) attempted(last, 'accepted', deliveredAt)
     }
   }
   const columns: Record<string, string> = {
-    email:
+    sending_email:
       'tenant_id, ref_id, day, mailer_id, from_email, subject, campaign_id, content, max_attempts, expires_at, traceparent, created_at',
-    recipient:
+    sending_recipient:
       'tenant_id, ref_id, n, day, email, address_key, type, status, message_id, created_at, delivered_at',
-    queue:
+    sending_queue:
       'tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts, expires_at, content_bytes, phase, attempt',
-    scheduled:
+    sending_scheduled:
       'tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts, expires_at, content_bytes',
-    attempt:
+    sending_attempt:
       'tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts, started_at, finished_at, outcome, retry_scheduled, category',
-    stopped: 'tenant_id, status, ref_id, n, day',
+    sending_stopped: 'tenant_id, status, ref_id, n, day',
+    tracking_recipient: 'tenant_id, ref_id, n, day, unsubscribed_at',
+    feedback_recipient: 'tenant_id, ref_id, n, day, complained_at, unsubscribed_at',
   }
   await db.transaction(async (tx) => {
     for (const [table, of] of Object.entries(rows))
       await insertRows(tx, {
         name: `seed_${table}`,
-        into: `sending_${table}`,
+        into: table,
         columns: columns[table]?.split(', ') ?? [],
         rows: of,
       })

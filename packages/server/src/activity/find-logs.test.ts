@@ -6,6 +6,7 @@ import {
   type EmailLog,
   type GetEmailLogsQuery,
   type RecipientStatus,
+  recipientFacts,
   recipientStatuses,
   recipientTypes,
 } from '@postrider/contract'
@@ -31,6 +32,7 @@ const ADDRESSES = [
 ].concat(['carol@müller.example', 'dora@xn--mller-kva.example', 'o_o@other.test'])
 const DOMAINS = ['example.com', 'EXAMPLE.com', 'sub.example.com', 'müller.example', 'gone.test']
 const SUBJECTS = ['Your order 17 has shipped', 'ÄRGER mit Ünicode', 'Weekly news', '100% _off_']
+const RELAYED: readonly RecipientStatus[] = ['sent', 'delivered', 'bounced', 'failed', 'rejected']
 const CAMPAIGNS = [null, null, 'spring', 'autumn']
 
 let database: TestDatabase
@@ -57,6 +59,9 @@ function emailAt(): fc.Arbitrary<RecordedEmailSeed> {
     status: fc.oneof(fc.constant('delivered' as const), fc.constantFrom(...recipientStatuses)),
     rescuedAfter: fc.constantFrom(0, 0, 2),
     lateMs: fc.constantFrom(0, 1_000, 3_600_000, DAY_MS, 2 * DAY_MS),
+    isRelayed: fc.boolean(),
+    hasComplained: fc.constantFrom(false, false, true),
+    unsubscribedAt: fc.subarray(['tracker', 'provider'] as const),
   })
   return fc.record({
     // Many of one millisecond, and from midnight to midnight.
@@ -70,10 +75,16 @@ function emailAt(): fc.Arbitrary<RecordedEmailSeed> {
         selector: ({ email }) => email.toLowerCase(),
       })
       .map((all) =>
-        all.map(({ lateMs, ...one }) => ({
-          ...one,
-          deliveredAfterMs: one.status === 'delivered' ? lateMs : null,
-        })),
+        all.map(({ lateMs, isRelayed, ...one }) => {
+          const isOut = RELAYED.includes(one.status)
+          // What bounced had been delivered before, or not.
+          const isDelivered = one.status === 'delivered' || (isRelayed && one.status === 'bounced')
+          return {
+            ...one,
+            isRelayed: isRelayed && isOut,
+            deliveredAfterMs: isDelivered ? lateMs : null,
+          }
+        }),
       ),
   })
 }
@@ -120,7 +131,9 @@ function fits(log: KnownLog, q: GetEmailLogsQuery): boolean {
     (q.recipientDomain === undefined ||
       ascii(q.recipientDomain) === ascii(log.email).split('@')[1]) &&
     (q.refId === undefined || q.refId === log.refId) &&
-    (q.status === undefined || q.status === log.status) &&
+    (q.status === undefined ||
+      q.status === log.status ||
+      log.facts.some((fact) => fact === q.status)) &&
     (q.subject === undefined || log.subject.toLowerCase().includes(q.subject.toLowerCase())) &&
     (q.campaignId === undefined || q.campaignId === log.campaignId) &&
     (q.recipientType === undefined || q.recipientType === log.type) &&
@@ -147,7 +160,7 @@ function anyQuery(): fc.Arbitrary<GetEmailLogsQuery> {
     .record({
       email: maybe(ADDRESSES),
       recipientDomain: maybe(DOMAINS),
-      status: maybe(recipientStatuses),
+      status: maybe([...recipientStatuses, ...recipientFacts]),
       subject: maybe(['ORDER', 'ünicode', '%', '_', 'nowhere']),
       campaignId: maybe(['spring', 'autumn', 'winter']),
       recipientType: maybe(recipientTypes),
@@ -205,6 +218,19 @@ describe('logs', () => {
     },
   )
 
+  it.each(['spam', 'unsubscribed'] as const)(
+    '[3.2] with the fact %s are found, whoever has seen it, and once',
+    async (status) => {
+      const wanted = known.filter((log) => log.facts.includes(status))
+      expect(wanted.length).toBeGreaterThan(0)
+      for (const pageSize of [1, 3, 500])
+        for (const bounds of [NONE, { looksMax: 5_000, pieceMax: 2_000 }])
+          expect((await read({ status, pageSize }, { bounds })).map(idOf)).toEqual(
+            wanted.map(knownIdOf),
+          )
+    },
+  )
+
   it('of one email are its recipients, and of an unknown one none', async () => {
     const [some] = known
     if (some === undefined) throw new Error('nothing is known')
@@ -228,7 +254,7 @@ describe('logs', () => {
 
   it.each([
     ['status', { status: 'opened' }],
-    ['status', { status: 'spam' }],
+    ['status', { status: 'clicked' }],
   ] as const)('with a %s that nobody has yet are none', async (_, query) => {
     expect(await read(query)).toEqual([])
   })

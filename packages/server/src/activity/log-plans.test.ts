@@ -2,7 +2,7 @@
  * What a page of logs costs is decided by its plans, not measured: whatever it is filtered by, rows
  * are reached through an index, no more of them than the bounds allow, with and without statistics.
  */
-import { type GetEmailLogsQuery, recipientStatuses } from '@postrider/contract'
+import { type GetEmailLogsQuery, recipientFacts, recipientStatuses } from '@postrider/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { TestDatabase } from '../../test/database.ts'
 import { createRecordDatabase, seedRecord } from '../../test/email-record.ts'
@@ -24,6 +24,7 @@ beforeAll(async () => {
   const stepMs = Math.floor((DAYS * 86_400_000) / EMAILS)
   const emails = Array.from({ length: EMAILS }, (_, i) => {
     const status = i % 4 === 0 ? recipientStatuses[(i / 4) % recipientStatuses.length] : undefined
+    const isDelivered = status === undefined || status === 'delivered'
     return {
       atMs: Date.now() - (EMAILS - i) * stepMs,
       subject: i % 3 === 0 ? `Order ${i}` : 'News',
@@ -33,8 +34,14 @@ beforeAll(async () => {
           email: `user${i % 1_500}@d${i % 100 < 40 ? 0 : i % 97}.example`,
           type: i % 20 === 0 ? ('bcc' as const) : ('to' as const),
           status: status ?? ('delivered' as const),
-          deliveredAfterMs: status === undefined || status === 'delivered' ? 3_000 : null,
+          deliveredAfterMs: isDelivered ? (i % 7 === 0 ? 86_400_000 : 3_000) : null,
           rescuedAfter: 0,
+          isRelayed: i % 2 === 0 && (isDelivered || status === 'failed'),
+          hasComplained: i % 30 === 0,
+          unsubscribedAt: [
+            ...(i % 20 === 0 ? (['tracker'] as const) : []),
+            ...(i % 25 === 0 ? (['provider'] as const) : []),
+          ],
         },
       ],
     }
@@ -77,7 +84,7 @@ const queries: GetEmailLogsQuery[] = [
   { refId: '01JD4M8W6ZQ3V5T7X9Y2A4C6E8' },
   { startCreatedAt: day(4) },
   { endCreatedAt: day(4) },
-  ...recipientStatuses.map((status) => ({ status })),
+  ...[...recipientStatuses, ...recipientFacts].map((status) => ({ status })),
   { subject: 'order 3' },
   { campaignId: 'week-2' },
   { recipientType: 'to' },
@@ -102,11 +109,14 @@ it.each([['without'], ['with']])(
     const { db } = database
     if (statistics === 'with')
       await db.query(
-        'analyze sending_email, sending_recipient, sending_attempt, sending_stopped, sending_queue',
+        `analyze sending_email, sending_recipient, sending_attempt, sending_stopped, sending_queue,
+           tracking_recipient, feedback_recipient`,
       )
     for (const query of queries) {
       const nodes = await nodesOfPage(query)
-      const scans = nodes.filter((node) => /^sending_/.test(node['Relation Name'] ?? ''))
+      const scans = nodes.filter((node) =>
+        /^(sending|tracking|feedback)_/.test(node['Relation Name'] ?? ''),
+      )
       expect(scans.length).toBeGreaterThan(0)
       const bad = nodes.filter((node) => {
         if (/Hash Join|Merge Join|Bitmap/.test(node['Node Type'])) return true

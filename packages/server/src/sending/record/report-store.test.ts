@@ -194,6 +194,13 @@ describe('a recipient is found by what was reported', () => {
     expect(await found('late')).toEqual([refId])
   })
 
+  it('the same of one that has bounced since', async () => {
+    const nextDay = new Date(Date.parse(dayOfUlid(refId)) + 36 * 3_600_000)
+    await report({ status: 'bounced', failedReason: 'no', deliveredAt: nextDay })
+    expect(await found('late')).toEqual([refId])
+    expect(await found({ stopped: 'bounced' })).toEqual([refId])
+  })
+
   it('the first time that is told of its delivery stays', async () => {
     const first = new Date(Date.parse(dayOfUlid(refId)))
     await report({ ...delivered, deliveredAt: first })

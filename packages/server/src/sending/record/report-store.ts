@@ -11,7 +11,7 @@ import type { RecipientStatus } from '@postrider/contract'
 import { dayAt } from '../../platform/date-time.ts'
 import { statement, type Tx } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import { insertStopped, isStopped } from '../stopped-store.ts'
+import { insertStopped, isStopped, type StoppedRecipient } from '../stopped-store.ts'
 import type { RecordedAttempt } from './email-store.ts'
 import type { Place } from './recipient-store.ts'
 
@@ -154,22 +154,23 @@ export async function reportStatuses(
     ]),
     insertStopped(
       tx,
-      changes.filter(isFoundByNothingElse).map(({ refId, n, status }) => ({
-        tenantId,
-        refId,
-        n,
-        day: dayOfUlid(refId),
-        status,
-      })),
+      changes.flatMap((change) => notesOf(change, tenantId)),
     ),
   ])
 }
 
-/** Attempts lead to those that failed or were delivered late by an attempt. */
-function isFoundByNothingElse({ status, refId, deliveredAt }: ReportedStatus): boolean {
-  if (status === 'delivered')
-    return deliveredAt !== undefined && dayAt(deliveredAt.getTime()) > dayOfUlid(refId)
-  return status === 'failed' || isStopped(status)
+/** What attempts do not lead to: that it failed, and that it was delivered on a later day. */
+function notesOf(
+  { status, refId, n, deliveredAt }: ReportedStatus,
+  tenantId: string,
+): StoppedRecipient[] {
+  const day = dayOfUlid(refId)
+  const isLate = deliveredAt !== undefined && dayAt(deliveredAt.getTime()) > day
+  const found = [
+    ...(status === 'failed' || isStopped(status) ? [status] : []),
+    ...(isLate ? ['delivered'] : []),
+  ]
+  return found.map((name) => ({ tenantId, refId, n, day, status: name }))
 }
 
 function keysOf(tenantId: string, places: readonly Place[]): unknown[] {
