@@ -237,7 +237,7 @@ describe.each([
     const { account, mail } = await set(3)
     for (let n = 1; ; n++) {
       if (n > 80) throw new Error('no end of statements')
-      const at = { mail, atS: 1 } as const
+      const at = { mail } as const
       const reports = [
         { ...at, type: 'delivered', n: 0, id: `d${n}${mail.refId}` },
         { ...at, type: 'bounced', n: 1, id: `b${n}${mail.refId}` },
