@@ -56,7 +56,10 @@ export const emailLog = closedObject({
   failed_reason: Type.String({
     description: 'Why its last attempt failed, or why it is not sent; else empty',
   }),
-  message_id: Type.String({ description: 'Of its copy, also before it is sent' }),
+  message_id: Type.String({
+    description:
+      "The `Message-ID` of its copy; of a sending domain's the provider's own id, once the provider has taken it. Empty where nothing was made for the recipient",
+  }),
   attempts: whole('Attempts that have ended'),
   opens: whole('By people, as far as that is known'),
   clicks: whole('By people, as far as that is known'),

@@ -9,6 +9,7 @@ import { answer, closedObject, timeOrDate } from './common.ts'
 export const statisticNames = [
   'accepted',
   'suppressed',
+  'sent',
   'delivered',
   'deferred',
   'failed',
@@ -42,6 +43,7 @@ const count = (description: string) => Type.Integer({ description })
 const countFields = {
   accepted: count('Recipients accepted, to be sent to'),
   suppressed: count('Recipients that were or became suppressed before they were sent to'),
+  sent: count('Recipients whose email a relay provider took; what became of it is counted beside'),
   delivered: count('Recipients whose server took the email'),
   deferred: count('Attempts that failed, with another to follow'),
   failed: count('Recipients whose last attempt failed'),

@@ -33,6 +33,7 @@ import {
   type AccessTokens,
   createAccessTokens,
   createNoteDeactivated,
+  createRelaySends,
   createSmtpPool,
   type NoteDeactivated,
   noteRelayChanged,
@@ -488,6 +489,7 @@ function composeSender(parts: Parts): Service[] {
     keyRing,
     leases,
     pool,
+    relaySends: createRelaySends({ relays: parts.relays, authConfirmDelayMs }),
     wakeups: parts.laneWakeups,
     trackingUrls: createTrackingUrls({
       tokens: createTrackingTokens(keyRing),

@@ -10,6 +10,7 @@ import { createPhishingScanner } from '../src/mail/index.ts'
 import {
   createAccessTokens,
   createNoteDeactivated,
+  createRelaySends,
   createSmtpPool,
   type NoteDeactivated,
   type SmtpPool,
@@ -20,6 +21,7 @@ import { type BucketLeases, bucketCount } from '../src/platform/db/leases.ts'
 import { noDiskGuard } from '../src/platform/disk-guard.ts'
 import { createEgress } from '../src/platform/egress/index.ts'
 import type { Logger } from '../src/platform/log.ts'
+import { adapterOf, createRelays, type DeliverCallback } from '../src/relays/index.ts'
 import { createAcceptEmails } from '../src/sending/accept-email.ts'
 import { checkEmail } from '../src/sending/check-email.ts'
 import { createFinishAttempts } from '../src/sending/finish-attempts.ts'
@@ -68,6 +70,7 @@ export function createTestSender(
     readonly clock?: Clock
     readonly log?: Logger
     readonly authConfirmDelayMs?: number
+    readonly deliverCallback?: DeliverCallback
     readonly noteDeactivated?: NoteDeactivated
   } = {},
 ): TestSender {
@@ -104,6 +107,15 @@ export function createTestSender(
     keyRing,
     leases,
     pool,
+    relaySends: createRelaySends({
+      relays: createRelays({
+        egress,
+        clock: createClock(),
+        adapterOf,
+        deliverCallback: o.deliverCallback ?? (async () => undefined),
+      }),
+      authConfirmDelayMs: o.authConfirmDelayMs ?? 0,
+    }),
     wakeups,
     trackingUrls,
     log,

@@ -83,6 +83,7 @@ function noCounts(): StatisticCounts {
   return {
     accepted: 0,
     suppressed: 0,
+    sent: 0,
     delivered: 0,
     deferred: 0,
     failed: 0,

@@ -98,12 +98,20 @@ export async function composeMessage(
 }
 
 function unsubscribeLines(url: string | undefined): string {
-  if (url === undefined) return ''
-  const lines = [
+  return unsubscribeHeaders(url)
+    .map(([name, value]) => headerLine(name, value))
+    .join('')
+}
+
+/** Of RFC 8058; none without a URL. */
+export function unsubscribeHeaders(
+  url: string | undefined,
+): readonly (readonly [name: string, value: string])[] {
+  if (url === undefined) return []
+  return [
     ['List-Unsubscribe', `<${url}>`],
     ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
-  ] as const
-  return lines.map(([name, value]) => headerLine(name, value)).join('')
+  ]
 }
 
 /** What is wrong with a body, if anything. */

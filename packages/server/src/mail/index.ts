@@ -16,6 +16,7 @@ export {
   type MessageInput,
   type PreparedMessage,
   prepareMessage,
+  unsubscribeHeaders,
 } from './build-message.ts'
 export { checkHeader, headerBytes } from './check-header.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
@@ -53,7 +54,13 @@ export type {
   SmtpSecurity,
   SmtpSession,
 } from './smtp/session.ts'
-export { createStandIns, type StandIns } from './stand-ins.ts'
+export {
+  createStandIns,
+  fillSplit,
+  type SplitText,
+  type StandIns,
+  splitAtStandIns,
+} from './stand-ins.ts'
 export type { TemplateInput } from './template/render-template.ts'
 export { createTemplateRenderer, type TemplateRenderer } from './template/template-renderer.ts'
 export { textOfHtml } from './text-of-html.ts'

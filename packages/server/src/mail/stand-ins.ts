@@ -101,3 +101,34 @@ export async function writeOver(
   }
   return isBase64 ? wrapLongBase64(copy.toString('base64')) : [copy]
 }
+
+/** For those who take text: what is between the stand-ins, and their numbers. */
+export interface SplitText {
+  /** One more than there are stand-ins. */
+  readonly pieces: readonly string[]
+  readonly standIns: readonly number[]
+}
+
+export function splitAtStandIns(text: string, id: string, standIns: StandIns): SplitText {
+  const mark = markOf(id)
+  const pieces: string[] = []
+  const numbers: number[] = []
+  let from = 0
+  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, from)) {
+    const numberAt = at + mark.length
+    const standIn = Number.parseInt(text.slice(numberAt, numberAt + NUMBER_CHARS), RADIX)
+    const expected = standIns[standIn]
+    if (expected === undefined || !text.startsWith(expected, at))
+      throw new Error('a stand-in is not as it was written')
+    pieces.push(text.slice(from, at))
+    numbers.push(standIn)
+    from = at + expected.length
+  }
+  pieces.push(text.slice(from))
+  return { pieces, standIns: numbers }
+}
+
+/** The text of one copy, with `texts` by the numbers of their stand-ins. */
+export function fillSplit({ pieces, standIns }: SplitText, texts: readonly string[]): string {
+  return pieces.map((piece, i) => piece + (texts[standIns[i] ?? -1] ?? '')).join('')
+}

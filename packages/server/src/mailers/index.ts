@@ -25,6 +25,7 @@ export {
 } from './note-deactivated.ts'
 export { type MailerError, noteErrors } from './note-errors.ts'
 export { type AccessTokens, createAccessTokens } from './oauth/access-tokens.ts'
+export { createRelaySends, type RelaySends, type RelaySent } from './relay-sends.ts'
 export { type RejectedLogin, settleRejectedLogins } from './settle-rejected-logins.ts'
 export type { Acquired, SmtpLease } from './smtp-line.ts'
 export {

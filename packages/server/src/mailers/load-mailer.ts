@@ -1,7 +1,8 @@
-/** A mailer with its password opened: what an attempt needs. Never logged, never kept. */
-import type { MailerState, RelayKind, SecureMode, UncertainPolicy } from '@postrider/contract'
+/** A mailer with its password, or its relay's key, opened: what an attempt needs. Never logged, never kept. */
+import type { MailerState, SecureMode, UncertainPolicy } from '@postrider/contract'
 import type { Queryable } from '../platform/db/index.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
+import { loadAccount, type RelayAccount } from '../relays/index.ts'
 import type { Rates } from './decide-permission.ts'
 import { effectiveDomainLimits, effectiveLimits } from './limits.ts'
 import { type DomainMailer, type Mailer, openPassword, type ServerMailer } from './mailer.ts'
@@ -37,14 +38,15 @@ export interface SmtpMailerForSend extends SendFacts {
 /** A sending domain. */
 export interface RelayMailerForSend extends SendFacts {
   readonly kind: 'relay'
-  readonly relay: RelayKind
   /** In wire form. */
   readonly domain: string
+  /** Read after the mailer: of the mailer's `configVersion`, or newer. */
+  readonly account: RelayAccount
 }
 
 export type MailerForSend = SmtpMailerForSend | RelayMailerForSend
 
-/** Undefined when there is no such mailer; throws SealedValueError when its password cannot be opened. */
+/** Undefined when there is no such mailer; throws SealedValueError when that cannot be opened. */
 export async function loadMailerForSend(
   q: Queryable,
   keyRing: KeyRing,
@@ -53,7 +55,7 @@ export async function loadMailerForSend(
 ): Promise<MailerForSend | undefined> {
   const mailer = await getMailer(q, tenantId, mailerId)
   if (mailer === undefined) return undefined
-  return mailer.connectionType === 'relay' ? relayFor(mailer) : smtpFor(keyRing, mailer)
+  return mailer.connectionType === 'relay' ? relayFor(q, keyRing, mailer) : smtpFor(keyRing, mailer)
 }
 
 function smtpFor(keyRing: KeyRing, mailer: ServerMailer): SmtpMailerForSend {
@@ -73,12 +75,21 @@ function smtpFor(keyRing: KeyRing, mailer: ServerMailer): SmtpMailerForSend {
   }
 }
 
-function relayFor(mailer: DomainMailer): RelayMailerForSend {
+async function relayFor(
+  q: Queryable,
+  keyRing: KeyRing,
+  mailer: DomainMailer,
+): Promise<RelayMailerForSend | undefined> {
+  const { relay, domain } = mailer.config
+  const account = await loadAccount(q, keyRing, { tenantId: mailer.tenantId, kind: relay })
+  // Deleted meanwhile, and the mailer before it.
+  if (account === undefined) return undefined
   const { connections, ...rates } = effectiveDomainLimits(mailer)
   return {
     kind: 'relay',
     ...factsOf(mailer),
-    ...mailer.config,
+    domain,
+    account,
     connectionsMax: connections,
     rates,
   }

@@ -1,19 +1,15 @@
 /**
- * Keeps a login that a server rejects from being tried by everybody who has mail to send: servers
- * lock accounts for that. While one second try is made the others wait; for a moment after it was
+ * Keeps a login, or a key, that is rejected from being tried by everybody who has mail to send:
+ * servers lock accounts for that. While one second try is made the others wait; for a moment after it was
  * rejected, too, nobody tries again, until the mailer is seen to be deactivated.
  */
-import { classifyFailure, type OpenSessionResult, type SmtpFailure } from '../mail/index.ts'
-
 export interface LoginGate {
   readonly isConfirming: boolean
   /** Whether this version of the configuration was rejected a moment ago. */
   isRejected(configVersion: number): boolean
-  note(configVersion: number, failure: SmtpFailure): void
+  noteRejected(configVersion: number): void
   /** Undefined when another second try is under way. */
-  confirm(
-    secondTry: () => Promise<OpenSessionResult | undefined>,
-  ): Promise<OpenSessionResult | undefined>
+  confirm<T>(secondTry: () => Promise<T | undefined>): Promise<T | undefined>
 }
 
 /** For the deactivation to be committed, and read by whoever has mail to send. */
@@ -27,9 +23,8 @@ export function createLoginGate(): LoginGate {
       return isConfirming
     },
     isRejected: (version) => version <= rejected.version && performance.now() < rejected.untilMs,
-    note(version, failure) {
-      if (classifyFailure(failure).authRejected)
-        rejected = { version, untilMs: performance.now() + REJECTED_MS }
+    noteRejected(version) {
+      rejected = { version, untilMs: performance.now() + REJECTED_MS }
     },
     async confirm(secondTry) {
       if (isConfirming) return undefined

@@ -5,7 +5,12 @@
  * A session goes back to idle only while it is fit: usable, opened with the present configuration,
  * below the number of messages and the age at which servers begin to close connections themselves.
  */
-import type { OpenSessionResult, SmtpFailure, SmtpSession } from '../mail/index.ts'
+import {
+  classifyFailure,
+  type OpenSessionResult,
+  type SmtpFailure,
+  type SmtpSession,
+} from '../mail/index.ts'
 import type { SmtpMailerForSend } from './load-mailer.ts'
 import { createLoginGate, type LoginGate } from './login-gate.ts'
 
@@ -163,7 +168,7 @@ export function createSmtpLine(first: SmtpMailerForSend, o: LineOptions): SmtpLi
     if (!opened.ok) {
       open -= 1
       workedMs = Number.NEGATIVE_INFINITY
-      gate.note(mailer.configVersion, opened.failure)
+      if (classifyFailure(opened.failure).authRejected) gate.noteRejected(mailer.configVersion)
       serveNext()
       // Nothing was tried: this process looks up as many names at once as it may.
       if (isStopped || opened.failure.systemCode === 'busy') return { kind: 'busy' }

@@ -43,7 +43,7 @@ export function idsOf(claim: Claim): Record<string, unknown> {
 function outcomeOf(ending: Ending): string {
   if (ending.kind === 'undone') return 'undone'
   if (ending.kind === 'stopped') return ending.status
-  if (ending.result.kind === 'accepted') return 'accepted'
+  if (ending.result.kind !== 'failed') return 'accepted'
   if (ending.result.isUncertain) return 'uncertain'
   return ending.next?.kind === 'retry' ? 'deferred' : 'failed'
 }
@@ -51,11 +51,11 @@ function outcomeOf(ending: Ending): string {
 function describe(ending: Ending): Record<string, unknown> {
   if (ending.kind === 'undone') return { wait_ms: ending.undo.waitMs }
   if (ending.kind === 'stopped') return {}
-  const { result, next, event } = ending
+  const { result, next, traceparent } = ending
   return {
     ...(result.kind === 'failed' ? { category: result.category } : {}),
     ...(next?.kind === 'retry' ? { wait_ms: next.waitMs } : {}),
     ...(next?.kind === 'give-up' ? { because: next.because } : {}),
-    traceparent: event.traceparent,
+    traceparent,
   }
 }

@@ -10,7 +10,7 @@ import { insertStopped, isStopped } from './stopped-store.ts'
 
 const LOAD_EMAILS = statement(
   'sending.load_emails',
-  `select ref_id, custom_args, traceparent, created_at,
+  `select ref_id, from_email, campaign_id, custom_args, traceparent, created_at,
           case when ref_id = any($4) then content end as content
      from sending_email where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])`,
 )
@@ -23,6 +23,8 @@ const LOAD_RECIPIENTS = statement(
 
 export interface EmailForSend {
   readonly ref_id: string
+  readonly from_email: string
+  readonly campaign_id: string | null
   /** Null when it was not asked for. */
   readonly content: EmailContent | null
   readonly custom_args: Readonly<Record<string, unknown>> | null
@@ -139,7 +141,8 @@ const SET_STATUS = statement(
   `update sending_recipient r
       set status = case when ${WAITS} then c.status else r.status end, attempts = c.attempt,
           failed_reason = case when ${WAITS} then c.failed_reason else r.failed_reason end,
-          message_id = coalesce(c.message_id, r.message_id),
+          message_id = case when ${WAITS} or r.message_id = '' then coalesce(c.message_id, r.message_id)
+                            else r.message_id end,
           delivered_at = case when c.status = 'delivered' then now() else r.delivered_at end
      from unnest($1::text[], $2::text[], $3::smallint[], $4::date[], $5::text[], $6::smallint[],
                  $7::text[], $9::text[])

@@ -1,5 +1,6 @@
 /**
- * An attempt to hand one recipient's copy to the mailer's server, from claim to finish.
+ * An attempt to hand one recipient's copy to the mailer's server, or a relay provider, from claim to
+ * finish. What is said of the final dot holds of a provider's request as well.
  *
  * In the queue a row is
  * - `waiting`: not before `due_at`;
@@ -46,7 +47,10 @@ export interface LoadedClaim {
   readonly traceparent: string
   /** As the caller wrote it. */
   readonly email: string
+  /** In the header of its copy. */
   readonly messageId: string
+  /** The recipient's row has it: not that of a sending domain, nor where nothing was made before. */
+  readonly isMessageIdStored: boolean
   /** Whether its address must not be sent to, as known now or a moment ago. */
   readonly isSuppressed: () => Promise<boolean>
 }
@@ -79,7 +83,11 @@ export type Stopped =
   | { readonly kind: 'stopped'; readonly status: 'blocked'; readonly failedReason: string }
 
 /** What came of an attempt, before what follows is decided. */
-export type AttemptResult = { readonly kind: 'accepted' } | AttemptFailed
+export type AttemptResult =
+  | { readonly kind: 'accepted' }
+  /** A relay provider has taken it, by its own id: what becomes of it is reported later. */
+  | { readonly kind: 'sent'; readonly messageId: string }
+  | AttemptFailed
 
 /** Surely not sent, and nobody's failure: the row goes back as it was, without an event. */
 export interface Undo {

@@ -23,7 +23,7 @@ export interface CancelledEmail {
   readonly recipients: RecipientState[]
 }
 
-const REJECTED = { status: 'rejected', attempt: 0, failedReason: '' }
+const REJECTED = { status: 'rejected', attempt: 0, failedReason: '', messageId: '' }
 const ROUNDS_MAX = 10
 /** Claims and finishes hold a row for as long as their commit takes. */
 const ROUND_WAIT_MS = 20

@@ -1,5 +1,6 @@
 /**
- * The SMTP conversations that this process is in, so that they can be ended when it has to stop.
+ * The conversations with servers and providers that this process is in, so that they can be ended
+ * when it has to stop.
  *
  * One that is cut before its final dot has sent nothing; one that is cut after it is uncertain, as
  * if the server had gone.
@@ -9,6 +10,8 @@ import type { SmtpSession } from '../mail/index.ts'
 
 export interface Conversations {
   readonly isCut: boolean
+  /** Aborted by `cut`. */
+  readonly signal: AbortSignal
   /** Runs `work`, during which `cut` closes the session. */
   hold<T>(session: SmtpSession, work: () => Promise<T>): Promise<T>
   /** False when there is no time for it before the deadline (in the time of `performance.now()`), or it was cut. */
@@ -23,6 +26,7 @@ export function createConversations(): Conversations {
     get isCut() {
       return ended.signal.aborted
     },
+    signal: ended.signal,
     async hold(session, work) {
       sessions.add(session)
       try {

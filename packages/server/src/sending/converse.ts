@@ -7,23 +7,20 @@
  */
 import { classifyFailure, parseAddress, type SmtpFailure, type SmtpResult } from '../mail/index.ts'
 import type { SmtpMailerForSend, SmtpPool } from '../mailers/index.ts'
-import type { Failpoints } from '../platform/failpoints.ts'
 import type { Logger } from '../platform/log.ts'
 import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
 import type { Conversations } from './conversations.ts'
+import { createDot, type DotDeps } from './dot.ts'
 import { needsSmtpUtf8 } from './prepare-email.ts'
 
-export interface ConverseDeps {
+export interface ConverseDeps extends DotDeps {
   readonly log: Logger
   readonly pool: SmtpPool
-  readonly failpoints: Failpoints
   readonly conversations: Conversations
   /** For the whole conversation, waiting for a connection included. */
   readonly timeoutMs: number
   /** Before a rejected login is tried once more. */
   readonly authConfirmDelayMs: number
-  /** Commits that the dot may be sent; false when the claim is lost. */
-  readonly markDot: (claim: Claim) => Promise<boolean>
 }
 
 interface Conversation {
@@ -99,23 +96,6 @@ function isCutOff(result: SmtpResult, { isCut }: Conversations): boolean {
   return isCut && result.kind === 'failed' && result.phase === 'before-dot'
 }
 
-function createDot(deps: ConverseDeps, claim: Claim) {
-  const dot = {
-    state: 'open' as 'open' | 'committed' | 'lost' | 'unknown',
-    /** Throws where the dot must not be sent. */
-    async commit(): Promise<void> {
-      const isHeld = await deps.markDot(claim).catch((error: unknown) => {
-        dot.state = 'unknown'
-        throw error
-      })
-      dot.state = isHeld ? 'committed' : 'lost'
-      if (!isHeld) throw new Error('the claim was lost')
-      deps.failpoints.hit('send.before_dot')
-    },
-  }
-  return dot
-}
-
 function envelopeOf({ mailer, to, showsUtf8Address }: Conversation) {
   const from = wireOf(mailer.email)
   const recipient = wireOf(to)
@@ -126,7 +106,7 @@ function envelopeOf({ mailer, to, showsUtf8Address }: Conversation) {
   }
 }
 
-function wireOf(email: string): string {
+export function wireOf(email: string): string {
   const parsed = parseAddress(email)
   return parsed.ok ? parsed.address.address : email
 }

@@ -88,7 +88,12 @@ export function isScheduled(refId: string, { sendAt }: Pick<NewEmail, 'sendAt'>)
  * (contract §3.1). Derived, so that a crash cannot change it.
  */
 export function messageIdOf(refId: string, n: number, fromAddress: string): string {
-  return `<${refId}.${n}@${fromAddress.slice(fromAddress.lastIndexOf('@') + 1)}>`
+  return `<${refId}.${n}@${domainOf(fromAddress)}>`
+}
+
+/** Of an address in wire form. */
+export function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1)
 }
 
 /** An address's key as recipients are found by it: the domain is what it begins with, up to the `@`. */

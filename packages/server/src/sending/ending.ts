@@ -10,12 +10,16 @@ export interface Finish {
   readonly result: AttemptResult
   /** Undefined when the mail was accepted. */
   readonly next?: NextStep
-  readonly event: NewEvent
+  /** None where a relay provider has taken it. */
+  readonly event?: NewEvent
+  readonly traceparent: string
+  /** To be stored of the recipient: its copy's from now on. */
+  readonly messageId?: string
   /** What is to be decided on when it is written (settle-rejections.ts). */
   readonly rejection?: Rejection
 }
 
-export type FailedFinish = Finish & { readonly result: AttemptFailed }
+export type FailedFinish = Finish & { readonly result: AttemptFailed; readonly event: NewEvent }
 
 /** The mailer's login was rejected. */
 export interface Rejection {

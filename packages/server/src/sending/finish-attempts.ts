@@ -248,7 +248,7 @@ function outcomeOf(
   return next?.kind === 'retry' ? 'deferred' : 'failed'
 }
 
-function toStatusChange({ claim, result, next }: Finish): StatusChange {
+function toStatusChange({ claim, result, next, messageId }: Finish): StatusChange {
   return {
     tenantId: claim.tenantId,
     refId: claim.refId,
@@ -257,18 +257,23 @@ function toStatusChange({ claim, result, next }: Finish): StatusChange {
     status: statusOf(result, next),
     attempt: claim.attempt,
     failedReason: result.kind === 'failed' ? result.failedReason : '',
+    ...(messageId === undefined ? {} : { messageId }),
   }
 }
 
 /** The attempt that was claimed for it did not happen. */
 function toStopped({ claim, status, failedReason }: Stop): StatusChange {
-  const { tenantId, refId, n, attempt } = claim
-  return { tenantId, refId, n, day: dayOfUlid(refId), status, attempt: attempt - 1, failedReason }
+  const { tenantId, refId, n } = claim
+  const attempt = claim.attempt - 1
+  const change = { tenantId, refId, n, day: dayOfUlid(refId), status, attempt, failedReason }
+  // Nothing was ever made for it.
+  return attempt === 0 ? { ...change, messageId: '' } : change
 }
 
 /** Contract §3.2. */
 function statusOf(result: AttemptResult, next: NextStep | undefined): string {
   if (result.kind === 'accepted') return 'delivered'
+  if (result.kind === 'sent') return 'sent'
   if (next?.kind === 'retry') return 'deferred'
   return result.category === 'expired' ? 'expired' : 'failed'
 }

@@ -124,10 +124,11 @@ function endingOf(claim: Claim, i: number): Ending {
   }
   const event = deliveredEvent(subject)
   const result = { kind: 'accepted' } as const
-  if (i % 3 === 1) return { kind: 'finished', claim, result, event }
+  const finish = { kind: 'finished', result, event, traceparent: TRACEPARENT } as const
+  if (i % 3 === 1) return { ...finish, claim }
   // What a relay may have reported meanwhile is looked for.
   const ofRelay = { ...claim, mailerId: 'domain_a' }
-  return { kind: 'finished', claim: ofRelay, result, event, next: { kind: 'retry', waitMs: 1_000 } }
+  return { ...finish, claim: ofRelay, next: { kind: 'retry', waitMs: 1_000 } }
 }
 
 async function endAll(round: number, plans: SeenPlan[] | undefined, mode: PlanMode): Promise<void> {

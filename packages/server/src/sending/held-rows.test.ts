@@ -12,7 +12,9 @@ let database: TestDatabase
 let nowMs = 0
 const held = () => createHeldRows({ db: database.db, leaseMs: 60_000, monotonicMs: () => nowMs })
 const row = (claim: Partial<Claim>, validUntilMs = 60_000): Held => ({
-  loaded: { claim: { tenantId: 'tn_a', contentBytes: 100, ...claim } } as Held['loaded'],
+  loaded: {
+    claim: { tenantId: 'tn_a', mailerId: 'smtp_a', contentBytes: 100, ...claim },
+  } as Held['loaded'],
   lane: createLane({ tenantId: 'tn_a', mailerId: 'smtp_a', bucket: 0 }),
   validUntilMs,
 })
@@ -74,7 +76,9 @@ it('a content counts once for all recipients that share it, until the last of th
   expect(rows.roomFor('tn_a')).toBe(0)
   rows.delete(shared[0] as Held)
   expect(rows.roomFor('tn_a')).toBeGreaterThan(0)
-  expect(rows.prepareOf({ tenantId: 'tn_a', refId: 'shared' } as Claim)).toBeUndefined()
+  expect(
+    rows.prepareOf({ tenantId: 'tn_a', refId: 'shared', mailerId: 'smtp_a' } as Claim),
+  ).toBeUndefined()
 })
 
 it('what makes a message ready is shared with rows of the same email', () => {
@@ -82,10 +86,13 @@ it('what makes a message ready is shared with rows of the same email', () => {
   const prepare = () => Promise.reject(new Error('not here'))
   const one = row({ refId: 'a' })
   rows.add([{ ...one, loaded: { ...one.loaded, prepare } }])
-  const of = (tenantId: string, refId: string) => rows.prepareOf({ tenantId, refId } as Claim)
+  const of = (tenantId: string, refId: string) =>
+    rows.prepareOf({ tenantId, refId, mailerId: 'smtp_a' } as Claim)
   expect(of('tn_a', 'a')).toBe(prepare)
   expect(of('tn_a', 'b')).toBeUndefined()
   expect(of('tn_b', 'a')).toBeUndefined()
+  const byRelay = { tenantId: 'tn_a', refId: 'a', mailerId: 'domain_a' } as Claim
+  expect(rows.prepareOf(byRelay)).toBeUndefined()
 })
 
 it('a process that stood still extends its claims before it makes new ones', async () => {

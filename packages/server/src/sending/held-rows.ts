@@ -11,6 +11,7 @@ import type { Db } from '../platform/db/index.ts'
 import type { Claim, LoadedClaim } from './attempt.ts'
 import type { Held } from './lane.ts'
 import { LARGE_CONTENT_BYTES } from './large-emails.ts'
+import { preparedAs } from './prepare-email.ts'
 import { extendClaims } from './queue-store.ts'
 
 const ROWS_MAX = 8_192
@@ -60,26 +61,28 @@ export function createHeldRows(deps: {
     const { claim, prepare } = row.loaded
     const own = tenants.get(claim.tenantId) ?? { rows: 0, bytes: 0, emails: new Map() }
     tenants.set(claim.tenantId, own)
-    const email = own.emails.get(claim.refId)
+    const key = preparedAs(claim)
+    const email = own.emails.get(key)
     own.rows += 1
     if (email !== undefined) {
       email.rows += 1
       return
     }
     const added = smallBytesOf(claim)
-    own.emails.set(claim.refId, { rows: 1, bytes: added, prepare })
+    own.emails.set(key, { rows: 1, bytes: added, prepare })
     own.bytes += added
     bytes += added
   }
 
   function deleteRow({ loaded: { claim } }: Held): void {
     const own = tenants.get(claim.tenantId)
-    const email = own?.emails.get(claim.refId)
+    const key = preparedAs(claim)
+    const email = own?.emails.get(key)
     if (own === undefined || email === undefined) return
     own.rows -= 1
     email.rows -= 1
     if (email.rows === 0) {
-      own.emails.delete(claim.refId)
+      own.emails.delete(key)
       own.bytes -= email.bytes
       bytes -= email.bytes
     }
@@ -103,7 +106,7 @@ export function createHeldRows(deps: {
       const ofTenant = own.bytes < BYTES_MAX * TENANT_SHARE ? ROWS_MAX * TENANT_SHARE - own.rows : 0
       return Math.max(0, Math.min(ofAll, ofTenant))
     },
-    prepareOf: ({ tenantId, refId }) => tenants.get(tenantId)?.emails.get(refId)?.prepare,
+    prepareOf: (claim) => tenants.get(claim.tenantId)?.emails.get(preparedAs(claim))?.prepare,
     add(added) {
       for (const row of added) {
         rows.add(row)

@@ -8,10 +8,10 @@ const MB = 1024 * 1024
 function world() {
   const waiting = new Set<Held>()
   const budget = createLargeBudget({ isWaiting: (row) => waiting.has(row) })
-  const rowOf = (tenantId: string, mb: number): Held => {
+  const rowOf = (tenantId: string, mb: number, mailerId = 'smtp_1'): Held => {
     const row = {
-      loaded: { claim: { tenantId, contentBytes: mb * MB } } as Held['loaded'],
-      lane: createLane({ tenantId, mailerId: 'smtp_1', bucket: 0 }),
+      loaded: { claim: { tenantId, mailerId, contentBytes: mb * MB } } as Held['loaded'],
+      lane: createLane({ tenantId, mailerId, bucket: 0 }),
       validUntilMs: 0,
     }
     waiting.add(row)
@@ -41,6 +41,13 @@ describe('large emails under way', () => {
     expect(take('b', 50)).toBeDefined()
     expect(take('c', 1)).toBeUndefined()
     expect(take('c', 0.1)).toBeDefined()
+  })
+
+  it('by a relay provider count twice: as a text, and as its bytes', () => {
+    const { begin, rowOf } = world()
+    expect(begin(rowOf('a', 15, 'domain_1'))).toBeDefined()
+    expect(begin(rowOf('a', 11, 'domain_1'))).toBeUndefined()
+    expect(begin(rowOf('b', 10, 'domain_2'))).toBeDefined()
   })
 
   it('may be of any size when nothing else is under way', () => {

@@ -10,6 +10,7 @@
  * Smaller emails would overtake one that needs much room for ever. The first that has to wait for
  * others keeps the room until it has begun, unless what it waits for is slow itself.
  */
+import { isDomainMailer } from '../mailers/index.ts'
 import type { Held } from './lane.ts'
 import { LARGE_CONTENT_BYTES } from './large-emails.ts'
 
@@ -129,7 +130,9 @@ export function createLargeBudget(o: {
 
 /** 0 for what is not large. */
 export function largeBytesOf({ loaded: { claim } }: Held): number {
-  return claim.contentBytes < LARGE_CONTENT_BYTES ? 0 : claim.contentBytes
+  if (claim.contentBytes < LARGE_CONTENT_BYTES) return 0
+  // A request to a relay provider is a text, and the bytes of that text.
+  return isDomainMailer(claim.mailerId) ? claim.contentBytes * 2 : claim.contentBytes
 }
 
 const NOTHING: LargeUse = { slow: () => undefined, end: () => undefined }

@@ -5,7 +5,14 @@ import type { EmailContent } from './email.ts'
 import { createLargeEmails } from './large-emails.ts'
 
 const MIB = 1024 * 1024
-const claim = (refId: string, mib = 1) => ({ tenantId: 'tn_a', refId, contentBytes: mib * MIB })
+const claim = (refId: string, mib = 1) => ({
+  tenantId: 'tn_a',
+  refId,
+  mailerId: 'smtp_a',
+  createdAt: new Date(0),
+  campaignId: null,
+  contentBytes: mib * MIB,
+})
 
 function reading(load: (refId: string) => Promise<EmailContent>) {
   const reads: string[] = []
@@ -17,7 +24,7 @@ function reading(load: (refId: string) => Promise<EmailContent>) {
       return load(email.refId)
     },
   })
-  const get = (one: ReturnType<typeof claim>) => large.get(one, new Date(0))
+  const get = (one: ReturnType<typeof claim>) => large.get(one)
   return { get, reads }
 }
 const content = async (refId: string): Promise<EmailContent> => ({
@@ -52,6 +59,14 @@ it('an email of one tenant is not that of another', async () => {
   const { get, reads } = reading(content)
   await get(claim('a'))
   await get({ ...claim('a'), tenantId: 'tn_b' })
+  expect(reads).toEqual(['a', 'a'])
+})
+
+it('an email made ready for a mail server is not what a relay provider takes', async () => {
+  const { get, reads } = reading(content)
+  const ready = await get(claim('a'))
+  const other = await get({ ...claim('a'), mailerId: 'domain_a' })
+  expect([ready, other].map((one) => 'kind' in one && one.kind)).toEqual(['smtp', 'relay'])
   expect(reads).toEqual(['a', 'a'])
 })
 

@@ -6,7 +6,7 @@
 import type { Db } from '../platform/db/index.ts'
 import type { Claim } from './attempt.ts'
 import { loadContent } from './attempt-store.ts'
-import { type PreparedEmail, prepareEmail } from './prepare-email.ts'
+import { type EmailFacts, type PreparedEmail, preparedAs, prepareEmail } from './prepare-email.ts'
 import type { TrackingUrls } from './tracking/tracking-urls.ts'
 
 /** From this size on a content is not loaded ahead. */
@@ -20,10 +20,7 @@ interface Kept {
 
 export interface LargeEmails {
   /** Callers who want the same email at once share one reading. */
-  get(
-    claim: Pick<Claim, 'tenantId' | 'refId' | 'contentBytes'>,
-    createdAt: Date,
-  ): Promise<PreparedEmail>
+  get(email: EmailFacts & Pick<Claim, 'contentBytes'>): Promise<PreparedEmail>
 }
 
 export function createLargeEmails(deps: {
@@ -43,16 +40,16 @@ export function createLargeEmails(deps: {
   }
 
   return {
-    get(claim, createdAt) {
-      const id = `${claim.tenantId} ${claim.refId}`
+    get(wanted) {
+      const id = `${wanted.tenantId} ${preparedAs(wanted)}`
       const known = kept.get(id)
       drop(id)
       const email =
         known?.email ??
-        load(db, claim).then((content) => prepareEmail(trackingUrls, claim, createdAt, content))
+        load(db, wanted).then((content) => prepareEmail(trackingUrls, wanted, content))
       // The last one used is the last one to go.
-      kept.set(id, { email, bytes: claim.contentBytes })
-      bytes += claim.contentBytes
+      kept.set(id, { email, bytes: wanted.contentBytes })
+      bytes += wanted.contentBytes
       for (const oldest of kept.keys()) {
         if (bytes <= KEPT_BYTES_MAX || oldest === id) break
         drop(oldest)

@@ -5,6 +5,7 @@ import { findSuppressed } from '../suppressions/index.ts'
 import type { Claim, LoadedClaim } from './attempt.ts'
 import { type EmailForSend, loadForSend } from './attempt-store.ts'
 import type { LaneKey } from './claim-store.ts'
+import { messageIdOf } from './email.ts'
 import { LARGE_CONTENT_BYTES, type LargeEmails } from './large-emails.ts'
 import { type PreparedEmail, prepareEmail } from './prepare-email.ts'
 import type { TrackingUrls } from './tracking/tracking-urls.ts'
@@ -32,6 +33,7 @@ export async function loadAttempts(
   lane: LaneKey,
   claims: readonly Claim[],
 ): Promise<LoadedClaims> {
+  const { mailerId, tenantId } = lane
   const prepareOf = new Map(claims.map((claim) => [claim.refId, deps.prepareOf(claim)]))
   const isWanted = ({ contentBytes, refId }: Claim) =>
     contentBytes < LARGE_CONTENT_BYTES && prepareOf.get(refId) === undefined
@@ -40,7 +42,7 @@ export async function loadAttempts(
   const emailOf = new Map(
     emails.map((e) => [
       e.ref_id,
-      { ...e, prepareSmall: preparation(deps.trackingUrls, lane.tenantId, e) },
+      { ...e, prepareSmall: preparation(deps.trackingUrls, { tenantId, mailerId }, e) },
     ]),
   )
   const recipientOf = new Map(recipients.map((r) => [`${r.ref_id}.${r.n}`, r]))
@@ -54,14 +56,15 @@ export async function loadAttempts(
       orphans.push(claim)
       continue
     }
-    const { created_at: createdAt, prepareSmall = prepareOf.get(claim.refId) } = email
+    const { prepareSmall = prepareOf.get(claim.refId) } = email
     attempts.push({
       claim,
-      prepare: prepareSmall ?? (() => deps.largeEmails.get(claim, createdAt)),
+      prepare: prepareSmall ?? (() => deps.largeEmails.get({ ...claim, ...factsOf(email) })),
       customArgs: email.custom_args,
       traceparent: email.traceparent,
       email: recipient.email,
-      messageId: recipient.message_id,
+      messageId: recipient.message_id || messageIdOf(claim.refId, claim.n, email.from_email),
+      isMessageIdStored: recipient.message_id !== '',
       isSuppressed: suppressionOf(recipient.email),
     })
   }
@@ -93,15 +96,16 @@ async function lookUpSuppressions(
 }
 
 /** Once for all recipients that were claimed together; undefined without its content. */
-function preparation(
-  urls: TrackingUrls,
-  tenantId: string,
-  { ref_id: refId, created_at: createdAt, content }: EmailForSend,
-) {
+function preparation(urls: TrackingUrls, key: LaneKey, { content, ...row }: EmailForSend) {
   if (content === null) return undefined
+  const email = { ...key, refId: row.ref_id, ...factsOf(row) }
   let prepared: Promise<PreparedEmail> | undefined
   return () => {
-    prepared ??= prepareEmail(urls, { tenantId, refId }, createdAt, content)
+    prepared ??= prepareEmail(urls, email, content)
     return prepared
   }
+}
+
+function factsOf(row: Pick<EmailForSend, 'created_at' | 'campaign_id'>) {
+  return { createdAt: row.created_at, campaignId: row.campaign_id }
 }

@@ -5,10 +5,16 @@ import { composeMessage } from '../mail/index.ts'
 import type { EmailContent } from './email.ts'
 import { prepareEmail } from './prepare-email.ts'
 
-const key = { tenantId: 'tn_a', refId: '01JD4M8W6ZQ3V5T7X9Y2A4C6E8' }
+const facts = {
+  tenantId: 'tn_a',
+  refId: '01JD4M8W6ZQ3V5T7X9Y2A4C6E8',
+  mailerId: 'smtp_a',
+  createdAt: new Date(),
+  campaignId: null,
+}
 
 async function prepare(change: Partial<EmailContent>): Promise<Email> {
-  const email = await prepareEmail(trackingUrls, key, new Date(), {
+  const email = await prepareEmail(trackingUrls, facts, {
     from: { address: 'news@example.com' },
     to: [{ address: 'ada@example.com' }],
     cc: [],
@@ -17,7 +23,7 @@ async function prepare(change: Partial<EmailContent>): Promise<Email> {
     attachments: [],
     ...change,
   })
-  if ('templateProblem' in email) throw new Error(email.templateProblem)
+  if (!('message' in email)) throw new Error('not for a mail server')
   return PostalMime.parse(await composeMessage(email.message, '<1@example.com>'))
 }
 

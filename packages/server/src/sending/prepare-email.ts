@@ -1,13 +1,17 @@
 /** The message of an email, made ready for all its recipients and attempts. */
 import { type CopyParts, type PreparedMessage, prepareMessage, textOfHtml } from '../mail/index.ts'
+import { isDomainMailer } from '../mailers/index.ts'
 import type { EmailContent } from './email.ts'
 import { type ScanOnce, scanOnce } from './phishing/scan-once.ts'
+import { prepareRelayMail, type ReadyForRelay } from './prepare-relay-mail.ts'
 import { markEmail } from './tracking/mark-email.ts'
 import type { TrackingUrls } from './tracking/tracking-urls.ts'
 
+export type ReadyEmail = ReadyForSmtp | ReadyForRelay
 export type PreparedEmail = ReadyEmail | BrokenEmail
 
-export interface ReadyEmail {
+export interface ReadyForSmtp {
+  readonly kind: 'smtp'
   readonly message: PreparedMessage
   /** A header with such an address makes the message itself one for SMTPUTF8 (RFC 6531 §3.2). */
   readonly showsUtf8Address: boolean
@@ -16,7 +20,14 @@ export interface ReadyEmail {
   readonly ownOf?: (n: number) => CopyParts
 }
 
-type EmailKey = Parameters<typeof markEmail>[1]
+export interface EmailFacts {
+  readonly tenantId: string
+  readonly refId: string
+  /** Of the mailer whose attempts it is made ready for. */
+  readonly mailerId: string
+  readonly createdAt: Date
+  readonly campaignId: string | null
+}
 
 /** There is nothing to send, and there never will be. */
 export interface BrokenEmail {
@@ -25,15 +36,17 @@ export interface BrokenEmail {
 
 export async function prepareEmail(
   urls: TrackingUrls,
-  { tenantId, refId }: EmailKey,
-  createdAt: Date,
+  email: EmailFacts,
   content: EmailContent,
 ): Promise<PreparedEmail> {
   const { templateProblem } = content
   if (templateProblem !== undefined) return { templateProblem }
+  if (isDomainMailer(email.mailerId)) return prepareRelayMail(urls, email, content, textOf)
+  const { tenantId, refId, createdAt } = email
   const shown = [content.from, ...content.to, ...content.cc, content.replyTo]
   const marked = markEmail(urls, { tenantId, refId }, content)
   return {
+    kind: 'smtp',
     message: await prepareMessage({
       ...content,
       ...marked,
@@ -57,4 +70,9 @@ function textOf({ text, html }: EmailContent): string | undefined {
 /** Of an address in wire form. */
 export function needsSmtpUtf8(address: string): boolean {
   return !/^\p{ASCII}*$/u.test(address)
+}
+
+/** What one made ready may be kept under: for a relay it is not what it is for a mail server. */
+export function preparedAs({ refId, mailerId }: Pick<EmailFacts, 'refId' | 'mailerId'>): string {
+  return isDomainMailer(mailerId) ? `${refId} relay` : refId
 }

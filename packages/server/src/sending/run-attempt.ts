@@ -3,12 +3,21 @@
  * conversation → result → what follows.
  */
 import { composeMessage, failedReasonOf } from '../mail/index.ts'
-import type { SmtpMailerForSend } from '../mailers/index.ts'
+import { isDomainMailer, type MailerForSend, type RelayMailerForSend } from '../mailers/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import { DatabaseUnavailableError } from '../platform/db/index.ts'
-import type { AttemptFailed, AttemptResult, LoadedAttempt, Stopped, Undo } from './attempt.ts'
-import { type ConverseDeps, converse } from './converse.ts'
+import type {
+  AttemptFailed,
+  AttemptResult,
+  Claim,
+  LoadedAttempt,
+  Stopped,
+  Undo,
+} from './attempt.ts'
+import { type ConverseDeps, converse, wireOf } from './converse.ts'
+import { type ConverseRelayDeps, converseRelay } from './converse-relay.ts'
 import { decideNextStep, type NextStep } from './decide-next-step.ts'
+import { domainOf } from './email.ts'
 import type { Ending, FailedFinish } from './ending.ts'
 import {
   deliveredEvent,
@@ -19,7 +28,7 @@ import {
 import type { PhishingCheck } from './phishing/check-phishing.ts'
 import type { BrokenEmail, ReadyEmail } from './prepare-email.ts'
 
-export interface RunAttemptDeps extends ConverseDeps {
+export interface RunAttemptDeps extends ConverseDeps, ConverseRelayDeps {
   readonly clock: Clock
   readonly phishing: PhishingCheck
   readonly retryScheduleMs: readonly number[]
@@ -44,11 +53,23 @@ export async function runAttempt(
   if (result.kind === 'undone') return { kind: 'undone', claim, undo: result }
   if (result.kind === 'stopped' && result.status === 'suppressed')
     return { kind: 'stopped', claim, status: result.status, failedReason: '' }
-  const subject: EventSubject = { ...loaded, atMicros: deps.clock.nowMicros() }
+  const { traceparent } = loaded
+  if (result.kind === 'sent')
+    return { kind: 'finished', claim, result, traceparent, messageId: result.messageId }
+  const subject: EventSubject = {
+    ...loaded,
+    // A provider has an id of its own for what it has taken, and for nothing else.
+    messageId: isDomainMailer(claim.mailerId) ? '' : loaded.messageId,
+    atMicros: deps.clock.nowMicros(),
+  }
   if (result.kind === 'stopped')
     return { ...result, claim, event: phishingEvent(subject, result.failedReason) }
-  if (result.kind === 'accepted')
-    return { kind: 'finished', claim, result, event: deliveredEvent(subject) }
+  if (result.kind === 'accepted') {
+    const event = deliveredEvent(subject)
+    const { messageId, isMessageIdStored } = loaded
+    const finish = { kind: 'finished', claim, result, event, traceparent } as const
+    return isMessageIdStored ? finish : { ...finish, messageId }
+  }
   const finish = failed(deps, loaded, subject, result)
   const { rejectedLogin } = result
   if (rejectedLogin === undefined) return finish
@@ -68,7 +89,9 @@ function failed(
 ): FailedFinish {
   const next = nextStep(deps, loaded, result)
   const event = smtpErrorEvent(subject, result, next.kind === 'retry')
-  return { kind: 'finished', claim: loaded.claim, result, next, event }
+  const { claim, traceparent } = loaded
+  const finish = { kind: 'finished', claim, result, next, event, traceparent } as const
+  return result.isBeforeMessage && claim.attempt === 1 ? { ...finish, messageId: '' } : finish
 }
 
 async function attempt(
@@ -80,22 +103,17 @@ async function attempt(
   if (claim.was === 'dot') return { ...failure('uncertain'), retryable: true, isUncertain: true }
   const suppressed = await isSuppressed(loaded)
   if (suppressed !== false) return suppressed
-  if (claim.isExpired) return failure('expired')
+  if (claim.isExpired) return { ...failure('expired'), isBeforeMessage: claim.attempt === 1 }
   if (claim.interrupted >= INTERRUPTIONS_MAX) return failure('internal')
   if (mailer === 'gone') return withoutMailer(`mailer ${claim.mailerId} not found`)
   // A key that is missing from the configuration can be put back.
   if (mailer === 'unreadable')
     return {
-      ...withoutMailer(`password of mailer ${claim.mailerId} cannot be opened`),
+      ...withoutMailer(`${secretOf(claim)} of mailer ${claim.mailerId} cannot be opened`),
       retryable: true,
     }
   // Held: it stays due, and its lane rests until the mailer is active again.
   if (mailer.state !== 'active') return undo(claim.interrupted > 0 ? INACTIVE_WAIT_MS : 0)
-  if (mailer.kind === 'relay')
-    return {
-      ...withoutMailer(`no account at ${mailer.relay} for ${claim.mailerId}`),
-      retryable: true,
-    }
   return send(deps, loaded, mailer)
 }
 
@@ -111,38 +129,58 @@ async function isSuppressed(loaded: LoadedAttempt): Promise<false | Stopped | Un
 async function send(
   deps: RunAttemptDeps,
   loaded: LoadedAttempt,
-  mailer: SmtpMailerForSend,
+  mailer: MailerForSend,
 ): Promise<AttemptResult | Stopped | Undo | 'lost'> {
-  const { claim, messageId } = loaded
-  let email: ReadyEmail
-  let message: Buffer
+  const { claim } = loaded
+  let conversation: () => Promise<AttemptResult | 'lost' | 'undone'>
   try {
-    const prepared = await loaded.prepare()
-    if ('templateProblem' in prepared) return brokenTemplate(prepared)
-    email = prepared
+    const email = await loaded.prepare()
+    if ('templateProblem' in email) return brokenTemplate(email)
     const verdict = await deps.phishing.check(claim, email.toScan)
     if (verdict.kind === 'unknown') return undo(UNDO_WAIT_MS)
     if (verdict.kind === 'flagged')
       return { kind: 'stopped', status: 'blocked', failedReason: verdict.failedReason }
-    message = await composeMessage(email.message, messageId, email.ownOf?.(claim.n))
+    if (mailer.kind === 'relay') {
+      const { from, mailOf } = readyFor('relay', email)
+      if (domainOf(from) !== mailer.domain) return notOfDomain(from, mailer)
+      const mail = mailOf(claim.n, wireOf(loaded.email))
+      conversation = () => converseRelay(deps, { claim, mailer, mail })
+    } else {
+      const { message: prepared, ownOf, showsUtf8Address } = readyFor('smtp', email)
+      const message = await composeMessage(prepared, loaded.messageId, ownOf?.(claim.n))
+      const mail = { to: loaded.email, message, showsUtf8Address }
+      conversation = () => converse(deps, { claim, mailer, ...mail })
+    }
   } catch (error) {
     if (error instanceof DatabaseUnavailableError) return undo(UNDO_WAIT_MS)
     deps.log.error({ err: error, ref_id: claim.refId, n: claim.n }, 'message.build_failed')
     return { ...failure('internal'), isBeforeMessage: true }
   }
-  const { showsUtf8Address } = email
-  const result = await converse(deps, {
-    claim,
-    mailer,
-    to: loaded.email,
-    message,
-    showsUtf8Address,
-  })
+  const result = await conversation()
   return result === 'undone' ? undo(deps.conversations.isCut ? 0 : UNDO_WAIT_MS) : result
 }
 
+/** Of which kind a mailer is, its id says: it is made ready for what it is sent by. */
+function readyFor<K extends ReadyEmail['kind']>(kind: K, email: ReadyEmail) {
+  if (email.kind !== kind) throw new Error(`an email is ready for ${email.kind}, not for ${kind}`)
+  return email as Extract<ReadyEmail, { readonly kind: K }>
+}
+
+/** As by a rescue: at acceptance such a mailer is not found. */
+function notOfDomain(from: string, { domain }: RelayMailerForSend): AttemptFailed {
+  const providerError = `${from} is not an address of ${domain}`
+  return { ...failure('sender_not_allowed'), providerError, isBeforeMessage: true }
+}
+
 function failure(
-  category: 'uncertain' | 'expired' | 'internal' | 'mailer_config' | 'template' | 'auth_temporary',
+  category:
+    | 'uncertain'
+    | 'expired'
+    | 'internal'
+    | 'mailer_config'
+    | 'template'
+    | 'auth_temporary'
+    | 'sender_not_allowed',
 ): AttemptFailed {
   return {
     kind: 'failed',
@@ -153,6 +191,10 @@ function failure(
     providerError: '',
     isBeforeMessage: false,
   }
+}
+
+function secretOf({ mailerId }: Claim): string {
+  return isDomainMailer(mailerId) ? 'key' : 'password'
 }
 
 function withoutMailer(providerError: string): AttemptFailed {

@@ -60,10 +60,9 @@ function mailerOf({ claim, rejection }: Rejected): string {
   return `${claim.tenantId} ${claim.mailerId} ${rejection.configVersion}`
 }
 
-function toRejectedLogin({ claim, rejection, result, event }: Rejected): RejectedLogin {
+function toRejectedLogin({ claim, rejection, result, traceparent }: Rejected): RejectedLogin {
   const { tenantId, mailerId } = claim
   const { configVersion, isBeyondDoubt } = rejection
   const evidence = result.kind === 'failed' ? result.providerError : ''
-  const { traceparent } = event
   return { tenantId, mailerId, configVersion, isBeyondDoubt, evidence, traceparent }
 }

@@ -3,6 +3,7 @@
  * `attempt-store.ts`. Every statement names the tenant of each row that it touches.
  */
 import { addressKeyOf } from '../mail/index.ts'
+import { isDomainMailer } from '../mailers/index.ts'
 import { bucketOf, insertRows, type Queryable, statement } from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
 import { domainFirst, isBulk, isScheduled, messageIdOf, type NewEmail } from './email.ts'
@@ -163,7 +164,10 @@ function toRecipientRows(e: AcceptedEmail): unknown[][] {
     domainFirst(addressKeyOf(recipient.address)),
     recipient.type,
     suppressed.has(n) ? 'suppressed' : status,
-    messageIdOf(refId, n, email.content.from.address),
+    // A sending domain's provider has an id of its own, and of what is not sent there is none.
+    suppressed.has(n) || isDomainMailer(e.mailerId)
+      ? ''
+      : messageIdOf(refId, n, email.content.from.address),
     createdAt,
   ])
 }
