@@ -35,6 +35,7 @@ import {
   createNoteDeactivated,
   createRelaySends,
   createSmtpPool,
+  listDomainsOfRelay,
   type NoteDeactivated,
   noteRelayChanged,
 } from './mailers/index.ts'
@@ -337,6 +338,7 @@ function composeHttp(
         ...mailerDeps,
         adapterOf,
         publicUrl: config.publicUrl,
+        domainsOf: (key, limit) => listDomainsOfRelay(db, key, limit),
         async onChanged(tx, key) {
           const mailers = await noteRelayChanged(tx, key)
           return () => mailers.forEach(wakeMail)

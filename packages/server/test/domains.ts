@@ -31,6 +31,7 @@ import { Check } from 'typebox/value'
 import { expect } from 'vitest'
 import { type DomainRoutesDeps, domainRoutes } from '../src/domains/routes.ts'
 import { createDomainWork, type DomainWorkDeps } from '../src/domains/worker.ts'
+import { listDomainsOfRelay } from '../src/mailers/index.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createDnsResolver } from '../src/platform/dns/index.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
@@ -157,6 +158,7 @@ export async function createDomainWorld(
     adapterOf,
     publicUrl: 'https://mail.example.com',
     checks: bounds,
+    domainsOf: (key, limit) => listDomainsOfRelay(db, key, limit),
     onChanged: async () => () => undefined,
   })
   domainRoutes(app, deps)

@@ -1,6 +1,6 @@
 /** SQL of sending domains as mailers. Every statement names the tenant. */
 import type { RelayKind } from '@postrider/contract'
-import { statement, type Tx } from '../platform/db/index.ts'
+import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import { domainKeyOf } from './mailer.ts'
 import type { MailerKey } from './state-store.ts'
 import { deleteMailer } from './store.ts'
@@ -39,6 +39,21 @@ export async function setDomainVerified(
   isVerified: boolean,
 ): Promise<void> {
   await tx.query(SET_VERIFIED, [tenantId, mailerId, isVerified])
+}
+
+const LIST_OF_RELAY = statement(
+  'mailers.list_domains_of_relay',
+  `select domain from mailers_mailer where tenant_id = $1 and relay = $2 order by domain limit $3`,
+)
+
+/** Which domains send by the tenant's account at a relay: the first few of them. */
+export async function listDomainsOfRelay(
+  q: Queryable,
+  { tenantId, kind }: { readonly tenantId: string; readonly kind: RelayKind },
+  limit: number,
+): Promise<string[]> {
+  const { rows } = await q.query<{ domain: string }>(LIST_OF_RELAY, [tenantId, kind, limit])
+  return rows.map(({ domain }) => domain)
 }
 
 // In the order of their ids, as whoever locks several mailers does.

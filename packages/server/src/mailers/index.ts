@@ -4,6 +4,7 @@ export { hasRates } from './decide-permission.ts'
 export {
   deleteDomainMailer,
   insertDomainMailer,
+  listDomainsOfRelay,
   type NewDomainMailer,
   noteRelayChanged,
   setDomainVerified,

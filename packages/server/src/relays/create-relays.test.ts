@@ -46,7 +46,10 @@ const provider = {
     headers: { authorization: apiKey },
     body: { subject, text },
   }),
-  readSent: ({ status, body }) => ({ kind: 'accepted', providerMessageId: `${status} ${body}` }),
+  readSent: ({ status, headers, body }) => ({
+    kind: 'accepted',
+    providerMessageId: [status, body, headers['x-id'] ?? []].flat().join(' '),
+  }),
 } satisfies Partial<RelayProvider> as unknown as RelayProvider
 
 function relaysOver(egress: RelaysDeps['egress'], o: Partial<RelaysDeps> = {}) {
@@ -130,10 +133,12 @@ it('makes the request below the account’s address, as JSON, with the key in it
 
 it('a provider that quotes the key does not put it into the record', async () => {
   const { send } = await listen(
-    afterRequest((socket) => socket.write(answer(401, `no such key: ${API_KEY}`))),
+    afterRequest((socket) =>
+      socket.write(answer(401, `no such key: ${API_KEY}`, `x-id: a-${API_KEY}\r\n`)),
+    ),
   )
   expect(await send()).toMatchObject({
-    outcome: { providerMessageId: '401 no such key: [redacted]' },
+    outcome: { providerMessageId: '401 no such key: [redacted] a-[redacted]' },
   })
 })
 

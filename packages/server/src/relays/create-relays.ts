@@ -143,16 +143,28 @@ async function request(
       bodyKeptBytesMax: answerBytesMax,
       signal: o.signal,
     })
-    const outcome = {
-      status: answer.status,
-      headers: answer.headers,
-      body: withoutSecrets(answer.body, secrets),
+    const { status } = answer
+    const body = withoutSecrets(answer.body, secrets)
+    return {
+      kind: 'answered',
+      outcome: { status, headers: cleaned(answer.headers, secrets), body },
     }
-    return { kind: 'answered', outcome }
   } catch (error) {
     if (!(error instanceof EgressError)) throw error
     return resultOf(error)
   }
+}
+
+/** Some of them become ids that are stored. */
+function cleaned(headers: RelayAnswer['headers'], secrets: readonly string[]) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value)
+        ? value.map((one) => withoutSecrets(one, secrets))
+        : value && withoutSecrets(value, secrets),
+    ]),
+  )
 }
 
 async function mayGoOn({ signal, beforeRequest }: RelayCallOptions): Promise<boolean> {

@@ -59,6 +59,8 @@ beforeAll(async () => {
       limit: createRateLimit({ name: 'relay-checks', usesMax: 30, windowS: 60 }),
       gate: testGate,
     },
+    domainsOf: async (_key, limit) =>
+      ['a.example', 'b.example', 'c.example', 'd.example'].slice(0, limit),
     async onChanged(tx, { tenantId, kind }: AccountKey) {
       await tx.query('select 1')
       changes.push(`${tenantId} ${kind}`)
@@ -362,7 +364,13 @@ describe('deleteRelay', () => {
   it('409 while something sends by it', async () => {
     await put('sparkpost', { api_key: API_KEY })
     await database.db.query(`insert into relays_test_user values ('tn_a', 'sparkpost')`)
-    expect(await remove()).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expect(await remove()).toMatchObject({
+      status: 409,
+      body: {
+        code: 'conflict',
+        message: 'Sending domains use this account: a.example, b.example, c.example and others',
+      },
+    })
     expect((await get('sparkpost')).status).toBe(200)
   })
 })

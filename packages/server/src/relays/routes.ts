@@ -11,11 +11,11 @@ import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../platform/http/operation.ts'
 import type { AccountKey } from './account.ts'
 import { type ConfigureRelayDeps, configureRelay } from './configure-relay.ts'
-import { deleteRelay } from './delete-relay.ts'
+import { type DeleteRelayDeps, deleteRelay } from './delete-relay.ts'
 import { getRelay } from './get-relay.ts'
 import { type RelayWireDeps, toWire } from './relay-wire.ts'
 
-export type RelayRoutesDeps = ConfigureRelayDeps & RelayWireDeps
+export type RelayRoutesDeps = ConfigureRelayDeps & DeleteRelayDeps & RelayWireDeps
 
 const TAG = 'Relays'
 
