@@ -19,5 +19,7 @@ it('shows the main job within a minute and ends by itself, in order', async () =
   expect(shown).toMatch(
     /MAIL_CLICKED for grace@example\.com\n.*\n.*a person with Chrome.*\n *https:\/\/www\.example\.com\/parcels/,
   )
+  expect(shown).toMatch(/MAIL_DELIVERED for delivered@example\.com/)
+  expect(shown).toMatch(/MAIL_BOUNCE for bounce-hard@example\.com\n.*\n *550 5\.1\.1/)
   expect(shown).toMatch(/Every expected event has arrived\./)
 }, 60_000)

@@ -8,11 +8,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Postrider } from '@postrider/client'
 import {
+  createSendGridServer,
   createSmtpServer,
+  createSparkPostServer,
   createWebhookReceiver,
   type RunningService,
+  type SendGridServer,
+  type SendGridServerOptions,
   type SmtpServer,
   type SmtpServerOptions,
+  type SparkPostServer,
+  type SparkPostServerOptions,
   startService,
   type WebhookReceiver,
   type WebhookReceiverOptions,
@@ -43,6 +49,8 @@ export interface World {
   newTenant(): Promise<Tenant>
   newSmtpServer(o?: SmtpServerOptions): Promise<SmtpServer>
   newReceiver(o?: WebhookReceiverOptions): Promise<WebhookReceiver>
+  newSparkPost(o?: SparkPostServerOptions): Promise<SparkPostServer>
+  newSendGrid(o?: SendGridServerOptions): Promise<SendGridServer>
   /** Ends what the test started, not the service itself. */
   closePeers(): Promise<void>
   destroy(): Promise<void>
@@ -116,6 +124,8 @@ export function createWorld(env: Environment = {}, processEnv: Environment = {})
     },
     newSmtpServer: async (o) => keep(await createSmtpServer(o)),
     newReceiver: async (o) => keep(await createWebhookReceiver(o)),
+    newSparkPost: async (o) => keep(await createSparkPostServer(o)),
+    newSendGrid: async (o) => keep(await createSendGridServer(o)),
     closePeers,
     async destroy() {
       await closePeers()

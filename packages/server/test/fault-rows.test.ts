@@ -9,10 +9,16 @@ const rows = [...read('docs/testing.md').matchAll(/^\| ([A-Z]\d+) \|.*\| ([^|]+)
     [id, [...files.matchAll(/`([^`]+)`/g)].map(([, f = '']) => f)] as const,
 )
 
-it('every fault of sending has its row', () => {
+it('every fault of sending and of callbacks has its row', () => {
   const numbered = (letter: string, count: number) =>
     Array.from({ length: count }, (_, i) => `${letter}${i + 1}`)
-  const wanted = [...numbered('S', 10), ...numbered('M', 13), ...numbered('O', 3), 'D7']
+  const wanted = [
+    ...numbered('S', 10),
+    ...numbered('M', 13),
+    ...numbered('O', 3),
+    ...numbered('C', 5),
+    'D7',
+  ]
   expect(rows.map(([id]) => id)).toEqual(wanted)
 })
 

@@ -8,43 +8,13 @@ import { createTemplateRenderer } from '../src/mail/index.ts'
 import { checkEmail } from '../src/sending/check-email.ts'
 import { renderEmail } from '../src/sending/render-email.ts'
 import { readRescue } from '../src/sending/rescue/read-rescue.ts'
+import { callsOf } from './page-calls.ts'
 
 const page = readFileSync(new URL('../../../docs/sending.md', import.meta.url), 'utf8')
 const templates = createTemplateRenderer()
 afterAll(() => templates.stop())
 
 const schemas = new Map(Object.entries(contract))
-
-interface Call {
-  readonly line: string
-  readonly operation: string | undefined
-  readonly json: string | undefined
-}
-
-function callsOf(text: string): Call[] {
-  const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block)
-  return blocks
-    .flatMap((block) => block.split(/^(?=curl )/m).filter((part) => part.startsWith('curl ')))
-    .map((curl) => {
-      const json = /-d '([^']*)'/.exec(curl)?.[1]
-      const method = /-X (\w+)/.exec(curl)?.[1] ?? (json === undefined ? 'GET' : 'POST')
-      const path = /"\$BASE(\/[^"?]*)/.exec(curl)?.[1] ?? ''
-      return { line: curl.split('\n')[0] ?? '', operation: operationAt(method, path), json }
-    })
-}
-
-function operationAt(method: string, path: string): string | undefined {
-  const given = path.split('/')
-  const found = Object.entries(contract.operations).find(([, operation]) => {
-    const parts = operation.path.split('/')
-    return (
-      operation.method === method &&
-      parts.length === given.length &&
-      parts.every((part, i) => part === given[i] || (part.startsWith('{') && given[i] !== ''))
-    )
-  })
-  return found?.[0]
-}
 
 const calls = callsOf(page)
 const bodies = calls.flatMap(({ operation, json }) =>

@@ -3,7 +3,8 @@
  *
  * Starts the service on an embedded PostgreSQL in a temporary directory, an SMTP server that defers
  * one recipient and refuses another, and a webhook receiver; sends four mails, reads one of them as a
- * person would, and prints each webhook request as it arrives. Ends by itself: with 0 when every expected event came, else 1.
+ * person would, then two more by a simulated relay provider, and prints each webhook request as it
+ * arrives. Ends by itself: with 0 when every expected event came, else 1.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -49,6 +50,11 @@ const mails = [
     about: 'is delivered, opened and clicked',
     events: ['MAIL_DELIVERED', 'MAIL_OPENED', 'MAIL_CLICKED'],
   },
+] as const
+/** By the simulator, from a sending domain: what stands before the `@` says what happens. */
+const relayed = [
+  { to: 'delivered@example.com', about: 'is delivered by relay', events: ['MAIL_DELIVERED'] },
+  { to: 'bounce-hard@example.com', about: 'bounces', events: ['MAIL_BOUNCE'] },
 ] as const
 const reader = 'grace@example.com'
 const linkedPage = 'https://www.example.com/parcels/1234?lang=en'
@@ -100,13 +106,16 @@ async function run(): Promise<void> {
   closers.push(() => service.stop())
   say(`The service is at ${service.origin}`)
 
-  const call = (path: string, body: object) => post(`${service.origin}${path}`, apiKey, body)
+  const call = (path: string, body: object, method?: string) =>
+    request(`${service.origin}${path}`, { apiKey, body, method })
   const { webhook_id } = await call('/v1/webhook/register', {
     webhook_url: `${receiver.origin}/events`,
     event: 'EMAIL_EVENT',
     method: 'POST',
     headers: { 'X-Demo-Secret': 'the receiver knows us by this' },
-    webhook_options: { events: { delivery: true, smtp_error: true, open: true, click: true } },
+    webhook_options: {
+      events: { delivery: true, smtp_error: true, open: true, click: true, bounce: true },
+    },
   })
   say(`POST /v1/webhook/register   ${webhook_id}`)
   const { mailer } = await call('/v1/smtp', {
@@ -117,9 +126,9 @@ async function run(): Promise<void> {
     config: { host: smtp.host, port: smtp.port, secure: 'None' },
   })
   say(`POST /v1/smtp               ${(mailer as { mailer_id: string }).mailer_id}`)
-  for (const { to, about } of mails) {
+  const send = async (from: string, { to, about }: { to: string; about: string }) => {
     const { ref_id } = await call('/v1/email/send', {
-      from: { email: 'hello@example.com', name: 'Postrider demo' },
+      from: { email: from, name: 'Postrider demo' },
       to: [{ email: to }],
       subject: `This mail ${about}`,
       content: [
@@ -134,6 +143,12 @@ async function run(): Promise<void> {
     })
     say(`POST /v1/email/send         ${ref_id} to ${to}: ${about}`)
   }
+  for (const mail of mails) await send('hello@example.com', mail)
+  await call('/v1/relay/simulator', {}, 'PUT')
+  const { domain } = await call('/v1/domain', { domain: 'relay.example.com' })
+  const { mailer_id, verified } = domain as { mailer_id: string; verified: boolean }
+  say(`POST /v1/domain             ${mailer_id}, ${verified ? 'verified' : 'not verified'}`)
+  for (const mail of relayed) await send('hello@relay.example.com', mail)
   await receiver.waitUntil((requests) => eventsFor(reader, requests).length > 0, EVENTS_WITHIN_MS)
   await setTimeout(READS_AFTER_MS)
   await read(smtp.messages.find((one) => one.recipients.includes(reader))?.raw.toString() ?? '')
@@ -161,7 +176,9 @@ async function browse(url: string): Promise<Response> {
 }
 
 function isComplete(requests: readonly WebhookRequest[]): boolean {
-  return mails.every(({ to, events }) => eventsFor(to, requests).map(name).join() === events.join())
+  return [...mails, ...relayed].every(
+    ({ to, events }) => eventsFor(to, requests).map(name).join() === events.join(),
+  )
 }
 
 function eventsFor(to: string, requests: readonly WebhookRequest[]): DemoEvent[] {
@@ -187,6 +204,7 @@ function show(request: WebhookRequest): void {
       write(`             ${details.failed_reason} (${details.provider_error})`)
     } else {
       write(`             message_id ${details.message_id}`)
+      if (details.failed_reason !== '') write(`             ${details.failed_reason}`)
     }
     const { bot, browser_name, os, url } = details.tracking
     if (browser_name)
@@ -195,11 +213,14 @@ function show(request: WebhookRequest): void {
   }
 }
 
-async function post(url: string, apiKey: string, body: object): Promise<Record<string, unknown>> {
+async function request(
+  url: string,
+  o: { readonly apiKey: string; readonly body: object; readonly method?: string | undefined },
+): Promise<Record<string, unknown>> {
   const response = await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    method: o.method ?? 'POST',
+    headers: { authorization: `Bearer ${o.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(o.body),
   })
   const answer = (await response.json()) as Record<string, unknown>
   if (!response.ok) throw new Error(`${url} answered ${response.status}: ${JSON.stringify(answer)}`)

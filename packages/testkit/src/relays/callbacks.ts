@@ -14,6 +14,8 @@ export interface CallbackShape {
   readonly repeats?: number
   /** Batches that are under way at once, as from so many servers. */
   readonly parallel?: number
+  /** In place of the webhook's address: another process behind it. */
+  readonly target?: string
   /** In place of what the request would have: a header that is undefined is left out. */
   readonly headers?: Readonly<Record<string, string | undefined>>
   /** In place of the body that its signature was made over. */
@@ -123,7 +125,7 @@ export function createCaller(): Caller {
     shape: CallbackShape,
   ): Promise<CallbackAttempt> => {
     try {
-      const response = await fetch(manner.url, {
+      const response = await fetch(shape.target ?? manner.url, {
         method: 'POST',
         headers: withChanges(manner.headers(body, id), shape.headers ?? {}),
         body: shape.tamper?.(body) ?? body,
