@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import {
   deactivationReasons,
   exportsAtOnceMax,
+  relayKinds,
   replayedEventsADayMax,
   replaysMax,
   webhookChecksMax,
@@ -69,7 +70,7 @@ import { createKeyRing, type KeyRing } from './platform/secrets/index.ts'
 import type { Secrets } from './platform/secrets-file.ts'
 import { createServiceGroup, type Service } from './platform/service.ts'
 import { createTallyFolder } from './platform/tally-folder.ts'
-import { adapterOf, createRelays, type Relays } from './relays/index.ts'
+import { adapterOf, createRelays, type Relays, requestResults } from './relays/index.ts'
 import { relayRoutes } from './relays/routes.ts'
 import { createAcceptEmails } from './sending/accept-email.ts'
 import { createFinishAttempts } from './sending/finish-attempts.ts'
@@ -118,8 +119,8 @@ const SETTLED: ReadonlySet<string> = new Set(['delivered', 'exhausted', 'discard
 const REFRESHED = ['refreshed', 'failed', 'deactivated', 'lost'] as const
 const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain', 'blocked'] as const
 const REQUESTED = ['delivered', 'retry', 'divided', 'parked', 'exhausted', 'superseded'] as const
-/** Fine below the second that a good receiver takes, and with the default time-out as an edge. */
-const WEBHOOK_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
+/** Fine below the second that a good receiver or provider takes, and with their time-outs as edges. */
+const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
 
 export interface App extends Service {
   readonly db: Db
@@ -193,7 +194,7 @@ export function compose(o: {
     inbox,
     egress,
     dns: createDnsResolver({ servers: config.dnsServers }),
-    relays: createRelays({ egress, clock, adapterOf, deliverCallback: inbox.store }),
+    relays: composeRelays({ egress, clock, inbox, metrics }),
     keyRing: createKeyRing(o.secrets.secretKeys),
     failpoints: createFailpoints(config.failpoints),
     disk:
@@ -233,6 +234,24 @@ export function compose(o: {
 
 function closer(name: string, close: () => Promise<void>): Service {
   return { name, start: async () => undefined, stop: close }
+}
+
+function composeRelays(o: Pick<Parts, 'egress' | 'clock' | 'inbox' | 'metrics'>): Relays {
+  const requests = o.metrics.histogram(
+    'relay_request_duration_seconds',
+    'Requests to relay providers, by what came of them',
+    ['relay', 'result'],
+    REQUEST_SECONDS,
+  )
+  for (const relay of relayKinds)
+    for (const result of requestResults) if (relay !== 'simulator') requests.zero({ relay, result })
+  return createRelays({
+    ...o,
+    adapterOf,
+    deliverCallback: o.inbox.store,
+    observe: ({ kind, result, durationMs }) =>
+      requests.observe({ relay: kind, result }, durationMs / 1000),
+  })
 }
 
 function composeNoteDeactivated({ log, metrics }: Pick<Parts, 'log' | 'metrics'>): NoteDeactivated {
@@ -429,7 +448,7 @@ function composeDispatcher(parts: Parts): Service[] {
     'webhook_request_duration_seconds',
     'Duration of webhook requests, by what came of them',
     ['outcome'],
-    WEBHOOK_SECONDS,
+    REQUEST_SECONDS,
   )
   const settled = metrics.counter(
     'webhook_events_settled_total',

@@ -6,7 +6,12 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createClock } from '../platform/clock.ts'
 import { createEgress } from '../platform/egress/index.ts'
 import { listenRaw, pem } from '../platform/egress/raw-receiver.fixture.ts'
-import { createRelays, type RelayCallOptions, type RelaysDeps } from './create-relays.ts'
+import {
+  createRelays,
+  type ObservedRequest,
+  type RelayCallOptions,
+  type RelaysDeps,
+} from './create-relays.ts'
 import type {
   DeliverCallback,
   RelayAccount,
@@ -254,6 +259,26 @@ describe('stopped: nothing was made', () => {
     await expect(send({ beforeRequest })).rejects.toThrow('the database is away')
     expect(sockets).toHaveLength(0)
   })
+})
+
+it('tells how long each request took and what came of it, and nothing of one that was not made', async () => {
+  const answers = [answer(200, ''), answer(302, ''), answer(404, ''), answer(503, ''), '']
+  const { account, egress } = await listen(
+    afterRequest((socket) => {
+      const next = answers.shift()
+      if (next) socket.write(next)
+      else socket.end()
+    }),
+  )
+  const observed: ObservedRequest[] = []
+  const observing = relaysOver(egress, { observe: (one) => observed.push(one) })
+  for (let i = 0; i < 5; i += 1) await observing.send(account, mail)
+  await observing.send(account, mail, { deadlineAt: performance.now() - 1 })
+  await observing.send(account, mail, { beforeRequest: async () => false })
+  expect(observed.map(({ kind, result }) => `${kind} ${result}`)).toEqual(
+    ['2xx', '3xx', '4xx', '5xx', 'uncertain', 'not_sent'].map((result) => `sparkpost ${result}`),
+  )
+  for (const { durationMs } of observed) expect(durationMs).toBeGreaterThanOrEqual(0)
 })
 
 describe('calls about a domain', () => {

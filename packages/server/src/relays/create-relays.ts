@@ -65,6 +65,16 @@ export interface RelaysDeps {
   readonly adapterOf: (kind: RelayAccount['kind']) => RelayAdapter
   /** Of a simulator. */
   readonly deliverCallback: DeliverCallback
+  readonly observe?: (request: ObservedRequest) => void
+}
+
+/** What came of a request: the class of its answer's status, or how far it came without one. */
+export const requestResults = ['2xx', '3xx', '4xx', '5xx', 'not_sent', 'uncertain'] as const
+
+export interface ObservedRequest {
+  readonly kind: RelayAccount['kind']
+  readonly result: (typeof requestResults)[number]
+  readonly durationMs: number
 }
 
 const TIMEOUT_MS = 30_000
@@ -110,6 +120,8 @@ export function createRelays(deps: RelaysDeps): Relays {
   }
 }
 
+type RequestOptions = RelayCallOptions & { readonly answerBytesMax?: number }
+
 function deadlineOf({ deadlineAt = Infinity }: RelayCallOptions): number {
   return Math.min(deadlineAt, performance.now() + TIMEOUT_MS)
 }
@@ -117,12 +129,40 @@ function deadlineOf({ deadlineAt = Infinity }: RelayCallOptions): number {
 async function request(
   deps: RelaysDeps,
   account: RelayAccount,
-  { method, path, headers, body }: RelayRequest,
-  o: RelayCallOptions & { readonly answerBytesMax?: number },
+  asked: RelayRequest,
+  o: RequestOptions,
 ): Promise<RelayResult<RelayAnswer>> {
-  const { answerBytesMax = ANSWER_BYTES_MAX } = o
-  const json = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+  const json = asked.body === undefined ? undefined : Buffer.from(JSON.stringify(asked.body))
   if (!(await mayGoOn(o))) return { kind: 'stopped' }
+  const startedAt = performance.now()
+  const result = await exchange(deps, account, { ...asked, json }, o)
+  if (result.kind !== 'stopped')
+    deps.observe?.({
+      kind: account.kind,
+      result: labelOf(result),
+      durationMs: performance.now() - startedAt,
+    })
+  return result
+}
+
+function labelOf(
+  result: Exclude<RelayResult<RelayAnswer>, { kind: 'stopped' }>,
+): ObservedRequest['result'] {
+  if (result.kind !== 'answered') return result.kind === 'uncertain' ? 'uncertain' : 'not_sent'
+  const { status } = result.outcome
+  if (status < 300) return '2xx'
+  if (status < 400) return '3xx'
+  return status < 500 ? '4xx' : '5xx'
+}
+
+async function exchange(
+  deps: RelaysDeps,
+  account: RelayAccount,
+  asked: Omit<RelayRequest, 'body'> & { readonly json: Buffer | undefined },
+  o: RequestOptions,
+): Promise<RelayResult<RelayAnswer>> {
+  const { method, path, headers, json } = asked
+  const { answerBytesMax = ANSWER_BYTES_MAX } = o
   const timeoutMs = deadlineOf(o) - performance.now()
   if (timeoutMs <= 0) return resultOf(new EgressError('timeout', 'no time was left'))
   const secrets = account.apiKey.length < REDACTED_LENGTH_MIN ? [] : [account.apiKey]

@@ -2,10 +2,12 @@
 export { adapterOf } from './adapters.ts'
 export {
   createRelays,
+  type ObservedRequest,
   type RelayCallOptions,
   type RelayResult,
   type Relays,
   type RelaysDeps,
+  requestResults,
 } from './create-relays.ts'
 export { type CalledBack, findAccountByToken, loadAccount } from './load-account.ts'
 export type {
