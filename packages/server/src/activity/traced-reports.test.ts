@@ -14,7 +14,13 @@ it('the trace has each report of each recipient, in the words of the provider', 
   const { tenantId } = account
   const to = [{ email: 'ada@example.com' }, { email: 'bob@example.com' }]
   const mail = await world.send({ tenantId, email: { to } })
-  const deferral = { type: 'deferred', mail, id: 'd1', reason: '454 4.4.4 later', atS: 1_000_000_000 } as const
+  const deferral = {
+    type: 'deferred',
+    mail,
+    id: 'd1',
+    reason: '454 4.4.4 later',
+    atS: 1_000_000_000,
+  } as const
   await world.report(account, { type: 'delivered', mail, n: 1 })
   await world.report(
     account,

@@ -11,8 +11,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createClock } from '../platform/clock.ts'
 import { createEgress, type Egress } from '../platform/egress/index.ts'
 import { adapterOf } from './adapters.ts'
-import { createRelays, type RelayResult, type Relays } from './create-relays.ts'
+import { createRelays, type Relays } from './create-relays.ts'
 import { anyAnswer, anyCallback, anyMail, isStorable } from './garbage.fixture.ts'
+import type { RelayResult } from './make-request.ts'
 import { PEERS, type Peer } from './peers.fixture.ts'
 import type {
   CallbackRequest,

@@ -6,12 +6,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createClock } from '../platform/clock.ts'
 import { createEgress } from '../platform/egress/index.ts'
 import { listenRaw, pem } from '../platform/egress/raw-receiver.fixture.ts'
-import {
-  createRelays,
-  type ObservedRequest,
-  type RelayCallOptions,
-  type RelaysDeps,
-} from './create-relays.ts'
+import { createRelays, type RelaysDeps } from './create-relays.ts'
+import type { ObservedRequest, RelayCallOptions } from './make-request.ts'
 import type {
   DeliverCallback,
   RelayAccount,
@@ -234,6 +230,29 @@ it('of a refusal the status counts, though the rest of it is lost', async () => 
   expect(await send()).toMatchObject({
     kind: 'answered',
     outcome: { providerMessageId: '503 ' },
+  })
+})
+
+it('of a refusal that comes before all of the mail is out the status counts, too', async () => {
+  const { relays, account } = await listen((socket) => {
+    socket.once('data', () => socket.write('HTTP/1.1 413 X\r\ncontent-length: 9\r\n\r\nabc'))
+  })
+  const large = { ...mail, text: 'x'.repeat(20_000_000) }
+  const deadlineAt = performance.now() + 1_000
+  expect(await relays.send(account, large, { deadlineAt })).toMatchObject({
+    kind: 'answered',
+    outcome: { providerMessageId: '413 ' },
+  })
+})
+
+it('a mail that broke off half-way is not sent', async () => {
+  const { relays, account } = await listen((socket) => {
+    socket.once('data', () => socket.destroy())
+  })
+  const large = { ...mail, text: 'x'.repeat(20_000_000) }
+  expect(await relays.send(account, large)).toMatchObject({
+    kind: 'not-sent',
+    failure: { category: 'network', retryable: true },
   })
 })
 

@@ -1,15 +1,13 @@
 /** Relay providers: the front door. Routes are mounted by compose. */
 export { adapterOf } from './adapters.ts'
+export { createRelays, type Relays, type RelaysDeps } from './create-relays.ts'
+export { type CalledBack, findAccountByToken, loadAccount } from './load-account.ts'
 export {
-  createRelays,
   type ObservedRequest,
   type RelayCallOptions,
   type RelayResult,
-  type Relays,
-  type RelaysDeps,
   requestResults,
-} from './create-relays.ts'
-export { type CalledBack, findAccountByToken, loadAccount } from './load-account.ts'
+} from './make-request.ts'
 export type {
   CallbackRequest,
   CallbackSecrets,
