@@ -14,6 +14,7 @@ it('every fault of sending and of callbacks has its row', () => {
     Array.from({ length: count }, (_, i) => `${letter}${i + 1}`)
   const wanted = [
     ...numbered('S', 10),
+    ...numbered('R', 4),
     ...numbered('M', 13),
     ...numbered('O', 3),
     ...numbered('C', 5),

@@ -1,0 +1,66 @@
+/**
+ * A sender that is killed around the request to a relay provider, and the one that comes after it.
+ * What the provider reports decides where it can: mail that it has is not handed over again.
+ */
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { createFleet, type Fleet, type Scene } from './fleet.ts'
+
+const FROM = 'news@relay.test'
+const ADA = 'ada@recipient.test'
+const TEST_MS = 90_000
+
+let fleet: Fleet
+beforeAll(async () => {
+  fleet = await createFleet({ ROLES: 'api,dispatcher,janitor,tracker' })
+  await fleet.start()
+})
+afterEach(() => fleet.endScene())
+afterAll(() => fleet.destroy())
+
+/** A tenant with a domain at the simulator, whose sender dies by its own hand at the failpoint. */
+async function killAt(failpoint: string): Promise<Scene> {
+  const scene = await fleet.scene()
+  await scene.client.configureRelay({ kind: 'simulator' })
+  await scene.client.addDomain({ domain: 'relay.test' })
+  const dying = await fleet.sender({ failpoints: `${failpoint}=kill` })
+  await scene.send(ADA, { from: FROM })
+  expect(await dying.process.exited).toMatchObject({ signal: 'SIGKILL' })
+  await fleet.sender()
+  return scene
+}
+
+async function traceOf({ client }: Scene) {
+  const { logs } = await client.getEmailLogs({ email: ADA })
+  expect(logs).toHaveLength(1)
+  const { email } = await client.getEmail(logs[0]?.ref_id ?? '')
+  return email.recipients[0]
+}
+
+it('[R1] killed after its claim: the same attempt is run again', { timeout: TEST_MS }, async () => {
+  const scene = await killAt('send.after_claim')
+  expect(await scene.told(1)).toEqual(['MAIL_DELIVERED'])
+  expect((await traceOf(scene))?.attempts).toMatchObject([{ attempt: 1, outcome: 'accepted' }])
+})
+
+it('[R2] killed before its request: uncertain, and tried again', { timeout: TEST_MS }, async () => {
+  const scene = await killAt('send.before_dot')
+  expect(await scene.told(2)).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
+  const recipient = await traceOf(scene)
+  expect(recipient?.attempts).toMatchObject([{ outcome: 'uncertain' }, { outcome: 'accepted' }])
+})
+
+it('[R3] killed with the answer in hand: the report says what became of it, and no copy follows', {
+  timeout: TEST_MS,
+}, async () => {
+  const scene = await killAt('send.after_reply')
+  expect((await scene.told(2)).sort()).toEqual(['MAIL_DELIVERED', 'SMTP_ERROR 1 retry'])
+  const recipient = await traceOf(scene)
+  expect(recipient).toMatchObject({ status: 'delivered' })
+  expect(recipient?.attempts).toMatchObject([{ attempt: 1, outcome: 'uncertain' }])
+})
+
+it('[R4] killed after its commit: sent once, and reported', { timeout: TEST_MS }, async () => {
+  const scene = await killAt('send.after_finish')
+  expect(await scene.told(1)).toEqual(['MAIL_DELIVERED'])
+  expect((await traceOf(scene))?.attempts).toMatchObject([{ attempt: 1, outcome: 'accepted' }])
+})
