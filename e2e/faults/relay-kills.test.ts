@@ -53,10 +53,12 @@ it('[R3] killed with the answer in hand: the report says what became of it, and 
   timeout: TEST_MS,
 }, async () => {
   const scene = await killAt('send.after_reply')
-  expect((await scene.told(2)).sort()).toEqual(['MAIL_DELIVERED', 'SMTP_ERROR 1 retry'])
-  const recipient = await traceOf(scene)
-  expect(recipient).toMatchObject({ status: 'delivered' })
-  expect(recipient?.attempts).toMatchObject([{ attempt: 1, outcome: 'uncertain' }])
+  let recipient = await traceOf(scene)
+  // The report may be in before the killed sender's claim has run out.
+  while (recipient?.attempts.length === 0) recipient = await traceOf(scene)
+  expect(await scene.told(1)).toEqual(['MAIL_DELIVERED'])
+  expect(await traceOf(scene)).toMatchObject({ status: 'delivered' })
+  expect(recipient?.attempts).toMatchObject([{ attempt: 1, outcome: 'accepted' }])
 })
 
 it('[R4] killed after its commit: sent once, and reported', { timeout: TEST_MS }, async () => {

@@ -9,7 +9,6 @@
 import { setTimeout } from 'node:timers/promises'
 import {
   type Deactivated,
-  isDomainMailer,
   type MailerError,
   type NoteDeactivated,
   noteErrors,
@@ -32,14 +31,9 @@ import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
 import { type AttemptRow, insertAttempts, type StatusChange, setStatuses } from './attempt-store.ts'
 import type { NextStep } from './decide-next-step.ts'
 import type { Ending, Finish, Stop } from './ending.ts'
-import {
-  dropSettled,
-  type FinishedClaim,
-  finishClaims,
-  postponeClaims,
-  undoClaims,
-} from './queue-store.ts'
+import { type FinishedClaim, finishClaims, postponeClaims, undoClaims } from './queue-store.ts'
 import { settleRejections } from './settle-rejections.ts'
+import { settleReportedEndings } from './settle-reported.ts'
 
 /** `lost`: another claim holds the row, so nothing was written. */
 export interface Ended {
@@ -125,7 +119,8 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promise<Ended[]> {
-  const { endings, events, deactivated } = await settleRejections(tx, clock, decided)
+  const { endings: judged, events, deactivated } = await settleRejections(tx, clock, decided)
+  const endings = await settleReportedEndings(tx, judged)
   const finishes = endings.flatMap((e, i) => (e.kind === 'finished' ? [{ ...e, i }] : []))
   const stops = endings.flatMap((e, i) => (e.kind === 'stopped' ? [{ ...e, i }] : []))
   const undone = endings.flatMap((e) =>
@@ -148,10 +143,6 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
       retried.map((f) => ({ ...f.claim, waitMs: f.next?.kind === 'retry' ? f.next.waitMs : 0 })),
     ),
     undoClaims(tx, undone),
-    dropSettled(
-      tx,
-      retried.filter(mayBeReported).map((f) => f.claim),
-    ),
   ])
   const written = [
     ...final.map((f, k) => ({ ...f, finished: finalClaims[k] })),
@@ -199,11 +190,6 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
     touched: i === 0 ? recorded.touched : [],
     deactivated: i === 0 ? deactivated : [],
   }))
-}
-
-/** Somebody may have the mail, and tell before the attempt has ended. */
-function mayBeReported({ claim, result }: Finish): boolean {
-  return isDomainMailer(claim.mailerId) || (result.kind === 'failed' && result.isUncertain)
 }
 
 /** Nothing was sent by it, so its mailer may send another one instead. */

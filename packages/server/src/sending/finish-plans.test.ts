@@ -11,9 +11,9 @@ import { createClock } from '../platform/clock.ts'
 import { type Db, planByIndex } from '../platform/db/index.ts'
 import { dayOfUlid, ulidAtTime } from '../platform/ids.ts'
 import { createWakeups } from '../webhooks/index.ts'
-import type { Claim } from './attempt.ts'
+import type { AttemptFailed, Claim } from './attempt.ts'
 import type { Ending } from './ending.ts'
-import { deliveredEvent } from './event-details.ts'
+import { deliveredEvent, smtpErrorEvent } from './event-details.ts'
 import { createFinishAttempts } from './finish-attempts.ts'
 import { markDot } from './queue-store.ts'
 import { lockReported, reportStatuses, settleReported } from './record/report-store.ts'
@@ -24,7 +24,8 @@ const STATEMENTS = [
   'sending.postpone_claims',
   'sending.undo_claims',
   'sending.set_status',
-  'sending.drop_settled',
+  'sending.hold_claims',
+  'sending.lock_settled',
   'sending.lock_reported',
   'sending.read_reported',
   'sending.settle_reported',
@@ -122,13 +123,26 @@ function endingOf(claim: Claim, i: number): Ending {
     traceparent: TRACEPARENT,
     atMicros: createClock().nowMicros(),
   }
-  const event = deliveredEvent(subject)
-  const result = { kind: 'accepted' } as const
-  const finish = { kind: 'finished', result, event, traceparent: TRACEPARENT } as const
-  if (i % 3 === 1) return { ...finish, claim }
-  // What a relay may have reported meanwhile is looked for.
-  const ofRelay = { ...claim, mailerId: 'domain_a' }
-  return { ...finish, claim: ofRelay, next: { kind: 'retry', waitMs: 1_000 } }
+  const finish = { kind: 'finished', traceparent: TRACEPARENT } as const
+  if (i % 3 === 1)
+    return { ...finish, claim, result: { kind: 'accepted' }, event: deliveredEvent(subject) }
+  const failed: AttemptFailed = {
+    kind: 'failed',
+    category: 'network',
+    retryable: true,
+    isUncertain: false,
+    failedReason: '',
+    providerError: '',
+    isBeforeMessage: false,
+  }
+  return {
+    ...finish,
+    // What a relay may have reported meanwhile is looked for.
+    claim: { ...claim, mailerId: 'domain_a' },
+    result: failed,
+    next: { kind: 'retry', waitMs: 1_000 },
+    event: smtpErrorEvent(subject, failed, true),
+  }
 }
 
 async function endAll(round: number, plans: SeenPlan[] | undefined, mode: PlanMode): Promise<void> {

@@ -3,7 +3,7 @@
  * over all tenants say why.
  */
 import { type Queryable, statement } from '../platform/db/index.ts'
-import { dayOfUlid, ulidAtTime } from '../platform/ids.ts'
+import { ulidAtTime } from '../platform/ids.ts'
 import type { Claim } from './attempt.ts'
 
 export type ClaimKey = Pick<Claim, 'tenantId' | 'refId' | 'n' | 'fence'>
@@ -172,39 +172,6 @@ export async function undoClaims(
     claims.map((c) => c.was),
   ])
   return matchClaims(claims, rows)
-}
-
-const DROP_SETTLED = statement(
-  'sending.drop_settled',
-  `with ended as (
-     select r.tenant_id, r.ref_id, r.n, r.status
-       from unnest($1::text[], $2::text[], $3::smallint[], $4::date[]) as c (tenant_id, ref_id, n, day)
-       join sending_recipient r on r.tenant_id = c.tenant_id and r.ref_id = c.ref_id
-        and r.n = c.n and r.day = c.day
-      where r.day = any($5::date[])
-      order by r.ref_id, r.n for no key update of r)
-   delete from sending_queue q using ended e
-    where q.tenant_id = e.tenant_id and q.ref_id = e.ref_id and q.n = e.n and q.phase <> 'dot'
-      and e.status not in ('queued', 'scheduled', 'deferred')`,
-)
-
-/**
- * After `postponeClaims`: no next attempt for recipients of whom it was reported meanwhile that their
- * mail is with the provider (record/report-store.ts). Waits for whoever is reporting it just now.
- */
-export async function dropSettled(
-  tx: Queryable,
-  claims: readonly Pick<Claim, 'tenantId' | 'refId' | 'n'>[],
-): Promise<void> {
-  if (claims.length === 0) return
-  const days = claims.map(({ refId }) => dayOfUlid(refId))
-  await tx.query(DROP_SETTLED, [
-    claims.map((c) => c.tenantId),
-    claims.map((c) => c.refId),
-    claims.map((c) => c.n),
-    days,
-    [...new Set(days)],
-  ])
 }
 
 const isDayIn = (table: 'sending_queue' | 'sending_scheduled') =>

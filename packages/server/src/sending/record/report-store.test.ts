@@ -1,4 +1,5 @@
 /** What is reported of recipients, and how it goes together with attempts that end at the same time. */
+import { createSparkPostServer, type ScriptedAnswer } from '@postrider/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { untilBlocked } from '../../../test/blocked.ts'
 import {
@@ -13,7 +14,7 @@ import {
   TRACEPARENT,
   useSending,
 } from '../../../test/sender.ts'
-import { addMailer } from '../../../test/sending.ts'
+import { addDomainMailer, addMailer } from '../../../test/sending.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import { type PlacesOf, placesOfStatus, readPlaces } from './place-store.ts'
@@ -111,7 +112,7 @@ describe('a report on a recipient who waits', () => {
     expect(await recipientsOf(db, refId)).toMatchObject([{ status: 'delivered' }])
   })
 
-  it('leaves one alone whose dot may be on its way; the end of that attempt is the last', async () => {
+  it('leaves one alone whose dot may be on its way: that attempt was taken, and is the last', async () => {
     const { db } = world
     await db.query(`update sending_queue set phase = 'dot', due_at = now() + interval '1 hour'`)
     expect(await report(delivered)).toEqual([])
@@ -120,9 +121,10 @@ describe('a report on a recipient who waits', () => {
     await drain(db, world.sender({ retryScheduleMs: LATER }))
     expect(await attemptsOf(db, refId)).toMatchObject([
       { attempt: 1, outcome: 'uncertain' },
-      { attempt: 2, outcome: 'uncertain' },
+      { attempt: 2, outcome: 'accepted', retry_scheduled: false },
     ])
     expect(await recipientsOf(db, refId)).toMatchObject([{ status: 'delivered', attempts: 2 }])
+    expect((await eventsOf(db)).map(inShort)).toEqual(['SMTP_ERROR 1 retry'])
   })
 
   it('waits for the end of an attempt that is being written, and is waited for by it', async () => {
@@ -144,6 +146,7 @@ describe('a report on a recipient who waits', () => {
     await Promise.all([reporting, ending])
     expect(await queueOf(db)).toEqual([])
     expect(await recipientsOf(db, refId)).toMatchObject([{ status: 'delivered', attempts: 2 }])
+    expect((await eventsOf(db)).map(inShort)).toEqual(['SMTP_ERROR 1 retry'])
   })
 })
 
@@ -165,6 +168,41 @@ describe('what an attempt finds out after a report', () => {
     expect(await recipientsOf(db, sent)).toMatchObject([
       { status: 'bounced', failed_reason: 'gone', attempts: 1 },
     ])
+  })
+})
+
+describe('what an attempt by a relay finds out after a report', () => {
+  const refused = { status: 503, json: { errors: [{ message: 'Try again' }] } }
+
+  it.each<[string, ScriptedAnswer, readonly string[]]>([
+    ['taken', {}, []],
+    ['refused', refused, ['SMTP_ERROR 1 final']],
+    ['without an answer', { ending: 'rst' }, []],
+  ])('is the last of it, for the provider has the mail: %s', async (_, answer, told) => {
+    const { db } = world
+    const provider = await createSparkPostServer()
+    provider.domains.add('example.org')
+    const { apiBase, apiKey } = provider
+    await addDomainMailer(db, { domain: 'example.org', relay: 'sparkpost', apiBase, apiKey })
+    const sent = { refId: await accept(db, { from: { email: 'a@example.org' } }), n: 0 }
+    provider.setScript(async () => {
+      // As of an earlier attempt that got no answer.
+      await run(async (tx) => {
+        await lockReported(tx, 'tn_a', [sent])
+        expect(await settleReported(tx, 'tn_a', [sent])).toEqual([])
+        await reportStatuses(tx, 'tn_a', [{ ...sent, ...delivered, messageId: 'reported' }])
+      })
+      return Object.keys(answer).length === 0 ? undefined : answer
+    })
+    await world.sender({ retryScheduleMs: LATER }).runOnce()
+    await provider.close()
+    expect(provider.requests).toHaveLength(1)
+    expect(await recipientsOf(db, sent.refId)).toMatchObject([
+      { status: 'delivered', attempts: 1, failed_reason: '', message_id: 'reported' },
+    ])
+    expect(await attemptsOf(db, sent.refId)).toMatchObject([{ retry_scheduled: false }])
+    expect((await eventsOf(db, sent.refId)).map(inShort)).toEqual(told)
+    expect((await queueOf(db)).map((row) => row.ref_id)).not.toContain(sent.refId)
   })
 })
 

@@ -5,7 +5,7 @@
  * Within one transaction: `lockReported`, then `settleReported` and `reportStatuses`. The order keeps
  * reports and the ends of attempts apart. Whichever holds a recipient's row first, the other sees
  * what it has written: a row that a report finds waiting is taken out of the queue, and an attempt
- * that ends after the report does not put it back (finish-attempts.ts).
+ * that ends after the report does not put it back (settle-reported.ts).
  */
 import type { RecipientStatus } from '@postrider/contract'
 import { dayAt } from '../../platform/date-time.ts'
@@ -87,6 +87,29 @@ export async function lockReported(
     const { outcome, ...rest } = more
     return [{ ...row, ...rest, lastOutcome: outcome ?? undefined }]
   })
+}
+
+const LOCK_SETTLED = statement(
+  'sending.lock_settled',
+  `with ended as (
+     select r.ref_id, r.n, r.status
+       from unnest($1::text[], $2::text[], $3::smallint[], $4::date[]) as k (tenant_id, ref_id, n, day)
+       join sending_recipient r on r.tenant_id = k.tenant_id and r.ref_id = k.ref_id
+        and r.n = k.n and r.day = k.day
+      where r.day = any($5::date[])
+      order by r.ref_id, r.n for no key update of r)
+   select ref_id as "refId", n from ended where status not in ('queued', 'scheduled', 'deferred')`,
+)
+
+/** Those of whom it was reported that their mail is with the provider; all are held. */
+export async function lockSettled(
+  tx: Tx,
+  places: readonly (Place & { readonly tenantId: string })[],
+): Promise<Place[]> {
+  if (places.length === 0) return []
+  const tenantIds = places.map(({ tenantId }) => tenantId)
+  const { rows } = await tx.query<Place>(LOCK_SETTLED, keysOf(tenantIds, places))
+  return rows
 }
 
 const SETTLE = statement(
@@ -173,7 +196,7 @@ function notesOf(
   return found.map((name) => ({ tenantId, refId, n, day, status: name }))
 }
 
-function keysOf(tenantId: string, places: readonly Place[]): unknown[] {
+function keysOf(tenantId: string | string[], places: readonly Place[]): unknown[] {
   const days = places.map(({ refId }) => dayOfUlid(refId))
   return [
     tenantId,
