@@ -209,6 +209,20 @@ describe.each(providers)('a report of %s', (kind) => {
     },
   )
 
+  it('that is quicker than the end of its attempt names the mail as its provider does', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId })
+    await world.db.query('delete from sending_attempt where ref_id = $1', [mail.refId])
+    await world.db.query(
+      `update sending_recipient set status = 'sending', message_id = '' where ref_id = $1`,
+      [mail.refId],
+    )
+    await world.report(account, { type: 'delivered', mail })
+    const [event] = await world.events(mail)
+    expect(event?.details.message_id).toBe(mail.messageIds[0])
+    expect(await recipientOf(mail)).toMatchObject({ message_id: mail.messageIds[0] })
+  })
+
   it('does not bring back who has failed for sure', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })

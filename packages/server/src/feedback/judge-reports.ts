@@ -42,6 +42,8 @@ export function judgeReports({ recipient, fresh, isNews }: FreshReports): Judgem
   const told: ToldReport[] = []
   const counted: Count[] = []
   const wasUncertain = lastOutcome === 'uncertain'
+  // None came, or none yet: a report may be quicker than the end of the attempt that it is about.
+  const hasNoAnswer = wasUncertain || status === 'sending' || knownId === ''
   let standing = {
     status,
     isInDoubt: status === 'failed' && wasUncertain && recipient.failedReason === DOUBT,
@@ -58,8 +60,7 @@ export function judgeReports({ recipient, fresh, isNews }: FreshReports): Judgem
       counted.push(...countEnds(standing.status, next.status, at))
       standing = next
     }
-    // No answer has told it.
-    if (wasUncertain) messageId ??= answeredIdOf(fact)
+    if (hasNoAnswer) messageId ??= answeredIdOf(fact)
     if (!isTold(fact.kind)) continue
     if (fact.kind === 'unsubscribed' && !isNews(one)) continue
     if (fact.kind === 'delivered') {
