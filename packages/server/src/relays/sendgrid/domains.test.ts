@@ -148,7 +148,7 @@ describe('a domain', () => {
   it('is deleted by its number', () => {
     const { asked, result } = play(domains.delete(account, known), json(204, undefined))
     expect(asked).toEqual(['DELETE /v3/whitelabel/domains/302183'])
-    expect(result).toMatchObject({ kind: 'done' })
+    expect(result).toEqual({ kind: 'done', records: [], agrees: false })
   })
 
   it('whose number is not known is deleted only where it was never valid', () => {
@@ -190,6 +190,16 @@ describe('a call that SendGrid refuses', () => {
     expect(failed(400, errors('bad selector'))).toMatchObject({
       failure: { category: 'unknown', retryable: false, failedReason: 'bad selector' },
     })
+  })
+
+  it('to make a domain of a selector that it does not take fails', () => {
+    const answers = [json(200, []), json(400, errors('bad selector'))] as const
+    expect(play(calls.create, ...answers).result).toMatchObject({
+      kind: 'failed',
+      failure: { category: 'unknown', retryable: false },
+    })
+    const elsewhere = [json(200, []), json(409, errors('it already exists'))] as const
+    expect(play(calls.create, ...elsewhere).result).toMatchObject({ kind: 'failed' })
   })
 
   it('or answers with something else has failed, too', () => {
@@ -280,6 +290,7 @@ describe('records', () => {
       { dkim1: {} },
     ])
       expect(recordsOf(odd)).toEqual([])
-    expect(recordsOf({ dkim1: { ...dns.dkim1, type: 'ns' } })).toEqual([])
+    for (const change of [{ type: 'ns' }, { type: undefined }, { host: null }, { data: {} }])
+      expect(recordsOf({ dkim1: { ...dns.dkim1, ...change } })).toEqual([])
   })
 })
