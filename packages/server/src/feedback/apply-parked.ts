@@ -2,10 +2,16 @@
  * Looks at parked reports that are due, some at a time. Where the database refuses them together they
  * are looked at one by one, and one that cannot be applied is left unmatched.
  */
-import { type Db, isDatabaseAway, transactByIndex } from '../platform/db/index.ts'
+import {
+  type Db,
+  isConflict,
+  isDatabaseAway,
+  isStatementTimeout,
+  transactByIndex,
+} from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
-import { type Handled, type HandleReportsDeps, handleParked } from './handle-reports.ts'
-import { postponeParked, takeParked } from './park-store.ts'
+import { type Handled, type HandleReportsDeps, handleParked, PARKED_MS } from './handle-reports.ts'
+import { type DueReport, postponeParked, takeParked } from './park-store.ts'
 
 export interface ParkedApplier {
   /** A bounded piece of what is due; answers how many reports that was. */
@@ -13,6 +19,8 @@ export interface ParkedApplier {
 }
 
 const PIECE = 200
+/** What took too long, a lock as a rule, is left alone for so long. */
+const POSTPONED_MS = 30_000
 
 export function createParkedApplier(
   deps: HandleReportsDeps & {
@@ -24,9 +32,13 @@ export function createParkedApplier(
 ): ParkedApplier {
   const { db, log } = deps
 
-  async function apply(limit: number): Promise<number> {
+  async function apply(
+    limit: number,
+    onTaken?: (due: readonly DueReport[]) => void,
+  ): Promise<number> {
     const handled = await transactByIndex(db, async (tx) => {
       const due = await takeParked(tx, limit)
+      onTaken?.(due)
       return await handleParked(tx, deps, due)
     })
     deps.onHandled(handled)
@@ -34,27 +46,28 @@ export function createParkedApplier(
   }
 
   async function applyOne(): Promise<number> {
+    let taken: DueReport | undefined
     try {
-      return await apply(1)
+      return await apply(1, ([one]) => {
+        taken = one
+      })
     } catch (error) {
-      if (isDatabaseAway(error)) throw error
-      return await giveUpOne(error)
+      if (isDatabaseAway(error) || taken === undefined) throw error
+      await putAside(taken, error)
+      return 1
     }
   }
 
-  /** The first that is due, which has just been refused, or one that others have refused likewise. */
-  async function giveUpOne(problem: unknown): Promise<number> {
-    return await transactByIndex(db, async (tx) => {
-      const [due] = await takeParked(tx, 1)
-      if (due === undefined) return 0
-      const { report } = due
-      await postponeParked(tx, [{ report, waitMs: null }])
+  /** Exactly that one: others may be first by now. */
+  async function putAside({ report, ageMs }: DueReport, problem: unknown): Promise<void> {
+    const isPassing = isStatementTimeout(problem) || isConflict(problem)
+    const waitMs = isPassing && ageMs < PARKED_MS ? POSTPONED_MS : null
+    await transactByIndex(db, (tx) => postponeParked(tx, [{ report, waitMs }]))
+    if (waitMs === null)
       log.error(
         { err: problem, tenant_id: report.tenantId, fact_id: report.fact.factId },
         'report.refused',
       )
-      return 1
-    })
   }
 
   return {

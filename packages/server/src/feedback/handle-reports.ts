@@ -45,7 +45,7 @@ export interface HandleReportsDeps extends ApplyReportsDeps {
 }
 
 const SLICE = 500
-const PARKED_MS = 24 * 3_600_000
+export const PARKED_MS = 24 * 3_600_000
 /** Of one tenant, with those that nobody looks at any more. */
 const PARKED_MAX = 10_000
 /** Before the first look, the second, …; the last repeats. */

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { type CallbackAccount, type SentMail, useFeedback } from '../../test/feedback.ts'
 import { silent } from '../../test/sending.ts'
+import type { Db } from '../platform/db/index.ts'
 import { newUlid, ulidAtTime } from '../platform/ids.ts'
 import { createFeedbackJanitor } from './janitor.ts'
 
@@ -46,6 +47,24 @@ const outOfBand = (messageId: string, id = newUlid()) =>
     messageId,
     fields: { type: 'out_of_band', num_retries: undefined },
   }) as const
+
+/** On which one statement always fails. */
+function refusing(db: Db, name: string, state: string): Db {
+  const refuse = `do $$ begin raise exception using errcode = '${state}'; end $$`
+  return {
+    ...db,
+    transaction: (work, o) =>
+      db.transaction(
+        (tx) =>
+          work({
+            ...tx,
+            query: (s, values) =>
+              typeof s !== 'string' && s.name === name ? tx.query(refuse) : tx.query(s, values),
+          }),
+        o,
+      ),
+  }
+}
 
 const seen = async (mail: SentMail) => ({
   statuses: await world.statuses(mail),
@@ -250,5 +269,25 @@ describe('a report that stays unknown', () => {
     await lookAgain()
     expect(await world.statuses(mail)).toEqual(['bounced'])
     expect(await parked()).toMatchObject([{ wait_s: null }])
+  })
+
+  it.each([
+    ['waits for others too long', '57014'],
+    ['gives way to others', '40P01'],
+  ])('and %s is looked at again, not left alone', async (_, state) => {
+    const { account, mail } = await set()
+    await world.report(account, outOfBand('late'))
+    await world.db.query(
+      `insert into feedback_key (tenant_id, key, ref_id, n, day)
+       select tenant_id, 'sparkpost late', ref_id, n, day from sending_recipient where ref_id = $1`,
+      [mail.refId],
+    )
+    await world.db.query('update feedback_parked set due_at = now()')
+    const another = await world.another({ db: refusing(world.db, 'sending.report_status', state) })
+    await another.feedback.worker.runOnce()
+    expect(await parked()).toMatchObject([{ kind: 'bounced', wait_s: 30 }])
+    await lookAgain()
+    expect(await parked()).toEqual([])
+    expect((await seen(mail)).events).toEqual(['MAIL_BOUNCE'])
   })
 })
