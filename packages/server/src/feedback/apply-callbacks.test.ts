@@ -210,6 +210,19 @@ describe('the inbox', () => {
     expect((await inbox()).length).toBeGreaterThan(200)
   })
 
+  it('serves a tenant behind many of whom everything is put off', async () => {
+    await world.db.query(
+      `insert into feedback_inbox (tenant_id, inbox_id, kind, received_at, body, bytes, due_at)
+       select 'tn_' || lpad(i::text, 20, '0'), lpad(i::text, 26, '0'), 'sparkpost', now(), '[]', 2,
+              now() + interval '1 hour' from generate_series(1, 40) i`,
+    )
+    const { account, mail } = await set()
+    await post(account, { type: 'delivered', mail })
+    await world.feedback.worker.runOnce()
+    expect(await world.statuses(mail)).toEqual(['delivered'])
+    expect(await inbox()).toHaveLength(40)
+  })
+
   it('is applied when something is stored, without being asked', async () => {
     const { account, mail } = await set()
     const { app, feedback, woken } = await world.another()

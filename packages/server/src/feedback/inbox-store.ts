@@ -37,17 +37,18 @@ export interface WaitingCallback {
   readonly bytes: number
 }
 
-// Over all tenants, in turns: of each the oldest, tenant by tenant through the index.
+// Over all tenants, in turns: of each the oldest, tenant by tenant through the index. Those of whom
+// everything is put off are passed over: else a few of them would hide all that come after.
 const FIND_WAITING = statement(
   'feedback.find_waiting',
   `with recursive tenant as (
-     (select tenant_id from feedback_inbox where refused_at is null and tenant_id > $1
+     (select tenant_id from feedback_inbox where refused_at is null and due_at <= now() and tenant_id > $1
        order by tenant_id limit 1)
      union all
      select next.tenant_id
        from tenant cross join lateral (
          select tenant_id from feedback_inbox
-          where refused_at is null and tenant_id > tenant.tenant_id
+          where refused_at is null and due_at <= now() and tenant_id > tenant.tenant_id
           order by tenant_id limit 1) next
    )
    select tenant_id as "tenantId", inbox_id as "inboxId", bytes
