@@ -223,6 +223,24 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await recipientOf(mail)).toMatchObject({ message_id: mail.messageIds[0] })
   })
 
+  it('that comes while the next attempt is being claimed waits, and then ends that', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId, status: 'deferred' })
+    await world.db.transaction(async (tx) => {
+      await tx.query(
+        `update sending_queue set phase = 'sending', fence = fence + 1 where ref_id = $1`,
+        [mail.refId],
+      )
+      await world.report(account, { type: 'delivered', mail })
+    })
+    expect(await world.statuses(mail)).toEqual(['deferred'])
+    await world.db.query('update feedback_parked set due_at = now()')
+    await world.feedback.worker.runOnce()
+    expect(await world.statuses(mail)).toEqual(['delivered'])
+    expect(await queueOf(world.db)).toEqual([])
+    expect(inShort(await world.events(mail))).toEqual(['MAIL_DELIVERED'])
+  })
+
   it('does not bring back who has failed for sure', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })

@@ -120,7 +120,9 @@ async function openRecipients(
 function outcomeOf({ fact }: Report, recipient: Recipient | undefined): ReportOutcome {
   if (fact.kind === 'other') return 'ignored'
   if (recipient === undefined) return 'unknown'
-  const { status, lastOutcome, facts } = recipient
+  const { status, lastOutcome, facts, isBeingClaimed } = recipient
+  // Applied now, it would be followed by another copy.
+  if (isBeingClaimed) return 'under_way'
   if (status === 'scheduled' || (status === 'queued' && lastOutcome !== undefined))
     return 'under_way'
   return facts >= (fact.kind === 'deferred' ? DEFERRALS_MAX : FACTS_MAX) ? 'bounded' : 'repeated'

@@ -61,6 +61,7 @@ describe('a locked recipient', () => {
         failedReason: expect.stringContaining('may have been delivered'),
         messageId: `<${refId}.0@example.com>`,
         deliveredAt: null,
+        isBeingClaimed: false,
         mailerId,
         lastOutcome: 'uncertain',
         customArgs: { order: 7 },
@@ -110,6 +111,24 @@ describe('a report on a recipient who waits', () => {
     expect(server.messages).toEqual([])
     expect(await attemptsOf(db, refId)).toHaveLength(1)
     expect(await recipientsOf(db, refId)).toMatchObject([{ status: 'delivered' }])
+  })
+
+  it('does not take out what is just being claimed, and says so', async () => {
+    const { db } = world
+    await db.query(`update sending_queue set due_at = now()`)
+    const claimed = Promise.withResolvers<void>()
+    const committed = Promise.withResolvers<void>()
+    const claiming = run(async (tx) => {
+      await tx.query(`update sending_queue set phase = 'sending', fence = fence + 1`)
+      claimed.resolve()
+      await committed.promise
+    })
+    await claimed.promise
+    expect(await lock(0)).toMatchObject([{ isBeingClaimed: true }])
+    committed.resolve()
+    await claiming
+    expect(await lock(0)).toMatchObject([{ isBeingClaimed: false }])
+    expect(await report(delivered)).toEqual([at()])
   })
 
   it('leaves one alone whose dot may be on its way: that attempt was taken, and is the last', async () => {

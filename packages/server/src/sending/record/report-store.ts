@@ -26,6 +26,8 @@ export interface ReportedRecipient extends Place {
   readonly mailerId: string
   /** Undefined when no attempt has ended. */
   readonly lastOutcome: RecordedAttempt['outcome'] | undefined
+  /** Its next attempt cannot be ended now: somebody has it in hand. In a moment it can. */
+  readonly isBeingClaimed: boolean
   readonly customArgs: Readonly<Record<string, unknown>> | null
   readonly traceparent: string
   /** When the email was accepted. */
@@ -63,6 +65,31 @@ const READ = statement(
        order by attempt desc limit 1) a on true`,
 )
 
+// Those that could not be locked.
+const FIND_CLAIMED = statement(
+  'sending.find_being_claimed',
+  `with free as (
+     select q.ref_id, q.n
+       from unnest($2::text[], $3::smallint[]) as k (ref_id, n)
+       join sending_queue q on q.tenant_id = $1 and q.ref_id = k.ref_id and q.n = k.n
+        for update of q skip locked)
+   select q.ref_id as "refId", q.n
+     from unnest($2::text[], $3::smallint[]) as k (ref_id, n)
+     join sending_queue q on q.tenant_id = $1 and q.ref_id = k.ref_id and q.n = k.n
+    where q.phase <> 'dot'
+      and not exists (select from free f where f.ref_id = q.ref_id and f.n = q.n)`,
+)
+
+async function findBeingClaimed(
+  tx: Tx,
+  tenantId: string,
+  places: readonly Place[],
+): Promise<Place[]> {
+  if (places.length === 0) return []
+  const values = [tenantId, places.map(({ refId }) => refId), places.map(({ n }) => n)]
+  return (await tx.query<Place>(FIND_CLAIMED, values)).rows
+}
+
 /** Those that there are, each held to the end of the transaction; of different recipients. */
 export async function lockReported(
   tx: Tx,
@@ -71,12 +98,14 @@ export async function lockReported(
 ): Promise<ReportedRecipient[]> {
   if (places.length === 0) return []
   const values = keysOf(tenantId, places)
-  type Locked = Omit<ReportedRecipient, keyof Read>
+  type Locked = Omit<ReportedRecipient, keyof Read | 'isBeingClaimed'>
   type Read = Pick<
     ReportedRecipient,
     'mailerId' | 'lastOutcome' | 'customArgs' | 'traceparent' | 'createdAt'
   >
   const { rows: locked } = await tx.query<Locked>(LOCK, values)
+  const waiting = locked.filter(({ status }) => status === 'deferred')
+  const claimed = await findBeingClaimed(tx, tenantId, waiting)
   const { rows: read } = await tx.query<
     Place & Omit<Read, 'lastOutcome'> & { readonly outcome: RecordedAttempt['outcome'] | null }
   >(READ, values)
@@ -85,7 +114,8 @@ export async function lockReported(
     const more = readOf.get(`${row.refId}.${row.n}`)
     if (more === undefined) return []
     const { outcome, ...rest } = more
-    return [{ ...row, ...rest, lastOutcome: outcome ?? undefined }]
+    const isBeingClaimed = claimed.some(({ refId, n }) => refId === row.refId && n === row.n)
+    return [{ ...row, ...rest, lastOutcome: outcome ?? undefined, isBeingClaimed }]
   })
 }
 
