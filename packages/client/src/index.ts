@@ -15,6 +15,7 @@ export type {
   DeleteWebhookBody,
   DeliveredEvent,
   Domain,
+  DomainMailer,
   DomainRecord,
   EmailLog,
   ErrorCode,

@@ -186,7 +186,9 @@ describe('of a mailer', () => {
     ]) {
       const { code, err } = await run(args)
       expect(code).toBe(1)
-      expect(err).toContain(`Tenant ${args[0]} has no mailer ${args[1]} that sends`)
+      expect(err).toContain(
+        `Tenant ${args[0]} has no mailer ${args[1]} that sends by a mail server`,
+      )
     }
     expect(server.connections).toEqual([])
   })

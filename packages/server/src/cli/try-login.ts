@@ -63,8 +63,9 @@ export function tryMailer(
         noteDeactivated: createNoteDeactivated({ log: o.log, observe: () => undefined }),
       })
       const deps = { db, egress, keyRing, accessTokens, ehloName: thisHost() }
-      const tested = await named(`Tenant ${tenantId} has no mailer ${mailerId} that sends`, () =>
-        testMailer(deps, tenantId, mailerId),
+      const tested = await named(
+        `Tenant ${tenantId} has no mailer ${mailerId} that sends by a mail server`,
+        () => testMailer(deps, tenantId, mailerId),
       )
       await accessTokens.stop()
       const { mailer, isWithoutToken } = tested

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { addDomainMailer } from '../../test/sending.ts'
 import { testGate } from '../../test/webhook-api.ts'
 import { createClock } from '../platform/clock.ts'
 import { createEgress } from '../platform/egress/index.ts'
@@ -692,6 +693,14 @@ describe('404', () => {
       { tenantId: 'tn_b', from: 'news@example.com' },
     ])
     expect(found).toEqual([undefined, undefined])
+  })
+
+  it('a sending domain is none of these', async () => {
+    const { mailerId } = await addDomainMailer(database.db)
+    expect(await get(mailerId)).toMatchObject({ status: 404 })
+    expect(await update(mailerId, { name: 'Taken' })).toMatchObject({ status: 404 })
+    expect(await call('DELETE', `/v1/smtp/${mailerId}`)).toMatchObject({ status: 404 })
+    expect(await load(mailerId)).toMatchObject({ kind: 'relay', domain: 'example.com' })
   })
 
   it.each(['x', '%00', '..%2f', 'a'.repeat(200)])('for the id %s', async (id) => {

@@ -1,4 +1,5 @@
 /** Mail of sending domains, by fakes of the providers as strict as their documents (contract §3.4, §5). */
+import { randomBytes } from 'node:crypto'
 import {
   createSendGridServer,
   createSparkPostServer,
@@ -368,6 +369,44 @@ describe('a key that is refused', () => {
     expect(await recipientsOf(world.db, refId)).toMatchObject([{ status: 'sent', attempts: 1 }])
     expect(await eventsOf(world.db)).toEqual([])
   })
+})
+
+it('a key that this process cannot open is tried again: it may come back', async () => {
+  const { provider } = await setUp()
+  await world.db.query(
+    `update relays_account set api_key = overlay(api_key placing 'xxxx' from 20)`,
+  )
+  await accept(world.db, ADA)
+  await world.sender({ retryScheduleMs: LATER }).runOnce()
+  const [event] = await eventsOf(world.db)
+  expect(event?.details).toMatchObject({
+    retry_scheduled: true,
+    message_id: '',
+    provider_error: expect.stringMatching(/^key of mailer domain_\w+ cannot be opened$/),
+  })
+  expect(provider.requests).toEqual([])
+})
+
+it('what phishing protection stops is asked of no provider', async () => {
+  const { provider } = await setUp()
+  const refId = await accept(world.db, ADA)
+  const check = async () => ({ kind: 'flagged', failedReason: 'bad' }) as const
+  await drain(world.db, world.sender({ phishing: { check } }))
+  expect(provider.requests).toEqual([])
+  expect(await recipientsOf(world.db, refId)).toMatchObject([{ status: 'blocked', message_id: '' }])
+})
+
+it('large attachments go whole to each recipient', async () => {
+  const { provider } = await setUp('sendgrid')
+  const bytes = randomBytes(1_000_000)
+  await accept(world.db, {
+    to: [{ email: 'ada@example.net' }, { email: 'bob@example.net' }],
+    attachments: [{ filename: 'a.bin', content: bytes.toString('base64') }],
+  })
+  await drain(world.db, world.sender())
+  expect(provider.mails).toHaveLength(2)
+  for (const { attachments } of provider.mails)
+    expect(attachments[0]?.content.equals(bytes)).toBe(true)
 })
 
 describe('a sender that ends', () => {
