@@ -92,6 +92,8 @@ function printObject(context: Context, type: ts.Type, indent: string): string {
     }),
     ...checker.getPropertiesOfType(type).map((property) => printProperty(context, property, inner)),
   ]
+  // Said to have nothing, not forgotten.
+  if (lines.length === 0 && type.aliasSymbol?.name === 'Record') return 'Record<never, never>'
   if (lines.length === 0) throw new Error(`${context.path}: an object of which nothing is known`)
   return `{\n${lines.map((line) => `${inner}${line}\n`).join('')}${indent}}`
 }
