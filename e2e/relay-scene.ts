@@ -122,6 +122,7 @@ export async function createRelayScene(
   if (isVerified) {
     dns.publish(domain.records)
     await client.verifyDomain(name)
+    await domainReceiver.waitForRequests(1)
     domainReceiver.clear()
   }
   const from = `news@${name}`

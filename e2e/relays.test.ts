@@ -27,7 +27,10 @@ beforeAll(async () => {
   })
   await world.start()
 })
-afterEach(() => world.closePeers())
+afterEach(async () => {
+  dns.setScript(undefined)
+  await world.closePeers()
+})
 afterAll(async () => {
   await world.destroy()
   await dns.close()
@@ -285,6 +288,61 @@ describe.each(providers)('%s', (kind) => {
     expect(provider.requests.at(-1)).toMatchObject({ method: 'DELETE', status: 204 })
     await client.deleteRelay(kind)
     await expect(client.getRelay(kind)).rejects.toMatchObject({ status: 404 })
+  })
+})
+
+describe('a domain', () => {
+  it('[contract 3.4] that two tenants want is the one’s who proves that it is theirs', async () => {
+    const first = await scene('sparkpost', { isVerified: false })
+    const second = await scene('sendgrid', { isVerified: false })
+    const name = first.domain.domain
+    const { domain: wanted } = await second.client.addDomain({ domain: name })
+    dns.publish(wanted.records)
+    expect((await second.client.verifyDomain(name)).domain.verified).toBe(true)
+    const refusal = { status: 409, code: 'domain_taken' }
+    expect((await first.client.verifyDomain(name)).domain).toMatchObject({
+      verified: false,
+      state: 'taken',
+    })
+    const { client } = await scene('sparkpost')
+    await expect(client.addDomain({ domain: name })).rejects.toMatchObject(refusal)
+    await expect(first.send(['ada'])).rejects.toMatchObject({ status: 422, code: 'no_mailer' })
+  })
+
+  it('is signed with another key once the record of that is there, without a pause', async () => {
+    const { client, domain, provider, send, told } = await scene('sparkpost')
+    const { domain: rotating } = await client.rotateDomainKey(domain.domain)
+    const next = rotating.records.filter(({ rotation }) => rotation === 'next')
+    expect(next).toHaveLength(1)
+    expect((await client.verifyDomain(domain.domain)).domain).toMatchObject({
+      verified: true,
+      selector: domain.selector,
+    })
+    dns.publish(next)
+    const { domain: rotated } = await client.verifyDomain(domain.domain)
+    expect(rotated).toMatchObject({ verified: true })
+    expect(rotated.selector).not.toBe(domain.selector)
+    expect(next[0]?.name).toContain(`${rotated.selector}._domainkey`)
+    const change = provider.requests.find(({ method }) => method === 'PUT')
+    expect(change?.json).toMatchObject({ dkim: { selector: rotated.selector } })
+    expect(await told(await send(['ada']), 1)).toEqual(['MAIL_DELIVERED ada'])
+  })
+
+  it('stays as it was while name servers do not answer, and is unverified once they deny it', async () => {
+    const { client, domain, domainReceiver } = await scene('sendgrid')
+    const verify = async () => (await client.verifyDomain(domain.domain)).domain.verified
+    const isOurs = (name: string) => name.endsWith(domain.domain)
+    dns.setScript(({ name }) => (isOurs(name) ? { rcode: 2 } : undefined))
+    expect(await verify()).toBe(true)
+    dns.setScript(({ name }) => (isOurs(name) ? { rcode: 3 } : undefined))
+    expect(await verify()).toBe(false)
+    dns.setScript(undefined)
+    expect(await verify()).toBe(true)
+    await domainReceiver.waitForRequests(3)
+    const told = domainReceiver.requests.map(
+      ({ json }) => json as { details: { verified: boolean } },
+    )
+    expect(told.map(({ details }) => details.verified)).toEqual([true, false, true])
   })
 })
 
