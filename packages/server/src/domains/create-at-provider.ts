@@ -22,6 +22,8 @@ export type Created =
   | Refusal
   | { readonly kind: 'unsettled'; readonly message: string }
 
+/** Of a row as it was stored: nobody has called before. */
+const FIRST_FENCE = '0'
 /** For how long nobody else goes on with it. */
 export const STAGE_LEASE_MS = 60_000
 const FIRST_CHECK_MS = 60_000
@@ -48,9 +50,15 @@ export async function createAtProvider(deps: CreateDeps, turn: Turn): Promise<Cr
     return { kind: 'created' }
   }
   const result = problemOf(said)
-  if (result.kind === 'refused' || domain.tries >= TRIES_MAX) await forget(deps, turn)
+  if (isDefinite(result, turn) || domain.tries >= TRIES_MAX) await forget(deps, turn)
   else await putOff(deps.db, turn, result.message, waitAfter(domain.tries))
   return result
+}
+
+/** Whoever cannot reach the provider now hears nothing of what became of an earlier call. */
+function isDefinite(result: Exclude<Created, { kind: 'created' }>, { fence }: Turn): boolean {
+  if (result.kind === 'unsettled') return false
+  return fence === FIRST_FENCE || result.code !== 'relay_unreachable'
 }
 
 function problemOf(said: Exclude<Said, { kind: 'done' }>): Exclude<Created, { kind: 'created' }> {
