@@ -148,9 +148,9 @@ describe('Postrider', () => {
     ],
     [
       'listDomains',
-      (client) => client.listDomains({ verified: true, pageSize: 10 }),
+      (client) => client.listDomains({ state: 'pending', pageSize: 10 }),
       undefined,
-      '?verified=true&pageSize=10',
+      '?state=pending&pageSize=10',
     ],
     ['getDomain', (client) => client.getDomain(id), undefined],
     ['verifyDomain', (client) => client.verifyDomain(id), undefined],

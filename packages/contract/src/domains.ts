@@ -168,7 +168,7 @@ export const domain = closedObject({
 export type Domain = Static<typeof domain>
 
 export const listDomainsQuery = closedObject({
-  verified: Type.Optional(Type.Boolean({ description: 'Only those that are, or are not' })),
+  state: Type.Optional(Type.Enum([...domainStates], { description: 'Only those in this state' })),
   ...pageQuery.properties,
 })
 export type ListDomainsQuery = Static<typeof listDomainsQuery>

@@ -27,6 +27,7 @@ import {
   type SparkPostServer,
   type TestClock,
 } from '@postrider/testkit'
+import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { expect } from 'vitest'
 import { type DomainRoutesDeps, domainRoutes } from '../src/domains/routes.ts'
@@ -93,6 +94,8 @@ export interface DomainWorld {
   createWork(change?: Partial<DomainWorkDeps>): Rounds
   /** What succeeds is held against the contract. */
   call(id: DomainOperation, o?: CallOptions): Promise<Answer>
+  /** The same in a service that is made otherwise. */
+  callWith(change: Partial<DomainRoutesDeps>, id: DomainOperation, o?: CallOptions): Promise<Answer>
   configureRelay(kind: 'sparkpost' | 'sendgrid' | 'simulator', key?: Key): Promise<void>
   /** Added by the relay that there is, or by the one that is named. */
   add(domain: string, o?: { readonly key?: Key; readonly body?: object }): Promise<Domain>
@@ -106,6 +109,7 @@ export interface DomainWorld {
   workAll(): Promise<void>
   /** Bodies of DOMAIN_VERIFICATION, as recorded, in order. */
   events(tenantId?: string): Promise<DomainVerification[]>
+  /** Everything is gone, also at new providers. */
   clear(): Promise<void>
   close(): Promise<void>
 }
@@ -116,8 +120,11 @@ export async function createDomainWorld(
   const database = await createSendingDatabase()
   const { db } = database
   const dnsServer = await createDnsServer()
-  const sparkpost = await createSparkPostServer({ dnsServer: dnsServer.address })
-  const sendgrid = await createSendGridServer({ dnsServer: dnsServer.address })
+  const providers = async () => ({
+    sparkpost: await createSparkPostServer({ dnsServer: dnsServer.address }),
+    sendgrid: await createSendGridServer({ dnsServer: dnsServer.address }),
+  })
+  let { sparkpost, sendgrid } = await providers()
   const clock = createClock(new Date())
   const egress = createTestEgress()
   const dns = createDnsResolver({ servers: [dnsServer.address], tryMs: 200 })
@@ -143,14 +150,16 @@ export async function createDomainWorld(
     verifications: { limit: limitOf(o.verificationsMax ?? 1_000), gate: testGate },
     observe: () => undefined,
   }
-  const app = createHttpApp({
-    log,
-    metrics: createMetrics(),
-    authenticateKey: (key) => {
-      const found = KEYS[key as keyof typeof KEYS]
-      return found === undefined ? undefined : { ...found, keyId: `key_${key}` }
-    },
-  })
+  const createApp = () =>
+    createHttpApp({
+      log,
+      metrics: createMetrics(),
+      authenticateKey: (key) => {
+        const found = KEYS[key as keyof typeof KEYS]
+        return found === undefined ? undefined : { ...found, keyId: `key_${key}` }
+      },
+    })
+  const app = createApp()
   relayRoutes(app, {
     db,
     keyRing: testKeyRing,
@@ -163,35 +172,50 @@ export async function createDomainWorld(
   })
   domainRoutes(app, deps)
   await app.ready()
+  const callOn = async (to: FastifyInstance, id: DomainOperation, o: CallOptions = {}) => {
+    const { key = 'a', domain = '', body, query = '', traceparent } = o
+    const { method, path, status } = operations[id]
+    const response = await to.inject({
+      method,
+      url: path.replace('{domain}', encodeURIComponent(domain)) + query,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(traceparent === undefined ? {} : { traceparent }),
+      },
+      ...(body === undefined ? {} : { payload: body }),
+    })
+    const answer = response.json()
+    seen.push(response.payload, JSON.stringify(response.headers))
+    if (response.statusCode === status) expect([id, Check(ANSWERS[id], answer)]).toEqual([id, true])
+    return { status: response.statusCode, headers: response.headers, body: answer }
+  }
 
   const work = createDomainWork(deps)
   const world: DomainWorld = {
     db,
     clock,
     dns: dnsServer,
-    sparkpost,
-    sendgrid,
+    get sparkpost() {
+      return sparkpost
+    },
+    get sendgrid() {
+      return sendgrid
+    },
     seen,
     wokenMail,
     wokenStreams,
     work,
     createWork: (change = {}) => createDomainWork({ ...deps, ...change }),
-    async call(id, { key = 'a', domain = '', body, query = '', traceparent } = {}) {
-      const { method, path, status } = operations[id]
-      const response = await app.inject({
-        method,
-        url: path.replace('{domain}', encodeURIComponent(domain)) + query,
-        headers: {
-          authorization: `Bearer ${key}`,
-          ...(traceparent === undefined ? {} : { traceparent }),
-        },
-        ...(body === undefined ? {} : { payload: body }),
-      })
-      const answer = response.json()
-      seen.push(response.payload, JSON.stringify(response.headers))
-      if (response.statusCode === status)
-        expect([id, Check(ANSWERS[id], answer)]).toEqual([id, true])
-      return { status: response.statusCode, headers: response.headers, body: answer }
+    call: (id, given) => callOn(app, id, given),
+    async callWith(change, id, given) {
+      const other = createApp()
+      domainRoutes(other, { ...deps, ...change })
+      await other.ready()
+      try {
+        return await callOn(other, id, given)
+      } finally {
+        await other.close()
+      }
     },
     async configureRelay(kind, key = 'a') {
       const server = kind === 'sparkpost' ? sparkpost : sendgrid
@@ -255,7 +279,9 @@ export async function createDomainWorld(
       )
       dnsServer.clear()
       dnsServer.setScript(undefined)
-      for (const server of [sparkpost, sendgrid]) server.setScript(undefined)
+      await sparkpost.close()
+      await sendgrid.close()
+      ;({ sparkpost, sendgrid } = await providers())
       seen.length = wokenMail.length = wokenStreams.length = 0
     },
     async close() {

@@ -55,13 +55,15 @@ async function addReal(deps: AddDomainDeps, wanted: Wanted): Promise<SendingDoma
   if (await isTaken(deps.db, wanted)) throw new ApiError('domain_taken')
   const adapter = adapterOf(wanted.relay)
   const takesKeys = adapter.kind !== 'simulator' && adapter.domains.takesKeys
-  const made = takesKeys ? await makeKey(wanted.options.selector) : undefined
-  const turn = await insert(deps, wanted, made)
+  const key = takesKeys ? await makeKey(wanted.options.selector) : undefined
+  const turn = await insert(deps, wanted, key)
   const created = await createAtProvider(deps, turn)
   if (created.kind === 'refused') throw new ApiError(created.code, { message: created.message })
   if (created.kind === 'unsettled')
     throw new ApiError('relay_unreachable', { message: created.message })
-  return (await getDomain(deps.db, wanted)) ?? gone(wanted)
+  const made = await getDomain(deps.db, wanted)
+  const isThere = made?.mailerId === turn.domain.mailerId && made.stage !== 'deleting'
+  return isThere ? made : gone(wanted)
 }
 
 async function chooseRelay(
@@ -109,18 +111,18 @@ async function insert(deps: AddDomainDeps, wanted: Wanted, made?: NewKey): Promi
     isVerified: isSimulated,
   }
   try {
-    await deps.db.transaction(async (tx) => {
+    return await deps.db.transaction(async (tx) => {
       if (!(await insertDomain(tx, added, isSimulated ? null : STAGE_LEASE_MS)))
         throw conflict(wanted, 'exists')
       await insertDomainMailer(tx, { tenantId, mailerId, name: domain, domain, relay })
       if (isSimulated) await setDomainVerified(tx, { tenantId, mailerId }, true)
+      return { domain: (await getDomain(tx, wanted)) ?? gone(wanted), fence: FIRST_FENCE }
     })
   } catch (error) {
     // The account was deleted meanwhile.
     if (isForeignKeyViolation(error)) throw new ApiError('no_relay')
     throw error
   }
-  return { domain: (await getDomain(deps.db, wanted)) ?? gone(wanted), fence: FIRST_FENCE }
 }
 
 const FIRST_FENCE = '0'

@@ -3,18 +3,16 @@
  */
 import { type ErrorCode, errorCatalogue } from '@postrider/contract'
 import type { Queryable } from '../platform/db/index.ts'
-import { type KeyRing, withoutSecrets } from '../platform/secrets/index.ts'
+import { type KeyRing, SealedValueError, withoutSecrets } from '../platform/secrets/index.ts'
 import {
   adapterOf,
   loadAccount,
   type RelayAccount,
   type RelayDomain,
-  type RelayDomainCall,
   type RelayDomainOutcome,
-  type RelayDomains,
   type Relays,
 } from '../relays/index.ts'
-import { type DkimKey, keyOfTurn, type SendingDomain, toRelayDomain } from './domain.ts'
+import { type DkimKey, keyOfTurn, openPrivateKey, type SendingDomain } from './domain.ts'
 
 export interface ProviderDeps {
   readonly db: Queryable
@@ -36,44 +34,88 @@ export type Said =
   /** It may have done it, or may do it later. */
   | { readonly kind: 'unsettled'; readonly message: string }
 
+export type ProviderStep = 'create' | 'verify' | 'changeKey' | 'delete'
+
+export interface StepOptions {
+  /** In place of the one in use. */
+  readonly key?: DkimKey | undefined
+  readonly deadlineAt?: number
+}
+
 /** Together with looking records up it stays within the time that a client waits for. */
 const CALLS_MS = 12_000
+const UNREACHABLE = errorCatalogue.relay_unreachable.message
 
 export function callsDeadline(): number {
   return performance.now() + CALLS_MS
 }
 
-type StepOf = (
-  domains: RelayDomains,
-  account: RelayAccount,
-  relayDomain: RelayDomain,
-) => RelayDomainCall | undefined
-
 export async function callProvider(
   deps: ProviderDeps,
   domain: SendingDomain,
-  stepOf: StepOf,
-  o: { readonly key?: DkimKey | undefined; readonly deadlineAt?: number } = {},
+  step: ProviderStep,
+  { key = keyOfTurn(domain, 'current'), deadlineAt = callsDeadline() }: StepOptions = {},
 ): Promise<Said> {
-  const { key = keyOfTurn(domain, 'current'), deadlineAt = callsDeadline() } = o
-  const adapter = adapterOf(domain.relay)
+  const { relay: kind } = domain
+  const adapter = adapterOf(kind)
   if (adapter.kind === 'simulator') return { kind: 'done', records: [], agrees: true }
-  const { tenantId, relay: kind } = domain
-  const account = await loadAccount(deps.db, deps.keyRing, { tenantId, kind })
+  const opened = await openSecrets(deps, domain, isGivenKey(step) ? key : undefined)
+  if (opened === 'sealed')
+    return refuse('relay_auth_failed', 'A stored key cannot be opened: configure the relay again')
+  const { account, privateKey } = opened
   if (account === undefined) return refuse('no_relay', `There is no account at ${kind} any more`)
-  const relayDomain = toRelayDomain(deps.keyRing, domain, key)
-  const call = stepOf(adapter.domains, account, relayDomain)
+  const call = adapter.domains[step]?.(account, toRelayDomain(domain, key, privateKey))
   if (call === undefined) return refuse('relay_refused', `${kind} has keys of its own`)
   const result = await deps.relays.domain(account, call, { deadlineAt })
   switch (result.kind) {
     case 'answered':
-      return meaningOf(result.outcome, piecesOf(relayDomain.dkim.privateKey))
+      return meaningOf(result.outcome, piecesOf(privateKey))
     // Why not is nobody's business: the tenant chose the address.
     case 'stopped':
     case 'not-sent':
-      return refuse('relay_unreachable', errorCatalogue.relay_unreachable.message)
+      return refuse('relay_unreachable', UNREACHABLE)
     case 'uncertain':
       return { kind: 'unsettled', message: 'The relay provider did not answer in time' }
+  }
+}
+
+function isGivenKey(step: ProviderStep): boolean {
+  return step === 'create' || step === 'changeKey'
+}
+
+interface OpenedSecrets {
+  readonly account: RelayAccount | undefined
+  /** Empty where the step needs none, or the provider takes none. */
+  readonly privateKey: string
+}
+
+async function openSecrets(
+  { db, keyRing }: ProviderDeps,
+  domain: SendingDomain,
+  key: DkimKey | undefined,
+): Promise<OpenedSecrets | 'sealed'> {
+  const { tenantId, relay: kind } = domain
+  try {
+    const privateKey = key === undefined ? '' : openPrivateKey(keyRing, domain, key)
+    return { account: await loadAccount(db, keyRing, { tenantId, kind }), privateKey }
+  } catch (error) {
+    if (error instanceof SealedValueError) return 'sealed'
+    throw error
+  }
+}
+
+/** What adapters take; with an empty key, of providers that take none. */
+function toRelayDomain(
+  { domain, options, providerId }: SendingDomain,
+  key: DkimKey | undefined,
+  privateKey: string,
+): RelayDomain {
+  const { selector = '', publicKey = '' } = key ?? {}
+  return {
+    domain,
+    dkim: { selector, publicKey, privateKey },
+    options,
+    ...(providerId === undefined ? {} : { providerId }),
   }
 }
 

@@ -1,9 +1,8 @@
 /**
- * Looks at a domain from outside: what name servers have, then, where nothing else is missing, what
+ * Looks at a domain from outside: what name servers have, then, where all of it is there, what
  * the provider says. A new key whose record is there is given to the provider on the way. Nothing is
  * stored here, and nothing is lost by doing it twice.
  */
-import type { Clock } from '../platform/clock.ts'
 import type { DnsResolver } from '../platform/dns/index.ts'
 import { callProvider, callsDeadline, type ProviderDeps, type Said } from './call-provider.ts'
 import { areRecordsSeen, type Findings, seenNextKey } from './decide-check.ts'
@@ -14,35 +13,24 @@ import { lookUpRecords } from './look-up-records.ts'
 
 export interface CheckDeps extends ProviderDeps {
   readonly dns: DnsResolver
-  readonly clock: Clock
 }
 
 const LOST =
   'The relay provider does not have the domain any more: delete it here, and add it again'
 
-export async function checkDomain(
-  deps: CheckDeps,
-  domain: SendingDomain,
-  { isAsked }: { readonly isAsked: boolean },
-): Promise<Findings> {
+export async function checkDomain(deps: CheckDeps, domain: SendingDomain): Promise<Findings> {
   const matches = await lookUpRecords(deps.dns, listRecords(domain))
-  if (domain.isTaken || !areRecordsSeen(domain, matches, { now: deps.clock.now(), isAsked }))
-    return { matches }
+  // Asked while name servers do not answer, a provider may hold that against the domain.
+  if (domain.state === 'taken' || !areRecordsSeen(domain, matches)) return { matches }
   const next = seenNextKey(domain, matches)
   const deadlineAt = callsDeadline()
   const changed =
     next === undefined
       ? undefined
-      : await callProvider(deps, domain, (domains, ...o) => domains.changeKey?.(...o), {
-          key: next,
-          deadlineAt,
-        })
+      : await callProvider(deps, domain, 'changeKey', { key: next, deadlineAt })
   if (changed !== undefined && changed.kind !== 'done')
     return { matches, verdict: { ...verdictOf(changed), agrees: undefined } }
-  const said = await callProvider(deps, domain, (domains, ...o) => domains.verify(...o), {
-    key: next,
-    deadlineAt,
-  })
+  const said = await callProvider(deps, domain, 'verify', { key: next, deadlineAt })
   return {
     matches,
     verdict: verdictOf(said),

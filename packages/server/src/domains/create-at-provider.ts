@@ -33,9 +33,7 @@ const TRIES_MAX = 26
 
 export async function createAtProvider(deps: CreateDeps, turn: Turn): Promise<Created> {
   const { domain } = turn
-  const said = await callProvider(deps, domain, (domains, account, it) =>
-    domains.create(account, it),
-  )
+  const said = await callProvider(deps, domain, 'create')
   const adopted = said.kind === 'taken' && said.isOwn ? adoptedKey(domain, said.records) : undefined
   if (said.kind === 'done' || adopted !== undefined) {
     const done = said.kind === 'done' ? said : undefined

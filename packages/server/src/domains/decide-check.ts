@@ -61,14 +61,11 @@ export function decideCheck(
   return { domain: { ...domain, recordStates }, isSound, isAmiss }
 }
 
-/** Whether nothing but the provider's word is missing. */
-export function areRecordsSeen(
-  domain: SendingDomain,
-  matches: Matches,
-  o: { readonly now: Date; readonly isAsked: boolean },
-): boolean {
-  const agreeing = { ...domain, provider: { agrees: true } }
-  return decideCheck(agreeing, { matches }, o).isSound
+/** Whether all that the domain needs was there just now. */
+export function areRecordsSeen(domain: SendingDomain, matches: Matches): boolean {
+  return listRecords(domain)
+    .filter(({ required }) => required)
+    .every((record) => matches.get(recordKeyOf(record))?.isMatch === true)
 }
 
 /** The new key whose record was seen just now. */

@@ -17,9 +17,7 @@ const TRIES_MAX = 75
 /** False: it is tried again. */
 export async function deleteAtProvider(deps: DeleteDeps, turn: Turn): Promise<boolean> {
   const { domain } = turn
-  const said = await callProvider(deps, domain, (domains, account, it) =>
-    domains.delete(account, it),
-  )
+  const said = await callProvider(deps, domain, 'delete')
   const isGone =
     said.kind === 'done' ||
     said.kind === 'absent' ||

@@ -1,5 +1,5 @@
 /** The wire form of a sending domain (contract §3.4, §5 "Records"): never a private key. */
-import type { Domain, DomainState, DomainRecord as WireRecord } from '@postrider/contract'
+import type { Domain, DomainRecord as WireRecord } from '@postrider/contract'
 import { keyOfTurn, type RecordState, type SendingDomain } from './domain.ts'
 import { type DomainRecord, listRecords, recordKeyOf } from './list-records.ts'
 
@@ -9,7 +9,7 @@ export function toWire(domain: SendingDomain): Domain {
     domain: domain.domain,
     mailer_id: domain.mailerId,
     relay: domain.relay,
-    state: stateOf(domain),
+    state: domain.state,
     verified: domain.verifiedAt !== undefined,
     verified_at: timeOf(domain.verifiedAt),
     custom_args: domain.customArgs,
@@ -31,13 +31,6 @@ export function toWire(domain: SendingDomain): Domain {
     created_at: domain.createdAt.toISOString(),
     updated_at: domain.updatedAt.toISOString(),
   }
-}
-
-function stateOf(domain: SendingDomain): DomainState {
-  if (domain.stage === 'creating') return 'creating'
-  if (domain.isTaken) return 'taken'
-  if (domain.verifiedAt !== undefined) return 'verified'
-  return domain.wasVerified ? 'unverified' : 'pending'
 }
 
 function toWireRecord(record: DomainRecord, state: RecordState | undefined): WireRecord {

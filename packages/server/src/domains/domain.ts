@@ -7,7 +7,14 @@
  * provider. The first and the last are gone on with by whoever comes, under a lease, until the provider
  * has said something definite.
  */
-import type { DnsFinding, JsonObject, KeyTurn, RecordStatus, RelayKind } from '@postrider/contract'
+import type {
+  DnsFinding,
+  DomainState,
+  JsonObject,
+  KeyTurn,
+  RecordStatus,
+  RelayKind,
+} from '@postrider/contract'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import type { RelayDomain, RelayRecord } from '../relays/index.ts'
 
@@ -71,9 +78,7 @@ export interface SendingDomain extends Omit<NewDomain, 'isVerified'> {
   /** By `recordKeyOf`; a record that was never looked up has none. */
   readonly recordStates: Readonly<Record<string, RecordState>>
   readonly verifiedAt?: Date
-  readonly wasVerified: boolean
-  /** Somebody else has verified it. */
-  readonly isTaken: boolean
+  readonly state: DomainState
   readonly checkedAt?: Date
   readonly dueAt?: Date
   readonly tries: number
@@ -91,24 +96,13 @@ export function sealPrivateKey(
   return keyRing.encrypt(pem, placeOf(domain, selector))
 }
 
-/** What adapters take; without a key, of providers that take none. Throws SealedValueError when a key is gone or the row was tampered with. */
-export function toRelayDomain(
+/** Empty where the provider alone has it. Throws SealedValueError when it cannot be opened. */
+export function openPrivateKey(
   keyRing: KeyRing,
-  domain: Pick<SendingDomain, 'tenantId' | 'mailerId' | 'domain' | 'options' | 'providerId'>,
-  key: DkimKey | undefined,
-): RelayDomain {
-  const { selector = '', publicKey = '', privateKey } = key ?? {}
-  return {
-    domain: domain.domain,
-    dkim: {
-      selector,
-      publicKey,
-      privateKey:
-        privateKey === undefined ? '' : keyRing.decrypt(privateKey, placeOf(domain, selector)),
-    },
-    options: domain.options,
-    ...(domain.providerId === undefined ? {} : { providerId: domain.providerId }),
-  }
+  owner: Pick<NewDomain, 'tenantId' | 'mailerId'>,
+  { selector, privateKey }: DkimKey,
+): string {
+  return privateKey === undefined ? '' : keyRing.decrypt(privateKey, placeOf(owner, selector))
 }
 
 export function keyOfTurn(

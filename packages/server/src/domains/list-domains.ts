@@ -15,7 +15,7 @@ export async function listDomains(
   const page = readPage(query, 'domains', ID)
   const found = await list(db, {
     tenantId,
-    isVerified: query.verified,
+    state: query.state,
     before: page.before,
     limit: page.limit + 1,
   })

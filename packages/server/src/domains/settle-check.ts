@@ -15,7 +15,7 @@ import { decideNextCheck } from './decide-next-check.ts'
 import { isConfirmed } from './decide-record.ts'
 import { keyOfTurn, type SendingDomain } from './domain.ts'
 import { listRecords, recordKeyOf } from './list-records.ts'
-import { lockDomain, saveCheck } from './store.ts'
+import { getDomain, lockDomain, saveCheck } from './store.ts'
 
 export interface SettleDeps {
   readonly db: Db
@@ -30,13 +30,13 @@ export interface CheckOccasion {
   readonly traceparent: string
 }
 
-/** False when the domain is not there any more. */
+/** As it is then; undefined when it is not there any more. */
 export async function settleCheck(
   deps: SettleDeps,
   looked: SendingDomain,
   findings: Findings,
   occasion: CheckOccasion,
-): Promise<boolean> {
+): Promise<SendingDomain | undefined> {
   const settled = await deps.db.transaction(async (tx) => {
     const before = await lockDomain(tx, looked)
     if (before?.stage !== 'ready' || before.mailerId !== looked.mailerId) return undefined
@@ -58,12 +58,14 @@ export async function settleCheck(
     )
     const isChanged = isVerified !== (before.verifiedAt !== undefined)
     if (isChanged) await setDomainVerified(tx, domain, isVerified)
-    if (!isAsked && !isChanged) return { touched: [] }
-    return recordEvents(tx, [verificationOf(deps.clock, domain, isVerified, occasion)])
+    const events =
+      isAsked || isChanged ? [verificationOf(deps.clock, domain, isVerified, occasion)] : []
+    const { touched } = await recordEvents(tx, events)
+    return { touched, after: await getDomain(tx, domain) }
   })
-  if (settled === undefined) return false
+  if (settled === undefined) return undefined
   deps.wakeups.wake(settled.touched)
-  return true
+  return settled.after
 }
 
 export function verificationOf(

@@ -1,5 +1,5 @@
 /** All SQL of sending domains. Every statement names the tenant, or says why not. */
-import type { JsonObject, RelayKind } from '@postrider/contract'
+import type { DomainState, JsonObject, RelayKind } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import type { RelayRecord } from '../relays/index.ts'
 import type { DomainKey, NewDomain, SendingDomain, Stage } from './domain.ts'
@@ -19,8 +19,7 @@ export interface DomainRow {
   record_states: SendingDomain['recordStates']
   provider_state: SendingDomain['provider']
   verified_at: Date | null
-  was_verified: boolean
-  is_taken: boolean
+  state: DomainState
   checked_at: Date | null
   due_at: Date | null
   tries: number
@@ -30,12 +29,16 @@ export interface DomainRow {
 }
 
 /** Of claims of other tenants, nothing but whether there is one. The simulator's names are nobody's. */
-export const DOMAIN_COLUMNS = `d.tenant_id, d.domain, d.mailer_id, d.relay, d.stage, d.provider_id, d.custom_args,
-  d.options, d.ownership_token, d.dkim_keys, d.provider_records, d.record_states, d.provider_state,
-  d.verified_at, d.was_verified, d.checked_at, d.due_at, d.tries,
-  coalesce(d.busy_until > now(), false) as is_busy, d.created_at, d.updated_at,
-  d.relay <> 'simulator' and exists (select 1 from domains_claim c
-    where c.domain = d.domain and c.tenant_id <> d.tenant_id) as is_taken`
+const STATE = `case when d.stage = 'creating' then 'creating'
+    when d.relay <> 'simulator' and exists (select 1 from domains_claim c
+      where c.domain = d.domain and c.tenant_id <> d.tenant_id) then 'taken'
+    when d.verified_at is not null then 'verified'
+    when d.was_verified then 'unverified' else 'pending' end`
+
+export const DOMAIN_COLUMNS = `d.tenant_id, d.domain, d.mailer_id, d.relay, d.stage, d.provider_id,
+  d.custom_args, d.options, d.ownership_token, d.dkim_keys, d.provider_records, d.record_states,
+  d.provider_state, d.verified_at, d.checked_at, d.due_at, d.tries,
+  coalesce(d.busy_until > now(), false) as is_busy, d.created_at, d.updated_at, ${STATE} as state`
 
 const GET = statement(
   'domains.get',
@@ -67,7 +70,7 @@ const LIST = statement(
   'domains.list',
   `select ${DOMAIN_COLUMNS} from domains_domain d
     where d.tenant_id = $1 and d.stage <> 'deleting' and ($2::text is null or d.mailer_id < $2)
-      and ($3::boolean is null or (d.verified_at is not null) = $3)
+      and ($3::text is null or ${STATE} = $3)
     order by d.mailer_id desc limit $4`,
 )
 
@@ -76,7 +79,7 @@ export async function listDomains(
   q: Queryable,
   o: {
     readonly tenantId: string
-    readonly isVerified: boolean | undefined
+    readonly state: DomainState | undefined
     readonly before: string | undefined
     readonly limit: number
   },
@@ -84,7 +87,7 @@ export async function listDomains(
   const { rows } = await q.query<DomainRow>(LIST, [
     o.tenantId,
     o.before ?? null,
-    o.isVerified ?? null,
+    o.state ?? null,
     o.limit,
   ])
   return rows.map(toDomain)
@@ -192,8 +195,7 @@ export function toDomain(row: DomainRow): SendingDomain {
     recordStates: row.record_states,
     provider: row.provider_state,
     ...(row.verified_at === null ? {} : { verifiedAt: row.verified_at }),
-    wasVerified: row.was_verified,
-    isTaken: row.is_taken,
+    state: row.state,
     ...(row.checked_at === null ? {} : { checkedAt: row.checked_at }),
     ...(row.due_at === null ? {} : { dueAt: row.due_at }),
     tries: row.tries,

@@ -26,17 +26,22 @@ export async function verifyDomain(
   return gate.run(o.tenantId, async () => {
     const domain = await getDomain(deps, o.tenantId, o.name)
     await limit.use(o.tenantId)
-    const isReady = domain.stage === 'ready' || (await goOnCreating(deps, domain))
-    if (!isReady) await tellUnverified(deps, domain, o.traceparent)
-    else await check(deps, await getDomain(deps, o.tenantId, o.name), o.traceparent)
-    return getDomain(deps, o.tenantId, o.name)
+    if (domain.stage === 'ready') return check(deps, domain, o.traceparent)
+    return (await goOnCreating(deps, domain))
+      ? check(deps, await getDomain(deps, o.tenantId, o.name), o.traceparent)
+      : tellUnverified(deps, domain, o.traceparent)
   })
 }
 
-async function check(deps: VerifyDeps, domain: SendingDomain, traceparent: string): Promise<void> {
-  const findings = await checkDomain(deps, domain, { isAsked: true })
-  const isThere = await settleCheck(deps, domain, findings, { isAsked: true, traceparent })
-  if (!isThere) throw new ApiError('not_found')
+async function check(
+  deps: VerifyDeps,
+  domain: SendingDomain,
+  traceparent: string,
+): Promise<SendingDomain> {
+  const findings = await checkDomain(deps, domain)
+  const checked = await settleCheck(deps, domain, findings, { isAsked: true, traceparent })
+  if (checked === undefined) throw new ApiError('not_found')
+  return checked
 }
 
 /** Whether the provider has it now. What the provider refuses for good is gone. */
@@ -50,10 +55,14 @@ async function goOnCreating(deps: VerifyDeps, domain: SendingDomain): Promise<bo
 
 async function tellUnverified(
   deps: VerifyDeps,
-  domain: SendingDomain,
+  { tenantId, domain }: SendingDomain,
   traceparent: string,
-): Promise<void> {
-  const event = verificationOf(deps.clock, domain, false, { traceparent })
-  const { touched } = await deps.db.transaction((tx) => recordEvents(tx, [event]))
+): Promise<SendingDomain> {
+  const { found, touched } = await deps.db.transaction(async (tx) => {
+    const waiting = await getDomain({ db: tx }, tenantId, domain)
+    const event = verificationOf(deps.clock, waiting, false, { traceparent })
+    return { ...(await recordEvents(tx, [event])), found: waiting }
+  })
   deps.wakeups.wake(touched)
+  return found
 }

@@ -41,7 +41,7 @@ export function createDomainWork(deps: DomainWorkDeps): Rounds {
 
   async function work(domain: SendingDomain): Promise<DomainWorkOutcome> {
     if (domain.stage === 'ready') {
-      const findings = await checkDomain(deps, domain, { isAsked: false })
+      const findings = await checkDomain(deps, domain)
       const occasion = { isAsked: false, traceparent: startTrace() }
       await settleCheck(deps, domain, findings, occasion)
       return 'checked'
