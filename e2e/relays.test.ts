@@ -189,6 +189,7 @@ describe.each(providers)('%s', (kind) => {
     const refId = await send(['ada'])
     await provider.waitForMails(1)
     await provider.callbacksSettled()
+    expect(provider.batches.at(-1)).toMatchObject({ isAccepted: true, events: { length: 2 } })
     gate.resolve()
     expect(await told(refId, 1)).toEqual(['MAIL_DELIVERED ada'])
     expect(await statusesOf(refId)).toEqual({ ada: 'delivered' })

@@ -50,26 +50,47 @@ export interface CallbackManner {
   readonly attemptsMax: number
 }
 
-export interface Caller {
+export interface Caller<Shape extends CallbackShape> {
   readonly batches: readonly CallbackBatch[]
-  /** Resolves when each batch has been accepted or given up. */
-  post(
-    events: readonly unknown[],
+  /** What has happened: posted at once, unless it is to wait. */
+  gather(events: readonly unknown[]): void
+  /** How events are posted from now on; `manual`: only by `post`. */
+  setShape(shape: Shape | 'manual'): void
+  /** What has gathered, or these events. Resolves when each batch has been accepted or given up. */
+  post(o?: Shape & { readonly events?: readonly unknown[] }): Promise<CallbackBatch[]>
+  /** Beside all of that: a ping, a test. */
+  postTo(
     manner: CallbackManner,
+    events: readonly unknown[],
     shape?: CallbackShape,
   ): Promise<CallbackBatch[]>
-  /** Once nothing is under way. */
+  /** Once nothing is under way, nor about to be. */
   settled(timeoutMs?: number): Promise<void>
   close(): void
 }
 
-export function createCaller(): Caller {
+/** `mannerOf`: undefined while nobody is to be called. */
+export function createCaller<Shape extends CallbackShape>(
+  mannerOf: (shape: Partial<Shape>) => CallbackManner | undefined,
+): Caller<Shape> {
   const batches: CallbackBatch[] = []
   const closing = new AbortController()
   const changed = createSignal()
+  const gathered: unknown[] = []
+  let shapeNow: Shape | 'manual' | undefined
   let underWay = 0
 
-  const post: Caller['post'] = async (events, manner, shape = {}) => {
+  const during = async <T>(work: () => Promise<T>): Promise<T> => {
+    underWay += 1
+    try {
+      return await work()
+    } finally {
+      underWay -= 1
+      changed.notify()
+    }
+  }
+
+  const postTo: Caller<Shape>['postTo'] = async (manner, events, shape = {}) => {
     const arranged = shape.arrange?.(events) ?? events
     const made = divide(arranged, shape.batchMax ?? arranged.length).map((some) => ({
       id: randomUUID(),
@@ -78,21 +99,21 @@ export function createCaller(): Caller {
       isAccepted: false,
     }))
     batches.push(...made)
-    underWay += 1
-    try {
-      const queue = [...made]
-      const server = async (): Promise<void> => {
-        for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
-          for (let times = 0; times <= (shape.repeats ?? 0); times += 1)
-            await deliver(batch, manner, shape)
-        }
+    const queue = [...made]
+    const server = async (): Promise<void> => {
+      for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
+        for (let times = 0; times <= (shape.repeats ?? 0); times += 1)
+          await deliver(batch, manner, shape)
       }
-      await Promise.all(Array.from({ length: shape.parallel ?? 1 }, server))
-    } finally {
-      underWay -= 1
-      changed.notify()
     }
+    await during(() => Promise.all(Array.from({ length: shape.parallel ?? 1 }, server)))
     return made
+  }
+
+  const post: Caller<Shape>['post'] = async (o) => {
+    const manner = mannerOf(o ?? {})
+    if (manner === undefined) throw new Error('no webhook is registered')
+    return postTo(manner, o?.events ?? gathered.splice(0), o)
   }
 
   const deliver = async (
@@ -150,7 +171,26 @@ export function createCaller(): Caller {
 
   return {
     batches,
+    gather(events) {
+      gathered.push(...events)
+      const shape = shapeNow
+      if (shape === 'manual' || mannerOf(shape ?? {}) === undefined) return
+      // After the answer, as a rule; what is gathered by then goes in one batch.
+      const later = Promise.withResolvers<void>()
+      setImmediate(later.resolve)
+      during(async () => {
+        await later.promise
+        if (gathered.length > 0) await post(shape)
+      }).catch((error: unknown) => {
+        // The webhook was deleted meanwhile.
+        if (mannerOf(shape ?? {}) !== undefined) throw error
+      })
+    },
+    setShape(next) {
+      shapeNow = next
+    },
     post,
+    postTo,
     settled: (timeoutMs) =>
       changed.until(() => underWay === 0, {
         timeoutMs,

@@ -122,8 +122,6 @@ export async function createSendGridServer(o: SendGridServerOptions = {}): Promi
     o.apiKey ??
     `SG.${randomBytes(16).toString('base64url')}.${randomBytes(32).toString('base64url')}`
   const mails: SendGridMail[] = []
-  const gathered: unknown[] = []
-  const caller = createCaller()
   const domains = createSendGridDomains(
     o.dnsServer === undefined ? undefined : createDnsLook(o.dnsServer),
   )
@@ -133,7 +131,6 @@ export async function createSendGridServer(o: SendGridServerOptions = {}): Promi
   let fate: SendGridFate | undefined
   let url: string | undefined
   let settings: Readonly<Record<string, unknown>> = {}
-  let shape: SendGridCallbackShape | 'manual' = {}
   let scopes: readonly string[] = ALL_SCOPES
 
   const mannerOf = (target: string, { timestamp }: SendGridCallbackShape): CallbackManner => ({
@@ -161,21 +158,14 @@ export async function createSendGridServer(o: SendGridServerOptions = {}): Promi
     }
   }
 
-  const callBack: SendGridServer['callBack'] = async ({ events, ...more } = {}) => {
-    if (url === undefined) throw new Error('no webhook is set')
-    return caller.post(events ?? gathered.splice(0), mannerOf(url, more), more)
-  }
+  const caller = createCaller<SendGridCallbackShape>((shape) =>
+    url === undefined ? undefined : mannerOf(url, shape),
+  )
 
   const gather = (mail: SendGridMail): void => {
     mails.push(mail)
     const steps = fate?.(mail) ?? DELIVERED
-    gathered.push(...steps.map((step) => sendGridEvent(step, mail, Date.now())))
-    if (shape === 'manual' || url === undefined) return
-    const now = shape
-    // After the answer, as a rule; what is gathered by then goes in one batch.
-    setImmediate(() => {
-      if (gathered.length > 0) callBack(now).catch(() => undefined)
-    })
+    caller.gather(steps.map((step) => sendGridEvent(step, mail, Date.now())))
   }
 
   const send = (request: PeerRequest): PeerReply => {
@@ -214,7 +204,7 @@ export async function createSendGridServer(o: SendGridServerOptions = {}): Promi
     const { url: target } = (json ?? {}) as { url?: string }
     if (target === undefined)
       return sendGridError(400, { message: 'The url parameter is required.', field: 'url' })
-    await caller.post(sendGridTestEvents(Date.now()), mannerOf(target, {}), { attemptsMax: 1 })
+    await caller.postTo(mannerOf(target, {}), sendGridTestEvents(Date.now()), { attemptsMax: 1 })
     return { status: 204 }
   }
 
@@ -265,12 +255,10 @@ export async function createSendGridServer(o: SendGridServerOptions = {}): Promi
     setSigning(next) {
       signing = next
     },
-    setCallbacks(next) {
-      shape = next
-    },
+    setCallbacks: caller.setShape,
     eventsOf: (mail, steps) => steps.map((step) => sendGridEvent(step, mail, Date.now())),
-    callBack,
-    test: async () => callBack({ events: sendGridTestEvents(Date.now()), attemptsMax: 1 }),
+    callBack: caller.post,
+    test: async () => caller.post({ events: sendGridTestEvents(Date.now()), attemptsMax: 1 }),
     async waitForMails(count, timeoutMs) {
       await peer.waitUntil(() => mails.length >= count, timeoutMs)
       return mails

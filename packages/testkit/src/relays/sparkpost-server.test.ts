@@ -479,6 +479,18 @@ describe('the webhook', () => {
     expect(bounced).toMatchObject({ message_id: taken?.messageId })
   })
 
+  it('has heard of everything once callbacks are settled, also of what is only about to be posted', async () => {
+    const receiver = await receive()
+    await sparkPost.registerWebhook({ target: receiver.origin })
+    sparkPost.setScript(() => ({ isCarriedOut: true, ending: 'hang' }))
+    const hanging = transmit(mail).catch((error: unknown) => error)
+    await sparkPost.waitForMails(1)
+    await sparkPost.callbacksSettled()
+    expect(receiver.requests).toHaveLength(2)
+    await sparkPost.close()
+    expect(await hanging).toBeInstanceOf(Error)
+  })
+
   it('hears of one batch again until it answers 200, under one id', async () => {
     const receiver = await receive()
     await sparkPost.registerWebhook({ target: receiver.origin })

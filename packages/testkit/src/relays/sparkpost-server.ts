@@ -98,8 +98,6 @@ export async function createSparkPostServer(
   let apiKey = o.apiKey ?? randomBytes(20).toString('hex')
   const mails: SparkPostMail[] = []
   const ignoredFields: string[] = []
-  const gathered: unknown[] = []
-  const caller = createCaller()
   const domains = createSparkPostDomains(
     o.dnsServer === undefined ? undefined : createDnsLook(o.dnsServer),
     (paths) => ignoredFields.push(...paths),
@@ -107,7 +105,6 @@ export async function createSparkPostServer(
   let fate: SparkPostFate | undefined
   let webhook: SparkPostWebhook | undefined
   let webhookId = ''
-  let shape: CallbackShape | 'manual' = {}
   let permissions: readonly string[] | undefined
 
   const mannerOf = (to: SparkPostWebhook): CallbackManner => ({
@@ -127,22 +124,12 @@ export async function createSparkPostServer(
     attemptsMax: 12,
   })
 
-  const callBack: SparkPostServer['callBack'] = async ({ events, ...own } = {}) => {
-    if (webhook === undefined) throw new Error('no webhook is registered')
-    const posted = events ?? gathered.splice(0)
-    return caller.post(posted, mannerOf(webhook), own)
-  }
+  const caller = createCaller<CallbackShape>(() => webhook && mannerOf(webhook))
 
   const gather = (mail: SparkPostMail): void => {
     mails.push(mail)
     const steps = fate?.(mail) ?? DELIVERED
-    gathered.push(...steps.map((step) => sparkPostEvent(step, mail, Date.now())))
-    if (shape === 'manual' || webhook === undefined) return
-    const now = shape
-    // After the answer, as a rule; what is gathered by then goes in one batch.
-    setImmediate(() => {
-      if (gathered.length > 0) callBack(now).catch(() => undefined)
-    })
+    caller.gather(steps.map((step) => sparkPostEvent(step, mail, Date.now())))
   }
 
   const transmit = (request: PeerRequest): PeerReply => {
@@ -166,7 +153,7 @@ export async function createSparkPostServer(
   }
 
   const register = async (next: SparkPostWebhook): Promise<PeerReply> => {
-    const [ping] = await caller.post(PING, mannerOf(next), { attemptsMax: 1 })
+    const [ping] = await caller.postTo(mannerOf(next), PING, { attemptsMax: 1 })
     if (ping?.isAccepted !== true) {
       const status = ping?.attempts[0]?.status
       const json = {
@@ -266,11 +253,9 @@ export async function createSparkPostServer(
       const { status } = await register(next)
       if (status !== 200) throw new Error(`the webhook was refused: its ping was not answered 200`)
     },
-    setCallbacks(next) {
-      shape = next
-    },
+    setCallbacks: caller.setShape,
     eventsOf: (mail, steps) => steps.map((step) => sparkPostEvent(step, mail, Date.now())),
-    callBack,
+    callBack: caller.post,
     async waitForMails(count, timeoutMs) {
       await peer.waitUntil(() => mails.length >= count, timeoutMs)
       return mails
