@@ -77,7 +77,8 @@ interface StoredEvent {
 
 /**
  * Callbacks of some providers know whole seconds only, and a thousand recipients share one
- * `ref_id`: so the steps grow, and no event is moved by more than about four seconds.
+ * `ref_id`: so the steps grow, and no event is moved by more than about four seconds. They are of
+ * random length: with fixed ones, batch after batch would try the same few places until all are taken.
  */
 const ROUNDS_MAX = 30
 const SINGLE_STEPS = 8
@@ -97,15 +98,19 @@ async function storeEvents(tx: Tx, events: readonly NewEvent[]): Promise<StoredE
       tx,
       tried.map(({ row }) => row),
     )
-    const step = 2n ** BigInt(Math.max(0, round - SINGLE_STEPS))
+    const stepMax = 2 ** Math.max(0, round - SINGLE_STEPS)
     waiting = []
     for (const { index, event, at, row } of tried) {
       const day = days.get(row.eventId)
-      if (day === undefined) waiting.push({ index, event, at: at + step })
+      if (day === undefined) waiting.push({ index, event, at: at + stepUpTo(stepMax) })
       else stored.push({ index, row: { ...row, day } })
     }
   }
   return stored
+}
+
+function stepUpTo(max: number): bigint {
+  return 1n + BigInt(Math.floor(Math.random() * max))
 }
 
 /** Events of one call that have the same key are moved apart before they are tried. */
