@@ -128,12 +128,15 @@ function outcomeOf({ fact }: Report, recipient: Recipient | undefined): ReportOu
   return facts >= (fact.kind === 'deferred' ? DEFERRALS_MAX : FACTS_MAX) ? 'bounded' : 'repeated'
 }
 
-/** Not before the email, and not after it was told: clocks of others may be wrong. */
-function timeOf({ fact, receivedAtMicros }: Report, { refId }: Place): bigint {
+/**
+ * Not before the email, and not after it was told: clocks of others may be wrong. Providers know whole
+ * seconds, and an event has its microsecond for itself: recipients of one email have one each.
+ */
+function timeOf({ fact, receivedAtMicros }: Report, { refId, n }: Place): bigint {
   const acceptedAt = BigInt(timeOfUlid(refId).getTime()) * 1000n
   const { atMicros = receivedAtMicros } = fact
   const told = atMicros < receivedAtMicros ? atMicros : receivedAtMicros
-  return told > acceptedAt ? told : acceptedAt
+  return (told > acceptedAt ? told : acceptedAt) + BigInt(n)
 }
 
 /** Those that were not heard before. That a provider has taken mail up is not kept. */
