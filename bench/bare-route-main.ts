@@ -1,6 +1,6 @@
 /**
- * The routes of sendEmail, with its schemas, and of pixel and redirect, with nothing behind them: what
- * Fastify alone costs.
+ * The routes of sendEmail, with its schemas, of pixel and redirect, and of callbacks, with nothing behind
+ * them: what Fastify alone costs.
  */
 import type { AddressInfo } from 'node:net'
 import { operations, type SendEmailBody, sendEmailAnswer, sendEmailBody } from '@postrider/contract'
@@ -25,6 +25,10 @@ app.post<{ Body: SendEmailBody }>(
     }
   },
 )
+app.post('/callbacks', async (request) => ({
+  success: Array.isArray(request.body),
+  message: 'Callback stored',
+}))
 const pixel = Buffer.from('R0lGODlhAQABAPAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64')
 app.get('/t/o/:file', async (_request, reply) =>
   reply.headers({ 'content-type': 'image/gif', 'cache-control': 'no-store' }).send(pixel),

@@ -9,6 +9,8 @@
  *            Postfix into the same sink; --count 4000 mails a run
  * tracker    pixel and redirect, durable before the answer, against the same routes with nothing behind
  *            them; and what becomes of hits while the database stands still for 5 s; --seconds 8 a run
+ * callbacks  50,000 events of a relay provider: taken, durable before the answer, against a bare route that
+ *            parses the same JSON; applied; and what another tenant's sends wait meanwhile
  * smtp       the SMTP client alone, against a plain pipelined socket and nodemailer's pool; five times
  *            --count messages a run
  * memory     the service after 50,000 mails against 5,000
@@ -31,6 +33,7 @@
 import { parseArgs } from 'node:util'
 import { measureAccept } from './accept.ts'
 import { measureBacklog } from './backlog.ts'
+import { measureCallbacks } from './callbacks.ts'
 import { measureIsolation } from './isolation.ts'
 import { measureLogs } from './logs.ts'
 import { measureMemory } from './memory.ts'
@@ -107,6 +110,7 @@ const parts = {
   queue: measureQueue,
   rewrite: measureRewrite,
   tracker: measureTracker,
+  callbacks: measureCallbacks,
   logs: measureLogs,
 }
 const chosen = values.only === undefined ? ['accept', 'path'] : values.only.split(',')
