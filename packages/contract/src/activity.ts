@@ -125,6 +125,7 @@ export type TracedAttempt = Static<typeof tracedAttempt>
 
 /** What a provider's report comes down to. */
 export const reportMeanings = [
+  'processed',
   'delivered',
   'deferred',
   'bounced',

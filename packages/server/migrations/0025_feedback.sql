@@ -43,6 +43,8 @@ create table feedback_fact (
   kind        text not null,
   -- The provider's own word for it.
   type        text not null,
+  -- The provider's id of the message: some reports have nothing else.
+  message_key text,
   reported_at timestamptz not null,
   received_at timestamptz not null,
   reason      text not null,
@@ -51,6 +53,9 @@ create table feedback_fact (
   num_retries text,
   primary key (tenant_id, ref_id, n, fact_id, day)
 ) partition by range (day);
+-- By hash, as those of sending_recipient: whoever reads by it compares the texts as well.
+create index feedback_fact_message on feedback_fact
+  (hashtextextended(tenant_id || ' ' || message_key, 0)) where message_key is not null;
 
 -- What is true of a recipient beside its status; of whom nothing is, there is no row.
 create table feedback_recipient (
@@ -61,16 +66,6 @@ create table feedback_recipient (
   complained_at   timestamptz,
   unsubscribed_at timestamptz,
   primary key (tenant_id, ref_id, n, day)
-) partition by range (day);
-
--- Providers' ids of a recipient's copy, learnt from reports that name it: some reports have nothing else.
-create table feedback_key (
-  tenant_id text collate "C" not null,
-  key       text collate "C" not null,
-  ref_id    text collate "C" not null,
-  n         smallint not null,
-  day       date not null,
-  primary key (tenant_id, key, day)
 ) partition by range (day);
 
 -- Reports of which it is not known yet, or no longer expected to become known, whom they are about.

@@ -18,7 +18,6 @@ const EMAILS = [
   'sending_stopped',
   'feedback_fact',
   'feedback_recipient',
-  'feedback_key',
 ]
 
 let database: TestDatabase

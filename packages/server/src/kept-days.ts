@@ -19,7 +19,6 @@ const emails = [
   'sending_stopped',
   'feedback_fact',
   'feedback_recipient',
-  'feedback_key',
 ]
 const unsubscribable = ['sending_unsubscribable']
 

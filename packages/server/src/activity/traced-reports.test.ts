@@ -27,7 +27,7 @@ it('the trace has each report of each recipient, in the words of the provider', 
     { type: 'bounced', mail, reason: '550 5.1.1 unknown', fields: { timestamp: '' } },
     deferral,
     deferral,
-    { type: 'processed', mail },
+    { type: 'processed', mail, atS: 1_000_000_000, id: 'a' },
     { type: 'opened', mail },
   )
   const email = await getEmail({ db: world.db }, tenantId, mail.refId, {})
@@ -35,6 +35,15 @@ it('the trace has each report of each recipient, in the words of the provider', 
   const [ada, bob] = email.recipients
   expect(ada).toMatchObject({ status: 'bounced', feedback_truncated: false })
   expect(ada?.feedback.map(({ at: _, received_at: __, ...report }) => report)).toEqual([
+    {
+      type: 'injection',
+      meaning: 'processed',
+      relay: 'sparkpost',
+      reason: '',
+      hard: null,
+      error_code: null,
+      num_retries: null,
+    },
     {
       type: 'delay',
       meaning: 'deferred',
@@ -54,9 +63,11 @@ it('the trace has each report of each recipient, in the words of the provider', 
       num_retries: '2',
     },
   ])
+  const acceptedAt = timeOfUlid(mail.refId).toISOString()
   expect(ada?.feedback.map(({ at }) => at)).toEqual([
-    timeOfUlid(mail.refId).toISOString(),
-    ada?.feedback[1]?.received_at,
+    acceptedAt,
+    acceptedAt,
+    ada?.feedback[2]?.received_at,
   ])
   expect(bob?.feedback.map(({ type }) => type)).toEqual(['delivery'])
   const one = await getEmail({ db: world.db }, tenantId, mail.refId, {

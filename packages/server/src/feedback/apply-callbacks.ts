@@ -48,6 +48,8 @@ export interface CallbackApplier {
 const TENANTS_MAX = 16
 const OF_EACH_MAX = 8
 const BATCH_BYTES_MAX = 512 * 1024
+/** One is read while the database works on the other. */
+const LANES = 2
 /** Reports of one callback that are given up on before the rest of it is. */
 const REFUSALS_MAX = 20
 const CONFLICTS_MAX = 3
@@ -179,20 +181,36 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
 
   return {
     async runOnce() {
-      let count = 0
-      for (const line of await findLines()) count += await apply(firstOf(line))
-      return count
+      const batches = (await findLines()).flatMap(toBatches)
+      const counts = await Promise.allSettled(
+        Array.from({ length: LANES }, async () => {
+          let count = 0
+          for (let batch = batches.shift(); batch !== undefined; batch = batches.shift())
+            count += await apply(batch)
+          return count
+        }),
+      )
+      return counts.reduce((sum, lane) => {
+        if (lane.status === 'rejected') throw lane.reason
+        return sum + lane.value
+      }, 0)
     },
   }
 }
 
-/** Up to so many octets; one in any case. */
-function firstOf(line: readonly WaitingCallback[]): WaitingCallback[] {
-  let bytes = 0
-  return line.filter((one, i) => {
+/** Up to so many octets each; one callback in any case. */
+function toBatches(line: readonly WaitingCallback[]): WaitingCallback[][] {
+  const batches: WaitingCallback[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const one of line) {
     bytes += one.bytes
-    return i === 0 || bytes <= BATCH_BYTES_MAX
-  })
+    if (bytes <= BATCH_BYTES_MAX) batches.at(-1)?.push(one)
+    else {
+      batches.push([one])
+      bytes = one.bytes
+    }
+  }
+  return batches
 }
 
 function idsOf(callbacks: readonly { readonly inboxId: string }[]): string[] {

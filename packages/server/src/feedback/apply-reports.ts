@@ -24,16 +24,15 @@ import {
   countFacts,
   factKey,
   insertFacts,
-  insertKeys,
   markComplained,
   markUnsubscribed,
   type PlacedReport,
   placeKey,
 } from './fact-store.ts'
 import { type Judgement, judgeReports } from './judge-reports.ts'
-import { matchReports, messageKeyOf } from './match-reports.ts'
+import { matchReports } from './match-reports.ts'
 import { wakeParked } from './park-store.ts'
-import type { Report, ReportOutcome } from './report.ts'
+import { messageKeyOf, type Report, type ReportOutcome } from './report.ts'
 
 export interface ApplyReportsDeps {
   readonly readUserAgent: (header: string | undefined) => UserAgent
@@ -83,7 +82,9 @@ export async function applyReports(
         told.map((one) => reportEvent(tenantId, one, deps.readUserAgent(one.fact.userAgent))),
       ),
     ),
-    learnKeys(tx, tenantId, { reports, places, recipients }),
+    wakeParked(tx, tenantId, [
+      ...new Set([...fresh].flatMap(({ report }) => messageKeyOf(report) ?? [])),
+    ]),
     endWaiting(tx, tenantId, judged),
     addTallies(
       tx,
@@ -139,21 +140,19 @@ function timeOf({ fact, receivedAtMicros }: Report, { refId, n }: Place): bigint
   return (told > acceptedAt ? told : acceptedAt) + BigInt(n)
 }
 
-/** Those that were not heard before. That a provider has taken mail up is not kept. */
+/** Those that were not heard before. */
 async function insertFresh(
   tx: Tx,
   tenantId: string,
   placed: readonly PlacedReport[],
 ): Promise<ReadonlySet<PlacedReport>> {
-  const isKept = ({ report }: PlacedReport) => report.fact.kind !== 'processed'
   const byKey = new Map<string, PlacedReport>()
   for (const one of placed) {
     const key = factKey(one)
-    if (isKept(one) && !byKey.has(key)) byKey.set(key, one)
+    if (!byKey.has(key)) byKey.set(key, one)
   }
   const inserted = await insertFacts(tx, tenantId, [...byKey.values()])
-  const fresh = [...byKey].flatMap(([key, one]) => (inserted.has(key) ? [one] : []))
-  return new Set([...placed.filter((one) => !isKept(one)), ...fresh])
+  return new Set([...byKey].flatMap(([key, one]) => (inserted.has(key) ? [one] : [])))
 }
 
 interface JudgedRecipient extends Judgement {
@@ -229,24 +228,4 @@ async function endWaiting(
     tenantId,
     judged.flatMap(({ change }) => change ?? []),
   )
-}
-
-/** Answers how many parked reports that wakes. */
-async function learnKeys(
-  tx: Tx,
-  tenantId: string,
-  o: {
-    readonly reports: readonly Report[]
-    readonly places: readonly (Place | undefined)[]
-    readonly recipients: Recipients
-  },
-): Promise<number> {
-  const learnt = new Map<string, Place>()
-  for (const [i, report] of o.reports.entries()) {
-    const place = o.places[i]
-    const key = messageKeyOf(report)
-    if (key === undefined || place === undefined || !o.recipients.has(placeKey(place))) continue
-    learnt.set(key, place)
-  }
-  return await wakeParked(tx, tenantId, await insertKeys(tx, tenantId, learnt))
 }

@@ -1,12 +1,12 @@
 /**
- * SQL of what was reported of recipients, what is true of them beside their status, and the providers'
- * ids by which they are known. Every statement names the tenant.
+ * SQL of what was reported of recipients, and of what is true of them beside their status. Every
+ * statement names the tenant.
  */
 import { formatMicros } from '../platform/clock.ts'
 import { insertRows, type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
 import type { Place } from '../sending/index.ts'
-import type { Report } from './report.ts'
+import { messageKeyOf, type Report } from './report.ts'
 
 export interface PlacedReport {
   readonly place: Place
@@ -40,6 +40,7 @@ export async function insertFacts(
       'relay',
       'kind',
       'type',
+      'message_key',
       'reported_at',
       'received_at',
       'reason',
@@ -47,21 +48,22 @@ export async function insertFacts(
       'error_code',
       'num_retries',
     ],
-    rows: placed.map(({ place, report: { fact, relay, receivedAtMicros }, atMicros }) => [
+    rows: placed.map(({ place, report, atMicros }) => [
       tenantId,
       place.refId,
       place.n,
-      fact.factId,
+      report.fact.factId,
       dayOfUlid(place.refId),
-      relay ?? null,
-      fact.kind,
-      fact.type,
+      report.relay ?? null,
+      report.fact.kind,
+      report.fact.type,
+      messageKeyOf(report) ?? null,
       formatMicros(atMicros),
-      formatMicros(receivedAtMicros),
-      fact.reason,
-      fact.isHard ?? null,
-      fact.errorCode ?? null,
-      fact.numRetries ?? null,
+      formatMicros(report.receivedAtMicros),
+      report.fact.reason,
+      report.fact.isHard ?? null,
+      report.fact.errorCode ?? null,
+      report.fact.numRetries ?? null,
     ]),
     suffix: `on conflict do nothing
       returning ref_id || ' ' || n || ' ' || fact_id as key`,
@@ -134,42 +136,29 @@ export async function markUnsubscribed(
   return (await tx.query(UNSUBSCRIBED, values)).rowCount > 0
 }
 
-/** By key. Answers those that were not known. */
-export async function insertKeys(
-  tx: Tx,
-  tenantId: string,
-  learnt: ReadonlyMap<string, Place>,
-): Promise<string[]> {
-  // In one order, as recipients of different transactions may have the same.
-  const sorted = [...learnt].sort(([a], [b]) => (a < b ? -1 : 1))
-  const { rows } = await insertRows<{ key: string }>(tx, {
-    name: 'feedback.insert_key',
-    into: 'feedback_key',
-    columns: ['tenant_id', 'key', 'ref_id', 'n', 'day'],
-    rows: sorted.map(([key, { refId, n }]) => [tenantId, key, refId, n, dayOfUlid(refId)]),
-    suffix: 'on conflict do nothing returning key',
-  })
-  return rows.map(({ key }) => key)
-}
-
-const FIND_KEYS = statement(
-  'feedback.find_keys',
-  `select w.key, k.ref_id as "refId", k.n
-     from unnest($2::text[]) as w (key)
+const FIND_MESSAGES = statement(
+  'feedback.find_messages',
+  `select w.key, f.ref_id as "refId", f.n
+     from unnest($2::text[], $3::text[]) as w (key, hashed)
     cross join lateral (
-      select ref_id, n from feedback_key k
-       where k.tenant_id = $1 and k.key = w.key order by k.day desc limit 1) k`,
+      select ref_id, n from feedback_fact
+       where hashtextextended(tenant_id || ' ' || message_key, 0) = hashtextextended(w.hashed, 0)
+         and message_key is not null and tenant_id = $1 and message_key = w.key limit 1) f`,
 )
 
-/** In the order of the given. */
-export async function findKeys(
+/** Whose messages these are, as far as another report has told; in the order of the given. */
+export async function findMessages(
   q: Queryable,
   tenantId: string,
   given: readonly (string | undefined)[],
 ): Promise<readonly (Place | undefined)[]> {
-  const keys = new Set(given.flatMap((key) => key ?? []))
-  if (keys.size === 0) return []
-  const { rows } = await q.query<Place & { readonly key: string }>(FIND_KEYS, [tenantId, [...keys]])
+  const keys = [...new Set(given.flatMap((key) => key ?? []))]
+  if (keys.length === 0) return []
+  const { rows } = await q.query<Place & { readonly key: string }>(FIND_MESSAGES, [
+    tenantId,
+    keys,
+    keys.map((key) => `${tenantId} ${key}`),
+  ])
   const found = new Map(rows.map(({ key, refId, n }) => [key, { refId, n }]))
   return given.map((key) => (key === undefined ? undefined : found.get(key)))
 }

@@ -14,7 +14,7 @@ const STATEMENTS = [
   'feedback.find_waiting',
   'feedback.take_callbacks',
   'feedback.delete_callbacks',
-  'feedback.find_keys',
+  'feedback.find_messages',
   'feedback.count_facts',
   'feedback.mark_unsubscribed',
   'feedback.mark_complained',
@@ -88,13 +88,9 @@ async function fill(): Promise<void> {
        from generate_series(1, 20000) i`,
   )
   await world.db.query(
-    `insert into feedback_fact (tenant_id, ref_id, n, fact_id, day, kind, type, reported_at, received_at, reason)
-     select 'tn_' || i % 50, 'r' || i, 0, 'f' || i, current_date, 'delivered', 'delivery', now(), now(), ''
+    `insert into feedback_fact (tenant_id, ref_id, n, fact_id, day, kind, type, reported_at, received_at, reason, message_key)
+     select 'tn_' || i % 50, 'r' || i, 0, 'f' || i, current_date - i % ${DAYS}, 'delivered', 'delivery', now(), now(), '', 'k' || i
        from generate_series(1, 20000) i`,
-  )
-  await world.db.query(
-    `insert into feedback_key (tenant_id, key, ref_id, n, day)
-     select 'tn_' || i % 50, 'k' || i, 'r' || i, 0, current_date - i % ${DAYS} from generate_series(1, 20000) i`,
   )
   await world.db.query(
     `insert into feedback_recipient (tenant_id, ref_id, n, day, complained_at)
@@ -114,6 +110,7 @@ it.each<PlanMode>(['auto', 'force_generic_plan', 'force_custom_plan'])(
     const { db } = world
     for (const table of partitionedTables)
       await db.query('select platform_ensure_day_partitions($1, $2)', [table, DAYS])
+    await db.query('truncate feedback_fact, feedback_recipient')
     await db.query(`set plan_cache_mode = ${mode}`)
     for (let round = 0; round < ROUNDS; round++) await applyAll(undefined, mode)
     await fill()
@@ -127,7 +124,6 @@ it.each<PlanMode>(['auto', 'force_generic_plan', 'force_custom_plan'])(
         .map((node) => `${name}: ${node['Node Type']} ${node['Relation Name'] ?? ''}`),
     )
     expect([...new Set(bad)]).toEqual([])
-    await db.query('truncate feedback_fact, feedback_key, feedback_recipient')
   },
   60_000,
 )

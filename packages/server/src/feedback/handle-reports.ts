@@ -8,16 +8,17 @@ import type { Tx } from '../platform/db/index.ts'
 import { isUlid, timeOfUlid } from '../platform/ids.ts'
 import type { TouchedStream } from '../webhooks/index.ts'
 import { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply-reports.ts'
-import { answeredIdOf, messageKeyOf } from './match-reports.ts'
+import { answeredIdOf } from './match-reports.ts'
 import {
   boundParked,
   type DueReport,
   deleteParked,
   insertParked,
+  type ParkedRow,
   postponeParked,
   type RelayReport,
 } from './park-store.ts'
-import type { ReportOutcome } from './report.ts'
+import { messageKeyOf, type ReportOutcome } from './report.ts'
 
 export const handledOutcomes = [
   'applied',
@@ -69,7 +70,7 @@ export async function handleReports(
   const parked = settled.flatMap(({ report, waitMs }) =>
     waitMs === undefined ? [] : [{ report, messageKey: messageKeyOf(report), waitMs }],
   )
-  await insertParked(tx, parked)
+  await insertParked(tx, inOrderOfKeys(parked))
   const dropped = parked.length === 0 ? 0 : await boundParked(tx, tenantId, PARKED_MAX)
   return sumUp(applied, settled, dropped)
 }
@@ -127,6 +128,12 @@ function inOrder<T>(all: readonly T[], reportOf: (one: T) => RelayReport): T[] {
     .map((one) => ({ one, order: orderOf(reportOf(one)) }))
     .sort((a, b) => (a.order < b.order ? -1 : 1))
     .map(({ one }) => one)
+}
+
+/** Two callbacks may hold the same reports. */
+function inOrderOfKeys(parked: readonly ParkedRow[]): ParkedRow[] {
+  const keyOf = ({ report: { relay, fact } }: ParkedRow) => `${relay} ${fact.factId}`
+  return parked.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
 }
 
 function isOpen(outcome: ReportOutcome): outcome is 'unknown' | 'under_way' {

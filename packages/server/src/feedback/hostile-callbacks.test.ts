@@ -71,7 +71,7 @@ const changes: fc.Arbitrary<Change> = fc.oneof(
 )
 
 const everything = async () => {
-  const tables = ['sending_recipient', 'feedback_fact', 'feedback_recipient', 'feedback_key']
+  const tables = ['sending_recipient', 'feedback_fact', 'feedback_recipient']
   const counts = await Promise.all(
     [...tables, 'webhooks_event', 'suppressions_address', 'platform_tally_change'].map(
       async (table) => {

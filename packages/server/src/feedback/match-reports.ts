@@ -10,14 +10,8 @@ import { addressKeyOf, parseAddress } from '../mail/index.ts'
 import type { Queryable } from '../platform/db/index.ts'
 import { isUlid } from '../platform/ids.ts'
 import { domainFirst, findByMessageId, type Place } from '../sending/index.ts'
-import { findKeys } from './fact-store.ts'
-import type { Report } from './report.ts'
-
-/** By which reports of one message at a provider are joined; undefined where it names none. */
-export function messageKeyOf({ relay, fact }: Report): string | undefined {
-  const id = fact.providerMessageId
-  return relay === undefined || id === undefined ? undefined : `${relay} ${id}`
-}
+import { findMessages } from './fact-store.ts'
+import { messageKeyOf, type Report } from './report.ts'
 
 /** What the provider has answered when it took the mail: of some it is the message's own. */
 export function answeredIdOf(fact: Report['fact']): string | undefined {
@@ -38,7 +32,7 @@ export async function matchReports(
   fill(found, joinAmong(reports, found, keys))
   fill(
     found,
-    await findKeys(
+    await findMessages(
       q,
       tenantId,
       keys.map((key, i) => (found[i] ? undefined : key)),

@@ -13,7 +13,7 @@ interface RecipientPlace {
 export interface RecordedFact {
   readonly n: number
   readonly relay: RelayKind | null
-  readonly kind: Exclude<RelayFactKind, 'processed' | 'other'>
+  readonly kind: Exclude<RelayFactKind, 'other'>
   readonly type: string
   readonly at: Date
   readonly receivedAt: Date

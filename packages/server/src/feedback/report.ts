@@ -26,6 +26,12 @@ export const reportOutcomes = [
 ] as const
 export type ReportOutcome = (typeof reportOutcomes)[number]
 
+/** By which reports of one message at a provider are joined; undefined where it names none. */
+export function messageKeyOf({ relay, fact }: Report): string | undefined {
+  const id = fact.providerMessageId
+  return relay === undefined || id === undefined ? undefined : `${relay} ${id}`
+}
+
 /** For storing what is to be looked at later. */
 export function reportToJson({ fact }: Report): string {
   return JSON.stringify({ ...fact, atMicros: fact.atMicros?.toString() })
