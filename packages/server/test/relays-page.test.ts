@@ -46,6 +46,16 @@ describe('what is asked of the service', () => {
     }
   })
 
+  it('every query is one that its operation takes', () => {
+    const asked = own.filter(({ url }) => url.includes('?'))
+    expect(asked).not.toEqual([])
+    for (const { operation, url } of asked) {
+      const schema = schemas.get(`${operation}Query`) as TSchema
+      const query = Object.fromEntries(new URL(url.replace('$BASE', 'http://x')).searchParams)
+      expect(Value.Errors(schema, query), url).toEqual([])
+    }
+  })
+
   it('every account is one of its kind', () => {
     const accounts = own.filter(({ operation, json }) => operation === 'configureRelay' && json)
     expect(accounts.length).toBeGreaterThan(3)
