@@ -40,7 +40,7 @@ const post = async (account: CallbackAccount, ...reports: readonly ProviderRepor
 }
 
 /** On which a report with these words cannot be applied. */
-function refusing(words: string): Db {
+function refusing(words: string, refusal = 'select 1/0'): Db {
   const { db } = world
   return {
     ...db,
@@ -50,7 +50,7 @@ function refusing(words: string): Db {
           work({
             ...tx,
             query: (s, values = []) =>
-              values.includes(words) ? tx.query('select 1/0') : tx.query(s, values),
+              values.includes(words) ? tx.query(refusal) : tx.query(s, values),
           }),
         o,
       ),
@@ -136,6 +136,24 @@ describe('a callback with something that cannot be applied', () => {
         problem: '1 of its reports: a fault in the reader',
       },
     ])
+  })
+
+  it.each([
+    ['took too long', '57014'],
+    ['had to give way', '40P01'],
+  ])('because it %s is put off, not kept aside', async (_, state) => {
+    const { account, mail } = await set()
+    await post(account, { type: 'bounced', mail, reason: 'blocked' })
+    const refusal = `do $$ begin raise exception using errcode = '${state}'; end $$`
+    const { feedback } = await world.another({ db: refusing('blocked', refusal) })
+    await feedback.worker.runOnce()
+    expect(await inbox()).toMatchObject([{ refused: false }])
+    await world.feedback.worker.runOnce()
+    expect(await world.statuses(mail)).toEqual(['sent'])
+    await world.db.query('update feedback_inbox set due_at = now()')
+    await world.feedback.worker.runOnce()
+    expect(await world.statuses(mail)).toEqual(['bounced'])
+    expect(await inbox()).toEqual([])
   })
 
   it('is one of two hundred at most that a tenant has kept aside', async () => {

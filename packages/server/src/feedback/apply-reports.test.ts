@@ -149,6 +149,26 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await suppressed(mine.tenantId)).toEqual([])
   })
 
+  it('that it goes on trying is kept a hundred times, and hides nothing that comes after', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId })
+    const deferrals = (count: number) =>
+      Array.from({ length: count }, () => ({ type: 'deferred', mail }) as const)
+    const kept = async () => {
+      const { rows } = await world.db.query<{ count: number }>(
+        'select count(*)::int as count from feedback_fact where ref_id = $1',
+        [mail.refId],
+      )
+      return rows[0]?.count
+    }
+    await world.report(account, ...deferrals(100))
+    await world.report(account, ...deferrals(5))
+    expect(await kept()).toBe(100)
+    await world.report(account, { type: 'delivered', mail })
+    expect(await kept()).toBe(101)
+    expect(await world.statuses(mail)).toEqual(['delivered'])
+  })
+
   it('tells each recipient of an email apart', async () => {
     const account = await world.account(kind)
     const to = ['ada', 'bob', 'carol'].map((name) => ({ email: `${name}@example.com` }))

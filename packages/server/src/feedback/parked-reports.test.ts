@@ -103,6 +103,23 @@ describe('a report that names nothing but the message at the provider', () => {
     expect(await parked()).toEqual([])
   })
 
+  it('is joined to nobody by a report that names an email of another tenant', async () => {
+    const { account, mail } = await set()
+    const foreign = await set()
+    await world.report(account, { type: 'processed', mail: foreign.mail, messageId: 'mixed' })
+    await world.report(account, outOfBand('mixed'))
+    await world.report(account, { type: 'processed', mail, messageId: 'mixed' })
+    await lookAgain()
+    expect(await seen(mail)).toEqual({ statuses: ['bounced'], events: ['MAIL_BOUNCE'] })
+    // Nor does a name for the message make up for a reference that is not the tenant's.
+    await world.report(account, { type: 'complained', mail: foreign.mail, messageId: 'mixed' })
+    const fields = { rcpt_meta: { postrider_ref: `${mail.refId}.99999` } }
+    await world.report(account, { type: 'complained', messageId: 'mixed', fields })
+    await lookAgain()
+    expect((await seen(mail)).events).toEqual(['MAIL_BOUNCE'])
+    expect(await seen(foreign.mail)).toEqual({ statuses: ['sent'], events: [] })
+  })
+
   it('in one callback with the one that names it is joined, whichever comes first', async () => {
     const { account, mail } = await set()
     const reports = [outOfBand('same'), { type: 'delivered', mail, messageId: 'same' }] as const

@@ -108,7 +108,7 @@ describe('400', () => {
     ['other things', '[1,"two",null]'],
     ['nesting without end', deep],
     ['nesting within', `[{"msys":{"message_event":{"type":"delivery","x":${deep}}}}]`],
-    ['octets that are not UTF-8', Buffer.from([0x5b, 0xff, 0x5d])],
+    ['octets that are not UTF-8', Buffer.from('[{"event":"\xff","msys":{}}]', 'latin1')],
   ])('to %s, and nothing is stored', async (_, body) => {
     for (const kind of providers) {
       const account = await world.account(kind)
