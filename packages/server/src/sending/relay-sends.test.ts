@@ -22,7 +22,7 @@ import {
 } from '../../test/sender.ts'
 import { addDomainMailer, trackingUrls } from '../../test/sending.ts'
 import { noteRelayChanged } from '../mailers/index.ts'
-import { bucketOf } from '../platform/db/index.ts'
+import { bucketOf, DatabaseUnavailableError } from '../platform/db/index.ts'
 
 const world = useSending()
 const LATER = [3_600_000]
@@ -484,6 +484,28 @@ it('an email to 1,000 recipients is handed over once for each', async () => {
   expect(provider.mails).toHaveLength(1_000)
   const recipients = await recipientsOf(world.db, refId)
   expect(recipients.every(({ status }) => status === 'sent')).toBe(true)
+})
+
+it('a simulator whose callback cannot be stored sends nothing, and the attempt is run again', async () => {
+  await addDomainMailer(world.db)
+  const refId = await accept(world.db, ADA)
+  let isAway = true
+  const stored: string[] = []
+  const sender = world.sender({
+    deliverCallback: async ({ body }) => {
+      if (isAway) throw new DatabaseUnavailableError('away')
+      stored.push(body)
+    },
+  })
+  await sender.runOnce()
+  expect(await eventsOf(world.db)).toEqual([])
+  expect(await attemptsOf(world.db, refId)).toEqual([])
+  expect(await queueOf(world.db)).toMatchObject([{ phase: 'waiting', attempt: 1 }])
+  isAway = false
+  await world.db.query('update sending_queue set due_at = now()')
+  await drain(world.db, sender)
+  expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1, outcome: 'accepted' }])
+  expect(stored).toHaveLength(1)
 })
 
 it('mail of a domain goes out by the simulator, which calls back before it counts as sent', async () => {
