@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { errorCatalogue } from '../packages/contract/src/index.ts'
 import { configPrefix, variables } from '../packages/server/src/config.ts'
+import { WORDLESS } from '../packages/server/src/feedback/event-details.ts'
 import { FAILURES } from '../packages/server/src/mail/failure-category.ts'
 import { STOPPED_SENTENCES } from '../packages/server/src/sending/phishing/decide-phishing.ts'
 
@@ -132,6 +133,16 @@ ${rows.join('\n')}
 | \`failed_reason\` | |
 |---|---|
 ${stopped.join('\n')}
+
+## Reports of relay providers
+
+\`failed_reason\` of \`MAIL_BOUNCE\`, \`MAIL_SPAM\`, \`MAIL_POLICY_REJECTION\`, \`MAIL_GENERATION_FAILURE\` and
+\`MAIL_GENERATION_REJECTION\` is what the receiving server said, as the provider relays it. Where it relays nothing,
+it is one of these sentences.
+
+${Object.values(WORDLESS)
+  .map((sentence) => `- ${sentence}`)
+  .join('\n')}
 `
 }
 

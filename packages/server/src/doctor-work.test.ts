@@ -97,6 +97,29 @@ it('warns of events that receivers refuse one by one', async () => {
   expect(parked).toMatchObject({ state: 'warning', detail: expect.stringMatching(/^2 refused/) })
 })
 
+it('warns of callbacks that nobody applies, and of those kept aside', async () => {
+  const store = (age: string, refused: boolean) =>
+    database.db.query(
+      `insert into feedback_inbox (tenant_id, inbox_id, kind, received_at, body, bytes, refused_at)
+       values ('tn_a', $1::text || $2::boolean, 'sparkpost', now() - $1::interval, '', 0,
+               case when $2::boolean then now() end)`,
+      [age, refused],
+    )
+  expect(await finding('callbacks')).toMatchObject({ state: 'ok', detail: '0 wait to be applied' })
+  await store('4 minutes', false)
+  expect(await finding('callbacks')).toMatchObject({ state: 'ok', detail: '1 wait to be applied' })
+  await store('9 days', true)
+  expect(await finding('callbacks')).toMatchObject({
+    state: 'warning',
+    detail: expect.stringMatching(/^1 are kept aside/),
+  })
+  await store('6 minutes', false)
+  expect(await finding('callbacks')).toMatchObject({
+    state: 'warning',
+    detail: expect.stringMatching(/^2 of relay providers wait .* the oldest for 6m/),
+  })
+})
+
 it('warns of events that were given up in the last day', async () => {
   expect(await finding('given-up events')).toMatchObject({
     ...{ state: 'ok', detail: 'none of the last day' },

@@ -1,8 +1,9 @@
 /**
  * What `postrider doctor` finds in a database that is up to date: webhooks that fail or do not keep
- * up, days that should be there, and days that should have gone.
+ * up, callbacks that are not applied, days that should be there, and days that should have gone.
  */
 import { configPrefix, type Role } from './config.ts'
+import { measureInbox } from './feedback/inbox-store.ts'
 import { partitionedTables, tablesOfRetention } from './kept-days.ts'
 import { type DaySpan, type Queryable, readDaySpans } from './platform/db/index.ts'
 import { bucketCount } from './platform/db/leases.ts'
@@ -45,6 +46,7 @@ export async function examineWork(o: {
     await checkParked(o.db),
     await checkGivenUp(o.db),
     checkBacklog(pending, figures),
+    await checkCallbacks(o.db),
     ...(await checkDays(o.db, o.retentionMs)),
   ]
 }
@@ -107,6 +109,19 @@ function checkBacklog(pending: number, figures: readonly StreamFigures[]): Findi
   if (oldestS <= PENDING_S_MAX) return { check, state: 'ok', detail: waiting }
   const age = describeDuration(oldestS * 1000)
   const detail = `${waiting}, the oldest for ${age} although its webhook does not fail (more than ${describeDuration(PENDING_S_MAX * 1000)}): is a dispatcher running, and fast enough?`
+  return { check, state: 'warning', detail }
+}
+
+async function checkCallbacks(q: Queryable): Promise<Finding> {
+  const check = 'callbacks'
+  const { rows, ageS, refused } = await measureInbox(q)
+  if (ageS > PENDING_S_MAX) {
+    const age = describeDuration(ageS * 1000)
+    const detail = `${rows} of relay providers wait to be applied, the oldest for ${age}: is a process with the role tracker running?`
+    return { check, state: 'warning', detail }
+  }
+  if (refused === 0) return { check, state: 'ok', detail: `${rows} wait to be applied` }
+  const detail = `${refused} are kept aside, because something in them could not be applied: see docs/operations/troubleshoot.md`
   return { check, state: 'warning', detail }
 }
 
