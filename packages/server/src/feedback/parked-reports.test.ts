@@ -293,12 +293,15 @@ describe('a report that stays unknown', () => {
     ['gives way to others', '40P01'],
   ])('and %s is looked at again, not left alone', async (_, state) => {
     const { account, mail } = await set()
-    await world.report(account, outOfBand('late'))
-    await world.db.query(
-      `insert into feedback_key (tenant_id, key, ref_id, n, day)
-       select tenant_id, 'sparkpost late', ref_id, n, day from sending_recipient where ref_id = $1`,
-      [mail.refId],
-    )
+    const stand = (status: string) =>
+      world.db.query('update sending_recipient set status = $2 where ref_id = $1', [
+        mail.refId,
+        status,
+      ])
+    // Rescued, and tried again after the report.
+    await stand('queued')
+    await world.report(account, { type: 'bounced', mail })
+    await stand('sent')
     await world.db.query('update feedback_parked set due_at = now()')
     const another = await world.another({ db: refusing(world.db, 'sending.report_status', state) })
     await another.feedback.worker.runOnce()
