@@ -19,7 +19,7 @@ import { createAtProvider, forget, STAGE_LEASE_MS } from './create-at-provider.t
 import { type DeleteDeps, deleteAtProvider } from './delete-at-provider.ts'
 import type { NewDomain, SendingDomain } from './domain.ts'
 import { makeKey, type NewKey, sealKey } from './make-key.ts'
-import { type Turn, takeTurn } from './stage-store.ts'
+import { FIRST_FENCE, type Turn, takeTurn } from './stage-store.ts'
 import { getDomain, insertDomain } from './store.ts'
 
 export interface AddDomainDeps extends DeleteDeps {
@@ -124,8 +124,6 @@ async function insert(deps: AddDomainDeps, wanted: Wanted, made?: NewKey): Promi
     throw error
   }
 }
-
-const FIRST_FENCE = '0'
 
 function gone(wanted: Wanted): never {
   throw conflict(wanted, 'was deleted meanwhile')

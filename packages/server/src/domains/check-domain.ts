@@ -5,6 +5,7 @@
  */
 import type { DnsResolver } from '../platform/dns/index.ts'
 import { callProvider, callsDeadline, type ProviderDeps, type Said } from './call-provider.ts'
+import { RECORDS_MAX } from './create-at-provider.ts'
 import { areRecordsSeen, type Findings, seenNextKey } from './decide-check.ts'
 import type { Verdict } from './decide-record.ts'
 import type { SendingDomain } from './domain.ts'
@@ -38,7 +39,9 @@ export async function checkDomain(deps: CheckDeps, domain: SendingDomain): Promi
     ...(said.kind === 'done' && said.providerId !== undefined
       ? { providerId: said.providerId }
       : {}),
-    ...(said.kind === 'done' && said.records.length > 0 ? { providerRecords: said.records } : {}),
+    ...(said.kind === 'done' && said.records.length > 0
+      ? { providerRecords: said.records.slice(0, RECORDS_MAX) }
+      : {}),
   }
 }
 

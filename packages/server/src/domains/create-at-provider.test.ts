@@ -42,9 +42,19 @@ describe('a domain whose provider did not answer', () => {
     expect(await world.get(NAME)).toMatchObject({ state: 'creating' })
   })
 
-  it('goes with what the provider says for good', async () => {
-    await addWithoutAnswer(false)
+  it('stays while the provider rejects the key, until there is a good one', async () => {
+    await addWithoutAnswer(true)
     world.sparkpost.setScript(() => SPARKPOST.unauthorized)
+    await world.workAll()
+    expect(await world.get(NAME)).toMatchObject({ state: 'creating' })
+    world.sparkpost.setScript(undefined)
+    await world.workAll()
+    expect(await world.get(NAME)).toMatchObject({ state: 'pending' })
+  })
+
+  it('goes with what the provider says of it for good', async () => {
+    await addWithoutAnswer(false)
+    world.sparkpost.domains.addForeign(NAME)
     await world.workAll()
     expect(await world.call('getDomain', { domain: NAME })).toMatchObject({ status: 404 })
   })

@@ -11,7 +11,7 @@ import type { Db } from '../platform/db/index.ts'
 import type { RelayRecord } from '../relays/index.ts'
 import { callProvider, type ProviderDeps, type Refusal, type Said } from './call-provider.ts'
 import type { DkimKey, SendingDomain } from './domain.ts'
-import { endDomain, finishCreating, putOff, type Turn } from './stage-store.ts'
+import { endDomain, FIRST_FENCE, finishCreating, putOff, type Turn } from './stage-store.ts'
 
 export interface CreateDeps extends ProviderDeps {
   readonly db: Db
@@ -22,11 +22,11 @@ export type Created =
   | Refusal
   | { readonly kind: 'unsettled'; readonly message: string }
 
-/** Of a row as it was stored: nobody has called before. */
-const FIRST_FENCE = '0'
 /** For how long nobody else goes on with it. */
 export const STAGE_LEASE_MS = 60_000
 const FIRST_CHECK_MS = 60_000
+/** Each is looked up; no provider asks for as many. */
+export const RECORDS_MAX = 20
 const RETRY_MS = [60_000, 5 * 60_000, 15 * 60_000, 3_600_000] as const
 /** With the waits above about a day. */
 const TRIES_MAX = 26
@@ -34,18 +34,21 @@ const TRIES_MAX = 26
 export async function createAtProvider(deps: CreateDeps, turn: Turn): Promise<Created> {
   const { domain } = turn
   const said = await callProvider(deps, domain, 'create')
-  const adopted = said.kind === 'taken' && said.isOwn ? adoptedKey(domain, said.records) : undefined
-  if (said.kind === 'done' || adopted !== undefined) {
-    const done = said.kind === 'done' ? said : undefined
-    await finishCreating(deps.db, turn, {
-      providerId: done?.providerId,
-      records: done?.records ?? [],
-      keys: adopted === undefined ? domain.keys : [adopted],
-      // Only a check makes it verified.
-      provider: { agrees: false },
-      nextMs: FIRST_CHECK_MS,
+  if (said.kind === 'done') {
+    const { providerId, records, wasThere = false } = said
+    return finish(deps, turn, { providerId, records, keys: domain.keys, wasThere })
+  }
+  const key = said.kind === 'taken' && said.isOwn ? keyIn(domain, said.records) : undefined
+  if (key !== undefined) {
+    // Ours is the one that we made; else nobody but the provider has its private half.
+    const own = domain.keys.find((one) => isSameKey(one, key))
+    const keys = [own ?? key]
+    return finish(deps, turn, {
+      providerId: undefined,
+      records: [],
+      keys,
+      wasThere: own === undefined,
     })
-    return { kind: 'created' }
   }
   const result = problemOf(said)
   if (isDefinite(result, turn) || domain.tries >= TRIES_MAX) await forget(deps, turn)
@@ -53,11 +56,13 @@ export async function createAtProvider(deps: CreateDeps, turn: Turn): Promise<Cr
   return result
 }
 
-/** Whoever cannot reach the provider now hears nothing of what became of an earlier call. */
+/** Whoever cannot ask the provider now hears nothing of what became of an earlier call. */
 function isDefinite(result: Exclude<Created, { kind: 'created' }>, { fence }: Turn): boolean {
   if (result.kind === 'unsettled') return false
-  return fence === FIRST_FENCE || result.code !== 'relay_unreachable'
+  return fence === FIRST_FENCE || !CANNOT_ASK.has(result.code)
 }
+
+const CANNOT_ASK: ReadonlySet<Refusal['code']> = new Set(['relay_unreachable', 'relay_auth_failed'])
 
 function problemOf(said: Exclude<Said, { kind: 'done' }>): Exclude<Created, { kind: 'created' }> {
   switch (said.kind) {
@@ -76,9 +81,23 @@ function refuse(code: Refusal['code'], message: string): Refusal {
   return { kind: 'refused', code, message }
 }
 
-/** The provider's key is ours if it is the one that we made; else nobody but the provider has it. */
-function adoptedKey(
-  { domain, keys }: SendingDomain,
+async function finish(
+  { db }: CreateDeps,
+  turn: Turn,
+  found: Omit<Parameters<typeof finishCreating>[2], 'provider' | 'nextMs'>,
+): Promise<Created> {
+  await finishCreating(db, turn, {
+    ...found,
+    records: found.records.slice(0, RECORDS_MAX),
+    // Only a check makes it verified.
+    provider: { agrees: false },
+    nextMs: FIRST_CHECK_MS,
+  })
+  return { kind: 'created' }
+}
+
+function keyIn(
+  { domain }: SendingDomain,
   records: readonly RelayRecord[] = [],
 ): DkimKey | undefined {
   const record = records.find(({ purpose, type }) => purpose === 'dkim' && type === 'TXT')
@@ -86,9 +105,11 @@ function adoptedKey(
   const publicKey = /\bp=([^;\s]+)/.exec(record?.value ?? '')?.[1]
   if (record === undefined || publicKey === undefined || !record.name.endsWith(suffix))
     return undefined
-  const selector = record.name.slice(0, -suffix.length)
-  const own = keys.find((key) => key.selector === selector && key.publicKey === publicKey)
-  return own ?? { selector, publicKey, turn: 'current' }
+  return { selector: record.name.slice(0, -suffix.length), publicKey, turn: 'current' }
+}
+
+function isSameKey(one: DkimKey, other: DkimKey): boolean {
+  return one.selector === other.selector && one.publicKey === other.publicKey
 }
 
 /** The domain and its mailer, unless somebody else has gone on with them. */

@@ -30,9 +30,10 @@ export async function deleteDomain(
     if (locked === undefined || locked.stage === 'deleting') throw new ApiError('not_found')
     await releaseDomain(tx, locked)
     await deleteDomainMailer(tx, locked)
-    if (locked.relay === 'simulator') await deleteRow(tx, locked)
-    const started =
-      locked.relay === 'simulator' ? undefined : await startDeleting(tx, locked, STAGE_LEASE_MS)
+    // Of the simulator there is nothing to delete, and what was there before is not ours to delete.
+    const isLeft = locked.relay === 'simulator' || locked.wasThere
+    if (isLeft) await deleteRow(tx, locked)
+    const started = isLeft ? undefined : await startDeleting(tx, locked, STAGE_LEASE_MS)
     return { domain: locked, turn: started }
   })
   deps.wakeMail(domain)

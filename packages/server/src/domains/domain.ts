@@ -74,6 +74,8 @@ export interface NewDomain extends DomainKey {
 export interface SendingDomain extends Omit<NewDomain, 'isVerified'> {
   /** The provider's own id of it. */
   readonly providerId?: string
+  /** The provider's account had it before it was added here. */
+  readonly wasThere: boolean
   readonly providerRecords: readonly RelayRecord[]
   /** By `recordKeyOf`; a record that was never looked up has none. */
   readonly recordStates: Readonly<Record<string, RecordState>>

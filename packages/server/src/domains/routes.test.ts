@@ -720,6 +720,23 @@ describe('deleteDomain: 200', () => {
     expect(await world.verify(NAME)).toMatchObject({ verified: false })
   })
 
+  it.each(['sparkpost', 'sendgrid'] as const)(
+    'leaves a domain at %s that was there before: others may send by it',
+    async (kind) => {
+      await world.configureRelay(kind)
+      const provider = world[kind].domains
+      provider.add(NAME)
+      const there = structuredClone(provider.find(NAME))
+      await world.addVerified(NAME)
+      expect(await world.call('deleteDomain', { domain: NAME })).toMatchObject({ status: 200 })
+      await world.workAll()
+      expect(provider.find(NAME)).toMatchObject({ domain: there?.domain })
+      for (const table of ['domains_domain', 'domains_claim', 'mailers_mailer'])
+        expect(await rowsOf(table)).toEqual([])
+      expect(await world.add(NAME)).toMatchObject({ state: 'pending' })
+    },
+  )
+
   it('of the simulator is gone without a trace', async () => {
     await world.configureRelay('simulator')
     await world.add('shop.test')

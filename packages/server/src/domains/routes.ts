@@ -110,7 +110,7 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
   addOperation(app, 'deleteDomain', {
     summary: 'Delete a sending domain',
     description:
-      'From the answer on nothing is sent for it; mail that waits fails at its next attempt. At the provider it is deleted, too, if need be later.',
+      'From the answer on nothing is sent for it; mail that waits fails at its next attempt. At the provider it is deleted, too, if need be later; not where the account had it before it was added here.',
     tag,
     scopes: ['mailers'],
     params: domainParams,

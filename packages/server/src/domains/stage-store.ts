@@ -14,6 +14,9 @@ export interface Turn {
   readonly fence: string
 }
 
+/** Of a row as it was stored: nobody has gone on with it. */
+export const FIRST_FENCE = '0'
+
 const TAKE_TURN = statement(
   'domains.take_turn',
   `update domains_domain d
@@ -70,8 +73,8 @@ const FINISH_CREATING = statement(
   'domains.finish_creating',
   `update domains_domain
       set stage = 'ready', provider_id = $5, provider_records = $6, dkim_keys = $7,
-          provider_state = $8, busy_until = null, tries = 0,
-          due_at = now() + $9 * interval '1 ms', updated_at = now()
+          provider_state = $8, was_there = $9, busy_until = null, tries = 0,
+          due_at = now() + $10 * interval '1 ms', updated_at = now()
     where tenant_id = $1 and domain = $2 and mailer_id = $3 and fence = $4 and stage = 'creating'`,
 )
 
@@ -84,6 +87,7 @@ export async function finishCreating(
     readonly records: readonly RelayRecord[]
     readonly keys: readonly DkimKey[]
     readonly provider: ProviderState
+    readonly wasThere: boolean
     readonly nextMs: number
   },
 ): Promise<boolean> {
@@ -96,6 +100,7 @@ export async function finishCreating(
     JSON.stringify(o.records),
     JSON.stringify(o.keys),
     JSON.stringify(o.provider),
+    o.wasThere,
     o.nextMs,
   ])
   return rowCount > 0

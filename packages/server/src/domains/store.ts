@@ -11,6 +11,7 @@ export interface DomainRow {
   relay: RelayKind
   stage: Stage
   provider_id: string | null
+  was_there: boolean
   custom_args: JsonObject | null
   options: SendingDomain['options']
   ownership_token: string
@@ -35,7 +36,7 @@ const STATE = `case when d.stage = 'creating' then 'creating'
     when d.verified_at is not null then 'verified'
     when d.was_verified then 'unverified' else 'pending' end`
 
-export const DOMAIN_COLUMNS = `d.tenant_id, d.domain, d.mailer_id, d.relay, d.stage, d.provider_id,
+export const DOMAIN_COLUMNS = `d.tenant_id, d.domain, d.mailer_id, d.relay, d.stage, d.provider_id, d.was_there,
   d.custom_args, d.options, d.ownership_token, d.dkim_keys, d.provider_records, d.record_states,
   d.provider_state, d.verified_at, d.checked_at, d.due_at, d.tries,
   coalesce(d.busy_until > now(), false) as is_busy, d.created_at, d.updated_at, ${STATE} as state`
@@ -187,6 +188,7 @@ export function toDomain(row: DomainRow): SendingDomain {
     relay: row.relay,
     stage: row.stage,
     ...(row.provider_id === null ? {} : { providerId: row.provider_id }),
+    wasThere: row.was_there,
     customArgs: row.custom_args,
     options: row.options,
     ownershipToken: row.ownership_token,

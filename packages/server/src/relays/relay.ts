@@ -136,6 +136,8 @@ export type RelayDomainOutcome =
       readonly agrees: boolean
       /** Its words where it does not. */
       readonly detail?: string
+      /** Of one to be created: the account had it before. */
+      readonly wasThere?: true
     }
   /** It is not there (any more). */
   | { readonly kind: 'absent' }

@@ -103,6 +103,7 @@ describe('a domain', () => {
     expect(create(entry({ id: 1 }), entry({ id: 22 }), entry({ id: 3 }))).toMatchObject({
       providerId: '22',
       agrees: false,
+      wasThere: true,
       records,
     })
     expect(

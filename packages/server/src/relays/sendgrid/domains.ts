@@ -31,7 +31,9 @@ export const domains: RelayDomains = {
   takesKeys: false,
   create: (account, domain) =>
     find(account, domain, (found) =>
-      found === undefined ? make(account, domain) : toOutcome(found, isValid(found)),
+      found === undefined
+        ? make(account, domain)
+        : { ...toOutcome(found, isValid(found)), wasThere: true },
     ),
   verify: (account, domain) => known(account, domain, (id) => validate(account, id)),
   delete: (account, domain) =>
@@ -132,7 +134,11 @@ function failed(answer: RelayAnswer): RelayDomainOutcome {
   return { kind: 'failed', failure: readFailure(answer) }
 }
 
-function toOutcome(domain: unknown, agrees: boolean, detail = ''): RelayDomainOutcome {
+function toOutcome(
+  domain: unknown,
+  agrees: boolean,
+  detail = '',
+): RelayDomainOutcome & { readonly kind: 'done' } {
   return {
     kind: 'done',
     providerId: idOf(domain),
