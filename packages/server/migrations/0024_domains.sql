@@ -10,6 +10,8 @@ create table domains_domain (
   -- `creating`: the provider has not confirmed it. `deleting`: only the provider still has it.
   stage            text not null check (stage in ('creating', 'ready', 'deleting')),
   provider_id      text,
+  -- The account at the provider had it before it was added here: it is not ours to delete.
+  was_there        boolean not null default false,
   custom_args      json,
   -- As given to addDomain.
   options          json not null,
@@ -40,7 +42,8 @@ create table domains_domain (
   primary key (tenant_id, domain)
 );
 create unique index domains_domain_listed on domains_domain (tenant_id, mailer_id);
-create index domains_domain_due on domains_domain (due_at) where due_at is not null;
+create index domains_domain_due on domains_domain (due_at) include (tenant_id, domain)
+  where due_at is not null;
 
 -- Whose a domain is, over all tenants: the first to verify it.
 create table domains_claim (
