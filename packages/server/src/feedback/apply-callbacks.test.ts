@@ -40,8 +40,7 @@ const post = async (account: CallbackAccount, ...reports: readonly ProviderRepor
 }
 
 /** On which a report with these words cannot be applied. */
-function refusing(words: string, refusal = 'select 1/0'): Db {
-  const { db } = world
+function refusing(words: string, refusal = 'select 1/0', db: Db = world.db): Db {
   return {
     ...db,
     transaction: (work, o) =>
@@ -154,6 +153,22 @@ describe('a callback with something that cannot be applied', () => {
     await world.feedback.worker.runOnce()
     expect(await world.statuses(mail)).toEqual(['bounced'])
     expect(await inbox()).toEqual([])
+  })
+
+  it('beside one that others hold up is put off with it: neither is given up on', async () => {
+    const { account, mail } = await set(2)
+    await post(
+      account,
+      { type: 'bounced', mail, n: 0, reason: 'poison' },
+      { type: 'bounced', mail, n: 1, reason: 'blocked' },
+    )
+    const refusal = `do $$ begin raise exception using errcode = '40P01'; end $$`
+    const db = refusing('poison', 'select 1/0', refusing('blocked', refusal))
+    await (await world.another({ db })).feedback.worker.runOnce()
+    expect(await inbox()).toMatchObject([{ refused: false }])
+    await world.db.query('update feedback_inbox set due_at = now()')
+    await world.feedback.worker.runOnce()
+    expect(await world.statuses(mail)).toEqual(['bounced', 'bounced'])
   })
 
   it('is one of two hundred at most that a tenant has kept aside', async () => {

@@ -109,10 +109,7 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
 
   /** What is left of it is kept aside. */
   async function applyAlone(key: WaitingCallback, error: unknown): Promise<number> {
-    if (isStatementTimeout(error) || isConflict(error)) {
-      await postponeCallback(db, key, POSTPONED_MS)
-      return 0
-    }
+    if (isPassing(error)) return await putOff(key)
     const problems: unknown[] = []
     const count = await countReports(key, problems)
     const parts: Part[] = count === 0 ? [] : [{ from: 0, to: count }]
@@ -123,6 +120,7 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
         await withoutConflict(() => applyPart(key, { from, to }))
       } catch (error) {
         if (isDatabaseAway(error)) throw error
+        if (isPassing(error)) return await putOff(key)
         const middle = (from + to) >> 1
         if (to - from === 1) problems.push(error)
         else parts.push({ from: middle, to }, { from, to: middle })
@@ -130,6 +128,11 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
     }
     await settle(key, problems)
     return 1
+  }
+
+  async function putOff(key: WaitingCallback): Promise<number> {
+    await postponeCallback(db, key, POSTPONED_MS)
+    return 0
   }
 
   /** Repeated, it changes nothing: the callback stays until all of it is done. */
@@ -223,6 +226,11 @@ function readReports({ adapterOf }: ApplyCallbacksDeps, callback: StoredCallback
   // It was read when it came: by an adapter of another version.
   if (facts === undefined) throw new Error('the callback is not what this provider sends')
   return facts.map((fact) => ({ tenantId, relay, receivedAtMicros, fact }))
+}
+
+/** Others held it up. */
+function isPassing(error: unknown): boolean {
+  return isStatementTimeout(error) || isConflict(error)
 }
 
 async function withoutConflict<T>(work: () => Promise<T>): Promise<T> {
