@@ -84,6 +84,20 @@ export function anyMail(base: RelayMail): fc.Arbitrary<RelayMail> {
   const mixed = fc
     .array(fc.oneof(words({ minLength: 1, maxLength: 20 }), templating), { minLength: 1 })
     .map((parts) => parts.join('').trim())
+  const attachment = fc
+    .record({
+      filename: fc.oneof(mixed, fc.constantFrom('Report, final; 2.pdf', 'möbel "x".bin')),
+      type: fc.constantFrom('application/pdf', 'text/calendar; charset=utf-8; method=REQUEST'),
+      content: fc.uint8Array({ minLength: 1, maxLength: 50 }),
+      contentId: fc.stringMatching(/^[!-;=?-~]{1,20}$/),
+      isInline: fc.boolean(),
+    })
+    .map(({ filename, content, isInline, ...more }) => ({
+      ...more,
+      filename: filename.slice(0, 255).toWellFormed(),
+      content: Buffer.from(content).toString('base64'),
+      disposition: isInline ? ('inline' as const) : ('attachment' as const),
+    }))
   return fc
     .record({
       subject: mixed,
@@ -93,6 +107,10 @@ export function anyMail(base: RelayMail): fc.Arbitrary<RelayMail> {
       header: mixed,
       local: fc.stringMatching(/^[a-z0-9][a-z0-9!#$&*=?^_+-]{0,20}[a-z0-9]$/),
       n: fc.nat({ max: 999 }),
+      campaignId: words({ minLength: 1, maxLength: 255 }).map((one) =>
+        one.slice(0, 255).toWellFormed(),
+      ),
+      attachments: fc.uniqueArray(attachment, { maxLength: 3, selector: (one) => one.contentId }),
     })
     .map(({ name, header, local, ...rest }) => {
       const to = { address: `${local}@example.net`, name }

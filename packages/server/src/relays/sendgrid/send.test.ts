@@ -120,7 +120,32 @@ describe('a copy', () => {
   })
 })
 
+describe('names that SendGrid would refuse the whole mail for', () => {
+  const file = { filename: 'Report, final; 1.pdf', content: 'aGk=', contentId: 'a;b,c' }
+
+  it('of files and pictures are written otherwise, where the HTML shows them, too', () => {
+    const body = bodyOf({ html: '<img src="cid:a;b,c"><p>a;b,c</p>', attachments: [file] })
+    expect(body).toMatchObject({
+      content: [{}, { type: 'text/html', value: '<img src="cid:a_b_c"><p>a;b,c</p>' }],
+      attachments: [{ filename: 'Report_ final_ 1.pdf', content_id: 'a_b_c' }],
+    })
+  })
+
+  it('of campaigns are left out', () => {
+    expect(bodyOf({ campaignId: 'Frühling' })).not.toHaveProperty('categories')
+  })
+})
+
 describe('a copy that SendGrid does not take', () => {
+  it('for an empty file is not sent at all', () => {
+    const attachments = [{ filename: 'a.txt', content: '' }]
+    expect(sendgrid.refuse?.({ ...mail, attachments })).toMatchObject({
+      category: 'content_rejected',
+      retryable: false,
+      providerError: 'An attachment is empty; SendGrid takes none',
+    })
+  })
+
   it('for its size is not sent at all', () => {
     const file = (megabytes: number) => ({
       filename: 'a.bin',

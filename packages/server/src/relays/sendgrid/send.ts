@@ -51,13 +51,18 @@ const TRACKING_OFF = {
 /** "The total message size is limited to 30MB": files count as they are written. */
 const MESSAGE_OCTETS_MAX = 30 * 1024 * 1024
 
-/** SendGrid ends the connection while it is still being sent: a retry would only send it again. */
+/**
+ * Of what is too large SendGrid ends the connection while it is still being sent: a retry would only
+ * send it again.
+ */
 export function refuseMail({
   text = '',
   html = '',
   attachments,
 }: RelayMail): RelayFailure | undefined {
   const files = attachments.reduce((sum, { content }) => sum + content.length, 0)
+  if (attachments.some(({ content }) => content === ''))
+    return refusedUnasked('content_rejected', 'An attachment is empty; SendGrid takes none')
   const octets = Buffer.byteLength(text) + Buffer.byteLength(html) + files
   if (octets <= MESSAGE_OCTETS_MAX) return undefined
   const words = `Bodies and attachments have ${octets} bytes; SendGrid takes ${MESSAGE_OCTETS_MAX}`
@@ -81,10 +86,15 @@ export function sendRequest(account: RelayAccount, mail: RelayMail): RelayReques
       content: contentOf(mail),
       ...(mail.attachments.length === 0 ? {} : { attachments: attachmentsOf(mail) }),
       ...(Object.keys(headers).length === 0 ? {} : { headers }),
-      ...(campaignId === undefined ? {} : { categories: [campaignId] }),
+      ...(isCategory(campaignId) ? { categories: [campaignId] } : {}),
       tracking_settings: TRACKING_OFF,
     },
   }
+}
+
+/** Others than ASCII make it refuse the mail. */
+function isCategory(campaignId: string | undefined): campaignId is string {
+  return campaignId !== undefined && /^[\x20-\x7e]{1,255}$/.test(campaignId)
 }
 
 /** Its id begins what every report of the copy has as `sg_message_id`. */
@@ -104,23 +114,39 @@ function mailboxOf({ address, name }: RelayMailbox): { email: string; name?: str
 }
 
 /** In this order, or it is refused. */
-function contentOf({ text, html }: RelayMail): { type: string; value: string }[] {
+function contentOf({ text, html, attachments }: RelayMail): { type: string; value: string }[] {
   const content = [
     ...(text ? [{ type: 'text/plain', value: text }] : []),
-    ...(html ? [{ type: 'text/html', value: html }] : []),
+    ...(html ? [{ type: 'text/html', value: withTakenIds(html, attachments) }] : []),
   ]
   if (content.length > 0) return content
   return [{ type: html === undefined ? 'text/plain' : 'text/html', value: EMPTY }]
 }
 
+/** In names of files and in content ids these make it refuse the mail. */
+function taken(name: string): string {
+  return name.replaceAll(/[;,\r\n]/g, '_')
+}
+
+/** Pictures are shown under the content id that they are sent with. */
+function withTakenIds(html: string, attachments: RelayMail['attachments']): string {
+  return attachments.reduce(
+    (body, { contentId = '' }) =>
+      contentId === taken(contentId)
+        ? body
+        : body.replaceAll(`cid:${contentId}`, () => `cid:${taken(contentId)}`),
+    html,
+  )
+}
+
 function attachmentsOf({ attachments, html }: RelayMail): object[] {
   return attachments.map((attachment) => ({
     content: attachment.content,
-    filename: attachment.filename,
+    filename: taken(attachment.filename),
     // Parameters are refused.
     type: mediaTypeOf(attachment).replace(/\s*;.*$/, ''),
     disposition: dispositionOf(attachment, html),
-    ...(attachment.contentId === undefined ? {} : { content_id: attachment.contentId }),
+    ...(attachment.contentId === undefined ? {} : { content_id: taken(attachment.contentId) }),
   }))
 }
 
