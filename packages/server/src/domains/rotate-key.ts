@@ -46,7 +46,9 @@ export async function rotateKey(
 
 function checkKeys({ relay, stage }: SendingDomain): void {
   const adapter = adapterOf(relay)
-  if (adapter.kind === 'simulator' || !adapter.domains.takesKeys)
+  if (adapter.kind === 'simulator')
+    throw new ApiError('conflict', { message: 'simulator signs nothing, and has no keys' })
+  if (!adapter.domains.takesKeys)
     throw new ApiError('conflict', {
       message: `${relay} has keys of its own for the domain, and changes them itself`,
     })

@@ -266,17 +266,18 @@ describe('409', () => {
     expect(await rowsOf('mailers_mailer')).toEqual([])
   })
 
-  it('rotateDomainKey: where the provider has keys of its own', async () => {
+  it('rotateDomainKey: where the provider has keys of its own, or none', async () => {
     await world.configureRelay('sendgrid')
     await world.configureRelay('simulator')
-    for (const [domain, relay] of [
-      [NAME, 'sendgrid'],
-      ['shop.test', 'simulator'],
+    for (const [domain, relay, words] of [
+      [NAME, 'sendgrid', 'changes them itself'],
+      ['shop.test', 'simulator', 'has no keys'],
     ] as const) {
       await world.add(domain, { body: { relay } })
       const answer = await world.call('rotateDomainKey', { domain })
       expect(answer).toMatchObject({ status: 409, body: { code: 'conflict' } })
       expect(answer.body.message).toContain(relay)
+      expect(answer.body.message).toContain(words)
     }
   })
 })
