@@ -76,6 +76,18 @@ it('the trace has each report of each recipient, in the words of the provider', 
   expect(one.recipients.map((recipient) => recipient.feedback)).toEqual([bob?.feedback])
 })
 
+it('reports of one second are in the order in which such things happen', async () => {
+  const account = await world.account('sparkpost')
+  const { tenantId } = account
+  const mail = await world.send({ tenantId })
+  const types = ['complained', 'delivered', 'deferred', 'processed'] as const
+  const atS = Math.ceil(timeOfUlid(mail.refId).getTime() / 1000) + 1
+  await world.report(account, ...types.map((type, i) => ({ type, mail, atS, id: `${i}` })))
+  const [recipient] = (await getEmail({ db: world.db }, tenantId, mail.refId, {})).recipients
+  expect(new Set(recipient?.feedback.map(({ at }) => at)).size).toBe(1)
+  expect(recipient?.feedback.map(({ meaning }) => meaning)).toEqual([...types].reverse())
+})
+
 it('of more reports than are shown the trace has the newest, and says so', async () => {
   const account = await world.account('sendgrid')
   const { tenantId } = account

@@ -23,16 +23,21 @@ export interface RecordedFact {
   readonly numRetries: string | null
 }
 
+/** Times of providers are whole seconds, in which a mail is taken, delivered and complained about. */
+const WITHIN_A_SECOND = `case kind when 'processed' then 0 when 'deferred' then 1
+  when 'delivered' then 2 else 3 end`
+
 const FACTS_OF = statement(
   'feedback.facts_of',
   `select t.* from unnest($4::smallint[]) as k (n)
     cross join lateral (
       select n, relay, kind, type, reported_at as at, received_at as "receivedAt", reason,
-             is_hard as "isHard", error_code as "errorCode", num_retries as "numRetries", fact_id
+             is_hard as "isHard", error_code as "errorCode", num_retries as "numRetries", fact_id,
+             ${WITHIN_A_SECOND} as rank
         from feedback_fact
        where tenant_id = $1 and ref_id = $2 and day = $3 and n = k.n
-       order by reported_at desc, fact_id desc limit $5) t
-    order by t.n, t.at, t.fact_id`,
+       order by reported_at desc, rank desc, fact_id desc limit $5) t
+    order by t.n, t.at, t.rank, t.fact_id`,
 )
 
 /** Of each of an email's recipients the newest, oldest first. */
