@@ -47,15 +47,10 @@ export async function settleCheck(
     const { domain } = checked
     const isCalm = isVerified && !checked.isAmiss && keyOfTurn(domain, 'next') === undefined
     const tries = isAsked || isCalm ? 0 : before.tries + 1
-    await saveCheck(
-      tx,
-      { ...domain, tries },
-      {
-        isVerified,
-        now,
-        nextMs: nextCheckOf(checked, { isVerified, tries }, deps.random()),
-      },
-    )
+    const nextMs = nextCheckOf(checked, { isVerified, tries }, deps.random())
+    await saveCheck(tx, { ...domain, tries }, { isVerified, now, nextMs })
+    // Nobody would notice any more that its owner has changed.
+    if (nextMs === undefined) await releaseDomain(tx, domain)
     const isChanged = isVerified !== (before.verifiedAt !== undefined)
     if (isChanged) await setDomainVerified(tx, domain, isVerified)
     const events =

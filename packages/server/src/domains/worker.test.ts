@@ -169,6 +169,17 @@ describe('a verified domain', () => {
     expect(await add()).toMatchObject({ status: 201 })
   })
 
+  it('loses its claim, too, when it is not looked at any more', async () => {
+    await removeKey()
+    await world.verify(NAME)
+    await world.db.query('update domains_domain set tries = 36')
+    const claims = async () => (await world.db.query('select from domains_claim')).rowCount
+    await world.workAll()
+    expect([(await world.get(NAME)).next_check_at, await claims()]).toEqual([expect.any(String), 1])
+    await world.workAll()
+    expect([(await world.get(NAME)).next_check_at, await claims()]).toEqual([null, 0])
+  })
+
   it('is not taken from its owner by a tenant who cannot prove anything', async () => {
     await world.configureRelay('sendgrid', 'b')
     for (let i = 0; i < 3; i++) {
