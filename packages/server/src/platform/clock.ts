@@ -30,8 +30,18 @@ export function createClock(nowMs: () => number = Date.now): Clock {
   }
 }
 
-/** RFC 3339 in UTC with microseconds: `2026-01-02T03:04:05.678901Z`. */
+let writtenSecond = -1n
+let written = ''
+
+/**
+ * RFC 3339 in UTC with microseconds: `2026-01-02T03:04:05.678901Z`. Times of one second share what is
+ * written of it.
+ */
 export function formatMicros(micros: bigint): string {
-  const millis = new Date(Number(micros / 1000n)).toISOString()
-  return `${millis.slice(0, -1)}${(micros % 1000n).toString().padStart(3, '0')}Z`
+  const second = micros / 1_000_000n
+  if (second !== writtenSecond) {
+    writtenSecond = second
+    written = new Date(Number(second) * 1000).toISOString().slice(0, -4)
+  }
+  return `${written}${String(micros - second * 1_000_000n).padStart(6, '0')}Z`
 }

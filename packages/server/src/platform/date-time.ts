@@ -51,7 +51,17 @@ function within(micros: bigint): bigint {
   return micros > LATEST ? LATEST : micros
 }
 
+const DAY_MS = 86_400_000
+const DAYS_KEPT = 400
+const days = new Map<number, string>()
+
 /** The UTC day (`2026-01-02`) of a time in milliseconds, within the same bounds. */
 export function dayAt(ms: number): string {
-  return new Date(Number(within(BigInt(ms) * 1000n) / 1000n)).toISOString().slice(0, 10)
+  const day = Math.floor(ms / DAY_MS)
+  const known = days.get(day)
+  if (known !== undefined) return known
+  if (days.size >= DAYS_KEPT) days.clear()
+  const written = new Date(Number(within(BigInt(ms) * 1000n) / 1000n)).toISOString().slice(0, 10)
+  days.set(day, written)
+  return written
 }

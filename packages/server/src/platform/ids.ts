@@ -4,7 +4,7 @@
  * A ULID begins with its time, so ids sort by creation and name the day partition that holds them.
  */
 import { randomFillSync } from 'node:crypto'
-import { decodeTime, encodeTime, monotonicFactory } from 'ulid'
+import { encodeTime, monotonicFactory } from 'ulid'
 import { dayAt } from './date-time.ts'
 
 export type IdPrefix = 'tn' | 'key' | 'wh' | 'smtp' | 'imap' | 'domain' | 'app' | 'dlv' | 'evt'
@@ -84,17 +84,28 @@ export function ulidAtTime(ms: number): string {
 
 /** When a bare or prefixed ULID was made. */
 export function timeOfUlid(id: string): Date {
-  return new Date(decodeTime(id.slice(-26)))
+  return new Date(millisOfUlid(id))
 }
 
 /** The UTC day (`2026-01-02`) in which a bare or prefixed ULID was made; of one past 9999, the last. */
 export function dayOfUlid(id: string): string {
-  return dayAt(timeOfUlid(id).getTime())
+  return dayAt(millisOfUlid(id))
 }
 
 const SYMBOLS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const VALUES = new Map([...SYMBOLS].map((symbol, value) => [symbol.charCodeAt(0), value]))
 const ULID_BYTES = 16
+const ULID_LENGTH = 26
+const TIME_LENGTH = 10
+
+function millisOfUlid(id: string): number {
+  const from = id.length - ULID_LENGTH
+  let ms = from < 0 ? Number.NaN : 0
+  for (let i = from; i < from + TIME_LENGTH; i++)
+    ms = ms * SYMBOLS.length + (VALUES.get(id.charCodeAt(i)) ?? Number.NaN)
+  if (!(ms < 2 ** 48)) throw new RangeError('not a ULID')
+  return ms
+}
 
 /** The 128 bits of a ULID. Throws RangeError on anything else. */
 export function bytesOfUlid(ulid: string): Buffer {

@@ -19,12 +19,18 @@ const HOUR_MS = 3_600_000
 
 /** One row for each that differs, however often it happened. */
 export async function addTallies(tx: Tx, changes: readonly TallyChange[]): Promise<void> {
-  const sums = new Map<string, TallyChange>()
-  for (const change of changes) {
-    const { tenantId, subject, name } = change
-    const at = new Date(Math.floor(change.at.getTime() / HOUR_MS) * HOUR_MS)
-    const key = JSON.stringify([tenantId, subject, name, at])
-    sums.set(key, { ...change, at, n: change.n + (sums.get(key)?.n ?? 0) })
+  const sums = new Map<
+    string,
+    { tenantId: string; subject: string; name: string; at: Date; n: number }
+  >()
+  for (const { tenantId, subject, name, at, n } of changes) {
+    if (n === 0) continue
+    const hour = Math.floor(at.getTime() / HOUR_MS)
+    // None of them has a space.
+    const key = `${tenantId} ${subject} ${name} ${hour}`
+    const sum = sums.get(key)
+    if (sum !== undefined) sum.n += n
+    else sums.set(key, { tenantId, subject, name, at: new Date(hour * HOUR_MS), n })
   }
   const rows = [...sums.values()].filter(({ n }) => n !== 0)
   if (rows.length === 0) return
