@@ -67,6 +67,17 @@ const { prepareValue } = createRequire(import.meta.url)('pg/lib/utils') as {
 }
 
 function literalOf(value: unknown): string {
-  const text = prepareValue(value)
+  const text = prepareValue(value instanceof Buffer ? textsOf(value) : value)
   return text === null ? 'null' : `'${String(text).replaceAll("'", "''")}'`
+}
+
+/** Of what `textArray` made. */
+function textsOf(array: Buffer): (string | null)[] {
+  const texts: (string | null)[] = []
+  for (let at = 20; at < array.length; ) {
+    const length = array.readInt32BE(at)
+    texts.push(length < 0 ? null : array.toString('utf8', at + 4, at + 4 + length))
+    at += 4 + Math.max(0, length)
+  }
+  return texts
 }

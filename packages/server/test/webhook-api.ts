@@ -182,8 +182,8 @@ export async function createWebhookApi(
       return rows[0]
     },
     async clear() {
-      await database.db.query('delete from webhooks_stream')
-      await database.db.query('delete from webhooks_subscription')
+      for (const table of ['webhooks_pending', 'webhooks_stream', 'webhooks_subscription'])
+        await database.db.query(`delete from ${table}`)
       woken.length = 0
     },
     async close() {

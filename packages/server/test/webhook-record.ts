@@ -20,8 +20,8 @@ export async function makeDays(db: Db, daysBehind = 1): Promise<void> {
 /** Removes every row of webhooks: row by row, as there are few rows and many partitions. */
 export async function clearWebhooks(db: Db): Promise<void> {
   await db.transaction(async (tx) => {
-    for (const table of [...TABLES, 'webhooks_open', 'webhooks_stream', 'webhooks_subscription'])
-      await tx.query(`delete from ${table}`)
+    const others = ['webhooks_open', 'webhooks_pending', 'webhooks_stream', 'webhooks_subscription']
+    for (const table of [...TABLES, ...others]) await tx.query(`delete from ${table}`)
   })
 }
 

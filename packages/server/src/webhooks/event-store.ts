@@ -3,7 +3,7 @@
  * changed, `webhooks_pending` names what a stream has still to deliver.
  */
 import type { MessageEventName } from '@postrider/contract'
-import { insertRows, type Queryable, statement, type Tx } from '../platform/db/index.ts'
+import { arrayText, type Queryable, statement, type Tx, textArray } from '../platform/db/index.ts'
 import type { StreamKey } from './dispatch/stream-store.ts'
 
 export interface EventRow {
@@ -24,50 +24,63 @@ export interface EventRow {
 }
 
 /** The days around today are always there; to look one up costs half of what an event does (10 µs). */
-const KEPT_DAY = `case when $::date between current_date - 1 and current_date + 1
-  then $::date else webhooks_event_day($::date) end`
+const KEPT_DAY = `case when e.day between current_date - 1 and current_date + 1
+  then e.day else webhooks_event_day(e.day) end`
+const INSERT_EVENTS = statement(
+  'webhooks.insert_events',
+  `with stored as (
+     insert into webhooks_event
+       (tenant_id, event_id, day, ref_id, event, owner, event_at, is_late, attempt, body, traceparent)
+     select e.tenant_id, e.event_id, ${KEPT_DAY}, e.ref_id, e.event, e.owner, e.event_at, e.is_late,
+            e.attempt, e.body, e.traceparent
+       from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::text[], $6::text[],
+              $7::timestamptz[], $8::boolean[], $9::integer[], $10::text[], $11::text[])
+         as e (tenant_id, event_id, day, ref_id, event, owner, event_at, is_late, attempt, body,
+               traceparent)
+     on conflict (tenant_id, ref_id, event, event_at, attempt, day) do nothing
+     returning (event_at at time zone 'UTC')::date = day as is_own
+   )
+   select count(*)::integer as n from stored where is_own`,
+)
+// Those of this transaction among the given.
+const FIND_STORED = statement(
+  'webhooks.find_stored',
+  `select e.event_id as "eventId", e.day
+     from unnest($1::text[], $2::text[], $3::date[]) as given (tenant_id, event_id, day)
+    cross join lateral (
+      select event_id, day from webhooks_event e
+       where e.tenant_id = given.tenant_id and e.event_id = given.event_id
+         and e.day in (given.day, current_date) limit 1) e`,
+)
 
 /**
  * Answers the ids that were inserted, each with the day that keeps it: the others met an event with
- * the same deduplication key.
+ * the same deduplication key. That all were, each under its own day, is what nearly always comes back.
  */
 export async function insertEvents(
   q: Queryable,
   rows: readonly EventRow[],
 ): Promise<Map<string, string>> {
-  const result = await insertRows<{ event_id: string; day: string }>(q, {
-    name: 'webhooks.insert_event',
-    into: 'webhooks_event',
-    columns: [
-      'tenant_id',
-      'event_id',
-      'day',
-      'ref_id',
-      'event',
-      'owner',
-      'event_at',
-      'is_late',
-      'attempt',
-      'body',
-      'traceparent',
-    ],
-    expressions: { day: KEPT_DAY },
-    rows: rows.map((r) => [
-      r.tenantId,
-      r.eventId,
-      r.day,
-      r.refId,
-      r.event,
-      r.owner,
-      r.eventAt,
-      r.isLate,
-      r.attempt,
-      r.body,
-      r.traceparent,
-    ]),
-    suffix: 'on conflict do nothing returning event_id, day',
-  })
-  return new Map(result.rows.map((row) => [row.event_id, row.day]))
+  if (rows.length === 0) return new Map()
+  const keys = [
+    arrayText(rows.map((r) => r.tenantId)),
+    arrayText(rows.map((r) => r.eventId)),
+    arrayText(rows.map((r) => r.day)),
+  ]
+  const stored = await q.query<{ n: number }>(INSERT_EVENTS, [
+    ...keys,
+    textArray(rows.map((r) => r.refId)),
+    arrayText(rows.map((r) => r.event)),
+    textArray(rows.map((r) => r.owner)),
+    arrayText(rows.map((r) => r.eventAt)),
+    arrayText(rows.map((r) => r.isLate)),
+    arrayText(rows.map((r) => r.attempt)),
+    textArray(rows.map((r) => r.body)),
+    textArray(rows.map((r) => r.traceparent)),
+  ])
+  if (stored.rows[0]?.n === rows.length) return new Map(rows.map((r) => [r.eventId, r.day]))
+  const found = await q.query<{ eventId: string; day: string }>(FIND_STORED, keys)
+  return new Map(found.rows.map(({ eventId, day }) => [eventId, day]))
 }
 
 const LOCK_EMAILS = `select pg_advisory_xact_lock(hashtextextended('webhooks_event ' || email, 0))
@@ -112,22 +125,26 @@ export interface PendingRow extends StreamKey {
   readonly solo: boolean
 }
 
+const INSERT_PENDING = statement(
+  'webhooks.insert_pending',
+  `insert into webhooks_pending
+     (tenant_id, webhook_id, lane, event_id, day, bytes, generation, solo)
+   select * from unnest($1::text[], $2::text[], $3::smallint[], $4::text[], $5::date[],
+     $6::integer[], $7::integer[], $8::boolean[])`,
+)
+
 export async function insertPending(q: Queryable, rows: readonly PendingRow[]): Promise<void> {
-  await insertRows(q, {
-    name: 'webhooks.insert_pending',
-    into: 'webhooks_pending',
-    columns: ['tenant_id', 'webhook_id', 'lane', 'event_id', 'day', 'bytes', 'generation', 'solo'],
-    rows: rows.map((r) => [
-      r.tenantId,
-      r.webhookId,
-      r.lane,
-      r.eventId,
-      r.day,
-      r.bytes,
-      r.generation,
-      r.solo,
-    ]),
-  })
+  if (rows.length === 0) return
+  await q.query(INSERT_PENDING, [
+    arrayText(rows.map((r) => r.tenantId)),
+    arrayText(rows.map((r) => r.webhookId)),
+    arrayText(rows.map((r) => r.lane)),
+    arrayText(rows.map((r) => r.eventId)),
+    arrayText(rows.map((r) => r.day)),
+    arrayText(rows.map((r) => r.bytes)),
+    arrayText(rows.map((r) => r.generation)),
+    arrayText(rows.map((r) => r.solo)),
+  ])
 }
 
 export interface EventOfEmail {

@@ -1,6 +1,7 @@
+import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
-import { arrayText, plainArrayText } from './array-text.ts'
+import { arrayText, nullableArrayText, plainArrayText, textArray } from './array-text.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -30,4 +31,35 @@ it('arrays within one are read one by one', async () => {
     [arrayText(lists.map(plainArrayText))],
   )
   expect(rows.map((row) => row.value)).toEqual(lists)
+})
+
+it.each<[string, readonly (string | number | boolean | null)[]]>([
+  ['integer', [1, null, -3]],
+  ['boolean', [true, null, false]],
+  ['date', ['2026-01-02', null]],
+  ['integer', []],
+])('%s with nulls: %j', async (type, values) => {
+  const { rows } = await database.db.query<{ value: unknown }>(
+    `select to_json($1::${type}[]) as value`,
+    [nullableArrayText(values)],
+  )
+  expect(rows).toEqual([{ value: values }])
+})
+
+it('any texts are read as they are', async () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('', 'NULL', '{"a":"\\\\"}', ' '),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.option(text), { maxLength: 20 }), async (texts) => {
+      // PostgreSQL stores no NUL.
+      const values = texts.map((one) => one?.replaceAll('\0', '') ?? null)
+      const { rows } = await database.db.query<{ value: unknown }>(
+        'select to_json($1::text[]) as value',
+        [textArray(values)],
+      )
+      expect(rows).toEqual([{ value: values }])
+    }),
+  )
 })

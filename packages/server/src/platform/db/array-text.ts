@@ -1,6 +1,10 @@
 /**
  * Array parameters as PostgreSQL writes them, made in one go. The driver builds them element by element
  * and looks at each for what must be escaped, which for many ids is a tenth of what a statement costs.
+ *
+ * `insert … select from unnest(…)` of them writes any number of rows by one statement of one text. Of
+ * `values` the server makes an expression for each value and throws it away again: a third of what it
+ * takes to write 80 narrow rows.
  */
 
 /** Of values without `"` and `\`: ids, days, numbers, places of rows, and what `plainArrayText` makes. */
@@ -8,7 +12,33 @@ export function arrayText(values: readonly (string | number | boolean)[]): strin
   return values.length === 0 ? '{}' : `{"${values.join('","')}"}`
 }
 
+/** Of values that need no quotation marks either, some of which may be null: numbers, days, times, flags. */
+export function nullableArrayText(values: readonly (string | number | boolean | null)[]): string {
+  return `{${values.map((value) => value ?? 'NULL').join()}}`
+}
+
 /** Of ids and days alone; fits into an array of arrays. */
 export function plainArrayText(values: readonly string[]): string {
   return `{${values.join()}}`
+}
+
+const TEXT_OID = 25
+const HEADER_BYTES = 20
+
+/** Of any texts, in the binary form, in which nothing is escaped. For a parameter of type `text[]`. */
+export function textArray(texts: readonly (string | null)[]): Buffer {
+  const lengths = texts.map((text) => (text === null ? -1 : Buffer.byteLength(text)))
+  const bytes = lengths.reduce((sum, length) => sum + 4 + Math.max(0, length), HEADER_BYTES)
+  const array = Buffer.allocUnsafe(bytes)
+  // Dimensions, whether there are nulls, type, length, index of the first.
+  const header = [texts.length === 0 ? 0 : 1, Number(lengths.includes(-1)), TEXT_OID]
+  let at = 0
+  for (const word of [...header, texts.length, 1]) at = array.writeInt32BE(word, at)
+  if (texts.length === 0) return array.subarray(0, 12)
+  for (const [i, text] of texts.entries()) {
+    const length = lengths[i] ?? -1
+    at = array.writeInt32BE(length, at)
+    if (text !== null) at += array.write(text, at, length)
+  }
+  return array
 }

@@ -1,6 +1,6 @@
 /** The front door of the database layer: pool, transactions, inserts, group commit, migrations, leases. */
 
-export { arrayText, plainArrayText } from './array-text.ts'
+export { arrayText, nullableArrayText, plainArrayText, textArray } from './array-text.ts'
 export { type BucketSweep, createBucketSweep } from './bucket-sweep.ts'
 export { createDb, type DbOptions } from './db.ts'
 export { type Durability, durability } from './durability.ts'

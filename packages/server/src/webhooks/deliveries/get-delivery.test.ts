@@ -125,7 +125,7 @@ describe('a delivery of the dispatcher', () => {
     await world.register(receiver.origin)
     await world.record(newEvent())
     await (await world.dispatcher()).runOnce()
-    await world.db.query('truncate webhooks_subscription, webhooks_stream cascade')
+    await world.db.query('truncate webhooks_subscription, webhooks_stream')
     expect((await newest()).request.body).toBe(bodies()[0])
   })
 

@@ -99,7 +99,7 @@ export type Rest = 'idle' | 'busy' | 'locked'
 /**
  * Makes streams idle where nothing is to be done, and deletes those of webhooks that are gone and of
  * which nothing is left. The lock comes first: a writer whose pointer is not visible yet holds a share
- * lock on the stream through its foreign key, so the lock fails and the stream stays active; a writer
+ * lock on the stream since it looked for it, so the lock fails and the stream stays active; a writer
  * that comes later waits for it, and then finds the stream idle and makes it active.
  */
 export async function restStreams(tx: Tx, keys: readonly StreamKey[]): Promise<Rest[]> {
