@@ -63,6 +63,7 @@ export function createTracker(deps: TrackerDeps): Tracker {
   const observe = createHitObserver({
     log,
     count: (kind, result, by) => hits.inc({ kind, result }, by),
+    countGroup: (size) => groups.observe({}, size),
   })
   const spool = createHitSpool({ dir: join(config.dataDir, 'hits') })
   const intake = createHitIntake({
@@ -77,7 +78,7 @@ export function createTracker(deps: TrackerDeps): Tracker {
       findPlace: createFindPlace(
         config.geoipDb === undefined ? packagedPlaces() : [config.geoipDb],
       ),
-      observeGroup: (size) => groups.observe({}, size),
+      observeGroup: observe.group,
     }),
     observe: (hit, result) => observe.result(hit.kind, result),
   })

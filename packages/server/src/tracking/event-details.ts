@@ -7,7 +7,7 @@ import type { UserAgent } from '../mail/index.ts'
 import { formatMicros } from '../platform/clock.ts'
 import type { NewEvent } from '../webhooks/index.ts'
 import type { Place } from './find-place.ts'
-import type { JudgedHit } from './judge-hits.ts'
+import type { JudgedHit, KnownHit } from './judge-hits.ts'
 
 const EVENTS = {
   open: 'MAIL_OPENED',
@@ -15,16 +15,15 @@ const EVENTS = {
   unsubscribe: 'MAIL_UNSUBSCRIBED',
 } as const
 
-export interface HitDetails {
+export interface ReadHit extends KnownHit {
   readonly userAgent: UserAgent
-  readonly place: Place
   /** Of clicks alone. */
   readonly url: string | undefined
 }
 
-export function engagementEvent({ hit, copy, verdict }: JudgedHit, details: HitDetails): NewEvent {
+export function engagementEvent(one: JudgedHit<ReadHit>, place: Place): NewEvent {
+  const { hit, copy, verdict, userAgent, url } = one
   const { tenantId, refId, kind, atMicros } = hit
-  const { userAgent, place, url } = details
   const tracking = {
     time: formatMicros(atMicros),
     ip: hit.ip,

@@ -8,17 +8,17 @@
  * go into the spool and are answered; every other one is refused with `unavailable` at once. A probe
  * finds out when the database is back.
  */
-import { DatabaseUnavailableError, type Db } from '../platform/db/index.ts'
+import { createGroupCommit, DatabaseUnavailableError, type Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
-import { ulidAtTime } from '../platform/ids.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Service } from '../platform/service.ts'
+import { createDeadlines } from './deadlines.ts'
 import { type FloodGuard, hitsAnHourMax, hourMs } from './flood-guard.ts'
 import type { Hit, HitOutcome } from './hit.ts'
 import type { HitSpool, SpooledHits } from './hit-spool.ts'
 import { millisOf, recipientKey } from './judge-hits.ts'
 import type { HitRecorder } from './record-hits.ts'
-import { countHits } from './store.ts'
+import { findFull } from './store.ts'
 
 export type TakenIn =
   | HitOutcome
@@ -50,6 +50,7 @@ export interface HitIntakeDeps {
 }
 
 const ANSWER_MS = 600
+const ASKED_AT_ONCE = 256
 /** Requests that wait for a commit; more are more than the database can do. */
 const WAITING_MAX = 5_000
 const PROBE_MS = 250
@@ -67,7 +68,8 @@ const RETRY_S = 2
 export function createHitIntake(deps: HitIntakeDeps): HitIntake {
   const { recorder, spool, floods, log, answerMs = ANSWER_MS } = deps
   let isAway = false
-  let waiting = 0
+  const deadlines = createDeadlines(answerMs)
+  let inFlight = 0
   /** When the database last did what it was asked for; by the monotonic clock. */
   let committedAt = Number.NEGATIVE_INFINITY
   let probes = 0
@@ -83,36 +85,43 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
   const asking = new Map<string, Promise<boolean>>()
 
   /** By token: what many requests to unsubscribe share. */
-  const unsubscribing = new Map<string, Promise<HitOutcome | undefined>>()
+  const unsubscribing = new Map<string, Promise<HitOutcome>>()
+  const asks = createGroupCommit<Hit, boolean>({
+    db: deps.db,
+    itemsMax: ASKED_AT_ONCE,
+    run: (tx, hits) => findFull(tx, hits, { withinMs: hourMs, max: hitsAnHourMax }),
+  })
 
-  /** Undefined: not in time, or not at all. */
-  function inTime<T>(work: Promise<T>): Promise<T | undefined> {
-    waiting += 1
-    return new Promise<T | undefined>((resolve) => {
+  /** What `work` brings; when that is late, or fails, what `otherwise` does. */
+  function inTime<T, Else>(work: Promise<T>, otherwise: () => Else): Promise<T | Awaited<Else>> {
+    inFlight += 1
+    return new Promise<T | Awaited<Else>>((resolve) => {
       let isLate = false
-      const timer = setTimeout(() => {
+      const giveUp = () => resolve(otherwise() as Awaited<Else>)
+      const deadline = deadlines.add(() => {
         isLate = true
         // Others are served: it is slow, not away.
         if (performance.now() - committedAt >= answerMs) goAway('no commit in time')
-        resolve(undefined)
-      }, answerMs)
-      work
-        .then(
-          (result) => {
-            committedAt = performance.now()
-            resolve(result)
-          },
-          (error: unknown) => {
-            if (error instanceof DatabaseUnavailableError) {
-              if (!isLate) goAway(error)
-            } else log.error({ err: error }, 'tracking.failed')
-            resolve(undefined)
-          },
-        )
-        .finally(() => {
-          clearTimeout(timer)
-          waiting -= 1
-        })
+        giveUp()
+      })
+      const end = () => {
+        deadlines.delete(deadline)
+        inFlight -= 1
+      }
+      work.then(
+        (result) => {
+          end()
+          committedAt = performance.now()
+          resolve(result)
+        },
+        (error: unknown) => {
+          end()
+          if (!(error instanceof DatabaseUnavailableError))
+            log.error({ err: error }, 'tracking.failed')
+          else if (!isLate) goAway(error)
+          if (!isLate) giveUp()
+        },
+      )
     })
   }
 
@@ -146,55 +155,56 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     replay()
   }
 
-  async function keep(hit: Hit): Promise<TakenIn> {
+  function record(hit: Hit, token: string): Promise<TakenIn> {
+    const isOpen = !isAway && inFlight < WAITING_MAX
+    return isOpen ? inTime(recorder.record(hit), () => keep(hit, token)) : keep(hit, token)
+  }
+
+  async function keep(hit: Hit, token: string): Promise<TakenIn> {
     const url = hit.kind === 'click' ? recorder.knownUrl(hit) : undefined
-    if (hit.kind === 'click' && url === undefined) throw unavailable()
     try {
+      if (hit.kind === 'click' && url === undefined) throw unavailable()
       await spool.append(hit)
     } catch (error) {
+      floods.giveBack(token)
+      if (error instanceof ApiError) throw error
       log.error({ err: error }, 'tracking.spool_failed')
       throw unavailable(error)
     }
     return url === undefined ? { kind: 'spooled' } : { kind: 'spooled', url }
   }
 
-  async function isFull(hit: Hit, token: string): Promise<boolean> {
-    const answer = floods.admit(token, millisOf(hit))
-    if (answer === 'full') return true
-    if (answer === 'ask' && !isAway)
-      asking.set(
-        token,
-        isFullElsewhere(hit, token).finally(() => asking.delete(token)),
-      )
+  async function takeAsked(hit: Hit, token: string, isFullHere: boolean): Promise<TakenIn> {
     // Those of the same token that come meanwhile wait for the answer, too.
-    return (await asking.get(token)) ?? false
+    if (!isFullHere && (await asking.get(token)) !== true) return await record(hit, token)
+    if (hit.kind === 'unsubscribe') return await unsubscribeAgain(hit, token)
+    const url = hit.kind === 'click' ? await urlOf(hit) : undefined
+    if (hit.kind === 'click' && url === undefined) return { kind: 'gone' }
+    return url === undefined ? { kind: 'bounded' } : { kind: 'bounded', url }
   }
 
+  /** Whether others have filled the hour; unknown is no reason to refuse. */
   async function isFullElsewhere(hit: Hit, token: string): Promise<boolean> {
-    const fromId = ulidAtTime(millisOf(hit) - hourMs)
-    const count = await inTime(countHits(deps.db, hit, { fromId, max: hitsAnHourMax }))
-    if (count === undefined || count < hitsAnHourMax) return false
-    floods.fill(token)
-    return true
+    const isFull = await inTime(asks.add(hit), () => false)
+    if (isFull) floods.fill(token)
+    return isFull
   }
 
   async function urlOf(hit: Hit): Promise<string | undefined> {
     const known = recorder.knownUrl(hit)
     if (known !== undefined) return known
     if (isAway) throw unavailable()
-    const found = await inTime(recorder.findUrl(hit).then((url) => ({ url })))
-    if (found === undefined) throw unavailable()
-    return found.url
+    const refuse = () => Promise.reject(unavailable())
+    return await inTime(recorder.findUrl(hit), refuse)
   }
 
   /** Whoever is told that it is done is out, so it is asked for all the same: once at a time. */
   async function unsubscribeAgain(hit: Hit, token: string): Promise<TakenIn> {
     if (isAway) throw unavailable()
-    const underWay = unsubscribing.get(token) ?? inTime(recorder.record(hit))
+    const refuse = () => Promise.reject(unavailable())
+    const underWay = unsubscribing.get(token) ?? inTime(recorder.record(hit), refuse)
     unsubscribing.set(token, underWay)
-    const outcome = await underWay.finally(() => unsubscribing.delete(token))
-    if (outcome === undefined) throw unavailable()
-    return outcome
+    return await underWay.finally(() => unsubscribing.delete(token))
   }
 
   async function replayAll(): Promise<number> {
@@ -260,22 +270,15 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     },
     urlOf,
     runOnce,
-    async take(hit) {
+    take(hit) {
       const token = `${hit.kind} ${recipientKey(hit)} ${hit.link}`
-      if (await isFull(hit, token)) {
-        if (hit.kind === 'unsubscribe') return await unsubscribeAgain(hit, token)
-        const url = hit.kind === 'click' ? await urlOf(hit) : undefined
-        if (hit.kind === 'click' && url === undefined) return { kind: 'gone' }
-        return url === undefined ? { kind: 'bounded' } : { kind: 'bounded', url }
+      const answer = floods.admit(token, millisOf(hit))
+      if (answer === 'ask' && !isAway) {
+        const asked = isFullElsewhere(hit, token).finally(() => asking.delete(token))
+        asking.set(token, asked)
       }
-      try {
-        const isOpen = !isAway && waiting < WAITING_MAX
-        const outcome = isOpen ? await inTime(recorder.record(hit)) : undefined
-        return outcome ?? (await keep(hit))
-      } catch (error) {
-        floods.giveBack(token)
-        throw error
-      }
+      if (answer !== 'full' && !asking.has(token)) return record(hit, token)
+      return takeAsked(hit, token, answer === 'full')
     },
     async start() {
       isStopped = false

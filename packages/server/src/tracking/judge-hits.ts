@@ -16,41 +16,41 @@ export interface Burst {
   readonly links: readonly number[]
 }
 
-export interface JudgedHit {
+/** What is known of a hit before it is judged. */
+export interface KnownHit {
   readonly hit: Hit
+  /** Of its recipient. */
+  readonly key: string
   readonly copy: TrackedCopy
-  verdict: BotVerdict
+  readonly isKnownRobot: boolean
 }
 
-export interface Judgement {
-  readonly judged: readonly JudgedHit[]
+export type JudgedHit<Known extends KnownHit = KnownHit> = Known & { verdict: BotVerdict }
+
+export interface Judgement<Known extends KnownHit = KnownHit> {
+  readonly judged: readonly JudgedHit<Known>[]
   /** By recipient: where its clicks stand after these. */
   readonly bursts: ReadonlyMap<string, Burst>
   /** Recipients with clicks recorded before, since the burst's begin, that now are a robot's. */
   readonly exposed: ReadonlySet<string>
 }
 
-export function judgeHits(
-  hits: readonly {
-    readonly hit: Hit
-    readonly copy: TrackedCopy
-    readonly isKnownRobot: boolean
-  }[],
+export function judgeHits<Known extends KnownHit>(
+  hits: readonly Known[],
   before: ReadonlyMap<string, Burst>,
-): Judgement {
+): Judgement<Known> {
   const bursts = new Map<string, Burst>()
   const exposed = new Set<string>()
-  const judged: JudgedHit[] = []
-  for (const { hit, copy, isKnownRobot } of hits) {
-    const key = recipientKey(hit)
+  const judged: JudgedHit<Known>[] = []
+  for (const known of hits) {
+    const { hit, key } = known
     const burst = hit.kind === 'click' ? follow(bursts.get(key) ?? before.get(key), hit) : undefined
     if (burst !== undefined) bursts.set(key, burst)
-    const verdict = judge(hit, copy, isKnownRobot, burst?.links.length ?? 1)
-    judged.push({ hit, copy, verdict })
+    judged.push({ ...known, verdict: judge(known, burst?.links.length ?? 1) })
     if (burst === undefined || burst.links.length < linksAtOnceMin) continue
     for (const earlier of judged) if (isOfBurst(earlier, key, burst)) earlier.verdict = AT_ONCE
-    const known = before.get(key)
-    if (known?.atMs === burst.atMs && known.links.length < linksAtOnceMin) exposed.add(key)
+    const earlier = before.get(key)
+    if (earlier?.atMs === burst.atMs && earlier.links.length < linksAtOnceMin) exposed.add(key)
   }
   return { judged, bursts, exposed }
 }
@@ -75,7 +75,7 @@ function follow(burst: Burst | undefined, hit: Hit): Burst {
   return { ...burst, links: [...burst.links, hit.link] }
 }
 
-function judge(hit: Hit, copy: TrackedCopy, isKnownRobot: boolean, linksAtOnce: number) {
+function judge({ hit, copy, isKnownRobot }: KnownHit, linksAtOnce: number): BotVerdict {
   const { kind, userAgent, purpose } = hit
   // Only a person, or the program that a person told to, makes a POST.
   if (kind === 'unsubscribe') return { isBot: false }
@@ -91,7 +91,7 @@ function judge(hit: Hit, copy: TrackedCopy, isKnownRobot: boolean, linksAtOnce: 
   })
 }
 
-function isOfBurst({ hit, verdict }: JudgedHit, key: string, burst: Burst): boolean {
-  if (hit.kind !== 'click' || verdict.isBot || recipientKey(hit) !== key) return false
-  return Math.abs(millisOf(hit) - burst.atMs) <= atOnceMs
+function isOfBurst(one: JudgedHit, key: string, burst: Burst): boolean {
+  if (one.hit.kind !== 'click' || one.verdict.isBot || one.key !== key) return false
+  return Math.abs(millisOf(one.hit) - burst.atMs) <= atOnceMs
 }

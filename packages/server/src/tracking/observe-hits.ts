@@ -1,7 +1,6 @@
 /** The canonical log line of a hit, and its outcome in metrics. Never an address. */
 import type { Logger } from '../platform/log.ts'
 import type { Hit } from './hit.ts'
-import type { TakenIn } from './hit-intake.ts'
 import { type TokenKind, tokenKinds } from './tokens.ts'
 
 /** What came of requests: `forged` had no token of ours, `unavailable` was refused, `refused` set aside. */
@@ -17,52 +16,63 @@ export const hitResults = [
 ] as const
 export type HitResult = (typeof hitResults)[number]
 
+/** Of what went well, the commit that many shared has a line. */
 const QUIET: ReadonlySet<HitResult> = new Set(['recorded', 'repeated', 'bounded'])
 
 export interface HitObserver {
-  /** Watches one hit until it is taken in. */
-  hit(hit: Hit, work: () => Promise<TakenIn>): Promise<TakenIn>
+  /** One hit that was taken in, or not. */
+  hit(hit: Hit, result: HitResult, startedAt: number): void
   result(kind: TokenKind, result: HitResult): void
+  /** Those that were recorded together. */
+  group(group: RecordedGroup): void
+}
+
+export interface RecordedGroup {
+  readonly hits: number
+  readonly opens: number
+  readonly clicks: number
+  readonly unsubscribed: number
+  /** Of opens and clicks. */
+  readonly bots: number
+  readonly startedAt: number
 }
 
 export function createHitObserver(o: {
   readonly log: Logger
   /** A counter of both; made with zeros. */
   readonly count: (kind: TokenKind, result: HitResult, by: 0 | 1) => void
+  readonly countGroup: (hits: number) => void
 }): HitObserver {
-  for (const kind of tokenKinds) for (const result of hitResults) o.count(kind, result, 0)
-  const finish = (hit: Hit, result: HitResult, startedAt: number) => {
-    const { tenantId, refId, n, kind, link } = hit
-    o.count(kind, result, 1)
-    // Of what went well, request.finished has a line already.
-    const level = QUIET.has(result) ? 'debug' : 'info'
-    if (!o.log.isLevelEnabled(level)) return
-    o.log[level](
-      {
-        tenant_id: tenantId,
-        ref_id: refId,
-        n,
-        kind,
-        link: kind === 'click' ? link : undefined,
-        hit_id: hit.hitId,
-        result,
-        duration_ms: Math.round((performance.now() - startedAt) * 1000) / 1000,
-      },
-      'hit.finished',
-    )
-  }
+  const { log, count } = o
+  for (const kind of tokenKinds) for (const result of hitResults) count(kind, result, 0)
   return {
-    async hit(hit, work) {
-      const startedAt = performance.now()
-      try {
-        const taken = await work()
-        finish(hit, taken.kind, startedAt)
-        return taken
-      } catch (error) {
-        finish(hit, 'unavailable', startedAt)
-        throw error
-      }
+    hit(hit, result, startedAt) {
+      const { tenantId, refId, n, kind, link } = hit
+      count(kind, result, 1)
+      const level = QUIET.has(result) ? 'debug' : 'info'
+      if (!log.isLevelEnabled(level)) return
+      log[level](
+        {
+          tenant_id: tenantId,
+          ref_id: refId,
+          n,
+          kind,
+          link: kind === 'click' ? link : undefined,
+          hit_id: hit.hitId,
+          result,
+          duration_ms: millisSince(startedAt),
+        },
+        'hit.finished',
+      )
     },
-    result: (kind, result) => o.count(kind, result, 1),
+    result: (kind, result) => count(kind, result, 1),
+    group({ startedAt, ...group }) {
+      o.countGroup(group.hits)
+      log.info({ ...group, duration_ms: millisSince(startedAt) }, 'hits.recorded')
+    },
   }
+}
+
+function millisSince(startedAt: number): number {
+  return Math.round((performance.now() - startedAt) * 1000) / 1000
 }

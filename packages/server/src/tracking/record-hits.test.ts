@@ -8,11 +8,14 @@ import { createWakeups } from '../webhooks/index.ts'
 import { nowhere } from './find-place.ts'
 import { hitsAnHourMax } from './flood-guard.ts'
 import type { Hit } from './hit.ts'
+import type { RecordedGroup } from './observe-hits.ts'
 import { createHitRecorder, type HitRecorder } from './record-hits.ts'
 
 const world = useTracking()
 
-function createRecorder(observeGroup: (size: number) => void = () => undefined): HitRecorder {
+function createRecorder(
+  observeGroup: (group: RecordedGroup) => void = () => undefined,
+): HitRecorder {
   return createHitRecorder({
     db: world.db,
     wakeups: createWakeups(),
@@ -65,11 +68,11 @@ describe('recording hits', () => {
   it('shares a commit, in which each recipient is summed up once', async () => {
     const to = [{ email: 'a@example.com' }, { email: 'b@example.com' }]
     const mail = await world.send({ email: { to } })
-    const sizes: number[] = []
-    const recorder = createRecorder((size) => sizes.push(size))
+    const groups: RecordedGroup[] = []
+    const recorder = createRecorder((group) => groups.push(group))
     const hits = [0, 1, 0, 1, 0].map((n) => hitOn({ ...mail, n }))
     await Promise.all(hits.map((hit) => recorder.record(hit)))
-    expect(sizes).toEqual([5])
+    expect(groups).toMatchObject([{ hits: 5, opens: 5, clicks: 0, unsubscribed: 0, bots: 0 }])
     expect(await sumsOf(world.db, { ...mail, n: 0 })).toMatchObject({ opens: 3 })
     expect(await sumsOf(world.db, { ...mail, n: 1 })).toMatchObject({ opens: 2 })
     const emails = (await world.events(mail)).map(({ details }) => String(details.email))

@@ -6,38 +6,27 @@
  * recorded again from the spool, and meets its row.
  */
 import type { UserAgent } from '../mail/index.ts'
-import { type BoundedMap, createBoundedMap } from '../platform/bounded-map.ts'
-import {
-  createGroupCommit,
-  type Db,
-  isWithoutPartition,
-  type Queryable,
-  type Tx,
-} from '../platform/db/index.ts'
-import { addTallies, type TallyChange } from '../platform/tally-store.ts'
-import { findLink, findTrackedCopies, type TrackedCopy } from '../sending/index.ts'
+import { createGroupCommit, type Db, isWithoutPartition, type Tx } from '../platform/db/index.ts'
+import { addTallies } from '../platform/tally-store.ts'
+import type { TrackedCopy } from '../sending/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../webhooks/index.ts'
-import { engagementEvent } from './event-details.ts'
+import { engagementEvent, type ReadHit } from './event-details.ts'
+import { createKnownCopies, type KnownCopies, type LinkPlace } from './find-known.ts'
 import type { FindPlace } from './find-place.ts'
 import type { Hit, HitOutcome } from './hit.ts'
-import { type Burst, type JudgedHit, judgeHits, millisOf, recipientKey } from './judge-hits.ts'
-import {
-  addEngagements,
-  type Engagement,
-  findBursts,
-  flagClicks,
-  hasHit,
-  insertHits,
-} from './store.ts'
+import { type Burst, type Judgement, judgeHits, recipientKey } from './judge-hits.ts'
+import type { RecordedGroup } from './observe-hits.ts'
+import { addEngagements, findBursts, flagClicks, hasHit, insertHits } from './store.ts'
+import { sumUp, toTallies } from './sum-up.ts'
 import { unsubscribe, unsubscribeLate } from './unsubscribe.ts'
 
 export interface HitRecorder {
   /** Resolves when it is committed; what the group did is told to streams. */
   record(hit: Hit, o?: { readonly isRepeated?: boolean }): Promise<HitOutcome>
   /** Where a link leads to, as far as it was followed lately. */
-  knownUrl(hit: Pick<Hit, 'tenantId' | 'refId' | 'link'>): string | undefined
+  knownUrl(place: LinkPlace): string | undefined
   /** The same, asked of the database where it is not known. */
-  findUrl(hit: Pick<Hit, 'tenantId' | 'refId' | 'link'>): Promise<string | undefined>
+  findUrl(place: LinkPlace): Promise<string | undefined>
 }
 
 export interface HitRecorderDeps {
@@ -45,12 +34,13 @@ export interface HitRecorderDeps {
   readonly wakeups: Wakeups
   readonly readUserAgent: (text: string) => UserAgent
   readonly findPlace: FindPlace
-  /** How many hits were recorded together. */
-  readonly observeGroup: (size: number) => void
+  readonly observeGroup: (group: RecordedGroup) => void
 }
 
 interface Item {
   readonly hit: Hit
+  /** Of its recipient. */
+  readonly key: string
   /** It may have been recorded before. */
   readonly isRepeated: boolean
   /** Its email has gone meanwhile, whatever is still known of it here. */
@@ -59,25 +49,24 @@ interface Item {
 
 interface Recorded {
   readonly outcome: HitOutcome
-  readonly touched: readonly TouchedStream[]
+  /** One for all of a group. */
+  readonly shared: { readonly touched: readonly TouchedStream[]; readonly group: RecordedGroup }
 }
 
 const GROUP_MAX = 256
-/** The address of a link that was followed lately is needed while the database is away. */
-const URLS_MAX = 20_000
-/** A recipient who opens clicks as well, and opens again. Each may have 10 KiB of custom_args. */
-const COPIES_MAX = 5_000
 
 export function createHitRecorder(deps: HitRecorderDeps): HitRecorder {
-  const known = {
-    urls: createBoundedMap<string, string>(URLS_MAX),
-    copies: createBoundedMap<string, TrackedCopy>(COPIES_MAX),
-  }
+  const known = createKnownCopies()
   const groupOf = (itemsMax: number) =>
     createGroupCommit<Item, Recorded>({
       db: deps.db,
       itemsMax,
       run: (tx, items) => recordGroup(deps, known, tx, items),
+      committed([first]) {
+        if (first === undefined) return
+        deps.wakeups.wake(first.shared.touched)
+        deps.observeGroup(first.shared.group)
+      },
     })
   const engagements = groupOf(GROUP_MAX)
   // One by one: what it locks besides has no order that two groups could share.
@@ -85,87 +74,46 @@ export function createHitRecorder(deps: HitRecorderDeps): HitRecorder {
   return {
     async record(hit, { isRepeated = false } = {}) {
       const isUnsubscription = hit.kind === 'unsubscribe'
+      const item = { hit, key: recipientKey(hit), isRepeated }
       try {
         const group = isUnsubscription ? unsubscriptions : engagements
-        const { outcome, touched } = await group.add({ hit, isRepeated })
-        if (touched.length > 0) deps.wakeups.wake(touched)
-        return outcome
+        return (await group.add(item)).outcome
       } catch (error) {
         // Retention took the day between the look and the write.
         if (!isWithoutPartition(error)) throw error
         if (!isUnsubscription) return { kind: 'gone' }
-        return (await unsubscriptions.add({ hit, isRepeated, isLate: true })).outcome
+        return (await unsubscriptions.add({ ...item, isLate: true })).outcome
       }
     },
-    knownUrl: (hit) => known.urls.get(urlKey(hit)),
-    findUrl: (hit) => findUrl(deps.db, known, hit),
+    knownUrl: known.knownUrl,
+    findUrl: (place) => known.urlOf(deps.db, place),
   }
-}
-
-interface Known {
-  readonly urls: BoundedMap<string, string>
-  readonly copies: BoundedMap<string, TrackedCopy>
-}
-
-function urlKey({ tenantId, refId, link }: Pick<Hit, 'tenantId' | 'refId' | 'link'>): string {
-  return `${tenantId} ${refId} ${link}`
-}
-
-async function findUrl(
-  q: Queryable,
-  { urls }: Known,
-  hit: Pick<Hit, 'tenantId' | 'refId' | 'link'>,
-): Promise<string | undefined> {
-  const key = urlKey(hit)
-  const url = urls.get(key) ?? (await findLink(q, hit, hit.link))
-  // Also when it was known: what is used stays.
-  if (url !== undefined) urls.set(key, url)
-  return url
 }
 
 async function recordGroup(
   deps: HitRecorderDeps,
-  known: Known,
+  known: KnownCopies,
   tx: Tx,
   items: readonly Item[],
 ): Promise<Recorded[]> {
-  deps.observeGroup(items.length)
-  const clickers = new Map(
-    items.flatMap(({ hit }) => (hit.kind === 'click' ? [[recipientKey(hit), hit] as const] : [])),
-  )
-  const [found, bursts] = await Promise.all([
-    findAll(tx, known, items),
-    findBursts(tx, [...clickers.values()]),
-  ])
-  const before = new Map(
-    [...clickers.keys()].flatMap((key, i) => {
-      const burst = bursts.get(i)
-      return burst === undefined ? [] : [[key, burst] as const]
-    }),
-  )
-  const fresh: { hit: Hit; copy: TrackedCopy; isKnownRobot: boolean; url: string | undefined }[] =
-    []
+  const startedAt = performance.now()
+  const [found, before] = await Promise.all([findAll(tx, known, items), burstsOf(tx, items)])
+  const fresh: ReadHit[] = []
   const outcomes: HitOutcome[] = []
-  for (const [i, { hit, isLate }] of items.entries()) {
-    const one = found[i]
-    if (one?.copy === undefined || isLate === true) {
-      outcomes.push(one?.isKnown === true ? { kind: 'recorded' } : await unsubscribeLate(tx, hit))
+  for (const [i, { hit, key, isLate }] of items.entries()) {
+    const { copy, url, isKnown } = found[i] ?? {}
+    if (copy === undefined || isLate === true) {
+      outcomes.push(isKnown === true ? RECORDED : await unsubscribeLate(tx, hit))
       continue
     }
-    const { copy, url } = one
     const isNews = hit.kind !== 'unsubscribe' || (await unsubscribe(tx, copy, hit))
     outcomes.push(toOutcome(isNews, url))
-    const { isKnownRobot } = deps.readUserAgent(hit.userAgent)
-    if (isNews) fresh.push({ hit, copy, isKnownRobot, url })
+    const userAgent = deps.readUserAgent(hit.userAgent)
+    const { isKnownRobot } = userAgent
+    if (isNews) fresh.push({ hit, key, copy, isKnownRobot, userAgent, url })
   }
   const { judged, ...judgement } = judgeHits(fresh, before)
-  const events = judged.map((one, i) =>
-    engagementEvent(one, {
-      userAgent: deps.readUserAgent(one.hit.userAgent),
-      place: deps.findPlace(one.hit.ip),
-      url: fresh[i]?.url,
-    }),
-  )
+  const events = judged.map((one) => engagementEvent(one, deps.findPlace(one.hit.ip)))
   const flagged = await flagExposed(tx, judged, judgement)
   const [{ touched }] = await Promise.all([
     recordEvents(tx, events),
@@ -173,8 +121,8 @@ async function recordGroup(
     addEngagements(tx, sumUp(judged, judgement.bursts, flagged)),
     addTallies(tx, toTallies(judged, flagged)),
   ])
-  // The group shares one wake-up: the first of it passes it on.
-  return outcomes.map((outcome, i) => ({ outcome, touched: i === 0 ? touched : [] }))
+  const shared = { touched, group: { ...countUp(judged), hits: items.length, startedAt } }
+  return outcomes.map((outcome) => ({ outcome, shared }))
 }
 
 interface Found {
@@ -184,16 +132,10 @@ interface Found {
   readonly isKnown?: boolean
 }
 
-async function findAll(tx: Tx, known: Known, items: readonly Item[]): Promise<Found[]> {
+async function findAll(tx: Tx, known: KnownCopies, items: readonly Item[]): Promise<Found[]> {
   const [copies, urls, areKnown] = await Promise.all([
-    findCopies(
-      tx,
-      known,
-      items.map(({ hit }) => hit),
-    ),
-    Promise.all(
-      items.map(({ hit }) => (hit.kind === 'click' ? findUrl(tx, known, hit) : undefined)),
-    ),
+    known.copiesOf(tx, items),
+    Promise.all(items.map(({ hit }) => (hit.kind === 'click' ? known.urlOf(tx, hit) : undefined))),
     Promise.all(items.map(({ hit, isRepeated }) => isRepeated && hasHit(tx, hit))),
   ])
   return items.map(({ hit }, i) => {
@@ -203,107 +145,43 @@ async function findAll(tx: Tx, known: Known, items: readonly Item[]): Promise<Fo
   })
 }
 
-/** Only of what was delivered nothing changes any more. */
-async function findCopies(
-  tx: Tx,
-  { copies }: Known,
-  hits: readonly Hit[],
-): Promise<(TrackedCopy | undefined)[]> {
-  const found = new Map(hits.map((hit) => [recipientKey(hit), copies.get(recipientKey(hit))]))
-  const missing = new Map(
-    hits
-      .filter((hit) => found.get(recipientKey(hit)) === undefined)
-      .map((hit) => [recipientKey(hit), hit]),
-  )
-  const read = await findTrackedCopies(tx, [...missing.values()])
-  for (const [i, key] of [...missing.keys()].entries()) {
-    const copy = read[i]
-    found.set(key, copy)
-    if (copy !== undefined && copy.deliveredAt !== null) copies.set(key, copy)
-  }
-  return hits.map((hit) => found.get(recipientKey(hit)))
+/** By recipient: its last clicks that came together, of those who click now. */
+async function burstsOf(tx: Tx, items: readonly Item[]): Promise<ReadonlyMap<string, Burst>> {
+  const clickers = new Map<string, Hit>()
+  for (const { hit, key } of items) if (hit.kind === 'click') clickers.set(key, hit)
+  const found = await findBursts(tx, [...clickers.values()])
+  const keys = [...clickers.keys()]
+  return new Map([...found].map(([i, burst]) => [keys[i] ?? '', burst]))
 }
+
+const RECORDED: HitOutcome = { kind: 'recorded' }
 
 function toOutcome(isNews: boolean, url: string | undefined): HitOutcome {
   if (!isNews) return { kind: 'repeated' }
-  return url === undefined ? { kind: 'recorded' } : { kind: 'recorded', url }
+  return url === undefined ? RECORDED : { kind: 'recorded', url }
+}
+
+function countUp(judged: Judgement['judged']) {
+  const counts = { open: 0, click: 0, unsubscribe: 0 }
+  let bots = 0
+  for (const { hit, verdict } of judged) {
+    counts[hit.kind] += 1
+    if (verdict.isBot) bots += 1
+  }
+  return { opens: counts.open, clicks: counts.click, unsubscribed: counts.unsubscribe, bots }
 }
 
 async function flagExposed(
   tx: Tx,
-  judged: readonly JudgedHit[],
-  { exposed, bursts }: { exposed: ReadonlySet<string>; bursts: ReadonlyMap<string, Burst> },
+  judged: Judgement['judged'],
+  { exposed, bursts }: Pick<Judgement, 'exposed' | 'bursts'>,
 ): Promise<Map<string, number>> {
   const flagged = new Map<string, number>()
-  for (const { hit } of judged) {
-    const key = recipientKey(hit)
+  if (exposed.size === 0) return flagged
+  for (const { hit, key } of judged) {
     const burst = bursts.get(key)
     if (burst === undefined || !exposed.has(key) || flagged.has(key)) continue
     flagged.set(key, await flagClicks(tx, hit, burst.atMs))
   }
   return flagged
-}
-
-/** One row for each recipient, in the order that all groups share. */
-function sumUp(
-  judged: readonly JudgedHit[],
-  bursts: ReadonlyMap<string, Burst>,
-  flagged: ReadonlyMap<string, number>,
-): Engagement[] {
-  const byRecipient = new Map<string, JudgedHit[]>()
-  for (const one of judged) {
-    if (one.hit.kind === 'unsubscribe') continue
-    const key = recipientKey(one.hit)
-    byRecipient.set(key, [...(byRecipient.get(key) ?? []), one])
-  }
-  return [...byRecipient]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([key, all]) => {
-      const [first] = all
-      if (first === undefined) return []
-      const { tenantId, refId, n } = first.hit
-      const opens = all.filter(({ hit }) => hit.kind === 'open')
-      const clicks = all.filter(({ hit }) => hit.kind === 'click')
-      return {
-        tenantId,
-        refId,
-        n,
-        opens: opens.length,
-        clicks: clicks.length,
-        botOpens: opens.filter(isBots).length,
-        botClicks: clicks.filter(isBots).length + (flagged.get(key) ?? 0),
-        openedAt: firstOfPerson(opens),
-        clickedAt: firstOfPerson(clicks),
-        burst: bursts.get(key),
-      }
-    })
-}
-
-const TALLIES = { open: 'opens', click: 'clicks', unsubscribe: 'unsubscribed' } as const
-
-/** Of people; clicks that turn out to be a robot's are taken back. */
-function toTallies(
-  judged: readonly JudgedHit[],
-  flagged: ReadonlyMap<string, number>,
-): TallyChange[] {
-  const left = new Map(flagged)
-  return judged.flatMap((one) => {
-    const { tenantId, kind } = one.hit
-    const key = recipientKey(one.hit)
-    const of = { tenantId, subject: one.copy.mailerId, at: new Date(millisOf(one.hit)) }
-    const taken = { ...of, name: TALLIES.click, n: -(left.get(key) ?? 0) }
-    left.delete(key)
-    return isBots(one) && kind !== 'unsubscribe'
-      ? [taken]
-      : [taken, { ...of, name: TALLIES[kind], n: 1 }]
-  })
-}
-
-function isBots({ verdict }: JudgedHit): boolean {
-  return verdict.isBot
-}
-
-function firstOfPerson(hits: readonly JudgedHit[]): Date | null {
-  const times = hits.filter((one) => !isBots(one)).map(({ hit }) => millisOf(hit))
-  return times.length === 0 ? null : new Date(Math.min(...times))
 }

@@ -5,7 +5,7 @@
  * Whoever asks learns nothing: a token that is not ours gets the pixel all the same, and elsewhere
  * one and the same page. HEAD is answered and is no hit. No cookie is set.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Clock } from '../platform/clock.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { ClientAddress } from '../platform/http/client-address.ts'
@@ -36,16 +36,13 @@ const PIXEL_HEADERS = {
 /** A form with one field. */
 const BODY_BYTES_MAX = 16 * 1024
 
-const config = { auth: 'public' as const }
+/** What is recorded is told of by the commit that many share. */
+const config = { auth: 'public' as const, isTold: true }
 /** Programs add parameters of their own to links that they pass on. */
 const options = { config, schema: { hide: true } }
 
 export function trackingRoutes(app: FastifyInstance, deps: TrackingRoutesDeps): void {
   app.register(async (scope) => {
-    // Whatever it says, and in whatever form: a POST to this address unsubscribes.
-    scope.addHook('onRequest', async ({ headers }) => {
-      delete headers['content-type']
-    })
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null))
     openRoute(scope, deps)
@@ -95,7 +92,12 @@ function unsubscribeRoutes(app: FastifyInstance, deps: TrackingRoutesDeps): void
     const isOurs = deps.tokens.read(tokenOf(request), 'unsubscribe') !== undefined
     return sendPage(request, reply, isOurs ? 200 : 404, isOurs ? 'unsubscribe' : 'unknown')
   })
-  const bounded = { ...options, bodyLimit: BODY_BYTES_MAX }
+  // Whatever it says, and in whatever form: a POST to this address unsubscribes.
+  const onRequest: onRequestHookHandler = ({ headers }, _reply, done) => {
+    delete headers['content-type']
+    done()
+  }
+  const bounded = { ...options, onRequest, bodyLimit: BODY_BYTES_MAX }
   app.post<WithToken>(url, bounded, async (request, reply) => {
     const hit = hitOf(deps, request, 'unsubscribe', tokenOf(request))
     if (hit === undefined) return sendPage(request, reply, 404, 'unknown')
@@ -131,9 +133,19 @@ async function takeIn(
   request: FastifyRequest,
   hit: Hit,
 ): Promise<TakenIn> {
-  if (request.method !== 'HEAD') return observe.hit(hit, () => intake.take(hit))
-  const url = hit.kind === 'click' ? await intake.urlOf(hit) : undefined
-  return url === undefined ? { kind: 'gone' } : { kind: 'bounded', url }
+  if (request.method === 'HEAD') {
+    const url = hit.kind === 'click' ? await intake.urlOf(hit) : undefined
+    return url === undefined ? { kind: 'gone' } : { kind: 'bounded', url }
+  }
+  const startedAt = performance.now()
+  try {
+    const taken = await intake.take(hit)
+    observe.hit(hit, taken.kind, startedAt)
+    return taken
+  } catch (error) {
+    observe.hit(hit, 'unavailable', startedAt)
+    throw error
+  }
 }
 
 /** For a page in place of the error's own body; what is no refusal of ours goes on as it is. */

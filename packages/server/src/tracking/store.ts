@@ -1,9 +1,16 @@
 /** All SQL of tracking. Every statement names the tenant. */
 import { formatMicros } from '../platform/clock.ts'
-import { arrayText, insertRows, type Queryable, statement, type Tx } from '../platform/db/index.ts'
-import { dayOfUlid } from '../platform/ids.ts'
+import {
+  arrayText,
+  nullableArrayText,
+  type Queryable,
+  statement,
+  type Tx,
+  textArray,
+} from '../platform/db/index.ts'
+import { dayOfUlid, ulidAtTime } from '../platform/ids.ts'
 import type { Hit } from './hit.ts'
-import type { Burst, JudgedHit } from './judge-hits.ts'
+import { type Burst, type JudgedHit, millisOf } from './judge-hits.ts'
 
 type Recipient = Pick<Hit, 'tenantId' | 'refId' | 'n'>
 
@@ -25,10 +32,9 @@ export async function findBursts(
   who: readonly Recipient[],
 ): Promise<ReadonlyMap<number, Burst>> {
   if (who.length === 0) return new Map()
-  const places = who.map(placeOf)
   const { rows } = await q.query<{ i: number; at: Date; links: number[] }>(
     FIND_BURSTS,
-    [0, 1, 2, 3].map((column) => arrayText(places.map((place) => place[column] ?? ''))),
+    placesOf(who),
   )
   return new Map(rows.map(({ i, at, links }) => [i - 1, { atMs: at.getTime(), links }]))
 }
@@ -44,56 +50,58 @@ export async function hasHit(q: Queryable, hit: Hit): Promise<boolean> {
   return rowCount > 0
 }
 
-const COUNT_HITS = statement(
-  'tracking.count_hits',
-  `select count(*)::int as count from (
-     select 1 from tracking_hit
-      where tenant_id = $1 and ref_id = $2 and n = $3 and day = $4 and hit_id >= $5
-        and kind = $6 and link is not distinct from $7
-      limit $8) hits`,
+const FIND_FULL = statement(
+  'tracking.find_full',
+  `select w.i::int as i
+     from unnest($1::text[], $2::text[], $3::int[], $4::date[], $5::text[], $6::text[], $7::int[])
+       with ordinality as w (tenant_id, ref_id, n, day, from_id, kind, link, i)
+    cross join lateral (
+      select count(*) as count from (
+        select 1 from tracking_hit h
+         where h.tenant_id = w.tenant_id and h.ref_id = w.ref_id and h.n = w.n and h.day = w.day
+           and h.hit_id >= w.from_id and h.kind = w.kind and h.link is not distinct from w.link
+         limit $8) hits) found
+    where found.count >= $8`,
 )
 
-/** Of one token since a time, up to a bound. */
-export async function countHits(
+/** Of which tokens as many hits as that are recorded, within the time before each. */
+export async function findFull(
   q: Queryable,
-  hit: Hit,
-  o: { readonly fromId: string; readonly max: number },
-): Promise<number> {
-  const values = [...placeOf(hit), o.fromId, hit.kind, linkOf(hit), o.max]
-  const { rows } = await q.query<{ count: number }>(COUNT_HITS, values)
-  return rows[0]?.count ?? 0
+  hits: readonly Hit[],
+  o: { readonly withinMs: number; readonly max: number },
+): Promise<boolean[]> {
+  const { rows } = await q.query<{ i: number }>(FIND_FULL, [
+    ...placesOf(hits),
+    arrayText(hits.map((hit) => ulidAtTime(millisOf(hit) - o.withinMs))),
+    arrayText(hits.map(({ kind }) => kind)),
+    nullableArrayText(hits.map(linkOf)),
+    o.max,
+  ])
+  const full = new Set(rows.map(({ i }) => i - 1))
+  return hits.map((_, i) => full.has(i))
 }
 
+const INSERT_HITS = statement(
+  'tracking.insert_hits',
+  `insert into tracking_hit
+     (tenant_id, ref_id, n, day, hit_id, kind, link, hit_at, ip, user_agent, bot, rule)
+   select * from unnest($1::text[], $2::text[], $3::smallint[], $4::date[], $5::text[], $6::text[],
+     $7::integer[], $8::timestamptz[], $9::text[], $10::text[], $11::boolean[], $12::text[])`,
+)
+
 export async function insertHits(tx: Tx, judged: readonly JudgedHit[]): Promise<void> {
-  await insertRows(tx, {
-    name: 'tracking.insert_hit',
-    into: 'tracking_hit',
-    columns: [
-      'tenant_id',
-      'ref_id',
-      'n',
-      'day',
-      'hit_id',
-      'kind',
-      'link',
-      'hit_at',
-      'ip',
-      'user_agent',
-      'bot',
-      'rule',
-    ],
-    rows: judged.map(({ hit, verdict }) => [
-      ...placeOf(hit),
-      hit.hitId,
-      hit.kind,
-      linkOf(hit),
-      formatMicros(hit.atMicros),
-      hit.ip,
-      hit.userAgent,
-      verdict.isBot,
-      verdict.rule ?? null,
-    ]),
-  })
+  if (judged.length === 0) return
+  await tx.query(INSERT_HITS, [
+    ...placesOf(judged.map(({ hit }) => hit)),
+    arrayText(judged.map(({ hit }) => hit.hitId)),
+    arrayText(judged.map(({ hit }) => hit.kind)),
+    nullableArrayText(judged.map(({ hit }) => linkOf(hit))),
+    arrayText(judged.map(({ hit }) => formatMicros(hit.atMicros))),
+    textArray(judged.map(({ hit }) => hit.ip)),
+    textArray(judged.map(({ hit }) => hit.userAgent)),
+    arrayText(judged.map(({ verdict }) => verdict.isBot)),
+    nullableArrayText(judged.map(({ verdict }) => verdict.rule ?? null)),
+  ])
 }
 
 const FLAG_CLICKS = statement(
@@ -115,56 +123,55 @@ export interface Engagement extends Recipient {
   readonly clicks: number
   readonly botOpens: number
   readonly botClicks: number
-  /** The first of a person. */
-  readonly openedAt: Date | null
-  readonly clickedAt: Date | null
+  /** The first of a person, in microseconds. */
+  readonly openedAt: bigint | undefined
+  readonly clickedAt: bigint | undefined
   readonly burst: Burst | undefined
 }
 
 /** `least` passes over null. Where all clicks turn out to be a robot's, no person has clicked. */
-const ADD = `on conflict (tenant_id, ref_id, n, day) do update set
-  opens = t.opens + excluded.opens,
-  clicks = t.clicks + excluded.clicks,
-  bot_opens = t.bot_opens + excluded.bot_opens,
-  bot_clicks = t.bot_clicks + excluded.bot_clicks,
-  opened_at = least(t.opened_at, excluded.opened_at),
-  clicked_at = case when t.clicks + excluded.clicks > t.bot_clicks + excluded.bot_clicks
-                    then least(t.clicked_at, excluded.clicked_at) end,
-  burst_at = coalesce(excluded.burst_at, t.burst_at),
-  burst_links = coalesce(excluded.burst_links, t.burst_links)`
+const ADD_ENGAGEMENTS = statement(
+  'tracking.add_engagements',
+  `insert into tracking_recipient as t
+     (tenant_id, ref_id, n, day, opens, clicks, bot_opens, bot_clicks, opened_at, clicked_at,
+      burst_at, burst_links)
+   select a.tenant_id, a.ref_id, a.n, a.day, a.opens, a.clicks, a.bot_opens, a.bot_clicks,
+          a.opened_at, a.clicked_at, a.burst_at, a.burst_links::integer[]
+     from unnest($1::text[], $2::text[], $3::smallint[], $4::date[], $5::integer[], $6::integer[],
+            $7::integer[], $8::integer[], $9::timestamptz[], $10::timestamptz[],
+            $11::timestamptz[], $12::text[])
+       as a (tenant_id, ref_id, n, day, opens, clicks, bot_opens, bot_clicks, opened_at, clicked_at,
+             burst_at, burst_links)
+   on conflict (tenant_id, ref_id, n, day) do update set
+     opens = t.opens + excluded.opens,
+     clicks = t.clicks + excluded.clicks,
+     bot_opens = t.bot_opens + excluded.bot_opens,
+     bot_clicks = t.bot_clicks + excluded.bot_clicks,
+     opened_at = least(t.opened_at, excluded.opened_at),
+     clicked_at = case when t.clicks + excluded.clicks > t.bot_clicks + excluded.bot_clicks
+                       then least(t.clicked_at, excluded.clicked_at) end,
+     burst_at = coalesce(excluded.burst_at, t.burst_at),
+     burst_links = coalesce(excluded.burst_links, t.burst_links)`,
+)
 
 /** Each recipient once, in an order that all groups share: two of them do not wait for each other. */
 export async function addEngagements(tx: Tx, rows: readonly Engagement[]): Promise<void> {
-  await insertRows(tx, {
-    name: 'tracking.add_engagement',
-    into: 'tracking_recipient as t',
-    columns: [
-      'tenant_id',
-      'ref_id',
-      'n',
-      'day',
-      'opens',
-      'clicks',
-      'bot_opens',
-      'bot_clicks',
-      'opened_at',
-      'clicked_at',
-      'burst_at',
-      'burst_links',
-    ],
-    rows: rows.map((row) => [
-      ...placeOf(row),
-      row.opens,
-      row.clicks,
-      row.botOpens,
-      row.botClicks,
-      row.openedAt,
-      row.clickedAt,
-      row.burst === undefined ? null : new Date(row.burst.atMs),
-      row.burst?.links ?? null,
-    ]),
-    suffix: ADD,
-  })
+  if (rows.length === 0) return
+  await tx.query(ADD_ENGAGEMENTS, [
+    ...placesOf(rows),
+    arrayText(rows.map((row) => row.opens)),
+    arrayText(rows.map((row) => row.clicks)),
+    arrayText(rows.map((row) => row.botOpens)),
+    arrayText(rows.map((row) => row.botClicks)),
+    nullableArrayText(rows.map(({ openedAt }) => timeOf(openedAt))),
+    nullableArrayText(rows.map(({ clickedAt }) => timeOf(clickedAt))),
+    nullableArrayText(rows.map(({ burst }) => timeOf(burst && BigInt(burst.atMs) * 1000n))),
+    textArray(rows.map(({ burst }) => (burst === undefined ? null : `{${burst.links.join()}}`))),
+  ])
+}
+
+function timeOf(micros: bigint | undefined): string | null {
+  return micros === undefined ? null : formatMicros(micros)
 }
 
 const MARK_UNSUBSCRIBED = statement(
@@ -182,6 +189,16 @@ export async function markUnsubscribed(tx: Tx, hit: Hit): Promise<boolean> {
     formatMicros(hit.atMicros),
   ])
   return rowCount > 0
+}
+
+/** By column. */
+function placesOf(who: readonly Recipient[]): [string, string, string, string] {
+  return [
+    arrayText(who.map(({ tenantId }) => tenantId)),
+    arrayText(who.map(({ refId }) => refId)),
+    arrayText(who.map(({ n }) => n)),
+    arrayText(who.map(({ refId }) => dayOfUlid(refId))),
+  ]
 }
 
 function placeOf({ tenantId, refId, n }: Recipient): [string, string, number, string] {

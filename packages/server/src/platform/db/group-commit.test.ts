@@ -67,6 +67,23 @@ it('gives every caller its own result or its own error, and stores each success 
   )
 })
 
+it('tells what a group did together after its commit, and nothing of what was refused', async () => {
+  await database.db.query('truncate item')
+  const told: (readonly number[])[] = []
+  const group = createGroupCommit<number, number>({
+    db: database.db,
+    itemsMax: 10,
+    run: async (tx, ids) => {
+      await insertItems(tx, ids)
+      return ids
+    },
+    committed: (results) => told.push(results),
+  })
+  await Promise.all([group.add(1), group.add(2)])
+  await Promise.allSettled([group.add(3), group.add(-1), group.add(4)])
+  expect(told).toEqual([[1, 2], [3], [4]])
+})
+
 describe('when the database goes away', () => {
   it('tells all callers of the group, and runs nothing again', async () => {
     let runs = 0

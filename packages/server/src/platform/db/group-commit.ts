@@ -32,6 +32,8 @@ export function createGroupCommit<I, R>(o: {
   /** Commits in flight at once. Two, the default, do 1.6 times the work of one at 64 callers; three do less. */
   lanes?: number
   run(tx: Tx, items: readonly I[]): Promise<readonly R[]>
+  /** What a group did together, once it is committed. Must not throw. */
+  committed?: (results: readonly R[]) => void
   /** A commit is on disk before its items are told of it, as it is by default. */
   isFlushed?: boolean
 }): GroupCommit<I, R> {
@@ -68,9 +70,9 @@ export function createGroupCommit<I, R>(o: {
 
   /** Never rejects: every waiter has its answer when this ends. Answers what a single item failed with. */
   async function settle(group: readonly Waiter<I, R>[], attempt = 1): Promise<unknown> {
+    let results: readonly R[]
     try {
-      const results = await commitGroup(group)
-      for (const [index, waiter] of group.entries()) waiter.resolve(results[index] as R)
+      results = await commitGroup(group)
     } catch (error) {
       if (group.length === 1 && isConflict(error) && attempt < conflictAttemptsMax)
         return settle(group, attempt + 1)
@@ -79,7 +81,10 @@ export function createGroupCommit<I, R>(o: {
         return error
       }
       await settleOneByOne(group)
+      return undefined
     }
+    for (const [index, waiter] of group.entries()) waiter.resolve(results[index] as R)
+    o.committed?.(results)
     return undefined
   }
 

@@ -1,0 +1,60 @@
+/** What judged hits add to the sums of their recipients, and by the hour to those of mailers. */
+import type { TallyChange } from '../platform/tally-store.ts'
+import { type Burst, type JudgedHit, millisOf } from './judge-hits.ts'
+import type { Engagement } from './store.ts'
+
+/** By recipient: how many clicks recorded before have turned out to be a robot's. */
+export type Flagged = ReadonlyMap<string, number>
+
+type Sum = { -readonly [Name in keyof Engagement]: Engagement[Name] }
+
+/** One row for each recipient, in the order that all groups share. */
+export function sumUp(
+  judged: readonly JudgedHit[],
+  bursts: ReadonlyMap<string, Burst>,
+  flagged: Flagged,
+): Engagement[] {
+  const sums = new Map<string, Sum>()
+  for (const { hit, key, verdict } of judged) {
+    const { tenantId, refId, n, kind, atMicros } = hit
+    if (kind === 'unsubscribe') continue
+    let sum = sums.get(key)
+    if (sum === undefined) {
+      const botClicks = flagged.get(key) ?? 0
+      const nothing = { opens: 0, clicks: 0, botOpens: 0, openedAt: undefined }
+      const burst = bursts.get(key)
+      sum = { tenantId, refId, n, ...nothing, clickedAt: undefined, botClicks, burst }
+      sums.set(key, sum)
+    }
+    if (kind === 'open') {
+      sum.opens += 1
+      if (verdict.isBot) sum.botOpens += 1
+      else sum.openedAt = earlier(sum.openedAt, atMicros)
+    } else {
+      sum.clicks += 1
+      if (verdict.isBot) sum.botClicks += 1
+      else sum.clickedAt = earlier(sum.clickedAt, atMicros)
+    }
+  }
+  return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum)
+}
+
+function earlier(a: bigint | undefined, b: bigint): bigint {
+  return a === undefined || b < a ? b : a
+}
+
+const NAMES = { open: 'opens', click: 'clicks', unsubscribe: 'unsubscribed' } as const
+
+/** Of people; clicks that turn out to be a robot's are taken back. */
+export function toTallies(judged: readonly JudgedHit[], flagged: Flagged): TallyChange[] {
+  const changes: TallyChange[] = []
+  const left = new Map(flagged)
+  for (const { hit, key, copy, verdict } of judged) {
+    const of = { tenantId: hit.tenantId, subject: copy.mailerId, at: new Date(millisOf(hit)) }
+    const taken = left.get(key)
+    if (taken !== undefined) changes.push({ ...of, name: NAMES.click, n: -taken })
+    left.delete(key)
+    if (!verdict.isBot) changes.push({ ...of, name: NAMES[hit.kind], n: 1 })
+  }
+  return changes
+}
