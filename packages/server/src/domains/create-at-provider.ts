@@ -113,7 +113,7 @@ function isSameKey(one: DkimKey, other: DkimKey): boolean {
 }
 
 /** The domain and its mailer, unless somebody else has gone on with them. */
-export async function forget({ db }: CreateDeps, turn: Turn): Promise<void> {
+async function forget({ db }: CreateDeps, turn: Turn): Promise<void> {
   await db.transaction(async (tx) => {
     if (await endDomain(tx, turn)) await deleteDomainMailer(tx, turn.domain)
   })

@@ -5,7 +5,14 @@
  */
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import type { RelayRecord } from '../relays/index.ts'
-import type { DkimKey, DomainKey, ProviderState, SendingDomain, Stage } from './domain.ts'
+import type {
+  DkimKey,
+  DomainKey,
+  NewDomain,
+  ProviderState,
+  SendingDomain,
+  Stage,
+} from './domain.ts'
 import { DOMAIN_COLUMNS, type DomainRow, toDomain } from './store.ts'
 
 /** A domain at one of its stages, and the right to go on with it. */
@@ -39,6 +46,32 @@ export async function takeTurn(
     domain,
     stage,
     leaseMs,
+  ])
+  return rows[0] === undefined ? undefined : { domain: toDomain(rows[0]), fence: rows[0].fence }
+}
+
+const RENEW = statement(
+  'domains.renew_creating',
+  `update domains_domain d
+      set custom_args = $5, options = $6, dkim_keys = $7, tries = 0, updated_at = now()
+    where tenant_id = $1 and domain = $2 and mailer_id = $3 and fence = $4 and stage = 'creating'
+    returning fence, ${DOMAIN_COLUMNS}`,
+)
+
+/** With what its caller wants now; undefined when somebody else has gone on with it. */
+export async function renewCreating(
+  q: Queryable,
+  { domain: d, fence }: Turn,
+  o: Pick<NewDomain, 'customArgs' | 'options' | 'keys'>,
+): Promise<Turn | undefined> {
+  const { rows } = await q.query<DomainRow & { fence: string }>(RENEW, [
+    d.tenantId,
+    d.domain,
+    d.mailerId,
+    fence,
+    o.customArgs === null ? null : JSON.stringify(o.customArgs),
+    JSON.stringify(o.options),
+    JSON.stringify(o.keys),
   ])
   return rows[0] === undefined ? undefined : { domain: toDomain(rows[0]), fence: rows[0].fence }
 }

@@ -273,21 +273,33 @@ describe('a creation', () => {
     expect(world.sparkpost.domains.find(NAME)?.dkim.selector).toBe(created.selector)
   })
 
-  it('that was left makes way for the next addDomain, which begins anew', async () => {
+  it('that was left is begun again by the next addDomain, with the key that the provider has', async () => {
     world.sparkpost.setScript(() => ({ isCarriedOut: true, ending: 'rst' }))
     await world.call('addDomain', { body: { domain: NAME, custom_args: { n: 1 } } })
     world.sparkpost.setScript(undefined)
     const left = await world.get(NAME)
     expect(left).toMatchObject({ state: 'creating', custom_args: { n: 1 } })
     const next = await world.add(NAME, { body: { custom_args: { n: 2 } } })
-    expect(next).toMatchObject({ state: 'pending', custom_args: { n: 2 } })
-    expect(next.mailer_id).not.toBe(left.mailer_id)
-    // The provider has the key of the first try, and signs with that.
+    expect(next).toMatchObject({
+      state: 'pending',
+      custom_args: { n: 2 },
+      mailer_id: left.mailer_id,
+      records: left.records,
+    })
     expect(next.selector).toBe(world.sparkpost.domains.find(NAME)?.dkim.selector)
     world.publish(next)
     expect(await world.verify(NAME)).toMatchObject({ verified: true })
-    const { rows } = await world.db.query('select mailer_id from mailers_mailer')
-    expect(rows).toEqual([{ mailer_id: next.mailer_id }])
+    await world.call('deleteDomain', { domain: NAME })
+    expect(world.sparkpost.domains.all).toEqual([])
+  })
+
+  it('that was left is begun again with another selector where one is asked for', async () => {
+    world.sparkpost.setScript(() => ({ status: 503, json: {} }))
+    await world.call('addDomain', { body: { domain: NAME } })
+    world.sparkpost.setScript(undefined)
+    const next = await world.add(NAME, { body: { selector: 'mine' } })
+    expect(next.selector).toBe('mine')
+    expect(world.sparkpost.domains.find(NAME)?.dkim.selector).toBe('mine')
   })
 
   it('that the provider does not confirm for a day is given up, with its mailer', async () => {
