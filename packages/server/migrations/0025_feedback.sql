@@ -91,3 +91,16 @@ create index feedback_parked_due on feedback_parked (due_at) where due_at is not
 create index feedback_parked_message on feedback_parked (tenant_id, message_key)
   where due_at is not null and message_key is not null;
 create index feedback_parked_received on feedback_parked (received_at);
+
+-- Of emails that are there already something may be reported, too: by mail, which names any of them.
+do $$
+declare
+  behind integer := (select current_date - min(right(inhrelid::regclass::text, 8)::date)
+                       from pg_inherits where inhparent = 'sending_recipient'::regclass);
+begin
+  if behind is not null then
+    perform platform_ensure_day_partitions('feedback_fact', behind);
+    perform platform_ensure_day_partitions('feedback_recipient', behind);
+  end if;
+end
+$$;

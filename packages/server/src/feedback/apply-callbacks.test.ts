@@ -8,7 +8,7 @@ import {
   type SentMail,
   useFeedback,
 } from '../../test/feedback.ts'
-import type { Db } from '../platform/db/index.ts'
+import { DatabaseUnavailableError, type Db } from '../platform/db/index.ts'
 import { createLogger } from '../platform/log.ts'
 import { adapterOf } from '../relays/index.ts'
 
@@ -193,6 +193,79 @@ describe('a callback with something that cannot be applied', () => {
     expect(rows.at(-1)?.inbox_id).toBe('OLD00200')
     expect(rows[0]?.inbox_id).toBe('OLD00001')
   })
+})
+
+describe('a very large callback', () => {
+  const reportsOf = (mail: SentMail, count: number) =>
+    Array.from({ length: count }, (_, i) => {
+      const type = i % 2 === 0 ? ('deferred' as const) : ('delivered' as const)
+      return { type, mail, n: i % 50, id: `${mail.refId}${i}` }
+    })
+
+  it('is applied part by part, by two processes at once, and once', async () => {
+    const { account, mail } = await set(50)
+    const reports = reportsOf(mail, 4_500)
+    await post(account, ...reports)
+    const another = await world.another()
+    await Promise.all([world.feedback.worker.runOnce(), another.feedback.worker.runOnce()])
+    expect(await inbox()).toEqual([])
+    expect(new Set(await world.statuses(mail))).toEqual(new Set(['sent', 'delivered']))
+    expect(await world.events(mail)).toHaveLength(25)
+    const { rows } = await world.db.query<{ n: number }>(
+      'select count(*)::int as n from feedback_fact where ref_id = $1',
+      [mail.refId],
+    )
+    expect(rows).toEqual([{ n: 4_500 }])
+  })
+
+  it('stays until all of it is done', async () => {
+    const { account, mail } = await set(50)
+    await post(account, ...reportsOf(mail, 4_500))
+    let transactions = 0
+    const away: Db = {
+      ...world.db,
+      transaction: (work, o) => {
+        transactions += 1
+        if (transactions > 4) throw new DatabaseUnavailableError('away')
+        return world.db.transaction(work, o)
+      },
+    }
+    const { worker } = (await world.another({ db: away })).feedback
+    await expect(worker.runOnce()).rejects.toThrow('away')
+    expect(await inbox()).toMatchObject([{ refused: false }])
+    await world.feedback.worker.runOnce()
+    expect(await inbox()).toEqual([])
+    expect(await world.events(mail)).toHaveLength(25)
+  })
+})
+
+it('a report on a day that retention has just taken is of no consequence', async () => {
+  const { account, mail } = await set()
+  const kept = await set()
+  await post(account, { type: 'delivered', mail })
+  await post(kept.account, { type: 'delivered', mail: kept.mail })
+  const without: Db = {
+    ...world.db,
+    transaction: (work, o) =>
+      world.db.transaction(
+        (tx) =>
+          work({
+            ...tx,
+            query: (s, values = []) =>
+              typeof s === 'object' &&
+              s.name?.startsWith('feedback.insert_fact') &&
+              values.includes(mail.refId)
+                ? tx.query(`insert into feedback_fact (tenant_id, ref_id, n, fact_id, day, kind, type, reported_at, received_at, reason)
+                            values ('', '', 0, '', '1999-01-01', '', '', now(), now(), '')`)
+                : tx.query(s, values),
+          }),
+        o,
+      ),
+  }
+  await (await world.another({ db: without })).feedback.worker.runOnce()
+  expect(await inbox()).toEqual([])
+  expect(await world.statuses(mail)).toEqual(['sent'])
+  expect(await world.statuses(kept.mail)).toEqual(['delivered'])
 })
 
 describe('the inbox', () => {

@@ -7,11 +7,12 @@ import {
   isConflict,
   isDatabaseAway,
   isStatementTimeout,
+  isWithoutPartition,
   transactByIndex,
 } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { type Handled, type HandleReportsDeps, handleParked, PARKED_MS } from './handle-reports.ts'
-import { type DueReport, postponeParked, takeParked } from './park-store.ts'
+import { type DueReport, deleteParked, postponeParked, takeParked } from './park-store.ts'
 
 export interface ParkedApplier {
   /** A bounded piece of what is due; answers how many reports that was. */
@@ -60,6 +61,9 @@ export function createParkedApplier(
 
   /** Exactly that one: others may be first by now. */
   async function putAside({ report, ageMs }: DueReport, problem: unknown): Promise<void> {
+    // Retention has taken the email's day meanwhile: nothing follows from it any more.
+    if (isWithoutPartition(problem))
+      return await transactByIndex(db, (tx) => deleteParked(tx, [report]))
     const isPassing = isStatementTimeout(problem) || isConflict(problem)
     const waitMs = isPassing && ageMs < PARKED_MS ? POSTPONED_MS : null
     await transactByIndex(db, (tx) => postponeParked(tx, [{ report, waitMs }]))

@@ -36,7 +36,7 @@ export function createFeedbackWorker(deps: {
   async function runOnce(mayGoOn = () => true): Promise<number> {
     let done = 0
     while (mayGoOn()) {
-      const piece = (await callbacks.runOnce()) + (await parked.runOnce())
+      const piece = (await callbacks.runOnce(mayGoOn)) + (await parked.runOnce())
       done += piece
       if (piece === 0) break
     }

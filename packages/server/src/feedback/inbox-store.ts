@@ -69,7 +69,7 @@ export async function findWaiting(
   return rows
 }
 
-type CallbackKey = Pick<StoredCallback, 'tenantId' | 'inboxId'>
+export type CallbackKey = Pick<StoredCallback, 'tenantId' | 'inboxId'>
 
 const TAKE = statement(
   'feedback.take_callbacks',
@@ -92,6 +92,17 @@ export async function takeCallbacks(
     Omit<StoredCallback, 'receivedAtMicros'> & { readonly receivedAtMicros: string }
   >(TAKE, [tenantId, inboxIds])
   return rows.map((row) => ({ ...row, receivedAtMicros: BigInt(row.receivedAtMicros) }))
+}
+
+const HOLD = statement(
+  'feedback.hold_callback',
+  `select from feedback_inbox
+    where tenant_id = $1 and inbox_id = $2 and refused_at is null for update skip locked`,
+)
+
+/** The same lock without the body; false where there is none to be had. */
+export async function holdCallback(tx: Tx, { tenantId, inboxId }: CallbackKey): Promise<boolean> {
+  return (await tx.query(HOLD, [tenantId, inboxId])).rowCount > 0
 }
 
 const DELETE = statement(

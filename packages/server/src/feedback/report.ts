@@ -32,9 +32,13 @@ export function messageKeyOf({ relay, fact }: Report): string | undefined {
   return relay === undefined || id === undefined ? undefined : `${relay} ${id}`
 }
 
+/** Of the report itself as it came: enough to see what it is about. */
+const RAW_LENGTH_MAX = 8_192
+
 /** For storing what is to be looked at later. */
 export function reportToJson({ fact }: Report): string {
-  return JSON.stringify({ ...fact, atMicros: fact.atMicros?.toString() })
+  const raw = fact.raw.slice(0, RAW_LENGTH_MAX)
+  return JSON.stringify({ ...fact, raw, atMicros: fact.atMicros?.toString() })
 }
 
 /** Of what `reportToJson` made. */
