@@ -107,6 +107,19 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await world.statuses(mail)).toEqual(['sent'])
   })
 
+  it('of the same second as another is told after what it follows upon', async () => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId })
+    const types = ['complained', 'bounced', 'delivered'] as const
+    await world.report(
+      account,
+      ...types.map((type) => ({ type, mail, atS: 1_000_000_000 }) as const),
+    )
+    const events = await world.events(mail)
+    expect(inShort(events)).toEqual(['MAIL_DELIVERED', 'MAIL_BOUNCE', 'MAIL_SPAM'])
+    expect(new Set(events.map(({ details }) => details.event_at)).size).toBe(3)
+  })
+
   it('counts once, however often and in whatever order it comes', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })

@@ -170,8 +170,7 @@ async function judgeAll(
   return [...Map.groupBy(fresh, ({ place }) => placeKey(place))].flatMap(([key, all]) => {
     const recipient = recipients.get(key)
     if (recipient === undefined) return []
-    const sorted = all.toSorted((a, b) => Number(a.atMicros - b.atMicros))
-    return { recipient, ...judgeReports({ recipient, fresh: sorted, isNews }) }
+    return { recipient, ...judgeReports({ recipient, fresh: all, isNews }) }
   })
 }
 

@@ -7,6 +7,7 @@
  */
 import type { RecipientStatus, StatisticName } from '@postrider/contract'
 import { failedReasonOf as sentenceOf } from '../mail/index.ts'
+import type { RelayFactKind } from '../relays/index.ts'
 import type { ReportedRecipient, ReportedStatus } from '../sending/index.ts'
 import { decideStatus } from './decide-status.ts'
 import { failedReasonOf, isTold, type ToldReport } from './event-details.ts'
@@ -15,7 +16,7 @@ import { answeredIdOf } from './match-reports.ts'
 
 export interface FreshReports {
   readonly recipient: ReportedRecipient
-  /** Oldest first. */
+  /** In any order. */
   readonly fresh: readonly PlacedReport[]
   /** Of unsubscriptions: whether anything has changed by it. */
   readonly isNews: (report: PlacedReport) => boolean
@@ -51,7 +52,7 @@ export function judgeReports({ recipient, fresh, isNews }: FreshReports): Judgem
   let { failedReason } = recipient
   let deliveredAt: Date | undefined
   let messageId: string | undefined
-  for (const one of fresh) {
+  for (const one of inOrder(fresh)) {
     const { fact } = one.report
     const at = new Date(Number(one.atMicros / 1000n))
     const next = decideStatus(standing, fact.kind)
@@ -69,7 +70,9 @@ export function judgeReports({ recipient, fresh, isNews }: FreshReports): Judgem
     }
     const name = COUNTED[fact.kind]
     if (name !== undefined) counted.push({ name, n: 1, at })
-    const { atMicros } = one
+    // After what it follows upon, where the provider's second is the same.
+    const lastMicros = told.at(-1)?.atMicros ?? 0n
+    const atMicros = one.atMicros > lastMicros ? one.atMicros : lastMicros + 1n
     told.push({
       recipient,
       messageId: messageId ?? knownId,
@@ -84,6 +87,25 @@ export function judgeReports({ recipient, fresh, isNews }: FreshReports): Judgem
     messageId === undefined
   const change = { refId, n, status: standing.status, failedReason, deliveredAt, messageId }
   return { change: isSame ? undefined : change, told, counted }
+}
+
+/** Oldest first; of one moment, in the order in which such things happen. */
+function inOrder(reports: readonly PlacedReport[]): PlacedReport[] {
+  const rankOf = ({ report }: PlacedReport) => WITHIN_A_SECOND[report.fact.kind]
+  return reports.toSorted((a, b) => Number(a.atMicros - b.atMicros) || rankOf(a) - rankOf(b))
+}
+
+const WITHIN_A_SECOND: Readonly<Record<RelayFactKind, number>> = {
+  other: 0,
+  processed: 0,
+  deferred: 1,
+  delivered: 2,
+  bounced: 3,
+  policy_rejected: 3,
+  generation_failed: 3,
+  generation_rejected: 3,
+  complained: 4,
+  unsubscribed: 4,
 }
 
 const COUNTED: Readonly<Partial<Record<ToldReport['fact']['kind'], StatisticName>>> = {
