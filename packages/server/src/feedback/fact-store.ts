@@ -3,7 +3,14 @@
  * statement names the tenant.
  */
 import { formatMicros } from '../platform/clock.ts'
-import { insertRows, type Queryable, statement, type Tx } from '../platform/db/index.ts'
+import {
+  arrayText,
+  nullableArrayText,
+  type Queryable,
+  statement,
+  type Tx,
+  textArray,
+} from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
 import type { Place } from '../sending/index.ts'
 import { messageKeyOf, type Report } from './report.ts'
@@ -22,52 +29,47 @@ export function factKey({ place, report }: PlacedReport): string {
   return `${placeKey(place)} ${report.fact.factId}`
 }
 
+const INSERT = statement(
+  'feedback.insert_facts',
+  `insert into feedback_fact
+     (tenant_id, ref_id, n, fact_id, day, relay, kind, type, message_key, reported_at, received_at,
+      reason, is_hard, error_code, num_retries)
+   select $1, f.ref_id, f.n, f.fact_id, f.day, f.relay, f.kind, f.type, f.message_key, f.reported_at, f.received_at, f.reason, f.is_hard,
+          f.error_code, f.num_retries
+     from unnest($2::text[], $3::smallint[], $4::text[], $5::date[], $6::text[], $7::text[], $8::text[],
+            $9::text[], $10::timestamptz[], $11::timestamptz[], $12::text[], $13::boolean[],
+            $14::text[], $15::text[])
+       as f (ref_id, n, fact_id, day, relay, kind, type, message_key, reported_at, received_at, reason,
+             is_hard, error_code, num_retries)
+   on conflict (tenant_id, ref_id, n, fact_id, day) do nothing
+   returning ref_id || ' ' || n || ' ' || fact_id as key`,
+)
+
 /** Answers the keys of those that were not there. Their recipients are locked: nobody else inserts them. */
 export async function insertFacts(
   tx: Tx,
   tenantId: string,
   placed: readonly PlacedReport[],
 ): Promise<ReadonlySet<string>> {
-  const { rows } = await insertRows<{ key: string }>(tx, {
-    name: 'feedback.insert_fact',
-    into: 'feedback_fact',
-    columns: [
-      'tenant_id',
-      'ref_id',
-      'n',
-      'fact_id',
-      'day',
-      'relay',
-      'kind',
-      'type',
-      'message_key',
-      'reported_at',
-      'received_at',
-      'reason',
-      'is_hard',
-      'error_code',
-      'num_retries',
-    ],
-    rows: placed.map(({ place, report, atMicros }) => [
-      tenantId,
-      place.refId,
-      place.n,
-      report.fact.factId,
-      dayOfUlid(place.refId),
-      report.relay ?? null,
-      report.fact.kind,
-      report.fact.type,
-      messageKeyOf(report) ?? null,
-      formatMicros(atMicros),
-      formatMicros(report.receivedAtMicros),
-      report.fact.reason,
-      report.fact.isHard ?? null,
-      report.fact.errorCode ?? null,
-      report.fact.numRetries ?? null,
-    ]),
-    suffix: `on conflict do nothing
-      returning ref_id || ' ' || n || ' ' || fact_id as key`,
-  })
+  if (placed.length === 0) return new Set()
+  const facts = placed.map(({ report }) => report.fact)
+  const { rows } = await tx.query<{ key: string }>(INSERT, [
+    tenantId,
+    arrayText(placed.map(({ place }) => place.refId)),
+    arrayText(placed.map(({ place }) => place.n)),
+    textArray(facts.map(({ factId }) => factId)),
+    arrayText(placed.map(({ place }) => dayOfUlid(place.refId))),
+    textArray(placed.map(({ report }) => report.relay ?? null)),
+    arrayText(facts.map(({ kind }) => kind)),
+    textArray(facts.map(({ type }) => type)),
+    textArray(placed.map(({ report }) => messageKeyOf(report) ?? null)),
+    arrayText(placed.map(({ atMicros }) => formatMicros(atMicros))),
+    arrayText(placed.map(({ report }) => formatMicros(report.receivedAtMicros))),
+    textArray(facts.map(({ reason }) => reason)),
+    nullableArrayText(facts.map(({ isHard }) => isHard ?? null)),
+    textArray(facts.map(({ errorCode }) => errorCode ?? null)),
+    textArray(facts.map(({ numRetries }) => numRetries ?? null)),
+  ])
   return new Set(rows.map(({ key }) => key))
 }
 
