@@ -147,7 +147,7 @@ describe('doctor', () => {
       ...['node', 'configuration', 'secrets', 'address guard', 'disk'],
       ...['database', 'durability', 'migrations'],
       ...['sender', 'dispatcher', 'webhooks', 'parked events', 'given-up events'],
-      ...['webhook backlog', 'day partitions', 'retention'],
+      ...['webhook backlog', 'callbacks', 'day partitions', 'retention'],
     ])
     // The tests' own server runs without fsync.
     const failed = findings.filter(({ state }) => state === 'failed')
