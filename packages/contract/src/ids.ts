@@ -14,6 +14,7 @@ export const idPrefixes = {
   oauthApp: 'app',
   webhookDelivery: 'dlv',
   event: 'evt',
+  inboundMessage: 'in',
 } as const
 
 export type IdPrefix = (typeof idPrefixes)[keyof typeof idPrefixes]

@@ -2,6 +2,7 @@
  * The tables that are partitioned by day, and what keeps an old day from leaving (contract §1,
  * `POSTRIDER_RETENTION`). Like compose.ts it knows all capabilities.
  */
+import { isInboundDayQueued } from './inbound/queue-store.ts'
 import type { Db } from './platform/db/index.ts'
 import type { RetentionGroup } from './platform/retention.ts'
 import { isDayQueued, wasQueuedLately } from './sending/queue-store.ts'
@@ -20,6 +21,7 @@ const emails = [
   'feedback_fact',
   'feedback_recipient',
 ]
+const received = ['inbound_raw', 'inbound_message']
 const unsubscribable = ['sending_unsubscribable']
 
 /** A link for unsubscribing works for this long at least, since mail lies about in mailboxes. */
@@ -30,11 +32,17 @@ export const partitionedTables: readonly string[] = [
   ...events,
   ...deliveries,
   ...emails,
+  ...received,
   ...unsubscribable,
 ]
 
 /** Those of which nothing older than `POSTRIDER_RETENTION` stays without a reason. */
-export const tablesOfRetention: readonly string[] = [...events, ...deliveries, ...emails]
+export const tablesOfRetention: readonly string[] = [
+  ...events,
+  ...deliveries,
+  ...emails,
+  ...received,
+]
 
 /** What leaves together, and when it may not yet. */
 export function keptDays(o: {
@@ -52,6 +60,7 @@ export function keptDays(o: {
       isDayNeeded: async (day) =>
         (await isDayQueued(db, day)) || (await wasQueuedLately(db, day, retentionMs)),
     },
+    { tables: received, isDayNeeded: (day) => isInboundDayQueued(db, day) },
     { tables: unsubscribable, retentionMs: Math.max(retentionMs, UNSUBSCRIBABLE_MS) },
   ]
 }

@@ -7,7 +7,17 @@ import { randomFillSync } from 'node:crypto'
 import { encodeTime, monotonicFactory } from 'ulid'
 import { dayAt } from './date-time.ts'
 
-export type IdPrefix = 'tn' | 'key' | 'wh' | 'smtp' | 'imap' | 'domain' | 'app' | 'dlv' | 'evt'
+export type IdPrefix =
+  | 'tn'
+  | 'key'
+  | 'wh'
+  | 'smtp'
+  | 'imap'
+  | 'domain'
+  | 'app'
+  | 'dlv'
+  | 'evt'
+  | 'in'
 
 /** Makes ids; monotonic within one source, which is made once per process. */
 export interface IdSource {
