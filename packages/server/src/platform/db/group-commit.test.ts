@@ -219,3 +219,19 @@ it('waits for no flush where it was told so', async () => {
   await group.add(1)
   expect(seen).toEqual([{ synchronous_commit: 'off' }])
 })
+
+it('commits no more together than may be in one commit, and what is larger alone', async () => {
+  const groups: number[][] = []
+  const group = createGroupCommit<number, undefined>({
+    db: database.db,
+    itemsMax: 3,
+    lanes: 1,
+    size: { of: (item) => item, max: 10 },
+    run: async (_, items) => {
+      groups.push([...items])
+      return items.map(() => undefined)
+    },
+  })
+  await Promise.all([5, 5, 1, 50, 4, 1, 1, 1].map((item) => group.add(item)))
+  expect(groups).toEqual([[5, 5], [1], [50], [4, 1, 1], [1]])
+})

@@ -29,6 +29,8 @@ const timeoutsMax = 2
 export function createGroupCommit<I, R>(o: {
   db: Db
   itemsMax: number
+  /** Of what one commit holds together: as many as fit, one in any case. */
+  size?: { readonly of: (item: I) => number; readonly max: number }
   /** Commits in flight at once. Two, the default, do 1.6 times the work of one at 64 callers; three do less. */
   lanes?: number
   run(tx: Tx, items: readonly I[]): Promise<readonly R[]>
@@ -55,8 +57,9 @@ export function createGroupCommit<I, R>(o: {
 
   function startGroups() {
     while (inFlight < lanes && waiting.length > 0) {
-      const group = waiting.slice(0, o.itemsMax)
-      waiting = waiting.slice(o.itemsMax)
+      const count = countOfGroup()
+      const group = waiting.slice(0, count)
+      waiting = waiting.slice(count)
       inFlight += 1
       void settle(group).finally(() => {
         inFlight -= 1
@@ -66,6 +69,17 @@ export function createGroupCommit<I, R>(o: {
         idleListeners = []
       })
     }
+  }
+
+  function countOfGroup(): number {
+    const count = Math.min(waiting.length, o.itemsMax)
+    if (o.size === undefined) return count
+    let size = 0
+    for (const [i, { item }] of waiting.slice(0, count).entries()) {
+      size += o.size.of(item)
+      if (i > 0 && size > o.size.max) return i
+    }
+    return count
   }
 
   /** Never rejects: every waiter has its answer when this ends. Answers what a single item failed with. */
