@@ -1,0 +1,49 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { digestMessage } from './digest.ts'
+
+const digestOf = (text: string, recipient = 'b@example.com') =>
+  digestMessage(Buffer.from(text, 'latin1')).of(recipient).toString('hex')
+const mail = 'Message-ID: <1@x>\r\nSubject: a\r\n\r\nbody\r\n'
+
+it('[contract 5] is the same whatever servers on the way have added to the header', () => {
+  expect(digestOf(`Received: from x\r\n by y\r\n${mail}`)).toBe(digestOf(mail))
+  expect(digestOf(mail.replace('Message-ID: ', 'message-id  :\r\n\t'))).toBe(digestOf(mail))
+  expect(digestOf(mail, 'B@Example.com')).toBe(digestOf(mail))
+})
+
+it('[contract 5] is another by recipient, Message-ID or content', () => {
+  const all = [
+    digestOf(mail),
+    digestOf(mail, 'c@example.com'),
+    digestOf(mail.replace('<1@x>', '<2@x>')),
+    digestOf(mail.replace('body', 'bodY')),
+    digestOf(mail.replace('<1@x>', '')),
+    digestOf(mail.replace('Message-ID', 'X-Message-ID')),
+  ]
+  expect(new Set(all).size).toBe(all.length)
+})
+
+it('takes a message without a Message-ID as a whole', () => {
+  const bare = 'Subject: a\r\n\r\nbody\r\n'
+  expect(digestOf(bare)).toBe(digestOf(bare))
+  expect(digestOf(`Received: x\r\n${bare}`)).not.toBe(digestOf(bare))
+  expect(digestOf('\r\n\r\nbody')).not.toBe(digestOf('\r\nbody'))
+})
+
+it('reads anything', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      const digest = digestMessage(Buffer.from(bytes)).of('b@example.com')
+      expect(digest).toHaveLength(32)
+      const same = digestMessage(Buffer.from(`x\r\n\r\n`)).of('b@example.com')
+      expect(digest.equals(same)).toBe(Buffer.from(bytes).equals(Buffer.from('x\r\n\r\n')))
+    }),
+  )
+})
+
+it('gives up on a header without an end', () => {
+  const endless = `Message-ID: <1@x>\r\n${'a: b\r\n'.repeat(100_000)}`
+  expect(digestOf(`${endless}\r\none`)).not.toBe(digestOf(`${endless}\r\ntwo`))
+  expect(digestOf('\n'.repeat(1_000_000))).toHaveLength(64)
+})

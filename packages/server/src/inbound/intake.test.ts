@@ -1,0 +1,206 @@
+/** What is received is stored before it is answered, once for each recipient, whatever fails meanwhile. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { failingOnce } from '../../test/failing-once.ts'
+import {
+  clearInbound,
+  countOf,
+  mailboxMail,
+  makeInboundDays,
+  rawMail,
+  routeOf,
+  smtpMail,
+  storedMessages,
+} from '../../test/inbound.ts'
+import { DatabaseUnavailableError, type Db } from '../platform/db/index.ts'
+import { createLogger } from '../platform/log.ts'
+import { createIntake } from './intake.ts'
+import { createInboundJanitor } from './janitor.ts'
+import { SEEN_MS } from './seen-store.ts'
+import { storeReceived } from './store-received.ts'
+
+let database: TestDatabase
+let db: Db
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = database.db
+  await makeInboundDays(db)
+})
+beforeEach(() => clearInbound(db))
+afterAll(() => database.close())
+
+const bravo = routeOf({ tenantId: 'tn_b', domain: 'other.example' })
+const isUnavailable = { code: 'unavailable' }
+
+describe('mail by SMTP', () => {
+  it('is stored raw once for each tenant, with a message for each route', async () => {
+    const sales = routeOf({ username: 'sales' })
+    const raw = rawMail({ body: 'é\0\r\n' })
+    const { inboundIds } = await createIntake({ db }).store(
+      smtpMail({
+        raw,
+        routes: [
+          [routeOf(), 'x@in.example.com', 'y@in.example.com'],
+          [sales, 'sales+1@in.example.com'],
+          [bravo, 'z@other.example'],
+        ],
+      }),
+    )
+    expect(inboundIds).toHaveLength(3)
+    const messages = await storedMessages(db)
+    expect(messages.map(({ inbound_id }) => inbound_id).sort()).toEqual(inboundIds.toSorted())
+    expect(
+      messages.map(({ tenant_id, owner, envelope }) => [tenant_id, owner, envelope?.to]),
+    ).toEqual([
+      ['tn_a', 'in.example.com/', ['x@in.example.com', 'y@in.example.com']],
+      ['tn_a', 'in.example.com/sales', ['sales+1@in.example.com']],
+      ['tn_b', 'other.example/', ['z@other.example']],
+    ])
+    expect(new Set(messages.map(({ raw_id }) => raw_id)).size).toBe(2)
+    const { rows } = await db.query<{ raw: Buffer }>('select raw from inbound_raw')
+    expect(rows.map((row) => row.raw.equals(raw))).toEqual([true, true])
+    expect(await countOf(db, 'inbound_queue')).toBe(3)
+  })
+
+  it('[contract 5] is recognised when it comes again, and stored for those alone who had it not', async () => {
+    const intake = createIntake({ db })
+    const raw = rawMail()
+    await intake.store(smtpMail({ raw, routes: [[routeOf(), 'x@in.example.com']] }))
+    const again = Buffer.concat([Buffer.from('Received: from mx\r\n by us\r\n'), raw])
+    const repeated = { raw: again, routes: [[routeOf(), 'X@in.example.com']] } as const
+    expect(await intake.store(smtpMail(repeated))).toEqual({ inboundIds: [] })
+    const more = await intake.store(
+      smtpMail({ raw: again, routes: [[routeOf(), 'x@in.example.com', 'y@in.example.com']] }),
+    )
+    expect(more.inboundIds).toHaveLength(1)
+    // Another tenant has not had it.
+    await intake.store(smtpMail({ raw, routes: [[bravo, 'x@in.example.com']] }))
+    expect((await storedMessages(db)).map(({ envelope }) => envelope?.to)).toEqual([
+      ['x@in.example.com'],
+      ['y@in.example.com'],
+      ['x@in.example.com'],
+    ])
+  })
+
+  it('[contract 5] is taken as another after 24 h, before and after the janitor', async () => {
+    const intake = createIntake({ db })
+    const janitor = createInboundJanitor({ db, log: createLogger({ level: 'silent' }) })
+    await intake.store(smtpMail())
+    for (const isCleaned of [false, true]) {
+      await db.query(`update inbound_seen set seen_at = seen_at - $1 * interval '1 ms'`, [
+        SEEN_MS - 60_000,
+      ])
+      if (isCleaned) expect(await janitor.runOnce()).toBe(0)
+      expect((await intake.store(smtpMail())).inboundIds).toHaveLength(0)
+      await db.query(`update inbound_seen set seen_at = seen_at - interval '2 min'`)
+      if (isCleaned) expect(await janitor.runOnce()).toBe(1)
+      expect((await intake.store(smtpMail())).inboundIds).toHaveLength(1)
+    }
+    expect(await countOf(db, 'inbound_message')).toBe(3)
+  })
+
+  it('is stored once, whoever takes it in at the same time and in whatever order', async () => {
+    const intakes = [createIntake({ db }), createIntake({ db }), createIntake({ db })]
+    const raws = Array.from({ length: 8 }, (_, i) => rawMail({ messageId: `<${i}@x>` }))
+    const to = ['x@in.example.com', 'y@in.example.com']
+    const results = await Promise.all(
+      intakes.flatMap((intake, i) => {
+        const ordered = i % 2 === 0 ? raws : raws.toReversed()
+        return ordered.map((raw) =>
+          intake.store(
+            smtpMail({ raw, routes: [[routeOf(), ...(i === 1 ? to.toReversed() : to)]] }),
+          ),
+        )
+      }),
+    )
+    expect(results.flatMap(({ inboundIds }) => inboundIds)).toHaveLength(8)
+    expect(await countOf(db, 'inbound_message')).toBe(8)
+    expect(await countOf(db, 'inbound_raw')).toBe(8)
+  })
+
+  it('is told of after the commit', async () => {
+    const intake = createIntake({ db })
+    const seen: Promise<number>[] = []
+    const stop = intake.onStored(() => seen.push(countOf(db, 'inbound_queue')))
+    await intake.store(smtpMail())
+    expect(await Promise.all(seen)).toEqual([1])
+    stop()
+    await intake.store(smtpMail({ raw: rawMail({ body: 'another' }) }))
+    expect(seen).toHaveLength(1)
+  })
+
+  it('is refused when its commit takes too long, and recognised if it came after all', async () => {
+    const held = Promise.withResolvers<void>()
+    const slow: Db = {
+      ...db,
+      transaction: async (work, o) => {
+        await held.promise
+        return await db.transaction(work, o)
+      },
+    }
+    const intake = createIntake({ db: slow, answerMs: 1 })
+    await expect(intake.store(smtpMail())).rejects.toMatchObject(isUnavailable)
+    held.resolve()
+    await intake.stop()
+    expect(await countOf(db, 'inbound_message')).toBe(1)
+    expect((await createIntake({ db }).store(smtpMail())).inboundIds).toEqual([])
+  })
+
+  it('is refused when too much waits', async () => {
+    const held = Promise.withResolvers<void>()
+    const away: Db = {
+      ...db,
+      async transaction() {
+        await held.promise
+        throw new DatabaseUnavailableError('away')
+      },
+    }
+    const intake = createIntake({ db: away, waitingBytesMax: 2_000 })
+    const first = intake.store(smtpMail({ raw: Buffer.alloc(3_000) }))
+    await expect(intake.store(smtpMail())).rejects.toMatchObject(isUnavailable)
+    held.resolve()
+    await expect(first).rejects.toThrow('away')
+    await expect(intake.store(smtpMail())).rejects.toThrow('away')
+  })
+
+  it('is stored whole or not at all, whichever statement fails', async () => {
+    const routes = [
+      [routeOf(), 'x@in.example.com'],
+      [bravo, 'y@other.example'],
+    ] as const
+    for (let n = 1; ; n++) {
+      await clearInbound(db)
+      const failing = failingOnce(db, n, '53100')
+      const mail = smtpMail({ routes })
+      const result = await createIntake({ db: failing.db })
+        .store(mail)
+        .catch(() => undefined)
+      if (!failing.seen.hasFailed) break
+      expect(result).toBeUndefined()
+      for (const table of ['inbound_raw', 'inbound_message', 'inbound_queue', 'inbound_seen'])
+        expect(await countOf(db, table)).toBe(0)
+      expect((await createIntake({ db }).store(mail)).inboundIds).toHaveLength(2)
+      expect(n).toBeLessThan(20)
+    }
+  })
+})
+
+describe('mail of mailboxes', () => {
+  it('is stored in the transaction of its caller, or not at all', async () => {
+    const mails = [mailboxMail(), mailboxMail({ mailerId: 'imap_2', serverThread: '17' })]
+    const failed = db.transaction(async (tx) => {
+      await storeReceived(tx, mails)
+      throw new Error('the watermark was not moved')
+    })
+    await expect(failed).rejects.toThrow('the watermark')
+    expect(await countOf(db, 'inbound_queue')).toBe(0)
+    const ids = await db.transaction((tx) => storeReceived(tx, mails))
+    const stored = await storedMessages(db)
+    expect(stored.map(({ inbound_id }) => inbound_id)).toEqual(ids)
+    expect(stored).toMatchObject([
+      { owner: 'imap_1', mailer_id: 'imap_1', envelope: null },
+      { owner: 'imap_2', mailer_id: 'imap_2', envelope: null },
+    ])
+    expect(await countOf(db, 'inbound_queue')).toBe(2)
+  })
+})
