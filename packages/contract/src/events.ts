@@ -315,8 +315,10 @@ export interface IncomingAttachment {
   type: string
   size: number
   content_id: string | null
-  /** Base64. */
+  /** Base64; empty for one that is too large to stand here, which has `url`. */
   content: string
+  /** Where its content is to be had, with an API key that may read. */
+  url?: string
 }
 
 export interface AuthenticationResult {
@@ -329,6 +331,10 @@ export interface IncomingEmail {
   event: 'INCOMING_EMAIL'
   success: true
   details: ({ mailer_id: string } | { domain: string; username: string }) & {
+    /** Of this message at this route or mailbox: the key by which a repetition is known. */
+    inbound_id: string
+    /** Where the message is to be had as it was received, with an API key that may read. */
+    raw_url: string
     message_id: string
     in_reply_to: string
     references: string[]
@@ -345,8 +351,15 @@ export interface IncomingEmail {
     spf: AuthenticationResult
     dkim: (AuthenticationResult & { domain: string; selector: string })[]
     dmarc: AuthenticationResult
+    arc?: AuthenticationResult
     received_at: string
+    /** Whether a program has written it: an answer to it would go to nobody. */
+    auto_reply?: boolean
+    /** Where it lies, of mail fetched by IMAP. */
+    folder?: string
+    /** Why the message could not be read as a whole: what is missing is in the raw one alone. */
+    problem?: string
     /** Absent for mail fetched by IMAP. */
-    envelope?: { from: string; to: string[]; remote_ip: string; helo: string }
+    envelope?: { from: string; to: string[]; remote_ip: string; helo: string; tls?: boolean }
   }
 }

@@ -62,7 +62,7 @@ export const webhookOptions = closedObject(
 )
 export type WebhookOptions = Static<typeof webhookOptions>
 
-const webhookUrl = Type.String({
+export const webhookUrl = Type.String({
   minLength: 1,
   maxLength: webhookUrlLengthMax,
   description:
@@ -72,10 +72,10 @@ const webhookUrl = Type.String({
 const webhookEvent = Type.Enum([...webhookEvents], {
   description: 'Event type of the webhook',
 })
-const webhookMethod = Type.Literal('POST', {
+export const webhookMethod = Type.Literal('POST', {
   description: '`POST` is the only accepted value',
 })
-const webhookHeaders = stringMap({
+export const webhookHeaders = stringMap({
   description: `Sent verbatim with every request, at most ${webhookHeadersMax}: names of at most ${webhookHeaderNameLengthMax} characters, values of at most ${webhookHeaderBytesMax} octets. Values are never returned`,
   maxProperties: webhookHeadersMax,
   examples: [{ 'X-Webhook-Secret': 'a long random value' }],

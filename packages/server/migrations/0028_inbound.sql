@@ -5,8 +5,12 @@ create table inbound_domain (
   tenant_id       text collate "C" not null,
   -- In wire form.
   domain          text collate "C" not null,
+  -- A ULID, made when it was configured: the order of lists.
+  id              text collate "C" not null,
   -- Stands in the record that proves ownership.
   ownership_token text not null,
+  -- What was seen of each record, by its type, name and value.
+  record_states   json not null default '{}',
   -- Null: no mail is accepted for it.
   verified_at     timestamptz,
   checked_at      timestamptz,
@@ -14,6 +18,7 @@ create table inbound_domain (
   updated_at      timestamptz not null default now(),
   primary key (tenant_id, domain)
 );
+create unique index inbound_domain_listed on inbound_domain (tenant_id, id);
 
 -- Whose a domain is, over all tenants: the first to prove it.
 create table inbound_claim (
@@ -29,6 +34,8 @@ create table inbound_username (
   domain     text collate "C" not null,
   -- Without case, and without a tag.
   username   text collate "C" not null,
+  -- A ULID, made when it was created: the order of lists.
+  id         text collate "C" not null,
   -- Its webhook's address; null: the domain's.
   url        text,
   -- Whether it has a webhook of its own, which has headers of its own.
@@ -38,6 +45,7 @@ create table inbound_username (
   primary key (tenant_id, domain, username),
   foreign key (tenant_id, domain) references inbound_domain on delete cascade
 );
+create unique index inbound_username_listed on inbound_username (tenant_id, domain, id);
 
 -- The tables below are partitioned by the day within their id, and leave with it.
 

@@ -79,6 +79,8 @@ type IncomingFields = Omit<IncomingEmail['details'], 'mailer_id' | 'domain' | 'u
 
 const incoming = shape<IncomingFields>(
   {
+    inbound_id: text,
+    raw_url: text,
     message_id: text,
     in_reply_to: text,
     references: listOf(text),
@@ -94,7 +96,7 @@ const incoming = shape<IncomingFields>(
     attachments: listOf(
       shape<IncomingFields['attachments'][number]>(
         { filename: text, type: text, size, content_id: textOrNull, content: text },
-        {},
+        { url: text },
       ),
     ),
     spf: result,
@@ -108,9 +110,13 @@ const incoming = shape<IncomingFields>(
     received_at: time,
   },
   {
+    arc: result,
+    auto_reply: truth,
+    folder: text,
+    problem: text,
     envelope: shape<Required<IncomingFields>['envelope']>(
       { from: text, to: listOf(text), remote_ip: text, helo: text },
-      {},
+      { tls: truth },
     ),
   },
 )

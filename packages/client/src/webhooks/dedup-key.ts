@@ -8,7 +8,7 @@
  * The other events have no such key in the interface; they are named by what they report:
  *
  * - IMAP_ERROR: the mailer and `event_at`.
- * - INCOMING_EMAIL: the mailbox or route, the message's id, when it came, from whom, its subject.
+ * - INCOMING_EMAIL: `inbound_id`, which is of one message at one mailbox or route.
  * - MAILER_DEACTIVATED: the mailer, its type and the two reasons. A mailer that is deactivated
  *   again for the same reason, in the same words, has the same key.
  * - DOMAIN_VERIFICATION: the domain, its mailer and the result. A result that comes back has the
@@ -50,12 +50,8 @@ function fieldsOf(event: KnownEvent): Field[] {
     }
     case 'IMAP_ERROR':
       return [event.details.mailer_id, event.details.event_at]
-    case 'INCOMING_EMAIL': {
-      const { details } = event
-      const to = 'mailer_id' in details ? [details.mailer_id] : [details.domain, details.username]
-      const { message_id, received_at, from, subject } = details
-      return [...to, message_id, received_at, from.email, subject]
-    }
+    case 'INCOMING_EMAIL':
+      return [event.details.inbound_id]
     case 'MAIL_DELIVERED':
     case 'MAIL_OPENED':
     case 'MAIL_CLICKED':

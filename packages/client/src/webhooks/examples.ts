@@ -25,7 +25,8 @@ export function exampleEvent<Name extends EventName>(
 /** An INCOMING_EMAIL of a mailbox names its mailer in place of domain and user, and no envelope. */
 function baseOf({ event, details }: KnownEvent, changes: object): object {
   if (event !== 'INCOMING_EMAIL' || !('mailer_id' in changes)) return details
-  return { ...details, domain: undefined, username: undefined, envelope: undefined }
+  const unnamed = { domain: undefined, username: undefined, envelope: undefined }
+  return { ...details, ...unnamed, folder: 'INBOX' }
 }
 
 export interface ExampleRequestOptions {
@@ -59,6 +60,7 @@ const eventAt = '2026-11-20T13:01:02.123456Z'
 const smtpMailer = 'smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
 const imapMailer = 'imap_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
 const domainMailer = 'domain_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
+const inboundId = 'in_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
 const webhookId = 'wh_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
 
 const noTracking = () => ({
@@ -207,10 +209,12 @@ const examples: { readonly [Name in EventName]: () => EventOf<Name> } = {
     details: {
       domain: 'inbound.example.com',
       username: 'support',
+      inbound_id: inboundId,
+      raw_url: `https://mail.example.com/v1/inbound/messages/${inboundId}/raw`,
       message_id: '<a1@example.org>',
       in_reply_to: '',
       references: [],
-      thread_id: '<a1@example.org>',
+      thread_id: 'a1@example.org',
       from: { email: 'ada@example.org', name: 'Ada' },
       to: [{ email: 'support@inbound.example.com', name: '' }],
       cc: [],
@@ -236,12 +240,15 @@ const examples: { readonly [Name in EventName]: () => EventOf<Name> } = {
       spf: { result: 'pass' },
       dkim: [{ result: 'pass', domain: 'example.org', selector: 's1' }],
       dmarc: { result: 'pass' },
+      arc: { result: 'none' },
       received_at: '2026-11-20T13:01:02.123Z',
+      auto_reply: false,
       envelope: {
         from: 'ada@example.org',
         to: ['support@inbound.example.com'],
         remote_ip: '203.0.113.7',
         helo: 'mail.example.org',
+        tls: true,
       },
     },
   }),

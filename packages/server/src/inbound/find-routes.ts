@@ -1,0 +1,94 @@
+/**
+ * By which route a recipient's mail comes, asked at every RCPT (contract §3.5).
+ *
+ * What is asked while a statement is under way goes into the next: a burst of recipients, or of a
+ * harvester's guesses, costs a statement for hundreds of them. Nothing is kept in memory: a route that
+ * was just made or proven takes the next recipient, and one that is deleted takes none. A cache would
+ * refuse for good (550) what its owner has just been told is accepted.
+ */
+import { toWireDomain } from '../mail/index.ts'
+import { type Db, readByIndex } from '../platform/db/index.ts'
+import { ownerOf } from './owner.ts'
+import type { InboundRoute } from './received-mail.ts'
+import { findRoutes, type RouteRow } from './route-store.ts'
+import { usernameOf } from './username.ts'
+
+export type FoundRoute =
+  | { readonly kind: 'route'; readonly route: InboundRoute }
+  /** Nobody has proven that the domain is theirs. */
+  | { readonly kind: 'unknown_domain' }
+  | { readonly kind: 'unknown_user' }
+
+export interface RouteFinder {
+  /** Rejects as the database does: then nobody knows. */
+  find(address: string): Promise<FoundRoute>
+}
+
+interface Waiter extends Asked {
+  readonly resolve: (found: FoundRoute) => void
+  readonly reject: (error: unknown) => void
+}
+
+interface Asked {
+  /** In wire form. */
+  readonly domain: string
+  /** Undefined for a local part that nobody can have. */
+  readonly username: string | undefined
+}
+
+const ADDRESSES_MAX = 500
+
+export function createRouteFinder({ db }: { readonly db: Db }): RouteFinder {
+  const waiting: Waiter[] = []
+  let isAsking = false
+
+  async function ask(): Promise<void> {
+    if (isAsking) return
+    isAsking = true
+    while (waiting.length > 0) await answer(db, waiting.splice(0, ADDRESSES_MAX))
+    isAsking = false
+  }
+
+  return {
+    async find(address) {
+      const asked = read(address)
+      if (asked === undefined) return { kind: 'unknown_domain' }
+      return new Promise((resolve, reject) => {
+        waiting.push({ ...asked, resolve, reject })
+        void ask()
+      })
+    },
+  }
+}
+
+/** Never rejects: every waiter has its answer when this ends. */
+async function answer(db: Db, group: readonly Waiter[]): Promise<void> {
+  try {
+    const places = group.map(({ domain, username = '' }) => ({ domain, username }))
+    const rows = await readByIndex(db, (tx) => findRoutes(tx, places))
+    for (const [i, waiter] of group.entries()) waiter.resolve(foundOf(waiter, rows[i]))
+  } catch (error) {
+    for (const { reject } of group) reject(error)
+  }
+}
+
+function read(address: string): Asked | undefined {
+  const at = address.lastIndexOf('@')
+  if (at < 0) return undefined
+  const domain = toWireDomain(address.slice(at + 1).replace(/\.$/, ''))
+  return domain === undefined ? undefined : { domain, username: usernameOf(address.slice(0, at)) }
+}
+
+function foundOf({ domain, username }: Asked, row: RouteRow | undefined): FoundRoute {
+  if (row === undefined) return { kind: 'unknown_domain' }
+  const { tenantId, hasUsernames, ownWebhook } = row
+  if (username === undefined) return { kind: 'unknown_user' }
+  if (!hasUsernames) return routeTo({ tenantId, domain, username: '', owner: ownerOf(domain) })
+  if (ownWebhook === undefined) return { kind: 'unknown_user' }
+  const owner = ownerOf(domain, ownWebhook ? username : '')
+  return routeTo({ tenantId, domain, username, owner })
+}
+
+function routeTo(route: InboundRoute): FoundRoute {
+  return { kind: 'route', route }
+}
