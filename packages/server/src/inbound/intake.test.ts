@@ -13,6 +13,7 @@ import {
   storedMessages,
 } from '../../test/inbound.ts'
 import { DatabaseUnavailableError, type Db } from '../platform/db/index.ts'
+import { createFailpoints } from '../platform/failpoints.ts'
 import { createLogger } from '../platform/log.ts'
 import { createIntake } from './intake.ts'
 import { createInboundJanitor } from './janitor.ts'
@@ -30,13 +31,14 @@ beforeEach(() => clearInbound(db))
 afterAll(() => database.close())
 
 const bravo = routeOf({ tenantId: 'tn_b', domain: 'other.example' })
+const failpoints = createFailpoints(undefined)
 const isUnavailable = { code: 'unavailable' }
 
 describe('mail by SMTP', () => {
   it('is stored raw once for each tenant, with a message for each route', async () => {
     const sales = routeOf({ username: 'sales' })
     const raw = rawMail({ body: 'é\0\r\n' })
-    const { inboundIds } = await createIntake({ db }).store(
+    const { inboundIds } = await createIntake({ db, failpoints }).store(
       smtpMail({
         raw,
         routes: [
@@ -63,7 +65,7 @@ describe('mail by SMTP', () => {
   })
 
   it('[contract 5] is recognised when it comes again, and stored for those alone who had it not', async () => {
-    const intake = createIntake({ db })
+    const intake = createIntake({ db, failpoints })
     const raw = rawMail()
     await intake.store(smtpMail({ raw, routes: [[routeOf(), 'x@in.example.com']] }))
     const again = Buffer.concat([Buffer.from('Received: from mx\r\n by us\r\n'), raw])
@@ -83,7 +85,7 @@ describe('mail by SMTP', () => {
   })
 
   it('[contract 5] is taken as another after 24 h, before and after the janitor', async () => {
-    const intake = createIntake({ db })
+    const intake = createIntake({ db, failpoints })
     const janitor = createInboundJanitor({ db, log: createLogger({ level: 'silent' }) })
     await intake.store(smtpMail())
     for (const isCleaned of [false, true]) {
@@ -100,7 +102,11 @@ describe('mail by SMTP', () => {
   })
 
   it('is stored once, whoever takes it in at the same time and in whatever order', async () => {
-    const intakes = [createIntake({ db }), createIntake({ db }), createIntake({ db })]
+    const intakes = [
+      createIntake({ db, failpoints }),
+      createIntake({ db, failpoints }),
+      createIntake({ db, failpoints }),
+    ]
     const raws = Array.from({ length: 8 }, (_, i) => rawMail({ messageId: `<${i}@x>` }))
     const to = ['x@in.example.com', 'y@in.example.com']
     const results = await Promise.all(
@@ -119,7 +125,7 @@ describe('mail by SMTP', () => {
   })
 
   it('is told of after the commit', async () => {
-    const intake = createIntake({ db })
+    const intake = createIntake({ db, failpoints })
     const seen: Promise<number>[] = []
     const stop = intake.onStored(() => seen.push(countOf(db, 'inbound_queue')))
     await intake.store(smtpMail())
@@ -138,12 +144,12 @@ describe('mail by SMTP', () => {
         return await db.transaction(work, o)
       },
     }
-    const intake = createIntake({ db: slow, answerMs: 1 })
+    const intake = createIntake({ db: slow, failpoints, answerMs: 1 })
     await expect(intake.store(smtpMail())).rejects.toMatchObject(isUnavailable)
     held.resolve()
     await intake.stop()
     expect(await countOf(db, 'inbound_message')).toBe(1)
-    expect((await createIntake({ db }).store(smtpMail())).inboundIds).toEqual([])
+    expect((await createIntake({ db, failpoints }).store(smtpMail())).inboundIds).toEqual([])
   })
 
   it('is refused when too much waits', async () => {
@@ -155,7 +161,7 @@ describe('mail by SMTP', () => {
         throw new DatabaseUnavailableError('away')
       },
     }
-    const intake = createIntake({ db: away, waitingBytesMax: 2_000 })
+    const intake = createIntake({ db: away, failpoints, waitingBytesMax: 2_000 })
     const first = intake.store(smtpMail({ raw: Buffer.alloc(3_000) }))
     await expect(intake.store(smtpMail())).rejects.toMatchObject(isUnavailable)
     held.resolve()
@@ -172,14 +178,14 @@ describe('mail by SMTP', () => {
       await clearInbound(db)
       const failing = failingOnce(db, n, '53100')
       const mail = smtpMail({ routes })
-      const result = await createIntake({ db: failing.db })
+      const result = await createIntake({ db: failing.db, failpoints })
         .store(mail)
         .catch(() => undefined)
       if (!failing.seen.hasFailed) break
       expect(result).toBeUndefined()
       for (const table of ['inbound_raw', 'inbound_message', 'inbound_queue', 'inbound_seen'])
         expect(await countOf(db, table)).toBe(0)
-      expect((await createIntake({ db }).store(mail)).inboundIds).toHaveLength(2)
+      expect((await createIntake({ db, failpoints }).store(mail)).inboundIds).toHaveLength(2)
       expect(n).toBeLessThan(20)
     }
   })

@@ -8,6 +8,7 @@
  */
 import { createGroupCommit, type Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
+import type { Failpoints } from '../platform/failpoints.ts'
 import type { Service } from '../platform/service.ts'
 import type { SmtpMail } from './received-mail.ts'
 import { type DigestedMail, digestMail, storeDigested } from './store-received.ts'
@@ -22,6 +23,7 @@ export interface Intake extends Service {
 
 export interface IntakeDeps {
   readonly db: Db
+  readonly failpoints: Failpoints
   readonly answerMs?: number
   /** In memory, until it is committed. */
   readonly waitingBytesMax?: number
@@ -57,7 +59,9 @@ export function createIntake(deps: IntakeDeps): Intake {
     if (waitingBytes > 0 && waitingBytes + bytes > waitingBytesMax) throw unavailable()
     waitingBytes += bytes
     try {
-      return await group.add(digestMail(mail))
+      const inboundIds = await group.add(digestMail(mail))
+      deps.failpoints.hit('inbound.after_store')
+      return inboundIds
     } finally {
       waitingBytes -= bytes
     }

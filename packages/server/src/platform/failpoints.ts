@@ -24,6 +24,10 @@ export const failpointNames = [
   'callback.before_apply',
   'callback.before_commit',
   'callback.after_commit',
+  'inbound.after_store',
+  'inbound.after_claim',
+  'inbound.before_commit',
+  'inbound.after_commit',
 ] as const
 export type FailpointName = (typeof failpointNames)[number]
 
