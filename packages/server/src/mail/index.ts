@@ -22,6 +22,14 @@ export { checkHeader, headerBytes } from './check-header.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
 export { concernsMailer, type FailureCategory, failedReasonOf } from './failure-category.ts'
 export { encodeHeaderText, type Mailbox } from './header-lines.ts'
+export { createMessageParser, type MessageParser } from './parse/message-parser.ts'
+export type {
+  MessageHeader,
+  ParsedAttachment,
+  ParsedMailbox,
+  ParsedMessage,
+} from './parse/parsed-message.ts'
+export { threadIdOf } from './parse/thread-of.ts'
 export {
   createPhishingScanner,
   createRspamd,
@@ -33,6 +41,7 @@ export {
   type ScanResult,
   withSecondOpinion,
 } from './phishing/index.ts'
+export type { MailReport } from './reports/mail-report.ts'
 export type { HtmlPlaces } from './rewrite/find-places.ts'
 export { createPlaceFinder, type PlaceFinder } from './rewrite/place-finder.ts'
 export { spliceHtml } from './rewrite/splice-html.ts'
