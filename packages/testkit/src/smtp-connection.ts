@@ -14,7 +14,7 @@ import {
 import { type BodyReader, createBodyReader } from './smtp-body.ts'
 import { readMessageId, type SmtpFact } from './smtp-facts.ts'
 import { parseAction, type SmtpAction, type SmtpPhase, type SmtpScript } from './smtp-script.ts'
-import { openSmtpWire } from './smtp-wire.ts'
+import { openWire } from './wire.ts'
 
 export interface SmtpConnectionSettings {
   readonly hostname: string
@@ -96,7 +96,7 @@ export function serveSmtpConnection(
   }
 
   onFact?.({ fact: 'connection.opened', connection })
-  const wire = openSmtpWire({
+  const wire = openWire({
     socket,
     implicitTls: tls?.mode === 'implicit' ? tls.context : undefined,
     onInput: (input) => (body === undefined ? readLine(input) : readBody(input, body)),
@@ -333,7 +333,7 @@ export function serveSmtpConnection(
     wire.answer({
       ...action,
       ...(ending && { ending }),
-      lines,
+      ...(action.endless === true ? { lines: [], raw: toEndless(lines) } : { lines }),
       onGiving() {
         step.before?.(reply, code)
         onFact?.({
@@ -360,6 +360,12 @@ function toLines(reply: string | readonly string[] | undefined): string[] {
     const mark = i < lines.length - 1 ? '-' : ' '
     return line.length > 3 ? `${line.slice(0, 3)}${mark}${line.slice(4)}` : line
   })
+}
+
+/** A reply that goes on: every line with a hyphen. */
+function toEndless(lines: readonly string[]): string {
+  const goingOn = lines.map((line) => `${line.slice(0, 3)}-${line.slice(4)}\r\n`).join('')
+  return goingOn || '250-and another thing\r\n'
 }
 
 function decode(text: string): string {

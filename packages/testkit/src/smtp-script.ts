@@ -10,6 +10,8 @@
  * `<what>` is `ok` (nothing special), a reply, `fin`, `rst`, `hang`, `garbage`, `endless`,
  * `drip <ms> <reply>` or `delay <ms> <reply>`. `>>` says what happens once the reply is written.
  */
+import type { WireAction } from './wire.ts'
+
 export type SmtpPhase =
   | 'connect'
   | 'helo'
@@ -45,23 +47,12 @@ export interface SmtpContext {
   readonly raw?: Buffer | undefined
 }
 
-export interface SmtpAction {
+export interface SmtpAction extends WireAction {
   /**
    * One line, or several: each a complete `250 text`; the hyphens are put in. Without it the server
    * says what it would have said, save when `raw`, `endless` or `ending` stands in its place.
    */
   readonly reply?: string | readonly string[]
-  /** Written as it is instead of, or after, the reply. After a `220` to STARTTLS it is in clear. */
-  readonly raw?: string | Buffer
-  /** Holds the reply back until this settles: a test's own gate. */
-  readonly after?: Promise<unknown>
-  readonly delayMs?: number
-  /** One byte every so many milliseconds. */
-  readonly dripMs?: number
-  /** A multi-line reply without end. */
-  readonly endless?: boolean
-  /** What follows the reply. A FIN or a hang without a reply needs only this. */
-  readonly ending?: 'continue' | 'fin' | 'rst' | 'hang'
 }
 
 export type SmtpScript = (context: SmtpContext) => SmtpAction | string | undefined

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { afterEach, describe, expect, it } from 'vitest'
+import { type RawClient, toRawClient } from './raw-client.ts'
 import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from './smtp-server.ts'
 
 const certificate = (name: string): string =>
@@ -20,48 +21,9 @@ async function serve(o: SmtpServerOptions = {}): Promise<SmtpServer> {
   return server
 }
 
-/** A client that writes text and waits for text: the smallest one that can misbehave. */
-function dial(socket: Socket) {
+function dial(socket: Socket): RawClient {
   closers.push(() => socket.destroy())
-  let received = ''
-  let ended: 'fin' | 'reset' | undefined
-  let wake = (): void => undefined
-  socket.on('data', (chunk) => {
-    received += chunk.toString('latin1')
-    wake()
-  })
-  socket.on('error', () => {
-    ended = 'reset'
-    wake()
-  })
-  socket.on('end', () => {
-    ended ??= 'fin'
-    wake()
-  })
-  const until = async (isMet: () => boolean): Promise<void> => {
-    while (!isMet()) {
-      await new Promise<void>((resolve) => {
-        wake = resolve
-      })
-    }
-  }
-  return {
-    socket,
-    send: (text: string) => socket.write(text, 'utf8'),
-    /** Resolves with all that came up to the match, and forgets it. */
-    async see(pattern: RegExp): Promise<string> {
-      await until(() => pattern.test(received) || ended !== undefined)
-      if (!pattern.test(received)) throw new Error(`ended (${ended}) after ${received}`)
-      const seen = received
-      received = ''
-      return seen
-    },
-    async end(): Promise<'fin' | 'reset' | undefined> {
-      await until(() => ended !== undefined)
-      return ended
-    },
-    unread: () => received,
-  }
+  return toRawClient(socket)
 }
 
 const plain = (server: SmtpServer) => dial(connect(server.port, server.host))

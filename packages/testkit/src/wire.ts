@@ -1,14 +1,28 @@
 /**
- * The two directions of one connection of the scripted SMTP server: bytes in, answers out.
+ * The two directions of one connection of a scripted server: bytes in, answers out.
  *
  * Answers leave strictly in order: while one is held back (a delay, a drip, a gate), what has been
  * pipelined behind it waits. All answers to one chunk of input leave in one write.
  */
 import type { Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
-import type { SmtpAction } from './smtp-script.ts'
 
-export interface SmtpWireOptions {
+/** How an answer leaves, and what follows it. */
+export interface WireAction {
+  /** Written as it is instead of, or after, the reply. After a `220` to STARTTLS it is in clear. */
+  readonly raw?: string | Buffer
+  /** Holds the reply back until this settles: a test's own gate. */
+  readonly after?: Promise<unknown>
+  readonly delayMs?: number
+  /** One byte every so many milliseconds. */
+  readonly dripMs?: number
+  /** Again and again, without end. */
+  readonly endless?: boolean
+  /** What follows the reply. A FIN or a hang without a reply needs only this. */
+  readonly ending?: 'continue' | 'fin' | 'rst' | 'hang'
+}
+
+export interface WireOptions {
   readonly socket: Socket
   /** TLS from the first byte. */
   readonly implicitTls: SecureContext | undefined
@@ -18,7 +32,7 @@ export interface SmtpWireOptions {
   readonly onClose: () => void
 }
 
-export interface Answer extends SmtpAction {
+export interface Answer extends WireAction {
   readonly lines: readonly string[]
   /** Just before it is given, which may be a good while from now. */
   readonly onGiving: () => void
@@ -27,7 +41,7 @@ export interface Answer extends SmtpAction {
   readonly onFlushed?: (() => void) | undefined
 }
 
-export interface SmtpWire {
+export interface Wire {
   /** An answer is still under way: nothing further is read. */
   readonly isHeld: boolean
   isSecure(): boolean
@@ -35,7 +49,9 @@ export interface SmtpWire {
   startTls(context: SecureContext): void
 }
 
-export function openSmtpWire(o: SmtpWireOptions): SmtpWire {
+const FLOOD_PIECES = 500
+
+export function openWire(o: WireOptions): Wire {
   let socket = o.socket
   let input: Buffer = Buffer.alloc(0)
   let output = ''
@@ -118,7 +134,7 @@ export function openSmtpWire(o: SmtpWireOptions): SmtpWire {
     }
     const text = what.lines.map((line) => `${line}\r\n`).join('')
     if (what.endless === true) {
-      flood(text)
+      flood(Buffer.from(what.raw ?? text))
     } else if (what.dripMs !== undefined) {
       drip(Buffer.concat([Buffer.from(text), Buffer.from(what.raw ?? '')]), what, goOn)
     } else {
@@ -169,10 +185,10 @@ export function openSmtpWire(o: SmtpWireOptions): SmtpWire {
     timers.add(timer)
   }
 
-  function flood(text: string): void {
-    const lines = (text || '250-and another thing\r\n').replace(/^(\d{3}) /gm, '$1-').repeat(500)
+  function flood(piece: Buffer): void {
+    const pieces = Buffer.concat(Array.from({ length: FLOOD_PIECES }, () => piece))
     const pour = (): void => {
-      while (!isClosed && socket.writable && socket.write(lines));
+      while (!isClosed && socket.writable && socket.write(pieces));
       if (!isClosed && socket.writable) socket.once('drain', pour)
     }
     flush()
