@@ -11,6 +11,9 @@ export type { DnsRecord, DnsRecordType } from './dns/dns-wire.ts'
 export type { PublishedRecord } from './dns/dns-zones.ts'
 export { findFreePort } from './free-port.ts'
 export type { HttpAnswer } from './http-answer.ts'
+export type { DeliverOptions, ImapAccount, ImapFolder, ImapMessage } from './imap/imap-account.ts'
+export type { ImapAction, ImapContext, ImapScript } from './imap/imap-script.ts'
+export { createImapServer, type ImapServer, type ImapServerOptions } from './imap/imap-server.ts'
 export { type NdjsonLog, openNdjsonLog, readNdjson } from './ndjson.ts'
 export { REFUSALS, type TokenReply } from './oauth-refusals.ts'
 export {
@@ -20,6 +23,7 @@ export {
   type TokenRequest,
   type TokenScript,
 } from './oauth-server.ts'
+export { createRawClient, type RawClient } from './raw-client.ts'
 export type { CallbackAttempt, CallbackBatch, CallbackShape } from './relays/callbacks.ts'
 export type { PeerReply, PeerRequest, PeerScript, ScriptedAnswer } from './relays/http-peer.ts'
 export { headerOf, type RelayedAttachment, type RelayedMail } from './relays/relayed-mail.ts'
