@@ -1,4 +1,5 @@
 /** Real mail servers for tests, apart from the front door: they are programs of other people. */
+export { createDovecot, type Dovecot, type DovecotOptions, dovecotHindrance } from './dovecot.ts'
 export { createExim, eximHindrance } from './exim.ts'
 export type { MailServer, MailServerOptions } from './mail-server.ts'
 export { createOpenSmtpd, openSmtpdHindrance } from './opensmtpd.ts'
