@@ -5,6 +5,9 @@
  *
  * A report on a recipient who waits for another attempt is the end of that: its provider has the mail.
  * A rescue is waited for: what is reported of the series before it is not to end it.
+ *
+ * What a mail server reports by mail is believed less than what a provider's account does: nothing of it
+ * ends an attempt (contract §3.5).
  */
 import { addressKeyOf, parseAddress, type UserAgent } from '../mail/index.ts'
 import type { Tx } from '../platform/db/index.ts'
@@ -118,15 +121,38 @@ async function openRecipients(
 }
 
 /** `repeated`: it is to be applied, unless it was. */
-function outcomeOf({ fact }: Report, recipient: Recipient | undefined): ReportOutcome {
+function outcomeOf(report: Report, recipient: Recipient | undefined): ReportOutcome {
+  const { fact } = report
   if (fact.kind === 'other') return 'ignored'
   if (recipient === undefined) return 'unknown'
   const { status, lastOutcome, facts, isBeingClaimed } = recipient
+  if (report.relay === undefined) {
+    const byMail = outcomeByMail(report, recipient)
+    if (byMail !== undefined) return byMail
+  }
   // Applied now, it would be followed by another copy.
   if (isBeingClaimed) return 'under_way'
   if (status === 'scheduled' || (status === 'queued' && lastOutcome !== undefined))
     return 'under_way'
   return facts >= (fact.kind === 'deferred' ? DEFERRALS_MAX : FACTS_MAX) ? 'bounded' : 'repeated'
+}
+
+const IS_OPEN: ReadonlySet<string> = new Set(['queued', 'scheduled', 'sending', 'deferred', 'held'])
+
+/** Undefined: as any other. */
+function outcomeByMail({ fact }: Report, recipient: Recipient): ReportOutcome | undefined {
+  const { status, lastOutcome, email } = recipient
+  if (fact.email !== undefined && keyOf(fact.email) !== keyOf(email)) return 'unknown'
+  // One without an answer may have been taken after all.
+  const mayBeTaken = status === 'deferred' && lastOutcome === 'uncertain'
+  if (IS_OPEN.has(status)) return mayBeTaken ? undefined : 'under_way'
+  const wasCancelled = status === 'rejected' && lastOutcome === undefined
+  return wasCancelled || status === 'suppressed' || status === 'blocked' ? 'ignored' : undefined
+}
+
+function keyOf(email: string): string | undefined {
+  const parsed = parseAddress(email)
+  return parsed.ok ? addressKeyOf(parsed.address.address) : undefined
 }
 
 /**

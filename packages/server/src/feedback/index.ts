@@ -1,4 +1,5 @@
 /** The front door of feedback: what was reported of mail that was handed over. */
+export { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply-reports.ts'
 export {
   type RecordedFact,
   type ReportedFlags,
@@ -6,3 +7,4 @@ export {
   readFlags,
   walkFlags,
 } from './read-store.ts'
+export { type Report, type ReportOutcome, reportOutcomes } from './report.ts'
