@@ -1,7 +1,15 @@
 /** SQL of received messages, raw and as they go to one webhook each. Every statement names the tenant. */
 import { formatMicros } from '../platform/clock.ts'
-import { insertRows, type Tx } from '../platform/db/index.ts'
+import {
+  arrayText,
+  insertRows,
+  type Queryable,
+  statement,
+  type Tx,
+  textArray,
+} from '../platform/db/index.ts'
 import { dayOfUlid } from '../platform/ids.ts'
+import type { MessageKey } from './queue-store.ts'
 import type { Envelope } from './received-mail.ts'
 
 export interface NewRaw {
@@ -96,4 +104,92 @@ function envelopeJson({ from, to, remoteIp, helo, isTls }: Envelope): string {
     tls: isTls,
   }
   return JSON.stringify(envelope)
+}
+
+/** What is known of a message without reading it. */
+export interface StoredMessage extends MessageKey {
+  readonly owner: string
+  readonly source: 'smtp' | 'imap'
+  readonly domain: string | null
+  readonly username: string | null
+  readonly mailerId: string | null
+  readonly folder: string | null
+  readonly serverThread: string | null
+  readonly envelope: {
+    readonly from: string
+    readonly to: readonly string[]
+    readonly remote_ip: string
+    readonly helo: string
+    readonly tls: boolean
+  } | null
+  readonly receivedAtMicros: bigint
+  readonly bytes: number
+  readonly reportedAt: Date | null
+  readonly problem: string | null
+}
+
+const COLUMNS = `m.tenant_id as "tenantId", m.inbound_id as "inboundId", m.owner, m.source, m.domain,
+  m.username, m.mailer_id as "mailerId", m.folder, m.server_thread as "serverThread", m.envelope,
+  (extract(epoch from m.received_at) * 1000000)::bigint as "receivedAtMicros", m.bytes,
+  m.reported_at as "reportedAt", m.problem`
+const OF_ID = 'm.tenant_id = $1 and m.inbound_id = $2 and m.day = $3'
+
+type Row = Omit<StoredMessage, 'receivedAtMicros'> & { readonly receivedAtMicros: string }
+
+const FIND = statement(
+  'inbound.find_message',
+  `select ${COLUMNS} from inbound_message m where ${OF_ID}`,
+)
+
+export async function findMessage(
+  q: Queryable,
+  key: MessageKey,
+): Promise<StoredMessage | undefined> {
+  const { rows } = await q.query<Row>(FIND, valuesOf(key))
+  return rows[0] && fromRow(rows[0])
+}
+
+const LOAD = statement(
+  'inbound.load_message',
+  `select ${COLUMNS}, r.raw from inbound_message m
+     join inbound_raw r on r.tenant_id = m.tenant_id and r.raw_id = m.raw_id and r.day = m.day
+    where ${OF_ID}`,
+)
+
+/** With all of it. */
+export async function loadMessage(
+  q: Queryable,
+  key: MessageKey,
+): Promise<(StoredMessage & { readonly raw: Buffer }) | undefined> {
+  const { rows } = await q.query<Row & { readonly raw: Buffer }>(LOAD, valuesOf(key))
+  return rows[0] && { ...fromRow(rows[0]), raw: rows[0].raw }
+}
+
+function valuesOf({ tenantId, inboundId }: MessageKey): string[] {
+  return [tenantId, inboundId, dayOfUlid(inboundId)]
+}
+
+function fromRow<R extends Row>(row: R) {
+  return { ...row, receivedAtMicros: BigInt(row.receivedAtMicros) }
+}
+
+const MARK_REPORTED = statement(
+  'inbound.mark_reported',
+  `update inbound_message m set reported_at = now(), problem = k.problem
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[]) as k (tenant_id, inbound_id, day, problem)
+    where m.tenant_id = k.tenant_id and m.inbound_id = k.inbound_id and m.day = k.day
+      and m.day = any($3::date[])`,
+)
+
+export async function markReported(
+  tx: Tx,
+  messages: readonly (MessageKey & { readonly problem: string | undefined })[],
+): Promise<void> {
+  if (messages.length === 0) return
+  await tx.query(MARK_REPORTED, [
+    arrayText(messages.map(({ tenantId }) => tenantId)),
+    arrayText(messages.map(({ inboundId }) => inboundId)),
+    arrayText(messages.map(({ inboundId }) => dayOfUlid(inboundId))),
+    textArray(messages.map(({ problem }) => problem ?? null)),
+  ])
 }

@@ -1,0 +1,103 @@
+/**
+ * Makes of a message that was received what is to be recorded of it. That a server or its DNS is slow, or
+ * a message cannot be read, is part of the answer: nothing but a stop of this process makes it fail.
+ */
+import type { MessageParser, ParsedMessage } from '../mail/index.ts'
+import type { Clock } from '../platform/clock.ts'
+import { startTrace } from '../platform/trace.ts'
+import { type Authentication, type DetailsOptions, incomingDetails } from './event-details.ts'
+import type { FinishedMessage } from './finish-messages.ts'
+import type { StoredMessage } from './message-store.ts'
+import type { ClaimedMessage } from './queue-store.ts'
+import { reportsOf } from './report-facts.ts'
+
+export interface MessageReader {
+  read(
+    claim: ClaimedMessage,
+    message: StoredMessage & { readonly raw: Buffer },
+  ): Promise<FinishedMessage>
+}
+
+export interface MessageReaderDeps extends DetailsOptions {
+  readonly clock: Clock
+  readonly parser: Pick<MessageParser, 'parse'>
+  readonly authenticate: (
+    message: StoredMessage & { readonly raw: Buffer },
+  ) => Promise<Authentication>
+}
+
+/** One that was taken more often ends processes, or is in the way of its own record. */
+export const READ_TRIES_MAX = 3
+
+export function createMessageReader(deps: MessageReaderDeps): MessageReader {
+  const { clock, parser } = deps
+  return {
+    async read(claim, message) {
+      const { tenantId, receivedAtMicros, owner } = message
+      const isRead = claim.tries <= READ_TRIES_MAX
+      const parse = async () => (isRead ? await parser.parse(tenantId, message.raw) : UNREAD)
+      const reports = ({ reports }: ParsedMessage) => reportsOf(tenantId, receivedAtMicros, reports)
+      const lookAgainMs = lookAgainAfter(clock.now().getTime() - Number(receivedAtMicros / 1000n))
+      if (message.reportedAt !== null)
+        return {
+          claim,
+          event: undefined,
+          reports: reports(await parse()),
+          problem: undefined,
+          lookAgainMs,
+        }
+      const [parsed, authentication] = await Promise.all([
+        parse(),
+        isRead ? deps.authenticate(message) : UNKNOWN,
+      ])
+      const details = incomingDetails(message, { parsed, authentication }, deps)
+      return {
+        claim,
+        event: {
+          tenantId,
+          refId: '',
+          event: 'INCOMING_EMAIL',
+          success: true,
+          eventAtMicros: clock.nowMicros(),
+          details,
+          traceparent: startTrace(),
+          owner,
+        },
+        reports: reports(parsed),
+        problem: details.problem,
+        lookAgainMs,
+      }
+    },
+  }
+}
+
+const REPORT_MS = 24 * 3_600_000
+const LOOK_MS = 1_000
+const LOOK_MS_MAX = 30 * 60_000
+
+/** As long again as it has waited. */
+function lookAgainAfter(ageMs: number): number | undefined {
+  if (ageMs > REPORT_MS) return undefined
+  return Math.min(Math.max(ageMs, LOOK_MS), LOOK_MS_MAX)
+}
+
+const NOTHING = { result: 'none' } as const
+const UNKNOWN: Authentication = { spf: NOTHING, dkim: [], dmarc: NOTHING }
+
+const UNREAD: ParsedMessage = {
+  messageId: '',
+  inReplyTo: '',
+  references: [],
+  from: { email: '', name: '' },
+  to: [],
+  cc: [],
+  replyTo: [],
+  subject: '',
+  text: '',
+  html: '',
+  headers: [],
+  attachments: [],
+  isAutoReply: false,
+  reports: [],
+  problem: `The message could not be read ${READ_TRIES_MAX} times`,
+}

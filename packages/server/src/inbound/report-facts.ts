@@ -1,0 +1,69 @@
+/**
+ * What a mail server has reported by mail, as feedback takes it (contract §3.5).
+ *
+ * It is a claim of whoever wrote the mail, and anybody can write one. So nothing follows from it unless
+ * it names the Message-ID of one of the tenant's own emails, which each recipient's copy has for itself
+ * and which nobody guesses; and of a bounce, unless it names that very recipient. Who has had one copy of
+ * an email could still speak for another recipient of the same email, if that one's address is known.
+ *
+ * A recipient's email bounces once, and is complained of once, by however many doors that is reported.
+ */
+import { recipientsMax } from '@postrider/contract'
+import type { Report } from '../feedback/index.ts'
+import type { MailReport } from '../mail/index.ts'
+import { isUlid } from '../platform/ids.ts'
+
+export function reportsOf(
+  tenantId: string,
+  receivedAtMicros: bigint,
+  reports: readonly MailReport[],
+): Report[] {
+  return reports.flatMap((report) => {
+    const ref = refOf(report.originalMessageId)
+    // That a server goes on trying is no end of anything.
+    if (ref === undefined || report.kind === 'deferral') return []
+    if (report.kind === 'bounce' && report.recipient === undefined) return []
+    const fact = report.kind === 'bounce' ? bounceOf(report) : complaintOf(report)
+    const { reportedAtMicros, recipient, diagnostic, ...rest } = report
+    return {
+      tenantId,
+      relay: undefined,
+      receivedAtMicros,
+      fact: {
+        ...fact,
+        factId: `mail ${fact.kind}`,
+        atMicros: reportedAtMicros,
+        ref,
+        reason: diagnostic,
+        raw: JSON.stringify({ ...rest, recipient, diagnostic }),
+      },
+    }
+  })
+}
+
+function bounceOf({ isHard, recipient, status }: MailReport) {
+  return {
+    kind: 'bounced' as const,
+    type: 'delivery-status',
+    isHard,
+    ...(isHard ? { suppresses: 'bounced' as const } : {}),
+    ...(recipient === undefined ? {} : { email: recipient }),
+    ...(status === undefined ? {} : { errorCode: status }),
+  }
+}
+
+/** Whom it is about is often blacked out; that is in the Message-ID. */
+function complaintOf({ feedbackType = 'feedback-report' }: MailReport) {
+  return {
+    kind: 'complained' as const,
+    type: feedbackType,
+    suppresses: 'complained' as const,
+  }
+}
+
+/** Of a Message-ID that is one of ours (sending/email.ts). */
+function refOf(messageId: string | undefined): Report['fact']['ref'] {
+  const [, refId = '', digits = ''] = /^<?(\w{26})\.(\d{1,5})@[^@\s]+$/.exec(messageId ?? '') ?? []
+  const n = Number(digits)
+  return isUlid(refId) && n < recipientsMax ? { refId, n } : undefined
+}

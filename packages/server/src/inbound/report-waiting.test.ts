@@ -1,0 +1,346 @@
+/** What was received is reported once, whoever is at it, whatever ends them, and whoever else's it is. */
+import { describe, expect, it } from 'vitest'
+import { failingOnce } from '../../test/failing-once.ts'
+import { countOf, rawMail, routeOf, storedMessages } from '../../test/inbound.ts'
+import { UNKNOWN, useInbound } from '../../test/inbound-worker.ts'
+import type { MessageReader } from './read-message.ts'
+import { usualRooms } from './rooms.ts'
+
+const world = useInbound()
+const ids = async () => (await world.events()).map(({ details }) => details.inbound_id).sort()
+const queued = () => countOf(world.db, 'inbound_queue')
+
+describe('mail that was received', () => {
+  it('[contract 4, 5] is told with all that is in it, to the webhook of its route', async () => {
+    const route = routeOf({ username: 'sales' })
+    const webhookId = await world.webhook('tn_a', route.owner)
+    const header =
+      'Cc: =?utf-8?q?J=C3=BCrgen?= <j@example.org>\r\nReply-To: r@example.org\r\nIn-Reply-To: <2@x>\r\nReferences: <1@x> <2@x>\r\nContent-Type: multipart/mixed; boundary=b\r\n'
+    const body =
+      '--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nHéllo\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>Hello</p>\r\n--b\r\nContent-Type: application/pdf; name=a.pdf\r\nContent-Disposition: attachment; filename=a.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\nSGVsbG8=\r\n--b--\r\n'
+    const [id = ''] = await world.receive({
+      raw: rawMail({ header, body }),
+      routes: [[route, 'Sales+7@in.example.com']],
+    })
+    const worker = world.worker({
+      authenticate: async () => ({
+        ...UNKNOWN,
+        spf: { result: 'pass', domain: 'sender.example' },
+        dkim: [{ result: 'pass', domain: 'sender.example', selector: 's' }],
+      }),
+    })
+    expect(await worker.runOnce()).toBe(1)
+    const [event] = await world.events()
+    expect(event).toMatchObject({ event: 'INCOMING_EMAIL', success: true, owner: route.owner })
+    const { headers, ...details } = event?.details ?? { headers: [] }
+    expect(headers[0]).toEqual({ name: 'From', value: 'A <a@sender.example>' })
+    expect(details).toEqual({
+      domain: 'in.example.com',
+      username: 'sales',
+      inbound_id: id,
+      raw_url: `https://post.example.com/v1/inbound/messages/${id}/raw`,
+      message_id: '<one@sender.example>',
+      in_reply_to: '<2@x>',
+      references: ['<1@x>', '<2@x>'],
+      thread_id: '1@x',
+      from: { email: 'a@sender.example', name: 'A' },
+      to: [{ email: 'b@in.example.com', name: '' }],
+      cc: [{ email: 'j@example.org', name: 'Jürgen' }],
+      reply_to: [{ email: 'r@example.org', name: '' }],
+      subject: 'Hello',
+      text: expect.stringContaining('Héllo'),
+      html: expect.stringContaining('<p>Hello</p>'),
+      attachments: [
+        {
+          filename: 'a.pdf',
+          type: 'application/pdf',
+          size: 5,
+          content_id: null,
+          content: 'SGVsbG8=',
+        },
+      ],
+      spf: { result: 'pass', domain: 'sender.example' },
+      dkim: [{ result: 'pass', domain: 'sender.example', selector: 's' }],
+      dmarc: { result: 'none' },
+      received_at: expect.stringMatching(/^\d{4}-.*\.\d{6}Z$/),
+      auto_reply: false,
+      envelope: {
+        from: 'a@sender.example',
+        to: ['Sales+7@in.example.com'],
+        remote_ip: '192.0.2.1',
+        helo: 'mail.sender.example',
+        tls: true,
+      },
+    })
+    expect(worker.woken).toMatchObject([{ tenantId: 'tn_a', webhookId }])
+    expect(await countOf(world.db, 'webhooks_pending')).toBe(1)
+    expect(await queued()).toBe(0)
+    expect(await storedMessages(world.db)).toMatchObject([{ is_reported: true, problem: null }])
+  })
+
+  it('[contract 4, 5] by a mailbox names the mailbox, and has no envelope', async () => {
+    await world.fetched({ mailerId: 'imap_9', folder: 'Kunden', serverThread: '1789' })
+    await world.fetched({ mailerId: 'imap_9', raw: rawMail({ messageId: '' }) })
+    await world.worker().runOnce()
+    const [first, second] = (await world.events()).map(({ details }) => details)
+    expect(first).toMatchObject({ mailer_id: 'imap_9', folder: 'Kunden', thread_id: '1789' })
+    expect(first).not.toHaveProperty('envelope')
+    expect(first).not.toHaveProperty('domain')
+    expect(second?.thread_id).toBe(second?.inbound_id)
+  })
+
+  it('by the route of a whole domain names the local part without its tag', async () => {
+    await world.receive({ routes: [[routeOf(), 'Info+x@in.example.com', 'b@in.example.com']] })
+    await world.worker().runOnce()
+    expect((await world.events()).map(({ details }) => details)).toMatchObject([
+      { domain: 'in.example.com', username: 'info' },
+    ])
+  })
+
+  it('without a webhook is recorded, and delivered to nobody', async () => {
+    await world.receive({ routes: [[routeOf({ username: 'nobody' }), 'nobody@in.example.com']] })
+    const worker = world.worker()
+    await worker.runOnce()
+    expect(await world.events()).toHaveLength(1)
+    expect(worker.woken).toEqual([])
+    expect(await countOf(world.db, 'webhooks_pending')).toBe(0)
+  })
+
+  it('[contract 5] is one event for each route, to each of them alone', async () => {
+    const other = routeOf({ tenantId: 'tn_b', domain: 'other.example' })
+    await world.receive({
+      routes: [
+        [routeOf(), 'x@in.example.com'],
+        [routeOf({ username: 'sales' }), 'sales@in.example.com'],
+        [other, 'secret@other.example'],
+      ],
+    })
+    await world.worker().runOnce()
+    const events = await world.events()
+    expect(
+      events.map(({ tenantId, owner, details }) => [tenantId, owner, details.envelope?.to]).sort(),
+    ).toEqual([
+      ['tn_a', 'in.example.com/', ['x@in.example.com']],
+      ['tn_a', 'in.example.com/sales', ['sales@in.example.com']],
+      ['tn_b', 'other.example/', ['secret@other.example']],
+    ])
+  })
+
+  it('has what is too large for the event at its address, and says so', async () => {
+    const part = (name: string, content: string) =>
+      `--b\r\nContent-Type: application/x\r\nContent-Disposition: attachment; filename=${name}\r\n\r\n${content}\r\n`
+    const header = 'Content-Type: multipart/mixed; boundary=b\r\n'
+    const text = `--b\r\nContent-Type: text/plain\r\n\r\n${'t'.repeat(60)}\r\n--b\r\nContent-Type: text/html\r\n\r\n${'h'.repeat(70)}\r\n`
+    const body = `${text}${part('one', 'a'.repeat(80))}${part('two', 'b'.repeat(30))}${part('three', 'c'.repeat(20))}--b--\r\n`
+    const [id] = await world.receive({ raw: rawMail({ header, body }) })
+    await world.worker({ inlineBytesMax: 100 }).runOnce()
+    const [event] = await world.events()
+    expect(event?.details.attachments).toMatchObject([
+      { filename: 'one', size: 80, content: Buffer.from('a'.repeat(80)).toString('base64') },
+      {
+        filename: 'two',
+        size: 30,
+        content: '',
+        url: `https://post.example.com/v1/inbound/messages/${id}/attachments/1`,
+      },
+      { filename: 'three', size: 20, content: Buffer.from('c'.repeat(20)).toString('base64') },
+    ])
+    expect(event?.details.text).toContain('tttt')
+    expect(event?.details.html).toBe('')
+    expect(event?.details.problem).toContain('HTML')
+    expect(await storedMessages(world.db)).toMatchObject([{ problem: event?.details.problem }])
+  })
+})
+
+describe('of several that report', () => {
+  it('each message is reported by one', async () => {
+    const received: string[] = []
+    await Promise.all(
+      Array.from({ length: 120 }, async (_, i) => {
+        const tenantId = `tn_${i % 5}`
+        const raw = rawMail({ messageId: `<${i}@x>` })
+        received.push(...(await world.receive({ raw, routes: [[routeOf({ tenantId }), 'b@x']] })))
+      }),
+    )
+    const workers = [world.worker(), world.worker(), world.worker()]
+    await Promise.all(workers.map((worker) => worker.runOnce()))
+    expect(await ids()).toEqual(received.toSorted())
+    expect(await queued()).toBe(0)
+  })
+
+  it('one whose lease has run out records nothing', async () => {
+    const [id] = await world.receive()
+    const held = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    const slow = world.worker({
+      authenticate: async () => {
+        begun.resolve()
+        await held.promise
+        return UNKNOWN
+      },
+    })
+    const running = slow.runOnce()
+    await begun.promise
+    const quick = world.worker()
+    expect(await quick.runOnce()).toBe(0)
+    await world.endLeases()
+    expect(await quick.runOnce()).toBe(1)
+    held.resolve()
+    await running
+    expect(slow.results).toEqual(['lost'])
+    expect(slow.woken).toEqual([])
+    expect(await ids()).toEqual([id])
+  })
+
+  it('a lease is renewed for as long as its message is read', async () => {
+    await world.receive()
+    const held = Promise.withResolvers<void>()
+    const renewed = Promise.withResolvers<void>()
+    const watching = {
+      ...world.db,
+      transaction: ((work, o) =>
+        world.db.transaction(
+          (tx) =>
+            work({
+              ...tx,
+              async query(s, values) {
+                const result = await tx.query(s, values)
+                if (typeof s === 'object' && s.name === 'inbound.renew') renewed.resolve()
+                return result
+              },
+            } as typeof tx),
+          o,
+        )) as typeof world.db.transaction,
+    }
+    const worker = world.worker({
+      db: watching,
+      leaseMs: 3_000,
+      authenticate: async () => {
+        await held.promise
+        return UNKNOWN
+      },
+    })
+    await worker.start()
+    await renewed.promise
+    const { rows } = await world.db.query<{ is_held: boolean }>(
+      'select busy_until > now() as is_held from inbound_queue',
+    )
+    expect(rows).toEqual([{ is_held: true }])
+    held.resolve()
+    await worker.stop()
+    expect(await world.events()).toHaveLength(1)
+  })
+})
+
+describe('a process that ends', () => {
+  it('after it has taken messages leaves them to others; after a few times they are reported unread', async () => {
+    const [id] = await world.receive()
+    const dead = new Promise<never>(() => undefined)
+    for (let i = 0; i < 3; i++) {
+      const begun = Promise.withResolvers<void>()
+      const reader: MessageReader = {
+        read: () => {
+          begun.resolve()
+          return dead
+        },
+      }
+      // It takes nothing more.
+      void world.worker({ reader, rooms: { ...usualRooms, messagesMax: 1 } }).runOnce()
+      await begun.promise
+      await world.endLeases()
+    }
+    const worker = world.worker()
+    expect(await worker.runOnce()).toBe(1)
+    expect(worker.results).toEqual(['incomplete'])
+    const [event] = await world.events()
+    expect(event?.details).toMatchObject({
+      inbound_id: id,
+      subject: '',
+      problem: 'The message could not be read 3 times',
+      raw_url: expect.stringContaining(id ?? '-'),
+    })
+  })
+
+  it('before the commit has recorded nothing', async () => {
+    const [id] = await world.receive()
+    const died = new Error('died')
+    const kill = () => {
+      throw died
+    }
+    await world.worker({ spec: 'inbound.before_commit=kill', kill }).runOnce()
+    expect(await world.events()).toEqual([])
+    expect(await queued()).toBe(1)
+    await world.endLeases()
+    await world.worker().runOnce()
+    expect(await ids()).toEqual([id])
+  })
+})
+
+describe('whichever statement fails', () => {
+  it.each([
+    ['because the database is away', '53100'],
+    ['because it took too long', '57014'],
+    ['because others were in the way', '40P01'],
+    ['for a reason of its own', '22012'],
+  ])('%s, each message is reported once, as it is', async (_, state) => {
+    for (let n = 1; ; n++) {
+      await world.db.query('truncate webhooks_event, inbound_queue, inbound_seen')
+      const received = [
+        ...(await world.receive({ raw: rawMail({ messageId: `<${n}.1@x>` }) })),
+        ...(await world.receive({ raw: rawMail({ messageId: `<${n}.2@x>` }) })),
+      ]
+      const failing = failingOnce(world.db, n, state)
+      const worker = world.worker({ db: failing.db })
+      for (let rounds = 0; (await queued()) > 0; rounds++) {
+        await worker.runOnce().catch(() => undefined)
+        await world.endLeases()
+        expect(rounds).toBeLessThan(5)
+      }
+      expect(await ids()).toEqual(received.toSorted())
+      for (const { details } of await world.events()) expect(details.problem).toBeUndefined()
+      if (!failing.seen.hasFailed) break
+      expect(n).toBeLessThan(60)
+    }
+  })
+})
+
+describe('a tenant whose mail takes long to read', () => {
+  it('delays nobody else', async () => {
+    const bombs: string[] = []
+    for (let i = 0; i < 100; i++)
+      bombs.push(
+        ...(await world.receive({
+          raw: rawMail({ messageId: `<${i}@x>`, body: 'bomb' }),
+          routes: [[routeOf({ tenantId: 'tn_a' }), 'b@in.example.com']],
+        })),
+      )
+    const others: string[] = []
+    for (let i = 0; i < 60; i++)
+      others.push(
+        ...(await world.receive({
+          raw: rawMail({ messageId: `<o${i}@x>` }),
+          routes: [[routeOf({ tenantId: `tn_b${i % 3}` }), 'b@in.example.com']],
+        })),
+      )
+    const held = Promise.withResolvers<void>()
+    const done = Promise.withResolvers<void>()
+    let left = others.length
+    const worker = world.worker({
+      async authenticate({ raw }) {
+        if (raw.includes('bomb')) await held.promise
+        return UNKNOWN
+      },
+      observe: () => {
+        left -= 1
+        if (left === 0) done.resolve()
+      },
+    })
+    await worker.start()
+    await done.promise
+    expect(await ids()).toEqual(others.toSorted())
+    held.resolve()
+    await worker.runOnce()
+    await worker.stop()
+    expect(await world.events()).toHaveLength(160)
+  })
+})
