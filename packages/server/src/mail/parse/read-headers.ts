@@ -28,7 +28,7 @@ export function readHeaders(
   bytes: Buffer,
   start: number,
   { bytesMax, fieldsMax }: HeaderLimits,
-  isEnd: (line: Buffer) => boolean = () => false,
+  isEnd: (lineStart: number, lineEnd: number) => boolean = () => false,
 ): HeaderSection {
   const headers: MessageHeader[] = []
   let at = start
@@ -44,7 +44,7 @@ export function readHeaders(
     const isNewField = bytes[at] !== 0x20 && bytes[at] !== 0x09
     if (isNewField && at > start) finishField(at)
     if (isBlank) return { headers, bodyAt: lineEnd, isCut: false }
-    if (isEnd(bytes.subarray(at, lineEnd))) return { headers, bodyAt: at, isCut: false }
+    if (isEnd(at, lineEnd)) return { headers, bodyAt: at, isCut: false }
     if (lineEnd - start > bytesMax || headers.length >= fieldsMax) {
       finishField(Math.min(at, start + bytesMax))
       return { headers, bodyAt: findBody(bytes, at), isCut: true }

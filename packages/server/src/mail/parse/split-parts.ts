@@ -32,12 +32,14 @@ export interface SplitLimits {
 }
 
 interface Multipart {
+  /** Its bytes as characters. */
   readonly boundary: string
   readonly isDigest: boolean
 }
 
 /** Of RFC 2046 §5.1.1, thrice. */
 const BOUNDARY_BYTES_MAX = 210
+const LINE_BYTES_MAX = 512
 const PART_HEADER_LIMITS = { bytesMax: 65_536, fieldsMax: 1_000 }
 const DASHES = '\n--'
 
@@ -62,10 +64,8 @@ export function splitParts(
     partCount += 1
     if (isCut) problems.add('A header section is too long')
     const type = typeOf(headers, open.at(-1)?.isDigest === true)
-    const boundary = type.value.startsWith('multipart/')
-      ? (type.parameters.get('boundary') ?? '').trimEnd()
-      : ''
-    const isEntered = boundary !== '' && Buffer.byteLength(boundary) <= BOUNDARY_BYTES_MAX
+    const boundary = type.value.startsWith('multipart/') ? boundaryOf(type) : ''
+    const isEntered = boundary !== '' && boundary.length <= BOUNDARY_BYTES_MAX
     if (isEntered && open.length < depthMax) {
       open.push({ boundary, isDigest: type.value === 'multipart/digest' })
       keep(open.length)
@@ -81,7 +81,8 @@ export function splitParts(
     parts.push({ ...rest, bytes: bytes.subarray(at, Math.max(at, end)) })
     leaf = undefined
   }
-  const isDelimiter = (line: Buffer) => delimiterOf(line, levels) !== undefined
+  const isDelimiter = (start: number, end: number) =>
+    delimiterOf(bytes, start, end, levels) !== undefined
 
   begin(root)
   let at = root.bodyAt
@@ -90,7 +91,7 @@ export function splitParts(
     if (dashes === 0) break
     const newline = bytes.indexOf(0x0a, dashes)
     const lineEnd = newline < 0 ? bytes.length : newline + 1
-    const delimiter = delimiterOf(bytes.subarray(dashes, lineEnd), levels)
+    const delimiter = delimiterOf(bytes, dashes, lineEnd, levels)
     // From the line's own end, for the next may begin with dashes, too.
     at = delimiter === undefined ? lineEnd - 1 : lineEnd
     if (delimiter === undefined) {
@@ -118,22 +119,29 @@ function typeOf(headers: readonly MessageHeader[], isInDigest: boolean): Structu
   return { ...type, value: isInDigest ? 'message/rfc822' : 'text/plain' }
 }
 
+function boundaryOf({ parameters }: StructuredValue): string {
+  const boundary = parameters.get('boundary') ?? ''
+  return Buffer.from(boundary).toString('latin1').trimEnd()
+}
+
 interface Delimiter {
   readonly level: number
   readonly isLast: boolean
 }
 
 /** Which of the open multiparts a line belongs to; blanks may follow. */
-function delimiterOf(line: Buffer, levels: ReadonlyMap<string, number>): Delimiter | undefined {
-  if (line[0] !== 0x2d || line[1] !== 0x2d) return undefined
-  const text = line
-    .subarray(2, BOUNDARY_BYTES_MAX * 2)
-    .toString('utf8')
-    .trimEnd()
-  const level = levels.get(text)
+function delimiterOf(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  levels: ReadonlyMap<string, number>,
+): Delimiter | undefined {
+  if (bytes[start] !== 0x2d || bytes[start + 1] !== 0x2d) return undefined
+  const line = bytes.toString('latin1', start + 2, Math.min(end, start + LINE_BYTES_MAX)).trimEnd()
+  const level = levels.get(line)
   if (level !== undefined) return { level, isLast: false }
-  if (!text.endsWith('--')) return undefined
-  const last = levels.get(text.slice(0, -2))
+  if (!line.endsWith('--')) return undefined
+  const last = levels.get(line.slice(0, -2))
   return last === undefined ? undefined : { level: last, isLast: true }
 }
 
