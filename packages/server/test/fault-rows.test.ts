@@ -9,7 +9,7 @@ const rows = [...read('docs/testing.md').matchAll(/^\| ([A-Z]\d+) \|.*\| ([^|]+)
     [id, [...files.matchAll(/`([^`]+)`/g)].map(([, f = '']) => f)] as const,
 )
 
-it('every fault of sending and of callbacks has its row', () => {
+it('every fault of sending, of callbacks and of received mail has its row', () => {
   const numbered = (letter: string, count: number) =>
     Array.from({ length: count }, (_, i) => `${letter}${i + 1}`)
   const wanted = [
@@ -19,6 +19,7 @@ it('every fault of sending and of callbacks has its row', () => {
     ...numbered('O', 3),
     ...numbered('C', 5),
     'D7',
+    ...numbered('P', 3),
   ]
   expect(rows.map(([id]) => id)).toEqual(wanted)
 })

@@ -46,9 +46,11 @@ export function parseMessage(raw: Uint8Array, limits: ParseLimits = PARSE_LIMITS
     headers,
     reportType: (type.parameters.get('report-type') ?? '').toLowerCase(),
     text,
+    html,
     parts: attachments,
   })
-  const fields = readFields(headers, reports.length > 0)
+  const isReport = reports.length > 0 || type.value === 'multipart/report'
+  const fields = readFields(headers, isReport)
   const problem = [...problems].join('. ')
   return {
     ...fields,

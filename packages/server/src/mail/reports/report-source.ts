@@ -7,6 +7,7 @@ export interface ReportSource {
   readonly reportType: string
   /** What a person would read. */
   readonly text: string
+  readonly html: string
   readonly parts: readonly {
     readonly type: string
     readonly content: Uint8Array

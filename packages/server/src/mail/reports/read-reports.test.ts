@@ -1,0 +1,712 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseMessage } from '../parse/parse-message.ts'
+
+const ID = '<01JABCDEFGHJKMNPQRSTVWXYZ0.3@shop.example.com>'
+const parse = (lines: readonly string[]) => parseMessage(Buffer.from(lines.join('\r\n')))
+const read = (...lines: string[]) => parse(lines).reports
+
+const returned = [
+  'Received: from app.example.com by mx.example.net; Sun, 22 Nov 2026 09:00:00 +0000',
+  'From: Shop <shop@shop.example.com>',
+  'To: cy@example.net',
+  'Subject: Your order',
+  `Message-ID: ${ID}`,
+  'Date: Sun, 22 Nov 2026 09:00:00 +0000',
+]
+
+/** As RFC 3464 wants it: words, fields, and what is returned. */
+function deliveryReport(o: {
+  readonly fields: readonly string[]
+  readonly text?: readonly string[]
+  readonly returned?: readonly string[]
+  readonly type?: string
+}): string[] {
+  return [
+    'From: Mail Delivery System <MAILER-DAEMON@mx.example.net>',
+    'To: shop@shop.example.com',
+    'Subject: Undelivered Mail Returned to Sender',
+    'Date: Sun, 22 Nov 2026 10:00:00 +0000',
+    'Auto-Submitted: auto-replied',
+    'Content-Type: multipart/report; report-type=delivery-status; boundary="r"',
+    '',
+    '--r',
+    'Content-Type: text/plain',
+    '',
+    ...(o.text ?? ['This is the mail system at host mx.example.net.']),
+    '--r',
+    `Content-Type: ${o.type ?? 'message/delivery-status'}`,
+    '',
+    ...o.fields,
+    '--r',
+    ...(o.returned ?? ['Content-Type: message/rfc822', '', ...returned, '', 'body']),
+    '--r--',
+  ]
+}
+
+const ofMessage = [
+  'Reporting-MTA: dns; mx.example.net',
+  'Original-Envelope-Id: QQ1',
+  'Arrival-Date: Sun, 22 Nov 2026 09:00:00 +0000',
+  '',
+]
+const refused = [
+  'Final-Recipient: rfc822; cy@example.net',
+  'Original-Recipient: rfc822;cy@example.net',
+  'Action: failed',
+  'Status: 5.1.1',
+  'Remote-MTA: dns; in.example.net',
+  'Diagnostic-Code: smtp; 550 5.1.1 <cy@example.net>: Recipient address rejected:',
+  '    User unknown',
+]
+
+describe('[contract 3.5] a delivery report (RFC 3464)', () => {
+  it('tells of each recipient who got nothing', () => {
+    const message = parse(deliveryReport({ fields: [...ofMessage, ...refused] }))
+    expect(message.isAutoReply).toBe(false)
+    expect(message.reports).toEqual([
+      {
+        kind: 'bounce',
+        isHard: true,
+        originalMessageId: ID,
+        recipient: 'cy@example.net',
+        status: '5.1.1',
+        diagnostic: '550 5.1.1 <cy@example.net>: Recipient address rejected: User unknown',
+        reportingHost: 'mx.example.net',
+        remoteHost: 'in.example.net',
+        envelopeId: 'QQ1',
+        reportedAtMicros: BigInt(Date.UTC(2026, 10, 22, 10)) * 1000n,
+      },
+    ])
+  })
+
+  it('tells of several, each with its own', () => {
+    const fields = [
+      ...ofMessage,
+      ...refused,
+      '',
+      'Final-Recipient: RFC822; dan@example.net',
+      'Action: delayed',
+      'Status: 4.4.1',
+      'Diagnostic-Code: X-Postfix; connect to in.example.net: Connection timed out',
+      '',
+      '',
+      'Final-Recipient: rfc822; eve@example.net',
+      'Action: failed (expired)',
+      'Status: 4.4.7',
+      '',
+      'Final-Recipient: rfc822; fay@example.net',
+      'Action: relayed',
+      'Status: 2.1.5',
+      '',
+      'Final-Recipient: rfc822; gil@example.net',
+      'Action: DELIVERED',
+      '',
+      'Final-Recipient: rfc822; hal@example.net',
+      'Action: failed',
+      'Status: 5.7.1',
+      'Diagnostic-Code: smtp;554 5.7.1 Spam message rejected',
+    ]
+    const reports = read(...deliveryReport({ fields }))
+    expect(reports).toMatchObject([
+      { kind: 'bounce', isHard: true, recipient: 'cy@example.net' },
+      {
+        kind: 'deferral',
+        isHard: false,
+        recipient: 'dan@example.net',
+        diagnostic: 'connect to in.example.net: Connection timed out',
+      },
+      { kind: 'bounce', isHard: false, recipient: 'eve@example.net', status: '4.4.7' },
+      { kind: 'bounce', isHard: false, recipient: 'hal@example.net' },
+    ])
+    expect(new Set(reports.map((one) => one.originalMessageId))).toEqual(new Set([ID]))
+  })
+
+  it.each([
+    ['5.1.1', 'smtp; 550 5.1.1 no such user', true],
+    ['5.1.1', '', true],
+    ['5.1.2', 'smtp; 550 5.1.2 Bad destination host', true],
+    ['5.1.10', 'smtp;550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP', true],
+    ['5.0.0', 'smtp; 550 Requested action not taken: mailbox unavailable', true],
+    ['5.0.0', 'smtp; 550-5.1.1 The email account that you tried to reach does not exist.', true],
+    ['5.2.1', 'smtp; 550 5.2.1 The email account that you tried to reach is disabled', true],
+    ['5.2.2', 'smtp; 552 5.2.2 The email account is over quota', false],
+    ['5.7.1', 'smtp; 550 5.7.1 Message rejected due to content restrictions', false],
+    ['5.4.7', 'smtp; 451 4.3.0 Temporary lookup failure', false],
+    ['5.0.0', 'x-unix; something else went wrong', false],
+    ['5.7.26', 'smtp; 550-5.7.26 This mail is unauthenticated', false],
+  ])('%s %s is for good: %s', (status, diagnostic, isHard) => {
+    const fields = [
+      ...ofMessage,
+      'Final-Recipient: rfc822; cy@example.net',
+      'Action: failed',
+      `Status: ${status}`,
+      ...(diagnostic === '' ? [] : [`Diagnostic-Code: ${diagnostic}`]),
+    ]
+    expect(read(...deliveryReport({ fields }))).toMatchObject([{ kind: 'bounce', isHard }])
+  })
+
+  it.each([
+    ['headers only', ['Content-Type: text/rfc822-headers', '', ...returned]],
+    ['headers of RFC 6532', ['Content-Type: message/global-headers', '', ...returned]],
+    [
+      'all of it, encoded',
+      [
+        'Content-Type: message/rfc822',
+        'Content-Transfer-Encoding: base64',
+        '',
+        Buffer.from(returned.join('\r\n')).toString('base64'),
+      ],
+    ],
+    [
+      'another Message-ID, with ours beside',
+      [
+        'Content-Type: message/rfc822',
+        '',
+        'Message-ID: <other@mail.example.org>',
+        `X-Google-Original-Message-ID: ${ID}`,
+      ],
+    ],
+  ])('names the message when it returns %s', (_, part) => {
+    const reports = read(...deliveryReport({ fields: [...ofMessage, ...refused], returned: part }))
+    expect(reports).toMatchObject([{ originalMessageId: ID }])
+  })
+
+  it('names the message by what it answers, where it returns nothing', () => {
+    const report = deliveryReport({
+      fields: [...ofMessage, ...refused],
+      returned: ['Content-Type: text/plain; name=a', '', 'none'],
+    })
+    expect(read(`In-Reply-To: ${ID}`, ...report)).toMatchObject([{ originalMessageId: ID }])
+    expect(read(`References: <a@b.test> ${ID}`, ...report)).toMatchObject([
+      { originalMessageId: ID },
+    ])
+    expect(read(...report)[0]).not.toHaveProperty('originalMessageId')
+  })
+
+  it('has addresses beyond ASCII (RFC 6533)', () => {
+    const fields = [
+      'Reporting-MTA: dns; mx.example.net',
+      '',
+      'Final-Recipient: utf-8; m\\x{FC}ller@example.net',
+      'Action: failed',
+      'Status: 5.1.1',
+      '',
+      'Final-Recipient: utf-8; jörg@bücher.example',
+      'Action: failed',
+      'Status: 5.1.1',
+    ]
+    const type = 'message/global-delivery-status'
+    expect(read(...deliveryReport({ fields, type })).map((one) => one.recipient)).toEqual([
+      'müller@example.net',
+      'jörg@bücher.example',
+    ])
+  })
+
+  it('is read where it is written loosely', () => {
+    const fields = [
+      'Reporting-MTA: dns;mx.example.net',
+      'Final-Recipient: <cy@example.net>',
+      'Action: failed',
+      'Diagnostic-Code: 550 No such user here',
+    ]
+    expect(read(...deliveryReport({ fields }))).toMatchObject([
+      { recipient: 'cy@example.net', isHard: true, diagnostic: '550 No such user here' },
+    ])
+    const inMixed = deliveryReport({ fields: [...ofMessage, ...refused] }).map((line) =>
+      line.replace('multipart/report; report-type=delivery-status', 'multipart/mixed'),
+    )
+    expect(read(...inMixed)).toMatchObject([{ kind: 'bounce', originalMessageId: ID }])
+  })
+
+  it('has the words of its text where its fields have none', () => {
+    const fields = [...ofMessage, ...refused.slice(0, 4)]
+    const text = ['The reply was:', '', '550 5.1.1 nobody of', 'this name', '', 'Regards']
+    expect(read(...deliveryReport({ fields, text }))).toMatchObject([
+      { diagnostic: '550 5.1.1 nobody of this name' },
+    ])
+  })
+
+  it('of anything but failure and delay is none, nor is a receipt of reading', () => {
+    const fields = [...ofMessage, 'Final-Recipient: rfc822; cy@example.net', 'Action: expanded']
+    expect(read(...deliveryReport({ fields }))).toEqual([])
+    expect(
+      read(
+        'From: MAILER-DAEMON@example.net',
+        'Subject: Undeliverable: could not be delivered',
+        'Content-Type: multipart/report; report-type=disposition-notification; boundary=r',
+        '',
+        '--r',
+        '',
+        'Your message could not be delivered.',
+        '--r',
+        'Content-Type: message/disposition-notification',
+        '',
+        'Final-Recipient: rfc822;cy@example.net',
+        'Disposition: automatic-action/MDN-sent-automatically; deleted',
+        '--r--',
+      ),
+    ).toEqual([])
+  })
+})
+
+describe('[contract 3.5] a complaint (RFC 5965)', () => {
+  const complaint = (fields: readonly string[], original: readonly string[] = returned) =>
+    read(
+      'From: <feedback@example.net>',
+      'To: abuse@shop.example.com',
+      'Content-Type: multipart/report; report-type=feedback-report; boundary="f"',
+      '',
+      '--f',
+      '',
+      'This is an abuse report.',
+      '--f',
+      'Content-Type: message/feedback-report',
+      '',
+      ...fields,
+      '--f',
+      'Content-Type: message/rfc822',
+      '',
+      ...original,
+      '',
+      'body',
+      '--f--',
+    )
+
+  it('tells who complains of what', () => {
+    expect(
+      complaint([
+        'Feedback-Type: abuse',
+        'User-Agent: Feedback/1.0',
+        'Version: 1',
+        'Original-Rcpt-To: <cy@example.net>',
+        'Arrival-Date: Sun, 22 Nov 2026 09:00:00 +0000',
+        'Reporting-MTA: dns; mail.example.net',
+      ]),
+    ).toEqual([
+      {
+        kind: 'complaint',
+        isHard: false,
+        feedbackType: 'abuse',
+        diagnostic: 'abuse',
+        originalMessageId: ID,
+        recipient: 'cy@example.net',
+        reportedAtMicros: BigInt(Date.UTC(2026, 10, 22, 9)) * 1000n,
+        reportingHost: 'mail.example.net',
+      },
+    ])
+  })
+
+  it('has no recipient where the provider hides them', () => {
+    const hidden = returned.map((line) => line.replace('cy@example.net', '[redacted]'))
+    const [report] = complaint(['Feedback-Type: abuse', 'Original-Rcpt-To: redacted'], hidden)
+    expect(report).toMatchObject({ kind: 'complaint', originalMessageId: ID })
+    expect(report).not.toHaveProperty('recipient')
+  })
+
+  it.each([
+    ['Removal-Recipient: cy@example.net'],
+    ['X-Nothing: 1'],
+    ['Original-Rcpt-To: [REDACTED]'],
+  ])('finds the recipient elsewhere: %s', (field) => {
+    expect(complaint(['Feedback-Type: fraud', field])).toMatchObject([
+      { feedbackType: 'fraud', recipient: 'cy@example.net' },
+    ])
+  })
+
+  it.each(['not-spam', 'auth-failure', 'virus', 'Not-Spam '])('of the type %s is none', (type) => {
+    expect(complaint([`Feedback-Type: ${type}`])).toEqual([])
+  })
+
+  it('about nothing that is named is none', () => {
+    expect(complaint(['Feedback-Type: abuse'], ['Subject: a'])).toEqual([])
+  })
+})
+
+describe('a bounce of a server that knows no RFC 3464', () => {
+  const copy = ['', ...returned, '', 'body']
+  const bounces: readonly (readonly [name: string, lines: readonly string[], found: object])[] = [
+    [
+      'qmail',
+      [
+        'Return-Path: <>',
+        'From: MAILER-DAEMON@relay.example.org',
+        'Subject: failure notice',
+        '',
+        'Hi. This is the qmail-send program at relay.example.org.',
+        "I'm afraid I wasn't able to deliver your message to the following addresses.",
+        'This is a permanent error; I have given up.',
+        '',
+        '<cy@example.net>:',
+        '192.0.2.7 does not like recipient.',
+        'Remote host said: 550 5.1.1 <cy@example.net>: no such user',
+        'Giving up on 192.0.2.7.',
+        '',
+        '--- Below this line is a copy of the message.',
+        ...copy,
+      ],
+      { isHard: true, status: '5.1.1', diagnostic: /^550 5\.1\.1 <cy@example\.net>: no such user/ },
+    ],
+    [
+      'qmail, of its own mailbox',
+      [
+        'From: MAILER-DAEMON@example.net',
+        'Subject: failure notice',
+        '',
+        'Hi. This is the qmail-send program at example.net.',
+        "I'm afraid I wasn't able to deliver your message to the following addresses.",
+        '',
+        '<cy@example.net>:',
+        'Sorry, no mailbox here by that name. (#5.1.1)',
+        '',
+        '--- Below this line is a copy of the message.',
+        ...copy,
+      ],
+      { isHard: true, status: '5.1.1', diagnostic: /^Sorry, no mailbox/ },
+    ],
+    [
+      'Exim',
+      [
+        'X-Failed-Recipients: cy@example.net',
+        'Auto-Submitted: auto-replied',
+        'From: Mail Delivery System <Mailer-Daemon@relay.example.org>',
+        'Subject: Mail delivery failed: returning message to sender',
+        '',
+        'This message was created automatically by mail delivery software.',
+        '',
+        'A message that you sent could not be delivered to one or more of its',
+        'recipients. This is a permanent error. The following address(es) failed:',
+        '',
+        '  cy@example.net',
+        '    host in.example.net [192.0.2.7]',
+        '    SMTP error from remote mail server after RCPT TO:<cy@example.net>:',
+        '    550 Unrouteable address',
+        '',
+        '------ This is a copy of the message, including all the headers. ------',
+        ...copy,
+      ],
+      { isHard: true, diagnostic: /^550 Unrouteable address$/ },
+    ],
+    [
+      'Postfix, without its type',
+      [
+        'From: MAILER-DAEMON@mx.example.net (Mail Delivery System)',
+        'Subject: Undelivered Mail Returned to Sender',
+        '',
+        'This is the mail system at host mx.example.net.',
+        '',
+        "I'm sorry to have to inform you that your message could not",
+        "be delivered to one or more recipients. It's attached below.",
+        '',
+        'For further assistance, please send mail to postmaster.',
+        '',
+        '<cy@example.net>: host in.example.net[192.0.2.7] said: 552 5.2.2 Mailbox',
+        '    is full (in reply to RCPT TO command)',
+        '',
+        ...copy,
+      ],
+      { isHard: false, status: '5.2.2', diagnostic: /^552 5\.2\.2 Mailbox is full/ },
+    ],
+    [
+      'sendmail of old',
+      [
+        'From: Mail Delivery Subsystem <MAILER-DAEMON@relay.example.org>',
+        'Subject: Returned mail: see transcript for details',
+        '',
+        '   ----- The following addresses had permanent fatal errors -----',
+        '<cy@example.net>',
+        '    (reason: 550 5.1.1 <cy@example.net>... User unknown)',
+        '',
+        '   ----- Transcript of session follows -----',
+        '... while talking to in.example.net.:',
+        ...copy,
+      ],
+      { isHard: true, diagnostic: /^550 5\.1\.1/ },
+    ],
+    [
+      'Exchange',
+      [
+        'From: postmaster@example.net',
+        'Subject: Undeliverable: Your order',
+        '',
+        'Delivery has failed to these recipients or groups:',
+        '',
+        'cy@example.net',
+        'The address you entered could not be found.',
+        '',
+        'Diagnostic information for administrators:',
+        '',
+        'Generating server: ex1.example.net',
+        '',
+        'cy@example.net',
+        '#550 5.1.1 RESOLVER.ADR.RecipNotFound; not found ##',
+        '',
+        'Original message headers:',
+        ...copy,
+      ],
+      { isHard: true, diagnostic: /^550 5\.1\.1 RESOLVER/ },
+    ],
+    [
+      'Exchange of old',
+      [
+        'From: System Administrator <postmaster@example.net>',
+        'Subject: Undeliverable: Your order',
+        '',
+        'Your message did not reach some or all of the intended recipients.',
+        '',
+        "'cy@example.net' on 22/11/2026 10:00",
+        '      550 5.1.1 User unknown',
+        '',
+        ...copy,
+      ],
+      { isHard: true },
+    ],
+    [
+      'Notes',
+      [
+        'From: Postmaster@example.net',
+        'Subject: DELIVERY FAILURE: User cy not listed in directory',
+        '',
+        'Your document:  Your order',
+        'was not delivered to:  cy@example.net',
+        'because:  User cy (cy@example.net) not listed in public Name & Address Book',
+        ...copy,
+      ],
+      { isHard: true },
+    ],
+    [
+      'a web mailer that writes HTML',
+      [
+        'From: mailer-daemon@example.org',
+        'Subject: Undelivered Mail Returned to Sender',
+        'Content-Type: text/html',
+        '',
+        '<html><p>This message could not be delivered.</p>',
+        '<b>cy@example.net</b>, ERROR CODE :550 - 5.1.1 No such user here<br>',
+        `<pre>Message-ID: ${ID.replace('<', '&lt;').replace('>', '&gt;')}</pre></html>`,
+      ],
+      { isHard: true, status: '5.1.1' },
+    ],
+    [
+      'one that attaches the message',
+      [
+        'From: MAILER-DAEMON@example.org',
+        'Subject: Delivery failure',
+        'Content-Type: multipart/mixed; boundary=b',
+        '',
+        '--b',
+        '',
+        'Your message cannot be delivered. 550 mailbox not found',
+        '--b',
+        'Content-Type: message/rfc822',
+        '',
+        ...returned,
+        '--b--',
+      ],
+      { isHard: true, diagnostic: /^550 mailbox not found/ },
+    ],
+  ]
+
+  it.each(bounces)(
+    '[contract 3.5] %s',
+    (_, lines, { diagnostic, ...found }: { diagnostic?: RegExp }) => {
+      const reports = read(...lines)
+      expect(reports).toMatchObject([
+        { kind: 'bounce', recipient: 'cy@example.net', originalMessageId: ID, ...found },
+      ])
+      if (diagnostic !== undefined) expect(reports[0]?.diagnostic).toMatch(diagnostic)
+    },
+  )
+
+  it('tells of several recipients, each with its own', () => {
+    const reports = read(
+      'From: MAILER-DAEMON@relay.example.org',
+      'Subject: failure notice',
+      '',
+      'Hi. This is the qmail-send program at relay.example.org.',
+      "I wasn't able to deliver your message to the following addresses.",
+      '',
+      '<cy@example.net>:',
+      'Remote host said: 550 no such user',
+      '',
+      '<Dan@example.net>:',
+      'Remote host said: 452 4.2.2 mailbox full',
+      '',
+      '--- Below this line is a copy of the message.',
+      ...copy,
+    )
+    expect(reports).toMatchObject([
+      { recipient: 'cy@example.net', isHard: true, diagnostic: '550 no such user' },
+      { recipient: 'dan@example.net', isHard: false, diagnostic: '452 4.2.2 mailbox full' },
+    ])
+  })
+
+  it('that goes on trying is a deferral', () => {
+    expect(
+      read(
+        'From: Mail Delivery System <Mailer-Daemon@relay.example.org>',
+        'Subject: Warning: message 1xYz delayed 24 hours',
+        '',
+        'A message that you sent has not yet been delivered to one or more of its recipients.',
+        `Message-ID: ${ID}`,
+        '  cy@example.net',
+        '    host in.example.net: 450 try again',
+      ),
+    ).toMatchObject([{ kind: 'deferral', isHard: false, originalMessageId: ID }])
+  })
+})
+
+describe('what is no report', () => {
+  const ordinary: readonly (readonly [name: string, lines: readonly string[]])[] = [
+    ['an ordinary mail', ['From: ann@example.com', 'Subject: Hello', '', 'cy@example.net']],
+    [
+      'a person who writes about a bounce',
+      [
+        'From: ann@example.com',
+        'Subject: Re: Undeliverable: Your order',
+        `In-Reply-To: ${ID}`,
+        '',
+        'cy@example.net',
+        '550 5.1.1 User unknown',
+      ],
+    ],
+    [
+      'out of office',
+      [
+        'Return-Path: <>',
+        'From: Cy <cy@example.net>',
+        'Subject: Automatic reply: Your order',
+        'Auto-Submitted: auto-replied',
+        `In-Reply-To: ${ID}`,
+        '',
+        'I am away; your mail was not delivered to anybody else. Write to:',
+        'dan@example.net',
+      ],
+    ],
+    [
+      'a postmaster who says nothing of failures',
+      ['From: postmaster@example.net', 'Subject: Maintenance', '', 'cy@example.net'],
+    ],
+  ]
+  it.each(ordinary)('%s', (_, lines) => {
+    expect(read(...lines)).toEqual([])
+  })
+})
+
+describe('[P3] a hostile report is bounded', () => {
+  const many = Array.from({ length: 5_000 }, (_, i) => i)
+
+  it.each<[string, readonly string[]]>([
+    [
+      'of many recipients',
+      deliveryReport({
+        fields: [
+          ...ofMessage,
+          ...many.flatMap((i) => [
+            `Final-Recipient: rfc822; u${i}@example.net`,
+            'Action: failed',
+            '',
+          ]),
+        ],
+      }),
+    ],
+    [
+      'of many recipients in its text',
+      [
+        'From: MAILER-DAEMON@a.test',
+        'Subject: failure notice',
+        '',
+        ...many.map((i) => `<u${i}@a.test>:`),
+      ],
+    ],
+    [
+      'of many recipients in a header',
+      [`X-Failed-Recipients: ${many.map((i) => `u${i}@a.test`).join(',')}`, '', ''],
+    ],
+    [
+      'of long fields',
+      deliveryReport({
+        fields: [
+          `Reporting-MTA: dns; ${'h'.repeat(10_000)}`,
+          `Original-Envelope-Id: ${'e'.repeat(10_000)}`,
+          '',
+          `Final-Recipient: rfc822; ${'x'.repeat(10_000)}@${'y'.repeat(10_000)}`,
+          'Action: failed',
+          `Status: ${'5.'.repeat(10_000)}`,
+          `Diagnostic-Code: smtp; 550 ${' z'.repeat(20_000)}`,
+        ],
+      }),
+    ],
+    [
+      'of nothing but what looks like it',
+      [
+        'From: MAILER-DAEMON@a.test',
+        'Subject: undeliverable',
+        '',
+        '<a@'.repeat(500_000),
+        '4'.repeat(100_000),
+      ],
+    ],
+    [
+      'in markup',
+      [
+        'From: MAILER-DAEMON@a.test',
+        'Subject: undeliverable',
+        'Content-Type: text/html',
+        '',
+        '<'.repeat(1_000_000),
+      ],
+    ],
+  ])('%s', (_, lines) => {
+    const { reports } = parse(lines)
+    expect(reports.length).toBeLessThanOrEqual(100)
+    for (const { diagnostic, recipient = '', reportingHost = '' } of reports) {
+      expect(diagnostic.length).toBeLessThanOrEqual(2_000)
+      expect(recipient.length).toBeLessThanOrEqual(320)
+      expect(reportingHost.length).toBeLessThanOrEqual(255)
+    }
+  })
+  const lines = fc.constantFrom(
+    ...[
+      'From: MAILER-DAEMON@a.test',
+      'Subject: undeliverable',
+      'X-Failed-Recipients: a@b.test,<',
+      '',
+    ],
+    ...['Content-Type: message/delivery-status', 'Content-Type: message/feedback-report', '--r'],
+    ...[
+      'Content-Type: multipart/report; boundary=r',
+      'Content-Type: message/rfc822',
+      'Action: failed',
+    ],
+    ...[
+      'Final-Recipient: utf-8; \\x{D800}\\x{110000}@b.test',
+      'Status: 5.1.1',
+      'Date: 1',
+      '<a@b.test>:',
+    ],
+    ...[
+      'Diagnostic-Code: ;\0',
+      'Message-ID: <a@b>',
+      'Feedback-Type: \ud800',
+      'Original-Rcpt-To: a@b.test',
+    ],
+  )
+
+  it('whatever it is made of, and can be stored', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(lines, fc.string({ unit: 'binary' })), { maxLength: 40 }),
+        (all) => {
+          const reports = parse(all).reports.map((one) => ({ ...one, reportedAtMicros: undefined }))
+          const json = JSON.stringify(reports)
+          expect(json.isWellFormed()).toBe(true)
+          expect(json).not.toMatch(/\\u0000|\\ud[89a-f]/)
+          for (const one of reports)
+            expect(one.originalMessageId !== undefined || one.recipient !== undefined).toBe(true)
+        },
+      ),
+      { numRuns: 1_000 },
+    )
+  })
+})
