@@ -29,6 +29,7 @@ const smtp = {
   connection_type: 'basic',
   config: { host: 'smtp.example.com', port: 587, secure: 'Auto' },
 } as const
+const routing = { domain: 'in.example.com', url: 'https://hooks.example.com/in' } as const
 /** In the place of every parameter of a path. */
 const kind = id as RelayKind as 'sparkpost'
 const oauthApp = { provider: 'google', client_id: 'c', client_secret: 's' } as const
@@ -156,6 +157,38 @@ describe('Postrider', () => {
     ['verifyDomain', (client) => client.verifyDomain(id), undefined],
     ['rotateDomainKey', (client) => client.rotateDomainKey(id), undefined],
     ['deleteDomain', (client) => client.deleteDomain(id), undefined],
+    ['configureInboundRouting', (client) => client.configureInboundRouting(routing), routing],
+    [
+      'updateInboundDomain',
+      (client) => client.updateInboundDomain(id, { active: false }),
+      { active: false },
+    ],
+    ['getInboundDomain', (client) => client.getInboundDomain(id), undefined],
+    ['deleteInboundDomain', (client) => client.deleteInboundDomain(id), undefined],
+    [
+      'listInboundDomains',
+      (client) => client.listInboundDomains({ pageSize: 10 }),
+      undefined,
+      '?pageSize=10',
+    ],
+    [
+      'createInboundUsername',
+      (client) => client.createInboundUsername({ domain: id, username: 'support', url: null }),
+      { username: 'support', url: null },
+    ],
+    [
+      'updateInboundUsername',
+      (client) => client.updateInboundUsername(id, id, { headers: {} }),
+      { headers: {} },
+    ],
+    ['getInboundUsername', (client) => client.getInboundUsername(id, id), undefined],
+    ['deleteInboundUsername', (client) => client.deleteInboundUsername(id, id), undefined],
+    [
+      'listInboundUsernames',
+      (client) => client.listInboundUsernames(id, { pageToken: 't' }),
+      undefined,
+      '?pageToken=t',
+    ],
     ['getPhishingSettings', (client) => client.getPhishingSettings(), undefined],
     [
       'updatePhishingSettings',
@@ -185,7 +218,7 @@ describe('Postrider', () => {
       await expect(run(client)).resolves.toStrictEqual(answer)
       expect(server.requests).toHaveLength(1)
       const request = server.requests[0]
-      expect(request).toMatchObject({ method, path: path.replace(/\{\w+\}/, id) + query })
+      expect(request).toMatchObject({ method, path: path.replaceAll(/\{\w+\}/g, id) + query })
       expect(request?.headers.authorization).toBe('Bearer pr_secret')
       expect(request?.body).toBe(body === undefined ? '' : JSON.stringify(body))
     },

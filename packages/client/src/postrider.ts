@@ -8,12 +8,17 @@ import type {
   AddDomainAnswer,
   AddDomainBody,
   CancelScheduledEmailAnswer,
+  ConfigureInboundRoutingAnswer,
+  ConfigureInboundRoutingBody,
   ConfigureRelayAnswer,
   ConfigureSmtpAnswer,
   ConfigureSmtpBody,
+  CreateInboundUsernameAnswer,
   CreateOAuthAppAnswer,
   CreateOAuthAppBody,
   DeleteDomainAnswer,
+  DeleteInboundDomainAnswer,
+  DeleteInboundUsernameAnswer,
   DeleteOAuthAppAnswer,
   DeleteRelayAnswer,
   DeleteSmtpConfigAnswer,
@@ -26,14 +31,22 @@ import type {
   GetEmailAnswer,
   GetEmailLogsAnswer,
   GetEmailQuery,
+  GetInboundDomainAnswer,
+  GetInboundUsernameAnswer,
   GetPhishingSettingsAnswer,
   GetRelayAnswer,
   GetSmtpConfigAnswer,
   GetStatisticsAnswer,
   GetWebhookDeliveryAnswer,
+  InboundDomain,
+  InboundUsername,
   ListDomainsAnswer,
   ListDomainsQuery,
   ListedMailer,
+  ListInboundDomainsAnswer,
+  ListInboundDomainsQuery,
+  ListInboundUsernamesAnswer,
+  ListInboundUsernamesQuery,
   ListMailersAnswer,
   ListMailersQuery,
   ListOAuthAppsAnswer,
@@ -55,6 +68,10 @@ import type {
   SubscribeEmailAnswer,
   Suppression,
   UnsubscribeEmailAnswer,
+  UpdateInboundDomainAnswer,
+  UpdateInboundDomainBody,
+  UpdateInboundUsernameAnswer,
+  UpdateInboundUsernameBody,
   UpdateOAuthAppAnswer,
   UpdatePhishingSettingsAnswer,
   UpdatePhishingSettingsBody,
@@ -77,6 +94,7 @@ import {
 import * as activity from './resources/activity.ts'
 import * as domains from './resources/domains.ts'
 import * as emails from './resources/emails.ts'
+import * as inbound from './resources/inbound.ts'
 import * as mailers from './resources/mailers.ts'
 import * as oauth from './resources/oauth.ts'
 import * as phishing from './resources/phishing.ts'
@@ -374,6 +392,107 @@ export class Postrider {
 
   deleteRelay(kind: RelayKind, options?: RequestOptions): Promise<DeleteRelayAnswer> {
     return relays.deleteRelay(this.#send, kind, options)
+  }
+
+  /**
+   * Routes the mail of a domain to a webhook. Publish one of the answer's records, then call
+   * getInboundDomain until it is `verified`.
+   */
+  configureInboundRouting(
+    payload: ConfigureInboundRoutingBody,
+    options?: RequestOptions,
+  ): Promise<ConfigureInboundRoutingAnswer> {
+    return inbound.configureInboundRouting(this.#send, payload, options)
+  }
+
+  /** `headers` replace what was there. */
+  updateInboundDomain(
+    domain: string,
+    update: UpdateInboundDomainBody,
+    options?: RequestOptions,
+  ): Promise<UpdateInboundDomainAnswer> {
+    return inbound.updateInboundDomain(this.#send, domain, update, options)
+  }
+
+  /** Looks its records up while it is not verified. */
+  getInboundDomain(domain: string, options?: RequestOptions): Promise<GetInboundDomainAnswer> {
+    return inbound.getInboundDomain(this.#send, domain, options)
+  }
+
+  /** With its usernames. */
+  deleteInboundDomain(
+    domain: string,
+    options?: RequestOptions,
+  ): Promise<DeleteInboundDomainAnswer> {
+    return inbound.deleteInboundDomain(this.#send, domain, options)
+  }
+
+  /** One page, newest first. */
+  listInboundDomains(
+    page?: ListInboundDomainsQuery,
+    options?: RequestOptions,
+  ): Promise<ListInboundDomainsAnswer> {
+    return inbound.listInboundDomains(this.#send, page, options)
+  }
+
+  /** All of them, for `for await`; each page is asked for when it is wanted. */
+  eachInboundDomain(
+    page?: ListInboundDomainsQuery,
+    options?: RequestOptions,
+  ): AsyncGenerator<InboundDomain, void, undefined> {
+    return inbound.eachInboundDomain(this.#send, page, options)
+  }
+
+  /** A route for one local part; a domain that has some takes no others. */
+  createInboundUsername(
+    payload: inbound.CreateInboundUsernameInput,
+    options?: RequestOptions,
+  ): Promise<CreateInboundUsernameAnswer> {
+    return inbound.createInboundUsername(this.#send, payload, options)
+  }
+
+  /** `headers` replace what was there; a `url` of null is the domain's again. */
+  updateInboundUsername(
+    domain: string,
+    username: string,
+    update: UpdateInboundUsernameBody,
+    options?: RequestOptions,
+  ): Promise<UpdateInboundUsernameAnswer> {
+    return inbound.updateInboundUsername(this.#send, domain, username, update, options)
+  }
+
+  getInboundUsername(
+    domain: string,
+    username: string,
+    options?: RequestOptions,
+  ): Promise<GetInboundUsernameAnswer> {
+    return inbound.getInboundUsername(this.#send, domain, username, options)
+  }
+
+  deleteInboundUsername(
+    domain: string,
+    username: string,
+    options?: RequestOptions,
+  ): Promise<DeleteInboundUsernameAnswer> {
+    return inbound.deleteInboundUsername(this.#send, domain, username, options)
+  }
+
+  /** One page, newest first. */
+  listInboundUsernames(
+    domain: string,
+    page?: ListInboundUsernamesQuery,
+    options?: RequestOptions,
+  ): Promise<ListInboundUsernamesAnswer> {
+    return inbound.listInboundUsernames(this.#send, domain, page, options)
+  }
+
+  /** All of them, for `for await`; each page is asked for when it is wanted. */
+  eachInboundUsername(
+    domain: string,
+    page?: ListInboundUsernamesQuery,
+    options?: RequestOptions,
+  ): AsyncGenerator<InboundUsername, void, undefined> {
+    return inbound.eachInboundUsername(this.#send, domain, page, options)
   }
 
   /** Answers the records to publish; needs an account at a relay provider. */

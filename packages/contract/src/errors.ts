@@ -49,7 +49,8 @@ export const errorCatalogue = {
   url_not_allowed: {
     status: 400,
     message: 'webhook_url must be an https URL of a publicly reachable host, without credentials',
-    cause: 'The URL is not https, holds credentials, or its host has a non-public address.',
+    cause:
+      'The URL of a webhook is not https, holds credentials, or its host has a non-public address.',
     fix: 'Give a public https URL. An operator may allow further networks by configuration.',
   },
   duplicate_recipient: {
@@ -117,8 +118,8 @@ export const errorCatalogue = {
     status: 409,
     message: 'The domain belongs to somebody else',
     cause:
-      'Another account of this service has verified the domain, or another account of the relay provider has it.',
-    fix: 'Who owns the domain can have it deleted there. A domain whose ownership record is gone is released after a while.',
+      'Another account of this service has verified the domain, for sending or for inbound mail, or another account of the relay provider has it.',
+    fix: 'Who owns the domain can have it deleted there. A sending domain whose ownership record is gone is released after a while.',
   },
   idempotency_mismatch: {
     status: 409,

@@ -19,6 +19,7 @@ import { createFeedback, type Feedback } from './feedback/create-feedback.ts'
 import { createFeedbackInbox, type FeedbackInbox } from './feedback/inbox.ts'
 import { createFeedbackJanitor } from './feedback/janitor.ts'
 import { callbackRoutes } from './feedback/routes.ts'
+import { inboundRoutes } from './inbound/routes.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import {
   createPhishingScanner,
@@ -309,20 +310,17 @@ function composeHttp(
   if (isApi)
     app.register(async (scope) => {
       tenantRoutes(scope, { db, clock, authenticator })
+      const receivers = {
+        egress,
+        allowHttp: config.allowHttpWebhooks,
+        connectTimeoutMs: CONNECT_CHECK_MS,
+        limit: createRateLimit({ name: 'webhook-checks', usesMax: webhookChecksMax, windowS: 60 }),
+        gate: checksGate,
+      }
       webhookRoutes(scope, {
         db,
         keyRing,
-        receivers: {
-          egress,
-          allowHttp: config.allowHttpWebhooks,
-          connectTimeoutMs: CONNECT_CHECK_MS,
-          limit: createRateLimit({
-            name: 'webhook-checks',
-            usesMax: webhookChecksMax,
-            windowS: 60,
-          }),
-          gate: checksGate,
-        },
+        receivers,
         wakeups: parts.wakeups,
         clock,
         replayLimit: createRateLimit({ name: 'replays', usesMax: replaysMax, windowS: 60 }),
@@ -370,6 +368,12 @@ function composeHttp(
         random: Math.random,
         checks: { limit: domainLimit('failed-domains'), gate: domainGate },
         verifications: { limit: domainLimit('domain-checks'), gate: domainGate },
+      })
+      inboundRoutes(scope, {
+        ...parts,
+        receivers,
+        inboundHost: config.inboundHost,
+        verifications: { limit: domainLimit('inbound-domain-checks'), gate: domainGate },
       })
       suppressionRoutes(scope, { db })
       phishingRoutes(scope, { db })

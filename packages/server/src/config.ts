@@ -97,6 +97,13 @@ export const variables = {
     meaning:
       "What recipients' browsers and providers reach: tracked links lead to `/t/` there, OAuth providers send browsers back to `/oauth/callback` there",
   },
+  inboundHost: {
+    name: 'INBOUND_HOST',
+    type: host,
+    defaultText: 'the host of `PUBLIC_URL`',
+    meaning:
+      'The name that MX records of routed domains lead to, of the host at which the role `inbound` is reached on port 25',
+  },
   roles: {
     name: 'ROLES',
     type: listOf('all', ...roles),
@@ -349,9 +356,12 @@ type Values = {
     : ValueOf<K> | undefined
 }
 
-export interface Config extends Omit<Values, 'roles' | 'publicUrl' | 'allowNetworks'> {
+export interface Config
+  extends Omit<Values, 'roles' | 'publicUrl' | 'inboundHost' | 'allowNetworks'> {
   readonly roles: ReadonlySet<Role>
   readonly publicUrl: string
+  /** In lower case. */
+  readonly inboundHost: string
   readonly allowNetworks: readonly string[]
 }
 
@@ -502,14 +512,21 @@ function findMissing(config: Config, env: Environment): string[] {
   return missing
 }
 
+/** Empty for a URL that a bad value has spoiled. */
+function hostOf(url: string): string {
+  return URL.parse(url)?.hostname.replace(/^\[(.*)\]$/, '$1') ?? ''
+}
+
 /** Bad values are undefined here; the caller reports them instead of using the result. */
 function complete(values: Values): Config {
   const { port = 0, host = '' } = values as Partial<Values>
   const named: readonly ('all' | Role)[] = values.roles ?? []
+  const publicUrl = values.publicUrl ?? publicUrlOf(host, port)
   return {
     ...values,
     roles: new Set(named.includes('all') ? roles : named.filter((role) => role !== 'all')),
-    publicUrl: values.publicUrl ?? publicUrlOf(host, port),
+    publicUrl,
+    inboundHost: (values.inboundHost ?? hostOf(publicUrl)).toLowerCase(),
     allowNetworks: values.allowNetworks ?? [],
   }
 }

@@ -336,6 +336,35 @@ async function useDomains(): Promise<void> {
   await succeed('deleteDomain', { params })
 }
 
+/** Its webhooks have headers as all have. */
+async function useInbound(): Promise<void> {
+  const name = 'in.example.com'
+  const url = `${receiver.origin}/inbound`
+  const refused = {
+    domain: name,
+    url: `${untrusted.origin}/`,
+    headers: { 'X-A': canaries.refused },
+  }
+  expect((await call('configureInboundRouting', { body: refused })).status).toBe(422)
+  const body = { domain: name, url, headers }
+  const { inbound_domain } = await succeed('configureInboundRouting', { body })
+  expect((await call('configureInboundRouting', { body })).status).toBe(409)
+  dns.publish(inbound_domain.records)
+  const params = { domain: name }
+  expect((await succeed('getInboundDomain', { params })).inbound_domain.verified).toBe(true)
+  const later = { 'X-Later': canaries.later }
+  await succeed('updateInboundDomain', { params, body: { headers: later } })
+  await succeed('listInboundDomains')
+  const username = { username: 'support', headers }
+  await succeed('createInboundUsername', { params, body: username })
+  const both = { ...params, username: 'support' }
+  await succeed('updateInboundUsername', { params: both, body: { headers: later } })
+  await succeed('getInboundUsername', { params: both })
+  await succeed('listInboundUsernames', { params })
+  await succeed('deleteInboundUsername', { params: both })
+  await succeed('deleteInboundDomain', { params })
+}
+
 /** A line of it as PEM, past what it has in common with the public key. */
 function keepPrivateKey(what: string, domain: string): void {
   const line = sparkpost.domains.find(domain)?.dkim.private.slice(640, 704) ?? ''
@@ -389,6 +418,7 @@ describe('canaries', () => {
     await useOAuth()
     await useRelays()
     await useDomains()
+    await useInbound()
     await succeed('updatePhishingSettings', { body: { blocked_domains: ['bad.example'] } })
     await succeed('getPhishingSettings')
 

@@ -18,6 +18,9 @@ import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
 import { type WebhookRoutesDeps, webhookRoutes } from '../src/webhooks/routes.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
+/** What is really sent; only tests of webhooks go past their front door. */
+export { openHeaders } from '../src/webhooks/custom-headers.ts'
+
 export const testKeyRing: KeyRing = createKeyRing(
   `k:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`,
 )

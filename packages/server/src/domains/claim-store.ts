@@ -36,3 +36,27 @@ const RELEASE = statement(
 export async function releaseDomain(tx: Tx, { tenantId, domain }: DomainKey): Promise<void> {
   await tx.query(RELEASE, [tenantId, domain])
 }
+
+const FIND_PROOF = statement(
+  'domains.find_proof',
+  `select d.ownership_token as token,
+          d.verified_at is not null and exists (select 1 from domains_claim c
+            where c.domain = d.domain and c.tenant_id = d.tenant_id) as "isProven"
+     from domains_domain d
+    where d.tenant_id = $1 and d.domain = $2 and d.relay <> 'simulator' and d.stage <> 'deleting'`,
+)
+
+export interface OwnershipProof {
+  /** Stands in the record that proves ownership. */
+  readonly token: string
+  readonly isProven: boolean
+}
+
+/** Of the tenant's sending domain of that name, if it has one for which somebody is asked. */
+export async function findOwnershipProof(
+  q: Queryable,
+  { tenantId, domain }: DomainKey,
+): Promise<OwnershipProof | undefined> {
+  const { rows } = await q.query<OwnershipProof>(FIND_PROOF, [tenantId, domain])
+  return rows[0]
+}

@@ -42,7 +42,8 @@ export function dkimNameOf(domain: string, selector: string): string {
   return `${selector}._domainkey.${domain}`
 }
 
-function ownershipRecord({
+/** For us alone, whatever the domain is for. */
+export function ownershipRecord({
   domain,
   ownershipToken,
 }: Pick<SendingDomain, 'domain' | 'ownershipToken'>): DomainRecord {

@@ -39,6 +39,8 @@ describe('a username', () => {
     expect(usernameOf(text)).toBe(username)
     const tagged = text.endsWith('"') ? text.replace(/"$/, '+tag"') : `${text}+tag`
     expect(usernameOf(tagged)).toBe(username)
+    for (const path of [text, username]) expect(readUsername(path)).toBe(username)
+    expect(readUsername(tagged)).toBeUndefined()
   })
 
   it.each([
@@ -58,6 +60,5 @@ describe('a username', () => {
     ['\u00e9'.repeat(33), '64 octets'],
   ])('is refused: %j', (text, why) => {
     expect(checkUsername(text)).toEqual({ ok: false, problem: expect.stringContaining(why) })
-    expect(readUsername(text)).toBeUndefined()
   })
 })

@@ -38,10 +38,9 @@ export function checkUsername(text: string): CheckedUsername {
   return { ok: true, username }
 }
 
-/** As it may have been given in a path; undefined for what has no route. */
+/** As it may have been given in a path, with its quotes or without; undefined for what has no route. */
 export function readUsername(text: string): string | undefined {
-  const checked = checkUsername(text)
-  return checked.ok ? checked.username : undefined
+  return unquoted(text).includes('+') ? undefined : usernameOf(text)
 }
 
 function unquoted(local: string): string {

@@ -10,6 +10,7 @@
  * gets its point back when it succeeds. Refusing a written address needs no one, and is free.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errorCatalogue } from '@postrider/contract'
 import {
   type Egress,
   EgressError,
@@ -39,6 +40,8 @@ export interface ReceiverUrl {
   readonly url: URL
   /** Empty ones too, as in `https://@example.com/`, of which a parsed URL says nothing. */
   readonly hasCredentials: boolean
+  /** In which it was given. */
+  readonly field: string
 }
 
 /** A text that is no URL is refused by its field. Parsers differ over white space in one. */
@@ -48,7 +51,8 @@ export function parseReceiverUrl(text: string, path = '/webhook_url'): ReceiverU
   if (text.includes('#')) throw refuse('must not have a fragment')
   const url = new URL(text)
   if (isRefusedPort(portOf(url))) throw refuse(`must not name port ${portOf(url)}`)
-  return { url, hasCredentials: authorityOf(text).includes('@') }
+  const field = path.slice(path.lastIndexOf('/') + 1)
+  return { url, hasCredentials: authorityOf(text).includes('@'), field }
 }
 
 /** Of an http or https URL, as WHATWG URL reads it: any number of slashes of either kind before it. */
@@ -63,14 +67,20 @@ function hasControlOrSpace(text: string): boolean {
 export async function checkReceiver(
   rules: ReceiverRules,
   tenantId: string,
-  { url, hasCredentials }: ReceiverUrl,
+  { url, hasCredentials, field }: ReceiverUrl,
 ): Promise<void> {
   const isAllowedScheme = url.protocol === 'https:' || (rules.allowHttp && url.protocol === 'http:')
-  if (!isAllowedScheme || hasCredentials) throw new ApiError('url_not_allowed')
-  if (parseHost(url.hostname)?.kind === 'address') await tell(rules, () => checkHost(rules, url))
+  if (!isAllowedScheme || hasCredentials) throw notAllowed(field)
+  const told = (check: () => Promise<void>) => tell(rules, field, check)
+  if (parseHost(url.hostname)?.kind === 'address') await told(() => checkHost(rules, url))
   await rules.gate.run(tenantId, () =>
-    rules.limit.useUnlessDone(tenantId, () => tell(rules, () => checkOnce(rules, url))),
+    rules.limit.useUnlessDone(tenantId, () => told(() => checkOnce(rules, url))),
   )
+}
+
+function notAllowed(field: string, cause?: unknown): ApiError {
+  const message = errorCatalogue.url_not_allowed.message.replace(/^webhook_url/, field)
+  return new ApiError('url_not_allowed', { message, cause })
 }
 
 async function checkOnce(rules: ReceiverRules, url: URL): Promise<void> {
@@ -85,13 +95,17 @@ async function checkHost({ egress, connectTimeoutMs }: ReceiverRules, url: URL):
 }
 
 /** A failure as the tenant is told of it, and when. */
-async function tell(rules: ReceiverRules, check: () => Promise<void>): Promise<void> {
+async function tell(
+  rules: ReceiverRules,
+  field: string,
+  check: () => Promise<void>,
+): Promise<void> {
   const startedMs = performance.now()
   try {
     await check()
   } catch (error) {
     if (!(error instanceof EgressError)) throw error
-    if (error.code === 'address_refused') throw new ApiError('url_not_allowed', { cause: error })
+    if (error.code === 'address_refused') throw notAllowed(field, error)
     const { wait = sleep } = rules
     await wait(failureDelayMs(performance.now() - startedMs, rules.connectTimeoutMs))
     throw new ApiError('url_unreachable', { cause: error })

@@ -20,7 +20,7 @@ import type {
   Toggles,
 } from './subscription.ts'
 
-interface SubscriptionRow {
+export interface SubscriptionRow {
   tenant_id: string
   webhook_id: string
   event: SubscriptionEvent
@@ -35,7 +35,7 @@ interface SubscriptionRow {
   updated_at: Date
 }
 
-function toSubscription(row: SubscriptionRow): Subscription {
+export function toSubscription(row: SubscriptionRow): Subscription {
   return {
     tenantId: row.tenant_id,
     webhookId: row.webhook_id,
@@ -52,7 +52,7 @@ function toSubscription(row: SubscriptionRow): Subscription {
   }
 }
 
-const COLUMNS = `tenant_id, webhook_id, event, owner, url, active, generation, options,
+export const SUBSCRIPTION_COLUMNS = `tenant_id, webhook_id, event, owner, url, active, generation, options,
   headers_sealed, header_names, created_at, updated_at`
 
 export type TenantSubscription = Subscription & { readonly event: WebhookEvent }
@@ -63,7 +63,7 @@ export async function listSubscriptions(
   tenantId: string,
 ): Promise<TenantSubscription[]> {
   const { rows } = await q.query<SubscriptionRow & { event: WebhookEvent }>(
-    `select ${COLUMNS} from webhooks_subscription
+    `select ${SUBSCRIPTION_COLUMNS} from webhooks_subscription
       where tenant_id = $1 and event in ('EMAIL_EVENT', 'DOMAIN_VERIFICATION')
       order by created_at desc, webhook_id desc`,
     [tenantId],
@@ -76,7 +76,7 @@ export async function findSubscription(
   { tenantId, event, owner }: SubscriptionName,
 ): Promise<Subscription | undefined> {
   const { rows } = await q.query<SubscriptionRow>(
-    `select ${COLUMNS} from webhooks_subscription
+    `select ${SUBSCRIPTION_COLUMNS} from webhooks_subscription
       where tenant_id = $1 and event = $2 and owner = $3`,
     [tenantId, event, owner],
   )
@@ -89,7 +89,7 @@ export async function lockSubscription(
   { tenantId, event, owner }: SubscriptionName,
 ): Promise<Subscription | undefined> {
   const { rows } = await tx.query<SubscriptionRow>(
-    `select ${COLUMNS} from webhooks_subscription
+    `select ${SUBSCRIPTION_COLUMNS} from webhooks_subscription
       where tenant_id = $1 and event = $2 and owner = $3 for update`,
     [tenantId, event, owner],
   )
@@ -163,7 +163,20 @@ export async function removeSubscription(
 export async function restartStream(
   q: Queryable,
   { tenantId, webhookId }: StreamKey,
-  o: { readonly isSameReceiver: boolean; readonly isDeleted?: boolean },
+  o: RestartOptions,
+): Promise<void> {
+  await restartStreams(q, { tenantId, webhookIds: [webhookId] }, o)
+}
+
+export interface RestartOptions {
+  readonly isSameReceiver: boolean
+  readonly isDeleted?: boolean
+}
+
+export async function restartStreams(
+  q: Queryable,
+  { tenantId, webhookIds }: { readonly tenantId: string; readonly webhookIds: readonly string[] },
+  o: RestartOptions,
 ): Promise<void> {
   await q.query(
     `update webhooks_stream
@@ -172,8 +185,8 @@ export async function restartStream(
             paused_at = case when not $4::boolean then paused_at end,
             batch_bytes_max = case when $3::boolean then batch_bytes_max end,
             batch_shrunk_at = case when $3::boolean then batch_shrunk_at end
-      where tenant_id = $1 and webhook_id = $2`,
-    [tenantId, webhookId, o.isSameReceiver, o.isDeleted ?? false],
+      where tenant_id = $1 and webhook_id = any($2::text[])`,
+    [tenantId, webhookIds, o.isSameReceiver, o.isDeleted ?? false],
   )
 }
 

@@ -1,0 +1,62 @@
+/**
+ * configureInboundRouting (interface §4.3; contract §3.5). Checks come in the order of webhooks
+ * (contract §4): shape and rules, whose it is, address allowed, connects. The domain, its webhook and,
+ * where a record is there already, its claim are one transaction.
+ */
+import type { ConfigureInboundRoutingBody } from '@postrider/contract'
+import { checkName, findOwnershipProof } from '../domains/index.ts'
+import { newSecret } from '../platform/base62.ts'
+import { ApiError, validationError } from '../platform/errors.ts'
+import { newUlid } from '../platform/ids.ts'
+import {
+  checkHeaders,
+  checkReceiver,
+  createSubscription,
+  parseReceiverUrl,
+  type WebhookDeps,
+} from '../webhooks/index.ts'
+import { lookUp, settleCheck } from './check-ownership.ts'
+import type { RoutedDomain } from './domain.ts'
+import { getDomain, insertDomain, isTaken } from './domain-store.ts'
+import type { GetDomainDeps } from './get-domain.ts'
+import { ownerOf } from './owner.ts'
+import { readDomain } from './read-domain.ts'
+
+export type InboundDeps = GetDomainDeps & WebhookDeps
+
+export async function configureInboundRouting(
+  deps: InboundDeps,
+  tenantId: string,
+  body: ConfigureInboundRoutingBody,
+): Promise<RoutedDomain> {
+  const name = checkName(body.domain)
+  if (!name.ok) throw validationError({ path: '/domain', message: name.problem })
+  checkHeaders(body.headers ?? {})
+  const url = parseReceiverUrl(body.url, '/url')
+  const key = { tenantId, domain: name.domain }
+  if (await isTaken(deps.db, key)) throw new ApiError('domain_taken')
+  if ((await getDomain(deps.db, key)) !== undefined) throw configured(key.domain)
+  await checkReceiver(deps.receivers, tenantId, url)
+  // One record for both, where the tenant also sends by the domain.
+  const ownershipToken = (await findOwnershipProof(deps.db, key))?.token ?? newSecret()
+  const wanted = { ...key, id: newUlid(), ownershipToken }
+  const matches = await lookUp(deps, wanted)
+  return deps.db.transaction(async (tx) => {
+    if (!(await insertDomain(tx, wanted))) throw configured(key.domain)
+    const domain = await getDomain(tx, key)
+    if (domain === undefined) throw new Error('A row that was just inserted is not there')
+    await createSubscription(tx, deps.keyRing, {
+      tenantId,
+      event: 'INCOMING',
+      owner: ownerOf(key.domain),
+      url: body.url,
+      headers: Object.entries(body.headers ?? {}),
+    })
+    await settleCheck(tx, deps, domain, matches)
+    return readDomain(tx, tenantId, key.domain)
+  })
+}
+
+function configured(domain: string): ApiError {
+  return new ApiError('conflict', { message: `The domain ${domain} is configured already` })
+}

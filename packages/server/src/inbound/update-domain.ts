@@ -1,0 +1,68 @@
+/**
+ * updateInboundDomain (contract §3.5): what is left out stays; given headers replace the old ones. Usernames
+ * that have headers and no URL of their own follow the domain's. While it is not verified, it is
+ * checked as well.
+ */
+import type { UpdateInboundDomainBody } from '@postrider/contract'
+import type { Tx } from '../platform/db/index.ts'
+import { ApiError } from '../platform/errors.ts'
+import {
+  changeSubscription,
+  checkHeaders,
+  checkReceiver,
+  moveIncoming,
+  parseReceiverUrl,
+} from '../webhooks/index.ts'
+import { isCheckDue, lookUp, settleCheck } from './check-ownership.ts'
+import { checkRepeatedDomain } from './check-repeated.ts'
+import type { InboundDeps } from './configure-routing.ts'
+import type { RoutedDomain } from './domain.ts'
+import { lockDomain, touchDomain } from './domain-store.ts'
+import { ownerOf } from './owner.ts'
+import { readDomain } from './read-domain.ts'
+import { usernamesWithWebhooks } from './username-store.ts'
+
+export async function updateInboundDomain(
+  deps: InboundDeps,
+  tenantId: string,
+  name: string,
+  body: UpdateInboundDomainBody,
+): Promise<RoutedDomain> {
+  checkRepeatedDomain(name, body)
+  checkHeaders(body.headers ?? {})
+  const url = body.url === undefined ? undefined : parseReceiverUrl(body.url, '/url')
+  const found = await readDomain(deps.db, tenantId, name)
+  const { domain } = found
+  if (domain.isTaken) throw new ApiError('domain_taken')
+  if (url !== undefined && body.url !== found.webhook.url)
+    await checkReceiver(deps.receivers, tenantId, url)
+  const matches = isCheckDue(deps, domain) ? await lookUp(deps, domain) : undefined
+  const { touched, updated } = await deps.db.transaction(async (tx) => {
+    const locked = await lockDomain(tx, domain)
+    if (locked?.id !== domain.id) throw new ApiError('not_found')
+    await touchDomain(tx, domain)
+    if (matches !== undefined) await settleCheck(tx, deps, locked, matches)
+    const streams = await changeWebhooks(tx, deps, domain, body)
+    return { touched: streams, updated: await readDomain(tx, tenantId, domain.domain) }
+  })
+  deps.wakeups.wake(touched)
+  return updated
+}
+
+/** The domain's own, and those that follow it. */
+async function changeWebhooks(
+  tx: Tx,
+  { keyRing }: InboundDeps,
+  key: RoutedDomain['domain'],
+  { url, headers, active }: UpdateInboundDomainBody,
+) {
+  const { tenantId, domain } = key
+  const name = { tenantId, event: 'INCOMING', owner: ownerOf(domain) } as const
+  const given = headers === undefined ? undefined : Object.entries(headers)
+  const own = await changeSubscription(tx, keyRing, name, { url, headers: given, active })
+  if (own === undefined) throw new ApiError('not_found')
+  if (url === undefined) return own
+  const usernames = await usernamesWithWebhooks(tx, key, { isFollowing: true })
+  const owners = usernames.map((username) => ownerOf(domain, username))
+  return [...own, ...(await moveIncoming(tx, { tenantId, owners }, url))]
+}
