@@ -22,7 +22,10 @@ const pem = (name: string) =>
 const certificate = { key: pem('localhost.key'), cert: pem('localhost.pem') }
 const pass = 'secret'
 const users = Object.fromEntries(
-  ['plain', 'search', 'idle', 'append', 'renumber', 'folders'].map((name) => [name, pass]),
+  ['plain', 'search', 'idle', 'append', 'create', 'renumber', 'folders'].map((name) => [
+    name,
+    pass,
+  ]),
 )
 
 async function startDovecot(): Promise<Peer> {
@@ -156,6 +159,13 @@ describe.each([
     if (!message) throw new Error('there is no message')
     expect(message.flags?.has('\\Seen')).toBe(true)
     expect(message.source?.toString()).toBe(raw('mine'))
+  })
+
+  it.skipIf(skip)('makes a folder, once', async () => {
+    const client = await enter('create')
+    expect(await client.mailboxCreate('Done')).toMatchObject({ path: 'Done', created: true })
+    expect(await client.mailboxCreate('Done')).toEqual({ path: 'Done', created: false })
+    expect(await client.append('Done', raw('mine'))).toMatchObject({ uid: 1 })
   })
 
   it.skipIf(skip)('says by UIDVALIDITY that UIDs are new', async () => {

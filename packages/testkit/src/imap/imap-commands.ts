@@ -37,6 +37,12 @@ export const imapCommands: Readonly<Record<string, Command>> = {
   ENABLE: (_state, names) => ok([`ENABLED ${names.map(textOf).join(' ')}`]),
   LIST: (state, names) => list('LIST', state, names),
   LSUB: (state, names) => list('LSUB', state, names),
+  CREATE({ account }, [name]) {
+    const folder = textOf(name)
+    if (account.folders.has(folder)) return { reply: 'NO [ALREADYEXISTS] it is there' }
+    return { reply: 'OK done', carryOut: () => account.addFolder(folder) }
+  },
+  SUBSCRIBE: () => ok(),
   STATUS: status,
   SELECT: (state, [name]) => open(state, textOf(name), 'READ-WRITE'),
   EXAMINE: (state, [name]) => open(state, textOf(name), 'READ-ONLY'),
