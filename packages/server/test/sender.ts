@@ -48,7 +48,7 @@ const everyBucket = new Set(Array.from({ length: bucketCount }, (_, i) => i))
 const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
 
 /** Every bucket is this process's; two senders may both believe so. */
-const leases: BucketLeases = {
+export const everyLease: BucketLeases = {
   name: 'leases',
   owned: () => everyBucket,
   epochOf: () => 1,
@@ -105,7 +105,7 @@ export function createTestSender(
       observe: () => undefined,
     }),
     keyRing,
-    leases,
+    leases: everyLease,
     pool,
     relaySends: createRelaySends({
       relays: createRelays({
@@ -172,7 +172,7 @@ export function useSending(): SendingWorld {
     await database.db.query(
       `truncate relays_account, mailers_mailer, mailers_error, mailers_oauth_token, mailers_permission, sending_email, sending_recipient, sending_queue,
          sending_scheduled, sending_attempt, sending_stopped, platform_tally, platform_tally_change, sending_link, sending_unsubscribable,
-         sending_idempotency, sending_phishing_settings, webhooks_event`,
+         sending_idempotency, sending_phishing_settings, sending_sent_copy, webhooks_event`,
     )
   })
   afterEach(async () => {

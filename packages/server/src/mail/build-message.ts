@@ -7,8 +7,8 @@
  *
  * The tree is written in one go, with nodemailer's encodings of words, parameters and
  * quoted-printable; its own MimeNode took four times as long for a mail of 5 kB. The result is CRLF
- * only, without lines over 998 characters, and 7-bit unless a local part in a visible header is not
- * ASCII. There is no Bcc, and nothing is ever read from a file or a URL.
+ * only, without lines over 998 characters, and 7-bit unless a local part in a header is not ASCII.
+ * Nothing is ever read from a file or a URL.
  */
 import { createHash } from 'node:crypto'
 import { type Attachment, dispositionOf, mediaTypeOf } from './attachment.ts'
@@ -30,6 +30,8 @@ export interface MessageInput {
   readonly from: Mailbox
   readonly to: readonly Mailbox[]
   readonly cc?: readonly Mailbox[] | undefined
+  /** Of a copy that goes to no recipient. */
+  readonly bcc?: readonly Mailbox[] | undefined
   readonly replyTo?: Mailbox | undefined
   readonly subject: string
   readonly text?: string | undefined
@@ -72,7 +74,7 @@ const CRLF = '\r\n'
 
 export async function prepareMessage(input: MessageInput): Promise<PreparedMessage> {
   const root = await buildTree(input)
-  const beforeMessageId = Buffer.from(visibleHeaders(input))
+  const beforeMessageId = Buffer.from(addressHeaders(input))
   const date = input.date.toUTCString().replace('GMT', '+0000')
   const others = (input.headers ?? []).map(([name, value]) => textLine(name, value)).join('')
   const written: (Buffer | MarkedBody)[] = [
@@ -120,11 +122,13 @@ export function checkBodyText(text: string): string | undefined {
   return text.includes('\u0000') ? 'contains NUL' : undefined
 }
 
-function visibleHeaders({ from, to, cc = [], replyTo, subject }: MessageInput): string {
+function addressHeaders(input: MessageInput): string {
+  const { from, to, cc = [], bcc = [], replyTo, subject } = input
   return [
     mailboxLine('From', [from]),
     mailboxLine('To', to),
     ...(cc.length > 0 ? [mailboxLine('Cc', cc)] : []),
+    ...(bcc.length > 0 ? [mailboxLine('Bcc', bcc)] : []),
     ...(replyTo === undefined ? [] : [mailboxLine('Reply-To', [replyTo])]),
     textLine('Subject', subject),
   ].join('')

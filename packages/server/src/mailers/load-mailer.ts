@@ -33,6 +33,8 @@ export interface SmtpMailerForSend extends SendFacts {
   /** Over one connection. */
   readonly messagesMax: number
   readonly hostEverWorked: boolean
+  /** Fetched from as well: what it has sent belongs in its Sent folder. */
+  readonly isFetched: boolean
 }
 
 /** A sending domain. */
@@ -72,6 +74,7 @@ function smtpFor(keyRing: KeyRing, mailer: ServerMailer): SmtpMailerForSend {
     messagesMax,
     rates,
     hostEverWorked,
+    isFetched: mailer.configType === 'smtp_imap',
   }
 }
 

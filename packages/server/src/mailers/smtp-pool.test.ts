@@ -64,6 +64,7 @@ function mailerOn(server: SmtpServer, change: Partial<SmtpMailerForSend> = {}): 
     messagesMax: 100,
     rates: {},
     hostEverWorked: true,
+    isFetched: false,
     configVersion: 1,
     ...change,
   }

@@ -15,6 +15,8 @@ export interface Finish {
   readonly traceparent: string
   /** To be stored of the recipient: its copy's from now on. */
   readonly messageId?: string
+  /** Of an accepted copy that belongs in the mailer's Sent folder: its Message-ID. */
+  readonly sentCopyId?: string
   /** What is to be decided on when it is written (settle-rejections.ts). */
   readonly rejection?: Rejection
 }

@@ -32,6 +32,7 @@ import { type AttemptRow, insertAttempts, type StatusChange, setStatuses } from 
 import type { NextStep } from './decide-next-step.ts'
 import type { Ending, Finish, Stop } from './ending.ts'
 import { type FinishedClaim, finishClaims, postponeClaims, undoClaims } from './queue-store.ts'
+import { insertSentCopies } from './sent-copies/insert-store.ts'
 import { settleRejections } from './settle-rejections.ts'
 import { settleReportedEndings } from './settle-reported.ts'
 
@@ -158,6 +159,13 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
 
   const [recorded] = await Promise.all([
     recordEvents(tx, [...[...written, ...stopped].flatMap(({ event }) => event ?? []), ...events]),
+    // Before the attempts: those that were written earlier are seen.
+    insertSentCopies(
+      tx,
+      written.flatMap(({ claim, sentCopyId }) =>
+        sentCopyId === undefined ? [] : [{ claim, messageId: sentCopyId }],
+      ),
+    ),
     insertAttempts(
       tx,
       written.map((f) => toAttemptRow(f, f.finished)),

@@ -24,6 +24,7 @@ const STATEMENTS = [
   'sending.postpone_claims',
   'sending.undo_claims',
   'sending.set_status',
+  'sending.insert_sent_copies',
   'sending.hold_claims',
   'sending.lock_settled',
   'sending.lock_reported',
@@ -63,6 +64,13 @@ async function fill(): Promise<void> {
   await db.query(
     `insert into sending_recipient (tenant_id, ref_id, n, day, email, type, status, message_id, created_at)
      select 'tn_a', '0' || md5(day || ' ' || g), 0, day, 'a@example.com', 'to', 'queued', '', now()
+       from unnest($1::date[]) as day, generate_series(1, ${ROWS_A_DAY}) g`,
+    [days],
+  )
+  await db.query(
+    `insert into sending_attempt (tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts,
+                                  started_at, finished_at, outcome, retry_scheduled)
+     select 'tn_a', '0' || md5(day || ' ' || g), 0, 1, day, 'smtp_x', 5, now(), now(), 'accepted', false
        from unnest($1::date[]) as day, generate_series(1, ${ROWS_A_DAY}) g`,
     [days],
   )
@@ -125,7 +133,13 @@ function endingOf(claim: Claim, i: number): Ending {
   }
   const finish = { kind: 'finished', traceparent: TRACEPARENT } as const
   if (i % 3 === 1)
-    return { ...finish, claim, result: { kind: 'accepted' }, event: deliveredEvent(subject) }
+    return {
+      ...finish,
+      claim,
+      result: { kind: 'accepted' },
+      event: deliveredEvent(subject),
+      sentCopyId: subject.messageId,
+    }
   const failed: AttemptFailed = {
     kind: 'failed',
     category: 'network',
@@ -178,7 +192,7 @@ async function endAll(round: number, plans: SeenPlan[] | undefined, mode: PlanMo
   })
 }
 
-const LARGE = /^sending_(recipient|queue)/
+const LARGE = /^sending_(recipient|queue|attempt)/
 
 function isFine(node: PlanNode): boolean {
   const type = node['Node Type']

@@ -38,6 +38,17 @@ export {
   settleReported,
 } from './record/report-store.ts'
 export { findByMessageId } from './record/sent-store.ts'
+export { buildSentCopy } from './sent-copies/build-sent-copy.ts'
+export {
+  claimSentCopies,
+  discoverSentCopies,
+  endSentCopies,
+  forgetSentCopies,
+  postponeSentCopies,
+  restSentCopies,
+  type SentCopy,
+  type SentCopyMailer,
+} from './sent-copies/claim-store.ts'
 export {
   findLink,
   findTrackedCopies,

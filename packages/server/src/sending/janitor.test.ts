@@ -34,3 +34,18 @@ it("removes mailers' last errors that are older than the retention, and no other
   expect(rows).toEqual([{ category: 'temporary' }])
   await janitor.stop()
 })
+
+it('removes copies for Sent folders that were sent longer ago than the retention, and no others', async () => {
+  const { db } = world
+  await db.query(
+    `insert into sending_sent_copy (tenant_id, ref_id, mailer_id, bucket, message_id, content_bytes,
+                                    sent_at, due_at)
+     values ('tn_a', 'r1', 'smtp_1', 0, '', 1, now() - interval '24 hours 1 second', now()),
+            ('tn_b', 'r2', 'smtp_2', 0, '', 1, now() - interval '23 hours', now())`,
+  )
+  const janitor = createJanitor({ db, log: silent, retentionMs: 86_400_000 })
+  await janitor.runOnce()
+  const { rows } = await db.query('select ref_id from sending_sent_copy')
+  expect(rows).toEqual([{ ref_id: 'r2' }])
+  await janitor.stop()
+})

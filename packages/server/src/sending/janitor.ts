@@ -1,12 +1,13 @@
 /**
  * Removes idempotency keys whose 24 hours are over (contract §2), a bounded piece at a time, and the
- * last errors of mailers that are older than what else is kept of emails.
+ * last errors of mailers, and copies for Sent folders, that are older than what else is kept of emails.
  */
 import { deleteOldErrors } from '../mailers/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { createRounds, type Rounds } from '../platform/rounds.ts'
 import { deleteOldKeys } from './key-store.ts'
+import { dropOldSentCopies } from './sent-copies/claim-store.ts'
 
 const INTERVAL_MS = 10 * 60_000
 const PIECE = 5_000
@@ -27,6 +28,8 @@ export function createJanitor(deps: {
     piecesMax: PIECES_MAX,
     async round(inPieces) {
       await deleteOldErrors(db, retentionMs)
+      const copies = await inPieces(() => dropOldSentCopies(db, retentionMs, PIECE))
+      if (copies > 0) log.info({ copies }, 'sent_copies.removed')
       const removed = await inPieces(() => deleteOldKeys(db, PIECE))
       if (removed > 0) log.info({ removed }, 'idempotency_keys.removed')
       return removed

@@ -67,7 +67,14 @@ export async function runAttempt(
   if (result.kind === 'accepted') {
     const event = deliveredEvent(subject)
     const { messageId, isMessageIdStored } = loaded
-    const finish = { kind: 'finished', claim, result, event, traceparent } as const
+    const finish = {
+      kind: 'finished',
+      claim,
+      result,
+      event,
+      traceparent,
+      ...(isFetched(loaded) ? { sentCopyId: messageId } : {}),
+    } as const
     return isMessageIdStored ? finish : { ...finish, messageId }
   }
   const finish = failed(deps, loaded, subject, result)
@@ -79,6 +86,10 @@ export async function runAttempt(
     ...finish,
     rejection: { ...rejectedLogin, ifDoubted: failed(deps, loaded, subject, doubted) },
   }
+}
+
+function isFetched({ mailer }: LoadedAttempt): boolean {
+  return typeof mailer === 'object' && mailer.kind === 'smtp' && mailer.isFetched
 }
 
 function failed(

@@ -31,6 +31,8 @@ interface Case {
   readonly relay?: readonly ScriptedAnswer[]
   readonly uncertain?: 'at_most_once'
   readonly password?: string
+  /** Its copy belongs in a Sent folder. */
+  readonly isFetched?: true
   readonly told: readonly string[]
   readonly copies: number
   readonly status?: string
@@ -40,6 +42,12 @@ const UNAUTHORIZED = { status: 401, json: { errors: [{ message: 'Unauthorized.' 
 
 const cases: Readonly<Record<string, Case>> = {
   'a mail that is delivered': { script: ['ok'], told: ['MAIL_DELIVERED'], copies: 1 },
+  'one of a mailbox that is fetched from': {
+    script: ['ok'],
+    isFetched: true,
+    told: ['MAIL_DELIVERED'],
+    copies: 1,
+  },
   'one that is deferred first': {
     script: ['450 4.2.0 later', 'ok'],
     told: ['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'],
@@ -79,7 +87,7 @@ const cases: Readonly<Record<string, Case>> = {
 }
 
 /** A mailer of its own, and what it has handed over. */
-async function setUp({ script, relay, uncertain, password }: Case) {
+async function setUp({ script, relay, uncertain, password, isFetched }: Case) {
   if (relay !== undefined) {
     const provider = await createSparkPostServer()
     const left = [...relay]
@@ -108,6 +116,7 @@ async function setUp({ script, relay, uncertain, password }: Case) {
     ...key,
     port: server.port,
     ...(uncertain === undefined ? {} : { uncertain }),
+    ...(isFetched === undefined ? {} : { configType: 'smtp_imap' }),
     ...(password === undefined
       ? {}
       : { username: 'news@example.com', secret: sealPassword(keyRing, key, password) }),
@@ -154,6 +163,10 @@ describe.each([
       expect(own.map(inShort).toSorted(), where).toEqual(told.toSorted())
       expect(noted, where).toEqual(isRejected ? ['provider_auth_error'] : [])
       expect(used.copies(), where).toBe(copies)
+      const { rows: sentCopies } = await world.db.query(
+        'delete from sending_sent_copy returning ref_id',
+      )
+      expect(sentCopies, where).toEqual(one.isFetched === true ? [{ ref_id: refId }] : [])
       await used.close()
       const attempts = await attemptsOf(world.db, refId)
       expect(

@@ -1,0 +1,79 @@
+/** What is kept of an email in its sender's Sent folder. */
+import type { SendEmailBody } from '@postrider/contract'
+import PostalMime from 'postal-mime'
+import { expect, it } from 'vitest'
+import { accept, drain, useSending } from '../../../test/sender.ts'
+import { addMailer } from '../../../test/sending.ts'
+import { buildSentCopy } from './build-sent-copy.ts'
+import { claimSentCopies, discoverSentCopies, type SentCopy } from './claim-store.ts'
+
+const world = useSending()
+
+/** Sends it; answers what its recipients got, and the copy. */
+async function send(change: Partial<SendEmailBody>) {
+  const server = await world.serve()
+  await addMailer(world.db, { port: server.port, configType: 'smtp_imap' })
+  await accept(world.db, change)
+  await drain(world.db, world.sender())
+  const copy = await claimCopy()
+  const raw = await buildSentCopy(world.db, copy)
+  if (raw === undefined) throw new Error('the email is gone')
+  const sent = server.messages.find((one) => one.raw.includes(copy.messageId))
+  if (sent === undefined) throw new Error('its copy was not sent')
+  return { raw, copy, sent: sent.raw, mail: await PostalMime.parse(raw) }
+}
+
+async function claimCopy(): Promise<SentCopy> {
+  const { db } = world
+  await db.query('update sending_sent_copy set due_at = now()')
+  const [mailer] = await discoverSentCopies(db, [...Array(64).keys()])
+  if (mailer === undefined) throw new Error('nothing is due')
+  const o = { limit: 10, leaseMs: 60_000 }
+  const [copy] = await db.transaction((tx) => claimSentCopies(tx, mailer, o))
+  if (copy === undefined) throw new Error('nothing was claimed')
+  return copy
+}
+
+it('byte for byte what was sent, where every recipient got the same', async () => {
+  const { raw, sent } = await send({
+    cc: [{ email: 'cy@example.com', name: 'Cy' }],
+    replyTo: { email: 'help@example.com' },
+    headers: { 'X-Order': '17' },
+    content: [
+      { type: 'text/plain', value: 'Grüße' },
+      { type: 'text/html', value: '<p>Grüße</p>' },
+    ],
+    attachments: [{ filename: 'a.txt', content: Buffer.from('abc').toString('base64') }],
+  })
+  expect(raw.equals(sent)).toBe(true)
+})
+
+it('names blind recipients, whom the copies that were sent do not', async () => {
+  const bcc = [{ email: 'Bob@Example.com', name: 'Bob' }, { email: 'di@example.com' }]
+  const { mail, sent } = await send({ bcc })
+  expect(mail.bcc?.map(({ address }) => address)).toEqual(['Bob@example.com', 'di@example.com'])
+  expect(mail.to?.map(({ address }) => address)).toEqual(['ada@example.com'])
+  expect(sent.toString()).not.toMatch(/bcc|bob@|di@/i)
+})
+
+it('nothing in it is counted or unsubscribes', async () => {
+  const html =
+    '<p><a href="https://a.example/">here</a> <a href="%unsubscribe_url%">No more</a></p>'
+  const { mail, sent, raw, copy } = await send({
+    content: [{ type: 'text/html', value: html }],
+    settings: { open_tracking: true, click_tracking: true, unsubscribe: true },
+  })
+  expect(sent.toString()).toContain('track.example.com')
+  expect(raw.toString()).not.toContain('track.example.com')
+  expect(raw.toString()).not.toContain('List-Unsubscribe')
+  expect(mail.html?.trim()).toBe(html)
+  expect(mail.messageId).toBe(copy.messageId)
+  const date = /^Date: .*$/m
+  expect(date.exec(raw.toString())?.[0]).toBe(date.exec(sent.toString())?.[0])
+})
+
+it('none when the email has left', async () => {
+  const { copy } = await send({})
+  await world.db.query('delete from sending_email')
+  expect(await buildSentCopy(world.db, copy)).toBeUndefined()
+})

@@ -1,0 +1,38 @@
+/** SQL of what a copy is built from. Every statement names the tenant. */
+import { type Queryable, statement } from '../../platform/db/index.ts'
+import { dayOfUlid } from '../../platform/ids.ts'
+import type { EmailContent } from '../email.ts'
+import type { SentCopy } from './claim-store.ts'
+
+const LOAD = statement(
+  'sending.load_sent_copy',
+  `select created_at as "createdAt", content from sending_email
+    where tenant_id = $1 and ref_id = $2 and day = $3`,
+)
+
+const LOAD_BLIND = statement(
+  'sending.load_blind_recipients',
+  `select email from sending_recipient
+    where tenant_id = $1 and ref_id = $2 and day = $3 and type = 'bcc' order by n`,
+)
+
+export interface StoredEmail {
+  readonly createdAt: Date
+  readonly content: EmailContent
+  /** As the caller wrote them. */
+  readonly bcc: readonly string[]
+}
+
+/** Undefined when it has left with its day. */
+export async function loadEmail(
+  q: Queryable,
+  { tenantId, refId }: Pick<SentCopy, 'tenantId' | 'refId'>,
+): Promise<StoredEmail | undefined> {
+  const key = [tenantId, refId, dayOfUlid(refId)]
+  const [emails, blind] = await Promise.all([
+    q.query<Omit<StoredEmail, 'bcc'>>(LOAD, key),
+    q.query<{ email: string }>(LOAD_BLIND, key),
+  ])
+  const [email] = emails.rows
+  return email === undefined ? undefined : { ...email, bcc: blind.rows.map((row) => row.email) }
+}
