@@ -26,6 +26,7 @@ export {
 } from './note-deactivated.ts'
 export { type MailerError, noteErrors } from './note-errors.ts'
 export { type AccessTokens, createAccessTokens } from './oauth/access-tokens.ts'
+export { findSentMailer, type SentMailer } from './oauth/find-sent-mailer.ts'
 export { createRelaySends, type RelaySends, type RelaySent } from './relay-sends.ts'
 export { type RejectedLogin, settleRejectedLogins } from './settle-rejected-logins.ts'
 export type { Acquired, SmtpLease } from './smtp-line.ts'

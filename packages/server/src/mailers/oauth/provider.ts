@@ -21,6 +21,11 @@ export interface ProviderFacts {
   readonly namesScopesAtRefresh: boolean
   /** `scope` of a grant lists what was granted, in the spelling in which it was asked for. */
   readonly namesGrantedScopes: boolean
+  /**
+   * What is sent by its servers is in the Sent folder without anybody's doing; by Outlook.com under a
+   * Message-ID of its own, so that it is not to be found there.
+   */
+  readonly keepsSentMail: boolean
   /** Of id tokens, beside the origins of the app's own endpoints. */
   readonly issuers: readonly string[]
 }
@@ -42,6 +47,7 @@ export const PROVIDERS: Readonly<Record<OAuthProvider, ProviderFacts>> = {
     authorizeParameters: { access_type: 'offline', prompt: 'consent' },
     namesScopesAtRefresh: false,
     namesGrantedScopes: true,
+    keepsSentMail: true,
     issuers: ['https://accounts.google.com', 'accounts.google.com'],
   },
   microsoft: {
@@ -58,6 +64,7 @@ export const PROVIDERS: Readonly<Record<OAuthProvider, ProviderFacts>> = {
     authorizeParameters: { response_mode: 'query', prompt: 'select_account' },
     namesScopesAtRefresh: true,
     namesGrantedScopes: true,
+    keepsSentMail: true,
     issuers: [],
   },
   custom: {
@@ -67,6 +74,7 @@ export const PROVIDERS: Readonly<Record<OAuthProvider, ProviderFacts>> = {
     namesScopesAtRefresh: false,
     // RFC 6749 §3.3 leaves the spelling to the server.
     namesGrantedScopes: false,
+    keepsSentMail: false,
     issuers: [],
   },
 }

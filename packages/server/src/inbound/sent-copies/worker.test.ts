@@ -1,0 +1,363 @@
+/** Copies of what was sent, in the Sent folders of mailboxes whose servers do not keep them. */
+import { createImapServer, type ImapServer, type ImapServerOptions } from '@postrider/testkit'
+import { ImapFlow } from 'imapflow'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { accept, drain, everyLease, useSending } from '../../../test/sender.ts'
+import { addMailer, silent } from '../../../test/sending.ts'
+import { DatabaseUnavailableError, type Db } from '../../platform/db/index.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Mailbox } from './copy-session.ts'
+import { createSentCopyWorker, type SentCopyDeps, type SentCopyWorker } from './worker.ts'
+
+const world = useSending()
+let box: ImapServer
+let outcomes: string[]
+const workers: SentCopyWorker[] = []
+const boxes: ImapServer[] = []
+
+beforeEach(async () => {
+  outcomes = []
+  box = await serve()
+  box.account().addFolder('Sent', '\\Sent')
+  const { port } = await world.serve()
+  await addMailer(world.db, { port, configType: 'smtp_imap' })
+})
+afterEach(async () => {
+  for (const worker of workers.splice(0)) await worker.stop()
+  for (const server of boxes.splice(0)) await server.close()
+})
+
+async function serve(o?: ImapServerOptions): Promise<ImapServer> {
+  const server = await createImapServer(o)
+  boxes.push(server)
+  return server
+}
+
+async function openMailbox(): Promise<Mailbox> {
+  const client = new ImapFlow({
+    host: box.host,
+    port: box.port,
+    secure: false,
+    auth: { user: 'ada@example.com', pass: 'secret' },
+    logger: false,
+    disableAutoIdle: true,
+  })
+  client.on('error', () => undefined)
+  await client.connect()
+  return {
+    get isOpen() {
+      return client.usable
+    },
+    run: (_o, work) => work(client),
+    close: () => client.logout().catch(() => undefined),
+    cut: () => client.close(),
+  }
+}
+
+function worker(o: Partial<SentCopyDeps> = {}): SentCopyWorker {
+  const made = createSentCopyWorker({
+    db: world.db,
+    log: silent,
+    leases: everyLease,
+    openMailbox,
+    observe: (outcome, count) => outcomes.push(...Array<string>(count).fill(outcome)),
+    ...o,
+  })
+  workers.push(made)
+  return made
+}
+
+/** Sends one, and has its copy due. */
+async function send(change: Parameters<typeof accept>[1] = {}): Promise<string> {
+  const refId = await accept(world.db, change)
+  await drain(world.db, world.sender())
+  await dueNow()
+  return refId
+}
+
+const dueNow = () => world.db.query(`update sending_sent_copy set due_at = now() - interval '1 ms'`)
+const idOf = (refId: string) => `<${refId}.0@example.com>`
+const kept = (folder = 'Sent') =>
+  (box.account().folders.get(folder)?.messages ?? []).map(
+    ({ raw }) => /^Message-ID: (.*)$/m.exec(raw.toString())?.[1]?.trim() ?? '',
+  )
+
+const setState = (state: 'active' | 'deactivated') =>
+  world.db.query('update mailers_mailer set state = $1', [state])
+
+/** The mailer logs in by an app at this provider. */
+async function useApp(provider: 'google' | 'microsoft' | 'custom'): Promise<void> {
+  const appId = newId('app')
+  await world.db.query(
+    `insert into mailers_oauth_app (tenant_id, app_id, provider, client_id, client_secret, redirect_uris,
+                                    authorize_url, token_url)
+     values ('tn_a', $1, $2, '', '', '{}', '', '')`,
+    [appId, provider],
+  )
+  await world.db.query(`update mailers_mailer set connection_type = 'oauth', app_id = $1`, [appId])
+}
+
+/** A database of which the first statement of this name fails. */
+function failingOn(on: Db, name: string): Db {
+  let isFailing = true
+  return {
+    ...on,
+    transaction: (work, o) =>
+      on.transaction(
+        (tx) =>
+          work({
+            ...tx,
+            query(s, values) {
+              if (!isFailing || typeof s !== 'object' || s.name !== name) return tx.query(s, values)
+              isFailing = false
+              return Promise.reject(new DatabaseUnavailableError('away'))
+            },
+          }),
+        o,
+      ),
+  }
+}
+
+async function copies(): Promise<{ tries: number; wait_s: number }[]> {
+  const { rows } = await world.db.query<{ tries: number; wait_s: number }>(
+    `select tries, round(extract(epoch from due_at - now()))::int as wait_s from sending_sent_copy`,
+  )
+  return rows
+}
+
+describe('where the server keeps nothing', () => {
+  it('each email is appended once, as read, with the time at which it was sent', async () => {
+    const refIds = [await send(), await send({ subject: 'Another' })]
+    await worker().runOnce()
+    expect(kept().sort()).toEqual(refIds.map(idOf).sort())
+    expect(outcomes).toEqual(['saved', 'saved'])
+    expect(await copies()).toEqual([])
+    expect(box.logins).toBe(1)
+    const [message] = box.account().folders.get('Sent')?.messages ?? []
+    expect([...(message?.flags ?? [])]).toEqual(['\\Seen'])
+    expect(message?.raw.toString()).toContain('Hello Ada')
+    const { rows } = await world.db.query<{ at: Date }>(
+      `select delivered_at as at from sending_recipient where ref_id = $1`,
+      [refIds[0]],
+    )
+    const seconds = (at: Date | undefined) => Math.floor((at?.getTime() ?? 0) / 1_000)
+    expect(seconds(message?.internalDate)).toBe(seconds(rows[0]?.at))
+    await worker().runOnce()
+    expect(kept()).toHaveLength(2)
+  })
+
+  it('one to many recipients is kept once', async () => {
+    const to = ['ada', 'bob', 'cy'].map((name) => ({ email: `${name}@example.com` }))
+    await send({ to })
+    await worker().runOnce()
+    expect(kept()).toHaveLength(1)
+  })
+
+  it('not before its time', async () => {
+    await accept(world.db)
+    await drain(world.db, world.sender())
+    await worker().runOnce()
+    expect(box.logins).toBe(0)
+    expect(await copies()).toMatchObject([{ tries: 0 }])
+  })
+
+  it('an append whose commit is lost is found by the next, and not made twice', async () => {
+    const refId = await send()
+    const db = failingOn(world.db, 'sending.end_sent_copies')
+    await worker({ db }).runOnce()
+    expect(kept()).toEqual([idOf(refId)])
+    expect(await copies()).toHaveLength(1)
+    await dueNow()
+    await worker().runOnce()
+    expect(kept()).toEqual([idOf(refId)])
+    expect(outcomes).toEqual(['found'])
+    expect(await copies()).toEqual([])
+  })
+
+  it('so is one whose answer is lost', async () => {
+    const refId = await send()
+    box.setScript(({ command, n }) =>
+      command === 'APPEND' && n === 1 ? { piecesMax: 0, ending: 'rst' } : undefined,
+    )
+    await worker().runOnce()
+    expect(outcomes).toEqual(['waiting'])
+    expect(await copies()).toMatchObject([{ tries: 1, wait_s: 60 }])
+    await dueNow()
+    await worker().runOnce()
+    expect(kept()).toEqual([idOf(refId)])
+  })
+
+  it('two workers at once append each once', async () => {
+    const refIds = await Promise.all(Array.from({ length: 6 }, () => accept(world.db)))
+    await drain(world.db, world.sender())
+    await dueNow()
+    await Promise.all([worker().runOnce(), worker().runOnce()])
+    expect(kept().sort()).toEqual(refIds.map(idOf).sort())
+    expect(await copies()).toEqual([])
+  })
+
+  it('a worker that has lost its claim meanwhile says nothing of it', async () => {
+    const refId = await send()
+    const gate = Promise.withResolvers<void>()
+    box.setScript(({ command }) => (command === 'APPEND' ? { after: gate.promise } : undefined))
+    const late = worker().runOnce()
+    await box.waitFor(({ count }) => count('APPEND') === 1)
+    await world.db.query('update sending_sent_copy set fence = fence + 1')
+    gate.resolve()
+    await late
+    expect(outcomes).toEqual([])
+    expect(await copies()).toHaveLength(1)
+    await dueNow()
+    await worker().runOnce()
+    expect(outcomes).toEqual(['found'])
+    expect(kept()).toEqual([idOf(refId)])
+  })
+
+  it.each(['Sent Items', 'Gesendet', 'INBOX/Sent'])('it goes to the folder %s', async (name) => {
+    box.account().removeFolder('Sent')
+    box.account().addFolder('Other')
+    box.account().addFolder(name)
+    const refId = await send()
+    await worker().runOnce()
+    expect(kept(name)).toEqual([idOf(refId)])
+  })
+
+  it('to the one that the server names, whatever others are called', async () => {
+    box.account().removeFolder('Sent')
+    box.account().addFolder('Sent')
+    box.account().addFolder('Gone out', '\\Sent')
+    const refId = await send()
+    await worker().runOnce()
+    expect(kept('Gone out')).toEqual([idOf(refId)])
+    expect(kept('Sent')).toEqual([])
+  })
+
+  it('where there is none, to one that is made', async () => {
+    box.account().removeFolder('Sent')
+    const refId = await send()
+    await worker().runOnce()
+    expect(kept('Sent')).toEqual([idOf(refId)])
+    expect(box.count('SUBSCRIBE')).toBe(1)
+  })
+})
+
+describe('where the server keeps what is sent by it', () => {
+  it('it is found, and nothing is appended', async () => {
+    const refId = await send()
+    box.deliver('Sent', `Subject: Hello\r\nMessage-ID: ${idOf(refId)}\r\n\r\nHello\r\n`)
+    await worker().runOnce()
+    expect(outcomes).toEqual(['found'])
+    expect(box.count('APPEND')).toBe(0)
+    expect(await copies()).toEqual([])
+  })
+
+  it.each(['google', 'microsoft'] as const)('of %s it is left to that', async (provider) => {
+    await send()
+    await useApp(provider)
+    await worker().runOnce()
+    expect(outcomes).toEqual(['left'])
+    expect(await copies()).toEqual([])
+    expect(box.logins).toBe(0)
+  })
+
+  it('of another provider it is not', async () => {
+    const refId = await send()
+    await useApp('custom')
+    await worker().runOnce()
+    expect(kept()).toEqual([idOf(refId)])
+  })
+})
+
+describe('what cannot be kept now', () => {
+  const refused = async (): Promise<Mailbox> => {
+    throw new Error('connect ECONNREFUSED 127.0.0.1:993')
+  }
+
+  it('is tried again, each time later, and then given up', async () => {
+    await send()
+    const waits: number[] = []
+    while ((await copies()).length > 0) {
+      await dueNow()
+      await worker({ openMailbox: refused }).runOnce()
+      waits.push(...(await copies()).map(({ wait_s }) => wait_s))
+    }
+    expect(waits).toEqual([60, 300, 1_800, 7_200, 21_600, 43_200, 86_400])
+    expect(outcomes).toEqual([...waits.map(() => 'waiting'), 'given_up'])
+  })
+
+  it('nor what ended its process in its last try', async () => {
+    await send()
+    await world.db.query('update sending_sent_copy set tries = 8')
+    await worker().runOnce()
+    expect(outcomes).toEqual(['given_up'])
+    expect(box.logins).toBe(0)
+  })
+
+  it.each([
+    ['SEARCH', 'NO [SERVERBUG] Internal error'],
+    ['SEARCH', 'fin'],
+    ['SELECT', 'NO [SERVERBUG] Internal error'],
+    ['LIST', 'BAD what'],
+    ['APPEND', 'NO [OVERQUOTA] The mailbox is full'],
+  ])('as when the answer to %s is %s, and is not appended', async (command, answer) => {
+    await send()
+    box.setScript((now) => (now.command.endsWith(command) ? answer : undefined))
+    await worker().runOnce()
+    expect(kept()).toEqual([])
+    expect(outcomes).toEqual(['waiting'])
+    box.setScript(undefined)
+    await dueNow()
+    await worker().runOnce()
+    expect(kept()).toHaveLength(1)
+  })
+
+  it('what a session did not get to was not tried', async () => {
+    await send()
+    await send()
+    box.setScript((now) => (now.command === 'APPEND' ? 'rst' : undefined))
+    await worker().runOnce()
+    expect((await copies()).map(({ tries }) => tries).sort()).toEqual([0, 1])
+    expect(outcomes).toEqual(['waiting'])
+  })
+
+  it('of a mailer that is not active it waits, untried, until that is', async () => {
+    const refId = await send()
+    await setState('deactivated')
+    await worker().runOnce()
+    expect(box.logins).toBe(0)
+    expect(await copies()).toMatchObject([{ tries: 0, wait_s: 300 }])
+    await setState('active')
+    await dueNow()
+    await worker().runOnce()
+    expect(kept()).toEqual([idOf(refId)])
+  })
+
+  it('of a mailer that is gone it is never', async () => {
+    await send()
+    await send()
+    await world.db.query('delete from mailers_mailer')
+    await worker().runOnce()
+    expect(outcomes).toEqual(['gone', 'gone'])
+    expect(await copies()).toEqual([])
+  })
+
+  it('nor of an email that has left', async () => {
+    await send()
+    await world.db.query('delete from sending_email')
+    await worker().runOnce()
+    expect(outcomes).toEqual(['gone'])
+    expect(await copies()).toEqual([])
+  })
+})
+
+it('finds what is due by itself, and ends while a server hangs', async () => {
+  await send()
+  const gate = Promise.withResolvers<void>()
+  box.setScript(({ command }) => (command === 'APPEND' ? { after: gate.promise } : undefined))
+  const running = worker({ graceMs: 0 })
+  await running.start()
+  await box.waitFor(({ count }) => count('APPEND') === 1)
+  await running.stop()
+  expect(await copies()).toMatchObject([{ tries: 0 }])
+  gate.resolve()
+})
