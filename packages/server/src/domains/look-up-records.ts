@@ -4,11 +4,13 @@ import type { DnsResolver } from '../platform/dns/index.ts'
 import { type DomainRecord, recordKeyOf } from './list-records.ts'
 import { type Match, matchRecord } from './match-record.ts'
 
+export type RecordLookups = Pick<DnsResolver, 'txt' | 'mx' | 'aliases'>
+
 /** What was found of each record, by `recordKeyOf`. */
 export type Matches = ReadonlyMap<string, Match>
 
 export async function lookUpRecords(
-  dns: DnsResolver,
+  dns: RecordLookups,
   records: readonly DomainRecord[],
 ): Promise<Matches> {
   const looked = records.map(
@@ -17,7 +19,7 @@ export async function lookUpRecords(
   return new Map(await Promise.all(looked))
 }
 
-async function lookUp(dns: DnsResolver, record: DomainRecord): Promise<Match> {
+async function lookUp(dns: RecordLookups, record: DomainRecord): Promise<Match> {
   const above = record.purpose === 'dmarc' ? dmarcAbove(record.name) : undefined
   const [own, inherited] = await Promise.all([
     lookAt(dns, record),
@@ -26,7 +28,7 @@ async function lookUp(dns: DnsResolver, record: DomainRecord): Promise<Match> {
   return own.dns === 'absent' ? (inherited ?? own) : own
 }
 
-async function lookAt(dns: DnsResolver, record: DomainRecord): Promise<Match> {
+async function lookAt(dns: RecordLookups, record: DomainRecord): Promise<Match> {
   switch (record.type) {
     case 'TXT':
       return matchRecord(record, { type: 'TXT', answer: await dns.txt(record.name) })

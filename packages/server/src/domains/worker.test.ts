@@ -571,7 +571,6 @@ describe('many processes', () => {
         txt: () => Promise.reject(new Error('killed')),
         mx: () => Promise.reject(new Error('killed')),
         aliases: () => Promise.reject(new Error('killed')),
-        close: () => undefined,
       },
     })
     expect(await dead.runOnce()).toBe(1)
@@ -603,7 +602,6 @@ describe('many processes', () => {
         },
         mx: async () => ({ kind: 'absent', aliases: [] }),
         aliases: async () => ({ kind: 'absent', aliases: [] }),
-        close: () => undefined,
       },
     })
     await work.runOnce()

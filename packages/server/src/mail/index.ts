@@ -9,6 +9,7 @@ export {
   toWireDomain,
 } from './address.ts'
 export { type Attachment, dispositionOf, mediaTypeOf } from './attachment.ts'
+export { authenticateMail } from './authenticate/authenticate-mail.ts'
 export {
   type CopyParts,
   checkBodyText,

@@ -4,7 +4,7 @@ const OPT = 41
 /** What a question without EDNS may be answered with by UDP. */
 const UDP_BYTES_MAX = 512
 
-export type DnsRecordType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'TXT'
+export type DnsRecordType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'PTR' | 'TXT'
 export type DnsQuestionType = keyof typeof TYPES | `TYPE${number}`
 
 export interface DnsRecord {
@@ -91,7 +91,7 @@ function readUdpSize(query: Buffer, at: number): number {
 function writeData({ type, value, priority = 0 }: DnsRecord): Buffer {
   if (type === 'TXT') return writeStrings(value)
   const text = String(value)
-  if (type === 'CNAME') return writeName(text)
+  if (type === 'CNAME' || type === 'PTR') return writeName(text)
   if (type === 'MX') return Buffer.concat([uint16(priority), writeName(text)])
   return writeAddress(text)
 }

@@ -87,5 +87,5 @@ function toRecord(type: DnsRecordType, value: string | readonly string[]): DnsRe
 }
 
 function isRecordType(type: string): type is DnsRecordType {
-  return ['A', 'AAAA', 'CNAME', 'MX', 'TXT'].includes(type)
+  return ['A', 'AAAA', 'CNAME', 'MX', 'PTR', 'TXT'].includes(type)
 }

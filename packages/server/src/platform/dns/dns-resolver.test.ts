@@ -60,6 +60,17 @@ describe('what is published', () => {
     })
   })
 
+  it('has addresses of either kind, and the names of an address', async () => {
+    const server = await serve()
+    server.set(NAME, 'A', ['192.0.2.1'])
+    server.set(NAME, 'AAAA', ['2001:db8:0:0:0:0:0:1'])
+    server.set('1.2.0.192.in-addr.arpa', 'PTR', ['A.Example.TEST'])
+    const resolver = resolverAt([server])
+    expect(await resolver.a(NAME)).toMatchObject({ records: ['192.0.2.1'] })
+    expect(await resolver.aaaa(NAME)).toMatchObject({ records: ['2001:db8::1'] })
+    expect(await resolver.ptr('1.2.0.192.in-addr.arpa')).toMatchObject({ records: [NAME] })
+  })
+
   it('is had whole by TCP where it is too long for UDP', async () => {
     const server = await serve()
     const long = Array.from({ length: 20 }, (_, i) => `${i} ${'x'.repeat(400)}`)
@@ -128,16 +139,19 @@ describe('aliases', () => {
 
 describe('what is not there', () => {
   it.each([
-    ['a name that does not exist', { rcode: 3 }],
-    ['a name without such a record', {}],
-  ])('is absent: %s', async (_what, said) => {
+    ['a name that does not exist', { rcode: 3 }, {}],
+    ['a name without such a record', {}, { isName: true }],
+  ])('is absent: %s', async (_what, said, known) => {
     const resolver = resolverAt([await serve(() => said)])
     for (const answer of [
       await resolver.txt(NAME),
       await resolver.mx(NAME),
-      await resolver.aliases(NAME),
+      await resolver.a(NAME),
+      await resolver.aaaa(NAME),
+      await resolver.ptr(NAME),
     ])
-      expect(answer).toEqual({ kind: 'absent', aliases: [] })
+      expect(answer).toEqual({ kind: 'absent', ...known, aliases: [] })
+    expect(await resolver.aliases(NAME)).toEqual({ kind: 'absent', aliases: [] })
   })
 
   it('is absent behind an alias to a name that does not exist', async () => {

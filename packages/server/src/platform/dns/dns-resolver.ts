@@ -23,8 +23,11 @@ export type DnsAnswer<R> = Finding<R> & {
 
 type Finding<R> =
   | { readonly kind: 'found'; readonly records: readonly R[] }
-  /** There is no such name, nothing of that type under it, or aliases that lead nowhere. */
-  | { readonly kind: 'absent' }
+  /**
+   * There is no such name, nothing of that type under it (then `isName`), or aliases that lead
+   * nowhere.
+   */
+  | { readonly kind: 'absent'; readonly isName?: true }
   | { readonly kind: 'unknown'; readonly why: DnsTrouble }
 
 export type DnsTrouble = 'timeout' | 'failed' | 'refused' | 'unreachable' | 'busy' | 'stopped'
@@ -32,6 +35,12 @@ export type DnsTrouble = 'timeout' | 'failed' | 'refused' | 'unreachable' | 'bus
 export interface DnsResolver {
   txt(name: string): Promise<DnsAnswer<string>>
   mx(name: string): Promise<DnsAnswer<MailExchange>>
+  /** IPv4 addresses. */
+  a(name: string): Promise<DnsAnswer<string>>
+  /** IPv6 addresses. */
+  aaaa(name: string): Promise<DnsAnswer<string>>
+  /** Names of an address, which is given as a name (RFC 1035 §3.5). */
+  ptr(name: string): Promise<DnsAnswer<string>>
   /** Every name that this one stands for. */
   aliases(name: string): Promise<DnsAnswer<string>>
   close(): void
@@ -43,6 +52,7 @@ const ALIASES_MAX = 8
 
 /** What c-ares says of an answer, or of its absence. */
 const ABSENT: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
+const NO_DATA = 'ENODATA'
 const TROUBLES: Readonly<Record<string, DnsTrouble>> = {
   ETIMEOUT: 'timeout',
   ECANCELLED: 'timeout',
@@ -59,6 +69,10 @@ const mxOf: Question<MailExchange> = async (resolver, name) =>
     priority,
     exchange: plainName(exchange),
   }))
+const aOf: Question<string> = (resolver, name) => resolver.resolve4(name)
+const aaaaOf: Question<string> = (resolver, name) => resolver.resolve6(name)
+const ptrOf: Question<string> = async (resolver, name) =>
+  (await resolver.resolvePtr(name)).map(plainName)
 const aliasOf: Question<string> = async (resolver, name) =>
   (await resolver.resolveCname(name)).map(plainName)
 
@@ -77,9 +91,17 @@ export function createDnsResolver(o: NameServersOptions = {}): DnsResolver {
     return asked.kind === 'asked' ? asked.result : { kind: 'unknown', why: asked.kind, aliases: [] }
   }
 
+  const finding =
+    <R>(question: Question<R>) =>
+    (name: string) =>
+      lookUp((resolver) => findRecords(resolver, plainName(name), question))
+
   return {
-    txt: (name) => lookUp((resolver) => findRecords(resolver, plainName(name), txtOf)),
-    mx: (name) => lookUp((resolver) => findRecords(resolver, plainName(name), mxOf)),
+    txt: finding(txtOf),
+    mx: finding(mxOf),
+    a: finding(aOf),
+    aaaa: finding(aaaaOf),
+    ptr: finding(ptrOf),
     aliases: (name) => lookUp((resolver) => followAliases(resolver, plainName(name))),
     close: nameServers.close,
   }
@@ -91,14 +113,16 @@ async function findRecords<R>(
   question: Question<R>,
 ): Promise<DnsAnswer<R>> {
   const aliases: string[] = []
+  let absent: Finding<R> = { kind: 'absent' }
   for (let at: string | undefined = name; at !== undefined; ) {
     const answer = await put(question, resolver, at)
     if (answer.kind !== 'absent') return { ...answer, aliases }
+    absent = answer
     const alias = await put(aliasOf, resolver, at)
     if (alias.kind === 'unknown') return { ...alias, aliases }
     at = stepOn(alias, name, aliases)
   }
-  return { kind: 'absent', aliases }
+  return { ...absent, aliases }
 }
 
 async function followAliases(resolver: Resolver, name: string): Promise<DnsAnswer<string>> {
@@ -149,6 +173,7 @@ async function putOnce<R>(
     return records.length === 0 ? { kind: 'absent' } : { kind: 'found', records }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    if (code === NO_DATA) return { kind: 'absent', isName: true }
     if (ABSENT.has(code)) return { kind: 'absent' }
     return { kind: 'unknown', why: TROUBLES[code] ?? 'failed' }
   }
