@@ -1,0 +1,299 @@
+/** What peers cannot take more of than is theirs, and how they are told. */
+import { connect } from 'node:net'
+import { createRawClient, type RawClient } from '@postrider/testkit'
+import { afterEach, describe, expect, it } from 'vitest'
+import { sendData, startListener, type TestListener } from './listener.fixture.ts'
+
+let started: TestListener[] = []
+const start = async (...o: Parameters<typeof startListener>) => {
+  const one = await startListener(...o)
+  started.push(one)
+  return one
+}
+afterEach(async () => {
+  await Promise.all(started.map((one) => one.stop()))
+  started = []
+})
+
+const MESSAGE = 'Subject: one\r\n\r\nHello\r\n'
+
+describe('the size of a message', () => {
+  it('is refused where it is declared', async () => {
+    const { open } = await start({ bytesMax: 1_000 })
+    const client = await open()
+    expect(await client.ask('MAIL FROM:<ada@sender.test> SIZE=1001')).toMatch(/^552 5\.3\.4 /)
+    expect(await client.ask('MAIL FROM:<ada@sender.test> SIZE=1000')).toMatch(/^250 /)
+  })
+
+  it.each([
+    ['as it is', 'x'.repeat(150)],
+    ['with its bare line ends made whole', '\n'.repeat(45)],
+  ])('is refused after the dot, %s, and nothing of it is held', async (_what, text) => {
+    const { openFor, stored, metrics } = await start({ bytesMax: 100 })
+    const client = await openFor('a@routed.test')
+    expect(await sendData(client, `Subject: one\r\n\r\n${text}`)).toMatch(/^552 5\.3\.4 /)
+    expect(stored).toEqual([])
+    expect(await metrics()).toContain('{outcome="too_large"} 1')
+    expect(await metrics()).toContain('{what="bytes_in_transit"} 0')
+    await client.ask('MAIL FROM:<ada@sender.test>')
+    await client.ask('RCPT TO:<a@routed.test>')
+    expect(await sendData(client, MESSAGE)).toMatch(/^250 /)
+  })
+
+  it('ends the connection of a peer that goes on and on', async () => {
+    const { openFor } = await start({ bytesMax: 1_000 })
+    const client = await openFor('a@routed.test')
+    await client.ask('DATA')
+    client.send('x'.repeat(5_000))
+    expect(await client.see(/\r\n/)).toMatch(/^552 5\.3\.4 /)
+    await client.end()
+  })
+
+  it('is bounded over all messages on their way, and half of it for one address', async () => {
+    const limits = { bytesInTransitMax: 256 * 1024 }
+    const { openFor, open, metrics, stored } = await start({ limits })
+    const first = await openFor('a@routed.test')
+    await first.ask('DATA')
+    first.send('x'.repeat(60_000))
+    await expect.poll(metrics).toContain('{what="bytes_in_transit"} 65536')
+    const second = await openFor('a@routed.test')
+    expect(await sendData(second, 'y'.repeat(80_000))).toMatch(/^452 4\.3\.1 /)
+    const third = await open()
+    expect(await third.ask('MAIL FROM:<ada@sender.test> SIZE=80000')).toMatch(/^452 4\.3\.1 /)
+    first.send('\r\n.\r\n')
+    expect(await first.see(/\r\n/)).toMatch(/^250 /)
+    expect(await third.ask('MAIL FROM:<ada@sender.test> SIZE=80000')).toMatch(/^250 /)
+    expect(stored.length).toBe(1)
+    await expect.poll(metrics).toContain('{what="bytes_in_transit"} 0')
+  })
+})
+
+describe('recipients', () => {
+  it('beyond the most are asked to come again, and those before them are served', async () => {
+    const { openFor, stored } = await start({ recipientsMax: 2 })
+    const client = await openFor('a@routed.test', 'b@routed.test')
+    expect(await client.ask('RCPT TO:<c@routed.test>')).toMatch(/^452 4\.5\.3 /)
+    await sendData(client, MESSAGE)
+    expect(stored[0]?.envelope.to).toEqual(['a@routed.test', 'b@routed.test'])
+  })
+
+  it('that are guessed at end the connection', async () => {
+    const { openFor } = await start({ limits: { refusedRecipientsMax: 5 } })
+    const client = await openFor()
+    for (let i = 0; i < 6; i++)
+      expect(await client.ask(`RCPT TO:<nobody${i}@routed.test>`)).toMatch(/^550 /)
+    expect(await client.ask('RCPT TO:<a@routed.test>')).toMatch(/^421 4\.7\.1 /)
+    await client.end()
+  })
+
+  it('20,000 at once are answered, and no more kept than may be', async () => {
+    const { openFor, stored } = await start()
+    const client = await openFor()
+    const all = Array.from({ length: 20_000 }, (_, i) => `RCPT TO:<u${i}@routed.test>\r\n`)
+    client.send(`${all.join('')}VRFY\r\n`)
+    const text = await client.see(/^501 .*\r\n/m)
+    expect(text.match(/^250 /gm)?.length).toBe(100)
+    expect(text.match(/^452 4\.5\.3 /gm)?.length).toBe(19_900)
+    expect(stored).toEqual([])
+  })
+})
+
+describe('connections', () => {
+  it('beyond the most of one address are refused, until one ends', async () => {
+    const { open, port } = await start({ limits: { connectionsPerAddressMax: 2 } })
+    const first = await open()
+    await open()
+    const refused = createRawClient(port)
+    expect(await refused.see(/\r\n/)).toMatch(/^421 4\.7\.0 Too many connections from your address/)
+    await refused.end()
+    await first.ask('QUIT')
+    first.close()
+    await expect.poll(async () => greeting(port)).toMatch(/^220 /)
+  })
+
+  it('beyond the most of all are refused', async () => {
+    const { open, port, metrics } = await start({ limits: { connectionsMax: 1 } })
+    await open()
+    expect(await greeting(port)).toMatch(/^421 4\.3\.2 /)
+    expect(await metrics()).toContain('inbound_connections_total{outcome="refused"} 1')
+  })
+
+  async function greeting(port: number): Promise<string> {
+    const client = createRawClient(port)
+    const said = await client.see(/\r\n/)
+    client.close()
+    return said
+  }
+
+  it('last only so long, and a message that is coming in is finished', async () => {
+    const { open, openFor } = await start({ limits: { connectionMsMax: 300 } })
+    const busy = await openFor('a@routed.test')
+    await busy.ask('DATA')
+    const idle = await open()
+    expect(await idle.see(/\r\n/)).toMatch(/^421 4\.4\.2 /)
+    busy.send(`${MESSAGE}.\r\n`)
+    expect(await busy.see(/\r\n/)).toMatch(/^250 /)
+    expect(busy.unread() || (await busy.see(/\r\n/))).toMatch(/^421 4\.4\.2 /)
+  })
+
+  it('have so many transactions', async () => {
+    const { open } = await start({ limits: { transactionsMax: 2 } })
+    const client = await open()
+    for (const _ of [1, 2]) {
+      await client.ask('MAIL FROM:<ada@sender.test>')
+      await client.ask('RSET')
+    }
+    expect(await client.ask('MAIL FROM:<ada@sender.test>')).toMatch(/^421 4\.7\.0 Enough/)
+  })
+})
+
+describe('commands', () => {
+  it.each(['NOOP', 'RSET', 'VRFY x', 'HELO flood.test', 'EHLO flood.test'])(
+    'that lead nowhere end the connection: %s',
+    async (command) => {
+      const { open } = await start({ limits: { idleCommandsMax: 20 } })
+      const client = await open()
+      client.send(`${command}\r\n`.repeat(1_000))
+      expect(await client.see(/^421 .*\r\n/m)).toMatch(/^421 4\.7\.0 Too many commands\r\n$/m)
+      await client.end()
+    },
+  )
+
+  it('that are wrong end it, whatever they are', async () => {
+    const { open } = await start({ limits: { badCommandsMax: 3 } })
+    const client = await open()
+    client.send('MAIL whatever\r\n'.repeat(10))
+    const said = await client.see(/^421 .*\r\n/m)
+    expect(said.match(/^501 /gm)?.length).toBe(4)
+    expect(said).toMatch(/421 4\.7\.0 Too many errors\r\n$/)
+  })
+
+  it('that nobody knows end it', async () => {
+    const { open } = await start()
+    const client = await open()
+    client.send('XYZZY\r\n'.repeat(50))
+    expect(await client.see(/^421 .*\r\n/m)).toMatch(/421 4\.4\.2 Error: too many unrecognized/)
+  })
+
+  it('that have no end do not grow', async () => {
+    const { open } = await start()
+    const client = await open()
+    client.send(`NOOP ${'x'.repeat(100_000)}`)
+    expect(await client.see(/\r\n/)).toMatch(/^421 .*too long/)
+    await client.end()
+  })
+
+  it('that drip are waited for only so long, however steadily', async () => {
+    const { open } = await start({ limits: { commandMsMax: 200 } })
+    const client = await open()
+    const dripping = client.drip('NOOP '.repeat(2_000), 5)
+    expect(await client.see(/\r\n/)).toMatch(/^421 4\.4\.2 /)
+    client.close()
+    await dripping
+  })
+
+  it('before the greeting end it', async () => {
+    const { port } = await start()
+    const client = createRawClient(port)
+    client.send('EHLO early.test\r\nMAIL FROM:<ada@sender.test>\r\n')
+    expect(await client.see(/\r\n/)).toMatch(/^421 .*too soon/)
+  })
+
+  it('without a last line end are none', async () => {
+    const { openFor, metrics } = await start()
+    const client = await openFor('a@routed.test')
+    client.socket.end('DATA')
+    await expect.poll(metrics).toContain('inbound_listener{what="connections"} 0')
+    expect(client.unread()).toBe('')
+  })
+})
+
+describe('a message', () => {
+  it('that comes too slowly is not waited for', async () => {
+    const limits = { dataRateAfterMs: 200, dataBytesPerSecondMin: 1_000_000 }
+    const { openFor, stored } = await start({ limits })
+    const client = await openFor('a@routed.test')
+    await client.ask('DATA')
+    const dripping = client.drip('Subject: slow\r\n'.repeat(1_000), 5)
+    expect(await client.see(/\r\n/)).toMatch(/^421 4\.4\.2 The message comes too slowly/)
+    client.close()
+    await dripping
+    expect(stored).toEqual([])
+  })
+
+  it('that takes too long is not, either', async () => {
+    const { openFor, metrics } = await start({ limits: { dataMsMax: 200 } })
+    const client = await openFor('a@routed.test')
+    await client.ask('DATA')
+    client.send('x'.repeat(100_000))
+    expect(await client.see(/\r\n/)).toMatch(/^421 4\.4\.2 The message took too long/)
+    await client.end()
+    client.close()
+    await expect.poll(metrics).toContain('{outcome="cut"} 1')
+    await expect.poll(metrics).toContain('{what="bytes_in_transit"} 0')
+  })
+})
+
+describe('answers that a peer does not read', () => {
+  it('are kept to what the system holds, and then it is gone', async () => {
+    const { port, metrics } = await start({
+      limits: { commandMsMax: 500, idleCommandsMax: 1e9 },
+      recipientsMax: 10_000,
+    })
+    const socket = connect({ port, host: '127.0.0.1' })
+    socket.on('error', () => socket.destroy())
+    await new Promise((resolve) => socket.once('data', resolve))
+    socket.pause()
+    const flood = 'EHLO flood.test\r\n'.repeat(10_000)
+    let sent = 0
+    const go = () => {
+      if (sent++ < 50 && !socket.destroyed) socket.write(flood, go)
+    }
+    go()
+    await expect.poll(metrics, { timeout: 15_000 }).toContain('{what="connections"} 0')
+    socket.destroy()
+  }, 20_000)
+})
+
+describe('an end in order', () => {
+  it('is told to those who wait, and waits for messages on their way', async () => {
+    const { listener, open, openFor, port, stored } = await start()
+    const idle = await open()
+    const busy = await openFor('a@routed.test')
+    await busy.ask('DATA')
+    const stopped = listener.stop()
+    expect(await idle.see(/\r\n/)).toMatch(/^421 4\.3\.2 /)
+    await idle.end()
+    idle.close()
+    await expect(refusal(port)).resolves.toBe('ECONNREFUSED')
+    busy.send(`${MESSAGE}.\r\n`)
+    expect(await busy.see(/^421 .*\r\n/m)).toMatch(/^250 .*\r\n421 4\.3\.2 /)
+    busy.close()
+    await stopped
+    expect(stored.length).toBe(1)
+    expect(listener.isListening()).toBe(false)
+  })
+
+  it('does not wait for longer than the grace', async () => {
+    const { listener, openFor, stored } = await start({ limits: { graceMs: 100 } })
+    const client: RawClient = await openFor('a@routed.test')
+    await client.ask('DATA')
+    await listener.stop()
+    await client.end()
+    expect(stored).toEqual([])
+  })
+
+  function refusal(port: number): Promise<string> {
+    return new Promise((resolve) => {
+      const socket = connect({ port, host: '127.0.0.1' })
+      socket.once('error', (error) => resolve('code' in error ? String(error.code) : ''))
+      socket.once('connect', () => resolve('connected'))
+    })
+  }
+
+  it('may come before its start, and twice', async () => {
+    const { listener } = await start()
+    await listener.stop()
+    await listener.stop()
+  })
+})

@@ -1,0 +1,98 @@
+/**
+ * A message as it comes in: one buffer that grows, with our own lines before it.
+ *
+ * Every line end is CRLF afterwards: a CR or an LF that stands alone is one line end to some who read the
+ * message and none to others, which is what smuggled mail is made of.
+ */
+import type { ByteBudget } from './byte-budget.ts'
+
+export interface MessageBuffer {
+  /** What is refused gives its memory back, and stays refused. */
+  add(chunk: Uint8Array): 'ok' | 'too_large' | 'no_room'
+  /** Its memory is held until `release`. */
+  end():
+    | { readonly kind: 'whole'; readonly raw: Buffer }
+    | { readonly kind: 'too_large' | 'no_room' }
+  release(): void
+}
+
+const CR = 0x0d
+const LF = 0x0a
+const FIRST_BYTES = 32 * 1024
+
+export function createMessageBuffer(o: {
+  readonly before: Buffer
+  /** Of the message, without what stands before it. */
+  readonly bytesMax: number
+  readonly budget: ByteBudget
+  readonly address: string
+}): MessageBuffer {
+  const { before, budget, address } = o
+  const lengthMax = before.length + o.bytesMax
+  let refusal: 'too_large' | 'no_room' | undefined
+  let buffer = Buffer.alloc(0)
+  let heldBytes = 0
+  let length = 0
+  let last = 0
+
+  function release(): void {
+    budget.giveBack(address, heldBytes)
+    heldBytes = 0
+    buffer = Buffer.alloc(0)
+  }
+
+  /** While it grows, both buffers are there. */
+  function makeRoom(needed: number): void {
+    if (needed <= buffer.length) return
+    const grown = Math.min(Math.max(needed, 2 * buffer.length, FIRST_BYTES), lengthMax)
+    const isTooLarge = needed > lengthMax
+    if (isTooLarge || !budget.take(address, grown)) {
+      refusal = isTooLarge ? 'too_large' : 'no_room'
+      release()
+      return
+    }
+    const larger = Buffer.allocUnsafeSlow(grown)
+    buffer.copy(larger, 0, 0, length)
+    budget.giveBack(address, heldBytes)
+    heldBytes = grown
+    buffer = larger
+  }
+
+  function append(bytes: Uint8Array): void {
+    makeRoom(length + bytes.length)
+    if (refusal !== undefined) return
+    buffer.set(bytes, length)
+    length += bytes.length
+  }
+
+  function addLines(chunk: Uint8Array): void {
+    let from = 0
+    for (let i = 0; i < chunk.length && refusal === undefined; i++) {
+      const byte = chunk[i] ?? 0
+      const missing = last === CR ? (byte === LF ? undefined : LF) : byte === LF ? CR : undefined
+      last = byte
+      if (missing === undefined) continue
+      if (i > from) append(chunk.subarray(from, i))
+      append(Uint8Array.of(missing))
+      from = i
+    }
+    if (refusal === undefined) append(chunk.subarray(from))
+  }
+
+  return {
+    add(chunk) {
+      if (length === 0 && refusal === undefined) append(before)
+      if (refusal === undefined) addLines(chunk)
+      return refusal ?? 'ok'
+    },
+    end() {
+      if (length === 0 && refusal === undefined) append(before)
+      if (last === CR && refusal === undefined) append(Uint8Array.of(LF))
+      last = 0
+      return refusal === undefined
+        ? { kind: 'whole', raw: buffer.subarray(0, length) }
+        : { kind: refusal }
+    },
+    release,
+  }
+}

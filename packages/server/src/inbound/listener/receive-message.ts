@@ -1,0 +1,33 @@
+/**
+ * Reads one message off a connection. What is refused half-way is read to its end and forgotten, because
+ * an answer can only follow the final dot; but not without end.
+ */
+import type { SMTPServerDataStream } from 'smtp-server'
+import type { MessageBuffer } from './message-buffer.ts'
+
+export type Received =
+  | { readonly kind: 'whole'; readonly raw: Buffer }
+  | { readonly kind: 'too_large' | 'no_room' }
+  /** The peer has gone before the final dot. */
+  | { readonly kind: 'cut' }
+  /** Goes on long after it was too large. */
+  | { readonly kind: 'endless' }
+
+export function receiveMessage(
+  stream: SMTPServerDataStream,
+  buffer: MessageBuffer,
+  bytesMax: number,
+): Promise<Received> {
+  let refusal: 'too_large' | 'no_room' | undefined
+  return new Promise((resolve) => {
+    stream.on('data', (chunk: Buffer) => {
+      const added = refusal ?? buffer.add(chunk)
+      if (added !== 'ok') refusal = added
+      if (refusal !== undefined && stream.byteLength > 2 * bytesMax) resolve({ kind: 'endless' })
+    })
+    stream.once('end', () => resolve(refusal === undefined ? buffer.end() : { kind: refusal }))
+    stream.once('error', () => resolve({ kind: 'cut' }))
+    // After `end` it changes nothing.
+    stream.once('close', () => resolve({ kind: 'cut' }))
+  })
+}

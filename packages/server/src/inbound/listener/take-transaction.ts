@@ -1,0 +1,86 @@
+/**
+ * What the listener says to a sender and to each recipient (contract §3.5): mail is taken for routes alone,
+ * whoever brings it.
+ */
+import type { SMTPServerAddress } from 'smtp-server'
+import { parseAddress } from '../../mail/index.ts'
+import type { DiskGuard } from '../../platform/disk-guard.ts'
+import { inTime } from '../../platform/in-time.ts'
+import type { Logger } from '../../platform/log.ts'
+import type { FoundRoute } from '../find-routes.ts'
+import type { SmtpMail } from '../received-mail.ts'
+import type { ByteBudget } from './byte-budget.ts'
+import type { ListenerLimits } from './limits.ts'
+import type { ListenerObserver } from './observe-listener.ts'
+import type { Connection } from './smtp-session.ts'
+
+export interface TransactionDeps {
+  /** This service, as it greets. */
+  readonly name: string
+  readonly bytesMax: number
+  readonly limits: ListenerLimits
+  readonly budget: ByteBudget
+  readonly disk: Pick<DiskGuard, 'isOpen' | 'admit'>
+  readonly findRoute: (address: string) => Promise<FoundRoute>
+  /** Resolves when it is durable. */
+  readonly store: (mail: SmtpMail) => Promise<{ readonly inboundIds: readonly string[] }>
+  readonly nowMicros: () => bigint
+  readonly monotonicMs: () => number
+  readonly observe: ListenerObserver
+  readonly log: Logger
+}
+
+export interface Reply {
+  readonly code: number
+  /** Begins with an enhanced code. */
+  readonly text: string
+  /** The connection ends with it. */
+  readonly isLast?: boolean
+}
+
+const unknownUser: Reply = { code: 550, text: '5.1.1 No such user' }
+const relayingDenied: Reply = { code: 550, text: '5.7.1 Relaying denied' }
+const OK: Reply = { code: 250, text: '2.1.0 OK' }
+export const noRoom: Reply = { code: 452, text: '4.3.1 No room at the moment, try again later' }
+export const notNow: Reply = {
+  code: 451,
+  text: '4.3.0 Not possible at the moment, try again later',
+}
+const SENDER_CHARS_MAX = 320
+
+export function takeSender(
+  { bytesMax, budget, disk }: TransactionDeps,
+  { facts }: Connection,
+  { address, args }: SMTPServerAddress,
+): Reply {
+  facts.recipients = new Map()
+  if (address.length > SENDER_CHARS_MAX) return { code: 501, text: '5.1.7 Address too long' }
+  const declared = args === false ? 0 : Number(args.SIZE ?? 0)
+  const hasRoom = budget.hasRoom(facts.address, Math.min(declared, bytesMax))
+  return disk.isOpen() && hasRoom ? OK : noRoom
+}
+
+export async function takeRecipient(
+  deps: TransactionDeps,
+  { facts, id }: Connection,
+  given: string,
+): Promise<Reply> {
+  try {
+    const found = await inTime(deps.findRoute(given), deps.limits.findRouteMsMax)
+    deps.observe.recipient(found.kind)
+    if (found.kind === 'unknown_domain') return relayingDenied
+    if (found.kind !== 'route') return unknownUser
+    facts.recipients.set(given, { address: wireFormOf(given), route: found.route })
+    return { code: 250, text: '2.1.5 OK' }
+  } catch (error) {
+    deps.observe.recipient('not_looked_up')
+    deps.log.warn({ err: error, connection_id: id }, 'inbound_route.not_looked_up')
+    return notNow
+  }
+}
+
+/** What is no address to us is left as it was given. */
+export function wireFormOf(given: string): string {
+  const parsed = parseAddress(given)
+  return parsed.ok ? parsed.address.address : given
+}
