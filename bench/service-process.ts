@@ -30,7 +30,10 @@ export async function startServiceProcess(o: {
   const profile = o.profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${o.profileDir}`]
   const child = spawn(process.execPath, [...profile, main], {
     stdio: ['ignore', log, log],
-    env: { ...inheritedEnv(), ...prefixed({ HOST: '127.0.0.1', PORT: port, ...o.env }) },
+    env: {
+      ...inheritedEnv(),
+      ...prefixed({ HOST: '127.0.0.1', PORT: port, INBOUND_PORT: 0, ...o.env }),
+    },
   })
   const endWithUs = (): void => {
     child.kill('SIGKILL')

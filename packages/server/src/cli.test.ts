@@ -182,10 +182,10 @@ describe('doctor', () => {
   })
 
   it('warns of what is set and has no effect in this version', async () => {
-    const env = { ...HOSTED, POSTRIDER_INBOUND_PORT: '2526', POSTRIDER_ROLES: 'api,mailbox' }
+    const env = { ...HOSTED, POSTRIDER_IMAP_ERROR_REPEAT: '2h', POSTRIDER_ROLES: 'api,mailbox' }
     const { out } = await run(['doctor'], env)
     expect(out).toMatch(
-      /warn {2}configuration +no effect in this version: POSTRIDER_INBOUND_PORT, POSTRIDER_ROLES \(mailbox\)/,
+      /warn {2}configuration +no effect in this version: POSTRIDER_IMAP_ERROR_REPEAT, POSTRIDER_ROLES \(mailbox\)/,
     )
   })
 

@@ -3,6 +3,7 @@
  * Nothing runs before `start`.
  */
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import {
   deactivationReasons,
   exportsAtOnceMax,
@@ -19,6 +20,10 @@ import { createFeedback, type Feedback } from './feedback/create-feedback.ts'
 import { createFeedbackInbox, type FeedbackInbox } from './feedback/inbox.ts'
 import { createFeedbackJanitor } from './feedback/janitor.ts'
 import { callbackRoutes } from './feedback/routes.ts'
+import { createRouteFinder } from './inbound/find-routes.ts'
+import { createIntake } from './inbound/intake.ts'
+import { createInboundListener, type InboundListener } from './inbound/listener/listener.ts'
+import { createListenerObserver } from './inbound/listener/observe-listener.ts'
 import { inboundRoutes } from './inbound/routes.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import {
@@ -29,6 +34,7 @@ import {
   type PlaceFinder,
   rspamdOutcomes,
   type TemplateRenderer,
+  toWireDomain,
   withSecondOpinion,
 } from './mail/index.ts'
 import {
@@ -69,6 +75,7 @@ import { createRateLimit } from './platform/rate-limit.ts'
 import { createRetention } from './platform/retention.ts'
 import { createKeyRing, type KeyRing } from './platform/secrets/index.ts'
 import type { Secrets } from './platform/secrets-file.ts'
+import { loadCertificate } from './platform/server-certificate.ts'
 import { createServiceGroup, type Service } from './platform/service.ts'
 import { createTallyFolder } from './platform/tally-folder.ts'
 import { adapterOf, createRelays, type Relays, requestResults } from './relays/index.ts'
@@ -127,6 +134,8 @@ export interface App extends Service {
   readonly db: Db
   /** Where it listens, with the port that was really taken. */
   address(): { readonly host: string; readonly port: number }
+  /** Likewise, of the SMTP listener, where the process has that role. */
+  inboundAddress(): { readonly host: string; readonly port: number } | undefined
 }
 
 interface Parts {
@@ -212,7 +221,9 @@ export function compose(o: {
   const places = createPlaceFinder()
   const tracker = config.roles.has('tracker') ? composeTracker(parts) : undefined
   const feedback = config.roles.has('tracker') ? composeFeedback(parts) : undefined
-  const server = composeHttp(parts, { ...o, templates, places, tracker, feedback })
+  const inbound = config.roles.has('inbound') ? composeInbound(parts) : undefined
+  const listener = inbound?.listener
+  const server = composeHttp(parts, { ...o, templates, places, tracker, feedback, listener })
   const group = createServiceGroup('postrider', [
     closer('database', () => db.close()),
     closer('egress', () => egress.close()),
@@ -228,9 +239,15 @@ export function compose(o: {
     places,
     ...(tracker?.services ?? []),
     ...(feedback?.services ?? []),
+    ...(inbound?.services ?? []),
     server,
   ])
-  return { ...group, db, address: () => server.address() }
+  return {
+    ...group,
+    db,
+    address: () => server.address(),
+    inboundAddress: () => listener?.address(),
+  }
 }
 
 function closer(name: string, close: () => Promise<void>): Service {
@@ -284,6 +301,7 @@ function composeHttp(
     readonly places: PlaceFinder
     readonly tracker: Tracker | undefined
     readonly feedback: Feedback | undefined
+    readonly listener: InboundListener | undefined
   },
 ): HttpServer {
   const { clock, config, db, egress, keyRing, log, metrics } = parts
@@ -302,7 +320,7 @@ function composeHttp(
   addStatusRoutes(app, {
     metrics,
     facts: () => ({ version: o.version, roles: builtRoles(config) }),
-    readiness: () => checkReadiness(parts),
+    readiness: () => checkReadiness(parts, o.listener),
   })
   if (o.tracker !== undefined) trackingRoutes(app, o.tracker.routes)
   if (o.feedback !== undefined) callbackRoutes(app, o.feedback.intake)
@@ -415,12 +433,19 @@ function recordGates(connections: number) {
   return { record: gateOf('record-reads', 0.5, 2), replays: gateOf('replays-at-once', 0.25, 1) }
 }
 
-async function checkReadiness({ db, disk }: Parts): Promise<Checks> {
+async function checkReadiness(
+  { db, disk }: Parts,
+  listener: InboundListener | undefined,
+): Promise<Checks> {
   const database = await durability(db).then(
     ({ durable, detail }) => (durable ? 'ok' : `not durable: ${detail}`),
     () => 'unavailable',
   )
-  return { database, disk: disk.isOpen() ? 'ok' : 'nearly full' }
+  return {
+    database,
+    disk: disk.isOpen() ? 'ok' : 'nearly full',
+    ...(listener === undefined ? {} : { inbound: listener.isListening() ? 'ok' : 'not listening' }),
+  }
 }
 
 function composeNotifications(
@@ -586,6 +611,38 @@ function composeTracker(parts: Parts): Tracker {
 
 function composeFeedback(parts: Parts): Feedback {
   return createFeedback({ ...parts, adapterOf, retentionMs: parts.config.retentionMs })
+}
+
+function composeInbound(parts: Parts) {
+  const { clock, config, db, disk, log, metrics } = parts
+  // An address, or a name without a dot, is no name for others.
+  const name = toWireDomain(config.inboundHost)?.includes('.') ? config.inboundHost : thisHost()
+  const { inboundTlsCert: cert, inboundTlsKey: key } = config
+  const files = cert === undefined || key === undefined ? undefined : { cert, key }
+  const intake = createIntake(parts)
+  const listener = createInboundListener({
+    host: config.host,
+    port: config.inboundPort,
+    name,
+    bytesMax: config.inboundBytesMax,
+    recipientsMax: config.inboundRecipientsMax,
+    certificate: loadCertificate({
+      files,
+      ownFile: join(config.dataDir, 'inbound-tls.pem'),
+      host: name,
+      nowMs: clock.now().getTime(),
+      log,
+    }),
+    certificateFiles: files,
+    findRoute: createRouteFinder({ db }).find,
+    store: intake.store,
+    disk,
+    nowMicros: clock.nowMicros,
+    monotonicMs: () => performance.now(),
+    observe: createListenerObserver(metrics),
+    log,
+  })
+  return { listener, services: [intake, listener] }
 }
 
 function composeDomainWork(parts: Parts): Service {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
@@ -262,18 +263,27 @@ describe('configuration', () => {
 
   it('takes what the contract names and this version does not do, and names it', () => {
     const env = prefixed({
-      INBOUND_PORT: '2526',
+      IMAP_ERROR_REPEAT: '2h',
       GEOIP_DB: '',
       PORT: '1',
       ROLES: 'api,mailbox,inbound',
     })
     expect(problemsOf(env)).toEqual([])
     expect(ineffectiveSettings(env)).toEqual([
-      'POSTRIDER_INBOUND_PORT',
-      'POSTRIDER_ROLES (mailbox, inbound)',
+      'POSTRIDER_IMAP_ERROR_REPEAT',
+      'POSTRIDER_ROLES (mailbox)',
     ])
     const effective = { ROLES: 'all', LOG_LEVEL: 'warn', DNS_SERVERS: '9.9.9.9:53' }
     expect(ineffectiveSettings(prefixed(effective))).toEqual([])
+  })
+
+  it.each([
+    ['INBOUND_TLS_CERT', 'INBOUND_TLS_KEY'],
+    ['INBOUND_TLS_KEY', 'INBOUND_TLS_CERT'],
+  ])('refuses %s alone', (given, missing) => {
+    const file = fileURLToPath(new URL('../../testkit/certs/localhost.pem', import.meta.url))
+    const env = prefixed({ [given]: file })
+    expect(problemsOf(env)).toContain(`POSTRIDER_${missing}: required with POSTRIDER_${given}`)
   })
 
   it('reports all problems at once', () => {

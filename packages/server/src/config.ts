@@ -49,7 +49,7 @@ export const roles = [
 export type Role = (typeof roles)[number]
 
 /** The contract names them, and nothing in this version does their work. */
-export const rolesWithoutEffect: ReadonlySet<Role> = new Set(['inbound', 'mailbox'])
+export const rolesWithoutEffect: ReadonlySet<Role> = new Set(['mailbox'])
 
 interface Variable<T> {
   readonly name: string
@@ -108,7 +108,7 @@ export const variables = {
     name: 'ROLES',
     type: listOf('all', ...roles),
     default: 'all',
-    meaning: `What this process does; ${[...rolesWithoutEffect].join(', ')} have no effect in this version`,
+    meaning: `What this process does; ${[...rolesWithoutEffect].join(', ')} has no effect in this version`,
   },
   secretKeys: {
     name: 'SECRET_KEYS',
@@ -242,35 +242,31 @@ export const variables = {
     name: 'INBOUND_PORT',
     type: integer(0, 65_535),
     default: '2525',
-    hasNoEffect: true,
-    meaning: 'SMTP listener of inbound routing',
+    meaning: 'Port of the SMTP listener of inbound routing, on `HOST`; 0 takes a free one',
   },
   inboundTlsCert: {
     name: 'INBOUND_TLS_CERT',
     type: pemFile,
-    defaultText: 'unset: a generated self-signed certificate',
-    hasNoEffect: true,
-    meaning: 'Certificate of the SMTP listener',
+    defaultText: 'unset: a self-signed certificate, kept in `DATA_DIR`',
+    meaning:
+      'Certificate of the SMTP listener, and those between it and a root; read again when it changes',
   },
   inboundTlsKey: {
     name: 'INBOUND_TLS_KEY',
     type: pemFile,
     defaultText: 'unset',
-    hasNoEffect: true,
-    meaning: 'Its key',
+    meaning: 'Its key; the two are set together',
   },
   inboundBytesMax: {
     name: 'INBOUND_MAX_BYTES',
     type: byteSize('1KiB', '256MiB'),
     default: '25MiB',
-    hasNoEffect: true,
     meaning: 'Size of one received message at most',
   },
   inboundRecipientsMax: {
     name: 'INBOUND_MAX_RECIPIENTS',
     type: integer(1, 10_000),
     default: '100',
-    hasNoEffect: true,
     meaning: 'Recipients of one received message at most',
   },
   imapErrorRepeatMs: {
@@ -488,14 +484,25 @@ function findUnknownNames(env: Environment): string[] {
 
 /** Bad values are reported as such, and undefined here. */
 function findContradictions(config: Partial<Config>, env: Environment): string[] {
+  const halves = findHalfSet(env, variables.inboundTlsCert.name, variables.inboundTlsKey.name)
   const { retentionMs, webhookRetryForMs } = config
-  if (retentionMs === undefined || webhookRetryForMs === undefined) return []
-  if (retentionMs >= webhookRetryForMs) return []
+  if (retentionMs === undefined || webhookRetryForMs === undefined) return halves
+  if (retentionMs >= webhookRetryForMs) return halves
   const { retentionMs: retention, webhookRetryForMs: retryFor } = variables
   const [given, least] = [retention, retryFor].map((v) => textOf(v.name, env) ?? v.default)
   return [
+    ...halves,
     `${configPrefix}${retention.name}: expected at least ${configPrefix}${retryFor.name} (${least}), for which events are still delivered, got "${given}"`,
   ]
+}
+
+/** Of two that are of no use alone. */
+function findHalfSet(env: Environment, ...names: readonly [string, string]): string[] {
+  const missing = names.filter((name) => textOf(name, env) === undefined)
+  const [name] = missing
+  if (name === undefined || missing.length === 2) return []
+  const other = names.find((one) => one !== name)
+  return [`${configPrefix}${name}: required with ${configPrefix}${other}`]
 }
 
 function findMissing(config: Config, env: Environment): string[] {

@@ -73,10 +73,15 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     // Only now: a key that is made and then not shown, because the port is taken, is lost.
     const newApiKey = await makeFirstKey(app, config)
     const { host, port } = app.address()
-    log.info({ host, port, roles: builtRoles(config) }, 'service.started')
+    const inbound = app.inboundAddress()
+    log.info(
+      { host, port, inbound_port: inbound?.port, roles: builtRoles(config) },
+      'service.started',
+    )
     print(
       welcome({
         url: publicUrlOf(config.host, port),
+        inboundPort: inbound?.port,
         roles: builtRoles(config),
         rolesWithoutEffect: ineffectiveRoles(readEnv()),
         dataDir: embedded === undefined ? undefined : config.dataDir,
@@ -151,9 +156,16 @@ function explain(error: unknown, config: Config): string {
   if (!(error instanceof Error)) return String(error)
   const code: unknown = Reflect.get(error, 'code')
   if (code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL' || code === 'EACCES')
-    if (Reflect.get(error, 'syscall') === 'listen')
-      return `${error.message}; set POSTRIDER_PORT or POSTRIDER_HOST (now ${config.host}:${config.port})`
+    if (Reflect.get(error, 'syscall') === 'listen') return explainListen(error, config)
   return error.message
+}
+
+/** Of the two that listen, by the port. */
+function explainListen(error: Error, { host, port, inboundPort }: Config): string {
+  const isInbound = Reflect.get(error, 'port') === inboundPort && inboundPort !== port
+  return isInbound
+    ? `${error.message}; set POSTRIDER_INBOUND_PORT or POSTRIDER_HOST (now ${host}:${inboundPort}), or POSTRIDER_ROLES without inbound`
+    : `${error.message}; set POSTRIDER_PORT or POSTRIDER_HOST (now ${host}:${port})`
 }
 
 function isConnectionError(error: unknown): boolean {

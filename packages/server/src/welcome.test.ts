@@ -3,6 +3,7 @@ import { welcome } from './welcome.ts'
 
 const facts = {
   url: 'http://127.0.0.1:8080',
+  inboundPort: undefined,
   roles: ['api', 'sender'],
   rolesWithoutEffect: [],
   dataDir: undefined,
@@ -32,6 +33,11 @@ describe('what a start shows', () => {
     const text = welcome({ ...facts, roles: ['dispatcher'] })
     expect(text).not.toMatch(/API|docs|openapi|key create/)
     expect(text).toContain('http://127.0.0.1:8080/readyz')
+  })
+
+  it('[contract 1] is where mail is received, by whom it is', () => {
+    expect(welcome(facts)).not.toContain('Inbound')
+    expect(welcome({ ...facts, inboundPort: 2525 })).toMatch(/Inbound +SMTP on port 2525/)
   })
 
   it('is which roles have no effect', () => {

@@ -1,6 +1,8 @@
 /** What a person sees when the service has started; on the first start, what to type next. */
 export interface WelcomeFacts {
   readonly url: string
+  /** Of the SMTP listener, where there is one. */
+  readonly inboundPort: number | undefined
   /** Those that do something. */
   readonly roles: readonly string[]
   /** Named in the configuration, without anything behind them in this version. */
@@ -20,6 +22,9 @@ export function welcome(o: WelcomeFacts): string {
       ? [`  API        ${o.url}`, `  Reference  ${o.url}/docs   (OpenAPI: ${o.url}/openapi.json)`]
       : []),
     `  Health     ${o.url}/readyz   Metrics: ${o.url}/metrics`,
+    ...(o.inboundPort === undefined
+      ? []
+      : [`  Inbound    SMTP on port ${o.inboundPort}: routed domains need it as port 25`]),
     `  Roles      ${o.roles.join(', ') || 'none'}`,
     ...(o.rolesWithoutEffect.length === 0
       ? []

@@ -107,6 +107,7 @@ beforeAll(async () => {
     POSTRIDER_SECRET_KEYS: secretKeys,
     POSTRIDER_ADMIN_TOKEN: canaries.adminToken,
     POSTRIDER_PORT: '0',
+    POSTRIDER_INBOUND_PORT: '0',
     POSTRIDER_PUBLIC_URL: 'https://mail.example.com',
     POSTRIDER_ALLOW_NETWORKS: '127.0.0.0/8',
     POSTRIDER_ALLOW_HTTP_WEBHOOKS: 'true',

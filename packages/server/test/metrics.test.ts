@@ -28,6 +28,7 @@ beforeAll(async () => {
     POSTRIDER_ALLOW_NETWORKS: '127.0.0.0/8',
     POSTRIDER_AUTH_CONFIRM_DELAY: '0ms',
     POSTRIDER_PORT: '0',
+    POSTRIDER_INBOUND_PORT: '0',
   })
   app = compose({
     config,

@@ -47,6 +47,7 @@ beforeAll(async () => {
     POSTRIDER_ADMIN_TOKEN: ADMIN_TOKEN,
     POSTRIDER_ROLES: 'api',
     POSTRIDER_PORT: '0',
+    POSTRIDER_INBOUND_PORT: '0',
     POSTRIDER_PUBLIC_URL: 'https://mail.example.com',
   })
   app = compose({

@@ -22,6 +22,7 @@ beforeAll(async () => {
     POSTRIDER_ADMIN_TOKEN: ADMIN_TOKEN,
     POSTRIDER_ROLES: 'api',
     POSTRIDER_PORT: '0',
+    POSTRIDER_INBOUND_PORT: '0',
   })
   app = compose({
     config,

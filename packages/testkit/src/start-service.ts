@@ -5,7 +5,7 @@
 import { type ProcessEnd, type RunningProcess, startProcess } from './start-process.ts'
 
 export interface StartServiceOptions {
-  /** Without the prefix `POSTRIDER_`. The port is a free one unless `PORT` is given. */
+  /** Without the prefix `POSTRIDER_`. The ports are free ones unless `PORT`, `INBOUND_PORT` are given. */
   readonly env: Readonly<Record<string, string | number>>
   /** Further environment, by its full names. */
   readonly processEnv?: Readonly<Record<string, string>>
@@ -17,9 +17,16 @@ export interface RunningService {
   /** `http://127.0.0.1:1234` */
   readonly origin: string
   readonly port: number
+  /** Of the SMTP listener, where it has that role. */
+  readonly inboundPort: number | undefined
   readonly process: RunningProcess
   /** Asks it to end in order, and resolves when it has. */
   stop(): Promise<ProcessEnd>
+}
+
+interface StartedLine {
+  readonly port: number
+  readonly inbound_port?: number
 }
 
 const PROGRAM = new URL('../../server/src/main.ts', import.meta.url).pathname
@@ -30,7 +37,7 @@ export async function startService(o: StartServiceOptions): Promise<RunningServi
   for (const name of Object.keys(process.env)) {
     if (name.startsWith('POSTRIDER_')) env[name] = undefined
   }
-  for (const [name, value] of Object.entries({ PORT: 0, ...o.env })) {
+  for (const [name, value] of Object.entries({ PORT: 0, INBOUND_PORT: 0, ...o.env })) {
     env[`POSTRIDER_${name}`] = String(value)
   }
   const running = await startProcess({
@@ -40,10 +47,12 @@ export async function startService(o: StartServiceOptions): Promise<RunningServi
     ...(o.readyTimeoutMs === undefined ? {} : { readyTimeoutMs: o.readyTimeoutMs }),
     ...(o.onLine === undefined ? {} : { onLine: o.onLine }),
   })
-  const { port } = JSON.parse(await running.waitForLine(STARTED)) as { port: number }
+  const started = JSON.parse(await running.waitForLine(STARTED)) as StartedLine
+  const { port, inbound_port: inboundPort } = started
   return {
     origin: `http://127.0.0.1:${port}`,
     port,
+    inboundPort,
     process: running,
     stop: () => running.kill('SIGTERM'),
   }
