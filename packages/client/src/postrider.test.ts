@@ -107,6 +107,23 @@ describe('Postrider', () => {
       '?recipient=a%2Bb%40c.com',
     ],
     [
+      'listInboundMessages',
+      (client) => client.listInboundMessages({ pageSize: 5 }),
+      undefined,
+      '?pageSize=5',
+    ],
+    ['getInboundMessage', (client) => client.getInboundMessage(id), undefined],
+    [
+      'getRawInboundMessage',
+      async (client) => await new Response(await client.getRawInboundMessage(id)).json(),
+      undefined,
+    ],
+    [
+      'getInboundAttachment',
+      async (client) => await new Response(await client.getInboundAttachment(id, 2)).json(),
+      undefined,
+    ],
+    [
       'getStatistics',
       (client) => client.getStatistics({ start: new Date(0), interval: 'hour' }),
       undefined,
@@ -218,7 +235,10 @@ describe('Postrider', () => {
       await expect(run(client)).resolves.toStrictEqual(answer)
       expect(server.requests).toHaveLength(1)
       const request = server.requests[0]
-      expect(request).toMatchObject({ method, path: path.replaceAll(/\{\w+\}/g, id) + query })
+      expect(request).toMatchObject({
+        method,
+        path: path.replace('{n}', '2').replaceAll(/\{\w+\}/g, id) + query,
+      })
       expect(request?.headers.authorization).toBe('Bearer pr_secret')
       expect(request?.body).toBe(body === undefined ? '' : JSON.stringify(body))
     },

@@ -32,6 +32,7 @@ import type {
   GetEmailLogsAnswer,
   GetEmailQuery,
   GetInboundDomainAnswer,
+  GetInboundMessageAnswer,
   GetInboundUsernameAnswer,
   GetPhishingSettingsAnswer,
   GetRelayAnswer,
@@ -39,12 +40,15 @@ import type {
   GetStatisticsAnswer,
   GetWebhookDeliveryAnswer,
   InboundDomain,
+  InboundMessage,
   InboundUsername,
   ListDomainsAnswer,
   ListDomainsQuery,
   ListedMailer,
   ListInboundDomainsAnswer,
   ListInboundDomainsQuery,
+  ListInboundMessagesAnswer,
+  ListInboundMessagesQuery,
   ListInboundUsernamesAnswer,
   ListInboundUsernamesQuery,
   ListMailersAnswer,
@@ -95,6 +99,7 @@ import * as activity from './resources/activity.ts'
 import * as domains from './resources/domains.ts'
 import * as emails from './resources/emails.ts'
 import * as inbound from './resources/inbound.ts'
+import * as inboundMessages from './resources/inbound-messages.ts'
 import * as mailers from './resources/mailers.ts'
 import * as oauth from './resources/oauth.ts'
 import * as phishing from './resources/phishing.ts'
@@ -188,6 +193,35 @@ export class Postrider {
     options?: RequestOptions,
   ): Promise<GetEmailAnswer> {
     return activity.getEmail(this.#send, refId, filter, options)
+  }
+
+  /** Received messages, newest first. Awaited: one page; in `for await`: all of them. */
+  listInboundMessages(
+    page?: ListInboundMessagesQuery,
+    options?: RequestOptions,
+  ): PagedList<ListInboundMessagesAnswer, InboundMessage> {
+    return inboundMessages.listInboundMessages(this.#send, page, options)
+  }
+
+  getInboundMessage(inboundId: string, options?: RequestOptions): Promise<GetInboundMessageAnswer> {
+    return inboundMessages.getInboundMessage(this.#send, inboundId, options)
+  }
+
+  /** A received message as it was received, to be read as it comes. */
+  getRawInboundMessage(
+    inboundId: string,
+    options?: RequestOptions,
+  ): Promise<ReadableStream<Uint8Array>> {
+    return inboundMessages.getRawInboundMessage(this.#open, inboundId, options)
+  }
+
+  /** @param n its place among `attachments` of the event, from 0 */
+  getInboundAttachment(
+    inboundId: string,
+    n: number,
+    options?: RequestOptions,
+  ): Promise<ReadableStream<Uint8Array>> {
+    return inboundMessages.getInboundAttachment(this.#open, inboundId, n, options)
   }
 
   /** Counts of what happened, by hour or day and mailer. */

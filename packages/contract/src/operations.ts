@@ -317,6 +317,30 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  listInboundMessages: {
+    method: 'GET',
+    path: '/v1/inbound/messages',
+    status: 200,
+    auth: 'tenant',
+  },
+  getInboundMessage: {
+    method: 'GET',
+    path: '/v1/inbound/messages/{inbound_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  getRawInboundMessage: {
+    method: 'GET',
+    path: '/v1/inbound/messages/{inbound_id}/raw',
+    status: 200,
+    auth: 'tenant',
+  },
+  getInboundAttachment: {
+    method: 'GET',
+    path: '/v1/inbound/messages/{inbound_id}/attachments/{n}',
+    status: 200,
+    auth: 'tenant',
+  },
   createTenant: {
     method: 'POST',
     path: '/admin/v1/tenants',

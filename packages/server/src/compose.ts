@@ -21,16 +21,20 @@ import { createFeedbackInbox, type FeedbackInbox } from './feedback/inbox.ts'
 import { createFeedbackJanitor } from './feedback/janitor.ts'
 import { callbackRoutes } from './feedback/routes.ts'
 import { createRouteFinder } from './inbound/find-routes.ts'
-import { createIntake } from './inbound/intake.ts'
+import { createIntake, type Intake } from './inbound/intake.ts'
+import { createInboundJanitor } from './inbound/janitor.ts'
 import { createInboundListener, type InboundListener } from './inbound/listener/listener.ts'
 import { createListenerObserver } from './inbound/listener/observe-listener.ts'
+import { inboundMessageRoutes } from './inbound/messages/routes.ts'
 import { inboundRoutes } from './inbound/routes.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import {
+  createMessageParser,
   createPhishingScanner,
   createPlaceFinder,
   createRspamd,
   createTemplateRenderer,
+  type MessageParser,
   type PlaceFinder,
   rspamdOutcomes,
   type TemplateRenderer,
@@ -123,6 +127,18 @@ const EXPORTS_AT_ONCE = {
   atOncePerCallerMax: exportsAtOnceMax,
   waitingPerCallerMax: 0,
 } as const
+/** Each is a piece of a message, or a page of what is known of some. */
+const MESSAGE_READS_AT_ONCE = {
+  atOnceMax: 4,
+  atOncePerCallerMax: 2,
+  waitingPerCallerMax: 100,
+} as const
+/** Each holds a whole message while it is read, and the attachment while it is sent. */
+const ATTACHMENTS_AT_ONCE = {
+  atOnceMax: 8,
+  atOncePerCallerMax: 2,
+  waitingPerCallerMax: 100,
+} as const
 const SETTLED: ReadonlySet<string> = new Set(['delivered', 'exhausted', 'discarded'])
 const REFRESHED = ['refreshed', 'failed', 'deactivated', 'lost'] as const
 const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain', 'blocked'] as const
@@ -154,6 +170,8 @@ interface Parts {
   readonly noteDeactivated: NoteDeactivated
   readonly accessTokens: AccessTokens
   readonly inbox: FeedbackInbox
+  readonly intake: Intake
+  readonly parser: MessageParser
   readonly dns: DnsResolver
   readonly relays: Relays
 }
@@ -190,6 +208,7 @@ export function compose(o: {
   })
   const clock = createClock()
   const inbox = createFeedbackInbox({ db, clock })
+  const failpoints = createFailpoints(config.failpoints)
   const egress = createEgress({
     allowNetworks: config.allowNetworks,
     dnsServers: config.dnsServers,
@@ -202,11 +221,13 @@ export function compose(o: {
     clock,
     db,
     inbox,
+    intake: createIntake({ db, failpoints }),
+    parser: createMessageParser(),
     egress,
     dns: createDnsResolver({ servers: config.dnsServers }),
     relays: composeRelays({ egress, clock, inbox, metrics }),
     keyRing: createKeyRing(o.secrets.secretKeys),
-    failpoints: createFailpoints(config.failpoints),
+    failpoints,
     disk:
       config.databaseUrl === undefined
         ? createDiskGuard({ dir: config.dataDir, freeMin: config.diskFreeMin, log })
@@ -237,6 +258,8 @@ export function compose(o: {
     ...(config.roles.has('janitor') ? composeJanitor(parts, o) : []),
     templates,
     places,
+    parts.parser,
+    parts.intake,
     ...(tracker?.services ?? []),
     ...(feedback?.services ?? []),
     ...(inbound?.services ?? []),
@@ -392,6 +415,13 @@ function composeHttp(
         receivers,
         inboundHost: config.inboundHost,
         verifications: { limit: domainLimit('inbound-domain-checks'), gate: domainGate },
+      })
+      inboundMessageRoutes(scope, {
+        db,
+        parser: parts.parser,
+        publicUrl: config.publicUrl,
+        gate: createGate({ ...MESSAGE_READS_AT_ONCE, name: 'received-message-reads' }),
+        attachmentGate: createGate({ ...ATTACHMENTS_AT_ONCE, name: 'attachments-at-once' }),
       })
       suppressionRoutes(scope, { db })
       phishingRoutes(scope, { db })
@@ -619,7 +649,6 @@ function composeInbound(parts: Parts) {
   const name = toWireDomain(config.inboundHost)?.includes('.') ? config.inboundHost : thisHost()
   const { inboundTlsCert: cert, inboundTlsKey: key } = config
   const files = cert === undefined || key === undefined ? undefined : { cert, key }
-  const intake = createIntake(parts)
   const listener = createInboundListener({
     host: config.host,
     port: config.inboundPort,
@@ -635,14 +664,14 @@ function composeInbound(parts: Parts) {
     }),
     certificateFiles: files,
     findRoute: createRouteFinder({ db }).find,
-    store: intake.store,
+    store: parts.intake.store,
     disk,
     nowMicros: clock.nowMicros,
     monotonicMs: () => performance.now(),
     observe: createListenerObserver(metrics),
     log,
   })
-  return { listener, services: [intake, listener] }
+  return { listener, services: [listener] }
 }
 
 function composeDomainWork(parts: Parts): Service {
@@ -668,6 +697,7 @@ function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Serv
     composeDomainWork(parts),
     createJanitor({ db, log, retentionMs }),
     createFeedbackJanitor({ db, log, retentionMs }),
+    createInboundJanitor({ db, log }),
     createTallyFolder({ db, log }),
     createRetention({ ...parts, databaseUrl, retentionMs, groups }),
   ]

@@ -23,8 +23,10 @@ import { runOnServer } from '@postrider/testkit/database'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type App, compose } from '../src/compose.ts'
 import { loadConfig } from '../src/config.ts'
+import { storeReceived } from '../src/inbound/store-received.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { mailboxMail } from './inbound.ts'
 
 const pem = (name: string) =>
   readFileSync(new URL(`../../testkit/certs/${name}`, import.meta.url), 'utf8')
@@ -388,6 +390,16 @@ function echoTo(status: number): void {
   }))
 }
 
+async function receivedMail(tenant: { readonly tenant_id: string }): Promise<void> {
+  const raw = Buffer.from('Content-Disposition: attachment\r\nContent-Type: a/b\r\n\r\nHello')
+  const mail = mailboxMail({ tenantId: tenant.tenant_id, raw })
+  const [inbound_id = ''] = await database.db.transaction((tx) => storeReceived(tx, [mail]))
+  await succeed('listInboundMessages')
+  await succeed('getInboundMessage', { params: { inbound_id } })
+  await succeed('getRawInboundMessage', { params: { inbound_id } })
+  await succeed('getInboundAttachment', { params: { inbound_id, n: '0' } })
+}
+
 describe('canaries', () => {
   it('every operation is called, and events are delivered well and badly', async () => {
     const made = await succeed('createTenant', { body: { name: 'Acme' } })
@@ -438,6 +450,7 @@ describe('canaries', () => {
     await succeed('getEmailLogs')
     await succeed('getStatistics')
     await succeed('exportEmailLogs', { query: '?format=csv' })
+    await receivedMail(params)
     await succeed('getEmail', { params: { ref_id } })
     echoTo(500)
     finished = logged('webhook_delivery.finished')

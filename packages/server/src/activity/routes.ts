@@ -15,8 +15,8 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../platform/clock.ts'
-import type { Gate } from '../platform/gate.ts'
-import { addOperation, addTextOperation } from '../platform/http/operation.ts'
+import { type Gate, takePlace } from '../platform/gate.ts'
+import { addOperation, addStreamOperation } from '../platform/http/operation.ts'
 import { type ExportDeps, exportLogs } from './export-logs.ts'
 import { getEmail } from './get-email.ts'
 import { getStatistics } from './get-statistics.ts'
@@ -49,7 +49,7 @@ Pages neither repeat nor leave out a log that was there when the first of them w
     },
   })
 
-  addTextOperation(app, 'exportEmailLogs', {
+  addStreamOperation(app, 'exportEmailLogs', {
     summary: 'All logs that fit, as CSV or NDJSON',
     description: `Newest first, as getEmailLogs lists them, in UTF-8. In CSV an apostrophe stands before a text that a spreadsheet would take for a formula (one that begins with =, +, -, @, a tab or a carriage return). An export that breaks off is cut without an end: clients report a broken transfer, and NDJSON has a last line \`{"error": "…"}\` where it could still be written. At most ${exportsAtOnceMax} at once for a tenant, then 429.`,
     tag: 'Email',
@@ -59,19 +59,19 @@ Pages neither repeat nor leave out a log that was there when the first of them w
     errors: ['rate_limited'],
     async handle({ tenant, query, reply }) {
       const { tenantId } = tenant
-      const place = await takePlace(deps.exportGate, tenantId)
+      const leave = await takePlace(deps.exportGate, tenantId)
       try {
         const ended = new AbortController()
         const text = await exportLogs(deps, tenantId, query, ended.signal)
         const stream = Readable.from(text, { objectMode: false, highWaterMark: BUFFERED_BYTES })
         // The stream closes when the page that it waits for has come; the reader may be gone before.
         reply.raw.once('close', () => ended.abort())
-        stream.once('close', place.leave)
+        stream.once('close', leave)
         reply.header('content-type', `${CONTENT_TYPES[query.format]}; charset=utf-8`)
         reply.header('content-disposition', `attachment; filename="email-logs.${query.format}"`)
         return stream
       } catch (error) {
-        place.leave()
+        leave()
         throw error
       }
     },
@@ -116,16 +116,3 @@ function statisticsRoute(app: FastifyInstance, deps: ActivityRouteDeps): void {
 
 const BUFFERED_BYTES = 64 * 1024
 const CONTENT_TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const
-
-/** Held until it is left, beyond the end of the handler. */
-async function takePlace(gate: Gate, tenantId: string): Promise<{ leave(): void }> {
-  const taken = Promise.withResolvers<void>()
-  const left = Promise.withResolvers<void>()
-  const inside = gate.run(tenantId, () => {
-    taken.resolve()
-    return left.promise
-  })
-  inside.catch(taken.reject)
-  await taken.promise
-  return { leave: left.resolve }
-}

@@ -108,6 +108,7 @@ function envelopeJson({ from, to, remoteIp, helo, isTls }: Envelope): string {
 
 /** What is known of a message without reading it. */
 export interface StoredMessage extends MessageKey {
+  readonly rawId: string
   readonly owner: string
   readonly source: 'smtp' | 'imap'
   readonly domain: string | null
@@ -128,7 +129,7 @@ export interface StoredMessage extends MessageKey {
   readonly problem: string | null
 }
 
-const COLUMNS = `m.tenant_id as "tenantId", m.inbound_id as "inboundId", m.owner, m.source, m.domain,
+const COLUMNS = `m.tenant_id as "tenantId", m.inbound_id as "inboundId", m.raw_id as "rawId", m.owner, m.source, m.domain,
   m.username, m.mailer_id as "mailerId", m.folder, m.server_thread as "serverThread", m.envelope,
   (extract(epoch from m.received_at) * 1000000)::bigint as "receivedAtMicros", m.bytes,
   m.reported_at as "reportedAt", m.problem`
@@ -171,6 +172,38 @@ function valuesOf({ tenantId, inboundId }: MessageKey): string[] {
 
 function fromRow<R extends Row>(row: R) {
   return { ...row, receivedAtMicros: BigInt(row.receivedAtMicros) }
+}
+
+const LIST = statement(
+  'inbound.list_messages',
+  `select ${COLUMNS} from inbound_message m
+    where m.tenant_id = $1 and m.inbound_id < $2 and m.day <= $3
+    order by m.inbound_id desc limit $4`,
+)
+
+/** Newest first, below an id. After `planByIndex`. */
+export async function listMessages(
+  q: Queryable,
+  o: { readonly tenantId: string; readonly before: string; readonly limit: number },
+): Promise<StoredMessage[]> {
+  const values = [o.tenantId, o.before, dayOfUlid(o.before), o.limit]
+  return (await q.query<Row>(LIST, values)).rows.map(fromRow)
+}
+
+const READ_RAW = statement(
+  'inbound.read_raw',
+  `select substring(raw from $4 for $5) as piece from inbound_raw
+    where tenant_id = $1 and raw_id = $2 and day = $3`,
+)
+
+/** Some of its bytes: no more than these are read. Undefined when it has left meanwhile. */
+export async function readRaw(
+  q: Queryable,
+  { tenantId, rawId }: Pick<StoredMessage, 'tenantId' | 'rawId'>,
+  o: { readonly at: number; readonly length: number },
+): Promise<Buffer | undefined> {
+  const values = [tenantId, rawId, dayOfUlid(rawId), o.at + 1, o.length]
+  return (await q.query<{ piece: Buffer }>(READ_RAW, values)).rows[0]?.piece
 }
 
 const MARK_REPORTED = statement(

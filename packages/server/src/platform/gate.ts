@@ -75,6 +75,19 @@ export function createGate(o: GateOptions): Gate {
   }
 }
 
+/** A place that is held beyond the end of a function: answers what leaves it. */
+export async function takePlace(gate: Gate, caller: string): Promise<() => void> {
+  const taken = Promise.withResolvers<void>()
+  const left = Promise.withResolvers<void>()
+  const inside = gate.run(caller, () => {
+    taken.resolve()
+    return left.promise
+  })
+  inside.catch(taken.reject)
+  await taken.promise
+  return left.resolve
+}
+
 function add(counts: Map<string, number>, caller: string, change: number): void {
   const count = (counts.get(caller) ?? 0) + change
   if (count === 0) counts.delete(caller)

@@ -62,30 +62,35 @@ export interface OperationSpec<
   ): Promise<Omit<Static<Answer>, 'success'> & { readonly success?: true }>
 }
 
-/** An operation that answers a text of any length in place of one JSON object. */
-export interface TextOperationSpec<Id extends OperationId, Query extends TSchema> {
+/** An operation that answers bytes of any length in place of one JSON object. */
+export interface StreamOperationSpec<
+  Id extends OperationId,
+  Query extends TSchema | undefined,
+  Params extends TSchema | undefined,
+> {
   readonly summary: string
   readonly description: string
   readonly tag: string
-  readonly query: Query
+  readonly query?: Query
+  readonly params?: Params
   /** Media types that it may answer. */
   readonly contentTypes: readonly string[]
   readonly errors?: readonly ErrorCode[]
   readonly scopes?: readonly ApiKeyScope[]
-  /** Sets the reply's headers, and answers the text as a stream: one that fails cuts the connection. */
-  handle(call: Call<Id, undefined, Query, undefined>): Promise<Readable>
+  /** Sets the reply's headers, and answers the bytes as a stream: one that fails cuts the connection. */
+  handle(call: Call<Id, undefined, Query, Params>): Promise<Readable>
 }
 
-export function addTextOperation<Id extends OperationId, Query extends TSchema>(
-  app: FastifyInstance,
-  id: Id,
-  spec: TextOperationSpec<Id, Query>,
-): void {
+export function addStreamOperation<
+  Id extends OperationId,
+  Query extends TSchema | undefined = undefined,
+  Params extends TSchema | undefined = undefined,
+>(app: FastifyInstance, id: Id, spec: StreamOperationSpec<Id, Query, Params>): void {
   const { contentTypes, ...described } = spec
   const schema = { type: 'string' }
   const content = Object.fromEntries(contentTypes.map((type) => [type, { schema }]))
   const answer = { description: spec.summary, content }
-  addRoute(app, id, described, answer, (call) => spec.handle(call))
+  addRoute<Id, undefined, Query, Params>(app, id, described, answer, (call) => spec.handle(call))
 }
 
 export function addOperation<

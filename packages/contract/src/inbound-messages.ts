@@ -1,0 +1,64 @@
+/**
+ * Received messages as they are kept (contract §4, §5 `INCOMING_EMAIL`): what became of each, and what it
+ * held, for what was too large to stand in its event.
+ */
+import { type Static, Type } from 'typebox'
+import {
+  answer,
+  closedObject,
+  nextPageToken,
+  pageQuery,
+  stringOrNull,
+  timestamp,
+} from './common.ts'
+
+export const inboundMessageStates = ['waiting', 'reported'] as const
+export type InboundMessageState = (typeof inboundMessageStates)[number]
+
+const inboundId = Type.String({
+  maxLength: 64,
+  description: 'Of the message, as `INCOMING_EMAIL` has it',
+  examples: ['in_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+})
+
+export const inboundMessageParams = closedObject({ inbound_id: inboundId })
+export type InboundMessageParams = Static<typeof inboundMessageParams>
+
+export const inboundAttachmentParams = closedObject({
+  inbound_id: inboundId,
+  n: Type.Integer({
+    minimum: 0,
+    maximum: 100_000,
+    description: 'Its place among the attachments of the event, from 0',
+  }),
+})
+export type InboundAttachmentParams = Static<typeof inboundAttachmentParams>
+
+export const inboundMessage = closedObject({
+  inbound_id: inboundId,
+  state: Type.Enum([...inboundMessageStates], {
+    description: '`reported`: its `INCOMING_EMAIL` is recorded',
+  }),
+  mailer_id: stringOrNull('The mailbox that it was fetched from; null for one that came by SMTP'),
+  folder: stringOrNull('Where it lay there'),
+  domain: stringOrNull('The inbound domain that it came to; null for one that was fetched'),
+  username: stringOrNull('The username whose route took it; null: the route of the whole domain'),
+  bytes: Type.Integer({ minimum: 0, description: 'Size of the message as it was received' }),
+  received_at: timestamp('When it was received'),
+  reported_at: stringOrNull('When its event was recorded; null: not yet'),
+  problem: stringOrNull('Why it could not be read as a whole; null: it could, or was not read yet'),
+  raw_url: Type.String({ description: 'Where it is to be had as it was received' }),
+})
+export type InboundMessage = Static<typeof inboundMessage>
+
+export const getInboundMessageAnswer = answer({ inbound_message: inboundMessage })
+export type GetInboundMessageAnswer = Static<typeof getInboundMessageAnswer>
+
+export const listInboundMessagesQuery = pageQuery
+export type ListInboundMessagesQuery = Static<typeof listInboundMessagesQuery>
+
+export const listInboundMessagesAnswer = answer({
+  inbound_messages: Type.Array(inboundMessage, { description: 'Newest first' }),
+  nextPageToken,
+})
+export type ListInboundMessagesAnswer = Static<typeof listInboundMessagesAnswer>

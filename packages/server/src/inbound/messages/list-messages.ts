@@ -1,0 +1,25 @@
+/** A tenant's received messages, newest first, page by page. */
+import type { InboundMessage, ListInboundMessagesQuery } from '@postrider/contract'
+import { type Db, readInOrder } from '../../platform/db/index.ts'
+import { cutPage, readPage } from '../../platform/http/paging.ts'
+import { ulidAtTime } from '../../platform/ids.ts'
+import { listMessages } from '../message-store.ts'
+import { toInboundMessage } from './message-wire.ts'
+
+const INBOUND_ID = /^in_[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+/** What is stored now has a lower id. */
+const AHEAD_MS = 86_400_000
+
+export async function listInboundMessages(
+  { db, publicUrl }: { readonly db: Db; readonly publicUrl: string },
+  tenantId: string,
+  query: ListInboundMessagesQuery,
+): Promise<{ inbound_messages: InboundMessage[]; nextPageToken?: string }> {
+  const page = readPage(query, 'inbound_messages', INBOUND_ID)
+  const before = page.before ?? `in_${ulidAtTime(Date.now() + AHEAD_MS)}`
+  const found = await readInOrder(db, (tx) =>
+    listMessages(tx, { tenantId, before, limit: page.limit + 1 }),
+  )
+  const { rows, ...next } = cutPage(found, page, ({ inboundId }) => inboundId)
+  return { inbound_messages: rows.map((row) => toInboundMessage(row, publicUrl)), ...next }
+}

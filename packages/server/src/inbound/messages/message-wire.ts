@@ -1,0 +1,24 @@
+/** A received message in wire form (contract §2, §4). */
+import type { InboundMessage } from '@postrider/contract'
+import type { StoredMessage } from '../message-store.ts'
+
+export function rawUrlOf(publicUrl: string, inboundId: string): string {
+  return `${publicUrl}/v1/inbound/messages/${inboundId}/raw`
+}
+
+export function toInboundMessage(message: StoredMessage, publicUrl: string): InboundMessage {
+  const { inboundId, mailerId, folder, domain, username, reportedAt } = message
+  return {
+    inbound_id: inboundId,
+    state: reportedAt === null ? 'waiting' : 'reported',
+    mailer_id: mailerId,
+    folder,
+    domain,
+    username: username === '' ? null : username,
+    bytes: message.bytes,
+    received_at: new Date(Number(message.receivedAtMicros / 1000n)).toISOString(),
+    reported_at: reportedAt?.toISOString() ?? null,
+    problem: message.problem,
+    raw_url: rawUrlOf(publicUrl, inboundId),
+  }
+}

@@ -1,0 +1,217 @@
+/** Received messages are had back byte for byte, by their own tenant, whatever is in them. */
+import type { FastifyInstance } from 'fastify'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { rawMail, routeOf } from '../../../test/inbound.ts'
+import { useInbound } from '../../../test/inbound-worker.ts'
+import { silent } from '../../../test/sending.ts'
+import { testGate } from '../../../test/webhook-api.ts'
+import { createGate } from '../../platform/gate.ts'
+import { createHttpApp } from '../../platform/http/app.ts'
+import { createMetrics } from '../../platform/metrics.ts'
+import { type InboundMessageRouteDeps, inboundMessageRoutes } from './routes.ts'
+
+const world = useInbound()
+let app: FastifyInstance
+const opened: FastifyInstance[] = []
+
+async function open(change: Partial<InboundMessageRouteDeps> = {}): Promise<FastifyInstance> {
+  const one = createHttpApp({
+    log: silent,
+    metrics: createMetrics(),
+    authenticateKey: (key) => {
+      if (key === 'sender') return { tenantId: 'tn_a', keyId: key, scopes: ['send'] }
+      if (key === 'reader') return { tenantId: 'tn_a', keyId: key, scopes: ['read'] }
+      return key === 'b' ? { tenantId: 'tn_b', keyId: key, scopes: [] } : undefined
+    },
+  })
+  inboundMessageRoutes(one, {
+    db: world.db,
+    parser: world.parser,
+    gate: testGate,
+    attachmentGate: testGate,
+    publicUrl: 'https://post.example.com',
+    ...change,
+  })
+  opened.push(one)
+  await one.ready()
+  return one
+}
+
+beforeEach(async () => {
+  app = await open()
+})
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close()
+})
+
+const get = (path: string, key = 'reader', on = app) =>
+  on.inject({
+    method: 'GET',
+    url: `/v1/inbound/messages${path}`,
+    headers: { authorization: `Bearer ${key}` },
+  })
+
+const withAttachments = (...parts: readonly (readonly [disposition: string, content: string])[]) =>
+  rawMail({
+    header: 'Content-Type: multipart/mixed; boundary=b\r\n',
+    body: `${parts
+      .map(
+        ([disposition, content]) =>
+          `--b\r\nContent-Type: text/html\r\nContent-Disposition: ${disposition}\r\nContent-Transfer-Encoding: base64\r\n\r\n${Buffer.from(content).toString('base64')}\r\n`,
+      )
+      .join('')}--b--\r\n`,
+  })
+
+describe('getRawInboundMessage', () => {
+  it('answers what was received, byte for byte, as a file', async () => {
+    const bytes = Buffer.concat([
+      rawMail(),
+      Buffer.from(Uint8Array.from({ length: 512 }, (_, i) => i)),
+    ])
+    const [id] = await world.receive({ raw: bytes })
+    const small = await open({ pieceBytes: 100 })
+    for (const on of [app, small]) {
+      const answer = await get(`/${id}/raw`, 'reader', on)
+      expect(answer.statusCode).toBe(200)
+      expect(answer.rawPayload.equals(bytes)).toBe(true)
+      expect(answer.headers).toMatchObject({
+        'content-type': 'message/rfc822',
+        'content-length': String(bytes.length),
+        'content-disposition': `attachment; filename="${id}.eml"; filename*=UTF-8''${id}.eml`,
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': "default-src 'none'; sandbox",
+      })
+    }
+  })
+
+  it('is refused when too many of its tenant wait, and cut when retention takes the message', async () => {
+    const [id] = await world.receive({ raw: Buffer.alloc(1_000, 'a: b\n') })
+    const full = createGate({
+      name: 'full',
+      atOnceMax: 0,
+      atOncePerCallerMax: 1,
+      waitingPerCallerMax: 0,
+    })
+    const refused = await get(`/${id}/raw`, 'reader', await open({ gate: full }))
+    expect(refused.statusCode).toBe(429)
+    let reads = 0
+    const losing = await open({
+      pieceBytes: 100,
+      gate: {
+        async run(_, work) {
+          reads += 1
+          if (reads === 2) await world.db.query('truncate inbound_raw')
+          return await work()
+        },
+      },
+    })
+    await expect(get(`/${id}/raw`, 'reader', losing)).rejects.toThrow()
+  })
+})
+
+describe('getInboundAttachment', () => {
+  it('answers its content under a name that does no harm, and never a type', async () => {
+    const raw = withAttachments(
+      ["attachment; filename*=utf-8''%E2%82%AC%20rates.html", '<script>alert(1)</script>'],
+      ['attachment; filename="../../etc/pass\\"wd"', 'two'],
+      ['attachment', ''],
+    )
+    const [id] = await world.receive({ raw })
+    const [euro, path, empty, none] = await Promise.all(
+      [0, 1, 2, 3].map((n) => get(`/${id}/attachments/${n}`)),
+    )
+    expect(euro?.payload).toBe('<script>alert(1)</script>')
+    expect(euro?.headers).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-disposition':
+        'attachment; filename="_ rates.html"; filename*=UTF-8\'\'%E2%82%AC%20rates.html',
+      'x-content-type-options': 'nosniff',
+    })
+    expect(path?.payload).toBe('two')
+    expect(path?.headers['content-disposition']).not.toMatch(/\/|\\|"[^;]*"[^;]*"/)
+    expect(empty).toMatchObject({ statusCode: 200, payload: '' })
+    expect(empty?.headers['content-disposition']).toContain('attachment-2')
+    expect(none?.statusCode).toBe(404)
+    for (const n of ['-1', 'x', '1.5'])
+      expect((await get(`/${id}/attachments/${n}`)).statusCode).not.toBe(200)
+  })
+
+  it('is held for a bounded time, and its place is free again', async () => {
+    const [id] = await world.receive({
+      raw: withAttachments(['attachment; filename=a', 'a'.repeat(9_000_000)]),
+    })
+    const one = createGate({
+      name: 'one',
+      atOnceMax: 1,
+      atOncePerCallerMax: 1,
+      waitingPerCallerMax: 10,
+    })
+    const on = await open({ attachmentGate: one, sendMsMax: 50 })
+    await on.listen({ port: 0, host: '127.0.0.1' })
+    const { port } = on.server.address() as { port: number }
+    const fetchIt = () =>
+      fetch(`http://127.0.0.1:${port}/v1/inbound/messages/${id}/attachments/0`, {
+        headers: { authorization: 'Bearer reader' },
+      })
+    // Nobody reads it.
+    const unread = await fetchIt()
+    expect((await get(`/${id}/attachments/7`, 'reader', on)).statusCode).toBe(404)
+    await expect(unread.text()).rejects.toThrow()
+    const left = await fetchIt()
+    await left.body?.cancel()
+    expect((await get(`/${id}/attachments/7`, 'reader', on)).statusCode).toBe(404)
+  })
+})
+
+describe('getInboundMessage and listInboundMessages', () => {
+  it('tell what became of each, newest first', async () => {
+    const [first] = await world.receive({ routes: [[routeOf({ username: 'sales' }), 'sales@x']] })
+    await world.worker().runOnce()
+    const second = await world.fetched({ mailerId: 'imap_1', folder: 'INBOX' })
+    await world.receive({ routes: [[routeOf({ tenantId: 'tn_b' }), 'other@x']] })
+    const { inbound_message } = (await get(`/${first}`)).json()
+    expect(inbound_message).toEqual({
+      inbound_id: first,
+      state: 'reported',
+      mailer_id: null,
+      folder: null,
+      domain: 'in.example.com',
+      username: 'sales',
+      bytes: rawMail().length,
+      received_at: expect.stringMatching(/Z$/),
+      reported_at: expect.stringMatching(/Z$/),
+      problem: null,
+      raw_url: `https://post.example.com/v1/inbound/messages/${first}/raw`,
+    })
+    const list = (await get('')).json()
+    expect(list.inbound_messages).toMatchObject([
+      { inbound_id: second, state: 'waiting', mailer_id: 'imap_1', domain: null },
+      inbound_message,
+    ])
+    expect(list).not.toHaveProperty('nextPageToken')
+    const page = (await get('?pageSize=1')).json()
+    expect(page.inbound_messages).toMatchObject([{ inbound_id: second }])
+    const next = (await get(`?pageSize=1&pageToken=${page.nextPageToken}`)).json()
+    expect(next.inbound_messages).toEqual([inbound_message])
+    expect(next).not.toHaveProperty('nextPageToken')
+  })
+})
+
+describe('what is not the tenant’s own', () => {
+  it('is not found, as what is not there', async () => {
+    const [id] = await world.receive({ raw: withAttachments(['attachment', 'secret']) })
+    const paths = [`/${id}`, `/${id}/raw`, `/${id}/attachments/0`]
+    for (const path of paths) expect((await get(path)).statusCode).toBe(200)
+    const missing = 'in_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
+    for (const path of [...paths, `/${missing}`, `/${missing}/raw`, '/in_x', '/x/raw']) {
+      const answer = await get(path, 'b')
+      expect(answer.statusCode).toBe(404)
+      expect(answer.json()).toMatchObject({ code: 'not_found' })
+    }
+    expect((await get('', 'b')).json().inbound_messages).toEqual([])
+    for (const path of ['', ...paths]) {
+      expect((await get(path, 'sender')).statusCode).toBe(403)
+      expect((await get(path, 'nobody')).statusCode).toBe(401)
+    }
+  })
+})

@@ -1,0 +1,121 @@
+/** Received messages: what became of each, and what it held (contract §4, §5 `INCOMING_EMAIL`). */
+import { Readable } from 'node:stream'
+import {
+  getInboundMessageAnswer,
+  inboundAttachmentParams,
+  inboundMessageParams,
+  listInboundMessagesAnswer,
+  listInboundMessagesQuery,
+} from '@postrider/contract'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { type Gate, takePlace } from '../../platform/gate.ts'
+import { addOperation, addStreamOperation } from '../../platform/http/operation.ts'
+import { attachmentDisposition } from './content-disposition.ts'
+import { findInboundMessage } from './find-message.ts'
+import { listInboundMessages } from './list-messages.ts'
+import { toInboundMessage } from './message-wire.ts'
+import { type OpenRawDeps, openRaw } from './open-raw.ts'
+import { type ReadAttachmentDeps, readAttachment } from './read-attachment.ts'
+
+export interface InboundMessageRouteDeps extends OpenRawDeps, ReadAttachmentDeps {
+  readonly publicUrl: string
+  /** Of attachments, each with its whole message. */
+  readonly attachmentGate: Gate
+  readonly sendMsMax?: number
+}
+
+const TAG = 'inbound'
+/** An attachment is held in memory while it is sent. */
+const SEND_MS_MAX = 120_000
+
+export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageRouteDeps): void {
+  const { db, gate, publicUrl, sendMsMax = SEND_MS_MAX } = deps
+
+  addOperation(app, 'listInboundMessages', {
+    summary: 'List received messages',
+    description: 'Newest first, for as long as they are kept (`POSTRIDER_RETENTION`).',
+    tag: TAG,
+    query: listInboundMessagesQuery,
+    answer: listInboundMessagesAnswer,
+    scopes: ['read'],
+    errors: ['rate_limited'],
+    async handle({ tenant: { tenantId }, query }) {
+      const page = await gate.run(tenantId, () => listInboundMessages(deps, tenantId, query))
+      return { message: 'Inbound Messages', ...page }
+    },
+  })
+
+  addOperation(app, 'getInboundMessage', {
+    summary: 'Get what became of a received message',
+    tag: TAG,
+    params: inboundMessageParams,
+    answer: getInboundMessageAnswer,
+    scopes: ['read'],
+    async handle({ tenant: { tenantId }, params }) {
+      const found = await findInboundMessage(db, tenantId, params.inbound_id)
+      return { message: 'Inbound Message', inbound_message: toInboundMessage(found, publicUrl) }
+    },
+  })
+
+  addStreamOperation(app, 'getRawInboundMessage', {
+    summary: 'A received message as it was received',
+    description:
+      'Byte for byte, with the trace headers that were added on receipt. It is what somebody else has sent: nothing in it has been checked.',
+    tag: TAG,
+    params: inboundMessageParams,
+    contentTypes: ['message/rfc822'],
+    scopes: ['read'],
+    errors: ['rate_limited'],
+    async handle({ tenant: { tenantId }, params: { inbound_id }, reply }) {
+      const { bytes, stream } = await openRaw(deps, tenantId, inbound_id)
+      offer(reply, 'message/rfc822', attachmentDisposition(`${inbound_id}.eml`, 'message.eml'))
+      reply.header('content-length', bytes)
+      return stream
+    },
+  })
+
+  addStreamOperation(app, 'getInboundAttachment', {
+    summary: 'An attachment of a received message',
+    description:
+      'Decoded, by its place among `attachments` of the event. It is what somebody else has sent: nothing in it has been checked, its type is not told, and no browser should show it.',
+    tag: TAG,
+    params: inboundAttachmentParams,
+    contentTypes: ['application/octet-stream'],
+    scopes: ['read'],
+    errors: ['rate_limited'],
+    async handle({ tenant: { tenantId }, params: { inbound_id: inboundId, n }, reply }) {
+      const leave = await takePlace(deps.attachmentGate, tenantId)
+      try {
+        const { filename, content } = await readAttachment(deps, tenantId, { inboundId, n })
+        offer(reply, 'application/octet-stream', attachmentDisposition(filename, `attachment-${n}`))
+        reply.header('content-length', content.byteLength)
+        const stream = Readable.from(slices(content), { objectMode: false })
+        const timer = setTimeout(() => stream.destroy(new Error('sent too slowly')), sendMsMax)
+        stream.once('close', () => {
+          clearTimeout(timer)
+          leave()
+        })
+        return stream
+      } catch (error) {
+        leave()
+        throw error
+      }
+    },
+  })
+}
+
+/** As a file, whatever is in it. */
+function offer(reply: FastifyReply, type: string, disposition: string): void {
+  reply.header('content-type', type)
+  reply.header('content-disposition', disposition)
+  reply.header('x-content-type-options', 'nosniff')
+  reply.header('content-security-policy', "default-src 'none'; sandbox")
+  reply.header('cache-control', 'private, no-store')
+}
+
+const SLICE_BYTES = 64 * 1024
+
+function* slices(content: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < content.byteLength; at += SLICE_BYTES)
+    yield content.subarray(at, at + SLICE_BYTES)
+}
