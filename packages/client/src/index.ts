@@ -1,6 +1,8 @@
 export type {
   AddDomainAnswer,
   AddDomainBody,
+  ConfigureImapAnswer,
+  ConfigureImapBody,
   ConfigureInboundRoutingAnswer,
   ConfigureInboundRoutingBody,
   ConfigureRelayAnswer,
@@ -11,6 +13,7 @@ export type {
   CreateOAuthAppAnswer,
   CreateOAuthAppBody,
   DeleteDomainAnswer,
+  DeleteImapConfigAnswer,
   DeleteInboundDomainAnswer,
   DeleteInboundUsernameAnswer,
   DeleteOAuthAppAnswer,
@@ -32,6 +35,7 @@ export type {
   GetEmailLogsAnswer,
   GetEmailLogsQuery,
   GetEmailQuery,
+  GetImapConfigAnswer,
   GetInboundDomainAnswer,
   GetInboundMessageAnswer,
   GetInboundUsernameAnswer,
@@ -62,6 +66,7 @@ export type {
   ListWebhookDeliveriesAnswer,
   ListWebhookDeliveriesQuery,
   ListWebhooksAnswer,
+  MailboxWebhook,
   Mailer,
   OAuthApp,
   OAuthLoginAnswer,
@@ -88,6 +93,7 @@ export type {
   SuppressionReason,
   TracedEmail,
   UnsubscribeEmailAnswer,
+  UpdateImapAnswer,
   UpdateInboundDomainAnswer,
   UpdateInboundDomainBody,
   UpdateInboundUsernameAnswer,
@@ -114,6 +120,7 @@ export type {
   GetStatisticsInput,
 } from './resources/activity.ts'
 export type { RescueEmailsInput, SendEmailInput } from './resources/emails.ts'
+export type { UpdateImapInput } from './resources/imap-mailers.ts'
 export type { CreateInboundUsernameInput } from './resources/inbound.ts'
 export type { UpdateSmtpInput } from './resources/mailers.ts'
 export type { SetOAuthActiveInput, UpdateOAuthAppInput } from './resources/oauth.ts'

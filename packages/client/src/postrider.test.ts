@@ -30,6 +30,20 @@ const smtp = {
   config: { host: 'smtp.example.com', port: 587, secure: 'Auto' },
 } as const
 const routing = { domain: 'in.example.com', url: 'https://hooks.example.com/in' } as const
+const imap = {
+  name: 'Support',
+  email: 'support@example.com',
+  config_type: 'imap',
+  connection_type: 'basic',
+  config: {
+    host: 'imap.example.com',
+    port: 993,
+    username: 'support@example.com',
+    password: 'p',
+    secure: 'SSL',
+  },
+  webhook: { webhook_url: 'https://hooks.example.com/support' },
+} as const
 /** In the place of every parameter of a path. */
 const kind = id as RelayKind as 'sparkpost'
 const oauthApp = { provider: 'google', client_id: 'c', client_secret: 's' } as const
@@ -74,6 +88,14 @@ describe('Postrider', () => {
     ],
     ['getSMTPConfig', (client) => client.getSMTPConfig(id), undefined],
     ['deleteSMTPConfig', (client) => client.deleteSMTPConfig(id), undefined],
+    ['configureIMAP', (client) => client.configureIMAP(imap), imap],
+    [
+      'updateIMAP',
+      (client) => client.updateIMAP({ mailer_id: id, folders: ['INBOX', 'Sent'] }),
+      { folders: ['INBOX', 'Sent'] },
+    ],
+    ['getIMAPConfig', (client) => client.getIMAPConfig(id), undefined],
+    ['deleteIMAPConfig', (client) => client.deleteIMAPConfig(id), undefined],
     [
       'listMailers',
       (client) => client.listMailers({ state: 'deactivated', pageSize: 10 }),

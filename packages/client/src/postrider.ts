@@ -8,6 +8,8 @@ import type {
   AddDomainAnswer,
   AddDomainBody,
   CancelScheduledEmailAnswer,
+  ConfigureImapAnswer,
+  ConfigureImapBody,
   ConfigureInboundRoutingAnswer,
   ConfigureInboundRoutingBody,
   ConfigureRelayAnswer,
@@ -17,6 +19,7 @@ import type {
   CreateOAuthAppAnswer,
   CreateOAuthAppBody,
   DeleteDomainAnswer,
+  DeleteImapConfigAnswer,
   DeleteInboundDomainAnswer,
   DeleteInboundUsernameAnswer,
   DeleteOAuthAppAnswer,
@@ -31,6 +34,7 @@ import type {
   GetEmailAnswer,
   GetEmailLogsAnswer,
   GetEmailQuery,
+  GetImapConfigAnswer,
   GetInboundDomainAnswer,
   GetInboundMessageAnswer,
   GetInboundUsernameAnswer,
@@ -72,6 +76,7 @@ import type {
   SubscribeEmailAnswer,
   Suppression,
   UnsubscribeEmailAnswer,
+  UpdateImapAnswer,
   UpdateInboundDomainAnswer,
   UpdateInboundDomainBody,
   UpdateInboundUsernameAnswer,
@@ -98,6 +103,7 @@ import {
 import * as activity from './resources/activity.ts'
 import * as domains from './resources/domains.ts'
 import * as emails from './resources/emails.ts'
+import * as imapMailers from './resources/imap-mailers.ts'
 import * as inbound from './resources/inbound.ts'
 import * as inboundMessages from './resources/inbound-messages.ts'
 import * as mailers from './resources/mailers.ts'
@@ -360,6 +366,29 @@ export class Postrider {
 
   deleteSMTPConfig(mailerId: string, options?: RequestOptions): Promise<DeleteSmtpConfigAnswer> {
     return mailers.deleteSMTPConfig(this.#send, mailerId, options)
+  }
+
+  /** Logs in at the server before it answers, unless `verify` is false. */
+  configureIMAP(
+    payload: ConfigureImapBody,
+    options?: RequestOptions,
+  ): Promise<ConfigureImapAnswer> {
+    return imapMailers.configureIMAP(this.#send, payload, options)
+  }
+
+  updateIMAP(
+    payload: imapMailers.UpdateImapInput,
+    options?: RequestOptions,
+  ): Promise<UpdateImapAnswer> {
+    return imapMailers.updateIMAP(this.#send, payload, options)
+  }
+
+  getIMAPConfig(mailerId: string, options?: RequestOptions): Promise<GetImapConfigAnswer> {
+    return imapMailers.getIMAPConfig(this.#send, mailerId, options)
+  }
+
+  deleteIMAPConfig(mailerId: string, options?: RequestOptions): Promise<DeleteImapConfigAnswer> {
+    return imapMailers.deleteIMAPConfig(this.#send, mailerId, options)
   }
 
   /** Of every type; one page, newest first. */

@@ -1,5 +1,6 @@
 /**
- * Bodies and answers of SMTP mailers (spec §4.3; contract §3.3, §3.6).
+ * Bodies and answers of SMTP mailers, and the shape of all mailers (spec §4.3; contract §3.3, §3.6).
+ * What is IMAP's own is in imap.ts.
  *
  * No answer ever holds a password. `basic_smtp` is a synonym of `smtp` in requests; answers and
  * events say `smtp`.
@@ -16,6 +17,7 @@ import {
 } from './common.ts'
 import { mailerConfigTypes } from './events.ts'
 import { relayKinds } from './relays.ts'
+import { webhookMethod } from './webhooks.ts'
 
 export const secureModes = ['Auto', 'Tls', 'SSL', 'None'] as const
 export type SecureMode = (typeof secureModes)[number]
@@ -38,12 +40,12 @@ export const credentialLengthMax = 1024
 export const emailLengthMax = 320
 export const mailerConnectionsMax = 50
 
-const mailerId = Type.String({
+export const mailerId = Type.String({
   maxLength: 64,
   description: 'Identifier of the mailer',
   examples: ['smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
 })
-const mailerName = Type.String({
+export const mailerName = Type.String({
   minLength: 1,
   maxLength: mailerNameLengthMax,
   description: 'Name of the mailer, for people',
@@ -247,6 +249,24 @@ const mailerFacts = {
   updated_at: timestamp('When it was last changed'),
 }
 
+const mailboxWebhook = Type.Union(
+  [
+    closedObject({
+      webhook_url: Type.String(),
+      method: webhookMethod,
+      headers_present: Type.Array(Type.String(), {
+        description: 'Names of the custom headers that are sent',
+      }),
+    }),
+    Type.Null(),
+  ],
+  {
+    description:
+      'Only of one that fetches: what takes its `INCOMING_EMAIL`, `IMAP_ERROR` and `MAILER_DEACTIVATED`; null: nothing does',
+  },
+)
+export type MailboxWebhook = Static<typeof mailboxWebhook>
+
 export const mailer = closedObject({
   ...mailerFacts,
   email: Type.String(),
@@ -272,6 +292,13 @@ export const mailer = closedObject({
       ),
     },
     { description: 'Without secrets' },
+  ),
+  webhook: Type.Optional(mailboxWebhook),
+  folders: Type.Optional(
+    Type.Array(Type.String(), { description: 'Only of one that fetches: what is watched' }),
+  ),
+  since: Type.Optional(
+    timestamp('Only of one that fetches: mail that arrived before is not reported'),
   ),
   limits: mailerLimits,
   effective_limits: effectiveLimits,

@@ -149,6 +149,30 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  configureIMAP: {
+    method: 'POST',
+    path: '/v1/imap',
+    status: 201,
+    auth: 'tenant',
+  },
+  updateIMAP: {
+    method: 'PUT',
+    path: '/v1/imap/{mailer_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  getIMAPConfig: {
+    method: 'GET',
+    path: '/v1/imap/{mailer_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  deleteIMAPConfig: {
+    method: 'DELETE',
+    path: '/v1/imap/{mailer_id}',
+    status: 200,
+    auth: 'tenant',
+  },
   listMailers: {
     method: 'GET',
     path: '/v1/mailers',

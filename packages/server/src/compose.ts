@@ -41,6 +41,7 @@ import {
   toWireDomain,
   withSecondOpinion,
 } from './mail/index.ts'
+import { imapRoutes } from './mailers/imap/routes.ts'
 import {
   type AccessTokens,
   createAccessTokens,
@@ -387,6 +388,7 @@ function composeHttp(
         },
       }
       registerMailerRoutes(scope, mailerDeps)
+      imapRoutes(scope, { ...mailerDeps, receivers })
       oauthRoutes(scope, {
         ...mailerDeps,
         callbackUrl: `${config.publicUrl}/oauth/callback`,

@@ -9,11 +9,13 @@ import { PassThrough } from 'node:stream'
 import { type OperationId, operations } from '@postrider/contract'
 import {
   createDnsServer,
+  createImapServer,
   createOAuthServer,
   createSmtpServer,
   createSparkPostServer,
   createWebhookReceiver,
   type DnsServer,
+  type ImapServer,
   type OAuthServer,
   type SmtpServer,
   type SparkPostServer,
@@ -38,6 +40,8 @@ const canaries = {
   olderSecretKey: randomBytes(32).toString('base64'),
   smtpPassword: newCanary('smtp'),
   wrongSmtpPassword: newCanary('wrong-smtp'),
+  imapPassword: newCanary('imap'),
+  wrongImapPassword: newCanary('wrong-imap'),
   clientSecret: newCanary('client-secret'),
   newClientSecret: newCanary('new-client-secret'),
   refreshToken: newCanary('refresh-token'),
@@ -68,6 +72,7 @@ let database: TestDatabase
 let app: App
 let base: string
 let smtp: SmtpServer
+let imap: ImapServer
 let receiver: WebhookReceiver
 let untrusted: WebhookReceiver
 let provider: OAuthServer
@@ -93,6 +98,9 @@ beforeAll(async () => {
   )
   const users = { 'news@example.com': canaries.smtpPassword }
   smtp = await createSmtpServer({ auth: { users } })
+  imap = await createImapServer({
+    auth: { users: { 'support@example.com': canaries.imapPassword } },
+  })
   provider = await createOAuthServer({ clientSecret: canaries.clientSecret })
   dns = await createDnsServer()
   sparkpost = await createSparkPostServer({
@@ -140,6 +148,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.stop()
   await smtp.close()
+  await imap.close()
   await provider.close()
   await sparkpost.close()
   await dns.close()
@@ -250,6 +259,38 @@ async function refuseWebhooks(): Promise<void> {
     const body = registration({ webhook_url, headers: { 'X-Secret': value } })
     expect((await call('registerWebhook', { body })).status).toBe(status)
   }
+}
+
+/** A server that quotes the login, when it is tried, when it is refused, and when it is watched. */
+async function useImap(): Promise<void> {
+  const mailbox = (password: string) => ({
+    name: 'Support',
+    email: 'support@example.com',
+    config_type: 'imap',
+    connection_type: 'basic',
+    config: {
+      host: '127.0.0.1',
+      port: imap.port,
+      username: 'support@example.com',
+      password,
+      secure: 'None',
+    },
+    webhook: { webhook_url: `${receiver.origin}/support`, headers },
+  })
+  imap.setScript(({ command, line, secret }) =>
+    command === 'AUTHENTICATE' && secret !== canaries.imapPassword
+      ? `NO [AUTHENTICATIONFAILED] ${line} ${secret}`
+      : undefined,
+  )
+  const wrong = await call('configureIMAP', { body: mailbox(canaries.wrongImapPassword) })
+  expect(wrong.status).toBe(422)
+  const { mailer } = await succeed('configureIMAP', { body: mailbox(canaries.imapPassword) })
+  const params = { mailer_id: mailer.mailer_id }
+  await succeed('getIMAPConfig', { params })
+  const change = { config: { password: canaries.wrongImapPassword } }
+  expect((await call('updateIMAP', { params, body: change })).status).toBe(422)
+  await succeed('updateIMAP', { params, body: { name: 'Help' } })
+  await succeed('deleteIMAPConfig', { params })
 }
 
 /** A provider that quotes what it was sent, well and badly. */
@@ -428,6 +469,7 @@ describe('canaries', () => {
     await succeed('deleteSuppression', { params: { email: 'carol%40example.com' } })
     await succeed('subscribeEmail', { body: address })
 
+    await useImap()
     await useOAuth()
     await useRelays()
     await useDomains()

@@ -23,6 +23,8 @@ export { checkHeader, headerBytes } from './check-header.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
 export { concernsMailer, type FailureCategory, failedReasonOf } from './failure-category.ts'
 export { encodeHeaderText, type Mailbox } from './header-lines.ts'
+export { classifyImapFailure, type ImapClassification } from './imap/classify-failure.ts'
+export { IMAP_REFUSALS, type ImapFailure, type ImapReply, type ImapStage } from './imap/failure.ts'
 export { createMessageParser, type MessageParser } from './parse/message-parser.ts'
 export type {
   MessageHeader,
@@ -54,6 +56,7 @@ export {
   type SmtpStage,
 } from './smtp/failure.ts'
 export { openSmtpSession } from './smtp/open-session.ts'
+export { createLoginRedactor, type LoginRedactor } from './smtp/redact-login.ts'
 export type {
   OpenSessionOptions,
   OpenSessionResult,

@@ -3,6 +3,7 @@ import type { ListedMailer, ListMailersQuery } from '@postrider/contract'
 import type { Queryable } from '../platform/db/index.ts'
 import { cutPage, readPage } from '../platform/http/paging.ts'
 import { type ListedError, listErrors } from './error-store.ts'
+import { showWebhooks } from './imap/mailbox-webhook.ts'
 import { domainToWire, toWire } from './mailer-wire.ts'
 import * as store from './store.ts'
 
@@ -25,10 +26,15 @@ export async function listMailers(
   })
   const { rows, ...token } = cutPage(found, page, ({ mailerId }) => mailerId.slice(-ULID_LENGTH))
   const ids = rows.map(({ mailerId }) => mailerId)
-  const errors = await listErrors(db, tenantId, ids, ERRORS_OF_EACH)
+  const [errors, webhooks] = await Promise.all([
+    listErrors(db, tenantId, ids, ERRORS_OF_EACH),
+    showWebhooks(db, tenantId, rows),
+  ])
   const errorsOf = Map.groupBy(errors, ({ mailerId }) => mailerId)
   const mailers = rows.map((mailer) => ({
-    ...(mailer.connectionType === 'relay' ? domainToWire(mailer) : toWire(mailer)),
+    ...(mailer.connectionType === 'relay'
+      ? domainToWire(mailer)
+      : toWire(mailer, webhooks.get(mailer.mailerId))),
     last_errors: (errorsOf.get(mailer.mailerId) ?? []).map(toWireError),
   }))
   return { mailers, ...token }

@@ -1,9 +1,25 @@
 /** A mailer as every answer shows it (contract §3.6): without its password, sealed or not. */
-import type { DomainMailer as DomainOnWire, Mailer as MailerOnWire } from '@postrider/contract'
+import type {
+  DomainMailer as DomainOnWire,
+  MailboxWebhook,
+  Mailer as MailerOnWire,
+} from '@postrider/contract'
+import type { Queryable } from '../platform/db/index.ts'
+import { foldersOf, sinceOf } from './imap/mailbox.ts'
+import { showWebhooks } from './imap/mailbox-webhook.ts'
 import { effectiveDomainLimits, effectiveLimits } from './limits.ts'
-import type { DomainMailer, Mailer, ServerMailer } from './mailer.ts'
+import { canFetch, type DomainMailer, type Mailer, type ServerMailer } from './mailer.ts'
 
-export function toWire(m: ServerMailer): MailerOnWire {
+/** With its webhook, where it has a mailbox. */
+export async function showMailer(
+  { db }: { readonly db: Queryable },
+  mailer: ServerMailer,
+): Promise<MailerOnWire> {
+  const { tenantId, mailerId } = mailer
+  return toWire(mailer, (await showWebhooks(db, tenantId, [mailer])).get(mailerId))
+}
+
+export function toWire(m: ServerMailer, webhook: MailboxWebhook = null): MailerOnWire {
   return {
     ...toFacts(m),
     email: m.email,
@@ -18,6 +34,9 @@ export function toWire(m: ServerMailer): MailerOnWire {
       ...(m.appId === undefined ? {} : { app_id: m.appId }),
       ...(m.imap === undefined ? {} : { imap: m.imap }),
     },
+    ...(canFetch(m)
+      ? { webhook, folders: foldersOf(m).map(({ path }) => path), since: sinceOf(m) }
+      : {}),
     limits: m.limits,
     effective_limits: effectiveLimits(m),
   }

@@ -18,6 +18,7 @@ import type {
   UncertainPolicy,
 } from '@postrider/contract'
 import type { KeyRing } from '../platform/secrets/index.ts'
+import type { MailboxSettings } from './imap/mailbox-settings.ts'
 
 export interface MailerConfig {
   readonly host: string
@@ -54,6 +55,8 @@ export interface ServerMailer extends MailerFacts {
   readonly appId?: string
   /** Of a mailbox that is sent by and fetched from: where it is fetched from. */
   readonly imap?: OAuthMailServer
+  /** What is fetched, where that has been said (imap/mailbox.ts). */
+  readonly mailbox?: MailboxSettings
   readonly limits: MailerLimits
   /** A connection to this host has succeeded at some time. */
   readonly hostEverWorked: boolean
@@ -87,6 +90,11 @@ export function asServerMailer(mailer: Mailer | undefined): ServerMailer | undef
 /** Not one that is fetched from alone. */
 export function canSend({ configType }: Pick<Mailer, 'configType'>): boolean {
   return configType !== 'imap' && configType !== 'basic_imap' && configType !== 'oauth_imap'
+}
+
+/** It has a mailbox. */
+export function canFetch({ configType }: Pick<Mailer, 'configType'>): boolean {
+  return !canSend({ configType }) || configType === 'smtp_imap'
 }
 
 const STRENGTH = { None: 0, Auto: 1, Tls: 2, SSL: 2 } as const

@@ -16,7 +16,7 @@ import { configureSmtp, type MailerDeps } from './configure-smtp.ts'
 import { deleteSmtp } from './delete-smtp.ts'
 import { getSmtp } from './get-smtp.ts'
 import { listMailers } from './list-mailers.ts'
-import { toWire } from './mailer-wire.ts'
+import { showMailer } from './mailer-wire.ts'
 import { updateSmtp } from './update-smtp.ts'
 
 export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): void {
@@ -30,7 +30,7 @@ export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): vo
     errors: ['mailer_unreachable', 'mailer_auth_failed', 'rate_limited'],
     async handle({ tenant, body }) {
       const mailer = await configureSmtp(deps, tenant.tenantId, body)
-      return { success: true, message: 'Mailer configured', mailer: toWire(mailer) }
+      return { success: true, message: 'Mailer configured', mailer: await showMailer(deps, mailer) }
     },
   })
   addOperation(app, 'updateSMTP', {
@@ -43,7 +43,7 @@ export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): vo
     errors: ['conflict', 'mailer_unreachable', 'mailer_auth_failed', 'rate_limited'],
     async handle({ tenant, params, body }) {
       const mailer = await updateSmtp(deps, tenant.tenantId, params.mailer_id, body)
-      return { success: true, message: 'Mailer updated', mailer: toWire(mailer) }
+      return { success: true, message: 'Mailer updated', mailer: await showMailer(deps, mailer) }
     },
   })
   addOperation(app, 'getSMTPConfig', {
@@ -54,7 +54,7 @@ export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): vo
     answer: getSmtpConfigAnswer,
     async handle({ tenant, params }) {
       const mailer = await getSmtp(deps, tenant.tenantId, params.mailer_id)
-      return { success: true, message: 'Mailer found', mailer: toWire(mailer) }
+      return { success: true, message: 'Mailer found', mailer: await showMailer(deps, mailer) }
     },
   })
   addOperation(app, 'deleteSMTPConfig', {

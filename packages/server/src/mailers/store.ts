@@ -11,6 +11,7 @@ import type {
   UncertainPolicy,
 } from '@postrider/contract'
 import { type Queryable, type Statement, statement } from '../platform/db/index.ts'
+import type { MailboxSettings } from './imap/mailbox-settings.ts'
 import { asServerMailer, emailKeyOf, type Mailer, type ServerMailer } from './mailer.ts'
 
 interface FactRow {
@@ -41,6 +42,7 @@ interface ServerRow extends FactRow {
   host_ever_worked: boolean
   app_id: string | null
   imap: OAuthMailServer | null
+  mailbox: MailboxSettings | null
 }
 
 interface DomainRow extends FactRow {
@@ -56,7 +58,7 @@ export type MailerRow = ServerRow | DomainRow
 
 export const MAILER_COLUMNS = `tenant_id, mailer_id, name, email, config_type, connection_type, host, port,
   username, secure, tls_verify, secret, uncertain, limits, state, state_reason, state_evidence,
-  state_changed_at, worked_at is not null as host_ever_worked, config_version, app_id, imap,
+  state_changed_at, worked_at is not null as host_ever_worked, config_version, app_id, imap, mailbox,
   relay, domain, domain_verified, created_at, updated_at`
 
 const GET = statement(
@@ -199,9 +201,9 @@ const INSERT = statement(
   'mailers.insert',
   `insert into mailers_mailer (tenant_id, mailer_id, name, email, email_key, config_type,
      connection_type, host, port, username, secure, tls_verify, secret, uncertain, limits, worked_at,
-     app_id, imap)
+     app_id, imap, mailbox)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-     case when $16::boolean then now() end, $17, $18)
+     case when $16::boolean then now() end, $17, $18, $19)
    returning ${MAILER_COLUMNS}`,
 )
 
@@ -224,7 +226,8 @@ export async function insertMailer(q: Queryable, m: NewMailer): Promise<ServerMa
     JSON.stringify(m.limits),
     m.hostEverWorked,
     m.appId ?? null,
-    m.imap === undefined ? null : JSON.stringify(m.imap),
+    jsonOf(m.imap),
+    jsonOf(m.mailbox),
   ])
   const [row] = rows
   if (row === undefined) throw new Error('insert answered no row')
@@ -236,6 +239,7 @@ const UPDATE = statement(
   `update mailers_mailer
       set name = $4, email = $5, email_key = $6, host = $7, port = $8, username = $9, secure = $10,
           tls_verify = $11, secret = $12, uncertain = $13, limits = $14, app_id = $16,
+          imap = $17, mailbox = $18,
           worked_at = case when $15::boolean then coalesce(worked_at, now()) end,
           config_version = config_version + 1, updated_at = now()
     where tenant_id = $1 and mailer_id = $2 and config_version = $3
@@ -264,6 +268,8 @@ export async function updateMailer(
     JSON.stringify(m.limits),
     m.hostEverWorked,
     m.appId ?? null,
+    jsonOf(m.imap),
+    jsonOf(m.mailbox),
   ])
   return rows[0] === undefined ? undefined : toServerMailer(rows[0])
 }
@@ -298,6 +304,10 @@ export async function deleteMailer(
   return rowCount > 0
 }
 
+function jsonOf(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}
+
 export function toMailer(row: MailerRow): Mailer {
   if (row.connection_type !== 'relay') return toServerMailer(row)
   return {
@@ -326,6 +336,7 @@ function toServerMailer(row: ServerRow): ServerMailer {
     ...(row.secret === null ? {} : { secret: row.secret }),
     ...(row.app_id === null ? {} : { appId: row.app_id }),
     ...(row.imap === null ? {} : { imap: row.imap }),
+    ...(row.mailbox === null ? {} : { mailbox: row.mailbox }),
     limits: row.limits,
     hostEverWorked: row.host_ever_worked,
   }

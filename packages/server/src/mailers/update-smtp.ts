@@ -12,20 +12,13 @@
  */
 import type { UpdateSmtpBody } from '@postrider/contract'
 import { ApiError, validationError } from '../platform/errors.ts'
-import { SealedValueError } from '../platform/secrets/index.ts'
 import { checkConfigChange } from './check-config.ts'
 import { checkFields } from './check-fields.ts'
 import { checkHost, checkLogin } from './check-login.ts'
 import type { MailerDeps } from './configure-smtp.ts'
-import {
-  canSend,
-  isAsSafe,
-  type MailerConfig,
-  openPassword,
-  type ServerMailer,
-  sealPassword,
-} from './mailer.ts'
+import { canSend, isAsSafe, type MailerConfig, type ServerMailer, sealPassword } from './mailer.ts'
 import { updateOauthSmtp } from './oauth/configure-oauth-smtp.ts'
+import { reopenPassword } from './reopen-password.ts'
 import { saveMailer } from './save-mailer.ts'
 import { getServerMailer } from './store.ts'
 
@@ -124,18 +117,5 @@ function passwordOf(
       message: 'must be given again when host, port or username change or TLS gets weaker',
     })
   }
-  return stored.secret === undefined ? undefined : reopened(deps, stored, stored.secret)
-}
-
-function reopened(deps: MailerDeps, stored: ServerMailer, secret: string): string {
-  try {
-    return openPassword(deps.keyRing, stored, secret)
-  } catch (cause) {
-    if (!(cause instanceof SealedValueError)) throw cause
-    const message = 'must be given again: the stored one cannot be opened'
-    throw new ApiError('validation_failed', {
-      errors: [{ path: '/config/password', message }],
-      cause,
-    })
-  }
+  return stored.secret === undefined ? undefined : reopenPassword(deps, stored)
 }

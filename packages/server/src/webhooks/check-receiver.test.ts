@@ -23,6 +23,7 @@ it('has one time for looking the name up and for connecting', async () => {
       timeouts.push(timeoutMs)
       return new PassThrough() as unknown as Socket
     },
+    resolve: () => Promise.reject(new Error('it is connected')),
     request: () => Promise.reject(new Error('nothing is sent')),
     isOwnNetwork: () => false,
     tlsForRequests: () => ({}),

@@ -1,7 +1,12 @@
 /** Webhooks: subscriptions, the event log, and the streams through which events leave. */
 
 export { changeSubscription } from './change-subscription.ts'
-export { checkReceiver, parseReceiverUrl, type ReceiverUrl } from './check-receiver.ts'
+export {
+  checkReceiver,
+  parseReceiverUrl,
+  type ReceiverRules,
+  type ReceiverUrl,
+} from './check-receiver.ts'
 export { createSubscription } from './create-subscription.ts'
 export { checkHeaders } from './custom-headers.ts'
 export { listDeliveries } from './deliveries/list-deliveries.ts'

@@ -14,6 +14,7 @@ const REDACTED = '[redacted]'
 const SHORT_CHARS = 6
 
 export interface LoginRedactor {
+  text(text: string): string
   reply(reply: SmtpReply): SmtpReply
   failure(failure: SmtpFailure): SmtpFailure
 }
@@ -30,6 +31,7 @@ export function createLoginRedactor(
     text: `${text.slice(0, 3)}${redact(text.slice(3))}`,
   })
   return {
+    text: redact,
     reply,
     failure: (failure) => ({
       ...failure,

@@ -5,20 +5,19 @@
  * Unlike at oauthLogin the caller names the address: that of a shared mailbox is not the one of the
  * user whose token opens it, and the server's answer to the login decides.
  */
-import type { OAuthLoginType, SecureMode, SmtpConfigFields } from '@postrider/contract'
+import type { SmtpConfigFields } from '@postrider/contract'
 import { countedCheck } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
-import { ApiError, validationError } from '../../platform/errors.ts'
 import { checkHost, type LoginCheckDeps, tryLogin } from '../check-login.ts'
 import { isAsSafe, type MailerConfig, type ServerMailer } from '../mailer.ts'
 import { type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
 import type { NewMailer } from '../store.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { getApp } from './app-store.ts'
-import { loginTypeOf, type OAuthApp } from './oauth-app.ts'
-import { refusalOfToken } from './refuse-token.ts'
-import { requestRefresh, type TokenRequestDeps } from './request-token.ts'
+import { loginTypeOf } from './oauth-app.ts'
+import type { TokenRequestDeps } from './request-token.ts'
 import { insertWithGrant, keepGrant } from './save-grant.ts'
+import { serverGiven, tokenMissing, tryStored, tryToken, unknownApp } from './try-grant.ts'
 
 export interface OAuthSmtpDeps extends LoginCheckDeps, TokenRequestDeps, SaveMailerDeps {
   readonly db: Db
@@ -26,8 +25,7 @@ export interface OAuthSmtpDeps extends LoginCheckDeps, TokenRequestDeps, SaveMai
   readonly accessTokens: Pick<AccessTokens, 'get'>
 }
 
-const TOKEN_TIMEOUT_MS = 12_000
-const IMPLICIT_TLS_PORT = 465
+const SMTP = { protocol: 'SMTP', implicitTlsPort: 465 } as const
 
 export async function configureOauthSmtp(
   deps: OAuthSmtpDeps,
@@ -43,7 +41,7 @@ export async function configureOauthSmtp(
   } = given
   const app = await getApp(deps.db, tenantId, appId)
   if (app === undefined) throw unknownApp()
-  const config = { ...serverOf(app, given), tlsVerify, username: email }
+  const config = { ...serverGiven(app.smtp, given, SMTP), tlsVerify, username: email }
   const grant = await check(deps, tenantId, { config, isVerified }, () =>
     tryToken(deps, app, 'smtp', refreshToken),
   )
@@ -109,56 +107,5 @@ async function check<G extends { readonly accessToken: string }>(
     const grant = await obtain()
     await tryLogin(deps, { ...config, accessToken: grant.accessToken })
     return grant
-  })
-}
-
-/** The new refresh token, where the provider gives one with the access token. */
-async function tryToken(
-  deps: OAuthSmtpDeps,
-  app: OAuthApp,
-  type: OAuthLoginType,
-  refreshToken: string,
-) {
-  const answer = await requestRefresh(deps, app, type, refreshToken)
-  if (answer.ok) return { refreshToken, ...answer.grant }
-  throw refusalOfToken(answer.failure)
-}
-
-async function tryStored(deps: OAuthSmtpDeps, stored: ServerMailer) {
-  const deadlineAt = performance.now() + TOKEN_TIMEOUT_MS
-  const result = await deps.accessTokens.get(stored, { deadlineAt, isCheck: true })
-  if (result.kind === 'token') return result
-  if ('failure' in result) throw refusalOfToken(result.failure)
-  throw new ApiError('conflict')
-}
-
-/** The app's, but for what is given: another port usually goes with the other kind of TLS. */
-function serverOf(app: OAuthApp, given: SmtpConfigFields) {
-  const { host = app.smtp?.host, port = app.smtp?.port } = given
-  if (host === undefined || port === undefined)
-    throw validationError({
-      path: host === undefined ? '/config/host' : '/config/port',
-      message: 'is required: the OAuth app names no SMTP server',
-    })
-  return { host, port, secure: given.secure ?? secureOf(app, port) }
-}
-
-function secureOf({ smtp }: OAuthApp, port: number): SecureMode {
-  if (smtp === undefined) return 'Auto'
-  if (smtp.port === port || smtp.secure === 'None' || smtp.secure === 'Auto') return smtp.secure
-  return port === IMPLICIT_TLS_PORT ? 'SSL' : 'Tls'
-}
-
-function unknownApp(): ApiError {
-  return validationError({
-    path: '/config/app_id',
-    message: 'is not an OAuth app of this tenant',
-  })
-}
-
-function tokenMissing(): ApiError {
-  return validationError({
-    path: '/config/refresh_token',
-    message: 'must be given again when app_id, host or port change or TLS gets weaker',
   })
 }

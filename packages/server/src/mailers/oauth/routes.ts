@@ -19,7 +19,7 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { addOperation } from '../../platform/http/operation.ts'
-import { toWire as toMailerWire } from '../mailer-wire.ts'
+import { showMailer } from '../mailer-wire.ts'
 import { callbackPage, PAGE_HEADERS } from './callback-page.ts'
 import { type AppDeps, createApp } from './create-app.ts'
 import { deleteApp } from './delete-app.ts'
@@ -112,7 +112,7 @@ function loginRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
     async handle({ tenant, body }) {
       const result = await logIn(deps, tenant.tenantId, body)
       return 'mailer' in result
-        ? { message: 'Mailbox connected', mailer: toMailerWire(result.mailer) }
+        ? { message: 'Mailbox connected', mailer: await showMailer(deps, result.mailer) }
         : {
             message: 'Open authorization_url in a browser',
             authorization_url: result.authorizationUrl,
@@ -133,7 +133,7 @@ function loginRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
       const active = body.active ?? true
       const mailer = await setActive(deps, tenant.tenantId, params.mailer_id, active)
       const message = active ? 'Mailer active' : 'Mailer disabled'
-      return { message, mailer: toMailerWire(mailer) }
+      return { message, mailer: await showMailer(deps, mailer) }
     },
   })
   app.get(

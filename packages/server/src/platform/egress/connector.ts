@@ -9,7 +9,7 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { AddressPolicy } from './address-policy.ts'
 import { openSocket } from './open-socket.ts'
-import { type Lookup, refused, resolveHost } from './resolve-host.ts'
+import { type Lookup, type ResolvedAddress, refused, resolveHost } from './resolve-host.ts'
 import { secureSocket, type TlsOptions } from './secure-socket.ts'
 import { untilAborted, withDeadline } from './with-deadline.ts'
 
@@ -22,6 +22,8 @@ export interface ConnectOptions {
   /** What has come about so far, before TLS. */
   readonly onProgress?: ((progress: ConnectProgress) => void) | undefined
 }
+
+export type ResolveOptions = Pick<ConnectOptions, 'host' | 'timeoutMs' | 'signal'>
 
 export type ConnectProgress =
   /** Those that may be connected to. */
@@ -41,6 +43,8 @@ export interface Connection {
 
 export interface Connector {
   open(o: ConnectOptions): Promise<Connection>
+  /** The addresses that may be connected to. */
+  resolve(o: ResolveOptions): Promise<readonly ResolvedAddress[]>
   /** Every address of the host must be allowed, not just one: used before a host is stored. */
   check(host: string, timeoutMs: number): Promise<void>
 }
@@ -76,6 +80,11 @@ export function createConnector(deps: {
           connectMs,
           tlsMs: Math.round(performance.now() - connectedAt),
         }
+      }),
+    resolve: (o) =>
+      withDeadline({ ...o, what: 'the name lookup' }, async (signal) => {
+        const { allowed } = await resolveHost({ policy, lookup }, o.host, signal)
+        return allowed
       }),
     check: (host, timeoutMs) =>
       withDeadline({ timeoutMs, what: 'the name lookup' }, async (signal) => {

@@ -13,11 +13,11 @@ import {
   type TLSSocket,
 } from 'node:tls'
 import { createAddressPolicy } from './address-policy.ts'
-import { type ConnectOptions, createConnector } from './connector.ts'
+import { type ConnectOptions, createConnector, type ResolveOptions } from './connector.ts'
 import { createHttpPools } from './http-pools.ts'
 import { createNameLookup } from './name-lookup.ts'
 import { parseHost } from './parse-host.ts'
-import type { Lookup } from './resolve-host.ts'
+import type { Lookup, ResolvedAddress } from './resolve-host.ts'
 import type { TlsOptions } from './secure-socket.ts'
 import { type HttpAnswer, type RequestOptions, sendRequest } from './send-request.ts'
 
@@ -27,6 +27,11 @@ const POOLS_MAX = 1_024
 
 export interface Egress {
   connect(o: ConnectOptions): Promise<Socket | TLSSocket>
+  /**
+   * The host's addresses that may be connected to, for a client that makes its connections itself: it
+   * dials these and no others, for the host's name.
+   */
+  resolve(o: ResolveOptions): Promise<readonly ResolvedAddress[]>
   /** Every address of the host must be allowed; for hosts that are about to be stored. */
   check(host: string, timeoutMs?: number): Promise<void>
   request(o: RequestOptions): Promise<HttpAnswer>
@@ -74,6 +79,7 @@ export function createEgress(o: EgressOptions): Egress {
 
   return {
     connect: async (options) => (await connector.open(options)).socket,
+    resolve: connector.resolve,
     check: (host, timeoutMs = CHECK_TIMEOUT_MS) => connector.check(host, timeoutMs),
     request: (options) => sendRequest(pools, options),
     isOwnNetwork(text) {

@@ -1,0 +1,211 @@
+/**
+ * Bodies and answers of IMAP mailers (spec §4.3; contract §3.3, §3.5, §5 "IMAP mailers").
+ *
+ * `basic_imap` is a synonym of `imap` in requests; answers and events say `imap`, or `oauth_imap`.
+ */
+import { type Static, Type } from 'typebox'
+import { answer, closedObject, plainAnswer } from './common.ts'
+import {
+  type ConnectionType,
+  connectionTypes,
+  credentialLengthMax,
+  emailLengthMax,
+  hostLengthMax,
+  mailer,
+  mailerId,
+  mailerName,
+  type SecureMode,
+  secureModes,
+} from './mailers.ts'
+import { webhookHeaders, webhookMethod, webhookUrl } from './webhooks.ts'
+
+export const imapConfigTypes = ['imap', 'basic_imap'] as const
+
+/** Of one mailbox. */
+export const imapFoldersMax = 20
+export const imapFolderLengthMax = 255
+
+const email = Type.String({
+  minLength: 1,
+  maxLength: emailLengthMax,
+  description: 'Address of the mailbox; with `oauth` also the name that it logs in by',
+  examples: ['support@example.com'],
+})
+
+const credential = (description?: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: credentialLengthMax,
+    ...(description === undefined ? {} : { description }),
+  })
+
+/** Of both connection types in one shape, as in mailers.ts. */
+const configFields = {
+  host: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: hostLengthMax,
+      description: 'Name or address of the IMAP server',
+      examples: ['imap.example.com'],
+    }),
+  ),
+  port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65535, examples: [993] })),
+  username: Type.Optional(credential()),
+  password: Type.Optional(credential('Stored encrypted, never returned')),
+  secure: Type.Optional(
+    Type.Enum([...secureModes], {
+      description:
+        '`SSL`: implicit TLS. `Tls`: STARTTLS is required. `Auto`: implicit TLS on 993, else STARTTLS where offered. `None`: plain text',
+    }),
+  ),
+  tls_verify: Type.Optional(
+    Type.Boolean({
+      description:
+        "false: the server's certificate is not verified; true when left out of a new mailer",
+    }),
+  ),
+  app_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description:
+        'Only for `oauth`, and required there: the OAuth app that gave the refresh token',
+    }),
+  ),
+  refresh_token: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 16_384,
+      description: 'Only for `oauth`, and required there. Stored encrypted, never returned',
+    }),
+  ),
+}
+
+export const imapConfig = closedObject(configFields, {
+  description:
+    "`basic`: `host`, `port`, `username`, `password` and `secure` are required. `oauth`: `app_id` and `refresh_token` are, and the server is the app's unless it is given",
+})
+export type ImapConfigFields = Static<typeof imapConfig>
+
+/** Of an update: what is left out stays as it is. */
+export const imapConfigChange = closedObject(configFields)
+
+export interface BasicImapConfig {
+  host: string
+  port: number
+  username: string
+  password: string
+  secure: SecureMode
+  tls_verify?: boolean
+}
+
+export interface OAuthImapConfig {
+  app_id: string
+  refresh_token: string
+  host?: string
+  port?: number
+  secure?: SecureMode
+  tls_verify?: boolean
+}
+
+const webhookFields = {
+  webhook_url: webhookUrl,
+  method: Type.Optional(webhookMethod),
+  headers: Type.Optional(webhookHeaders),
+}
+export const imapWebhook = closedObject(webhookFields, {
+  description:
+    'Takes `INCOMING_EMAIL`, `IMAP_ERROR` and `MAILER_DEACTIVATED` of this mailbox, each as one JSON object',
+})
+export type ImapWebhook = Static<typeof imapWebhook>
+
+const folders = Type.Array(
+  Type.String({ minLength: 1, maxLength: imapFolderLengthMax, examples: ['INBOX'] }),
+  {
+    minItems: 1,
+    maxItems: imapFoldersMax,
+    uniqueItems: true,
+    description:
+      'Folders that are watched, as a person reads their names; the first is told of new mail at once where the server can do that. A message that is moved from one of them to another is reported once',
+  },
+)
+const since = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description:
+    'RFC 3339: mail that arrived from then on is reported, too. Left out: what arrives from now on',
+  examples: ['2026-11-20T00:00:00Z'],
+})
+const verify = Type.Boolean({
+  description: 'false: the login is not tried before the answer, as it is when this is left out',
+})
+
+export const configureImapBody = closedObject({
+  name: mailerName,
+  email,
+  config_type: Type.Enum([...imapConfigTypes], { description: '`basic_imap` means `imap`' }),
+  connection_type: Type.Enum([...connectionTypes]),
+  config: imapConfig,
+  webhook: Type.Optional(imapWebhook),
+  folders: Type.Optional(folders),
+  since: Type.Optional(since),
+  verify: Type.Optional(verify),
+})
+export type ConfigureImapFields = Static<typeof configureImapBody>
+/** As a caller gives it. */
+export type ConfigureImapBody = Omit<ConfigureImapFields, 'connection_type' | 'config'> &
+  (
+    | { connection_type: Extract<ConnectionType, 'basic'>; config: BasicImapConfig }
+    | { connection_type: Extract<ConnectionType, 'oauth'>; config: OAuthImapConfig }
+  )
+
+/** What is left out stays as it is; `folders` are replaced as a whole. */
+export const updateImapBody = closedObject({
+  mailer_id: Type.Optional(mailerId),
+  name: Type.Optional(mailerName),
+  email: Type.Optional(email),
+  config: Type.Optional(imapConfigChange),
+  webhook: Type.Optional(
+    Type.Union(
+      [
+        closedObject({
+          webhook_url: Type.Optional(webhookUrl),
+          method: Type.Optional(webhookMethod),
+          headers: Type.Optional(webhookHeaders),
+        }),
+        Type.Null(),
+      ],
+      {
+        description:
+          'Of a mailbox without one, `webhook_url` is required. Given headers replace the old ones. null deletes it: events are recorded, and delivered nowhere',
+      },
+    ),
+  ),
+  folders: Type.Optional(folders),
+  since: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Of folders that are added: as for a new mailer',
+    }),
+  ),
+  verify: Type.Optional(
+    Type.Boolean({
+      description:
+        'false: the login is not tried before the answer, and a deactivated mailer stays so. Else a given `config`, also an empty one, is logged in with, which makes a deactivated mailer active',
+    }),
+  ),
+})
+export type UpdateImapBody = Static<typeof updateImapBody>
+
+export const configureImapAnswer = answer({ mailer })
+export type ConfigureImapAnswer = Static<typeof configureImapAnswer>
+
+export const updateImapAnswer = answer({ mailer })
+export type UpdateImapAnswer = Static<typeof updateImapAnswer>
+
+export const getImapConfigAnswer = answer({ mailer })
+export type GetImapConfigAnswer = Static<typeof getImapConfigAnswer>
+
+export const deleteImapConfigAnswer = plainAnswer
+export type DeleteImapConfigAnswer = Static<typeof deleteImapConfigAnswer>

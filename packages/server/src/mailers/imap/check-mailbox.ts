@@ -1,0 +1,70 @@
+/**
+ * Tries a mailbox before it is stored (contract §3.3): 10 seconds for all of it. Its folders have to be
+ * there, and what they hold already is noted, for it is not to be reported.
+ */
+import type { ImapFlow } from 'imapflow'
+import { IMAP_REFUSALS } from '../../mail/index.ts'
+import { validationError } from '../../platform/errors.ts'
+import { printable } from '../login-failure.ts'
+import { ImapError } from './imap-error.ts'
+import type { ImapSession } from './imap-session.ts'
+import type { FolderBaseline } from './mailbox-settings.ts'
+import { examineFolder } from './open-folder.ts'
+import { type MailboxLogin, type OpenMailboxDeps, openMailbox } from './open-mailbox.ts'
+import { refusalOfImap } from './refuse-login.ts'
+
+export const CHECK_TIMEOUT_MS = 10_000
+/** At the end of it a folder is left to its first look. */
+const LEAST_MS = 500
+
+/** Of each folder; one that there was no time for has none. */
+export type Baselines = ReadonlyMap<string, FolderBaseline>
+
+export async function checkMailbox(
+  deps: OpenMailboxDeps,
+  login: MailboxLogin,
+  folders: readonly string[],
+): Promise<Baselines> {
+  const endsAt = performance.now() + CHECK_TIMEOUT_MS
+  const opened = await openMailbox(deps, login, { timeoutMs: CHECK_TIMEOUT_MS })
+  if (!opened.ok) throw refusalOfImap(opened.failure)
+  const { session } = opened
+  try {
+    const baselines = new Map<string, FolderBaseline>()
+    for (const [i, path] of folders.entries()) {
+      const timeoutMs = endsAt - performance.now()
+      const baseline =
+        timeoutMs < LEAST_MS ? undefined : await baselineOf(session, { path, i, timeoutMs })
+      if (baseline !== undefined) baselines.set(path, baseline)
+    }
+    return baselines
+  } finally {
+    session.cut()
+  }
+}
+
+async function baselineOf(
+  session: ImapSession,
+  { path, i, timeoutMs }: { readonly path: string; readonly i: number; readonly timeoutMs: number },
+): Promise<FolderBaseline | undefined> {
+  try {
+    return await session.run({ stage: 'open', timeoutMs }, async (client) => {
+      const { uidValidity, exists } = await examineFolder(client, path)
+      return { uidValidity, lastUid: exists === 0 ? 0 : await lastUid(client) }
+    })
+  } catch (error) {
+    if (!(error instanceof ImapError)) throw error
+    const { reply, systemCode } = error.failure
+    const refuse = (message: string) => validationError({ path: `/folders/${i}`, message })
+    if (systemCode === IMAP_REFUSALS.folderMissing) throw refuse('is not in the mailbox')
+    if (reply !== undefined && reply.status !== 'BYE')
+      throw refuse(`cannot be opened: ${printable(reply.text)}`)
+    // It has logged in: the rest is seen when it is watched.
+    return undefined
+  }
+}
+
+async function lastUid(client: ImapFlow): Promise<number> {
+  const last = await client.fetchOne('*', { uid: true })
+  return last === false || last === undefined ? 0 : last.uid
+}

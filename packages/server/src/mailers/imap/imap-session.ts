@@ -1,0 +1,87 @@
+/**
+ * A connection to a mailbox, logged in. Whatever is done with it has a time, at the end of which the
+ * connection is ended: a server that stops answering holds nobody up.
+ */
+import type { ImapFlow } from 'imapflow'
+import type { ImapStage, LoginRedactor } from '../../mail/index.ts'
+import { ImapError, imapFailureOf } from './imap-error.ts'
+
+export interface ImapSession {
+  readonly isOpen: boolean
+  /** What the server can do. */
+  has(capability: string): boolean
+  /** Bytes received so far. */
+  readonly received: number
+  /** One at a time. Rejects with an ImapError for whatever goes wrong at the server. */
+  run<T>(
+    o: { readonly stage: ImapStage; readonly timeoutMs: number },
+    work: (client: ImapFlow) => Promise<T>,
+  ): Promise<T>
+  /** Called when the number of messages in the selected folder has changed, and when the connection is gone. */
+  onNews(listener: () => void): void
+  /** Says goodbye, for a moment at most. Never rejects. */
+  close(): Promise<void>
+  /** Ends the connection at once. */
+  cut(): void
+}
+
+const GOODBYE_MS = 2_000
+
+export function createImapSession(client: ImapFlow, redactor: LoginRedactor): ImapSession {
+  let earlier: unknown
+  const listeners: (() => void)[] = []
+  const tell = () => {
+    for (const listener of listeners) listener()
+  }
+  client.on('error', (error) => {
+    earlier ??= error
+  })
+  client.on('exists', tell)
+  client.on('close', tell)
+
+  const session: ImapSession = {
+    get isOpen() {
+      return client.usable && !client.isClosed
+    },
+    has: (capability) => client.capabilities.has(capability),
+    get received() {
+      return client.stats().received
+    },
+    async run({ stage, timeoutMs }, work) {
+      const bye = () => client.byeReason
+      const failed = (error: unknown) =>
+        new ImapError(imapFailureOf(error, { stage, redactor, bye: bye(), earlier }), error)
+      if (!session.isOpen) throw failed({ code: 'NoConnection', message: 'Connection closed' })
+      let timer: NodeJS.Timeout | undefined
+      const timedOut = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => {
+          const message = `Timeout: no answer within ${timeoutMs} ms`
+          reject(new ImapError({ stage, systemCode: 'ETIMEDOUT', message }))
+          client.close()
+        }, timeoutMs)
+      })
+      const working = work(client)
+      // Who waits no more does not want to hear of it.
+      working.catch(() => undefined)
+      try {
+        return await Promise.race([working, timedOut])
+      } catch (error) {
+        throw error instanceof ImapError ? error : failed(error)
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+    onNews: (listener) => {
+      listeners.push(listener)
+    },
+    async close() {
+      if (!session.isOpen) return client.close()
+      const timer = setTimeout(() => client.close(), GOODBYE_MS)
+      await client.logout().catch(() => undefined)
+      clearTimeout(timer)
+      client.close()
+    },
+    cut: () => client.close(),
+  }
+  return session
+}

@@ -1,0 +1,450 @@
+import { readFileSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { getImapConfigAnswer, type Mailer, operations } from '@postrider/contract'
+import {
+  createImapServer,
+  createWebhookReceiver,
+  type ImapServer,
+  type ImapServerOptions,
+  type WebhookReceiver,
+} from '@postrider/testkit'
+import type { FastifyInstance } from 'fastify'
+import { Check } from 'typebox/value'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { testGate, testKeyRing, testReceivers } from '../../../test/webhook-api.ts'
+import { createClock } from '../../platform/clock.ts'
+import { createEgress } from '../../platform/egress/index.ts'
+import { createHttpApp } from '../../platform/http/app.ts'
+import { createLogger } from '../../platform/log.ts'
+import { createMetrics } from '../../platform/metrics.ts'
+import { createRateLimit } from '../../platform/rate-limit.ts'
+import { createWakeups } from '../../webhooks/index.ts'
+import { findMailers } from '../index.ts'
+import { registerMailerRoutes } from '../routes.ts'
+import { getServerMailer } from '../store.ts'
+import { foldersOf } from './mailbox.ts'
+import { imapRoutes } from './routes.ts'
+
+const certs = new URL('../../../../testkit/certs/', import.meta.url)
+const pem = (name: string) => readFileSync(new URL(name, certs), 'utf8')
+const pair = { key: pem('localhost.key'), cert: pem('localhost.pem') }
+const PASSWORD = 'hunter2-canary'
+const USER = 'ada@example.com'
+
+let database: TestDatabase
+let app: FastifyInstance
+let receiver: WebhookReceiver
+let imap: ImapServer
+const servers: ImapServer[] = []
+const seen: string[] = []
+const woken: string[] = []
+const egress = createEgress({
+  allowNetworks: ['127.0.0.0/8'],
+  lookup: async (host) => {
+    if (host === 'internal.example') return [{ address: '10.1.2.3', family: 4 }]
+    if (host === 'imap.example.test')
+      return [
+        { address: '127.0.0.2', family: 4 },
+        { address: '127.0.0.1', family: 4 },
+      ]
+    throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
+  },
+})
+const limit = createRateLimit({ name: 'checks', usesMax: 1_000, windowS: 60 })
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  receiver = await createWebhookReceiver()
+  const destination = new PassThrough()
+  destination.on('data', (line: Buffer) => seen.push(line.toString()))
+  const log = createLogger({ level: 'trace', destination })
+  app = createHttpApp({
+    log,
+    metrics: createMetrics(),
+    authenticateKey: (key) =>
+      key === 'a' || key === 'b' ? { tenantId: `tn_${key}`, keyId: key, scopes: [] } : undefined,
+  })
+  const deps = {
+    db: database.db,
+    keyRing: testKeyRing,
+    egress,
+    clock: createClock(),
+    wakeMail: ({ mailerId }: { mailerId: string }) => {
+      woken.push(mailerId)
+    },
+    ehloName: 'sender.example.com',
+    accessTokens: { get: async () => ({ kind: 'inactive' }) as const },
+    checks: { limit, gate: testGate },
+  }
+  registerMailerRoutes(app, deps)
+  imapRoutes(app, { ...deps, receivers: testReceivers(egress), wakeups: createWakeups() })
+  await app.ready()
+})
+afterAll(async () => {
+  await app.close()
+  await receiver.close()
+  await egress.close()
+  await database.close()
+})
+beforeEach(async () => {
+  await database.db.query('delete from mailers_mailer')
+  await database.db.query('delete from webhooks_subscription')
+  imap = await serve()
+})
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close()
+})
+
+async function serve(o: ImapServerOptions = {}): Promise<ImapServer> {
+  const server = await createImapServer({ auth: { users: { [USER]: PASSWORD } }, ...o })
+  servers.push(server)
+  return server
+}
+
+const config = (change: object = {}) => ({
+  host: '127.0.0.1',
+  port: imap.port,
+  username: USER,
+  password: PASSWORD,
+  secure: 'None',
+  ...change,
+})
+const body = (change: object = {}) => ({
+  name: 'Support',
+  email: 'support@example.com',
+  config_type: 'imap',
+  connection_type: 'basic',
+  config: config(),
+  ...change,
+})
+async function call(
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  url: string,
+  payload?: object,
+  key = 'a',
+) {
+  const response = await app.inject({
+    method,
+    url,
+    headers: { authorization: `Bearer ${key}` },
+    ...(payload === undefined ? {} : { payload }),
+  })
+  seen.push(response.payload)
+  return { status: response.statusCode, body: response.json() }
+}
+const configure = (change: object = {}) => call('POST', '/v1/imap', body(change))
+const update = (id: string, payload: object) => call('PUT', `/v1/imap/${id}`, payload)
+async function configured(change: object = {}): Promise<Mailer> {
+  const answer = await configure(change)
+  expect(answer).toMatchObject({ status: 201 })
+  return answer.body.mailer
+}
+const stored = async ({ mailer_id }: Pick<Mailer, 'mailer_id'>) => {
+  const mailer = await getServerMailer(database.db, 'tn_a', mailer_id)
+  if (mailer === undefined) throw new Error('no such mailer')
+  return mailer
+}
+const refused = (path: string) => ({ status: 400, body: { errors: [{ path }] } })
+const webhook = (change: object = {}) => ({
+  webhook_url: `${receiver.origin}/support`,
+  headers: { 'X-Secret': 'header-canary' },
+  ...change,
+})
+const mail = (n: number) => `Message-ID: <${n}@x.test>\r\nSubject: ${n}\r\n\r\nbody\r\n`
+
+describe('201', () => {
+  it('[contract 3.3] logs in once, and answers the mailer without secrets', async () => {
+    const { status, body: answer } = await configure()
+    expect(status).toBe(201)
+    expect(Check(getImapConfigAnswer, answer)).toBe(true)
+    const { mailer } = answer
+    expect(mailer).toMatchObject({
+      config_type: 'imap',
+      connection_type: 'basic',
+      email: 'support@example.com',
+      config: { host: '127.0.0.1', port: imap.port, username: USER, secure: 'None' },
+      webhook: null,
+      folders: ['INBOX'],
+      since: expect.any(String),
+      state: 'active',
+    })
+    expect(mailer.mailer_id).toMatch(/^imap_/)
+    expect(imap.logins).toBe(1)
+    expect(woken).toContain(mailer.mailer_id)
+    await imap.waitFor(({ openConnections }) => openConnections === 0)
+  })
+
+  it('[contract 3.3] takes basic_imap for imap', async () => {
+    expect(await configured({ config_type: 'basic_imap' })).toMatchObject({ config_type: 'imap' })
+  })
+
+  it('[contract 3.5] notes what each folder holds already, and changes nothing in it', async () => {
+    imap.deliver('INBOX', mail(1))
+    imap.deliver('INBOX', mail(2))
+    imap.account().addFolder('Archive')
+    const mailer = await configured({ folders: ['inbox', 'Archive'] })
+    expect(mailer.folders).toEqual(['INBOX', 'Archive'])
+    expect(foldersOf(await stored(mailer)).map(({ baseline }) => baseline?.lastUid)).toEqual([2, 0])
+    expect(imap.count('SELECT')).toBe(0)
+    expect(imap.count('EXAMINE')).toBe(2)
+  })
+
+  it('[contract 3.5] `since` reaches back', async () => {
+    imap.deliver('INBOX', mail(1))
+    const mailer = await configured({ since: '2026-01-02T03:04:05+01:00' })
+    expect(mailer.since).toBe('2026-01-02T02:04:05.000Z')
+    expect(foldersOf(await stored(mailer))[0]?.baseline).toBeUndefined()
+  })
+
+  it('[contract 3.3] verify: false tries nothing', async () => {
+    const mailer = await configured({ verify: false, config: config({ port: 1 }) })
+    expect(mailer).toMatchObject({ state: 'active', config: { port: 1 } })
+    expect(imap.connections).toBe(0)
+  })
+
+  it('[contract 5] makes the webhook with it, and answers the names of its headers', async () => {
+    const mailer = await configured({ webhook: webhook() })
+    const shown = {
+      webhook_url: `${receiver.origin}/support`,
+      method: 'POST',
+      headers_present: ['X-Secret'],
+    }
+    expect(mailer.webhook).toEqual(shown)
+    const { rows } = await database.db.query(
+      'select event, owner from webhooks_subscription where tenant_id = $1',
+      ['tn_a'],
+    )
+    expect(rows).toEqual([{ event: 'INCOMING', owner: mailer.mailer_id }])
+    const listed = await call('GET', '/v1/mailers')
+    expect(listed.body.mailers).toMatchObject([{ webhook: shown, folders: ['INBOX'] }])
+    expect((await call('GET', `/v1/imap/${mailer.mailer_id}`)).body.mailer.webhook).toEqual(shown)
+  })
+
+  it.each([
+    ['Tls', 'starttls'],
+    ['Auto', 'starttls'],
+    ['SSL', 'implicit'],
+  ] as const)('[contract 3.3] secure %s is TLS by %s', async (secure, mode) => {
+    const server = await serve({ tls: { mode, ...pair } })
+    const change = { port: server.port, secure, tls_verify: false }
+    await configured({ config: config(change) })
+    expect(server.logins).toBe(1)
+    const strict = await configure({ config: config({ ...change, tls_verify: true }) })
+    expect(strict).toMatchObject({ status: 422, body: { code: 'mailer_unreachable' } })
+    expect(strict.body.message).toContain('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
+  })
+
+  it('tries the addresses of a name until one answers', async () => {
+    await configured({ config: config({ host: 'imap.example.test' }) })
+    expect(imap.logins).toBe(1)
+  })
+})
+
+describe('400', () => {
+  it.each<[string, object, object?]>([
+    ['/config/host', { host: 'internal.example' }],
+    ['/config/host', { host: 'a b' }],
+    ['/config/username', { username: 'a\r\nb' }],
+    ['/config/username', { username: undefined, password: undefined }],
+    ['/config/password', { password: undefined }],
+    ['/config/app_id', { app_id: 'app' }],
+    ['/config/password', { app_id: 'x', refresh_token: 'y' }, { connection_type: 'oauth' }],
+    ['/folders/1', {}, { folders: ['INBOX', 'inbox'] }],
+    ['/folders/0', {}, { folders: ['a\r\nb'] }],
+    ['/folders/0', {}, { folders: ['*'] }],
+    ['/folders/1', {}, { folders: ['INBOX', 'Nowhere'] }],
+    ['/since', {}, { since: 'yesterday' }],
+    ['/since', {}, { since: '2999-01-01T00:00:00Z' }],
+    ['/webhook/webhook_url', {}, { webhook: { webhook_url: 'nonsense' } }],
+    [
+      '/webhook/headers/Host',
+      {},
+      { webhook: { webhook_url: 'https://x.test/', headers: { Host: 'x' } } },
+    ],
+    ['/config_type', {}, { config_type: 'smtp' }],
+    ['/email', {}, { email: 'nobody' }],
+  ])('refuses %s of %j %j', async (path, configChange, change = {}) => {
+    const answer = await configure({ config: config(configChange), ...change })
+    expect(answer.status).toBe(400)
+    expect(answer.body.errors.map((error: { path: string }) => error.path)).toContain(path)
+    expect(await database.db.query('select 1 from mailers_mailer')).toMatchObject({ rowCount: 0 })
+  })
+
+  it.each([
+    ['/config/app_id', { app_id: 'x', refresh_token: 'y' }],
+    ['/config/refresh_token', { app_id: 'x' }],
+  ])('refuses %s of %j by OAuth', async (path, given) => {
+    const answer = await configure({ connection_type: 'oauth', config: given })
+    expect(answer).toMatchObject(refused(path))
+  })
+
+  it('a webhook at an address that is not allowed', async () => {
+    const answer = await configure({ webhook: { webhook_url: 'https://10.0.0.1/' } })
+    expect(answer).toMatchObject({ status: 400, body: { code: 'url_not_allowed' } })
+  })
+})
+
+describe('422', () => {
+  it.each([
+    ['NO [AUTHENTICATIONFAILED] Invalid credentials (Failure)', 'mailer_auth_failed'],
+    ['NO [ALERT] Too many simultaneous connections. (Failure)', 'mailer_unreachable'],
+    ['NO [UNAVAILABLE] Temporary authentication failure', 'mailer_unreachable'],
+    ['BYE Overloaded', 'mailer_unreachable'],
+  ])('[contract 3.3] %s is told as %s', async (reply, code) => {
+    imap.setScript(({ command }) => (command === 'AUTHENTICATE' ? reply : undefined))
+    const answer = await configure()
+    expect(answer).toMatchObject({ status: 422, body: { code } })
+    expect(answer.body.message).toContain(reply)
+  })
+
+  it('[contract 3.3] a wrong password, which is never quoted', async () => {
+    const wrong = 'wrong-canary'
+    imap.setScript(({ command, secret }) =>
+      command === 'AUTHENTICATE'
+        ? `NO [AUTHENTICATIONFAILED] not ${secret} nor ${Buffer.from(`\0${USER}\0${secret}`).toString('base64')}\u202e`
+        : undefined,
+    )
+    const answer = await configure({ config: config({ password: wrong }) })
+    expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_auth_failed' } })
+    expect(answer.body.message).toContain('not [redacted] nor [redacted]\\u202e')
+  })
+
+  it.each([
+    ['nothing listens there', { port: 1 }, 'Could not connect to the mail server'],
+    ['no such host', { host: 'nowhere.example' }, "The mail server's host name could not be found"],
+    [
+      'no STARTTLS where it is required',
+      { secure: 'Tls' },
+      'The mail server could not start an encrypted connection',
+    ],
+  ])('[contract 3.3] %s', async (_, change, message) => {
+    const answer = await configure({ config: config({ ...change }) })
+    expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_unreachable', message } })
+  })
+
+  it.each([
+    ['rst', 'GREETING'],
+    ['fin', 'AUTHENTICATE'],
+    ['garbage', 'AUTHENTICATE'],
+  ])('a server that answers with %s to %s', async (how, at) => {
+    imap.setScript(({ command }) =>
+      command === at ? (how === 'garbage' ? { raw: 'x\r\n', ending: 'fin' } : how) : undefined,
+    )
+    const answer = await configure()
+    expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_unreachable' } })
+  })
+
+  it('a line without an end', async () => {
+    imap.setScript(({ command }) =>
+      command === 'AUTHENTICATE' ? { raw: `* X ${'x'.repeat(2_000_000)}` } : undefined,
+    )
+    expect(await configure()).toMatchObject({ status: 422, body: { code: 'mailer_unreachable' } })
+  })
+
+  it('a webhook that nothing listens at', async () => {
+    const answer = await configure({ webhook: { webhook_url: 'https://127.0.0.1:65533/' } })
+    expect(answer).toMatchObject({ status: 422, body: { code: 'url_unreachable' } })
+  })
+})
+
+describe('updateIMAP', () => {
+  it('leaves what is left out', async () => {
+    const mailer = await configured({ webhook: webhook() })
+    const answer = await update(mailer.mailer_id, { name: 'Help' })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { mailer: { name: 'Help', email: mailer.email, webhook: mailer.webhook } },
+    })
+    expect(imap.logins).toBe(1)
+    expect(foldersOf(await stored(mailer))).toHaveLength(1)
+  })
+
+  it('folders that stay go on, others begin with what arrives', async () => {
+    imap.account().addFolder('Archive')
+    const mailer = await configured()
+    const [before] = foldersOf(await stored(mailer))
+    await update(mailer.mailer_id, { config: {}, folders: ['Archive', 'INBOX'] })
+    const [archive, inbox] = foldersOf(await stored(mailer))
+    expect(inbox).toEqual(before)
+    expect(archive).toMatchObject({ path: 'Archive', baseline: { lastUid: 0 } })
+  })
+
+  it('another account begins anew', async () => {
+    const server = await serve({ auth: { users: { [USER]: PASSWORD, bob: PASSWORD } } })
+    const mailer = await configured({ config: config({ port: server.port }) })
+    const [before] = foldersOf(await stored(mailer))
+    const change = { username: 'bob', password: PASSWORD }
+    expect((await update(mailer.mailer_id, { config: change })).status).toBe(200)
+    const [after] = foldersOf(await stored(mailer))
+    expect(after?.start).not.toBe(before?.start)
+  })
+
+  it.each([{ host: 'imap.example.test' }, { port: 1993 }, { username: 'bob' }])(
+    '%j needs the password again',
+    async (change) => {
+      const mailer = await configured()
+      expect(await update(mailer.mailer_id, { config: change })).toMatchObject(
+        refused('/config/password'),
+      )
+    },
+  )
+
+  it('[interface 3] having logged in makes a deactivated mailer active', async () => {
+    const mailer = await configured()
+    await database.db.query(`update mailers_mailer set state = 'deactivated'`)
+    const untried = await update(mailer.mailer_id, { name: 'x', verify: false })
+    expect(untried.body.mailer.state).toBe('deactivated')
+    expect((await update(mailer.mailer_id, { config: {} })).body.mailer.state).toBe('active')
+  })
+
+  it('sets, changes and deletes the webhook', async () => {
+    const { mailer_id } = await configured()
+    expect(await update(mailer_id, { webhook: { headers: {} } })).toMatchObject(
+      refused('/webhook/webhook_url'),
+    )
+    const made = await update(mailer_id, { webhook: webhook() })
+    expect(made.body.mailer.webhook).toMatchObject({ headers_present: ['X-Secret'] })
+    const moved = await update(mailer_id, { webhook: { webhook_url: `${receiver.origin}/2` } })
+    expect(moved.body.mailer.webhook).toMatchObject({
+      webhook_url: `${receiver.origin}/2`,
+      headers_present: ['X-Secret'],
+    })
+    const gone = await update(mailer_id, { webhook: null })
+    expect(gone.body.mailer.webhook).toBeNull()
+  })
+})
+
+describe('404', () => {
+  it("another tenant's mailer, an SMTP mailer, and what never was", async () => {
+    const { mailer_id } = await configured()
+    expect((await call('GET', `/v1/imap/${mailer_id}`, undefined, 'b')).status).toBe(404)
+    expect((await call('DELETE', `/v1/imap/${mailer_id}`, undefined, 'b')).status).toBe(404)
+    expect((await call('GET', `/v1/smtp/${mailer_id}`)).status).toBe(404)
+    expect((await call('PUT', `/v1/smtp/${mailer_id}`, { name: 'x' })).status).toBe(404)
+    expect((await update('imap_unknown', { name: 'x' })).status).toBe(404)
+  })
+})
+
+it('deleteIMAPConfig deletes the webhook, too', async () => {
+  const { mailer_id } = await configured({ webhook: webhook() })
+  expect((await call('DELETE', `/v1/imap/${mailer_id}`)).status).toBe(200)
+  expect((await call('GET', `/v1/imap/${mailer_id}`)).status).toBe(404)
+  expect((await call('DELETE', `/v1/imap/${mailer_id}`)).status).toBe(404)
+  const { rowCount } = await database.db.query('select 1 from webhooks_subscription')
+  expect(rowCount).toBe(0)
+  expect(operations.deleteIMAPConfig.method).toBe('DELETE')
+})
+
+it('mail cannot be sent by a mailbox', async () => {
+  const { mailer_id: mailerId, email } = await configured()
+  const wanted = [
+    { tenantId: 'tn_a', mailerId },
+    { tenantId: 'tn_a', from: email },
+  ]
+  expect(await findMailers(database.db, wanted)).toEqual([undefined, undefined])
+})
+
+it('no answer and no log line has held a password or the value of a header', () => {
+  expect(seen.join('\n')).not.toMatch(/-canary|v1\.k\./)
+})

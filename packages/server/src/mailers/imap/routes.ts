@@ -1,0 +1,80 @@
+/** The operations on IMAP mailers (spec §4.3, contract §3, §3.3, §3.5). */
+import {
+  configureImapAnswer,
+  configureImapBody,
+  deleteImapConfigAnswer,
+  getImapConfigAnswer,
+  mailerParams,
+  updateImapAnswer,
+  updateImapBody,
+} from '@postrider/contract'
+import type { FastifyInstance } from 'fastify'
+import { addOperation } from '../../platform/http/operation.ts'
+import { showMailer } from '../mailer-wire.ts'
+import { configureImap, type ImapDeps } from './configure-imap.ts'
+import { deleteImap } from './delete-imap.ts'
+import { getImap } from './get-imap.ts'
+import { updateImap } from './update-imap.ts'
+
+const TAG = 'mailers'
+const CHECKS = [
+  'mailer_unreachable',
+  'mailer_auth_failed',
+  'url_not_allowed',
+  'url_unreachable',
+  'rate_limited',
+] as const
+
+export function imapRoutes(app: FastifyInstance, deps: ImapDeps): void {
+  addOperation(app, 'configureIMAP', {
+    summary: 'Configure an IMAP mailer',
+    description:
+      'Mail that arrives in the mailbox from then on becomes `INCOMING_EMAIL` at its `webhook`. Nothing in the mailbox is changed. The login is tried, and the folders are looked for, within 10 seconds.',
+    tag: TAG,
+    scopes: ['mailers'],
+    body: configureImapBody,
+    answer: configureImapAnswer,
+    errors: CHECKS,
+    async handle({ tenant, body }) {
+      const mailer = await configureImap(deps, tenant.tenantId, body)
+      return { success: true, message: 'Mailer configured', mailer: await showMailer(deps, mailer) }
+    },
+  })
+  addOperation(app, 'updateIMAP', {
+    summary: 'Update an IMAP mailer',
+    description:
+      'Also of a mailer that oauthLogin made for `imap` or `smtp_imap`, whose `webhook` is set by this; `config` is then about the server that is fetched from. Folders that stay are watched on from where they are; with another account all of them begin anew.',
+    tag: TAG,
+    scopes: ['mailers'],
+    params: mailerParams,
+    body: updateImapBody,
+    answer: updateImapAnswer,
+    errors: ['conflict', ...CHECKS],
+    async handle({ tenant, params, body }) {
+      const mailer = await updateImap(deps, tenant.tenantId, params.mailer_id, body)
+      return { success: true, message: 'Mailer updated', mailer: await showMailer(deps, mailer) }
+    },
+  })
+  addOperation(app, 'getIMAPConfig', {
+    summary: 'Get an IMAP mailer',
+    tag: TAG,
+    scopes: ['mailers', 'read'],
+    params: mailerParams,
+    answer: getImapConfigAnswer,
+    async handle({ tenant, params }) {
+      const mailer = await getImap(deps, tenant.tenantId, params.mailer_id)
+      return { success: true, message: 'Mailer found', mailer: await showMailer(deps, mailer) }
+    },
+  })
+  addOperation(app, 'deleteIMAPConfig', {
+    summary: 'Delete an IMAP mailer',
+    tag: TAG,
+    scopes: ['mailers'],
+    params: mailerParams,
+    answer: deleteImapConfigAnswer,
+    async handle({ tenant, params }) {
+      await deleteImap(deps, tenant.tenantId, params.mailer_id)
+      return { success: true, message: 'Mailer deleted' }
+    },
+  })
+}
