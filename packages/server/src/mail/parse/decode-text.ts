@@ -28,10 +28,13 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 const LABEL_CHARS_MAX = 40
 /** Where HTML says its charset itself. */
 const HTML_HEAD_BYTES = 1_024
+/** It is replaced piece by piece, and seen no more. */
+const UTF7_BYTES_MAX = 1024 * 1024
 
 export function decodeText(bytes: Uint8Array, charset: string | undefined, isHtml = false): string {
   const label = normalize(charset ?? (isHtml ? charsetOfHtml(bytes) : undefined))
-  if (label === 'utf-7' || label === 'unicode-1-1-utf-7') return decodeUtf7(bytes)
+  const isUtf7 = label === 'utf-7' || label === 'unicode-1-1-utf-7'
+  if (isUtf7 && bytes.length <= UTF7_BYTES_MAX) return decodeUtf7(bytes)
   // What calls itself ASCII and is not is UTF-8 more often than not.
   const isUncertain = label === undefined || label === 'us-ascii' || label === 'ascii'
   if (isUncertain) return decodeUnlabelled(bytes)

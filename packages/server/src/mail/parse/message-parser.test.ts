@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { ApiError } from '../../platform/errors.ts'
 import type { ThreadOutcome } from '../../platform/thread-pool.ts'
 import { createMessageParser } from './message-parser.ts'
 import type { ParseJob } from './parse-job.ts'
@@ -44,6 +45,9 @@ const bombs: readonly (readonly [name: string, text: string])[] = [
   ],
   ['lines like delimiters', `${nestedParts.slice(0, 50).join('')}${repeat('--bb--\n', 20 * MIB)}`],
   ['soft breaks', `Content-Transfer-Encoding: quoted-printable\n\n${repeat('=  ', 20 * MIB)}`],
+  ['25 MB of NUL', `Subject: a\n\n${repeat('\0', 25 * MIB)}`],
+  ['12 million ends of lines', `Subject: a\n\n${repeat('\r\n', 25 * MIB)}`],
+  ['UTF-7', `Content-Type: text/plain; charset=utf-7\n\n${repeat('+AAA-', 10 * MIB)}`],
   ['encoded words', `Subject: ${repeat('=?utf-8?B?QUJD?= ', 250_000)}\n\n`],
   ['a name of encoded words', `To: ${repeat('=?utf-8?B?QUJD?= ', 250_000)}\n\n`],
   ['nested groups', `To: ${repeat('a:', 250_000)}\n\n`],
@@ -72,12 +76,18 @@ describe('messages are read in threads', () => {
 
 /** A parser whose threads answer so. */
 function createScripted(
-  whole: ThreadOutcome<ParsedMessage>,
+  whole: ThreadOutcome<ParsedMessage> | Error,
   headers: (job: ParseJob) => ThreadOutcome<ParsedMessage>,
 ) {
   const lifecycle = { name: 'scripted', start: async () => undefined, stop: async () => undefined }
   return createMessageParser({
-    whole: { ...lifecycle, run: async () => whole },
+    whole: {
+      ...lifecycle,
+      run: async () => {
+        if (whole instanceof Error) throw whole
+        return whole
+      },
+    },
     headers: { ...lifecycle, run: async (_, job) => headers(job) },
   })
 }
@@ -107,4 +117,24 @@ describe('[P2] a message that overruns the limits', () => {
       problem: 'The message takes too much time to read',
     })
   })
+  it('or that a defect ends has its headers', async () => {
+    const { parse } = createScripted(
+      new RangeError('a defect'),
+      ({ raw: beginning, problem = '' }) => ({
+        kind: 'done',
+        output: parseHeadersOnly(beginning, FALLBACK_LIMITS, problem),
+      }),
+    )
+    expect(await parse('tn_a', raw)).toMatchObject({
+      subject: 'hello',
+      problem: 'The message could not be read',
+    })
+  })
+})
+
+it('503 unavailable and 429 rate_limited: are for the caller, not for the message', async () => {
+  const { parse } = createScripted(new ApiError('unavailable'), () => {
+    throw new Error('nothing is read')
+  })
+  await expect(parse('tn_a', ordinary)).rejects.toMatchObject({ code: 'unavailable' })
 })

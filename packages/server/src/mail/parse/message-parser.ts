@@ -1,8 +1,9 @@
 /**
  * Reads messages of others in threads with limits of time and memory. A message always yields a
- * result: of one that overruns them the headers, read by a thread with limits of its own, and if even
- * these do, nothing but the problem. Callers take turns; each has one message read at a time.
+ * result: of one that overruns them, or meets a defect, the headers, read by a thread with limits of its
+ * own, and if even these do, nothing but the problem. Callers take turns; each has one message read at a time.
  */
+import { ApiError } from '../../platform/errors.ts'
 import type { Service } from '../../platform/service.ts'
 import { createThreadPool, type ThreadPool } from '../../platform/thread-pool.ts'
 import { FALLBACK_LIMITS, type ParseJob } from './parse-job.ts'
@@ -54,13 +55,26 @@ export function createMessageParser({ whole, headers } = createPools()): Message
       await Promise.all([whole.stop(), headers.stop()])
     },
     async parse(caller, raw) {
-      const outcome = await whole.run(caller, { raw: alone(raw) })
-      if (outcome.kind === 'done') return outcome.output
-      const problem = `The message takes too much ${outcome.limit} to read`
+      const message = await attempt(whole, caller, { raw: alone(raw) })
+      if (typeof message !== 'string') return message
       const beginning = raw.slice(0, FALLBACK_LIMITS.headerBytesMax * 2)
-      const fallback = await headers.run(caller, { raw: alone(beginning), problem })
-      return fallback.kind === 'done' ? fallback.output : unread(problem)
+      const job = { raw: alone(beginning), problem: message }
+      const fallback = await attempt(headers, caller, job)
+      return typeof fallback === 'string' ? unread(message) : fallback
     },
+  }
+}
+
+/** The message, or why there is none. */
+async function attempt(pool: Pool, caller: string, job: ParseJob): Promise<ParsedMessage | string> {
+  try {
+    const outcome = await pool.run(caller, job)
+    if (outcome.kind === 'done') return outcome.output
+    return `The message takes too much ${outcome.limit} to read`
+  } catch (error) {
+    // Refused, not failed: the caller may come again.
+    if (error instanceof ApiError) throw error
+    return 'The message could not be read'
   }
 }
 

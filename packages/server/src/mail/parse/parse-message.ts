@@ -3,7 +3,7 @@
  * limits of depth, parts and headers. It answers for every input; a problem says what is missing.
  */
 import { readReports } from '../reports/read-reports.ts'
-import { cleanText } from './clean-text.ts'
+import { cleanBody } from './clean-text.ts'
 import { decodeBody } from './decode-body.ts'
 import { decodeText } from './decode-text.ts'
 import {
@@ -152,7 +152,7 @@ function isShown(part: LeafPart, isFirst: boolean): boolean {
 }
 
 function textOf(content: Uint8Array, charset: string | undefined, isHtml: boolean): string {
-  return cleanText(decodeText(content, charset, isHtml)).replaceAll('\r\n', '\n')
+  return cleanBody(decodeText(content, charset, isHtml))
 }
 
 function encodingOf({ headers }: LeafPart): string {

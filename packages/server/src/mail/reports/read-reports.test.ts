@@ -706,7 +706,7 @@ describe('[P3] a hostile report is bounded', () => {
             expect(one.originalMessageId !== undefined || one.recipient !== undefined).toBe(true)
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 200 },
     )
   })
 })
