@@ -33,6 +33,32 @@ describe('ids', () => {
     expect(dayOfUlid(ids.ulid())).toBe('2026-01-02')
   })
 
+  it('stay in order and apart where very many have one time', () => {
+    const [one, other] = [
+      createIdSource(() => 1_764_000_000_000),
+      createIdSource(() => 1_764_000_000_000),
+    ]
+    const ids = Array.from({ length: 50_000 }, () => one.ulid())
+    expect(ids.every(isUlid)).toBe(true)
+    expect(ids.every((id, i) => i === 0 || id > (ids[i - 1] ?? ''))).toBe(true)
+    // Two processes at one moment have nothing in common but the time.
+    const begins = new Set([one, other].map((source) => source.ulid().slice(10, 20)))
+    expect(begins.size).toBe(2)
+  })
+
+  it('use every symbol at every place that is random', () => {
+    let ms = 1_764_000_000_000
+    const source = createIdSource(() => ms++)
+    const ids = Array.from({ length: 4_000 }, () => source.ulid())
+    const symbolsAt = (place: number) => new Set(ids.map((id) => id[place])).size
+    expect(Array.from({ length: 10 }, (_, i) => symbolsAt(10 + i))).toEqual(Array(10).fill(32))
+    // The first of those that are counted has 29 random bits behind it, so that there is room above.
+    expect(Array.from({ length: 6 }, (_, i) => symbolsAt(20 + i))).toEqual([
+      16,
+      ...Array(5).fill(32),
+    ])
+  })
+
   it('carry their prefix', () => {
     expect(isId('wh', newId('wh'))).toBe(true)
     expect(isId('wh', newId('tn'))).toBe(false)

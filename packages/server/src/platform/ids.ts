@@ -4,7 +4,7 @@
  * A ULID begins with its time, so ids sort by creation and name the day partition that holds them.
  */
 import { randomFillSync } from 'node:crypto'
-import { encodeTime, monotonicFactory } from 'ulid'
+import { encodeTime } from 'ulid'
 import { dayAt } from './date-time.ts'
 
 export type IdPrefix =
@@ -19,6 +19,14 @@ export type IdPrefix =
   | 'evt'
   | 'in'
 
+const SYMBOLS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const VALUES = new Map([...SYMBOLS].map((symbol, value) => [symbol.charCodeAt(0), value]))
+/** Of ten bits each. */
+const PAIRS = [...SYMBOLS].flatMap((first) => [...SYMBOLS].map((second) => first + second))
+const ULID_BYTES = 16
+const ULID_LENGTH = 26
+const TIME_LENGTH = 10
+
 /** Makes ids; monotonic within one source, which is made once per process. */
 export interface IdSource {
   ulid(): string
@@ -27,25 +35,37 @@ export interface IdSource {
 
 /** A clock that was set back by more than this is followed, at the price of order. */
 const STEP_BACK_MS = 5_000
+/** What is counted on within a millisecond: the last six symbols, from somewhere in their first half. */
+const COUNT_MAX = 2 ** 30 - 1
+const COUNT_FROM_MAX = 2 ** 29 - 1
+const HEAD_SYMBOLS = 10
 
 export function createIdSource(nowMs: () => number = Date.now): IdSource {
-  const random = createRandom()
-  let next = monotonicFactory(random)
-  let latestMs = 0
+  const randomByte = createRandom()
+  let latestMs = -1
+  /** Its time, and the random symbols that ids of one millisecond share. */
+  let head = ''
+  let count = 0
+
+  function begin(ms: number): void {
+    latestMs = ms
+    head = encodeTime(ms, TIME_LENGTH)
+    for (let i = 0; i < HEAD_SYMBOLS; i++) head += SYMBOLS[randomByte() & 31]
+    count = 0
+    for (let i = 0; i < 4; i++) count = ((count << 8) | randomByte()) & COUNT_FROM_MAX
+  }
+
   const ulid = () => {
     const now = nowMs()
-    // Without this, one leap of the clock would give every later id the day of the leap.
-    if (now + STEP_BACK_MS < latestMs) {
-      next = monotonicFactory(random)
-      latestMs = now
-    }
-    latestMs = Math.max(latestMs, now)
-    return next(now)
+    // Without the second, one leap of the clock would give every later id the day of the leap.
+    if (now > latestMs || now + STEP_BACK_MS < latestMs) begin(now)
+    else if (count < COUNT_MAX) count += 1
+    else begin(latestMs + 1)
+    return head + PAIRS[count >>> 20] + PAIRS[(count >>> 10) & 1023] + PAIRS[count & 1023]
   }
   return { ulid, id: (prefix) => `${prefix}_${ulid()}` }
 }
 
-/** In [0, 1), in steps of 1/256: eight bits for the five that a character takes. */
 function createRandom(): () => number {
   const block = Buffer.alloc(4096)
   let used = block.length
@@ -54,7 +74,7 @@ function createRandom(): () => number {
       randomFillSync(block)
       used = 0
     }
-    return block.readUInt8(used++) / 256
+    return block.readUInt8(used++)
   }
 }
 
@@ -101,12 +121,6 @@ export function timeOfUlid(id: string): Date {
 export function dayOfUlid(id: string): string {
   return dayAt(millisOfUlid(id))
 }
-
-const SYMBOLS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-const VALUES = new Map([...SYMBOLS].map((symbol, value) => [symbol.charCodeAt(0), value]))
-const ULID_BYTES = 16
-const ULID_LENGTH = 26
-const TIME_LENGTH = 10
 
 function millisOfUlid(id: string): number {
   const from = id.length - ULID_LENGTH
