@@ -1,11 +1,14 @@
 /**
  * Opens and clicks: the service's pixel and redirect, each with its event on the disk before the
- * answer, against a bare Fastify route that answers the same bytes; and what becomes of them while
- * the database stands still for five seconds.
+ * answer, in a file or in the database, against a bare Fastify route that answers the same bytes; and
+ * what becomes of them while the database stands still for five seconds.
  *
  * The addresses are those in mail that the service has sent. The tenant's webhook takes opens and
  * clicks, so that each is queued as well; no dispatcher runs.
  */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { operations } from '@postrider/contract'
 import { createSmtpServer, type SmtpTransaction } from '@postrider/testkit'
@@ -21,6 +24,7 @@ import {
   type Sample,
   sampleOf,
 } from './report.ts'
+import type { ServiceProcess } from './service-process.ts'
 import { setUpTenant } from './set-up.ts'
 import type { Worker } from './worker.ts'
 
@@ -37,8 +41,8 @@ const userAgent =
 
 interface Tracked {
   readonly cluster: Cluster
-  readonly origin: string
-  readonly pid: number
+  /** Where trackers keep their files. */
+  readonly directory: string
   readonly forRates: Addresses
   readonly forOutage: Addresses
 }
@@ -56,26 +60,51 @@ export async function measureTracker(o: BenchOrder): Promise<void> {
   const bare = await o.startWorker('./bare-route-main.ts')
   const load = await o.startWorker('./load-main.ts')
   const service = await startTracked(o)
+  for (const durability of ['disk', 'database'] as const) {
+    const tracker = await service.cluster.start(
+      'tracker',
+      { TRACKER_DURABILITY: durability, DATA_DIR: join(service.directory, durability) },
+      o.profileDir,
+    )
+    await measureRates(o, { bare, load, durability, tracker, service })
+    if (durability === 'disk') await measureOutage(load, service, tracker.origin)
+    await tracker.stop()
+  }
+}
+
+async function measureRates(
+  o: BenchOrder,
+  m: {
+    readonly bare: Worker
+    readonly load: Worker
+    readonly durability: 'disk' | 'database'
+    readonly tracker: ServiceProcess
+    readonly service: Tracked
+  },
+): Promise<void> {
+  const { bare, load, durability, tracker, service } = m
   const bareOrigin = `http://127.0.0.1:${await bare.call('port')}`
   const { pixels, links } = service.forRates
   const kinds = { pixel: pixels, redirect: links } as const
   for (const [kind, paths] of Object.entries(kinds)) {
     const order = { headers: { 'user-agent': userAgent }, paths, callers }
     const bareOrder = { ...order, origin: bareOrigin }
-    const serviceOrder = { ...order, origin: service.origin }
+    const serviceOrder = { ...order, origin: tracker.origin }
     const durationMs = o.seconds * 1000
     await get(load, { ...bareOrder, durationMs: 1000 })
     await get(load, { ...serviceOrder, durationMs: 2000 })
     const [bareSamples, samples]: [Sample[], Sample[]] = [[], []]
     const latencies: string[] = []
+    const behindMs: number[] = []
     for (let run = 0; run < o.runs; run += 1) {
+      await waitUntilRecorded(tracker.origin, performance.now())
       bareSamples.push(
         await sampleOf({ route: () => cpuSeconds(bare.pid) }, () =>
           get(load, { ...bareOrder, durationMs }),
         ),
       )
       const clocks = {
-        service: () => cpuSeconds(service.pid),
+        service: () => cpuSeconds(tracker.pid),
         postgres: () => treeCpuSeconds(service.cluster.databasePid),
         callers: () => cpuSeconds(load.pid),
       }
@@ -83,25 +112,28 @@ export async function measureTracker(o: BenchOrder): Promise<void> {
         await sampleOf(clocks, async () => {
           const result = await get(load, { ...serviceOrder, durationMs })
           latencies.push(`${result.p50Ms.toFixed(1)}/${result.p99Ms.toFixed(1)} ms`)
+          // What is left to do is part of what they cost.
+          behindMs.push(await waitUntilRecorded(tracker.origin, performance.now()))
           return result
         }),
       )
     }
     reportRate(`${kind} without a database`, bareSamples)
-    reportRate(`${kind}, durable before the answer`, samples)
+    reportRate(`${kind}, in the ${durability} before the answer`, samples)
+    const recorded = behindMs.map((ms) => `${Math.round(ms)} ms`).join(', ')
     console.log(`  ${''.padEnd(34)} p50/p99: ${latencies.join(', ')}`)
+    console.log(`  ${''.padEnd(34)} all in the database after the last answer: ${recorded}`)
     reportRatios('ratio', samples, bareSamples, 'at least 0.35')
   }
-  await measureOutage(load, service)
 }
 
 /**
  * What is asked for meanwhile: pixels, links that were followed before, and links that were not. Counted
  * is in the database, when it goes on and everything has come in.
  */
-async function measureOutage(load: Worker, service: Tracked): Promise<void> {
+async function measureOutage(load: Worker, service: Tracked, origin: string): Promise<void> {
   heading(`The database stands still for ${stopMs / 1000} s under load`)
-  const { cluster, origin } = service
+  const { cluster } = service
   const { pixels, links, unused } = service.forOutage
   const order = { origin, headers: { 'user-agent': userAgent }, callers }
   const before = await countRecorded(cluster)
@@ -161,7 +193,9 @@ async function startTracked(o: BenchOrder): Promise<Tracked> {
   o.stopAtEnd(() => sink.close())
   const receiver = await o.startWorker('./receiver-main.ts')
   const cluster = await startCluster(o)
-  const { origin, pid } = await cluster.start('api,sender,tracker', {}, o.profileDir)
+  const directory = mkdtempSync(join(tmpdir(), 'postrider-bench-hits-'))
+  o.stopAtEnd(() => rmSync(directory, { recursive: true, force: true }))
+  const { origin } = await cluster.start('api,sender')
   const tenant = await setUpTenant(origin, {
     name: 'bench',
     sender: 'bench@example.com',
@@ -193,8 +227,7 @@ async function startTracked(o: BenchOrder): Promise<Tracked> {
   const outageFrom = found.length - recipients * emailsOfOutage
   return {
     cluster,
-    origin,
-    pid,
+    directory,
     forRates: toAddresses(found.slice(0, outageFrom)),
     forOutage: toAddresses(found.slice(outageFrom)),
   }

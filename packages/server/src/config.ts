@@ -290,6 +290,13 @@ export const variables = {
     meaning:
       'An Rspamd that phishing protection asks for a second opinion, such as `http://127.0.0.1:11333`',
   },
+  trackerDurability: {
+    name: 'TRACKER_DURABILITY',
+    type: oneOf('disk', 'database'),
+    defaultText: '`disk` when the database is embedded, else `database`',
+    meaning:
+      'Where an open or a click is before it is answered: flushed to a file in `DATA_DIR`, from where it is in the database a moment later, or in the database itself. `disk` answers more of them, and wants a disk that outlives the process',
+  },
   geoipDb: {
     name: 'GEOIP_DB',
     type: mmdbFile,
@@ -353,11 +360,15 @@ type Values = {
 }
 
 export interface Config
-  extends Omit<Values, 'roles' | 'publicUrl' | 'inboundHost' | 'allowNetworks'> {
+  extends Omit<
+    Values,
+    'roles' | 'publicUrl' | 'inboundHost' | 'allowNetworks' | 'trackerDurability'
+  > {
   readonly roles: ReadonlySet<Role>
   readonly publicUrl: string
   /** In lower case. */
   readonly inboundHost: string
+  readonly trackerDurability: 'disk' | 'database'
   readonly allowNetworks: readonly string[]
 }
 
@@ -535,5 +546,8 @@ function complete(values: Values): Config {
     publicUrl,
     inboundHost: (values.inboundHost ?? hostOf(publicUrl)).toLowerCase(),
     allowNetworks: values.allowNetworks ?? [],
+    // The embedded database is on that very disk.
+    trackerDurability:
+      values.trackerDurability ?? (values.databaseUrl === undefined ? 'disk' : 'database'),
   }
 }

@@ -9,7 +9,7 @@ const rows = [...read('docs/testing.md').matchAll(/^\| ([A-Z]\d+) \|.*\| ([^|]+)
     [id, [...files.matchAll(/`([^`]+)`/g)].map(([, f = '']) => f)] as const,
 )
 
-it('every fault of sending, of callbacks and of received mail has its row', () => {
+it('every fault of sending, of callbacks, of hits and of received mail has its row', () => {
   const numbered = (letter: string, count: number) =>
     Array.from({ length: count }, (_, i) => `${letter}${i + 1}`)
   const wanted = [
@@ -18,6 +18,7 @@ it('every fault of sending, of callbacks and of received mail has its row', () =
     ...numbered('M', 13),
     ...numbered('O', 3),
     ...numbered('C', 5),
+    ...numbered('H', 3),
     'D7',
     ...numbered('P', 3),
   ]

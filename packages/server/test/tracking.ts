@@ -10,6 +10,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
+import { createFailpoints } from '../src/platform/failpoints.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createMetrics, type Metrics } from '../src/platform/metrics.ts'
@@ -61,6 +62,8 @@ export interface TrackingWorld {
     db?: Db
     clock?: Clock
     dataDir?: string
+    /** Where hits are before they are answered; in the database, unless told otherwise. */
+    firstOn?: 'disk' | 'database'
     answerMs?: number
     trustedProxies?: readonly string[]
     geoipDb?: string
@@ -114,8 +117,14 @@ export function useTracking(): TrackingWorld {
       metrics,
       wakeups: createWakeups(),
       tokens,
+      failpoints: createFailpoints(undefined),
       answerMs: o.answerMs ?? ANSWER_MS,
-      config: { dataDir: o.dataDir ?? dataDir, trustedProxies, geoipDb },
+      config: {
+        dataDir: o.dataDir ?? dataDir,
+        trackerDurability: o.firstOn ?? 'database',
+        trustedProxies,
+        geoipDb,
+      },
     })
     const app = createHttpApp({ log: silent, metrics, authenticateKey: () => undefined })
     trackingRoutes(app, tracker.routes)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createUserAgentReader } from '../mail/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
+import type { Failpoints } from '../platform/failpoints.ts'
 import { createClientAddress } from '../platform/http/client-address.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -24,9 +25,11 @@ export interface TrackerDeps {
   readonly metrics: Metrics
   readonly wakeups: Wakeups
   readonly tokens: TrackingTokens
+  readonly failpoints: Failpoints
   readonly answerMs?: number
   readonly config: {
     readonly dataDir: string
+    readonly trackerDurability: 'disk' | 'database'
     readonly geoipDb: string | undefined
     readonly trustedProxies: readonly string[] | undefined
   }
@@ -44,7 +47,7 @@ export interface Tracker {
   }
 }
 
-const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 /** Throws when a file of places cannot be read. */
 export function createTracker(deps: TrackerDeps): Tracker {
@@ -70,6 +73,8 @@ export function createTracker(deps: TrackerDeps): Tracker {
     db,
     spool,
     log,
+    failpoints: deps.failpoints,
+    firstOn: config.trackerDurability,
     answerMs: deps.answerMs,
     floods: createFloodGuard(),
     recorder: createHitRecorder({
@@ -84,9 +89,13 @@ export function createTracker(deps: TrackerDeps): Tracker {
   })
   metrics.gaugeOf(
     'tracking_spool',
-    'Hits kept in files for as long as the database is away: their bytes, and whether it is',
+    'Hits kept in files until they are in the database: their bytes, the age of the oldest file, and whether the database is away',
     'what',
-    () => ({ bytes: spool.bytes, database_away: intake.isDatabaseAway ? 1 : 0 }),
+    () => ({
+      bytes: spool.bytes,
+      oldest_seconds: spool.oldestMs / 1000,
+      database_away: intake.isDatabaseAway ? 1 : 0,
+    }),
   )
   const clientAddress = createClientAddress(config.trustedProxies ?? [])
   return { services: [intake], routes: { tokens, intake, clientAddress, clock, observe } }

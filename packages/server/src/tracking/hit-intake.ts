@@ -1,28 +1,33 @@
 /**
- * Takes hits in, so that what is answered is on a disk: in the database, or while that is away or
- * slow in the spool, from where it is recorded later (docs/adr/0014).
+ * Takes hits in, so that what is answered is on a disk: in the spool, from where it is recorded soon,
+ * or in the database (docs/adr/0014).
  *
- * A request waits for its commit for a bounded time. One that takes longer goes into the spool too;
- * should its commit come after all, the hit meets itself there. While the database is known to be
- * away nobody waits for it: pixels and unsubscriptions, and clicks on links that were followed lately,
- * go into the spool and are answered; every other one is refused with `unavailable` at once. A probe
- * finds out when the database is back.
+ * With the disk as the first place, opens and clicks are answered when they are in the spool; only a
+ * link that is not known here is asked of the database before.
+ *
+ * With the database as the first place, and always for unsubscribing, a request waits for its commit
+ * for a bounded time. One that takes longer goes into the spool too; should its commit come after all,
+ * the hit meets itself there. While the database is known to be away nobody waits for it: pixels and
+ * unsubscriptions, and clicks on links that were followed lately, go into the spool and are answered;
+ * every other one is refused with `unavailable` at once. A probe finds out when the database is back.
  */
 import { createGroupCommit, DatabaseUnavailableError, type Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
+import type { Failpoints } from '../platform/failpoints.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Service } from '../platform/service.ts'
 import { createDeadlines } from './deadlines.ts'
 import { type FloodGuard, hitsAnHourMax, hourMs } from './flood-guard.ts'
 import type { Hit, HitOutcome } from './hit.ts'
-import type { HitSpool, SpooledHits } from './hit-spool.ts'
+import { type HitSpool, SpoolFullError } from './hit-spool.ts'
 import { millisOf, recipientKey } from './judge-hits.ts'
 import type { HitRecorder } from './record-hits.ts'
+import { createHitReplay } from './replay-hits.ts'
 import { findFull } from './store.ts'
 
 export type TakenIn =
   | HitOutcome
-  /** Kept in a file, and recorded when the database is back. */
+  /** Kept in a file, and recorded soon, or when the database is back. */
   | { readonly kind: 'spooled'; readonly url?: string }
   /** One of too many of its token: answered and not recorded. */
   | { readonly kind: 'bounded'; readonly url?: string }
@@ -43,6 +48,9 @@ export interface HitIntakeDeps {
   readonly spool: HitSpool
   readonly floods: FloodGuard
   readonly log: Logger
+  readonly failpoints: Failpoints
+  /** Where opens and clicks have to be before they are answered. */
+  readonly firstOn: 'disk' | 'database'
   /** How long an answer waits for its commit; less than a second with the flush of the spool. */
   readonly answerMs?: number | undefined
   /** What came of hits from the spool. */
@@ -59,15 +67,15 @@ const PROBE_MS_MAX = 5_000
 const BRIEF_MS = 2 * PROBE_MS_MAX
 /** One that hangs tells nothing, and must not take all connections. */
 const PROBES_MAX = 2
-/** Files that others have left. */
-const SWEEP_MS = 30_000
-const REPLAYED_AT_ONCE = 512
+/** How long the first of a file waits: so many more go into one transaction. */
+const WRITTEN_AFTER_MS = 100
 /** A random part of it is added, so that callers do not all come back at once. */
 const RETRY_S = 2
 
 export function createHitIntake(deps: HitIntakeDeps): HitIntake {
   const { recorder, spool, floods, log, answerMs = ANSWER_MS } = deps
   let isAway = false
+  const isFirstOnDisk = deps.firstOn === 'disk'
   const deadlines = createDeadlines(answerMs)
   let inFlight = 0
   /** When the database last did what it was asked for; by the monotonic clock. */
@@ -77,10 +85,6 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
   let backAt = Number.NEGATIVE_INFINITY
   let isStopped = false
   let probeTimer: NodeJS.Timeout | undefined
-  let sweepTimer: NodeJS.Timeout | undefined
-  /** Taken from the spool, and not all of it recorded. */
-  let unfinished: SpooledHits | undefined
-  let replaying: Promise<number> | undefined
   /** By token: whether all processes together have recorded enough of it. */
   const asking = new Map<string, Promise<boolean>>()
 
@@ -90,6 +94,17 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     db: deps.db,
     itemsMax: ASKED_AT_ONCE,
     run: (tx, hits) => findFull(tx, hits, { withinMs: hourMs, max: hitsAnHourMax }),
+  })
+  const links = createGroupCommit<Hit, string | undefined>({
+    db: deps.db,
+    itemsMax: ASKED_AT_ONCE,
+    run: (tx, hits) => Promise.all(hits.map((hit) => recorder.findUrl(hit, tx))),
+  })
+  const replay = createHitReplay({
+    ...deps,
+    ownEveryMs: isFirstOnDisk ? WRITTEN_AFTER_MS : undefined,
+    isAway: () => isAway,
+    goAway,
   })
 
   /** What `work` brings; when that is late, or fails, what `otherwise` does. */
@@ -152,7 +167,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     backAt = performance.now()
     clearInterval(probeTimer)
     log.info({ spool_bytes: spool.bytes }, 'tracking.database_back')
-    replay()
+    replay.look()
   }
 
   function record(hit: Hit, token: string): Promise<TakenIn> {
@@ -160,11 +175,29 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     return isOpen ? inTime(recorder.record(hit), () => keep(hit, token)) : keep(hit, token)
   }
 
+  /** On the disk first. What that does not take, as it is full or broken, goes to the database. */
+  async function keepFirst(hit: Hit, token: string): Promise<TakenIn> {
+    try {
+      const url = hit.kind === 'click' ? await urlOf(hit) : undefined
+      if (hit.kind === 'click' && url === undefined) return { kind: 'gone' }
+      await spool.append(hit)
+      deps.failpoints.hit('hit.after_append')
+      return url === undefined ? { kind: 'spooled' } : { kind: 'spooled', url }
+    } catch (error) {
+      if (error instanceof ApiError) {
+        floods.giveBack(token)
+        throw error
+      }
+      if (!(error instanceof SpoolFullError)) log.error({ err: error }, 'tracking.spool_failed')
+      return await record(hit, token)
+    }
+  }
+
   async function keep(hit: Hit, token: string): Promise<TakenIn> {
     const url = hit.kind === 'click' ? recorder.knownUrl(hit) : undefined
     try {
       if (hit.kind === 'click' && url === undefined) throw unavailable()
-      await spool.append(hit)
+      await spool.append(hit, { isTried: true })
     } catch (error) {
       floods.giveBack(token)
       if (error instanceof ApiError) throw error
@@ -195,7 +228,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     if (known !== undefined) return known
     if (isAway) throw unavailable()
     const refuse = () => Promise.reject(unavailable())
-    return await inTime(recorder.findUrl(hit), refuse)
+    return await inTime(links.add(hit), refuse)
   }
 
   /** Whoever is told that it is done is out, so it is asked for all the same: once at a time. */
@@ -207,69 +240,13 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     return await underWay.finally(() => unsubscribing.delete(token))
   }
 
-  async function replayAll(): Promise<number> {
-    let count = 0
-    while (!isStopped && !isAway) {
-      unfinished ??= await spool.take()
-      if (unfinished === undefined) return count
-      const { hits, unreadable } = unfinished
-      let refused: readonly Hit[] | undefined = []
-      for (let from = 0; from < hits.length; from += REPLAYED_AT_ONCE) {
-        const some = hits.slice(from, from + REPLAYED_AT_ONCE)
-        const more = await recordAgain(some)
-        refused = more && refused?.concat(more)
-      }
-      // Also when it is back by now: what was in flight when it went is not recorded.
-      if (isAway || refused === undefined) break
-      await unfinished.done(refused)
-      unfinished = undefined
-      count += hits.length
-      log.info({ hits: hits.length, refused: refused.length, unreadable }, 'spool_file.recorded')
-    }
-    return count
-  }
-
-  /** Answers those that the database refuses; undefined when there are some that it cannot take now. */
-  async function recordAgain(hits: readonly Hit[]): Promise<Hit[] | undefined> {
-    const refused: Hit[] = []
-    let isTaken = true
-    const refuse = (hit: Hit, error: unknown) => {
-      refused.push(hit)
-      log.error({ err: error, tenant_id: hit.tenantId, ref_id: hit.refId }, 'hit.refused')
-      deps.observe(hit, 'refused')
-    }
-    await Promise.all(
-      hits.map(async (hit) => {
-        try {
-          deps.observe(hit, (await recorder.record(hit, { isRepeated: true })).kind)
-        } catch (error) {
-          if (!(error instanceof DatabaseUnavailableError)) return refuse(hit, error)
-          isTaken = false
-          goAway(error)
-        }
-      }),
-    )
-    return isTaken ? refused : undefined
-  }
-
-  function runOnce(): Promise<number> {
-    replaying ??= replayAll().finally(() => {
-      replaying = undefined
-    })
-    return replaying
-  }
-
-  function replay(): void {
-    void runOnce().catch((error: unknown) => log.warn({ err: error }, 'spool.failed'))
-  }
-
   return {
     name: 'hit intake',
     get isDatabaseAway() {
       return isAway
     },
     urlOf,
-    runOnce,
+    runOnce: replay.runOnce,
     take(hit) {
       const token = `${hit.kind} ${recipientKey(hit)} ${hit.link}`
       const answer = floods.admit(token, millisOf(hit))
@@ -277,20 +254,19 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
         const asked = isFullElsewhere(hit, token).finally(() => asking.delete(token))
         asking.set(token, asked)
       }
+      if (answer !== 'full' && isFirstOnDisk && hit.kind !== 'unsubscribe')
+        return keepFirst(hit, token)
       if (answer !== 'full' && !asking.has(token)) return record(hit, token)
       return takeAsked(hit, token, answer === 'full')
     },
     async start() {
       isStopped = false
-      sweepTimer ??= setInterval(replay, SWEEP_MS)
-      replay()
+      replay.start()
     },
     async stop() {
       isStopped = true
       clearInterval(probeTimer)
-      clearInterval(sweepTimer)
-      sweepTimer = undefined
-      await replaying?.catch(() => undefined)
+      await replay.stop({ isDraining: !isAway })
       await spool.close()
     },
   }

@@ -28,10 +28,12 @@ const newHit = (): Hit => ({
   purpose: '',
 })
 
+const take = async (spool: HitSpool) => (await spool.takeOwn()) ?? (await spool.takeLeft())
+
 /** Everything that can be taken, by one that did not write it. */
 async function takeAll(spool: HitSpool = createHitSpool({ dir })): Promise<Hit[]> {
   const hits: Hit[] = []
-  for (let taken = await spool.take(); taken !== undefined; taken = await spool.take()) {
+  for (let taken = await take(spool); taken !== undefined; taken = await take(spool)) {
     hits.push(...taken.hits)
     await taken.done()
   }
@@ -70,6 +72,42 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
+  it('says so when it is flushed, and not before', async () => {
+    const handle = await open(join(root, 'any'), 'w')
+    const flush = Promise.withResolvers<void>()
+    const datasync = vi
+      .spyOn(Object.getPrototypeOf(handle), 'datasync')
+      .mockReturnValueOnce(flush.promise)
+    const spool = createHitSpool({ dir })
+    let isTold = false
+    const told = spool.append(newHit()).then(() => {
+      isTold = true
+    })
+    await vi.waitFor(() => expect(datasync).toHaveBeenCalled())
+    expect(isTold).toBe(false)
+    flush.resolve()
+    await told
+    datasync.mockRestore()
+    await handle.close()
+    await spool.close()
+  })
+
+  it('reads its own files again only where they have become many', async () => {
+    const spool = createHitSpool({ dir, hitsKeptMax: 1 })
+    const hits = Array.from({ length: 3 }, newHit)
+    const [first, second, third] = hits as [Hit, Hit, Hit]
+    await spool.append(first)
+    const taken = await spool.takeOwn()
+    expect(taken).toMatchObject({ hits: [first], isFresh: true })
+    await taken?.done()
+    await spool.append(second, { isTried: true })
+    expect(await spool.takeOwn()).toMatchObject({ hits: [second], isFresh: false })
+    await spool.append(third)
+    expect(await spool.takeOwn()).toMatchObject({ hits: [third], isFresh: true })
+    expect(spool.oldestMs).toBeGreaterThan(0)
+    await spool.close()
+  })
+
   it('loses nothing while files are taken from under the writer', async () => {
     const spool = createHitSpool({ dir })
     const taker = createHitSpool({ dir })
@@ -79,7 +117,7 @@ describe('the spool of hits', () => {
       hits.push(...some)
       const [, taken] = await Promise.all([
         Promise.all(some.map((hit) => spool.append(hit))),
-        taker.take(),
+        taker.takeLeft(),
       ])
       found.push(...(taken?.hits ?? []))
       await taken?.done()
@@ -106,7 +144,7 @@ describe('the spool of hits', () => {
     await spool.append(hit)
     const [name = ''] = readdirSync(dir)
     appendFileSync(join(dir, name), '5f {"hitId":"x"}\n1a2b {"hitI')
-    const taken = await spool.take()
+    const taken = await createHitSpool({ dir }).takeLeft()
     expect(taken?.hits).toEqual([hit])
     expect(taken?.unreadable).toBe(2)
     await spool.close()
@@ -116,7 +154,7 @@ describe('the spool of hits', () => {
     const spool = createHitSpool({ dir })
     await spool.append(newHit())
     await spool.close()
-    expect((await createHitSpool({ dir }).take())?.hits).toHaveLength(1)
+    expect((await createHitSpool({ dir }).takeLeft())?.hits).toHaveLength(1)
     expect(await takeAll()).toHaveLength(0)
     expect(await takeAll(createHitSpool({ dir, takenForMs: 0 }))).toHaveLength(1)
   })
@@ -125,7 +163,7 @@ describe('the spool of hits', () => {
     const spool = createHitSpool({ dir })
     const hits = [newHit(), newHit()]
     await Promise.all(hits.map((hit) => spool.append(hit)))
-    const taken = await spool.take()
+    const taken = await take(spool)
     await taken?.done(hits.slice(1))
     expect(await takeAll(createHitSpool({ dir, takenForMs: 0 }))).toEqual([])
     const [name = ''] = readdirSync(dir)
@@ -142,7 +180,7 @@ describe('the spool of hits', () => {
     await spool.append(newHit())
     // Another process takes it, which this one sees when it looks for files itself.
     await takeAll()
-    expect(await spool.take()).toBeUndefined()
+    expect(await take(spool)).toBeUndefined()
     expect(spool.bytes).toBe(0)
     await spool.close()
   })

@@ -1,158 +1,86 @@
 /**
- * Hits in files while the database is away: each is on the disk before its request is answered.
+ * Hits in files until they are in the database: each is on the disk before its request is answered.
  *
- * Callers that arrive while a flush is in flight share the next one. A line is a checksum and a hit;
- * one that a crash has torn was never answered for and is passed over. Files belong to nobody: any
- * process with the same directory may take one, by renaming it, records its hits and removes it.
- * That is safe because a hit counts once however often it is recorded, and because a writer that
- * finds its file gone after a flush writes the same lines into another: whoever renamed it before
- * may not have seen them, whoever renames it later has.
+ * Files belong to nobody: any process with the same directory may take one, by renaming it, records
+ * its hits and removes it. That is safe because a hit counts once however often it is recorded, and
+ * because a writer that finds its file gone after a flush writes the same lines into another: whoever
+ * renamed it before may not have seen them, whoever renames it later has.
  */
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
-import { crc32 } from 'node:zlib'
+import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { newUlid } from '../platform/ids.ts'
-import { type Hit, hitFromJson, hitToJson } from './hit.ts'
+import { createHeldFiles } from './held-files.ts'
+import type { Hit } from './hit.ts'
+import { fromLines, toLine } from './spool-lines.ts'
+import { createSpoolWriter, hitsEnding } from './spool-writer.ts'
 
 export interface HitSpool {
-  /** Resolves when it is on the disk. Rejects when the spool is full or cannot be written. */
-  append(hit: Hit): Promise<void>
   /**
-   * Takes one file, its own or of whoever left it, and hands over what it holds; undefined when
-   * there is none. It is gone when `done` is called, and taken again later when it is not.
+   * Resolves when it is on the disk. Rejects when the spool is full or cannot be written.
+   * @param o.isTried it may have been recorded already
    */
-  take(): Promise<SpooledHits | undefined>
+  append(hit: Hit, o?: { readonly isTried?: boolean }): Promise<void>
+  /** Takes the oldest file that this process has written, also the one that is written to. */
+  takeOwn(): Promise<SpooledHits | undefined>
+  /**
+   * Takes a file that another process has left. Where one was taken before, and is there after a while
+   * still, its taker has died with it; who begins supposes that at once.
+   */
+  takeLeft(o?: { readonly isBeginning?: boolean }): Promise<SpooledHits | undefined>
   /** Of what this process has written or taken and nobody is done with. */
   readonly bytes: number
+  /** How long the oldest of these files has been there; 0 without any. */
+  readonly oldestMs: number
   close(): Promise<void>
 }
 
+/** What one file holds; it is gone when `done` is called, and is taken again later when it is not. */
 export interface SpooledHits {
   readonly hits: readonly Hit[]
   /** Lines that were torn or spoiled. */
   readonly unreadable: number
+  /** None of them was ever given to the database. */
+  readonly isFresh: boolean
   /** @param refused kept in a file beside it, for a person to look at */
   done(refused?: readonly Hit[]): Promise<void>
 }
 
-/** What a caller is told of when nothing more fits: its request is refused. */
+/** What a caller is told of when nothing more fits. */
 export class SpoolFullError extends Error {
   override readonly name = 'SpoolFullError'
 }
 
-const ENDING = '.hits'
 const TAKEN = '.taken'
 const REFUSED = '.refused'
-const FILE_BYTES_MAX = 4 * 1024 * 1024
 /** Of one process: about 150,000 hits. */
 const BYTES_MAX = 64 * 1024 * 1024
 /** After so long, whoever took a file has died with it. */
 const TAKEN_FOR_MS = 60_000
-
-interface Waiter {
-  readonly line: string
-  readonly resolve: () => void
-  readonly reject: (error: unknown) => void
-}
+/** Of files that nobody has taken, in memory as well. */
+const HITS_KEPT_MAX = 20_000
 
 export function createHitSpool(o: {
   /** Made when it is needed. */
   readonly dir: string
   readonly bytesMax?: number
   readonly takenForMs?: number
+  readonly hitsKeptMax?: number
 }): HitSpool {
   const { dir, bytesMax = BYTES_MAX, takenForMs = TAKEN_FOR_MS } = o
-  let waiting: Waiter[] = []
-  let flushing: Promise<void> | undefined
-  let current: { readonly file: FileHandle; readonly path: string; bytes: number } | undefined
-  /** By path: files that this process has written or taken. */
-  const held = new Map<string, number>()
-  let bytes = 0
+  const held = createHeldFiles()
+  const writer = createSpoolWriter({ dir, held, hitsKeptMax: o.hitsKeptMax ?? HITS_KEPT_MAX })
 
-  function count(path: string, more: number): void {
-    held.set(path, (held.get(path) ?? 0) + more)
-    bytes += more
-  }
-
-  function forget(path: string): void {
-    bytes -= held.get(path) ?? 0
-    held.delete(path)
-  }
-
-  async function flush(): Promise<void> {
-    while (waiting.length > 0) {
-      const group = waiting
-      waiting = []
-      try {
-        await writeDurably(group.map(({ line }) => line).join(''))
-        for (const { resolve } of group) resolve()
-      } catch (error) {
-        await giveUpFile()
-        for (const { reject } of group) reject(error)
-      }
+  /** Undefined where another was faster. */
+  async function take(path: string): Promise<string | undefined> {
+    const taken = join(dir, newUlid() + TAKEN)
+    try {
+      await rename(path, taken)
+    } catch {
+      held.delete(path)
+      return undefined
     }
-    // At once: who comes after the look at `waiting` begins another.
-    flushing = undefined
-  }
-
-  async function writeDurably(text: string): Promise<void> {
-    for (;;) {
-      if (current !== undefined && current.bytes > FILE_BYTES_MAX) await leaveFile()
-      current ??= await openFile()
-      const { file, path } = current
-      const { bytesWritten } = await file.write(text)
-      if (bytesWritten < Buffer.byteLength(text)) throw new Error('the spool could not be written')
-      current.bytes += bytesWritten
-      count(path, bytesWritten)
-      await file.datasync()
-      if (await isStillThere(path)) return
-      await leaveFile()
-      forget(path)
-    }
-  }
-
-  async function openFile() {
-    await mkdir(dir, { recursive: true, mode: 0o700 })
-    const path = join(dir, newUlid() + ENDING)
-    const file = await open(path, 'ax', 0o600)
-    // The name as well as what will be in it.
-    const folder = await open(dir)
-    await folder.sync().finally(() => folder.close())
-    return { file, path, bytes: 0 }
-  }
-
-  async function leaveFile(): Promise<void> {
-    const left = current
-    current = undefined
-    await left?.file.close().catch(() => undefined)
-  }
-
-  /** One in which nothing was kept goes: on a full disk there would soon be thousands. */
-  async function giveUpFile(): Promise<void> {
-    const left = current
-    await leaveFile()
-    if (left?.bytes === 0) await rm(left.path, { force: true }).catch(() => undefined)
-  }
-
-  async function takeFile(): Promise<string | undefined> {
-    const names = await readdir(dir).catch((): string[] => [])
-    // Those that another process has taken.
-    for (const path of held.keys()) if (!names.includes(basename(path))) forget(path)
-    for (const name of names.sort()) {
-      const path = join(dir, name)
-      const isOpen = name.endsWith(ENDING)
-      if (!isOpen && !(name.endsWith(TAKEN) && (await isLeft(path)))) continue
-      const taken = join(dir, newUlid() + TAKEN)
-      try {
-        await rename(path, taken)
-      } catch {
-        // Another was faster.
-        continue
-      }
-      forget(path)
-      return taken
-    }
-    return undefined
+    held.rename(path, taken)
+    return taken
   }
 
   /** Renaming a file changes this time, which is finer than a clock's milliseconds. */
@@ -161,43 +89,67 @@ export function createHitSpool(o: {
     return found !== undefined && Date.now() - Math.floor(found.ctimeMs) >= takenForMs
   }
 
+  /** Left to whoever looks later, where it cannot be read now. */
+  async function readLines(path: string) {
+    try {
+      return fromLines(await readFile(path, 'utf8'))
+    } catch (error) {
+      held.delete(path)
+      throw error
+    }
+  }
+
+  function handOver(path: string, read: Omit<SpooledHits, 'done'>): SpooledHits {
+    return {
+      ...read,
+      async done(refused = []) {
+        if (refused.length > 0) await setAside(path + REFUSED, refused)
+        await rm(path, { force: true })
+        held.delete(path)
+      },
+    }
+  }
+
   return {
-    append(hit) {
-      if (bytes >= bytesMax) return Promise.reject(new SpoolFullError('the spool is full'))
-      return new Promise((resolve, reject) => {
-        waiting.push({ line: toLine(hit), resolve, reject })
-        flushing ??= flush()
-      })
+    append(hit, { isTried = false } = {}) {
+      if (held.bytes < bytesMax) return writer.append(hit, isTried)
+      return Promise.reject(new SpoolFullError('the spool is full'))
     },
-    async take() {
-      const path = await takeFile()
-      if (path === undefined) return undefined
-      const text = await readFile(path, 'utf8')
-      count(path, text.length)
-      const lines = text.split('\n').filter((line) => line !== '')
-      const hits = lines.flatMap(fromLine)
-      return {
-        hits,
-        unreadable: lines.length - hits.length,
-        async done(refused = []) {
-          if (refused.length > 0) await setAside(path + REFUSED, refused)
-          await rm(path, { force: true })
-          forget(path)
-        },
+    async takeOwn() {
+      for (let own = await writer.next(); own !== undefined; own = await writer.next()) {
+        const path = await take(own.path)
+        if (path === undefined) continue
+        const { hits, isFresh } = own
+        const read = hits === undefined ? await readLines(path) : { hits, unreadable: 0 }
+        return handOver(path, { ...read, isFresh })
       }
+      return undefined
+    },
+    async takeLeft({ isBeginning = false } = {}) {
+      const before = held.paths
+      const names = await readdir(dir).catch((): string[] => [])
+      const paths = names.sort().map((name) => join(dir, name))
+      // Those that another process has taken.
+      for (const path of before) if (!paths.includes(path)) held.delete(path)
+      for (const left of paths) {
+        if (held.has(left)) continue
+        const isTaken = left.endsWith(TAKEN) && (isBeginning || (await isLeft(left)))
+        if (!isTaken && !left.endsWith(hitsEnding)) continue
+        const path = await take(left)
+        if (path === undefined) continue
+        held.add(path, (await stat(path)).size)
+        return handOver(path, { ...(await readLines(path)), isFresh: false })
+      }
+      return undefined
     },
     get bytes() {
-      return bytes
+      return held.bytes
     },
-    async close() {
-      await flushing
-      await leaveFile()
+    get oldestMs() {
+      return held.oldestMs
     },
+    close: () => writer.close(),
   }
-}
-
-async function isStillThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined)) !== undefined
 }
 
 async function setAside(path: string, hits: readonly Hit[]): Promise<void> {
@@ -208,15 +160,4 @@ async function setAside(path: string, hits: readonly Hit[]): Promise<void> {
   } finally {
     await file.close()
   }
-}
-
-function toLine(hit: Hit): string {
-  const json = hitToJson(hit)
-  return `${crc32(json).toString(16)} ${json}\n`
-}
-
-function fromLine(line: string): Hit[] {
-  const [, sum, json] = /^([0-9a-f]+) (.*)$/.exec(line) ?? []
-  if (sum === undefined || json === undefined || crc32(json).toString(16) !== sum) return []
-  return [hitFromJson(json)]
 }

@@ -16,8 +16,8 @@ export const hitResults = [
 ] as const
 export type HitResult = (typeof hitResults)[number]
 
-/** Of what went well, the commit that many shared has a line. */
-const QUIET: ReadonlySet<HitResult> = new Set(['recorded', 'repeated', 'bounded'])
+/** Of what went well, the commit that many share has a line. */
+const QUIET: ReadonlySet<HitResult> = new Set(['recorded', 'repeated', 'spooled', 'bounded'])
 
 export interface HitObserver {
   /** One hit that was taken in, or not. */

@@ -2,6 +2,7 @@ import { createClock } from '@postrider/testkit'
 import { describe, expect, it } from 'vitest'
 import { CHROME, hitsOf, sumsOf, type TrackedMail, useTracking } from '../../test/tracking.ts'
 import { createUserAgentReader } from '../mail/index.ts'
+import { createFailpoints } from '../platform/failpoints.ts'
 import { newUlid } from '../platform/ids.ts'
 import { readTallies } from '../platform/tally-store.ts'
 import { createWakeups } from '../webhooks/index.ts'
@@ -22,6 +23,7 @@ function createRecorder(
     readUserAgent: createUserAgentReader(),
     findPlace: () => nowhere,
     observeGroup,
+    failpoints: createFailpoints(undefined),
   })
 }
 

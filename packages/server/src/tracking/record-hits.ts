@@ -2,11 +2,19 @@
  * Records hits: the hit, the sums of its recipient, its event, and for an unsubscription the
  * suppression, in one transaction that all hits of the moment share.
  *
- * However often a hit is recorded it counts once, by its id: one whose commit was not confirmed is
- * recorded again from the spool, and meets its row.
+ * However often a hit is recorded it counts once, by its id: one that was or may have been recorded
+ * meets its row, also where another process records it at the same moment.
  */
-import type { UserAgent } from '../mail/index.ts'
-import { createGroupCommit, type Db, isWithoutPartition, type Tx } from '../platform/db/index.ts'
+import { atOnceMs, type UserAgent } from '../mail/index.ts'
+import {
+  createGroupCommit,
+  type Db,
+  isUniqueViolation,
+  isWithoutPartition,
+  type Queryable,
+  type Tx,
+} from '../platform/db/index.ts'
+import type { Failpoints } from '../platform/failpoints.ts'
 import { addTallies } from '../platform/tally-store.ts'
 import type { TrackedCopy } from '../sending/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../webhooks/index.ts'
@@ -16,17 +24,19 @@ import type { FindPlace } from './find-place.ts'
 import type { Hit, HitOutcome } from './hit.ts'
 import { type Burst, type Judgement, judgeHits, recipientKey } from './judge-hits.ts'
 import type { RecordedGroup } from './observe-hits.ts'
-import { addEngagements, findBursts, flagClicks, hasHit, insertHits } from './store.ts'
+import { addEngagements, findBursts, findHits, flagClicks, insertHits } from './store.ts'
 import { sumUp, toTallies } from './sum-up.ts'
 import { unsubscribe, unsubscribeLate } from './unsubscribe.ts'
 
 export interface HitRecorder {
   /** Resolves when it is committed; what the group did is told to streams. */
   record(hit: Hit, o?: { readonly isRepeated?: boolean }): Promise<HitOutcome>
+  /** Opens and clicks in one transaction of their own, which fails as a whole. */
+  recordAll(hits: readonly Hit[], o: { readonly isRepeated: boolean }): Promise<HitOutcome[]>
   /** Where a link leads to, as far as it was followed lately. */
   knownUrl(place: LinkPlace): string | undefined
   /** The same, asked of the database where it is not known. */
-  findUrl(place: LinkPlace): Promise<string | undefined>
+  findUrl(place: LinkPlace, q: Queryable): Promise<string | undefined>
 }
 
 export interface HitRecorderDeps {
@@ -35,6 +45,7 @@ export interface HitRecorderDeps {
   readonly readUserAgent: (text: string) => UserAgent
   readonly findPlace: FindPlace
   readonly observeGroup: (group: RecordedGroup) => void
+  readonly failpoints: Failpoints
 }
 
 interface Item {
@@ -62,31 +73,46 @@ export function createHitRecorder(deps: HitRecorderDeps): HitRecorder {
       db: deps.db,
       itemsMax,
       run: (tx, items) => recordGroup(deps, known, tx, items),
-      committed([first]) {
-        if (first === undefined) return
-        deps.wakeups.wake(first.shared.touched)
-        deps.observeGroup(first.shared.group)
-      },
+      committed,
     })
+  function committed([first]: readonly Recorded[]): void {
+    if (first === undefined) return
+    deps.wakeups.wake(first.shared.touched)
+    deps.observeGroup(first.shared.group)
+  }
   const engagements = groupOf(GROUP_MAX)
   // One by one: what it locks besides has no order that two groups could share.
   const unsubscriptions = groupOf(1)
   return {
     async record(hit, { isRepeated = false } = {}) {
       const isUnsubscription = hit.kind === 'unsubscribe'
+      const group = isUnsubscription ? unsubscriptions : engagements
       const item = { hit, key: recipientKey(hit), isRepeated }
       try {
-        const group = isUnsubscription ? unsubscriptions : engagements
         return (await group.add(item)).outcome
       } catch (error) {
+        // Another has recorded it between the look and the write.
+        if (isUniqueViolation(error))
+          return (await group.add({ ...item, isRepeated: true })).outcome
         // Retention took the day between the look and the write.
         if (!isWithoutPartition(error)) throw error
         if (!isUnsubscription) return { kind: 'gone' }
         return (await unsubscriptions.add({ ...item, isLate: true })).outcome
       }
     },
+    async recordAll(hits, { isRepeated }) {
+      const items = hits.map((hit) => ({ hit, key: recipientKey(hit), isRepeated }))
+      const recorded = await deps.db.transaction(async (tx) => {
+        const group = await recordGroup(deps, known, tx, items)
+        deps.failpoints.hit('hit.before_commit')
+        return group
+      })
+      deps.failpoints.hit('hit.after_commit')
+      committed(recorded)
+      return recorded.map(({ outcome }) => outcome)
+    },
     knownUrl: known.knownUrl,
-    findUrl: (place) => known.urlOf(deps.db, place),
+    findUrl: (place, q) => known.urlOf(q, place),
   }
 }
 
@@ -133,13 +159,14 @@ interface Found {
 }
 
 async function findAll(tx: Tx, known: KnownCopies, items: readonly Item[]): Promise<Found[]> {
-  const [copies, urls, areKnown] = await Promise.all([
+  const repeated = items.flatMap(({ hit, isRepeated }) => (isRepeated ? [hit] : []))
+  const [copies, urls, recorded] = await Promise.all([
     known.copiesOf(tx, items),
     Promise.all(items.map(({ hit }) => (hit.kind === 'click' ? known.urlOf(tx, hit) : undefined))),
-    Promise.all(items.map(({ hit, isRepeated }) => isRepeated && hasHit(tx, hit))),
+    findHits(tx, repeated),
   ])
   return items.map(({ hit }, i) => {
-    if (areKnown[i] === true) return { isKnown: true }
+    if (recorded.has(hit.hitId)) return { isKnown: true }
     if (hit.kind === 'click' && urls[i] === undefined) return {}
     return { copy: copies[i], url: urls[i] }
   })
@@ -181,7 +208,8 @@ async function flagExposed(
   for (const { hit, key } of judged) {
     const burst = bursts.get(key)
     if (burst === undefined || !exposed.has(key) || flagged.has(key)) continue
-    flagged.set(key, await flagClicks(tx, hit, burst.atMs))
+    const beforeMs = burst.atMs + atOnceMs + 1
+    flagged.set(key, await flagClicks(tx, hit, { fromMs: burst.atMs, beforeMs }))
   }
   return flagged
 }

@@ -39,15 +39,25 @@ export async function findBursts(
   return new Map(rows.map(({ i, at, links }) => [i - 1, { atMs: at.getTime(), links }]))
 }
 
-const HAS_HIT = statement(
-  'tracking.has_hit',
-  `select 1 from tracking_hit
-    where tenant_id = $1 and ref_id = $2 and n = $3 and day = $4 and hit_id = $5`,
+const FIND_HITS = statement(
+  'tracking.find_hits',
+  `select t.hit_id as id
+     from unnest($1::text[], $2::text[], $3::int[], $4::date[], $5::text[])
+       as w (tenant_id, ref_id, n, day, hit_id)
+    cross join lateral (
+      select h.hit_id from tracking_hit h
+       where h.tenant_id = w.tenant_id and h.ref_id = w.ref_id and h.n = w.n and h.day = w.day
+         and h.hit_id = w.hit_id limit 1) t`,
 )
 
-export async function hasHit(q: Queryable, hit: Hit): Promise<boolean> {
-  const { rowCount } = await q.query(HAS_HIT, [...placeOf(hit), hit.hitId])
-  return rowCount > 0
+/** The ids of those that are recorded. */
+export async function findHits(q: Queryable, hits: readonly Hit[]): Promise<ReadonlySet<string>> {
+  if (hits.length === 0) return new Set()
+  const { rows } = await q.query<{ id: string }>(FIND_HITS, [
+    ...placesOf(hits),
+    arrayText(hits.map(({ hitId }) => hitId)),
+  ])
+  return new Set(rows.map(({ id }) => id))
 }
 
 const FIND_FULL = statement(
@@ -108,12 +118,17 @@ const FLAG_CLICKS = statement(
   'tracking.flag_clicks',
   `update tracking_hit set bot = true, rule = 'links_at_once'
     where tenant_id = $1 and ref_id = $2 and n = $3 and day = $4
-      and kind = 'click' and not bot and hit_at >= $5`,
+      and kind = 'click' and not bot and hit_at >= $5 and hit_at < $6`,
 )
 
 /** Clicks that were taken for a person's are a robot's. Answers how many. */
-export async function flagClicks(tx: Tx, who: Recipient, fromMs: number): Promise<number> {
-  const { rowCount } = await tx.query(FLAG_CLICKS, [...placeOf(who), new Date(fromMs)])
+export async function flagClicks(
+  tx: Tx,
+  who: Recipient,
+  o: { readonly fromMs: number; readonly beforeMs: number },
+): Promise<number> {
+  const times = [new Date(o.fromMs), new Date(o.beforeMs)]
+  const { rowCount } = await tx.query(FLAG_CLICKS, [...placeOf(who), ...times])
   return rowCount
 }
 

@@ -1,0 +1,173 @@
+/**
+ * Brings what is in the spool into the database: its own files in the order in which they were
+ * written, and those that a process which ended has left.
+ *
+ * One transaction at a time, and while little waits a pause after each that is as long as it took:
+ * who waits for an answer goes first. A file is removed when all of it is recorded, so one that is
+ * left half way is recorded again, where each hit meets itself.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { DatabaseUnavailableError } from '../platform/db/index.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Hit, HitOutcome } from './hit.ts'
+import type { HitSpool, SpooledHits } from './hit-spool.ts'
+import type { HitRecorder } from './record-hits.ts'
+import { recordSpooled } from './record-spooled.ts'
+
+export interface HitReplay {
+  /** All there is; answers how many hits that were. */
+  runOnce(): Promise<number>
+  /** At once, without waiting for it. */
+  look(): void
+  /** Now and then, from now on. */
+  start(): void
+  /** @param o.isDraining what is there is recorded before, as far as that is soon done */
+  stop(o: { readonly isDraining: boolean }): Promise<void>
+}
+
+export interface HitReplayDeps {
+  readonly recorder: Pick<HitRecorder, 'record' | 'recordAll'>
+  readonly spool: HitSpool
+  readonly log: Logger
+  /** How soon its own files are looked at; without, only when `runOnce` is called. */
+  readonly ownEveryMs?: number | undefined
+  readonly isAway: () => boolean
+  readonly goAway: (error: unknown) => void
+  readonly observe: (hit: Hit, result: HitOutcome['kind'] | 'refused') => void
+}
+
+/** Files that others have left. */
+const SWEEP_MS = 30_000
+/** More is behind: no more pauses. */
+const UNHURRIED_BYTES_MAX = 16 * 1024 * 1024
+const PAUSE_MS_MAX = 250
+const DRAINED_WITHIN_MS = 5_000
+/** After a file that could not be read or removed. */
+const REST_MS = 5_000
+
+export function createHitReplay(deps: HitReplayDeps): HitReplay {
+  const { recorder, spool, log } = deps
+  /** Taken from the spool, and not all of it recorded. */
+  let unfinished: SpooledHits | undefined
+  let running: Promise<number> | undefined
+  let isSweepDue = false
+  /** What a process before this one took is left. */
+  let isBeginning = true
+  let isOver = false
+  let isHurried = false
+  let restsUntil = Number.NEGATIVE_INFINITY
+  let sweepTimer: NodeJS.Timeout | undefined
+  let ownTimer: NodeJS.Timeout | undefined
+
+  async function next(): Promise<SpooledHits | undefined> {
+    if (isSweepDue) {
+      const left = await spool.takeLeft({ isBeginning })
+      if (left !== undefined) return left
+      isSweepDue = false
+      isBeginning = false
+    }
+    return await spool.takeOwn()
+  }
+
+  async function recordAll(): Promise<number> {
+    let count = 0
+    while (!isOver && !deps.isAway()) {
+      unfinished ??= await next()
+      if (unfinished === undefined) break
+      const refused = await recordFile(unfinished)
+      if (refused === undefined) {
+        unfinished = { ...unfinished, isFresh: false }
+        break
+      }
+      const { hits, unreadable } = unfinished
+      await unfinished.done(refused)
+      unfinished = undefined
+      count += hits.length
+      log.info({ hits: hits.length, refused: refused.length, unreadable }, 'spool_file.recorded')
+    }
+    return count
+  }
+
+  async function recordFile(file: SpooledHits): Promise<readonly Hit[] | undefined> {
+    try {
+      return await recordSpooled(
+        {
+          recorder,
+          observe: (hit, { kind }) => deps.observe(hit, kind),
+          refuse(hit, error) {
+            log.error({ err: error, tenant_id: hit.tenantId, ref_id: hit.refId }, 'hit.refused')
+            deps.observe(hit, 'refused')
+          },
+          pause,
+          isOver: () => isOver,
+        },
+        file,
+      )
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailableError)) throw error
+      deps.goAway(error)
+      return undefined
+    }
+  }
+
+  async function pause(tookMs: number): Promise<void> {
+    if (isHurried || spool.bytes > UNHURRIED_BYTES_MAX) return
+    await delay(Math.min(tookMs, PAUSE_MS_MAX))
+  }
+
+  function begin(): Promise<number> {
+    running ??= recordAll().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  function look(): void {
+    void begin().catch((error: unknown) => {
+      restsUntil = performance.now() + REST_MS
+      log.warn({ err: error }, 'spool.failed')
+    })
+  }
+
+  return {
+    look,
+    async runOnce() {
+      // One that is under way may have looked for files of others already.
+      const before = (await running?.catch(() => 0)) ?? 0
+      isSweepDue = true
+      return before + (await begin())
+    },
+    start() {
+      isOver = false
+      isHurried = false
+      isSweepDue = true
+      sweepTimer ??= setInterval(() => {
+        isSweepDue = true
+        look()
+      }, SWEEP_MS)
+      const lookAgain = () => {
+        if (performance.now() >= restsUntil) look()
+      }
+      if (deps.ownEveryMs !== undefined) ownTimer ??= setInterval(lookAgain, deps.ownEveryMs)
+      look()
+    },
+    async stop({ isDraining }) {
+      clearInterval(sweepTimer)
+      clearInterval(ownTimer)
+      sweepTimer = undefined
+      ownTimer = undefined
+      isHurried = true
+      isOver = !isDraining
+      const late = new AbortController()
+      const drained = Promise.resolve(running)
+        .then(() => (isDraining ? begin() : 0))
+        .catch(() => undefined)
+        .finally(() => late.abort())
+      await Promise.race([
+        drained,
+        delay(DRAINED_WITHIN_MS, undefined, late).catch(() => undefined),
+      ])
+      isOver = true
+    },
+  }
+}

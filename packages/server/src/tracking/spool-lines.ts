@@ -1,0 +1,21 @@
+/** A hit as a line of a file: a checksum and the hit. One that a crash has torn is known by it. */
+import { crc32 } from 'node:zlib'
+import { type Hit, hitFromJson, hitToJson } from './hit.ts'
+
+export function toLine(hit: Hit): string {
+  const json = hitToJson(hit)
+  return `${crc32(json).toString(16)} ${json}\n`
+}
+
+/** Lines that were torn or spoiled are counted alone. */
+export function fromLines(text: string): { readonly hits: Hit[]; readonly unreadable: number } {
+  const lines = text.split('\n').filter((line) => line !== '')
+  const hits = lines.flatMap(fromLine)
+  return { hits, unreadable: lines.length - hits.length }
+}
+
+function fromLine(line: string): Hit[] {
+  const [, sum, json] = /^([0-9a-f]+) (.*)$/.exec(line) ?? []
+  if (sum === undefined || json === undefined || crc32(json).toString(16) !== sum) return []
+  return [hitFromJson(json)]
+}

@@ -1,0 +1,177 @@
+/**
+ * Writes hits into files of a directory: each is flushed before its caller is told so. Callers that
+ * arrive while a flush is in flight share the next one.
+ *
+ * A file that was renamed by another process meanwhile is left, and what the last flush wrote is
+ * written again into another. Hits that were written are kept in memory as well, as far as they are
+ * few, so that only who has fallen behind reads its own files again.
+ */
+import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { newUlid } from '../platform/ids.ts'
+import type { HeldFiles } from './held-files.ts'
+import type { Hit } from './hit.ts'
+import { toLine } from './spool-lines.ts'
+
+export interface SpoolWriter {
+  /**
+   * Resolves when it is on the disk.
+   * @param isTried it may have been recorded already
+   */
+  append(hit: Hit, isTried: boolean): Promise<void>
+  /** The oldest file that is not given away, closed: also the one that is written to. */
+  next(): Promise<WrittenFile | undefined>
+  close(): Promise<void>
+}
+
+export interface WrittenFile {
+  readonly path: string
+  /** Undefined: they are too many to be kept in memory. */
+  readonly hits: readonly Hit[] | undefined
+  /** Nobody else has seen it, and none of its hits was ever given to the database. */
+  readonly isFresh: boolean
+}
+
+/** Where files of hits end in this, whoever finds one may take it. */
+export const hitsEnding = '.hits'
+const FILE_BYTES_MAX = 4 * 1024 * 1024
+
+interface Waiter {
+  readonly hit: Hit
+  readonly isTried: boolean
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+interface OpenFile {
+  readonly file: FileHandle
+  readonly path: string
+  bytes: number
+  readonly hits: Hit[] | undefined
+  isFresh: boolean
+}
+
+export function createSpoolWriter(o: {
+  /** Made when it is needed. */
+  readonly dir: string
+  readonly held: HeldFiles
+  readonly hitsKeptMax: number
+}): SpoolWriter {
+  const { dir, held, hitsKeptMax } = o
+  let waiting: Waiter[] = []
+  let flushing: Promise<void> | undefined
+  let current: OpenFile | undefined
+  /** Closed, oldest first. */
+  const closed: WrittenFile[] = []
+  let keptCount = 0
+  /** Who waits for the end of a flush. */
+  const listeners: (() => void)[] = []
+
+  async function flush(): Promise<void> {
+    while (waiting.length > 0) {
+      const group = waiting
+      waiting = []
+      try {
+        await writeDurably(group)
+        for (const { resolve } of group) resolve()
+      } catch (error) {
+        await giveUpFile()
+        for (const { reject } of group) reject(error)
+      }
+      if (listeners.length > 0) await leaveFile()
+      for (const listener of listeners.splice(0)) listener()
+    }
+    // At once: who comes after the look at `waiting` begins another.
+    flushing = undefined
+  }
+
+  async function writeDurably(group: readonly Waiter[]): Promise<void> {
+    const text = group.map(({ hit }) => toLine(hit)).join('')
+    for (let isAgain = false; ; isAgain = true) {
+      if (current !== undefined && current.bytes > FILE_BYTES_MAX) await leaveFile()
+      current ??= await openFile()
+      const { file, path, hits } = current
+      // Whoever took the file before may have recorded them.
+      if (isAgain || group.some(({ isTried }) => isTried)) current.isFresh = false
+      const { bytesWritten } = await file.write(text)
+      if (bytesWritten < Buffer.byteLength(text)) throw new Error('the spool could not be written')
+      await file.datasync()
+      if (await isThere(path)) {
+        current.bytes += bytesWritten
+        held.add(path, bytesWritten)
+        if (hits === undefined) return
+        for (const { hit } of group) hits.push(hit)
+        keptCount += group.length
+        return
+      }
+      await forgetFile()
+    }
+  }
+
+  async function openFile(): Promise<OpenFile> {
+    await mkdir(dir, { recursive: true, mode: 0o700 })
+    const path = join(dir, newUlid() + hitsEnding)
+    const file = await open(path, 'ax', 0o600)
+    held.add(path, 0)
+    // The name as well as what will be in it.
+    const folder = await open(dir)
+    await folder.sync().finally(() => folder.close())
+    return { file, path, bytes: 0, hits: keptCount < hitsKeptMax ? [] : undefined, isFresh: true }
+  }
+
+  /** For whoever takes it. */
+  async function leaveFile(): Promise<void> {
+    const left = current
+    if (left === undefined) return
+    current = undefined
+    closed.push(left)
+    await left.file.close().catch(() => undefined)
+  }
+
+  /** Another process has it. */
+  async function forgetFile(): Promise<void> {
+    const left = current
+    current = undefined
+    if (left === undefined) return
+    keptCount -= left.hits?.length ?? 0
+    held.delete(left.path)
+    await left.file.close().catch(() => undefined)
+  }
+
+  /** One in which nothing was kept goes: on a full disk there would soon be thousands. */
+  async function giveUpFile(): Promise<void> {
+    if (current === undefined) return
+    // What was refused may be in it all the same.
+    current.isFresh = false
+    if (current.bytes > 0) return await leaveFile()
+    const { path } = current
+    await forgetFile()
+    await rm(path, { force: true }).catch(() => undefined)
+  }
+
+  return {
+    append(hit, isTried) {
+      return new Promise((resolve, reject) => {
+        waiting.push({ hit, isTried, resolve, reject })
+        flushing ??= flush()
+      })
+    },
+    async next() {
+      if (closed.length === 0 && current !== undefined) {
+        if (flushing === undefined) await leaveFile()
+        else await new Promise<void>((resolve) => listeners.push(resolve))
+      }
+      const file = closed.shift()
+      keptCount -= file?.hits?.length ?? 0
+      return file
+    },
+    async close() {
+      await flushing
+      await leaveFile()
+    },
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined
+}
