@@ -20,6 +20,7 @@ import { createFeedback, type Feedback } from './feedback/create-feedback.ts'
 import { createFeedbackInbox, type FeedbackInbox } from './feedback/inbox.ts'
 import { createFeedbackJanitor } from './feedback/janitor.ts'
 import { callbackRoutes } from './feedback/routes.ts'
+import { createInboundWork } from './inbound/create-inbound-work.ts'
 import { createRouteFinder } from './inbound/find-routes.ts'
 import { createIntake, type Intake } from './inbound/intake.ts'
 import { createInboundJanitor } from './inbound/janitor.ts'
@@ -29,6 +30,7 @@ import { inboundMessageRoutes } from './inbound/messages/routes.ts'
 import { inboundRoutes } from './inbound/routes.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import {
+  authenticateMail,
   createMessageParser,
   createPhishingScanner,
   createPlaceFinder,
@@ -243,8 +245,8 @@ export function compose(o: {
   const places = createPlaceFinder()
   const tracker = config.roles.has('tracker') ? composeTracker(parts) : undefined
   const feedback = config.roles.has('tracker') ? composeFeedback(parts) : undefined
-  const inbound = config.roles.has('inbound') ? composeInbound(parts) : undefined
-  const listener = inbound?.listener
+  const isReceiving = config.roles.has('inbound') || config.roles.has('mailbox')
+  const listener = config.roles.has('inbound') ? composeListener(parts) : undefined
   const server = composeHttp(parts, { ...o, templates, places, tracker, feedback, listener })
   const group = createServiceGroup('postrider', [
     closer('database', () => db.close()),
@@ -263,7 +265,8 @@ export function compose(o: {
     parts.intake,
     ...(tracker?.services ?? []),
     ...(feedback?.services ?? []),
-    ...(inbound?.services ?? []),
+    ...(isReceiving ? composeInboundWork(parts) : []),
+    ...(listener === undefined ? [] : [listener]),
     server,
   ])
   return {
@@ -645,13 +648,35 @@ function composeFeedback(parts: Parts): Feedback {
   return createFeedback({ ...parts, adapterOf, retentionMs: parts.config.retentionMs })
 }
 
-function composeInbound(parts: Parts) {
-  const { clock, config, db, disk, log, metrics } = parts
-  // An address, or a name without a dot, is no name for others.
-  const name = toWireDomain(config.inboundHost)?.includes('.') ? config.inboundHost : thisHost()
+function composeInboundWork(parts: Parts): readonly Service[] {
+  const { config, dns } = parts
+  return createInboundWork({
+    ...parts,
+    publicUrl: config.publicUrl,
+    inlineBytesMax: config.inboundInlineBytes,
+    authenticate: ({ raw, envelope }) =>
+      authenticateMail({
+        raw,
+        name: inboundName(config),
+        resolver: dns,
+        ...(envelope === null
+          ? {}
+          : { remoteIp: envelope.remote_ip, helo: envelope.helo, mailFrom: envelope.from }),
+      }),
+  })
+}
+
+/** How it greets: an address, or a name without a dot, is no name for others. */
+function inboundName({ inboundHost }: Config): string {
+  return toWireDomain(inboundHost)?.includes('.') ? inboundHost : thisHost()
+}
+
+function composeListener(parts: Parts): InboundListener {
+  const { clock, config, db, disk, intake, log, metrics } = parts
+  const name = inboundName(config)
   const { inboundTlsCert: cert, inboundTlsKey: key } = config
   const files = cert === undefined || key === undefined ? undefined : { cert, key }
-  const listener = createInboundListener({
+  return createInboundListener({
     host: config.host,
     port: config.inboundPort,
     name,
@@ -666,14 +691,13 @@ function composeInbound(parts: Parts) {
     }),
     certificateFiles: files,
     findRoute: createRouteFinder({ db }).find,
-    store: parts.intake.store,
+    store: intake.store,
     disk,
     nowMicros: clock.nowMicros,
     monotonicMs: () => performance.now(),
     observe: createListenerObserver(metrics),
     log,
   })
-  return { listener, services: [listener] }
 }
 
 function composeDomainWork(parts: Parts): Service {

@@ -269,6 +269,13 @@ export const variables = {
     default: '100',
     meaning: 'Recipients of one received message at most',
   },
+  inboundInlineBytes: {
+    name: 'INBOUND_INLINE_BYTES',
+    type: byteSize('0', '64MiB'),
+    default: '5MiB',
+    meaning:
+      'So much of its attachments, and of its text and HTML, stands in `INCOMING_EMAIL` itself; other attachments are links',
+  },
   imapErrorRepeatMs: {
     name: 'IMAP_ERROR_REPEAT',
     type: duration('1s', '30d'),

@@ -52,6 +52,15 @@ describe('tidy', () => {
     expect(foreign).toEqual([])
   })
 
+  it('no two statements share a name, which one connection would refuse', () => {
+    const names = sourcesOf(server).flatMap((path) => {
+      const text = readFileSync(new URL(path, server), 'utf8')
+      return [...text.matchAll(/\bstatement\(\s*'([^']+)'/g)].flatMap(([, name]) => name ?? [])
+    })
+    expect(names.length).toBeGreaterThan(100)
+    expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([])
+  })
+
   it('[S10] what waits for mail servers is timed by no clock that can be set', () => {
     const timed = sourcesOf(server).filter((path) => /^(mail|mailers|sending)\//.test(path))
     expect(timed.length).toBeGreaterThan(0)

@@ -123,7 +123,7 @@ export async function isTaken(q: Queryable, { tenantId, domain }: DomainKey): Pr
 }
 
 const CLAIM = statement(
-  'inbound.claim',
+  'inbound.claim_domain',
   `insert into inbound_claim (domain, tenant_id) values ($2, $1)
    on conflict (domain) do update set tenant_id = inbound_claim.tenant_id
    returning tenant_id = $1 as is_own`,

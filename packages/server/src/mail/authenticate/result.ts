@@ -2,26 +2,27 @@
 export interface Authentication {
   readonly spf: SpfResult
   /** One for each signature that was looked at. */
-  readonly dkim: readonly DkimResult[]
+  readonly dkim: DkimResult[]
   readonly dmarc: DmarcResult
   readonly arc: { readonly result: string }
 }
 
-export interface SpfResult {
+/** Types, not interfaces: they become JSON as they are. */
+export type SpfResult = {
   readonly result: string
   /** Whose policy it was. */
   readonly domain?: string
   readonly explanation?: string
 }
 
-export interface DkimResult {
+export type DkimResult = {
   readonly result: string
   readonly domain: string
   readonly selector: string
   readonly explanation?: string
 }
 
-export interface DmarcResult {
+export type DmarcResult = {
   readonly result: string
   /** What the domain asks for where the result is `fail`. */
   readonly policy?: string
