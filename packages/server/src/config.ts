@@ -102,7 +102,7 @@ export const variables = {
     type: host,
     defaultText: 'the host of `PUBLIC_URL`',
     meaning:
-      'The name that MX records of routed domains lead to, of the host at which the role `inbound` is reached on port 25',
+      'The name that MX records of inbound domains lead to, of the host at which the role `inbound` is reached on port 25',
   },
   roles: {
     name: 'ROLES',

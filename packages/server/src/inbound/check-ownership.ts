@@ -1,5 +1,5 @@
 /**
- * Whether a routed domain is its tenant's (contract §3.5): its own TXT record or the MX that leads here
+ * Whether an inbound domain is its tenant's (contract §3.5): its own TXT record or the MX that leads here
  * has been seen, or the tenant sends by a domain of that very name, for which it was proven.
  *
  * Name servers are asked outside of any transaction. What they said is settled in one, with the row

@@ -1,5 +1,5 @@
 /**
- * DELETE of a routed domain: no mail is accepted for it from then on, whoever may claim it next. Its usernames
+ * DELETE of an inbound domain: no mail is accepted for it from then on, whoever may claim it next. Its usernames
  * go with it, and the webhooks of all of them; mail that was accepted is still recorded.
  */
 import { ApiError } from '../platform/errors.ts'

@@ -1,4 +1,4 @@
-/** All SQL of routed domains. Every statement names the tenant, or says why not. */
+/** All SQL of inbound domains. Every statement names the tenant, or says why not. */
 import type { DomainKey } from '../domains/index.ts'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import type { InboundDomain, NewInboundDomain } from './domain.ts'

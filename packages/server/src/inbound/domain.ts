@@ -1,5 +1,5 @@
 /**
- * A routed domain (contract §3.5): its webhook takes the mail of its local parts, once its owner has
+ * An inbound domain (contract §3.5): its webhook takes the mail of its local parts, once its owner has
  * proven that it is theirs.
  *
  * Two tenants may have configured one. Whoever proves it first has it, until it is deleted.

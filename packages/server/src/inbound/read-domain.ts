@@ -1,4 +1,4 @@
-/** A routed domain of a tenant with its webhook, or 404. */
+/** An inbound domain of a tenant with its webhook, or 404. */
 import { readName } from '../domains/index.ts'
 import type { Queryable } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'

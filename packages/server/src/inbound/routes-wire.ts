@@ -1,4 +1,4 @@
-/** The wire form of routed domains and usernames (contract §3.5): never a header's value. */
+/** The wire form of inbound domains and usernames (contract §3.5): never a header's value. */
 import type {
   InboundRecord,
   InboundDomain as WireDomain,

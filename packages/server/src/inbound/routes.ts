@@ -63,7 +63,7 @@ function domainRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
     },
   })
   addOperation(app, 'listInboundDomains', {
-    summary: 'List routed domains',
+    summary: 'List inbound domains',
     tag: TAG,
     scopes: ['mailers', 'read'],
     query: listInboundDomainsQuery,
@@ -74,7 +74,7 @@ function domainRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
     },
   })
   addOperation(app, 'getInboundDomain', {
-    summary: 'Get a routed domain, with the records to publish',
+    summary: 'Get an inbound domain, with the records to publish',
     description: CHECKED,
     tag: TAG,
     scopes: ['mailers', 'read'],
@@ -87,7 +87,7 @@ function domainRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
     },
   })
   addOperation(app, 'updateInboundDomain', {
-    summary: 'Change the webhook of a routed domain',
+    summary: 'Change the webhook of an inbound domain',
     description: `What is left out stays; given \`headers\` replace the old ones as a whole. Another URL is checked as one of a webhook; usernames that have none of their own follow it. ${CHECKED}`,
     tag: TAG,
     scopes: ['mailers'],
@@ -132,7 +132,7 @@ function usernameRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
     },
   })
   addOperation(app, 'listInboundUsernames', {
-    summary: 'List the usernames of a routed domain',
+    summary: 'List the usernames of an inbound domain',
     tag: TAG,
     scopes: ['mailers', 'read'],
     params: inboundDomainParams,
@@ -150,7 +150,7 @@ function usernameRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
     },
   })
   addOperation(app, 'getInboundUsername', {
-    summary: 'Get a username of a routed domain',
+    summary: 'Get a username of an inbound domain',
     tag: TAG,
     scopes: ['mailers', 'read'],
     params: inboundUsernameParams,
@@ -176,7 +176,7 @@ function usernameRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
     },
   })
   addOperation(app, 'deleteInboundUsername', {
-    summary: 'Delete a username of a routed domain',
+    summary: 'Delete a username of an inbound domain',
     description:
       'Its local part is refused from then on; after the last one the domain takes every local part again.',
     tag: TAG,
