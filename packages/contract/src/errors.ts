@@ -119,7 +119,7 @@ export const errorCatalogue = {
     message: 'The domain belongs to somebody else',
     cause:
       'Another account of this service has verified the domain, for sending or for inbound mail, or another account of the relay provider has it.',
-    fix: 'Who owns the domain can have it deleted there. A sending domain whose ownership record is gone is released after a while.',
+    fix: 'Who owns the domain can have it deleted there. A sending domain whose ownership record is gone is released after a while; an inbound domain without any proof in the DNS can be configured anew.',
   },
   idempotency_mismatch: {
     status: 409,

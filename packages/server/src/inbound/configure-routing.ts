@@ -15,14 +15,14 @@ import {
   parseReceiverUrl,
   type WebhookDeps,
 } from '../webhooks/index.ts'
-import { lookUp, settleCheck } from './check-ownership.ts'
 import type { RoutedDomain } from './domain.ts'
-import { getDomain, insertDomain, isTaken } from './domain-store.ts'
-import type { GetDomainDeps } from './get-domain.ts'
+import { getDomain, insertDomain } from './domain-store.ts'
+import { lookUpOwnership, type OwnershipDeps } from './look-up-ownership.ts'
 import { ownerOf } from './owner.ts'
 import { readDomain } from './read-domain.ts'
+import { settleOwnership } from './settle-ownership.ts'
 
-export type InboundDeps = GetDomainDeps & WebhookDeps
+export type InboundDeps = OwnershipDeps & WebhookDeps
 
 export async function configureInboundRouting(
   deps: InboundDeps,
@@ -34,13 +34,14 @@ export async function configureInboundRouting(
   checkHeaders(body.headers ?? {})
   const url = parseReceiverUrl(body.url, '/url')
   const key = { tenantId, domain: name.domain }
-  if (await isTaken(deps.db, key)) throw new ApiError('domain_taken')
-  if ((await getDomain(deps.db, key)) !== undefined) throw configured(key.domain)
-  await checkReceiver(deps.receivers, tenantId, url)
+  const before = await getDomain(deps.db, key)
+  if (before?.isTaken === true) throw new ApiError('domain_taken')
+  if (before !== undefined) throw configured(key.domain)
   // One record for both, where the tenant also sends by the domain.
   const ownershipToken = (await findOwnershipProof(deps.db, key))?.token ?? newSecret()
   const wanted = { ...key, id: newUlid(), ownershipToken }
-  const matches = await lookUp(deps, wanted)
+  const findings = await lookUpOwnership(deps, wanted)
+  await checkReceiver(deps.receivers, tenantId, url)
   return deps.db.transaction(async (tx) => {
     if (!(await insertDomain(tx, wanted))) throw configured(key.domain)
     const domain = await getDomain(tx, key)
@@ -52,7 +53,7 @@ export async function configureInboundRouting(
       url: body.url,
       headers: Object.entries(body.headers ?? {}),
     })
-    await settleCheck(tx, deps, domain, matches)
+    await settleOwnership(tx, deps, domain, findings)
     return readDomain(tx, tenantId, key.domain)
   })
 }

@@ -112,14 +112,20 @@ export async function deleteDomain(tx: Tx, { tenantId, domain }: DomainKey): Pro
   await tx.query(DELETE, [tenantId, domain])
 }
 
-const IS_TAKEN = statement(
-  'inbound.is_taken',
-  'select 1 from inbound_claim where domain = $2 and tenant_id <> $1',
+const FIND_HOLDER = statement(
+  'inbound.find_holder',
+  `select ${COLUMNS} from inbound_claim holder
+     join inbound_domain d on d.tenant_id = holder.tenant_id and d.domain = holder.domain
+    where holder.domain = $2 and holder.tenant_id <> $1`,
 )
 
-/** Over all tenants: whether somebody else has proven it, and nothing more. */
-export async function isTaken(q: Queryable, { tenantId, domain }: DomainKey): Promise<boolean> {
-  return (await q.query(IS_TAKEN, [tenantId, domain])).rowCount > 0
+/** Over all tenants: who else has proven it. Nothing of it is for anybody but to look it up by. */
+export async function findHolder(
+  q: Queryable,
+  { tenantId, domain }: DomainKey,
+): Promise<InboundDomain | undefined> {
+  const { rows } = await q.query<Row>(FIND_HOLDER, [tenantId, domain])
+  return rows[0] === undefined ? undefined : toDomain(rows[0])
 }
 
 const CLAIM = statement(
@@ -133,6 +139,21 @@ const CLAIM = statement(
 export async function claimDomain(tx: Tx, { tenantId, domain }: DomainKey): Promise<boolean> {
   const { rows } = await tx.query<{ is_own: boolean }>(CLAIM, [tenantId, domain])
   return rows[0]?.is_own === true
+}
+
+const RELEASE = statement(
+  'inbound.release',
+  `with unverified as (
+     update inbound_domain set verified_at = null, updated_at = now()
+      where tenant_id = $1 and domain = $2 and id = $3
+      returning tenant_id, domain)
+   delete from inbound_claim c using unverified u
+    where c.tenant_id = u.tenant_id and c.domain = u.domain`,
+)
+
+/** Not any more, when it was deleted and configured again meanwhile. */
+export async function releaseDomain(tx: Tx, d: NewInboundDomain): Promise<void> {
+  await tx.query(RELEASE, [d.tenantId, d.domain, d.id])
 }
 
 function toDomain(row: Row): InboundDomain {

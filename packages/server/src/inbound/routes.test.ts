@@ -43,6 +43,28 @@ async function webhookOf(owner: string, tenantId = 'tn_a') {
   return { url, active, headers }
 }
 
+/** As addDomain leaves it. */
+async function insertSendingDomain(o: {
+  tenantId: string
+  isVerified?: boolean
+  relay?: string
+  isClaimed?: boolean
+}) {
+  const { tenantId, isVerified = true, relay = 'sparkpost', isClaimed = true } = o
+  await world.db.query(
+    `insert into domains_domain (tenant_id, domain, mailer_id, relay, stage, options,
+       ownership_token, dkim_keys, provider_state, verified_at)
+     values ($1, $2, $1 || '_m', $3, 'ready', '{}', 'sending-token', '[]', '{}',
+       case when $4 then now() end)`,
+    [tenantId, NAME, relay, isVerified],
+  )
+  if (isClaimed)
+    await world.db.query('insert into domains_claim (domain, tenant_id) values ($1, $2)', [
+      NAME,
+      tenantId,
+    ])
+}
+
 describe('configureInboundRouting: 201', () => {
   it('[3.5] tells the records to publish, and accepts no mail yet', async () => {
     const { status, body } = await configure({ method: 'POST', headers: { 'X-Secret': SECRET } })
@@ -113,28 +135,6 @@ describe('configureInboundRouting: 201', () => {
     })
     expect(await found('a')).toBe(`${NAME}/`)
   })
-
-  /** As addDomain leaves it. */
-  async function insertSendingDomain(o: {
-    tenantId: string
-    isVerified?: boolean
-    relay?: string
-    isClaimed?: boolean
-  }) {
-    const { tenantId, isVerified = true, relay = 'sparkpost', isClaimed = true } = o
-    await world.db.query(
-      `insert into domains_domain (tenant_id, domain, mailer_id, relay, stage, options,
-         ownership_token, dkim_keys, provider_state, verified_at)
-       values ($1, $2, $1 || '_m', $3, 'ready', '{}', 'sending-token', '[]', '{}',
-         case when $4 then now() end)`,
-      [tenantId, NAME, relay, isVerified],
-    )
-    if (isClaimed)
-      await world.db.query('insert into domains_claim (domain, tenant_id) values ($1, $2)', [
-        NAME,
-        tenantId,
-      ])
-  }
 
   it('is verified at once where the tenant has verified it for sending', async () => {
     await insertSendingDomain({ tenantId: 'tn_a' })
@@ -230,6 +230,63 @@ describe('409', () => {
     await world.call('deleteInboundDomain', { domain: NAME })
     expect(await world.get(NAME, 'b')).toMatchObject({ state: 'verified' })
     expect(await found('a')).toBe(`${NAME}/`)
+  })
+
+  it('[5] one whose proof is gone is had by who publishes a proof of its own', async () => {
+    await world.configureVerified(NAME)
+    world.dns.clear()
+    const next = await world.configure(NAME, { key: 'b' })
+    expect(next).toMatchObject({ verified: false, state: 'taken' })
+    world.publish(next, 'MX')
+    expect(codeOf(await world.call('getInboundDomain', { key: 'b', domain: NAME }))).toEqual([
+      409,
+      'domain_taken',
+    ])
+    expect(await found('a')).toBe(`${NAME}/`)
+    world.dns.clear()
+    world.publish(next, 'TXT')
+    expect(await world.get(NAME, 'b')).toMatchObject({ verified: true, state: 'verified' })
+    world.publish(next, 'MX')
+    expect(await rowsOf('inbound_claim')).toMatchObject([{ tenant_id: 'tn_b' }])
+    expect(codeOf(await world.call('getInboundDomain', { domain: NAME }))).toEqual([
+      409,
+      'domain_taken',
+    ])
+    const { body } = await world.call('listInboundDomains')
+    expect(body.inbound_domains).toMatchObject([{ state: 'taken', verified: false }])
+  })
+
+  it('[5] one whose proof is gone stays whose it is while nobody else proves it', async () => {
+    const own = await world.configureVerified(NAME)
+    world.dns.clear()
+    const next = await world.configure(NAME, { key: 'b' })
+    expect(await world.get(NAME, 'b')).toMatchObject({ verified: false, state: 'taken' })
+    expect(await world.get(NAME)).toMatchObject({ verified: true })
+    world.publish(next, 'TXT')
+    world.publish(own, 'MX')
+    expect(codeOf(await world.call('getInboundDomain', { key: 'b', domain: NAME }))).toEqual([
+      409,
+      'domain_taken',
+    ])
+    world.dns.setScript(() => ({ rcode: 2 }))
+    expect(codeOf(await configure({ domain: NAME }, 'b'))).toEqual([409, 'domain_taken'])
+    world.dns.setScript(undefined)
+    expect(await rowsOf('inbound_claim')).toMatchObject([{ tenant_id: 'tn_a' }])
+  })
+
+  it.each([
+    ['name servers do not answer', async () => world.dns.setScript(() => ({ rcode: 2 }))],
+    [
+      'its owner has verified it for sending',
+      async () => {
+        world.dns.clear()
+        await insertSendingDomain({ tenantId: 'tn_a' })
+      },
+    ],
+  ])('[5] a domain is taken while %s', async (_what, prepare) => {
+    await world.configureVerified(NAME)
+    await prepare()
+    expect(codeOf(await configure({}, 'b'))).toEqual([409, 'domain_taken'])
   })
 
   it('[5] of two tenants that prove a domain at once, one has it', async () => {

@@ -104,6 +104,17 @@ describe('[D7] a statement that fails', () => {
     })
   })
 
+  it('in getInboundDomain of one that changed hands leaves it whose it was', async () => {
+    await failEach('getInboundDomain', {
+      prepare: async () => {
+        await world.configureVerified(NAME, { key: 'b' })
+        world.dns.clear()
+        world.publish(await world.configure(NAME), 'TXT')
+      },
+      isDone: async () => (await count('inbound_claim', `tenant_id = 'tn_a'`)) === 1,
+    })
+  })
+
   const withUsernames = async () => {
     world.publish(await world.configure(NAME))
     await world.addUsername(NAME, { username: 'support', headers: { 'X-A': 'a' } })

@@ -13,13 +13,14 @@ import {
   moveIncoming,
   parseReceiverUrl,
 } from '../webhooks/index.ts'
-import { isCheckDue, lookUp, settleCheck } from './check-ownership.ts'
 import { checkRepeatedDomain } from './check-repeated.ts'
 import type { InboundDeps } from './configure-routing.ts'
 import type { RoutedDomain } from './domain.ts'
 import { lockDomain, touchDomain } from './domain-store.ts'
+import { isCheckDue, lookUpOwnership } from './look-up-ownership.ts'
 import { ownerOf } from './owner.ts'
 import { readDomain } from './read-domain.ts'
+import { settleOwnership } from './settle-ownership.ts'
 import { usernamesWithWebhooks } from './username-store.ts'
 
 export async function updateInboundDomain(
@@ -33,15 +34,14 @@ export async function updateInboundDomain(
   const url = body.url === undefined ? undefined : parseReceiverUrl(body.url, '/url')
   const found = await readDomain(deps.db, tenantId, name)
   const { domain } = found
-  if (domain.isTaken) throw new ApiError('domain_taken')
+  const findings = isCheckDue(deps, domain) ? await lookUpOwnership(deps, domain) : undefined
   if (url !== undefined && body.url !== found.webhook.url)
     await checkReceiver(deps.receivers, tenantId, url)
-  const matches = isCheckDue(deps, domain) ? await lookUp(deps, domain) : undefined
   const { touched, updated } = await deps.db.transaction(async (tx) => {
     const locked = await lockDomain(tx, domain)
     if (locked?.id !== domain.id) throw new ApiError('not_found')
     await touchDomain(tx, domain)
-    if (matches !== undefined) await settleCheck(tx, deps, locked, matches)
+    if (findings !== undefined) await settleOwnership(tx, deps, locked, findings)
     const streams = await changeWebhooks(tx, deps, domain, body)
     return { touched: streams, updated: await readDomain(tx, tenantId, domain.domain) }
   })
