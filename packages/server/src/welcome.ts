@@ -24,7 +24,7 @@ export function welcome(o: WelcomeFacts): string {
     `  Health     ${o.url}/readyz   Metrics: ${o.url}/metrics`,
     ...(o.inboundPort === undefined
       ? []
-      : [`  Inbound    SMTP on port ${o.inboundPort}: routed domains need it as port 25`]),
+      : [`  Inbound    SMTP on port ${o.inboundPort}: inbound domains need it as port 25`]),
     `  Roles      ${o.roles.join(', ') || 'none'}`,
     ...(o.rolesWithoutEffect.length === 0
       ? []

@@ -175,7 +175,7 @@ describe('[contract 3.5] a recipient', () => {
       'trouble@routed.test',
       '451 4.3.0 Not possible at the moment, try again later',
     ],
-    ['the postmaster of a routed domain', 'postmaster@routed.test', '250 2.1.5 Accepted'],
+    ['the postmaster of an inbound domain', 'postmaster@routed.test', '250 2.1.5 Accepted'],
     ['another, behind a source route', '@relay.test:a@elsewhere.test', '550 5.7.1 Relaying denied'],
     ['no address', 'a b@c', '501 5.1.3 Error: Bad recipient address syntax'],
   ])('of %s', async (_what, address, reply) => {
