@@ -88,7 +88,8 @@ export const variables = {
     name: 'PORT',
     type: integer(0, 65_535),
     default: '8080',
-    meaning: 'Its port; 0 takes a free one',
+    meaning:
+      'Its port; 0 takes a free one, of which tracked links know nothing: set `PUBLIC_URL` then',
   },
   publicUrl: {
     name: 'PUBLIC_URL',

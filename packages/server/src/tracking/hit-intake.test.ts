@@ -158,6 +158,7 @@ it('a hit that the database could not take is not set aside as one that it refus
         if (tries.length === 1) throw new DatabaseUnavailableError('one connection was cut')
         return hits.map(() => ({ kind: 'recorded' }))
       },
+      isGone: async () => false,
       knownUrl: () => undefined,
       findUrl: async () => undefined,
     },

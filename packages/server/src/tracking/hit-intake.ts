@@ -24,6 +24,7 @@ import { millisOf, recipientKey } from './judge-hits.ts'
 import type { HitRecorder } from './record-hits.ts'
 import { createHitReplay } from './replay-hits.ts'
 import { findFull } from './store.ts'
+import type { TrackedRecipient } from './tokens.ts'
 
 export type TakenIn =
   | HitOutcome
@@ -37,6 +38,8 @@ export interface HitIntake extends Service {
   take(hit: Hit): Promise<TakenIn>
   /** Where a link leads to, without a hit. Throws likewise. */
   urlOf(hit: Hit): Promise<string | undefined>
+  /** Whether nobody knows any more whom it is about. Of what cannot be asked now that is not said. */
+  isGone(who: TrackedRecipient): Promise<boolean>
   /** Records what is in the spool; answers how many hits that were. */
   runOnce(): Promise<number>
   readonly isDatabaseAway: boolean
@@ -231,6 +234,11 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     return await inTime(links.add(hit), refuse)
   }
 
+  async function isGone(who: TrackedRecipient): Promise<boolean> {
+    if (isAway || inFlight >= WAITING_MAX) return false
+    return await inTime(recorder.isGone(who), () => false)
+  }
+
   /** Whoever is told that it is done is out, so it is asked for all the same: once at a time. */
   async function unsubscribeAgain(hit: Hit, token: string): Promise<TakenIn> {
     if (isAway) throw unavailable()
@@ -246,6 +254,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
       return isAway
     },
     urlOf,
+    isGone,
     runOnce: replay.runOnce,
     take(hit) {
       const token = `${hit.kind} ${recipientKey(hit)} ${hit.link}`

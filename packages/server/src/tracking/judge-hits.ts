@@ -31,8 +31,8 @@ export interface Judgement<Known extends KnownHit = KnownHit> {
   readonly judged: readonly JudgedHit<Known>[]
   /** By recipient: where its clicks stand after these. */
   readonly bursts: ReadonlyMap<string, Burst>
-  /** Recipients with clicks recorded before, since the burst's begin, that now are a robot's. */
-  readonly exposed: ReadonlySet<string>
+  /** Recipients with clicks recorded before that now are a robot's: since when, in milliseconds. */
+  readonly exposed: ReadonlyMap<string, number>
 }
 
 export function judgeHits<Known extends KnownHit>(
@@ -40,7 +40,7 @@ export function judgeHits<Known extends KnownHit>(
   before: ReadonlyMap<string, Burst>,
 ): Judgement<Known> {
   const bursts = new Map<string, Burst>()
-  const exposed = new Set<string>()
+  const exposed = new Map<string, number>()
   const judged: JudgedHit<Known>[] = []
   for (const known of hits) {
     const { hit, key } = known
@@ -50,7 +50,8 @@ export function judgeHits<Known extends KnownHit>(
     if (burst === undefined || burst.links.length < linksAtOnceMin) continue
     for (const earlier of judged) if (isOfBurst(earlier, key, burst)) earlier.verdict = AT_ONCE
     const earlier = before.get(key)
-    if (earlier?.atMs === burst.atMs && earlier.links.length < linksAtOnceMin) exposed.add(key)
+    if (earlier?.atMs === burst.atMs && earlier.links.length < linksAtOnceMin)
+      exposed.set(key, burst.atMs)
   }
   return { judged, bursts, exposed }
 }

@@ -11,6 +11,7 @@ import { hitsAnHourMax } from './flood-guard.ts'
 import type { Hit } from './hit.ts'
 import type { RecordedGroup } from './observe-hits.ts'
 import { createHitRecorder, type HitRecorder } from './record-hits.ts'
+import { flagClicks } from './store.ts'
 
 const world = useTracking()
 
@@ -57,11 +58,12 @@ describe('recording hits', () => {
     const mail = await world.send()
     const recorder = createRecorder()
     const hit = hitOn(mail)
-    await Promise.allSettled([
+    const outcomes = await Promise.all([
       recorder.record(hit),
       recorder.record(hit, { isRepeated: true }),
       createRecorder().record(hit, { isRepeated: true }),
     ])
+    expect(outcomes).toEqual(Array(3).fill({ kind: 'recorded' }))
     expect(await recorder.record(hit, { isRepeated: true })).toEqual({ kind: 'recorded' })
     expect(await world.events(mail)).toHaveLength(1)
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
@@ -111,6 +113,30 @@ describe('recording hits', () => {
     const sums = await Promise.all(mails.map((mail) => sumsOf(world.db, mail)))
     const total = sums.reduce((sum, row) => sum + Number(row?.opens) + Number(row?.clicks), 0)
     expect(total).toBe(300)
+  })
+
+  it('flags the clicks of two seconds as a robot’s, and none after them', async () => {
+    const mail = await world.send()
+    const recorder = createRecorder()
+    const atMs = Date.now()
+    const click = (link: number, later: number) =>
+      hitOn(mail, { kind: 'click', link, atMicros: BigInt(atMs + later) * 1000n })
+    const [first, second, third, last] = [
+      click(0, 0),
+      click(1, 500),
+      click(2, 1_900),
+      click(3, 9_000),
+    ]
+    await recorder.record(first)
+    await recorder.record(second)
+    // In one commit with one that begins another burst.
+    await recorder.recordAll([third, last], { isRepeated: false })
+    const bots = async () => (await hitsOf(world.db, mail)).map(({ bot }) => bot)
+    expect(await bots()).toEqual([true, true, true, false])
+    const window = { fromMs: atMs, beforeMs: atMs + 2_001 }
+    const flagged = await world.db.transaction((tx) => flagClicks(tx, first, window))
+    expect([flagged, await bots()]).toEqual([0, [true, true, true, false]])
+    expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: 4, bot_clicks: 3, clicked: true })
   })
 
   it('knows three links at once as a robot’s over commits and processes', async () => {

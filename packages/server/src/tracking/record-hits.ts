@@ -16,7 +16,7 @@ import {
 } from '../platform/db/index.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import { addTallies } from '../platform/tally-store.ts'
-import type { TrackedCopy } from '../sending/index.ts'
+import { findTrackedCopies, findUnsubscribable, type TrackedCopy } from '../sending/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../webhooks/index.ts'
 import { engagementEvent, type ReadHit } from './event-details.ts'
 import { createKnownCopies, type KnownCopies, type LinkPlace } from './find-known.ts'
@@ -26,6 +26,7 @@ import { type Burst, type Judgement, judgeHits, recipientKey } from './judge-hit
 import type { RecordedGroup } from './observe-hits.ts'
 import { addEngagements, findBursts, findHits, flagClicks, insertHits } from './store.ts'
 import { sumUp, toTallies } from './sum-up.ts'
+import type { TrackedRecipient } from './tokens.ts'
 import { unsubscribe, unsubscribeLate } from './unsubscribe.ts'
 
 export interface HitRecorder {
@@ -33,6 +34,8 @@ export interface HitRecorder {
   record(hit: Hit, o?: { readonly isRepeated?: boolean }): Promise<HitOutcome>
   /** Opens and clicks in one transaction of their own, which fails as a whole. */
   recordAll(hits: readonly Hit[], o: { readonly isRepeated: boolean }): Promise<HitOutcome[]>
+  /** Whether nobody knows any more whom it is about. */
+  isGone(who: TrackedRecipient): Promise<boolean>
   /** Where a link leads to, as far as it was followed lately. */
   knownUrl(place: LinkPlace): string | undefined
   /** The same, asked of the database where it is not known. */
@@ -111,6 +114,11 @@ export function createHitRecorder(deps: HitRecorderDeps): HitRecorder {
       committed(recorded)
       return recorded.map(({ outcome }) => outcome)
     },
+    async isGone(who) {
+      if ((await findUnsubscribable(deps.db, who)) !== undefined) return false
+      const [copy] = await findTrackedCopies(deps.db, [who])
+      return copy === undefined
+    },
     knownUrl: known.knownUrl,
     findUrl: (place, q) => known.urlOf(q, place),
   }
@@ -140,7 +148,7 @@ async function recordGroup(
   }
   const { judged, ...judgement } = judgeHits(fresh, before)
   const events = judged.map((one) => engagementEvent(one, deps.findPlace(one.hit.ip)))
-  const flagged = await flagExposed(tx, judged, judgement)
+  const flagged = await flagExposed(tx, judged, judgement.exposed)
   const [{ touched }] = await Promise.all([
     recordEvents(tx, events),
     insertHits(tx, judged),
@@ -201,15 +209,14 @@ function countUp(judged: Judgement['judged']) {
 async function flagExposed(
   tx: Tx,
   judged: Judgement['judged'],
-  { exposed, bursts }: Pick<Judgement, 'exposed' | 'bursts'>,
+  exposed: Judgement['exposed'],
 ): Promise<Map<string, number>> {
   const flagged = new Map<string, number>()
   if (exposed.size === 0) return flagged
   for (const { hit, key } of judged) {
-    const burst = bursts.get(key)
-    if (burst === undefined || !exposed.has(key) || flagged.has(key)) continue
-    const beforeMs = burst.atMs + atOnceMs + 1
-    flagged.set(key, await flagClicks(tx, hit, { fromMs: burst.atMs, beforeMs }))
+    const fromMs = exposed.get(key)
+    if (fromMs === undefined || flagged.has(key)) continue
+    flagged.set(key, await flagClicks(tx, hit, { fromMs, beforeMs: fromMs + atOnceMs + 1 }))
   }
   return flagged
 }

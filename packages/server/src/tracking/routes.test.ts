@@ -412,9 +412,29 @@ describe('/t/u/{token}', () => {
       n: 0,
       link: 0,
     }
-    const answer = await post(`/t/u/${tokens.make({ ...who, kind: 'unsubscribe' })}`)
-    expect(answer.statusCode).toBe(410)
+    const url = `/t/u/${tokens.make({ ...who, kind: 'unsubscribe' })}`
+    expect((await post(url)).statusCode).toBe(410)
+    // Nor is there a button for it.
+    const page = await world.get(url)
+    expect(page.statusCode).toBe(410)
+    expect(page.payload).not.toContain('<button')
   })
+})
+
+it.each([
+  ['/t/o/%00.gif', 200, 'image/gif'],
+  ['/t/o/x.gif?y=%00', 200, 'image/gif'],
+  ['/t/c/%00', 404, 'text/html'],
+  ['/t/u/%00', 404, 'text/html'],
+])('%s is answered as any token that is not ours', async (url, status, type) => {
+  const answer = await world.get(url)
+  expect(answer.statusCode).toBe(status)
+  expect(answer.headers['content-type']).toContain(type)
+})
+
+it('a link leads on with whatever was added to it', async () => {
+  const mail = await world.send()
+  expect((await world.get(`${mail.click(0)}?utm=%00`)).statusCode).toBe(302)
 })
 
 it('[5, trusted proxies] believes X-Forwarded-For of those alone', async () => {

@@ -19,7 +19,7 @@ import type { TokenKind, TrackingTokens } from './tokens.ts'
 
 export interface TrackingRoutesDeps {
   readonly tokens: Pick<TrackingTokens, 'read'>
-  readonly intake: Pick<HitIntake, 'take' | 'urlOf'>
+  readonly intake: Pick<HitIntake, 'take' | 'urlOf' | 'isGone'>
   readonly clientAddress: ClientAddress
   readonly clock: Clock
   readonly observe: HitObserver
@@ -37,7 +37,7 @@ const PIXEL_HEADERS = {
 const BODY_BYTES_MAX = 16 * 1024
 
 /** What is recorded is told of by the commit that many share. */
-const config = { auth: 'public' as const, isTold: true }
+const config = { auth: 'public' as const, isTold: true, takesAnything: true }
 /** Programs add parameters of their own to links that they pass on. */
 const options = { config, schema: { hide: true } }
 
@@ -89,8 +89,10 @@ function clickRoute(app: FastifyInstance, deps: TrackingRoutesDeps): void {
 function unsubscribeRoutes(app: FastifyInstance, deps: TrackingRoutesDeps): void {
   const url = '/t/u/*'
   app.get<WithToken>(url, options, async (request, reply) => {
-    const isOurs = deps.tokens.read(tokenOf(request), 'unsubscribe') !== undefined
-    return sendPage(request, reply, isOurs ? 200 : 404, isOurs ? 'unsubscribe' : 'unknown')
+    const who = deps.tokens.read(tokenOf(request), 'unsubscribe')
+    if (who === undefined) return sendPage(request, reply, 404, 'unknown')
+    if (await deps.intake.isGone(who)) return sendPage(request, reply, 410, 'gone')
+    return sendPage(request, reply, 200, 'unsubscribe')
   })
   // Whatever it says, and in whatever form: a POST to this address unsubscribes.
   const onRequest: onRequestHookHandler = ({ headers }, _reply, done) => {

@@ -33,6 +33,8 @@ declare module 'fastify' {
     auth?: RouteAuth
     /** Any of these lets a key with scopes in. */
     scopes?: readonly ApiKeyScope[]
+    /** Whatever stands in its path and query: the route answers it, as people follow what they have. */
+    takesAnything?: boolean
   }
   interface FastifyRequest {
     /** This request's span: `00-<trace id>-<span id>-<flags>`. Made when it is asked for. */
@@ -82,7 +84,7 @@ export function checkRequestLine(request: FastifyRequest): void {
   if (countHosts(raw.rawHeaders) > 1)
     throw new ApiError('bad_request', { message: 'The Host header is given twice' })
   const url = raw.url ?? ''
-  if (!url.includes('%00')) return
+  if (!url.includes('%00') || request.routeOptions.config.takesAnything === true) return
   // PostgreSQL stores no NUL, so no resource has one in its name.
   const [path = '', ...query] = url.split('?')
   if (path.includes('%00')) throw new ApiError('not_found')

@@ -1,0 +1,111 @@
+/** What waits for a database that is slow or away, and how much of it. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { silent } from '../../test/sending.ts'
+import type { Db } from '../platform/db/index.ts'
+import { createFailpoints } from '../platform/failpoints.ts'
+import { newId, newUlid } from '../platform/ids.ts'
+import { createFloodGuard } from './flood-guard.ts'
+import type { Hit, HitOutcome } from './hit.ts'
+import { createHitIntake, type HitIntake } from './hit-intake.ts'
+
+const ANSWER_MS = 600
+const WAITING_MAX = 5_000
+
+let recorded: ((outcome: HitOutcome) => void)[]
+let appended: number
+let probes: number
+let intake: HitIntake
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+  })
+  recorded = []
+  appended = 0
+  probes = 0
+  intake = createHitIntake({
+    db: {
+      query: () => {
+        probes += 1
+        return new Promise(() => undefined)
+      },
+    } as unknown as Db,
+    log: silent,
+    failpoints: createFailpoints(undefined),
+    firstOn: 'database',
+    answerMs: ANSWER_MS,
+    floods: createFloodGuard(),
+    observe: () => undefined,
+    spool: {
+      append: async () => {
+        appended += 1
+      },
+      takeOwn: async () => undefined,
+      takeLeft: async () => undefined,
+      bytes: 0,
+      oldestMs: 0,
+      close: async () => undefined,
+    },
+    recorder: {
+      record: () => new Promise((resolve) => recorded.push(resolve)),
+      recordAll: async () => [],
+      isGone: async () => false,
+      knownUrl: () => undefined,
+      findUrl: async () => undefined,
+    },
+  })
+})
+afterEach(async () => {
+  await intake.stop()
+  vi.useRealTimers()
+})
+
+const newHit = (): Hit => ({
+  ...{ tenantId: newId('tn'), refId: newUlid(), n: 0, link: 0, kind: 'open', hitId: newUlid() },
+  atMicros: 1n,
+  ip: '',
+  userAgent: '',
+  purpose: '',
+})
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+describe('a database that serves others', () => {
+  it('is slow and not away: what is late goes to the spool', async () => {
+    const late = intake.take(newHit())
+    await pass(ANSWER_MS / 2)
+    const other = intake.take(newHit())
+    recorded[1]?.({ kind: 'recorded' })
+    expect(await other).toEqual({ kind: 'recorded' })
+    await pass(ANSWER_MS / 2)
+    expect(await late).toEqual({ kind: 'spooled' })
+    expect(intake.isDatabaseAway).toBe(false)
+  })
+
+  it('is away when it has done nothing for as long as an answer may take', async () => {
+    const done = intake.take(newHit())
+    recorded[0]?.({ kind: 'recorded' })
+    await done
+    const late = intake.take(newHit())
+    await pass(ANSWER_MS)
+    expect(await late).toEqual({ kind: 'spooled' })
+    expect(intake.isDatabaseAway).toBe(true)
+  })
+})
+
+it(`no more than ${WAITING_MAX} wait for it: the next goes to the spool at once`, async () => {
+  const waiting = Array.from({ length: WAITING_MAX }, () => intake.take(newHit()))
+  expect(await intake.take(newHit())).toEqual({ kind: 'spooled' })
+  expect([recorded.length, appended]).toEqual([WAITING_MAX, 1])
+  for (const resolve of recorded) resolve({ kind: 'recorded' })
+  await Promise.all(waiting)
+  void intake.take(newHit())
+  expect(recorded).toHaveLength(WAITING_MAX + 1)
+})
+
+it('probes that hang are two, however long it is away', async () => {
+  void intake.take(newHit())
+  await pass(ANSWER_MS)
+  expect(intake.isDatabaseAway).toBe(true)
+  await pass(60_000)
+  expect(probes).toBe(2)
+})
