@@ -40,13 +40,23 @@ describe('the size of a message', () => {
     expect(await sendData(client, MESSAGE)).toMatch(/^250 /)
   })
 
-  it('ends the connection of a peer that goes on and on', async () => {
+  it('[I2] ends the connection of a peer that goes on and on', async () => {
     const { openFor } = await start({ bytesMax: 1_000 })
     const client = await openFor('a@routed.test')
     await client.ask('DATA')
     client.send('x'.repeat(5_000))
     expect(await client.see(/\r\n/)).toMatch(/^552 5\.3\.4 /)
     await client.end()
+  })
+
+  it('is no way to keep the listener busy: lines that begin with a dot, by the million', async () => {
+    const { openFor, metrics } = await start({ bytesMax: 8 * 1024 * 1024 })
+    const client = await openFor('a@routed.test')
+    await client.ask('DATA')
+    client.send('..\r\n'.repeat(300_000))
+    expect(await client.see(/\r\n/)).toMatch(/^554 5\.6\.0 /)
+    await client.end()
+    expect(await metrics()).toContain('{outcome="malformed"} 1')
   })
 
   it('is bounded over all messages on their way, and half of it for one address', async () => {
@@ -86,7 +96,7 @@ describe('recipients', () => {
     await client.end()
   })
 
-  it('20,000 at once are answered, and no more kept than may be', async () => {
+  it('[I2] 20,000 at once are answered, and no more kept than may be', async () => {
     const { openFor, stored } = await start()
     const client = await openFor()
     const all = Array.from({ length: 20_000 }, (_, i) => `RCPT TO:<u${i}@routed.test>\r\n`)
@@ -126,10 +136,13 @@ describe('connections', () => {
   }
 
   it('last only so long, and a message that is coming in is finished', async () => {
-    const { open, openFor } = await start({ limits: { connectionMsMax: 300 } })
+    let nowMs = 0
+    const limits = { connectionMsMax: 1_000, commandMsMax: 10_000 }
+    const { open, openFor } = await start({ limits, monotonicMs: () => nowMs })
     const busy = await openFor('a@routed.test')
     await busy.ask('DATA')
     const idle = await open()
+    nowMs = 2_000
     expect(await idle.see(/\r\n/)).toMatch(/^421 4\.4\.2 /)
     busy.send(`${MESSAGE}.\r\n`)
     expect(await busy.see(/\r\n/)).toMatch(/^250 /)
@@ -183,10 +196,12 @@ describe('commands', () => {
     await client.end()
   })
 
-  it('that drip are waited for only so long, however steadily', async () => {
-    const { open } = await start({ limits: { commandMsMax: 200 } })
+  it('[I1] that drip are waited for only so long, however steadily', async () => {
+    let nowMs = 0
+    const { open } = await start({ limits: { commandMsMax: 60_000 }, monotonicMs: () => nowMs })
     const client = await open()
     const dripping = client.drip('NOOP '.repeat(2_000), 5)
+    nowMs = 61_000
     expect(await client.see(/\r\n/)).toMatch(/^421 4\.4\.2 /)
     client.close()
     await dripping
@@ -209,7 +224,7 @@ describe('commands', () => {
 })
 
 describe('a message', () => {
-  it('that comes too slowly is not waited for', async () => {
+  it('[I1] that comes too slowly is not waited for', async () => {
     const limits = { dataRateAfterMs: 200, dataBytesPerSecondMin: 1_000_000 }
     const { openFor, stored } = await start({ limits })
     const client = await openFor('a@routed.test')
@@ -221,7 +236,7 @@ describe('a message', () => {
     expect(stored).toEqual([])
   })
 
-  it('that takes too long is not, either', async () => {
+  it('[I1] that takes too long is not, either', async () => {
     const { openFor, metrics } = await start({ limits: { dataMsMax: 200 } })
     const client = await openFor('a@routed.test')
     await client.ask('DATA')

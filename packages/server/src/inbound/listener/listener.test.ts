@@ -255,7 +255,7 @@ describe('[contract 3.5] what is not stored is not answered for', () => {
   })
 })
 
-describe('a message ends with CRLF, dot, CRLF alone', () => {
+describe('[I3] a message ends with CRLF, dot, CRLF alone', () => {
   const others = smugglers.filter((one) => !one.includes('\r\n.\r\n'))
 
   it.each(others.map((one) => [JSON.stringify(one), one]))('not with %s', async (_name, end) => {

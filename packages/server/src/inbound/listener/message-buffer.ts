@@ -65,18 +65,28 @@ export function createMessageBuffer(o: {
     length += bytes.length
   }
 
+  /** Looks at each byte twice rather than at what to do about it: peers send millions of line ends. */
   function addLines(chunk: Uint8Array): void {
-    let from = 0
-    for (let i = 0; i < chunk.length && refusal === undefined; i++) {
+    let missing = 0
+    let previous = last
+    for (let i = 0; i < chunk.length; i++) {
       const byte = chunk[i] ?? 0
-      const missing = last === CR ? (byte === LF ? undefined : LF) : byte === LF ? CR : undefined
-      last = byte
-      if (missing === undefined) continue
-      if (i > from) append(chunk.subarray(from, i))
-      append(Uint8Array.of(missing))
-      from = i
+      if (missingBetween(previous, byte) !== undefined) missing += 1
+      previous = byte
     }
-    if (refusal === undefined) append(chunk.subarray(from))
+    if (missing === 0) append(chunk)
+    else makeRoom(length + chunk.length + missing)
+    if (missing > 0 && refusal === undefined) {
+      previous = last
+      for (let i = 0; i < chunk.length; i++) {
+        const byte = chunk[i] ?? 0
+        const between = missingBetween(previous, byte)
+        if (between !== undefined) buffer[length++] = between
+        buffer[length++] = byte
+        previous = byte
+      }
+    }
+    last = previous
   }
 
   return {
@@ -95,4 +105,10 @@ export function createMessageBuffer(o: {
     },
     release,
   }
+}
+
+/** Half of a line end. */
+function missingBetween(before: number, byte: number): number | undefined {
+  if (before === CR) return byte === LF ? undefined : LF
+  return byte === LF ? CR : undefined
 }

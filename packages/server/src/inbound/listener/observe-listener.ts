@@ -8,6 +8,7 @@ const transactionOutcomes = [
   'too_large',
   'no_room',
   'looping',
+  'malformed',
   'not_stored',
   'cut',
 ] as const

@@ -12,6 +12,11 @@ export type Received =
   | { readonly kind: 'cut' }
   /** Goes on long after it was too large. */
   | { readonly kind: 'endless' }
+  /** Consists of more pieces than any message that means well. */
+  | { readonly kind: 'shredded' }
+
+/** smtp-server hands out each line that begins with a dot by itself, which takes it long. */
+const PIECES_MAX = 250_000
 
 export function receiveMessage(
   stream: SMTPServerDataStream,
@@ -19,8 +24,11 @@ export function receiveMessage(
   bytesMax: number,
 ): Promise<Received> {
   let refusal: 'too_large' | 'no_room' | undefined
+  let pieces = 0
   return new Promise((resolve) => {
     stream.on('data', (chunk: Buffer) => {
+      pieces += 1
+      if (pieces > PIECES_MAX) resolve({ kind: 'shredded' })
       const added = refusal ?? buffer.add(chunk)
       if (added !== 'ok') refusal = added
       if (refusal !== undefined && stream.byteLength > 2 * bytesMax) resolve({ kind: 'endless' })

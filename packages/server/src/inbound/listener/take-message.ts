@@ -25,6 +25,10 @@ const TOO_LARGE: Reply = { code: 552, text: '5.3.4 Message too large' }
 const REFUSED = {
   too_large: { outcome: 'too_large', reply: TOO_LARGE },
   endless: { outcome: 'too_large', reply: { ...TOO_LARGE, isLast: true } },
+  shredded: {
+    outcome: 'malformed',
+    reply: { code: 554, text: '5.6.0 Too many lines begin with a dot', isLast: true },
+  },
   no_room: { outcome: 'no_room', reply: noRoom },
   cut: { outcome: 'cut' },
 } as const satisfies Record<string, Ended>
