@@ -275,7 +275,7 @@ export const variables = {
     type: byteSize('0', '64MiB'),
     default: '5MiB',
     meaning:
-      'So much of its attachments, and of its text and HTML, stands in `INCOMING_EMAIL` itself; other attachments are links',
+      'How much of its attachments an `INCOMING_EMAIL` holds, and of its text and HTML together; what is larger is had at its address',
   },
   imapErrorRepeatMs: {
     name: 'IMAP_ERROR_REPEAT',

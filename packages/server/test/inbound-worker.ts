@@ -48,7 +48,12 @@ export interface InboundWorld {
   endLeases(): Promise<void>
 }
 
-export const UNKNOWN = { spf: { result: 'none' }, dkim: [], dmarc: { result: 'none' } }
+export const UNKNOWN = {
+  spf: { result: 'none' },
+  dkim: [],
+  dmarc: { result: 'none' },
+  arc: { result: 'none' },
+}
 
 export function useInbound(): InboundWorld {
   let database: TestDatabase

@@ -5,15 +5,13 @@
  * content, and of bodies beyond it `problem` says that they are in the raw message alone.
  */
 import type { IncomingAttachment, IncomingEmail } from '@postrider/contract'
-import { type ParsedMessage, threadIdOf } from '../mail/index.ts'
+import { type Authentication, type ParsedMessage, threadIdOf } from '../mail/index.ts'
 import { formatMicros } from '../platform/clock.ts'
 import type { StoredMessage } from './message-store.ts'
+import { messageUrlOf } from './messages/message-wire.ts'
 import { usernameOf } from './username.ts'
 
 type Details = IncomingEmail['details']
-
-/** Who the message is from, as far as that can be known. */
-export type Authentication = Pick<Details, 'spf' | 'dkim' | 'dmarc' | 'arc'>
 
 export interface ReadMessage {
   readonly parsed: ParsedMessage
@@ -31,7 +29,7 @@ export function incomingDetails(
   { parsed, authentication }: ReadMessage,
   { publicUrl, inlineBytesMax }: DetailsOptions,
 ): Details {
-  const url = `${publicUrl}/v1/inbound/messages/${message.inboundId}`
+  const url = messageUrlOf(publicUrl, message.inboundId)
   const bodies = inlineBodies(parsed, inlineBytesMax)
   const problems = [parsed.problem, bodies.problem].filter((one) => one !== undefined)
   const { spf, dkim, dmarc, arc } = authentication
@@ -53,10 +51,10 @@ export function incomingDetails(
     html: bodies.html,
     headers: [...parsed.headers],
     attachments: inlineAttachments(parsed, `${url}/attachments`, inlineBytesMax),
-    spf,
-    dkim: [...dkim],
-    dmarc,
-    ...(arc === undefined ? {} : { arc }),
+    spf: { ...spf },
+    dkim: dkim.map((one) => ({ ...one })),
+    dmarc: { ...dmarc },
+    arc: { ...arc },
     received_at: formatMicros(message.receivedAtMicros),
     auto_reply: parsed.isAutoReply,
     ...(message.folder === null ? {} : { folder: message.folder }),

@@ -2,10 +2,10 @@
  * Makes of a message that was received what is to be recorded of it. That a server or its DNS is slow, or
  * a message cannot be read, is part of the answer: nothing but a stop of this process makes it fail.
  */
-import type { MessageParser, ParsedMessage } from '../mail/index.ts'
+import type { Authentication, MessageParser, ParsedMessage } from '../mail/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import { startTrace } from '../platform/trace.ts'
-import { type Authentication, type DetailsOptions, incomingDetails } from './event-details.ts'
+import { type DetailsOptions, incomingDetails } from './event-details.ts'
 import type { FinishedMessage } from './finish-messages.ts'
 import type { StoredMessage } from './message-store.ts'
 import type { ClaimedMessage } from './queue-store.ts'
@@ -82,7 +82,7 @@ function lookAgainAfter(ageMs: number): number | undefined {
 }
 
 const NOTHING = { result: 'none' } as const
-const UNKNOWN: Authentication = { spf: NOTHING, dkim: [], dmarc: NOTHING }
+const UNKNOWN: Authentication = { spf: NOTHING, dkim: [], dmarc: NOTHING, arc: NOTHING }
 
 const UNREAD: ParsedMessage = {
   messageId: '',

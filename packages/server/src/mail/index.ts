@@ -10,6 +10,7 @@ export {
 } from './address.ts'
 export { type Attachment, dispositionOf, mediaTypeOf } from './attachment.ts'
 export { authenticateMail } from './authenticate/authenticate-mail.ts'
+export type { Authentication } from './authenticate/result.ts'
 export {
   type CopyParts,
   checkBodyText,

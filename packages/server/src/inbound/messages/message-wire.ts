@@ -2,8 +2,8 @@
 import type { InboundMessage } from '@postrider/contract'
 import type { StoredMessage } from '../message-store.ts'
 
-export function rawUrlOf(publicUrl: string, inboundId: string): string {
-  return `${publicUrl}/v1/inbound/messages/${inboundId}/raw`
+export function messageUrlOf(publicUrl: string, inboundId: string): string {
+  return `${publicUrl}/v1/inbound/messages/${inboundId}`
 }
 
 export function toInboundMessage(message: StoredMessage, publicUrl: string): InboundMessage {
@@ -19,6 +19,6 @@ export function toInboundMessage(message: StoredMessage, publicUrl: string): Inb
     received_at: new Date(Number(message.receivedAtMicros / 1000n)).toISOString(),
     reported_at: reportedAt?.toISOString() ?? null,
     problem: message.problem,
-    raw_url: rawUrlOf(publicUrl, inboundId),
+    raw_url: `${messageUrlOf(publicUrl, inboundId)}/raw`,
   }
 }

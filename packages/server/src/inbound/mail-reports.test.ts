@@ -1,0 +1,271 @@
+/** What mail servers report of our own emails is believed of what it names, and counts once. */
+import { describe, expect, it } from 'vitest'
+import { rawMail, routeOf } from '../../test/inbound.ts'
+import { useInbound } from '../../test/inbound-worker.ts'
+import { accept, eventsOf, recipientsOf } from '../../test/sender.ts'
+import { addMailer } from '../../test/sending.ts'
+import { newId, newUlid } from '../platform/ids.ts'
+
+const world = useInbound()
+
+interface Sent {
+  readonly tenantId: string
+  readonly refId: string
+}
+
+/** An email to Ada and Ben, handed over by SMTP: or whatever became of it. */
+async function send(
+  status = 'delivered',
+  outcome: 'accepted' | 'uncertain' | 'none' = 'accepted',
+): Promise<Sent> {
+  const { db } = world
+  const tenantId = newId('tn')
+  await addMailer(db, { tenantId })
+  const to = [{ email: 'Ada@example.com' }, { email: 'ben@example.com' }]
+  const refId = await accept(db, { to }, tenantId)
+  if (outcome !== 'none')
+    await db.query(
+      `insert into sending_attempt (tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts,
+         started_at, finished_at, outcome, category, failed_reason, retry_scheduled)
+       select r.tenant_id, r.ref_id, r.n, 1, r.day, e.mailer_id, 5, now(), now(), $2,
+              case when $2 = 'uncertain' then 'uncertain' end, '', $3
+         from sending_recipient r join sending_email e using (tenant_id, ref_id, day)
+        where r.ref_id = $1`,
+      [refId, outcome, status === 'deferred'],
+    )
+  await become({ tenantId, refId }, status)
+  return { tenantId, refId }
+}
+
+async function become({ refId }: Sent, status: string): Promise<void> {
+  await world.db.query('update sending_recipient set status = $2 where ref_id = $1', [
+    refId,
+    status,
+  ])
+  if (!['queued', 'deferred', 'sending'].includes(status))
+    await world.db.query('delete from sending_queue where ref_id = $1', [refId])
+}
+
+interface ReportOptions {
+  readonly n?: number
+  readonly recipient?: string
+  readonly status?: string
+  readonly action?: string
+  readonly date?: string
+  readonly words?: string
+}
+
+function deliveryReport(
+  { refId }: Sent,
+  {
+    n = 0,
+    recipient = 'ada@example.com',
+    status = '5.1.1',
+    action = 'failed',
+    date = '10:00',
+    words = '550 5.1.1 User unknown',
+  }: ReportOptions = {},
+): Buffer {
+  const lines = [
+    '--r\r\nContent-Type: text/plain\r\n\r\nIt could not be delivered.',
+    '--r\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx.example.net\r\n',
+    `Final-Recipient: rfc822; ${recipient}\r\nAction: ${action}\r\nStatus: ${status}`,
+    `Diagnostic-Code: smtp; ${words}`,
+    `--r\r\nContent-Type: text/rfc822-headers\r\n\r\nMessage-ID: <${refId}.${n}@example.com>\r\nSubject: Hello`,
+    '--r--\r\n',
+  ]
+  return rawMail({
+    messageId: `<${newUlid()}@mx.example.net>`,
+    header: `Date: Sun, 22 Nov 2026 ${date}:00 +0000\r\nContent-Type: multipart/report; report-type=delivery-status; boundary=r\r\n`,
+    body: lines.join('\r\n'),
+  })
+}
+
+function complaint({ refId }: Sent, n = 0): Buffer {
+  const lines = [
+    '--r\r\nContent-Type: text/plain\r\n\r\nSomebody complains.',
+    '--r\r\nContent-Type: message/feedback-report\r\n\r\nFeedback-Type: abuse\r\nUser-Agent: x/1\r\nVersion: 1\r\nOriginal-Rcpt-To: redacted@example.com\r\n',
+    `--r\r\nContent-Type: message/rfc822\r\n\r\nMessage-ID: <${refId}.${n}@example.com>\r\nSubject: Hello\r\n\r\nHello`,
+    '--r--\r\n',
+  ]
+  return rawMail({
+    messageId: `<${newUlid()}@mx.example.net>`,
+    header: 'Content-Type: multipart/report; report-type=feedback-report; boundary=r\r\n',
+    body: lines.join('\r\n'),
+  })
+}
+
+async function receive({ tenantId }: Pick<Sent, 'tenantId'>, raw: Buffer): Promise<void> {
+  await world.receive({ raw, routes: [[routeOf({ tenantId }), 'bounces@in.example.com']] })
+  await world.worker().runOnce()
+}
+
+const told = async ({ refId }: Sent) =>
+  (await eventsOf(world.db, refId)).map(({ event, details }) => [event, details.email])
+const statuses = async ({ refId }: Sent) =>
+  (await recipientsOf(world.db, refId)).map(({ status }) => status)
+const suppressed = async ({ tenantId }: Sent) => {
+  const { rows } = await world.db.query<{ email: string; reason: string }>(
+    'select email, reason from suppressions_address where tenant_id = $1 order by email',
+    [tenantId],
+  )
+  return rows.map(({ email, reason }) => [email, reason])
+}
+
+describe('[contract 3.5] a delivery report', () => {
+  it('makes a bounce of the recipient it names, and is an incoming email all the same', async () => {
+    const sent = await send()
+    await receive(sent, deliveryReport(sent))
+    const [event] = await eventsOf(world.db, sent.refId)
+    expect(event).toMatchObject({
+      event: 'MAIL_BOUNCE',
+      details: {
+        ref_id: sent.refId,
+        email: ['Ada@example.com'],
+        failed_reason: expect.stringContaining('User unknown'),
+        error_code: '5.1.1',
+      },
+    })
+    expect(await statuses(sent)).toEqual(['bounced', 'delivered'])
+    expect(await suppressed(sent)).toEqual([['Ada@example.com', 'bounced']])
+    expect(await world.events()).toHaveLength(1)
+  })
+
+  it('counts once, by however many doors it comes and however often it is repeated', async () => {
+    const sent = await send()
+    const report = deliveryReport(sent)
+    await receive(sent, report)
+    await receive(sent, deliveryReport(sent, { date: '11:00' }))
+    await world.fetched({ tenantId: sent.tenantId, raw: report })
+    await world.fetched({ tenantId: sent.tenantId, raw: report, mailerId: 'imap_2' })
+    await Promise.all([world.worker().runOnce(), world.worker().runOnce()])
+    expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+    expect(await world.events()).toHaveLength(4)
+  })
+
+  it('that is not for good suppresses nobody', async () => {
+    const sent = await send()
+    await receive(sent, deliveryReport(sent, { status: '4.2.2', words: '452 4.2.2 Mailbox full' }))
+    expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+    expect(await suppressed(sent)).toEqual([])
+  })
+
+  it('that a server goes on trying, or was successful, is no bounce', async () => {
+    const sent = await send()
+    await receive(sent, deliveryReport(sent, { action: 'delayed', status: '4.4.1' }))
+    await receive(sent, deliveryReport(sent, { action: 'delivered', status: '2.0.0' }))
+    expect(await told(sent)).toEqual([])
+    expect(await statuses(sent)).toEqual(['delivered', 'delivered'])
+  })
+})
+
+describe('[contract 3.5] a complaint', () => {
+  it('makes MAIL_SPAM of the copy whose Message-ID it has, whomever it hides, once', async () => {
+    const sent = await send()
+    await receive(sent, complaint(sent, 1))
+    await receive(sent, complaint(sent, 1))
+    expect(await told(sent)).toEqual([['MAIL_SPAM', ['ben@example.com']]])
+    expect(await suppressed(sent)).toEqual([['ben@example.com', 'complained']])
+  })
+})
+
+describe('nothing follows from a report', () => {
+  it.each<[string, (sent: Sent) => readonly [Pick<Sent, 'tenantId'>, Buffer]]>([
+    ['to another tenant', (sent) => [{ tenantId: newId('tn') }, deliveryReport(sent)]],
+    [
+      'of another recipient',
+      (sent) => [sent, deliveryReport(sent, { recipient: 'ben@example.com' })],
+    ],
+    ['of nobody', (sent) => [sent, deliveryReport(sent, { recipient: '' })]],
+    ['of a copy that is not there', (sent) => [sent, deliveryReport(sent, { n: 7 })]],
+    ['of a number that is none', (sent) => [sent, deliveryReport(sent, { n: 99_999 })]],
+    [
+      'of an email that is not there',
+      (sent) => [sent, deliveryReport({ ...sent, refId: newUlid() })],
+    ],
+    [
+      'of an email that is no longer kept',
+      (sent) => [sent, deliveryReport({ ...sent, refId: `01A${newUlid().slice(3)}` })],
+    ],
+  ])('%s', async (_, of) => {
+    const sent = await send()
+    const [to, report] = of(sent)
+    await receive(to, report)
+    expect(await told(sent)).toEqual([])
+    expect(await suppressed(sent)).toEqual([])
+    expect(await statuses(sent)).toEqual(['delivered', 'delivered'])
+    expect(await world.events()).toHaveLength(1)
+  })
+
+  it.each(['suppressed', 'blocked', 'rejected'])('on what was never sent: %s', async (status) => {
+    const sent = await send(status, 'none')
+    await receive(sent, deliveryReport(sent))
+    expect(await told(sent)).toEqual([])
+    expect(await statuses(sent)).toEqual([status, status])
+  })
+})
+
+describe('a report on an email that is under way', () => {
+  const waiting = async () => {
+    const { rows } = await world.db.query<{ tries: number; is_later: boolean }>(
+      'select tries, due_at > now() as is_later from inbound_queue',
+    )
+    return rows
+  }
+
+  it.each(['queued', 'sending', 'deferred'])(
+    'is looked at again when that is over: %s',
+    async (status) => {
+      const sent = await send(status)
+      await receive(sent, deliveryReport(sent))
+      expect(await told(sent)).toEqual([])
+      expect(await statuses(sent)).toEqual([status, status])
+      expect(await world.events()).toHaveLength(1)
+      expect(await waiting()).toEqual([{ tries: 0, is_later: true }])
+      await world.endLeases()
+      await world.worker().runOnce()
+      expect(await waiting()).toEqual([{ tries: 0, is_later: true }])
+      await become(sent, 'delivered')
+      await world.endLeases()
+      const worker = world.worker()
+      await worker.runOnce()
+      expect(worker.results).toEqual(['looked_again'])
+      expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+      expect(await world.events()).toHaveLength(1)
+      expect(await waiting()).toEqual([])
+    },
+  )
+
+  it('is given up on after a day', async () => {
+    const sent = await send('queued', 'none')
+    await receive(sent, deliveryReport(sent))
+    await world.db.query(`update inbound_message set received_at = now() - interval '25 h'`)
+    await world.endLeases()
+    await world.worker().runOnce()
+    expect(await waiting()).toEqual([])
+    expect(await told(sent)).toEqual([])
+  })
+
+  it('ends an attempt without an answer, which is not repeated', async () => {
+    const sent = await send('deferred', 'uncertain')
+    await receive(sent, deliveryReport(sent))
+    expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+    expect(await statuses(sent)).toEqual(['bounced', 'deferred'])
+    const { rows } = await world.db.query('select n from sending_queue where ref_id = $1', [
+      sent.refId,
+    ])
+    expect(rows).toEqual([{ n: 1 }])
+  })
+})
+
+it('reports of many messages and tenants are applied together, in whatever order they come', async () => {
+  const sents = await Promise.all(Array.from({ length: 12 }, () => send()))
+  for (const sent of [...sents, ...sents.toReversed()])
+    await world.receive({
+      raw: deliveryReport(sent, { recipient: 'ben@example.com', n: 1 }),
+      routes: [[routeOf({ tenantId: sent.tenantId }), 'bounces@in.example.com']],
+    })
+  await Promise.all([world.worker().runOnce(), world.worker().runOnce(), world.worker().runOnce()])
+  for (const sent of sents) expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['ben@example.com']]])
+  expect(await world.events()).toHaveLength(24)
+})
