@@ -37,7 +37,7 @@ interface CommonOptions {
    * left out. The answer waits for it, but not longer than a second.
    */
   readonly onError?: (error: unknown, context: WebhookContext) => unknown
-  /** The largest body, 8 MiB when left out. INCOMING_EMAIL can need 40 MiB. */
+  /** The largest body, 16 MiB when left out: enough for an INCOMING_EMAIL as it is by default. */
   readonly maxBytes?: number
   /** Milliseconds for the whole request; 12,000 when left out, as the service waits for 15,000. */
   readonly timeoutMs?: number
@@ -62,7 +62,8 @@ export type WebhookHandlerOptions = CommonOptions & (EachEvent | AllEvents)
 
 export type WebhookHandler = (request: Request) => Promise<Response>
 
-const maxBytesDefault = 8 * 1024 * 1024
+/** An INCOMING_EMAIL with 5 MiB of text and, in base64, 5 MiB of attachments. */
+const maxBytesDefault = 16 * 1024 * 1024
 const timeoutMsDefault = 12_000
 /** The longest that timers take. */
 const timeoutMsMax = 2 ** 31 - 1
