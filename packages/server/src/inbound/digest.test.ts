@@ -4,11 +4,13 @@ import { digestMessage } from './digest.ts'
 
 const digestOf = (text: string, recipient = 'b@example.com') =>
   digestMessage(Buffer.from(text, 'latin1')).of(recipient).toString('hex')
-const mail = 'Message-ID: <1@x>\r\nSubject: a\r\n\r\nbody\r\n'
+const mail = 'Message-ID: <1@x>\r\nSubject: a b\r\n\r\nbody\r\n'
 
 it('[contract 5] is the same whatever servers on the way have added to the header', () => {
   expect(digestOf(`Received: from x\r\n by y\r\n${mail}`)).toBe(digestOf(mail))
   expect(digestOf(mail.replace('Message-ID: ', 'message-id  :\r\n\t'))).toBe(digestOf(mail))
+  expect(digestOf(`X-Spam: no\r\nDKIM-Signature: t=1\r\n${mail}`)).toBe(digestOf(mail))
+  expect(digestOf(mail.replace('Subject: a b', 'subject:a\r\n\t b'))).toBe(digestOf(mail))
   expect(digestOf(mail, 'B@Example.com')).toBe(digestOf(mail))
 })
 
@@ -20,6 +22,12 @@ it('[contract 5] is another by recipient, Message-ID or content', () => {
     digestOf(mail.replace('body', 'bodY')),
     digestOf(mail.replace('<1@x>', '')),
     digestOf(mail.replace('Message-ID', 'X-Message-ID')),
+    digestOf(mail.replace('a b', 'a c')),
+    digestOf(mail.replace('Subject', 'From')),
+    digestOf(`From: one\r\n${mail}`),
+    digestOf(`From: two\r\n${mail}`),
+    digestOf(`Date: Sun, 22 Nov 2026 10:00:00 +0000\r\n${mail}`),
+    digestOf(`Content-Type: text/html\r\n${mail}`),
   ]
   expect(new Set(all).size).toBe(all.length)
 })
@@ -40,6 +48,12 @@ it('reads anything', () => {
       expect(digest.equals(same)).toBe(Buffer.from(bytes).equals(Buffer.from('x\r\n\r\n')))
     }),
   )
+})
+
+it('tells whether there is a Message-ID', () => {
+  expect(digestMessage(Buffer.from(mail)).messageId).toBe('<1@x>')
+  for (const header of ['Message-ID: \r\n', 'Subject: a\r\n Message-ID: <1@x>\r\n', ''])
+    expect(digestMessage(Buffer.from(`${header}\r\nbody`)).messageId).toBeUndefined()
 })
 
 it('gives up on a header without an end', () => {

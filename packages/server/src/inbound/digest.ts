@@ -1,7 +1,10 @@
 /**
  * What a message is recognised by when a server sends it again because our `250` got lost (contract §5):
- * its recipient, its Message-ID and its content, which is what follows the header. The header itself is
- * another each time: every server on the way adds to it.
+ * its recipient, its Message-ID and its content, which is its body and what its author has written above
+ * it. The rest of the header may be another each time: every server on the way adds to it.
+ *
+ * A Message-ID and a body alone do not make two messages one: of some machines all have the same, and
+ * whoever has had a message could send it under another subject, or in another name, before it comes.
  *
  * Without a Message-ID the whole of it counts.
  */
@@ -11,17 +14,23 @@ import { createHash } from 'node:crypto'
 const HEADER_BYTES_MAX = 256 * 1024
 const MESSAGE_ID_LENGTH_MAX = 998
 
+const WRITTEN =
+  /^(?:from|sender|reply-to|to|cc|date|subject|in-reply-to|references|content-[a-z-]{1,40})[ \t]*:/i
+
 export interface MessageDigest {
+  readonly messageId: string | undefined
   /** With one of its recipients, written any way. */
   of(recipient: string): Buffer
 }
 
 export function digestMessage(raw: Buffer): MessageDigest {
-  const { messageId, bodyAt } = readHeader(raw)
+  const { messageId, written, bodyAt } = readHeader(raw)
   const content = createHash('sha256')
+    .update(written)
     .update(messageId === undefined ? raw : raw.subarray(bodyAt))
     .digest()
   return {
+    messageId,
     of: (recipient) =>
       createHash('sha256')
         .update(`${recipient.normalize('NFC').toLowerCase()}\n${messageId ?? ''}\n`)
@@ -30,23 +39,40 @@ export function digestMessage(raw: Buffer): MessageDigest {
   }
 }
 
+interface Header {
+  readonly messageId?: string
+  /** Without what folding has done to it. */
+  readonly written: string
+  readonly bodyAt: number
+}
+
 /** Every byte of it is looked at a bounded number of times, whatever it is. */
-function readHeader(raw: Buffer): { readonly messageId?: string; readonly bodyAt: number } {
+function readHeader(raw: Buffer): Header {
   const end = endOfHeader(raw)
-  if (end === undefined) return { bodyAt: 0 }
+  if (end === undefined) return { written: '', bodyAt: 0 }
   // Octets as they are: it is compared, not shown.
-  const lines = raw.toString('latin1', 0, end).split('\n')
-  const at = lines.findIndex((line) => /^message-id[ \t]*:/i.test(line.slice(0, 64)))
-  const first = lines[at]
-  if (first === undefined) return { bodyAt: end }
-  const parts = [first.slice(first.indexOf(':') + 1)]
-  for (let i = at + 1; i < lines.length; i++) {
-    const line = lines[i] ?? ''
-    if (!line.startsWith(' ') && !line.startsWith('\t')) break
-    parts.push(line)
-  }
-  const value = parts.join(' ').slice(0, MESSAGE_ID_LENGTH_MAX).trim()
-  return value === '' ? { bodyAt: end } : { messageId: value, bodyAt: end }
+  const fields = fieldsOf(raw.toString('latin1', 0, end))
+  const named = fields.find((field) => /^message-id[ \t]*:/i.test(field.slice(0, 64)))
+  const messageId = named && valueIn(named).slice(0, MESSAGE_ID_LENGTH_MAX)
+  if (messageId === undefined || messageId === '') return { written: '', bodyAt: end }
+  const written = fields
+    .filter((field) => WRITTEN.test(field))
+    .map(
+      (field) => `${field.slice(0, field.indexOf(':')).trim().toLowerCase()}:${valueIn(field)}\n`,
+    )
+  return { messageId, written: written.join(''), bodyAt: end }
+}
+
+/** Each with its continuation lines. */
+function fieldsOf(header: string): string[] {
+  return header.split(/\n(?![ \t])/)
+}
+
+function valueIn(field: string): string {
+  return field
+    .slice(field.indexOf(':') + 1)
+    .replaceAll(/[ \t\r\n]+/g, ' ')
+    .trim()
 }
 
 const LINE_FEED = 10

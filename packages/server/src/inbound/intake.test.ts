@@ -84,6 +84,30 @@ describe('mail by SMTP', () => {
     ])
   })
 
+  it('[contract 5] under the same Message-ID with other content is another', async () => {
+    const intake = createIntake({ db, failpoints })
+    const raw = rawMail().toString()
+    const all = [
+      raw,
+      raw.replace('Subject: Hello', 'Subject: Good day'),
+      raw.replace('From: A <a@', 'From: A <b@'),
+      raw.replace('Hello.', 'Hello?'),
+    ]
+    for (const one of all)
+      expect((await intake.store(smtpMail({ raw: Buffer.from(one) }))).inboundIds).toHaveLength(1)
+    for (const one of all)
+      expect((await intake.store(smtpMail({ raw: Buffer.from(one) }))).inboundIds).toHaveLength(0)
+  })
+
+  it('[contract 5] without a Message-ID is another each time, one at a time and at once', async () => {
+    const intake = createIntake({ db, failpoints })
+    const mail = smtpMail({ raw: rawMail({ messageId: '' }) })
+    expect((await intake.store(mail)).inboundIds).toHaveLength(1)
+    const atOnce = await Promise.all([mail, mail].map((one) => intake.store(one)))
+    expect(atOnce.flatMap(({ inboundIds }) => inboundIds)).toHaveLength(2)
+    expect(await countOf(db, 'inbound_seen')).toBe(0)
+  })
+
   it('[contract 5] is taken as another after 24 h, before and after the janitor', async () => {
     const intake = createIntake({ db, failpoints })
     const janitor = createInboundJanitor({ db, log: createLogger({ level: 'silent' }) })

@@ -3,7 +3,8 @@
  * with a message for each route, and each message's place in the queue.
  *
  * What came by SMTP is stored for those recipients who have not had it: a server sends again what it got
- * no answer to (contract §5).
+ * no answer to (contract §5). That is told by the Message-ID: without one, a message is always another, as
+ * machines write the same time and again.
  */
 import type { Tx } from '../platform/db/index.ts'
 import { newIdAt } from '../platform/ids.ts'
@@ -17,7 +18,7 @@ export interface DigestedMail {
   readonly mail: SmtpMail
   readonly routes: readonly {
     readonly route: InboundRoute
-    readonly to: readonly { readonly address: string; readonly key: SeenKey }[]
+    readonly to: readonly { readonly address: string; readonly key: SeenKey | undefined }[]
   }[]
 }
 
@@ -29,7 +30,10 @@ export function digestMail(mail: SmtpMail): DigestedMail {
       route,
       to: to.map((address) => ({
         address,
-        key: { tenantId: route.tenantId, digest: digest.of(address) },
+        key:
+          digest.messageId === undefined
+            ? undefined
+            : { tenantId: route.tenantId, digest: digest.of(address) },
       })),
     })),
   }
@@ -42,7 +46,9 @@ export async function storeDigested(
 ): Promise<readonly (readonly string[])[]> {
   const keys = new Map(
     mails.flatMap(({ routes }) =>
-      routes.flatMap(({ to }) => to.map(({ key }) => [seenKeyText(key), key] as const)),
+      routes.flatMap(({ to }) =>
+        to.flatMap(({ key }) => (key === undefined ? [] : [[seenKeyText(key), key] as const])),
+      ),
     ),
   )
   const fresh = new Set(await noteSeen(tx, [...keys.values()]))
@@ -50,7 +56,9 @@ export async function storeDigested(
     const wanted = routes.map(({ route, to }) => ({
       route,
       // The first of several that are the same has it.
-      to: to.filter(({ key }) => fresh.delete(seenKeyText(key))).map(({ address }) => address),
+      to: to
+        .filter(({ key }) => key === undefined || fresh.delete(seenKeyText(key)))
+        .map(({ address }) => address),
     }))
     return prepareMail({ ...mail, routes: wanted.filter(({ to }) => to.length > 0) })
   })
