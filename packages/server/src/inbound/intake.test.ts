@@ -125,7 +125,7 @@ describe('mail by SMTP', () => {
     expect(await countOf(db, 'inbound_message')).toBe(3)
   })
 
-  it('is stored once, whoever takes it in at the same time and in whatever order', async () => {
+  it('[I4] is stored once, whoever takes it in at the same time and in whatever order', async () => {
     const intakes = [
       createIntake({ db, failpoints }),
       createIntake({ db, failpoints }),
@@ -159,7 +159,7 @@ describe('mail by SMTP', () => {
     expect(seen).toHaveLength(1)
   })
 
-  it('is refused when its commit takes too long, and recognised if it came after all', async () => {
+  it('[I5] is refused when its commit takes too long, and recognised if it came after all', async () => {
     const held = Promise.withResolvers<void>()
     const slow: Db = {
       ...db,
@@ -193,7 +193,7 @@ describe('mail by SMTP', () => {
     await expect(intake.store(smtpMail())).rejects.toThrow('away')
   })
 
-  it('is stored whole or not at all, whichever statement fails', async () => {
+  it('[I8] is stored whole or not at all, whichever statement fails', async () => {
     const routes = [
       [routeOf(), 'x@in.example.com'],
       [bravo, 'y@other.example'],

@@ -171,7 +171,7 @@ describe('of several that report', () => {
     expect(await queued()).toBe(0)
   })
 
-  it('one whose lease has run out records nothing', async () => {
+  it('[I7] one whose lease has run out records nothing', async () => {
     const [id] = await world.receive()
     const held = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
@@ -236,7 +236,7 @@ describe('of several that report', () => {
 })
 
 describe('a process that ends', () => {
-  it('after it has taken messages leaves them to others; after a few times they are reported unread', async () => {
+  it('[I6] after it has taken messages leaves them to others; after a few times they are reported unread', async () => {
     const [id] = await world.receive()
     const dead = new Promise<never>(() => undefined)
     for (let i = 0; i < 3; i++) {
@@ -264,7 +264,7 @@ describe('a process that ends', () => {
     })
   })
 
-  it('before the commit has recorded nothing', async () => {
+  it('[I6] before the commit has recorded nothing', async () => {
     const [id] = await world.receive()
     const died = new Error('died')
     const kill = () => {
@@ -279,7 +279,7 @@ describe('a process that ends', () => {
   })
 })
 
-describe('whichever statement fails', () => {
+describe('[I8] whichever statement fails', () => {
   it.each([
     ['because the database is away', '53100'],
     ['because it took too long', '57014'],
@@ -342,8 +342,8 @@ describe('a tenant whose mail takes long to read', () => {
     await done.promise
     expect(await ids()).toEqual(others.toSorted())
     held.resolve()
-    await worker.runOnce()
     await worker.stop()
+    await world.worker().runOnce()
     expect(await world.events()).toHaveLength(160)
   })
 })

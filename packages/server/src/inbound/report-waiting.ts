@@ -13,6 +13,7 @@ import {
   isConflict,
   isDatabaseAway,
   isStatementTimeout,
+  readByIndex,
 } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
@@ -102,7 +103,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
 
   async function serve(claim: ClaimedMessage): Promise<void> {
     try {
-      const message = await loadMessage(db, claim)
+      const message = await readByIndex(db, (tx) => loadMessage(tx, claim))
       if (message === undefined) throw new Error('a message in the queue is not there')
       const finished = await deps.reader.read(claim, message)
       const { isFinished, outcomes } = await finishes.add(finished)

@@ -1,5 +1,5 @@
 /** A tenant's message by its id; what is not one is not found. */
-import type { Db } from '../../platform/db/index.ts'
+import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { isId } from '../../platform/ids.ts'
 import { findMessage, type StoredMessage } from '../message-store.ts'
@@ -9,7 +9,10 @@ export async function findInboundMessage(
   tenantId: string,
   inboundId: string,
 ): Promise<StoredMessage> {
-  const found = isId('in', inboundId) ? await findMessage(db, { tenantId, inboundId }) : undefined
+  const key = { tenantId, inboundId }
+  const found = isId('in', inboundId)
+    ? await readByIndex(db, (tx) => findMessage(tx, key))
+    : undefined
   if (found === undefined) throw new ApiError('not_found')
   return found
 }

@@ -3,7 +3,7 @@
  * transaction is open between two. The first is read before anything is answered.
  */
 import { Readable } from 'node:stream'
-import type { Db } from '../../platform/db/index.ts'
+import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Gate } from '../../platform/gate.ts'
 import { readRaw } from '../message-store.ts'
@@ -26,7 +26,9 @@ export async function openRaw(
 ): Promise<{ readonly bytes: number; readonly stream: Readable }> {
   const message = await findInboundMessage(db, tenantId, inboundId)
   const read = async (at: number) => {
-    const piece = await gate.run(tenantId, () => readRaw(db, message, { at, length }))
+    const piece = await gate.run(tenantId, () =>
+      readByIndex(db, (tx) => readRaw(tx, message, { at, length })),
+    )
     // Retention has taken it meanwhile.
     if (piece === undefined) throw new ApiError('not_found')
     return piece

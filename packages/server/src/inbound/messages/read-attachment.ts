@@ -1,6 +1,6 @@
 /** One attachment of a message, which is read anew for it. */
 import type { MessageParser, ParsedAttachment } from '../../mail/index.ts'
-import type { Db } from '../../platform/db/index.ts'
+import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { loadMessage } from '../message-store.ts'
 import { findInboundMessage } from './find-message.ts'
@@ -16,7 +16,7 @@ export async function readAttachment(
   { inboundId, n }: { readonly inboundId: string; readonly n: number },
 ): Promise<ParsedAttachment> {
   await findInboundMessage(db, tenantId, inboundId)
-  const message = await loadMessage(db, { tenantId, inboundId })
+  const message = await readByIndex(db, (tx) => loadMessage(tx, { tenantId, inboundId }))
   if (message === undefined) throw new ApiError('not_found')
   // Not in the line of the tenant's messages that are still to be reported.
   const { attachments } = await parser.parse(`${tenantId} attachments`, message.raw)
