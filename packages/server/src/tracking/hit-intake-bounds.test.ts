@@ -43,6 +43,7 @@ beforeEach(() => {
       takeOwn: async () => undefined,
       takeLeft: async () => undefined,
       bytes: 0,
+      givenCount: 0,
       oldestMs: 0,
       close: async () => undefined,
     },

@@ -29,6 +29,8 @@ export interface HitSpool {
   takeLeft(o?: { readonly isBeginning?: boolean }): Promise<SpooledHits | undefined>
   /** Of what this process has written or taken and nobody is done with. */
   readonly bytes: number
+  /** How many it was given, ever. */
+  readonly givenCount: number
   /** How long the oldest of these files has been there; 0 without any. */
   readonly oldestMs: number
   close(): Promise<void>
@@ -68,6 +70,7 @@ export function createHitSpool(o: {
 }): HitSpool {
   const { dir, bytesMax = BYTES_MAX, takenForMs = TAKEN_FOR_MS } = o
   const held = createHeldFiles()
+  let givenCount = 0
   const writer = createSpoolWriter({ dir, held, hitsKeptMax: o.hitsKeptMax ?? HITS_KEPT_MAX })
 
   /** Undefined where another was faster. */
@@ -112,6 +115,7 @@ export function createHitSpool(o: {
 
   return {
     append(hit, { isTried = false } = {}) {
+      givenCount += 1
       if (held.bytes < bytesMax) return writer.append(hit, isTried)
       return Promise.reject(new SpoolFullError('the spool is full'))
     },
@@ -144,6 +148,9 @@ export function createHitSpool(o: {
     },
     get bytes() {
       return held.bytes
+    },
+    get givenCount() {
+      return givenCount
     },
     get oldestMs() {
       return held.oldestMs

@@ -2,8 +2,8 @@
  * Brings what is in the spool into the database: its own files in the order in which they were
  * written, and those that a process which ended has left.
  *
- * One transaction at a time, and while little waits a pause after each that is as long as it took:
- * who waits for an answer goes first. A file is removed when all of it is recorded, so one that is
+ * One transaction at a time, and while hits come and little waits a pause after each that is as long
+ * as it took: who waits for an answer goes first. A file is removed when all of it is recorded, so one that is
  * left half way is recorded again, where each hit meets itself.
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -55,6 +55,7 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
   let isBeginning = true
   let isOver = false
   let isHurried = false
+  let seenCount = 0
   let restsUntil = Number.NEGATIVE_INFINITY
   let sweepTimer: NodeJS.Timeout | undefined
   let ownTimer: NodeJS.Timeout | undefined
@@ -111,7 +112,9 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
   }
 
   async function pause(tookMs: number): Promise<void> {
-    if (isHurried || spool.bytes > UNHURRIED_BYTES_MAX) return
+    const isAnybodyThere = spool.givenCount !== seenCount
+    seenCount = spool.givenCount
+    if (isHurried || !isAnybodyThere || spool.bytes > UNHURRIED_BYTES_MAX) return
     await delay(Math.min(tookMs, PAUSE_MS_MAX))
   }
 
