@@ -96,6 +96,22 @@ it('an email stays as a whole while one of its recipients is in the queue', asyn
   expect(await dropOld()).toMatchObject({ needed: [] })
 })
 
+it('received mail stays, as a day, while a message of it is yet to be reported', async () => {
+  const { db } = database
+  const old = daysAgo(31)
+  const inboundId = `in_${ulidAtTime(old.getTime())}`
+  await db.query(
+    `insert into inbound_queue (tenant_id, inbound_id, bytes) values ('tn_a', $1, 1)`,
+    [inboundId],
+  )
+  const received = named(['inbound_message', 'inbound_raw'], old)
+  const kept = await dropOld()
+  expect(kept.dropped).not.toEqual(expect.arrayContaining(received))
+  expect(kept.needed).toEqual(expect.arrayContaining(received))
+  await db.query('delete from inbound_queue')
+  expect((await dropOld()).dropped).toEqual(expect.arrayContaining(received))
+})
+
 it('the record of a delivery that is still open can be written', async () => {
   const { db } = database
   const at = daysAgo(31)
