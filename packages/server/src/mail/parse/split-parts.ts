@@ -32,8 +32,7 @@ export interface SplitLimits {
 }
 
 interface Multipart {
-  /** Its bytes as characters. */
-  readonly boundary: string
+  readonly boundary: Buffer
   readonly isDigest: boolean
 }
 
@@ -42,6 +41,7 @@ const BOUNDARY_BYTES_MAX = 210
 const LINE_BYTES_MAX = 512
 const PART_HEADER_LIMITS = { bytesMax: 65_536, fieldsMax: 1_000 }
 const DASHES = '\n--'
+const DASH = 0x2d
 
 export function splitParts(
   bytes: Buffer,
@@ -51,15 +51,9 @@ export function splitParts(
   const parts: LeafPart[] = []
   const problems = new Set<string>()
   const open: Multipart[] = []
-  /** The innermost of a name. */
-  let levels: ReadonlyMap<string, number> = new Map()
   let leaf: (Omit<LeafPart, 'bytes'> & { readonly at: number }) | undefined
   let partCount = 0
 
-  const keep = (length: number) => {
-    open.length = length
-    levels = new Map(open.map(({ boundary }, i) => [boundary, i]))
-  }
   const begin = ({ headers, bodyAt, isCut }: HeaderSection) => {
     partCount += 1
     if (isCut) problems.add('A header section is too long')
@@ -67,8 +61,10 @@ export function splitParts(
     const boundary = type.value.startsWith('multipart/') ? boundaryOf(type) : ''
     const isEntered = boundary !== '' && boundary.length <= BOUNDARY_BYTES_MAX
     if (isEntered && open.length < depthMax) {
-      open.push({ boundary, isDigest: type.value === 'multipart/digest' })
-      keep(open.length)
+      open.push({
+        boundary: Buffer.from(boundary, 'latin1'),
+        isDigest: type.value === 'multipart/digest',
+      })
       return
     }
     if (isEntered) problems.add('Parts are nested too deeply')
@@ -82,7 +78,7 @@ export function splitParts(
     leaf = undefined
   }
   const isDelimiter = (start: number, end: number) =>
-    delimiterOf(bytes, start, end, levels) !== undefined
+    delimiterOf(bytes, start, end, open) !== undefined
 
   begin(root)
   let at = root.bodyAt
@@ -91,15 +87,11 @@ export function splitParts(
     if (dashes === 0) break
     const newline = bytes.indexOf(0x0a, dashes)
     const lineEnd = newline < 0 ? bytes.length : newline + 1
-    const delimiter = delimiterOf(bytes, dashes, lineEnd, levels)
-    // From the line's own end, for the next may begin with dashes, too.
-    at = delimiter === undefined ? lineEnd - 1 : lineEnd
-    if (delimiter === undefined) {
-      if (newline < 0) break
-      continue
-    }
+    const delimiter = delimiterOf(bytes, dashes, lineEnd, open)
+    at = lineEnd
+    if (delimiter === undefined) continue
     finish(beforeLineEnd(bytes, dashes))
-    keep(delimiter.level + (delimiter.isLast ? 0 : 1))
+    open.length = delimiter.level + (delimiter.isLast ? 0 : 1)
     if (delimiter.isLast) continue
     if (partCount >= partsMax) {
       problems.add('The message has too many parts')
@@ -129,20 +121,41 @@ interface Delimiter {
   readonly isLast: boolean
 }
 
-/** Which of the open multiparts a line belongs to; blanks may follow. */
+/**
+ * Which of the open multiparts a line belongs to, the innermost of a name; blanks may follow. No string
+ * is made of the line: a message has millions of lines that begin with dashes, if its sender wants it.
+ */
 function delimiterOf(
   bytes: Buffer,
   start: number,
   end: number,
-  levels: ReadonlyMap<string, number>,
+  open: readonly Multipart[],
 ): Delimiter | undefined {
-  if (bytes[start] !== 0x2d || bytes[start + 1] !== 0x2d) return undefined
-  const line = bytes.toString('latin1', start + 2, Math.min(end, start + LINE_BYTES_MAX)).trimEnd()
-  const level = levels.get(line)
-  if (level !== undefined) return { level, isLast: false }
-  if (!line.endsWith('--')) return undefined
-  const last = levels.get(line.slice(0, -2))
-  return last === undefined ? undefined : { level: last, isLast: true }
+  if (bytes[start] !== DASH || bytes[start + 1] !== DASH) return undefined
+  const from = start + 2
+  let to = Math.min(end, start + LINE_BYTES_MAX)
+  while (to > from && isBlank(bytes[to - 1])) to--
+  const level = levelOf(bytes, from, to, open)
+  if (level >= 0) return { level, isLast: false }
+  if (bytes[to - 1] !== DASH || bytes[to - 2] !== DASH) return undefined
+  const last = levelOf(bytes, from, to - 2, open)
+  return last < 0 ? undefined : { level: last, isLast: true }
+}
+
+function levelOf(bytes: Buffer, from: number, to: number, open: readonly Multipart[]): number {
+  for (let level = open.length - 1; level >= 0; level--) {
+    const boundary = open[level]?.boundary
+    if (boundary?.length !== to - from) continue
+    let i = 0
+    while (i < boundary.length && boundary[i] === bytes[from + i]) i++
+    if (i === boundary.length) return level
+  }
+  return -1
+}
+
+/** What `trim` takes away, of bytes as characters. */
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0xa0 || (byte !== undefined && byte >= 0x09 && byte <= 0x0d)
 }
 
 function startsWithDashes(bytes: Buffer, at: number): boolean {
