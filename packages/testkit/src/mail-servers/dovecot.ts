@@ -26,6 +26,8 @@ export interface DovecotOptions {
   readonly certificate: { readonly key: string; readonly cert: string }
   /** Of logins at a time. */
   readonly connectionsMax?: number
+  /** Where the system does not tell it of changes, for want of inotify instances, it looks so often. */
+  readonly idleCheckS?: number
 }
 
 export interface Dovecot {
@@ -46,6 +48,7 @@ export interface Dovecot {
 
 const NOBODY = 65_534
 const CONNECTIONS_MAX = 100
+const IDLE_CHECK_S = 30
 
 const findDovecot = () => findProgram('dovecot-core', '/usr/sbin/dovecot')
 
@@ -70,7 +73,9 @@ export async function createDovecot(o: DovecotOptions): Promise<Dovecot> {
   writeFileSync(path('users'), passwords.join(''))
   const connectionsMax = o.connectionsMax ?? CONNECTIONS_MAX
   const file = path('dovecot.conf')
-  writeFileSync(file, configuration({ directory, port, tlsPort, isRoot, connectionsMax }))
+  const idleCheckS = o.idleCheckS ?? IDLE_CHECK_S
+  const paths = { directory, port, tlsPort, isRoot }
+  writeFileSync(file, configuration({ ...paths, connectionsMax, idleCheckS }))
 
   let running: Awaited<ReturnType<typeof startServer>> | undefined
   const doveadm = (arguments_: readonly string[], input?: string | Buffer): string =>
@@ -106,6 +111,7 @@ function configuration(o: {
   readonly tlsPort: number
   readonly isRoot: boolean
   readonly connectionsMax: number
+  readonly idleCheckS: number
 }): string {
   const mailIds = o.isRoot
     ? `uid=${NOBODY} gid=${NOBODY}`
@@ -125,6 +131,7 @@ auth_mechanisms = plain login
 auth_failure_delay = 0
 mail_location = maildir:${o.directory}/mail/%u
 mail_max_userip_connections = 0
+mailbox_idle_check_interval = ${o.idleCheckS} secs
 passdb {
   driver = passwd-file
   args = ${o.directory}/users

@@ -1,7 +1,8 @@
 /**
  * A private Postfix: loopback only, everything in a directory of its own, nothing of the system's
  * touched. It takes mail for recipient.test into one Maildir per known user, asks a policy service
- * of the test's about each recipient, and offers STARTTLS on one port and TLS on another.
+ * of the test's about each recipient, and offers STARTTLS on one port and TLS on another. Mail for
+ * relayed.test it hands on, by STARTTLS where that is offered, where a test says where to.
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -49,10 +50,10 @@ export function postfixHindrance(): string | undefined {
   return undefined
 }
 
-export async function createPostfix(certificate: {
-  readonly key: string
-  readonly cert: string
-}): Promise<Postfix> {
+export async function createPostfix(
+  certificate: { readonly key: string; readonly cert: string },
+  o: { readonly relayPort?: number } = {},
+): Promise<Postfix> {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-postfix-'))
   const path = (name: string): string => join(directory, name)
   const [port, tlsPort, policyServer] = await Promise.all([
@@ -66,7 +67,8 @@ export async function createPostfix(certificate: {
   execFileSync('chown', ['postfix', path('data')])
   writeFileSync(path('config/key.pem'), certificate.key, { mode: 0o600 })
   writeFileSync(path('config/cert.pem'), certificate.cert)
-  writeFileSync(path('config/main.cf'), mainCf(directory, policyServer.port))
+  const relay = o.relayPort === undefined ? '' : relayCf(o.relayPort)
+  writeFileSync(path('config/main.cf'), `${mainCf(directory, policyServer.port)}${relay}`)
   writeFileSync(path('config/master.cf'), masterCf(port, tlsPort))
   const run = (command: string): void => {
     execFileSync('/usr/sbin/postfix', ['-c', path('config'), command], { stdio: 'pipe' })
@@ -157,6 +159,16 @@ smtpd_tls_received_header = yes
 `
 }
 
+/** What it cannot hand on at once it tries again soon. */
+function relayCf(relayPort: number): string {
+  return `relay_domains = relayed.test
+relay_transport = smtp:[127.0.0.1]:${relayPort}
+smtp_tls_security_level = may
+minimal_backoff_time = 1s
+queue_run_delay = 1s
+`
+}
+
 function masterCf(port: number, tlsPort: number): string {
   return `127.0.0.1:${port} inet n - n - - smtpd
 127.0.0.1:${tlsPort} inet n - n - - smtpd -o smtpd_tls_wrappermode=yes
@@ -172,6 +184,7 @@ flush unix n - n 1000? 0 flush
 proxymap unix - - n - - proxymap
 error unix - - n - - error
 retry unix - - n - - error
+smtp unix - - n - - smtp
 virtual unix - n n - - virtual
 anvil unix - - n - 1 anvil
 postlog unix-dgram n - n - 1 postlogd
