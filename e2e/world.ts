@@ -8,10 +8,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Postrider } from '@postrider/client'
 import {
+  createImapServer,
   createSendGridServer,
   createSmtpServer,
   createSparkPostServer,
   createWebhookReceiver,
+  type ImapServer,
+  type ImapServerOptions,
   type RunningService,
   type SendGridServer,
   type SendGridServerOptions,
@@ -48,6 +51,7 @@ export interface World {
   end(signal?: NodeJS.Signals): Promise<void>
   newTenant(): Promise<Tenant>
   newSmtpServer(o?: SmtpServerOptions): Promise<SmtpServer>
+  newImapServer(o?: ImapServerOptions): Promise<ImapServer>
   newReceiver(o?: WebhookReceiverOptions): Promise<WebhookReceiver>
   newSparkPost(o?: SparkPostServerOptions): Promise<SparkPostServer>
   newSendGrid(o?: SendGridServerOptions): Promise<SendGridServer>
@@ -123,6 +127,7 @@ export function createWorld(env: Environment = {}, processEnv: Environment = {})
       return { apiKey, client: new Postrider({ apiKey, basePath: origin }) }
     },
     newSmtpServer: async (o) => keep(await createSmtpServer(o)),
+    newImapServer: async (o) => keep(await createImapServer(o)),
     newReceiver: async (o) => keep(await createWebhookReceiver(o)),
     newSparkPost: async (o) => keep(await createSparkPostServer(o)),
     newSendGrid: async (o) => keep(await createSendGridServer(o)),
