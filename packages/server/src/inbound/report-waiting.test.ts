@@ -279,6 +279,17 @@ describe('a process that ends', () => {
   })
 })
 
+it('what was taken away by hand before it was reported is in nobody’s way', async () => {
+  await world.receive()
+  await world.db.query('truncate inbound_message')
+  const [id] = await world.receive({ raw: rawMail({ messageId: '<2@x>' }) })
+  const worker = world.worker()
+  await worker.runOnce()
+  expect(worker.results.toSorted()).toEqual(['gone', 'reported'])
+  expect(await ids()).toEqual([id])
+  expect(await queued()).toBe(0)
+})
+
 describe('[I8] whichever statement fails', () => {
   it.each([
     ['because the database is away', '53100'],

@@ -43,6 +43,8 @@ export const reportedResults = [
   'lost',
   /** It is tried again. */
   'failed',
+  /** Its day was taken away before it was reported. */
+  'gone',
 ] as const
 export type ReportedResult = (typeof reportedResults)[number]
 
@@ -104,7 +106,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   async function serve(claim: ClaimedMessage): Promise<void> {
     try {
       const message = await readByIndex(db, (tx) => loadMessage(tx, claim))
-      if (message === undefined) throw new Error('a message in the queue is not there')
+      if (message === undefined) return await forget(claim)
       const finished = await deps.reader.read(claim, message)
       const { isFinished, outcomes } = await finishes.add(finished)
       observe(isFinished ? resultOf(finished) : 'lost', outcomes)
@@ -115,6 +117,14 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
       log.warn({ err: error, tenant_id, inbound_id, tries }, 'received_email.not_reported')
       await giveUp(claim, error)
     }
+  }
+
+  /** Somebody has taken its day away, by hand. */
+  async function forget(claim: ClaimedMessage): Promise<void> {
+    const { tenantId: tenant_id, inboundId: inbound_id } = claim
+    log.error({ tenant_id, inbound_id }, 'received_email.gone')
+    observe('gone', [])
+    await takings.drop(claim)
   }
 
   /** For now. */

@@ -3,7 +3,15 @@
  * held by a lease, which is renewed until it is left.
  */
 import { type Db, transactByIndex } from '../platform/db/index.ts'
-import { type ClaimedMessage, claimDue, findDue, giveBack, renewClaims } from './queue-store.ts'
+import {
+  type ClaimedMessage,
+  claimDue,
+  dequeue,
+  findDue,
+  giveBack,
+  holdClaims,
+  renewClaims,
+} from './queue-store.ts'
 import { createRooms, type RoomsOptions } from './rooms.ts'
 
 export interface Takings {
@@ -14,6 +22,8 @@ export interface Takings {
   /** For whoever is next; nothing of it counts against the message. Told to the database with the next take. */
   returnLater(claim: ClaimedMessage): void
   putOff(claim: ClaimedMessage, o: { readonly isUntried: boolean }): Promise<void>
+  /** There is nothing to be recorded of it. */
+  drop(claim: ClaimedMessage): Promise<void>
   renew(): Promise<number>
 }
 
@@ -78,6 +88,9 @@ export function createTakings(o: {
     },
     async putOff(claim, { isUntried }) {
       await transactByIndex(db, (tx) => giveBack(tx, [claim], { isUntried, waitMs: PUT_OFF_MS }))
+    },
+    async drop(claim) {
+      await transactByIndex(db, async (tx) => dequeue(tx, await holdClaims(tx, [claim])))
     },
     async renew() {
       const claims = [...held]
