@@ -52,7 +52,7 @@ export function postfixHindrance(): string | undefined {
 
 export async function createPostfix(
   certificate: { readonly key: string; readonly cert: string },
-  o: { readonly relayPort?: number } = {},
+  o: { readonly relayPort?: number; readonly bytesMax?: number } = {},
 ): Promise<Postfix> {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-postfix-'))
   const path = (name: string): string => join(directory, name)
@@ -68,7 +68,10 @@ export async function createPostfix(
   writeFileSync(path('config/key.pem'), certificate.key, { mode: 0o600 })
   writeFileSync(path('config/cert.pem'), certificate.cert)
   const relay = o.relayPort === undefined ? '' : relayCf(o.relayPort)
-  writeFileSync(path('config/main.cf'), `${mainCf(directory, policyServer.port)}${relay}`)
+  writeFileSync(
+    path('config/main.cf'),
+    `${mainCf(directory, policyServer.port, o.bytesMax)}${relay}`,
+  )
   writeFileSync(path('config/master.cf'), masterCf(port, tlsPort))
   const run = (command: string): void => {
     execFileSync('/usr/sbin/postfix', ['-c', path('config'), command], { stdio: 'pipe' })
@@ -121,7 +124,7 @@ async function startPolicyServer() {
   }
 }
 
-function mainCf(directory: string, policyPort: number): string {
+function mainCf(directory: string, policyPort: number, bytesMax = sizeMax): string {
   const mailboxes = users.map((user) => `{ ${user}@recipient.test = ${user}/ }`).join(', ')
   return `compatibility_level = 3.6
 queue_directory = ${directory}/queue
@@ -144,7 +147,7 @@ relay_transport = error:nothing leaves this machine
 default_transport = error:nothing leaves this machine
 smtp_dns_support_level = disabled
 smtputf8_enable = yes
-message_size_limit = ${sizeMax}
+message_size_limit = ${bytesMax}
 virtual_mailbox_domains = recipient.test
 virtual_mailbox_base = ${directory}/mail
 virtual_mailbox_maps = inline:{ ${mailboxes} }
