@@ -10,6 +10,7 @@ import { errorCatalogue } from '../packages/contract/src/index.ts'
 import { configPrefix, variables } from '../packages/server/src/config.ts'
 import { WORDLESS } from '../packages/server/src/feedback/event-details.ts'
 import { FAILURES } from '../packages/server/src/mail/failure-category.ts'
+import { IMAP_SENTENCES } from '../packages/server/src/mail/imap/failure.ts'
 import { STOPPED_SENTENCES } from '../packages/server/src/sending/phishing/decide-phishing.ts'
 
 const docs = new URL('../docs/', import.meta.url)
@@ -35,9 +36,6 @@ function configPage(): string {
     const meaning = [
       variable.meaning,
       ...('isSecret' in variable && variable.isSecret ? ['Secret'] : []),
-      ...('hasNoEffect' in variable && variable.hasNoEffect
-        ? ['**No effect in this version**']
-        : []),
     ].join('. ')
     return `| \`${variable.name}\` | ${value} | ${cell(meaning)} | ${cell(variable.type.expected)} |`
   })
@@ -48,7 +46,7 @@ function configPage(): string {
 By environment variables, each name with the prefix \`${configPrefix}\`: \`PORT\` below is \`${configPrefix}PORT\`.
 Everything is checked at start. A bad value and an unknown \`${configPrefix}*\` name are refused by name, all of
 them at once; an empty variable counts as unset. Secrets are never printed: the log shows only whether
-they are set. What has no effect in this version is accepted, and named in a warning at start when it is set.
+they are set.
 
 | variable | default | meaning | value |
 |---|---|---|---|
@@ -124,6 +122,15 @@ after greylisting that names none, 5 minutes at least. No such wait is longer th
 | \`failed_reason\` | tried again |
 |---|---|
 ${rows.join('\n')}
+
+## Mailboxes
+
+\`failed_reason\` of an \`IMAP_ERROR\` event is one of the sentences above that are about a login, a server or the
+way to it, or one of these. What is meant by a reply that is not known is the \`failed_reason\` itself.
+
+${Object.values(IMAP_SENTENCES)
+  .map((sentence) => `- ${sentence}`)
+  .join('\n')}
 
 ## Phishing
 

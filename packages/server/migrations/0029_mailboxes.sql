@@ -14,8 +14,6 @@ create table inbound_mailbox (
   -- An episode of failure: since when, and when it is to be told of again. Null: it can be read.
   failing_since timestamptz,
   report_due_at timestamptz,
-  -- When everything in it was last seen.
-  checked_at    timestamptz,
   primary key (tenant_id, mailer_id),
   foreign key (tenant_id, mailer_id) references mailers_mailer on delete cascade
 ) with (
@@ -34,7 +32,11 @@ create table inbound_folder (
   -- RFC 3501 §2.3.1.1. All messages up to this UID have been dealt with.
   uid_validity numeric not null,
   last_uid     bigint not null,
-  -- What arrived before is old, whatever its UID, unless it is known; null: all that was there is known.
+  -- The last UID when it was begun, or renumbered: what arrived before `old_before` and is not above it was
+  -- there already.
+  first_uid    bigint not null,
+  old_before   timestamptz,
+  -- From when on each of its messages is known; null: all that were ever there are.
   known_since  timestamptz,
   primary key (tenant_id, mailer_id, path),
   foreign key (tenant_id, mailer_id) references inbound_mailbox on delete cascade

@@ -13,7 +13,7 @@ import {
   webhookChecksMax,
 } from '@postrider/contract'
 import { activityRoutes } from './activity/routes.ts'
-import { type Config, roles, rolesWithoutEffect } from './config.ts'
+import { type Config, roles } from './config.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { createDomainWork, domainWorkOutcomes } from './domains/worker.ts'
 import { createFeedback, type Feedback } from './feedback/create-feedback.ts'
@@ -22,6 +22,9 @@ import { createFeedbackJanitor } from './feedback/janitor.ts'
 import { callbackRoutes } from './feedback/routes.ts'
 import { createInboundWork } from './inbound/create-inbound-work.ts'
 import { createRouteFinder } from './inbound/find-routes.ts'
+import { createMailboxes } from './inbound/imap/create-mailboxes.ts'
+import { createMailboxJanitor } from './inbound/imap/janitor.ts'
+import type { WokenMailbox } from './inbound/imap/mailbox-watchers.ts'
 import { createIntake, type Intake } from './inbound/intake.ts'
 import { createInboundJanitor } from './inbound/janitor.ts'
 import { createInboundListener, type InboundListener } from './inbound/listener/listener.ts'
@@ -58,6 +61,8 @@ import { oauthRoutes } from './mailers/oauth/routes.ts'
 import { registerMailerRoutes } from './mailers/routes.ts'
 import { type Clock, createClock } from './platform/clock.ts'
 import {
+  type Wakeups as BucketWakeups,
+  createWakeups as createBucketWakeups,
   createDayPartitions,
   createDb,
   createNotifications,
@@ -114,9 +119,9 @@ import { createDispatcher } from './webhooks/dispatch/worker.ts'
 import { createWakeups, type Wakeups } from './webhooks/index.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
-/** What this process really does: the other names of the contract have nothing behind them yet. */
-export function builtRoles(config: Config): string[] {
-  return roles.filter((role) => config.roles.has(role) && !rolesWithoutEffect.has(role))
+/** In the order of the contract. */
+export function rolesOf(config: Config): string[] {
+  return roles.filter((role) => config.roles.has(role))
 }
 
 const EXPIRES_IN_MS = 3 * 24 * 3_600_000
@@ -170,6 +175,7 @@ interface Parts {
   readonly leases: Readonly<Record<LeasedRole, BucketLeases>>
   readonly wakeups: Wakeups
   readonly laneWakeups: LaneWakeups
+  readonly mailboxWakeups: BucketWakeups<WokenMailbox>
   readonly noteDeactivated: NoteDeactivated
   readonly accessTokens: AccessTokens
   readonly inbox: FeedbackInbox
@@ -180,7 +186,7 @@ interface Parts {
 }
 
 /** Whose work is divided among its processes by buckets. */
-type LeasedRole = 'dispatcher' | 'sender'
+type LeasedRole = 'dispatcher' | 'sender' | 'mailbox'
 
 export function compose(o: {
   readonly config: Config
@@ -202,7 +208,11 @@ export function compose(o: {
   const leasesOf = (role: LeasedRole) =>
     createBucketLeases({ db, role, memberId, ttlMs: config.leaseTtlMs, log })
   // Those of a role that this process does not have are never started, and own nothing.
-  const leases = { dispatcher: leasesOf('dispatcher'), sender: leasesOf('sender') }
+  const leases = {
+    dispatcher: leasesOf('dispatcher'),
+    sender: leasesOf('sender'),
+    mailbox: leasesOf('mailbox'),
+  }
   const notifications = composeNotifications({ config, db, log, metrics, url: o.databaseUrl })
   const othersOf = (role: LeasedRole): Others => ({
     owned: leases[role].owned,
@@ -238,6 +248,7 @@ export function compose(o: {
     leases,
     wakeups: createWakeups(othersOf('dispatcher')),
     laneWakeups: createLaneWakeups(othersOf('sender')),
+    mailboxWakeups: createBucketWakeups<WokenMailbox>(othersOf('mailbox')),
     noteDeactivated: composeNoteDeactivated({ log, metrics }),
   }
   const parts: Parts = { ...core, accessTokens: composeAccessTokens(core) }
@@ -258,6 +269,7 @@ export function compose(o: {
     notifications,
     ...(config.roles.has('dispatcher') ? composeDispatcher(parts) : []),
     ...(config.roles.has('sender') ? composeSender(parts) : []),
+    ...(config.roles.has('mailbox') ? composeMailboxes(parts) : []),
     ...(config.roles.has('janitor') ? composeJanitor(parts, o) : []),
     templates,
     places,
@@ -346,7 +358,7 @@ function composeHttp(
   if (isApi) describeRoutes(app, { publicUrl: config.publicUrl, version: o.version })
   addStatusRoutes(app, {
     metrics,
-    facts: () => ({ version: o.version, roles: builtRoles(config) }),
+    facts: () => ({ version: o.version, roles: rolesOf(config) }),
     readiness: () => checkReadiness(parts, o.listener),
   })
   if (o.tracker !== undefined) trackingRoutes(app, o.tracker.routes)
@@ -377,10 +389,11 @@ function composeHttp(
         }),
         gates,
       })
-      const wakeMail = ({ tenantId, mailerId }: { tenantId: string; mailerId: string }) =>
-        parts.laneWakeups.wake([
-          { tenantId, mailerId, bucket: bucketOf(mailerId), isChanged: true },
-        ])
+      const wakeMail = ({ tenantId, mailerId }: { tenantId: string; mailerId: string }) => {
+        const mailer = { tenantId, mailerId, bucket: bucketOf(mailerId) }
+        parts.laneWakeups.wake([{ ...mailer, isChanged: true }])
+        parts.mailboxWakeups.wake([mailer])
+      }
       const mailerDeps = {
         ...parts,
         ehloName: thisHost(),
@@ -493,7 +506,7 @@ function composeNotifications(
     ['what'],
   )
   for (const what of ['sent', 'failed', 'received']) told.inc({ what }, 0)
-  const leasedRoles: readonly LeasedRole[] = ['dispatcher', 'sender']
+  const leasedRoles: readonly LeasedRole[] = ['dispatcher', 'sender', 'mailbox']
   return createNotifications({
     db,
     url,
@@ -700,6 +713,21 @@ function composeListener(parts: Parts): InboundListener {
   })
 }
 
+function composeMailboxes(parts: Parts): Service[] {
+  const { config } = parts
+  const leases = parts.leases.mailbox
+  const mailboxes = createMailboxes({
+    ...parts,
+    leases,
+    authConfirmDelayMs: config.authConfirmDelayMs,
+    errorRepeatMs: config.imapErrorRepeatMs,
+    messageBytesMax: config.inboundBytesMax,
+    retentionMs: config.retentionMs,
+    onStored: parts.intake.wake,
+  })
+  return [leases, mailboxes]
+}
+
 function composeDomainWork(parts: Parts): Service {
   const worked = parts.metrics.counter(
     'domain_checks_total',
@@ -723,6 +751,7 @@ function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Serv
     composeDomainWork(parts),
     createJanitor({ db, log, retentionMs }),
     createFeedbackJanitor({ db, log, retentionMs }),
+    createMailboxJanitor({ db, log, retentionMs }),
     createInboundJanitor({ db, log }),
     createTallyFolder({ db, log }),
     createRetention({ ...parts, databaseUrl, retentionMs, groups }),

@@ -8,7 +8,6 @@ import {
   ConfigError,
   configPrefix,
   type Environment,
-  ineffectiveSettings,
   isPublicUrlPlain,
   loadConfig,
   publicUrlOf,
@@ -259,22 +258,6 @@ describe('configuration', () => {
       'POSTRIDER_SOMETHING_ELSE_ALTOGETHER: no such variable',
       'POSTRIDER_FOO: no such variable',
     ])
-  })
-
-  it('takes what the contract names and this version does not do, and names it', () => {
-    const env = prefixed({
-      IMAP_ERROR_REPEAT: '2h',
-      GEOIP_DB: '',
-      PORT: '1',
-      ROLES: 'api,mailbox,inbound',
-    })
-    expect(problemsOf(env)).toEqual([])
-    expect(ineffectiveSettings(env)).toEqual([
-      'POSTRIDER_IMAP_ERROR_REPEAT',
-      'POSTRIDER_ROLES (mailbox)',
-    ])
-    const effective = { ROLES: 'all', LOG_LEVEL: 'warn', DNS_SERVERS: '9.9.9.9:53' }
-    expect(ineffectiveSettings(prefixed(effective))).toEqual([])
   })
 
   it.each([

@@ -48,9 +48,6 @@ export const roles = [
 ] as const
 export type Role = (typeof roles)[number]
 
-/** The contract names them, and nothing in this version does their work. */
-export const rolesWithoutEffect: ReadonlySet<Role> = new Set(['mailbox'])
-
 interface Variable<T> {
   readonly name: string
   readonly type: ValueType<T>
@@ -59,8 +56,6 @@ interface Variable<T> {
   /** Where the default is not a fixed text. */
   readonly defaultText?: string
   readonly isSecret?: boolean
-  /** The contract names it, and nothing in this version reads it. */
-  readonly hasNoEffect?: boolean
   readonly meaning: string
 }
 
@@ -109,7 +104,7 @@ export const variables = {
     name: 'ROLES',
     type: listOf('all', ...roles),
     default: 'all',
-    meaning: `What this process does; ${[...rolesWithoutEffect].join(', ')} has no effect in this version`,
+    meaning: 'What this process does',
   },
   secretKeys: {
     name: 'SECRET_KEYS',
@@ -281,7 +276,6 @@ export const variables = {
     name: 'IMAP_ERROR_REPEAT',
     type: duration('1s', '30d'),
     default: '1h',
-    hasNoEffect: true,
     meaning: 'How often `IMAP_ERROR` is repeated while a mailbox cannot be read',
   },
   dnsServers: {
@@ -451,21 +445,6 @@ export function isPublicUrlPlain({ publicUrl }: Pick<Config, 'publicUrl'>): bool
   if (publicUrl === undefined) return false
   const { protocol, hostname } = new URL(publicUrl)
   return protocol === 'http:' && !/^(?:127\.[\d.]+|\[::1\]|(?:.+\.)?localhost)$/.test(hostname)
-}
-
-/** What is set in so many words and does nothing in this version, as a person would name it. */
-export function ineffectiveSettings(env: Environment): string[] {
-  const names = Object.values<Variable<unknown>>(variables)
-    .filter(({ name, hasNoEffect }) => hasNoEffect === true && textOf(name, env) !== undefined)
-    .map(({ name }) => configPrefix + name)
-  const idle = ineffectiveRoles(env)
-  return idle.length === 0 ? names : [...names, `${configPrefix}ROLES (${idle.join(', ')})`]
-}
-
-/** Those that are named: with `all`, nobody has asked for one of them. */
-export function ineffectiveRoles(env: Environment): Role[] {
-  const named = variables.roles.type.parse(textOf(variables.roles.name, env) ?? '') ?? []
-  return named.filter((role) => role !== 'all').filter((role) => rolesWithoutEffect.has(role))
 }
 
 /** An empty variable counts as unset: `POSTRIDER_X=` in an env file means "not this one". */

@@ -11,10 +11,8 @@ import {
   type Config,
   ConfigError,
   type Environment,
-  ineffectiveSettings,
   isPublicUrlPlain,
   loadConfig,
-  rolesWithoutEffect,
 } from './config.ts'
 import { examineWork, type Finding } from './doctor-work.ts'
 import { findDatabase, migrationsDir, withDatabase } from './operator-database.ts'
@@ -48,16 +46,8 @@ function checkNode(version: string): Finding {
 function readConfig(env: Environment, findings: Finding[]): Config | undefined {
   try {
     const config = loadConfig(env)
-    const working = [...config.roles].filter((role) => !rolesWithoutEffect.has(role))
-    const detail = `roles ${working.join(', ') || 'none'}`
+    const detail = `roles ${[...config.roles].join(', ') || 'none'}`
     findings.push({ check: 'configuration', state: 'ok', detail })
-    const idle = ineffectiveSettings(env)
-    if (idle.length > 0)
-      findings.push({
-        check: 'configuration',
-        state: 'warning',
-        detail: `no effect in this version: ${idle.join(', ')}`,
-      })
     if (isPublicUrlPlain(config))
       findings.push({
         check: 'configuration',

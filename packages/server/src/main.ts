@@ -5,12 +5,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { type App, builtRoles, compose } from './compose.ts'
+import { type App, compose, rolesOf } from './compose.ts'
 import {
   type Config,
   ConfigError,
-  ineffectiveRoles,
-  ineffectiveSettings,
   isPublicUrlPlain,
   loadConfig,
   publicUrlOf,
@@ -46,8 +44,6 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     destination: createLogDestination(1),
   })
   log.info({ config: summarizeConfig(config), version: version() }, 'service.starting')
-  const idle = ineffectiveSettings(readEnv())
-  if (idle.length > 0) log.warn({ names: idle }, 'config.no_effect_in_this_version')
   if (isPublicUrlPlain(config))
     log.warn(
       { name: 'POSTRIDER_PUBLIC_URL' },
@@ -74,16 +70,12 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     const newApiKey = await makeFirstKey(app, config)
     const { host, port } = app.address()
     const inbound = app.inboundAddress()
-    log.info(
-      { host, port, inbound_port: inbound?.port, roles: builtRoles(config) },
-      'service.started',
-    )
+    log.info({ host, port, inbound_port: inbound?.port, roles: rolesOf(config) }, 'service.started')
     print(
       welcome({
         url: publicUrlOf(config.host, port),
         inboundPort: inbound?.port,
-        roles: builtRoles(config),
-        rolesWithoutEffect: ineffectiveRoles(readEnv()),
+        roles: rolesOf(config),
         dataDir: embedded === undefined ? undefined : config.dataDir,
         apiKey: newApiKey,
         hasTenant: await hasAnyTenant(app.db),

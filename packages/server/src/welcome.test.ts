@@ -5,7 +5,6 @@ const facts = {
   url: 'http://127.0.0.1:8080',
   inboundPort: undefined,
   roles: ['api', 'sender'],
-  rolesWithoutEffect: [],
   dataDir: undefined,
   apiKey: undefined,
   hasTenant: true,
@@ -38,13 +37,6 @@ describe('what a start shows', () => {
   it('[contract 1] is where mail is received, by whom it is', () => {
     expect(welcome(facts)).not.toContain('Inbound')
     expect(welcome({ ...facts, inboundPort: 2525 })).toMatch(/Inbound +SMTP on port 2525/)
-  })
-
-  it('is which roles have no effect', () => {
-    expect(welcome(facts)).not.toContain('no effect')
-    expect(welcome({ ...facts, roles: [], rolesWithoutEffect: ['tracker'] })).toMatch(
-      /Roles +none\n +no effect in this version: tracker\n/,
-    )
   })
 
   it('is the way to a first tenant where there is none', () => {

@@ -6,7 +6,6 @@ export interface WelcomeFacts {
   /** Those that do something. */
   readonly roles: readonly string[]
   /** Named in the configuration, without anything behind them in this version. */
-  readonly rolesWithoutEffect: readonly string[]
   readonly dataDir: string | undefined
   /** Only on the first start: it cannot be shown again. */
   readonly apiKey: string | undefined
@@ -26,9 +25,6 @@ export function welcome(o: WelcomeFacts): string {
       ? []
       : [`  Inbound    SMTP on port ${o.inboundPort}: inbound domains need it as port 25`]),
     `  Roles      ${o.roles.join(', ') || 'none'}`,
-    ...(o.rolesWithoutEffect.length === 0
-      ? []
-      : [`             no effect in this version: ${o.rolesWithoutEffect.join(', ')}`]),
     ...(o.dataDir === undefined ? [] : [`  Data       ${o.dataDir} (embedded PostgreSQL)`]),
     '',
   ]

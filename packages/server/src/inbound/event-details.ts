@@ -31,7 +31,9 @@ export function incomingDetails(
 ): Details {
   const url = messageUrlOf(publicUrl, message.inboundId)
   const bodies = inlineBodies(parsed, inlineBytesMax)
-  const problems = [parsed.problem, bodies.problem].filter((one) => one !== undefined)
+  const problems = [message.problem, parsed.problem, bodies.problem].filter(
+    (one) => one !== undefined && one !== null,
+  )
   const { spf, dkim, dmarc, arc } = authentication
   const envelope = message.envelope ?? undefined
   return {

@@ -26,6 +26,8 @@ export interface NewMessage {
   readonly bytes: number
   readonly owner: string
   readonly receivedAtMicros: bigint
+  /** Why it is not whole. */
+  readonly problem?: string | undefined
   readonly from:
     | {
         readonly source: 'smtp'
@@ -71,6 +73,7 @@ export async function insertMessages(tx: Tx, rows: readonly NewMessage[]): Promi
         'envelope',
         'received_at',
         'bytes',
+        'problem',
       ],
       rows: rows.map(toRow),
     }),
@@ -90,7 +93,7 @@ function toRow(row: NewMessage): unknown[] {
     from.source === 'smtp'
       ? [from.domain, from.username, null, null, null, envelopeJson(from.envelope)]
       : [null, null, from.mailerId, from.folder, from.serverThread ?? null, null]
-  return [...key, ...door, formatMicros(receivedAtMicros), bytes]
+  return [...key, ...door, formatMicros(receivedAtMicros), bytes, row.problem ?? null]
 }
 
 /** What a client says may hold anything; a column of JSON does not. */

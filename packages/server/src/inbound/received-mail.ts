@@ -40,5 +40,7 @@ export interface MailboxMail {
   readonly folder: string
   /** The server's own name of the conversation, such as Gmail's. */
   readonly serverThread?: string
+  /** Why `raw` is not the whole of it. */
+  readonly problem?: string
   readonly receivedAtMicros: bigint
 }

@@ -72,7 +72,7 @@ export async function storeReceived(
   mails: readonly MailboxMail[],
 ): Promise<readonly string[]> {
   const stored = mails.map((mail) => {
-    const { raw, tenantId, mailerId, folder, serverThread, receivedAtMicros } = mail
+    const { raw, tenantId, mailerId, folder, serverThread, problem, receivedAtMicros } = mail
     const inboundId = newIdAt('in', Date.now())
     const from = { source: 'imap' as const, mailerId, folder, serverThread }
     return {
@@ -86,6 +86,7 @@ export async function storeReceived(
           owner: mailerId,
           receivedAtMicros,
           from,
+          problem,
         },
       ],
     }

@@ -12,12 +12,24 @@ export {
 export { ehloNameOf } from './ehlo-name.ts'
 export { deleteOldErrors } from './error-store.ts'
 export { findMailers, type NoMailer, noMailer, type WantedMailer } from './find-mailers.ts'
+export { ImapError } from './imap/imap-error.ts'
+export type { ImapSession } from './imap/imap-session.ts'
+export {
+  listMailboxes,
+  loadMailbox,
+  type Mailbox,
+  type WatchedMailbox,
+} from './imap/load-mailbox.ts'
+export { type LogInDeps, type LoggedIn, logIn } from './imap/log-in.ts'
+export type { FolderBaseline, WatchedFolder } from './imap/mailbox-settings.ts'
+export { examineFolder } from './imap/open-folder.ts'
 export {
   loadMailerForSend,
   type MailerForSend,
   type RelayMailerForSend,
   type SmtpMailerForSend,
 } from './load-mailer.ts'
+export { printable } from './login-failure.ts'
 export { isDomainMailer } from './mailer.ts'
 export {
   createNoteDeactivated,
@@ -37,7 +49,7 @@ export {
   type SmtpPoolDeps,
 } from './smtp-pool.ts'
 export { findInactive, findReleased, type MailerKey } from './state-store.ts'
-export type { FoundMailer } from './store.ts'
+export { type FoundMailer, markWorked } from './store.ts'
 export {
   offerPermission,
   type ReturnedPermission,

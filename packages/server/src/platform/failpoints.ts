@@ -31,6 +31,8 @@ export const failpointNames = [
   'inbound.after_claim',
   'inbound.before_commit',
   'inbound.after_commit',
+  'mailbox.before_commit',
+  'mailbox.after_commit',
 ] as const
 export type FailpointName = (typeof failpointNames)[number]
 

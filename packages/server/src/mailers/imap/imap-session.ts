@@ -17,6 +17,11 @@ export interface ImapSession {
     o: { readonly stage: ImapStage; readonly timeoutMs: number },
     work: (client: ImapFlow) => Promise<T>,
   ): Promise<T>
+  /**
+   * Waits in IDLE (RFC 2177) until something else is done, the server ends it, or the connection is
+   * gone. False: the server refuses it.
+   */
+  idle(): Promise<boolean>
   /** Called when the number of messages in the selected folder has changed, and when the connection is gone. */
   onNews(listener: () => void): void
   /** Says goodbye, for a moment at most. Never rejects. */
@@ -71,6 +76,11 @@ export function createImapSession(client: ImapFlow, redactor: LoginRedactor): Im
         clearTimeout(timer)
       }
     },
+    idle: () =>
+      client.idle().then(
+        (ended) => ended !== false || client.isClosed,
+        () => true,
+      ),
     onNews: (listener) => {
       listeners.push(listener)
     },

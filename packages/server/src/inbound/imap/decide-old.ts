@@ -1,0 +1,24 @@
+/**
+ * Whether a message is older than what is reported of its folder (contract §3.5 "Only mail that arrives
+ * after configuration").
+ *
+ * Under the numbers that a folder had when it was begun, or given new ones, what arrived before its
+ * bound was there already. Above them a UID is proof of arrival, and the server's clock is not asked,
+ * save for what lies so far back that it would have been forgotten: mail that was moved here.
+ */
+export interface DatedMessage {
+  readonly uid: number
+  /** Undefined: the server says no time that can be read. */
+  readonly arrivedAt: Date | undefined
+}
+
+export function isOld(
+  { uid, arrivedAt }: DatedMessage,
+  folder: { readonly firstUid: number; readonly oldBefore: Date | null },
+  forgottenBefore: Date | undefined,
+): boolean {
+  if (arrivedAt === undefined) return false
+  if (uid <= folder.firstUid && folder.oldBefore !== null && arrivedAt < folder.oldBefore)
+    return true
+  return forgottenBefore !== undefined && arrivedAt < forgottenBefore
+}

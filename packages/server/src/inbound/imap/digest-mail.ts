@@ -1,0 +1,34 @@
+/**
+ * What a message of a mailbox is recognised by in another folder, or under another UID: two digests, of
+ * which one is enough.
+ *
+ * The first is known without fetching it: its Message-ID, its size and the time of its arrival, which
+ * stay when it is moved, and when a server gives its messages new numbers. The second is that of its
+ * Message-ID and content, as of mail by SMTP (digest.ts), for servers that keep neither. A message without
+ * a Message-ID has the second alone, with the time of its arrival in it: such mail is short, and alike.
+ */
+import { createHash } from 'node:crypto'
+import { digestMessage } from '../digest.ts'
+
+export interface ListedFacts {
+  readonly messageId: string
+  readonly bytes: number
+  readonly arrivedAt: Date | undefined
+}
+
+export function digestListed({ messageId, bytes, arrivedAt }: ListedFacts): Buffer | undefined {
+  if (messageId === '' || arrivedAt === undefined) return undefined
+  return createHash('sha256')
+    .update(`${messageId}\n${bytes}\n${secondOf(arrivedAt)}`)
+    .digest()
+}
+
+export function digestContent(raw: Buffer, arrivedAt: Date | undefined): Buffer {
+  const digest = digestMessage(raw)
+  const isNamed = digest.messageId !== undefined || arrivedAt === undefined
+  return digest.of(isNamed ? 'imap' : `imap ${secondOf(arrivedAt)}`)
+}
+
+function secondOf(at: Date): number {
+  return Math.floor(at.getTime() / 1000)
+}

@@ -1,0 +1,390 @@
+/** What arrives in a mailbox is stored once, whatever its server does (contract §3.5). */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import {
+  createMailboxBench,
+  type MailboxBench,
+  mail,
+  PASSWORD,
+  USER,
+} from '../../../test/mailboxes.ts'
+
+let bench: MailboxBench
+beforeAll(async () => {
+  bench = await createMailboxBench()
+})
+afterEach(() => bench.clear())
+afterAll(() => bench.close())
+
+const subjects = async () =>
+  (await bench.stored()).map(({ text }) => /Subject: (.*)\r/.exec(text)?.[1]).sort()
+const idle = (n = 1) => bench.server.waitFor(({ idleConnections }) => idleConnections === n)
+const folderOf =
+  (path = 'INBOX') =>
+  async () =>
+    (
+      await bench.database.db.query<{ last_uid: string }>(
+        'select last_uid from inbound_folder where path = $1',
+        [path],
+      )
+    ).rows[0]
+/** Everything up to this UID has been dealt with. */
+const dealtWith = (uid: number, path?: string) =>
+  bench.until(folderOf(path), (row) => Number(row?.last_uid) === uid)
+
+describe('arrival', () => {
+  it('[contract 3.5] is told of by IDLE, and what was there before is not reported', async () => {
+    bench.server.deliver('INBOX', mail('old'), { internalDate: new Date(Date.now() - 60_000) })
+    const mailerId = await bench.add()
+    await bench.watch()
+    await idle()
+    bench.server.deliver('INBOX', mail(1))
+    await bench.untilSubjects('mail 1')
+    bench.server.deliver('INBOX', mail(2))
+    await bench.untilSubjects('mail 2')
+    const stored = await bench.stored()
+    expect(stored).toMatchObject([
+      { mailerId, folder: 'INBOX', text: mail(1), problem: null, serverThread: null },
+      { mailerId, folder: 'INBOX', text: mail(2) },
+    ])
+    expect(bench.server.connections).toBe(1)
+    expect(bench.server.account().folders.get('INBOX')?.messages[1]?.flags.size).toBe(0)
+    expect(bench.server.count('SELECT')).toBe(0)
+  })
+
+  it('[contract 5] is found by polling where there is no IDLE, and in other folders', async () => {
+    const server = await bench.serve({ capabilities: ['NAMESPACE'] })
+    server.account().addFolder('Archive')
+    await bench.add({ folders: ['INBOX', 'Archive'] })
+    await bench.watch({ pollMs: 20 })
+    await bench.until(folderOf('INBOX'), (row) => row !== undefined)
+    server.deliver('INBOX', mail(1))
+    server.deliver('Archive', mail(2))
+    await bench.untilSubjects('mail 1', 'mail 2')
+    expect((await bench.stored()).map(({ folder }) => folder).sort()).toEqual(['Archive', 'INBOX'])
+    expect(server.count('IDLE')).toBe(0)
+  })
+
+  it('[contract 3.5] `since` reaches back, by the time of arrival', async () => {
+    const at = (minutes: number) => ({ internalDate: new Date(Date.now() - minutes * 60_000) })
+    bench.server.deliver('INBOX', mail('week'), at(7 * 24 * 60))
+    bench.server.deliver('INBOX', mail('young'), at(30))
+    bench.server.deliver('INBOX', mail('hour'), at(60))
+    await bench.add({ since: new Date(Date.now() - 45 * 60_000) })
+    await bench.watch()
+    await idle()
+    bench.server.deliver('INBOX', mail('new'))
+    await bench.untilSubjects('mail new')
+    expect(await subjects()).toEqual(['mail new', 'mail young'])
+  })
+
+  it('comes in the order of the UIDs, however much has gathered', async () => {
+    await bench.add()
+    const first = await bench.watch()
+    await idle()
+    await first.stop()
+    for (let n = 1; n <= 130; n++) bench.server.deliver('INBOX', mail(n))
+    await bench.watch()
+    await dealtWith(130)
+    const found = (await bench.stored()).map(({ text }) => Number(/mail (\d+)/.exec(text)?.[1]))
+    expect(found).toEqual(Array.from({ length: 130 }, (_, i) => i + 1))
+  })
+
+  it('names the conversation as Gmail does', async () => {
+    const server = await bench.serve({ capabilities: ['IDLE', 'X-GM-EXT-1'] })
+    await bench.add()
+    await bench.watch()
+    await idle()
+    server.deliver('INBOX', mail(1), { gmailThreadId: '1278455344230334865' })
+    await bench.untilSubjects('mail 1')
+    expect(await bench.stored()).toMatchObject([{ serverThread: '1278455344230334865' }])
+  })
+
+  it('of a message that is larger than may be is told by its header', async () => {
+    await bench.add()
+    await bench.watch({ messageBytesMax: 10_000 })
+    await idle()
+    bench.server.deliver('INBOX', `${mail('large')}${'x'.repeat(20_000)}`)
+    bench.server.deliver('INBOX', mail(2))
+    await bench.untilSubjects('mail large', 'mail 2')
+    const [large] = await bench.stored()
+    expect(large).toMatchObject({
+      text: 'Message-ID: <large@x.test>\r\nSubject: mail large\r\n\r\n',
+      problem: 'The message is larger than 10000 bytes: only its header is here',
+    })
+  })
+})
+
+describe('[contract 3.5] once', () => {
+  it('over restarts of this process', async () => {
+    await bench.add()
+    for (const n of [1, 2, 3]) {
+      const watchers = await bench.watch()
+      await bench.until(folderOf(), (row) => row !== undefined)
+      bench.server.deliver('INBOX', mail(n))
+      await bench.untilSubjects(`mail ${n}`)
+      await watchers.stop()
+    }
+    expect(await subjects()).toEqual(['mail 1', 'mail 2', 'mail 3'])
+  })
+
+  it('while two processes watch it', async () => {
+    await bench.add()
+    await bench.watch()
+    await idle()
+    await bench.watch()
+    for (let n = 1; n <= 20; n++) bench.server.deliver('INBOX', mail(n))
+    await dealtWith(20)
+    expect(await subjects()).toHaveLength(20)
+  })
+
+  it('when the server gives its messages new numbers, and nothing of before is reported', async () => {
+    bench.server.deliver('INBOX', mail('old'))
+    await bench.add({ since: new Date(Date.now() + 1_000) })
+    await bench.watch()
+    await idle()
+    for (const n of [1, 2, 3]) bench.server.deliver('INBOX', mail(n))
+    await bench.untilSubjects('mail 1', 'mail 2', 'mail 3')
+    bench.server.account().expunge('INBOX', 2)
+    bench.server.account().renumber('INBOX')
+    bench.server.deliver('INBOX', mail(4))
+    await bench.untilSubjects('mail 4')
+    await idle()
+    expect(await subjects()).toEqual(['mail 1', 'mail 2', 'mail 3', 'mail 4'])
+  })
+
+  it('when new numbers and times of arrival come together', async () => {
+    await bench.add()
+    await bench.watch()
+    await idle()
+    bench.server.deliver('INBOX', mail(1))
+    await bench.untilSubjects('mail 1')
+    // Another server, to which the mail was copied.
+    const { port } = bench.server
+    await bench.server.close()
+    const server = await bench.serve({ port })
+    server.deliver('INBOX', mail(1), { internalDate: new Date(Date.now() + 5_000) })
+    server.deliver('INBOX', mail(2))
+    await bench.untilSubjects('mail 2')
+    expect(await subjects()).toEqual(['mail 1', 'mail 2'])
+  })
+
+  it('when it is moved to another folder that is watched', async () => {
+    bench.server.account().addFolder('Archive')
+    await bench.add({ folders: ['INBOX', 'Archive'] })
+    await bench.watch({ pollMs: 20 })
+    await idle()
+    const internalDate = new Date()
+    const uid = bench.server.deliver('INBOX', mail(1), { internalDate })
+    await bench.untilSubjects('mail 1')
+    bench.server.deliver('Archive', mail(1), { internalDate })
+    bench.server.account().expunge('INBOX', uid)
+    bench.server.deliver('Archive', mail(2))
+    await bench.untilSubjects('mail 2')
+    await dealtWith(2, 'Archive')
+    expect(await subjects()).toEqual(['mail 1', 'mail 2'])
+  })
+
+  it.each([1, 3, 5])(
+    'when the connection breaks after %i pieces of the answer',
+    async (piecesMax) => {
+      await bench.add()
+      const first = await bench.watch()
+      await idle()
+      await first.stop()
+      for (const n of [1, 2, 3, 4]) bench.server.deliver('INBOX', mail(n))
+      let broken = 0
+      bench.server.setScript(({ command, line }) =>
+        command === 'UID FETCH' && line.includes('BODY.PEEK[]') && broken++ < 2
+          ? { piecesMax, raw: '* BYE going down\r\n', ending: 'fin' }
+          : undefined,
+      )
+      await bench.watch()
+      await bench.untilSubjects('mail 1', 'mail 2', 'mail 3', 'mail 4')
+      expect(await subjects()).toEqual(['mail 1', 'mail 2', 'mail 3', 'mail 4'])
+    },
+  )
+
+  it('when what the server says is in part, twice, or of others', async () => {
+    await bench.add()
+    await bench.watch()
+    await idle()
+    bench.server.setScript(({ command, answer }) =>
+      command === 'UID FETCH' && answer.length > 1
+        ? {
+            before: Buffer.concat([
+              ...answer.slice(0, -1),
+              Buffer.from('* 1 FETCH (UID 0 RFC822.SIZE 1)\r\n* 1 FETCH (FLAGS ())\r\n'),
+            ]),
+          }
+        : undefined,
+    )
+    bench.server.deliver('INBOX', mail(1))
+    bench.server.deliver('INBOX', mail(2))
+    await bench.untilSubjects('mail 1', 'mail 2')
+    await dealtWith(2)
+    expect(await subjects()).toEqual(['mail 1', 'mail 2'])
+  })
+})
+
+describe('a server that lies, or fails', () => {
+  it.each([{ uidNext: 1 }, { uidNext: 4_000_000_000 }, { exists: 0 }])(
+    'about %j is not believed',
+    async (lies) => {
+      bench.server.account().lie('INBOX', lies)
+      await bench.add()
+      await bench.watch({ pollMs: 20, roundMs: 50 })
+      await bench.until(folderOf(), (row) => row !== undefined)
+      bench.server.deliver('INBOX', mail(1))
+      await bench.untilSubjects('mail 1')
+    },
+  )
+
+  it('by refusing a message gives the others, and of it what there is', async () => {
+    await bench.add()
+    bench.server.setScript(({ command, line }) =>
+      command === 'UID FETCH' && line.includes('BODY.PEEK[]') && /FETCH (1:|\d,)*2|1:3/.test(line)
+        ? 'NO Some messages could not be FETCHed (Failure)'
+        : undefined,
+    )
+    await bench.watch()
+    await idle()
+    for (const n of [1, 2, 3]) bench.server.deliver('INBOX', mail(n))
+    await bench.untilSubjects('mail 1', 'mail 2', 'mail 3')
+    const [, second] = await bench.stored()
+    expect(second).toMatchObject({ problem: expect.stringContaining('only its header') })
+  }, 60_000)
+
+  it('[contract 3.5] IMAP_ERROR tells of an episode once, over restarts, and again after a while', async () => {
+    const mailerId = await bench.add()
+    bench.server.setScript(({ command }) => (command === 'GREETING' ? 'BYE Overloaded' : undefined))
+    const first = await bench.watch()
+    const told = (n: number) => bench.until(bench.events, (events) => events.length === n)
+    const [event] = await told(1)
+    expect(event).toEqual({
+      event: 'IMAP_ERROR',
+      owner: mailerId,
+      details: {
+        mailer_id: mailerId,
+        failed_reason: 'The mail server has a temporary problem',
+        provider_error: 'BYE Overloaded',
+        event_at: expect.any(String),
+      },
+    })
+    await first.stop()
+    const { connections } = bench.server
+    const second = await bench.watch({ errorRepeatMs: 1 })
+    await bench.server.waitFor((server) => server.connections > connections)
+    await second.stop()
+    expect(await bench.events()).toHaveLength(1)
+    await bench.database.db.query('update inbound_mailbox set report_due_at = now()')
+    await bench.watch()
+    await told(2)
+    bench.server.setScript(undefined)
+    await idle()
+    const { rows } = await bench.database.db.query('select failing_since from inbound_mailbox')
+    expect(rows).toEqual([{ failing_since: null }])
+  })
+
+  it('a connection that is ended is made again, and nobody is told', async () => {
+    await bench.add()
+    await bench.watch()
+    await idle()
+    bench.server.disconnect('BYE Autologout; idle for too long')
+    await bench.server.waitFor(({ connections }) => connections === 2)
+    await idle()
+    bench.server.deliver('INBOX', mail(1))
+    await bench.untilSubjects('mail 1')
+    expect(await bench.events()).toEqual([])
+  })
+
+  it('a folder that is missing is told of, and the others are watched', async () => {
+    await bench.add({ folders: ['INBOX', 'Nowhere'] })
+    await bench.watch({ pollMs: 50 })
+    const [event] = await bench.until(bench.events, (events) => events.length > 0)
+    expect(event).toMatchObject({
+      event: 'IMAP_ERROR',
+      details: { failed_reason: 'A watched folder does not exist' },
+    })
+    bench.server.deliver('INBOX', mail(1))
+    await bench.untilSubjects('mail 1')
+    expect(await bench.events()).toHaveLength(1)
+  })
+})
+
+describe('a login that is rejected', () => {
+  const REJECTED = 'NO [AUTHENTICATIONFAILED] Invalid credentials (Failure)'
+  const stateOf = async (mailerId: string) =>
+    (
+      await bench.database.db.query<{ state: string }>(
+        'select state from mailers_mailer where mailer_id = $1',
+        [mailerId],
+      )
+    ).rows[0]?.state
+
+  it('[interface 6.3] twice deactivates the mailer, which tells its own webhook', async () => {
+    bench.server.setScript(({ command }) => (command === 'AUTHENTICATE' ? REJECTED : undefined))
+    const mailerId = await bench.add()
+    await bench.watch()
+    const events = await bench.until(bench.events, (found) => found.length > 0)
+    expect(events).toEqual([
+      {
+        event: 'MAILER_DEACTIVATED',
+        owner: mailerId,
+        details: {
+          mailer_id: mailerId,
+          config_type: 'imap',
+          failed_reason: 'provider_auth_error',
+          provider_error: REJECTED,
+        },
+      },
+    ])
+    expect(await stateOf(mailerId)).toBe('deactivated')
+    expect(bench.server.connections).toBe(2)
+  })
+
+  it('once is tried again, and nobody is told', async () => {
+    bench.server.setScript(({ command, n }) =>
+      command === 'AUTHENTICATE' && n === 1 ? REJECTED : undefined,
+    )
+    await bench.add()
+    await bench.watch()
+    await idle()
+    expect(await bench.events()).toEqual([])
+  })
+
+  it('[contract 3.3] for a moment is an episode of failure', async () => {
+    const reply = 'NO [ALERT] Too many simultaneous connections. (Failure)'
+    bench.server.setScript(({ command }) => (command === 'AUTHENTICATE' ? reply : undefined))
+    const mailerId = await bench.add()
+    await bench.watch()
+    const [event] = await bench.until(bench.events, (found) => found.length > 0)
+    expect(event).toMatchObject({ event: 'IMAP_ERROR', details: { provider_error: reply } })
+    expect(await stateOf(mailerId)).toBe('active')
+  })
+
+  it('is tried with a mended password as soon as that is stored', async () => {
+    const server = await bench.serve({ auth: { users: { [USER]: 'other' } } })
+    const mailerId = await bench.add()
+    await bench.watch()
+    await bench.until(bench.events, (found) => found.length > 0)
+    await server.close()
+    await bench.serve({ port: server.port, auth: { users: { [USER]: PASSWORD } } })
+    await bench.database.db.query(
+      `update mailers_mailer set state = 'active', config_version = config_version + 1`,
+    )
+    bench.wake(mailerId)
+    await idle()
+  })
+})
+
+it('a mailer that is deleted is watched no more, and its record goes with it', async () => {
+  const mailerId = await bench.add()
+  await bench.watch()
+  await idle()
+  await bench.database.db.query('delete from mailers_mailer')
+  bench.wake(mailerId)
+  await bench.server.waitFor(({ openConnections }) => openConnections === 0)
+  expect(await bench.database.db.query('select 1 from inbound_folder')).toMatchObject({
+    rowCount: 0,
+  })
+})

@@ -1,0 +1,256 @@
+/**
+ * Takes what is new in the selected folder: lists it, fetches what is wanted, and stores each batch with
+ * the UID up to which the folder has then been dealt with, in one transaction. So a message is stored
+ * once, whatever ends in between; and whoever does not watch the mailbox any more stores nothing.
+ *
+ * A message over which connections end again and again is asked for alone, then its header alone, and
+ * then no more: it is reported as far as it is known, and the next ones have their turn.
+ */
+import { ImapError, type ImapSession } from '../../mailers/index.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Db } from '../../platform/db/index.ts'
+import type { Failpoints } from '../../platform/failpoints.ts'
+import { storeReceived } from '../store-received.ts'
+import { WatchLostError } from './begin-folder.ts'
+import { decideBatches } from './decide-batches.ts'
+import { isOld } from './decide-old.ts'
+import { digestContent, digestListed } from './digest-mail.ts'
+import {
+  type FetchedMessage,
+  fetchHeader,
+  fetchWhole,
+  NOT_GIVEN,
+  tooLarge,
+  withoutContent,
+} from './fetch-messages.ts'
+import { type ListedMessage, listAbove } from './list-messages.ts'
+import {
+  advanceFolder,
+  type FolderState,
+  findFetched,
+  lockWatch,
+  noteFetched,
+  type Watch,
+} from './mailbox-store.ts'
+
+export const fetchedResults = ['stored', 'known', 'old', 'incomplete', 'gone'] as const
+export type FetchedResult = (typeof fetchedResults)[number]
+
+export interface TakeMailDeps {
+  readonly db: Db
+  readonly clock: Clock
+  readonly failpoints: Failpoints
+  readonly messageBytesMax: number
+  /** Runs a fetch when its turn has come: what is held in memory is bounded over all mailboxes. */
+  readonly inTurn: <T>(tenantId: string, work: () => Promise<T>) => Promise<T>
+  /** After the commit. */
+  readonly onStored: () => void
+  readonly observe: (result: FetchedResult, count: number) => void
+}
+
+export interface TakeOptions {
+  readonly session: ImapSession
+  /** How often a connection has ended over a message, by folder and UID; kept over connections. */
+  readonly troubles: Map<string, number>
+  readonly forgottenBefore: Date | undefined
+  readonly signal: AbortSignal
+}
+
+const ALONE_AFTER = 1
+const HEADER_AFTER = 3
+const NOTHING_AFTER = 5
+
+/** The state of the folder afterwards. Rejects with an ImapError, a WatchLostError, or as the database does. */
+export async function takeMail(
+  deps: TakeMailDeps,
+  watch: Watch,
+  folder: FolderState,
+  o: TakeOptions,
+): Promise<FolderState> {
+  let state = folder
+  for (let isCut = true; isCut && !o.signal.aborted; ) {
+    const listing = await listAbove(o.session, state.lastUid)
+    isCut = listing.isCut
+    const last = listing.messages.at(-1)
+    if (last === undefined) return state
+    const wanted = await pickWanted(deps, watch, state, listing.messages, o)
+    for (const batch of decideBatches(wanted)) {
+      if (o.signal.aborted) return state
+      state = await deps.inTurn(watch.tenantId, () => takeBatch(deps, watch, state, batch, o))
+    }
+    state = await store(deps, watch, state, { fetched: [], upTo: last.uid })
+  }
+  return state
+}
+
+async function pickWanted(
+  { db, observe }: TakeMailDeps,
+  watch: Watch,
+  state: FolderState,
+  messages: readonly ListedMessage[],
+  { forgottenBefore }: TakeOptions,
+): Promise<ListedMessage[]> {
+  const young = messages.filter((message) => !isOld(message, state, forgottenBefore))
+  observe('old', messages.length - young.length)
+  const digests = young.flatMap((message) => digestListed(message) ?? [])
+  const known = await findFetched(db, watch, digests)
+  const wanted = young.filter((message) => !isIn(known, digestListed(message)))
+  observe('known', young.length - wanted.length)
+  return wanted
+}
+
+/** What has come is stored, also when the connection has ended over the rest. */
+async function takeBatch(
+  deps: TakeMailDeps,
+  watch: Watch,
+  state: FolderState,
+  batch: readonly ListedMessage[],
+  o: TakeOptions,
+): Promise<FolderState> {
+  const got = new Map<number, FetchedMessage>()
+  const gone = new Set<number>()
+  const failure = await fetchBatch(deps, state, batch, { ...o, got, gone })
+  const missing = batch.find(({ uid }) => !got.has(uid) && !gone.has(uid))
+  const done = batch.filter(({ uid }) => missing === undefined || uid < missing.uid)
+  const upTo = done.at(-1)?.uid
+  deps.observe('gone', gone.size)
+  const fetched = done.flatMap(({ uid }) => got.get(uid) ?? [])
+  const stored = upTo === undefined ? state : await store(deps, watch, state, { fetched, upTo })
+  if (failure !== undefined) throw failure
+  return stored
+}
+
+interface Batch extends TakeOptions {
+  readonly got: Map<number, FetchedMessage>
+  readonly gone: Set<number>
+}
+
+/** What has failed, if anything: the rest is for another time. */
+async function fetchBatch(
+  { messageBytesMax }: TakeMailDeps,
+  { path, uidValidity }: FolderState,
+  batch: readonly ListedMessage[],
+  o: Batch,
+): Promise<ImapError | undefined> {
+  const keyOf = ({ uid }: ListedMessage) => `${path} ${uidValidity} ${uid}`
+  const troublesOf = (message: ListedMessage) => o.troubles.get(keyOf(message)) ?? 0
+  const isPlain = (message: ListedMessage) =>
+    message.bytes <= messageBytesMax && troublesOf(message) < ALONE_AFTER
+  const attempt = async (messages: readonly ListedMessage[], work: () => Promise<void>) => {
+    try {
+      await work()
+      return undefined
+    } catch (error) {
+      if (!(error instanceof ImapError)) throw error
+      const first = messages.find(({ uid }) => !o.got.has(uid))
+      // Of several that are refused together each is asked for alone, before any is to blame.
+      if (first === undefined || (o.session.isOpen && messages.length > 1))
+        return o.session.isOpen ? undefined : error
+      o.troubles.set(keyOf(first), troublesOf(first) + 1)
+      return error
+    }
+  }
+  const plain = batch.filter(isPlain)
+  if (plain.length > 0) {
+    const failure = await attempt(plain, () => fetchWhole(o.session, plain, o.got))
+    if (failure !== undefined) return failure
+  }
+  for (const message of batch) {
+    if (o.got.has(message.uid)) continue
+    const effort = { troubles: troublesOf(message), messageBytesMax }
+    const failure = await attempt([message], () => fetchAlone(message, o, effort))
+    if (failure !== undefined) return failure
+  }
+  return undefined
+}
+
+async function fetchAlone(
+  message: ListedMessage,
+  { session, got, gone }: Batch,
+  o: { readonly troubles: number; readonly messageBytesMax: number },
+): Promise<void> {
+  if (o.troubles >= NOTHING_AFTER) {
+    got.set(message.uid, withoutContent(message))
+    return
+  }
+  const isTooLarge = message.bytes > o.messageBytesMax
+  if (!isTooLarge && o.troubles < HEADER_AFTER) {
+    await fetchWhole(session, [message], got)
+    if (got.has(message.uid)) return
+  }
+  const problem = isTooLarge ? tooLarge(o.messageBytesMax) : NOT_GIVEN
+  const found = await fetchHeader(session, message, problem)
+  if (found === undefined) gone.add(message.uid)
+  else got.set(message.uid, found)
+}
+
+async function store(
+  deps: TakeMailDeps,
+  watch: Watch,
+  state: FolderState,
+  { fetched, upTo }: { readonly fetched: readonly FetchedMessage[]; readonly upTo: number },
+): Promise<FolderState> {
+  if (fetched.length === 0 && upTo <= state.lastUid) return state
+  const digested = fetched.map((message) => {
+    const { listed, raw } = message
+    const content = digestContent(raw, listed.arrivedAt)
+    return { message, digests: [content, ...toList(digestListed(listed))] }
+  })
+  const stored = await deps.db.transaction(async (tx) => {
+    if (!(await lockWatch(tx, watch))) throw new WatchLostError()
+    const all = digested.flatMap(({ digests }) => digests)
+    const known = await findFetched(tx, watch, all)
+    const fresh: FetchedMessage[] = []
+    for (const { message, digests } of digested) {
+      if (!digests.some((digest) => isIn(known, digest))) fresh.push(message)
+      for (const digest of digests) known.add(digest.toString('hex'))
+    }
+    if (fresh.length > 0)
+      await storeReceived(
+        tx,
+        fresh.map((message) => toMail(deps.clock, watch, state, message)),
+      )
+    await noteFetched(tx, watch, all)
+    await advanceFolder(tx, watch, state.path, upTo)
+    deps.failpoints.hit('mailbox.before_commit')
+    return fresh
+  })
+  deps.failpoints.hit('mailbox.after_commit')
+  if (stored.length > 0) deps.onStored()
+  const incomplete = stored.filter(({ problem }) => problem !== undefined).length
+  deps.observe('stored', stored.length - incomplete)
+  deps.observe('incomplete', incomplete)
+  deps.observe('known', fetched.length - stored.length)
+  return { ...state, lastUid: Math.max(state.lastUid, upTo) }
+}
+
+/** A server's clock may say anything. */
+const EARLIEST_MS = Date.parse('1990-01-01T00:00:00Z')
+
+function toMail(
+  clock: Clock,
+  { tenantId, mailerId }: Watch,
+  { path }: FolderState,
+  { listed: { arrivedAt }, raw, serverThread, problem }: FetchedMessage,
+) {
+  const nowMicros = clock.nowMicros()
+  const arrivedMs = arrivedAt?.getTime() ?? 0
+  const isSound = arrivedMs > EARLIEST_MS && BigInt(arrivedMs) * 1000n < nowMicros
+  return {
+    raw,
+    tenantId,
+    mailerId,
+    folder: path,
+    receivedAtMicros: isSound ? BigInt(arrivedMs) * 1000n : nowMicros,
+    ...(serverThread === undefined ? {} : { serverThread }),
+    ...(problem === undefined ? {} : { problem }),
+  }
+}
+
+function isIn(known: ReadonlySet<string>, digest: Buffer | undefined): boolean {
+  return digest !== undefined && known.has(digest.toString('hex'))
+}
+
+function toList<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value]
+}

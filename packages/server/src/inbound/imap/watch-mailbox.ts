@@ -1,0 +1,202 @@
+/**
+ * Watches one mailbox for as long as this process is to: logs in, watches over that connection, and when
+ * it ends, again. A connection that a server ends is none of its failures; one that does not come about,
+ * or ends before everything was seen, is.
+ */
+import {
+  ImapError,
+  type LogInDeps,
+  loadMailbox,
+  logIn,
+  type Mailbox,
+  markWorked,
+} from '../../mailers/index.ts'
+import { isForeignKeyViolation } from '../../platform/db/index.ts'
+import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
+import { WatchLostError } from './begin-folder.ts'
+import { decideWaitMs } from './decide-wait.ts'
+import type { LoginLine } from './login-line.ts'
+import {
+  beginWatch,
+  type FolderState,
+  listFolders,
+  type MailboxKey,
+  noteWorking,
+  type Watch,
+} from './mailbox-store.ts'
+import { type SettleDeps, settleFailure } from './settle-failure.ts'
+import { type WatchSessionDeps, watchSession } from './watch-session.ts'
+
+export const loginResults = ['ok', 'rejected', 'failed'] as const
+export type LoginResult = (typeof loginResults)[number]
+
+/** What a mailbox is at. */
+export type MailboxState = 'connecting' | 'watched' | 'failing'
+
+export interface WatchMailboxDeps
+  extends SettleDeps,
+    LogInDeps,
+    Pick<WatchSessionDeps, 'pollMs' | 'roundMs'>,
+    Omit<WatchSessionDeps, 'observe'> {
+  readonly keyRing: KeyRing
+  readonly line: LoginLine
+  readonly random: () => number
+  /** For how long messages that were fetched are remembered. */
+  readonly retentionMs: number
+  readonly observe: WatchSessionDeps['observe']
+  readonly observeLogin: (result: LoginResult) => void
+}
+
+export interface WatchMailboxOptions {
+  readonly signal: AbortSignal
+  readonly onState: (state: MailboxState) => void
+}
+
+const LOGIN_TIMEOUT_MS = 30_000
+const DATABASE_WAIT_MS = 5_000
+/** A connection that lasts for less is counted among those that did not come about. */
+const SHORT_MS = 60_000
+/** Of the same message: enough to make something of it. */
+const TROUBLES_MAX = 1_000
+
+/** Ends when it is to stop, the mailer is not active any more, or somebody else watches it. */
+export async function watchMailbox(
+  deps: WatchMailboxDeps,
+  key: MailboxKey,
+  o: WatchMailboxOptions,
+): Promise<void> {
+  const troubles = new Map<string, number>()
+  let begun: Begun | undefined
+  let failures = 0
+  while (!o.signal.aborted) {
+    o.onState(begun?.isFailing === true ? 'failing' : 'connecting')
+    try {
+      begun ??= await begin(deps, key)
+      const mailbox = await loadMailbox(deps.db, deps.keyRing, key)
+      if (begun === undefined || mailbox === undefined) return
+      if (troubles.size > TROUBLES_MAX) troubles.clear()
+      const ended = await serve(deps, mailbox, begun, { ...o, troubles })
+      if (ended === 'over') return
+      failures = ended === 'good' ? 0 : failures + 1
+    } catch (error) {
+      if (o.signal.aborted || error instanceof WatchLostError) return
+      // The database is away, or a key is gone: what that means for mail waits until it is back.
+      const { tenantId: tenant_id, mailerId: mailer_id } = key
+      const line = { err: error, tenant_id, mailer_id }
+      deps.log[error instanceof SealedValueError ? 'error' : 'warn'](line, 'mailbox.not_watched')
+      begun = undefined
+      await rest(DATABASE_WAIT_MS, o.signal)
+      continue
+    }
+    await rest(decideWaitMs(Math.max(failures, 1), deps.random()), o.signal)
+  }
+}
+
+interface Begun {
+  readonly watch: Watch
+  readonly folders: Map<string, FolderState>
+  isFailing: boolean
+}
+
+/** Undefined: there is no such mailer. */
+async function begin({ db }: WatchMailboxDeps, key: MailboxKey): Promise<Begun | undefined> {
+  try {
+    const { watch, isFailing } = await beginWatch(db, key)
+    const folders = await listFolders(db, key)
+    return { watch, isFailing, folders: new Map(folders.map((one) => [one.path, one])) }
+  } catch (error) {
+    if (isForeignKeyViolation(error)) return undefined
+    throw error
+  }
+}
+
+/** `good`: it lasted, and is simply to be made again. */
+type Ended = 'good' | 'failed' | 'over'
+
+async function serve(
+  deps: WatchMailboxDeps,
+  mailbox: Mailbox,
+  begun: Begun,
+  o: WatchMailboxOptions & { readonly troubles: Map<string, number> },
+): Promise<Ended> {
+  const { server, tenantId, configVersion } = mailbox
+  const settle = (error: Pick<ImapError, 'failure'>, isRejected: boolean) => {
+    begun.isFailing = true
+    o.onState('failing')
+    return settleFailure(deps, begun.watch, error.failure, { configVersion, isRejected })
+  }
+  const login = await logIn(deps, mailbox, {
+    timeoutMs: LOGIN_TIMEOUT_MS,
+    signal: o.signal,
+    messageBytesMax: deps.messageBytesMax,
+    inTurn: (work) => deps.line.run({ tenantId, host: server.host }, work),
+  })
+  if (login.kind === 'over') return 'over'
+  if (login.kind === 'failed') {
+    deps.observeLogin(login.isConfirmed ? 'rejected' : 'failed')
+    return (await settle(login, login.isConfirmed)) === 'failing' ? 'failed' : 'over'
+  }
+  deps.observeLogin('ok')
+  const startedMs = performance.now()
+  let isGood = false
+  try {
+    // Of one that sends as well it is about the server that mail is handed to.
+    if (!mailbox.isSentBy) await markWorked(deps.db, mailbox)
+    await watchSession(deps, {
+      ...o,
+      ...begun,
+      mailbox,
+      session: login.session,
+      forgottenBefore: () => forgottenBefore(deps, mailbox),
+      async onGood() {
+        isGood = true
+        if (begun.isFailing) await noteWorking(deps.db, begun.watch)
+        begun.isFailing = false
+        o.onState('watched')
+      },
+      async onFolderFailed(error) {
+        isGood = false
+        await settle(error, false)
+      },
+    })
+    const hasLasted = performance.now() - startedMs > SHORT_MS
+    return o.signal.aborted ? 'over' : isGood && hasLasted ? 'good' : 'failed'
+  } catch (error) {
+    if (!(error instanceof ImapError)) throw error
+    if (o.signal.aborted) return 'over'
+    // What could be used until now is made again, and only if that fails is there something to tell.
+    if (isGood && isOfConnection(error)) return 'failed'
+    return (await settle(error, false)) === 'failing' ? 'failed' : 'over'
+  } finally {
+    await login.session.close()
+  }
+}
+
+function isOfConnection({ failure: { reply, systemCode } }: ImapError): boolean {
+  return reply?.status === 'BYE' || systemCode === 'ECONNRESET' || systemCode === 'ETIMEDOUT'
+}
+
+/** What is not remembered any more cannot be told from what is new: it is taken for old. */
+function forgottenBefore(
+  { clock, retentionMs }: WatchMailboxDeps,
+  { folders }: Mailbox,
+): Date | undefined {
+  const before = clock.now().getTime() - retentionMs
+  const isYoung = folders.every(({ since }) => Date.parse(since) > before)
+  return isYoung ? undefined : new Date(before)
+}
+
+function rest(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+  })
+}

@@ -1,0 +1,213 @@
+/** Mailboxes that are watched, with a scripted IMAP server, on a database of their own. */
+import { createImapServer, type ImapServer, type ImapServerOptions } from '@postrider/testkit'
+import { createLoginLine } from '../src/inbound/imap/login-line.ts'
+import {
+  createMailboxWatchers,
+  type MailboxWatchers,
+  type MailboxWatchersDeps,
+  type WokenMailbox,
+} from '../src/inbound/imap/mailbox-watchers.ts'
+import { newFolder } from '../src/mailers/imap/mailbox.ts'
+import { createNoteDeactivated } from '../src/mailers/index.ts'
+import { sealPassword } from '../src/mailers/mailer.ts'
+import { insertMailer, type NewMailer } from '../src/mailers/store.ts'
+import { createClock } from '../src/platform/clock.ts'
+import { bucketOf, createWakeups as createBucketWakeups } from '../src/platform/db/index.ts'
+import { createBucketLeases } from '../src/platform/db/leases.ts'
+import { createEgress } from '../src/platform/egress/index.ts'
+import { createFailpoints } from '../src/platform/failpoints.ts'
+import { newId } from '../src/platform/ids.ts'
+import { createLogger } from '../src/platform/log.ts'
+import { createWakeups } from '../src/webhooks/index.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+import { clearInbound, makeInboundDays } from './inbound.ts'
+import { testKeyRing } from './webhook-api.ts'
+
+export const USER = 'ada@example.com'
+export const PASSWORD = 'hunter2-canary'
+
+export interface MailboxEvent {
+  readonly event: string
+  readonly owner: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export interface StoredMail {
+  readonly mailerId: string
+  readonly folder: string
+  readonly text: string
+  readonly problem: string | null
+  readonly serverThread: string | null
+}
+
+export interface MailboxBench {
+  readonly database: TestDatabase
+  readonly server: ImapServer
+  /** Watches from then on; another one stands for another process. */
+  watch(change?: Partial<MailboxWatchersDeps>): Promise<MailboxWatchers>
+  serve(o?: ImapServerOptions): Promise<ImapServer>
+  add(
+    change?: Partial<NewMailer> & { readonly folders?: readonly string[]; since?: Date },
+  ): Promise<string>
+  wake(mailerId: string): void
+  stored(): Promise<StoredMail[]>
+  events(): Promise<MailboxEvent[]>
+  /** Looked at whenever something has happened. */
+  until<T>(read: () => Promise<T>, isMet: (value: T) => boolean): Promise<T>
+  /** Has the first mail with this subject been stored. */
+  untilSubjects(...subjects: readonly string[]): Promise<void>
+  clear(): Promise<void>
+  close(): Promise<void>
+}
+
+export const mail = (n: number | string, more = '') =>
+  `Message-ID: <${n}@x.test>\r\nSubject: mail ${n}\r\n${more}\r\nbody ${n}\r\n`
+
+const subjectOf = (raw: string) => /^Subject: (.*)$/m.exec(raw)?.[1]?.trim() ?? ''
+
+export async function createMailboxBench(): Promise<MailboxBench> {
+  const database = await createTestDatabase({ poolMax: 10 })
+  const { db } = database
+  await makeInboundDays(db)
+  const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
+  const log = createLogger({ level: 'silent' })
+  const listeners = new Set<() => void>()
+  const tell = () => {
+    for (const listener of [...listeners]) listener()
+  }
+  const wakeups = createWakeups()
+  wakeups.onWake(tell)
+  const mailboxWakeups = createBucketWakeups<WokenMailbox>()
+  let closers: (() => Promise<void>)[] = []
+  let server = await createImapServer({ auth: { users: { [USER]: PASSWORD } } })
+  closers.push(() => server.close())
+
+  const bench: MailboxBench = {
+    database,
+    get server() {
+      return server
+    },
+    async serve(o = {}) {
+      server = await createImapServer({ auth: { users: { [USER]: PASSWORD } }, ...o })
+      const made = server
+      closers.push(() => made.close())
+      return made
+    },
+    async watch(change = {}) {
+      const memberId = newId('in')
+      const leases = createBucketLeases({ db, role: 'mailbox', memberId, ttlMs: 60_000, log })
+      const watchers = createMailboxWatchers({
+        db,
+        log,
+        egress,
+        leases,
+        wakeups,
+        mailboxWakeups,
+        keyRing: testKeyRing,
+        clock: createClock(),
+        failpoints: createFailpoints(undefined),
+        noteDeactivated: createNoteDeactivated({ log, observe: tell }),
+        accessTokens: { get: async () => ({ kind: 'inactive' }) },
+        authConfirmDelayMs: 1,
+        errorRepeatMs: 3_600_000,
+        messageBytesMax: 1024 * 1024,
+        retentionMs: 30 * 86_400_000,
+        line: createLoginLine(),
+        inTurn: (_, work) => work(),
+        // The longest waits become short ones.
+        random: () => 1,
+        onStored: tell,
+        observe: tell,
+        observeLogin: tell,
+        ...change,
+      })
+      await leases.start()
+      await watchers.start()
+      const stop = async () => {
+        await watchers.stop()
+        await leases.stop()
+      }
+      closers.unshift(stop)
+      return { ...watchers, stop }
+    },
+    async add({ folders = ['INBOX'], since = new Date(), ...change } = {}) {
+      const key = { tenantId: 'tn_a', mailerId: newId('imap') }
+      const mailer: NewMailer = {
+        ...key,
+        name: 'M',
+        email: USER,
+        configType: 'imap',
+        connectionType: 'basic',
+        config: {
+          host: '127.0.0.1',
+          port: server.port,
+          secure: 'None',
+          tlsVerify: true,
+          username: USER,
+        },
+        secret: sealPassword(testKeyRing, { ...key, ...change }, PASSWORD),
+        uncertain: 'at_least_once',
+        limits: {},
+        hostEverWorked: false,
+        mailbox: { folders: folders.map((path) => newFolder(path, since, undefined)) },
+        ...change,
+      }
+      const { mailerId } = await insertMailer(db, mailer)
+      bench.wake(mailerId)
+      return mailerId
+    },
+    wake(mailerId) {
+      mailboxWakeups.wake([{ tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }])
+    },
+    async stored() {
+      const { rows } = await db.query<Omit<StoredMail, 'text'> & { raw: Buffer }>(
+        `select m.mailer_id as "mailerId", m.folder, m.problem, m.server_thread as "serverThread", r.raw
+           from inbound_message m join inbound_raw r using (tenant_id, raw_id)
+          order by m.inbound_id`,
+      )
+      return rows.map(({ raw, ...rest }) => ({ ...rest, text: raw.toString('latin1') }))
+    },
+    async events() {
+      const { rows } = await db.query<{ event: string; owner: string; body: string }>(
+        'select event, owner, body::text from webhooks_event order by event_at',
+      )
+      return rows.map(({ event, owner, body }) => ({
+        event,
+        owner,
+        details: JSON.parse(body).details,
+      }))
+    },
+    async until(read, isMet) {
+      for (;;) {
+        const { promise: told, resolve } = Promise.withResolvers<void>()
+        listeners.add(resolve)
+        const timer = setTimeout(resolve, 250)
+        const value = await read()
+        if (!isMet(value)) await told
+        clearTimeout(timer)
+        listeners.delete(resolve)
+        if (isMet(value)) return value
+      }
+    },
+    async untilSubjects(...subjects) {
+      const read = async () => (await bench.stored()).map(({ text }) => subjectOf(text))
+      await bench.until(read, (found) => subjects.every((one) => found.includes(one)))
+    },
+    async clear() {
+      for (const close of closers) await close()
+      closers = []
+      await clearInbound(db)
+      await db.query('truncate webhooks_event, inbound_mailbox, inbound_folder, inbound_fetched')
+      await db.query('delete from mailers_mailer')
+      server = await createImapServer({ auth: { users: { [USER]: PASSWORD } } })
+      const made = server
+      closers.push(() => made.close())
+    },
+    async close() {
+      for (const close of closers) await close()
+      await egress.close()
+      await database.close()
+    },
+  }
+  return bench
+}
