@@ -667,9 +667,10 @@ function composeInboundWork(parts: Parts): readonly Service[] {
     ...parts,
     publicUrl: config.publicUrl,
     inlineBytesMax: config.inboundInlineBytes,
-    authenticate: ({ raw, envelope }) =>
+    authenticate: ({ raw, envelope }, timeoutMs) =>
       authenticateMail({
         raw,
+        timeoutMs,
         name: inboundName(config),
         resolver: dns,
         ...(envelope === null

@@ -4,6 +4,7 @@
  */
 import type { Authentication, MessageParser, ParsedMessage } from '../mail/index.ts'
 import type { Clock } from '../platform/clock.ts'
+import { timeOfUlid } from '../platform/ids.ts'
 import { startTrace } from '../platform/trace.ts'
 import { type DetailsOptions, incomingDetails } from './event-details.ts'
 import type { FinishedMessage } from './finish-messages.ts'
@@ -23,6 +24,7 @@ export interface MessageReaderDeps extends DetailsOptions {
   readonly parser: Pick<MessageParser, 'parse'>
   readonly authenticate: (
     message: StoredMessage & { readonly raw: Buffer },
+    timeoutMs: number,
   ) => Promise<Authentication>
 }
 
@@ -37,7 +39,9 @@ export function createMessageReader(deps: MessageReaderDeps): MessageReader {
       const isRead = claim.tries <= READ_TRIES_MAX
       const parse = async () => (isRead ? await parser.parse(tenantId, message.raw) : UNREAD)
       const reports = ({ reports }: ParsedMessage) => reportsOf(tenantId, receivedAtMicros, reports)
-      const lookAgainMs = lookAgainAfter(clock.now().getTime() - Number(receivedAtMicros / 1000n))
+      const nowMs = clock.now().getTime()
+      const lookAgainMs = lookAgainAfter(nowMs - Number(receivedAtMicros / 1000n))
+      const authenticateMs = authenticateWithin(nowMs - timeOfUlid(message.inboundId).getTime())
       if (message.reportedAt !== null)
         return {
           claim,
@@ -48,7 +52,7 @@ export function createMessageReader(deps: MessageReaderDeps): MessageReader {
         }
       const [parsed, authentication] = await Promise.all([
         parse(),
-        isRead ? deps.authenticate(message) : UNKNOWN,
+        isRead ? deps.authenticate(message, authenticateMs) : UNKNOWN,
       ])
       const details = incomingDetails(message, { parsed, authentication }, deps)
       return {
@@ -69,6 +73,18 @@ export function createMessageReader(deps: MessageReaderDeps): MessageReader {
       }
     },
   }
+}
+
+const AUTHENTICATE_MS = 10_000
+const LATE_MS = 15_000
+const AUTHENTICATE_LATE_MS = 2_000
+
+/**
+ * How long name servers are waited for. Senders choose which these are: by a few messages a second whose
+ * name servers are silent, one could hold all the places of a tenant, so that its mail comes hours late.
+ */
+function authenticateWithin(waitedMs: number): number {
+  return waitedMs > LATE_MS ? AUTHENTICATE_LATE_MS : AUTHENTICATE_MS
 }
 
 const REPORT_MS = 24 * 3_600_000

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { failingOnce } from '../../test/failing-once.ts'
 import { countOf, rawMail, routeOf, storedMessages } from '../../test/inbound.ts'
 import { UNKNOWN, useInbound } from '../../test/inbound-worker.ts'
+import { createClock } from '../platform/clock.ts'
 import type { MessageReader } from './read-message.ts'
 import { usualRooms } from './rooms.ts'
 
@@ -319,6 +320,23 @@ describe('[I8] whichever statement fails', () => {
 })
 
 describe('a tenant whose mail takes long to read', () => {
+  it('has name servers waited for more shortly, once its mail is late', async () => {
+    const ofAge = (ageMs: number) => ({
+      ...createClock(),
+      now: () => new Date(Date.now() + ageMs),
+    })
+    const asked: number[] = []
+    for (const ageMs of [0, 60_000]) {
+      await world.receive({ raw: rawMail({ messageId: `<${ageMs}@x>` }) })
+      const authenticate = async (_message: unknown, timeoutMs: number) => {
+        asked.push(timeoutMs)
+        return UNKNOWN
+      }
+      await world.worker({ clock: ofAge(ageMs), authenticate }).runOnce()
+    }
+    expect(asked).toEqual([10_000, 2_000])
+  })
+
   it('delays nobody else', async () => {
     const bombs: string[] = []
     for (let i = 0; i < 100; i++)
