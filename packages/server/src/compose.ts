@@ -31,6 +31,7 @@ import { createInboundListener, type InboundListener } from './inbound/listener/
 import { createListenerObserver } from './inbound/listener/observe-listener.ts'
 import { inboundMessageRoutes } from './inbound/messages/routes.ts'
 import { inboundRoutes } from './inbound/routes.ts'
+import { createSentCopies } from './inbound/sent-copies/create-sent-copies.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import {
   authenticateMail,
@@ -726,7 +727,7 @@ function composeMailboxes(parts: Parts): Service[] {
     retentionMs: config.retentionMs,
     onStored: parts.intake.wake,
   })
-  return [leases, mailboxes]
+  return [leases, mailboxes, createSentCopies({ ...parts, leases })]
 }
 
 function composeDomainWork(parts: Parts): Service {

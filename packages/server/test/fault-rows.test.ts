@@ -22,6 +22,7 @@ it('every fault of sending, of callbacks, of hits and of received mail has its r
     ...numbered('I', 9),
     'D7',
     ...numbered('P', 3),
+    ...numbered('F', 3),
   ]
   expect(rows.map(([id]) => id)).toEqual(wanted)
 })

@@ -1,19 +1,8 @@
 /** A session with a mailbox whose Sent folder is selected, which ends by itself. */
 import type { ImapFlow } from 'imapflow'
 import type { MailerKey } from '../../mailers/index.ts'
+import { type OpenSentMailboxDeps, openSentMailbox } from './open-sent-mailbox.ts'
 import { openSentFolder } from './sent-folder.ts'
-
-/** A connection to a mailbox, logged in. */
-export interface Mailbox {
-  readonly isOpen: boolean
-  run<T>(
-    o: { readonly stage: 'open'; readonly timeoutMs: number },
-    work: (client: ImapFlow) => Promise<T>,
-  ): Promise<T>
-  /** Never rejects. */
-  close(): Promise<void>
-  cut(): void
-}
 
 export interface CopySession {
   /** The path of the Sent folder. */
@@ -25,12 +14,7 @@ export interface CopySession {
   close(): Promise<void>
 }
 
-export interface CopySessionDeps {
-  /** Rejects when it cannot be opened. */
-  readonly openMailbox: (
-    key: MailerKey,
-    o: { readonly timeoutMs: number; readonly signal: AbortSignal },
-  ) => Promise<Mailbox>
+export interface CopySessionDeps extends OpenSentMailboxDeps {
   /** For a whole session; shorter than a claim. */
   readonly sessionMs?: number
   /** For a copy under way when the process is to end. */
@@ -41,16 +25,21 @@ const SESSION_MS = 2 * 60_000
 const OPEN_MS_MAX = 30_000
 const GRACE_MS = 3_000
 
-/** Rejects where the mailbox cannot be opened, or has no Sent folder and gets none. */
+/**
+ * Undefined where the mailer is not active. Rejects where the mailbox cannot be opened, or has no Sent
+ * folder and gets none.
+ */
 export async function openCopySession(
-  { openMailbox, sessionMs = SESSION_MS, graceMs = GRACE_MS }: CopySessionDeps,
+  deps: CopySessionDeps,
   key: MailerKey,
   signal: AbortSignal,
-): Promise<CopySession> {
+): Promise<CopySession | undefined> {
+  const { sessionMs = SESSION_MS, graceMs = GRACE_MS } = deps
   const deadlineAt = performance.now() + sessionMs
   const timeLeftMs = () => Math.max(0, deadlineAt - performance.now())
   const timeoutMs = Math.min(OPEN_MS_MAX, sessionMs)
-  const mailbox = await openMailbox(key, { timeoutMs, signal })
+  const mailbox = await openSentMailbox(deps, key, { timeoutMs, signal })
+  if (mailbox === undefined) return undefined
   let cutting: NodeJS.Timeout | undefined
   const cutSoon = () => {
     cutting = setTimeout(mailbox.cut, graceMs)
@@ -60,7 +49,7 @@ export async function openCopySession(
   const run = <T>(work: (client: ImapFlow) => Promise<T>) =>
     mailbox.run({ stage: 'open', timeoutMs: timeLeftMs() }, work)
   const isOver = () => signal.aborted || !mailbox.isOpen || timeLeftMs() === 0
-  async function close(): Promise<void> {
+  const close = async () => {
     signal.removeEventListener('abort', cutSoon)
     await mailbox.close()
     clearTimeout(cutting)

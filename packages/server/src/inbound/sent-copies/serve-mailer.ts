@@ -59,12 +59,16 @@ export async function serveMailer(
   const copies = claimed.filter((copy) => !isSpent(copy))
   if (copies.length === 0) return claimed.length
 
-  let session: CopySession
+  let session: CopySession | undefined
   try {
     session = await openCopySession(deps, mailer, signal)
   } catch (error) {
     for (const copy of copies) await noteFailure(deps, copy, error, signal)
     await transactByIndex(db, (tx) => restSentCopies(tx, mailer, REST_MS))
+    return claimed.length
+  }
+  if (session === undefined) {
+    for (const copy of copies) await putOff(deps, copy)
     return claimed.length
   }
   try {
