@@ -7,6 +7,7 @@ import {
   type MailboxWatchersDeps,
   type WokenMailbox,
 } from '../src/inbound/imap/mailbox-watchers.ts'
+import { rest } from '../src/inbound/imap/rest.ts'
 import { newFolder } from '../src/mailers/imap/mailbox.ts'
 import { createNoteDeactivated } from '../src/mailers/index.ts'
 import { sealPassword } from '../src/mailers/mailer.ts'
@@ -114,8 +115,8 @@ export async function createMailboxBench(): Promise<MailboxBench> {
         retentionMs: 30 * 86_400_000,
         line: createLoginLine(),
         inTurn: (_, work) => work(),
-        // The longest waits become short ones.
-        random: () => 1,
+        random: () => 0,
+        rest: (ms, signal) => rest(Math.min(ms, 20), signal),
         onStored: tell,
         observe: tell,
         observeLogin: tell,

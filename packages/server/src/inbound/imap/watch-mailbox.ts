@@ -24,6 +24,7 @@ import {
   noteWorking,
   type Watch,
 } from './mailbox-store.ts'
+import { rest } from './rest.ts'
 import { type SettleDeps, settleFailure } from './settle-failure.ts'
 import { type WatchSessionDeps, watchSession } from './watch-session.ts'
 
@@ -41,6 +42,8 @@ export interface WatchMailboxDeps
   readonly keyRing: KeyRing
   readonly line: LoginLine
   readonly random: () => number
+  /** Resolves after that time, or when it is to stop. */
+  readonly rest?: typeof rest
   /** For how long messages that were fetched are remembered. */
   readonly retentionMs: number
   readonly observe: WatchSessionDeps['observe']
@@ -65,6 +68,7 @@ export async function watchMailbox(
   key: MailboxKey,
   o: WatchMailboxOptions,
 ): Promise<void> {
+  const { rest: wait = rest } = deps
   const troubles = new Map<string, number>()
   let begun: Begun | undefined
   let failures = 0
@@ -85,10 +89,10 @@ export async function watchMailbox(
       const line = { err: error, tenant_id, mailer_id }
       deps.log[error instanceof SealedValueError ? 'error' : 'warn'](line, 'mailbox.not_watched')
       begun = undefined
-      await rest(DATABASE_WAIT_MS, o.signal)
+      await wait(DATABASE_WAIT_MS, o.signal)
       continue
     }
-    await rest(decideWaitMs(Math.max(failures, 1), deps.random()), o.signal)
+    await wait(decideWaitMs(Math.max(failures, 1), deps.random()), o.signal)
   }
 }
 
@@ -184,19 +188,4 @@ function forgottenBefore(
   const before = clock.now().getTime() - retentionMs
   const isYoung = folders.every(({ since }) => Date.parse(since) > before)
   return isYoung ? undefined : new Date(before)
-}
-
-function rest(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-  })
 }

@@ -15,6 +15,7 @@ import {
 } from '../../mailers/index.ts'
 import { type BeginOptions, beginFolder } from './begin-folder.ts'
 import type { FolderState, Watch } from './mailbox-store.ts'
+import { rest } from './rest.ts'
 import { type TakeMailDeps, type TakeOptions, takeMail } from './take-mail.ts'
 import { createNewsWaiter } from './wait-for-news.ts'
 
@@ -124,7 +125,7 @@ export async function watchSession(deps: WatchSessionDeps, o: WatchSessionOption
       const lastUid = o.folders.get(first.path)?.lastUid
       await takeFirst()
       const isEmpty = o.folders.get(first.path)?.lastUid === lastUid
-      if (isEmpty) await pause(pauseMs, signal)
+      if (isEmpty) await rest(pauseMs, signal)
       pauseMs = isEmpty ? Math.min(2 * pauseMs, PAUSE_MS_MAX) : PAUSE_MS
     }
   }
@@ -150,18 +151,4 @@ async function statusOf(session: ImapSession, path: string): Promise<string | un
     }),
   )
   return status === false ? undefined : `${status.messages} ${status.uidNext} ${status.uidValidity}`
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', stop, { once: true })
-  })
 }

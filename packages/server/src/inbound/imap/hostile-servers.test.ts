@@ -1,0 +1,152 @@
+/** Servers that do what they should not: nothing is lost, and nothing is without a bound. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createMailboxBench, type MailboxBench, mail } from '../../../test/mailboxes.ts'
+
+let bench: MailboxBench
+beforeAll(async () => {
+  bench = await createMailboxBench()
+})
+afterEach(() => bench.clear())
+afterAll(() => bench.close())
+
+const idle = () => bench.server.waitFor(({ idleConnections }) => idleConnections === 1)
+/** Asks for messages as a whole. */
+const isWhole = (line: string) => line.includes('BODY.PEEK[]')
+const asksForSecond = (line: string) => /FETCH (?:1:[23]|2|2:3) /.test(line)
+
+describe('of a message', () => {
+  it.each([
+    ['a literal that is larger than may be', { raw: '* 2 FETCH (UID 2 BODY[] {99999999}\r\nxxxx' }],
+    ['a line without an end', { raw: `* 2 FETCH (UID 2 X "${'x'.repeat(600_000)}` }],
+    ['a connection that ends', { ending: 'rst' }],
+    [
+      'a connection that ends in the middle',
+      { piecesMax: 0, raw: '* 2 FETCH (UID 2 BODY[] {50}\r\nMess', ending: 'fin' },
+    ],
+    ['garbage, and the end', { raw: ' )]} \0\r\n* FETCH (((\r\n', ending: 'fin' }],
+  ] as const)('%s: it is told of by its header, and the others are whole', async (_, action) => {
+    await bench.add()
+    const first = await bench.watch()
+    await idle()
+    await first.stop()
+    for (const n of [1, 2, 3]) bench.server.deliver('INBOX', mail(n))
+    bench.server.setScript(({ command, line }) =>
+      command === 'UID FETCH' && isWhole(line) && asksForSecond(line) ? action : undefined,
+    )
+    await bench.watch()
+    await bench.untilSubjects('mail 1', 'mail 2', 'mail 3')
+    const problem = 'The mail server did not give the whole message: only its header is here'
+    expect(await bench.stored()).toMatchObject([
+      { problem: null, text: mail(1) },
+      { problem, text: 'Message-ID: <2@x.test>\r\nSubject: mail 2\r\n\r\n' },
+      { problem: null, text: mail(3) },
+    ])
+  })
+
+  it('nothing at all: it is told of by its Message-ID', async () => {
+    await bench.add()
+    await bench.watch()
+    await idle()
+    bench.server.setScript(({ command, line }) =>
+      command === 'UID FETCH' && /BODY\.PEEK\[(HEADER)?\]/.test(line)
+        ? 'NO [SERVERBUG] broken'
+        : undefined,
+    )
+    bench.server.deliver('INBOX', mail(1))
+    const [stored] = await bench.until(bench.stored, (found) => found.length > 0)
+    expect(stored).toMatchObject({
+      text: 'Message-ID: <1@x.test>\r\n\r\n',
+      problem: 'The mail server did not give the message',
+    })
+    bench.server.setScript(undefined)
+    bench.server.deliver('INBOX', mail(2))
+    await bench.untilSubjects('mail 2')
+  })
+
+  it('that is deleted meanwhile: the next ones are there', async () => {
+    await bench.add()
+    const first = await bench.watch()
+    await idle()
+    await first.stop()
+    for (const n of [1, 2]) bench.server.deliver('INBOX', mail(n))
+    let isDeleted = false
+    bench.server.setScript(({ command, line }) => {
+      if (command !== 'UID FETCH' || !isWhole(line) || isDeleted) return undefined
+      isDeleted = true
+      bench.server.account().expunge('INBOX', 1)
+      return { reply: 'NO Some of the requested messages no longer exist' }
+    })
+    await bench.watch()
+    await bench.untilSubjects('mail 2')
+    expect(await bench.stored()).toHaveLength(1)
+  })
+
+  it('more bytes than it has: the connection is cut', async () => {
+    await bench.add()
+    await bench.watch()
+    await idle()
+    const flood = `* 1 FETCH (UID 1 BODY[] {200000}\r\n${'x'.repeat(200_000)})\r\n`
+    bench.server.setScript(({ command, line }) =>
+      command === 'UID FETCH' && isWhole(line) ? { before: flood.repeat(10) } : undefined,
+    )
+    bench.server.deliver('INBOX', mail(1))
+    const [stored] = await bench.until(bench.stored, (found) => found.length > 0)
+    expect(stored?.problem).toContain('only its header')
+  })
+})
+
+it('a storm of news is a few looks', async () => {
+  await bench.add()
+  const storm = Array.from({ length: 2_000 }, (_, n) => `* ${n} EXISTS\r\n`).join('')
+  bench.server.setScript(({ command }) => (command === 'IDLE' ? { before: storm } : undefined))
+  await bench.watch()
+  await bench.server.waitFor((server) => server.count('IDLE') >= 3)
+  expect(bench.server.count('UID FETCH')).toBeLessThan(20)
+  bench.server.setScript(undefined)
+  bench.server.deliver('INBOX', mail(1))
+  await bench.untilSubjects('mail 1')
+})
+
+it.each(['IDLE'])('a server that offers %s and refuses it is polled', async (refused) => {
+  bench.server.setScript(({ command }) => (command === refused ? 'NO not now' : undefined))
+  await bench.add()
+  await bench.watch({ pollMs: 20 })
+  await bench.server.waitFor((server) => server.count('IDLE') > 0)
+  bench.server.deliver('INBOX', mail(1))
+  await bench.untilSubjects('mail 1')
+  expect(bench.server.connections).toBe(1)
+})
+
+it('a server that has no UIDVALIDITY is told of', async () => {
+  bench.server.setScript(({ command, answer }) =>
+    command === 'EXAMINE'
+      ? {
+          piecesMax: 0,
+          raw: Buffer.concat(answer.filter((one) => !one.includes('UIDVALIDITY'))),
+        }
+      : undefined,
+  )
+  await bench.add()
+  await bench.watch()
+  const [event] = await bench.until(bench.events, (found) => found.length > 0)
+  expect(event?.details.failed_reason).toBe(
+    'The mail server does not number the messages of a watched folder',
+  )
+})
+
+it('[contract 3.3] a greeting that says the login is done is not believed where TLS is required', async () => {
+  bench.server.setScript(({ command }) =>
+    command === 'GREETING'
+      ? { piecesMax: 0, raw: '* PREAUTH [CAPABILITY IMAP4rev1] hi\r\n' }
+      : undefined,
+  )
+  const { port } = bench.server
+  const config = { host: '127.0.0.1', port, secure: 'Tls', tlsVerify: true, username: 'x' } as const
+  await bench.add({ config })
+  await bench.watch()
+  const [event] = await bench.until(bench.events, (found) => found.length > 0)
+  expect(event).toMatchObject({
+    event: 'IMAP_ERROR',
+    details: { failed_reason: 'The mail server could not start an encrypted connection' },
+  })
+})
