@@ -14,6 +14,7 @@ import { createKeyRing } from '../../platform/secrets/index.ts'
 import { parseTraceparent } from '../../platform/trace.ts'
 import { recordEvents } from '../record-events.ts'
 import { updateWebhook } from '../update-webhook.ts'
+import { createBodyBudget } from './body-budget.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver
@@ -48,6 +49,21 @@ it('is not counted as an attempt while the process looks up as many names as it 
   await (await world.dispatcher({ egress: crowded })).runOnce()
   await crowded.close()
   expect(lookups).toBe(2)
+  expect(await world.deliveries(key)).toMatchObject([{ status: 'delivered', attempts: 1 }])
+})
+
+it('is neither counted as an attempt nor read while large requests have all the memory', async () => {
+  const key = await world.register(receiver.origin)
+  const failedReason = 'x'.repeat(300_000)
+  await world.record(newEvent({ details: { ...newEvent().details, failed_reason: failedReason } }))
+  const bodyBudget = createBodyBudget(1_000_000)
+  const giveBack = bodyBudget.take({ tenantId: 'tn_other', webhookId: 'wh_other' }, 1_000_000)
+  const running = (await world.dispatcher({ bodyBudget })).runOnce()
+  await expect.poll(() => bodyBudget.isCrowdedOut(key)).toBe(true)
+  expect(receiver.requests).toHaveLength(0)
+  giveBack?.()
+  await running
+  expect(receiver.requests).toHaveLength(1)
   expect(await world.deliveries(key)).toMatchObject([{ status: 'delivered', attempts: 1 }])
 })
 

@@ -14,6 +14,7 @@ import {
 } from '../../platform/db/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { serializeRequest } from '../event.ts'
+import type { BodyBudget } from './body-budget.ts'
 import type { Cleared } from './clear-store.ts'
 import { type ClearResult, clearStream } from './clear-stream.ts'
 import {
@@ -47,6 +48,7 @@ export interface DeliverDeps extends RequestDeps {
   readonly rests: GroupCommit<StreamKey, Rest>
   readonly lowWater: LowWater
   readonly readAhead: ReadAhead
+  readonly bodyBudget: BodyBudget
   readonly lastRequests: LastRequests
   readonly batchEventsMax: number
   readonly batchBytesMax: number
@@ -66,7 +68,7 @@ const AGAIN = { kind: 'wait', waitMs: 0 } as const
 const IDLE: StepResult = { kind: 'idle' }
 /** A writer is about to commit, or another dispatcher is at work. */
 const BUSY: StepResult = { kind: 'wait', waitMs: 20 }
-/** No request could be made: this process looks up as many names at once as it may. */
+/** No request could be made: this process looks up as many names, or holds as much, as it may. */
 const FULL: StepResult = { kind: 'wait', waitMs: 1_000 }
 
 export async function deliverBatch(
@@ -76,6 +78,7 @@ export async function deliverBatch(
   /** Asked after an accepted request: another one may follow within this step. */
   mayGoOn: () => boolean = () => false,
 ): Promise<StepResult> {
+  if (deps.bodyBudget.isCrowdedOut(key)) return FULL
   let take = takeOf(deps, key)
   let taken = await takeFirst(deps, take)
   while (taken.kind === 'ready') {
@@ -206,13 +209,11 @@ async function sendDelivery(
   const body = serializeRequest(stream.mode, events, delivery.webhookId)
   // A receiver that hangs would hold every event twice.
   for (const event of events) event.body = ''
-  const made = await makeRequest(deps, {
-    key: delivery,
-    target,
-    traceparent: delivery.traceparent,
-    body,
-    signal,
-  })
+  const giveBack = deps.bodyBudget.take(delivery, body.length)
+  if (giveBack === undefined) return FULL
+  const { traceparent } = delivery
+  const request = { key: delivery, target, traceparent, body, signal }
+  const made = await makeRequest(deps, request).finally(giveBack)
   if (made === 'stopped') return IDLE
   if (made === 'busy') return FULL
   deps.lastRequests.made(delivery.webhookId)

@@ -3,6 +3,7 @@
  * remembers between them.
  */
 import { createGroupCommit, type Db } from '../../platform/db/index.ts'
+import { createBodyBudget } from './body-budget.ts'
 import type { DeliverDeps } from './deliver-batch.ts'
 import { createLastRequests } from './last-requests.ts'
 import { createLowWater } from './low-water.ts'
@@ -26,6 +27,7 @@ export function createDeliveryCommits(
   | 'rests'
   | 'lowWater'
   | 'readAhead'
+  | 'bodyBudget'
   | 'targets'
   | 'lastRequests'
 > {
@@ -49,6 +51,7 @@ export function createDeliveryCommits(
     rests: createGroupCommit({ db, itemsMax: GROUP_MAX, run: restStreams, isFlushed: false }),
     lowWater: createLowWater(),
     readAhead: createReadAhead(),
+    bodyBudget: createBodyBudget(),
     targets: createTargetCache(),
     lastRequests: createLastRequests(),
   }
