@@ -69,10 +69,13 @@ export async function findDue(
 const KEYS = 'unnest($1::text[], $2::text[]) as k (tenant_id, inbound_id)'
 const OF_KEYS = 'q.tenant_id = k.tenant_id and q.inbound_id = k.inbound_id'
 
+/** Counted no further: one that can never be recorded is not to end in a number that none can hold. */
+const TRIES_MAX = 1_000
+
 const CLAIM = statement(
   'inbound.claim',
   `update inbound_queue q
-      set fence = q.fence + 1, tries = q.tries + 1,
+      set fence = q.fence + 1, tries = least(q.tries, $4) + 1,
           busy_until = now() + $3::float8 * interval '1 ms'
      from (select q.tenant_id, q.inbound_id from ${KEYS}
              join inbound_queue q on ${OF_KEYS}
@@ -87,7 +90,7 @@ export async function claimDue(
   due: readonly MessageKey[],
   leaseMs: number,
 ): Promise<ClaimedMessage[]> {
-  return (await tx.query<ClaimedMessage>(CLAIM, [...keysOf(due), leaseMs])).rows
+  return (await tx.query<ClaimedMessage>(CLAIM, [...keysOf(due), leaseMs, TRIES_MAX])).rows
 }
 
 const FENCED = `unnest($1::text[], $2::text[], $3::bigint[]) as k (tenant_id, inbound_id, fence)`

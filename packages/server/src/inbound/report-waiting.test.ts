@@ -291,6 +291,17 @@ it('what was taken away by hand before it was reported is in nobody’s way', as
   expect(await queued()).toBe(0)
 })
 
+it('what was tried for weeks is in nobody’s way', async () => {
+  await world.receive()
+  await world.db.query('update inbound_queue set tries = 32767')
+  await world.receive({ raw: rawMail({ messageId: '<2@x>' }) })
+  await world.worker().runOnce()
+  expect((await world.events()).map(({ details }) => details.problem ?? '').sort()).toEqual([
+    '',
+    'The message could not be read 3 times',
+  ])
+})
+
 describe('[I8] whichever statement fails', () => {
   it.each([
     ['because the database is away', '53100'],
