@@ -49,9 +49,9 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-const receiving = (failpoint?: string) =>
+const receiving = (failpoint?: string, roles = 'inbound') =>
   world.startBeside({
-    ROLES: 'inbound',
+    ROLES: roles,
     ...(failpoint === undefined ? {} : { FAILPOINTS: `${failpoint}=kill` }),
   })
 const letterTo = ({ domain }: InboundScene, id: string, o?: Parameters<typeof letterOf>[1]) => ({
@@ -152,3 +152,51 @@ it.each(['inbound.after_claim', 'inbound.before_commit', 'inbound.after_commit']
     await expectOnly(scene, 'interrupted')
   },
 )
+it('[I10] a mailbox whose server says goodbye, cuts answers off and numbers anew: each message once', {
+  timeout: TEST_MS,
+}, async () => {
+  await receiving(undefined, 'mailbox')
+  const imap = await world.newImapServer()
+  const [{ client }, receiver] = await Promise.all([world.newTenant(), world.newReceiver()])
+  await client.configureIMAP({
+    name: 'Box',
+    email: 'ada@example.com',
+    config_type: 'imap',
+    connection_type: 'basic',
+    config: {
+      ...{ host: '127.0.0.1', port: imap.port, secure: 'None' },
+      ...{ username: 'ada@example.com', password: 'secret' },
+    },
+    webhook: { webhook_url: `${receiver.origin}/box`, method: 'POST' },
+  })
+  await imap.waitFor(({ idleConnections }) => idleConnections === 1)
+  const faults = [
+    { piecesMax: 1, raw: '* BYE not now\r\n', ending: 'fin' },
+    { bytesMax: 300, ending: 'rst' },
+  ] as const
+  let left: number = faults.length
+  imap.setScript(({ command, answer }) => {
+    // What carries messages, and not only their numbers.
+    const isLong = answer.some((piece) => piece.includes('About '))
+    if (command !== 'UID FETCH' || !isLong || left === 0) return undefined
+    left -= 1
+    return faults[left]
+  })
+  const ids = Array.from({ length: 10 }, (_, i) => `boxed-${i}`)
+  for (const id of ids) imap.deliver('INBOX', letterOf(id))
+  const told = (): string[] =>
+    receiver.requests
+      .map(({ json }) => json as { event: string; details: { message_id: string } })
+      .filter(({ event }) => event === 'INCOMING_EMAIL')
+      .map(({ details }) => details.message_id)
+  await receiver.waitUntil(() => new Set(told()).size === ids.length, TEST_MS)
+  expect(left).toBe(0)
+  imap.account().renumber('INBOX')
+  imap.deliver('INBOX', letterOf('after'))
+  await receiver.waitUntil(() => told().includes('<after@sender.test>'), TEST_MS)
+  imap.deliver('INBOX', letterOf('last'))
+  await receiver.waitUntil(() => told().includes('<last@sender.test>'), TEST_MS)
+  expect(told().toSorted()).toEqual(
+    [...ids, 'after', 'last'].map((id) => `<${id}@sender.test>`).toSorted(),
+  )
+})
