@@ -138,6 +138,12 @@ module.exports = {
       { path: npm('nodemailer') },
     ),
     rule(
+      'imapflow-is-made-in-one-place',
+      { path: `^${S}/`, pathNot: ['/mailers/imap/open-mailbox\\.ts$', ...TESTS] },
+      { path: npm('imapflow'), dependencyTypesNot: ['type-only'] },
+      'it makes its connections itself: there it is given the addresses that the guard allows',
+    ),
+    rule(
       'decisions-are-pure',
       { path: '/decide-[^/]+\\.ts$', pathNot: TESTS },
       {

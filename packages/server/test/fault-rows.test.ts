@@ -9,7 +9,7 @@ const rows = [...read('docs/testing.md').matchAll(/^\| ([A-Z]\d+) \|.*\| ([^|]+)
     [id, [...files.matchAll(/`([^`]+)`/g)].map(([, f = '']) => f)] as const,
 )
 
-it('every fault of sending, of callbacks, of hits and of received mail has its row', () => {
+it('every fault of sending, of callbacks, of hits, of received mail and of mailboxes has its row', () => {
   const numbered = (letter: string, count: number) =>
     Array.from({ length: count }, (_, i) => `${letter}${i + 1}`)
   const wanted = [
@@ -23,6 +23,7 @@ it('every fault of sending, of callbacks, of hits and of received mail has its r
     'D7',
     ...numbered('P', 3),
     ...numbered('F', 3),
+    ...numbered('B', 4),
   ]
   expect(rows.map(([id]) => id)).toEqual(wanted)
 })

@@ -93,7 +93,7 @@ describe.skipIf(hindrance !== undefined)('Dovecot', () => {
     expect((await bench.events()).map(({ event }) => event)).toEqual(['IMAP_ERROR'])
   })
 
-  it('may make a folder anew, under other numbers', async () => {
+  it('[B2] may make a folder anew, under other numbers', async () => {
     dovecot.doveadm(['mailbox', 'create', '-u', USER, 'Archive'])
     await add({}, { folders: ['INBOX', 'Archive'] })
     await watched(await bench.watch({ pollMs: 50 }))

@@ -146,7 +146,9 @@ export async function createMailboxBench(): Promise<MailboxBench> {
           tlsVerify: true,
           username: USER,
         },
-        secret: sealPassword(testKeyRing, { ...key, ...change }, PASSWORD),
+        ...(change.connectionType === 'oauth'
+          ? {}
+          : { secret: sealPassword(testKeyRing, { ...key, ...change }, PASSWORD) }),
         uncertain: 'at_least_once',
         limits: {},
         hostEverWorked: false,

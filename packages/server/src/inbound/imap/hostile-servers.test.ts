@@ -24,26 +24,29 @@ describe('of a message', () => {
       { piecesMax: 0, raw: '* 2 FETCH (UID 2 BODY[] {50}\r\nMess', ending: 'fin' },
     ],
     ['garbage, and the end', { raw: ' )]} \0\r\n* FETCH (((\r\n', ending: 'fin' }],
-  ] as const)('%s: it is told of by its header, and the others are whole', async (_, action) => {
-    await bench.add()
-    const first = await bench.watch()
-    await idle()
-    await first.stop()
-    for (const n of [1, 2, 3]) bench.server.deliver('INBOX', mail(n))
-    bench.server.setScript(({ command, line }) =>
-      command === 'UID FETCH' && isWhole(line) && asksForSecond(line) ? action : undefined,
-    )
-    await bench.watch()
-    await bench.untilSubjects('mail 1', 'mail 2', 'mail 3')
-    const problem = 'The mail server did not give the whole message: only its header is here'
-    expect(await bench.stored()).toMatchObject([
-      { problem: null, text: mail(1) },
-      { problem, text: 'Message-ID: <2@x.test>\r\nSubject: mail 2\r\n\r\n' },
-      { problem: null, text: mail(3) },
-    ])
-  })
+  ] as const)(
+    '[B1] %s: it is told of by its header, and the others are whole',
+    async (_, action) => {
+      await bench.add()
+      const first = await bench.watch()
+      await idle()
+      await first.stop()
+      for (const n of [1, 2, 3]) bench.server.deliver('INBOX', mail(n))
+      bench.server.setScript(({ command, line }) =>
+        command === 'UID FETCH' && isWhole(line) && asksForSecond(line) ? action : undefined,
+      )
+      await bench.watch()
+      await bench.untilSubjects('mail 1', 'mail 2', 'mail 3')
+      const problem = 'The mail server did not give the whole message: only its header is here'
+      expect(await bench.stored()).toMatchObject([
+        { problem: null, text: mail(1) },
+        { problem, text: 'Message-ID: <2@x.test>\r\nSubject: mail 2\r\n\r\n' },
+        { problem: null, text: mail(3) },
+      ])
+    },
+  )
 
-  it('nothing at all: it is told of by its Message-ID', async () => {
+  it('[B4] nothing at all: it is told of by its Message-ID', async () => {
     await bench.add()
     await bench.watch()
     await idle()

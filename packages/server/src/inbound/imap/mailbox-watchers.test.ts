@@ -127,7 +127,7 @@ describe('[contract 3.5] once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2', 'mail 3'])
   })
 
-  it('while two processes watch it', async () => {
+  it('[B3] while two processes watch it', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -137,7 +137,7 @@ describe('[contract 3.5] once', () => {
     expect(await subjects()).toHaveLength(20)
   })
 
-  it('when the server gives its messages new numbers, and nothing of before is reported', async () => {
+  it('[B2] when the server gives its messages new numbers, and nothing of before is reported', async () => {
     bench.server.deliver('INBOX', mail('old'))
     await bench.add({ since: new Date(Date.now() + 1_000) })
     await bench.watch()
@@ -185,7 +185,7 @@ describe('[contract 3.5] once', () => {
   })
 
   it.each([1, 3, 5])(
-    'when the connection breaks after %i pieces of the answer',
+    '[B1] when the connection breaks after %i pieces of the answer',
     async (piecesMax) => {
       await bench.add()
       const first = await bench.watch()
@@ -386,5 +386,85 @@ it('a mailer that is deleted is watched no more, and its record goes with it', a
   await bench.server.waitFor(({ openConnections }) => openConnections === 0)
   expect(await bench.database.db.query('select 1 from inbound_folder')).toMatchObject({
     rowCount: 0,
+  })
+})
+
+describe('by OAuth', () => {
+  const BEARER = 'fresh-token'
+  const oauth = { configType: 'oauth_imap', connectionType: 'oauth', appId: 'app' } as const
+  const accept = {
+    auth: {
+      users: { [USER]: '' },
+      mechanisms: ['XOAUTH2'],
+      tokens: (_: string, token: string) => token === BEARER,
+    },
+  } as const
+  const addOauth = async () => {
+    await bench.database.db.query(
+      `insert into mailers_oauth_app (tenant_id, app_id, provider, client_id, client_secret,
+         redirect_uris, authorize_url, token_url)
+       values ('tn_a', 'app', 'custom', 'c', 's', '{}', 'https://a.test', 'https://t.test')
+       on conflict do nothing`,
+    )
+    const { port } = bench.server
+    const config = {
+      host: '127.0.0.1',
+      port,
+      secure: 'None',
+      tlsVerify: true,
+      username: USER,
+    } as const
+    return bench.add({ ...oauth, config })
+  }
+
+  it('[contract 1] a refused access token is refreshed before anything is concluded', async () => {
+    await bench.serve(accept)
+    await addOauth()
+    const refused: (string | undefined)[] = []
+    await bench.watch({
+      accessTokens: {
+        async get(_, o) {
+          refused.push(o.refused)
+          return { kind: 'token', accessToken: o.refused === undefined ? 'stale' : BEARER }
+        },
+      },
+    })
+    await idle()
+    expect(refused).toEqual([undefined, 'stale'])
+    expect(await bench.events()).toEqual([])
+  })
+
+  it('a provider that gives no token now is an episode of failure', async () => {
+    await bench.serve(accept)
+    const mailerId = await addOauth()
+    const failure = {
+      verdict: 'transient',
+      providerError: 'HTTP status 503',
+      isAnswered: false,
+    } as const
+    await bench.watch({ accessTokens: { get: async () => ({ kind: 'failed', failure }) } })
+    const [event] = await bench.until(bench.events, (found) => found.length > 0)
+    expect(event).toMatchObject({
+      event: 'IMAP_ERROR',
+      owner: mailerId,
+      details: {
+        failed_reason: 'The OAuth provider gave no access token at the moment',
+        provider_error: 'HTTP status 503',
+      },
+    })
+    expect(bench.server.connections).toBe(0)
+  })
+
+  it('a token that is refused twice deactivates the mailer', async () => {
+    await bench.serve(accept)
+    const mailerId = await addOauth()
+    const get = async () => ({ kind: 'token', accessToken: 'wrong' }) as const
+    await bench.watch({ accessTokens: { get } })
+    const [event] = await bench.until(bench.events, (found) => found.length > 0)
+    expect(event).toMatchObject({
+      event: 'MAILER_DEACTIVATED',
+      owner: mailerId,
+      details: { config_type: 'oauth_imap', failed_reason: 'provider_auth_error' },
+    })
   })
 })
