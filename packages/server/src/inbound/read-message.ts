@@ -6,6 +6,7 @@ import type { Authentication, MessageParser, ParsedMessage } from '../mail/index
 import type { Clock } from '../platform/clock.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 import { startTrace } from '../platform/trace.ts'
+import { type Authenticate, createAuthenticateOnce } from './authenticate-once.ts'
 import { type DetailsOptions, incomingDetails } from './event-details.ts'
 import type { FinishedMessage } from './finish-messages.ts'
 import type { StoredMessage } from './message-store.ts'
@@ -22,10 +23,7 @@ export interface MessageReader {
 export interface MessageReaderDeps extends DetailsOptions {
   readonly clock: Clock
   readonly parser: Pick<MessageParser, 'parse'>
-  readonly authenticate: (
-    message: StoredMessage & { readonly raw: Buffer },
-    timeoutMs: number,
-  ) => Promise<Authentication>
+  readonly authenticate: Authenticate
 }
 
 /** One that was taken more often ends processes, or is in the way of its own record. */
@@ -33,6 +31,7 @@ export const READ_TRIES_MAX = 3
 
 export function createMessageReader(deps: MessageReaderDeps): MessageReader {
   const { clock, parser } = deps
+  const authenticate = createAuthenticateOnce(deps.authenticate)
   return {
     async read(claim, message) {
       const { tenantId, receivedAtMicros, owner } = message
@@ -52,7 +51,7 @@ export function createMessageReader(deps: MessageReaderDeps): MessageReader {
         }
       const [parsed, authentication] = await Promise.all([
         parse(),
-        isRead ? deps.authenticate(message, authenticateMs) : UNKNOWN,
+        isRead ? authenticate(message, authenticateMs) : UNKNOWN,
       ])
       const details = incomingDetails(message, { parsed, authentication }, deps)
       return {

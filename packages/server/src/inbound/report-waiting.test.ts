@@ -130,6 +130,24 @@ describe('mail that was received', () => {
     ])
   })
 
+  it('to many routes is authenticated once for all of them', async () => {
+    const routes = ['a', 'b', 'c'].map(
+      (username) => [routeOf({ username }), `${username}@in.example.com`] as const,
+    )
+    await world.receive({ routes })
+    await world.receive({ raw: rawMail({ messageId: '<2@x>' }) })
+    const asked: string[] = []
+    const authenticate = async ({ rawId }: { readonly rawId: string }) => {
+      asked.push(rawId)
+      return { ...UNKNOWN, spf: { result: 'pass' } }
+    }
+    await world.worker({ authenticate }).runOnce()
+    expect(new Set(asked).size).toBe(2)
+    expect(asked).toHaveLength(2)
+    const events = await world.events()
+    expect(events.map(({ details }) => details.spf.result)).toEqual(Array(4).fill('pass'))
+  })
+
   it('has what is too large for the event at its address, and says so', async () => {
     const part = (name: string, content: string) =>
       `--b\r\nContent-Type: application/x\r\nContent-Disposition: attachment; filename=${name}\r\n\r\n${content}\r\n`
