@@ -1,8 +1,14 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createThreadPool, type ThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
 
 const pools: ThreadPool<string, string>[] = []
+const stuck: Stuck[] = []
 afterEach(async () => {
+  for (const one of stuck.splice(0)) one.release()
   for (const pool of pools.splice(0)) await pool.stop()
 })
 function createPool(o: Partial<ThreadPoolOptions> = {}): ThreadPool<string, string> {
@@ -17,6 +23,32 @@ function createPool(o: Partial<ThreadPoolOptions> = {}): ThreadPool<string, stri
   })
   pools.push(pool)
   return pool
+}
+
+interface Stuck {
+  /** A job that is in one call until it is released. */
+  readonly job: string
+  release(): void
+}
+
+function createStuck(): Stuck {
+  const directory = mkdtempSync(join(tmpdir(), 'postrider-thread-'))
+  const job = join(directory, 'pipe')
+  execFileSync('/usr/bin/mkfifo', [job])
+  const pipe = openSync(job, 'r+')
+  let isReleased = false
+  const one: Stuck = {
+    job,
+    release() {
+      if (isReleased) return
+      isReleased = true
+      rmSync(directory, { recursive: true })
+      writeSync(pipe, 'x')
+      closeSync(pipe)
+    },
+  }
+  stuck.push(one)
+  return one
 }
 
 describe('a pool of threads', () => {
@@ -87,5 +119,59 @@ describe('a pool of threads', () => {
 
   it('its threads see none of the configuration', async () => {
     expect(await createPool().run('c', 'env')).toEqual({ kind: 'done', output: [] })
+  })
+})
+
+describe('a thread that cannot be interrupted', () => {
+  const overran = { kind: 'overran', limit: 'time' }
+  /** Each gets stuck in a thread that is there already. */
+  async function createStuckPool(count: number) {
+    const pool = createPool({ threads: 1, timeoutMs: 1_000 })
+    const all: Stuck[] = []
+    for (let i = 0; i < count; i += 1) {
+      await pool.run('warm', 'up')
+      const one = createStuck()
+      expect(await pool.run(`hostile ${i}`, one.job)).toEqual(overran)
+      all.push(one)
+    }
+    return { pool, all }
+  }
+
+  it('keeps no answer back, and is in the way of its own caller alone', async () => {
+    const { pool, all } = await createStuckPool(1)
+    const order: string[] = []
+    const next = pool.run('hostile 0', 'after').then(() => order.push('next'))
+    for (const input of ['a', 'b']) {
+      expect(await pool.run('other', input)).toMatchObject({ kind: 'done' })
+      order.push(input)
+    }
+    order.push('released')
+    for (const one of all) one.release()
+    await next
+    expect(order).toEqual(['a', 'b', 'released', 'next'])
+  })
+
+  it('counts when there are as many as should be at work: others wait for one to end', async () => {
+    const { pool, all } = await createStuckPool(2)
+    const order: string[] = []
+    const other = pool.run('other', 'a').then(() => order.push('other'))
+    for (let i = 0; i < 2; i += 1) await createPool().run('of another pool', 'a')
+    order.push('released')
+    for (const one of all) one.release()
+    await other
+    expect(order).toEqual(['released', 'other'])
+  })
+
+  it('does not keep the pool from stopping, and what waits is refused', async () => {
+    const { pool } = await createStuckPool(1)
+    const waiting = expect(pool.run('hostile 0', 'a')).rejects.toMatchObject({
+      code: 'unavailable',
+    })
+    const running = pool.run('other', createStuck().job)
+    const cut = expect(running).rejects.toMatchObject({ code: 'unavailable' })
+    await pool.stop()
+    await Promise.all([waiting, cut])
+    await pool.start()
+    expect(await pool.run('other', 'a')).toEqual({ kind: 'done', output: 'A' })
   })
 })

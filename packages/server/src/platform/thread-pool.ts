@@ -6,10 +6,15 @@
  * a time; one that overruns a limit is ended with its thread, and the next job gets a new one. A
  * caller has one thread at most, and callers take turns (`gate.ts`). Threads begin with the first job
  * and do not keep the process alive.
+ *
+ * The limit of time is when the caller is answered. The thread ends when it can: a long built-in, such
+ * as `replaceAll` of megabytes, is not interrupted. Beside the threads at work as many may be ending, so
+ * that these are in nobody's way; with more, fewer work. Until its thread has ended a caller has no other.
  */
 import { type ResourceLimits, Worker } from 'node:worker_threads'
 import { ApiError } from './errors.ts'
-import { createGate } from './gate.ts'
+import { createGate, takePlace } from './gate.ts'
+import { inTime } from './in-time.ts'
 import type { Service } from './service.ts'
 
 export const threadReady = 'ready'
@@ -35,6 +40,8 @@ export interface ThreadPoolOptions {
 
 /** Of a machine that is busy; a thread takes about 50 ms. */
 const READY_MS_MAX = 30_000
+/** What has not ended by then when the pool is stopped is left to itself. */
+const STOP_MS_MAX = 1_000
 
 interface Thread<Input, Output> {
   run(input: Input): Promise<ThreadOutcome<Output>>
@@ -42,20 +49,48 @@ interface Thread<Input, Output> {
 }
 
 export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPool<Input, Output> {
-  const gate = createGate({
-    name: o.name,
-    atOnceMax: o.threads,
-    atOncePerCallerMax: 1,
-    waitingPerCallerMax: o.waitingPerCallerMax,
-  })
+  const common = { name: o.name, atOncePerCallerMax: 1, waitingPerCallerMax: o.waitingPerCallerMax }
+  /** A caller's place is taken until its thread can be another's, or has ended. */
+  const places = createGate({ ...common, atOnceMax: 2 * o.threads })
+  /** Of those that have a place, those at work. */
+  const work = createGate({ ...common, atOnceMax: o.threads })
   const idle: Thread<Input, Output>[] = []
   const all = new Set<Thread<Input, Output>>()
+  const ending = new Set<() => void>()
   let isStopped = false
 
   function begin(): Thread<Input, Output> {
     const thread = createThread<Input, Output>(o)
     all.add(thread)
     return thread
+  }
+
+  function end(thread: Thread<Input, Output>, leave: () => void): void {
+    if (isStopped) leave()
+    ending.add(leave)
+    void thread.end().then(() => {
+      all.delete(thread)
+      ending.delete(leave)
+      leave()
+    })
+  }
+
+  async function runOne(input: Input, leave: () => void): Promise<ThreadOutcome<Output>> {
+    let thread: Thread<Input, Output> | undefined
+    let isUsable = false
+    try {
+      if (isStopped) throw new ApiError('unavailable')
+      thread = idle.pop() ?? begin()
+      const outcome = await thread.run(input)
+      isUsable = outcome.kind === 'done' && !isStopped
+      return outcome
+    } catch (error) {
+      throw isStopped ? new ApiError('unavailable') : error
+    } finally {
+      if (isUsable && thread !== undefined) idle.push(thread)
+      if (isUsable || thread === undefined) leave()
+      else end(thread, leave)
+    }
   }
 
   return {
@@ -66,28 +101,16 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
     async stop() {
       isStopped = true
       idle.length = 0
-      await Promise.all([...all].map((thread) => thread.end()))
+      const ended = Promise.all([...all].map((thread) => thread.end()))
+      // Who waits for one to end is refused now.
+      for (const leave of ending) leave()
+      await inTime(ended, STOP_MS_MAX).catch(() => undefined)
       all.clear()
     },
-    run: (caller, input) =>
-      gate.run(caller, async () => {
-        if (isStopped) throw new ApiError('unavailable')
-        const thread = idle.pop() ?? begin()
-        let isUsable = false
-        try {
-          const outcome = await thread.run(input)
-          isUsable = outcome.kind === 'done'
-          return outcome
-        } catch (error) {
-          throw isStopped ? new ApiError('unavailable') : error
-        } finally {
-          if (isUsable && !isStopped) idle.push(thread)
-          else {
-            all.delete(thread)
-            await thread.end()
-          }
-        }
-      }),
+    async run(caller, input) {
+      const leave = await takePlace(places, caller)
+      return work.run(caller, () => runOne(input, leave))
+    },
   }
 }
 
@@ -137,7 +160,10 @@ function createThread<Input, Output>(o: ThreadPoolOptions): Thread<Input, Output
         throw error
       }
     },
-    end: () => worker.terminate(),
+    end() {
+      settle?.reject(new Error('the thread is ended'))
+      return worker.terminate()
+    },
   }
 }
 
