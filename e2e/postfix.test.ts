@@ -1,4 +1,5 @@
 /** The main job against a real mail server: a Postfix that puts the mail into real mailboxes. */
+import { createSmtpServer, type SmtpServer } from '@postrider/testkit'
 import {
   createPostfix,
   type Postfix,
@@ -24,8 +25,11 @@ const fromOf = (secure: SecureMode): string => `${secure.toLowerCase()}@sender.t
 describe.skipIf(hindrance !== undefined)('against a real Postfix', () => {
   let world: World
   let postfix: Postfix
+  /** Where Postfix hands on to. */
+  let next: SmtpServer
   beforeAll(async () => {
-    postfix = await createPostfix(certificate)
+    next = await createSmtpServer({ script: { 'gone@relayed.test': ['550 5.1.1 No such user'] } })
+    postfix = await createPostfix(certificate, { relayPort: next.port })
     postfix.start()
     world = createWorld()
     await world.start()
@@ -33,6 +37,7 @@ describe.skipIf(hindrance !== undefined)('against a real Postfix', () => {
   afterAll(async () => {
     await world.destroy()
     await postfix.destroy()
+    await next.close()
   })
 
   /** A tenant with a webhook and one mailer for each way to secure the connection. */
@@ -119,6 +124,29 @@ describe.skipIf(hindrance !== undefined)('against a real Postfix', () => {
     expect(event?.details.provider_error).toMatch(
       /^550 5\.1\.1 <nobody@recipient\.test>: .*unknown/,
     )
+  })
+
+  it('is told of a later bounce which email that was, by Message-ID and id of the envelope', async () => {
+    const { client, receiver } = await getReady()
+    const email = 'ada@recipient.test'
+    await client.configureSMTP({
+      name: 'in a mailbox',
+      email,
+      config_type: 'smtp',
+      connection_type: 'basic',
+      config: { host: '127.0.0.1', port: postfix.port, secure: 'Tls' },
+    })
+    const { ref_id } = await client.sendEmail({
+      from: { email },
+      to: [{ email: 'gone@relayed.test' }],
+      subject: 'Hello',
+      content: [{ type: 'text/plain', value: 'Hi there.\n' }],
+    })
+    const [event] = await waitForEvents(receiver, 1)
+    expect(event?.event).toBe('MAIL_DELIVERED')
+    const report = await waitForMail('ada', `Original-Envelope-Id: ${ref_id}.0\n`)
+    expect(report).toContain('550 5.1.1 No such user')
+    expect(report).toContain(`Message-ID: <${ref_id}.0@recipient.test>`)
   })
 
   it('comes back after greylisting', async () => {

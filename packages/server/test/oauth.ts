@@ -82,6 +82,7 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
   const { db } = database
   const provider = await createOAuthServer(o)
   const smtp = await createSmtpServer({
+    extensions: ['PIPELINING', 'SIZE 41943040', '8BITMIME', 'SMTPUTF8', 'DSN'],
     auth: {
       users: {},
       mechanisms: ['XOAUTH2'],

@@ -53,6 +53,9 @@ interface ReportOptions {
   readonly action?: string
   readonly date?: string
   readonly words?: string
+  readonly envelopeId?: string
+  /** '' for none. */
+  readonly messageId?: string
 }
 
 function deliveryReport(
@@ -64,14 +67,17 @@ function deliveryReport(
     action = 'failed',
     date = '10:00',
     words = '550 5.1.1 User unknown',
+    ...o
   }: ReportOptions = {},
 ): Buffer {
+  const { messageId = `<${refId}.${n}@example.com>` } = o
+  const envelope = o.envelopeId === undefined ? '' : `Original-Envelope-Id: ${o.envelopeId}\r\n`
   const lines = [
     '--r\r\nContent-Type: text/plain\r\n\r\nIt could not be delivered.',
-    '--r\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx.example.net\r\n',
+    `--r\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx.example.net\r\n${envelope}`,
     `Final-Recipient: rfc822; ${recipient}\r\nAction: ${action}\r\nStatus: ${status}`,
     `Diagnostic-Code: smtp; ${words}`,
-    `--r\r\nContent-Type: text/rfc822-headers\r\n\r\nMessage-ID: <${refId}.${n}@example.com>\r\nSubject: Hello`,
+    `--r\r\nContent-Type: text/rfc822-headers\r\n\r\n${messageId === '' ? '' : `Message-ID: ${messageId}\r\n`}Subject: Hello`,
     '--r--\r\n',
   ]
   return rawMail({
@@ -79,6 +85,11 @@ function deliveryReport(
     header: `Date: Sun, 22 Nov 2026 ${date}:00 +0000\r\nContent-Type: multipart/report; report-type=delivery-status; boundary=r\r\n`,
     body: lines.join('\r\n'),
   })
+}
+
+/** Of Ada. */
+function byEnvelope(sent: Sent, envelopeId: string): Buffer {
+  return deliveryReport(sent, { messageId: '', envelopeId })
 }
 
 function complaint({ refId }: Sent, n = 0): Buffer {
@@ -143,6 +154,18 @@ describe('[contract 3.5] a delivery report', () => {
     expect(await world.events()).toHaveLength(4)
   })
 
+  it.each([
+    ['without a Message-ID', ''],
+    ['with the Message-ID that a server has put in the place of ours', '<1@mx.example.net>'],
+  ])('%s, is on the email whose envelope it names', async (_, messageId) => {
+    const sent = await send()
+    const envelopeId = `${sent.refId}.0`
+    await receive(sent, deliveryReport(sent, { messageId, envelopeId }))
+    await receive(sent, deliveryReport(sent, { date: '11:00', envelopeId }))
+    expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+    expect(await suppressed(sent)).toEqual([['Ada@example.com', 'bounced']])
+  })
+
   it('that is not for good suppresses nobody', async () => {
     const sent = await send()
     await receive(sent, deliveryReport(sent, { status: '4.2.2', words: '452 4.2.2 Mailbox full' }))
@@ -175,6 +198,19 @@ describe('nothing follows from a report', () => {
     [
       'of another recipient',
       (sent) => [sent, deliveryReport(sent, { recipient: 'ben@example.com' })],
+    ],
+    [
+      'of another recipient, by the id of its envelope',
+      (sent) => [sent, byEnvelope(sent, `${sent.refId}.1`)],
+    ],
+    [
+      'to another tenant, by the id of its envelope',
+      (sent) => [{ tenantId: newId('tn') }, byEnvelope(sent, `${sent.refId}.0`)],
+    ],
+    ['by the id of an envelope of others', (sent) => [sent, byEnvelope(sent, 'QQ1')]],
+    [
+      'by what is no id of an envelope of ours',
+      (sent) => [sent, byEnvelope(sent, `${sent.refId}.0@example.com`)],
     ],
     ['of nobody', (sent) => [sent, deliveryReport(sent, { recipient: '' })]],
     ['of a copy that is not there', (sent) => [sent, deliveryReport(sent, { n: 7 })]],

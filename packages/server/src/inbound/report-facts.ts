@@ -2,9 +2,10 @@
  * What a mail server has reported by mail, as feedback takes it (contract §3.5).
  *
  * It is a claim of whoever wrote the mail, and anybody can write one. So nothing follows from it unless
- * it names the Message-ID of one of the tenant's own emails, which each recipient's copy has for itself
- * and which nobody guesses; and of a bounce, unless it names that very recipient. Who has had one copy of
- * an email could still speak for another recipient of the same email, if that one's address is known.
+ * it names the Message-ID of one of the tenant's own emails, or else the id of its envelope, which each
+ * recipient's copy has for itself and which nobody guesses; and of a bounce, unless it names that very
+ * recipient. Who has had one copy of an email could still speak for another recipient of the same email,
+ * if that one's address is known.
  *
  * A recipient's email bounces once, and is complained of once, by however many doors that is reported.
  */
@@ -19,7 +20,7 @@ export function reportsOf(
   reports: readonly MailReport[],
 ): Report[] {
   return reports.flatMap((report) => {
-    const ref = refOf(report.originalMessageId)
+    const ref = refOfMessage(report.originalMessageId) ?? refOfEnvelope(report.envelopeId)
     // That a server goes on trying is no end of anything.
     if (ref === undefined || report.kind === 'deferral') return []
     if (report.kind === 'bounce' && report.recipient === undefined) return []
@@ -61,9 +62,13 @@ function complaintOf({ feedbackType = 'feedback-report' }: MailReport) {
   }
 }
 
-/** Of a Message-ID that is one of ours (sending/email.ts). */
-function refOf(messageId: string | undefined): Report['fact']['ref'] {
-  const [, refId = '', digits = ''] = /^<?(\w{26})\.(\d{1,5})@[^@\s]+$/.exec(messageId ?? '') ?? []
+/** Where it is one of ours (sending/email.ts). */
+function refOfMessage(messageId = ''): Report['fact']['ref'] {
+  return refOfEnvelope(/^<?([^<@\s]+)@[^@\s]+$/.exec(messageId)?.[1])
+}
+
+function refOfEnvelope(envelopeId = ''): Report['fact']['ref'] {
+  const [, refId = '', digits = ''] = /^(\w{26})\.(\d{1,5})$/.exec(envelopeId) ?? []
   const n = Number(digits)
   return isUlid(refId) && n < recipientsMax ? { refId, n } : undefined
 }

@@ -11,6 +11,7 @@ import type { Logger } from '../platform/log.ts'
 import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
 import type { Conversations } from './conversations.ts'
 import { createDot, type DotDeps } from './dot.ts'
+import { envelopeIdOf } from './email.ts'
 import { needsSmtpUtf8 } from './prepare-email.ts'
 
 export interface ConverseDeps extends DotDeps {
@@ -46,6 +47,7 @@ export async function converse(
   const transaction = {
     ...envelopeOf(o),
     message: o.message,
+    dsn: { envelopeId: envelopeIdOf(o.claim.refId, o.claim.n) },
     deadlineAt,
     beforeFinalDot: dot.commit,
     afterFinalDot: () => failpoints.hit('send.after_dot'),

@@ -88,7 +88,12 @@ export function isScheduled(refId: string, { sendAt }: Pick<NewEmail, 'sendAt'>)
  * (contract §3.1). Derived, so that a crash cannot change it.
  */
 export function messageIdOf(refId: string, n: number, fromAddress: string): string {
-  return `<${refId}.${n}@${domainOf(fromAddress)}>`
+  return `<${envelopeIdOf(refId, n)}@${domainOf(fromAddress)}>`
+}
+
+/** What a delivery report repeats where the server offers that (RFC 3461 §4.4): as stable. */
+export function envelopeIdOf(refId: string, n: number): string {
+  return `${refId}.${n}`
 }
 
 /** Of an address in wire form. */

@@ -56,6 +56,9 @@ it('[interface 1] mail goes out with an access token, one login for many', async
   expect(new Set(logins())).toEqual(new Set([FROM.email]))
   for (const refId of refIds) expect(await shorts(refId)).toEqual(['MAIL_DELIVERED'])
   expect(asked()).toBe(0)
+  const commands = api.smtp.connections.flatMap((one) => one.commands).join('\n')
+  for (const refId of refIds)
+    expect(commands).toMatch(new RegExp(`^MAIL .* ENVID=${refId}\\.0$`, 'm'))
 })
 
 describe('an access token that the server refuses', () => {

@@ -87,6 +87,23 @@ describe('an accepted mail', () => {
     expect(rows).toEqual([{ traceparent: TRACEPARENT }])
   })
 
+  it('is named by its envelope where the server offers that, for a report to repeat (RFC 3461 §4.4)', async () => {
+    const { db } = world
+    const to = [{ email: 'ada@example.com' }, { email: 'ben@example.com' }]
+    for (const offered of [['DSN'], []]) {
+      const server = await world.serve(undefined, { extensions: ['PIPELINING', ...offered] })
+      const { mailerId } = await addMailer(db, { port: server.port })
+      const refId = await accept(db, { to, mailer_id: mailerId })
+      await drain(db, world.sender())
+      const commands = server.connections.flatMap((one) => one.commands)
+      const named = offered.length > 0 ? [` ENVID=${refId}.0`, ` ENVID=${refId}.1`] : ['', '']
+      expect(commands.filter((line) => line.startsWith('MAIL')).toSorted()).toEqual(
+        named.map((parameter) => `MAIL FROM:<news@example.com>${parameter}`),
+      )
+      expect(commands.join('\n')).not.toMatch(/NOTIFY|RET=/)
+    }
+  })
+
   it('[2.4] has null as custom_args where none were given', async () => {
     const { events } = await sendOne(undefined)
     expect(events[0]?.details.custom_args).toBeNull()
