@@ -148,6 +148,13 @@ describe('mail by SMTP', () => {
     expect(await countOf(db, 'inbound_raw')).toBe(8)
   })
 
+  it('is stored whatever its client has said of it', async () => {
+    const envelope = { from: 'a\0@x', to: [], remoteIp: '192.0.2.1', helo: 'h\ud800', isTls: false }
+    await createIntake({ db, failpoints }).store(smtpMail({ envelope }))
+    const [stored] = await storedMessages(db)
+    expect(stored?.envelope).toMatchObject({ from: 'a\ufffd@x', helo: 'h\ufffd' })
+  })
+
   it('is told of after the commit', async () => {
     const intake = createIntake({ db, failpoints })
     const seen: Promise<number>[] = []
