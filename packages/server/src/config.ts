@@ -270,7 +270,7 @@ export const variables = {
     type: byteSize('0', '64MiB'),
     default: '5MiB',
     meaning:
-      'How much of its attachments an `INCOMING_EMAIL` holds, and of its text and HTML together; what is larger is had at its address',
+      'How much of its attachments an `INCOMING_EMAIL` holds; what is beyond it is had at its `url`',
   },
   imapErrorRepeatMs: {
     name: 'IMAP_ERROR_REPEAT',

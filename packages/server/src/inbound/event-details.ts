@@ -20,17 +20,21 @@ export interface ReadMessage {
 
 export interface DetailsOptions {
   readonly publicUrl: string
-  /** Of bodies, and of all attachments. */
+  /** Of all attachments. */
   readonly inlineBytesMax: number
+  /** Of text and HTML together. */
+  readonly bodyBytesMax?: number
 }
+
+const BODY_BYTES_MAX = 5 * 1024 * 1024
 
 export function incomingDetails(
   message: StoredMessage,
   { parsed, authentication }: ReadMessage,
-  { publicUrl, inlineBytesMax }: DetailsOptions,
+  { publicUrl, inlineBytesMax, bodyBytesMax = BODY_BYTES_MAX }: DetailsOptions,
 ): Details {
   const url = messageUrlOf(publicUrl, message.inboundId)
-  const bodies = inlineBodies(parsed, inlineBytesMax)
+  const bodies = inlineBodies(parsed, bodyBytesMax)
   const problems = [message.problem, parsed.problem, bodies.problem].filter(
     (one) => one !== undefined && one !== null,
   )
@@ -58,7 +62,7 @@ export function incomingDetails(
     dmarc: { ...dmarc },
     arc: { ...arc },
     received_at: formatMicros(message.receivedAtMicros),
-    auto_reply: parsed.isAutoReply,
+    auto_reply: parsed.isAutoReply || parsed.reports.length > 0 || envelope?.from === '',
     ...(message.folder === null ? {} : { folder: message.folder }),
     ...(problems.length === 0 ? {} : { problem: problems.join('; ') }),
     ...(envelope === undefined ? {} : { envelope: { ...envelope, to: [...envelope.to] } }),
@@ -81,10 +85,11 @@ function inlineBodies({ text, html }: ParsedMessage, bytesMax: number) {
   // The smaller one says it, too.
   const keeps = textBytes <= htmlBytes ? 'text' : 'html'
   const isKept = Math.min(textBytes, htmlBytes) <= bytesMax
+  const left = isKept ? `the ${keeps === 'text' ? 'HTML' : 'text'} is` : 'they are'
   return {
     text: isKept && keeps === 'text' ? text : '',
     html: isKept && keeps === 'html' ? html : '',
-    problem: `its ${isKept ? (keeps === 'text' ? 'HTML' : 'text') : 'text and HTML'} are larger than ${bytesMax} bytes together: they are in the raw message`,
+    problem: `text and HTML are larger than ${bytesMax} bytes together: ${left} in the raw message alone`,
   }
 }
 

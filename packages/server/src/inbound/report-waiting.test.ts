@@ -1,7 +1,9 @@
 /** What was received is reported once, whoever is at it, whatever ends them, and whoever else's it is. */
+import { incomingEmail } from '@postrider/contract'
+import { Errors } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { failingOnce } from '../../test/failing-once.ts'
-import { countOf, rawMail, routeOf, storedMessages } from '../../test/inbound.ts'
+import { countOf, rawMail, routeOf, smtpMail, storedMessages } from '../../test/inbound.ts'
 import { UNKNOWN, useInbound } from '../../test/inbound-worker.ts'
 import { createClock } from '../platform/clock.ts'
 import type { MessageReader } from './read-message.ts'
@@ -74,6 +76,8 @@ describe('mail that was received', () => {
         tls: true,
       },
     })
+    const { event: name, success } = event ?? {}
+    expect(Errors(incomingEmail, { event: name, success, details: event?.details })).toEqual([])
     expect(worker.woken).toMatchObject([{ tenantId: 'tn_a', webhookId }])
     expect(await countOf(world.db, 'webhooks_pending')).toBe(1)
     expect(await queued()).toBe(0)
@@ -87,6 +91,8 @@ describe('mail that was received', () => {
     const all = (await world.events()).map(({ details }) => details)
     const first = all.find(({ folder }) => folder === 'Kunden')
     const second = all.find(({ folder }) => folder === 'INBOX')
+    for (const details of all)
+      expect(Errors(incomingEmail, { event: 'INCOMING_EMAIL', success: true, details })).toEqual([])
     expect(first).toMatchObject({ mailer_id: 'imap_9', folder: 'Kunden', thread_id: '1789' })
     expect(first).not.toHaveProperty('envelope')
     expect(first).not.toHaveProperty('domain')
@@ -148,6 +154,20 @@ describe('mail that was received', () => {
     expect(events.map(({ details }) => details.spf.result)).toEqual(Array(4).fill('pass'))
   })
 
+  it('keeps its text where attachments are never to stand in it', async () => {
+    await world.receive({ raw: rawMail({ body: 'to be read\r\n' }) })
+    await world.worker({ inlineBytesMax: 0 }).runOnce()
+    const [event] = await world.events()
+    expect(event?.details.text).toContain('to be read')
+    expect(event?.details.problem).toBeUndefined()
+  })
+
+  it('is of a program where nobody can be answered', async () => {
+    await world.receive({ envelope: { ...smtpMail().envelope, from: '' } })
+    await world.worker().runOnce()
+    expect((await world.events())[0]?.details).toMatchObject({ auto_reply: true })
+  })
+
   it('has what is too large for the event at its address, and says so', async () => {
     const part = (name: string, content: string) =>
       `--b\r\nContent-Type: application/x\r\nContent-Disposition: attachment; filename=${name}\r\n\r\n${content}\r\n`
@@ -155,7 +175,7 @@ describe('mail that was received', () => {
     const text = `--b\r\nContent-Type: text/plain\r\n\r\n${'t'.repeat(60)}\r\n--b\r\nContent-Type: text/html\r\n\r\n${'h'.repeat(70)}\r\n`
     const body = `${text}${part('one', 'a'.repeat(80))}${part('two', 'b'.repeat(30))}${part('three', 'c'.repeat(20))}--b--\r\n`
     const [id] = await world.receive({ raw: rawMail({ header, body }) })
-    await world.worker({ inlineBytesMax: 100 }).runOnce()
+    await world.worker({ inlineBytesMax: 100, bodyBytesMax: 100 }).runOnce()
     const [event] = await world.events()
     expect(event?.details.attachments).toMatchObject([
       { filename: 'one', size: 80, content: Buffer.from('a'.repeat(80)).toString('base64') },

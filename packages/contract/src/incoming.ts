@@ -1,0 +1,101 @@
+/** A mail that was received, as its webhook gets it (contract §4, §5). */
+import { Type } from 'typebox'
+import { closedObject, eventTime } from './common.ts'
+
+const address = closedObject({
+  email: Type.String({ description: 'Empty where there is none that can be read' }),
+  name: Type.String(),
+})
+const result = (description: string) =>
+  Type.Object({ result: Type.String() }, { description, additionalProperties: true })
+const messageIds = 'With its angle brackets'
+
+const attachment = closedObject({
+  filename: Type.String({
+    description: 'As the sender wrote it: never a path of yours. Empty where there is none',
+  }),
+  type: Type.String(),
+  size: Type.Integer({ description: 'Bytes, decoded' }),
+  content_id: Type.Union([Type.String(), Type.Null()]),
+  content: Type.String({ description: 'Base64; empty for one that has `url`' }),
+  url: Type.Optional(
+    Type.String({
+      description:
+        'Where an attachment beyond `POSTRIDER_INBOUND_INLINE_BYTES` is had, with an API key that may read',
+    }),
+  ),
+})
+
+export const incomingEmail = closedObject({
+  event: Type.Literal('INCOMING_EMAIL'),
+  success: Type.Literal(true),
+  details: closedObject({
+    mailer_id: Type.Optional(Type.String({ description: 'The mailbox; absent by SMTP' })),
+    domain: Type.Optional(Type.String({ description: 'The inbound domain; absent of a mailbox' })),
+    username: Type.Optional(
+      Type.String({
+        description: "The username, else the recipient's local part; absent of a mailbox",
+      }),
+    ),
+    inbound_id: Type.String({
+      description:
+        'Of this message at this route or mailbox: the key by which a repetition is known',
+    }),
+    raw_url: Type.String({
+      description: 'Where the message is had as it was received, with an API key that may read',
+    }),
+    message_id: Type.String({ description: messageIds }),
+    in_reply_to: Type.String({ description: messageIds }),
+    references: Type.Array(Type.String({ description: messageIds })),
+    thread_id: Type.String({
+      description:
+        'The same for a message and its replies: the first Message-ID of the conversation without brackets, or what the server calls it',
+    }),
+    from: address,
+    to: Type.Array(address),
+    cc: Type.Array(address),
+    reply_to: Type.Array(address),
+    subject: Type.String(),
+    text: Type.String(),
+    html: Type.String(),
+    headers: Type.Array(closedObject({ name: Type.String(), value: Type.String() }), {
+      description: 'In their order',
+    }),
+    attachments: Type.Array(attachment),
+    spf: result('`none` for mail of a mailbox'),
+    dkim: Type.Array(
+      Type.Object(
+        { result: Type.String(), domain: Type.String(), selector: Type.String() },
+        { additionalProperties: true },
+      ),
+      { description: 'One for each signature' },
+    ),
+    dmarc: result('What the domain of `from` says of it'),
+    arc: Type.Optional(result('Of the chain of those who handed it on')),
+    received_at: eventTime('When its last byte was there'),
+    auto_reply: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether a program has written it, such as a notice of absence or a report: do not answer it',
+      }),
+    ),
+    folder: Type.Optional(Type.String({ description: 'Where it lies in the mailbox' })),
+    problem: Type.Optional(
+      Type.String({
+        description: 'Why it could not be read as a whole: what is missing is in the raw message',
+      }),
+    ),
+    envelope: Type.Optional(
+      closedObject(
+        {
+          from: Type.String({ description: 'Empty for a report' }),
+          to: Type.Array(Type.String()),
+          remote_ip: Type.String(),
+          helo: Type.String(),
+          tls: Type.Optional(Type.Boolean()),
+        },
+        { description: 'Absent for mail of a mailbox' },
+      ),
+    ),
+  }),
+})
