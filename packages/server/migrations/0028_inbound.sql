@@ -19,6 +19,9 @@ create table inbound_domain (
   primary key (tenant_id, domain)
 );
 create unique index inbound_domain_listed on inbound_domain (tenant_id, id);
+-- Over all tenants: whose the MX proves it is, the oldest first.
+create index inbound_domain_unproven on inbound_domain (domain, created_at, tenant_id)
+  where verified_at is null;
 
 -- Whose a domain is, over all tenants: the first to prove it.
 create table inbound_claim (

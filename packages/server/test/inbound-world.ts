@@ -31,6 +31,11 @@ import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { expect } from 'vitest'
 import { createRouteFinder, type RouteFinder } from '../src/inbound/find-routes.ts'
+import {
+  createDomainProver,
+  type DomainProver,
+  type DomainProverDeps,
+} from '../src/inbound/prove-domain.ts'
 import { type InboundRoutesDeps, inboundRoutes } from '../src/inbound/routes.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createDnsResolver } from '../src/platform/dns/index.ts'
@@ -84,7 +89,10 @@ export interface InboundWorld {
   readonly clock: TestClock
   readonly dns: DnsServer
   readonly receiver: WebhookReceiver
+  /** That looks nothing up. */
   readonly finder: RouteFinder
+  /** Before a clock that stands still, if no other is given. */
+  prover(o?: Partial<DomainProverDeps>): DomainProver
   readonly seen: string[]
   /** Ids of webhooks whose streams were woken. */
   readonly woken: string[]
@@ -135,6 +143,7 @@ export async function createInboundWorld(
     db,
     dns,
     clock,
+    log,
     keyRing: testKeyRing,
     receivers: testReceivers(egress),
     wakeups: { wake: (streams) => woken.push(...streams.map(({ webhookId }) => webhookId)) },
@@ -181,7 +190,8 @@ export async function createInboundWorld(
     clock,
     dns: dnsServer,
     receiver,
-    finder: createRouteFinder({ db }),
+    finder: createRouteFinder({ db, prover: { prove: async () => 'unproven' } }),
+    prover: (o = {}) => createDomainProver({ ...deps, monotonicMs: () => 0, ...o }),
     seen,
     woken,
     call: (id, o) => callOn(app, id, o),

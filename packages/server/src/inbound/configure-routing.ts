@@ -17,10 +17,11 @@ import {
 } from '../webhooks/index.ts'
 import type { RoutedDomain } from './domain.ts'
 import { getDomain, insertDomain } from './domain-store.ts'
+import { domainTaken } from './domain-taken.ts'
 import { lookUpOwnership, type OwnershipDeps } from './look-up-ownership.ts'
 import { ownerOf } from './owner.ts'
 import { readDomain } from './read-domain.ts'
-import { settleOwnership } from './settle-ownership.ts'
+import { logSettled, settleOwnership } from './settle-ownership.ts'
 
 export type InboundDeps = OwnershipDeps & WebhookDeps
 
@@ -35,14 +36,14 @@ export async function configureInboundRouting(
   const url = parseReceiverUrl(body.url, '/url')
   const key = { tenantId, domain: name.domain }
   const before = await getDomain(deps.db, key)
-  if (before?.isTaken === true) throw new ApiError('domain_taken')
+  if (before?.isTaken === true) throw domainTaken(key.domain)
   if (before !== undefined) throw configured(key.domain)
   // One record for both, where the tenant also sends by the domain.
   const ownershipToken = (await findOwnershipProof(deps.db, key))?.token ?? newSecret()
   const wanted = { ...key, id: newUlid(), ownershipToken }
   const findings = await lookUpOwnership(deps, wanted)
   await checkReceiver(deps.receivers, tenantId, url)
-  return deps.db.transaction(async (tx) => {
+  const { settled, routed } = await deps.db.transaction(async (tx) => {
     if (!(await insertDomain(tx, wanted))) throw configured(key.domain)
     const domain = await getDomain(tx, key)
     if (domain === undefined) throw new Error('A row that was just inserted is not there')
@@ -53,9 +54,11 @@ export async function configureInboundRouting(
       url: body.url,
       headers: Object.entries(body.headers ?? {}),
     })
-    await settleOwnership(tx, deps, domain, findings)
-    return readDomain(tx, tenantId, key.domain)
+    const outcome = await settleOwnership(tx, deps, domain, findings)
+    return { settled: outcome, routed: await readDomain(tx, tenantId, key.domain) }
   })
+  logSettled(deps.log, routed.domain, settled)
+  return routed
 }
 
 function configured(domain: string): ApiError {

@@ -128,6 +128,39 @@ export async function findHolder(
   return rows[0] === undefined ? undefined : toDomain(rows[0])
 }
 
+const IS_OLDEST = statement(
+  'inbound.is_oldest',
+  `select not exists (
+     select 1 from inbound_domain other
+      where other.domain = d.domain and other.verified_at is null
+        and (other.created_at, other.tenant_id) < (d.created_at, d.tenant_id)) as is_oldest
+     from inbound_domain d where d.tenant_id = $1 and d.domain = $2`,
+)
+
+/**
+ * Over all tenants: whether nobody who has yet to prove it configured it before. One that is being
+ * configured at this moment comes after all that stand.
+ */
+export async function isOldestUnproven(tx: Tx, { tenantId, domain }: DomainKey): Promise<boolean> {
+  const { rows } = await tx.query<{ is_oldest: boolean }>(IS_OLDEST, [tenantId, domain])
+  return rows[0]?.is_oldest === true
+}
+
+const LIST_UNPROVEN = statement(
+  'inbound.list_unproven',
+  `select ${COLUMNS} from inbound_domain d
+    where d.domain = $1 and d.verified_at is null order by d.created_at, d.tenant_id limit $2`,
+)
+
+/** Over all tenants, oldest first: mail names a domain, and no tenant. */
+export async function listUnproven(
+  q: Queryable,
+  o: { readonly domain: string; readonly limit: number },
+): Promise<InboundDomain[]> {
+  const { rows } = await q.query<Row>(LIST_UNPROVEN, [o.domain, o.limit])
+  return rows.map(toDomain)
+}
+
 const CLAIM = statement(
   'inbound.claim_domain',
   `insert into inbound_claim (domain, tenant_id) values ($2, $1)

@@ -7,7 +7,7 @@ import type { RoutedDomain } from './domain.ts'
 import { lockDomain } from './domain-store.ts'
 import { isCheckDue, lookUpOwnership, type OwnershipDeps } from './look-up-ownership.ts'
 import { readDomain } from './read-domain.ts'
-import { settleOwnership } from './settle-ownership.ts'
+import { logSettled, settleOwnership } from './settle-ownership.ts'
 
 export async function getInboundDomain(
   deps: OwnershipDeps,
@@ -18,11 +18,13 @@ export async function getInboundDomain(
   const { domain } = found
   if (!isCheckDue(deps, domain)) return found
   const findings = await lookUpOwnership(deps, domain)
-  return deps.db.transaction(async (tx) => {
+  const { settled, routed } = await deps.db.transaction(async (tx) => {
     const locked = await lockDomain(tx, domain)
     // Another of the same name has another proof.
     if (locked?.id !== domain.id) throw new ApiError('not_found')
-    await settleOwnership(tx, deps, locked, findings)
-    return readDomain(tx, tenantId, domain.domain)
+    const outcome = await settleOwnership(tx, deps, locked, findings)
+    return { settled: outcome, routed: await readDomain(tx, tenantId, domain.domain) }
   })
+  logSettled(deps.log, domain, settled)
+  return routed
 }

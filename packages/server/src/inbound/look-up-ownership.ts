@@ -10,15 +10,17 @@ import type { Clock } from '../platform/clock.ts'
 import type { CheckBounds } from '../platform/counted-check.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { DnsResolver } from '../platform/dns/index.ts'
-import { ApiError } from '../platform/errors.ts'
+import type { Logger } from '../platform/log.ts'
 import type { InboundDomain, NewInboundDomain } from './domain.ts'
 import { findHolder } from './domain-store.ts'
+import { domainTaken } from './domain-taken.ts'
 import { listRecords } from './list-records.ts'
 
 export interface OwnershipDeps {
   readonly db: Db
   readonly dns: DnsResolver
   readonly clock: Clock
+  readonly log: Logger
   /** The name that an MX leads to, in lower case. */
   readonly inboundHost: string
   /** Every one counts, also those that find nothing wrong. */
@@ -52,7 +54,7 @@ export async function lookUpOwnership(
 ): Promise<Findings> {
   const holder = await findHolder(deps.db, domain)
   if (holder !== undefined && !(await isAbandoned(deps, holder, domain.tenantId)))
-    throw new ApiError('domain_taken')
+    throw domainTaken(domain.domain)
   const matches = await lookUp(deps, domain, domain.tenantId)
   return { matches, ...(holder === undefined ? {} : { abandonedBy: holder }) }
 }

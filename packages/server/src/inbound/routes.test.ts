@@ -115,7 +115,7 @@ describe('configureInboundRouting: 201', () => {
       active: true,
       headers: [['X-Secret', SECRET]],
     })
-    expect(await found('a')).toBe('unknown_domain')
+    expect(await found('a')).toBe('unproven_domain')
     expect(world.receiver.requests).toEqual([])
   })
 
@@ -230,6 +230,42 @@ describe('409', () => {
     await world.call('deleteInboundDomain', { domain: NAME })
     expect(await world.get(NAME, 'b')).toMatchObject({ state: 'verified' })
     expect(await found('a')).toBe(`${NAME}/`)
+  })
+
+  it('[5] an MX alone proves a domain for who configured it first, whoever asks first', async () => {
+    const own = await world.configure(NAME)
+    world.publish(own, 'MX')
+    expect(await world.configure(NAME, { key: 'b' })).toMatchObject({ state: 'pending' })
+    expect(await world.get(NAME, 'b')).toMatchObject({ state: 'pending' })
+    expect(await world.get(NAME)).toMatchObject({ state: 'verified' })
+    expect(world.seen.filter((line) => line.includes('inbound_domain.won')).at(-1)).toMatch(
+      /"tenant_id":"tn_a","domain":"in.example.com","by":"mx"/,
+    )
+  })
+
+  it('[5] an MX alone proves a domain for the next, when the first is deleted', async () => {
+    const own = await world.configure(NAME)
+    await world.configure(NAME, { key: 'b' })
+    world.publish(own, 'MX')
+    await world.call('deleteInboundDomain', { domain: NAME })
+    expect(await world.get(NAME, 'b')).toMatchObject({ state: 'verified' })
+  })
+
+  it('[5] a TXT proves a domain for who published it, also before the first', async () => {
+    world.publish(await world.configure(NAME), 'MX')
+    world.publish(await world.configure(NAME, { key: 'b' }), 'TXT')
+    expect(await world.get(NAME, 'b')).toMatchObject({ state: 'verified' })
+    const { status, body } = await world.call('getInboundDomain', { domain: NAME })
+    expect([status, body.code]).toEqual([409, 'domain_taken'])
+    expect(body.message).toMatch(/publish the TXT record of your own configuration/)
+  })
+
+  it('[5] an MX alone proves a domain for one, of many that ask at once', async () => {
+    world.publish(await world.configure(NAME), 'MX')
+    await world.configure(NAME, { key: 'b' })
+    const keys: Key[] = ['b', 'a', 'b', 'a', 'b', 'a']
+    await Promise.all(keys.map((key) => world.call('getInboundDomain', { key, domain: NAME })))
+    expect(await rowsOf('inbound_claim')).toMatchObject([{ tenant_id: 'tn_a' }])
   })
 
   it('[5] one whose proof is gone is had by who publishes a proof of its own', async () => {
@@ -401,7 +437,7 @@ describe('getInboundDomain', () => {
     await world.configure(NAME)
     world.dns.set(name, type, [value])
     expect(await world.get(NAME)).toMatchObject({ verified: false })
-    expect(await found('a')).toBe('unknown_domain')
+    expect(await found('a')).toBe('unproven_domain')
   })
 
   it('says what was found instead', async () => {

@@ -20,7 +20,7 @@ import { lockDomain, touchDomain } from './domain-store.ts'
 import { isCheckDue, lookUpOwnership } from './look-up-ownership.ts'
 import { ownerOf } from './owner.ts'
 import { readDomain } from './read-domain.ts'
-import { settleOwnership } from './settle-ownership.ts'
+import { logSettled, settleOwnership } from './settle-ownership.ts'
 import { usernamesWithWebhooks } from './username-store.ts'
 
 export async function updateInboundDomain(
@@ -37,14 +37,16 @@ export async function updateInboundDomain(
   const findings = isCheckDue(deps, domain) ? await lookUpOwnership(deps, domain) : undefined
   if (url !== undefined && body.url !== found.webhook.url)
     await checkReceiver(deps.receivers, tenantId, url)
-  const { touched, updated } = await deps.db.transaction(async (tx) => {
+  const { settled, touched, updated } = await deps.db.transaction(async (tx) => {
     const locked = await lockDomain(tx, domain)
     if (locked?.id !== domain.id) throw new ApiError('not_found')
     await touchDomain(tx, domain)
-    if (findings !== undefined) await settleOwnership(tx, deps, locked, findings)
+    const outcome = findings && (await settleOwnership(tx, deps, locked, findings))
     const streams = await changeWebhooks(tx, deps, domain, body)
-    return { touched: streams, updated: await readDomain(tx, tenantId, domain.domain) }
+    const changed = await readDomain(tx, tenantId, domain.domain)
+    return { settled: outcome, touched: streams, updated: changed }
   })
+  if (settled !== undefined) logSettled(deps.log, domain, settled)
   deps.wakeups.wake(touched)
   return updated
 }
