@@ -30,6 +30,7 @@ import { createInboundJanitor } from './inbound/janitor.ts'
 import { createInboundListener, type InboundListener } from './inbound/listener/listener.ts'
 import { createListenerObserver } from './inbound/listener/observe-listener.ts'
 import { inboundMessageRoutes } from './inbound/messages/routes.ts'
+import { createDomainProver } from './inbound/prove-domain.ts'
 import { inboundRoutes } from './inbound/routes.ts'
 import { createSentCopies } from './inbound/sent-copies/create-sent-copies.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
@@ -689,6 +690,8 @@ function inboundName({ inboundHost }: Config): string {
 function composeListener(parts: Parts): InboundListener {
   const { clock, config, db, disk, intake, log, metrics } = parts
   const name = inboundName(config)
+  const monotonicMs = () => performance.now()
+  const prover = createDomainProver({ ...parts, inboundHost: config.inboundHost, monotonicMs })
   const { inboundTlsCert: cert, inboundTlsKey: key } = config
   const files = cert === undefined || key === undefined ? undefined : { cert, key }
   return createInboundListener({
@@ -705,11 +708,11 @@ function composeListener(parts: Parts): InboundListener {
       log,
     }),
     certificateFiles: files,
-    findRoute: createRouteFinder({ db }).find,
+    findRoute: createRouteFinder({ db, prover }).find,
     store: intake.store,
     disk,
     nowMicros: clock.nowMicros,
-    monotonicMs: () => performance.now(),
+    monotonicMs,
     observe: createListenerObserver(metrics),
     log,
   })

@@ -4,19 +4,25 @@
  * What is asked while a statement is under way goes into the next: a burst of recipients, or of a
  * harvester's guesses, costs a statement for hundreds of them. Nothing is kept in memory: a route that
  * was just made or proven takes the next recipient, and one that is deleted takes none. A cache would
- * refuse for good (550) what its owner has just been told is accepted.
+ * refuse for good (550) what its owner has just been told is accepted. A domain that is configured and
+ * not proven is looked up before its mail is refused.
  */
 import { toWireDomain } from '../mail/index.ts'
 import { type Db, readByIndex } from '../platform/db/index.ts'
 import { ownerOf } from './owner.ts'
+import type { DomainProver } from './prove-domain.ts'
 import type { InboundRoute } from './received-mail.ts'
 import { findRoutes, type RouteRow } from './route-store.ts'
 import { usernameOf } from './username.ts'
 
 export type FoundRoute =
   | { readonly kind: 'route'; readonly route: InboundRoute }
-  /** Nobody has proven that the domain is theirs. */
+  /** Nobody has configured the domain. */
   | { readonly kind: 'unknown_domain' }
+  /** Somebody has, and nobody has proven that it is theirs. */
+  | { readonly kind: 'unproven_domain' }
+  /** Somebody has, and name servers do not say whether it is theirs. */
+  | { readonly kind: 'unsure_domain' }
   | { readonly kind: 'unknown_user' }
 
 export interface RouteFinder {
@@ -38,7 +44,13 @@ interface Asked {
 
 const ADDRESSES_MAX = 500
 
-export function createRouteFinder({ db }: { readonly db: Db }): RouteFinder {
+export function createRouteFinder({
+  db,
+  prover,
+}: {
+  readonly db: Db
+  readonly prover: DomainProver
+}): RouteFinder {
   const waiting: Waiter[] = []
   let isAsking = false
 
@@ -49,14 +61,22 @@ export function createRouteFinder({ db }: { readonly db: Db }): RouteFinder {
     isAsking = false
   }
 
+  function findAsked(asked: Asked): Promise<FoundRoute> {
+    return new Promise((resolve, reject) => {
+      waiting.push({ ...asked, resolve, reject })
+      void ask()
+    })
+  }
+
   return {
     async find(address) {
       const asked = read(address)
       if (asked === undefined) return { kind: 'unknown_domain' }
-      return new Promise((resolve, reject) => {
-        waiting.push({ ...asked, resolve, reject })
-        void ask()
-      })
+      const found = await findAsked(asked)
+      if (found.kind !== 'unproven_domain') return found
+      const proof = await prover.prove(asked.domain)
+      if (proof === 'unknown') return { kind: 'unsure_domain' }
+      return proof === 'proven' ? findAsked(asked) : found
     },
   }
 }
@@ -79,8 +99,9 @@ function read(address: string): Asked | undefined {
   return domain === undefined ? undefined : { domain, username: usernameOf(address.slice(0, at)) }
 }
 
-function foundOf({ domain, username }: Asked, row: RouteRow | undefined): FoundRoute {
+function foundOf({ domain, username }: Asked, row: RouteRow | 'unproven' | undefined): FoundRoute {
   if (row === undefined) return { kind: 'unknown_domain' }
+  if (row === 'unproven') return { kind: 'unproven_domain' }
   const { tenantId, hasUsernames, ownWebhook } = row
   if (username === undefined) return { kind: 'unknown_user' }
   if (!hasUsernames) return routeTo({ tenantId, domain, username: '', owner: ownerOf(domain) })

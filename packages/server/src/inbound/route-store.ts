@@ -19,27 +19,35 @@ const FIND = statement(
             select 1 from inbound_username u
              where u.tenant_id = claim.tenant_id and u.domain = w.domain) as has_usernames
      from unnest($1::text[], $2::text[]) with ordinality as w (domain, username, n)
-    cross join lateral (
-      select c.tenant_id from inbound_claim c where c.domain = w.domain limit 1) claim
+     left join lateral (
+      select c.tenant_id from inbound_claim c where c.domain = w.domain limit 1) claim on true
+     left join lateral (
+      select d.domain from inbound_domain d
+       where claim.tenant_id is null and d.domain = w.domain and d.verified_at is null
+       limit 1) unproven on true
      left join lateral (
       select u.has_webhook from inbound_username u
        where u.tenant_id = claim.tenant_id and u.domain = w.domain and u.username = w.username
-       limit 1) own on true`,
+       limit 1) own on true
+    where claim.tenant_id is not null or unproven.domain is not null`,
 )
 
-/** In the order of the given; undefined where nobody has the domain. */
+/** In the order of the given; undefined where nobody has configured the domain. */
 export async function findRoutes(
   q: Queryable,
   places: readonly { readonly domain: string; readonly username: string }[],
-): Promise<readonly (RouteRow | undefined)[]> {
+): Promise<readonly (RouteRow | 'unproven' | undefined)[]> {
   const { rows } = await q.query<{
     n: number
-    tenant_id: string
+    tenant_id: string | null
     has_webhook: boolean | null
     has_usernames: boolean
   }>(FIND, [places.map(({ domain }) => domain), places.map(({ username }) => username)])
-  const found = places.map((): RouteRow | undefined => undefined)
+  const found = places.map((): RouteRow | 'unproven' | undefined => undefined)
   for (const { n, tenant_id: tenantId, has_webhook, has_usernames: hasUsernames } of rows)
-    found[n - 1] = { tenantId, hasUsernames, ownWebhook: has_webhook ?? undefined }
+    found[n - 1] =
+      tenantId === null
+        ? 'unproven'
+        : { tenantId, hasUsernames, ownWebhook: has_webhook ?? undefined }
   return found
 }

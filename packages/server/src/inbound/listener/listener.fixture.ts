@@ -31,6 +31,8 @@ export interface TestListener {
 /** Takes anyone at each domain but `nobody`; other.test is another tenant's. */
 async function findInMemory(address: string): Promise<FoundRoute> {
   const [local = '', domain = ''] = address.toLowerCase().split('@')
+  if (domain === 'unproven.test') return { kind: 'unproven_domain' }
+  if (domain === 'unsure.test') return { kind: 'unsure_domain' }
   if (!['routed.test', 'relayed.test', 'other.test'].includes(domain))
     return { kind: 'unknown_domain' }
   if (local.startsWith('nobody')) return { kind: 'unknown_user' }

@@ -163,6 +163,16 @@ describe('[contract 3.5] a conversation', () => {
 describe('[contract 3.5] a recipient', () => {
   it.each([
     ['a domain that nobody has', 'a@elsewhere.test', '550 5.7.1 Relaying denied'],
+    [
+      'a domain that is configured and not proven',
+      'a@unproven.test',
+      '550 5.7.1 This domain is not verified here',
+    ],
+    [
+      'a domain that name servers say nothing of',
+      'a@unsure.test',
+      '451 4.3.0 Not possible at the moment, try again later',
+    ],
     ['a user that nobody is', 'nobody@routed.test', '550 5.1.1 No such user'],
     ['no domain', 'postmaster', '550 5.7.1 Relaying denied'],
     [

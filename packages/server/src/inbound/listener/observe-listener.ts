@@ -2,7 +2,14 @@
 import type { Metrics } from '../../platform/metrics.ts'
 
 const connectionOutcomes = ['taken', 'refused'] as const
-const recipientOutcomes = ['route', 'unknown_domain', 'unknown_user', 'not_looked_up'] as const
+const recipientOutcomes = [
+  'route',
+  'unknown_domain',
+  'unproven_domain',
+  'unsure_domain',
+  'unknown_user',
+  'not_looked_up',
+] as const
 const transactionOutcomes = [
   'stored',
   'too_large',

@@ -40,6 +40,7 @@ export interface Reply {
 
 const unknownUser: Reply = { code: 550, text: '5.1.1 No such user' }
 const relayingDenied: Reply = { code: 550, text: '5.7.1 Relaying denied' }
+const unproven: Reply = { code: 550, text: '5.7.1 This domain is not verified here' }
 const OK: Reply = { code: 250, text: '2.1.0 OK' }
 export const noRoom: Reply = { code: 452, text: '4.3.1 No room at the moment, try again later' }
 export const notNow: Reply = {
@@ -69,6 +70,8 @@ export async function takeRecipient(
     const found = await inTime(deps.findRoute(given), deps.limits.findRouteMsMax)
     deps.observe.recipient(found.kind)
     if (found.kind === 'unknown_domain') return relayingDenied
+    if (found.kind === 'unproven_domain') return unproven
+    if (found.kind === 'unsure_domain') return notNow
     if (found.kind !== 'route') return unknownUser
     facts.recipients.set(given, { address: wireFormOf(given), route: found.route })
     return { code: 250, text: '2.1.5 OK' }
