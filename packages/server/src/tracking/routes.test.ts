@@ -424,7 +424,12 @@ describe('/t/u/{token}', () => {
 it.each([
   ['/t/o/%00.gif', 200, 'image/gif'],
   ['/t/o/x.gif?y=%00', 200, 'image/gif'],
+  ['/t/o/%ZZ.gif', 200, 'image/gif'],
+  ['/t/o/%c3.gif?a=%', 200, 'image/gif'],
   ['/t/c/%00', 404, 'text/html'],
+  ['/t/c/%', 404, 'text/html'],
+  ['/t/c/%FF?b#%ZZ', 404, 'text/html'],
+  ['/t/u/%2', 404, 'text/html'],
   ['/t/u/%00', 404, 'text/html'],
 ])('%s is answered as any token that is not ours', async (url, status, type) => {
   const answer = await world.get(url)

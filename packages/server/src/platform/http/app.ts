@@ -20,6 +20,7 @@ import {
 import { createAllowedMethods } from './allowed-methods.ts'
 import { boundLargeBodies } from './body-budget.ts'
 import { createClientErrorHandler, handleUnroutable } from './broken-connections.ts'
+import { createBrokenEscapes } from './broken-escapes.ts'
 import { createErrorHandler } from './error-answer.ts'
 import { bodyMissing, isJsonContentType, jsonPointer, parseJson } from './json-body.ts'
 import { createObservation, type Observation } from './observation.ts'
@@ -63,6 +64,7 @@ export function createHttpApp(o: HttpAppOptions): FastifyInstance {
   const timeouts = { ...defaultTimeouts, ...o.timeouts }
   const observation = createObservation(o.log, o.metrics)
   const handleError = createErrorHandler(o.log)
+  const escapes = createBrokenEscapes()
   const app = fastify({
     logger: false,
     bodyLimit: bodyBytesMax,
@@ -82,6 +84,7 @@ export function createHttpApp(o: HttpAppOptions): FastifyInstance {
       markRequest(request, reply)
       handleError(error, request, reply)
     },
+    rewriteUrl: ({ url = '/' }) => escapes.mend(url),
     routerOptions: { maxParamLength: 1024 },
   })
   handleUnroutable(app.server, observation.broken)
@@ -102,6 +105,9 @@ export function createHttpApp(o: HttpAppOptions): FastifyInstance {
   app.setErrorHandler(handleError)
   acceptOnlyJson(app)
   checkSchemas(app)
+  app.addHook('onRoute', ({ url, config }) => {
+    if (config?.takesAnything === true) escapes.add(url)
+  })
   admitRequests(app, observation)
   endStalledAnswers(app, timeouts)
   const { authenticateKey, adminToken } = o
