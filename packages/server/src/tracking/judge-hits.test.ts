@@ -77,3 +77,19 @@ describe('links that are followed at once', () => {
     expect(judged.every(({ verdict }) => verdict.isBot)).toBe(true)
   })
 })
+
+describe('a hit that is recorded when its email was delivered meanwhile', () => {
+  const ruleOf = (beforeMs: number, attempts = 1) => {
+    const deliveredAt = new Date(AT_MS + beforeMs)
+    const one = { ...click(0, 0), copy: { ...copy, attempts, deliveredAt } }
+    return judgeHits([one], new Map()).judged[0]?.verdict.rule
+  }
+
+  it('is a robot’s as it would have been at its time', () => {
+    expect([ruleOf(1), ruleOf(60_000)]).toEqual(['before_delivery', 'before_delivery'])
+  })
+
+  it('says nothing after a failed attempt, or where it is so early that clocks differ', () => {
+    expect([ruleOf(1, 2), ruleOf(60_001)]).toEqual([undefined, undefined])
+  })
+})

@@ -65,6 +65,11 @@ export function millisOf({ atMicros }: Pick<Hit, 'atMicros'>): number {
 }
 
 const AT_ONCE: BotVerdict = { isBot: true, rule: 'links_at_once' }
+/**
+ * A hit that came so long before the first attempt had ended was recorded after it. One of before that
+ * has the time of another clock.
+ */
+const ATTEMPT_MS = 60_000
 /** So that what a row holds of a burst stays small. */
 const LINKS_KEPT = 16
 
@@ -81,13 +86,17 @@ function judge({ hit, copy, isKnownRobot }: KnownHit, linksAtOnce: number): BotV
   // Only a person, or the program that a person told to, makes a POST.
   if (kind === 'unsubscribe') return { isBot: false }
   const { deliveredAt, attempts } = copy
+  const sinceDeliveryMs = deliveredAt === null ? undefined : millisOf(hit) - deliveredAt.getTime()
   return decideBot({
     kind,
     userAgent,
     isKnownRobot,
     purpose,
-    isBeforeDelivery: deliveredAt === null && attempts === 0,
-    sinceDeliveryMs: deliveredAt === null ? undefined : millisOf(hit) - deliveredAt.getTime(),
+    isBeforeDelivery:
+      sinceDeliveryMs === undefined
+        ? attempts === 0
+        : attempts === 1 && sinceDeliveryMs < 0 && sinceDeliveryMs >= -ATTEMPT_MS,
+    sinceDeliveryMs,
     linksAtOnce,
   })
 }
