@@ -134,6 +134,21 @@ describe('with the disk as the first place', () => {
     expect(await world.events(mail)).toHaveLength(2)
   })
 
+  it('one whose flush hangs goes to the database before its answer, and counts once', async () => {
+    const mail = await world.send()
+    const handle = await open(join(dataDir, 'any'), 'w')
+    const flush = Promise.withResolvers<void>()
+    vi.spyOn(Object.getPrototypeOf(handle), 'datasync').mockReturnValueOnce(flush.promise)
+    await handle.close()
+    expect(await statusOf(mail.open)).toBe(200)
+    expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
+    flush.resolve()
+    await recordAll()
+    expect(spooled()).toEqual([])
+    expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
+    expect(await world.events(mail)).toHaveLength(1)
+  })
+
   it('where neither takes it, nothing is promised', async () => {
     const mail = await world.send()
     const blocked = await world.another({

@@ -54,7 +54,7 @@ export interface HitIntakeDeps {
   readonly failpoints: Failpoints
   /** Where opens and clicks have to be before they are answered. */
   readonly firstOn: 'disk' | 'database'
-  /** How long an answer waits for its commit; less than a second with the flush of the spool. */
+  /** How long an answer waits for its commit, and for a flush of the spool. */
   readonly answerMs?: number | undefined
   /** What came of hits from the spool. */
   readonly observe: (hit: Hit, result: HitOutcome['kind'] | 'refused') => void
@@ -178,12 +178,21 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     return isOpen ? inTime(recorder.record(hit), () => keep(hit, token)) : keep(hit, token)
   }
 
-  /** On the disk first. What that does not take, as it is full or broken, goes to the database. */
+  /** Rejects when it takes too long as well; then it may be in a file all the same. */
+  function append(hit: Hit, o?: { readonly isTried: boolean }): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const deadline = deadlines.add(() => reject(new Error('no flush in time')))
+      const appended = spool.append(hit, o).finally(() => deadlines.delete(deadline))
+      appended.then(resolve, reject)
+    })
+  }
+
+  /** On the disk first. What that does not take, as it is full, broken or slow, goes to the database. */
   async function keepFirst(hit: Hit, token: string): Promise<TakenIn> {
     try {
       const url = hit.kind === 'click' ? await urlOf(hit) : undefined
       if (hit.kind === 'click' && url === undefined) return { kind: 'gone' }
-      await spool.append(hit)
+      await append(hit)
       deps.failpoints.hit('hit.after_append')
       return url === undefined ? { kind: 'spooled' } : { kind: 'spooled', url }
     } catch (error) {
@@ -200,7 +209,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     const url = hit.kind === 'click' ? recorder.knownUrl(hit) : undefined
     try {
       if (hit.kind === 'click' && url === undefined) throw unavailable()
-      await spool.append(hit, { isTried: true })
+      await append(hit, { isTried: true })
     } catch (error) {
       floods.giveBack(token)
       if (error instanceof ApiError) throw error

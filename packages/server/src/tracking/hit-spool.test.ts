@@ -13,7 +13,10 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'postrider-spool-'))
   dir = join(root, 'hits')
 })
-afterEach(() => rmSync(root, { recursive: true, force: true }))
+afterEach(() => {
+  vi.restoreAllMocks()
+  rmSync(root, { recursive: true, force: true })
+})
 
 const newHit = (): Hit => ({
   hitId: newUlid(),
@@ -38,6 +41,13 @@ async function takeAll(spool: HitSpool = createHitSpool({ dir })): Promise<Hit[]
     await taken.done()
   }
   return hits
+}
+
+/** What all open files share. */
+async function spyOnFiles(method: 'datasync' | 'sync') {
+  const handle = await open(join(root, 'any'), 'w')
+  await handle.close()
+  return vi.spyOn(Object.getPrototypeOf(handle) as typeof handle, method)
 }
 
 const ids = (hits: readonly Hit[]) => hits.map(({ hitId }) => hitId).sort()
@@ -72,23 +82,54 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('says so when it is flushed, and not before', async () => {
-    const handle = await open(join(root, 'any'), 'w')
+  it.each([
+    ['it is flushed', 'datasync', 1],
+    ['the name of the folder is', 'sync', 1],
+    ['the name of its file is', 'sync', 2],
+  ] as const)('says so when %s, and not before', async (_, method, nth) => {
     const flush = Promise.withResolvers<void>()
-    const datasync = vi
-      .spyOn(Object.getPrototypeOf(handle), 'datasync')
-      .mockReturnValueOnce(flush.promise)
+    const flushes = await spyOnFiles(method)
+    for (let before = 1; before < nth; before++) flushes.mockResolvedValueOnce()
+    flushes.mockReturnValueOnce(flush.promise)
     const spool = createHitSpool({ dir })
     let isTold = false
     const told = spool.append(newHit()).then(() => {
       isTold = true
     })
-    await vi.waitFor(() => expect(datasync).toHaveBeenCalled())
+    await vi.waitFor(() => expect(flushes).toHaveBeenCalledTimes(nth))
     expect(isTold).toBe(false)
     flush.resolve()
     await told
-    datasync.mockRestore()
-    await handle.close()
+    await spool.close()
+  })
+
+  it('leaves neither file nor bytes where the name of one is not flushed', async () => {
+    const spool = createHitSpool({ dir })
+    await spool.append(newHit())
+    await takeAll(spool)
+    const flushes = await spyOnFiles('sync')
+    flushes.mockRejectedValueOnce(new Error('broken'))
+    await expect(spool.append(newHit())).rejects.toThrow('broken')
+    expect(readdirSync(dir)).toEqual([])
+    expect(spool.oldestMs).toBe(0)
+    const hit = newHit()
+    await spool.append(hit)
+    expect(await takeAll(spool)).toEqual([hit])
+    await spool.close()
+  })
+
+  it('refuses more than may wait for a flush', async () => {
+    const flush = Promise.withResolvers<void>()
+    const flushes = await spyOnFiles('datasync')
+    flushes.mockReturnValueOnce(flush.promise)
+    const spool = createHitSpool({ dir, waitingMax: 2 })
+    const first = spool.append(newHit())
+    await vi.waitFor(() => expect(flushes).toHaveBeenCalled())
+    const waiting = [spool.append(newHit()), spool.append(newHit())]
+    await expect(spool.append(newHit())).rejects.toThrow(SpoolFullError)
+    flush.resolve()
+    await Promise.all([first, ...waiting])
+    expect(await takeAll(spool)).toHaveLength(3)
     await spool.close()
   })
 

@@ -12,7 +12,7 @@ import { newUlid } from '../platform/ids.ts'
 import { createHeldFiles } from './held-files.ts'
 import type { Hit } from './hit.ts'
 import { fromLines, toLine } from './spool-lines.ts'
-import { createSpoolWriter, hitsEnding } from './spool-writer.ts'
+import { createSpoolWriter, hitsEnding, syncFolder } from './spool-writer.ts'
 
 export interface HitSpool {
   /**
@@ -60,6 +60,8 @@ const BYTES_MAX = 64 * 1024 * 1024
 const TAKEN_FOR_MS = 60_000
 /** Of files that nobody has taken, in memory as well. */
 const HITS_KEPT_MAX = 20_000
+/** For a flush: with more than that a disk is not slow, but stuck. */
+const WAITING_MAX = 20_000
 
 export function createHitSpool(o: {
   /** Made when it is needed. */
@@ -67,8 +69,9 @@ export function createHitSpool(o: {
   readonly bytesMax?: number
   readonly takenForMs?: number
   readonly hitsKeptMax?: number
+  readonly waitingMax?: number
 }): HitSpool {
-  const { dir, bytesMax = BYTES_MAX, takenForMs = TAKEN_FOR_MS } = o
+  const { dir, bytesMax = BYTES_MAX, takenForMs = TAKEN_FOR_MS, waitingMax = WAITING_MAX } = o
   const held = createHeldFiles()
   let givenCount = 0
   const writer = createSpoolWriter({ dir, held, hitsKeptMax: o.hitsKeptMax ?? HITS_KEPT_MAX })
@@ -106,7 +109,10 @@ export function createHitSpool(o: {
     return {
       ...read,
       async done(refused = []) {
-        if (refused.length > 0) await setAside(path + REFUSED, refused)
+        if (refused.length > 0) {
+          await setAside(path + REFUSED, refused)
+          await syncFolder(dir)
+        }
         await rm(path, { force: true })
         held.delete(path)
       },
@@ -116,7 +122,8 @@ export function createHitSpool(o: {
   return {
     append(hit, { isTried = false } = {}) {
       givenCount += 1
-      if (held.bytes < bytesMax) return writer.append(hit, isTried)
+      if (held.bytes < bytesMax && writer.waitingCount < waitingMax)
+        return writer.append(hit, isTried)
       return Promise.reject(new SpoolFullError('the spool is full'))
     },
     async takeOwn() {
@@ -162,7 +169,7 @@ export function createHitSpool(o: {
 async function setAside(path: string, hits: readonly Hit[]): Promise<void> {
   const file = await open(path, 'w', 0o600)
   try {
-    await file.write(hits.map(toLine).join(''))
+    await file.writeFile(hits.map(toLine).join(''))
     await file.sync()
   } finally {
     await file.close()

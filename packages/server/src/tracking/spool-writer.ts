@@ -7,7 +7,7 @@
  * few, so that only who has fallen behind reads its own files again.
  */
 import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { newUlid } from '../platform/ids.ts'
 import type { HeldFiles } from './held-files.ts'
 import type { Hit } from './hit.ts'
@@ -21,6 +21,8 @@ export interface SpoolWriter {
   append(hit: Hit, isTried: boolean): Promise<void>
   /** The oldest file that is not given away, closed: also the one that is written to. */
   next(): Promise<WrittenFile | undefined>
+  /** How many wait for a flush after the one that is in flight. */
+  readonly waitingCount: number
   close(): Promise<void>
 }
 
@@ -64,6 +66,8 @@ export function createSpoolWriter(o: {
   /** Closed, oldest first. */
   const closed: WrittenFile[] = []
   let keptCount = 0
+  /** The name of the folder is on the disk. */
+  let isFolderKept = false
   /** Who waits for the end of a flush. */
   const listeners: (() => void)[] = []
 
@@ -109,13 +113,20 @@ export function createSpoolWriter(o: {
   }
 
   async function openFile(): Promise<OpenFile> {
-    await mkdir(dir, { recursive: true, mode: 0o700 })
+    if ((await mkdir(dir, { recursive: true, mode: 0o700 })) !== undefined) isFolderKept = false
+    if (!isFolderKept) await syncFolder(dirname(dir))
+    isFolderKept = true
     const path = join(dir, newUlid() + hitsEnding)
     const file = await open(path, 'ax', 0o600)
+    try {
+      // The name as well as what will be in it.
+      await syncFolder(dir)
+    } catch (error) {
+      await file.close().catch(() => undefined)
+      await rm(path, { force: true }).catch(() => undefined)
+      throw error
+    }
     held.add(path, 0)
-    // The name as well as what will be in it.
-    const folder = await open(dir)
-    await folder.sync().finally(() => folder.close())
     return { file, path, bytes: 0, hits: keptCount < hitsKeptMax ? [] : undefined, isFresh: true }
   }
 
@@ -142,7 +153,6 @@ export function createSpoolWriter(o: {
   async function giveUpFile(): Promise<void> {
     if (current === undefined) return
     // What was refused may be in it all the same.
-    current.isFresh = false
     if (current.bytes > 0) return await leaveFile()
     const { path } = current
     await forgetFile()
@@ -165,11 +175,20 @@ export function createSpoolWriter(o: {
       keptCount -= file?.hits?.length ?? 0
       return file
     },
+    get waitingCount() {
+      return waiting.length
+    },
     async close() {
       await flushing
       await leaveFile()
     },
   }
+}
+
+/** The names in it. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  await folder.sync().finally(() => folder.close())
 }
 
 async function isThere(path: string): Promise<boolean> {
