@@ -12,7 +12,7 @@ import { examineFolder, type ImapSession, type WatchedFolder } from '../../maile
 import type { Db } from '../../platform/db/index.ts'
 import { isOld } from './decide-old.ts'
 import { digestListed } from './digest-mail.ts'
-import { findSince, listTail } from './list-messages.ts'
+import { findSince, type ListedMessage, listTail } from './list-messages.ts'
 import {
   type FolderState,
   lockWatch,
@@ -89,13 +89,16 @@ async function begin(
   const from = isNoted
     ? { firstUid: baseline.lastUid, lastUid: baseline.lastUid, oldBefore: null }
     : { firstUid: last, lastUid: await startOf(session, since, last), oldBefore: since }
-  const old = tail.filter((message) =>
-    isNoted ? message.uid <= baseline.lastUid : isOld(message, from, undefined),
-  )
+  const isBefore = (message: ListedMessage) =>
+    isNoted ? message.uid <= baseline.lastUid : isOld(message, from, undefined)
+  const old = tail.filter(isBefore)
+  // What has just arrived is not always found by a search yet.
+  const young = tail.find((message) => !isBefore(message))
   const isWhole = exists <= tail.length
   const state: FolderState = {
     ...named,
     ...from,
+    lastUid: Math.min(from.lastUid, (young?.uid ?? from.lastUid + 1) - 1),
     knownSince: isWhole ? null : new Date(since.getTime() - CLOCKS_MS),
   }
   await save(

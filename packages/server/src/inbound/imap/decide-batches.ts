@@ -4,7 +4,7 @@
  */
 export interface SizedMessage {
   readonly uid: number
-  /** As the server says. */
+  /** As the server says; 0 where it does not: such a message is fetched by itself. */
   readonly bytes: number
 }
 
@@ -16,13 +16,14 @@ export function decideBatches<M extends SizedMessage>(messages: readonly M[]): M
   let last: M[] = []
   let bytes = 0
   for (const message of messages) {
-    if (last.length > 0 && (last.length === MESSAGES_MAX || bytes + message.bytes > BYTES_MAX)) {
+    const size = message.bytes || BYTES_MAX
+    if (last.length > 0 && (last.length === MESSAGES_MAX || bytes + size > BYTES_MAX)) {
       batches.push(last)
       last = []
       bytes = 0
     }
     last.push(message)
-    bytes += message.bytes
+    bytes += size
   }
   if (last.length > 0) batches.push(last)
   return batches

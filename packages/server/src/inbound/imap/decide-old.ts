@@ -18,7 +18,12 @@ export function isOld(
   forgottenBefore: Date | undefined,
 ): boolean {
   if (arrivedAt === undefined) return false
-  if (uid <= folder.firstUid && folder.oldBefore !== null && arrivedAt < folder.oldBefore)
+  // Servers tell whole seconds: of the one in which it was configured nothing is taken for old.
+  if (uid <= folder.firstUid && folder.oldBefore !== null && arrivedAt < secondOf(folder.oldBefore))
     return true
   return forgottenBefore !== undefined && arrivedAt < forgottenBefore
+}
+
+function secondOf(time: Date): Date {
+  return new Date(Math.floor(time.getTime() / 1000) * 1000)
 }

@@ -6,6 +6,10 @@
  * stay when it is moved, and when a server gives its messages new numbers. The second is that of its
  * Message-ID and content, as of mail by SMTP (digest.ts), for servers that keep neither. A message without
  * a Message-ID has the second alone, with the time of its arrival in it: such mail is short, and alike.
+ *
+ * The first alone is no proof where a message with it was had whole under the same numbers: of some
+ * machines all mail has one Message-ID and one length. So that is kept as well, and there the content
+ * decides.
  */
 import { createHash } from 'node:crypto'
 import { digestMessage } from '../digest.ts'
@@ -20,6 +24,24 @@ export function digestListed({ messageId, bytes, arrivedAt }: ListedFacts): Buff
   if (messageId === '' || arrivedAt === undefined) return undefined
   return createHash('sha256')
     .update(`${messageId}\n${bytes}\n${secondOf(arrivedAt)}`)
+    .digest()
+}
+
+export interface FolderNumbers {
+  readonly start: string
+  readonly host: string
+  readonly path: string
+  readonly uidValidity: string
+}
+
+/** By the numbers under which a message with that digest was had whole. */
+export function digestPlaced(
+  listed: Buffer,
+  { start, host, path, uidValidity }: FolderNumbers,
+): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify([start, host, path, uidValidity]))
+    .update(listed)
     .digest()
 }
 

@@ -24,24 +24,27 @@ const TIMEOUT_MS = 60_000
 const BYTES_PER_MS_MIN = 32
 const HEADER_BYTES_MAX = 64 * 1024
 
-/** What has come until the server failed is in `into`. */
+/** What has come until the server failed is in `into`; of a message without a size it may be `unsaidMax`. */
 export async function fetchWhole(
   session: ImapSession,
   messages: readonly ListedMessage[],
   into: Map<number, FetchedMessage>,
+  unsaidMax = 0,
 ): Promise<void> {
   const wanted = new Map(messages.map((listed) => [listed.uid, listed]))
-  const bytes = messages.reduce((sum, message) => sum + message.bytes, 0)
+  const bytes = messages.reduce((sum, message) => sum + (message.bytes || unsaidMax), 0)
   const timeoutMs = TIMEOUT_MS + Math.ceil(bytes / BYTES_PER_MS_MIN)
   const query = { uid: true, source: true, threadId: session.has('X-GM-EXT-1') }
   let left = 2 * bytes + HEADER_BYTES_MAX * messages.length
   await session.run({ stage: 'fetch', timeoutMs }, async (client) => {
     for await (const message of client.fetch(rangeOf(messages), query, { uid: true })) {
       const listed = wanted.get(message.uid)
-      left -= message.source?.length ?? 0
+      // NIL is what some say of a message that they cannot read.
+      const raw = Buffer.isBuffer(message.source) ? message.source : undefined
+      left -= raw?.length ?? 0
       if (left < 0) throw tooMuch(client)
-      if (listed !== undefined && message.source !== undefined && !into.has(message.uid))
-        into.set(message.uid, { listed, raw: message.source, ...threadOf(message) })
+      if (listed !== undefined && raw !== undefined && !into.has(message.uid))
+        into.set(message.uid, { listed, raw, ...threadOf(message) })
     }
   })
 }
@@ -58,9 +61,9 @@ export async function fetchHeader(
     findOne(client, listed.uid, query),
   )
   if (found === undefined) return undefined
-  return found.headers === undefined
-    ? withoutContent(listed)
-    : { listed, raw: found.headers, problem, ...threadOf(found) }
+  return Buffer.isBuffer(found.headers)
+    ? { listed, raw: found.headers, problem, ...threadOf(found) }
+    : withoutContent(listed)
 }
 
 export function withoutContent(listed: ListedMessage): FetchedMessage {

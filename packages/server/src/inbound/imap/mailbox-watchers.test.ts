@@ -77,6 +77,27 @@ describe('arrival', () => {
     expect(await subjects()).toEqual(['mail new', 'mail young'])
   })
 
+  it('[contract 3.5] in the second of the configuration is no less an arrival', async () => {
+    const second = Math.floor(Date.now() / 1000) * 1000
+    bench.server.deliver('INBOX', mail(1), { internalDate: new Date(second) })
+    await bench.add({ since: new Date(second + 300) })
+    await bench.watch()
+    await bench.untilSubjects('mail 1')
+  })
+
+  it('[contract 3.5] is reported where a search does not find it yet', async () => {
+    const hourAgo = new Date(Date.now() - 3_600_000)
+    bench.server.deliver('INBOX', mail('old'), { internalDate: hourAgo })
+    bench.server.deliver('INBOX', mail(1))
+    bench.server.setScript(({ command }) =>
+      command === 'UID SEARCH' ? { reply: 'OK', before: '* SEARCH\r\n' } : undefined,
+    )
+    await bench.add({ since: new Date(Date.now() - 60_000) })
+    await bench.watch()
+    await bench.untilSubjects('mail 1')
+    expect(await subjects()).toEqual(['mail 1'])
+  })
+
   it('comes in the order of the UIDs, however much has gathered', async () => {
     await bench.add()
     const first = await bench.watch()
@@ -181,6 +202,26 @@ describe('[contract 3.5] once', () => {
     bench.server.deliver('Archive', mail(2))
     await bench.untilSubjects('mail 2')
     await dealtWith(2, 'Archive')
+    expect(await subjects()).toEqual(['mail 1', 'mail 2'])
+  })
+
+  it('and mail that differs in its content alone is not taken for another', async () => {
+    bench.server.account().addFolder('Archive')
+    await bench.add({ folders: ['INBOX', 'Archive'] })
+    await bench.watch({ pollMs: 20 })
+    await idle()
+    const internalDate = new Date()
+    const alarm = (n: number) => `Message-ID: <alarm@x.test>\r\nSubject: mail ${n}\r\n\r\nx\r\n`
+    const uid = bench.server.deliver('INBOX', alarm(1), { internalDate })
+    await bench.untilSubjects('mail 1')
+    bench.server.deliver('INBOX', alarm(2), { internalDate })
+    await bench.untilSubjects('mail 2')
+    // Moved away and back again, it is itself.
+    bench.server.account().expunge('INBOX', uid)
+    bench.server.deliver('Archive', alarm(1), { internalDate })
+    await dealtWith(1, 'Archive')
+    bench.server.deliver('INBOX', alarm(1), { internalDate })
+    await dealtWith(3)
     expect(await subjects()).toEqual(['mail 1', 'mail 2'])
   })
 

@@ -14,7 +14,7 @@ import { storeReceived } from '../store-received.ts'
 import { WatchLostError } from './begin-folder.ts'
 import { decideBatches } from './decide-batches.ts'
 import { isOld } from './decide-old.ts'
-import { digestContent, digestListed } from './digest-mail.ts'
+import { digestContent, digestListed, digestPlaced } from './digest-mail.ts'
 import {
   type FetchedMessage,
   fetchHeader,
@@ -92,9 +92,12 @@ async function pickWanted(
 ): Promise<ListedMessage[]> {
   const young = messages.filter((message) => !isOld(message, state, forgottenBefore))
   observe('old', messages.length - young.length)
-  const digests = young.flatMap((message) => digestListed(message) ?? [])
-  const known = await findFetched(db, watch, digests)
-  const wanted = young.filter((message) => !isIn(known, digestListed(message)))
+  const listed = young.map((message) => ({ message, digests: listDigests(message, state) }))
+  const all = listed.flatMap(({ digests }) => Object.values(digests))
+  const known = await findFetched(db, watch, all)
+  const wanted = listed.flatMap(({ message, digests }) =>
+    isKnown(known, digests) ? [] : [message],
+  )
   observe('known', young.length - wanted.length)
   return wanted
 }
@@ -135,7 +138,7 @@ async function fetchBatch(
   const keyOf = ({ uid }: ListedMessage) => `${path} ${uidValidity} ${uid}`
   const troublesOf = (message: ListedMessage) => o.troubles.get(keyOf(message)) ?? 0
   const isPlain = (message: ListedMessage) =>
-    message.bytes <= messageBytesMax && troublesOf(message) < ALONE_AFTER
+    message.bytes > 0 && message.bytes <= messageBytesMax && troublesOf(message) < ALONE_AFTER
   const attempt = async (messages: readonly ListedMessage[], work: () => Promise<void>) => {
     try {
       await work()
@@ -175,7 +178,7 @@ async function fetchAlone(
   }
   const isTooLarge = message.bytes > o.messageBytesMax
   if (!isTooLarge && o.troubles < HEADER_AFTER) {
-    await fetchWhole(session, [message], got)
+    await fetchWhole(session, [message], got, o.messageBytesMax)
     if (got.has(message.uid)) return
   }
   const problem = isTooLarge ? tooLarge(o.messageBytesMax) : NOT_GIVEN
@@ -192,25 +195,30 @@ async function store(
 ): Promise<FolderState> {
   if (fetched.length === 0 && upTo <= state.lastUid) return state
   const digested = fetched.map((message) => {
-    const { listed, raw } = message
+    const { listed, raw, problem } = message
     const content = digestContent(raw, listed.arrivedAt)
-    return { message, digests: [content, ...toList(digestListed(listed))] }
+    const digests = listDigests(listed, state)
+    const { listed: first, placed } = digests
+    // Of what was not had whole the content says nothing, and is not asked.
+    const noted = [content, first, problem === undefined ? placed : undefined]
+    return { message, content, digests, noted: noted.filter((one) => one !== undefined) }
   })
   const stored = await deps.db.transaction(async (tx) => {
     if (!(await lockWatch(tx, watch))) throw new WatchLostError()
-    const all = digested.flatMap(({ digests }) => digests)
-    const known = await findFetched(tx, watch, all)
+    const asked = digested.flatMap(({ content, digests }) => [content, ...Object.values(digests)])
+    const known = await findFetched(tx, watch, asked)
     const fresh: FetchedMessage[] = []
-    for (const { message, digests } of digested) {
-      if (!digests.some((digest) => isIn(known, digest))) fresh.push(message)
-      for (const digest of digests) known.add(digest.toString('hex'))
+    for (const { message, content, digests, noted } of digested) {
+      if (!isIn(known, content) && !isKnown(known, digests)) fresh.push(message)
+      for (const digest of noted) known.add(digest.toString('hex'))
     }
     if (fresh.length > 0)
       await storeReceived(
         tx,
         fresh.map((message) => toMail(deps.clock, watch, state, message)),
       )
-    await noteFetched(tx, watch, all)
+    const noted = digested.flatMap((one) => one.noted)
+    await noteFetched(tx, watch, noted)
     await advanceFolder(tx, watch, state.path, upTo)
     deps.failpoints.hit('mailbox.before_commit')
     return fresh
@@ -247,10 +255,21 @@ function toMail(
   }
 }
 
-function isIn(known: ReadonlySet<string>, digest: Buffer | undefined): boolean {
-  return digest !== undefined && known.has(digest.toString('hex'))
+interface ListDigests {
+  readonly listed?: Buffer
+  readonly placed?: Buffer
 }
 
-function toList<T>(value: T | undefined): T[] {
-  return value === undefined ? [] : [value]
+function listDigests(message: ListedMessage, state: FolderState): ListDigests {
+  const listed = digestListed(message)
+  return listed === undefined ? {} : { listed, placed: digestPlaced(listed, state) }
+}
+
+/** By what its list says of it. */
+function isKnown(known: ReadonlySet<string>, { listed, placed }: ListDigests): boolean {
+  return isIn(known, listed) && !isIn(known, placed)
+}
+
+function isIn(known: ReadonlySet<string>, digest: Buffer | undefined): boolean {
+  return digest !== undefined && known.has(digest.toString('hex'))
 }
