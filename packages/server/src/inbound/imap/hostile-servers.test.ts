@@ -46,6 +46,52 @@ describe('of a message', () => {
     },
   )
 
+  it('NIL: it is told of by its Message-ID, and the next has its turn', async () => {
+    await bench.add()
+    await bench.watch()
+    await idle()
+    const nil = Buffer.from('* 1 FETCH (UID 1 BODY[] NIL BODY[HEADER]<0> NIL)\r\n')
+    bench.server.setScript(({ command, line, answer }) =>
+      command === 'UID FETCH' && /FETCH 1(:2)? .*BODY\.PEEK\[(HEADER)?\]/.test(line)
+        ? { piecesMax: 0, raw: Buffer.concat([nil, ...answer.slice(-1)]) }
+        : undefined,
+    )
+    bench.server.deliver('INBOX', mail(1))
+    bench.server.deliver('INBOX', mail(2))
+    await bench.untilSubjects('mail 2')
+    expect(await bench.stored()).toMatchObject([
+      {
+        text: 'Message-ID: <1@x.test>\r\n\r\n',
+        problem: 'The mail server did not give the message',
+      },
+      { text: mail(2), problem: null },
+    ])
+  })
+
+  it('no size: it is had whole, and nobody is told of a failure', async () => {
+    await bench.add()
+    await bench.watch()
+    await idle()
+    bench.server.setScript(({ command, answer }) =>
+      command === 'UID FETCH'
+        ? {
+            piecesMax: 0,
+            raw: Buffer.from(
+              Buffer.concat(answer)
+                .toString('latin1')
+                .replaceAll(/RFC822\.SIZE \d+ ?/g, ''),
+              'latin1',
+            ),
+          }
+        : undefined,
+    )
+    const large = `${mail(1)}${'x'.repeat(200_000)}`
+    bench.server.deliver('INBOX', large)
+    await bench.untilSubjects('mail 1')
+    expect(await bench.stored()).toMatchObject([{ text: large, problem: null }])
+    expect(await bench.events()).toEqual([])
+  })
+
   it('[B4] nothing at all: it is told of by its Message-ID', async () => {
     await bench.add()
     await bench.watch()
@@ -153,3 +199,22 @@ it('[contract 3.3] a greeting that says the login is done is not believed where 
     details: { failed_reason: 'The mail server could not start an encrypted connection' },
   })
 })
+
+it('a fetch that hangs does not outlast a stop', async () => {
+  await bench.add()
+  const watchers = await bench.watch()
+  await idle()
+  let isHanging = false
+  bench.server.setScript(({ command, line }) => {
+    if (command !== 'UID FETCH' || !isWhole(line)) return undefined
+    isHanging = true
+    return 'hang'
+  })
+  bench.server.deliver('INBOX', mail(1))
+  await bench.server.waitFor(() => isHanging)
+  await watchers.stop()
+  await bench.server.waitFor(({ openConnections }) => openConnections === 0, 1_000)
+  bench.server.setScript(undefined)
+  await bench.watch()
+  await bench.untilSubjects('mail 1')
+}, 20_000)

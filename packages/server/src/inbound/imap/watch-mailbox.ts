@@ -5,6 +5,7 @@
  */
 import {
   ImapError,
+  type ImapSession,
   type LogInDeps,
   loadMailbox,
   logIn,
@@ -57,6 +58,8 @@ export interface WatchMailboxOptions {
 
 const LOGIN_TIMEOUT_MS = 30_000
 const DATABASE_WAIT_MS = 5_000
+/** From the time that it is to stop until a command under way is given up. */
+const STOP_MS = 3_000
 /** A connection that lasts for less is counted among those that did not come about. */
 const SHORT_MS = 60_000
 /** Of the same message: enough to make something of it. */
@@ -142,6 +145,8 @@ async function serve(
   }
   deps.observeLogin('ok')
   const startedMs = performance.now()
+  const hasLasted = () => performance.now() - startedMs > SHORT_MS
+  const release = cutAfterStop(login.session, o.signal)
   let isGood = false
   try {
     // Of one that sends as well it is about the server that mail is handed to.
@@ -163,16 +168,30 @@ async function serve(
         await settle(error, false)
       },
     })
-    const hasLasted = performance.now() - startedMs > SHORT_MS
-    return o.signal.aborted ? 'over' : isGood && hasLasted ? 'good' : 'failed'
+    return o.signal.aborted ? 'over' : isGood && hasLasted() ? 'good' : 'failed'
   } catch (error) {
     if (!(error instanceof ImapError)) throw error
     if (o.signal.aborted) return 'over'
     // What could be used until now is made again, and only if that fails is there something to tell.
-    if (isGood && isOfConnection(error)) return 'failed'
+    if (isGood && isOfConnection(error)) return hasLasted() ? 'good' : 'failed'
     return (await settle(error, false)) === 'failing' ? 'failed' : 'over'
   } finally {
     await login.session.close()
+    release()
+  }
+}
+
+/** What a server takes its time over is not waited for: nothing of it is lost. Answers what takes it back. */
+function cutAfterStop(session: ImapSession, signal: AbortSignal): () => void {
+  let timer: NodeJS.Timeout | undefined
+  const begin = () => {
+    timer = setTimeout(() => session.cut(), STOP_MS)
+  }
+  if (signal.aborted) begin()
+  else signal.addEventListener('abort', begin, { once: true })
+  return () => {
+    signal.removeEventListener('abort', begin)
+    clearTimeout(timer)
   }
 }
 
