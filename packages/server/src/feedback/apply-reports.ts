@@ -14,6 +14,7 @@ import type { Tx } from '../platform/db/index.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 import { addTallies } from '../platform/tally-store.ts'
 import {
+  findShared,
   lockReported,
   type Place,
   type ReportedRecipient,
@@ -62,12 +63,13 @@ export async function applyReports(
 ): Promise<AppliedReports> {
   const places = await matchReports(tx, tenantId, reports)
   const recipients = await openRecipients(tx, tenantId, places)
+  const shared = await findShared(tx, tenantId, complainedByMail(reports, places))
   const outcomes: ReportOutcome[] = []
   const placed: { readonly i: number; readonly one: PlacedReport }[] = []
   for (const [i, report] of reports.entries()) {
     const place = places[i]
     const recipient = place && recipients.get(placeKey(place))
-    outcomes[i] = outcomeOf(report, recipient)
+    outcomes[i] = outcomeOf(report, recipient, shared)
     if (place !== undefined && outcomes[i] === 'repeated')
       placed.push({ i, one: { place, report, atMicros: timeOf(report, place) } })
   }
@@ -121,13 +123,17 @@ async function openRecipients(
 }
 
 /** `repeated`: it is to be applied, unless it was. */
-function outcomeOf(report: Report, recipient: Recipient | undefined): ReportOutcome {
+function outcomeOf(
+  report: Report,
+  recipient: Recipient | undefined,
+  shared: ReadonlySet<string>,
+): ReportOutcome {
   const { fact } = report
   if (fact.kind === 'other') return 'ignored'
   if (recipient === undefined) return 'unknown'
   const { status, lastOutcome, facts, isBeingClaimed } = recipient
   if (report.relay === undefined) {
-    const byMail = outcomeByMail(report, recipient)
+    const byMail = outcomeByMail(report, recipient, shared)
     if (byMail !== undefined) return byMail
   }
   // Applied now, it would be followed by another copy.
@@ -139,10 +145,29 @@ function outcomeOf(report: Report, recipient: Recipient | undefined): ReportOutc
 
 const IS_OPEN: ReadonlySet<string> = new Set(['queued', 'scheduled', 'sending', 'deferred', 'held'])
 
-/** Undefined: as any other. */
-function outcomeByMail({ fact }: Report, recipient: Recipient): ReportOutcome | undefined {
-  const { status, lastOutcome, email } = recipient
-  if (fact.email !== undefined && keyOf(fact.email) !== keyOf(email)) return 'unknown'
+function complainedByMail(
+  reports: readonly Report[],
+  places: readonly (Place | undefined)[],
+): readonly string[] {
+  const refIds = reports.flatMap(({ relay, fact }, i) =>
+    relay === undefined && fact.kind === 'complained' ? (places[i]?.refId ?? []) : [],
+  )
+  return [...new Set(refIds)]
+}
+
+/**
+ * Undefined: as any other. Who has had a copy knows what the others are called by, and whoever had the
+ * only one speaks for nobody else: a complaint about that needs not say whose it is, which many hide.
+ */
+function outcomeByMail(
+  { fact }: Report,
+  recipient: Recipient,
+  shared: ReadonlySet<string>,
+): ReportOutcome | undefined {
+  const { status, lastOutcome, email, refId } = recipient
+  const isNamed = fact.email !== undefined && keyOf(fact.email) === keyOf(email)
+  const mayBeHidden = fact.kind === 'complained' && !shared.has(refId)
+  if (!isNamed && !mayBeHidden) return 'unknown'
   // One without an answer may have been taken after all.
   const mayBeTaken = status === 'deferred' && lastOutcome === 'uncertain'
   if (IS_OPEN.has(status)) return mayBeTaken ? undefined : 'under_way'

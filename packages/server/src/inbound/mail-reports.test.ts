@@ -13,15 +13,16 @@ interface Sent {
   readonly refId: string
 }
 
-/** An email to Ada and Ben, handed over by SMTP: or whatever became of it. */
+/** An email, to Ada and Ben if nothing else is said, handed over by SMTP: or whatever became of it. */
 async function send(
   status = 'delivered',
   outcome: 'accepted' | 'uncertain' | 'none' = 'accepted',
+  recipients: readonly string[] = ['Ada@example.com', 'ben@example.com'],
 ): Promise<Sent> {
   const { db } = world
   const tenantId = newId('tn')
   await addMailer(db, { tenantId })
-  const to = [{ email: 'Ada@example.com' }, { email: 'ben@example.com' }]
+  const to = recipients.map((email) => ({ email }))
   const refId = await accept(db, { to }, tenantId)
   if (outcome !== 'none')
     await db.query(
@@ -92,10 +93,10 @@ function byEnvelope(sent: Sent, envelopeId: string): Buffer {
   return deliveryReport(sent, { messageId: '', envelopeId })
 }
 
-function complaint({ refId }: Sent, n = 0): Buffer {
+function complaint({ refId }: Sent, n: number, recipient = 'redacted@example.com'): Buffer {
   const lines = [
     '--r\r\nContent-Type: text/plain\r\n\r\nSomebody complains.',
-    '--r\r\nContent-Type: message/feedback-report\r\n\r\nFeedback-Type: abuse\r\nUser-Agent: x/1\r\nVersion: 1\r\nOriginal-Rcpt-To: redacted@example.com\r\n',
+    `--r\r\nContent-Type: message/feedback-report\r\n\r\nFeedback-Type: abuse\r\nUser-Agent: x/1\r\nVersion: 1\r\nOriginal-Rcpt-To: ${recipient}\r\n`,
     `--r\r\nContent-Type: message/rfc822\r\n\r\nMessage-ID: <${refId}.${n}@example.com>\r\nSubject: Hello\r\n\r\nHello`,
     '--r--\r\n',
   ]
@@ -183,13 +184,23 @@ describe('[contract 3.5] a delivery report', () => {
 })
 
 describe('[contract 3.5] a complaint', () => {
-  it('makes MAIL_SPAM of the copy whose Message-ID it has, whomever it hides, once', async () => {
+  it('makes MAIL_SPAM of the copy whose Message-ID and recipient it has, once', async () => {
     const sent = await send()
-    await receive(sent, complaint(sent, 1))
-    await receive(sent, complaint(sent, 1))
+    await receive(sent, complaint(sent, 1, 'Ben@example.com'))
+    await receive(sent, complaint(sent, 1, 'ben@example.com'))
     expect(await told(sent)).toEqual([['MAIL_SPAM', ['ben@example.com']]])
     expect(await suppressed(sent)).toEqual([['ben@example.com', 'complained']])
   })
+
+  it.each(['redacted@example.com', 'digest-7@example.net'])(
+    'needs no recipient where the email has one alone: %s',
+    async (recipient) => {
+      const sent = await send('delivered', 'accepted', ['ada@example.com'])
+      await receive(sent, complaint(sent, 0, recipient))
+      expect(await told(sent)).toEqual([['MAIL_SPAM', ['ada@example.com']]])
+      expect(await suppressed(sent)).toEqual([['ada@example.com', 'complained']])
+    },
+  )
 })
 
 describe('nothing follows from a report', () => {
@@ -211,6 +222,11 @@ describe('nothing follows from a report', () => {
     [
       'by what is no id of an envelope of ours',
       (sent) => [sent, byEnvelope(sent, `${sent.refId}.0@example.com`)],
+    ],
+    ['that hides which of several complains', (sent) => [sent, complaint(sent, 1)]],
+    [
+      'that is the complaint of another recipient',
+      (sent) => [sent, complaint(sent, 1, 'ada@example.com')],
     ],
     ['of nobody', (sent) => [sent, deliveryReport(sent, { recipient: '' })]],
     ['of a copy that is not there', (sent) => [sent, deliveryReport(sent, { n: 7 })]],

@@ -3,9 +3,10 @@
  *
  * It is a claim of whoever wrote the mail, and anybody can write one. So nothing follows from it unless
  * it names the Message-ID of one of the tenant's own emails, or else the id of its envelope, which each
- * recipient's copy has for itself and which nobody guesses; and of a bounce, unless it names that very
- * recipient. Who has had one copy of an email could still speak for another recipient of the same email,
- * if that one's address is known.
+ * recipient's copy has for itself and which nobody guesses; and unless it names that very recipient.
+ * Who complains is often blacked out: that is believed of an email with a single recipient. Who has had
+ * one copy of an email could still speak for another recipient of the same email, if that one's address
+ * is known.
  *
  * A recipient's email bounces once, and is complained of once, by however many doors that is reported.
  */
@@ -53,12 +54,12 @@ function bounceOf({ isHard, recipient, status }: MailReport) {
   }
 }
 
-/** Whom it is about is often blacked out; that is in the Message-ID. */
-function complaintOf({ feedbackType = 'feedback-report' }: MailReport) {
+function complaintOf({ feedbackType = 'feedback-report', recipient }: MailReport) {
   return {
     kind: 'complained' as const,
     type: feedbackType,
     suppresses: 'complained' as const,
+    ...(recipient === undefined ? {} : { email: recipient }),
   }
 }
 

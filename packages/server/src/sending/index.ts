@@ -31,6 +31,7 @@ export {
   walkRecipientsOf,
 } from './record/recipient-store.ts'
 export {
+  findShared,
   lockReported,
   type ReportedRecipient,
   type ReportedStatus,
