@@ -50,7 +50,8 @@ async function baselineOf(
   try {
     return await session.run({ stage: 'open', timeoutMs }, async (client) => {
       const { uidValidity, exists } = await examineFolder(client, path)
-      return { uidValidity, lastUid: exists === 0 ? 0 : await lastUid(client) }
+      const last = exists === 0 ? 0 : await lastUid(client)
+      return last === undefined ? undefined : { uidValidity, lastUid: last }
     })
   } catch (error) {
     if (!(error instanceof ImapError)) throw error
@@ -64,7 +65,8 @@ async function baselineOf(
   }
 }
 
-async function lastUid(client: ImapFlow): Promise<number> {
+/** Undefined where the server does not say: it has just been deleted. Then the time of arrival decides. */
+async function lastUid(client: ImapFlow): Promise<number | undefined> {
   const last = await client.fetchOne('*', { uid: true })
-  return last === false || last === undefined ? 0 : last.uid
+  return last === false ? undefined : last?.uid
 }

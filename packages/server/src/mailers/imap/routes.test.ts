@@ -190,6 +190,14 @@ describe('201', () => {
     expect(imap.count('EXAMINE')).toBe(2)
   })
 
+  it('[contract 3.5] notes nothing of a folder whose last message is just deleted', async () => {
+    imap.deliver('INBOX', mail(1))
+    imap.deliver('INBOX', mail(2))
+    imap.setScript(({ command }) => (command === 'FETCH' ? 'OK none' : undefined))
+    const mailer = await configured()
+    expect(foldersOf(await stored(mailer)).map(({ baseline }) => baseline)).toEqual([undefined])
+  })
+
   it('[contract 3.5] `since` reaches back', async () => {
     imap.deliver('INBOX', mail(1))
     const mailer = await configured({ since: '2026-01-02T03:04:05+01:00' })
