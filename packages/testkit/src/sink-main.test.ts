@@ -1,3 +1,4 @@
+import { Resolver } from 'node:dns/promises'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -71,10 +72,29 @@ it('the sink defers and refuses recipients by their address', async () => {
   }
 })
 
+it('the sink has a name server with the MX records that it is told', async () => {
+  const args = ['--smtp-port', '0', '--http-port', '0', '--dns-port', '0']
+  const mx = ['--mx', 'in.example.com=mx.example.com', '--mx', 'b.example.com=127.0.0.1']
+  const sink = await startProcess({ script, args: [...args, ...mx] })
+  try {
+    const line = await sink.waitForLine(/^Name server/)
+    const resolver = new Resolver({ tries: 1 })
+    resolver.setServers([line.replace(/^Name server +/, '')])
+    expect(await resolver.resolveMx('in.example.com')).toMatchObject([
+      { exchange: 'mx.example.com', priority: 10 },
+    ])
+    expect(await resolver.resolveMx('b.example.com')).toMatchObject([{ exchange: '127.0.0.1' }])
+    await expect(resolver.resolveMx('c.example.com')).rejects.toThrow('ENOTFOUND')
+  } finally {
+    await sink.kill('SIGTERM')
+  }
+})
+
 it.each([
   [['--help'], 0, /--webhook-status <status>/],
   [['--webhook-status', '99'], 2, /takes a status/],
   [['--port', '1'], 2, /--port/],
+  [['--mx', 'in.example.com'], 2, /takes a domain and a host/],
 ])('%j ends with %d and tells how the sink is used', async (args, code, words) => {
   const sink = await startProcess({ script, args })
   expect(await sink.exited).toEqual({ code, signal: null })

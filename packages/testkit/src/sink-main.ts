@@ -1,9 +1,11 @@
 /**
  * An SMTP server and a webhook receiver on loopback that print what arrives (`npm run sink`), to try
- * the service by hand before real ones are pointed at it. They accept everything but what they are
- * told to refuse; `HELP` says how.
+ * the service by hand before real ones are pointed at it; on request also a name server, by which an
+ * inbound domain is verified that is nobody's. They accept everything but what they are told to refuse;
+ * `HELP` says how.
  */
 import { parseArgs } from 'node:util'
+import { createDnsServer } from './dns/dns-server.ts'
 import type { SmtpFact } from './smtp-facts.ts'
 import type { SmtpContext } from './smtp-script.ts'
 import { createSmtpServer } from './smtp-server.ts'
@@ -16,7 +18,11 @@ const HELP = `An SMTP server and a webhook receiver that print what arrives.
   --smtp-port <port>         of the SMTP server; 0 takes a free one (default 2500)
   --http-port <port>         of the webhook receiver; likewise (default 2580)
   --webhook-status <status>  answer webhook requests with it, e.g. 503 (default 200)
+  --mx <domain>=<host>       make a name server that has this MX record; again for another
+  --dns-port <port>          of the name server, by UDP and TCP; 0 takes a free one (default 8053)
   --help                     this text
+
+The name server knows the given records and nothing else.
 
 Recipients whose address begins with "defer" are answered 450 (try again later), those whose address
 begins with "refuse" 550 (never); all others are accepted.
@@ -32,6 +38,8 @@ const values = readOptions()
 const webhookStatus = Number(values['webhook-status'])
 if (!Number.isInteger(webhookStatus) || webhookStatus < 200 || webhookStatus > 599)
   refuse('--webhook-status takes a status from 200 to 599')
+
+const exchanges = readExchanges(values.mx)
 
 const smtp = await listening('smtp-port', (port) =>
   createSmtpServer({
@@ -50,15 +58,21 @@ const receiver = await listening('http-port', (port) =>
     onRequest: showRequest,
   }),
 )
+const dns =
+  exchanges.length === 0
+    ? undefined
+    : await listening('dns-port', (port) => createDnsServer({ port }))
+dns?.publish(exchanges)
 write(`SMTP server       ${smtp.host}:${smtp.port}`)
 write(`Webhook receiver  ${receiver.origin}/`)
+if (dns !== undefined) write(`Name server       ${dns.address}`)
 write(
   webhookStatus < 300
     ? 'Both print what arrives, and accept it. Stop with Ctrl-C; --help tells how they refuse.'
     : `Both print what arrives; webhook requests are answered ${webhookStatus}. Stop with Ctrl-C.`,
 )
 
-const stop = () => void Promise.all([smtp.close(), receiver.close()])
+const stop = () => void Promise.all([smtp.close(), receiver.close(), dns?.close()])
 process.once('SIGINT', stop).once('SIGTERM', stop)
 
 function readOptions() {
@@ -69,6 +83,8 @@ function readOptions() {
         'smtp-port': port('2500'),
         'http-port': port('2580'),
         'webhook-status': { type: 'string', default: '200' },
+        mx: { type: 'string', multiple: true, default: [] },
+        'dns-port': port('8053'),
         help: { type: 'boolean', default: false },
       },
     })
@@ -78,6 +94,15 @@ function readOptions() {
   }
   process.stdout.write(HELP)
   process.exit(0)
+}
+
+function readExchanges(given: readonly string[]) {
+  return given.map((one) => {
+    const [name = '', host = '', ...rest] = one.split('=')
+    if (name === '' || host === '' || rest.length > 0)
+      refuse('--mx takes a domain and a host, such as in.example.com=mx.example.com')
+    return { type: 'MX', name, value: host, priority: 10 }
+  })
 }
 
 function refuse(reason: string): never {
@@ -92,7 +117,7 @@ function answerRecipient({ phase, recipient = '' }: SmtpContext): string | undef
 }
 
 async function listening<T>(
-  option: 'smtp-port' | 'http-port',
+  option: 'smtp-port' | 'http-port' | 'dns-port',
   open: (port: number) => Promise<T>,
 ): Promise<T> {
   const port = values[option]

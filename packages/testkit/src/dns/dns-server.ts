@@ -42,7 +42,13 @@ export interface DnsServer extends Omit<DnsZones, 'find'> {
   close(): Promise<void>
 }
 
-export async function createDnsServer(o: { readonly script?: DnsScript } = {}): Promise<DnsServer> {
+export async function createDnsServer(
+  o: {
+    readonly script?: DnsScript
+    /** A free one when left out. */
+    readonly port?: number
+  } = {},
+): Promise<DnsServer> {
   const { find, ...zones } = createDnsZones()
   const questions: DnsQuestion[] = []
   const changed = createSignal()
@@ -93,7 +99,7 @@ export async function createDnsServer(o: { readonly script?: DnsScript } = {}): 
     )
   })
   let isClosed = false
-  const port = await listenOnBoth(tcp, udp)
+  const port = await listenOnBoth(tcp, udp, o.port ?? 0)
 
   return {
     ...zones,
@@ -139,9 +145,16 @@ async function write(query: Buffer, answer: DnsAnswer, bytesMax: number): Promis
 async function listenOnBoth(
   tcp: ReturnType<typeof createServer>,
   udp: ReturnType<typeof createSocket>,
+  wanted: number,
 ): Promise<number> {
   for (let tries = 1; ; tries += 1) {
-    await new Promise<void>((resolve) => tcp.listen(0, '127.0.0.1', resolve))
+    await new Promise<void>((resolve, reject) => {
+      tcp.once('error', reject)
+      tcp.listen(wanted, '127.0.0.1', () => {
+        tcp.off('error', reject)
+        resolve()
+      })
+    })
     const bound = tcp.address()
     const port = typeof bound === 'object' && bound !== null ? bound.port : 0
     const problem = await new Promise<Error | undefined>((resolve) => {
@@ -153,6 +166,6 @@ async function listenOnBoth(
     })
     if (problem === undefined) return port
     await new Promise<void>((resolve) => tcp.close(() => resolve()))
-    if (tries === 10) throw problem
+    if (tries === 10 || wanted !== 0) throw problem
   }
 }
