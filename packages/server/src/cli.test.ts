@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createDnsServer } from '@postrider/testkit'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/database.ts'
@@ -144,7 +145,7 @@ describe('doctor', () => {
     const { code, json } = await run(['doctor', '--json'], HOSTED)
     const findings: { check: string; state: string; detail: string }[] = json().findings
     expect(findings.map(({ check }) => check)).toEqual([
-      ...['node', 'configuration', 'secrets', 'address guard', 'disk'],
+      ...['node', 'configuration', 'secrets', 'address guard', 'disk', 'inbound host'],
       ...['database', 'durability', 'migrations'],
       ...['sender', 'dispatcher', 'webhooks', 'parked events', 'given-up events'],
       ...['webhook backlog', 'callbacks', 'day partitions', 'retention'],
@@ -199,6 +200,30 @@ describe('doctor', () => {
     expect((await run(['doctor'], plain)).out).toMatch(
       /warn {2}configuration +POSTRIDER_PUBLIC_URL is http/,
     )
+  })
+
+  it('looks up the name that MX records lead to, and says where it is none', async () => {
+    const dns = await createDnsServer()
+    try {
+      const env = { ...HOSTED, POSTRIDER_DNS_SERVERS: dns.address }
+      const says = async (host: string) =>
+        /^(\S+) +inbound host +(.*)$/m.exec(
+          (await run(['doctor'], { ...env, POSTRIDER_INBOUND_HOST: host })).out,
+        )
+      for (const host of ['192.0.2.1', 'localhost'])
+        expect((await says(host))?.[2]).toMatch(/is no name that an MX record can lead to$/)
+      expect((await says('mx.example.com'))?.slice(1)).toEqual([
+        'warn',
+        'mx.example.com (POSTRIDER_INBOUND_HOST) has no address',
+      ])
+      dns.set('mx.example.com', 'A', ['192.0.2.1'])
+      expect((await says('mx.example.com'))?.slice(1)).toEqual([
+        'ok',
+        'mx.example.com is 192.0.2.1',
+      ])
+    } finally {
+      await dns.close()
+    }
   })
 
   it('1: a data directory that cannot be read is a finding', async () => {

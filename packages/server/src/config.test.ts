@@ -8,6 +8,7 @@ import {
   ConfigError,
   configPrefix,
   type Environment,
+  isInboundHostUnnamed,
   isPublicUrlPlain,
   loadConfig,
   publicUrlOf,
@@ -197,6 +198,22 @@ describe('configuration', () => {
     ])
       expect(isPlain(url)).toBe(false)
     expect(isPublicUrlPlain(load(HOSTED))).toBe(false)
+  })
+
+  it('names an inbound host that no MX record can lead to', () => {
+    const isUnnamed = (host: string) =>
+      isInboundHostUnnamed(load({ ...HOSTED, INBOUND_HOST: host }))
+    for (const host of [
+      '192.0.2.1',
+      '2001:db8::1',
+      '::ffff:192.0.2.1',
+      'localhost',
+      'mx.localhost',
+      'mx',
+    ])
+      expect(isUnnamed(host), host).toBe(true)
+    expect(isUnnamed('mx.example.com')).toBe(false)
+    expect(isInboundHostUnnamed(load({}))).toBe(true)
   })
 
   it('refuses a file of places that is none, whatever else it may be', () => {

@@ -447,6 +447,14 @@ export function isPublicUrlPlain({ publicUrl }: Pick<Config, 'publicUrl'>): bool
   return protocol === 'http:' && !/^(?:127\.[\d.]+|\[::1\]|(?:.+\.)?localhost)$/.test(hostname)
 }
 
+/**
+ * Whether no other mail server finds the listener by it: an MX names a host, never an address (RFC 5321
+ * §5.1). On this machine alone it does not matter.
+ */
+export function isInboundHostUnnamed({ inboundHost }: Pick<Config, 'inboundHost'>): boolean {
+  return !inboundHost.includes('.') || /\.(?:\d+|localhost)$/.test(inboundHost)
+}
+
 /** An empty variable counts as unset: `POSTRIDER_X=` in an env file means "not this one". */
 function textOf(name: string, env: Environment): string | undefined {
   const text = env[configPrefix + name]?.trim()

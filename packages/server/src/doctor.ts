@@ -11,12 +11,14 @@ import {
   type Config,
   ConfigError,
   type Environment,
+  isInboundHostUnnamed,
   isPublicUrlPlain,
   loadConfig,
 } from './config.ts'
 import { examineWork, type Finding } from './doctor-work.ts'
 import { findDatabase, migrationsDir, withDatabase } from './operator-database.ts'
 import { checkSchema, type Db, durability, SchemaBehindError } from './platform/db/index.ts'
+import { createDnsResolver } from './platform/dns/index.ts'
 import { parseNetwork } from './platform/egress/address-policy.ts'
 import type { Logger } from './platform/log.ts'
 import { loadSecrets } from './platform/secrets-file.ts'
@@ -30,6 +32,7 @@ export async function examine(env: Environment, log: Logger): Promise<Finding[]>
   if (config === undefined) return findings
   findings.push(await attempt('secrets', () => checkSecrets(config)), checkEgress(config))
   findings.push(await attempt('disk', () => checkDisk(config)))
+  findings.push(await attempt('inbound host', () => checkInboundHost(config)))
   findings.push(...(await checkDatabase(config, log)))
   return findings
 }
@@ -101,6 +104,31 @@ async function checkDisk(config: Config): Promise<Finding> {
   const detail = `${toMiB(free)} MiB free, intake stops below ${toMiB(needed)} MiB`
   if (free < needed) return { check: 'disk', state: 'failed', detail }
   return { check: 'disk', state: free < 4 * needed ? 'warning' : 'ok', detail }
+}
+
+/** Other mail servers look it up by name servers of their own: what these say here is advice. */
+async function checkInboundHost(config: Config): Promise<Finding> {
+  const check = 'inbound host'
+  const { inboundHost } = config
+  if (!config.roles.has('inbound'))
+    return { check, state: 'ok', detail: 'not needed: the role inbound is off' }
+  const warning = (why: string): Finding => ({
+    check,
+    state: 'warning',
+    detail: `${inboundHost} (POSTRIDER_INBOUND_HOST) ${why}`,
+  })
+  if (isInboundHostUnnamed(config)) return warning('is no name that an MX record can lead to')
+  const dns = createDnsResolver({ servers: config.dnsServers })
+  try {
+    const answers = await Promise.all([dns.a(inboundHost), dns.aaaa(inboundHost)])
+    const addresses = answers.flatMap((answer) => (answer.kind === 'found' ? answer.records : []))
+    if (addresses.length > 0)
+      return { check, state: 'ok', detail: `${inboundHost} is ${addresses.join(', ')}` }
+    const isUnknown = answers.some(({ kind }) => kind === 'unknown')
+    return warning(isUnknown ? 'cannot be looked up here' : 'has no address')
+  } finally {
+    dns.close()
+  }
 }
 
 async function checkDatabase(config: Config, log: Logger): Promise<Finding[]> {

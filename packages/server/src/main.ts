@@ -9,6 +9,7 @@ import { type App, compose, rolesOf } from './compose.ts'
 import {
   type Config,
   ConfigError,
+  isInboundHostUnnamed,
   isPublicUrlPlain,
   loadConfig,
   publicUrlOf,
@@ -48,6 +49,11 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     log.warn(
       { name: 'POSTRIDER_PUBLIC_URL' },
       'config.public_url_without_tls: mail programs do not unsubscribe by it',
+    )
+  if (config.roles.has('inbound') && isInboundHostUnnamed(config))
+    log.warn(
+      { name: 'POSTRIDER_INBOUND_HOST', value: config.inboundHost },
+      'config.inbound_host_is_no_name: no MX record can lead to it, so other servers bring no mail',
     )
   const signal = nextSignal()
   let embedded: EmbeddedPostgres | undefined
