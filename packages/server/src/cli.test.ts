@@ -182,14 +182,6 @@ describe('doctor', () => {
     expect(away.out).not.toContain('hunter2')
   })
 
-  it('warns of what is set and has no effect in this version', async () => {
-    const env = { ...HOSTED, POSTRIDER_IMAP_ERROR_REPEAT: '2h', POSTRIDER_ROLES: 'api,mailbox' }
-    const { out } = await run(['doctor'], env)
-    expect(out).toMatch(
-      /warn {2}configuration +no effect in this version: POSTRIDER_IMAP_ERROR_REPEAT, POSTRIDER_ROLES \(mailbox\)/,
-    )
-  })
-
   it('names a file of places that is none, and a public address without TLS', async () => {
     const file = join(directory, 'junk.mmdb')
     writeFileSync(file, 'junk')
