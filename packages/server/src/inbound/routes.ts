@@ -51,7 +51,7 @@ function domainRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
   addOperation(app, 'configureInboundRouting', {
     summary: 'Route the mail of a domain to a webhook',
     description:
-      'Answers the records to publish. Mail is accepted as soon as one of them has been seen: the `MX` that leads here, or the `TXT` that proves ownership; it is looked for now, and by each getInboundDomain and updateInboundDomain. A domain that the tenant sends by, and has verified, is proven already. The URL is checked as one of a webhook. Every message makes an `INCOMING_EMAIL`, sent alone.',
+      'Answers the records to publish. Mail is accepted as soon as one of them has been seen: the `MX` that leads here, or the `TXT` that proves ownership; it is looked for now, by each getInboundDomain and updateInboundDomain, and when mail for the domain arrives. Where several tenants have configured a domain, the `MX` proves it for the first of them, a `TXT` for whoever published it. A domain that the tenant sends by, and has verified, is proven already. The URL is checked as one of a webhook. Every message makes an `INCOMING_EMAIL`, sent alone.',
     tag: TAG,
     scopes: ['mailers'],
     body: configureInboundRoutingBody,
