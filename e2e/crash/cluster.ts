@@ -52,15 +52,26 @@ const databaseSettings = {
 
 /** Longer than the leases, and than it takes another process to start and take over. */
 const FREEZE_MS = 7_000
+/** Also on a machine that has much else to do. */
+const READY_WITHIN_MS = 120_000
 /** Time for what was under way to come to its end. */
 const THAW_MS = 1_000
 
-const roleNames: readonly RoleName[] = ['dispatcher', 'dispatcher-2', 'sender', 'api']
+const roleNames: readonly RoleName[] = [
+  'inbound',
+  'mailbox',
+  'dispatcher',
+  'dispatcher-2',
+  'sender',
+  'api',
+]
 const rolesOf: Readonly<Record<RoleName, string>> = {
   api: 'api,janitor',
   sender: 'sender',
   dispatcher: 'dispatcher',
   'dispatcher-2': 'dispatcher',
+  inbound: 'inbound',
+  mailbox: 'mailbox',
 }
 
 interface Running {
@@ -73,6 +84,8 @@ interface Running {
 export async function createCluster(o: {
   readonly directory: string
   readonly log: NdjsonLog
+  /** Of every process, beside what all rounds have. */
+  readonly env?: Readonly<Record<string, string | number>>
 }): Promise<Cluster> {
   const adminToken = randomBytes(24).toString('hex')
   const secretKeys = `k1:${randomBytes(32).toString('base64')}`
@@ -101,9 +114,11 @@ export async function createCluster(o: {
         SECRET_KEYS: secretKeys,
         ALLOW_NETWORKS: '127.0.0.0/8',
         ALLOW_HTTP_WEBHOOKS: 'true',
+        ...o.env,
         ...(failpoint === undefined ? {} : { FAILPOINTS: failpoint }),
       },
       onLine: keepLine(name),
+      readyTimeoutMs: READY_WITHIN_MS,
     })
     const { pid } = service.process
     o.log.append({ fact: 'process.started', process: name, pid })

@@ -96,7 +96,14 @@ export interface SendRequest {
   readonly settings: { readonly max_attempts: number }
 }
 
-export type ProcessName = 'api' | 'sender' | 'dispatcher' | 'dispatcher-2' | 'database'
+export type ProcessName =
+  | 'api'
+  | 'sender'
+  | 'dispatcher'
+  | 'dispatcher-2'
+  | 'inbound'
+  | 'mailbox'
+  | 'database'
 
 export type NemesisFact = At &
   (
