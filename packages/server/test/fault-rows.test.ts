@@ -19,7 +19,7 @@ it('every fault of sending, of callbacks, of hits, of received mail and of mailb
     ...numbered('O', 3),
     ...numbered('C', 5),
     ...numbered('H', 3),
-    ...numbered('I', 10),
+    ...numbered('I', 11),
     'D7',
     ...numbered('P', 3),
     ...numbered('F', 3),

@@ -86,7 +86,7 @@ describe('a domain that is configured and not proven', () => {
     expect(await prover.prove(NAME)).toBe('proven')
   })
 
-  it('waits for its turn while others are looked up, and for no silent name server', async () => {
+  it('[I11] is put off while others are looked up, and by silent name servers', async () => {
     const names = Array.from({ length: LOOKUPS_AT_ONCE_MAX + 1 }, (_, i) => `in${i}.example.com`)
     for (const name of names) await world.configure(name)
     const silence = Promise.withResolvers<void>()
