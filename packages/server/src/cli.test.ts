@@ -147,7 +147,7 @@ describe('doctor', () => {
     expect(findings.map(({ check }) => check)).toEqual([
       ...['node', 'configuration', 'secrets', 'address guard', 'disk', 'inbound host'],
       ...['database', 'durability', 'migrations'],
-      ...['sender', 'dispatcher', 'webhooks', 'parked events', 'given-up events'],
+      ...['sender', 'dispatcher', 'mailbox', 'webhooks', 'parked events', 'given-up events'],
       ...['webhook backlog', 'callbacks', 'day partitions', 'retention'],
     ])
     // The tests' own server runs without fsync.

@@ -161,7 +161,9 @@ describe('roles', () => {
        on conflict (role, member_id) do update set expires_at = excluded.expires_at`,
       [role, until],
     )
-  beforeEach(() => database.db.query('truncate platform_member, sending_queue'))
+  beforeEach(() =>
+    database.db.query('truncate platform_member, sending_queue, mailers_mailer cascade'),
+  )
 
   it('nobody at work is fine while nothing waits, and a warning when events or emails do', async () => {
     const idle = { state: 'ok', detail: 'none runs, and nothing waits' }
@@ -185,6 +187,27 @@ describe('roles', () => {
     await join('sender', '10 seconds')
     expect(await finding('dispatcher')).toMatchObject({ state: 'ok', detail: 'at work' })
     expect(await finding('sender')).toMatchObject({ state: 'ok', detail: 'at work' })
+  })
+
+  it('nobody who reads mailboxes is a warning where there is one that is active', async () => {
+    const addMailer = (id: string, type: string, state: string) =>
+      database.db.query(
+        `insert into mailers_mailer (tenant_id, mailer_id, name, email, email_key, config_type,
+           connection_type, host, port, secure, tls_verify, uncertain, limits, state)
+         values ('tn_a', $1, '', 'a@example.com', 'a@example.com', $2, 'basic', 'mail.example.com',
+           993, 'SSL', true, 'at_least_once', '{}', $3)`,
+        [id, type, state],
+      )
+    await addMailer('smtp_1', 'smtp', 'active')
+    await addMailer('imap_1', 'imap', 'deactivated')
+    const idle = { state: 'ok', detail: 'none runs, and nothing waits' }
+    expect(await finding('mailbox')).toMatchObject(idle)
+    await addMailer('imap_2', 'imap', 'active')
+    expect(await finding('mailbox')).toMatchObject({
+      ...{ state: 'warning', detail: expect.stringMatching(/^mailboxes are to be read, and no/) },
+    })
+    await join('mailbox', '10 seconds')
+    expect(await finding('mailbox')).toMatchObject({ state: 'ok', detail: 'at work' })
   })
 })
 
@@ -217,16 +240,15 @@ describe('days', () => {
     for (const day of await daysOf(...partitionedTables))
       await database.db.query(`drop table ${day}`)
   })
-  const makeDays = (behind: number, ahead: number) =>
-    Promise.all(
-      partitionedTables.map((table) =>
-        database.db.query('select platform_ensure_day_partitions($1, $2, $3)', [
-          table,
-          behind,
-          ahead,
-        ]),
-      ),
-    )
+  // One after the other: they wait for the same lock, and would take every connection for it.
+  const makeDays = async (behind: number, ahead: number) => {
+    for (const table of partitionedTables)
+      await database.db.query('select platform_ensure_day_partitions($1, $2, $3)', [
+        table,
+        behind,
+        ahead,
+      ])
+  }
 
   it('none yet: fine, the next start makes them', async () => {
     expect(await finding('day partitions')).toMatchObject({ state: 'ok' })

@@ -1,6 +1,6 @@
 /**
- * What `postrider doctor` finds in a database that is up to date: webhooks that fail or do not keep
- * up, callbacks that are not applied, days that should be there, and days that should have gone.
+ * What `postrider doctor` finds in a database that is up to date: roles that nobody has, webhooks that
+ * fail or do not keep up, callbacks that are not applied, days that should be there, and days that should have gone.
  */
 import { configPrefix, type Role } from './config.ts'
 import { measureInbox } from './feedback/inbox-store.ts'
@@ -57,10 +57,19 @@ async function checkRoles(q: Queryable, eventsWait: boolean): Promise<Finding[]>
     'select distinct role from platform_member where expires_at > clock_timestamp()',
   )
   const queued = await q.query('select from sending_queue limit 1')
+  const mailboxes = await q.query(
+    `select from mailers_mailer
+      where state = 'active' and config_type in ('imap', 'oauth_imap', 'smtp_imap') limit 1`,
+  )
   const isRunning = (role: string) => rows.some((row) => row.role === role)
   return [
     checkRole('sender', isRunning('sender'), queued.rows.length > 0 ? 'emails wait' : undefined),
     checkRole('dispatcher', isRunning('dispatcher'), eventsWait ? 'events wait' : undefined),
+    checkRole(
+      'mailbox',
+      isRunning('mailbox'),
+      mailboxes.rows.length > 0 ? 'mailboxes are to be read' : undefined,
+    ),
   ]
 }
 
