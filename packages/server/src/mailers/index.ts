@@ -20,7 +20,7 @@ export {
   type Mailbox,
   type WatchedMailbox,
 } from './imap/load-mailbox.ts'
-export { type LogInDeps, type LoggedIn, logIn } from './imap/log-in.ts'
+export { type LoggedIn, type LogInDeps, logIn } from './imap/log-in.ts'
 export type { FolderBaseline, WatchedFolder } from './imap/mailbox-settings.ts'
 export { examineFolder } from './imap/open-folder.ts'
 export {
