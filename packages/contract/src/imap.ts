@@ -12,7 +12,6 @@ import {
   emailLengthMax,
   hostLengthMax,
   mailer,
-  mailerId,
   mailerName,
   type SecureMode,
   secureModes,
@@ -30,6 +29,12 @@ const email = Type.String({
   maxLength: emailLengthMax,
   description: 'Address of the mailbox; with `oauth` also the name that it logs in by',
   examples: ['support@example.com'],
+})
+
+const mailerId = Type.String({
+  maxLength: 64,
+  description: 'Identifier of the mailer',
+  examples: ['imap_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
 })
 
 const credential = (description?: string) =>
@@ -197,6 +202,9 @@ export const updateImapBody = closedObject({
   ),
 })
 export type UpdateImapBody = Static<typeof updateImapBody>
+
+export const imapMailerParams = closedObject({ mailer_id: mailerId })
+export type ImapMailerParams = Static<typeof imapMailerParams>
 
 export const configureImapAnswer = answer({ mailer })
 export type ConfigureImapAnswer = Static<typeof configureImapAnswer>

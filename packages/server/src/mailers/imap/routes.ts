@@ -4,7 +4,7 @@ import {
   configureImapBody,
   deleteImapConfigAnswer,
   getImapConfigAnswer,
-  mailerParams,
+  imapMailerParams,
   updateImapAnswer,
   updateImapBody,
 } from '@postrider/contract'
@@ -46,7 +46,7 @@ export function imapRoutes(app: FastifyInstance, deps: ImapDeps): void {
       'Also of a mailer that oauthLogin made for `imap` or `smtp_imap`, whose `webhook` is set by this; `config` is then about the server that is fetched from. Folders that stay are watched on from where they are; with another account all of them begin anew.',
     tag: TAG,
     scopes: ['mailers'],
-    params: mailerParams,
+    params: imapMailerParams,
     body: updateImapBody,
     answer: updateImapAnswer,
     errors: ['conflict', ...CHECKS],
@@ -59,7 +59,7 @@ export function imapRoutes(app: FastifyInstance, deps: ImapDeps): void {
     summary: 'Get an IMAP mailer',
     tag: TAG,
     scopes: ['mailers', 'read'],
-    params: mailerParams,
+    params: imapMailerParams,
     answer: getImapConfigAnswer,
     async handle({ tenant, params }) {
       const mailer = await getImap(deps, tenant.tenantId, params.mailer_id)
@@ -70,7 +70,7 @@ export function imapRoutes(app: FastifyInstance, deps: ImapDeps): void {
     summary: 'Delete an IMAP mailer',
     tag: TAG,
     scopes: ['mailers'],
-    params: mailerParams,
+    params: imapMailerParams,
     answer: deleteImapConfigAnswer,
     async handle({ tenant, params }) {
       await deleteImap(deps, tenant.tenantId, params.mailer_id)
