@@ -88,7 +88,7 @@ async function begin(
   const isNoted = baseline?.uidValidity === place.uidValidity
   const from = isNoted
     ? { firstUid: baseline.lastUid, lastUid: baseline.lastUid, oldBefore: null }
-    : { firstUid: last, lastUid: await startOf(session, since, last), oldBefore: since }
+    : { firstUid: last, lastUid: await startOf(session, { since, last, exists }), oldBefore: since }
   const isBefore = (message: ListedMessage) =>
     isNoted ? message.uid <= baseline.lastUid : isOld(message, from, undefined)
   const old = tail.filter(isBefore)
@@ -121,15 +121,20 @@ async function renumber(
   const bounds = [knownSince, o.forgottenBefore].filter((one) => one !== null && one !== undefined)
   const oldBefore = bounds.length === 0 ? null : new Date(Math.max(...bounds.map(Number)))
   const last = (await listTail(session, { exists, count: 1 })).at(-1)?.uid ?? 0
-  const lastUid = oldBefore === null ? 0 : await startOf(session, oldBefore, last)
+  const lastUid =
+    oldBefore === null ? 0 : await startOf(session, { since: oldBefore, last, exists })
   const state: FolderState = { ...named, lastUid, firstUid: last, oldBefore, knownSince }
   await save(db, watch, state, [])
   return state
 }
 
 /** Below the first that may be wanted. */
-async function startOf(session: ImapSession, since: Date, last: number): Promise<number> {
-  const found = await findSince(session, since)
+async function startOf(
+  session: ImapSession,
+  o: { readonly since: Date; readonly last: number; readonly exists: number },
+): Promise<number> {
+  const { since, last, exists } = o
+  const found = await findSince(session, since, exists)
   if (found === 'unknown') return 0
   return found === 'none' ? last : Math.min(found.firstUid - 1, last)
 }

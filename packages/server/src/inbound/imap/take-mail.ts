@@ -68,17 +68,17 @@ export async function takeMail(
   o: TakeOptions,
 ): Promise<FolderState> {
   let state = folder
+  let width: number | undefined
   for (let isCut = true; isCut && !o.signal.aborted; ) {
-    const listing = await listAbove(o.session, state.lastUid)
+    const listing = await listAbove(o.session, state.lastUid, width)
     isCut = listing.isCut
-    const last = listing.messages.at(-1)
-    if (last === undefined) return state
+    width = listing.nextWidth
     const wanted = await pickWanted(deps, watch, state, listing.messages, o)
     for (const batch of decideBatches(wanted)) {
       if (o.signal.aborted) return state
       state = await deps.inTurn(watch.tenantId, () => takeBatch(deps, watch, state, batch, o))
     }
-    state = await store(deps, watch, state, { fetched: [], upTo: last.uid })
+    state = await store(deps, watch, state, { fetched: [], upTo: listing.upTo })
   }
   return state
 }
