@@ -105,7 +105,7 @@ async function begin(
     db,
     watch,
     state,
-    old.flatMap((message) => digestListed(message) ?? []),
+    old.flatMap((message) => digestListed(message, state) ?? []),
   )
   return state
 }

@@ -205,6 +205,29 @@ describe('[contract 3.5] once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2'])
   })
 
+  it('in each account: another one by the same mailer has its own', async () => {
+    const other = 'eve@example.com'
+    await bench.serve({ auth: { users: { [USER]: PASSWORD, [other]: PASSWORD } } })
+    const mailerId = await bench.add()
+    await bench.watch()
+    await idle()
+    const internalDate = new Date()
+    bench.server.deliver('INBOX', mail(1), { internalDate })
+    await bench.untilSubjects('mail 1')
+    const connection = bench.server.connections
+    await bench.database.db.query(
+      'update mailers_mailer set config_version = config_version + 1, username = $1',
+      [other],
+    )
+    bench.wake(mailerId)
+    await bench.server.waitFor(({ connections }) => connections > connection)
+    await idle()
+    bench.server.account(other).deliver('INBOX', mail(1), { internalDate })
+    bench.server.account(other).deliver('INBOX', mail(2))
+    await bench.untilSubjects('mail 2')
+    expect(await subjects()).toEqual(['mail 1', 'mail 1', 'mail 2'])
+  })
+
   it('and mail that differs in its content alone is not taken for another', async () => {
     bench.server.account().addFolder('Archive')
     await bench.add({ folders: ['INBOX', 'Archive'] })

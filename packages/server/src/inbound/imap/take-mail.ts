@@ -196,7 +196,7 @@ async function store(
   if (fetched.length === 0 && upTo <= state.lastUid) return state
   const digested = fetched.map((message) => {
     const { listed, raw, problem } = message
-    const content = digestContent(raw, listed.arrivedAt)
+    const content = digestContent(raw, listed.arrivedAt, state)
     const digests = listDigests(listed, state)
     const { listed: first, placed } = digests
     // Of what was not had whole the content says nothing, and is not asked.
@@ -261,7 +261,7 @@ interface ListDigests {
 }
 
 function listDigests(message: ListedMessage, state: FolderState): ListDigests {
-  const listed = digestListed(message)
+  const listed = digestListed(message, state)
   return listed === undefined ? {} : { listed, placed: digestPlaced(listed, state) }
 }
 
