@@ -7,6 +7,7 @@ import {
   PASSWORD,
   USER,
 } from '../../../test/mailboxes.ts'
+import { rest } from './rest.ts'
 
 let bench: MailboxBench
 beforeAll(async () => {
@@ -347,6 +348,34 @@ describe('a server that lies, or fails', () => {
     await idle()
     const { rows } = await bench.database.db.query('select failing_since from inbound_mailbox')
     expect(rows).toEqual([{ failing_since: null }])
+  })
+
+  it('what is unforeseen here is an episode of failure too, tried again ever later', async () => {
+    const mailerId = await bench.add()
+    const waits: number[] = []
+    await bench.watch({
+      inTurn: () => Promise.reject(new Error('a canary of ours')),
+      rest(ms, signal) {
+        waits.push(ms)
+        return rest(1, signal)
+      },
+    })
+    await idle()
+    bench.server.deliver('INBOX', mail(1))
+    const enough = async () => waits.length >= 4
+    await bench.until(enough, (is) => is)
+    expect(waits.slice(0, 4)).toEqual([1_000, 2_000, 4_000, 8_000])
+    expect(await bench.events()).toEqual([
+      {
+        event: 'IMAP_ERROR',
+        owner: mailerId,
+        details: {
+          mailer_id: mailerId,
+          failed_reason: 'Internal error',
+          event_at: expect.any(String),
+        },
+      },
+    ])
   })
 
   it('a connection that is ended is made again, and nobody is told', async () => {

@@ -3,6 +3,7 @@
  * it ends, again. A connection that a server ends is none of its failures; one that does not come about,
  * or ends before everything was seen, is.
  */
+import { IMAP_REFUSALS } from '../../mail/index.ts'
 import {
   ImapError,
   type ImapSession,
@@ -11,8 +12,13 @@ import {
   logIn,
   type Mailbox,
   markWorked,
+  type WatchedMailbox,
 } from '../../mailers/index.ts'
-import { isForeignKeyViolation } from '../../platform/db/index.ts'
+import {
+  DatabaseUnavailableError,
+  isConflict,
+  isForeignKeyViolation,
+} from '../../platform/db/index.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
 import { WatchLostError } from './begin-folder.ts'
 import { decideWaitMs } from './decide-wait.ts'
@@ -68,7 +74,7 @@ const TROUBLES_MAX = 1_000
 /** Ends when it is to stop, the mailer is not active any more, or somebody else watches it. */
 export async function watchMailbox(
   deps: WatchMailboxDeps,
-  key: MailboxKey,
+  key: WatchedMailbox,
   o: WatchMailboxOptions,
 ): Promise<void> {
   const { rest: wait = rest } = deps
@@ -87,12 +93,17 @@ export async function watchMailbox(
       failures = ended === 'good' ? 0 : failures + 1
     } catch (error) {
       if (o.signal.aborted || error instanceof WatchLostError) return
-      // The database is away, or a key is gone: what that means for mail waits until it is back.
       const { tenantId: tenant_id, mailerId: mailer_id } = key
       const line = { err: error, tenant_id, mailer_id }
       deps.log[error instanceof SealedValueError ? 'error' : 'warn'](line, 'mailbox.not_watched')
+      const isAway = error instanceof DatabaseUnavailableError || isConflict(error)
+      // What that means for mail waits until it is back.
+      if (!isAway) {
+        failures += 1
+        if (begun !== undefined && !(await settleUnforeseen(deps, key, begun, o))) return
+      }
       begun = undefined
-      await wait(DATABASE_WAIT_MS, o.signal)
+      await wait(isAway ? DATABASE_WAIT_MS : decideWaitMs(failures, deps.random()), o.signal)
       continue
     }
     await wait(decideWaitMs(Math.max(failures, 1), deps.random()), o.signal)
@@ -114,6 +125,25 @@ async function begin({ db }: WatchMailboxDeps, key: MailboxKey): Promise<Begun |
   } catch (error) {
     if (isForeignKeyViolation(error)) return undefined
     throw error
+  }
+}
+
+/** A fault of ours, or a key that is gone: it cannot be read, whoever is to blame. Whether it is tried again. */
+async function settleUnforeseen(
+  deps: WatchMailboxDeps,
+  { configVersion }: WatchedMailbox,
+  { watch }: Begun,
+  o: WatchMailboxOptions,
+): Promise<boolean> {
+  o.onState('failing')
+  const failure = { stage: 'fetch', systemCode: IMAP_REFUSALS.internal, message: '' } as const
+  try {
+    const as = { configVersion, isRejected: false }
+    return (await settleFailure(deps, watch, failure, as)) === 'failing'
+  } catch (error) {
+    const { tenantId: tenant_id, mailerId: mailer_id } = watch
+    deps.log.warn({ err: error, tenant_id, mailer_id }, 'mailbox.failure_not_settled')
+    return true
   }
 }
 

@@ -80,6 +80,7 @@ const OWN: Readonly<Record<string, ImapFailureCategory>> = {
   [IMAP_REFUSALS.folderMissing]: 'folder_missing',
   [IMAP_REFUSALS.unnumbered]: 'unnumbered',
   [IMAP_REFUSALS.tooMuch]: 'too_much',
+  [IMAP_REFUSALS.internal]: 'internal',
 }
 
 function categoryWithoutReply({ stage, systemCode, message }: ImapFailure): ImapFailureCategory {

@@ -38,6 +38,8 @@ export const IMAP_REFUSALS = {
   folderMissing: 'EFOLDER',
   unnumbered: 'EUIDVALIDITY',
   tooMuch: 'ETOOMUCH',
+  /** Nothing that the server has done. */
+  internal: 'EINTERNAL',
 } as const
 
 /** Sentences that an SMTP failure never has; part of the interface as those are. */
