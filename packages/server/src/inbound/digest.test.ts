@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { digestMessage } from './digest.ts'
+import { digestLarge, digestMessage } from './digest.ts'
 
 const digestOf = (text: string, recipient = 'b@example.com') =>
   digestMessage(Buffer.from(text, 'latin1')).of(recipient).toString('hex')
@@ -37,6 +37,17 @@ it('takes a message without a Message-ID as a whole', () => {
   expect(digestOf(bare)).toBe(digestOf(bare))
   expect(digestOf(`Received: x\r\n${bare}`)).not.toBe(digestOf(bare))
   expect(digestOf('\r\n\r\nbody')).not.toBe(digestOf('\r\nbody'))
+})
+
+it('is the same of a large message, whoever makes it', async () => {
+  for (const header of ['Message-ID: <1@x>\r\n', '']) {
+    const raw = Buffer.from(`${header}Subject: a\r\n\r\n${'x'.repeat(600_000)}`)
+    const other = Buffer.from(raw)
+    other[other.length - 1] = 0x79
+    const [one, another] = await Promise.all([raw, other].map(digestLarge))
+    expect(one?.of('b@x')).toEqual(digestMessage(raw).of('b@x'))
+    expect(another?.of('b@x')).not.toEqual(one?.of('b@x'))
+  }
 })
 
 it('reads anything', () => {

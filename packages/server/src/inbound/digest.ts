@@ -8,7 +8,7 @@
  *
  * Without a Message-ID the whole of it counts.
  */
-import { createHash } from 'node:crypto'
+import { createHash, subtle } from 'node:crypto'
 
 /** A header that is longer has no end as far as this is concerned. */
 const HEADER_BYTES_MAX = 256 * 1024
@@ -23,24 +23,43 @@ export interface MessageDigest {
   of(recipient: string): Buffer
 }
 
+/** From here on it is a thread that does it. */
+const LARGE_BYTES = 256 * 1024
+
 export function digestMessage(raw: Buffer): MessageDigest {
-  const { messageId, written, bodyAt } = readHeader(raw)
-  const content = createHash('sha256')
-    .update(written)
-    .update(messageId === undefined ? raw : raw.subarray(bodyAt))
-    .digest()
+  const header = readHeader(raw)
+  return digestOf(header, sha256(contentOf(raw, header)))
+}
+
+/** The same, while the event loop goes on. */
+export async function digestLarge(raw: Buffer): Promise<MessageDigest> {
+  if (raw.length < LARGE_BYTES) return digestMessage(raw)
+  const header = readHeader(raw)
+  return digestOf(header, Buffer.from(await subtle.digest('SHA-256', contentOf(raw, header))))
+}
+
+function contentOf(raw: Buffer, { messageId, bodyAt }: Header): Buffer {
+  return messageId === undefined ? raw : raw.subarray(bodyAt)
+}
+
+function digestOf({ messageId, written }: Header, content: Buffer): MessageDigest {
   return {
     messageId,
     of: (recipient) =>
       createHash('sha256')
         .update(`${recipient.normalize('NFC').toLowerCase()}\n${messageId ?? ''}\n`)
+        .update(sha256(written))
         .update(content)
         .digest(),
   }
 }
 
+function sha256(bytes: Buffer | string): Buffer {
+  return createHash('sha256').update(bytes).digest()
+}
+
 interface Header {
-  readonly messageId?: string
+  readonly messageId?: string | undefined
   /** Without what folding has done to it. */
   readonly written: string
   readonly bodyAt: number

@@ -1,4 +1,5 @@
 /** What is received is stored before it is answered, once for each recipient, whatever fails meanwhile. */
+import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { failingOnce } from '../../test/failing-once.ts'
@@ -12,11 +13,12 @@ import {
   smtpMail,
   storedMessages,
 } from '../../test/inbound.ts'
-import { DatabaseUnavailableError, type Db } from '../platform/db/index.ts'
+import { DatabaseUnavailableError, type Db, readByIndex } from '../platform/db/index.ts'
 import { createFailpoints } from '../platform/failpoints.ts'
 import { createLogger } from '../platform/log.ts'
 import { createIntake } from './intake.ts'
 import { createInboundJanitor } from './janitor.ts'
+import { loadMessage } from './message-store.ts'
 import { SEEN_MS } from './seen-store.ts'
 import { storeReceived } from './store-received.ts'
 
@@ -35,6 +37,19 @@ const failpoints = createFailpoints(undefined)
 const isUnavailable = { code: 'unavailable' }
 
 describe('mail by SMTP', () => {
+  it.each([0, 1, 1024 * 1024, 2_500_000])(
+    'has each of its bytes, behind %d more',
+    async (length) => {
+      const raw = Buffer.concat([rawMail(), randomBytes(length)])
+      const mail = smtpMail({ raw })
+      const [inboundId = ''] = (await createIntake({ db, failpoints }).store(mail)).inboundIds
+      const message = await readByIndex(db, (tx) =>
+        loadMessage(tx, { tenantId: 'tn_a', inboundId }),
+      )
+      expect(message?.raw.equals(raw)).toBe(true)
+    },
+  )
+
   it('is stored raw once for each tenant, with a message for each route', async () => {
     const sales = routeOf({ username: 'sales' })
     const raw = rawMail({ body: 'é\0\r\n' })

@@ -35,19 +35,24 @@ const WAITING_BYTES_MAX = 256 * 1024 * 1024
 const GROUP_MAX = 64
 /** Of one commit: a large one holds up those beside it. */
 const GROUP_BYTES_MAX = 4 * 1024 * 1024
+const LARGE_BYTES = 512 * 1024
 const RETRY_S = 2
 
 export function createIntake(deps: IntakeDeps): Intake {
   const { answerMs = ANSWER_MS, waitingBytesMax = WAITING_BYTES_MAX } = deps
   const listeners = new Set<() => void>()
   let waitingBytes = 0
-  const group = createGroupCommit<DigestedMail, readonly string[]>({
-    db: deps.db,
-    itemsMax: GROUP_MAX,
-    size: { of: ({ mail }) => mail.raw.length, max: GROUP_BYTES_MAX },
-    run: storeDigested,
-    committed: wake,
-  })
+  const createGroup = () =>
+    createGroupCommit<DigestedMail, readonly string[]>({
+      db: deps.db,
+      itemsMax: GROUP_MAX,
+      size: { of: ({ mail }) => mail.raw.length, max: GROUP_BYTES_MAX },
+      run: storeDigested,
+      committed: wake,
+    })
+  // Small ones do not wait for the commit of a large one. What is sent again is of the same size.
+  const groups = { small: createGroup(), large: createGroup() }
+  const groupOf = ({ raw }: SmtpMail) => (raw.length < LARGE_BYTES ? groups.small : groups.large)
 
   function wake(): void {
     for (const listener of listeners) listener()
@@ -59,7 +64,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     if (waitingBytes > 0 && waitingBytes + bytes > waitingBytesMax) throw unavailable()
     waitingBytes += bytes
     try {
-      const inboundIds = await group.add(digestMail(mail))
+      const inboundIds = await groupOf(mail).add(await digestMail(mail))
       deps.failpoints.hit('inbound.after_store')
       return inboundIds
     } finally {
@@ -70,7 +75,9 @@ export function createIntake(deps: IntakeDeps): Intake {
   return {
     name: 'inbound intake',
     start: async () => undefined,
-    stop: () => group.idle(),
+    stop: async () => {
+      await Promise.all([groups.small.idle(), groups.large.idle()])
+    },
     store: async (mail) => ({ inboundIds: await inTime(commit(mail), answerMs) }),
     wake,
     onStored(listener) {

@@ -155,18 +155,35 @@ export async function findMessage(
 
 const LOAD = statement(
   'inbound.load_message',
-  `select ${COLUMNS}, r.raw from inbound_message m
+  `select ${COLUMNS}, case when m.bytes <= $4 then r.raw end as raw
+     from inbound_message m
      join inbound_raw r on r.tenant_id = m.tenant_id and r.raw_id = m.raw_id and r.day = m.day
     where ${OF_ID}`,
 )
 
-/** With all of it. */
+/** Decoding a large one at a time would hold up the event loop. */
+const PIECE_BYTES = 1024 * 1024
+
+/** With all of it. In a transaction. */
 export async function loadMessage(
   q: Queryable,
   key: MessageKey,
 ): Promise<(StoredMessage & { readonly raw: Buffer }) | undefined> {
-  const { rows } = await q.query<Row & { readonly raw: Buffer }>(LOAD, valuesOf(key))
-  return rows[0] && { ...fromRow(rows[0]), raw: rows[0].raw }
+  const values = [...valuesOf(key), PIECE_BYTES]
+  const { rows } = await q.query<Row & { readonly raw: Buffer | null }>(LOAD, values)
+  const [row] = rows
+  if (row === undefined) return undefined
+  return { ...fromRow(row), raw: row.raw ?? (await loadPieces(q, row)) }
+}
+
+async function loadPieces(q: Queryable, row: Row): Promise<Buffer> {
+  const raw = Buffer.allocUnsafeSlow(row.bytes)
+  for (let at = 0; at < raw.length; at += PIECE_BYTES) {
+    const piece = await readRaw(q, row, { at, length: PIECE_BYTES })
+    if (piece?.copy(raw, at) !== Math.min(PIECE_BYTES, raw.length - at))
+      throw new Error(`${row.rawId} is not as long as it was`)
+  }
+  return raw
 }
 
 function valuesOf({ tenantId, inboundId }: MessageKey): string[] {

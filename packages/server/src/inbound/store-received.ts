@@ -8,7 +8,7 @@
  */
 import type { Tx } from '../platform/db/index.ts'
 import { newIdAt } from '../platform/ids.ts'
-import { digestMessage } from './digest.ts'
+import { digestLarge } from './digest.ts'
 import { insertMessages, insertRaws, type NewMessage, type NewRaw } from './message-store.ts'
 import type { InboundRoute, MailboxMail, SmtpMail } from './received-mail.ts'
 import { noteSeen, type SeenKey, seenKeyText } from './seen-store.ts'
@@ -22,8 +22,8 @@ export interface DigestedMail {
   }[]
 }
 
-export function digestMail(mail: SmtpMail): DigestedMail {
-  const digest = digestMessage(mail.raw)
+export async function digestMail(mail: SmtpMail): Promise<DigestedMail> {
+  const digest = await digestLarge(mail.raw)
   return {
     mail,
     routes: mail.routes.map(({ route, to }) => ({
