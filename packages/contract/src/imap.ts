@@ -191,7 +191,8 @@ export const updateImapBody = closedObject({
     Type.String({
       minLength: 1,
       maxLength: 64,
-      description: 'Of folders that are added: as for a new mailer',
+      description:
+        'Of folders that are added (with another account, of all of them): as for a new mailer. Refused where none is added',
     }),
   ),
   verify: Type.Optional(

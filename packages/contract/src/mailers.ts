@@ -298,7 +298,9 @@ export const mailer = closedObject({
     Type.Array(Type.String(), { description: 'Only of one that fetches: what is watched' }),
   ),
   since: Type.Optional(
-    timestamp('Only of one that fetches: mail that arrived before is not reported'),
+    timestamp(
+      'Only of one that fetches: mail that arrived before is not reported. Of folders that begin at different times, the earliest',
+    ),
   ),
   limits: mailerLimits,
   effective_limits: effectiveLimits,

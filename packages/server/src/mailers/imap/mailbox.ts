@@ -34,9 +34,9 @@ export function newFolder(
   return baseline === undefined ? from : { ...from, baseline }
 }
 
-/** From when on all of its folders are reported: of several times the latest. */
+/** Before it nothing is reported: of several times, of folders that were added later, the earliest. */
 export function sinceOf(mailer: Fetching): string {
   return foldersOf(mailer)
     .map(({ since }) => since)
-    .reduce((a, b) => (a > b ? a : b))
+    .reduce((a, b) => (a < b ? a : b))
 }

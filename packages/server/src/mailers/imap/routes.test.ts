@@ -378,6 +378,30 @@ describe('updateIMAP', () => {
     expect(archive).toMatchObject({ path: 'Archive', baseline: { lastUid: 0 } })
   })
 
+  it('`since` is of folders that are added, and refused where none is', async () => {
+    imap.account().addFolder('Archive')
+    const { mailer_id, since } = await configured()
+    const [before] = foldersOf(await stored({ mailer_id }))
+    for (const change of [{}, { folders: ['inbox'] }])
+      expect(await update(mailer_id, { since: '2026-11-01T00:00:00Z', ...change })).toMatchObject(
+        refused('/since'),
+      )
+    const folders = ['Archive', 'INBOX']
+    const later = new Date(Date.parse(since ?? '') + 60_000).toISOString()
+    const added = await update(mailer_id, { folders, since: later })
+    expect(added).toMatchObject({ status: 200, body: { mailer: { folders, since } } })
+    expect(foldersOf(await stored({ mailer_id }))).toMatchObject([{ since: later }, before])
+  })
+
+  it('`since` holds for all folders of another account', async () => {
+    const server = await serve({ auth: { users: { [USER]: PASSWORD, bob: PASSWORD } } })
+    const { mailer_id } = await configured({ config: config({ port: server.port }) })
+    const since = '2026-11-01T00:00:00.000Z'
+    const change = { username: 'bob', password: PASSWORD }
+    const moved = await update(mailer_id, { config: change, since })
+    expect(moved).toMatchObject({ status: 200, body: { mailer: { since } } })
+  })
+
   it('another account begins anew', async () => {
     const server = await serve({ auth: { users: { [USER]: PASSWORD, bob: PASSWORD } } })
     const mailer = await configured({ config: config({ port: server.port }) })

@@ -5,8 +5,8 @@
  * same place, in the same name and no less protected; a given `config` is logged in with, unless `verify`
  * is false, and having logged in, a deactivated mailer is active again.
  *
- * Folders that stay are watched on from where they are. Another account has other mail: all of its
- * folders begin anew, with what arrives from now on.
+ * Folders that stay are watched on from where they are, so `since` is refused where none begins. Another
+ * account has other mail: all of its folders begin anew, with what arrives from now on.
  */
 import type { ImapConfigFields, UpdateImapBody } from '@postrider/contract'
 import { ApiError, validationError } from '../../platform/errors.ts'
@@ -52,6 +52,9 @@ export async function updateImap(
   const server = changedServer(stored, { given, email, host: checked.host })
   const isVerified = body.config !== undefined && body.verify !== false
   const folders = mailbox.folders ?? foldersOf(stored).map(({ path }) => path)
+  const kept = keptFolders(stored, server)
+  if (mailbox.since !== undefined && folders.every((path) => kept.has(path)))
+    throw validationError({ path: '/since', message: 'is only for folders that are added' })
   const way = await wayOf(deps, stored, { given, before, server })
   const tried =
     body.config === undefined
@@ -65,7 +68,11 @@ export async function updateImap(
     hostEverWorked: canSend(stored)
       ? stored.hostEverWorked
       : isVerified || (isSameHost && stored.hostEverWorked),
-    mailbox: { folders: nextFolders(deps, stored, { server, mailbox, tried: tried?.baselines }) },
+    mailbox: {
+      folders: folders.map(
+        (path) => kept.get(path) ?? begin(deps, path, mailbox, tried?.baselines),
+      ),
+    },
   }
   const grant = tried?.credential.grant ?? way.untried
   const { updated, touched } = await deps.db.transaction(async (tx) => {
@@ -174,22 +181,22 @@ function nameOf({ username }: MailerConfig): Pick<MailerConfig, 'username'> {
   return username === undefined ? {} : { username }
 }
 
-function nextFolders(
-  { clock }: ImapDeps,
+/** Those that are watched on, if they are still wanted. */
+function keptFolders(
   stored: ServerMailer,
-  o: {
-    readonly server: MailerConfig
-    readonly mailbox: CheckedMailbox
-    readonly tried: Baselines | undefined
-  },
-): readonly WatchedFolder[] {
-  const { server, mailbox, tried } = o
+  server: MailerConfig,
+): ReadonlyMap<string, WatchedFolder> {
   const isSameAccount = server.username === mailboxServerOf(stored).username
-  const known = new Map(
-    (isSameAccount ? foldersOf(stored) : []).map((folder) => [folder.path, folder]),
-  )
-  const paths = mailbox.folders ?? foldersOf(stored).map(({ path }) => path)
-  const baselines = mailbox.since === undefined ? tried : undefined
-  const since = mailbox.since ?? clock.now()
-  return paths.map((path) => known.get(path) ?? newFolder(path, since, baselines?.get(path)))
+  return new Map((isSameAccount ? foldersOf(stored) : []).map((folder) => [folder.path, folder]))
+}
+
+function begin(
+  { clock }: ImapDeps,
+  path: string,
+  { since }: CheckedMailbox,
+  tried: Baselines | undefined,
+): WatchedFolder {
+  return since === undefined
+    ? newFolder(path, clock.now(), tried?.get(path))
+    : newFolder(path, since, undefined)
 }
