@@ -66,6 +66,7 @@ export type {
   ListWebhookDeliveriesAnswer,
   ListWebhookDeliveriesQuery,
   ListWebhooksAnswer,
+  MailboxHealth,
   MailboxWebhook,
   Mailer,
   OAuthApp,

@@ -267,6 +267,39 @@ const mailboxWebhook = Type.Union(
 )
 export type MailboxWebhook = Static<typeof mailboxWebhook>
 
+const timestampOrNull = (description: string) =>
+  Type.Union([timestamp(description), Type.Null()], { description })
+
+export const mailboxStates = ['waiting', 'watched', 'failing', 'stopped'] as const
+
+const mailboxHealth = closedObject(
+  {
+    state: Type.Enum([...mailboxStates], {
+      description:
+        '`watched`: all of its folders have been looked at in the last ten minutes. `failing`: it cannot be read, or one of its folders cannot. `waiting`: neither, for it is in line, has much to catch up with, or no process with the role `mailbox` runs. `stopped`: its mailer is not active',
+    }),
+    failing_since: timestampOrNull('Since when it cannot be read; null: it is not failing'),
+    last_read_at: timestampOrNull(
+      'When all of its folders were looked at last, every four minutes while it is watched; null: never',
+    ),
+    last_error: Type.Union(
+      [
+        closedObject({
+          at: timestamp('When it was met last'),
+          failed_reason: Type.String({ description: 'As in `IMAP_ERROR`' }),
+          provider_error: Type.String({
+            description: 'As received; empty when nothing was said',
+          }),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Kept when it can be read again; null: there was none' },
+    ),
+  },
+  { description: 'Only of one that fetches: whether its mailbox can be read' },
+)
+export type MailboxHealth = Static<typeof mailboxHealth>
+
 export const mailer = closedObject({
   ...mailerFacts,
   email: Type.String(),
@@ -302,6 +335,7 @@ export const mailer = closedObject({
       'Only of one that fetches: mail that arrived before is not reported. Of folders that begin at different times, the earliest',
     ),
   ),
+  mailbox: Type.Optional(mailboxHealth),
   limits: mailerLimits,
   effective_limits: effectiveLimits,
 })

@@ -25,6 +25,7 @@ import { createRouteFinder } from './inbound/find-routes.ts'
 import { createMailboxes } from './inbound/imap/create-mailboxes.ts'
 import { createMailboxJanitor } from './inbound/imap/janitor.ts'
 import type { WokenMailbox } from './inbound/imap/mailbox-watchers.ts'
+import { readMailboxHealth } from './inbound/imap/read-health.ts'
 import { createIntake, type Intake } from './inbound/intake.ts'
 import { createInboundJanitor } from './inbound/janitor.ts'
 import { createInboundListener, type InboundListener } from './inbound/listener/listener.ts'
@@ -400,6 +401,7 @@ function composeHttp(
         ...parts,
         ehloName: thisHost(),
         wakeMail,
+        readMailboxHealth,
         checks: {
           limit: createRateLimit({ name: 'mailer-checks', usesMax: 60, windowS: 60 }),
           gate: checksGate,

@@ -11,6 +11,7 @@ import {
   type OAuthServerOptions,
   type SmtpServer,
 } from '@postrider/testkit'
+import { readMailboxHealth } from '../src/inbound/imap/read-health.ts'
 import {
   type AccessTokens,
   createAccessTokens,
@@ -111,6 +112,7 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
       woken.push(mailerId)
     },
     accessTokens: tokens,
+    readMailboxHealth,
     ehloName: 'sender.example.com',
     checks: { limit, gate: testGate },
     loginLimit: limit,

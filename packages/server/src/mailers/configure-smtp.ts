@@ -9,11 +9,12 @@ import { newId } from '../platform/ids.ts'
 import { checkConfig } from './check-config.ts'
 import { checkFields } from './check-fields.ts'
 import { checkHost, checkLogin } from './check-login.ts'
+import type { ShowDeps } from './imap/show-mailboxes.ts'
 import { type MailerConfig, type ServerMailer, sealPassword } from './mailer.ts'
 import { configureOauthSmtp, type OAuthSmtpDeps } from './oauth/configure-oauth-smtp.ts'
 import { insertMailer, type NewMailer } from './store.ts'
 
-export interface MailerDeps extends OAuthSmtpDeps {
+export interface MailerDeps extends OAuthSmtpDeps, Pick<ShowDeps, 'readMailboxHealth'> {
   readonly db: Db
 }
 

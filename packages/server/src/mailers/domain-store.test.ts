@@ -101,7 +101,11 @@ it('is listed among the others, newest first, in the shape of the contract', asy
   const { db } = database
   const server = await addMailer(db)
   const domain = await addDomainMailer(db, { domain: 'mail.example.com', isVerified: false })
-  const { mailers } = await listMailers({ db }, 'tn_a', {})
+  const { mailers } = await listMailers(
+    { db, readMailboxHealth: async () => new Map() },
+    'tn_a',
+    {},
+  )
   expect(mailers.map(({ mailer_id }) => mailer_id)).toEqual([domain.mailerId, server.mailerId])
   expect(mailers[0]).toMatchObject({
     name: 'mail.example.com',

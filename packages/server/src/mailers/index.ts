@@ -21,6 +21,7 @@ export {
   type WatchedMailbox,
 } from './imap/load-mailbox.ts'
 export { type LoggedIn, type LogInDeps, logIn } from './imap/log-in.ts'
+export type { MailboxHealth } from './imap/mailbox-health.ts'
 export type { FolderBaseline, WatchedFolder } from './imap/mailbox-settings.ts'
 export { examineFolder } from './imap/open-folder.ts'
 export {

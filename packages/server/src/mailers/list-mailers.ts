@@ -1,9 +1,8 @@
 /** listMailers (contract §2, §3): newest first, each with its last errors. */
 import type { ListedMailer, ListMailersQuery } from '@postrider/contract'
-import type { Queryable } from '../platform/db/index.ts'
 import { cutPage, readPage } from '../platform/http/paging.ts'
 import { type ListedError, listErrors } from './error-store.ts'
-import { showWebhooks } from './imap/mailbox-webhook.ts'
+import { type ShowDeps, showMailboxes } from './imap/show-mailboxes.ts'
 import { domainToWire, toWire } from './mailer-wire.ts'
 import * as store from './store.ts'
 
@@ -13,10 +12,11 @@ const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 const ERRORS_OF_EACH = 5
 
 export async function listMailers(
-  { db }: { readonly db: Queryable },
+  deps: ShowDeps,
   tenantId: string,
   query: ListMailersQuery,
 ): Promise<{ mailers: ListedMailer[]; nextPageToken?: string }> {
+  const { db } = deps
   const page = readPage(query, 'mailers', ULID)
   const found = await store.listMailers(db, {
     tenantId,
@@ -26,15 +26,15 @@ export async function listMailers(
   })
   const { rows, ...token } = cutPage(found, page, ({ mailerId }) => mailerId.slice(-ULID_LENGTH))
   const ids = rows.map(({ mailerId }) => mailerId)
-  const [errors, webhooks] = await Promise.all([
+  const [errors, mailboxes] = await Promise.all([
     listErrors(db, tenantId, ids, ERRORS_OF_EACH),
-    showWebhooks(db, tenantId, rows),
+    showMailboxes(deps, tenantId, rows),
   ])
   const errorsOf = Map.groupBy(errors, ({ mailerId }) => mailerId)
   const mailers = rows.map((mailer) => ({
     ...(mailer.connectionType === 'relay'
       ? domainToWire(mailer)
-      : toWire(mailer, webhooks.get(mailer.mailerId))),
+      : toWire(mailer, mailboxes.get(mailer.mailerId))),
     last_errors: (errorsOf.get(mailer.mailerId) ?? []).map(toWireError),
   }))
   return { mailers, ...token }

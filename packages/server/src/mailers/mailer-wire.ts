@@ -1,25 +1,16 @@
 /** A mailer as every answer shows it (contract §3.6): without its password, sealed or not. */
-import type {
-  DomainMailer as DomainOnWire,
-  MailboxWebhook,
-  Mailer as MailerOnWire,
-} from '@postrider/contract'
-import type { Queryable } from '../platform/db/index.ts'
-import { foldersOf, sinceOf } from './imap/mailbox.ts'
-import { showWebhooks } from './imap/mailbox-webhook.ts'
+import type { DomainMailer as DomainOnWire, Mailer as MailerOnWire } from '@postrider/contract'
+import { type ShowDeps, type ShownMailbox, showMailboxes } from './imap/show-mailboxes.ts'
 import { effectiveDomainLimits, effectiveLimits } from './limits.ts'
-import { canFetch, type DomainMailer, type Mailer, type ServerMailer } from './mailer.ts'
+import type { DomainMailer, Mailer, ServerMailer } from './mailer.ts'
 
-/** With its webhook, where it has a mailbox. */
-export async function showMailer(
-  { db }: { readonly db: Queryable },
-  mailer: ServerMailer,
-): Promise<MailerOnWire> {
+/** With its mailbox, where it has one. */
+export async function showMailer(deps: ShowDeps, mailer: ServerMailer): Promise<MailerOnWire> {
   const { tenantId, mailerId } = mailer
-  return toWire(mailer, (await showWebhooks(db, tenantId, [mailer])).get(mailerId))
+  return toWire(mailer, (await showMailboxes(deps, tenantId, [mailer])).get(mailerId))
 }
 
-export function toWire(m: ServerMailer, webhook: MailboxWebhook = null): MailerOnWire {
+export function toWire(m: ServerMailer, mailbox: ShownMailbox = {}): MailerOnWire {
   return {
     ...toFacts(m),
     email: m.email,
@@ -34,9 +25,7 @@ export function toWire(m: ServerMailer, webhook: MailboxWebhook = null): MailerO
       ...(m.appId === undefined ? {} : { app_id: m.appId }),
       ...(m.imap === undefined ? {} : { imap: m.imap }),
     },
-    ...(canFetch(m)
-      ? { webhook, folders: foldersOf(m).map(({ path }) => path), since: sinceOf(m) }
-      : {}),
+    ...mailbox,
     limits: m.limits,
     effective_limits: effectiveLimits(m),
   }

@@ -10,6 +10,14 @@ export interface Deactivated extends MailerKey {
   readonly reason: DeactivationReason
   /** What was said, without secrets; empty when nothing was. */
   readonly evidence: string
+  /** Of one that was found by reading its mailbox. */
+  readonly mailbox?: {
+    readonly host?: string
+    readonly port?: number
+    /** That failed in a row, this one included, since then. */
+    readonly tries: number
+    readonly failingSince: Date
+  }
 }
 
 /** To be called after the commit. */
@@ -22,8 +30,13 @@ export function createNoteDeactivated({
   readonly log: Logger
   readonly observe: (reason: DeactivationReason) => void
 }): NoteDeactivated {
-  return ({ tenantId, mailerId, reason, evidence }) => {
+  return ({ tenantId, mailerId, reason, evidence, mailbox }) => {
     observe(reason)
-    log.warn({ tenant_id: tenantId, mailer_id: mailerId, reason, evidence }, 'mailer.deactivated')
+    const line = { tenant_id: tenantId, mailer_id: mailerId, reason, evidence }
+    log.warn({ ...line, ...(mailbox === undefined ? {} : placeOf(mailbox)) }, 'mailer.deactivated')
   }
+}
+
+function placeOf({ failingSince, ...place }: NonNullable<Deactivated['mailbox']>) {
+  return { ...place, failing_since: failingSince }
 }

@@ -69,6 +69,7 @@ beforeAll(async () => {
       woken.push(mailerId)
     },
     ehloName: 'sender.example.com',
+    readMailboxHealth: async () => new Map(),
     accessTokens: { get: async () => ({ kind: 'inactive' }) },
     checks: {
       limit: { use: (...o) => limit.use(...o), useUnlessDone: (...o) => limit.useUnlessDone(...o) },

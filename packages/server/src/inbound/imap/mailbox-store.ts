@@ -43,29 +43,70 @@ export async function lockWatch(tx: Tx, { tenantId, mailerId, fence }: Watch): P
 const NOTE_FAILING = statement(
   'inbound.note_failing',
   `update inbound_mailbox
-      set failing_since = coalesce(failing_since, now()),
-          report_due_at = now() + $4 * interval '1 ms'
+      set failing_since = coalesce(failing_since, now()), tries = tries + 1,
+          report_due_at = case when failing_since is null or report_due_at <= now()
+                               then now() + $4 * interval '1 ms' else report_due_at end,
+          failed_at = now(), failed_reason = $5, provider_error = $6
     where tenant_id = $1 and mailer_id = $2 and fence = $3
-      and (failing_since is null or report_due_at <= now())`,
+   returning failing_since as "failingSince", tries,
+             report_due_at = now() + $4 * interval '1 ms' as "isDue"`,
 )
 
-/** Whether it is to be told of: when it begins, and each time that it has lasted for so long again. */
-export async function noteFailing(tx: Tx, watch: Watch, repeatMs: number): Promise<boolean> {
-  const { tenantId, mailerId, fence } = watch
-  return (await tx.query(NOTE_FAILING, [tenantId, mailerId, fence, repeatMs])).rowCount > 0
+/** An episode of failure. */
+export interface Episode {
+  readonly failingSince: Date
+  /** That failed, so far. */
+  readonly tries: number
 }
 
-const NOTE_WORKING = statement(
-  'inbound.note_working',
-  `update inbound_mailbox set failing_since = null, report_due_at = null
-    where tenant_id = $1 and mailer_id = $2 and fence = $3 and failing_since is not null`,
+export interface NotedFailure extends Episode {
+  /** It is to be told of: when it begins, and each time that it has lasted for so long again. */
+  readonly isDue: boolean
+}
+
+/** Under the lock of its watch. */
+export async function noteFailing(
+  tx: Tx,
+  { tenantId, mailerId, fence }: Watch,
+  o: {
+    readonly repeatMs: number
+    readonly failedReason: string
+    readonly providerError: string
+  },
+): Promise<NotedFailure> {
+  const values = [tenantId, mailerId, fence, o.repeatMs, o.failedReason, o.providerError]
+  const [row] = (await tx.query<NotedFailure>(NOTE_FAILING, values)).rows
+  if (row === undefined) throw new Error('the watch is not held')
+  return row
+}
+
+const END_EPISODE = statement(
+  'inbound.end_episode',
+  `with before as (
+     select failing_since, tries from inbound_mailbox
+      where tenant_id = $1 and mailer_id = $2 and fence = $3 for no key update)
+   update inbound_mailbox m
+      set failing_since = null, report_due_at = null, tries = 0,
+          read_at = case when $4 then now() else m.read_at end
+     from before where m.tenant_id = $1 and m.mailer_id = $2
+   returning before.failing_since as "failingSince", before.tries,
+             (extract(epoch from now() - before.failing_since) * 1000)::float8 as "failedForMs"`,
 )
 
-export async function noteWorking(
+export interface EndedEpisode extends Episode {
+  readonly failedForMs: number
+}
+
+/** All has been read, or nobody tries any more. Undefined: it was not failing. */
+export async function endEpisode(
   q: Queryable,
   { tenantId, mailerId, fence }: Watch,
-): Promise<void> {
-  await q.query(NOTE_WORKING, [tenantId, mailerId, fence])
+  o: { readonly isRead: boolean },
+): Promise<EndedEpisode | undefined> {
+  const values = [tenantId, mailerId, fence, o.isRead]
+  const { rows } = await q.query<EndedEpisode & { failingSince: Date | null }>(END_EPISODE, values)
+  const [row] = rows
+  return row === undefined || row.failingSince === null ? undefined : row
 }
 
 /** What of a folder has been dealt with. */

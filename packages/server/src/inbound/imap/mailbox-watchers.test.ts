@@ -7,6 +7,9 @@ import {
   PASSWORD,
   USER,
 } from '../../../test/mailboxes.ts'
+import { createNoteDeactivated } from '../../mailers/index.ts'
+import { createLogger } from '../../platform/log.ts'
+import { readMailboxHealth } from './read-health.ts'
 import { rest } from './rest.ts'
 
 let bench: MailboxBench
@@ -18,6 +21,16 @@ afterAll(() => bench.close())
 
 const subjects = async () =>
   (await bench.stored()).map(({ text }) => /Subject: (.*)\r/.exec(text)?.[1]).sort()
+const healthOf = async (mailerId: string) =>
+  (await readMailboxHealth(bench.database.db, 'tn_a', [mailerId])).get(mailerId)
+/** What is logged of mailboxes and mailers from then on. */
+function logged() {
+  const lines: Record<string, unknown>[] = []
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
+  const log = createLogger({ level: 'trace', destination })
+  const note = (msg: string) => lines.filter((line) => line.msg === msg)
+  return { log, note }
+}
 const idle = (n = 1) => bench.server.waitFor(({ idleConnections }) => idleConnections === n)
 const folderOf =
   (path = 'INBOX') =>
@@ -335,6 +348,15 @@ describe('a server that lies, or fails', () => {
         event_at: expect.any(String),
       },
     })
+    expect(await healthOf(mailerId)).toMatchObject({
+      failingSince: expect.any(Date),
+      readAt: null,
+      isReadOfLate: false,
+      lastFailure: {
+        failedReason: 'The mail server has a temporary problem',
+        providerError: 'BYE Overloaded',
+      },
+    })
     await first.stop()
     const { connections } = bench.server
     const second = await bench.watch({ errorRepeatMs: 1 })
@@ -342,12 +364,37 @@ describe('a server that lies, or fails', () => {
     await second.stop()
     expect(await bench.events()).toHaveLength(1)
     await bench.database.db.query('update inbound_mailbox set report_due_at = now()')
-    await bench.watch()
+    const { log, note } = logged()
+    await bench.watch({ log })
     await told(2)
     bench.server.setScript(undefined)
     await idle()
-    const { rows } = await bench.database.db.query('select failing_since from inbound_mailbox')
-    expect(rows).toEqual([{ failing_since: null }])
+    expect(await healthOf(mailerId)).toMatchObject({
+      failingSince: null,
+      readAt: expect.any(Date),
+      isReadOfLate: true,
+      lastFailure: { providerError: 'BYE Overloaded' },
+    })
+    const place = { mailer_id: mailerId, host: '127.0.0.1', port: bench.server.port }
+    const [failed, ...more] = note('mailbox.failed')
+    const failing_since = expect.stringMatching(/^\d{4}-.*Z$/)
+    expect(failed).toMatchObject({ level: 'warn', ...place, failing_since })
+    expect(failed).not.toHaveProperty('folder')
+    expect(failed?.tries).toBeGreaterThan(2)
+    expect(more.every(({ level }) => level === 'debug')).toBe(true)
+    const { tries, failing_since: since } = more.at(-1) ?? failed ?? {}
+    const duration_ms = expect.any(Number)
+    expect(note('mailbox.recovered')).toMatchObject([
+      { level: 'info', ...place, tries, failing_since: since, duration_ms },
+    ])
+  })
+
+  it("another tenant sees nothing of a mailbox's health", async () => {
+    const mailerId = await bench.add()
+    await bench.watch()
+    await idle()
+    expect(await healthOf(mailerId)).toBeDefined()
+    expect(await readMailboxHealth(bench.database.db, 'tn_b', [mailerId])).toEqual(new Map())
   })
 
   it('what is unforeseen here is an episode of failure too, tried again ever later', async () => {
@@ -392,7 +439,8 @@ describe('a server that lies, or fails', () => {
 
   it('a folder that is missing is told of, and the others are watched', async () => {
     await bench.add({ folders: ['INBOX', 'Nowhere'] })
-    await bench.watch({ pollMs: 50 })
+    const { log, note } = logged()
+    await bench.watch({ pollMs: 50, log })
     const [event] = await bench.until(bench.events, (events) => events.length > 0)
     expect(event).toMatchObject({
       event: 'IMAP_ERROR',
@@ -401,6 +449,7 @@ describe('a server that lies, or fails', () => {
     bench.server.deliver('INBOX', mail(1))
     await bench.untilSubjects('mail 1')
     expect(await bench.events()).toHaveLength(1)
+    expect(note('mailbox.failed')[0]).toMatchObject({ folder: 'Nowhere', tries: 1 })
   })
 })
 
@@ -417,7 +466,8 @@ describe('a login that is rejected', () => {
   it('[interface 6.3] twice deactivates the mailer, which tells its own webhook', async () => {
     bench.server.setScript(({ command }) => (command === 'AUTHENTICATE' ? REJECTED : undefined))
     const mailerId = await bench.add()
-    await bench.watch()
+    const { log, note } = logged()
+    await bench.watch({ noteDeactivated: createNoteDeactivated({ log, observe: () => undefined }) })
     const events = await bench.until(bench.events, (found) => found.length > 0)
     expect(events).toEqual([
       {
@@ -433,6 +483,14 @@ describe('a login that is rejected', () => {
     ])
     expect(await stateOf(mailerId)).toBe('deactivated')
     expect(bench.server.connections).toBe(2)
+    expect(await healthOf(mailerId)).toMatchObject({ failingSince: null, readAt: null })
+    await bench.until(
+      async () => note('mailer.deactivated'),
+      (lines) => lines.length > 0,
+    )
+    expect(note('mailer.deactivated')).toMatchObject([
+      { host: '127.0.0.1', port: bench.server.port, tries: 1, failing_since: expect.any(String) },
+    ])
   })
 
   it('once is tried again, and nobody is told', async () => {

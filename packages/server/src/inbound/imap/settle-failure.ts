@@ -11,7 +11,13 @@ import type { Db, Tx } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { startTrace } from '../../platform/trace.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
-import { lockWatch, noteFailing, noteWorking, type Watch } from './mailbox-store.ts'
+import {
+  endEpisode,
+  lockWatch,
+  type NotedFailure,
+  noteFailing,
+  type Watch,
+} from './mailbox-store.ts'
 
 export interface SettleDeps {
   readonly db: Db
@@ -34,7 +40,12 @@ export async function settleFailure(
   deps: SettleDeps,
   watch: Watch,
   failure: ImapFailure,
-  o: { readonly configVersion: number; readonly isRejected: boolean },
+  o: {
+    readonly configVersion: number
+    readonly isRejected: boolean
+    /** Absent: it was met before that was known. */
+    readonly server?: { readonly host: string; readonly port: number }
+  },
 ): Promise<Settled> {
   const { category, failedReason, providerError, cannotHealByWaiting } =
     classifyImapFailure(failure)
@@ -50,31 +61,52 @@ export async function settleFailure(
       }
       const [verdict] = await settleRejectedLogins(tx, deps.clock, [login])
       if (verdict?.kind === 'deactivated') {
-        await noteWorking(tx, watch)
+        const before = await endEpisode(tx, watch, { isRead: false })
         const { touched } = await recordEvents(tx, [verdict.event])
-        return { settled: 'over', touched, deactivated: verdict.deactivated } as const
+        const episode = {
+          tries: (before?.tries ?? 0) + 1,
+          failingSince: before?.failingSince ?? deps.clock.now(),
+        }
+        return {
+          settled: 'over',
+          touched,
+          deactivated: { ...verdict.deactivated, mailbox: { ...o.server, ...episode } },
+        } as const
       }
       if (verdict?.kind === 'outdated') return { settled: 'over', touched: [] } as const
     }
-    const touched = await report(tx, deps, watch, { failedReason, providerError })
-    return { settled: 'failing', touched: touched ?? [], isTold: touched !== undefined } as const
+    const said = { failedReason, providerError }
+    const noted = await noteFailing(tx, watch, { repeatMs: deps.errorRepeatMs, ...said })
+    const touched = noted.isDue ? await report(tx, deps, watch, said) : []
+    return { settled: 'failing', touched, noted } as const
   })
   deps.wakeups.wake(written.touched)
   if ('deactivated' in written) deps.noteDeactivated(written.deactivated)
-  const { tenantId: tenant_id, mailerId: mailer_id } = watch
-  const line = { tenant_id, mailer_id, category, provider_error: printable(providerError) }
-  if ('isTold' in written) deps.log[written.isTold ? 'warn' : 'debug'](line, 'mailbox.failed')
+  if ('noted' in written) {
+    const { folder } = failure
+    const place = { ...o.server, ...(folder === undefined ? {} : { folder }) }
+    const said = { category, provider_error: printable(providerError) }
+    logFailure(deps, watch, written.noted, { ...place, ...said })
+  }
   return written.settled
 }
 
-/** Undefined: it has been told of, and not long ago. */
+function logFailure(
+  { log }: SettleDeps,
+  { tenantId: tenant_id, mailerId: mailer_id }: Watch,
+  { tries, failingSince: failing_since, isDue }: NotedFailure,
+  said: object,
+): void {
+  const line = { tenant_id, mailer_id, tries, failing_since, ...said }
+  log[isDue ? 'warn' : 'debug'](line, 'mailbox.failed')
+}
+
 async function report(
   tx: Tx,
-  { clock, errorRepeatMs }: SettleDeps,
+  { clock }: SettleDeps,
   watch: Watch,
   said: { readonly failedReason: string; readonly providerError: string },
-): Promise<readonly TouchedStream[] | undefined> {
-  if (!(await noteFailing(tx, watch, errorRepeatMs))) return undefined
+): Promise<readonly TouchedStream[]> {
   const { tenantId, mailerId } = watch
   const { touched } = await recordEvents(tx, [
     {

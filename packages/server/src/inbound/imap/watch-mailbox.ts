@@ -25,10 +25,10 @@ import { decideWaitMs } from './decide-wait.ts'
 import type { LoginLine } from './login-line.ts'
 import {
   beginWatch,
+  endEpisode,
   type FolderState,
   listFolders,
   type MailboxKey,
-  noteWorking,
   type Watch,
 } from './mailbox-store.ts'
 import { rest } from './rest.ts'
@@ -157,10 +157,15 @@ async function serve(
   o: WatchMailboxOptions & { readonly troubles: Map<string, number> },
 ): Promise<Ended> {
   const { server, tenantId, configVersion } = mailbox
+  const place = { host: server.host, port: server.port }
   const settle = (error: Pick<ImapError, 'failure'>, isRejected: boolean) => {
     begun.isFailing = true
     o.onState('failing')
-    return settleFailure(deps, begun.watch, error.failure, { configVersion, isRejected })
+    return settleFailure(deps, begun.watch, error.failure, {
+      configVersion,
+      isRejected,
+      server: place,
+    })
   }
   const login = await logIn(deps, mailbox, {
     timeoutMs: LOGIN_TIMEOUT_MS,
@@ -189,7 +194,7 @@ async function serve(
       forgottenBefore: () => forgottenBefore(deps, mailbox),
       async onGood() {
         isGood = true
-        if (begun.isFailing) await noteWorking(deps.db, begun.watch)
+        await noteRead(deps, begun, place)
         begun.isFailing = false
         o.onState('watched')
       },
@@ -209,6 +214,24 @@ async function serve(
     await login.session.close()
     release()
   }
+}
+
+/** Of a mailbox that was not failing, what cannot be noted now is noted with the next round. */
+async function noteRead(
+  { db, log }: WatchMailboxDeps,
+  { watch, isFailing }: Begun,
+  place: { readonly host: string; readonly port: number },
+): Promise<void> {
+  const { tenantId: tenant_id, mailerId: mailer_id } = watch
+  const ended = await endEpisode(db, watch, { isRead: true }).catch((error: unknown) => {
+    if (isFailing || !(error instanceof DatabaseUnavailableError)) throw error
+    log.debug({ err: error, tenant_id, mailer_id }, 'mailbox.read_not_noted')
+    return undefined
+  })
+  if (ended === undefined) return
+  const { failingSince: failing_since, tries, failedForMs } = ended
+  const line = { tenant_id, mailer_id, ...place, tries, failing_since }
+  log.info({ ...line, duration_ms: Math.round(failedForMs) }, 'mailbox.recovered')
 }
 
 /** What a server takes its time over is not waited for: nothing of it is lost. Answers what takes it back. */

@@ -63,13 +63,14 @@ export async function watchSession(deps: WatchSessionDeps, o: WatchSessionOption
   const look = async (folder: WatchedFolder) => {
     const before = o.folders.get(folder.path)
     const options = beginOptions(o, folder, before)
-    const state = await beginFolder(deps, o.watch, session, options)
+    const state = await inFolder(folder.path, () => beginFolder(deps, o.watch, session, options))
     o.folders.set(folder.path, state)
     await take(state)
   }
   const take = async (state: FolderState) => {
     const options = { ...o, forgottenBefore: o.forgottenBefore() }
-    o.folders.set(state.path, await takeMail(deps, o.watch, state, options))
+    const taken = await inFolder(state.path, () => takeMail(deps, o.watch, state, options))
+    o.folders.set(state.path, taken)
   }
   /** Whether it could be looked at: one that is missing holds up none of the others. */
   const tryLook = async (folder: WatchedFolder): Promise<boolean> => {
@@ -128,6 +129,15 @@ export async function watchSession(deps: WatchSessionDeps, o: WatchSessionOption
       if (isEmpty) await rest(pauseMs, signal)
       pauseMs = isEmpty ? Math.min(2 * pauseMs, PAUSE_MS_MAX) : PAUSE_MS
     }
+  }
+}
+
+/** What fails says which folder it is about. */
+async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof ImapError ? new ImapError({ ...error.failure, folder }, error) : error
   }
 }
 

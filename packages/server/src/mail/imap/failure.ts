@@ -29,6 +29,8 @@ export interface ImapFailure {
   /** As in an SMTP failure (smtp/failure.ts), or one of `IMAP_REFUSALS`. */
   readonly systemCode?: string
   readonly message?: string
+  /** In which it was met, where it was in one. */
+  readonly folder?: string
 }
 
 /** The codes of this service's own refusals. */

@@ -24,6 +24,7 @@ import { findMailers } from '../index.ts'
 import { registerMailerRoutes } from '../routes.ts'
 import { getServerMailer } from '../store.ts'
 import { foldersOf } from './mailbox.ts'
+import type { MailboxHealth } from './mailbox-health.ts'
 import { imapRoutes } from './routes.ts'
 
 const certs = new URL('../../../../testkit/certs/', import.meta.url)
@@ -39,6 +40,7 @@ let imap: ImapServer
 const servers: ImapServer[] = []
 const seen: string[] = []
 const woken: string[] = []
+const healths = new Map<string, MailboxHealth>()
 const egress = createEgress({
   allowNetworks: ['127.0.0.0/8'],
   lookup: async (host) => {
@@ -74,6 +76,7 @@ beforeAll(async () => {
       woken.push(mailerId)
     },
     ehloName: 'sender.example.com',
+    readMailboxHealth: async () => new Map(healths),
     accessTokens: { get: async () => ({ kind: 'inactive' }) as const },
     checks: { limit, gate: testGate },
   }
@@ -444,6 +447,36 @@ describe('updateIMAP', () => {
     })
     const gone = await update(mailer_id, { webhook: null })
     expect(gone.body.mailer.webhook).toBeNull()
+  })
+})
+
+describe('getIMAPConfig', () => {
+  const at = new Date('2026-11-20T10:00:00.000Z')
+  const lastFailure = { at, failedReason: 'F', providerError: 'BYE' }
+  const good = { isReadOfLate: true, readAt: at, failingSince: null, lastFailure: null }
+  it.each([
+    ['waiting', undefined, {}],
+    ['watched', good, { last_read_at: at.toISOString() }],
+    ['waiting', { ...good, isReadOfLate: false }, { last_read_at: at.toISOString() }],
+    [
+      'failing',
+      { ...good, failingSince: at, lastFailure },
+      {
+        failing_since: at.toISOString(),
+        last_read_at: at.toISOString(),
+        last_error: { at: at.toISOString(), failed_reason: 'F', provider_error: 'BYE' },
+      },
+    ],
+  ] as const)('says that its mailbox is %s', async (state, health, shown) => {
+    const { mailer_id } = await configured()
+    if (health !== undefined) healths.set(mailer_id, health)
+    const none = { failing_since: null, last_read_at: null, last_error: null }
+    const { body: found } = await call('GET', `/v1/imap/${mailer_id}`)
+    expect(Check(getImapConfigAnswer, found)).toBe(true)
+    expect(found.mailer.mailbox).toEqual({ state, ...none, ...shown })
+    await database.db.query(`update mailers_mailer set state = 'deactivated'`)
+    const { body: stopped } = await call('GET', `/v1/imap/${mailer_id}`)
+    expect(stopped.mailer.mailbox).toEqual({ ...found.mailer.mailbox, state: 'stopped' })
   })
 })
 

@@ -19,6 +19,7 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { addOperation } from '../../platform/http/operation.ts'
+import type { ShowDeps } from '../imap/show-mailboxes.ts'
 import { showMailer } from '../mailer-wire.ts'
 import { callbackPage, PAGE_HEADERS } from './callback-page.ts'
 import { type AppDeps, createApp } from './create-app.ts'
@@ -30,7 +31,12 @@ import { toWire } from './oauth-app.ts'
 import { type SetActiveDeps, setActive } from './set-active.ts'
 import { updateApp } from './update-app.ts'
 
-export interface OAuthRoutesDeps extends AppDeps, LogInDeps, FinishLoginDeps, SetActiveDeps {
+export interface OAuthRoutesDeps
+  extends AppDeps,
+    LogInDeps,
+    FinishLoginDeps,
+    SetActiveDeps,
+    Pick<ShowDeps, 'readMailboxHealth'> {
   readonly db: LogInDeps['db']
   readonly egress: AppDeps['egress'] & LogInDeps['egress']
 }
