@@ -77,6 +77,7 @@ function withoutRejection(rule: Found): Found {
 
 const OWN: Readonly<Record<string, ImapFailureCategory>> = {
   [IMAP_REFUSALS.noTlsOffered]: 'tls_unavailable',
+  [IMAP_REFUSALS.noGreeting]: 'no_greeting',
   [IMAP_REFUSALS.folderMissing]: 'folder_missing',
   [IMAP_REFUSALS.unnumbered]: 'unnumbered',
   [IMAP_REFUSALS.tooMuch]: 'too_much',

@@ -37,6 +37,7 @@ export interface ImapFailure {
 export const IMAP_REFUSALS = {
   noLoginOffered: 'ENOAUTH',
   noTlsOffered: 'ENOTLS',
+  noGreeting: 'ENOGREETING',
   folderMissing: 'EFOLDER',
   unnumbered: 'EUIDVALIDITY',
   tooMuch: 'ETOOMUCH',
@@ -46,6 +47,7 @@ export const IMAP_REFUSALS = {
 
 /** Sentences that an SMTP failure never has; part of the interface as those are. */
 export const IMAP_SENTENCES = {
+  no_greeting: 'Connected, but no IMAP greeting came: is this a TLS port?',
   folder_missing: 'A watched folder does not exist',
   unnumbered: 'The mail server does not number the messages of a watched folder',
   too_much: 'The mail server sent more than was asked for',

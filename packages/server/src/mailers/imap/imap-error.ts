@@ -43,12 +43,7 @@ const ENDED: ReadonlySet<string> = new Set([
   'ClosedAfterConnectText',
   'ClosedAfterConnectTLS',
 ])
-const LATE: ReadonlySet<string> = new Set([
-  'CONNECT_TIMEOUT',
-  'GREETING_TIMEOUT',
-  'UPGRADE_TIMEOUT',
-  'ETIMEOUT',
-])
+const LATE: ReadonlySet<string> = new Set(['CONNECT_TIMEOUT', 'UPGRADE_TIMEOUT', 'ETIMEOUT'])
 
 export interface FailureFacts {
   readonly stage: ImapStage
@@ -90,6 +85,7 @@ export function imapFailureOf(error: unknown, o: FailureFacts): ImapFailure {
 function systemCodeOf(error: unknown, code: string, isTls: boolean): string {
   if (ENDED.has(code)) return 'ECONNRESET'
   if (LATE.has(code)) return 'ETIMEDOUT'
+  if (code === 'GREETING_TIMEOUT') return IMAP_REFUSALS.noGreeting
   if (TOO_MUCH.has(code)) return IMAP_REFUSALS.tooMuch
   if (NONSENSE.has(code) || code.startsWith('ParserError')) return 'EPROTOCOL'
   // What it throws without a reply and without a code is that it found no way to log in, or to STARTTLS.

@@ -34,6 +34,8 @@ export type OpenedMailbox =
   | { readonly ok: false; readonly failure: ImapFailure }
 
 const IMPLICIT_TLS_PORT = 993
+/** Of the time for all: what greets later does not log in within it. */
+const GREETING_SHARE = 0.9
 const MESSAGE_BYTES_DEFAULT = 64 * 1024
 /** Room for a long answer to a search; and around a message. */
 const LINE_BYTES_MAX = 512 * 1024
@@ -118,7 +120,8 @@ function createClient(
     disableBinary: true,
     disableIMAP4rev2: true,
     connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
+    // Before the deadline of all, which could not tell what was waited for. Over TLS that is known to be spoken.
+    greetingTimeout: isImplicit ? timeoutMs : timeoutMs * GREETING_SHARE,
     socketTimeout: QUIET_MS_MAX,
     maxLineLength: LINE_BYTES_MAX,
     maxLiteralSize: messageBytesMax,

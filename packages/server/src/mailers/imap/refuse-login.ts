@@ -11,6 +11,7 @@ const UNREACHABLE = 'Could not connect to the mail server'
 
 const TOLD: ReadonlySet<string> = new Set([
   'host_not_found',
+  'no_greeting',
   'tls_certificate',
   'tls_certificate_expired',
   'tls_unavailable',

@@ -1,0 +1,42 @@
+import { createImapServer, type ImapServer } from '@postrider/testkit'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { createEgress, type Egress } from '../../platform/egress/index.ts'
+import { type MailboxLogin, openMailbox } from './open-mailbox.ts'
+import { refusalOfImap } from './refuse-login.ts'
+
+let imap: ImapServer
+let egress: Egress
+beforeAll(async () => {
+  imap = await createImapServer()
+  egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
+})
+afterEach(() => imap.setScript(undefined))
+afterAll(async () => {
+  await imap.close()
+  await egress.close()
+})
+
+const login = (): MailboxLogin => ({
+  host: '127.0.0.1',
+  port: imap.port,
+  secure: 'Auto',
+  tlsVerify: true,
+  username: 'ada',
+  password: 'canary',
+})
+
+async function messageOf(): Promise<string> {
+  const opened = await openMailbox({ egress }, login(), { timeoutMs: 1_000 })
+  if (opened.ok) throw new Error('it was opened')
+  return refusalOfImap(opened.failure).message
+}
+
+it('[contract 3.3] a port that waits for TLS is told from one that nothing listens at', async () => {
+  imap.setScript(({ command }) => (command === 'GREETING' ? 'hang' : undefined))
+  expect(await messageOf()).toBe('Connected, but no IMAP greeting came: is this a TLS port?')
+})
+
+it('a server that greets, and then says nothing, is not', async () => {
+  imap.setScript(({ command }) => (command === 'GREETING' ? undefined : 'hang'))
+  expect(await messageOf()).toBe('Could not connect to the mail server')
+})
