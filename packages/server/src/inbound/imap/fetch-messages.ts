@@ -36,7 +36,7 @@ export async function fetchWhole(
   const timeoutMs = TIMEOUT_MS + Math.ceil(bytes / BYTES_PER_MS_MIN)
   const query = { uid: true, source: true, threadId: session.has('X-GM-EXT-1') }
   let left = 2 * bytes + HEADER_BYTES_MAX * messages.length
-  await session.run({ stage: 'fetch', timeoutMs }, async (client) => {
+  await session.run({ stage: 'fetch', timeoutMs, isForMessages: true }, async (client) => {
     for await (const message of client.fetch(rangeOf(messages), query, { uid: true })) {
       const listed = wanted.get(message.uid)
       // NIL is what some say of a message that they cannot read.

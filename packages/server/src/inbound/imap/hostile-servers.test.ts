@@ -200,6 +200,24 @@ it('[contract 3.3] a greeting that says the login is done is not believed where 
   })
 })
 
+it.each([
+  ['a listing', (line: string) => line.includes('RFC822.SIZE')],
+  ['IDLE', (line: string) => line === 'IDLE'],
+] as const)('%s with a literal as large as a message is cut off', async (_, isMeant) => {
+  await bench.add()
+  await bench.watch({ messageBytesMax: 25 * 1024 * 1024 })
+  await idle()
+  let isCut = false
+  bench.server.setScript(({ connection, line }) => {
+    if (connection > 1) isCut = true
+    if (isCut || !isMeant(line)) return undefined
+    return { before: `* 1 FETCH (UID 1 X {4000000}\r\n${'x'.repeat(100)}` }
+  })
+  bench.server.deliver('INBOX', mail(1))
+  await bench.server.waitFor(() => isCut)
+  await bench.untilSubjects('mail 1')
+})
+
 it('a fetch that hangs does not outlast a stop', async () => {
   await bench.add()
   const watchers = await bench.watch()

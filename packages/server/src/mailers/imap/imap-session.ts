@@ -14,7 +14,12 @@ export interface ImapSession {
   readonly received: number
   /** One at a time. Rejects with an ImapError for whatever goes wrong at the server. */
   run<T>(
-    o: { readonly stage: ImapStage; readonly timeoutMs: number },
+    o: {
+      readonly stage: ImapStage
+      readonly timeoutMs: number
+      /** Meanwhile the server may send as much at a time as a message may have. */
+      readonly isForMessages?: boolean
+    },
     work: (client: ImapFlow) => Promise<T>,
   ): Promise<T>
   /**
@@ -32,7 +37,12 @@ export interface ImapSession {
 
 const GOODBYE_MS = 2_000
 
-export function createImapSession(client: ImapFlow, redactor: LoginRedactor): ImapSession {
+/** @param limit of what the server may send at a time, while messages are asked for or not */
+export function createImapSession(
+  client: ImapFlow,
+  redactor: LoginRedactor,
+  limit: (isForMessages: boolean) => void,
+): ImapSession {
   let earlier: unknown
   const listeners: (() => void)[] = []
   const tell = () => {
@@ -52,7 +62,7 @@ export function createImapSession(client: ImapFlow, redactor: LoginRedactor): Im
     get received() {
       return client.stats().received
     },
-    async run({ stage, timeoutMs }, work) {
+    async run({ stage, timeoutMs, isForMessages = false }, work) {
       const bye = () => client.byeReason
       const failed = (error: unknown) =>
         new ImapError(imapFailureOf(error, { stage, redactor, bye: bye(), earlier }), error)
@@ -65,6 +75,7 @@ export function createImapSession(client: ImapFlow, redactor: LoginRedactor): Im
           client.close()
         }, timeoutMs)
       })
+      limit(isForMessages)
       const working = work(client)
       // Who waits no more does not want to hear of it.
       working.catch(() => undefined)
@@ -74,6 +85,7 @@ export function createImapSession(client: ImapFlow, redactor: LoginRedactor): Im
         throw error instanceof ImapError ? error : failed(error)
       } finally {
         clearTimeout(timer)
+        limit(false)
       }
     },
     idle: () =>

@@ -4,8 +4,8 @@
  *
  * It makes its connection itself, to addresses that the guarded egress has looked up and allowed, and
  * for the host's name: its own lookup is ours, and an address that is written out is checked as one.
- * What a server may send has bounds of which the largest is one message; nothing is compressed, for that
- * would hide how much it is. Everything until the login is done has one deadline.
+ * What a server may send has bounds, of which the largest is one message, and that only while messages are
+ * asked for; nothing is compressed, for that would hide how much it is. Everything until the login is done has one deadline.
  */
 import { ImapFlow } from 'imapflow'
 import { createLoginRedactor, type ImapFailure, type LoginRedactor } from '../../mail/index.ts'
@@ -37,6 +37,8 @@ const IMPLICIT_TLS_PORT = 993
 /** Of the time for all: what greets later does not log in within it. */
 const GREETING_SHARE = 0.9
 const MESSAGE_BYTES_DEFAULT = 64 * 1024
+/** Of anything but a message: the header of one has as much, of the servers that take most. */
+const LITERAL_BYTES_MAX = 1024 * 1024
 /** Room for a long answer to a search; and around a message. */
 const LINE_BYTES_MAX = 512 * 1024
 /** Longer than any time within which something of ours happens on a connection. */
@@ -82,7 +84,8 @@ async function connect(
   try {
     if (o.signal?.aborted === true) stop()
     await client.connect()
-    if (ended === undefined) return { ok: true, session: createImapSession(client, redactor) }
+    if (ended === undefined)
+      return { ok: true, session: createImapSession(client, redactor, limitOf(client, o)) }
     throw ended
   } catch (error) {
     client.close()
@@ -124,9 +127,29 @@ function createClient(
     greetingTimeout: isImplicit ? timeoutMs : timeoutMs * GREETING_SHARE,
     socketTimeout: QUIET_MS_MAX,
     maxLineLength: LINE_BYTES_MAX,
-    maxLiteralSize: messageBytesMax,
-    maxResponseSize: messageBytesMax + LINE_BYTES_MAX,
+    ...boundsOf(Math.min(messageBytesMax, LITERAL_BYTES_MAX)),
   })
+}
+
+function boundsOf(literalBytesMax: number) {
+  return {
+    maxLiteralSize: literalBytesMax,
+    maxResponseSize: literalBytesMax + LINE_BYTES_MAX,
+  }
+}
+
+/** Its parser reads its bounds again at every literal, and is not among its types. */
+function limitOf(
+  client: ImapFlow,
+  { messageBytesMax = MESSAGE_BYTES_DEFAULT }: OpenMailboxOptions,
+): (isForMessages: boolean) => void {
+  const parser: unknown = Reflect.get(client, 'streamer')
+  if (typeof parser !== 'object' || parser === null || !('maxLiteralSize' in parser))
+    throw new Error('imapflow keeps the bounds of its parser elsewhere')
+  return (isForMessages) => {
+    const max = isForMessages ? messageBytesMax : Math.min(messageBytesMax, LITERAL_BYTES_MAX)
+    Object.assign(parser, boundsOf(max))
+  }
 }
 
 /**
