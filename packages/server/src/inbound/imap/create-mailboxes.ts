@@ -1,6 +1,6 @@
 /** Makes what watches mailboxes; nothing runs before its service starts. */
-import { createGate } from '../../platform/gate.ts'
 import type { Metrics } from '../../platform/metrics.ts'
+import { createFetchTurns } from './fetch-turns.ts'
 import { createLoginLine } from './login-line.ts'
 import {
   createMailboxWatchers,
@@ -9,13 +9,6 @@ import {
 } from './mailbox-watchers.ts'
 import { fetchedResults } from './take-mail.ts'
 import { loginResults } from './watch-mailbox.ts'
-
-/** Batches that are fetched at once: each holds a few MiB, or one message as large as may be. */
-const FETCHES_AT_ONCE = {
-  atOnceMax: 6,
-  atOncePerCallerMax: 3,
-  waitingPerCallerMax: Number.POSITIVE_INFINITY,
-} as const
 
 export function createMailboxes(
   deps: Omit<MailboxWatchersDeps, 'line' | 'inTurn' | 'observe' | 'observeLogin' | 'random'> & {
@@ -35,11 +28,10 @@ export function createMailboxes(
     ['result'],
   )
   for (const result of fetchedResults) fetched.inc({ result }, 0)
-  const gate = createGate({ ...FETCHES_AT_ONCE, name: 'mailbox-fetches' })
   const watchers = createMailboxWatchers({
     ...deps,
     line: createLoginLine(),
-    inTurn: (tenantId, work) => gate.run(tenantId, work),
+    inTurn: createFetchTurns(),
     random: Math.random,
     observe: (result, count) => fetched.inc({ result }, count),
     observeLogin: (result) => logins.inc({ result }),

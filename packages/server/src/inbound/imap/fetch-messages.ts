@@ -16,6 +16,8 @@ export interface FetchedMessage {
   readonly problem?: string
 }
 
+export type FetchSession = Pick<ImapSession, 'isOpen' | 'has' | 'run'>
+
 /** How far it is gone with a message: further each time that a connection has ended over it. */
 export type Effort = 'whole' | 'alone' | 'header' | 'nothing'
 
@@ -26,7 +28,7 @@ const HEADER_BYTES_MAX = 64 * 1024
 
 /** What has come until the server failed is in `into`; of a message without a size it may be `unsaidMax`. */
 export async function fetchWhole(
-  session: ImapSession,
+  session: FetchSession,
   messages: readonly ListedMessage[],
   into: Map<number, FetchedMessage>,
   unsaidMax = 0,
@@ -51,7 +53,7 @@ export async function fetchWhole(
 
 /** Undefined: it is gone. */
 export async function fetchHeader(
-  session: ImapSession,
+  session: FetchSession,
   listed: ListedMessage,
   problem: string,
 ): Promise<FetchedMessage | undefined> {

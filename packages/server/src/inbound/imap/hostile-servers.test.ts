@@ -1,6 +1,7 @@
 /** Servers that do what they should not: nothing is lost, and nothing is without a bound. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createMailboxBench, type MailboxBench, mail } from '../../../test/mailboxes.ts'
+import { createFetchTurns } from './fetch-turns.ts'
 
 let bench: MailboxBench
 beforeAll(async () => {
@@ -216,6 +217,38 @@ it.each([
   bench.server.deliver('INBOX', mail(1))
   await bench.server.waitFor(() => isCut)
   await bench.untilSubjects('mail 1')
+})
+
+it('a server that outlasts its turns leaves its place to others, and is not given up', async () => {
+  const slow = bench.server
+  let hanging = 0
+  slow.setScript(({ command, line, connection }) => {
+    if (command !== 'UID FETCH' || !isWhole(line) || connection > 3) return undefined
+    hanging += 1
+    return 'hang'
+  })
+  const turns: boolean[] = []
+  const inTurn = createFetchTurns()
+  for (let n = 0; n < 3; n++) await bench.add()
+  await bench.watch({
+    turnMs: 300,
+    inTurn(o, work) {
+      turns.push(o.isSlow)
+      return inTurn(o, work)
+    },
+  })
+  await bench.server.waitFor(({ idleConnections }) => idleConnections === 3)
+  slow.deliver('INBOX', mail(1))
+  await bench.server.waitFor(() => hanging === 3)
+  const other = await bench.serve()
+  await bench.add()
+  await bench.server.waitFor(({ idleConnections }) => idleConnections === 1)
+  other.deliver('INBOX', mail(2))
+  await bench.untilSubjects('mail 2')
+  await bench.until(bench.stored, (found) => found.length === 4)
+  expect(turns.filter((isSlow) => isSlow).length).toBeGreaterThanOrEqual(3)
+  const [one] = await bench.stored()
+  expect(one).toMatchObject({ problem: null })
 })
 
 it('a fetch that hangs does not outlast a stop', async () => {

@@ -17,6 +17,7 @@ import { isOld } from './decide-old.ts'
 import { digestContent, digestListed, digestPlaced } from './digest-mail.ts'
 import {
   type FetchedMessage,
+  type FetchSession,
   fetchHeader,
   fetchWhole,
   NOT_GIVEN,
@@ -42,13 +43,27 @@ export interface TakeMailDeps {
   readonly failpoints: Failpoints
   readonly messageBytesMax: number
   /** Runs a fetch when its turn has come: what is held in memory is bounded over all mailboxes. */
-  readonly inTurn: <T>(tenantId: string, work: () => Promise<T>) => Promise<T>
+  readonly inTurn: <T>(o: FetchTurn, work: () => Promise<T>) => Promise<T>
+  /** For how long a turn may last. */
+  readonly turnMs?: number
   /** After the commit. */
   readonly onStored: () => void
   readonly observe: (result: FetchedResult, count: number) => void
 }
 
+export interface FetchTurn {
+  readonly tenantId: string
+  /** Its server has outlasted a turn: it is waited for where only such ones are. */
+  readonly isSlow: boolean
+}
+
+/** Kept over connections. */
+export interface Pace {
+  isSlow: boolean
+}
+
 export interface TakeOptions {
+  readonly pace: Pace
   readonly session: ImapSession
   /** How often a connection has ended over a message, by folder and UID; kept over connections. */
   readonly troubles: Map<string, number>
@@ -56,6 +71,7 @@ export interface TakeOptions {
   readonly signal: AbortSignal
 }
 
+const TURN_MS = 30_000
 const ALONE_AFTER = 1
 const HEADER_AFTER = 3
 const NOTHING_AFTER = 5
@@ -75,8 +91,16 @@ export async function takeMail(
     width = listing.nextWidth
     const wanted = await pickWanted(deps, watch, state, listing.messages, o)
     for (const batch of decideBatches(wanted)) {
-      if (o.signal.aborted) return state
-      state = await deps.inTurn(watch.tenantId, () => takeBatch(deps, watch, state, batch, o))
+      // A turn may end before all of it has been had.
+      for (
+        let left = batch;
+        left.length > 0;
+        left = left.filter(({ uid }) => uid > state.lastUid)
+      ) {
+        if (o.signal.aborted || !o.session.isOpen) return state
+        const turn = { tenantId: watch.tenantId, isSlow: o.pace.isSlow }
+        state = await deps.inTurn(turn, () => takeTurn(deps, watch, state, left, o))
+      }
     }
     state = await store(deps, watch, state, { fetched: [], upTo: listing.upTo })
   }
@@ -102,13 +126,47 @@ async function pickWanted(
   return wanted
 }
 
+/**
+ * A turn ends with its time. One of a server that is slow ends after the command that is under way then;
+ * any other is cut, and what gave something is not to blame for that.
+ */
+async function takeTurn(
+  deps: TakeMailDeps,
+  watch: Watch,
+  state: FolderState,
+  batch: readonly ListedMessage[],
+  o: TakeOptions,
+): Promise<FolderState> {
+  const { turnMs = TURN_MS } = deps
+  const endsAt = performance.now() + turnMs
+  const isOver = () => performance.now() >= endsAt
+  const session = o.pace.isSlow ? o.session : untilThen(o.session, endsAt)
+  const stored = await takeBatch(deps, watch, state, batch, { ...o, session, isOver })
+  o.pace.isSlow = isOver()
+  return stored
+}
+
+/** The same session, of which no command outlasts that time. */
+function untilThen(session: FetchSession, endsAt: number): FetchSession {
+  return {
+    get isOpen() {
+      return session.isOpen
+    },
+    has: session.has,
+    run: (o, work) => {
+      const leftMs = Math.max(1, Math.ceil(endsAt - performance.now()))
+      return session.run({ ...o, timeoutMs: Math.min(o.timeoutMs, leftMs) }, work)
+    },
+  }
+}
+
 /** What has come is stored, also when the connection has ended over the rest. */
 async function takeBatch(
   deps: TakeMailDeps,
   watch: Watch,
   state: FolderState,
   batch: readonly ListedMessage[],
-  o: TakeOptions,
+  o: TurnOptions,
 ): Promise<FolderState> {
   const got = new Map<number, FetchedMessage>()
   const gone = new Set<number>()
@@ -119,11 +177,20 @@ async function takeBatch(
   deps.observe('gone', gone.size)
   const fetched = done.flatMap(({ uid }) => got.get(uid) ?? [])
   const stored = upTo === undefined ? state : await store(deps, watch, state, { fetched, upTo })
-  if (failure !== undefined) throw failure
-  return stored
+  if (failure === undefined) return stored
+  // Cut for its slowness alone, and asked again among the slow ones.
+  const isCut = !o.pace.isSlow && o.isOver()
+  o.pace.isSlow ||= isCut
+  if (isCut && upTo !== undefined) return stored
+  throw failure
 }
 
-interface Batch extends TakeOptions {
+interface TurnOptions extends Omit<TakeOptions, 'session'> {
+  readonly session: FetchSession
+  readonly isOver: () => boolean
+}
+
+interface Batch extends TurnOptions {
   readonly got: Map<number, FetchedMessage>
   readonly gone: Set<number>
 }
@@ -149,7 +216,8 @@ async function fetchBatch(
       // Of several that are refused together each is asked for alone, before any is to blame.
       if (first === undefined || (o.session.isOpen && messages.length > 1))
         return o.session.isOpen ? undefined : error
-      o.troubles.set(keyOf(first), troublesOf(first) + 1)
+      // That it has not come within a turn says nothing of it.
+      if (o.pace.isSlow || !o.isOver()) o.troubles.set(keyOf(first), troublesOf(first) + 1)
       return error
     }
   }
@@ -160,6 +228,8 @@ async function fetchBatch(
   }
   for (const message of batch) {
     if (o.got.has(message.uid)) continue
+    // The first has its try in any case: each turn gets somewhere.
+    if (message !== batch[0] && o.isOver()) return undefined
     const effort = { troubles: troublesOf(message), messageBytesMax }
     const failure = await attempt([message], () => fetchAlone(message, o, effort))
     if (failure !== undefined) return failure

@@ -33,7 +33,7 @@ import {
 } from './mailbox-store.ts'
 import { rest } from './rest.ts'
 import { type SettleDeps, settleFailure } from './settle-failure.ts'
-import { type WatchSessionDeps, watchSession } from './watch-session.ts'
+import { type WatchSessionDeps, type WatchSessionOptions, watchSession } from './watch-session.ts'
 
 export const loginResults = ['ok', 'rejected', 'failed'] as const
 export type LoginResult = (typeof loginResults)[number]
@@ -79,6 +79,7 @@ export async function watchMailbox(
 ): Promise<void> {
   const { rest: wait = rest } = deps
   const troubles = new Map<string, number>()
+  const pace = { isSlow: false }
   let begun: Begun | undefined
   let failures = 0
   while (!o.signal.aborted) {
@@ -88,7 +89,7 @@ export async function watchMailbox(
       const mailbox = await loadMailbox(deps.db, deps.keyRing, key)
       if (begun === undefined || mailbox === undefined) return
       if (troubles.size > TROUBLES_MAX) troubles.clear()
-      const ended = await serve(deps, mailbox, begun, { ...o, troubles })
+      const ended = await serve(deps, mailbox, begun, { ...o, troubles, pace })
       if (ended === 'over') return
       failures = ended === 'good' ? 0 : failures + 1
     } catch (error) {
@@ -154,7 +155,7 @@ async function serve(
   deps: WatchMailboxDeps,
   mailbox: Mailbox,
   begun: Begun,
-  o: WatchMailboxOptions & { readonly troubles: Map<string, number> },
+  o: WatchMailboxOptions & Pick<WatchSessionOptions, 'troubles' | 'pace'>,
 ): Promise<Ended> {
   const { server, tenantId, configVersion } = mailbox
   const place = { host: server.host, port: server.port }

@@ -25,7 +25,7 @@ export interface WatchSessionDeps extends TakeMailDeps {
   readonly roundMs?: number
 }
 
-export interface WatchSessionOptions extends Pick<TakeOptions, 'troubles' | 'signal'> {
+export interface WatchSessionOptions extends Pick<TakeOptions, 'troubles' | 'pace' | 'signal'> {
   readonly watch: Watch
   readonly mailbox: Mailbox
   readonly session: ImapSession
