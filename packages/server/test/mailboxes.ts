@@ -164,8 +164,10 @@ export async function createMailboxBench(): Promise<MailboxBench> {
     },
     async stored() {
       const { rows } = await db.query<Omit<StoredMail, 'text'> & { raw: Buffer }>(
-        `select m.mailer_id as "mailerId", m.folder, m.problem, m.server_thread as "serverThread", r.raw
-           from inbound_message m join inbound_raw r using (tenant_id, raw_id)
+        `select m.mailer_id as "mailerId", m.folder, m.problem, m.server_thread as "serverThread",
+                (select string_agg(r.raw, '' order by r.piece) from inbound_raw r
+                  where r.tenant_id = m.tenant_id and r.raw_id = m.raw_id) as raw
+           from inbound_message m
           order by m.inbound_id`,
       )
       return rows.map(({ raw, ...rest }) => ({ ...rest, text: raw.toString('latin1') }))

@@ -27,7 +27,7 @@ const STATEMENTS = [
   'inbound.give_back',
   'inbound.find_message',
   'inbound.list_messages',
-  'inbound.read_raw',
+  'inbound.read_piece',
 ]
 const ROUNDS = 7
 const DAYS = 20
@@ -44,7 +44,7 @@ async function useAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<vo
         }
   const tenantId = 'tn_1'
   const route = routeOf({ tenantId })
-  const raw = rawMail({ messageId: `<${newUlid()}@x>` })
+  const raw = rawMail({ messageId: `<${newUlid()}@x>`, body: 'x'.repeat(600_000) })
   const [id = ''] = await world.receive({ raw, routes: [[route, 'a@in.example.com']] })
   expect(await world.worker({ db: on }).runOnce()).toBe(1)
   const unknown = { tenantId, inboundId: id, bytes: 1, fence: '99', tries: 1 }

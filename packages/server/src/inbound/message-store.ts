@@ -43,13 +43,24 @@ export interface NewMessage {
       }
 }
 
+/** Of a row: to write or read a large message in one would hold up the event loop. */
+const PIECE_BYTES = 512 * 1024
+
 export async function insertRaws(tx: Tx, rows: readonly NewRaw[]): Promise<void> {
-  await insertRows(tx, {
-    name: 'inbound.insert_raw',
-    into: 'inbound_raw',
-    columns: ['tenant_id', 'raw_id', 'day', 'raw'],
-    rows: rows.map(({ tenantId, rawId, raw }) => [tenantId, rawId, dayOfUlid(rawId), raw]),
-  })
+  const insert = (pieces: readonly (NewRaw & { readonly piece: number })[]) =>
+    insertRows(tx, {
+      name: 'inbound.insert_raw',
+      into: 'inbound_raw',
+      columns: ['tenant_id', 'raw_id', 'day', 'piece', 'raw'],
+      rows: pieces.map(({ tenantId, rawId, piece, raw }) => [
+        ...[tenantId, rawId, dayOfUlid(rawId), piece],
+        raw.subarray(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES),
+      ]),
+    })
+  await insert(rows.map((row) => ({ ...row, piece: 0 })))
+  for (const row of rows)
+    for (let piece = 1; piece * PIECE_BYTES < row.raw.length; piece += 1)
+      await insert([{ ...row, piece }])
 }
 
 /** And their places in the queue. */
@@ -155,33 +166,38 @@ export async function findMessage(
 
 const LOAD = statement(
   'inbound.load_message',
-  `select ${COLUMNS}, case when m.bytes <= $4 then r.raw end as raw
+  `select ${COLUMNS}, r.raw
      from inbound_message m
-     join inbound_raw r on r.tenant_id = m.tenant_id and r.raw_id = m.raw_id and r.day = m.day
+     join inbound_raw r
+       on r.tenant_id = m.tenant_id and r.raw_id = m.raw_id and r.day = m.day and r.piece = 0
     where ${OF_ID}`,
 )
-
-/** Decoding a large one at a time would hold up the event loop. */
-const PIECE_BYTES = 1024 * 1024
 
 /** With all of it. In a transaction. */
 export async function loadMessage(
   q: Queryable,
   key: MessageKey,
+  /** Where it is at hand. */
+  raw?: Buffer,
 ): Promise<(StoredMessage & { readonly raw: Buffer }) | undefined> {
-  const values = [...valuesOf(key), PIECE_BYTES]
-  const { rows } = await q.query<Row & { readonly raw: Buffer | null }>(LOAD, values)
+  if (raw !== undefined) {
+    const message = await findMessage(q, key)
+    return message && { ...message, raw }
+  }
+  const { rows } = await q.query<Row & { readonly raw: Buffer }>(LOAD, valuesOf(key))
   const [row] = rows
   if (row === undefined) return undefined
-  return { ...fromRow(row), raw: row.raw ?? (await loadPieces(q, row)) }
+  return { ...fromRow(row), raw: await loadRest(q, row) }
 }
 
-async function loadPieces(q: Queryable, row: Row): Promise<Buffer> {
+async function loadRest(q: Queryable, row: Row & { readonly raw: Buffer }): Promise<Buffer> {
+  if (row.raw.length === row.bytes) return row.raw
   const raw = Buffer.allocUnsafeSlow(row.bytes)
-  for (let at = 0; at < raw.length; at += PIECE_BYTES) {
-    const piece = await readRaw(q, row, { at, length: PIECE_BYTES })
-    if (piece?.copy(raw, at) !== Math.min(PIECE_BYTES, raw.length - at))
-      throw new Error(`${row.rawId} is not as long as it was`)
+  let length = row.raw.copy(raw)
+  for (let piece = 1; length < raw.length; piece += 1) {
+    const read = await readPiece(q, row, piece)
+    if (read === undefined) throw new Error(`${row.rawId} is not as long as it was`)
+    length += read.copy(raw, length)
   }
   return raw
 }
@@ -210,20 +226,20 @@ export async function listMessages(
   return (await q.query<Row>(LIST, values)).rows.map(fromRow)
 }
 
-const READ_RAW = statement(
-  'inbound.read_raw',
-  `select substring(raw from $4 for $5) as piece from inbound_raw
-    where tenant_id = $1 and raw_id = $2 and day = $3`,
+const READ_PIECE = statement(
+  'inbound.read_piece',
+  `select raw from inbound_raw
+    where tenant_id = $1 and raw_id = $2 and day = $3 and piece = $4`,
 )
 
-/** Some of its bytes: no more than these are read. Undefined when it has left meanwhile. */
-export async function readRaw(
+/** Counted from 0. Undefined: there are no more, or all have left meanwhile. */
+export async function readPiece(
   q: Queryable,
   { tenantId, rawId }: Pick<StoredMessage, 'tenantId' | 'rawId'>,
-  o: { readonly at: number; readonly length: number },
+  piece: number,
 ): Promise<Buffer | undefined> {
-  const values = [tenantId, rawId, dayOfUlid(rawId), o.at + 1, o.length]
-  return (await q.query<{ piece: Buffer }>(READ_RAW, values)).rows[0]?.piece
+  const values = [tenantId, rawId, dayOfUlid(rawId), piece]
+  return (await q.query<{ raw: Buffer }>(READ_PIECE, values)).rows[0]?.raw
 }
 
 const MARK_REPORTED = statement(

@@ -6,29 +6,23 @@ import { Readable } from 'node:stream'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Gate } from '../../platform/gate.ts'
-import { readRaw } from '../message-store.ts'
+import { readPiece } from '../message-store.ts'
 import { findInboundMessage } from './find-message.ts'
 
 export interface OpenRawDeps {
   readonly db: Db
   /** Of pieces that are being read. */
   readonly gate: Gate
-  /** A smaller one, for tests. */
-  readonly pieceBytes?: number
 }
 
-const PIECE_BYTES = 512 * 1024
-
 export async function openRaw(
-  { db, gate, pieceBytes: length = PIECE_BYTES }: OpenRawDeps,
+  { db, gate }: OpenRawDeps,
   tenantId: string,
   inboundId: string,
 ): Promise<{ readonly bytes: number; readonly stream: Readable }> {
   const message = await findInboundMessage(db, tenantId, inboundId)
-  const read = async (at: number) => {
-    const piece = await gate.run(tenantId, () =>
-      readByIndex(db, (tx) => readRaw(tx, message, { at, length })),
-    )
+  const read = async (n: number) => {
+    const piece = await gate.run(tenantId, () => readByIndex(db, (tx) => readPiece(tx, message, n)))
     // Retention has taken it meanwhile.
     if (piece === undefined) throw new ApiError('not_found')
     return piece
@@ -39,6 +33,11 @@ export async function openRaw(
 
   async function* pieces(): AsyncGenerator<Buffer, void, undefined> {
     yield first
-    for (let at = first.length; at < bytes; at += length) yield await read(at)
+    let length = first.length
+    for (let n = 1; length < bytes; n += 1) {
+      const piece = await read(n)
+      length += piece.length
+      yield piece
+    }
   }
 }

@@ -44,6 +44,9 @@ afterEach(async () => {
   for (const one of opened.splice(0)) await one.close()
 })
 
+/** As they are stored. */
+const PIECE_BYTES = 512 * 1024
+
 const get = (path: string, key = 'reader', on = app) =>
   on.inject({
     method: 'GET',
@@ -63,29 +66,29 @@ const withAttachments = (...parts: readonly (readonly [disposition: string, cont
   })
 
 describe('getRawInboundMessage', () => {
-  it('answers what was received, byte for byte, as a file', async () => {
-    const bytes = Buffer.concat([
-      rawMail(),
-      Buffer.from(Uint8Array.from({ length: 512 }, (_, i) => i)),
-    ])
+  it.each([
+    ['a small one', 1_000],
+    ['of exactly one piece', PIECE_BYTES],
+    ['of two and a byte', 2 * PIECE_BYTES + 1],
+  ])('answers what was received, byte for byte, as a file: %s', async (_, length) => {
+    const bytes = Buffer.alloc(length)
+    rawMail().copy(bytes)
+    for (let at = rawMail().length; at < length; at += 1) bytes[at] = at % 251
     const [id] = await world.receive({ raw: bytes })
-    const small = await open({ pieceBytes: 100 })
-    for (const on of [app, small]) {
-      const answer = await get(`/${id}/raw`, 'reader', on)
-      expect(answer.statusCode).toBe(200)
-      expect(answer.rawPayload.equals(bytes)).toBe(true)
-      expect(answer.headers).toMatchObject({
-        'content-type': 'message/rfc822',
-        'content-length': String(bytes.length),
-        'content-disposition': `attachment; filename="${id}.eml"; filename*=UTF-8''${id}.eml`,
-        'x-content-type-options': 'nosniff',
-        'content-security-policy': "default-src 'none'; sandbox",
-      })
-    }
+    const answer = await get(`/${id}/raw`)
+    expect(answer.statusCode).toBe(200)
+    expect(answer.rawPayload.equals(bytes)).toBe(true)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'message/rfc822',
+      'content-length': String(bytes.length),
+      'content-disposition': `attachment; filename="${id}.eml"; filename*=UTF-8''${id}.eml`,
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
+    })
   })
 
   it('is refused when too many of its tenant wait, and cut when retention takes the message', async () => {
-    const [id] = await world.receive({ raw: Buffer.alloc(1_000, 'a: b\n') })
+    const [id] = await world.receive({ raw: Buffer.alloc(PIECE_BYTES + 1, 'a: b\n') })
     const full = createGate({
       name: 'full',
       atOnceMax: 0,
@@ -96,7 +99,6 @@ describe('getRawInboundMessage', () => {
     expect(refused.statusCode).toBe(429)
     let reads = 0
     const losing = await open({
-      pieceBytes: 100,
       gate: {
         async run(_, work) {
           reads += 1
