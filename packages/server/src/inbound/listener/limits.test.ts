@@ -49,6 +49,31 @@ describe('the size of a message', () => {
     await client.end()
   })
 
+  it('is no way to keep the listener busy: many that are large', async () => {
+    const { openFor, stored } = await start({ bytesMax: 8 * 1024 * 1024 })
+    const text = `Subject: large\r\n\r\n${'x'.repeat(6_000_000)}\r\n`
+    const large = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const client = await openFor('a@routed.test')
+        await client.ask('DATA')
+        return client
+      }),
+    )
+    let answered = 0
+    const answers = large.map(async (client) => {
+      client.send(text)
+      client.send('.\r\n')
+      expect(await client.see(/\r\n/)).toMatch(/^250 /)
+      answered += 1
+    })
+    const small = await openFor('b@other.test')
+    expect(await sendData(small, MESSAGE)).toMatch(/^250 /)
+    // Those that came before it wait for their turns.
+    expect(answered).toBe(0)
+    await Promise.all(answers)
+    expect(stored.filter(({ raw }) => raw.length > 6_000_000)).toHaveLength(8)
+  })
+
   it('is no way to keep the listener busy: lines that begin with a dot, by the million', async () => {
     const { openFor, metrics } = await start({ bytesMax: 8 * 1024 * 1024 })
     const client = await openFor('a@routed.test')

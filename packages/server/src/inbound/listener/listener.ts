@@ -16,6 +16,7 @@ import type { Service } from '../../platform/service.ts'
 import { createByteBudget } from './byte-budget.ts'
 import { createGuard } from './guard.ts'
 import { type ListenerLimits, listenerLimits } from './limits.ts'
+import { createPieceTurns } from './piece-turns.ts'
 import { type Connection, Listener } from './smtp-session.ts'
 import { takeMessage } from './take-message.ts'
 import { type Reply, type TransactionDeps, takeRecipient, takeSender } from './take-transaction.ts'
@@ -28,7 +29,7 @@ export interface InboundListener extends Service {
   address(): { readonly host: string; readonly port: number }
 }
 
-export interface ListenerOptions extends Omit<TransactionDeps, 'limits' | 'budget'> {
+export interface ListenerOptions extends Omit<TransactionDeps, 'limits' | 'budget' | 'turns'> {
   readonly host: string
   readonly port: number
   readonly recipientsMax: number
@@ -41,7 +42,7 @@ export interface ListenerOptions extends Omit<TransactionDeps, 'limits' | 'budge
 export function createInboundListener(o: ListenerOptions): InboundListener {
   const limits = { ...listenerLimits, ...o.limits }
   const budget = createByteBudget(limits.bytesInTransitMax)
-  const deps: TransactionDeps = { ...o, limits, budget }
+  const deps: TransactionDeps = { ...o, limits, budget, turns: createPieceTurns() }
   const guard = createGuard({ ...o, limits, observeConnection: o.observe.connection })
   o.observe.watch(() => ({
     connections: guard.open().size,

@@ -67,17 +67,11 @@ export function createMessageBuffer(o: {
 
   /** Looks at each byte twice rather than at what to do about it: peers send millions of line ends. */
   function addLines(chunk: Uint8Array): void {
-    let missing = 0
-    let previous = last
-    for (let i = 0; i < chunk.length; i++) {
-      const byte = chunk[i] ?? 0
-      if (missingBetween(previous, byte) !== undefined) missing += 1
-      previous = byte
-    }
+    const missing = countMissing(chunk, last)
     if (missing === 0) append(chunk)
     else makeRoom(length + chunk.length + missing)
     if (missing > 0 && refusal === undefined) {
-      previous = last
+      let previous = last
       for (let i = 0; i < chunk.length; i++) {
         const byte = chunk[i] ?? 0
         const between = missingBetween(previous, byte)
@@ -86,7 +80,7 @@ export function createMessageBuffer(o: {
         previous = byte
       }
     }
-    last = previous
+    last = chunk.at(-1) ?? last
   }
 
   return {
@@ -105,6 +99,18 @@ export function createMessageBuffer(o: {
     },
     release,
   }
+}
+
+/** Halves of line ends. What is above a CR is most of a message, and passed over at once. */
+function countMissing(chunk: Uint8Array, before: number): number {
+  let missing = before === CR && chunk.length > 0 && chunk[0] !== LF ? 1 : 0
+  for (let i = 0; i < chunk.length; i++) {
+    const byte = chunk[i] ?? 0
+    if (byte > CR) continue
+    if (byte === LF && (i === 0 ? before : chunk[i - 1]) !== CR) missing += 1
+    if (byte === CR && i + 1 < chunk.length && chunk[i + 1] !== LF) missing += 1
+  }
+  return missing
 }
 
 /** Half of a line end. */

@@ -4,6 +4,7 @@
  */
 import type { SMTPServerDataStream } from 'smtp-server'
 import type { MessageBuffer } from './message-buffer.ts'
+import { PIECE_BYTES, type PieceTurns } from './piece-turns.ts'
 
 export type Received =
   | { readonly kind: 'whole'; readonly raw: Buffer }
@@ -17,21 +18,36 @@ export type Received =
 
 /** smtp-server hands out each line that begins with a dot by itself, which takes it long. */
 const PIECES_MAX = 250_000
+/** What is longer waits for its turn after each piece. */
+const UNTIMED_BYTES = 256 * 1024
 
 export function receiveMessage(
   stream: SMTPServerDataStream,
-  buffer: MessageBuffer,
-  bytesMax: number,
+  o: {
+    readonly buffer: MessageBuffer
+    readonly bytesMax: number
+    /** Whose message it is: a peer's address. */
+    readonly address: string
+    readonly turns: PieceTurns
+  },
 ): Promise<Received> {
+  const { buffer, bytesMax, address, turns } = o
   let refusal: 'too_large' | 'no_room' | undefined
   let pieces = 0
+  let turnEndsAt = UNTIMED_BYTES
+  let bytes = 0
   return new Promise((resolve) => {
     stream.on('data', (chunk: Buffer) => {
       pieces += 1
+      bytes += chunk.length
       if (pieces > PIECES_MAX) resolve({ kind: 'shredded' })
       const added = refusal ?? buffer.add(chunk)
       if (added !== 'ok') refusal = added
       if (refusal !== undefined && stream.byteLength > 2 * bytesMax) resolve({ kind: 'endless' })
+      if (bytes < turnEndsAt) return
+      turnEndsAt = bytes + PIECE_BYTES
+      stream.pause()
+      void turns.next(address).then(() => stream.resume())
     })
     stream.once('end', () => resolve(refusal === undefined ? buffer.end() : { kind: refusal }))
     stream.once('error', () => resolve({ kind: 'cut' }))

@@ -52,7 +52,7 @@ export async function takeMessage(
   const buffer = createMessageBuffer({ ...deps, before, address })
   facts.data = { sinceMs: startedMs, bytes: () => stream.byteLength }
   try {
-    const received = await receiveMessage(stream, buffer, deps.bytesMax)
+    const received = await receiveMessage(stream, { ...deps, buffer, address })
     facts.data = undefined
     facts.isStoring = true
     const ended: Ended =

@@ -12,6 +12,7 @@ import type { SmtpMail } from '../received-mail.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { ListenerObserver } from './observe-listener.ts'
+import type { PieceTurns } from './piece-turns.ts'
 import type { Connection } from './smtp-session.ts'
 
 export interface TransactionDeps {
@@ -20,6 +21,7 @@ export interface TransactionDeps {
   readonly bytesMax: number
   readonly limits: ListenerLimits
   readonly budget: ByteBudget
+  readonly turns: PieceTurns
   readonly disk: Pick<DiskGuard, 'isOpen' | 'admit'>
   readonly findRoute: (address: string) => Promise<FoundRoute>
   /** Resolves when it is durable. */
