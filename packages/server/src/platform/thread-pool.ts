@@ -25,12 +25,19 @@ export type ThreadOutcome<Output> =
 
 export interface ThreadPool<Input, Output> extends Service {
   /** Throws 429 `rate_limited` when too much of this caller's waits, 503 when stopped. */
-  run(caller: string, input: Input): Promise<ThreadOutcome<Output>>
+  run(
+    caller: string,
+    input: Input,
+    /** Parts of it that are handed over, and the caller's no longer. */
+    handedOver?: readonly ArrayBuffer[],
+  ): Promise<ThreadOutcome<Output>>
 }
 
 export interface ThreadPoolOptions {
   readonly name: string
   readonly module: URL
+  /** What the thread's module finds as its `workerData`. */
+  readonly data?: unknown
   readonly threads: number
   /** For one job, from when its thread has it. */
   readonly timeoutMs: number
@@ -44,7 +51,7 @@ const READY_MS_MAX = 30_000
 const STOP_MS_MAX = 1_000
 
 interface Thread<Input, Output> {
-  run(input: Input): Promise<ThreadOutcome<Output>>
+  run(input: Input, handedOver: readonly ArrayBuffer[]): Promise<ThreadOutcome<Output>>
   end(): Promise<unknown>
 }
 
@@ -75,13 +82,17 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
     })
   }
 
-  async function runOne(input: Input, leave: () => void): Promise<ThreadOutcome<Output>> {
+  async function runOne(
+    input: Input,
+    handedOver: readonly ArrayBuffer[],
+    leave: () => void,
+  ): Promise<ThreadOutcome<Output>> {
     let thread: Thread<Input, Output> | undefined
     let isUsable = false
     try {
       if (isStopped) throw new ApiError('unavailable')
       thread = idle.pop() ?? begin()
-      const outcome = await thread.run(input)
+      const outcome = await thread.run(input, handedOver)
       isUsable = outcome.kind === 'done' && !isStopped
       return outcome
     } catch (error) {
@@ -107,9 +118,9 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
       await inTime(ended, STOP_MS_MAX).catch(() => undefined)
       all.clear()
     },
-    async run(caller, input) {
+    async run(caller, input, handedOver = []) {
       const leave = await takePlace(places, caller)
-      return work.run(caller, () => runOne(input, leave))
+      return work.run(caller, () => runOne(input, handedOver, leave))
     },
   }
 }
@@ -117,6 +128,7 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
 function createThread<Input, Output>(o: ThreadPoolOptions): Thread<Input, Output> {
   const worker = new Worker(o.module, {
     name: o.name,
+    workerData: o.data,
     resourceLimits: o.resourceLimits,
     // It has no business with the process's configuration and its secrets.
     env: {},
@@ -147,9 +159,9 @@ function createThread<Input, Output>(o: ThreadPoolOptions): Thread<Input, Output
   ready.catch(() => undefined)
 
   return {
-    async run(input) {
+    async run(input, handedOver) {
       await ready
-      worker.postMessage(input)
+      worker.postMessage(input, handedOver)
       try {
         const output = await next(o.timeoutMs)
         if (output === undefined) return { kind: 'overran', limit: 'time' }

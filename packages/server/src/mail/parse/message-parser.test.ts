@@ -80,14 +80,16 @@ function createScripted(
   headers: (job: ParseJob) => ThreadOutcome<ParsedMessage>,
 ) {
   const lifecycle = { name: 'scripted', start: async () => undefined, stop: async () => undefined }
-  return createMessageParser({
-    whole: {
-      ...lifecycle,
-      run: async () => {
-        if (whole instanceof Error) throw whole
-        return whole
-      },
+  const pool = {
+    ...lifecycle,
+    run: async () => {
+      if (whole instanceof Error) throw whole
+      return whole
     },
+  }
+  return createMessageParser({
+    small: pool,
+    large: pool,
     headers: { ...lifecycle, run: async (_, job) => headers(job) },
   })
 }

@@ -1,12 +1,14 @@
 /**
  * Reads messages of others in threads with limits of time and memory. A message always yields a
  * result: of one that overruns them, or meets a defect, the headers, read by a thread with limits of its
- * own, and if even these do, nothing but the problem. Callers take turns; each has one message read at a time.
+ * own, and if even these do, nothing but the problem. Callers take turns; each has one message read at a
+ * time, and a large one: these have threads of their own, which leave the processor to others.
  */
+import type { ResourceLimits } from 'node:worker_threads'
 import { ApiError } from '../../platform/errors.ts'
 import type { Service } from '../../platform/service.ts'
 import { createThreadPool, type ThreadPool } from '../../platform/thread-pool.ts'
-import { FALLBACK_LIMITS, type ParseJob } from './parse-job.ts'
+import { FALLBACK_LIMITS, type ParseJob, type ParseThreadData } from './parse-job.ts'
 import type { ParsedMessage } from './parsed-message.ts'
 
 export interface MessageParser extends Service {
@@ -19,46 +21,57 @@ type Pool = ThreadPool<ParseJob, ParsedMessage>
 const NAME = 'message-parser'
 const THREADS = 2
 const WAITING_PER_CALLER_MAX = 1_000
-/** 25 MiB of anything take a twentieth of it. */
+const LARGE_BYTES = 512 * 1024
 const TIMEOUT_MS = 10_000
+/** 25 MiB of anything take half a second, of a processor that is busy with other things several. */
+const LARGE_TIMEOUT_MS = 30_000
 const FALLBACK_TIMEOUT_MS = 3_000
 
-function createPools(): { readonly whole: Pool; readonly headers: Pool } {
-  const common = {
-    module: new URL('./parse-main.ts', import.meta.url),
-    threads: THREADS,
-    waitingPerCallerMax: WAITING_PER_CALLER_MAX,
-  }
+interface Pools {
+  readonly small: Pool
+  readonly large: Pool
+  readonly headers: Pool
+}
+
+function createPools(): Pools {
+  const create = (
+    name: string,
+    timeoutMs: number,
+    resourceLimits: ResourceLimits,
+    data: ParseThreadData,
+  ): Pool =>
+    createThreadPool({
+      ...{ name, timeoutMs, resourceLimits, data },
+      module: new URL('./parse-main.ts', import.meta.url),
+      threads: THREADS,
+      waitingPerCallerMax: WAITING_PER_CALLER_MAX,
+    })
+  const whole = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 }
+  const beginning = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 }
   return {
-    whole: createThreadPool({
-      ...common,
-      name: NAME,
-      timeoutMs: TIMEOUT_MS,
-      resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 },
-    }),
-    headers: createThreadPool({
-      ...common,
-      name: `${NAME}-headers`,
-      timeoutMs: FALLBACK_TIMEOUT_MS,
-      resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 },
-    }),
+    small: create(NAME, TIMEOUT_MS, whole, { isLowered: false }),
+    large: create(`${NAME}-large`, LARGE_TIMEOUT_MS, whole, { isLowered: true }),
+    headers: create(`${NAME}-headers`, FALLBACK_TIMEOUT_MS, beginning, { isLowered: false }),
   }
 }
 
-export function createMessageParser({ whole, headers } = createPools()): MessageParser {
+export function createMessageParser(pools: Pools = createPools()): MessageParser {
+  const { small, large, headers } = pools
+  const all = [small, large, headers]
   return {
     name: NAME,
     async start() {
-      await Promise.all([whole.start(), headers.start()])
+      await Promise.all(all.map((pool) => pool.start()))
     },
     async stop() {
-      await Promise.all([whole.stop(), headers.stop()])
+      await Promise.all(all.map((pool) => pool.stop()))
     },
     async parse(caller, raw) {
-      const message = await attempt(whole, caller, { raw: alone(raw) })
+      const whole = raw.length < LARGE_BYTES ? small : large
+      const message = await attempt(whole, caller, { raw: new Uint8Array(raw) })
       if (typeof message !== 'string') return message
-      const beginning = raw.slice(0, FALLBACK_LIMITS.headerBytesMax * 2)
-      const job = { raw: alone(beginning), problem: message }
+      const beginning = raw.subarray(0, FALLBACK_LIMITS.headerBytesMax * 2)
+      const job = { raw: new Uint8Array(beginning), problem: message }
       const fallback = await attempt(headers, caller, job)
       return typeof fallback === 'string' ? unread(message) : fallback
     },
@@ -68,7 +81,7 @@ export function createMessageParser({ whole, headers } = createPools()): Message
 /** The message, or why there is none. */
 async function attempt(pool: Pool, caller: string, job: ParseJob): Promise<ParsedMessage | string> {
   try {
-    const outcome = await pool.run(caller, job)
+    const outcome = await pool.run(caller, job, [job.raw.buffer])
     if (outcome.kind === 'done') return outcome.output
     return `The message takes too much ${outcome.limit} to read`
   } catch (error) {
@@ -76,11 +89,6 @@ async function attempt(pool: Pool, caller: string, job: ParseJob): Promise<Parse
     if (error instanceof ApiError) throw error
     return 'The message could not be read'
   }
-}
-
-/** A view would be sent with everything around it. */
-function alone(raw: Uint8Array): Uint8Array {
-  return raw.byteLength === raw.buffer.byteLength ? raw : new Uint8Array(raw)
 }
 
 function unread(problem: string): ParsedMessage {

@@ -2,9 +2,16 @@
 import { PARSE_LIMITS, type ParseLimits } from './parse-message.ts'
 
 export interface ParseJob {
-  readonly raw: Uint8Array
+  /** Handed over. */
+  readonly raw: Uint8Array<ArrayBuffer>
   /** Of the attempt before: only the headers are to be read. */
   readonly problem?: string
+}
+
+/** Of a thread. */
+export interface ParseThreadData {
+  /** Whoever is not has the processor first. */
+  readonly isLowered: boolean
 }
 
 export const FALLBACK_LIMITS: ParseLimits = {

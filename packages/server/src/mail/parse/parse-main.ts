@@ -1,8 +1,12 @@
 /** The thread in which messages are read: answers each with what is in it, its attachments handed over. */
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import { threadReady } from '../../platform/thread-pool.ts'
-import { FALLBACK_LIMITS, type ParseJob } from './parse-job.ts'
+import { lowerPriority } from '../../platform/thread-priority.ts'
+import { FALLBACK_LIMITS, type ParseJob, type ParseThreadData } from './parse-job.ts'
 import { parseHeadersOnly, parseMessage } from './parse-message.ts'
+
+const { isLowered }: ParseThreadData = workerData
+if (isLowered) lowerPriority()
 
 parentPort?.on('message', ({ raw, problem }: ParseJob) => {
   const message =
