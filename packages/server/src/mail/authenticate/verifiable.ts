@@ -20,6 +20,7 @@ const HEADER_LINES_MAX = 2_000
 const SIGNATURE_BYTES_MAX = 8 * 1024
 /** RFC 5322 §2.1.1 allows 998. */
 const LINE_BYTES_MAX = 64 * 1024
+const NOTHING = Buffer.alloc(0)
 const SIGNATURE = /^(?:dkim-signature|arc-seal|arc-message-signature)[ \t]*:/i
 
 export function makeVerifiable(raw: Buffer, signaturesMax: number): Verifiable {
@@ -27,9 +28,10 @@ export function makeVerifiable(raw: Buffer, signaturesMax: number): Verifiable {
   if (end > HEADER_BYTES_MAX) return refuse('its header is too long')
   const lines = raw.toString('latin1', 0, end).split(/\r?\n/)
   if (lines.length > HEADER_LINES_MAX) return refuse('its header has too many lines')
-  const body = raw.subarray(end)
-  if (hasLongLine(body)) return refuse('it has a line that is too long')
   const fields = withoutSurplus(fieldsOf(lines), signaturesMax)
+  // What nobody has signed need not be read.
+  const body = fields.some((field) => SIGNATURE.test(field)) ? raw.subarray(end) : NOTHING
+  if (hasLongLine(body)) return refuse('it has a line that is too long')
   return { kind: 'verifiable', header: Buffer.from(fields.join('\r\n'), 'latin1'), body }
 }
 
