@@ -111,6 +111,7 @@ export function useInbound(): InboundWorld {
         wakeups,
         readUserAgent: createUserAgentReader(),
         reader,
+        takeRaw: () => undefined,
         observe: (result) => results.push(result),
         ...o,
       })

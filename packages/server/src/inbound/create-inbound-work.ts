@@ -20,13 +20,14 @@ export function createInboundWork(
     readonly metrics: Metrics
     readonly failpoints: Failpoints
     readonly wakeups: Wakeups
-    readonly intake: Pick<Intake, 'onStored'>
+    readonly intake: Pick<Intake, 'onStored' | 'takeRaw'>
     readonly parser: MessageParser
   } & Pick<MessageReaderDeps, 'authenticate' | 'publicUrl' | 'inlineBytesMax'>,
 ): readonly Service[] {
   const observer = createInboundObserver(deps.metrics)
   const worker = createInboundWorker({
     ...deps,
+    takeRaw: deps.intake.takeRaw,
     readUserAgent: createUserAgentReader(),
     reader: createMessageReader(deps),
     observe: observer.reported,

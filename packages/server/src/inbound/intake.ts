@@ -11,11 +11,14 @@ import { ApiError } from '../platform/errors.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import type { Service } from '../platform/service.ts'
 import type { SmtpMail } from './received-mail.ts'
+import { createRecentRaws } from './recent-raws.ts'
 import { type DigestedMail, digestMail, storeDigested } from './store-received.ts'
 
 export interface Intake extends Service {
   /** Resolves when it is durable, with an id for each route that has not had it. */
   store(mail: SmtpMail): Promise<{ readonly inboundIds: readonly string[] }>
+  /** Of a large message that was just stored here, once. */
+  takeRaw(inboundId: string): Buffer | undefined
   /** Also of mail that came by another door, such as a mailbox. */
   wake(): void
   onStored(listener: () => void): () => void
@@ -41,6 +44,7 @@ const RETRY_S = 2
 export function createIntake(deps: IntakeDeps): Intake {
   const { answerMs = ANSWER_MS, waitingBytesMax = WAITING_BYTES_MAX } = deps
   const listeners = new Set<() => void>()
+  const recent = createRecentRaws()
   let waitingBytes = 0
   const createGroup = () =>
     createGroupCommit<DigestedMail, readonly string[]>({
@@ -66,6 +70,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     try {
       const inboundIds = await groupOf(mail).add(await digestMail(mail))
       deps.failpoints.hit('inbound.after_store')
+      recent.keep(inboundIds, mail.raw)
       return inboundIds
     } finally {
       waitingBytes -= bytes
@@ -79,6 +84,7 @@ export function createIntake(deps: IntakeDeps): Intake {
       await Promise.all([groups.small.idle(), groups.large.idle()])
     },
     store: async (mail) => ({ inboundIds: await inTime(commit(mail), answerMs) }),
+    takeRaw: recent.take,
     wake,
     onStored(listener) {
       listeners.add(listener)

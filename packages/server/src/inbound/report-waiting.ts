@@ -60,6 +60,8 @@ export interface InboundWorkerDeps extends FinishDeps {
   readonly failpoints: Failpoints
   readonly wakeups: Pick<Wakeups, 'wake'>
   readonly reader: MessageReader
+  /** Of what this process has just stored, without asking the database. */
+  readonly takeRaw: (inboundId: string) => Buffer | undefined
   readonly observe: (result: ReportedResult, outcomes: FinishResult['outcomes']) => void
   readonly rooms?: RoomsOptions
   readonly leaseMs?: number
@@ -105,7 +107,8 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
 
   async function serve(claim: ClaimedMessage): Promise<void> {
     try {
-      const message = await readByIndex(db, (tx) => loadMessage(tx, claim))
+      const raw = deps.takeRaw(claim.inboundId)
+      const message = await readByIndex(db, (tx) => loadMessage(tx, claim, raw))
       if (message === undefined) return await forget(claim)
       const finished = await deps.reader.read(claim, message)
       const { isFinished, outcomes } = await finishes.add(finished)
