@@ -226,6 +226,8 @@ async function measureBombs(o: BenchOrder, { otherLoad, load, receiver, one, oth
       Object.entries(sentAt).map(([id, at]) => (arrivedAt[id] ?? Number.NaN) - at),
     )
   }
+  // The first ones wait for threads and connections.
+  await measure('warm')
   console.log(`  ${'alone'.padEnd(34)} ${await measure('alone')}`)
   for (const bomb of bombs) {
     const bombing = otherLoad.call<number>('keepSending', {
@@ -257,7 +259,9 @@ async function startWorld(o: BenchOrder): Promise<World> {
   ]
   const cluster = await startCluster(o)
   const roles = 'api,inbound,dispatcher'
-  const { origin, pid } = await cluster.start(roles, inboundEnv(dns, port), o.profileDir)
+  // Without the rest between two requests of a webhook: what is measured is what can be done.
+  const env = { ...inboundEnv(dns, port), WEBHOOK_BATCH_LINGER: '0ms' }
+  const { origin, pid } = await cluster.start(roles, env, o.profileDir)
   const hookUrl = `http://127.0.0.1:${await receiver.call('port')}/`
   const [one, other] = [
     await setUpRouted(origin, { dns, name: 'one', hookUrl, webhooks }),
