@@ -76,7 +76,7 @@ import {
 } from './platform/db/index.ts'
 import { type BucketLeases, bucketOf, createBucketLeases } from './platform/db/leases.ts'
 import { createDiskGuard, type DiskGuard, noDiskGuard } from './platform/disk-guard.ts'
-import { createDnsResolver, type DnsResolver } from './platform/dns/index.ts'
+import { createDnsResolver, type DnsResolver, rememberAnswers } from './platform/dns/index.ts'
 import { createEgress, type Egress } from './platform/egress/index.ts'
 import { createFailpoints, type Failpoints } from './platform/failpoints.ts'
 import { createGate } from './platform/gate.ts'
@@ -667,6 +667,7 @@ function composeFeedback(parts: Parts): Feedback {
 
 function composeInboundWork(parts: Parts): readonly Service[] {
   const { config, dns } = parts
+  const resolver = rememberAnswers(dns)
   return createInboundWork({
     ...parts,
     publicUrl: config.publicUrl,
@@ -676,7 +677,7 @@ function composeInboundWork(parts: Parts): readonly Service[] {
         raw,
         timeoutMs,
         name: inboundName(config),
-        resolver: dns,
+        resolver,
         ...(envelope === null
           ? {}
           : { remoteIp: envelope.remote_ip, helo: envelope.helo, mailFrom: envelope.from }),

@@ -6,3 +6,4 @@ export {
   type DnsTrouble,
   type MailExchange,
 } from './dns-resolver.ts'
+export { rememberAnswers } from './remember-answers.ts'

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import type { DnsAnswer } from './dns-resolver.ts'
+import { rememberAnswers } from './remember-answers.ts'
+
+const found = (...records: string[]): DnsAnswer<string> => ({ kind: 'found', records, aliases: [] })
+const absent: DnsAnswer<never> = { kind: 'absent', aliases: [] }
+const unknown: DnsAnswer<never> = { kind: 'unknown', why: 'timeout', aliases: [] }
+
+/** Answers to questions for TXT, one after the other. */
+function ask(...answers: (DnsAnswer<string> | Error)[]) {
+  const asked: string[] = []
+  const nothing = async () => absent
+  let nowMs = 0
+  const resolver = rememberAnswers(
+    {
+      async txt(name) {
+        asked.push(name)
+        const answer = answers.shift()
+        if (answer === undefined || answer instanceof Error) throw answer
+        return answer
+      },
+      mx: nothing,
+      a: nothing,
+      aaaa: nothing,
+      ptr: nothing,
+      aliases: nothing,
+    },
+    () => nowMs,
+  )
+  return { resolver, asked, pass: (ms: number) => (nowMs += ms) }
+}
+
+describe('answers of name servers', () => {
+  it.each([
+    ['found', found('v=spf1 -all')],
+    ['absent', absent],
+  ])('are remembered for half a minute: %s', async (_, answer) => {
+    const { resolver, asked, pass } = ask(answer, found('new'))
+    expect(await resolver.txt('example.com')).toEqual(answer)
+    pass(29_999)
+    expect(await resolver.txt('Example.COM')).toEqual(answer)
+    pass(1)
+    expect(await resolver.txt('example.com')).toEqual(found('new'))
+    expect(asked).toEqual(['example.com', 'example.com'])
+  })
+
+  it('are waited for together', async () => {
+    const { resolver, asked } = ask(found('one'))
+    const all = await Promise.all([1, 2, 3].map(() => resolver.txt('example.com')))
+    expect(all).toEqual([found('one'), found('one'), found('one')])
+    expect(asked).toHaveLength(1)
+  })
+
+  it('are asked for again when nobody knows, or they are large', async () => {
+    const large = found('x'.repeat(5_000))
+    const { resolver, asked } = ask(unknown, new Error('fault'), large, found('one'))
+    expect(await resolver.txt('example.com')).toEqual(unknown)
+    await expect(resolver.txt('example.com')).rejects.toThrow('fault')
+    expect(await resolver.txt('example.com')).toEqual(large)
+    expect(await resolver.txt('example.com')).toEqual(found('one'))
+    expect(asked).toHaveLength(4)
+  })
+
+  it('are those of their type and name', async () => {
+    const { resolver, asked } = ask(found('one'), found('two'))
+    await resolver.txt('one.example')
+    expect(await resolver.mx('one.example')).toEqual(absent)
+    expect(await resolver.txt('two.example')).toEqual(found('two'))
+    expect(asked).toEqual(['one.example', 'two.example'])
+  })
+})

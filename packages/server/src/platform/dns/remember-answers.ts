@@ -1,0 +1,61 @@
+/**
+ * Answers of name servers that are asked for again and again: remembered for a moment, and waited for
+ * together. What nobody knows is asked again.
+ *
+ * For whoever judges mail by what is published, and may be half a minute behind; not for whoever is to
+ * tell that a record has just been published.
+ */
+import { createBoundedMap } from '../bounded-map.ts'
+import type { DnsAnswer, DnsResolver } from './dns-resolver.ts'
+
+export type RememberedResolver = Omit<DnsResolver, 'close'>
+
+const KEPT_MS = 30_000
+/** Of each type: names are chosen by anybody. */
+const ANSWERS_MAX = 2_000
+/** Of what one answer may take. */
+const CHARS_MAX = 2_048
+
+interface Remembered {
+  readonly answer: Promise<DnsAnswer<unknown>>
+  readonly untilMs: number
+}
+
+export function rememberAnswers(
+  resolver: RememberedResolver,
+  monotonicMs: () => number = () => performance.now(),
+): RememberedResolver {
+  const remembering = <R>(ask: (name: string) => Promise<DnsAnswer<R>>) => {
+    const known = createBoundedMap<string, Remembered>(ANSWERS_MAX)
+    return (name: string): Promise<DnsAnswer<R>> => {
+      const key = name.toLowerCase()
+      const before = known.get(key)
+      // Each map has answers of one kind.
+      if (before !== undefined && before.untilMs > monotonicMs())
+        return before.answer as Promise<DnsAnswer<R>>
+      const answer = ask(name)
+      const own = { answer, untilMs: monotonicMs() + KEPT_MS }
+      const forget = () => {
+        if (known.get(key) === own) known.delete(key)
+      }
+      known.set(key, own)
+      answer.then((found) => {
+        if (!isWorthKeeping(found)) forget()
+      }, forget)
+      return answer
+    }
+  }
+  return {
+    txt: remembering(resolver.txt),
+    mx: remembering(resolver.mx),
+    a: remembering(resolver.a),
+    aaaa: remembering(resolver.aaaa),
+    ptr: remembering(resolver.ptr),
+    aliases: remembering(resolver.aliases),
+  }
+}
+
+function isWorthKeeping(answer: DnsAnswer<unknown>): boolean {
+  if (answer.kind === 'unknown') return false
+  return answer.kind === 'absent' || JSON.stringify(answer.records).length <= CHARS_MAX
+}
