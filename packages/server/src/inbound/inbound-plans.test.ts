@@ -20,7 +20,7 @@ const world = useInbound()
 const STATEMENTS = [
   'inbound.find_due',
   'inbound.claim',
-  'inbound.load_message',
+  'inbound.load_messages',
   'inbound.hold_claims',
   'inbound.mark_reported',
   'inbound.dequeue',

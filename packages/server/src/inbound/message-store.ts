@@ -164,30 +164,50 @@ export async function findMessage(
   return rows[0] && fromRow(rows[0])
 }
 
+const OF_KEYS = (alias: string, id: string) =>
+  `${alias}.tenant_id = k.tenant_id and ${alias}.${id} and ${alias}.day = k.day and ${alias}.day = any($3::date[])`
+
 const LOAD = statement(
-  'inbound.load_message',
+  'inbound.load_messages',
   `select ${COLUMNS}, r.raw
-     from inbound_message m
-     join inbound_raw r
-       on r.tenant_id = m.tenant_id and r.raw_id = m.raw_id and r.day = m.day and r.piece = 0
-    where ${OF_ID}`,
+     from unnest($1::text[], $2::text[], $3::date[]) as k (tenant_id, inbound_id, day)
+     join inbound_message m on ${OF_KEYS('m', 'inbound_id = k.inbound_id')}
+     join inbound_raw r on ${OF_KEYS('r', 'raw_id = m.raw_id')} and r.piece = 0`,
 )
 
-/** With all of it. In a transaction. */
+export interface LoadedMessage extends StoredMessage {
+  readonly raw: Buffer
+}
+
+/** With all of it; undefined for those that have left. In a transaction, after `planByIndex`. */
+export async function loadMessages(
+  q: Queryable,
+  keys: readonly MessageKey[],
+): Promise<(LoadedMessage | undefined)[]> {
+  const { rows } = await q.query<Row & { readonly raw: Buffer }>(LOAD, keyColumnsOf(keys))
+  const loaded = new Map<string, LoadedMessage>()
+  for (const row of rows)
+    loaded.set(keyTextOf(row), { ...fromRow(row), raw: await loadRest(q, row) })
+  return keys.map((key) => loaded.get(keyTextOf(key)))
+}
+
 export async function loadMessage(
   q: Queryable,
   key: MessageKey,
-  /** Where it is at hand. */
-  raw?: Buffer,
-): Promise<(StoredMessage & { readonly raw: Buffer }) | undefined> {
-  if (raw !== undefined) {
-    const message = await findMessage(q, key)
-    return message && { ...message, raw }
-  }
-  const { rows } = await q.query<Row & { readonly raw: Buffer }>(LOAD, valuesOf(key))
-  const [row] = rows
-  if (row === undefined) return undefined
-  return { ...fromRow(row), raw: await loadRest(q, row) }
+): Promise<LoadedMessage | undefined> {
+  return (await loadMessages(q, [key]))[0]
+}
+
+function keyTextOf({ tenantId, inboundId }: MessageKey): string {
+  return `${tenantId} ${inboundId}`
+}
+
+function keyColumnsOf(keys: readonly MessageKey[]): string[] {
+  return [
+    arrayText(keys.map(({ tenantId }) => tenantId)),
+    arrayText(keys.map(({ inboundId }) => inboundId)),
+    arrayText(keys.map(({ inboundId }) => dayOfUlid(inboundId))),
+  ]
 }
 
 async function loadRest(q: Queryable, row: Row & { readonly raw: Buffer }): Promise<Buffer> {
@@ -256,9 +276,7 @@ export async function markReported(
 ): Promise<void> {
   if (messages.length === 0) return
   await tx.query(MARK_REPORTED, [
-    arrayText(messages.map(({ tenantId }) => tenantId)),
-    arrayText(messages.map(({ inboundId }) => inboundId)),
-    arrayText(messages.map(({ inboundId }) => dayOfUlid(inboundId))),
+    ...keyColumnsOf(messages),
     textArray(messages.map(({ problem }) => problem ?? null)),
   ])
 }

@@ -13,6 +13,7 @@ import {
   isConflict,
   isDatabaseAway,
   isStatementTimeout,
+  planByIndex,
   readByIndex,
 } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -27,7 +28,7 @@ import {
   type FinishResult,
   finishMessages,
 } from './finish-messages.ts'
-import { loadMessage } from './message-store.ts'
+import { findMessage, type LoadedMessage, loadMessages } from './message-store.ts'
 import type { ClaimedMessage } from './queue-store.ts'
 import type { MessageReader } from './read-message.ts'
 import { type RoomsOptions, usualRooms } from './rooms.ts'
@@ -105,10 +106,26 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
     },
   })
 
+  const loads = createGroupCommit<ClaimedMessage, LoadedMessage | undefined>({
+    db,
+    itemsMax: GROUP_MAX,
+    size: { of: ({ bytes }) => bytes, max: GROUP_BYTES_MAX },
+    async run(tx, claims) {
+      const [, messages] = await Promise.all([planByIndex(tx), loadMessages(tx, claims)])
+      return messages
+    },
+  })
+
+  async function load(claim: ClaimedMessage): Promise<LoadedMessage | undefined> {
+    const raw = deps.takeRaw(claim.inboundId)
+    if (raw === undefined) return loads.add(claim)
+    const message = await readByIndex(db, (tx) => findMessage(tx, claim))
+    return message && { ...message, raw }
+  }
+
   async function serve(claim: ClaimedMessage): Promise<void> {
     try {
-      const raw = deps.takeRaw(claim.inboundId)
-      const message = await readByIndex(db, (tx) => loadMessage(tx, claim, raw))
+      const message = await load(claim)
       if (message === undefined) return await forget(claim)
       const finished = await deps.reader.read(claim, message)
       const { isFinished, outcomes } = await finishes.add(finished)
