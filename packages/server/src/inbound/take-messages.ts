@@ -6,6 +6,7 @@ import { type Db, transactByIndex } from '../platform/db/index.ts'
 import {
   type ClaimedMessage,
   claimDue,
+  type DueMessage,
   dequeue,
   findDue,
   giveBack,
@@ -53,14 +54,16 @@ export function createTakings(o: {
 
   async function takeSome(): Promise<readonly ClaimedMessage[]> {
     const some = { after, tenantsMax: TENANTS_MAX, ofEachMax: OF_EACH_MAX }
-    const due = await transactByIndex(db, (tx) => findDue(tx, some))
-    const tenants = new Set(due.map(({ tenantId }) => tenantId))
-    after = tenants.size < TENANTS_MAX ? '' : (due.at(-1)?.tenantId ?? '')
-    const admitted = rooms.admit(due)
-    if (admitted.length === 0) return []
+    let admitted: readonly DueMessage[] = []
     let claimed: readonly ClaimedMessage[] = []
     try {
-      claimed = await transactByIndex(db, (tx) => claimDue(tx, admitted, leaseMs))
+      claimed = await transactByIndex(db, async (tx) => {
+        const due = await findDue(tx, some)
+        const tenants = new Set(due.map(({ tenantId }) => tenantId))
+        after = tenants.size < TENANTS_MAX ? '' : (due.at(-1)?.tenantId ?? '')
+        admitted = rooms.admit(due)
+        return admitted.length === 0 ? [] : claimDue(tx, admitted, leaseMs)
+      })
     } finally {
       const ids = new Set(claimed.map(({ inboundId }) => inboundId))
       for (const one of admitted) if (!ids.has(one.inboundId)) rooms.leave(one)
