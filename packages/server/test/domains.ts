@@ -3,7 +3,6 @@
  * and a name server on loopback, and the work that the janitor does on domains. The clock stands
  * still; everything that is answered or logged is kept in `seen`.
  */
-import { PassThrough } from 'node:stream'
 import {
   addDomainAnswer,
   type Domain,
@@ -13,7 +12,6 @@ import {
   getDomainAnswer,
   listDomainsAnswer,
   type OperationId,
-  operations,
   rotateDomainKeyAnswer,
   verifyDomainAnswer,
 } from '@postrider/contract'
@@ -27,7 +25,6 @@ import {
   type SparkPostServer,
   type TestClock,
 } from '@postrider/testkit'
-import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { expect } from 'vitest'
 import { type DomainRoutesDeps, domainRoutes } from '../src/domains/routes.ts'
@@ -35,24 +32,13 @@ import { createDomainWork, type DomainWorkDeps } from '../src/domains/worker.ts'
 import { listDomainsOfRelay } from '../src/mailers/index.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createDnsResolver } from '../src/platform/dns/index.ts'
-import { createHttpApp } from '../src/platform/http/app.ts'
-import { createLogger } from '../src/platform/log.ts'
-import { createMetrics } from '../src/platform/metrics.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'
 import type { Rounds } from '../src/platform/rounds.ts'
 import { adapterOf, createRelays } from '../src/relays/index.ts'
 import { relayRoutes } from '../src/relays/routes.ts'
 import { createSendingDatabase } from './sending.ts'
+import { type Answer, type CallOptions, createTestApi, type Key } from './test-api.ts'
 import { createTestEgress, testGate, testKeyRing } from './webhook-api.ts'
-
-const KEYS = {
-  a: { tenantId: 'tn_a', scopes: [] },
-  b: { tenantId: 'tn_b', scopes: [] },
-  mailers: { tenantId: 'tn_a', scopes: ['mailers'] },
-  reader: { tenantId: 'tn_a', scopes: ['read'] },
-  sender: { tenantId: 'tn_a', scopes: ['send', 'webhooks'] },
-} as const
-export type Key = keyof typeof KEYS | 'nobody'
 
 const ANSWERS = {
   addDomain: addDomainAnswer,
@@ -63,21 +49,6 @@ const ANSWERS = {
   rotateDomainKey: rotateDomainKeyAnswer,
 } as const satisfies Partial<Record<OperationId, unknown>>
 export type DomainOperation = keyof typeof ANSWERS
-
-export interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, unknown>>
-  // biome-ignore lint/suspicious/noExplicitAny: what a test reads is what it checks
-  readonly body: any
-}
-
-export interface CallOptions {
-  readonly key?: Key
-  readonly domain?: string
-  readonly body?: object
-  readonly query?: string
-  readonly traceparent?: string
-}
 
 export interface DomainWorld {
   readonly db: Db
@@ -128,12 +99,9 @@ export async function createDomainWorld(
   const clock = createClock(new Date())
   const egress = createTestEgress()
   const dns = createDnsResolver({ servers: [dnsServer.address], tryMs: 200 })
-  const seen: string[] = []
   const wokenMail: string[] = []
   const wokenStreams: string[] = []
-  const destination = new PassThrough()
-  destination.on('data', (line: Buffer) => seen.push(line.toString()))
-  const log = createLogger({ level: 'trace', destination })
+  const { log, seen, createApp, call } = createTestApi<DomainOperation>(ANSWERS)
   const limitOf = (usesMax: number) => createRateLimit({ name: 'test', usesMax, windowS: 60 })
   const bounds = { limit: limitOf(1_000), gate: testGate }
   const deps: DomainRoutesDeps & DomainWorkDeps = {
@@ -150,15 +118,6 @@ export async function createDomainWorld(
     verifications: { limit: limitOf(o.verificationsMax ?? 1_000), gate: testGate },
     observe: () => undefined,
   }
-  const createApp = () =>
-    createHttpApp({
-      log,
-      metrics: createMetrics(),
-      authenticateKey: (key) => {
-        const found = KEYS[key as keyof typeof KEYS]
-        return found === undefined ? undefined : { ...found, keyId: `key_${key}` }
-      },
-    })
   const app = createApp()
   relayRoutes(app, {
     db,
@@ -172,24 +131,6 @@ export async function createDomainWorld(
   })
   domainRoutes(app, deps)
   await app.ready()
-  const callOn = async (to: FastifyInstance, id: DomainOperation, o: CallOptions = {}) => {
-    const { key = 'a', domain = '', body, query = '', traceparent } = o
-    const { method, path, status } = operations[id]
-    const response = await to.inject({
-      method,
-      url: path.replace('{domain}', encodeURIComponent(domain)) + query,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(traceparent === undefined ? {} : { traceparent }),
-      },
-      ...(body === undefined ? {} : { payload: body }),
-    })
-    const answer = response.json()
-    seen.push(response.payload, JSON.stringify(response.headers))
-    if (response.statusCode === status) expect([id, Check(ANSWERS[id], answer)]).toEqual([id, true])
-    return { status: response.statusCode, headers: response.headers, body: answer }
-  }
-
   const work = createDomainWork(deps)
   const world: DomainWorld = {
     db,
@@ -206,13 +147,13 @@ export async function createDomainWorld(
     wokenStreams,
     work,
     createWork: (change = {}) => createDomainWork({ ...deps, ...change }),
-    call: (id, given) => callOn(app, id, given),
+    call: (id, given) => call(app, id, given),
     async callWith(change, id, given) {
       const other = createApp()
       domainRoutes(other, { ...deps, ...change })
       await other.ready()
       try {
-        return await callOn(other, id, given)
+        return await call(other, id, given)
       } finally {
         await other.close()
       }

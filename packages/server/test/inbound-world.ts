@@ -2,7 +2,6 @@
  * The operations of inbound routing behind the real HTTP application, with a name server and a webhook
  * receiver on loopback. The clock stands still; everything that is answered or logged is in `seen`.
  */
-import { PassThrough } from 'node:stream'
 import {
   configureInboundRoutingAnswer,
   createInboundUsernameAnswer,
@@ -27,8 +26,6 @@ import {
   type TestClock,
   type WebhookReceiver,
 } from '@postrider/testkit'
-import type { FastifyInstance } from 'fastify'
-import { Check } from 'typebox/value'
 import { expect } from 'vitest'
 import { createRouteFinder, type RouteFinder } from '../src/inbound/find-routes.ts'
 import {
@@ -39,21 +36,10 @@ import {
 import { type InboundRoutesDeps, inboundRoutes } from '../src/inbound/routes.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createDnsResolver } from '../src/platform/dns/index.ts'
-import { createHttpApp } from '../src/platform/http/app.ts'
-import { createLogger } from '../src/platform/log.ts'
-import { createMetrics } from '../src/platform/metrics.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'
 import { createSendingDatabase } from './sending.ts'
+import { type Answer, type CallOptions, createTestApi, type Key } from './test-api.ts'
 import { createTestEgress, testGate, testKeyRing, testReceivers } from './webhook-api.ts'
-
-const KEYS = {
-  a: { tenantId: 'tn_a', scopes: [] },
-  b: { tenantId: 'tn_b', scopes: [] },
-  mailers: { tenantId: 'tn_a', scopes: ['mailers'] },
-  reader: { tenantId: 'tn_a', scopes: ['read'] },
-  sender: { tenantId: 'tn_a', scopes: ['send', 'webhooks'] },
-} as const
-export type Key = keyof typeof KEYS | 'nobody'
 
 const ANSWERS = {
   configureInboundRouting: configureInboundRoutingAnswer,
@@ -68,21 +54,6 @@ const ANSWERS = {
   deleteInboundUsername: deleteInboundUsernameAnswer,
 } as const satisfies Partial<Record<OperationId, unknown>>
 export type InboundOperation = keyof typeof ANSWERS
-
-export interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, unknown>>
-  // biome-ignore lint/suspicious/noExplicitAny: what a test reads is what it checks
-  readonly body: any
-}
-
-export interface CallOptions {
-  readonly key?: Key
-  readonly domain?: string
-  readonly username?: string
-  readonly body?: object
-  readonly query?: string
-}
 
 export interface InboundWorld {
   readonly db: Db
@@ -133,11 +104,8 @@ export async function createInboundWorld(
   const clock = createClock(new Date())
   const egress = createTestEgress()
   const dns = createDnsResolver({ servers: [dnsServer.address], tryMs: 200 })
-  const seen: string[] = []
   const woken: string[] = []
-  const destination = new PassThrough()
-  destination.on('data', (line: Buffer) => seen.push(line.toString()))
-  const log = createLogger({ level: 'trace', destination })
+  const { log, seen, createApp, call } = createTestApi<InboundOperation>(ANSWERS)
   const limit = createRateLimit({ name: 'test', usesMax: o.checksMax ?? 10_000, windowS: 60 })
   const deps: InboundRoutesDeps = {
     db,
@@ -150,35 +118,9 @@ export async function createInboundWorld(
     inboundHost: INBOUND_HOST,
     verifications: { limit, gate: testGate },
   }
-  const createApp = () =>
-    createHttpApp({
-      log,
-      metrics: createMetrics(),
-      authenticateKey: (key) => {
-        const found = KEYS[key as keyof typeof KEYS]
-        return found === undefined ? undefined : { ...found, keyId: `key_${key}` }
-      },
-    })
   const app = createApp()
   inboundRoutes(app, deps)
   await app.ready()
-  const callOn = async (to: FastifyInstance, id: InboundOperation, o: CallOptions = {}) => {
-    const { key = 'a', domain = '', username = '', body, query = '' } = o
-    const { method, path, status } = operations[id]
-    const response = await to.inject({
-      method,
-      url:
-        path
-          .replace('{domain}', encodeURIComponent(domain))
-          .replace('{username}', encodeURIComponent(username)) + query,
-      headers: { authorization: `Bearer ${key}` },
-      ...(body === undefined ? {} : { payload: body }),
-    })
-    const answer = response.json()
-    seen.push(response.payload, JSON.stringify(response.headers))
-    if (response.statusCode === status) expect([id, Check(ANSWERS[id], answer)]).toEqual([id, true])
-    return { status: response.statusCode, headers: response.headers, body: answer }
-  }
   const succeed = async (id: InboundOperation, o: CallOptions) => {
     const { status, body } = await world.call(id, o)
     expect({ id, status, body }).toMatchObject({ id, status: operations[id].status })
@@ -194,12 +136,12 @@ export async function createInboundWorld(
     prover: (o = {}) => createDomainProver({ ...deps, monotonicMs: () => 0, ...o }),
     seen,
     woken,
-    call: (id, o) => callOn(app, id, o),
+    call: (id, o) => call(app, id, o),
     async callWith(change, id, o) {
       const other = createApp()
       inboundRoutes(other, { ...deps, ...change })
       try {
-        return await callOn(other, id, o)
+        return await call(other, id, o)
       } finally {
         await other.close()
       }

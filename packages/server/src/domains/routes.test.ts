@@ -1,7 +1,8 @@
 /** The operations on sending domains, one after the other, by the statuses that they answer. */
 import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createDomainWorld, type DomainWorld, type Key } from '../../test/domains.ts'
+import { createDomainWorld, type DomainWorld } from '../../test/domains.ts'
+import type { Key } from '../../test/test-api.ts'
 import { findMailers, noteRelayChanged } from '../mailers/index.ts'
 
 let world: DomainWorld

@@ -2,7 +2,12 @@
  * Makes of a message that was received what is to be recorded of it. That a server or its DNS is slow, or
  * a message cannot be read, is part of the answer: nothing but a stop of this process makes it fail.
  */
-import type { Authentication, MessageParser, ParsedMessage } from '../mail/index.ts'
+import {
+  type Authentication,
+  type MessageParser,
+  type ParsedMessage,
+  unreadMessage,
+} from '../mail/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 import { startTrace } from '../platform/trace.ts'
@@ -99,20 +104,4 @@ function lookAgainAfter(ageMs: number): number | undefined {
 const NOTHING = { result: 'none' } as const
 const UNKNOWN: Authentication = { spf: NOTHING, dkim: [], dmarc: NOTHING, arc: NOTHING }
 
-const UNREAD: ParsedMessage = {
-  messageId: '',
-  inReplyTo: '',
-  references: [],
-  from: { email: '', name: '' },
-  to: [],
-  cc: [],
-  replyTo: [],
-  subject: '',
-  text: '',
-  html: '',
-  headers: [],
-  attachments: [],
-  isAutoReply: false,
-  reports: [],
-  problem: `The message could not be read ${READ_TRIES_MAX} times`,
-}
+const UNREAD = unreadMessage(`The message could not be read ${READ_TRIES_MAX} times`)

@@ -5,8 +5,8 @@ import {
   INBOUND_HOST,
   type InboundOperation,
   type InboundWorld,
-  type Key,
 } from '../../test/inbound-world.ts'
+import type { Key } from '../../test/test-api.ts'
 import { openHeaders, testKeyRing } from '../../test/webhook-api.ts'
 
 let world: InboundWorld

@@ -27,11 +27,12 @@ export { encodeHeaderText, type Mailbox } from './header-lines.ts'
 export { classifyImapFailure, type ImapClassification } from './imap/classify-failure.ts'
 export { IMAP_REFUSALS, type ImapFailure, type ImapReply, type ImapStage } from './imap/failure.ts'
 export { createMessageParser, type MessageParser } from './parse/message-parser.ts'
-export type {
-  MessageHeader,
-  ParsedAttachment,
-  ParsedMailbox,
-  ParsedMessage,
+export {
+  type MessageHeader,
+  type ParsedAttachment,
+  type ParsedMailbox,
+  type ParsedMessage,
+  unreadMessage,
 } from './parse/parsed-message.ts'
 export { threadIdOf } from './parse/thread-of.ts'
 export {

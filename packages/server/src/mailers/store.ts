@@ -207,15 +207,9 @@ const INSERT = statement(
    returning ${MAILER_COLUMNS}`,
 )
 
-export async function insertMailer(q: Queryable, m: NewMailer): Promise<ServerMailer> {
-  const { rows } = await q.query<ServerRow>(INSERT, [
-    m.tenantId,
-    m.mailerId,
-    m.name,
-    m.email,
-    emailKeyOf(m.email),
-    m.configType,
-    m.connectionType,
+/** As both statements have them, one after the other. */
+function serverValues(m: NewMailer): unknown[] {
+  return [
     m.config.host,
     m.config.port,
     m.config.username ?? null,
@@ -228,6 +222,19 @@ export async function insertMailer(q: Queryable, m: NewMailer): Promise<ServerMa
     m.appId ?? null,
     jsonOf(m.imap),
     jsonOf(m.mailbox),
+  ]
+}
+
+export async function insertMailer(q: Queryable, m: NewMailer): Promise<ServerMailer> {
+  const { rows } = await q.query<ServerRow>(INSERT, [
+    m.tenantId,
+    m.mailerId,
+    m.name,
+    m.email,
+    emailKeyOf(m.email),
+    m.configType,
+    m.connectionType,
+    ...serverValues(m),
   ])
   const [row] = rows
   if (row === undefined) throw new Error('insert answered no row')
@@ -258,18 +265,7 @@ export async function updateMailer(
     m.name,
     m.email,
     emailKeyOf(m.email),
-    m.config.host,
-    m.config.port,
-    m.config.username ?? null,
-    m.config.secure,
-    m.config.tlsVerify,
-    m.secret ?? null,
-    m.uncertain,
-    JSON.stringify(m.limits),
-    m.hostEverWorked,
-    m.appId ?? null,
-    jsonOf(m.imap),
-    jsonOf(m.mailbox),
+    ...serverValues(m),
   ])
   return rows[0] === undefined ? undefined : toServerMailer(rows[0])
 }

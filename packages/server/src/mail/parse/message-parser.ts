@@ -9,7 +9,7 @@ import { ApiError } from '../../platform/errors.ts'
 import type { Service } from '../../platform/service.ts'
 import { createThreadPool, type ThreadPool } from '../../platform/thread-pool.ts'
 import { FALLBACK_LIMITS, type ParseJob, type ParseThreadData } from './parse-job.ts'
-import type { ParsedMessage } from './parsed-message.ts'
+import { type ParsedMessage, unreadMessage } from './parsed-message.ts'
 
 export interface MessageParser extends Service {
   /** Throws 429 `rate_limited` when too much of one caller's waits, and 503 when stopped. */
@@ -73,7 +73,7 @@ export function createMessageParser(pools: Pools = createPools()): MessageParser
       const beginning = raw.subarray(0, FALLBACK_LIMITS.headerBytesMax * 2)
       const job = { raw: new Uint8Array(beginning), problem: message }
       const fallback = await attempt(headers, caller, job)
-      return typeof fallback === 'string' ? unread(message) : fallback
+      return typeof fallback === 'string' ? unreadMessage(message) : fallback
     },
   }
 }
@@ -88,25 +88,5 @@ async function attempt(pool: Pool, caller: string, job: ParseJob): Promise<Parse
     // Refused, not failed: the caller may come again.
     if (error instanceof ApiError) throw error
     return 'The message could not be read'
-  }
-}
-
-function unread(problem: string): ParsedMessage {
-  return {
-    messageId: '',
-    inReplyTo: '',
-    references: [],
-    from: { email: '', name: '' },
-    to: [],
-    cc: [],
-    replyTo: [],
-    subject: '',
-    text: '',
-    html: '',
-    headers: [],
-    attachments: [],
-    isAutoReply: false,
-    reports: [],
-    problem,
   }
 }

@@ -49,3 +49,24 @@ export interface ParsedAttachment {
   readonly disposition: 'attachment' | 'inline'
   readonly content: Uint8Array<ArrayBuffer>
 }
+
+/** Nothing but why. */
+export function unreadMessage(problem: string): ParsedMessage {
+  return {
+    messageId: '',
+    inReplyTo: '',
+    references: [],
+    from: { email: '', name: '' },
+    to: [],
+    cc: [],
+    replyTo: [],
+    subject: '',
+    text: '',
+    html: '',
+    headers: [],
+    attachments: [],
+    isAutoReply: false,
+    reports: [],
+    problem,
+  }
+}
