@@ -47,7 +47,7 @@ async function useAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<vo
   const raw = rawMail({ messageId: `<${newUlid()}@x>`, body: 'x'.repeat(600_000) })
   const [id = ''] = await world.receive({ raw, routes: [[route, 'a@in.example.com']] })
   expect(await world.worker({ db: on }).runOnce()).toBe(1)
-  const unknown = { tenantId, inboundId: id, bytes: 1, fence: '99', tries: 1 }
+  const unknown = { tenantId, inboundId: id, bytes: 1, fence: '99', tries: 1, isSuspect: false }
   await transactByIndex(on, (tx) => giveBack(tx, [unknown], { isUntried: true, waitMs: 0 }))
   const list = await listInboundMessages({ db: on, publicUrl }, tenantId, { pageSize: 1 })
   expect(list.inbound_messages).toMatchObject([{ inbound_id: id }])

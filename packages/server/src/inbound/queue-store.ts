@@ -12,6 +12,8 @@ export interface MessageKey {
 
 export interface DueMessage extends MessageKey {
   readonly bytes: number
+  /** It was taken before without an end: it may be what ended the process that had it. */
+  readonly isSuspect: boolean
 }
 
 export interface ClaimedMessage extends DueMessage {
@@ -50,10 +52,10 @@ const FIND_DUE = statement(
          select tenant_id from inbound_queue where ${IS_DUE} and tenant_id > tenant.tenant_id
           order by tenant_id limit 1) next
    )
-   select tenant_id as "tenantId", inbound_id as "inboundId", bytes
+   select tenant_id as "tenantId", inbound_id as "inboundId", bytes, tries > 0 as "isSuspect"
      from (select tenant_id from tenant limit $2) t
     cross join lateral (
-      select inbound_id, bytes from inbound_queue
+      select inbound_id, bytes, tries from inbound_queue
        where tenant_id = t.tenant_id and ${IS_DUE}
        order by inbound_id limit $3) q`,
 )
@@ -81,7 +83,8 @@ const CLAIM = statement(
              join inbound_queue q on ${OF_KEYS}
             where ${IS_DUE} order by q.tenant_id, q.inbound_id for update of q skip locked) k
     where ${OF_KEYS}
-   returning q.tenant_id as "tenantId", q.inbound_id as "inboundId", q.bytes, q.fence, q.tries`,
+   returning q.tenant_id as "tenantId", q.inbound_id as "inboundId", q.bytes, q.fence, q.tries,
+             q.tries > 1 as "isSuspect"`,
 )
 
 /** Those of them that nobody else has taken meanwhile. After `planByIndex`. */

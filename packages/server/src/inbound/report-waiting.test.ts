@@ -303,6 +303,39 @@ describe('a process that ends', () => {
     })
   })
 
+  it('[I6] over one message has the others read, which it had beside it', async () => {
+    const messages = ['1', '2', 'poison', '4', '5']
+    for (const one of messages) await world.receive({ raw: rawMail({ messageId: `<${one}@x>` }) })
+    const dead = new Promise<never>(() => undefined)
+    let processes = 0
+    for (; (await queued()) > 0 && processes < 10; processes += 1) {
+      const ended = Promise.withResolvers<void>()
+      let isDead = false
+      const worker = world.worker({
+        // Every message is being read when the one ends the process.
+        authenticate: async ({ raw }, _timeoutMs) => {
+          if (raw.includes('poison')) {
+            isDead = true
+            ended.resolve()
+          }
+          await new Promise((resolve) => setTimeout(resolve, 20))
+          return isDead ? dead : UNKNOWN
+        },
+      })
+      await Promise.race([worker.runOnce(), ended.promise])
+      await world.endLeases()
+    }
+    const problems = (await world.events()).map(({ details }) => [
+      details.message_id,
+      details.problem,
+    ])
+    expect(problems).toHaveLength(messages.length)
+    expect(problems.filter(([, problem]) => problem !== undefined)).toEqual([
+      ['', 'The message could not be read 3 times'],
+    ])
+    expect(processes).toBe(4)
+  })
+
   it('[I6] before the commit has recorded nothing', async () => {
     const [id] = await world.receive()
     const died = new Error('died')

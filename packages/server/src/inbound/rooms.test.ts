@@ -10,7 +10,12 @@ const limits = {
   largeBytesMax: 1_000,
   largeBytesOfTenantMax: 500,
 }
-const due = (tenantId: string, inboundId: string, bytes: number) => ({ tenantId, inboundId, bytes })
+const due = (tenantId: string, inboundId: string, bytes: number, isSuspect = false) => ({
+  tenantId,
+  inboundId,
+  bytes,
+  isSuspect,
+})
 
 it('has a place for each tenant before it has a second for one', () => {
   const rooms = createRooms({ ...limits, messagesMax: 4 })
@@ -36,6 +41,17 @@ it('lets in what is larger than there is room for, alone', () => {
   expect(rooms.admit([huge, due('a', 'two', 100), due('b', 'three', 100)])).toEqual([huge])
   rooms.leave(huge)
   expect(rooms.admit([due('b', 'three', 100), huge])).toEqual([due('b', 'three', 100)])
+})
+
+it('has one suspect at a time, whoever its tenant is, beside as many others as fit', () => {
+  const rooms = createRooms(limits)
+  const [first, second] = [due('a', 'first', 1, true), due('b', 'second', 1, true)]
+  const line = [first, second, due('a', 'a', 1), due('b', 'b', 1)]
+  const idsOf = (admitted: readonly (typeof first)[]) => admitted.map(({ inboundId }) => inboundId)
+  expect(idsOf(rooms.admit(line))).toEqual(['first', 'a', 'b'])
+  expect(rooms.admit([second])).toEqual([])
+  rooms.leave(first)
+  expect(rooms.admit([second])).toEqual([second])
 })
 
 it('never holds more than it may, and is empty when all have left', () => {

@@ -2,6 +2,9 @@
  * How much is read at once in this process, so that no tenant's mail delays another's: of each tenant so
  * many messages and so many bytes, and of large messages only a part of all places, so that small ones
  * find one. A message that is larger than its room has it alone.
+ *
+ * A message that was taken before without an end is read with no other such beside it: where one of them
+ * ends the process, the others are not to be blamed for it again and again.
  */
 import type { DueMessage } from './queue-store.ts'
 
@@ -34,17 +37,19 @@ export const usualRooms: RoomsOptions = {
 
 interface Use {
   messages: number
+  suspects: number
   large: number
   largeBytes: number
 }
 
 export function createRooms(o: RoomsOptions): Rooms {
-  const all: Use = { messages: 0, large: 0, largeBytes: 0 }
+  const all: Use = { messages: 0, suspects: 0, large: 0, largeBytes: 0 }
   /** Without those that have none. */
   const tenants = new Map<string, Use>()
 
-  function hasRoom(own: Use, bytes: number): boolean {
+  function hasRoom(own: Use, { bytes, isSuspect }: DueMessage): boolean {
     if (all.messages >= o.messagesMax || own.messages >= o.ofTenantMax) return false
+    if (isSuspect && all.suspects > 0) return false
     if (bytes < o.largeBytesMin) return true
     return (
       all.large < o.largeMax &&
@@ -53,11 +58,12 @@ export function createRooms(o: RoomsOptions): Rooms {
     )
   }
 
-  function change(tenantId: string, bytes: number, sign: 1 | -1): void {
-    const own = tenants.get(tenantId) ?? { messages: 0, large: 0, largeBytes: 0 }
+  function change({ tenantId, bytes, isSuspect }: DueMessage, sign: 1 | -1): void {
+    const own = tenants.get(tenantId) ?? { messages: 0, suspects: 0, large: 0, largeBytes: 0 }
     tenants.set(tenantId, own)
     for (const use of [all, own]) {
       use.messages += sign
+      if (isSuspect) use.suspects += sign
       if (bytes < o.largeBytesMin) continue
       use.large += sign
       use.largeBytes += sign * bytes
@@ -69,14 +75,19 @@ export function createRooms(o: RoomsOptions): Rooms {
     admit(due) {
       const admitted: (typeof due)[number][] = []
       for (const message of inTurns(due)) {
-        const own = tenants.get(message.tenantId) ?? { messages: 0, large: 0, largeBytes: 0 }
-        if (!hasRoom(own, message.bytes)) continue
-        change(message.tenantId, message.bytes, 1)
+        const own = tenants.get(message.tenantId) ?? {
+          messages: 0,
+          suspects: 0,
+          large: 0,
+          largeBytes: 0,
+        }
+        if (!hasRoom(own, message)) continue
+        change(message, 1)
         admitted.push(message)
       }
       return admitted
     },
-    leave: ({ tenantId, bytes }) => change(tenantId, bytes, -1),
+    leave: (message) => change(message, -1),
     get isFull() {
       return all.messages >= o.messagesMax
     },
