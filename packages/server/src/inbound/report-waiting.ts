@@ -28,7 +28,7 @@ import {
   type FinishResult,
   finishMessages,
 } from './finish-messages.ts'
-import { findMessage, type LoadedMessage, loadMessages } from './message-store.ts'
+import { findMessage, type LoadedMessage, loadMessage, loadMessages } from './message-store.ts'
 import type { ClaimedMessage } from './queue-store.ts'
 import type { MessageReader } from './read-message.ts'
 import { type RoomsOptions, usualRooms } from './rooms.ts'
@@ -118,7 +118,9 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
 
   async function load(claim: ClaimedMessage): Promise<LoadedMessage | undefined> {
     const raw = deps.takeRaw(claim.inboundId)
-    if (raw === undefined) return loads.add(claim)
+    // A large one would hold up those that are loaded with it.
+    if (raw === undefined && claim.bytes < rooms.largeBytesMin) return loads.add(claim)
+    if (raw === undefined) return readByIndex(db, (tx) => loadMessage(tx, claim))
     const message = await readByIndex(db, (tx) => findMessage(tx, claim))
     return message && { ...message, raw }
   }
