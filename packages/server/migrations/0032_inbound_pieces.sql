@@ -1,3 +1,4 @@
+-- breaking: older programs take the first piece of a large message for all of it
 -- A received message is kept in pieces of 512 KiB: one of 25 MB in a single value held up whoever wrote
 -- or read it, and with it everybody else in the process.
 
