@@ -101,6 +101,21 @@ describe('[contract 4] mail', () => {
     expect((await authenticate(header)).dkim).toMatchObject([{ result: 'fail', domain: DOMAIN }])
   })
 
+  it.each([
+    ['a fold', 'DKIM-Signature\r\n :'],
+    ['two folds', 'DKIM-Signature \r\n\t\r\n :'],
+    ['a line end', 'DKIM-Signature\r\n:'],
+    ['line ends within', 'DKIM-\r\nSignature\r\n \r\n:'],
+  ])('to which a body was added fails its signature, with %s in its name', async (_what, name) => {
+    const message = (await signed(plain(''))).toString().replace('DKIM-Signature:', name)
+    const whole = await authenticate(Buffer.from(message), { remoteIp: '198.51.100.7' })
+    const added = Buffer.from(`${message}Send me money\r\n`)
+    const found = await authenticate(added, { remoteIp: '198.51.100.7' })
+    expect(whole.dkim).toMatchObject([{ result: 'pass' }])
+    expect(found.dkim).not.toMatchObject([{ result: 'pass' }])
+    expect(found.dmarc.result).toBe('fail')
+  })
+
   it('with our own lines before it is verified all the same', async () => {
     const trace =
       'Return-Path: <ada@sender.test>\r\nReceived: from a by b;\r\n\tSun, 22 Nov 2026 10:00:00 +0000\r\n'
@@ -227,6 +242,9 @@ describe('name servers', () => {
   })
 })
 
+/** Of which no notice is taken. */
+const SURPLUS = `DKIM-Signature: v=1; d=x.test; h=${'a:'.repeat(10_000)}from`
+
 describe('what would take its verifier too long', () => {
   it('has so many signatures looked at, the uppermost', async () => {
     let raw: Buffer = plain()
@@ -253,6 +271,36 @@ describe('what would take its verifier too long', () => {
   it('is not verified: a line without end', async () => {
     const raw = await signed(plain(`${'x'.repeat(100_000)}\r\n`))
     expect((await authenticate(raw)).dkim).toMatchObject([{ result: 'permerror' }])
+  })
+
+  it('has no more of them looked at where their names are folded', async () => {
+    let raw: Buffer = plain()
+    for (let i = 0; i < 15; i++) {
+      const one = (await signed(raw, { domain: `d${i}.test` })).toString()
+      raw = Buffer.from(
+        one.replace('DKIM-Signature:', i % 2 ? 'DKIM-Signature\r\n:' : 'dkim-signature \r\n :'),
+      )
+    }
+    const domains = (await authenticate(raw)).dkim.map(({ domain }) => domain)
+    expect(domains).toEqual(Array.from({ length: 10 }, (_, i) => `d${14 - i}.test`))
+  })
+
+  it('has its body as it is where its last field is one signature too many', async () => {
+    const message = await signed(plain())
+    const raw = Buffer.from(message.toString().replace('\r\n\r\n', `\r\n${SURPLUS}\r\n\r\n`))
+    expect((await authenticate(raw)).dkim).toMatchObject([{ result: 'pass' }])
+  })
+
+  it.each(['\r', '\r \t', ' '])('is not verified for hours: a header full of %j', async (text) => {
+    const raw = Buffer.from(`X: ${text.repeat(200_000 / text.length)}x\r\n${await signed(plain())}`)
+    const beganMs = performance.now()
+    await authenticate(raw)
+    expect(performance.now() - beganMs).toBeLessThan(1_000)
+  })
+
+  it('a line without end is nobody\u2019s business in what nobody has signed', async () => {
+    const raw = plain(`${'x'.repeat(100_000)}\r\n`)
+    expect(await authenticate(raw)).toMatchObject({ dkim: [], dmarc: { result: 'pass' } })
   })
 
   it('a signature that names fields without end is left out', async () => {

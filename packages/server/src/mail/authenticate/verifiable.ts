@@ -21,18 +21,27 @@ const SIGNATURE_BYTES_MAX = 8 * 1024
 /** RFC 5322 §2.1.1 allows 998. */
 const LINE_BYTES_MAX = 64 * 1024
 const NOTHING = Buffer.alloc(0)
-const SIGNATURE = /^(?:dkim-signature|arc-seal|arc-message-signature)[ \t]*:/i
+/** mailauth looks for the end of a row of them from each of them. */
+const BARE_ENDS = /\r{100}/
+const DKIM = 'dkim-signature'
+const SIGNATURES: ReadonlySet<string> = new Set([DKIM, 'arc-seal', 'arc-message-signature'])
+/** Anywhere, so that no way to write a name leaves a signature without the body that it is of. */
+const NAMES_SIGNATURE = /dkim-signature|arc-message-signature/i
 
 export function makeVerifiable(raw: Buffer, signaturesMax: number): Verifiable {
   const end = endOfHeader(raw)
   if (end > HEADER_BYTES_MAX) return refuse('its header is too long')
-  const lines = raw.toString('latin1', 0, end).split(/\r?\n/)
+  const text = raw.toString('latin1', 0, endOfLines(raw, end))
+  if (BARE_ENDS.test(text)) return refuse('its header has bare line ends')
+  const lines = text.split(/\r?\n/)
   if (lines.length > HEADER_LINES_MAX) return refuse('its header has too many lines')
   const fields = withoutSurplus(fieldsOf(lines), signaturesMax)
   // What nobody has signed need not be read.
-  const body = fields.some((field) => SIGNATURE.test(field)) ? raw.subarray(end) : NOTHING
+  const isSigned = NAMES_SIGNATURE.test(text.replaceAll(/[\r\n]/g, ''))
+  const body = isSigned ? raw.subarray(end) : NOTHING
   if (hasLongLine(body)) return refuse('it has a line that is too long')
-  return { kind: 'verifiable', header: Buffer.from(fields.join('\r\n'), 'latin1'), body }
+  const header = Buffer.from(`${fields.join('\r\n')}\r\n\r\n`, 'latin1')
+  return { kind: 'verifiable', header, body }
 }
 
 /** Ends with an error when it is over. */
@@ -66,13 +75,23 @@ function endOfHeader(raw: Buffer): number {
   return raw.length
 }
 
-/** Each with its continuation lines. */
+/** Without the empty line, and what else there is of line ends before it. */
+function endOfLines(raw: Buffer, end: number): number {
+  let at = end
+  while (at > 0 && (raw[at - 1] === LF || raw[at - 1] === CR)) at -= 1
+  return at
+}
+
+/** The colon may stand on the next line (RFC 5322 §4.5.8). */
+const FIELD = /^[!-9;-~]+[ \t\r\n]*:/
+
+/** As mailauth reads them: each with all lines below it that begin none. */
 function fieldsOf(lines: readonly string[]): string[] {
   const fields: string[][] = []
-  for (const line of lines) {
+  for (const [i, line] of lines.entries()) {
     const open = fields.at(-1)
-    if (open !== undefined && /^[ \t]/.test(line)) open.push(line)
-    else fields.push([line])
+    if (open === undefined || FIELD.test(`${line}\r\n${lines[i + 1] ?? ''}`)) fields.push([line])
+    else open.push(line)
   }
   return fields.map((field) => field.join('\r\n'))
 }
@@ -81,12 +100,18 @@ function fieldsOf(lines: readonly string[]): string[] {
 function withoutSurplus(fields: readonly string[], signaturesMax: number): string[] {
   let signatures = 0
   return fields.filter((field) => {
-    if (!SIGNATURE.test(field)) return true
+    const name = nameOf(field)
+    if (!SIGNATURES.has(name)) return true
     if (field.length > SIGNATURE_BYTES_MAX) return false
-    if (!/^dkim/i.test(field)) return true
+    if (name !== DKIM) return true
     signatures += 1
     return signatures <= signaturesMax
   })
+}
+
+function nameOf(field: string): string {
+  const name = field.slice(0, field.indexOf(':')).replaceAll(/\r?\n/g, '')
+  return name.replaceAll(/^[ \t]+|[ \t]+$/g, '').toLowerCase()
 }
 
 function hasLongLine(body: Buffer): boolean {
