@@ -82,6 +82,9 @@ describe('the size of a message', () => {
     expect(await client.see(/\r\n/)).toMatch(/^554 5\.6\.0 /)
     await client.end()
     expect(await metrics()).toContain('{outcome="malformed"} 1')
+    client.close()
+    await expect.poll(metrics).toContain('{what="connections"} 0')
+    expect(await metrics()).toContain('{what="bytes_in_transit"} 0')
   })
 
   it('is bounded over all messages on their way, and half of it for one address', async () => {

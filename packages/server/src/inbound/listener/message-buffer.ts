@@ -9,7 +9,7 @@ import type { ByteBudget } from './byte-budget.ts'
 export interface MessageBuffer {
   /** What is refused gives its memory back, and stays refused. */
   add(chunk: Uint8Array): 'ok' | 'too_large' | 'no_room'
-  /** Its memory is held until `release`. */
+  /** Its memory is held until `release`, after which nothing is added any more. */
   end():
     | { readonly kind: 'whole'; readonly raw: Buffer }
     | { readonly kind: 'too_large' | 'no_room' }
@@ -36,6 +36,7 @@ export function createMessageBuffer(o: {
   let last = 0
 
   function release(): void {
+    refusal ??= 'no_room'
     budget.giveBack(address, heldBytes)
     heldBytes = 0
     buffer = Buffer.alloc(0)
