@@ -61,6 +61,14 @@ describe('answers of name servers', () => {
     expect(asked).toHaveLength(4)
   })
 
+  it('are not remembered of what is longer than any name', async () => {
+    const { resolver, asked } = ask(absent, absent, found('one'))
+    const long = `_dmarc.${'x'.repeat(250)}`
+    await resolver.txt(long)
+    await resolver.txt(long)
+    expect(asked).toEqual([long, long])
+  })
+
   it('are those of their type and name', async () => {
     const { resolver, asked } = ask(found('one'), found('two'))
     await resolver.txt('one.example')

@@ -13,6 +13,8 @@ export type RememberedResolver = Omit<DnsResolver, 'close'>
 const KEPT_MS = 30_000
 /** Of each type: names are chosen by anybody. */
 const ANSWERS_MAX = 2_000
+/** Of a name (RFC 1035 §3.1), as it is written: what is longer is none, and would only take room. */
+const NAME_CHARS_MAX = 255
 /** Of what one answer may take. */
 const CHARS_MAX = 2_048
 
@@ -28,6 +30,7 @@ export function rememberAnswers(
   const remembering = <R>(ask: (name: string) => Promise<DnsAnswer<R>>) => {
     const known = createBoundedMap<string, Remembered>(ANSWERS_MAX)
     return (name: string): Promise<DnsAnswer<R>> => {
+      if (name.length > NAME_CHARS_MAX) return ask(name)
       const key = name.toLowerCase()
       const before = known.get(key)
       // Each map has answers of one kind.
