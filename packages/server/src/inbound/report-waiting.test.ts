@@ -362,6 +362,32 @@ it('what was taken away by hand before it was reported is in nobody’s way', as
   expect(await queued()).toBe(0)
 })
 
+it('what is no longer whole is in nobody’s way, and reported without what was in it', async () => {
+  const large = (n: number) => rawMail({ messageId: `<${n}@x>`, body: 'x'.repeat(1_200_000) })
+  const [broken = ''] = await world.receive({ raw: large(1) })
+  const others = [
+    ...(await world.receive({ raw: rawMail({ messageId: '<2@x>' }) })),
+    ...(await world.receive({ raw: large(3) })),
+    ...(await world.receive({ routes: [[routeOf({ tenantId: 'tn_b' }), 'b@in.example.com']] })),
+  ]
+  await world.db.query('delete from inbound_raw where raw_id = $1 and piece = 1', [broken])
+  const worker = world.worker()
+  await worker.runOnce()
+  expect(await ids()).toEqual(others.toSorted())
+  for (let tries = 1; tries < 4; tries += 1) {
+    await world.endLeases()
+    await worker.runOnce()
+  }
+  expect(worker.results.filter((result) => result === 'failed')).toHaveLength(3)
+  expect(await ids()).toEqual([broken, ...others].toSorted())
+  const events = await world.events()
+  expect(events.find(({ details }) => details.inbound_id === broken)?.details).toMatchObject({
+    subject: '',
+    problem: 'The message could not be read 3 times',
+  })
+  expect(await queued()).toBe(0)
+})
+
 it('what was tried for weeks is in nobody’s way', async () => {
   await world.receive()
   await world.db.query('update inbound_queue set tries = 32767')

@@ -30,7 +30,7 @@ import {
 } from './finish-messages.ts'
 import { findMessage, type LoadedMessage, loadMessage, loadMessages } from './message-store.ts'
 import type { ClaimedMessage } from './queue-store.ts'
-import type { MessageReader } from './read-message.ts'
+import { type MessageReader, READ_TRIES_MAX } from './read-message.ts'
 import { type RoomsOptions, usualRooms } from './rooms.ts'
 import { createTakings } from './take-messages.ts'
 
@@ -75,6 +75,8 @@ const REST_MS = 250
 const REST_MS_MAX = 5_000
 const GROUP_MAX = 32
 const GROUP_BYTES_MAX = 4 * 1024 * 1024
+/** Is asked of what is not to be read any more: it may be what cannot be had. */
+const NOTHING = Buffer.alloc(0)
 /** What is being read when a stop is asked for has so long to end. */
 const STOP_MS = 10_000
 
@@ -117,7 +119,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   })
 
   async function load(claim: ClaimedMessage): Promise<LoadedMessage | undefined> {
-    const raw = deps.takeRaw(claim.inboundId)
+    const raw = claim.tries > READ_TRIES_MAX ? NOTHING : deps.takeRaw(claim.inboundId)
     // A large one would hold up those that are loaded with it.
     if (raw === undefined && claim.bytes < rooms.largeBytesMin) return loads.add(claim)
     if (raw === undefined) return readByIndex(db, (tx) => loadMessage(tx, claim))
