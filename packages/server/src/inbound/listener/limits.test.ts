@@ -326,6 +326,21 @@ describe('an end in order', () => {
     expect(stored).toEqual([])
   })
 
+  it('nor for large messages that wait for their turns', async () => {
+    const limits = { graceMs: 100 }
+    const { listener, openFor, stored, metrics } = await start({ limits, bytesMax: 1e8 })
+    for (let i = 0; i < 3; i += 1) {
+      const client = await openFor('a@routed.test')
+      await client.ask('DATA')
+      client.send(`${'x'.repeat(20_000_000)}\r\n.\r\n`)
+    }
+    await expect.poll(metrics).not.toContain('{what="bytes_in_transit"} 0')
+    await listener.stop()
+    expect(stored).toEqual([])
+    await expect.poll(metrics).toContain('{outcome="cut"} 3')
+    await expect.poll(metrics).toContain('{what="bytes_in_transit"} 0')
+  })
+
   function refusal(port: number): Promise<string> {
     return new Promise((resolve) => {
       const socket = connect({ port, host: '127.0.0.1' })
