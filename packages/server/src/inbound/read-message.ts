@@ -31,8 +31,11 @@ export interface MessageReaderDeps extends DetailsOptions {
   readonly authenticate: Authenticate
 }
 
-/** One that was taken more often ends processes, or is in the way of its own record. */
-export const READ_TRIES_MAX = 3
+/**
+ * One that was taken more often ends processes, or is in the way of its own record. Processes end for
+ * other reasons, too, some of them many times in a row.
+ */
+export const READ_TRIES_MAX = 6
 
 export function createMessageReader(deps: MessageReaderDeps): MessageReader {
   const { clock, parser } = deps

@@ -278,7 +278,7 @@ describe('a process that ends', () => {
   it('[I6] after it has taken messages leaves them to others; after a few times they are reported unread', async () => {
     const [id] = await world.receive()
     const dead = new Promise<never>(() => undefined)
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 6; i++) {
       const begun = Promise.withResolvers<void>()
       const reader: MessageReader = {
         read: () => {
@@ -298,7 +298,7 @@ describe('a process that ends', () => {
     expect(event?.details).toMatchObject({
       inbound_id: id,
       subject: '',
-      problem: 'The message could not be read 3 times',
+      problem: 'The message could not be read 6 times',
       raw_url: expect.stringContaining(id ?? '-'),
     })
   })
@@ -331,9 +331,9 @@ describe('a process that ends', () => {
     ])
     expect(problems).toHaveLength(messages.length)
     expect(problems.filter(([, problem]) => problem !== undefined)).toEqual([
-      ['', 'The message could not be read 3 times'],
+      ['', 'The message could not be read 6 times'],
     ])
-    expect(processes).toBe(4)
+    expect(processes).toBe(7)
   })
 
   it('[I6] before the commit has recorded nothing', async () => {
@@ -374,16 +374,16 @@ it('what is no longer whole is in nobody’s way, and reported without what was 
   const worker = world.worker()
   await worker.runOnce()
   expect(await ids()).toEqual(others.toSorted())
-  for (let tries = 1; tries < 4; tries += 1) {
+  for (let tries = 1; tries < 7; tries += 1) {
     await world.endLeases()
     await worker.runOnce()
   }
-  expect(worker.results.filter((result) => result === 'failed')).toHaveLength(3)
+  expect(worker.results.filter((result) => result === 'failed')).toHaveLength(6)
   expect(await ids()).toEqual([broken, ...others].toSorted())
   const events = await world.events()
   expect(events.find(({ details }) => details.inbound_id === broken)?.details).toMatchObject({
     subject: '',
-    problem: 'The message could not be read 3 times',
+    problem: 'The message could not be read 6 times',
   })
   expect(await queued()).toBe(0)
 })
@@ -395,7 +395,7 @@ it('what was tried for weeks is in nobody’s way', async () => {
   await world.worker().runOnce()
   expect((await world.events()).map(({ details }) => details.problem ?? '').sort()).toEqual([
     '',
-    'The message could not be read 3 times',
+    'The message could not be read 6 times',
   ])
 })
 
