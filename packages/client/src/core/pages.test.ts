@@ -29,6 +29,20 @@ describe('eachEntry', () => {
     expect(asked).toStrictEqual([undefined, 'a', 'b'])
   })
 
+  it('ends with the signal, also within a page', async () => {
+    const { fetchPage } = list({ '': { entries: [1, 2, 3] } })
+    const controller = new AbortController()
+    const seen: number[] = []
+    const all = async () => {
+      for await (const entry of eachEntry(undefined, fetchPage, controller)) {
+        seen.push(entry)
+        if (entry === 2) controller.abort('enough')
+      }
+    }
+    await expect(all()).rejects.toMatchObject({ code: 'aborted' })
+    expect(seen).toStrictEqual([1, 2])
+  })
+
   it('begins where it is told', async () => {
     const { asked, fetchPage } = list({ b: { entries: [3] } })
     expect(await collect(eachEntry('b', fetchPage))).toStrictEqual([3])

@@ -4,21 +4,26 @@
  * A page may be empty and not the last. The service gives a new token with every page, so one that
  * comes again would go round for ever: it is refused as no answer of the service.
  */
-import { PostriderError } from './errors.ts'
+import { abortedBy, PostriderError } from './errors.ts'
+import type { RequestOptions } from './request.ts'
 
 export interface Page<Entry> {
   readonly entries: readonly Entry[]
   readonly nextPageToken?: string | undefined
 }
 
-/** `pageToken` is where to begin; undefined: at the first page. */
+/** `pageToken` is where to begin; undefined: at the first page. Ends with the signal also within a page. */
 export async function* eachEntry<Entry>(
   pageToken: string | undefined,
   fetchPage: (pageToken: string | undefined) => Promise<Page<Entry>>,
+  { signal }: Pick<RequestOptions, 'signal'> = {},
 ): AsyncGenerator<Entry, void, undefined> {
   for (let token = pageToken; ; ) {
     const { entries, nextPageToken } = await fetchPage(token)
-    yield* entries
+    for (const entry of entries) {
+      if (signal?.aborted) throw abortedBy(signal)
+      yield entry
+    }
     if (nextPageToken === undefined) return
     if (nextPageToken === token) throw repeated()
     token = nextPageToken

@@ -31,10 +31,14 @@ export function getEmailLogs(
   return pagedList(
     () => pageAt(first),
     () =>
-      eachEntry(first, async (pageToken) => {
-        const { logs, nextPageToken } = await pageAt(pageToken)
-        return { entries: logs, nextPageToken }
-      }),
+      eachEntry(
+        first,
+        async (pageToken) => {
+          const { logs, nextPageToken } = await pageAt(pageToken)
+          return { entries: logs, nextPageToken }
+        },
+        options,
+      ),
   )
 }
 

@@ -38,11 +38,15 @@ export function eachDomain(
   options?: RequestOptions,
 ): AsyncGenerator<Domain, void, undefined> {
   const { pageToken: first, ...rest } = filter
-  return eachEntry(first, async (pageToken) => {
-    const page = pageToken === undefined ? rest : { ...rest, pageToken }
-    const { domains, nextPageToken } = await listDomains(send, page, options)
-    return { entries: domains, nextPageToken }
-  })
+  return eachEntry(
+    first,
+    async (pageToken) => {
+      const page = pageToken === undefined ? rest : { ...rest, pageToken }
+      const { domains, nextPageToken } = await listDomains(send, page, options)
+      return { entries: domains, nextPageToken }
+    },
+    options,
+  )
 }
 
 export function getDomain(

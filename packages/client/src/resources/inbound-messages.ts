@@ -24,10 +24,14 @@ export function listInboundMessages(
   return pagedList(
     () => pageAt(first),
     () =>
-      eachEntry(first, async (pageToken) => {
-        const { inbound_messages: entries, nextPageToken } = await pageAt(pageToken)
-        return { entries, nextPageToken }
-      }),
+      eachEntry(
+        first,
+        async (pageToken) => {
+          const { inbound_messages: entries, nextPageToken } = await pageAt(pageToken)
+          return { entries, nextPageToken }
+        },
+        options,
+      ),
   )
 }
 

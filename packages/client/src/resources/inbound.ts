@@ -51,15 +51,19 @@ export function eachInboundDomain(
   { pageToken: first, ...rest }: ListInboundDomainsQuery = {},
   options?: RequestOptions,
 ): AsyncGenerator<InboundDomain, void, undefined> {
-  return eachEntry(first, async (pageToken) => {
-    const page = pageToken === undefined ? rest : { ...rest, pageToken }
-    const { inbound_domains: entries, nextPageToken } = await listInboundDomains(
-      send,
-      page,
-      options,
-    )
-    return { entries, nextPageToken }
-  })
+  return eachEntry(
+    first,
+    async (pageToken) => {
+      const page = pageToken === undefined ? rest : { ...rest, pageToken }
+      const { inbound_domains: entries, nextPageToken } = await listInboundDomains(
+        send,
+        page,
+        options,
+      )
+      return { entries, nextPageToken }
+    },
+    options,
+  )
 }
 
 export function getInboundDomain(
@@ -110,16 +114,20 @@ export function eachInboundUsername(
   { pageToken: first, ...rest }: ListInboundUsernamesQuery = {},
   options?: RequestOptions,
 ): AsyncGenerator<InboundUsername, void, undefined> {
-  return eachEntry(first, async (pageToken) => {
-    const page = pageToken === undefined ? rest : { ...rest, pageToken }
-    const { inbound_usernames: entries, nextPageToken } = await listInboundUsernames(
-      send,
-      domain,
-      page,
-      options,
-    )
-    return { entries, nextPageToken }
-  })
+  return eachEntry(
+    first,
+    async (pageToken) => {
+      const page = pageToken === undefined ? rest : { ...rest, pageToken }
+      const { inbound_usernames: entries, nextPageToken } = await listInboundUsernames(
+        send,
+        domain,
+        page,
+        options,
+      )
+      return { entries, nextPageToken }
+    },
+    options,
+  )
 }
 
 export function getInboundUsername(

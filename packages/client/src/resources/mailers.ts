@@ -64,9 +64,13 @@ export function eachMailer(
   options?: RequestOptions,
 ): AsyncGenerator<ListedMailer, void, undefined> {
   const { pageToken: first, ...rest } = filter
-  return eachEntry(first, async (pageToken) => {
-    const page = pageToken === undefined ? rest : { ...rest, pageToken }
-    const { mailers, nextPageToken } = await listMailers(send, page, options)
-    return { entries: mailers, nextPageToken }
-  })
+  return eachEntry(
+    first,
+    async (pageToken) => {
+      const page = pageToken === undefined ? rest : { ...rest, pageToken }
+      const { mailers, nextPageToken } = await listMailers(send, page, options)
+      return { entries: mailers, nextPageToken }
+    },
+    options,
+  )
 }

@@ -51,11 +51,15 @@ export function eachSuppression(
   options?: RequestOptions,
 ): AsyncGenerator<Suppression, void, undefined> {
   const { pageToken: first, ...rest } = filter
-  return eachEntry(first, async (pageToken) => {
-    const page = pageToken === undefined ? rest : { ...rest, pageToken }
-    const { suppressions, nextPageToken } = await listSuppressions(send, page, options)
-    return { entries: suppressions, nextPageToken }
-  })
+  return eachEntry(
+    first,
+    async (pageToken) => {
+      const page = pageToken === undefined ? rest : { ...rest, pageToken }
+      const { suppressions, nextPageToken } = await listSuppressions(send, page, options)
+      return { entries: suppressions, nextPageToken }
+    },
+    options,
+  )
 }
 
 export function deleteSuppression(

@@ -39,11 +39,15 @@ export function eachWebhookDelivery(
   options?: RequestOptions,
 ): AsyncGenerator<WebhookDelivery, void, undefined> {
   const { pageToken: first, ...rest } = filter
-  return eachEntry(first, async (pageToken) => {
-    const page = pageToken === undefined ? rest : { ...rest, pageToken }
-    const { deliveries, nextPageToken } = await listWebhookDeliveries(send, page, options)
-    return { entries: deliveries, nextPageToken }
-  })
+  return eachEntry(
+    first,
+    async (pageToken) => {
+      const page = pageToken === undefined ? rest : { ...rest, pageToken }
+      const { deliveries, nextPageToken } = await listWebhookDeliveries(send, page, options)
+      return { entries: deliveries, nextPageToken }
+    },
+    options,
+  )
 }
 
 export function getWebhookDelivery(

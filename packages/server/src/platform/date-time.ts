@@ -25,8 +25,10 @@ const LATEST = 253_402_300_799_999_999n
 export const allTime: TimeSpan = { from: EARLIEST, to: LATEST }
 
 /**
- * What a time or a date names: the one microsecond, or the whole day (UTC) (contract §5). Nothing
- * that is stored lies before 1970 or after 9999; such times stand for those bounds.
+ * What a time or a date names: the whole day (UTC), the millisecond, or the microsecond where it has as
+ * many digits (contract §5). What is stored has microseconds, and is shown by its millisecond in most
+ * places: a time that was taken from there includes it. Nothing that is stored lies before 1970 or after
+ * 9999; such times stand for those bounds.
  */
 export function parseTimeSpan(text: string): TimeSpan | undefined {
   const isDate = DATE.test(text)
@@ -35,7 +37,8 @@ export function parseTimeSpan(text: string): TimeSpan | undefined {
   const fraction = /\.(\d+)/.exec(text)?.[1] ?? ''
   const micros = BigInt(fraction.padEnd(6, '0').slice(3, 6))
   const from = within(BigInt(date.getTime()) * 1000n + micros)
-  return { from, to: within(from + (isDate ? DAY_MICROS : 1n)) }
+  const length = isDate ? DAY_MICROS : fraction.length > 3 ? 1n : 1_000n
+  return { from, to: within(from + length) }
 }
 
 /** What is wrong with text that `parseTimeSpan` does not take. */

@@ -39,7 +39,13 @@ export function readEmailFilters(
     return undefined
   }
   const address = parse('email', email)
-  const anybody = recipientDomain === undefined ? undefined : `a@${recipientDomain}`
+  const isDomain = !recipientDomain?.includes('@')
+  if (!isDomain)
+    errors.push({
+      path: `${under}/recipientDomain`,
+      message: 'must be a domain such as example.com',
+    })
+  const anybody = recipientDomain === undefined || !isDomain ? undefined : `a@${recipientDomain}`
   return {
     refId,
     created: readSpan({ startCreatedAt }, { endCreatedAt }, under, errors),

@@ -471,7 +471,7 @@ describe('400 validation_failed', () => {
     [{ end: '2026-02-30' }, '/end'],
     [{ start: '' }, '/start'],
     [{ start: '2026-11-21', end: '2026-11-20' }, '/start'],
-    [{ start: '2026-11-20T00:00:00.000001Z', end: '2026-11-20T00:00:00Z' }, '/start'],
+    [{ start: '2026-11-20T00:00:00.001Z', end: '2026-11-20T00:00:00Z' }, '/start'],
     [{ pageSize: 0 }, '/pageSize'],
     [{ pageSize: 501 }, '/pageSize'],
     [{ webhook_id: 'wh_1' }, '/webhook_id'],
