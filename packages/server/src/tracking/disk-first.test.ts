@@ -57,6 +57,34 @@ describe('with the disk as the first place', () => {
     expect(await world.events(mail)).toHaveLength(1)
   })
 
+  it('one that waits for a lock holds up no other, and is recorded when it is free', async () => {
+    const [mail, other] = [await world.send(), await world.send()]
+    await Promise.all([mail.open, other.open].map(statusOf))
+    await recordAll()
+    const [locked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const held = world.db.transaction(async (tx) => {
+      await tx.query('select from tracking_recipient where ref_id = $1 for update', [mail.refId])
+      locked.resolve()
+      await free.promise
+    })
+    await locked.promise
+    await Promise.all([mail.open, other.open].map(statusOf))
+    await recordAll()
+    expect(await sumsOf(world.db, other)).toMatchObject({ opens: 2 })
+    expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
+    const [name = '', ...more] = spooled()
+    expect(more).toEqual([])
+    const text = readFileSync(join(dataDir, 'hits', name), 'utf8')
+    expect(text).toContain(mail.refId)
+    expect(text).not.toContain(other.refId)
+    free.resolve()
+    await held
+    await recordAll()
+    expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 2 })
+    expect(await world.events(mail)).toHaveLength(2)
+    expect(spooled()).toEqual([])
+  })
+
   it('is in the database by itself, without anybody asking', async () => {
     const mail = await world.send()
     expect(await statusOf(mail.click(0))).toBe(302)

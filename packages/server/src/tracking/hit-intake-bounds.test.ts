@@ -42,6 +42,8 @@ beforeEach(() => {
       },
       takeOwn: async () => undefined,
       takeLeft: async () => undefined,
+      putOff: async () => undefined,
+      takePutOff: async () => undefined,
       bytes: 0,
       givenCount: 0,
       oldestMs: 0,

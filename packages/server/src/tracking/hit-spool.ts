@@ -12,7 +12,7 @@ import { newUlid } from '../platform/ids.ts'
 import { createHeldFiles } from './held-files.ts'
 import type { Hit } from './hit.ts'
 import { fromLines, toLine } from './spool-lines.ts'
-import { createSpoolWriter, hitsEnding, syncFolder } from './spool-writer.ts'
+import { createSpoolWriter, hitsEnding, type SpoolWriter, syncFolder } from './spool-writer.ts'
 
 export interface HitSpool {
   /**
@@ -22,6 +22,10 @@ export interface HitSpool {
   append(hit: Hit, o?: { readonly isTried?: boolean }): Promise<void>
   /** Takes the oldest file that this process has written, also the one that is written to. */
   takeOwn(): Promise<SpooledHits | undefined>
+  /** Into files apart, also where the spool is full: they are in it already. Resolves like `append`. */
+  putOff(hits: readonly Hit[]): Promise<void>
+  /** Takes the oldest of these. */
+  takePutOff(): Promise<SpooledHits | undefined>
   /**
    * Takes a file that another process has left. Where one was taken before, and is there after a while
    * still, its taker has died with it; who begins supposes that at once.
@@ -74,7 +78,9 @@ export function createHitSpool(o: {
   const { dir, bytesMax = BYTES_MAX, takenForMs = TAKEN_FOR_MS, waitingMax = WAITING_MAX } = o
   const held = createHeldFiles()
   let givenCount = 0
-  const writer = createSpoolWriter({ dir, held, hitsKeptMax: o.hitsKeptMax ?? HITS_KEPT_MAX })
+  const { hitsKeptMax = HITS_KEPT_MAX } = o
+  const writer = createSpoolWriter({ dir, held, hitsKeptMax })
+  const putOffWriter = createSpoolWriter({ dir, held, hitsKeptMax })
 
   /** Undefined where another was faster. */
   async function take(path: string): Promise<string | undefined> {
@@ -105,6 +111,17 @@ export function createHitSpool(o: {
     }
   }
 
+  async function takeWritten(by: SpoolWriter): Promise<SpooledHits | undefined> {
+    for (let own = await by.next(); own !== undefined; own = await by.next()) {
+      const path = await take(own.path)
+      if (path === undefined) continue
+      const { hits, isFresh } = own
+      const read = hits === undefined ? await readLines(path) : { hits, unreadable: 0 }
+      return handOver(path, { ...read, isFresh })
+    }
+    return undefined
+  }
+
   function handOver(path: string, read: Omit<SpooledHits, 'done'>): SpooledHits {
     return {
       ...read,
@@ -126,16 +143,11 @@ export function createHitSpool(o: {
         return writer.append(hit, isTried)
       return Promise.reject(new SpoolFullError('the spool is full'))
     },
-    async takeOwn() {
-      for (let own = await writer.next(); own !== undefined; own = await writer.next()) {
-        const path = await take(own.path)
-        if (path === undefined) continue
-        const { hits, isFresh } = own
-        const read = hits === undefined ? await readLines(path) : { hits, unreadable: 0 }
-        return handOver(path, { ...read, isFresh })
-      }
-      return undefined
+    takeOwn: () => takeWritten(writer),
+    async putOff(hits) {
+      await Promise.all(hits.map((hit) => putOffWriter.append(hit, true)))
     },
+    takePutOff: () => takeWritten(putOffWriter),
     async takeLeft({ isBeginning = false } = {}) {
       const before = held.paths
       const names = await readdir(dir).catch((): string[] => [])
@@ -162,7 +174,9 @@ export function createHitSpool(o: {
     get oldestMs() {
       return held.oldestMs
     },
-    close: () => writer.close(),
+    async close() {
+      await Promise.all([writer.close(), putOffWriter.close()])
+    },
   }
 }
 

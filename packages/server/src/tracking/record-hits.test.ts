@@ -130,7 +130,7 @@ describe('recording hits', () => {
     await recorder.record(first)
     await recorder.record(second)
     // In one commit with one that begins another burst.
-    await recorder.recordAll([third, last], { isRepeated: false })
+    await recorder.recordAll([third, last], { isRepeated: false, lockMsMax: 1_000 })
     const bots = async () => (await hitsOf(world.db, mail)).map(({ bot }) => bot)
     expect(await bots()).toEqual([true, true, true, false])
     const window = { fromMs: atMs, beforeMs: atMs + 2_001 }

@@ -32,8 +32,14 @@ import { unsubscribe, unsubscribeLate } from './unsubscribe.ts'
 export interface HitRecorder {
   /** Resolves when it is committed; what the group did is told to streams. */
   record(hit: Hit, o?: { readonly isRepeated?: boolean }): Promise<HitOutcome>
-  /** Opens and clicks in one transaction of their own, which fails as a whole. */
-  recordAll(hits: readonly Hit[], o: { readonly isRepeated: boolean }): Promise<HitOutcome[]>
+  /**
+   * Opens and clicks, or one unsubscription, in a transaction of their own, which fails as a whole.
+   * @param o.lockMsMax how long it waits for a lock that others hold
+   */
+  recordAll(
+    hits: readonly Hit[],
+    o: { readonly isRepeated: boolean; readonly lockMsMax: number },
+  ): Promise<HitOutcome[]>
   /** Whether nobody knows any more whom it is about. */
   isGone(who: TrackedRecipient): Promise<boolean>
   /** Where a link leads to, as far as it was followed lately. */
@@ -103,13 +109,14 @@ export function createHitRecorder(deps: HitRecorderDeps): HitRecorder {
         return (await unsubscriptions.add({ ...item, isLate: true })).outcome
       }
     },
-    async recordAll(hits, { isRepeated }) {
+    async recordAll(hits, { isRepeated, lockMsMax }) {
       const items = hits.map((hit) => ({ hit, key: recipientKey(hit), isRepeated }))
-      const recorded = await deps.db.transaction(async (tx) => {
+      const record = async (tx: Tx) => {
         const group = await recordGroup(deps, known, tx, items)
         deps.failpoints.hit('hit.before_commit')
         return group
-      })
+      }
+      const recorded = await deps.db.transaction(record, { lockMsMax })
       deps.failpoints.hit('hit.after_commit')
       committed(recorded)
       return recorded.map(({ outcome }) => outcome)

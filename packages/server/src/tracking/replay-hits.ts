@@ -4,18 +4,20 @@
  *
  * One transaction at a time, and while hits come and little waits a pause after each that is as long
  * as it took: who waits for an answer goes first. A file is removed when all of it is recorded, so one that is
- * left half way is recorded again, where each hit meets itself.
+ * left half way is recorded again, where each hit meets itself. What waits for a lock of others is put
+ * off into files of its own, and tried again some seconds later.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseUnavailableError } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
+import { createHeldUp } from './held-up.ts'
 import type { Hit, HitOutcome } from './hit.ts'
 import type { HitSpool, SpooledHits } from './hit-spool.ts'
 import type { HitRecorder } from './record-hits.ts'
-import { recordSpooled } from './record-spooled.ts'
+import { type RecordedFile, recordSpooled } from './record-spooled.ts'
 
 export interface HitReplay {
-  /** All there is; answers how many hits that were. */
+  /** All there is, also what was put off a moment ago; answers how many hits that were. */
   runOnce(): Promise<number>
   /** At once, without waiting for it. */
   look(): void
@@ -44,11 +46,21 @@ const PAUSE_MS_MAX = 250
 const DRAINED_WITHIN_MS = 5_000
 /** After a file that could not be read or removed. */
 const REST_MS = 5_000
+/** Until what was put off is tried again. */
+const PUT_OFF_MS = 5_000
+
+interface FileInWork extends SpooledHits {
+  readonly wasPutOff: boolean
+}
 
 export function createHitReplay(deps: HitReplayDeps): HitReplay {
   const { recorder, spool, log } = deps
   /** Taken from the spool, and not all of it recorded. */
-  let unfinished: SpooledHits | undefined
+  let unfinished: FileInWork | undefined
+  const heldUp = createHeldUp(() => performance.now())
+  /** Undefined: nothing was put off that is known of. */
+  let putOffUntil: number | undefined
+  let putOffTimer: NodeJS.Timeout | undefined
   let running: Promise<number> | undefined
   let isSweepDue = false
   /** What a process before this one took is left. */
@@ -60,14 +72,23 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
   let sweepTimer: NodeJS.Timeout | undefined
   let ownTimer: NodeJS.Timeout | undefined
 
-  async function next(): Promise<SpooledHits | undefined> {
+  async function next(): Promise<FileInWork | undefined> {
     if (isSweepDue) {
       const left = await spool.takeLeft({ isBeginning })
-      if (left !== undefined) return left
+      if (left !== undefined) return { ...left, wasPutOff: false }
       isSweepDue = false
       isBeginning = false
     }
-    return await spool.takeOwn()
+    const putOff = await nextPutOff()
+    const file = putOff ?? (await spool.takeOwn())
+    return file === undefined ? undefined : { ...file, wasPutOff: file === putOff }
+  }
+
+  async function nextPutOff(): Promise<SpooledHits | undefined> {
+    if (putOffUntil === undefined || performance.now() < putOffUntil) return undefined
+    const file = await spool.takePutOff()
+    if (file === undefined) putOffUntil = undefined
+    return file
   }
 
   async function recordAll(): Promise<number> {
@@ -75,21 +96,39 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
     while (!isOver && !deps.isAway()) {
       unfinished ??= await next()
       if (unfinished === undefined) break
-      const refused = await recordFile(unfinished)
-      if (refused === undefined) {
+      const recorded = await recordFile(unfinished)
+      if (recorded === undefined) {
         unfinished = { ...unfinished, isFresh: false }
         break
       }
+      const { refused, late } = recorded
+      if (late.length > 0) await putOff(late, unfinished)
       const { hits, unreadable } = unfinished
       await unfinished.done(refused)
       unfinished = undefined
-      count += hits.length
-      log.info({ hits: hits.length, refused: refused.length, unreadable }, 'spool_file.recorded')
+      count += hits.length - late.length
+      log.info(
+        { hits: hits.length, refused: refused.length, put_off: late.length, unreadable },
+        'spool_file.recorded',
+      )
     }
     return count
   }
 
-  async function recordFile(file: SpooledHits): Promise<readonly Hit[] | undefined> {
+  /** On the disk before their file goes. */
+  async function putOff(late: readonly Hit[], { wasPutOff }: FileInWork): Promise<void> {
+    heldUp.renew(late)
+    await spool.putOff(late)
+    // What comes in meanwhile does not delay what waits.
+    if (wasPutOff || putOffUntil === undefined) putOffUntil = performance.now() + PUT_OFF_MS
+    if (isOver) return
+    putOffTimer ??= setTimeout(() => {
+      putOffTimer = undefined
+      look()
+    }, PUT_OFF_MS)
+  }
+
+  async function recordFile(file: FileInWork): Promise<RecordedFile | undefined> {
     try {
       return await recordSpooled(
         {
@@ -101,6 +140,8 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
           },
           pause,
           isOver: () => isOver,
+          isHeldUp: file.wasPutOff ? heldUp.isRecipientHeldUp : heldUp.isTenantHeldUp,
+          holdUp: heldUp.hold,
         },
         file,
       )
@@ -138,6 +179,8 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
       // One that is under way may have looked for files of others already.
       const before = (await running?.catch(() => 0)) ?? 0
       isSweepDue = true
+      heldUp.forget()
+      if (putOffUntil !== undefined) putOffUntil = performance.now()
       return before + (await begin())
     },
     start() {
@@ -157,6 +200,8 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
     async stop({ isDraining }) {
       clearInterval(sweepTimer)
       clearInterval(ownTimer)
+      clearTimeout(putOffTimer)
+      putOffTimer = undefined
       sweepTimer = undefined
       ownTimer = undefined
       isHurried = true

@@ -38,10 +38,10 @@ export function isWithoutPartition(error: unknown): boolean {
   return isServerError(error) && error.code === '23514' && error.constraint === undefined
 }
 
-/** A statement took too long: it waited for a lock, or for a disk. */
+/** A statement took too long: it waited for a lock, or for a disk; or for a lock longer than it was to. */
 export function isStatementTimeout(error: unknown): boolean {
   const cause = error instanceof DatabaseUnavailableError ? error.cause : error
-  return isServerError(cause) && cause.code === '57014'
+  return isServerError(cause) && (cause.code === '57014' || cause.code === '55P03')
 }
 
 /** Nothing can be done now, whatever is asked for; a statement that took too long may be at fault itself. */

@@ -39,6 +39,8 @@ export interface Tx extends Queryable {
 export interface TransactionOptions {
   /** Only for what may be lost in a crash of the database server, never for what was promised. */
   readonly synchronousCommit?: 'off'
+  /** How long a statement of it waits for a lock; without, as long as it may last. */
+  readonly lockMsMax?: number
 }
 
 export interface DbStats {

@@ -8,9 +8,7 @@ export async function runTransaction<T>(
   work: (tx: Tx) => Promise<T>,
   o: TransactionOptions | undefined,
 ): Promise<T> {
-  const begun = connection.command(
-    o?.synchronousCommit === 'off' ? 'begin; set local synchronous_commit to off' : 'begin',
-  )
+  const begun = connection.command(beginning(o))
   // Awaited below; until then its failure must not count as unhandled.
   begun.catch(() => undefined)
   let isOpen = true
@@ -34,6 +32,12 @@ export async function runTransaction<T>(
   isOpen = false
   await commit(connection)
   return result
+}
+
+function beginning({ synchronousCommit, lockMsMax }: TransactionOptions = {}): string {
+  const flush = synchronousCommit === 'off' ? '; set local synchronous_commit to off' : ''
+  const wait = lockMsMax === undefined ? '' : `; set local lock_timeout to ${Math.ceil(lockMsMax)}`
+  return `begin${flush}${wait}`
 }
 
 async function commit(connection: Connection): Promise<void> {
