@@ -1,9 +1,9 @@
 /** What waits for a database that is slow or away, and how much of it. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { silent } from '../../test/sending.ts'
 import type { Db } from '../platform/db/index.ts'
 import { createFailpoints } from '../platform/failpoints.ts'
 import { newId, newUlid } from '../platform/ids.ts'
+import { createLogger } from '../platform/log.ts'
 import { createFloodGuard } from './flood-guard.ts'
 import type { Hit, HitOutcome } from './hit.ts'
 import { createHitIntake, type HitIntake } from './hit-intake.ts'
@@ -14,6 +14,8 @@ const WAITING_MAX = 5_000
 let recorded: ((outcome: HitOutcome) => void)[]
 let appended: number
 let probes: number
+let isDiskBroken: boolean
+let lines: string[]
 let intake: HitIntake
 
 beforeEach(() => {
@@ -23,6 +25,8 @@ beforeEach(() => {
   recorded = []
   appended = 0
   probes = 0
+  isDiskBroken = false
+  lines = []
   intake = createHitIntake({
     db: {
       query: () => {
@@ -30,7 +34,7 @@ beforeEach(() => {
         return new Promise(() => undefined)
       },
     } as unknown as Db,
-    log: silent,
+    log: createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } }),
     failpoints: createFailpoints(undefined),
     firstOn: 'database',
     answerMs: ANSWER_MS,
@@ -39,6 +43,7 @@ beforeEach(() => {
     spool: {
       append: async () => {
         appended += 1
+        if (isDiskBroken) throw new Error('the disk is broken')
       },
       takeOwn: async () => undefined,
       takeLeft: async () => undefined,
@@ -103,6 +108,19 @@ it(`no more than ${WAITING_MAX} wait for it: the next goes to the spool at once`
   await Promise.all(waiting)
   void intake.take(newHit())
   expect(recorded).toHaveLength(WAITING_MAX + 1)
+})
+
+it('a disk that fails for every hit is told of in one line, then in sums', async () => {
+  void intake.take(newHit())
+  await pass(ANSWER_MS)
+  isDiskBroken = true
+  const spoolLines = () => lines.filter((line) => line.includes('tracking.spool_failed'))
+  for (let i = 0; i < 200; i++) await expect(intake.take(newHit())).rejects.toThrow()
+  expect(spoolLines()).toHaveLength(1)
+  await pass(10_000)
+  await expect(intake.take(newHit())).rejects.toThrow()
+  expect(spoolLines()).toHaveLength(2)
+  expect(JSON.parse(spoolLines()[1] ?? '')).toMatchObject({ level: 'error', count: 200 })
 })
 
 it('probes that hang are two, however long it is away', async () => {

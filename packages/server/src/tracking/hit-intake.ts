@@ -16,6 +16,7 @@ import { ApiError } from '../platform/errors.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Service } from '../platform/service.ts'
+import { createSummedLog } from '../platform/summed-log.ts'
 import { createDeadlines } from './deadlines.ts'
 import { type FloodGuard, hitsAnHourMax, hourMs } from './flood-guard.ts'
 import type { Hit, HitOutcome } from './hit.ts'
@@ -103,6 +104,9 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     itemsMax: ASKED_AT_ONCE,
     run: (tx, hits) => Promise.all(hits.map((hit) => recorder.findUrl(hit, tx))),
   })
+  // A disk that fails does so for every hit.
+  const spoolFailed = createSummedLog({ log, level: 'error', message: 'tracking.spool_failed' })
+  const failed = createSummedLog({ log, level: 'error', message: 'tracking.failed' })
   const replay = createHitReplay({
     ...deps,
     ownEveryMs: isFirstOnDisk ? WRITTEN_AFTER_MS : undefined,
@@ -134,8 +138,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
         },
         (error: unknown) => {
           end()
-          if (!(error instanceof DatabaseUnavailableError))
-            log.error({ err: error }, 'tracking.failed')
+          if (!(error instanceof DatabaseUnavailableError)) failed.note({ err: error })
           else if (!isLate) goAway(error)
           if (!isLate) giveUp()
         },
@@ -200,7 +203,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
         floods.giveBack(token)
         throw error
       }
-      if (!(error instanceof SpoolFullError)) log.error({ err: error }, 'tracking.spool_failed')
+      if (!(error instanceof SpoolFullError)) spoolFailed.note({ err: error })
       return await record(hit, token)
     }
   }
@@ -213,7 +216,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     } catch (error) {
       floods.giveBack(token)
       if (error instanceof ApiError) throw error
-      log.error({ err: error }, 'tracking.spool_failed')
+      spoolFailed.note({ err: error })
       throw unavailable(error)
     }
     return url === undefined ? { kind: 'spooled' } : { kind: 'spooled', url }

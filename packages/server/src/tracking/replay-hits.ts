@@ -10,6 +10,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseUnavailableError } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
+import { createSummedLog } from '../platform/summed-log.ts'
 import { createHeldUp } from './held-up.ts'
 import type { Hit, HitOutcome } from './hit.ts'
 import type { HitSpool, SpooledHits } from './hit-spool.ts'
@@ -46,6 +47,7 @@ const PAUSE_MS_MAX = 250
 const DRAINED_WITHIN_MS = 5_000
 /** After a file that could not be read or removed. */
 const REST_MS = 5_000
+const TENANTS_TOLD_MAX = 10
 /** Until what was put off is tried again. */
 const PUT_OFF_MS = 5_000
 
@@ -57,6 +59,7 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
   const { recorder, spool, log } = deps
   /** Taken from the spool, and not all of it recorded. */
   let unfinished: FileInWork | undefined
+  const putOffLines = createSummedLog({ log, level: 'warn', message: 'hits.put_off' })
   const heldUp = createHeldUp(() => performance.now())
   /** Undefined: nothing was put off that is known of. */
   let putOffUntil: number | undefined
@@ -119,6 +122,8 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
   async function putOff(late: readonly Hit[], { wasPutOff }: FileInWork): Promise<void> {
     heldUp.renew(late)
     await spool.putOff(late)
+    const tenants = [...new Set(late.map(({ tenantId }) => tenantId))]
+    putOffLines.note({ tenant_ids: tenants.slice(0, TENANTS_TOLD_MAX) }, late.length)
     // What comes in meanwhile does not delay what waits.
     if (wasPutOff || putOffUntil === undefined) putOffUntil = performance.now() + PUT_OFF_MS
     if (isOver) return
