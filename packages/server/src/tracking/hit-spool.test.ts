@@ -1,4 +1,12 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -223,6 +231,40 @@ describe('the spool of hits', () => {
     await takeAll()
     expect(await take(spool)).toBeUndefined()
     expect(spool.bytes).toBe(0)
+    await spool.close()
+  })
+
+  it('counts on what it holds while its directory cannot be read', async () => {
+    const spool = createHitSpool({ dir })
+    const hit = newHit()
+    await spool.append(hit)
+    const bytes = spool.bytes
+    renameSync(dir, `${dir}-away`)
+    writeFileSync(dir, 'a file where the folder should be')
+    await expect(spool.takeLeft()).rejects.toThrow('ENOTDIR')
+    expect(spool.bytes).toBe(bytes)
+    expect(spool.oldestMs).toBeGreaterThan(0)
+    rmSync(dir)
+    renameSync(`${dir}-away`, dir)
+    expect(await takeAll(spool)).toEqual([hit])
+    expect(spool.bytes).toBe(0)
+    await spool.close()
+  })
+
+  it('has what was put off in files apart, also where it is full', async () => {
+    const spool = createHitSpool({ dir, bytesMax: 1 })
+    const hits = [newHit(), newHit()]
+    await spool.append(hits[0] as Hit)
+    const taken = await spool.takeOwn()
+    await spool.putOff(hits)
+    await taken?.done()
+    expect(await spool.takeOwn()).toBeUndefined()
+    expect(ids(await takeAll(createHitSpool({ dir })))).toEqual(ids(hits))
+    await spool.putOff(hits)
+    const again = await spool.takePutOff()
+    expect(again).toMatchObject({ hits, isFresh: false })
+    await again?.done()
+    expect(readdirSync(dir)).toEqual([])
     await spool.close()
   })
 

@@ -27,7 +27,7 @@ export interface HitSpool {
   /** Takes the oldest of these. */
   takePutOff(): Promise<SpooledHits | undefined>
   /**
-   * Takes a file that another process has left. Where one was taken before, and is there after a while
+   * Takes a file that another process has left. Rejects where the directory cannot be read. Where one was taken before, and is there after a while
    * still, its taker has died with it; who begins supposes that at once.
    */
   takeLeft(o?: { readonly isBeginning?: boolean }): Promise<SpooledHits | undefined>
@@ -150,7 +150,7 @@ export function createHitSpool(o: {
     takePutOff: () => takeWritten(putOffWriter),
     async takeLeft({ isBeginning = false } = {}) {
       const before = held.paths
-      const names = await readdir(dir).catch((): string[] => [])
+      const names = await readNames(dir)
       const paths = names.sort().map((name) => join(dir, name))
       // Those that another process has taken.
       for (const path of before) if (!paths.includes(path)) held.delete(path)
@@ -177,6 +177,16 @@ export function createHitSpool(o: {
     async close() {
       await Promise.all([writer.close(), putOffWriter.close()])
     },
+  }
+}
+
+/** Throws where nobody knows: what is held there is there still. */
+async function readNames(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
   }
 }
 

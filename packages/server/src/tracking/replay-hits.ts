@@ -77,14 +77,28 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
 
   async function next(): Promise<FileInWork | undefined> {
     if (isSweepDue) {
-      const left = await spool.takeLeft({ isBeginning })
-      if (left !== undefined) return { ...left, wasPutOff: false }
       isSweepDue = false
-      isBeginning = false
+      const left = await nextLeft()
+      if (left !== undefined) {
+        isSweepDue = true
+        return { ...left, wasPutOff: false }
+      }
     }
     const putOff = await nextPutOff()
     const file = putOff ?? (await spool.takeOwn())
     return file === undefined ? undefined : { ...file, wasPutOff: file === putOff }
+  }
+
+  /** Those that cannot be had now wait for the next sweep, and its own do not wait for them. */
+  async function nextLeft(): Promise<SpooledHits | undefined> {
+    try {
+      const left = await spool.takeLeft({ isBeginning })
+      if (left === undefined) isBeginning = false
+      return left
+    } catch (error) {
+      log.warn({ err: error }, 'spool.failed')
+      return undefined
+    }
   }
 
   async function nextPutOff(): Promise<SpooledHits | undefined> {
