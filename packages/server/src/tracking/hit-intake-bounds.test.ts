@@ -15,6 +15,7 @@ let recorded: ((outcome: HitOutcome) => void)[]
 let appended: number
 let probes: number
 let isDiskBroken: boolean
+let isDiskStuck: boolean
 let lines: string[]
 let intake: HitIntake
 
@@ -26,6 +27,7 @@ beforeEach(() => {
   appended = 0
   probes = 0
   isDiskBroken = false
+  isDiskStuck = false
   lines = []
   intake = createHitIntake({
     db: {
@@ -52,7 +54,7 @@ beforeEach(() => {
       bytes: 0,
       givenCount: 0,
       oldestMs: 0,
-      close: async () => undefined,
+      close: () => (isDiskStuck ? new Promise(() => undefined) : Promise.resolve()),
     },
     recorder: {
       record: () => new Promise((resolve) => recorded.push(resolve)),
@@ -121,6 +123,19 @@ it('a disk that fails for every hit is told of in one line, then in sums', async
   await expect(intake.take(newHit())).rejects.toThrow()
   expect(spoolLines()).toHaveLength(2)
   expect(JSON.parse(spoolLines()[1] ?? '')).toMatchObject({ level: 'error', count: 200 })
+})
+
+it('a disk that is stuck holds up the end for a bounded time', async () => {
+  isDiskStuck = true
+  let hasStopped = false
+  const stopped = intake.stop().then(() => {
+    hasStopped = true
+  })
+  await pass(10_000)
+  expect(hasStopped).toBe(true)
+  await stopped
+  expect(lines.filter((line) => line.includes('spool.not_closed'))).toHaveLength(1)
+  isDiskStuck = false
 })
 
 it('probes that hang are two, however long it is away', async () => {

@@ -14,6 +14,7 @@
 import { createGroupCommit, DatabaseUnavailableError, type Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
+import { inTime } from '../platform/in-time.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Service } from '../platform/service.ts'
 import { createSummedLog } from '../platform/summed-log.ts'
@@ -71,6 +72,7 @@ const PROBE_MS_MAX = 5_000
 const BRIEF_MS = 2 * PROBE_MS_MAX
 /** One that hangs tells nothing, and must not take all connections. */
 const PROBES_MAX = 2
+const CLOSED_WITHIN_MS = 5_000
 /** How long the first of a file waits: so many more go into one transaction. */
 const WRITTEN_AFTER_MS = 100
 /** A random part of it is added, so that callers do not all come back at once. */
@@ -115,7 +117,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
   })
 
   /** What `work` brings; when that is late, or fails, what `otherwise` does. */
-  function inTime<T, Else>(work: Promise<T>, otherwise: () => Else): Promise<T | Awaited<Else>> {
+  function inTimeOr<T, Else>(work: Promise<T>, otherwise: () => Else): Promise<T | Awaited<Else>> {
     inFlight += 1
     return new Promise<T | Awaited<Else>>((resolve) => {
       let isLate = false
@@ -178,7 +180,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
 
   function record(hit: Hit, token: string): Promise<TakenIn> {
     const isOpen = !isAway && inFlight < WAITING_MAX
-    return isOpen ? inTime(recorder.record(hit), () => keep(hit, token)) : keep(hit, token)
+    return isOpen ? inTimeOr(recorder.record(hit), () => keep(hit, token)) : keep(hit, token)
   }
 
   /** Rejects when it takes too long as well; then it may be in a file all the same. */
@@ -233,7 +235,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
 
   /** Whether others have filled the hour; unknown is no reason to refuse. */
   async function isFullElsewhere(hit: Hit, token: string): Promise<boolean> {
-    const isFull = await inTime(asks.add(hit), () => false)
+    const isFull = await inTimeOr(asks.add(hit), () => false)
     if (isFull) floods.fill(token)
     return isFull
   }
@@ -243,19 +245,19 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     if (known !== undefined) return known
     if (isAway) throw unavailable()
     const refuse = () => Promise.reject(unavailable())
-    return await inTime(links.add(hit), refuse)
+    return await inTimeOr(links.add(hit), refuse)
   }
 
   async function isGone(who: TrackedRecipient): Promise<boolean> {
     if (isAway || inFlight >= WAITING_MAX) return false
-    return await inTime(recorder.isGone(who), () => false)
+    return await inTimeOr(recorder.isGone(who), () => false)
   }
 
   /** Whoever is told that it is done is out, so it is asked for all the same: once at a time. */
   async function unsubscribeAgain(hit: Hit, token: string): Promise<TakenIn> {
     if (isAway) throw unavailable()
     const refuse = () => Promise.reject(unavailable())
-    const underWay = unsubscribing.get(token) ?? inTime(recorder.record(hit), refuse)
+    const underWay = unsubscribing.get(token) ?? inTimeOr(recorder.record(hit), refuse)
     unsubscribing.set(token, underWay)
     return await underWay.finally(() => unsubscribing.delete(token))
   }
@@ -288,7 +290,10 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
       isStopped = true
       clearInterval(probeTimer)
       await replay.stop({ isDraining: !isAway })
-      await spool.close()
+      // What waits for a flush is answered as late by now; a disk that is stuck must not hold up the end.
+      await inTime(spool.close(), CLOSED_WITHIN_MS).catch((error: unknown) =>
+        log.warn({ err: error }, 'spool.not_closed'),
+      )
     },
   }
 }
