@@ -238,9 +238,16 @@ describe('[contract 3.5] what is not stored is not answered for', () => {
   })
 
   it('a message that its peer stored before: 250 without an id', async () => {
-    const { openFor } = await start({ store: async () => ({ inboundIds: [] }) })
+    const { openFor, log, metrics } = await start({ store: async () => ({ inboundIds: [] }) })
+    expect(await metrics()).toContain(
+      'inbound_transaction_duration_seconds_count{outcome="repeated"} 0',
+    )
     const client = await openFor('a@routed.test')
     expect(await sendData(client, MESSAGE)).toBe('250 2.0.0 queued before\r\n')
+    expect(log()).toContain('"outcome":"repeated"')
+    expect(await metrics()).toContain(
+      'inbound_transaction_duration_seconds_count{outcome="repeated"} 1',
+    )
   })
 
   it('a peer that goes before the final dot has sent nothing', async () => {

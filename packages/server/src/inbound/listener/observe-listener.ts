@@ -12,6 +12,7 @@ const recipientOutcomes = [
 ] as const
 const transactionOutcomes = [
   'stored',
+  'repeated',
   'too_large',
   'no_room',
   'looping',

@@ -32,6 +32,11 @@ const REFUSED = {
   no_room: { outcome: 'no_room', reply: noRoom },
   cut: { outcome: 'cut' },
 } as const satisfies Record<string, Ended>
+/** All its recipients have it. */
+const REPEATED: Ended = {
+  outcome: 'repeated',
+  reply: { code: 250, text: '2.0.0 queued before' },
+}
 const LOOPS: Ended = {
   outcome: 'looping',
   reply: { code: 554, text: '5.4.6 The message goes in circles' },
@@ -113,8 +118,8 @@ async function takeWhole(
     })
     const { inboundIds } = await inTime(stored, deps.limits.storeMsMax)
     const [id] = inboundIds
-    const text = id === undefined ? '2.0.0 queued before' : `2.0.0 queued as ${id}`
-    return { outcome: 'stored', reply: { code: 250, text }, inboundIds }
+    if (id === undefined) return REPEATED
+    return { outcome: 'stored', reply: { code: 250, text: `2.0.0 queued as ${id}` }, inboundIds }
   } catch (error) {
     if (!isAdmitted) return REFUSED.no_room
     deps.log.warn({ err: error, transaction_id: trace.id }, 'inbound_message.not_stored')
