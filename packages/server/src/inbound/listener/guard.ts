@@ -68,6 +68,7 @@ export function createGuard(o: {
       idleCommands: 0,
       badCommands: 0,
       refusedRecipients: 0,
+      toldRecipients: 0,
       transactions: 0,
       recipients: new Map(),
       data: undefined,

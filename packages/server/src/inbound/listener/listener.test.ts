@@ -128,6 +128,41 @@ describe('[contract 3.5] a conversation', () => {
     expect(await client.ask('QUIT')).toMatch(/^221 /)
   })
 
+  it.each([
+    ['a@elsewhere.test', 'unknown_domain'],
+    ['a@unproven.test', 'unproven_domain'],
+    ['a@unsure.test', 'unsure_domain'],
+    ['Nobody@Routed.test', 'unknown_user'],
+  ])('tells in the log of %s that it was refused, and why: %s', async (recipient, why) => {
+    const { open, log } = await start()
+    const client = await open()
+    await client.ask('MAIL FROM:<ada@sender.test>')
+    await client.ask('RCPT TO:<a@routed.test>')
+    await client.ask(`RCPT TO:<${recipient}>`)
+    const refused = log()
+      .split('\n')
+      .filter((line) => line.includes('inbound_recipient.refused'))
+      .map((line) => JSON.parse(line))
+    const { 0: line, length } = refused
+    expect(length).toBe(1)
+    expect(line).toMatchObject({
+      level: 'info',
+      remote_ip: '127.0.0.1',
+      from: 'ada@sender.test',
+      why,
+    })
+    expect(line.recipient.toLowerCase()).toBe(recipient.toLowerCase())
+    expect(line.connection_id).toMatch(/^\w+$/)
+  })
+
+  it('tells of no more refused recipients than a connection may have', async () => {
+    const { open, log } = await start({ limits: { refusedRecipientsMax: 2 } })
+    const client = await open()
+    await client.ask('MAIL FROM:<ada@sender.test>')
+    for (let i = 0; i < 6; i++) expect(await client.ask('RCPT TO:<a@unsure.test>')).toMatch(/^451/)
+    expect(log().match(/inbound_recipient\.refused/g)).toHaveLength(2)
+  })
+
   it('is counted, and told in the log in one line, whatever a peer says', async () => {
     const { openFor, log, metrics } = await start()
     const client = await openFor('a@routed.test')

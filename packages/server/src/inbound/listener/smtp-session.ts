@@ -20,6 +20,8 @@ export interface SessionFacts {
   idleCommands: number
   badCommands: number
   refusedRecipients: number
+  /** In the log, one by one. */
+  toldRecipients: number
   transactions: number
   /** Those accepted in this transaction, by their spelling in the envelope. */
   recipients: Map<string, AcceptedRecipient>

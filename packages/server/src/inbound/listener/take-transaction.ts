@@ -49,7 +49,7 @@ export const notNow: Reply = {
   code: 451,
   text: '4.3.0 Not possible at the moment, try again later',
 }
-const SENDER_CHARS_MAX = 320
+const ADDRESS_CHARS_MAX = 320
 
 export function takeSender(
   { bytesMax, budget, disk }: TransactionDeps,
@@ -57,7 +57,7 @@ export function takeSender(
   { address, args }: SMTPServerAddress,
 ): Reply {
   facts.recipients = new Map()
-  if (address.length > SENDER_CHARS_MAX) return { code: 501, text: '5.1.7 Address too long' }
+  if (address.length > ADDRESS_CHARS_MAX) return { code: 501, text: '5.1.7 Address too long' }
   const declared = args === false ? 0 : Number(args.SIZE ?? 0)
   const hasRoom = budget.hasRoom(facts.address, Math.min(declared, bytesMax))
   return disk.isOpen() && hasRoom ? OK : noRoom
@@ -65,12 +65,14 @@ export function takeSender(
 
 export async function takeRecipient(
   deps: TransactionDeps,
-  { facts, id }: Connection,
+  connection: Connection,
   given: string,
 ): Promise<Reply> {
+  const { facts, id } = connection
   try {
     const found = await inTime(deps.findRoute(given), deps.limits.findRouteMsMax)
     deps.observe.recipient(found.kind)
+    if (found.kind !== 'route') tellRefused(deps, connection, given, found.kind)
     if (found.kind === 'unknown_domain') return relayingDenied
     if (found.kind === 'unproven_domain') return unproven
     if (found.kind === 'unsure_domain') return notNow
@@ -82,6 +84,28 @@ export async function takeRecipient(
     deps.log.warn({ err: error, connection_id: id }, 'inbound_route.not_looked_up')
     return notNow
   }
+}
+
+/** For whoever is asked why mail was refused. As many of a connection as it may have refused for good. */
+function tellRefused(
+  { log, limits }: TransactionDeps,
+  { facts, id, session }: Connection,
+  given: string,
+  why: Exclude<FoundRoute['kind'], 'route'>,
+): void {
+  if (facts.toldRecipients >= limits.refusedRecipientsMax) return
+  facts.toldRecipients += 1
+  const { mailFrom } = session.envelope
+  log.info(
+    {
+      connection_id: id,
+      remote_ip: session.remoteAddress,
+      from: mailFrom === false ? '' : wireFormOf(mailFrom.address),
+      recipient: wireFormOf(given).slice(0, ADDRESS_CHARS_MAX),
+      why,
+    },
+    'inbound_recipient.refused',
+  )
 }
 
 /** What is no address to us is left as it was given. */
