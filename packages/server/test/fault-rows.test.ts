@@ -18,12 +18,12 @@ it('every fault of sending, of callbacks, of hits, of received mail and of mailb
     ...numbered('M', 13),
     ...numbered('O', 3),
     ...numbered('C', 5),
-    ...numbered('H', 3),
+    ...numbered('H', 4),
     ...numbered('I', 11),
     'D7',
     ...numbered('P', 3),
     ...numbered('F', 3),
-    ...numbered('B', 4),
+    ...numbered('B', 9),
   ]
   expect(rows.map(([id]) => id)).toEqual(wanted)
 })

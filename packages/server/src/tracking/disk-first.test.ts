@@ -57,7 +57,7 @@ describe('with the disk as the first place', () => {
     expect(await world.events(mail)).toHaveLength(1)
   })
 
-  it('one that waits for a lock holds up no other, and is recorded when it is free', async () => {
+  it('[H4] one that waits for a lock holds up no other, and is recorded when it is free', async () => {
     const [mail, other] = [await world.send(), await world.send()]
     await Promise.all([mail.open, other.open].map(statusOf))
     await recordAll()

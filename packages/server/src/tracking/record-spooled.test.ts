@@ -111,7 +111,7 @@ describe('hits of a file', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 32 })
   })
 
-  it('are recorded but for those that wait for a lock of others, who hold them up briefly', async () => {
+  it('[H4] are recorded but for those that wait for a lock of others, who hold them up briefly', async () => {
     const [mail, other] = [await world.send(), await world.send()]
     const { take } = taker()
     expect(await take([...hitsOn(mail, 1), ...hitsOn(other, 1)], true)).toEqual(nothing)
@@ -136,7 +136,7 @@ describe('hits of a file', () => {
     expect(await sumsOf(world.db, other)).toMatchObject({ opens: 400 })
   })
 
-  it('are put off within bounds where all of them are locked, those that were found last', async () => {
+  it('[H4] are put off within bounds where all of them are locked, those that were found last', async () => {
     const mails = await Promise.all(Array.from({ length: 6 }, () => world.send()))
     const { take } = taker()
     expect(

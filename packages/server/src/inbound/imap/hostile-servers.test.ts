@@ -145,7 +145,7 @@ describe('of a message', () => {
   })
 })
 
-it('a storm of news is a few looks', async () => {
+it('[B8] a storm of news is a few looks', async () => {
   await bench.add()
   const storm = Array.from({ length: 2_000 }, (_, n) => `* ${n} EXISTS\r\n`).join('')
   bench.server.setScript(({ command }) => (command === 'IDLE' ? { before: storm } : undefined))
@@ -204,7 +204,7 @@ it('[contract 3.3] a greeting that says the login is done is not believed where 
 it.each([
   ['a listing', (line: string) => line.includes('RFC822.SIZE')],
   ['IDLE', (line: string) => line === 'IDLE'],
-] as const)('%s with a literal as large as a message is cut off', async (_, isMeant) => {
+] as const)('[B5] %s with a literal as large as a message is cut off', async (_, isMeant) => {
   await bench.add()
   await bench.watch({ messageBytesMax: 25 * 1024 * 1024 })
   await idle()
@@ -219,7 +219,7 @@ it.each([
   await bench.untilSubjects('mail 1')
 })
 
-it('a server that outlasts its turns leaves its place to others, and is not given up', async () => {
+it('[B7] a server that outlasts its turns leaves its place to others, and is not given up', async () => {
   const slow = bench.server
   let hanging = 0
   slow.setScript(({ command, line, connection }) => {
@@ -251,7 +251,7 @@ it('a server that outlasts its turns leaves its place to others, and is not give
   expect(one).toMatchObject({ problem: null })
 })
 
-it('a fetch that hangs does not outlast a stop', async () => {
+it('[B7] a fetch that hangs does not outlast a stop', async () => {
   await bench.add()
   const watchers = await bench.watch()
   await idle()

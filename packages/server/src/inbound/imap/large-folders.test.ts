@@ -16,7 +16,7 @@ const deliverOld = (count: number) => {
   for (let n = 0; n < count; n++) bench.server.deliver('INBOX', 'Subject: old\r\n\r\n', OLD)
 }
 
-it('no command lists much more than is taken of it', async () => {
+it('[B6] no command lists much more than is taken of it', async () => {
   deliverOld(25_000)
   bench.server.deliver('INBOX', mail(1))
   const rows: number[] = []
@@ -31,7 +31,7 @@ it('no command lists much more than is taken of it', async () => {
   expect(rows.slice(0, 3)).toEqual([10_001, 10_001, 5_001])
 }, 60_000)
 
-it('of a server that gives the last messages first, the first ones are reported as well', async () => {
+it('[B6] of a server that gives the last messages first, the first ones are reported as well', async () => {
   bench.server.deliver('INBOX', mail('first'))
   deliverOld(12_000)
   bench.server.deliver('INBOX', mail('last'))
@@ -46,7 +46,7 @@ it('of a server that gives the last messages first, the first ones are reported 
   await bench.untilSubjects('mail first', 'mail last')
 }, 60_000)
 
-it('numbers that are far apart are crossed in a few steps', async () => {
+it('[B6] numbers that are far apart are crossed in a few steps', async () => {
   deliverOld(10_001)
   bench.server.setScript(({ command, answer }) => {
     if (command === 'UID SEARCH') return 'NO not now'
@@ -65,7 +65,7 @@ it('numbers that are far apart are crossed in a few steps', async () => {
   expect(bench.server.count('UID FETCH')).toBeLessThan(20)
 }, 60_000)
 
-it('a search with more hits than a line may have is made in pieces', async () => {
+it('[B6] a search with more hits than a line may have is made in pieces', async () => {
   bench.server.deliver('INBOX', mail(1), { internalDate: new Date(SINCE.getTime() + 1_000) })
   bench.server.account().lie('INBOX', { exists: 100_000 })
   bench.server.setScript(({ command, line, answer }) => {

@@ -187,7 +187,7 @@ describe('[contract 3.5] once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2', 'mail 3', 'mail 4'])
   })
 
-  it('when new numbers and times of arrival come together', async () => {
+  it('[B2] when new numbers and times of arrival come together', async () => {
     await bench.add()
     await bench.watch()
     await idle()

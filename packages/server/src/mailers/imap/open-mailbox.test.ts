@@ -36,7 +36,7 @@ it('[contract 3.3] a port that waits for TLS is told from one that nothing liste
   expect(await messageOf()).toBe('Connected, but no IMAP greeting came: is this a TLS port?')
 })
 
-it('a server that greets, and then says nothing, is not', async () => {
+it('[B9] a server that greets, and then says nothing, is not', async () => {
   imap.setScript(({ command }) => (command === 'GREETING' ? undefined : 'hang'))
   expect(await messageOf()).toBe('Could not connect to the mail server')
 })

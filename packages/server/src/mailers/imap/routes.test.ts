@@ -346,7 +346,7 @@ describe('422', () => {
     expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_unreachable' } })
   })
 
-  it('a line without an end', async () => {
+  it('[B5] a line without an end', async () => {
     imap.setScript(({ command }) =>
       command === 'AUTHENTICATE' ? { raw: `* X ${'x'.repeat(2_000_000)}` } : undefined,
     )
