@@ -76,6 +76,17 @@ describe('a database that is not there yet', () => {
     expect(await running.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   })
 
+  it('does not keep probes without an answer', async () => {
+    const running = await startWaiting(await findFreePort())
+    const line = running.lines.find((one) => one.includes('database.not_reachable_yet')) ?? '{}'
+    const ask = (path: string) => fetch(`http://127.0.0.1:${JSON.parse(line).port}${path}`)
+    expect((await ask('/healthz')).status).toBe(200)
+    const [ready, other] = [await ask('/readyz'), await ask('/t/o/x.gif')]
+    expect([ready.status, other.status]).toEqual([503, 503])
+    expect(await ready.text()).toContain('database (not reachable yet)')
+    expect(other.headers.get('retry-after')).toBe('5')
+  })
+
   it('does not keep the service from ending', async () => {
     const running = await startWaiting(await findFreePort())
     expect(await running.kill('SIGTERM')).toEqual({ code: 0, signal: null })

@@ -28,10 +28,12 @@ import {
   type EmbeddedPostgres,
   migrate,
 } from './platform/db/index.ts'
+import type { HttpServer } from './platform/http/server.ts'
 import { createLogDestination, createLogger, type Logger } from './platform/log.ts'
 import { checkKeys, createKeyRing, keyIdsOf } from './platform/secrets/index.ts'
 import { loadSecrets } from './platform/secrets-file.ts'
 import { ensureFirstTenant, hasAnyTenant } from './tenants/index.ts'
+import { createWaitingServer } from './waiting-server.ts'
 import { welcome } from './welcome.ts'
 
 const CONNECT_RETRY_MS = 1_000
@@ -65,7 +67,7 @@ export async function serve(config: Config, print: (text: string) => void): Prom
       await embedded.start()
     }
     const databaseUrl = embedded?.url() ?? config.databaseUrl ?? ''
-    await prepareDatabase(databaseUrl, log, signal)
+    await prepareDatabase(databaseUrl, { config, log, signal })
     const secrets = loadSecrets(config)
     for (const name of weakCredentials(config)) log.warn({ name }, 'config.weak_credential')
     app = compose({ config, secrets, databaseUrl, log, version: version() })
@@ -119,21 +121,42 @@ async function makeFirstKey(app: App, config: Config): Promise<string | undefine
 /** A signal came before there was anything to stop. */
 class StoppedEarly extends Error {}
 
-/** A database that is still starting is waited for; one that does not fit is refused at once. */
-async function prepareDatabase(url: string, log: Logger, signal: Promise<string>): Promise<void> {
+interface Waiting {
+  readonly config: Config
+  readonly log: Logger
+  readonly signal: Promise<string>
+}
+
+/** Meanwhile probes are answered. */
+async function migrateWhenReachable(url: string, o: Waiting): Promise<void> {
+  const { config, log, signal } = o
   const startedMs = performance.now()
-  for (;;) {
-    try {
-      await migrate({ url, dir: migrationsDir, log })
-      break
-    } catch (error) {
-      const isOver = performance.now() - startedMs > CONNECT_FOR_MS
-      if (isOver || !isConnectionError(error)) throw error
-      log.warn({ err: error }, 'database.not_reachable_yet')
-      if ((await Promise.race([signal, pause(CONNECT_RETRY_MS)])) !== undefined)
-        throw new StoppedEarly()
+  let waiting: HttpServer | undefined
+  try {
+    for (;;) {
+      try {
+        return void (await migrate({ url, dir: migrationsDir, log }))
+      } catch (error) {
+        const isOver = performance.now() - startedMs > CONNECT_FOR_MS
+        if (isOver || !isConnectionError(error)) throw error
+        if (waiting === undefined) {
+          waiting = createWaitingServer({ config, log, version: version() })
+          await waiting.start()
+        }
+        log.warn({ err: error, port: waiting.address().port }, 'database.not_reachable_yet')
+        if ((await Promise.race([signal, pause(CONNECT_RETRY_MS)])) !== undefined)
+          throw new StoppedEarly()
+      }
     }
+  } finally {
+    await waiting?.stop()
   }
+}
+
+/** A database that is still starting is waited for; one that does not fit is refused at once. */
+async function prepareDatabase(url: string, o: Waiting): Promise<void> {
+  const { log } = o
+  await migrateWhenReachable(url, o)
   const db = createDb({ url, poolMax: 2, log, applicationName: 'postrider start' })
   try {
     const { durable, detail } = await durability(db)

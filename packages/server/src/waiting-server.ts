@@ -1,0 +1,33 @@
+/**
+ * What answers while the service waits for its database at its start: that the process lives, and 503 to
+ * everything else. A probe that restarts what does not answer would keep it from ever starting.
+ */
+import type { Config } from './config.ts'
+import { ApiError } from './platform/errors.ts'
+import { createHttpApp } from './platform/http/app.ts'
+import { createHttpServer, type HttpServer } from './platform/http/server.ts'
+import { addStatusRoutes } from './platform/http/status-routes.ts'
+import type { Logger } from './platform/log.ts'
+import { createMetrics } from './platform/metrics.ts'
+
+const RETRY_AFTER_S = 5
+
+export function createWaitingServer(o: {
+  readonly config: Pick<Config, 'host' | 'port'>
+  readonly log: Logger
+  readonly version: string
+}): HttpServer {
+  const { host, port } = o.config
+  const metrics = createMetrics()
+  const app = createHttpApp({ log: o.log, metrics, authenticateKey: () => undefined })
+  addStatusRoutes(app, {
+    metrics,
+    facts: () => ({ version: o.version }),
+    readiness: async () => ({ database: 'not reachable yet' }),
+  })
+  const options = { config: { auth: 'public' as const }, schema: { hide: true } }
+  app.all('/*', options, () => {
+    throw new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S })
+  })
+  return createHttpServer(app, { host, port, graceMs: 1_000 })
+}
