@@ -57,7 +57,7 @@ const countFields = {
   ),
   opens: count('By people, as far as that is known'),
   clicks: count('By people, as far as that is known'),
-  unsubscribed: count('Recipients who unsubscribed'),
+  unsubscribed: count('Unsubscriptions; once more where a recipient was let in again meanwhile'),
   complained: count('Reports of the email as spam'),
 } satisfies Record<StatisticName, unknown>
 
