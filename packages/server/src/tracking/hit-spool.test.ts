@@ -187,7 +187,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('passes over a line that a crash has torn, and says so', async () => {
+  it('passes over a line that a crash has torn, and keeps a file in which others are spoiled', async () => {
     const spool = createHitSpool({ dir })
     const hit = newHit()
     await spool.append(hit)
@@ -195,7 +195,10 @@ describe('the spool of hits', () => {
     appendFileSync(join(dir, name), '5f {"hitId":"x"}\n1a2b {"hitI')
     const taken = await createHitSpool({ dir }).takeLeft()
     expect(taken?.hits).toEqual([hit])
-    expect(taken?.unreadable).toBe(2)
+    expect(taken?.unreadable).toBe(1)
+    await taken?.done()
+    expect(readdirSync(dir)).toEqual([expect.stringMatching(/\.unreadable$/)])
+    expect(await takeAll(createHitSpool({ dir, takenForMs: 0 }))).toEqual([])
     await spool.close()
   })
 

@@ -43,7 +43,7 @@ export interface HitSpool {
 /** What one file holds; it is gone when `done` is called, and is taken again later when it is not. */
 export interface SpooledHits {
   readonly hits: readonly Hit[]
-  /** Lines that were torn or spoiled. */
+  /** Lines that were spoiled: their file is kept, for a person to look at. */
   readonly unreadable: number
   /** None of them was ever given to the database. */
   readonly isFresh: boolean
@@ -58,6 +58,7 @@ export class SpoolFullError extends Error {
 
 const TAKEN = '.taken'
 const REFUSED = '.refused'
+const UNREADABLE = '.unreadable'
 /** Of one process: about 150,000 hits. */
 const BYTES_MAX = 64 * 1024 * 1024
 /** After so long, whoever took a file has died with it. */
@@ -130,7 +131,8 @@ export function createHitSpool(o: {
           await setAside(path + REFUSED, refused)
           await syncFolder(dir)
         }
-        await rm(path, { force: true })
+        if (read.unreadable > 0) await rename(path, path + UNREADABLE)
+        else await rm(path, { force: true })
         held.delete(path)
       },
     }

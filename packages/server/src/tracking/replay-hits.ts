@@ -128,6 +128,7 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
         { hits: hits.length, refused: refused.length, put_off: late.length, unreadable },
         'spool_file.recorded',
       )
+      if (unreadable > 0) log.error({ lines: unreadable }, 'hits.unreadable')
     }
     return count
   }

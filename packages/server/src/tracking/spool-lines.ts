@@ -7,11 +7,12 @@ export function toLine(hit: Hit): string {
   return `${crc32(json).toString(16)} ${json}\n`
 }
 
-/** Lines that were torn or spoiled are counted alone. */
+/** Lines that were spoiled are counted alone; a last one without an end was torn, and never answered. */
 export function fromLines(text: string): { readonly hits: Hit[]; readonly unreadable: number } {
-  const lines = text.split('\n').filter((line) => line !== '')
-  const hits = lines.flatMap(fromLine)
-  return { hits, unreadable: lines.length - hits.length }
+  const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n')
+  const whole = lines.filter((line) => line !== '')
+  const hits = whole.flatMap(fromLine)
+  return { hits, unreadable: whole.length - hits.length }
 }
 
 function fromLine(line: string): Hit[] {
