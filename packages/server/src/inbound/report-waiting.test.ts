@@ -195,18 +195,22 @@ describe('mail that was received', () => {
 })
 
 describe('of several that report', () => {
-  it('each message is reported by one', async () => {
+  it('each message is reported by one, to its own tenant, with what is in it', async () => {
     const received: string[] = []
     await Promise.all(
       Array.from({ length: 120 }, async (_, i) => {
         const tenantId = `tn_${i % 5}`
         const raw = rawMail({ messageId: `<${i}@x>` })
-        received.push(...(await world.receive({ raw, routes: [[routeOf({ tenantId }), 'b@x']] })))
+        const [id] = await world.receive({ raw, routes: [[routeOf({ tenantId }), 'b@x']] })
+        received.push(`${tenantId} ${id} <${i}@x>`)
       }),
     )
     const workers = [world.worker(), world.worker(), world.worker()]
     await Promise.all(workers.map((worker) => worker.runOnce()))
-    expect(await ids()).toEqual(received.toSorted())
+    const reported = (await world.events()).map(
+      ({ tenantId, details }) => `${tenantId} ${details.inbound_id} ${details.message_id}`,
+    )
+    expect(reported.toSorted()).toEqual(received.toSorted())
     expect(await queued()).toBe(0)
   })
 
@@ -362,6 +366,31 @@ it('what was taken away by hand before it was reported is in nobody’s way', as
   expect(await queued()).toBe(0)
 })
 
+it('a large message is reported as it is at hand where it came in', async () => {
+  const { intake } = world
+  const store = async (n: number, bytes: number) => {
+    const raw = rawMail({ messageId: `<${n}@x>`, body: 'x'.repeat(bytes) })
+    const other = routeOf({ tenantId: 'tn_b', domain: 'other.example' })
+    const routes = [[routeOf(), 'b@in.example.com'] as const, [other, 'c@other.example'] as const]
+    return (await intake.store(smtpMail({ raw, routes }))).inboundIds
+  }
+  const large = [...(await store(1, 600_000)), ...(await store(2, 700_000))]
+  await store(3, 1_000)
+  // Nothing is to be had from there.
+  await world.db.query('truncate inbound_raw')
+  const worker = world.worker({ takeRaw: intake.takeRaw })
+  await worker.runOnce()
+  const events = await world.events()
+  expect(events.map(({ details }) => details.inbound_id).sort()).toEqual(large.toSorted())
+  expect(events.map(({ details }) => details.message_id).sort()).toEqual([
+    '<1@x>',
+    '<1@x>',
+    '<2@x>',
+    '<2@x>',
+  ])
+  expect(worker.results.filter((result) => result === 'gone')).toHaveLength(2)
+})
+
 it('what is no longer whole is in nobody’s way, and reported without what was in it', async () => {
   const large = (n: number) => rawMail({ messageId: `<${n}@x>`, body: 'x'.repeat(1_200_000) })
   const [broken = ''] = await world.receive({ raw: large(1) })
@@ -413,7 +442,8 @@ describe('[I8] whichever statement fails', () => {
         ...(await world.receive({ raw: rawMail({ messageId: `<${n}.2@x>` }) })),
       ]
       const failing = failingOnce(world.db, n, state)
-      const worker = world.worker({ db: failing.db })
+      const rooms = { ...usualRooms, messagesMax: 2 }
+      const worker = world.worker({ db: failing.db, rooms })
       for (let rounds = 0; (await queued()) > 0; rounds++) {
         await worker.runOnce().catch(() => undefined)
         await world.endLeases()

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
+import { nicenesses } from '../../test/nicenesses.ts'
 import { LOWERED } from './thread-priority.ts'
 
 const module = new URL('./thread-priority.ts', import.meta.url).href
@@ -9,15 +9,6 @@ const code = `import(${JSON.stringify(module)}).then(({ lowerPriority }) => {
   parentPort.postMessage(lowerPriority())
   parentPort.once('message', () => process.exit())
 })`
-
-/** Of the threads of this process (proc(5)). */
-function nicenesses(): number[] {
-  return readdirSync('/proc/self/task').map((id) => {
-    const stat = readFileSync(`/proc/self/task/${id}/stat`, 'utf8')
-    // After the name, which may hold anything.
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
-  })
-}
 
 it.skipIf(process.platform !== 'linux')('a thread is lowered, and no other', async () => {
   const before = nicenesses().filter((niceness) => niceness === LOWERED).length

@@ -155,8 +155,11 @@ describe('[contract 4] mail', () => {
     },
   )
 
-  it('that came through a list keeps its chain', async () => {
-    const message = await signed(plain())
+  it.each([
+    ['of what its author has signed', () => signed(plain())],
+    ['of what nobody else has signed', async () => plain()],
+  ])('that came through a list keeps its chain: %s', async (_what, make) => {
+    const message = await make()
     server.set('arc._domainkey.list.test', 'TXT', [KEY])
     const seal = await sealMessage(message, {
       signingDomain: 'list.test',
@@ -167,8 +170,13 @@ describe('[contract 4] mail', () => {
     })
     const sealed = Buffer.concat([seal, message])
     expect((await authenticate(sealed)).arc).toEqual({ result: 'pass' })
-    const broken = Buffer.from(sealed.toString().replace('dkim=pass', 'dkim=fail'))
-    expect((await authenticate(broken)).arc).toEqual({ result: 'fail' })
+    for (const [from, to] of [
+      ['dkim=pass', 'dkim=fail'],
+      ['Hello', 'Hallo'],
+    ] as const) {
+      const broken = Buffer.from(sealed.toString().replace(from, to))
+      expect((await authenticate(broken)).arc).toEqual({ result: 'fail' })
+    }
   })
 
   it('without an author, or with two, can pass no DMARC', async () => {

@@ -1,6 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { nicenesses } from '../../../test/nicenesses.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { ThreadOutcome } from '../../platform/thread-pool.ts'
+import { LOWERED } from '../../platform/thread-priority.ts'
 import { createMessageParser } from './message-parser.ts'
 import type { ParseJob } from './parse-job.ts'
 import { FALLBACK_LIMITS } from './parse-job.ts'
@@ -72,6 +74,18 @@ describe('messages are read in threads', () => {
     const message = await ended
     expect(JSON.stringify(message.headers).length).toBeLessThan(2 * MIB)
   })
+})
+
+const countLowered = () => nicenesses().filter((niceness) => niceness === LOWERED).length
+
+it.skipIf(process.platform !== 'linux')('large ones leave the processor to others', async () => {
+  const own = createMessageParser()
+  const before = countLowered()
+  await own.parse('tn_a', ordinary)
+  expect(countLowered()).toBe(before)
+  await own.parse('tn_a', Buffer.concat([ordinary, Buffer.alloc(MIB)]))
+  expect(countLowered()).toBe(before + 1)
+  await own.stop()
 })
 
 /** A parser whose threads answer so. */

@@ -69,6 +69,26 @@ describe('answers of name servers', () => {
     expect(asked).toEqual([long, long])
   })
 
+  it('are remembered for so many names, the latest', async () => {
+    const { resolver, asked } = ask(...Array.from({ length: 2_002 }, () => absent))
+    for (let n = 0; n <= 2_000; n += 1) await resolver.txt(`${n}.example`)
+    await resolver.txt('1.example')
+    expect(asked).toHaveLength(2_001)
+    await resolver.txt('0.example')
+    expect(asked.at(-1)).toBe('0.example')
+  })
+
+  it('are those to the question that was asked', async () => {
+    const types = ['txt', 'a', 'aaaa', 'ptr', 'aliases'] as const
+    const [txt, a, aaaa, ptr, aliases] = types.map((type) => async () => found(type))
+    const mx = async () => absent
+    if (!txt || !a || !aaaa || !ptr || !aliases) throw new Error('one of them is missing')
+    const resolver = rememberAnswers({ txt, mx, a, aaaa, ptr, aliases })
+    for (const type of [...types, ...types])
+      expect(await resolver[type]('example.com')).toEqual(found(type))
+    expect(await resolver.mx('example.com')).toEqual(absent)
+  })
+
   it('are those of their type and name', async () => {
     const { resolver, asked } = ask(found('one'), found('two'))
     await resolver.txt('one.example')
