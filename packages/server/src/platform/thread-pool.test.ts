@@ -79,6 +79,13 @@ describe('a pool of threads', () => {
     expect(await pool.run('c', 'after')).toEqual({ kind: 'done', output: 'AFTER' })
   })
 
+  it('gives no job to a thread that ended after the one before', async () => {
+    const pool = createPool({ threads: 1 })
+    expect(await pool.run('a', 'leave later')).toEqual({ kind: 'done', output: 'LEAVE LATER' })
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(await pool.run('a', 'next')).toEqual({ kind: 'done', output: 'NEXT' })
+  })
+
   it('tells of a module that does not load', async () => {
     const pool = createPool({ module: new URL('./nowhere.ts', import.meta.url) })
     await expect(pool.run('c', 'a')).rejects.toThrow('nowhere.ts')

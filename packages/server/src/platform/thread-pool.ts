@@ -53,6 +53,8 @@ const STOP_MS_MAX = 1_000
 interface Thread<Input, Output> {
   run(input: Input, handedOver: readonly ArrayBuffer[]): Promise<ThreadOutcome<Output>>
   end(): Promise<unknown>
+  /** By itself, or because it was ended. */
+  readonly hasEnded: boolean
 }
 
 export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPool<Input, Output> {
@@ -70,6 +72,15 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
     const thread = createThread<Input, Output>(o)
     all.add(thread)
     return thread
+  }
+
+  /** One may have ended while nobody waited for it. */
+  function nextIdle(): Thread<Input, Output> | undefined {
+    for (let next = idle.pop(); next !== undefined; next = idle.pop()) {
+      if (!next.hasEnded) return next
+      all.delete(next)
+    }
+    return undefined
   }
 
   function end(thread: Thread<Input, Output>, leave: () => void): void {
@@ -91,7 +102,7 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
     let isUsable = false
     try {
       if (isStopped) throw new ApiError('unavailable')
-      thread = idle.pop() ?? begin()
+      thread = nextIdle() ?? begin()
       const outcome = await thread.run(input, handedOver)
       isUsable = outcome.kind === 'done' && !isStopped
       return outcome
@@ -135,11 +146,15 @@ function createThread<Input, Output>(o: ThreadPoolOptions): Thread<Input, Output
     execArgv: [],
   })
   worker.unref()
+  let hasEnded = false
   let settle: { resolve: (message: unknown) => void; reject: (error: Error) => void } | undefined
   worker.on('message', (message) => settle?.resolve(message))
   // Either may come alone; the first tells more.
   worker.on('error', (error) => settle?.reject(error))
-  worker.on('exit', (code) => settle?.reject(new Error(`the thread ended with code ${code}`)))
+  worker.on('exit', (code) => {
+    hasEnded = true
+    settle?.reject(new Error(`the thread ended with code ${code}`))
+  })
 
   /** The next message; undefined when it takes too long. */
   function next(timeoutMs: number): Promise<unknown> {
@@ -175,6 +190,9 @@ function createThread<Input, Output>(o: ThreadPoolOptions): Thread<Input, Output
     end() {
       settle?.reject(new Error('the thread is ended'))
       return worker.terminate()
+    },
+    get hasEnded() {
+      return hasEnded
     },
   }
 }

@@ -13,6 +13,7 @@ port?.on('message', (input: string) => {
   // Nothing interrupts a call that waits for a byte.
   if (input.startsWith('/')) readSync(openSync(input, 'r'), Buffer.alloc(1))
   if (input === 'leave') process.exit(3)
+  if (input === 'leave later') setImmediate(() => process.exit(3))
   if (input === 'throw') throw new Error('a defect')
   port.postMessage(input.toUpperCase())
 })
