@@ -34,6 +34,11 @@ describe('the text of HTML', () => {
       '<a href="#top">up</a> <a href="javascript:x()">do</a> <a name="n">n</a>',
       'up do n',
     ],
+    [
+      'a link with blanks as it is followed',
+      '<a href=" https://x.example/a b\n/c">x</a>',
+      'x <https://x.example/a%20b/c>',
+    ],
     ['no link that would break its brackets', '<a href="https://x.example/a b>c">x</a>', 'x'],
     [
       'a link that ends where the next begins',

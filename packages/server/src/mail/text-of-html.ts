@@ -86,6 +86,14 @@ export function textOfHtml(html: string): string {
   return writer.end()
 }
 
+/** As browsers read it: without line ends and tabs, blanks encoded. */
+function asFollowed(href: string): string {
+  return href
+    .trim()
+    .replaceAll(/[\t\r\n]/g, '')
+    .replaceAll(' ', '%20')
+}
+
 interface Attributes {
   readonly href: string
   readonly alt: string
@@ -148,7 +156,7 @@ function createReader(writer: TextWriter) {
     li: beginItem,
     a({ href }) {
       endLink()
-      if (href !== '') link = { href: href.trim(), text: '' }
+      if (href !== '') link = { href: asFollowed(href), text: '' }
     },
     img({ alt }) {
       writer.space()
