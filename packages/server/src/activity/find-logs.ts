@@ -54,9 +54,9 @@ export interface LogBounds {
 }
 
 /** Less than fifty milliseconds of work on a small machine, whatever is in the rows. */
-const BOUNDS: LogBounds = { looksMax: 3_500, pieceMax: 2_000 }
+const BOUNDS: LogBounds = { looksMax: 2_500, pieceMax: 2_000 }
 /** What is found by something else is looked up one by one, which takes three times as long. */
-const PLACES_BOUNDS: LogBounds = { looksMax: 1_500, pieceMax: 1_000 }
+const PLACES_BOUNDS: LogBounds = { looksMax: 1_200, pieceMax: 1_000 }
 
 /** By how much the clocks that made an email's id and a delivery's time may differ. */
 const CLOCKS_MS = 5 * 60_000
