@@ -23,8 +23,11 @@ export interface Connection {
   release(): void
 }
 
-export function openConnection(client: pg.PoolClient): Connection {
-  let isUsable = true
+export function openConnection(
+  client: pg.PoolClient,
+  given: { readonly isUsable: boolean },
+): Connection {
+  let { isUsable } = given
   const spoil = () => {
     isUsable = false
   }

@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from 'node:net'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
@@ -19,6 +20,14 @@ beforeAll(async () => {
 afterAll(() => database.close())
 
 const insertItem = statement('insert_item', 'insert into item (id, note) values ($1, $2)')
+
+/** Of the server (PostgreSQL's protocol, version 3). */
+function messageOf(type: string, content: Buffer): Buffer {
+  const head = Buffer.alloc(5)
+  head.write(type, 0)
+  head.writeInt32BE(content.length + 4, 1)
+  return Buffer.concat([head, content])
+}
 
 async function ids(from: number): Promise<number[]> {
   const { rows } = await db.query<{ id: number }>(
@@ -176,6 +185,28 @@ describe('an unavailable database', () => {
     expect(error).toHaveProperty('isCommitUnknown', true)
     await lossy.close()
     await proxy.close()
+  })
+
+  it('is told apart when the server ends in the turn in which it lets a connection in', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        const fatal = 'SFATAL\0C57P01\0Munexpected postmaster exit\0\0'
+        socket.write(
+          Buffer.concat([
+            messageOf('R', Buffer.alloc(4)),
+            messageOf('Z', Buffer.from('I')),
+            messageOf('E', Buffer.from(fatal)),
+          ]),
+        )
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const dying = createDb({ ...options, url: `postgresql://postrider@127.0.0.1:${port}/x` })
+    await expect(dying.query('select 1')).rejects.toBeInstanceOf(DatabaseUnavailableError)
+    await dying.close()
+    await new Promise((resolve) => server.close(resolve))
   })
 
   it('comes back by itself', async () => {

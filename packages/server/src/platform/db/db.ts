@@ -55,11 +55,16 @@ export function createDb(o: DbOptions): Db {
   pool.on('error', (error) => {
     if (closing === undefined) o.log.warn({ err: error }, 'database.idle_connection_lost')
   })
+  // One that breaks in the turn in which it is handed out has no listener of the pool's any more, and
+  // none of its user's yet.
+  const broken = new WeakSet<pg.PoolClient>()
+  pool.on('connect', (client) => client.on('error', () => broken.add(client)))
   let closing: Promise<void> | undefined
 
   async function acquire(): Promise<Connection> {
     try {
-      return openConnection(await pool.connect())
+      const client = await pool.connect()
+      return openConnection(client, { isUsable: !broken.has(client) })
     } catch (error) {
       if (isServerError(error) && !isUnavailableState(error)) throw error
       throw new DatabaseUnavailableError('The database cannot be reached', { cause: error })
