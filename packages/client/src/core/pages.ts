@@ -30,6 +30,29 @@ export async function* eachEntry<Entry>(
   }
 }
 
+/** The same of an operation that lists: its filter says where to begin, and stays for every page. */
+export function eachListed<
+  Filter extends { readonly pageToken?: string },
+  Answer extends { readonly nextPageToken?: string },
+  Entry,
+>(
+  filter: Filter,
+  o: {
+    readonly list: (page: Filter) => Promise<Answer>
+    readonly entriesOf: (answer: Answer) => readonly Entry[]
+    readonly options: RequestOptions | undefined
+  },
+): AsyncGenerator<Entry, void, undefined> {
+  return eachEntry(
+    filter.pageToken,
+    async (pageToken) => {
+      const answer = await o.list(pageToken === undefined ? filter : { ...filter, pageToken })
+      return { entries: o.entriesOf(answer), nextPageToken: answer.nextPageToken }
+    },
+    o.options,
+  )
+}
+
 /** A list that is asked for once it is wanted: awaited its first page, gone through all its entries. */
 export type PagedList<Answer, Entry> = Promise<Answer> & AsyncIterable<Entry>
 

@@ -10,7 +10,7 @@ import type {
   RotateDomainKeyAnswer,
   VerifyDomainAnswer,
 } from '@postrider/contract'
-import { eachEntry } from '../core/pages.ts'
+import { eachListed } from '../core/pages.ts'
 import type { RequestOptions, Send } from '../core/request.ts'
 
 const path = '/v1/domain'
@@ -37,16 +37,11 @@ export function eachDomain(
   filter: ListDomainsQuery = {},
   options?: RequestOptions,
 ): AsyncGenerator<Domain, void, undefined> {
-  const { pageToken: first, ...rest } = filter
-  return eachEntry(
-    first,
-    async (pageToken) => {
-      const page = pageToken === undefined ? rest : { ...rest, pageToken }
-      const { domains, nextPageToken } = await listDomains(send, page, options)
-      return { entries: domains, nextPageToken }
-    },
+  return eachListed(filter, {
+    list: (page) => listDomains(send, page, options),
+    entriesOf: (answer) => answer.domains,
     options,
-  )
+  })
 }
 
 export function getDomain(

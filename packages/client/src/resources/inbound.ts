@@ -19,7 +19,7 @@ import type {
   UpdateInboundUsernameAnswer,
   UpdateInboundUsernameBody,
 } from '@postrider/contract'
-import { eachEntry } from '../core/pages.ts'
+import { eachListed } from '../core/pages.ts'
 import type { RequestOptions, Send } from '../core/request.ts'
 
 const path = '/v1/inbound/domain'
@@ -48,22 +48,14 @@ export function listInboundDomains(
 
 export function eachInboundDomain(
   send: Send,
-  { pageToken: first, ...rest }: ListInboundDomainsQuery = {},
+  filter: ListInboundDomainsQuery = {},
   options?: RequestOptions,
 ): AsyncGenerator<InboundDomain, void, undefined> {
-  return eachEntry(
-    first,
-    async (pageToken) => {
-      const page = pageToken === undefined ? rest : { ...rest, pageToken }
-      const { inbound_domains: entries, nextPageToken } = await listInboundDomains(
-        send,
-        page,
-        options,
-      )
-      return { entries, nextPageToken }
-    },
+  return eachListed(filter, {
+    list: (page) => listInboundDomains(send, page, options),
+    entriesOf: (answer) => answer.inbound_domains,
     options,
-  )
+  })
 }
 
 export function getInboundDomain(
@@ -111,23 +103,14 @@ export function listInboundUsernames(
 export function eachInboundUsername(
   send: Send,
   domain: string,
-  { pageToken: first, ...rest }: ListInboundUsernamesQuery = {},
+  filter: ListInboundUsernamesQuery = {},
   options?: RequestOptions,
 ): AsyncGenerator<InboundUsername, void, undefined> {
-  return eachEntry(
-    first,
-    async (pageToken) => {
-      const page = pageToken === undefined ? rest : { ...rest, pageToken }
-      const { inbound_usernames: entries, nextPageToken } = await listInboundUsernames(
-        send,
-        domain,
-        page,
-        options,
-      )
-      return { entries, nextPageToken }
-    },
+  return eachListed(filter, {
+    list: (page) => listInboundUsernames(send, domain, page, options),
+    entriesOf: (answer) => answer.inbound_usernames,
     options,
-  )
+  })
 }
 
 export function getInboundUsername(

@@ -10,7 +10,7 @@ import type {
   UpdateSmtpAnswer,
   UpdateSmtpBody,
 } from '@postrider/contract'
-import { eachEntry } from '../core/pages.ts'
+import { eachListed } from '../core/pages.ts'
 import type { RequestOptions, Send } from '../core/request.ts'
 
 const mailerPath = '/v1/smtp/{mailer_id}'
@@ -63,14 +63,9 @@ export function eachMailer(
   filter: ListMailersQuery = {},
   options?: RequestOptions,
 ): AsyncGenerator<ListedMailer, void, undefined> {
-  const { pageToken: first, ...rest } = filter
-  return eachEntry(
-    first,
-    async (pageToken) => {
-      const page = pageToken === undefined ? rest : { ...rest, pageToken }
-      const { mailers, nextPageToken } = await listMailers(send, page, options)
-      return { entries: mailers, nextPageToken }
-    },
+  return eachListed(filter, {
+    list: (page) => listMailers(send, page, options),
+    entriesOf: (answer) => answer.mailers,
     options,
-  )
+  })
 }

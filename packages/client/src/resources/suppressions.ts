@@ -7,7 +7,7 @@ import type {
   Suppression,
   UnsubscribeEmailAnswer,
 } from '@postrider/contract'
-import { eachEntry } from '../core/pages.ts'
+import { eachListed } from '../core/pages.ts'
 import type { RequestOptions, Send } from '../core/request.ts'
 
 const suppressionsPath = '/v1/suppressions'
@@ -50,16 +50,11 @@ export function eachSuppression(
   filter: ListSuppressionsQuery = {},
   options?: RequestOptions,
 ): AsyncGenerator<Suppression, void, undefined> {
-  const { pageToken: first, ...rest } = filter
-  return eachEntry(
-    first,
-    async (pageToken) => {
-      const page = pageToken === undefined ? rest : { ...rest, pageToken }
-      const { suppressions, nextPageToken } = await listSuppressions(send, page, options)
-      return { entries: suppressions, nextPageToken }
-    },
+  return eachListed(filter, {
+    list: (page) => listSuppressions(send, page, options),
+    entriesOf: (answer) => answer.suppressions,
     options,
-  )
+  })
 }
 
 export function deleteSuppression(

@@ -15,7 +15,7 @@ import type {
   ReplayWebhookEventsBody,
   WebhookDelivery,
 } from '@postrider/contract'
-import { eachEntry } from '../core/pages.ts'
+import { eachListed } from '../core/pages.ts'
 import type { RequestOptions, Send } from '../core/request.ts'
 import type { WithTimes } from '../core/times.ts'
 
@@ -38,16 +38,11 @@ export function eachWebhookDelivery(
   filter: ListWebhookDeliveriesInput = {},
   options?: RequestOptions,
 ): AsyncGenerator<WebhookDelivery, void, undefined> {
-  const { pageToken: first, ...rest } = filter
-  return eachEntry(
-    first,
-    async (pageToken) => {
-      const page = pageToken === undefined ? rest : { ...rest, pageToken }
-      const { deliveries, nextPageToken } = await listWebhookDeliveries(send, page, options)
-      return { entries: deliveries, nextPageToken }
-    },
+  return eachListed(filter, {
+    list: (page) => listWebhookDeliveries(send, page, options),
+    entriesOf: (answer) => answer.deliveries,
     options,
-  )
+  })
 }
 
 export function getWebhookDelivery(
