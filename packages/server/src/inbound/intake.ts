@@ -10,7 +10,7 @@ import { createGroupCommit, type Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import type { Service } from '../platform/service.ts'
-import type { SmtpMail } from './received-mail.ts'
+import { LARGE_BYTES, type SmtpMail } from './received-mail.ts'
 import { createRecentRaws } from './recent-raws.ts'
 import { type DigestedMail, digestMail, storeDigested } from './store-received.ts'
 
@@ -38,7 +38,6 @@ const WAITING_BYTES_MAX = 256 * 1024 * 1024
 const GROUP_MAX = 64
 /** Of one commit: a large one holds up those beside it. */
 const GROUP_BYTES_MAX = 4 * 1024 * 1024
-const LARGE_BYTES = 512 * 1024
 const RETRY_S = 2
 
 export function createIntake(deps: IntakeDeps): Intake {

@@ -2,6 +2,9 @@
  * Mail as it is received, by whichever door: what the intake stores before anything is answered.
  */
 
+/** From here on a message is large: it has commits, places and a memory apart from those of small ones. */
+export const LARGE_BYTES = 512 * 1024
+
 /** What an SMTP client said of it, RFC 5321; as `envelope` in INCOMING_EMAIL (contract §5). */
 export interface Envelope {
   /** '' for a report. */

@@ -4,13 +4,14 @@
  *
  * Nothing rests on it: what has no place, or was not asked for in time, is read from the database.
  */
+import { LARGE_BYTES } from './received-mail.ts'
+
 export interface RecentRaws {
   keep(inboundIds: readonly string[], raw: Buffer): void
   /** Once. */
   take(inboundId: string): Buffer | undefined
 }
 
-const LARGE_BYTES = 512 * 1024
 const BYTES_MAX = 64 * 1024 * 1024
 const KEPT_MS = 10_000
 

@@ -7,6 +7,7 @@
  * ends the process, the others are not to be blamed for it again and again.
  */
 import type { DueMessage } from './queue-store.ts'
+import { LARGE_BYTES } from './received-mail.ts'
 
 export interface Rooms {
   /** Takes places for as many as there are, the tenants in turns; answers whose. */
@@ -29,7 +30,7 @@ const MIB = 1024 * 1024
 export const usualRooms: RoomsOptions = {
   messagesMax: 64,
   ofTenantMax: 24,
-  largeBytesMin: MIB / 2,
+  largeBytesMin: LARGE_BYTES,
   largeMax: 24,
   largeBytesMax: 96 * MIB,
   largeBytesOfTenantMax: 32 * MIB,
