@@ -38,3 +38,10 @@ export async function runOnServer(serverUrl: string, sql: string): Promise<void>
     await client.end()
   }
 }
+
+/** A session of a test's own; whoever opens it ends it. */
+export async function connectTo(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return client
+}

@@ -1,4 +1,15 @@
 /** Real peers on 127.0.0.1 for tests, benchmarks and the demo; none of it needs an npm package. */
+
+export type { Bomb } from './bombs/bomb.ts'
+export { createDnsBombs, type DnsBomb } from './bombs/dns-answer.ts'
+export {
+  type ImapLine,
+  makeImapLine,
+  makeImapLines,
+  type RandomSource,
+} from './bombs/imap-lines.ts'
+export { type BombKind, bombKinds, bombsOf } from './bombs/index.ts'
+export { firstLineBombs, imapBombs, type KnownBomb, signatureBombs } from './bombs/known.ts'
 export { createClock, type TestClock } from './clock.ts'
 export {
   createDnsServer,
@@ -23,6 +34,7 @@ export {
   type TokenRequest,
   type TokenScript,
 } from './oauth-server.ts'
+export { createRandom, type Random } from './random.ts'
 export { createRawClient, type RawClient } from './raw-client.ts'
 export type { CallbackAttempt, CallbackBatch, CallbackShape } from './relays/callbacks.ts'
 export type { PeerReply, PeerRequest, PeerScript, ScriptedAnswer } from './relays/http-peer.ts'

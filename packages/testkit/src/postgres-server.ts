@@ -12,15 +12,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 export interface PostgresServer {
   readonly url: string
+  readonly port: number
+  /** Its data directory. */
+  readonly data: string
   readonly pid: number
   /** Makes the data directory where there is none, and resolves when connections are taken. */
   start(): Promise<void>
+  /** All its processes stand still and say nothing, as those of a machine that hangs; `kill` still ends them. */
+  freeze(): void
   /** SIGKILL to the server and all its processes. */
   kill(): Promise<void>
   stop(): Promise<void>
 }
 
-const READY = 'database system is ready to accept connections'
+const READY = /database system is ready to accept (?:read-only )?connections/
 /** Whatever else it is told. */
 const settings = {
   fsync: 'on',
@@ -68,6 +73,8 @@ export function createPostgresServer(o: PostgresServerOptions): PostgresServer {
 
   return {
     url: `postgresql://postgres@127.0.0.1:${o.port}/postgres`,
+    port: o.port,
+    data,
     get pid() {
       return child?.pid ?? -1
     },
@@ -77,6 +84,11 @@ export function createPostgresServer(o: PostgresServerOptions): PostgresServer {
       process.once('exit', endWithUs)
       child = run('postgres', ['-D', data, ...options.flatMap(([k, v]) => ['-c', `${k}=${v}`])])
       await ready(child, o.onLine ?? (() => undefined))
+    },
+    freeze() {
+      if (child?.pid === undefined) return
+      child.kill('SIGSTOP')
+      for (const pid of childrenOf(child.pid)) process.kill(pid, 'SIGSTOP')
     },
     async kill() {
       if (child?.pid === undefined) return
@@ -136,7 +148,7 @@ function ready(child: ChildProcess, onLine: (line: string) => void): Promise<voi
       if (stream === null) continue
       createInterface({ input: stream }).on('line', (line) => {
         onLine(line)
-        if (line.includes(READY)) resolve()
+        if (READY.test(line)) resolve()
       })
     }
   })

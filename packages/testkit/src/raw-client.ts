@@ -27,8 +27,20 @@ export interface RawClient {
 const SHOWN = 2_000
 const REPLY = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n$/
 
-export function createRawClient(port: number, host = '127.0.0.1'): RawClient {
-  return toRawClient(connectTcp({ port, host, noDelay: true }))
+/** @param from the address that it comes from, of 127.0.0.0/8 */
+export function createRawClient(
+  port: number,
+  host = '127.0.0.1',
+  from: string | undefined = undefined,
+): RawClient {
+  return toRawClient(
+    connectTcp({
+      port,
+      host,
+      noDelay: true,
+      ...(from === undefined ? {} : { localAddress: from }),
+    }),
+  )
 }
 
 export function toRawClient(socket: Socket): RawClient {

@@ -5,6 +5,8 @@
 import { type ProcessEnd, type RunningProcess, startProcess } from './start-process.ts'
 
 export interface StartServiceOptions {
+  /** Another version of it, by its main file. */
+  readonly program?: string
   /** Without the prefix `POSTRIDER_`. The ports are free ones unless `PORT`, `INBOUND_PORT` are given. */
   readonly env: Readonly<Record<string, string | number>>
   /** Further environment, by its full names. */
@@ -41,7 +43,7 @@ export async function startService(o: StartServiceOptions): Promise<RunningServi
     env[`POSTRIDER_${name}`] = String(value)
   }
   const running = await startProcess({
-    script: PROGRAM,
+    script: o.program ?? PROGRAM,
     env,
     ready: STARTED,
     ...(o.readyTimeoutMs === undefined ? {} : { readyTimeoutMs: o.readyTimeoutMs }),

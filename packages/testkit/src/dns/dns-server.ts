@@ -21,8 +21,8 @@ export interface DnsQuestion {
 export interface DnsAnswer extends DnsReply {
   /** The answer names another question's id: such is to be ignored (RFC 5452 §9.1). */
   readonly hasWrongId?: boolean
-  /** In place of a message: what is no DNS at all. */
-  readonly raw?: Buffer
+  /** In place of a message: what is no DNS at all, or made of the query. */
+  readonly raw?: Buffer | ((query: Buffer) => Buffer)
   /** Holds the answer back until this settles: a test's own gate. */
   readonly after?: Promise<unknown>
 }
@@ -131,7 +131,8 @@ export async function createDnsServer(
 
 async function write(query: Buffer, answer: DnsAnswer, bytesMax: number): Promise<Buffer> {
   if (answer.after !== undefined) await answer.after
-  if (answer.raw !== undefined) return answer.raw
+  if (answer.raw !== undefined)
+    return typeof answer.raw === 'function' ? answer.raw(query) : answer.raw
   const whole = writeReply(query, answer)
   const message =
     whole.length > bytesMax

@@ -72,6 +72,8 @@ export interface SendGridServer {
   setCallbacks(shape: SendGridCallbackShape | 'manual'): void
   /** Events of a mail as they would be posted. */
   eventsOf(mail: SendGridMail, steps: readonly SendGridStep[]): unknown[]
+  /** The headers with which it would post these bytes now. */
+  signatureOf(body: Buffer): Readonly<Record<string, string>>
   /** Posts what has gathered, or these events. */
   callBack(
     o?: SendGridCallbackShape & { readonly events?: readonly unknown[] },
@@ -145,13 +147,16 @@ export async function createSendGridServer(o: SendGridServerOptions = {}): Promi
     timeoutMs: 10_000,
     attemptsMax: 12,
   })
-  const signatureOf = (body: string, timestamp: string): Readonly<Record<string, string>> => {
+  const signatureOf = (
+    body: string | Buffer,
+    timestamp: string,
+  ): Readonly<Record<string, string>> => {
     if (signing === 'none') return {}
     const key = signing === 'own' ? own.privateKey : other.privateKey
     return {
       'X-Twilio-Email-Event-Webhook-Signature': sign(
         'sha256',
-        Buffer.from(timestamp + body),
+        Buffer.concat([Buffer.from(timestamp), Buffer.from(body)]),
         key,
       ).toString('base64'),
       'X-Twilio-Email-Event-Webhook-Timestamp': timestamp,
@@ -257,6 +262,7 @@ export async function createSendGridServer(o: SendGridServerOptions = {}): Promi
     },
     setCallbacks: caller.setShape,
     eventsOf: (mail, steps) => steps.map((step) => sendGridEvent(step, mail, Date.now())),
+    signatureOf: (body) => signatureOf(body, String(Math.floor(Date.now() / 1000))),
     callBack: caller.post,
     test: async () => caller.post({ events: sendGridTestEvents(Date.now()), attemptsMax: 1 }),
     async waitForMails(count, timeoutMs) {
