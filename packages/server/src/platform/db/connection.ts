@@ -6,6 +6,7 @@
  */
 import type { Duplex } from 'node:stream'
 import type pg from 'pg'
+import { resumeTask } from '../task.ts'
 import {
   DatabaseUnavailableError,
   isServerError,
@@ -39,6 +40,8 @@ export function openConnection(
       if (isSessionOver(error)) spoil()
       // A changed table invalidates this session's named statements: a fresh session plans them anew.
       if (error.code === '0A000' || error.code === '26000') spoil()
+      // The server has become read-only: a new connection looks for the primary.
+      if (error.code === '25006') spoil()
       if (!isUnavailableState(error)) return error
       return new DatabaseUnavailableError('The database is unavailable', { cause: error })
     }
@@ -69,6 +72,7 @@ export function openConnection(
         ...config,
         ...(values && { values: values as unknown[] }),
       })
+      resumeTask()
       // Several statements in one text answer with a list.
       return Array.isArray(result) ? (result.at(-1) as pg.QueryResult) : result
     } catch (error) {

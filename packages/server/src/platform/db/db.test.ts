@@ -157,7 +157,7 @@ describe('an unavailable database', () => {
   })
 
   it('is told apart when no connection becomes free in time', async () => {
-    const narrow = createDb({ ...options, url: database.url, connectTimeoutMs: 50 })
+    const narrow = createDb({ ...options, url: database.url, connectTimeoutMs: 1_000 })
     await narrow.transaction(async () => {
       const error = await narrow.query('select 1').catch((reason: unknown) => reason)
       expect(error).toBeInstanceOf(DatabaseUnavailableError)

@@ -6,12 +6,14 @@
  * server skip the rest, and COMMIT then answers ROLLBACK, which is an error here.
  *
  * A connection returns to the pool only from a known state; every other one is destroyed.
- * The URL must lead to PostgreSQL itself or to a pooler in session mode (prepared statements, session settings).
+ * The URL may name several hosts, of which the primary is used (`primaries.ts`). It must lead to PostgreSQL itself or to a pooler in session mode (prepared statements, session settings).
  */
 import pg from 'pg'
 import type { Logger } from '../log.ts'
-import { type Connection, openConnection } from './connection.ts'
+import { runTask } from '../task.ts'
+import { type Connection, openConnection, wireOf } from './connection.ts'
 import { DatabaseUnavailableError, isServerError, isUnavailableState } from './errors.ts'
+import { createPrimaries } from './primaries.ts'
 import type { Db, Statement } from './statement.ts'
 import { runTransaction } from './transaction.ts'
 
@@ -22,6 +24,8 @@ export interface DbOptions {
   readonly applicationName: string
   /** How long to wait for a connection, new or given back; default 5 s. */
   readonly connectTimeoutMs?: number
+  /** Throws when this program must not touch the database any more. */
+  readonly check?: () => void
 }
 
 const statementTimeoutMs = 30_000
@@ -35,12 +39,15 @@ const answerTimeoutMs = 40_000
 const sessionSettings = '-c timezone=UTC -c random_page_cost=1.1'
 
 export function createDb(o: DbOptions): Db {
+  const primaries = createPrimaries(o)
+  const connectTimeoutMs = o.connectTimeoutMs ?? 5_000
   const pool = new pg.Pool({
-    connectionString: o.url,
+    Client: primaries.Client,
+    connectionString: primaries.url,
     max: o.poolMax,
     pipeline: true,
     application_name: o.applicationName,
-    connectionTimeoutMillis: o.connectTimeoutMs ?? 5_000,
+    connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 60_000,
     statement_timeout: statementTimeoutMs,
     query_timeout: answerTimeoutMs,
@@ -59,16 +66,37 @@ export function createDb(o: DbOptions): Db {
   // none of its user's yet.
   const broken = new WeakSet<pg.PoolClient>()
   pool.on('connect', (client) => client.on('error', () => broken.add(client)))
+  const clients = new Set<pg.PoolClient>()
+  pool.on('connect', (client) => clients.add(client))
+  pool.on('remove', (client) => clients.delete(client))
+  // Those to the old primary may hang for as long as a statement may last.
+  const stopWatching = primaries.watch((from, to) => {
+    o.log.warn({ from, to }, 'database.primary_moved')
+    for (const client of clients) if (!primaries.isCurrent(client)) wireOf(client).stream.destroy()
+  })
   let closing: Promise<void> | undefined
 
   async function acquire(): Promise<Connection> {
-    try {
-      const client = await pool.connect()
-      return openConnection(client, { isUsable: !broken.has(client) })
-    } catch (error) {
-      if (isServerError(error) && !isUnavailableState(error)) throw error
-      throw new DatabaseUnavailableError('The database cannot be reached', { cause: error })
+    o.check?.()
+    const startedMs = performance.now()
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        // A new connection serves all tasks, so it belongs to none of them.
+        const client = await runTask('database', () => pool.connect())
+        return openConnection(client, { isUsable: !broken.has(client) })
+      } catch (error) {
+        // The remembered host is gone, so another one is looked for, while there is time.
+        const isEarly = isFirst && performance.now() - startedMs < connectTimeoutMs / 2
+        if (isEarly && primaries.mayMove() && !(error instanceof DatabaseUnavailableError)) continue
+        throw unavailable(error)
+      }
     }
+  }
+
+  function unavailable(error: unknown): unknown {
+    if (error instanceof DatabaseUnavailableError) return error
+    if (isServerError(error) && !isUnavailableState(error)) return error
+    return new DatabaseUnavailableError('The database cannot be reached', { cause: error })
   }
 
   return {
@@ -89,6 +117,7 @@ export function createDb(o: DbOptions): Db {
       }
     },
     close: () => {
+      stopWatching()
       closing ??= pool.end()
       return closing
     },

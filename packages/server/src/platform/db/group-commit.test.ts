@@ -235,3 +235,34 @@ it('commits no more together than may be in one commit, and what is larger alone
   await Promise.all([5, 5, 1, 50, 4, 1, 1, 1].map((item) => group.add(item)))
   expect(groups).toEqual([[5, 5], [1], [50], [4, 1, 1], [1]])
 })
+
+it('gives tenants turns: a long queue of one delays another by the commit under way alone', async () => {
+  const entered = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  const groups: string[][] = []
+  const group = createGroupCommit<string, string>({
+    db: database.db,
+    itemsMax: 4,
+    lanes: 1,
+    tenantOf: (item) => item.slice(0, 1),
+    async run(_tx, items) {
+      groups.push([...items])
+      entered.resolve()
+      await release.promise
+      return items
+    },
+  })
+  const first = group.add('a0')
+  await entered.promise
+  const queue = Array.from({ length: 8 }, (_, i) => group.add(`a${i + 1}`))
+  const others = [group.add('b1'), group.add('c1'), group.add('b2')]
+  release.resolve()
+  expect(await Promise.all([first, ...queue, ...others])).toHaveLength(12)
+  await group.idle()
+  expect(groups).toEqual([
+    ['a0'],
+    ['a1', 'b1', 'c1', 'a2'],
+    ['b2', 'a3', 'a4', 'a5'],
+    ['a6', 'a7', 'a8'],
+  ])
+})

@@ -27,6 +27,8 @@ export {
   readDaySpans,
 } from './partitions.ts'
 export { planByIndex, readByIndex, readInOrder, transactByIndex } from './plan-by-index.ts'
+export { NoPrimaryError } from './primaries.ts'
+export { createSchemaFence, type SchemaFence } from './schema-fence.ts'
 export {
   type Db,
   type DbStats,

@@ -10,6 +10,7 @@ import pg from 'pg'
 import type { Logger } from '../log.ts'
 import type { Service } from '../service.ts'
 import { wireOf } from './connection.ts'
+import { createPrimaries } from './primaries.ts'
 
 export interface ListenTiming {
   /** How long the server has for an answer. */
@@ -40,6 +41,7 @@ const TIMING: ListenTiming = {
 
 export function createListener(o: ListenerOptions): Service {
   const timing = { ...TIMING, ...o.timing }
+  const primaries = createPrimaries({ url: o.url })
   let stopped = new AbortController()
   let running: Promise<void> | undefined
 
@@ -64,8 +66,8 @@ export function createListener(o: ListenerOptions): Service {
 
   /** Ends with an error when the connection is lost, or cannot be had. */
   async function listen(signal: AbortSignal, onListening: () => void): Promise<void> {
-    const client = new pg.Client({
-      connectionString: o.url,
+    const client = new primaries.Client({
+      connectionString: primaries.url,
       application_name: o.applicationName,
       connectionTimeoutMillis: timing.answerMs,
       query_timeout: timing.answerMs,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import pino from 'pino'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { durability } from './durability.ts'
 import { DatabaseUnavailableError } from './errors.ts'
@@ -98,6 +98,85 @@ it('leaves nothing of a file that fails, and can be run again', async () => {
     '0002_second.sql failed: division by zero',
   )
   await expect(run(version('b', second))).resolves.toEqual({ applied: ['0002_second.sql'] })
+})
+
+describe('[G5] a migration that waits for a lock', () => {
+  const busy = { ...first, '0002_busy.sql': 'alter table first add column more int' }
+  const patience = { lockMs: 100, triesMax: 3, pauseMs: 1, pauseMsMax: 1 }
+
+  /** Somebody reads the table, in a transaction that stays open until it is told to end. */
+  async function hold() {
+    const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const ended = database.db.transaction(async (tx) => {
+      await tx.query('select * from first')
+      held.resolve()
+      await released.promise
+    })
+    await held.promise
+    return async () => {
+      released.resolve()
+      await ended
+    }
+  }
+
+  it('gives up its wait, so that others are not kept waiting behind it, and says who holds the lock', async () => {
+    await run(version('a', first))
+    const release = await hold()
+    const error = await migrate({
+      url: database.url,
+      dir: version('b', busy),
+      log,
+      patience,
+    }).catch((e: unknown) => e)
+    expect(String(error)).toMatch(
+      /0002_busy\.sql did not get its locks in 3 tries\. It waited for first, held by process \d+ \(test\), idle in transaction/,
+    )
+    await database.db.query('select * from first')
+    await release()
+    await expect(run(version('b', busy))).resolves.toEqual({ applied: ['0002_busy.sql'] })
+  })
+
+  it('is tried again until the lock is free', async () => {
+    await run(version('a', first))
+    const release = await hold()
+    const lines: string[] = []
+    const released = Promise.withResolvers<void>()
+    const telling = pino(
+      { level: 'warn' },
+      {
+        write(line: string) {
+          lines.push(line)
+          if (line.includes('migration.tried_again')) released.resolve(release())
+        },
+      },
+    )
+    const { applied } = await migrate({
+      url: database.url,
+      dir: version('b', busy),
+      log: telling,
+      patience: { ...patience, triesMax: 20, pauseMs: 50, pauseMsMax: 50 },
+    })
+    await released.promise
+    expect(applied).toEqual(['0002_busy.sql'])
+    expect(lines.some((line) => line.includes('migration.waits_for_lock'))).toBe(true)
+  })
+})
+
+it('builds an index outside of a transaction, and builds it again where that was broken off', async () => {
+  const text = `-- concurrently: readers and writers go on
+drop index concurrently if exists first_id;
+create unique index concurrently first_id on first (id);
+`
+  await run(version('a', first))
+  await database.db.query('insert into first values (1), (1)')
+  const dir = version('b', { ...first, '0002_index.sql': text })
+  await expect(run(dir)).rejects.toThrow('0002_index.sql failed: could not create unique index')
+  await database.db.query('delete from first')
+  await expect(run(dir)).resolves.toEqual({ applied: ['0002_index.sql'] })
+  const { rows } = await database.db.query(
+    `select indisvalid as valid from pg_index where indexrelid = 'first_id'::regclass`,
+  )
+  expect(rows).toEqual([{ valid: true }])
 })
 
 it('tells a database that is away from one that refuses', async () => {

@@ -6,12 +6,20 @@
  * holds a migration marked `-- breaking` (first line) that this program does not have. Unknown ones that
  * are not breaking are tolerated, so that old and new processes can run side by side during an upgrade.
  * Any number of processes may start at once: an advisory lock lets one work, the others find it done.
+ *
+ * A statement that waits for a lock makes everybody else wait behind it. So a migration gives up its wait
+ * soon (`lock_timeout`), and is tried again a bounded number of times; the log says what it waits for.
+ * A file whose first comments have `-- concurrently` builds indexes, one statement at a time, outside of a
+ * transaction; `packages/server/test/migration-rules.ts` holds new files to what is safe.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import pg from 'pg'
+import { setTimeout } from 'node:timers/promises'
+import type pg from 'pg'
 import type { Logger } from '../log.ts'
 import { DatabaseUnavailableError, isServerError, isUnavailableState } from './errors.ts'
+import { describeWait, type LockWait, type LockWatch, watchLocks } from './lock-watch.ts'
+import { connectToPrimary } from './primaries.ts'
 import type { Queryable } from './statement.ts'
 
 /** This program and this database do not fit together; only a person can mend it. */
@@ -34,6 +42,7 @@ interface Migration {
   readonly text: string
   readonly sha256: string
   readonly isBreaking: boolean
+  readonly isConcurrent: boolean
 }
 
 interface LedgerRow {
@@ -46,28 +55,42 @@ interface LedgerRow {
 const lockKey = '7017031944'
 const selectLedger = 'select name, sha256, is_breaking from platform_migration order by name'
 
+export interface LockPatience {
+  /** How long a statement waits for a lock. */
+  readonly lockMs: number
+  readonly triesMax: number
+  /** Before the second try; twice as long before each further one, up to `pauseMsMax`. */
+  readonly pauseMs: number
+  readonly pauseMsMax: number
+}
+
+/** A minute and a half in all. */
+const PATIENCE: LockPatience = { lockMs: 3_000, triesMax: 10, pauseMs: 500, pauseMsMax: 10_000 }
+const SESSION = {
+  connectionTimeoutMillis: 5_000,
+  application_name: 'postrider migrate',
+  keepAlive: true,
+  options: '-c timezone=UTC -c client_min_messages=warning',
+}
+
 export async function migrate(o: {
   url: string
   dir: URL
   log: Logger
+  patience?: LockPatience
 }): Promise<{ applied: string[] }> {
   const known = readMigrations(o.dir)
-  const client = new pg.Client({
-    connectionString: o.url,
-    connectionTimeoutMillis: 5_000,
-    application_name: 'postrider migrate',
-    keepAlive: true,
-    options: '-c timezone=UTC -c client_min_messages=warning',
-  })
-  // A lost connection also rejects the statement in flight, which is where it is dealt with.
-  client.on('error', (error) => o.log.warn({ err: error }, 'migration.connection_lost'))
-  await client.connect().catch((error: unknown) => {
+  const client = await connectToPrimary(o, SESSION).catch((error: unknown) => {
+    if (error instanceof DatabaseUnavailableError) throw error
     if (isServerError(error) && !isUnavailableState(error)) throw error
     throw new DatabaseUnavailableError('The database cannot be reached', { cause: error })
   })
+  // A lost connection also rejects the statement in flight, which is where it is dealt with.
+  client.on('error', (error) => o.log.warn({ err: error }, 'migration.connection_lost'))
   try {
     await requireVersion(client)
-    await client.query('select pg_advisory_lock($1)', [lockKey])
+    const connect = () => connectToPrimary(o, SESSION)
+    await takeTurn(client, { connect, log: o.log })
     await client.query(`create table if not exists platform_migration (
       name text collate "C" primary key,
       sha256 text collate "C" not null,
@@ -76,8 +99,9 @@ export async function migrate(o: {
     )`)
     const ledger = await client.query<LedgerRow>(selectLedger)
     const pending = compare(known, ledger.rows)
+    const patience = o.patience ?? PATIENCE
     for (const migration of pending) {
-      await apply(client, migration)
+      await applyPatiently({ client, migration, patience, connect, log: o.log })
       o.log.info({ migration: migration.name, breaking: migration.isBreaking }, 'migration.applied')
     }
     return { applied: pending.map((migration) => migration.name) }
@@ -85,6 +109,26 @@ export async function migrate(o: {
     // Ends the session, and with it the lock.
     await client.end()
   }
+}
+
+/** Another process may be at it for as long as a migration lasts. */
+async function takeTurn(
+  client: pg.Client,
+  o: { readonly connect: () => Promise<pg.Client>; readonly log: Logger },
+): Promise<void> {
+  let isTold = false
+  const onWait = (waits: readonly LockWait[]) => {
+    if (!isTold) o.log.warn({ waits_for: waits }, 'migration.waits_for_another_process')
+    isTold = true
+  }
+  await watchLocks({ pid: await pidOf(client), everyMs: 5_000, connect: o.connect, onWait }, () =>
+    client.query('select pg_advisory_lock($1)', [lockKey]),
+  )
+}
+
+async function pidOf(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]?.pid ?? 0
 }
 
 async function requireVersion(client: pg.Client): Promise<void> {
@@ -113,6 +157,11 @@ async function readLedger(db: Queryable): Promise<LedgerRow[]> {
   }
 }
 
+/** Names, in their order. */
+export function knownMigrations(dir: URL): string[] {
+  return readMigrations(dir).map(({ name }) => name)
+}
+
 function readMigrations(dir: URL): Migration[] {
   const names = readdirSync(dir)
     .filter((name) => name.endsWith('.sql'))
@@ -130,6 +179,7 @@ function readMigrations(dir: URL): Migration[] {
       text,
       sha256: createHash('sha256').update(text).digest('hex'),
       isBreaking: /^--\s*breaking\b/.test(text),
+      isConcurrent: /^(?:--.*\n)*--\s*concurrently\b/.test(text),
     }
   })
 }
@@ -158,17 +208,74 @@ function compare(known: readonly Migration[], ledger: readonly LedgerRow[]): Mig
   return pending
 }
 
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
+interface Application {
+  readonly client: pg.Client
+  readonly migration: Migration
+  readonly patience: LockPatience
+  /** For looking at what it waits for. */
+  readonly connect: () => Promise<pg.Client>
+  readonly log: Logger
+}
+
+async function applyPatiently(o: Application): Promise<void> {
+  const { client, log, patience } = o
+  const { name } = o.migration
+  let waited: readonly LockWait[] = []
+  const watch: LockWatch = {
+    pid: await pidOf(client),
+    everyMs: patience.lockMs / 4,
+    connect: o.connect,
+    onWait(waits) {
+      if (waited.length === 0)
+        log.warn({ migration: name, waits_for: waits }, 'migration.waits_for_lock')
+      waited = waits
+    },
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await watchLocks(watch, () => apply(o))
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      const isWait = isServerError(error) && error.code === '55P03'
+      if (!isWait) throw new Error(`Migration ${name} failed: ${reason}`, { cause: error })
+      const what = waited.map(describeWait).join('; ') || 'a lock'
+      if (attempt === patience.triesMax)
+        throw new Error(
+          `Migration ${name} did not get its locks in ${attempt} tries. It waited for ${what}. End that session, then start again`,
+          { cause: error },
+        )
+      log.warn({ migration: name, attempt, waited_for: what }, 'migration.tried_again')
+      waited = []
+      await setTimeout(Math.min(patience.pauseMs * 2 ** (attempt - 1), patience.pauseMsMax))
+    }
+  }
+}
+
+async function apply({ client, migration, patience }: Application): Promise<void> {
+  const note = [migration.name, migration.sha256, migration.isBreaking]
+  const insert = 'insert into platform_migration (name, sha256, is_breaking) values ($1, $2, $3)'
+  if (migration.isConcurrent) {
+    // It makes nobody wait, and its own waits are for transactions that are under way.
+    for (const text of statementsOf(migration.text)) await client.query(text)
+    await client.query(insert, note)
+    return
+  }
   try {
     await client.query('begin')
+    await client.query(`set local lock_timeout to ${patience.lockMs}`)
     await client.query(migration.text)
-    await client.query(
-      'insert into platform_migration (name, sha256, is_breaking) values ($1, $2, $3)',
-      [migration.name, migration.sha256, migration.isBreaking],
-    )
+    await client.query(insert, note)
     await client.query('commit')
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`Migration ${migration.name} failed: ${reason}`, { cause: error })
+    await client.query('rollback').catch(() => undefined)
+    throw error
   }
+}
+
+/** Of a file that has no strings in it. */
+function statementsOf(text: string): string[] {
+  return text
+    .replace(/--.*$/gm, '')
+    .split(';')
+    .filter((one) => one.trim() !== '')
 }

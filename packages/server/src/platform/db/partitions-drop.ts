@@ -15,6 +15,7 @@
 import pg from 'pg'
 import type { Logger } from '../log.ts'
 import { isServerError } from './errors.ts'
+import { connectToPrimary } from './primaries.ts'
 
 export interface DayPartition {
   readonly table: string
@@ -59,8 +60,7 @@ export async function dropPartitions<T>(
   o: { readonly url: string; readonly log: Logger; readonly lockTimeoutMs?: number },
   work: (dropper: PartitionDropper) => Promise<T>,
 ): Promise<T | 'busy'> {
-  const client = new pg.Client({
-    connectionString: o.url,
+  const client = await connectToPrimary(o, {
     connectionTimeoutMillis: 5_000,
     application_name: 'postrider retention',
     keepAlive: true,
@@ -71,7 +71,6 @@ export async function dropPartitions<T>(
   })
   // A lost connection also rejects the statement in flight, which is where it is dealt with.
   client.on('error', (error) => o.log.debug({ err: error }, 'retention.connection_lost'))
-  await client.connect()
   try {
     const { rows } = await client.query<{ is_ours: boolean }>(
       'select pg_try_advisory_lock($1) as is_ours',

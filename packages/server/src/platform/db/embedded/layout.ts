@@ -19,6 +19,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { makeDataDir } from '../../data-dir.ts'
 import type { ServerAccount } from './account.ts'
 import { syncDirectory } from './initialise.ts'
 
@@ -43,7 +44,7 @@ export function openLayout(dataDir: string): Layout {
 
 function makeRoot(dataDir: string): string {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    makeDataDir(dataDir)
     return realpathSync(dataDir)
   } catch (error) {
     if (error instanceof Error)
