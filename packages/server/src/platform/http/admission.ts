@@ -8,10 +8,13 @@
 import type { ApiKeyScope } from '@postrider/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { ApiError, validationError } from '../errors.ts'
+import type { FailureBudget } from '../failure-budget.ts'
 import { newUlid } from '../ids.ts'
 import { isSameSecret } from '../same-secret.ts'
 import { continueTrace } from '../trace.ts'
+import { identifyTenant, type OperatorAccess, tenantHeader } from './act-for-tenant.ts'
 import { jsonPointer } from './json-body.ts'
+import type { RequestsUnderWay } from './requests-under-way.ts'
 
 export type RouteAuth = 'tenant' | 'admin' | 'public'
 
@@ -26,6 +29,8 @@ export interface TenantIdentity {
 /** A value when it is known at once, which spares a hot request a turn of the event loop. */
 export type AuthenticateKey = (
   key: string,
+  /** Where the caller is. */
+  addressOf?: () => string,
 ) => TenantIdentity | undefined | Promise<TenantIdentity | undefined>
 
 declare module 'fastify' {
@@ -43,6 +48,12 @@ declare module 'fastify' {
     /** Only on routes with `auth: 'tenant'`. */
     tenant: TenantIdentity
     identity: TenantIdentity | undefined
+    /** The peer, or what trusted proxies say of it. */
+    readonly clientAddress: string
+    /** It counts in the requests under way of its key. */
+    isUnderWay: boolean
+    /** The limit that refused this request. */
+    bound: string | undefined
   }
 }
 
@@ -79,6 +90,9 @@ function countHosts(rawHeaders: readonly string[]): number {
 /** Throws what makes a request unfit for any route. */
 export function checkRequestLine(request: FastifyRequest): void {
   const { raw } = request
+  // Its parser takes these too, and the answers of HTTP/0.9 and HTTP/2 look otherwise.
+  if (raw.httpVersionMajor !== 1)
+    throw new ApiError('bad_request', { message: 'The HTTP version must be 1.0 or 1.1' })
   if (raw.headers.host === undefined && raw.httpVersionMinor === 1)
     throw new ApiError('bad_request', { message: 'The Host header is missing' })
   if (countHosts(raw.rawHeaders) > 1)
@@ -99,8 +113,13 @@ export function checkRequestLine(request: FastifyRequest): void {
 }
 
 export interface Guards {
+  /** Of keys and tokens that are wrong; a right one is never counted. */
+  readonly wrongKeys: FailureBudget
+  readonly underWay: RequestsUnderWay
   readonly authenticateKey: AuthenticateKey
   readonly adminToken: string | undefined
+  /** Without it, the operator's token opens no tenant's route. */
+  readonly operatorAccess: OperatorAccess | undefined
   /** The pages of the documentation, whose plugin cannot declare anything. */
   readonly publicPrefix: string
 }
@@ -108,8 +127,7 @@ export interface Guards {
 /** Adds to each route the guard that it declares. */
 export function guardRoutes(app: FastifyInstance, guards: Guards): void {
   const { adminToken } = guards
-  const isAdmin = (given: string | undefined) =>
-    given !== undefined && adminToken !== undefined && isSameSecret(given, adminToken)
+  const isAdmin = (given: string) => adminToken !== undefined && isSameSecret(given, adminToken)
   app.addHook('onRoute', (route) => {
     const isPage =
       route.url === guards.publicPrefix || route.url.startsWith(`${guards.publicPrefix}/`)
@@ -127,31 +145,51 @@ export function guardRoutes(app: FastifyInstance, guards: Guards): void {
       case 'public':
         return undefined
       case 'admin':
-        return (request, _reply, done) =>
-          done(isAdmin(bearerOf(request)) ? undefined : new ApiError('unauthorized'))
+        return (request, _reply, done) => {
+          const token = bearerOf(request)
+          if (token === undefined) return done(new ApiError('unauthorized'))
+          done(isAdmin(token) ? undefined : wrongKey(guards, request))
+        }
       case 'tenant':
-        return tenantGuard(guards.authenticateKey, scopes)
+        return tenantGuard(guards, scopes, isAdmin)
       case undefined:
         throw new Error(`route ${url} declares no config.auth`)
     }
   }
 }
 
+/** Told as it is, until the address has had too many of them (contract §7.4). */
+function wrongKey({ wrongKeys }: Guards, request: FastifyRequest): ApiError {
+  return wrongKeys.note(request.clientAddress) ?? new ApiError('unauthorized')
+}
+
+const TENANT_HEADER = tenantHeader.toLowerCase()
+
 function tenantGuard(
-  authenticateKey: AuthenticateKey,
+  guards: Guards,
   scopes: readonly ApiKeyScope[],
+  isAdmin: (given: string) => boolean,
 ): onRequestHookHandler {
+  const { operatorAccess } = guards
   function admit(request: FastifyRequest, identity: TenantIdentity | undefined) {
-    if (identity === undefined) return new ApiError('unauthorized')
+    if (identity === undefined) return wrongKey(guards, request)
     if (identity.scopes.length > 0 && !scopes.some((scope) => identity.scopes.includes(scope)))
       return new ApiError('forbidden', { message: forbiddenMessage(scopes) })
+    const refusal = guards.underWay.begin(identity.keyId)
     request.identity = identity
-    return undefined
+    request.isUnderWay = refusal === undefined
+    return refusal
   }
   return (request, _reply, done) => {
     const key = bearerOf(request)
     if (key === undefined) return done(new ApiError('unauthorized'))
-    const found = authenticateKey(key)
+    const isNamed = request.headers[TENANT_HEADER] !== undefined
+    if (isNamed && operatorAccess !== undefined && isAdmin(key))
+      return void identifyTenant(request, operatorAccess).then(
+        (tenantId) => done(admit(request, { tenantId, keyId: 'operator', scopes: [] })),
+        done,
+      )
+    const found = guards.authenticateKey(key, () => request.clientAddress)
     if (!(found instanceof Promise)) return done(admit(request, found))
     found.then((identity) => done(admit(request, identity)), done)
   }

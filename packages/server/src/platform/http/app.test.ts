@@ -287,7 +287,7 @@ describe('400 validation_failed', () => {
   it('tells what is repeated in bounded time and words', async () => {
     const [deep, wide, long] = [
       `{"args":${'['.repeat(90_000)}{"a":1,"a":2}${']'.repeat(90_000)},"args":1}`,
-      `{"args":{${Array.from({ length: 20_000 }, (_, i) => `"k${i}":{}`).join()},"k9":1}}`,
+      `{"args":{${Array.from({ length: 9_000 }, (_, i) => `"k${i}":{}`).join()},"k9":1}}`,
       `{"subject":"${'x\\\\'.repeat(300_000)}","${'y'.repeat(10_000)}":1,"${'y'.repeat(10_000)}":1}`,
     ]
     expect((await post(deep)).json().errors[0].message).toContain('nested deeper')

@@ -6,9 +6,14 @@
  */
 import { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { readDescriptorLimit } from '../descriptors.ts'
+import { createNetworks } from '../egress/address-policy.ts'
 import { ApiError, validationError } from '../errors.ts'
+import { createFailureBudget } from '../failure-budget.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { runTask } from '../task.ts'
+import { type OperatorAccess, recordOperatorCalls } from './act-for-tenant.ts'
 import {
   type AuthenticateKey,
   checkRequestLine,
@@ -18,17 +23,24 @@ import {
   spanOf,
 } from './admission.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
-import { boundLargeBodies } from './body-budget.ts'
-import { createClientErrorHandler, handleUnroutable } from './broken-connections.ts'
+import { type BodyLimits, boundBodies } from './body-budget.ts'
+import { answerRefused, createClientErrorHandler, handleUnroutable } from './broken-connections.ts'
 import { createBrokenEscapes } from './broken-escapes.ts'
+import { createClientAddress } from './client-address.ts'
+import { defaultConnectionsMax, limitConnections } from './connection-limits.ts'
 import { createErrorHandler } from './error-answer.ts'
 import { bodyMissing, isJsonContentType, jsonPointer, parseJson } from './json-body.ts'
-import { createObservation, type Observation } from './observation.ts'
+import { createJsonReader } from './json-reader.ts'
+import { createObservation, noRoute, type Observation } from './observation.ts'
 import { docsPrefix } from './openapi.ts'
+import { createRequestsUnderWay, requestsPerKeyMax } from './requests-under-way.ts'
 import { createSchemaCompiler } from './validation.ts'
 
 /** A route may allow more by its `bodyLimit`. */
 const bodyBytesMax = 1024 * 1024
+
+/** From one address in a minute (contract §7.4). */
+export const wrongKeysMax = 60
 
 export interface HttpTimeouts {
   /** From the connection, or the request before, to the end of the headers. */
@@ -57,12 +69,25 @@ export interface HttpAppOptions {
   readonly authenticateKey: AuthenticateKey
   /** Without it, every admin route answers 401. */
   readonly adminToken?: string | undefined
+  /** How the operator's token acts for tenants; without it, it does not. */
+  readonly operatorAccess?: OperatorAccess
+  /** Networks whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies?: readonly string[] | undefined
   readonly timeouts?: Partial<HttpTimeouts>
+  /** At once; a quarter of them of one address. */
+  readonly connectionsMax?: number | undefined
+  readonly requestsPerKeyMax?: number
+  readonly bodyLimits?: Partial<BodyLimits>
+  readonly monotonicMs?: () => number
 }
 
 export function createHttpApp(o: HttpAppOptions): FastifyInstance {
   const timeouts = { ...defaultTimeouts, ...o.timeouts }
-  const observation = createObservation(o.log, o.metrics)
+  const underWay = createRequestsUnderWay(o.requestsPerKeyMax ?? requestsPerKeyMax)
+  const observation = createObservation(o.log, o.metrics, (request) => {
+    bodies.end(request)
+    if (request.isUnderWay) underWay.end(request.tenant.keyId)
+  })
   const handleError = createErrorHandler(o.log)
   const escapes = createBrokenEscapes()
   const app = fastify({
@@ -88,6 +113,17 @@ export function createHttpApp(o: HttpAppOptions): FastifyInstance {
     routerOptions: { maxParamLength: 1024 },
   })
   handleUnroutable(app.server, observation.broken)
+  const proxies = createNetworks(o.trustedProxies ?? [])
+  const connections = limitConnections(app.server, {
+    connectionsMax: o.connectionsMax ?? defaultConnectionsMax(readDescriptorLimit()),
+    isProxy: proxies.has,
+    refuse(refusal, to) {
+      observation.bounded(refusal.bound)
+      answerRefused(refusal, to)
+    },
+    onClosed: observation.bounded,
+  })
+  o.metrics.gaugeOf('http_connections', 'Connections to the HTTP port', 'state', connections.counts)
   app.decorateRequest('span', undefined)
   app.decorateRequest('traceparent', {
     getter() {
@@ -95,7 +131,19 @@ export function createHttpApp(o: HttpAppOptions): FastifyInstance {
       return this.span
     },
   })
+  const clientAddress = createClientAddress(o.trustedProxies ?? [])
+  app.decorateRequest('clientAddress', {
+    getter() {
+      const { headers, socket } = this.raw
+      return clientAddress({
+        peer: socket.remoteAddress,
+        forwardedFor: headers['x-forwarded-for'],
+      })
+    },
+  })
   app.decorateRequest('identity', undefined)
+  app.decorateRequest('isUnderWay', false)
+  app.decorateRequest('bound', undefined)
   app.decorateRequest('tenant', {
     getter() {
       if (this.identity === undefined) throw new Error('this route is not for tenants')
@@ -110,16 +158,40 @@ export function createHttpApp(o: HttpAppOptions): FastifyInstance {
   })
   admitRequests(app, observation)
   endStalledAnswers(app, timeouts)
-  const { authenticateKey, adminToken } = o
-  guardRoutes(app, { authenticateKey, adminToken, publicPrefix: docsPrefix })
-  boundLargeBodies(app, { ordinaryBytes: bodyBytesMax })
+  const { authenticateKey, adminToken, operatorAccess } = o
+  if (operatorAccess !== undefined) recordOperatorCalls(app, operatorAccess)
+  const wrongKeys = createFailureBudget({
+    name: 'wrong-keys',
+    failuresMax: wrongKeysMax,
+    windowS: 60,
+    message: 'Too many wrong keys from this address',
+    monotonicMs: o.monotonicMs,
+  })
+  const publicPrefix = docsPrefix
+  guardRoutes(app, {
+    ...{ authenticateKey, adminToken, operatorAccess, wrongKeys, underWay, publicPrefix },
+  })
+  const bodies = boundBodies(app, {
+    limits: o.bodyLimits,
+    monotonicMs: o.monotonicMs ?? (() => performance.now()),
+  })
+  o.metrics.gaugeOf('http_body_bytes', 'Memory that request bodies take', 'state', () => ({
+    taken: bodies.takenBytes(),
+  }))
+  repeatWhileListening(app, timeouts.checkEveryMs, bodies.sweep)
   return app
+}
+
+/** For the watchdog: which request keeps the event loop. */
+function taskOf({ method, routeOptions }: FastifyRequest): string {
+  return `${method} ${routeOptions.url ?? noRoute}`
 }
 
 /** Ids, trace and observation for all; and the answer for what no route takes. */
 function admitRequests(app: FastifyInstance, observation: Observation): void {
   const allowed = createAllowedMethods()
   app.addHook('onRoute', (route) => allowed.add(route.method, route.url))
+  app.addHook('onRequest', (request, _reply, done) => runTask(taskOf(request), done))
   app.addHook('onRequest', (request, reply, done) => {
     observation.watch(request, reply)
     markRequest(request, reply)
@@ -159,15 +231,7 @@ function endStalledAnswers(
       } else if (socket.timeout === o.writeMs) socket.setTimeout(0)
     }
   }
-  let timer: NodeJS.Timeout | undefined
-  app.addHook('onListen', (done) => {
-    timer ??= setInterval(look, o.checkEveryMs).unref()
-    done()
-  })
-  app.addHook('onClose', (_app, done) => {
-    clearInterval(timer)
-    done()
-  })
+  repeatWhileListening(app, o.checkEveryMs, look)
   app.addHook('onRequest', ({ raw: { socket } }, _reply, done) => {
     // A request that came over no connection: nobody can stall.
     if (socket instanceof Socket) sockets.add(socket)
@@ -175,7 +239,21 @@ function endStalledAnswers(
   })
 }
 
+function repeatWhileListening(app: FastifyInstance, everyMs: number, look: () => void): void {
+  let timer: NodeJS.Timeout | undefined
+  app.addHook('onListen', (done) => {
+    timer ??= setInterval(look, everyMs).unref()
+    done()
+  })
+  app.addHook('onClose', (_app, done) => {
+    clearInterval(timer)
+    done()
+  })
+}
+
 function acceptOnlyJson(app: FastifyInstance): void {
+  const reader = createJsonReader()
+  app.addHook('onClose', () => reader.stop())
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const { schema } = request.routeOptions
@@ -184,12 +262,17 @@ function acceptOnlyJson(app: FastifyInstance): void {
       request.headers['content-encoding'] !== undefined
     )
       return done(new ApiError('unsupported_media_type'))
-    try {
-      if (schema?.body === undefined) done(null, readNothing(body as Buffer))
-      else done(null, parseJson(body as Buffer))
-    } catch (error) {
-      done(error as Error)
-    }
+    // The body came on a connection that has many requests.
+    runTask(taskOf(request), () => {
+      try {
+        if (schema?.body === undefined) return done(null, readNothing(body as Buffer))
+        const read = reader.read(request.identity?.tenantId ?? '', body as Buffer)
+        if (read instanceof Promise) read.then((value) => done(null, value), done)
+        else done(null, read)
+      } catch (error) {
+        done(error as Error)
+      }
+    })
   })
   app.addHook('preValidation', (request, _reply, done) => {
     const isMissing = request.body === undefined && request.routeOptions.schema?.body !== undefined

@@ -1,51 +1,163 @@
 /**
- * Bounds the memory of large bodies: on a route that takes more than the ordinary limit, those
- * beyond it share a budget, and who does not fit in is asked to come back (503).
+ * Bounds the memory and the time of request bodies, of every route and every size.
  *
- * A body is held about three times while it is read and parsed, so the budget is a fraction of
- * what the process may use. One tenant gets half of it at most: uploads that drip keep nobody else
- * from sending. Ordinary bodies are small enough to need none.
+ * Memory is taken as bytes arrive, not by what a request declares, and given back when the request is
+ * over. A body for which there is no room is refused (503); so is one whose declared length has no room
+ * when it begins, which spares its caller the upload. The groups are tenants; without one, addresses.
+ *
+ * A body that stops arriving, or drips, is ended (408): it would hold its memory for as long as a request
+ * may last.
  */
-import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { networkOf } from '../address-network.ts'
 import { ApiError } from '../errors.ts'
+import { createBodyMemory } from './body-memory.ts'
 
-const BUDGET_BYTES = 256 * 1024 * 1024
+const MIB = 1024 * 1024
 
-/** Call after the guards: who is not let in reserves nothing. */
-export function boundLargeBodies(
+export interface BodyLimits {
+  /** A body is held about three times while it is parsed: a fraction of what the process may use. */
+  readonly sharedBytesMax: number
+  /** One ordinary body, with what its chunks take. */
+  readonly ownBytesMax: number
+  readonly ownBytesInAllMax: number
+  /** Of each time of `rateWindowMs` in which a body is not complete. */
+  readonly bytesPerSecondMin: number
+  readonly rateWindowMs: number
+}
+
+export const bodyLimits: BodyLimits = {
+  sharedBytesMax: 256 * MIB,
+  ownBytesMax: 1.5 * MIB,
+  ownBytesInAllMax: 192 * MIB,
+  bytesPerSecondMin: 1_024,
+  rateWindowMs: 10_000,
+}
+
+export const bodyBounds = ['body-memory', 'body-rate'] as const
+
+/** What a chunk takes beside its bytes: chunked bodies may have chunks of one byte. */
+const CHUNK_BYTES = 128
+const RETRY_AFTER_S = 1
+
+/** One that is on its way. */
+export interface Body {
+  readonly group: string
+  readonly refuse: (refusal: ApiError) => void
+  readonly isComplete: () => boolean
+  takenBytes: number
+  isRefused: boolean
+  windowFromMs: number
+  windowBytes: number
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    arriving: Body | undefined
+  }
+}
+
+export interface BodyBudget {
+  /** Of a request that is over. */
+  end(request: FastifyRequest): void
+  /** Ends bodies that come too slowly. */
+  sweep(): void
+  takenBytes(): number
+}
+
+export function boundBodies(
   app: FastifyInstance,
-  o: { readonly ordinaryBytes: number; readonly budgetBytes?: number },
-): void {
-  const budgetBytes = o.budgetBytes ?? BUDGET_BYTES
-  const heldBytes = new Map<string, number>()
-  let heldInAll = 0
+  o: { readonly limits?: Partial<BodyLimits> | undefined; readonly monotonicMs: () => number },
+): BodyBudget {
+  const limits = { ...bodyLimits, ...o.limits }
+  const memory = createBodyMemory(limits)
+  const arriving = new Set<Body>()
+  const windowBytesMin = (limits.bytesPerSecondMin * limits.rateWindowMs) / 1000
 
-  /** Of `tenantId`; given back with a negative number. */
-  function hold(tenantId: string, bytes: number): void {
-    heldInAll += bytes
-    const held = (heldBytes.get(tenantId) ?? 0) + bytes
-    if (held === 0) heldBytes.delete(tenantId)
-    else heldBytes.set(tenantId, held)
+  function refuse(body: Body, refusal: ApiError): void {
+    forget(body)
+    body.isRefused = true
+    body.refuse(refusal)
   }
 
-  function reserve(limit: number): onRequestHookHandler {
-    return (request, reply, done) => {
-      const declared = request.headers['content-length']
-      const bytes = declared === undefined ? limit : Math.min(Number(declared), limit)
-      if (bytes <= o.ordinaryBytes) return done()
-      const tenantId = request.identity?.tenantId ?? ''
-      const held = heldBytes.get(tenantId) ?? 0
-      if (heldInAll + bytes > budgetBytes || held + bytes > budgetBytes / 2)
-        return done(new ApiError('unavailable', { retryAfterS: 1 }))
-      hold(tenantId, bytes)
-      reply.raw.once('close', () => hold(tenantId, -bytes))
-      done()
+  function forget(body: Body): void {
+    arriving.delete(body)
+    memory.giveBack(body.group, body.takenBytes)
+    body.takenBytes = 0
+  }
+
+  app.decorateRequest('arriving', undefined)
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    const { headers, method } = request
+    const length = headers['content-length']
+    const isEmpty =
+      length === undefined ? headers['transfer-encoding'] === undefined : length === '0'
+    // The framework reads no body of a GET.
+    if (isEmpty || method === 'GET' || method === 'HEAD') return done()
+    const group = groupOf(request)
+    const declared = Math.min(Number(length ?? 0), request.routeOptions.bodyLimit ?? 0)
+    if (!memory.hasRoom(group, declared)) return done(noRoom())
+    const body: Body = {
+      group,
+      refuse(refusal) {
+        // Without a reader it was answered, and an error that nobody takes would end the process.
+        if (payload.listenerCount('error') > 0) payload.emit('error', refusal)
+      },
+      isComplete: () => request.raw.complete,
+      takenBytes: 0,
+      isRefused: false,
+      windowFromMs: o.monotonicMs(),
+      windowBytes: 0,
     }
-  }
+    request.arriving = body
+    arriving.add(body)
+    payload.on('data', (chunk: Buffer) => {
+      // The rest of a refused body is passed over, and held by nobody.
+      if (body.isRefused || reply.sent) return
+      const bytes = chunk.length + CHUNK_BYTES
+      if (!memory.take(group, bytes)) return refuse(body, noRoom())
+      body.takenBytes += bytes
+      body.windowBytes += chunk.length
+    })
+    done()
+  })
 
-  app.addHook('onRoute', (route) => {
-    const limit = route.bodyLimit
-    if (limit === undefined || limit <= o.ordinaryBytes) return
-    route.onRequest = [...[route.onRequest ?? []].flat(), reserve(limit)]
+  return {
+    end({ arriving: body }) {
+      if (body !== undefined) forget(body)
+    },
+    sweep() {
+      const nowMs = o.monotonicMs()
+      for (const body of arriving) {
+        if (body.isComplete()) arriving.delete(body)
+        else if (nowMs - body.windowFromMs >= limits.rateWindowMs) {
+          if (body.windowBytes < windowBytesMin) refuse(body, tooSlow(limits))
+          body.windowFromMs = nowMs
+          body.windowBytes = 0
+        }
+      }
+    },
+    takenBytes: () => memory.bytes,
+  }
+}
+
+function groupOf({ identity, routeOptions, clientAddress }: FastifyRequest): string {
+  if (identity !== undefined) return identity.tenantId
+  return routeOptions.config.auth === 'admin' ? 'operator' : networkOf(clientAddress)
+}
+
+function noRoom(): ApiError {
+  return new ApiError('unavailable', {
+    message: 'Too many request bodies at once',
+    retryAfterS: RETRY_AFTER_S,
+    bound: 'body-memory',
+  })
+}
+
+function tooSlow({ bytesPerSecondMin }: BodyLimits): ApiError {
+  return new ApiError('request_timeout', {
+    message: `The body comes too slowly: send at least ${bytesPerSecondMin} bytes a second`,
+    headers: { connection: 'close' },
+    bound: 'body-rate',
   })
 }

@@ -5,9 +5,11 @@
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ErrorCode } from '@postrider/contract'
+import { type ErrorCode, errorCatalogue } from '@postrider/contract'
+import { ApiError } from '../errors.ts'
 import { newUlid } from '../ids.ts'
-import { rawErrorAnswer } from './error-answer.ts'
+import type { Refusal } from './connection-limits.ts'
+import { errorBodyOf, rawErrorAnswer } from './error-answer.ts'
 
 export type OnBroken = (code: ErrorCode, requestId: string) => void
 
@@ -50,6 +52,25 @@ export function handleUnroutable(server: Server, onBroken: OnBroken): void {
   )
   // An expectation other than `100-continue` may be ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+}
+
+/** Answers what a limit of connections refuses, and closes the connection. */
+export function answerRefused({ code, message }: Refusal, to: Socket | ServerResponse): void {
+  const requestId = newUlid()
+  const [name, value] = ['Retry-After', '1']
+  if ('writeHead' in to) {
+    const body = JSON.stringify(errorBodyOf(new ApiError(code, { message }), requestId))
+    to.writeHead(errorCatalogue[code].status, {
+      'x-request-id': requestId,
+      'content-type': 'application/json; charset=utf-8',
+      [name]: value,
+      connection: 'close',
+    }).end(body)
+    return
+  }
+  to.on('error', () => to.destroy())
+  to.write(rawErrorAnswer(code, requestId, `${name}: ${value}\r\n`, message))
+  to.destroySoon()
 }
 
 /** A response under way on this socket must not get another one's bytes between its own. */

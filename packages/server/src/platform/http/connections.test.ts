@@ -125,6 +125,9 @@ describe('malformed HTTP', () => {
   it.each([
     ['garbage', 'GARBAGE\r\n\r\n'],
     ['a bad version', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
+    ['HTTP/0.9 without a version', 'GET /things\r\n\r\n'],
+    ['HTTP/0.9', 'GET /things HTTP/0.9\r\n\r\n'],
+    ['HTTP/2.0', 'GET /things HTTP/2.0\r\nHost: x\r\n\r\n'],
     ['two lengths', `${POST}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
     ['a length beside chunks', `${POST}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`],
     ['an unknown transfer encoding', `${POST}Transfer-Encoding: xchunked\r\n\r\n{}`],

@@ -16,7 +16,9 @@ export function createErrorHandler(
 ): (error: unknown, request: FastifyRequest, reply: FastifyReply) => void {
   return (error, request, reply) => {
     const refusal = toApiError(error)
-    if (refusal.status >= 500)
+    request.bound = refusal.bound
+    // What a limit refuses is no fault, and may come in floods.
+    if (refusal.status >= 500 && refusal.bound === undefined)
       log.error({ request_id: request.id, code: refusal.code, err: error }, 'request.failed')
     // The framework closes the connection of a refused body, which can reset it before the answer
     // has been read. What is left of the body is skipped instead, within the request's time.
@@ -79,9 +81,15 @@ const BY_STATUS = new Map<number, ErrorCode>([
 ])
 
 /** The lines of a whole answer, for a connection that no request object belongs to. */
-export function rawErrorAnswer(code: ErrorCode, requestId: string, headers = ''): string {
+export function rawErrorAnswer(
+  code: ErrorCode,
+  requestId: string,
+  headers = '',
+  message?: string,
+): string {
   const { status } = errorCatalogue[code]
-  const body = JSON.stringify(errorBodyOf(new ApiError(code), requestId))
+  const refusal = new ApiError(code, message === undefined ? {} : { message })
+  const body = JSON.stringify(errorBodyOf(refusal, requestId))
   return (
     `HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\n` +
     `X-Request-Id: ${requestId}\r\nContent-Type: application/json; charset=utf-8\r\n` +
@@ -94,5 +102,7 @@ const REASONS: Readonly<Record<number, string>> = {
   405: 'Method Not Allowed',
   408: 'Request Timeout',
   413: 'Payload Too Large',
+  429: 'Too Many Requests',
   431: 'Request Header Fields Too Large',
+  503: 'Service Unavailable',
 }

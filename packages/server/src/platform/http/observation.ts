@@ -9,13 +9,19 @@ import type { ErrorCode } from '@postrider/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { createSummedLog } from '../summed-log.ts'
+import { bodyBounds } from './body-budget.ts'
 import { brokenCodes } from './broken-connections.ts'
+import { type ConnectionBound, connectionBounds } from './connection-limits.ts'
+import { requestsPerKey } from './requests-under-way.ts'
 
 export interface Observation {
   /** Watches one request from now until its answer is written or its caller is gone. */
   watch(request: FastifyRequest, reply: FastifyReply): void
   /** A connection that was answered without ever becoming a request. */
   broken(code: ErrorCode, requestId: string): void
+  /** A connection that a limit refused or closed. A flood of them is one line in a while. */
+  bounded(bound: ConnectionBound): void
 }
 
 declare module 'fastify' {
@@ -25,10 +31,23 @@ declare module 'fastify' {
   }
 }
 
-const NO_ROUTE = '(no route)'
+/** The limits that hold for every route. Those of single operations are counted by their own names. */
+export const httpBounds = [
+  'wrong-keys',
+  requestsPerKey,
+  ...bodyBounds,
+  ...connectionBounds,
+] as const
+
+export const noRoute = '(no route)'
 const QUIET = new Set(['/healthz', '/readyz', '/metrics'])
 
-export function createObservation(log: Logger, metrics: Metrics): Observation {
+export function createObservation(
+  log: Logger,
+  metrics: Metrics,
+  /** Called once for each request that is watched, when it is over. */
+  onOver: (request: FastifyRequest) => void,
+): Observation {
   const requests = metrics.counter('http_requests_total', 'HTTP requests answered', [
     'method',
     'route',
@@ -42,16 +61,30 @@ export function createObservation(log: Logger, metrics: Metrics): Observation {
   const broken = metrics.counter('http_broken_connections_total', 'Connections without a request', [
     'code',
   ])
+  const refused = metrics.counter(
+    'http_refused_total',
+    'Requests and connections that a limit refused, by the name of the limit',
+    ['bound'],
+  )
+  for (const bound of httpBounds) refused.inc({ bound }, 0)
+  const floods = new Map(
+    connectionBounds.map((bound) => [
+      bound,
+      createSummedLog({ log, level: 'warn', message: 'connection.bounded' }),
+    ]),
+  )
   // From the start: what begins with its first occurrence is no increase.
   for (const code of brokenCodes) broken.inc({ code }, 0)
   return {
     watch(request, reply) {
       const startedAt = performance.now()
       reply.raw.on('close', () => {
+        onOver(request)
         const { method } = request
-        const { url: route = NO_ROUTE, config } = request.routeOptions
+        const { url: route = noRoute, config } = request.routeOptions
         const { statusCode: status, writableFinished: isWritten } = reply.raw
         const durationMs = performance.now() - startedAt
+        if (request.bound !== undefined) refused.inc({ bound: request.bound })
         requests.inc({ method, route, status })
         durations.observe({ method, route }, durationMs / 1000)
         const isUsual = config.isTold === true && status < 400 && isWritten
@@ -68,11 +101,16 @@ export function createObservation(log: Logger, metrics: Metrics): Observation {
             tenant_id: identity?.tenantId,
             key_id: identity?.keyId,
             traceparent,
+            bound: request.bound,
             aborted: isWritten ? undefined : true,
           },
           'request.finished',
         )
       })
+    },
+    bounded(bound) {
+      refused.inc({ bound })
+      floods.get(bound)?.note({ bound })
     },
     broken(code, requestId) {
       broken.inc({ code })

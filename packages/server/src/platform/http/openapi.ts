@@ -6,10 +6,23 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { errorBody } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
+import { tenantHeader } from './act-for-tenant.ts'
 import { webhookDescriptions, webhookSchemas } from './describe-webhooks.ts'
 
 export const docsPrefix = '/docs'
 export const errorSchemaId = 'Error'
+
+/** The pages load their own files and nothing else. No upgrade to https: the host may serve plain http. */
+const docsPolicy = [
+  "default-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "object-src 'none'",
+  "script-src-attr 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
 
 /** Call before any route is added. */
 export function describeRoutes(
@@ -33,18 +46,31 @@ export function describeRoutes(
         schemas: webhookSchemas,
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: "A tenant's API key" },
-          adminToken: { type: 'http', scheme: 'bearer', description: "The operator's token" },
+          adminToken: {
+            type: 'http',
+            scheme: 'bearer',
+            description: `The operator's token. On operations under /v1 it acts for the tenant that the header ${tenantHeader} names; without that header it is 401.`,
+          },
+          actingFor: {
+            type: 'apiKey',
+            in: 'header',
+            name: tenantHeader,
+            description:
+              "With the operator's token alone: the id of the tenant that it acts for. An unknown tenant is 404, anything else than an id 400. Every call that may change something is recorded.",
+          },
         },
       },
     },
   })
-  app.register(swaggerUi, { routePrefix: docsPrefix, staticCSP: true })
+  app.register(swaggerUi, { routePrefix: docsPrefix, staticCSP: docsPolicy })
+  // Written once, and the same bytes for all: whoever asks often, or does not read, costs nothing.
+  let description: Buffer | undefined
   app.get(
     '/openapi.json',
     { config: { auth: 'public' }, schema: { hide: true } },
     (_request, reply) => {
-      reply.type('application/json')
-      return app.swagger()
+      description ??= Buffer.from(JSON.stringify(app.swagger()))
+      return reply.type('application/json').send(description)
     },
   )
 }

@@ -12,10 +12,13 @@ import { createHttpApp } from './app.ts'
 import { describeRoutes } from './openapi.ts'
 import { addOperation } from './operation.ts'
 import { cutPage, pageTokenAfter, readPage } from './paging.ts'
-import { addStatusRoutes, type Checks } from './status-routes.ts'
+import { addStatusRoutes, type Readiness } from './status-routes.ts'
 
 let app: FastifyInstance
-let checks: Checks = { database: 'ok' }
+let checks: Readiness['checks'] = { database: 'ok' }
+let details: Readiness['details']
+/** What routes answer with, by its identity. */
+let sent: unknown[] = []
 const ids = Array.from({ length: 120 }, (_, i) => `tn_${String(999 - i)}`)
 
 beforeAll(async () => {
@@ -26,12 +29,15 @@ beforeAll(async () => {
     adminToken: 'operator',
     authenticateKey: () => undefined,
   })
+  app.addHook('onSend', async (_request, _reply, payload) => {
+    sent.push(payload)
+  })
   describeRoutes(app, { publicUrl: 'https://mail.example.com', version: '0.0.0' })
   app.register(async (scope) => {
     addStatusRoutes(scope, {
       metrics,
       facts: () => ({ version: '0.1.0', roles: ['api'] }),
-      readiness: async () => checks,
+      readiness: async () => ({ checks, ...(details === undefined ? {} : { details }) }),
     })
     addOperation(scope, 'createTenant', {
       summary: 'Create a tenant',
@@ -89,7 +95,7 @@ describe('an operation', () => {
     expect(post.security).toEqual([{ adminToken: [] }])
     expect(post.requestBody.content['application/json'].schema.required).toEqual(['name'])
     expect(Object.keys(post.responses)).toEqual([
-      ...['201', '400', '401', '408', '409', '413', '415', '500', '503'],
+      ...['201', '400', '401', '408', '409', '413', '415', '429', '500', '503'],
     ])
     expect(paths['/admin/v1/tenants'].get.parameters).toHaveLength(2)
     expect(Object.keys(paths['/admin/v1/tenants'].get.responses)).not.toContain('415')
@@ -144,6 +150,7 @@ describe('status', () => {
     expect(response.json()).toEqual({
       success: true,
       message: 'Alive',
+      status: 'ok',
       version: '0.1.0',
       roles: ['api'],
     })
@@ -161,9 +168,21 @@ describe('status', () => {
     expect(response.headers['retry-after']).toBe('1')
   })
 
+  it('/readyz stays 200 with details, and has no details when there are none', async () => {
+    checks = { database: 'ok' }
+    expect((await app.inject({ url: '/readyz' })).json()).not.toHaveProperty('details')
+    details = { queue: 'late' }
+    const response = await app.inject({ url: '/readyz' })
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toMatchObject({
+      checks: { database: 'ok' },
+      details: { queue: 'late' },
+    })
+  })
+
   it('/readyz is 503 in time while a check hangs, which all who ask share', async () => {
     let asked = 0
-    const { promise: hung, resolve: answer } = Promise.withResolvers<Checks>()
+    const { promise: hung, resolve: answer } = Promise.withResolvers<Readiness>()
     const metrics = createMetrics()
     const hanging = createHttpApp({
       log: createLogger({ level: 'silent' }),
@@ -184,7 +203,7 @@ describe('status', () => {
     expect([one.statusCode, other.statusCode]).toEqual([503, 503])
     expect(one.json().message).toBe('Not ready: checks (no answer in time)')
     expect(asked).toBe(1)
-    answer({ database: 'ok' })
+    answer({ checks: { database: 'ok' } })
     expect((await probe()).statusCode).toBe(200)
     await hanging.close()
   })
@@ -197,9 +216,24 @@ describe('status', () => {
     )
   })
 
+  it.each(['/openapi.json', '/metrics'])(
+    '%s is written once for many who ask at the same time, and held in memory once',
+    async (url) => {
+      sent = []
+      const answers = await Promise.all(Array.from({ length: 32 }, () => app.inject({ url })))
+      expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]))
+      expect(sent.length).toBe(32)
+      expect(sent[0]).toBeInstanceOf(Buffer)
+      expect(new Set(sent).size).toBe(1)
+    },
+  )
+
   it('/docs shows the description', async () => {
     const response = await app.inject({ url: '/docs/' })
     expect(response.statusCode).toBe(200)
-    expect(response.headers['content-security-policy']).toContain("default-src 'self'")
+    const policy = String(response.headers['content-security-policy'])
+    expect(policy).toContain("default-src 'self'")
+    // Nothing from another host, and nothing that turns http into https on a plain http host.
+    expect(policy).not.toMatch(/https?:|upgrade-insecure-requests|\w\.\w|unsafe|\*/)
   })
 })

@@ -15,6 +15,7 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Static, TSchema } from 'typebox'
+import { idIn } from './act-for-tenant.ts'
 import type { TenantIdentity } from './admission.ts'
 import { errorSchemaId } from './openapi.ts'
 
@@ -138,7 +139,7 @@ function addRoute<
     summary: spec.summary,
     ...(spec.description === undefined ? {} : { description: spec.description }),
     tags: [spec.tag],
-    security: [{ [auth === 'admin' ? 'adminToken' : 'apiKey']: [] }],
+    security: SECURITY[auth],
     ...(spec.body === undefined ? {} : { body: spec.body }),
     ...(spec.query === undefined ? {} : { querystring: spec.query }),
     ...(spec.params === undefined ? {} : { params: spec.params }),
@@ -162,9 +163,17 @@ function addRoute<
         reply,
       }
       // The schemas above have made these values what their types say.
-      return await answerTo(call as unknown as Call<Id, Body, Query, Params>)
+      const answered = await answerTo(call as unknown as Call<Id, Body, Query, Params>)
+      if (request.isOperators) request.made = idIn(answered)
+      return answered
     },
   })
+}
+
+/** A tenant's key, or the operator's token and the tenant that it acts for. */
+const SECURITY = {
+  admin: [{ adminToken: [] }],
+  tenant: [{ apiKey: [] }, { adminToken: [], actingFor: [] }],
 }
 
 function errorsOf(
@@ -174,8 +183,15 @@ function errorsOf(
     readonly errors?: readonly ErrorCode[]
   },
 ): ErrorCode[] {
-  const codes: ErrorCode[] = ['validation_failed', 'unauthorized', 'internal_error', 'unavailable']
-  if (auth === 'tenant') codes.push('forbidden')
+  const codes: ErrorCode[] = [
+    'validation_failed',
+    'unauthorized',
+    'rate_limited',
+    'internal_error',
+    'unavailable',
+  ]
+  // The operator may name a tenant that is not there.
+  if (auth === 'tenant') codes.push('forbidden', 'not_found')
   // Where none is asked for, one that is sent is read all the same.
   if (method !== 'GET')
     codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type', 'request_timeout')

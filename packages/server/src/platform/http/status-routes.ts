@@ -6,14 +6,18 @@ import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../errors.ts'
 import type { Metrics } from '../metrics.ts'
 
-/** What a check found: `ok`, or what is wrong in a few words that hold no secret. */
-export type Checks = Readonly<Record<string, string>>
+export interface Readiness {
+  /** What each check found: `ok`, or what is wrong in a few words. Each that is not `ok` is a 503. */
+  readonly checks: Readonly<Record<string, string>>
+  /** What an operator should know of a process that is ready. Both are public: they hold no secret. */
+  readonly details?: Readonly<Record<string, string>>
+}
 
 export interface StatusOptions {
   readonly metrics: Metrics
   /** Facts about this process that an operator wants at a glance: version, roles, durability. */
   readonly facts: () => Readonly<Record<string, string | readonly string[]>>
-  readonly readiness: () => Promise<Checks>
+  readonly readiness: () => Promise<Readiness>
   /** Probes give up soon, and a database that stands still answers nobody; default 1.5 s. */
   readonly readyWithinMs?: number
 }
@@ -22,33 +26,54 @@ const READY_WITHIN_MS = 1_500
 
 export function addStatusRoutes(app: FastifyInstance, o: StatusOptions): void {
   const options = { config: { auth: 'public' as const }, schema: { hide: true } }
-  app.get('/healthz', options, () => ({ success: true, message: 'Alive', ...o.facts() }))
+  app.get('/healthz', options, () => ({
+    success: true,
+    message: 'Alive',
+    status: 'ok',
+    ...o.facts(),
+  }))
   const check = createTimedCheck(o.readiness, o.readyWithinMs ?? READY_WITHIN_MS)
   app.get('/readyz', options, async () => {
-    const checks = await check()
+    const { checks, details = {} } = await check()
     const failing = Object.entries(checks).filter(([, state]) => state !== 'ok')
     if (failing.length > 0)
       throw new ApiError('unavailable', {
         message: `Not ready: ${failing.map(([name, state]) => `${name} (${state})`).join(', ')}`,
         retryAfterS: 1,
       })
-    return { success: true, message: 'Ready', checks }
+    const known = Object.keys(details).length > 0 ? { details } : {}
+    return { success: true, message: 'Ready', checks, ...known }
   })
+  const { registry } = o.metrics
+  const readMetrics = shareOne(async () => Buffer.from(await registry.metrics()))
   app.get('/metrics', options, async (_request, reply) => {
-    reply.type(o.metrics.registry.contentType)
-    return await o.metrics.registry.metrics()
+    const text = await readMetrics()
+    return reply.type(registry.contentType).send(text)
   })
 }
 
-/** One check at a time for all who ask: those that hang do not take up the database's connections. */
-function createTimedCheck(check: () => Promise<Checks>, withinMs: number): () => Promise<Checks> {
-  let underWay: Promise<Checks> | undefined
-  return async () => {
-    underWay ??= check().finally(() => {
+/** One at a time for all who ask meanwhile: many requests at once cost what one does. */
+function shareOne<T>(work: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined
+  return () => {
+    underWay ??= work().finally(() => {
       underWay = undefined
     })
+    return underWay
+  }
+}
+
+/** Shared, so that checks that hang do not take up the database's connections. */
+function createTimedCheck(
+  check: () => Promise<Readiness>,
+  withinMs: number,
+): () => Promise<Readiness> {
+  const checkOnce = shareOne(check)
+  return async () => {
+    const underWay = checkOnce()
     const timer = new AbortController()
-    const late = setTimeout(withinMs, { checks: 'no answer in time' }, { signal: timer.signal })
+    const nothing: Readiness = { checks: { checks: 'no answer in time' } }
+    const late = setTimeout(withinMs, nothing, { signal: timer.signal })
     late.catch(() => undefined)
     try {
       return await Promise.race([underWay, late])

@@ -11,6 +11,7 @@ import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { parseDateTime } from '../date-time.ts'
 import { ApiError } from '../errors.ts'
 import { describeErrors } from './describe-errors.ts'
+import { boundTextLength } from './text-length.ts'
 
 export type Check = (value: unknown) => true | { error: ApiError }
 
@@ -27,8 +28,8 @@ const OPTIONS: Options = {
 }
 
 export function createSchemaCompiler(): (schema: object, part: string) => Check {
-  const strict = new Ajv(OPTIONS)
-  const thorough = new Ajv({ ...OPTIONS, allErrors: true, verbose: true })
+  const strict = boundTextLength(new Ajv(OPTIONS))
+  const thorough = boundTextLength(new Ajv({ ...OPTIONS, allErrors: true, verbose: true }))
 
   return (schema, part) => {
     if (part === 'body') return checkBody(strict.compile(schema), () => thorough.compile(schema))

@@ -1,0 +1,103 @@
+/**
+ * The operator's token on a tenant's routes (contract §7.1): with `X-Postrider-Tenant` it acts for
+ * that tenant, without any limit of scopes. Each call that may change something is recorded before
+ * it is begun.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ApiError, validationError } from '../errors.ts'
+import { isId } from '../ids.ts'
+
+export const tenantHeader = 'X-Postrider-Tenant'
+
+export interface OperatorCall {
+  readonly tenantId: string
+  /** By its name in the OpenAPI description. */
+  readonly operation: string
+  readonly target: string | undefined
+  readonly from: string
+  readonly requestId: string
+}
+
+/** To be called when it is answered. Never rejects. */
+export type EndOperatorCall = (o: {
+  readonly status: number
+  readonly target?: string | undefined
+}) => Promise<void>
+
+export interface OperatorAccess {
+  hasTenant(tenantId: string): Promise<boolean>
+  /** Resolves when the call is recorded. */
+  begin(call: OperatorCall): Promise<EndOperatorCall>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The operator makes it, for a tenant. */
+    isOperators: boolean
+    endOperatorCall: EndOperatorCall | undefined
+    /** What the operation made, where its path names nothing. */
+    made: string | undefined
+  }
+}
+
+/** Whom a request with the operator's token acts for. */
+export async function identifyTenant(
+  request: FastifyRequest,
+  access: OperatorAccess,
+): Promise<string> {
+  const tenantId = request.headers[tenantHeader.toLowerCase()]
+  if (typeof tenantId !== 'string' || !isId('tn', tenantId))
+    throw validationError({
+      path: `/${tenantHeader}`,
+      message: `the header ${tenantHeader} must be the id of one tenant, such as tn_01ARZ3NDEKTSV4RRFFQ69G5FAV`,
+    })
+  if (!(await access.hasTenant(tenantId)))
+    throw new ApiError('not_found', {
+      message: `There is no tenant ${tenantId} (header ${tenantHeader})`,
+    })
+  request.isOperators = true
+  return tenantId
+}
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** Records what the operator changes: after it was found to be fit, before it is begun. */
+export function recordOperatorCalls(app: FastifyInstance, access: OperatorAccess): void {
+  app.decorateRequest('isOperators', false)
+  app.decorateRequest('endOperatorCall', undefined)
+  app.decorateRequest('made', undefined)
+  app.addHook('preHandler', async (request) => {
+    if (!request.isOperators || READS.has(request.method)) return
+    const { schema, url = '' } = request.routeOptions
+    const { operationId = `${request.method} ${url}` } = (schema ?? {}) as { operationId?: string }
+    const ids = Object.values((request.params ?? {}) as Record<string, string>)
+    request.endOperatorCall = await access.begin({
+      tenantId: request.tenant.tenantId,
+      operation: operationId,
+      target: ids.length === 0 ? undefined : ids.join('/'),
+      from: request.clientAddress,
+      requestId: request.id,
+    })
+  })
+  app.addHook('onSend', async (request, reply) => {
+    const end = request.endOperatorCall
+    if (end === undefined) return
+    request.endOperatorCall = undefined
+    await end({ status: reply.statusCode, target: request.made })
+  })
+}
+
+/** The first id in an answer, or in an object of it. */
+export function idIn(answer: unknown, depth = 0): string | undefined {
+  if (typeof answer !== 'object' || answer === null || depth > 1) return undefined
+  const entries = Object.entries(answer)
+  const own = entries.find(
+    ([name, value]) => /_id$|^domain$/.test(name) && typeof value === 'string',
+  )
+  if (own !== undefined) return String(own[1])
+  for (const [, value] of entries) {
+    const inner = Array.isArray(value) ? undefined : idIn(value, depth + 1)
+    if (inner !== undefined) return inner
+  }
+  return undefined
+}
