@@ -1,54 +1,84 @@
 /**
- * Whether the configured keys are those that this database was sealed with (contract §1).
+ * Whether the configured keys are all that this database needs (contract §1).
  *
- * The database keeps, for each key that ever sealed in it, the key's id sealed by itself. A start
- * with a lost or mistaken key is refused by it at once, instead of being noticed when the first
- * stored password cannot be opened.
+ * A start with a lost or mistaken key is refused at once, instead of when the first stored password
+ * cannot be opened. A key is needed while it seals anything, and until `secrets rotate` has stored
+ * what was derived from it.
  */
-import { type Queryable, statement } from '../db/index.ts'
+import type { Queryable } from '../db/index.ts'
 import type { KeyRing } from './key-ring.ts'
+import {
+  addKnownKey,
+  isKey,
+  type KnownKey,
+  listKnownKeys,
+  openDerived,
+  SENT_LINKS,
+} from './known-keys.ts'
+import { findKeysInUse, type SealedColumn } from './sealed-column.ts'
 
-/** Only a person can mend it: by bringing the right keys. */
+/** Only a person can repair it: by bringing the right keys. */
 export class KeysDoNotFitError extends Error {
   override readonly name = 'KeysDoNotFitError'
 }
 
-const SELECT = statement('platform.select_keys', 'select key_id, sealed from platform_secret_key')
-const INSERT = statement(
-  'platform.insert_key',
-  'insert into platform_secret_key (key_id, sealed) values ($1, $2) on conflict do nothing',
-)
+export interface ConfiguredKeys {
+  readonly keyRing: KeyRing
+  /** Of the key ring, the one that encrypts first. */
+  readonly keyIds: readonly string[]
+}
 
-/** @param keyIds of the key ring, the one that encrypts first */
+/** Answers what was derived from keys that are not configured any more. */
 export async function checkKeys(
   q: Queryable,
-  keyRing: KeyRing,
-  keyIds: readonly string[],
-): Promise<void> {
-  const { rows } = await q.query<{ key_id: string; sealed: string }>(SELECT)
-  const known = rows.filter((row) => keyIds.includes(row.key_id))
-  for (const { key_id: id, sealed } of known)
-    if (!opens(keyRing, id, sealed))
-      throw new KeysDoNotFitError(
-        `The secret key "${id}" is not the one of that name with which this database was sealed`,
-      )
-  if (rows.length > 0 && known.length === 0)
-    throw new KeysDoNotFitError(
-      `This database was sealed with the secret key "${rows.map((row) => row.key_id).join('", "')}", which is not among the configured ones: restore secrets.json in the data directory, or POSTRIDER_SECRET_KEYS, from a backup`,
+  configured: ConfiguredKeys,
+  columns: readonly SealedColumn[],
+): Promise<readonly Buffer[]> {
+  const { keyRing, keyIds } = configured
+  const known = await listKnownKeys(q)
+  const needs = await findNeeds(q, columns)
+  refuseWrongKeys(known, configured, needs)
+  for (const [id, kinds] of needs) if (!keyIds.includes(id)) throw missing(id, kinds)
+  const retired = known
+    .filter(({ key_id: id }) => !keyIds.includes(id))
+    .flatMap(({ key_id: id, derived }) =>
+      derived === null ? [] : [openDerived(keyRing, id, derived)],
     )
   const [currentId] = keyIds
-  if (currentId === undefined || known.some((row) => row.key_id === currentId)) return
-  await q.query(INSERT, [currentId, keyRing.encrypt(currentId, aadOf(currentId))])
+  if (currentId !== undefined) await addKnownKey(q, keyRing, currentId)
+  return retired
 }
 
-function opens(keyRing: KeyRing, id: string, sealed: string): boolean {
-  try {
-    return keyRing.decrypt(sealed, aadOf(id)) === id
-  } catch {
-    return false
-  }
+/** What each key is needed for. Empty: this database was never sealed. */
+export async function findNeeds(
+  q: Queryable,
+  columns: readonly SealedColumn[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const needs = new Map(await findKeysInUse(q, columns))
+  for (const { key_id: id, derived } of await listKnownKeys(q))
+    if (derived === null) needs.set(id, [...(needs.get(id) ?? []), SENT_LINKS])
+  return needs
 }
 
-function aadOf(id: string): string {
-  return `platform|secret_key|${id}`
+export function refuseWrongKeys(
+  known: readonly KnownKey[],
+  { keyRing, keyIds }: ConfiguredKeys,
+  needs: ReadonlyMap<string, readonly string[]>,
+): void {
+  const wrong = known.find((key) => keyIds.includes(key.key_id) && !isKey(keyRing, key))
+  if (wrong === undefined) return
+  const kinds = needs.get(wrong.key_id) ?? []
+  throw new KeysDoNotFitError(
+    `The secret key "${wrong.key_id}"${listed(kinds)} is not the one of that name with which this database was sealed: restore POSTRIDER_SECRET_KEYS, or secrets.json in the data directory, from a backup`,
+  )
+}
+
+function missing(id: string, kinds: readonly string[]): KeysDoNotFitError {
+  return new KeysDoNotFitError(
+    `This database was sealed with the secret key "${id}"${listed(kinds)}, which is not among the configured ones: add it to POSTRIDER_SECRET_KEYS, or restore secrets.json in the data directory. With the key there, "postrider secrets rotate" makes it needless`,
+  )
+}
+
+function listed(kinds: readonly string[]): string {
+  return kinds.length === 0 ? '' : ` (${kinds.join(', ')})`
 }

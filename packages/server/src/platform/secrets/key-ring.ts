@@ -5,7 +5,7 @@
  * caller's `aad` (which row and column this is) are authenticated, so a value that was changed, cut
  * or moved to another row does not open. Everything fails closed: there is no form that is read as
  * plain text. To rotate, put a new key first: it encrypts what is written from then on, the others
- * still decrypt. Random nonces bound one key to 2^32 values.
+ * still decrypt, until `rotate-keys.ts` has sealed everything by the new one. Random nonces bound one key to 2^32 values.
  */
 import {
   createCipheriv,
@@ -60,6 +60,20 @@ export function createKeyRing(spec: string): KeyRing {
     derive(purpose, bytes) {
       const of = (key: KeyObject) => Buffer.from(hkdfSync('sha256', key, '', purpose, bytes))
       return [of(currentKey), ...[...keys.values()].slice(1).map(of)]
+    },
+  }
+}
+
+/** With what was derived for a purpose from keys that are not in the ring any more. */
+export function withRetired(
+  keyRing: KeyRing,
+  o: { readonly purpose: string; readonly keys: readonly Buffer[] },
+): KeyRing {
+  return {
+    ...keyRing,
+    derive(purpose, bytes) {
+      const [first, ...others] = keyRing.derive(purpose, bytes)
+      return [first, ...others, ...(purpose === o.purpose ? o.keys : [])]
     },
   }
 }
