@@ -11,6 +11,8 @@ export interface ApiErrorOptions {
   readonly errors?: readonly FieldError[]
   readonly retryAfterS?: number
   readonly headers?: Readonly<Record<string, string>>
+  /** The limit that refused it, as the log and the metrics name it. */
+  readonly bound?: string
   readonly cause?: unknown
 }
 
@@ -21,6 +23,7 @@ export class ApiError extends Error {
   readonly retryAfterS?: number
   /** Further response headers, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>
+  readonly bound?: string
 
   constructor(code: ErrorCode, o: ApiErrorOptions = {}) {
     const { status, message } = errorCatalogue[code]
@@ -31,6 +34,7 @@ export class ApiError extends Error {
     if (o.errors !== undefined) this.errors = o.errors
     if (o.retryAfterS !== undefined) this.retryAfterS = o.retryAfterS
     if (o.headers !== undefined) this.headers = o.headers
+    if (o.bound !== undefined) this.bound = o.bound
   }
 }
 
@@ -51,6 +55,7 @@ export function rateLimited(o: {
   return new ApiError('rate_limited', {
     ...(message === undefined ? {} : { message }),
     retryAfterS,
+    bound: policy,
     headers: {
       'ratelimit-policy': `"${policy}";q=${quota}${window}`,
       ratelimit: `"${policy}";r=${Math.max(0, left)};t=${retryAfterS}`,

@@ -14,6 +14,8 @@ export interface Metrics {
     label: L,
     read: () => Readonly<Record<string, number>>,
   ): void
+  /** Read when it is asked for; one figure. */
+  gaugeRead(name: string, help: string, read: () => number): void
   /** Buckets in seconds; without them, from a millisecond to five minutes. */
   histogram<L extends string = never>(
     name: string,
@@ -48,6 +50,16 @@ export function createMetrics(): Metrics {
         collect() {
           for (const [value, count] of Object.entries(read()))
             this.set({ [label]: value } as Record<typeof label, string>, count)
+        },
+      })
+    },
+    gaugeRead(name, help, read) {
+      new Gauge({
+        name: prefix + name,
+        help,
+        registers,
+        collect() {
+          this.set(read())
         },
       })
     },

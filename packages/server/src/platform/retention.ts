@@ -42,6 +42,8 @@ const DROPS_MAX = 100
 
 export function createRetention(deps: {
   readonly databaseUrl: string
+  /** Throws when this program must not touch the database any more. */
+  readonly check?: () => void
   readonly retentionMs: number
   readonly groups: readonly RetentionGroup[]
   readonly clock: Pick<Clock, 'now'>
@@ -113,6 +115,7 @@ export function createRetention(deps: {
   }
 
   async function runOnce(): Promise<RetentionRound | 'busy'> {
+    deps.check?.()
     const o = {
       url: deps.databaseUrl,
       log,

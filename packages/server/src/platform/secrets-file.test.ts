@@ -1,17 +1,9 @@
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKeyRing } from './secrets/index.ts'
-import { loadSecrets, type SecretSources } from './secrets-file.ts'
+import { loadSecrets, refuseLostFile, type SecretSources } from './secrets-file.ts'
 
 let root: string
 beforeEach(() => {
@@ -48,11 +40,24 @@ describe('on the embedded database', () => {
     expect(load().adminToken).not.toBe(adminToken)
   })
 
-  it('makes a file that others could read private again', () => {
-    const first = load()
-    chmodSync(file(), 0o644)
-    expect(load()).toEqual(first)
-    expect(statSync(file()).mode & 0o777).toBe(0o600)
+  it('does not replace a file that is lost beside a database that was sealed', () => {
+    const sources = {
+      databaseUrl: undefined,
+      secretKeys: undefined,
+      adminToken: undefined,
+      dataDir: join(root, 'data'),
+    }
+    const needs = new Map([['k1', ['mailer passwords', 'webhook headers']]])
+    const refuse = (o: Partial<SecretSources> = {}) => refuseLostFile({ ...sources, ...o }, needs)
+    expect(() => refuse()).toThrow(
+      /secrets\.json is missing.*"k1" \(mailer passwords, webhook headers\).*POSTRIDER_SECRET_KEYS/,
+    )
+    expect(() => refuse({ secretKeys: 'k' })).toThrow(/secrets\.json is missing.*ADMIN_TOKEN/)
+    expect(() => refuse({ secretKeys: 'k', adminToken: 't' })).not.toThrow()
+    expect(() => refuse({ databaseUrl: 'postgres://db.example.com/x' })).not.toThrow()
+    expect(() => refuseLostFile(sources, new Map())).not.toThrow()
+    load()
+    expect(() => refuse()).not.toThrow()
   })
 
   it.each(['', '{', 'null', '{}', '{"secret_keys":"x","admin_token":"0123456789abcdef"}'])(

@@ -5,29 +5,32 @@
  * embedded database, those that are not configured are generated once and kept in
  * DATA_DIR/secrets.json, readable by its owner alone. A file that is there is never replaced: if
  * it cannot be read or understood the service refuses to start, because new keys would make every
- * stored password unreadable.
+ * stored password unreadable. Nor is one that is lost: the database tells that it was there.
  */
 import { randomBytes } from 'node:crypto'
 import {
-  chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { createKeyRing } from './secrets/index.ts'
+import { makeDataDir } from './data-dir.ts'
+import { type ConfiguredKeys, createKeyRing, keyIdsOf } from './secrets/index.ts'
 
 export interface Secrets {
   /** For createKeyRing. */
   readonly secretKeys: string
   /** undefined: this process has no admin API. */
   readonly adminToken: string | undefined
+}
+
+export function toKeys({ secretKeys }: Pick<Secrets, 'secretKeys'>): ConfiguredKeys {
+  return { keyRing: createKeyRing(secretKeys), keyIds: keyIdsOf(secretKeys) }
 }
 
 export interface SecretSources {
@@ -54,11 +57,37 @@ export function loadSecrets(sources: SecretSources): Secrets {
   }
 }
 
+/** Throws what `loadSecrets` would throw of a file that is there, and creates none. */
+export function checkSecretsFile(sources: SecretSources): void {
+  if (sources.databaseUrl === undefined) read(fileIn(sources.dataDir))
+}
+
+/** `needs`: what the database needs each of its keys for, empty where it was never sealed. */
+export function refuseLostFile(
+  sources: SecretSources,
+  needs: ReadonlyMap<string, readonly string[]>,
+): void {
+  const { databaseUrl, dataDir, secretKeys, adminToken } = sources
+  const file = fileIn(dataDir)
+  if (needs.size === 0 || existsSync(file)) return
+  if (databaseUrl !== undefined || (secretKeys !== undefined && adminToken !== undefined)) return
+  const keys = [...needs].map(([id, kinds]) => `"${id}" (${kinds.join(', ')})`).join(', ')
+  throw new Error(
+    secretKeys === undefined
+      ? `${file} is missing, and this database needs the secret key ${keys}: restore the file from a backup, or set POSTRIDER_SECRET_KEYS and POSTRIDER_ADMIN_TOKEN. No new file is made`
+      : `${file} is missing, which held the operator's token: restore it from a backup, or set POSTRIDER_ADMIN_TOKEN. No new file is made`,
+  )
+}
+
+function fileIn(dataDir: string): string {
+  return join(dataDir, 'secrets.json')
+}
+
 function readOrCreate(dataDir: string): Stored {
-  const file = join(dataDir, 'secrets.json')
+  const file = fileIn(dataDir)
   const stored = read(file)
   if (stored !== undefined) return stored
-  mkdirSync(dataDir, { recursive: true })
+  makeDataDir(dataDir)
   create(file, dataDir)
   const created = read(file)
   if (created === undefined) throw new Error(`${file} vanished while it was being created`)
@@ -81,7 +110,6 @@ function read(file: string): Stored | undefined {
     throw new Error(
       `${file} is damaged: restore it from a backup. New keys would make every stored password unreadable`,
     )
-  if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
   return stored
 }
 

@@ -3,9 +3,10 @@
  * the operator's files, or one of our own, made once and kept.
  */
 import { X509Certificate } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { makeDataDir } from './data-dir.ts'
 import type { Logger } from './log.ts'
 import { makeSelfSigned } from './self-signed.ts'
 
@@ -68,7 +69,7 @@ function readOwn(file: string, nowMs: number): KeyPair | undefined {
 /** Whole before it has its name: processes on one host may start at once. */
 function keep(file: string, pair: KeyPair): void {
   const temporary = `${file}.${process.pid}`
-  mkdirSync(dirname(file), { recursive: true })
+  makeDataDir(dirname(file))
   try {
     writeFileSync(temporary, `${pair.key}${pair.cert}`, { mode: 0o600 })
     renameSync(temporary, file)

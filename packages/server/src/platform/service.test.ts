@@ -23,18 +23,30 @@ describe('service group', () => {
   it('starts in order, stops in the opposite one, and only once', async () => {
     const log: string[] = []
     const group = createServiceGroup('all', [recorder(log, 'a'), recorder(log, 'b')])
-    await group.stop()
     await group.start()
     await group.stop()
     await group.stop()
     expect(log).toEqual(['start a', 'start b', 'stop b', 'stop a'])
   })
 
-  it('stops what had started when a later one cannot start', async () => {
+  it('stops every service that was never started, once', async () => {
     const log: string[] = []
-    const group = createServiceGroup('all', [recorder(log, 'a'), recorder(log, 'b', 'start')])
+    const group = createServiceGroup('all', [recorder(log, 'a'), recorder(log, 'b')])
+    await group.stop()
+    await group.stop()
+    expect(log).toEqual(['stop b', 'stop a'])
+  })
+
+  it('stops every service when one cannot start', async () => {
+    const log: string[] = []
+    const group = createServiceGroup('all', [
+      recorder(log, 'a'),
+      recorder(log, 'b', 'start'),
+      recorder(log, 'c'),
+    ])
     await expect(group.start()).rejects.toThrow('b cannot start')
-    expect(log).toEqual(['start a', 'start b', 'stop b', 'stop a'])
+    await group.stop()
+    expect(log).toEqual(['start a', 'start b', 'stop c', 'stop b', 'stop a'])
   })
 
   it('stops the others when one cannot stop, and says so', async () => {

@@ -1,3 +1,5 @@
+import { runTask } from './task.ts'
+
 /**
  * Something with a lifecycle. `stop` may be called twice, and before `start`.
  */
@@ -8,14 +10,15 @@ export interface Service {
 }
 
 /**
- * Starts services in order and stops them in the opposite one. A start that fails stops what had
- * been started; a stop that fails does not keep the others from stopping.
+ * Starts services in order and stops them in the opposite one. A start that fails stops all of them;
+ * a stop that fails does not keep the others from stopping. Services that were never started are
+ * stopped too: a pool of connections is open from its first use on, which may come before the start.
  */
 export function createServiceGroup(name: string, services: readonly Service[]): Service {
-  const started: Service[] = []
+  let open = [...services]
   async function stop(): Promise<void> {
     const failures: unknown[] = []
-    for (let service = started.pop(); service !== undefined; service = started.pop()) {
+    for (let service = open.pop(); service !== undefined; service = open.pop()) {
       try {
         await service.stop()
       } catch (error) {
@@ -27,10 +30,11 @@ export function createServiceGroup(name: string, services: readonly Service[]): 
   return {
     name,
     async start() {
+      open = [...services]
       for (const service of services) {
         try {
-          started.push(service)
-          await service.start()
+          // What it starts bears its name (`task.ts`).
+          await runTask(service.name, () => service.start())
         } catch (error) {
           await stop().catch(() => undefined)
           throw error

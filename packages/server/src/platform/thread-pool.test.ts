@@ -16,7 +16,6 @@ function createPool(o: Partial<ThreadPoolOptions> = {}): ThreadPool<string, stri
     name: 'tests',
     module: new URL('./thread.fixture.ts', import.meta.url),
     threads: 2,
-    timeoutMs: 60_000,
     resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 },
     waitingPerCallerMax: 100,
     ...o,
@@ -59,11 +58,45 @@ describe('a pool of threads', () => {
     expect(outcomes).toEqual(inputs.map((input) => ({ kind: 'done', output: input.toUpperCase() })))
   })
 
-  it('ends a job that takes too long, and the next has a new thread', async () => {
-    const pool = createPool({ timeoutMs: 1_000, threads: 1 })
+  it('ends a job that spins at its limit of processor time, and the next has a new thread', async () => {
+    const pool = createPool({ cpuMs: 200, threads: 1 })
     await pool.run('c', 'warm')
-    expect(await pool.run('c', 'spin')).toEqual({ kind: 'overran', limit: 'time' })
+    expect(await pool.run('c', 'spin')).toEqual({ kind: 'overran', limit: 'cpu' })
     expect(await pool.run('c', 'after')).toEqual({ kind: 'done', output: 'AFTER' })
+  })
+
+  it('counts the processor time of each job alone', async () => {
+    const pool = createPool({ cpuMs: 500, threads: 1 })
+    for (let i = 0; i < 4; i += 1)
+      expect(await pool.run('c', 'work')).toEqual({ kind: 'done', output: 'WORK' })
+  })
+
+  it('does not end a job that waits, however long it waits beyond its processor time', async () => {
+    const pool = createPool({ cpuMs: 50, threads: 1 })
+    const waiting = createStuck()
+    const done = pool.run('c', waiting.job)
+    const spinning = createPool({ cpuMs: 500, threads: 1 })
+    expect(await spinning.run('c', 'spin')).toEqual({ kind: 'overran', limit: 'cpu' })
+    waiting.release()
+    expect(await done).toMatchObject({ kind: 'done' })
+  })
+
+  it('tells its observer what came of each job, and of whom', async () => {
+    const told: string[] = []
+    const observer = {
+      of: (pool: string) => (caller: string, outcome: string) => {
+        told.push(`${pool} ${caller} ${outcome}`)
+      },
+    }
+    const pool = createPool({ cpuMs: 100, threads: 1, observer })
+    for (const job of ['a', 'spin', 'hoard']) await pool.run(`of ${job}`, job)
+    await pool.run('of throw', 'throw').catch(() => undefined)
+    expect(told).toEqual([
+      'tests of a done',
+      'tests of spin cpu',
+      'tests of hoard memory',
+      'tests of throw failed',
+    ])
   })
 
   it('ends a job that takes too much memory, and the process goes on', async () => {
@@ -133,7 +166,7 @@ describe('a thread that cannot be interrupted', () => {
   const overran = { kind: 'overran', limit: 'time' }
   /** Each gets stuck in a thread that is there already. */
   async function createStuckPool(count: number) {
-    const pool = createPool({ threads: 1, timeoutMs: 1_000 })
+    const pool = createPool({ threads: 1, timeMs: 1_000 })
     const all: Stuck[] = []
     for (let i = 0; i < count; i += 1) {
       await pool.run('warm', 'up')

@@ -1,27 +1,31 @@
 /**
- * Work that a tenant's content could make long or large is done in threads of its own, below hard
- * limits of time and memory: whatever it does, the event loop goes on, and so do other tenants.
+ * Work that content from outside can make long or large runs in threads, below hard limits of processor
+ * time, memory and time. Whatever the content does, the event loop goes on, and so do other tenants.
  *
- * A thread is a module that answers each message with one, and says `ready` first. It has one job at
- * a time; one that overruns a limit is ended with its thread, and the next job gets a new one. A
- * caller has one thread at most, and callers take turns (`gate.ts`). Threads begin with the first job
- * and do not keep the process alive.
+ * A thread is a module that answers jobs (`thread-jobs.ts`), one at a time. A job that overruns a limit is
+ * ended with its thread; the next job gets a new thread. A caller has one thread at most, and callers
+ * take turns (`gate.ts`). Threads begin with the first job and do not keep the process alive.
  *
- * The limit of time is when the caller is answered. The thread ends when it can: a long built-in, such
- * as `replaceAll` of megabytes, is not interrupted. Beside the threads at work as many may be ending, so
- * that these are in nobody's way; with more, fewer work. Until its thread has ended a caller has no other.
+ * The caller is answered when a limit is overrun. The thread ends when it can: a long built-in function,
+ * such as `replaceAll` of megabytes, is not interrupted. As many threads may be ending as may be at work,
+ * so that those that end delay nobody; with more of them, fewer work. Until the thread of a caller has
+ * ended, that caller has no other.
  */
 import { type ResourceLimits, Worker } from 'node:worker_threads'
 import { ApiError } from './errors.ts'
 import { createGate, takePlace } from './gate.ts'
 import { inTime } from './in-time.ts'
 import type { Service } from './service.ts'
+import { type ThreadMessage, totalUs } from './thread-jobs.ts'
+import { watchJob } from './thread-limits.ts'
+import { ignoreThreadJobs, type ThreadJobsObserver } from './thread-observer.ts'
 
-export const threadReady = 'ready'
+/** `time` is the last resort, for a job that waits or cannot be looked at. */
+export type ThreadLimit = 'cpu' | 'memory' | 'time'
 
 export type ThreadOutcome<Output> =
   | { readonly kind: 'done'; readonly output: Output }
-  | { readonly kind: 'overran'; readonly limit: 'time' | 'memory' }
+  | { readonly kind: 'overran'; readonly limit: ThreadLimit }
 
 export interface ThreadPool<Input, Output> extends Service {
   /** Throws 429 `rate_limited` when too much of this caller's waits, 503 when stopped. */
@@ -39,12 +43,18 @@ export interface ThreadPoolOptions {
   /** What the thread's module finds as its `workerData`. */
   readonly data?: unknown
   readonly threads: number
-  /** For one job, from when its thread has it. */
-  readonly timeoutMs: number
+  /** What one job may use of the processor. */
+  readonly cpuMs?: number
+  /** How long one job may take on a machine however busy, from when its thread has it. */
+  readonly timeMs?: number
   readonly resourceLimits: ResourceLimits
   readonly waitingPerCallerMax: number
+  /** Is told what came of each job. */
+  readonly observer?: ThreadJobsObserver | undefined
 }
 
+const CPU_MS_MAX = 2_000
+const TIME_MS_MAX = 30_000
 /** Of a machine that is busy; a thread takes about 50 ms. */
 const READY_MS_MAX = 30_000
 /** What has not ended by then when the pool is stopped is left to itself. */
@@ -66,6 +76,7 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
   const idle: Thread<Input, Output>[] = []
   const all = new Set<Thread<Input, Output>>()
   const ending = new Set<() => void>()
+  const observe = (o.observer ?? ignoreThreadJobs).of(o.name)
   let isStopped = false
 
   function begin(): Thread<Input, Output> {
@@ -94,6 +105,7 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
   }
 
   async function runOne(
+    caller: string,
     input: Input,
     handedOver: readonly ArrayBuffer[],
     leave: () => void,
@@ -105,9 +117,12 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
       thread = nextIdle() ?? begin()
       const outcome = await thread.run(input, handedOver)
       isUsable = outcome.kind === 'done' && !isStopped
+      observe(caller, outcome.kind === 'done' ? 'done' : outcome.limit)
       return outcome
     } catch (error) {
-      throw isStopped ? new ApiError('unavailable') : error
+      if (isStopped) throw new ApiError('unavailable')
+      observe(caller, 'failed')
+      throw error
     } finally {
       if (isUsable && thread !== undefined) idle.push(thread)
       if (isUsable || thread === undefined) leave()
@@ -131,7 +146,7 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
     },
     async run(caller, input, handedOver = []) {
       const leave = await takePlace(places, caller)
-      return work.run(caller, () => runOne(input, handedOver, leave))
+      return work.run(caller, () => runOne(caller, input, handedOver, leave))
     },
   }
 }
@@ -146,54 +161,72 @@ function createThread<Input, Output>(o: ThreadPoolOptions): Thread<Input, Output
     execArgv: [],
   })
   worker.unref()
+  type Said = ThreadMessage<Output>
   let hasEnded = false
-  let settle: { resolve: (message: unknown) => void; reject: (error: Error) => void } | undefined
-  worker.on('message', (message) => settle?.resolve(message))
+  /** Of the processor, by the thread's last message. */
+  let usedUs = 0
+  let awaited: PromiseWithResolvers<Said['answer']> | undefined
+  worker.on('message', ({ answer, cpuUs }: Said) => {
+    usedUs = cpuUs
+    awaited?.resolve(answer)
+  })
   // Either may come alone; the first tells more.
-  worker.on('error', (error) => settle?.reject(error))
+  worker.on('error', (error) => awaited?.reject(error))
   worker.on('exit', (code) => {
     hasEnded = true
-    settle?.reject(new Error(`the thread ended with code ${code}`))
+    awaited?.reject(new Error(`the thread ended with code ${code}`))
   })
 
-  /** The next message; undefined when it takes too long. */
-  function next(timeoutMs: number): Promise<unknown> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    settle = { resolve, reject }
-    const timer = setTimeout(() => resolve(undefined), timeoutMs)
-    return promise.finally(() => {
-      clearTimeout(timer)
-      settle = undefined
-    })
+  function next(): PromiseWithResolvers<Said['answer']> {
+    awaited = Promise.withResolvers()
+    return awaited
   }
 
-  const ready = next(READY_MS_MAX).then((message) => {
-    if (message !== threadReady) throw new Error(`${o.name}: the thread did not begin`)
-  })
+  const ready = inTime(next().promise, READY_MS_MAX)
   // Whoever runs the first job is told.
   ready.catch(() => undefined)
+
+  async function readCpuMs(): Promise<number> {
+    return (totalUs(await worker.cpuUsage()) - usedUs) / 1_000
+  }
 
   return {
     async run(input, handedOver) {
       await ready
+      const { promise, reject } = next()
       worker.postMessage(input, handedOver)
+      const stopWatching = watchJob(
+        { cpuMs: o.cpuMs ?? CPU_MS_MAX, timeMs: o.timeMs ?? TIME_MS_MAX },
+        { readCpuMs, over: (limit) => reject(new OverrunError(limit)) },
+      )
       try {
-        const output = await next(o.timeoutMs)
-        if (output === undefined) return { kind: 'overran', limit: 'time' }
-        // Thread and caller are given the same types by whoever makes the pool.
-        return { kind: 'done', output: output as Output }
+        const answer = await promise
+        if (answer === undefined) throw new Error(`${o.name}: a thread was ready twice`)
+        return { kind: 'done', output: answer.output }
       } catch (error) {
+        if (error instanceof OverrunError) return { kind: 'overran', limit: error.limit }
         if (isOutOfMemory(error)) return { kind: 'overran', limit: 'memory' }
         throw error
+      } finally {
+        stopWatching()
+        awaited = undefined
       }
     },
     end() {
-      settle?.reject(new Error('the thread is ended'))
+      awaited?.reject(new Error('the thread is ended'))
       return worker.terminate()
     },
     get hasEnded() {
       return hasEnded
     },
+  }
+}
+
+class OverrunError extends Error {
+  readonly limit: 'cpu' | 'time'
+  constructor(limit: 'cpu' | 'time') {
+    super(`the job overran its limit of ${limit}`)
+    this.limit = limit
   }
 }
 

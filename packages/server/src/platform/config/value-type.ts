@@ -6,6 +6,7 @@ import { readFileSync, type Stats, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { Reader } from 'mmdb-lib'
+import { DatabaseUrlError, readDatabaseUrl } from '../db/database-url.ts'
 import { parseDuration } from '../duration.ts'
 import { parseNetwork } from '../egress/address-policy.ts'
 
@@ -14,6 +15,8 @@ export interface ValueType<T> {
   readonly expected: string
   /** undefined: the text is none. */
   parse(text: string): T | undefined
+  /** Why it is none, in words that hold no part of it. */
+  why?(text: string): string | undefined
 }
 
 export function oneOf<const V extends string>(...values: readonly V[]): ValueType<V> {
@@ -104,6 +107,16 @@ export const host: ValueType<string> = {
       : undefined,
 }
 
+/** In lower case. An address is no name. */
+export const hostName: ValueType<string> = {
+  expected: 'a host name, such as mail.example.com, and no address',
+  parse(text) {
+    const isName = text.length <= 253 && NAME.test(text) && !/(?:^|\.)\d+$/.test(text)
+    return isName ? text.toLowerCase() : undefined
+  },
+}
+const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
+
 export const nameServers: ValueType<readonly string[]> = {
   expected: 'a comma list of IP addresses with ports, such as 9.9.9.9:53,[2620:fe::fe]:53',
   parse: (text) =>
@@ -134,17 +147,20 @@ export const plainHttpUrl: ValueType<string> = {
   },
 }
 
-/** Not a WHATWG URL: behind credentials the host may be empty, and `?host=` name a socket. */
-const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?:[^@/?#\s]*@)?[^@/?#\s]*(?:\/[^?#\s]*)?(?:\?\S*)?$/
-
+/** With one host or several. */
 export const postgresUrl: ValueType<string> = {
   expected: 'a URL such as postgres://user:password@host:5432/database',
-  parse: (text) => (POSTGRES_URL.test(text) && isUrlWithHost(text) ? text : undefined),
+  parse: (text) => (whyNoDatabaseUrl(text) === undefined ? text : undefined),
+  why: whyNoDatabaseUrl,
 }
 
-/** A server on a Unix socket is written without a host, which only the driver understands. */
-function isUrlWithHost(text: string): boolean {
-  return URL.canParse(text.replace(/^[a-z]+:/i, 'http:').replace(/@(?=[/?]|$)/, '@localhost'))
+function whyNoDatabaseUrl(text: string): string | undefined {
+  try {
+    readDatabaseUrl(text)
+    return undefined
+  } catch (error) {
+    return error instanceof DatabaseUrlError ? error.message : 'cannot be read'
+  }
 }
 
 /** Made absolute. It need not be there yet; what is there in its place must be a directory. */

@@ -88,7 +88,11 @@ export function createDnsResolver(o: NameServersOptions = {}): DnsResolver {
     walk: (resolver: Resolver) => Promise<DnsAnswer<R>>,
   ): Promise<DnsAnswer<R>> {
     const asked = await nameServers.ask(walk)
-    return asked.kind === 'asked' ? asked.result : { kind: 'unknown', why: asked.kind, aliases: [] }
+    if (asked.kind !== 'asked') return { kind: 'unknown', why: asked.kind, aliases: [] }
+    const { result } = asked
+    const isUnreachable = result.kind === 'unknown' && result.why === 'unreachable'
+    // So c-ares calls a socket that could not be made.
+    return isUnreachable && o.descriptors?.areOut() === true ? { ...result, why: 'busy' } : result
   }
 
   const finding =

@@ -8,6 +8,7 @@
  * follows a resolv.conf that changes. Names are asked for as they stand, without search domains.
  */
 import { Resolver } from 'node:dns/promises'
+import type { Descriptors } from '../descriptors.ts'
 
 const TRY_MS = 2_000
 const TRIES = 2
@@ -15,7 +16,7 @@ const TRIES = 2
 const LOOKUP_MS_MAX = 10_000
 const LOOKUPS_MAX = 1_000
 
-/** `busy`: too many are under way. `stopped`: nobody waits any more, or the service ends. */
+/** `busy`: too many are under way, or there is no file descriptor. `stopped`: nobody waits any more, or the service ends. */
 export type Asked<T> =
   | { readonly kind: 'asked'; readonly result: T }
   | { readonly kind: 'busy' }
@@ -32,6 +33,8 @@ export interface NameServersOptions {
   /** Addresses with ports; the system's when absent. */
   readonly servers?: readonly string[] | undefined
   readonly lookupsMax?: number | undefined
+  /** Without one a name server looks as if it refused the connection. */
+  readonly descriptors?: Pick<Descriptors, 'areOut'> | undefined
   readonly tryMs?: number | undefined
   readonly lookupMsMax?: number | undefined
 }
@@ -44,7 +47,7 @@ export function createNameServers(o: NameServersOptions = {}): NameServers {
   return {
     async ask(questions, signal) {
       if (isClosed || signal?.aborted === true) return { kind: 'stopped' }
-      if (underWay.size >= lookupsMax) return { kind: 'busy' }
+      if (underWay.size >= lookupsMax || o.descriptors?.areOut() === true) return { kind: 'busy' }
       const resolver = new Resolver({ timeout: tryMs, maxTimeout: tryMs, tries: TRIES })
       if (servers !== undefined) resolver.setServers(servers)
       underWay.add(resolver)

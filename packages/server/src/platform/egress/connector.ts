@@ -7,7 +7,9 @@
  */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import type { Descriptors } from '../descriptors.ts'
 import type { AddressPolicy } from './address-policy.ts'
+import { EgressError } from './egress-error.ts'
 import { openSocket } from './open-socket.ts'
 import { type Lookup, type ResolvedAddress, refused, resolveHost } from './resolve-host.ts'
 import { secureSocket, type TlsOptions } from './secure-socket.ts'
@@ -52,8 +54,9 @@ export interface Connector {
 export function createConnector(deps: {
   readonly policy: AddressPolicy
   readonly lookup: Lookup
+  readonly descriptors?: Descriptors | undefined
 }): Connector {
-  const { policy } = deps
+  const { policy, descriptors } = deps
   const lookup = shareLookups(deps.lookup)
   return {
     open: (o) =>
@@ -63,7 +66,7 @@ export function createConnector(deps: {
         const resolvedAt = performance.now()
         const addresses = allowed.map(({ address }) => address)
         o.onProgress?.({ step: 'dns', addresses, isPartlyRefused })
-        const socket = await openSocket(allowed, o.port, signal)
+        const socket = await openSocket(allowed, o.port, signal, descriptors)
         if (socket.remoteAddress === undefined || !policy.isAllowed(socket.remoteAddress)) {
           socket.destroy()
           throw refused(o.host)
@@ -84,6 +87,9 @@ export function createConnector(deps: {
     resolve: (o) =>
       withDeadline({ ...o, what: 'the name lookup' }, async (signal) => {
         const { allowed } = await resolveHost({ policy, lookup }, o.host, signal)
+        // The caller connects by itself, and would take it for a fault of the host.
+        if (descriptors?.areOut() === true)
+          throw new EgressError('busy', 'no free file descriptors')
         return allowed
       }),
     check: (host, timeoutMs) =>

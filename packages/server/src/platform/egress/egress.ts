@@ -12,6 +12,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls'
+import type { Descriptors } from '../descriptors.ts'
 import { createAddressPolicy } from './address-policy.ts'
 import { type ConnectOptions, createConnector, type ResolveOptions } from './connector.ts'
 import { createHttpPools } from './http-pools.ts'
@@ -49,6 +50,8 @@ export interface EgressOptions {
   readonly tlsCaFile?: string | undefined
   /** Name servers, as addresses with ports; the system's when absent. */
   readonly dnsServers?: readonly string[] | undefined
+  /** Without it, running out of file descriptors is a failed connection. */
+  readonly descriptors?: Descriptors | undefined
   /** Instead of looking names up. */
   readonly lookup?: Lookup | undefined
   readonly poolIdleMs?: number | undefined
@@ -56,12 +59,13 @@ export interface EgressOptions {
 }
 
 export function createEgress(o: EgressOptions): Egress {
-  const names = createNameLookup({ servers: o.dnsServers })
+  const names = createNameLookup({ servers: o.dnsServers, descriptors: o.descriptors })
   const policy = createAddressPolicy(o.allowNetworks)
   const publicPolicy = createAddressPolicy([])
   const connector = createConnector({
     policy,
     lookup: o.lookup ?? names.lookup,
+    descriptors: o.descriptors,
   })
   const extraCa = o.tlsCaFile === undefined ? [] : [readFileSync(o.tlsCaFile, 'utf8')]
   let context: SecureContext | undefined

@@ -6,6 +6,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
+import { isOutOfDescriptors } from '../descriptors.ts'
+import { EgressError } from './egress-error.ts'
 import type { ResolvedAddress } from './resolve-host.ts'
 
 const SYSTEM_FILE = '/etc/hosts'
@@ -28,7 +30,12 @@ export function createHostsFile(
     async find(name) {
       if (hosts === undefined || nowMs() - readAtMs >= FRESH_MS) {
         readAtMs = nowMs()
-        hosts = readFile(path, 'utf8').then(parseHosts, () => new Map())
+        hosts = readFile(path, 'utf8').then(parseHosts, (error: unknown) => {
+          if (!isOutOfDescriptors(error)) return new Map()
+          // It may define the name: nothing is known, and the next caller reads it again.
+          hosts = undefined
+          throw new EgressError('busy', 'no free file descriptors', { cause: error })
+        })
       }
       return (await hosts).get(name)
     },

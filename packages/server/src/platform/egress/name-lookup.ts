@@ -27,8 +27,13 @@ export function createNameLookup(
         (resolver) => Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]),
         signal,
       )
-      if (asked.kind === 'busy') throw new EgressError('busy', 'too many names are being looked up')
+      if (asked.kind === 'busy') throw busy()
       if (asked.kind === 'stopped') throw stopped()
+      const isUnreachable = asked.result.some(
+        (one) => one.status === 'rejected' && systemCodeOf(one.reason) === 'ECONNREFUSED',
+      )
+      // So c-ares calls a socket that could not be made.
+      if (isUnreachable && o.descriptors?.areOut() === true) throw busy()
       return addressesOf(asked.result)
     },
     close: nameServers.close,
@@ -58,6 +63,10 @@ function addressesOf(
 function loopbackOf(name: string): readonly ResolvedAddress[] | undefined {
   const isLocal = name === 'localhost' || name.endsWith('.localhost')
   return isLocal ? [{ address: '127.0.0.1', family: 4 }] : undefined
+}
+
+function busy(): EgressError {
+  return new EgressError('busy', 'too many names are being looked up, or no free file descriptors')
 }
 
 function stopped(): EgressError {

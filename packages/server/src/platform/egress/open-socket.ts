@@ -6,6 +6,7 @@
  * Every socket made here keeps an error listener, so no late error of it can end the process.
  */
 import { connect as connectTcp, type Socket } from 'node:net'
+import type { Descriptors } from '../descriptors.ts'
 import { EgressError, systemCodeOf } from './egress-error.ts'
 import type { ResolvedAddress } from './resolve-host.ts'
 
@@ -16,6 +17,7 @@ export function openSocket(
   addresses: readonly ResolvedAddress[],
   port: number,
   signal: AbortSignal,
+  descriptors?: Pick<Descriptors, 'ranOut'>,
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const pending = new Set<Socket>()
@@ -54,6 +56,11 @@ export function openSocket(
       })
       socket.on('error', (error) => {
         if (!pending.delete(socket)) return
+        if (descriptors?.ranOut(error) === true) {
+          finish()
+          reject(noDescriptor(error))
+          return
+        }
         firstError ??= error
         if (tried < addresses.length) tryNext()
         else if (pending.size === 0) {
@@ -68,6 +75,11 @@ export function openSocket(
     signal.addEventListener('abort', abort, { once: true })
     tryNext()
   })
+}
+
+/** Nobody was asked: it says nothing about the peer. */
+function noDescriptor(cause: Error): EgressError {
+  return new EgressError('busy', 'no free file descriptors', { cause })
 }
 
 function connectFailed(cause: Error): EgressError {
