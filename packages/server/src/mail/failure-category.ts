@@ -118,9 +118,15 @@ const OF_MAILER: ReadonlySet<FailureCategory> = new Set([
   'mailer_config',
 ])
 
-/** Not the recipient, nor the message. */
-export function concernsMailer(category: FailureCategory): boolean {
-  return OF_MAILER.has(category)
+/** RFC 3463 §3.2, §3.3: X.1 is about an address (X.1.7 and X.1.8 about the sender's), X.2 about a mailbox. */
+const OF_RECIPIENT = /^4\d\d[ -]4\.(?:1\.[^78]|2\.)/
+
+/**
+ * Not the recipient, nor the message. A temporary problem that the reply's enhanced status code lays on the
+ * recipient's address or mailbox (`450 4.2.1 Mailbox busy`) is not the mailer's.
+ */
+export function concernsMailer(category: FailureCategory, reply: string): boolean {
+  return OF_MAILER.has(category) && !(category === 'temporary' && OF_RECIPIENT.test(reply))
 }
 
 export function failedReasonOf(category: FailureCategory): string {

@@ -24,6 +24,8 @@ const LINE_CHARS = 76
 const WORD_CHARS_MAX = 52
 const PLAIN = /^[\t\x20-\x7e]*$/
 const UNFOLDABLE = /\S{900}/
+/** RFC 2047 §2, and what lenient readers take for one: a subject that holds one is not to change. */
+const ENCODED_WORD = /=\?[^?\r\n]+\?[bq]\?[^?\r\n]*\?=/i
 const CONTROLS = /[^\P{Cc}\t\r\n]/u
 /** Alone it cannot be mistaken for two, or for a name (RFC 5322 §3.4). */
 const BARE_ADDRESS = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/
@@ -82,7 +84,7 @@ function oneLine(text: string): string {
 /** What cannot be folded at a space is cut into encoded words, too, and what might be read as one. */
 function encodeUnstructured(text: string): string {
   if (PLAIN.test(text) && !text.includes('=?') && !UNFOLDABLE.test(text)) return text
-  if (CONTROLS.test(text) || UNFOLDABLE.test(text))
+  if (CONTROLS.test(text) || UNFOLDABLE.test(text) || ENCODED_WORD.test(text))
     return encodeWord(text, encodingOf(text), WORD_CHARS_MAX)
   return encodeWords(text, encodingOf(text), WORD_CHARS_MAX, true)
 }

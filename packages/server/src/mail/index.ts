@@ -9,7 +9,10 @@ export {
   toWireDomain,
 } from './address.ts'
 export { type Attachment, dispositionOf, mediaTypeOf } from './attachment.ts'
-export { authenticateMail } from './authenticate/authenticate-mail.ts'
+export {
+  createMailAuthenticator,
+  type MailAuthenticator,
+} from './authenticate/mail-authenticator.ts'
 export type { Authentication } from './authenticate/result.ts'
 export {
   type CopyParts,
@@ -24,6 +27,7 @@ export { checkHeader, headerBytes } from './check-header.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
 export { concernsMailer, type FailureCategory, failedReasonOf } from './failure-category.ts'
 export { encodeHeaderText, type Mailbox } from './header-lines.ts'
+export { hideAddresses } from './hide-addresses.ts'
 export { classifyImapFailure, type ImapClassification } from './imap/classify-failure.ts'
 export { IMAP_REFUSALS, type ImapFailure, type ImapReply, type ImapStage } from './imap/failure.ts'
 export { createMessageParser, type MessageParser } from './parse/message-parser.ts'

@@ -19,6 +19,8 @@ export type DkimResult = {
   readonly result: string
   readonly domain: string
   readonly selector: string
+  /** It does not cover the whole body (`l=`): what follows may be anybody's. */
+  readonly partial?: true
   readonly explanation?: string
 }
 

@@ -12,6 +12,8 @@ const PARAMETERS_CHARS_MAX = 16_384
 /** Joining encoded words takes time that grows with the square of their length. */
 const WORDS_CHARS_MAX = 65_536
 const IDS_MAX = 1_000
+/** Groups within groups take time that grows with the square of their number. */
+const ADDRESSES_CHARS_MAX = 65_536
 
 /** The first of a name, as all of them should be read (RFC 5322 §3.6 wants one). */
 export function headerOf(headers: readonly MessageHeader[], name: string): string {
@@ -28,11 +30,17 @@ export function decodeHeaderText(value: string): string {
 
 export function mailboxesOf(values: readonly string[]): readonly ParsedMailbox[] {
   return values
-    .flatMap((value) => addressParser(value, { flatten: true }))
+    .flatMap((value) => addressParser(boundedList(value), { flatten: true }))
     .flatMap(({ address = '', name }) => {
       const mailbox = { email: cleanText(address), name: cleanText(name) }
       return mailbox.email === '' && mailbox.name === '' ? [] : mailbox
     })
+}
+
+/** Up to the last comma of what is read. */
+function boundedList(value: string): string {
+  if (value.length <= ADDRESSES_CHARS_MAX) return value
+  return value.slice(0, value.lastIndexOf(',', ADDRESSES_CHARS_MAX) + 1 || ADDRESSES_CHARS_MAX)
 }
 
 /** With their angle brackets; of a value without any, its first word. */

@@ -102,9 +102,11 @@ function createScripted(
     },
   }
   return createMessageParser({
-    small: pool,
-    large: pool,
-    headers: { ...lifecycle, run: async (_, job) => headers(job) },
+    pools: {
+      small: pool,
+      large: pool,
+      headers: { ...lifecycle, run: async (_, job) => headers(job) },
+    },
   })
 }
 

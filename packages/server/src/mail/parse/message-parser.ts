@@ -7,7 +7,8 @@
 import type { ResourceLimits } from 'node:worker_threads'
 import { ApiError } from '../../platform/errors.ts'
 import type { Service } from '../../platform/service.ts'
-import { createThreadPool, type ThreadPool } from '../../platform/thread-pool.ts'
+import type { ThreadJobsObserver } from '../../platform/thread-observer.ts'
+import { createThreadPool, type ThreadLimit, type ThreadPool } from '../../platform/thread-pool.ts'
 import { FALLBACK_LIMITS, type ParseJob, type ParseThreadData } from './parse-job.ts'
 import { type ParsedMessage, unreadMessage } from './parsed-message.ts'
 
@@ -22,10 +23,8 @@ const NAME = 'message-parser'
 const THREADS = 2
 const WAITING_PER_CALLER_MAX = 1_000
 const LARGE_BYTES = 512 * 1024
-const TIMEOUT_MS = 10_000
-/** 25 MiB of anything take half a second, of a processor that is busy with other things several. */
-const LARGE_TIMEOUT_MS = 30_000
-const FALLBACK_TIMEOUT_MS = 3_000
+/** Large messages have the processor last. */
+const LARGE_TIME_MS = 60_000
 
 interface Pools {
   readonly small: Pool
@@ -33,15 +32,16 @@ interface Pools {
   readonly headers: Pool
 }
 
-function createPools(): Pools {
+function createPools(observer: ThreadJobsObserver | undefined): Pools {
   const create = (
     name: string,
-    timeoutMs: number,
     resourceLimits: ResourceLimits,
     data: ParseThreadData,
+    timeMs?: number,
   ): Pool =>
     createThreadPool({
-      ...{ name, timeoutMs, resourceLimits, data },
+      ...{ name, resourceLimits, data, observer },
+      ...(timeMs === undefined ? {} : { timeMs }),
       module: new URL('./parse-main.ts', import.meta.url),
       threads: THREADS,
       waitingPerCallerMax: WAITING_PER_CALLER_MAX,
@@ -49,14 +49,16 @@ function createPools(): Pools {
   const whole = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 }
   const beginning = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 }
   return {
-    small: create(NAME, TIMEOUT_MS, whole, { isLowered: false }),
-    large: create(`${NAME}-large`, LARGE_TIMEOUT_MS, whole, { isLowered: true }),
-    headers: create(`${NAME}-headers`, FALLBACK_TIMEOUT_MS, beginning, { isLowered: false }),
+    small: create(NAME, whole, { isLowered: false }),
+    large: create(`${NAME}-large`, whole, { isLowered: true }, LARGE_TIME_MS),
+    headers: create(`${NAME}-headers`, beginning, { isLowered: false }),
   }
 }
 
-export function createMessageParser(pools: Pools = createPools()): MessageParser {
-  const { small, large, headers } = pools
+export function createMessageParser(
+  o: { readonly observer?: ThreadJobsObserver; readonly pools?: Pools } = {},
+): MessageParser {
+  const { small, large, headers } = o.pools ?? createPools(o.observer)
   const all = [small, large, headers]
   return {
     name: NAME,
@@ -78,12 +80,18 @@ export function createMessageParser(pools: Pools = createPools()): MessageParser
   }
 }
 
+const SPENT: Readonly<Record<ThreadLimit, string>> = {
+  cpu: 'processor time',
+  memory: 'memory',
+  time: 'time',
+}
+
 /** The message, or why there is none. */
 async function attempt(pool: Pool, caller: string, job: ParseJob): Promise<ParsedMessage | string> {
   try {
     const outcome = await pool.run(caller, job, [job.raw.buffer])
     if (outcome.kind === 'done') return outcome.output
-    return `The message takes too much ${outcome.limit} to read`
+    return `The message takes too much ${SPENT[outcome.limit]} to read`
   } catch (error) {
     // Refused, not failed: the caller may come again.
     if (error instanceof ApiError) throw error

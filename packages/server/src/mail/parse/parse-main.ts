@@ -1,6 +1,6 @@
 /** The thread in which messages are read: answers each with what is in it, its attachments handed over. */
-import { parentPort, workerData } from 'node:worker_threads'
-import { threadReady } from '../../platform/thread-pool.ts'
+import { workerData } from 'node:worker_threads'
+import { answerJobs } from '../../platform/thread-jobs.ts'
 import { lowerPriority } from '../../platform/thread-priority.ts'
 import { FALLBACK_LIMITS, type ParseJob, type ParseThreadData } from './parse-job.ts'
 import { parseHeadersOnly, parseMessage } from './parse-message.ts'
@@ -8,10 +8,9 @@ import { parseHeadersOnly, parseMessage } from './parse-message.ts'
 const { isLowered }: ParseThreadData = workerData
 if (isLowered) lowerPriority()
 
-parentPort?.on('message', ({ raw, problem }: ParseJob) => {
+answerJobs(({ raw, problem }: ParseJob) => {
   const message =
     problem === undefined ? parseMessage(raw) : parseHeadersOnly(raw, FALLBACK_LIMITS, problem)
   const buffers = new Set(message.attachments.map(({ content }) => content.buffer))
-  parentPort?.postMessage(message, [...buffers])
+  return { output: message, handedOver: [...buffers] }
 })
-parentPort?.postMessage(threadReady)

@@ -3,9 +3,10 @@
  *
  * It never stops mail by being away: a request that fails, or that takes longer than its deadline,
  * is logged and counted, and the mail is judged without it. After several failures in a row it is
- * not asked for a while, so that mail does not wait out the deadline again and again.
+ * not asked for a while, so that mail does not wait out the deadline again and again. Where no file
+ * descriptor is free it was not asked, and that counts for nothing.
  */
-import type { RequestOptions } from '../../platform/egress/index.ts'
+import { EgressError, type RequestOptions } from '../../platform/egress/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { composeMessage, prepareMessage } from '../build-message.ts'
 import type { ScannedContent } from './content.ts'
@@ -17,8 +18,8 @@ export interface Rspamd {
   ask(content: ScannedContent): Promise<Sign | undefined>
 }
 
-/** `skipped`: too long. `paused`: not asked for a while, after failures. */
-export const rspamdOutcomes = ['found', 'nothing', 'failed', 'skipped', 'paused'] as const
+/** `skipped`: too long. `paused`: not asked for a while, after failures. `busy`: no file descriptor was free. */
+export const rspamdOutcomes = ['found', 'nothing', 'failed', 'skipped', 'paused', 'busy'] as const
 export type RspamdOutcome = (typeof rspamdOutcomes)[number]
 
 export interface RspamdDeps {
@@ -84,6 +85,10 @@ export function createRspamd(deps: RspamdDeps): Rspamd {
         observe(symbols.length > 0 ? 'found' : 'nothing')
         return symbols.length > 0 ? toSign(symbols) : undefined
       } catch (error) {
+        if (error instanceof EgressError && error.code === 'busy') {
+          observe('busy')
+          return undefined
+        }
         noteFailure(error)
         observe('failed')
         return undefined

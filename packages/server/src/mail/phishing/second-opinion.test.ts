@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createEgress } from '../../platform/egress/index.ts'
+import { createEgress, EgressError } from '../../platform/egress/index.ts'
 import { createLogger } from '../../platform/log.ts'
 import { createRspamd, type RspamdOutcome } from './ask-rspamd.ts'
 import type { ScannedContent } from './content.ts'
@@ -57,7 +57,7 @@ async function world(answer: Answer, timeoutMs = 20_000) {
   const both = withSecondOpinion(scanner, rspamd)
   const signsOf = async (change: Partial<ScannedContent> = {}) => {
     const from = { address: 'news@acme.example', name: 'Acme' }
-    const result = await both.scan({ from, subject: 'Hi', html: ['<p>Hi</p>'], ...change })
+    const result = await both.scan('tn_a', { from, subject: 'Hi', html: ['<p>Hi</p>'], ...change })
     return result.kind === 'scanned' ? result.scan.signs : result.kind
   }
   return { asked, outcomes, clock, signsOf }
@@ -136,4 +136,27 @@ it('content of over a million characters is not passed on', async () => {
   expect(await signsOf({ html: ['x'.repeat(1024 * 1024 + 1)] })).toEqual([])
   expect(outcomes).toEqual(['skipped'])
   expect(asked).toEqual([])
+})
+
+describe('without a free file descriptor', () => {
+  it('Rspamd is not asked, and however often that is, it is asked again at once', async () => {
+    const outcomes: RspamdOutcome[] = []
+    let isBusy = true
+    const rspamd = createRspamd({
+      request: async () => {
+        if (isBusy) throw new EgressError('busy', 'no free file descriptors')
+        return { status: 200, body: '{"symbols":{}}' }
+      },
+      url: 'http://127.0.0.1:1/',
+      log: createLogger({ level: 'silent' }),
+      observe: (outcome) => outcomes.push(outcome),
+      monotonicMs: () => 0,
+    })
+    const from = { address: 'news@acme.example', name: 'Acme' }
+    const ask = () => rspamd.ask({ from, subject: 'Hi', html: ['<p>Hi</p>'] })
+    for (let i = 0; i < 10; i++) expect(await ask()).toBeUndefined()
+    isBusy = false
+    await ask()
+    expect(outcomes).toEqual([...Array.from({ length: 10 }, () => 'busy'), 'nothing'])
+  })
 })

@@ -7,8 +7,11 @@ type Scanner = Pick<PhishingScanner, 'scan'>
 
 export function withSecondOpinion(scanner: Scanner, rspamd: Rspamd): Scanner {
   return {
-    async scan(content) {
-      const [result, opinion] = await Promise.all([scanner.scan(content), rspamd.ask(content)])
+    async scan(caller, content) {
+      const [result, opinion] = await Promise.all([
+        scanner.scan(caller, content),
+        rspamd.ask(content),
+      ])
       if (result.kind !== 'scanned' || opinion === undefined) return result
       const signs = heaviest([...result.scan.signs, opinion])
       return { kind: 'scanned', scan: { ...result.scan, signs } }

@@ -85,7 +85,8 @@ function isFromServer({ headers }: ReportSource): boolean {
 /** By addresses in lower case, at most as many as there may be. */
 function whatIsSaidOf(text: string): ReadonlyMap<string, string> {
   const said = new Map<string, string>()
-  let current: { readonly key: string; block: string } | undefined
+  /** `isLookedAt`: nothing was added since the block was searched for a reason; blank lines are many. */
+  let current: { readonly key: string; block: string; isLookedAt: boolean } | undefined
   const finish = () => {
     if (current === undefined) return
     const { key, block } = current
@@ -101,12 +102,17 @@ function whatIsSaidOf(text: string): ReadonlyMap<string, string> {
       finish()
       const key = (address[1] ?? '').toLowerCase()
       if (said.size >= RECIPIENTS_MAX) return said
-      current = { key, block: line.slice(address[0].length).replace(/^[\s>:,;]+/, '') }
-    } else if (current !== undefined && line.trim() === '' && hasReason(current.block)) {
-      finish()
-      current = undefined
-    } else if (current !== undefined && current.block.length < BLOCK_CHARS_MAX)
+      const block = line.slice(address[0].length).replace(/^[\s>:,;]+/, '')
+      current = { key, block, isLookedAt: false }
+    } else if (current !== undefined && line.trim() === '') {
+      if (!current.isLookedAt && hasReason(current.block)) {
+        finish()
+        current = undefined
+      } else current.isLookedAt = true
+    } else if (current !== undefined && current.block.length < BLOCK_CHARS_MAX) {
       current.block += ` ${line.slice(0, BLOCK_CHARS_MAX)}`
+      current.isLookedAt = false
+    }
   }
   finish()
   return said

@@ -21,7 +21,7 @@ function createScriptedFinder(outcomes: readonly ThreadOutcome<HtmlPlaces>[]) {
       return outcomes[asked.length - 1] ?? { kind: 'overran' as const, limit: 'time' as const }
     },
   }
-  return { asked, ...createPlaceFinder(pool) }
+  return { asked, ...createPlaceFinder({ pool }) }
 }
 
 it.each([
@@ -38,7 +38,7 @@ it('short HTML takes no thread', async () => {
   expect(asked).toEqual([])
 })
 
-it('what overran is tried once more, for a machine may have stood still', async () => {
+it('HTML that ran out of time is tried once more, for a machine may have stood still', async () => {
   const found = findPlaces(long)
   const slow = createScriptedFinder([
     { kind: 'overran', limit: 'time' },
@@ -48,4 +48,7 @@ it('what overran is tried once more, for a machine may have stood still', async 
   const hostile = createScriptedFinder([])
   expect(await hostile.find('tn_a', long)).toBeUndefined()
   expect(hostile.asked).toEqual(['tn_a', 'tn_a'])
+  const spinning = createScriptedFinder([{ kind: 'overran', limit: 'cpu' }])
+  expect(await spinning.find('tn_a', long)).toBeUndefined()
+  expect(spinning.asked).toEqual(['tn_a'])
 })

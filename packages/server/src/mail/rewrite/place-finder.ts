@@ -3,6 +3,7 @@
  * limits, so that whatever is in it, the event loop goes on.
  */
 import type { Service } from '../../platform/service.ts'
+import type { ThreadJobsObserver } from '../../platform/thread-observer.ts'
 import { createThreadPool, type ThreadPool } from '../../platform/thread-pool.ts'
 import { findPlaces, type HtmlPlaces } from './find-places.ts'
 
@@ -16,26 +17,30 @@ export interface PlaceFinder extends Service {
 
 const IN_PLACE_CHARS_MAX = 64 * 1024
 const THREADS = 1
-/** The longest body there may be, 5 MiB of nothing but tags, takes a tenth of it. */
-const TIMEOUT_MS = 2_000
+/** A caller of the API waits for the answer. */
+const TIME_MS = 10_000
 const WAITING_PER_CALLER_MAX = 1_000
 /** A machine that stands still for a moment is no fault of the HTML. */
 const TRIES = 2
 
 type Pool = ThreadPool<string, HtmlPlaces>
 
-function createPool(): Pool {
+function createPool(observer: ThreadJobsObserver | undefined): Pool {
   return createThreadPool({
     name: 'tracking-places',
     module: new URL('./place-main.ts', import.meta.url),
     threads: THREADS,
-    timeoutMs: TIMEOUT_MS,
+    timeMs: TIME_MS,
     resourceLimits: { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
     waitingPerCallerMax: WAITING_PER_CALLER_MAX,
+    observer,
   })
 }
 
-export function createPlaceFinder(pool: Pool = createPool()): PlaceFinder {
+export function createPlaceFinder(
+  o: { readonly observer?: ThreadJobsObserver; readonly pool?: Pool } = {},
+): PlaceFinder {
+  const pool = o.pool ?? createPool(o.observer)
   return {
     ...pool,
     async find(caller, html) {
@@ -43,6 +48,7 @@ export function createPlaceFinder(pool: Pool = createPool()): PlaceFinder {
       for (let i = 0; i < TRIES; i++) {
         const outcome = await pool.run(caller, html)
         if (outcome.kind === 'done') return outcome.output
+        if (outcome.limit !== 'time') return undefined
       }
       return undefined
     },

