@@ -10,6 +10,7 @@ import {
   type LoginRedactor,
 } from '../../mail/index.ts'
 import { memberOf } from '../../platform/json.ts'
+import { BOUND_BROKEN } from './guard-client.ts'
 
 /** Thrown by what uses a session (imap-session.ts); whoever began it looks at the failure. */
 export class ImapError extends Error {
@@ -25,9 +26,12 @@ export class ImapError extends Error {
 const TEXT_CHARS_MAX = 4_096
 
 const TOO_MUCH: ReadonlySet<string> = new Set([
+  BOUND_BROKEN,
   'LiteralTooLarge',
   'LineTooLarge',
   'ResponseTooLarge',
+  'TooManyTokens',
+  'TooManyResponses',
 ])
 const NONSENSE: ReadonlySet<string> = new Set([
   'UnexpectedTag',

@@ -4,14 +4,15 @@
  */
 import type { ImapFlow } from 'imapflow'
 import type { ImapStage, LoginRedactor } from '../../mail/index.ts'
+import type { GuardedClient } from './guard-client.ts'
 import { ImapError, imapFailureOf } from './imap-error.ts'
 
 export interface ImapSession {
   readonly isOpen: boolean
+  /** Why it is not, where the server has broken a bound. */
+  readonly broken: ImapError | undefined
   /** What the server can do. */
   has(capability: string): boolean
-  /** Bytes received so far. */
-  readonly received: number
   /** One at a time. Rejects with an ImapError for whatever goes wrong at the server. */
   run<T>(
     o: {
@@ -37,11 +38,10 @@ export interface ImapSession {
 
 const GOODBYE_MS = 2_000
 
-/** @param limit of what the server may send at a time, while messages are asked for or not */
 export function createImapSession(
   client: ImapFlow,
+  guarded: GuardedClient,
   redactor: LoginRedactor,
-  limit: (isForMessages: boolean) => void,
 ): ImapSession {
   let earlier: unknown
   const listeners: (() => void)[] = []
@@ -58,10 +58,12 @@ export function createImapSession(
     get isOpen() {
       return client.usable && !client.isClosed
     },
-    has: (capability) => client.capabilities.has(capability),
-    get received() {
-      return client.stats().received
+    get broken() {
+      const { broken: error } = guarded
+      if (error === undefined) return undefined
+      return new ImapError(imapFailureOf(error, { stage: 'fetch', redactor }), error)
     },
+    has: (capability) => client.capabilities.has(capability),
     async run({ stage, timeoutMs, isForMessages = false }, work) {
       const bye = () => client.byeReason
       const failed = (error: unknown) =>
@@ -70,29 +72,37 @@ export function createImapSession(
       let timer: NodeJS.Timeout | undefined
       const timedOut = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
-          const message = `Timeout: no answer within ${timeoutMs} ms`
+          const { waitedMs } = guarded
+          const held = waitedMs === 0 ? '' : ', of which the bound imap_pace took '
+          const share = waitedMs === 0 ? '' : `${Math.round(waitedMs)} ms`
+          const message = `Timeout: no answer within ${timeoutMs} ms${held}${share}`
           reject(new ImapError({ stage, systemCode: 'ETIMEDOUT', message }))
           client.close()
         }, timeoutMs)
       })
-      limit(isForMessages)
+      guarded.beginCommand({ isForMessages })
       const working = work(client)
       // Who waits no more does not want to hear of it.
       working.catch(() => undefined)
       try {
-        return await Promise.race([working, timedOut])
+        const done = await Promise.race([working, timedOut])
+        // Of some commands the client says that they have failed, and not why.
+        if (guarded.broken !== undefined) throw guarded.broken
+        return done
       } catch (error) {
         throw error instanceof ImapError ? error : failed(error)
       } finally {
         clearTimeout(timer)
-        limit(false)
+        guarded.beginCommand({ isForMessages: false })
       }
     },
-    idle: () =>
-      client.idle().then(
+    idle() {
+      guarded.beginCommand({ isForMessages: false })
+      return client.idle().then(
         (ended) => ended !== false || client.isClosed,
         () => true,
-      ),
+      )
+    },
     onNews: (listener) => {
       listeners.push(listener)
     },

@@ -30,6 +30,8 @@ export type LoggedIn =
   | { readonly kind: 'session'; readonly session: ImapSession }
   /** `isConfirmed`: it rejects the login, as often as it is tried. */
   | { readonly kind: 'failed'; readonly failure: ImapFailure; readonly isConfirmed: boolean }
+  /** Not tried, for want of a file descriptor or of a free look-up: it says nothing about the mailbox. */
+  | { readonly kind: 'busy' }
   /** The mailer is not active any more, or the caller has to stop: somebody else has seen to it. */
   | { readonly kind: 'over' }
 
@@ -65,6 +67,7 @@ async function tryOnce(
   if (opened.ok) return { kind: 'session', session: opened.session }
   if (o.signal.aborted) return { kind: 'over' }
   const { failure } = opened
+  if (failure.systemCode === 'busy') return { kind: 'busy' }
   return {
     kind: 'failed',
     failure,
@@ -77,6 +80,7 @@ function withoutToken(result: Exclude<AccessTokenResult, { readonly kind: 'token
   // The refresh that found it revoked has deactivated the mailer.
   if (result.kind === 'deactivated' || result.kind === 'inactive') return { kind: 'over' }
   if (result.kind === 'busy') return failed(LOCAL_REFUSALS.oauthUnavailable)
+  if (result.failure.isLocal === true) return { kind: 'busy' }
   // A mailbox that is called revoked, and is not believed to be, has its app to blame.
   return result.failure.verdict === 'transient'
     ? failed(LOCAL_REFUSALS.oauthUnavailable, result.failure)

@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { createImapServer, type ImapServer } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { createEgress, type Egress } from '../../platform/egress/index.ts'
@@ -39,4 +42,20 @@ it('[contract 3.3] a port that waits for TLS is told from one that nothing liste
 it('[B9] a server that greets, and then says nothing, is not', async () => {
   imap.setScript(({ command }) => (command === 'GREETING' ? undefined : 'hang'))
   expect(await messageOf()).toBe('Could not connect to the mail server')
+})
+
+it('[E1] a connection for which there was no file descriptor was not tried', async () => {
+  const fixture = fileURLToPath(new URL('./descriptors.fixture.ts', import.meta.url))
+  const server = await createImapServer({ auth: { users: { ada: 'right' } } })
+  const command = `ulimit -n 100; exec "${process.execPath}" "${fixture}" ${server.port}`
+  const child = spawn('bash', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  await server.close()
+  expect(err).toBe('')
+  expect(JSON.parse(out)).toEqual({
+    before: 'opened',
+    without: 'busy',
+    after: 'opened',
+    noted: 1,
+  })
 })

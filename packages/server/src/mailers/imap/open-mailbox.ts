@@ -4,19 +4,32 @@
  *
  * It makes its connection itself, to addresses that the guarded egress has looked up and allowed, and
  * for the host's name: its own lookup is ours, and an address that is written out is checked as one.
- * What a server may send has bounds, of which the largest is one message, and that only while messages are
- * asked for; nothing is compressed, for that would hide how much it is. Everything until the login is done has one deadline.
+ * What a server may send is bounded before it is parsed (guard-client.ts); nothing is compressed, for that
+ * would hide how much it is. Everything until the login is done has one deadline. Where no file descriptor
+ * is free the failure is `busy`, as of the egress: nobody was asked.
  */
 import { ImapFlow } from 'imapflow'
 import { createLoginRedactor, type ImapFailure, type LoginRedactor } from '../../mail/index.ts'
+import { type Descriptors, isOutOfDescriptors } from '../../platform/descriptors.ts'
 import type { Egress, ResolvedAddress } from '../../platform/egress/index.ts'
 import type { MailerConfig } from '../mailer.ts'
+import { type GuardedClient, guardClient } from './guard-client.ts'
 import { imapFailureOf } from './imap-error.ts'
 import { createImapSession, type ImapSession } from './imap-session.ts'
+import type { ImapBound } from './wire-guard.ts'
 
 export interface OpenMailboxDeps {
   readonly egress: Pick<Egress, 'resolve'>
+  /** Told when there was none for a connection. */
+  readonly descriptors?: Pick<Descriptors, 'ranOut'> | undefined
+  /** Told of each connection that ends for a bound that its server broke. */
+  readonly onImapBound?: OnImapBound
 }
+
+export type OnImapBound = (
+  bound: ImapBound,
+  server: { readonly host: string; readonly port: number },
+) => void
 
 /** By password or by access token. */
 export type MailboxLogin = Required<MailerConfig> &
@@ -37,16 +50,14 @@ const IMPLICIT_TLS_PORT = 993
 /** Of the time for all: what greets later does not log in within it. */
 const GREETING_SHARE = 0.9
 const MESSAGE_BYTES_DEFAULT = 64 * 1024
-/** Of anything but a message: the header of one has as much, of the servers that take most. */
-const LITERAL_BYTES_MAX = 1024 * 1024
-/** Room for a long answer to a search; and around a message. */
+/** Room for a long answer to a search, and around a message. */
 const LINE_BYTES_MAX = 512 * 1024
 /** Longer than any time within which something of ours happens on a connection. */
 const QUIET_MS_MAX = 20 * 60_000
 
 /** Never rejects on account of the server. */
 export async function openMailbox(
-  { egress }: OpenMailboxDeps,
+  { descriptors, egress, onImapBound }: OpenMailboxDeps,
   login: MailboxLogin,
   o: OpenMailboxOptions,
 ): Promise<OpenedMailbox> {
@@ -59,14 +70,19 @@ export async function openMailbox(
     const failure = imapFailureOf(error, { stage: 'connect', redactor })
     return { ok: false, failure }
   }
-  const client = createClient(login, addresses, o)
-  return connect(client, redactor, { ...o, deadlineAt })
+  const { messageBytesMax = MESSAGE_BYTES_DEFAULT } = o
+  const client = createClient(login, addresses, { ...o, messageBytesMax })
+  const { host, port } = login
+  const onBroken = (bound: ImapBound) => onImapBound?.(bound, { host, port })
+  const guarded = guardClient(client, { messageBytesMax, onBroken })
+  return connect(client, guarded, redactor, { ...o, deadlineAt, descriptors })
 }
 
 async function connect(
   client: ImapFlow,
+  guarded: GuardedClient,
   redactor: LoginRedactor,
-  o: OpenMailboxOptions & { readonly deadlineAt: number },
+  o: OpenMailboxOptions & Pick<OpenMailboxDeps, 'descriptors'> & { readonly deadlineAt: number },
 ): Promise<OpenedMailbox> {
   let ended: Error | undefined
   const end = (code: string, message: string) => {
@@ -84,11 +100,16 @@ async function connect(
   try {
     if (o.signal?.aborted === true) stop()
     await client.connect()
-    if (ended === undefined)
-      return { ok: true, session: createImapSession(client, redactor, limitOf(client, o)) }
-    throw ended
+    if (ended !== undefined) throw ended
+    guarded.begin()
+    return { ok: true, session: createImapSession(client, guarded, redactor) }
   } catch (error) {
     client.close()
+    if (isOutOfDescriptors(error)) {
+      o.descriptors?.ranOut(error)
+      const message = 'no free file descriptors'
+      return { ok: false, failure: { stage: 'connect', systemCode: 'busy', message } }
+    }
     const bye = ended === undefined ? client.byeReason : undefined
     const failure = imapFailureOf(ended ?? error, { stage: 'connect', redactor, bye, earlier })
     return { ok: false, failure }
@@ -101,7 +122,7 @@ async function connect(
 function createClient(
   login: MailboxLogin,
   addresses: readonly ResolvedAddress[],
-  { timeoutMs, messageBytesMax = MESSAGE_BYTES_DEFAULT }: OpenMailboxOptions,
+  { timeoutMs, messageBytesMax }: OpenMailboxOptions & { readonly messageBytesMax: number },
 ): ImapFlow {
   const { host, port, secure, tlsVerify, username } = login
   const isImplicit = secure === 'SSL' || (secure === 'Auto' && port === IMPLICIT_TLS_PORT)
@@ -127,29 +148,9 @@ function createClient(
     greetingTimeout: isImplicit ? timeoutMs : timeoutMs * GREETING_SHARE,
     socketTimeout: QUIET_MS_MAX,
     maxLineLength: LINE_BYTES_MAX,
-    ...boundsOf(Math.min(messageBytesMax, LITERAL_BYTES_MAX)),
+    maxLiteralSize: messageBytesMax,
+    maxResponseSize: messageBytesMax + LINE_BYTES_MAX,
   })
-}
-
-function boundsOf(literalBytesMax: number) {
-  return {
-    maxLiteralSize: literalBytesMax,
-    maxResponseSize: literalBytesMax + LINE_BYTES_MAX,
-  }
-}
-
-/** Its parser reads its bounds again at every literal, and is not among its types. */
-function limitOf(
-  client: ImapFlow,
-  { messageBytesMax = MESSAGE_BYTES_DEFAULT }: OpenMailboxOptions,
-): (isForMessages: boolean) => void {
-  const parser: unknown = Reflect.get(client, 'streamer')
-  if (typeof parser !== 'object' || parser === null || !('maxLiteralSize' in parser))
-    throw new Error('imapflow keeps the bounds of its parser elsewhere')
-  return (isForMessages) => {
-    const max = isForMessages ? messageBytesMax : Math.min(messageBytesMax, LITERAL_BYTES_MAX)
-    Object.assign(parser, boundsOf(max))
-  }
 }
 
 /**

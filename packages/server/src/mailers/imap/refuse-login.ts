@@ -43,6 +43,8 @@ export function refusalOfImap(failure: ImapFailure): ApiError {
     return new ApiError('mailer_auth_failed', { message })
   }
   const isCertificate = category.startsWith('tls_certificate')
+  if (category === 'too_much')
+    return new ApiError('mailer_unreachable', { message: failure.message ?? failedReason })
   const sentence = TOLD.has(category) ? failedReason : UNREACHABLE
   const message = isCertificate ? `${sentence} (${systemCode})` : sentence
   return new ApiError('mailer_unreachable', { message })

@@ -77,6 +77,7 @@ beforeAll(async () => {
     },
     ehloName: 'sender.example.com',
     readMailboxHealth: async () => new Map(healths),
+    isInboundDomain: async () => false,
     accessTokens: { get: async () => ({ kind: 'inactive' }) as const },
     checks: { limit, gate: testGate },
   }
@@ -351,6 +352,19 @@ describe('422', () => {
       command === 'AUTHENTICATE' ? { raw: `* X ${'x'.repeat(2_000_000)}` } : undefined,
     )
     expect(await configure()).toMatchObject({ status: 422, body: { code: 'mailer_unreachable' } })
+  })
+
+  it('[B12] a server that breaks a bound, by the name of the bound', async () => {
+    imap.setScript(({ command }) =>
+      command === 'GREETING' ? { raw: `* OK ${'['.repeat(30_000)}\r\n` } : undefined,
+    )
+    expect(await configure()).toMatchObject({
+      status: 422,
+      body: {
+        code: 'mailer_unreachable',
+        message: expect.stringMatching(/^The mail server broke the bound imap_line: /),
+      },
+    })
   })
 
   it('a webhook that nothing listens at', async () => {

@@ -1,0 +1,45 @@
+import { ImapFlow } from 'imapflow'
+import { afterEach, expect, it } from 'vitest'
+import { guardClient } from './guard-client.ts'
+
+/** A client that is not connected; notes which pieces its parser is given. */
+function guarded() {
+  const client = new ImapFlow({ host: '127.0.0.1', port: 1, logger: false, auth: { user: 'a' } })
+  const streamer: unknown = Reflect.get(client, 'streamer')
+  const pieces: Buffer[] = []
+  Object.assign(streamer as object, {
+    _transform(piece: Buffer, _: string, next: () => void) {
+      pieces.push(piece)
+      next()
+    },
+  })
+  const guard = guardClient(client, { messageBytesMax: 100_000, onBroken: () => undefined })
+  const made = streamer as { write(piece: Buffer, done: () => void): void; destroy(): void }
+  streamers.push(made)
+  const say = async (text: string) => {
+    for (const byte of Buffer.from(text, 'latin1'))
+      await new Promise<void>((done) => made.write(Buffer.from([byte]), done))
+  }
+  return { guard, pieces, say }
+}
+
+const streamers: { destroy(): void }[] = []
+afterEach(() => {
+  for (const streamer of streamers.splice(0)) streamer.destroy()
+})
+
+it('[B11] a message that comes byte by byte reaches the parser in large pieces, unchanged', async () => {
+  const { guard, pieces, say } = guarded()
+  guard.begin()
+  guard.beginCommand({ isForMessages: true })
+  const text = `* 1 FETCH (UID 1 BODY[] {40000}\r\n${'abcdefgh'.repeat(5_000)})\r\n* 5 EXISTS\r\n`
+  await say(text)
+  expect(Buffer.concat(pieces).toString('latin1')).toBe(text)
+  expect(pieces.length).toBeLessThan(12)
+})
+
+it('until the login is done, nothing but a literal waits for what follows', async () => {
+  const { pieces, say } = guarded()
+  await say('* OK hi')
+  expect(pieces).toHaveLength(7)
+})
