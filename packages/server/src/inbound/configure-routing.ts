@@ -6,6 +6,7 @@
 import type { ConfigureInboundRoutingBody } from '@postrider/contract'
 import { checkName, findOwnershipProof } from '../domains/index.ts'
 import { newSecret } from '../platform/base62.ts'
+import type { Tx } from '../platform/db/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { newUlid } from '../platform/ids.ts'
 import {
@@ -16,12 +17,21 @@ import {
   type WebhookDeps,
 } from '../webhooks/index.ts'
 import type { RoutedDomain } from './domain.ts'
-import { getDomain, insertDomain } from './domain-store.ts'
+import {
+  countUnverified,
+  getDomain,
+  insertDomain,
+  lockName,
+  lockUnverified,
+} from './domain-store.ts'
 import { domainTaken } from './domain-taken.ts'
 import { lookUpOwnership, type OwnershipDeps } from './look-up-ownership.ts'
 import { ownerOf } from './owner.ts'
 import { readDomain } from './read-domain.ts'
 import { logSettled, settleOwnership } from './settle-ownership.ts'
+
+/** A name that one tenant has configured needs a TXT record from all others. */
+export const UNVERIFIED_MAX = 100
 
 export type InboundDeps = OwnershipDeps & WebhookDeps
 
@@ -44,6 +54,8 @@ export async function configureInboundRouting(
   const findings = await lookUpOwnership(deps, wanted)
   await checkReceiver(deps.receivers, tenantId, url)
   const { settled, routed } = await deps.db.transaction(async (tx) => {
+    await lockUnverified(tx, tenantId)
+    await lockName(tx, key.domain)
     if (!(await insertDomain(tx, wanted))) throw configured(key.domain)
     const domain = await getDomain(tx, key)
     if (domain === undefined) throw new Error('A row that was just inserted is not there')
@@ -55,10 +67,18 @@ export async function configureInboundRouting(
       headers: Object.entries(body.headers ?? {}),
     })
     const outcome = await settleOwnership(tx, deps, domain, findings)
+    if (!outcome.isProven) await checkUnverified(tx, tenantId)
     return { settled: outcome, routed: await readDomain(tx, tenantId, key.domain) }
   })
   logSettled(deps.log, routed.domain, settled)
   return routed
+}
+
+async function checkUnverified(tx: Tx, tenantId: string): Promise<void> {
+  if ((await countUnverified(tx, tenantId, UNVERIFIED_MAX + 1)) <= UNVERIFIED_MAX) return
+  throw new ApiError('too_many_unverified', {
+    message: `${UNVERIFIED_MAX} inbound domains are configured and not verified. Verify or delete some of them first`,
+  })
 }
 
 function configured(domain: string): ApiError {

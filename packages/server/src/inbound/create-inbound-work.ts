@@ -22,7 +22,7 @@ export function createInboundWork(
     readonly wakeups: Wakeups
     readonly intake: Pick<Intake, 'onStored' | 'takeRaw'>
     readonly parser: MessageParser
-  } & Pick<MessageReaderDeps, 'authenticate' | 'publicUrl' | 'inlineBytesMax'>,
+  } & Pick<MessageReaderDeps, 'authenticate' | 'publicUrl' | 'returnPaths' | 'inlineBytesMax'>,
 ): readonly Service[] {
   const observer = createInboundObserver(deps.metrics)
   const worker = createInboundWorker({

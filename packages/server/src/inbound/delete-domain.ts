@@ -1,7 +1,8 @@
 /**
  * DELETE of an inbound domain: no mail is accepted for it from then on, whoever may claim it next. Its usernames
- * go with it, and the webhooks of all of them; mail that was accepted is still recorded.
+ * go with it, and the webhooks of all of them, and it is no mailer's return path any more; mail that was accepted is still recorded.
  */
+import { forgetReturnPath } from '../mailers/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { deleteIncoming } from '../webhooks/index.ts'
 import type { InboundDeps } from './configure-routing.ts'
@@ -13,12 +14,12 @@ import { usernamesWithWebhooks } from './username-store.ts'
 
 /** As it was. */
 export async function deleteInboundDomain(
-  deps: Pick<InboundDeps, 'db' | 'wakeups'>,
+  deps: Pick<InboundDeps, 'db' | 'log' | 'wakeups'>,
   tenantId: string,
   name: string,
 ): Promise<RoutedDomain> {
   const { domain: found } = await readDomain(deps.db, tenantId, name)
-  const { deleted, touched } = await deps.db.transaction(async (tx) => {
+  const { deleted, touched, mailers } = await deps.db.transaction(async (tx) => {
     const locked = await lockDomain(tx, found)
     if (locked === undefined) throw new ApiError('not_found')
     const before = await withWebhook(tx, locked)
@@ -27,8 +28,14 @@ export async function deleteInboundDomain(
     const owners = ['', ...usernames].map((username) => ownerOf(domain, username))
     const streams = await deleteIncoming(tx, { tenantId, owners })
     await deleteDomain(tx, locked)
-    return { deleted: before, touched: streams }
+    const unset = await forgetReturnPath(tx, locked)
+    return { deleted: before, touched: streams, mailers: unset }
   })
+  if (mailers.length > 0)
+    deps.log.info(
+      { tenant_id: tenantId, domain: found.domain, without_return_path: mailers },
+      'inbound_domain.deleted',
+    )
   deps.wakeups.wake(touched)
   return deleted
 }

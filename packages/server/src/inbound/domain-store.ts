@@ -11,15 +11,26 @@ interface Row {
   record_states: InboundDomain['recordStates']
   verified_at: Date | null
   is_taken: boolean
+  is_contested: boolean
   checked_at: Date | null
   created_at: Date
   updated_at: Date
 }
 
-/** Of claims of other tenants, nothing but whether there is one. */
+/** Of other tenants, nothing but whether there is one that has claimed or configured it. */
 const COLUMNS = `d.tenant_id, d.domain, d.id, d.ownership_token, d.record_states, d.verified_at,
   exists (select 1 from inbound_claim c
     where c.domain = d.domain and c.tenant_id <> d.tenant_id) as is_taken,
+  (exists (select 1 from inbound_domain o
+     where o.domain = d.domain and o.verified_at is null and o.tenant_id <> d.tenant_id)
+   or exists (select 1
+     from generate_series(1, cardinality(string_to_array(d.domain, '.')) - 1) level
+    -- Of the name itself, too. Laterally: a probe of the index for each, whatever the statistics say.
+    cross join lateral (
+      select 1 from inbound_claim c
+       where c.domain = array_to_string((string_to_array(d.domain, '.'))[level:], '.')
+         and c.tenant_id <> d.tenant_id
+       limit 1) above)) as is_contested,
   d.checked_at, d.created_at, d.updated_at`
 
 const GET = statement(
@@ -39,6 +50,38 @@ const LOCK = statement(
   'inbound.lock_domain',
   `select ${COLUMNS} from inbound_domain d where d.tenant_id = $1 and d.domain = $2 for update of d`,
 )
+
+const LOCK_NAME = statement(
+  'inbound.lock_name',
+  `select pg_advisory_xact_lock(hashtextextended('inbound.domain ' || $1, 0))`,
+)
+
+/** Over all tenants, before any row of it: whose it is is settled for one tenant after the other. */
+export async function lockName(tx: Tx, domain: string): Promise<void> {
+  await tx.query(LOCK_NAME, [domain])
+}
+
+const LOCK_UNVERIFIED = statement(
+  'inbound.lock_unverified',
+  `select pg_advisory_xact_lock(hashtextextended('inbound.unverified ' || $1, 0))`,
+)
+
+/** Before the name is locked: domains that one tenant configures at once are counted one by one. */
+export async function lockUnverified(tx: Tx, tenantId: string): Promise<void> {
+  await tx.query(LOCK_UNVERIFIED, [tenantId])
+}
+
+const COUNT_UNVERIFIED = statement(
+  'inbound.count_unverified',
+  `select count(*)::integer as count from (
+     select 1 from inbound_domain where tenant_id = $1 and verified_at is null limit $2) unverified`,
+)
+
+/** Up to a number, so that it costs no more than that. */
+export async function countUnverified(tx: Tx, tenantId: string, upTo: number): Promise<number> {
+  const { rows } = await tx.query<{ count: number }>(COUNT_UNVERIFIED, [tenantId, upTo])
+  return rows[0]?.count ?? 0
+}
 
 /** For a change of it or of one of its usernames: of two at once, the second sees the first. */
 export async function lockDomain(
@@ -119,7 +162,7 @@ const FIND_HOLDER = statement(
     where holder.domain = $2 and holder.tenant_id <> $1`,
 )
 
-/** Over all tenants: who else has proven it. Nothing of it is for anybody but to look it up by. */
+/** Over all tenants: who else has proven it. Nothing of it is for any answer. */
 export async function findHolder(
   q: Queryable,
   { tenantId, domain }: DomainKey,
@@ -128,36 +171,29 @@ export async function findHolder(
   return rows[0] === undefined ? undefined : toDomain(rows[0])
 }
 
-const IS_OLDEST = statement(
-  'inbound.is_oldest',
-  `select not exists (
-     select 1 from inbound_domain other
-      where other.domain = d.domain and other.verified_at is null
-        and (other.created_at, other.tenant_id) < (d.created_at, d.tenant_id)) as is_oldest
-     from inbound_domain d where d.tenant_id = $1 and d.domain = $2`,
+const IS_HELD = statement(
+  'inbound.is_held',
+  'select 1 from inbound_claim where tenant_id = $1 and domain = $2 for share',
 )
 
-/**
- * Over all tenants: whether nobody who has yet to prove it configured it before. One that is being
- * configured at this moment comes after all that stand.
- */
-export async function isOldestUnproven(tx: Tx, { tenantId, domain }: DomainKey): Promise<boolean> {
-  const { rows } = await tx.query<{ is_oldest: boolean }>(IS_OLDEST, [tenantId, domain])
-  return rows[0]?.is_oldest === true
+/** Whether the tenant has proven it. One that is being deleted, or lost, is waited for. */
+export async function isHeld(q: Queryable, { tenantId, domain }: DomainKey): Promise<boolean> {
+  return (await q.query(IS_HELD, [tenantId, domain])).rowCount > 0
 }
 
 const LIST_UNPROVEN = statement(
   'inbound.list_unproven',
   `select ${COLUMNS} from inbound_domain d
-    where d.domain = $1 and d.verified_at is null order by d.created_at, d.tenant_id limit $2`,
+    where d.domain = $1 and d.verified_at is null
+    order by d.ownership_token = any($2::text[]) desc, d.created_at, d.tenant_id limit $3`,
 )
 
-/** Over all tenants, oldest first: mail names a domain, and no tenant. */
+/** Over all tenants, since mail names none: those with one of the tokens first, then the oldest. */
 export async function listUnproven(
   q: Queryable,
-  o: { readonly domain: string; readonly limit: number },
+  o: { readonly domain: string; readonly tokens: readonly string[]; readonly limit: number },
 ): Promise<InboundDomain[]> {
-  const { rows } = await q.query<Row>(LIST_UNPROVEN, [o.domain, o.limit])
+  const { rows } = await q.query<Row>(LIST_UNPROVEN, [o.domain, o.tokens, o.limit])
   return rows.map(toDomain)
 }
 
@@ -177,7 +213,7 @@ export async function claimDomain(tx: Tx, { tenantId, domain }: DomainKey): Prom
 const RELEASE = statement(
   'inbound.release',
   `with unverified as (
-     update inbound_domain set verified_at = null, updated_at = now()
+     update inbound_domain set verified_at = null, record_states = '{}', updated_at = now()
       where tenant_id = $1 and domain = $2 and id = $3
       returning tenant_id, domain)
    delete from inbound_claim c using unverified u
@@ -198,6 +234,7 @@ function toDomain(row: Row): InboundDomain {
     recordStates: row.record_states,
     ...(row.verified_at === null ? {} : { verifiedAt: row.verified_at }),
     isTaken: row.is_taken,
+    isContested: row.is_contested,
     ...(row.checked_at === null ? {} : { checkedAt: row.checked_at }),
     createdAt: row.created_at,
     updatedAt: row.updated_at,

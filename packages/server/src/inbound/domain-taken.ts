@@ -3,6 +3,6 @@ import { ApiError } from '../platform/errors.ts'
 
 export function domainTaken(domain: string): ApiError {
   return new ApiError('domain_taken', {
-    message: `Another tenant has proven ${domain}. If it is yours, take away its MX record that leads here and the TXT record of theirs, configure it, publish the TXT record of your own configuration and get the domain again: then it is yours, and the MX can come back`,
+    message: `Another tenant has proven ${domain}. If it is yours, remove their TXT record from its zone, configure it, publish the TXT record of your own configuration and get the domain again`,
   })
 }

@@ -2,7 +2,7 @@
  * An inbound domain (contract §3.5): its webhook takes the mail of its local parts, once its owner has
  * proven that it is theirs.
  *
- * Two tenants may have configured one. Whoever proves it first has it, until it is deleted.
+ * Two tenants may have configured one: settle-ownership.ts says whose it is.
  */
 import type { DomainKey, RecordState } from '../domains/index.ts'
 import type { Subscription } from '../webhooks/index.ts'
@@ -19,6 +19,8 @@ export interface InboundDomain extends NewInboundDomain {
   readonly verifiedAt?: Date
   /** Somebody else has proven it. */
   readonly isTaken: boolean
+  /** An MX alone proves it for nobody: another tenant has configured it too, or has a domain above it. */
+  readonly isContested: boolean
   readonly checkedAt?: Date
   readonly createdAt: Date
   readonly updatedAt: Date

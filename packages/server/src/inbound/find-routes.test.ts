@@ -1,12 +1,18 @@
 /** By which route a recipient's mail comes (contract §3.5). */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { explaining, type SeenPlan } from '../../test/explain.ts'
 import { failingOnce } from '../../test/failing-once.ts'
 import { insertRoutes } from '../../test/inbound-routes.ts'
+import { testKeyRing } from '../../test/webhook-api.ts'
 import type { Db, Tx } from '../platform/db/index.ts'
+import { newUlid } from '../platform/ids.ts'
+import { createReturnPathTokens } from '../sending/index.ts'
 import { createRouteFinder } from './find-routes.ts'
 import type { DomainProver } from './prove-domain.ts'
+
+const returnPaths = createReturnPathTokens(testKeyRing)
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -17,13 +23,25 @@ beforeEach(() => database.db.query('truncate inbound_domain cascade'))
 
 /** Finds no proof. */
 const prover: DomainProver = { prove: async () => 'unproven' }
-const find = (address: string) => createRouteFinder({ ...database, prover }).find(address)
+const find = (address: string) =>
+  createRouteFinder({ returnPaths, ...database, prover }).find(address)
 const routeOf = (username: string, owner = `example.com/${username}`) => ({
   kind: 'route',
   route: { tenantId: 'tn_a', domain: 'example.com', username, owner },
 })
 
 describe('a recipient', () => {
+  it('[7.4] that is a return path of the tenant is taken whatever usernames there are', async () => {
+    const usernames = [{ username: 'support', hasWebhook: true }]
+    await insertRoutes(database.db, { domain: 'example.com', usernames })
+    const local = returnPaths.make({ tenantId: 'tn_a', refId: newUlid(), n: 3 })
+    for (const spelling of [local, local.toUpperCase()])
+      expect(await find(`${spelling}@example.com`)).toEqual(routeOf(''))
+    const foreign = returnPaths.make({ tenantId: 'tn_b', refId: newUlid(), n: 3 })
+    for (const other of [foreign, `${local}x`, local.slice(0, -2), 'bounces', 'bounces+x'])
+      expect(await find(`${other}@example.com`), other).toEqual({ kind: 'unknown_user' })
+  })
+
   it('[3.5] of a domain without usernames comes by the domain, whoever it is', async () => {
     await insertRoutes(database.db, { domain: 'example.com' })
     for (const local of ['anybody', 'any.body+tag', '"any body"', 'jos\u00e9', '+'])
@@ -61,7 +79,7 @@ describe('a recipient', () => {
 
   it('that no text can hold is nobody, and disturbs nobody', async () => {
     await insertRoutes(database.db, { domain: 'example.com' })
-    const finder = createRouteFinder({ ...database, prover })
+    const finder = createRouteFinder({ returnPaths, ...database, prover })
     const found = await Promise.all(
       ['a\u0000b@example.com', 'a@example.com', 'a@exa\u0000mple.com', 'a\ud800@example.com'].map(
         (address) => finder.find(address),
@@ -113,7 +131,7 @@ describe('many recipients', () => {
   it('that are asked for during a statement are asked for by the next, 500 at a time', async () => {
     await insertRoutes(database.db, { domain: 'example.com' })
     const { db, sizes, letGo } = holding()
-    const finder = createRouteFinder({ db, prover })
+    const finder = createRouteFinder({ returnPaths, db, prover })
     const first = finder.find('a@example.com')
     const rest = Array.from({ length: 501 }, (_, i) =>
       finder.find(`a@${i === 7 ? 'other.test' : 'example.com'}`),
@@ -131,7 +149,7 @@ describe('many recipients', () => {
   it('are told when the database fails, and the next are answered', async () => {
     await insertRoutes(database.db, { domain: 'example.com' })
     const { db } = failingOnce(database.db, 2, '57014')
-    const finder = createRouteFinder({ db, prover })
+    const finder = createRouteFinder({ returnPaths, db, prover })
     await expect(finder.find('a@example.com')).rejects.toThrow()
     expect(await finder.find('a@example.com')).toEqual(routeOf(''))
   })
@@ -143,7 +161,7 @@ describe('many recipients', () => {
         ...database.db,
         transaction: (work) => work(explaining(tx, plans, 'force_generic_plan')),
       }
-      await createRouteFinder({ db, prover }).find('a@b.test')
+      await createRouteFinder({ returnPaths, db, prover }).find('a@b.test')
       const tables = plans.flatMap(({ nodes }) => nodes.filter((node) => 'Relation Name' in node))
       expect(tables.map((node) => node['Node Type'])).not.toContain('Seq Scan')
       expect(tables.length).toBeGreaterThanOrEqual(4)

@@ -5,10 +5,12 @@
  * harvester's guesses, costs a statement for hundreds of them. Nothing is kept in memory: a route that
  * was just made or proven takes the next recipient, and one that is deleted takes none. A cache would
  * refuse for good (550) what its owner has just been told is accepted. A domain that is configured and
- * not proven is looked up before its mail is refused.
+ * not proven is looked up before its mail is refused. A return path of ours is taken whatever usernames
+ * there are.
  */
 import { toWireDomain } from '../mail/index.ts'
 import { type Db, readByIndex } from '../platform/db/index.ts'
+import type { ReturnPathTokens } from '../sending/index.ts'
 import { ownerOf } from './owner.ts'
 import type { DomainProver } from './prove-domain.ts'
 import type { InboundRoute } from './received-mail.ts'
@@ -36,6 +38,8 @@ interface Waiter extends Asked {
 }
 
 interface Asked {
+  /** As it was given. */
+  readonly local: string
   /** In wire form. */
   readonly domain: string
   /** Undefined for a local part that nobody can have. */
@@ -47,8 +51,10 @@ const ADDRESSES_MAX = 500
 export function createRouteFinder({
   db,
   prover,
+  returnPaths,
 }: {
   readonly db: Db
+  readonly returnPaths: Pick<ReturnPathTokens, 'read'>
   readonly prover: DomainProver
 }): RouteFinder {
   const waiting: Waiter[] = []
@@ -57,7 +63,7 @@ export function createRouteFinder({
   async function ask(): Promise<void> {
     if (isAsking) return
     isAsking = true
-    while (waiting.length > 0) await answer(db, waiting.splice(0, ADDRESSES_MAX))
+    while (waiting.length > 0) await answer(db, returnPaths, waiting.splice(0, ADDRESSES_MAX))
     isAsking = false
   }
 
@@ -76,17 +82,24 @@ export function createRouteFinder({
       if (found.kind !== 'unproven_domain') return found
       const proof = await prover.prove(asked.domain)
       if (proof === 'unknown') return { kind: 'unsure_domain' }
-      return proof === 'proven' ? findAsked(asked) : found
+      if (proof === 'unproven') return found
+      const again = await findAsked(asked)
+      // It was proven a moment ago, and its owner has deleted it since.
+      return again.kind === 'unproven_domain' ? { kind: 'unsure_domain' } : again
     },
   }
 }
 
 /** Never rejects: every waiter has its answer when this ends. */
-async function answer(db: Db, group: readonly Waiter[]): Promise<void> {
+async function answer(
+  db: Db,
+  returnPaths: Pick<ReturnPathTokens, 'read'>,
+  group: readonly Waiter[],
+): Promise<void> {
   try {
     const places = group.map(({ domain, username = '' }) => ({ domain, username }))
     const rows = await readByIndex(db, (tx) => findRoutes(tx, places))
-    for (const [i, waiter] of group.entries()) waiter.resolve(foundOf(waiter, rows[i]))
+    for (const [i, waiter] of group.entries()) waiter.resolve(foundOf(waiter, rows[i], returnPaths))
   } catch (error) {
     for (const { reject } of group) reject(error)
   }
@@ -96,16 +109,25 @@ function read(address: string): Asked | undefined {
   const at = address.lastIndexOf('@')
   if (at < 0) return undefined
   const domain = toWireDomain(address.slice(at + 1).replace(/\.$/, ''))
-  return domain === undefined ? undefined : { domain, username: usernameOf(address.slice(0, at)) }
+  const local = address.slice(0, at)
+  return domain === undefined ? undefined : { domain, local, username: usernameOf(local) }
 }
 
-function foundOf({ domain, username }: Asked, row: RouteRow | 'unproven' | undefined): FoundRoute {
+function foundOf(
+  { domain, local, username }: Asked,
+  row: RouteRow | 'unproven' | undefined,
+  returnPaths: Pick<ReturnPathTokens, 'read'>,
+): FoundRoute {
   if (row === undefined) return { kind: 'unknown_domain' }
   if (row === 'unproven') return { kind: 'unproven_domain' }
   const { tenantId, hasUsernames, ownWebhook } = row
   if (username === undefined) return { kind: 'unknown_user' }
-  if (!hasUsernames) return routeTo({ tenantId, domain, username: '', owner: ownerOf(domain) })
-  if (ownWebhook === undefined) return { kind: 'unknown_user' }
+  const domainRoute = { tenantId, domain, username: '', owner: ownerOf(domain) }
+  if (!hasUsernames) return routeTo(domainRoute)
+  if (ownWebhook === undefined)
+    return returnPaths.read(tenantId, local) === undefined
+      ? { kind: 'unknown_user' }
+      : routeTo(domainRoute)
   const owner = ownerOf(domain, ownWebhook ? username : '')
   return routeTo({ tenantId, domain, username, owner })
 }

@@ -22,7 +22,9 @@ import {
 
 export interface FinishedMessage {
   readonly claim: ClaimedMessage
-  /** Undefined: it was recorded before. */
+  /** False: it was reported before, and its reports alone are looked at once more. */
+  readonly isFirst: boolean
+  /** Undefined: it was recorded before, or is a report that came back to a return path. */
   readonly event: NewEvent | undefined
   readonly reports: readonly Report[]
   readonly problem: string | undefined
@@ -63,7 +65,7 @@ export async function finishMessages(
     markReported(
       tx,
       mine
-        .filter(({ event }) => event !== undefined)
+        .filter(({ isFirst }) => isFirst)
         .map(({ claim: { tenantId, inboundId }, problem }) => ({ tenantId, inboundId, problem })),
     ),
     dequeue(

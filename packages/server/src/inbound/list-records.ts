@@ -1,4 +1,7 @@
-/** What is to be published for an inbound domain (contract §3.5, §5 "Records"): either of them proves it. */
+/**
+ * What is to be published for an inbound domain (contract §3.5, §5 "Records"): either of them proves it,
+ * where no other tenant comes into question.
+ */
 import { type DomainRecord, ownershipRecord } from '../domains/index.ts'
 import type { InboundDomain } from './domain.ts'
 

@@ -1,19 +1,17 @@
 /**
- * What name servers say of whose an inbound domain is (contract §3.5, §5). Asked outside of any
+ * What name servers say of whose an inbound domain is (contract §3.5, §7.4). Asked outside of any
  * transaction; settleOwnership decides by it.
  *
- * A domain that somebody else has proven is theirs for as long as anything proves it. One that changed
- * hands has records of theirs no more: the next may configure it, and has it with a proof of its own.
+ * The records of all tenants that have configured a domain have the same two names. So two questions
+ * are enough to know for each of them whether its record is published.
  */
-import { findOwnershipProof, lookUpRecords, type Matches, recordKeyOf } from '../domains/index.ts'
+import { type Matches, matchRecord, ownershipRecord, recordKeyOf } from '../domains/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { CheckBounds } from '../platform/counted-check.ts'
 import type { Db } from '../platform/db/index.ts'
-import type { DnsResolver } from '../platform/dns/index.ts'
+import type { DnsAnswer, DnsResolver, MailExchange } from '../platform/dns/index.ts'
 import type { Logger } from '../platform/log.ts'
-import type { InboundDomain, NewInboundDomain } from './domain.ts'
-import { findHolder } from './domain-store.ts'
-import { domainTaken } from './domain-taken.ts'
+import type { InboundDomain } from './domain.ts'
 import { listRecords } from './list-records.ts'
 
 export interface OwnershipDeps {
@@ -28,10 +26,11 @@ export interface OwnershipDeps {
 }
 
 export interface Findings {
-  readonly matches: Matches
-  /** Who has it, and for whom nothing is published any more. */
-  readonly abandonedBy?: InboundDomain
+  readonly txt: DnsAnswer<string>
+  readonly mx: DnsAnswer<MailExchange>
 }
+
+type OwnRecords = Pick<InboundDomain, 'domain' | 'ownershipToken'>
 
 /** Of a verified domain, whose records are only shown. */
 const LOOKED_UP_AGAIN_MS = 60_000
@@ -47,36 +46,59 @@ export function isCheckDue(deps: OwnershipDeps, domain: InboundDomain): boolean 
   return !areValid && ageMs >= LOOKED_UP_AGAIN_MS
 }
 
-/** Throws when somebody else has it. */
-export async function lookUpOwnership(
-  deps: OwnershipDeps,
-  domain: NewInboundDomain,
+/** Counted for the tenant that asks. */
+export function lookUpOwnership(
+  { verifications: { gate, limit }, dns }: OwnershipDeps,
+  { tenantId, domain }: Pick<InboundDomain, 'tenantId' | 'domain'>,
 ): Promise<Findings> {
-  const holder = await findHolder(deps.db, domain)
-  if (holder !== undefined && !(await isAbandoned(deps, holder, domain.tenantId)))
-    throw domainTaken(domain.domain)
-  const matches = await lookUp(deps, domain, domain.tenantId)
-  return { matches, ...(holder === undefined ? {} : { abandonedBy: holder }) }
-}
-
-/** Name servers that do not answer leave it whose it is. */
-async function isAbandoned(
-  deps: OwnershipDeps,
-  holder: InboundDomain,
-  caller: string,
-): Promise<boolean> {
-  if ((await findOwnershipProof(deps.db, holder))?.isProven === true) return false
-  const matches = await lookUp(deps, holder, caller)
-  return [...matches.values()].every(({ dns, isMatch }) => dns !== 'unknown' && !isMatch)
-}
-
-function lookUp(
-  { verifications: { gate, limit }, dns, inboundHost }: OwnershipDeps,
-  domain: NewInboundDomain,
-  caller: string,
-): Promise<Matches> {
-  return gate.run(caller, async () => {
-    await limit.use(caller)
-    return lookUpRecords(dns, listRecords(domain, inboundHost))
+  return gate.run(tenantId, async () => {
+    await limit.use(tenantId)
+    return askNameServers(dns, domain)
   })
+}
+
+export async function askNameServers(
+  dns: Pick<DnsResolver, 'txt' | 'mx'>,
+  domain: string,
+): Promise<Findings> {
+  const { name } = ownershipRecord({ domain, ownershipToken: '' })
+  const [txt, mx] = await Promise.all([dns.txt(name), dns.mx(domain)])
+  return { txt, mx }
+}
+
+/** What was found of each record of one tenant, by `recordKeyOf`. */
+export function matchFindings(
+  domain: OwnRecords,
+  { txt, mx }: Findings,
+  inboundHost: string,
+): Matches {
+  return new Map(
+    listRecords(domain, inboundHost).map((record) => {
+      const given =
+        record.type === 'TXT'
+          ? ({ type: 'TXT', answer: txt } as const)
+          : ({ type: 'MX', answer: mx } as const)
+      return [recordKeyOf(record), matchRecord(record, given)]
+    }),
+  )
+}
+
+/** Whether the record of that type that was published is this tenant's. */
+export function isPublished(
+  type: 'TXT' | 'MX',
+  domain: OwnRecords,
+  matches: Matches,
+  inboundHost: string,
+): boolean {
+  return listRecords(domain, inboundHost).some(
+    (record) => record.type === type && matches.get(recordKeyOf(record))?.isMatch === true,
+  )
+}
+
+/** The tokens of all tenants whose records may be among those found. */
+export function tokensOf({ txt }: Findings): string[] {
+  if (txt.kind !== 'found') return []
+  return txt.records.flatMap(
+    (text) => /postrider-verification=([0-9A-Za-z]+)/.exec(text)?.[1] ?? [],
+  )
 }

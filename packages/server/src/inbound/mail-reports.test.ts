@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { rawMail, routeOf } from '../../test/inbound.ts'
 import { useInbound } from '../../test/inbound-worker.ts'
 import { accept, eventsOf, recipientsOf } from '../../test/sender.ts'
-import { addMailer } from '../../test/sending.ts'
+import { addMailer, keyRing } from '../../test/sending.ts'
 import { newId, newUlid } from '../platform/ids.ts'
+import { createReturnPathTokens } from '../sending/index.ts'
 
 const world = useInbound()
 
@@ -109,6 +110,20 @@ function complaint({ refId }: Sent, n: number, recipient = 'redacted@example.com
 
 async function receive({ tenantId }: Pick<Sent, 'tenantId'>, raw: Buffer): Promise<void> {
   await world.receive({ raw, routes: [[routeOf({ tenantId }), 'bounces@in.example.com']] })
+  await world.worker().runOnce()
+}
+
+const returnPaths = createReturnPathTokens(keyRing)
+
+/** To the return path of a copy, or of another tenant's. */
+async function returnTo(
+  { tenantId, refId }: Sent,
+  raw: Buffer,
+  o: { readonly n?: number; readonly madeFor?: string; readonly also?: string } = {},
+): Promise<void> {
+  const local = returnPaths.make({ tenantId: o.madeFor ?? tenantId, refId, n: o.n ?? 0 })
+  const to = [`${local}@in.example.com`, ...(o.also === undefined ? [] : [o.also])] as const
+  await world.receive({ raw, routes: [[routeOf({ tenantId }), ...to]] })
   await world.worker().runOnce()
 }
 
@@ -320,4 +335,96 @@ it('reports of many messages and tenants are applied together, in whatever order
   await Promise.all([world.worker().runOnce(), world.worker().runOnce(), world.worker().runOnce()])
   for (const sent of sents) expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['ben@example.com']]])
   expect(await world.events()).toHaveLength(24)
+})
+
+describe('[contract 7.4] what comes back to the return path of a copy', () => {
+  it('bounces its recipient once, without a Message-ID, and is no incoming email', async () => {
+    const sent = await send()
+    for (const date of ['10:00', '11:00'])
+      await returnTo(sent, deliveryReport(sent, { messageId: '', date }))
+    await receive(sent, deliveryReport(sent))
+    expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+    expect(await statuses(sent)).toEqual(['bounced', 'delivered'])
+    expect(await suppressed(sent)).toEqual([['Ada@example.com', 'bounced']])
+    // That to the address of before.
+    expect(await world.events()).toHaveLength(1)
+    const { rows } = await world.db.query(
+      'select reported_at is not null as told from inbound_message where tenant_id = $1',
+      [sent.tenantId],
+    )
+    expect(rows).toEqual([{ told: true }, { told: true }, { told: true }])
+    expect((await world.db.query('select * from inbound_queue')).rows).toEqual([])
+  })
+
+  it('is about that copy, whichever email it names, and suppresses no address but its own', async () => {
+    const sent = await send()
+    const other = await send()
+    const recipient = 'forwarded@elsewhere.example'
+    await returnTo(sent, deliveryReport(other, { recipient }), { n: 1 })
+    expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['ben@example.com']]])
+    expect(await told(other)).toEqual([])
+    expect(await suppressed(sent)).toEqual([])
+  })
+
+  it('bounces by a report in words, from a server that knows no RFC 3464', async () => {
+    const sent = await send()
+    const body =
+      'Your message could not be delivered.\r\n\r\n<ada@example.com>: 550 5.1.1 User unknown\r\n'
+    const raw = Buffer.from(
+      `From: MAILER-DAEMON@mx.example.net\r\nTo: x@in.example.com\r\nSubject: Undelivered Mail Returned to Sender\r\nMessage-ID: <${newUlid()}@mx.example.net>\r\n\r\n${body}`,
+    )
+    await returnTo(sent, raw)
+    expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+  })
+
+  it('is nothing where it says that delivery is delayed, and no incoming email either', async () => {
+    const sent = await send()
+    await returnTo(
+      sent,
+      deliveryReport(sent, { action: 'delayed', status: '4.4.1', messageId: '' }),
+    )
+    expect(await told(sent)).toEqual([])
+    expect(await statuses(sent)).toEqual(['delivered', 'delivered'])
+    expect(await world.events()).toEqual([])
+  })
+
+  it('is a complaint of its recipient', async () => {
+    const sent = await send()
+    await returnTo(sent, complaint(sent, 0))
+    expect(await told(sent)).toEqual([['MAIL_SPAM', ['Ada@example.com']]])
+  })
+
+  it.each([
+    ['an answer that a machine gave', 'Auto-Submitted: auto-replied\r\n'],
+    ['an answer that somebody wrote', ''],
+  ])('is an incoming email where it is no report: %s', async (_what, header) => {
+    const sent = await send()
+    const raw = rawMail({ messageId: `<${newUlid()}@sender.example>`, header })
+    await returnTo(sent, raw)
+    expect(await told(sent)).toEqual([])
+    expect(await world.events()).toMatchObject([{ details: { domain: 'in.example.com' } }])
+  })
+
+  it('is an incoming email where it was sent to somebody else as well', async () => {
+    const sent = await send()
+    await returnTo(sent, deliveryReport(sent), { also: 'desk@in.example.com' })
+    expect(await world.events()).toHaveLength(1)
+    expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+  })
+
+  it("says nothing by another tenant's token", async () => {
+    const sent = await send()
+    const raw = deliveryReport(sent, { messageId: '' })
+    await returnTo(sent, raw, { madeFor: newId('tn') })
+    expect(await told(sent)).toEqual([])
+    expect(await world.events()).toHaveLength(1)
+  })
+
+  it.each(['deferred', 'queued', 'sending'])('waits while its recipient is %s', async (status) => {
+    const sent = await send(status, status === 'deferred' ? 'accepted' : 'none')
+    await returnTo(sent, deliveryReport(sent, { messageId: '' }))
+    expect(await told(sent)).toEqual([])
+    expect((await world.db.query('select * from inbound_queue')).rows).toHaveLength(1)
+    expect(await world.events()).toEqual([])
+  })
 })

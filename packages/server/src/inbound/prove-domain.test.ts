@@ -1,9 +1,14 @@
 /** What is looked up when mail for a domain arrives that nobody has proven (contract §3.5). */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { failingOnce } from '../../test/failing-once.ts'
 import { createInboundWorld, INBOUND_HOST, type InboundWorld } from '../../test/inbound-world.ts'
+import { testKeyRing } from '../../test/webhook-api.ts'
+import { createReturnPathTokens } from '../sending/index.ts'
 import { createRouteFinder } from './find-routes.ts'
 import { AGAIN_AFTER_MS, LOOKUPS_AT_ONCE_MAX } from './prove-domain.ts'
+
+const returnPaths = createReturnPathTokens(testKeyRing)
 
 let world: InboundWorld
 beforeAll(async () => {
@@ -32,7 +37,7 @@ describe('a domain that is configured and not proven', () => {
     async (type) => {
       const domain = await world.configure(NAME)
       world.publish(domain, type)
-      const finder = createRouteFinder({ db: world.db, prover: world.prover() })
+      const finder = createRouteFinder({ returnPaths, db: world.db, prover: world.prover() })
       expect(await finder.find(`a@${NAME}`)).toMatchObject({
         kind: 'route',
         route: { tenantId: 'tn_a', owner: `${NAME}/` },
@@ -43,24 +48,37 @@ describe('a domain that is configured and not proven', () => {
 
   it('[3.5] has no route while nothing is published, or no name server answers', async () => {
     await world.configure(NAME)
-    const find = () => createRouteFinder({ db: world.db, prover: world.prover() }).find(`a@${NAME}`)
+    const find = () =>
+      createRouteFinder({ returnPaths, db: world.db, prover: world.prover() }).find(`a@${NAME}`)
     expect(await find()).toEqual({ kind: 'unproven_domain' })
     world.dns.setScript(() => ({ rcode: 2 }))
     expect(await find()).toEqual({ kind: 'unsure_domain' })
   })
 
-  it('[5] is had by the oldest of those whom an MX proves, and before by who is named', async () => {
-    const own = await world.configure(NAME)
+  it('[7.4] is had by the tenant that a TXT names, however many configured it before', async () => {
+    await world.configure(NAME)
+    await world.db.query(
+      `insert into inbound_domain (tenant_id, domain, id, ownership_token, created_at)
+       select 'tn_' || i, $1, i::text, i::text, '2020-01-01' from generate_series(1, 50) i`,
+      [NAME],
+    )
     const other = await world.configure(NAME, { key: 'b' })
     publishMx()
+    expect(await world.prover().prove(NAME)).toBe('unproven')
     world.publish(other, 'TXT')
     expect(await world.prover().prove(NAME)).toBe('proven')
     expect(await holder()).toBe('tn_b')
-    await world.call('deleteInboundDomain', { key: 'b', domain: NAME })
+  })
+
+  it('that is deleted a moment after its proof is put off, not refused', async () => {
+    world.publish(await world.configure(NAME), 'MX')
+    const finder = createRouteFinder({ returnPaths, db: world.db, prover: world.prover() })
+    expect(await finder.find(`a@${NAME}`)).toMatchObject({ kind: 'route' })
+    await world.call('deleteInboundDomain', { domain: NAME })
     await world.configure(NAME, { key: 'b' })
-    expect(await world.prover().prove(NAME)).toBe('proven')
-    expect(await holder()).toBe('tn_a')
-    expect(own.state).toBe('pending')
+    await world.db.query('delete from inbound_claim')
+    await world.db.query('update inbound_domain set verified_at = null')
+    expect(await finder.find(`a@${NAME}`)).toEqual({ kind: 'unsure_domain' })
   })
 
   it('is looked up with two questions, however many ask and however many have it', async () => {
@@ -108,7 +126,7 @@ describe('a domain that is configured and not proven', () => {
 
 it('a domain that nobody has configured is not looked up', async () => {
   const asked = counting()
-  const finder = createRouteFinder({ db: world.db, prover: world.prover() })
+  const finder = createRouteFinder({ returnPaths, db: world.db, prover: world.prover() })
   expect(await finder.find('a@elsewhere.example.com')).toEqual({ kind: 'unknown_domain' })
   expect(asked('elsewhere.example.com')).toBe(0)
 })

@@ -6,7 +6,6 @@
  * ten seconds, and few at once over all; between them the last answer holds. Only domains that a
  * tenant has configured come this far, and two questions are asked, however many tenants have.
  */
-import { lookUpRecords, recordKeyOf } from '../domains/index.ts'
 import { createBoundedMap } from '../platform/bounded-map.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
@@ -15,10 +14,9 @@ import { ApiError } from '../platform/errors.ts'
 import { inTime } from '../platform/in-time.ts'
 import type { Logger } from '../platform/log.ts'
 import type { InboundDomain } from './domain.ts'
-import { listUnproven, lockDomain } from './domain-store.ts'
-import { listRecords } from './list-records.ts'
-import type { Findings } from './look-up-ownership.ts'
-import { logSettled, settleOwnership } from './settle-ownership.ts'
+import { listUnproven } from './domain-store.ts'
+import { askNameServers, type Findings, tokensOf } from './look-up-ownership.ts'
+import { logSettled, settleLocked } from './settle-ownership.ts'
 
 /** Unknown: name servers or the database did not say, or too many are being looked up. */
 export type ProofAnswer = 'proven' | 'unproven' | 'unknown'
@@ -30,7 +28,7 @@ export interface DomainProver {
 
 export interface DomainProverDeps {
   readonly db: Db
-  readonly dns: Pick<DnsResolver, 'txt' | 'mx' | 'aliases'>
+  readonly dns: Pick<DnsResolver, 'txt' | 'mx'>
   readonly clock: Clock
   readonly log: Logger
   readonly inboundHost: string
@@ -43,7 +41,7 @@ export const LOOKUPS_AT_ONCE_MAX = 4
 const LOOK_UP_MS_MAX = 5_000
 /** Of domains whose last answer is known. */
 const DOMAINS_MAX = 10_000
-/** Of one domain, the oldest; others are proven when they are asked for. */
+/** Of one domain: those whose record was found, then the oldest. Others are proven when they are asked for. */
 const TENANTS_MAX = 20
 
 interface LookUp {
@@ -59,7 +57,7 @@ export function createDomainProver(deps: DomainProverDeps): DomainProver {
   async function lookUp(domain: string): Promise<ProofAnswer> {
     underWay += 1
     // Held until it has really ended, also when nobody waits for it any more.
-    const work = proveOldestFirst(deps, domain).finally(() => {
+    const work = proveForAnyone(deps, domain).finally(() => {
       underWay -= 1
     })
     try {
@@ -84,27 +82,13 @@ export function createDomainProver(deps: DomainProverDeps): DomainProver {
   }
 }
 
-async function proveOldestFirst(deps: DomainProverDeps, domain: string): Promise<ProofAnswer> {
-  const { db, inboundHost } = deps
-  const unproven = await listUnproven(db, { domain, limit: TENANTS_MAX })
-  const dns = askingOnce(deps.dns)
-  const looked = await Promise.all(
-    unproven.map(async (one) => {
-      const records = listRecords(one, inboundHost)
-      const matches = await lookUpRecords(dns, records)
-      const isNamed = records.some(
-        (record) => record.type === 'TXT' && matches.get(recordKeyOf(record))?.isMatch === true,
-      )
-      return { one, matches, isNamed }
-    }),
-  )
-  // A TXT names its tenant, an MX is the oldest's.
-  const inOrder = [...looked.filter((l) => l.isNamed), ...looked.filter((l) => !l.isNamed)]
-  for (const { one, matches } of inOrder) if (await settle(deps, one, { matches })) return 'proven'
-  const isKnown = looked.every(({ matches }) =>
-    [...matches.values()].every(({ dns: finding }) => finding !== 'unknown'),
-  )
-  return isKnown ? 'unproven' : 'unknown'
+async function proveForAnyone(deps: DomainProverDeps, domain: string): Promise<ProofAnswer> {
+  const findings = await askNameServers(deps.dns, domain)
+  const tokens = tokensOf(findings)
+  const unproven = await listUnproven(deps.db, { domain, tokens, limit: TENANTS_MAX })
+  for (const one of unproven) if (await settle(deps, one, findings)) return 'proven'
+  const { txt, mx } = findings
+  return txt.kind === 'unknown' || mx.kind === 'unknown' ? 'unknown' : 'unproven'
 }
 
 /** Whether anybody has it now. */
@@ -114,28 +98,11 @@ async function settle(
   findings: Findings,
 ): Promise<boolean> {
   try {
-    const settled = await deps.db.transaction(async (tx) => {
-      const locked = await lockDomain(tx, domain)
-      if (locked?.id !== domain.id) return undefined
-      return settleOwnership(tx, deps, locked, findings)
-    })
-    if (settled !== undefined) logSettled(deps.log, domain, settled)
-    return settled?.isProven === true
+    const settled = await deps.db.transaction((tx) => settleLocked(tx, deps, domain, findings))
+    logSettled(deps.log, domain, settled)
+    return settled.isProven
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'domain_taken') return true
-    throw error
+    if (!(error instanceof ApiError)) throw error
+    return error.code === 'domain_taken'
   }
-}
-
-/** The records of all tenants have the same names. */
-function askingOnce(dns: DomainProverDeps['dns']): DomainProverDeps['dns'] {
-  const once = <A>(ask: (name: string) => A): ((name: string) => A) => {
-    const answers = new Map<string, A>()
-    return (name) => {
-      const answer = answers.get(name) ?? ask(name)
-      answers.set(name, answer)
-      return answer
-    }
-  }
-  return { txt: once(dns.txt), mx: once(dns.mx), aliases: once(dns.aliases) }
 }

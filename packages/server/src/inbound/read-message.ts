@@ -11,12 +11,14 @@ import {
 import type { Clock } from '../platform/clock.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 import { startTrace } from '../platform/trace.ts'
+import type { ReturnPathTokens } from '../sending/index.ts'
 import { type Authenticate, createAuthenticateOnce } from './authenticate-once.ts'
 import { type DetailsOptions, incomingDetails } from './event-details.ts'
 import type { FinishedMessage } from './finish-messages.ts'
 import type { StoredMessage } from './message-store.ts'
 import type { ClaimedMessage } from './queue-store.ts'
 import { reportsOf } from './report-facts.ts'
+import { returnedTo } from './returned-to.ts'
 
 export interface MessageReader {
   read(
@@ -29,6 +31,7 @@ export interface MessageReaderDeps extends DetailsOptions {
   readonly clock: Clock
   readonly parser: Pick<MessageParser, 'parse'>
   readonly authenticate: Authenticate
+  readonly returnPaths: Pick<ReturnPathTokens, 'read'>
 }
 
 /**
@@ -45,25 +48,37 @@ export function createMessageReader(deps: MessageReaderDeps): MessageReader {
       const { tenantId, receivedAtMicros, owner } = message
       const isRead = claim.tries <= READ_TRIES_MAX
       const parse = async () => (isRead ? await parser.parse(tenantId, message.raw) : UNREAD)
-      const reports = ({ reports }: ParsedMessage) => reportsOf(tenantId, receivedAtMicros, reports)
+      const place = returnedTo(deps.returnPaths, message)
+      const reports = ({ reports }: ParsedMessage) =>
+        reportsOf(tenantId, receivedAtMicros, reports, place)
       const nowMs = clock.now().getTime()
       const lookAgainMs = lookAgainAfter(nowMs - Number(receivedAtMicros / 1000n))
       const authenticateMs = authenticateWithin(nowMs - timeOfUlid(message.inboundId).getTime())
       if (message.reportedAt !== null)
         return {
           claim,
+          isFirst: false,
           event: undefined,
           reports: reports(await parse()),
           problem: undefined,
           lookAgainMs,
         }
-      const [parsed, authentication] = await Promise.all([
-        parse(),
-        isRead ? authenticate(message, authenticateMs) : UNKNOWN,
-      ])
+      const parsed = await parse()
+      // A report of what was sent is no mail to anybody.
+      if (place !== undefined && parsed.reports.length > 0)
+        return {
+          claim,
+          isFirst: true,
+          event: undefined,
+          reports: reports(parsed),
+          problem: parsed.problem,
+          lookAgainMs,
+        }
+      const authentication = isRead ? await authenticate(message, parsed, authenticateMs) : UNKNOWN
       const details = incomingDetails(message, { parsed, authentication }, deps)
       return {
         claim,
+        isFirst: true,
         event: {
           tenantId,
           refId: '',

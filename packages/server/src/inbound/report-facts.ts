@@ -8,28 +8,36 @@
  * one copy of an email could still speak for another recipient of the same email, if that one's address
  * is known.
  *
+ * What comes back to the return path of one copy is about that copy, whatever it names: the address was
+ * made for it, and nobody else makes one.
+ *
  * A recipient's email bounces once, and is complained of once, by however many doors that is reported.
  */
 import { recipientsMax } from '@postrider/contract'
 import type { Report } from '../feedback/index.ts'
 import type { MailReport } from '../mail/index.ts'
 import { isUlid } from '../platform/ids.ts'
+import type { Place } from '../sending/index.ts'
 
 export function reportsOf(
   tenantId: string,
   receivedAtMicros: bigint,
   reports: readonly MailReport[],
+  returnedTo?: Place,
 ): Report[] {
   return reports.flatMap((report) => {
-    const ref = refOfMessage(report.originalMessageId) ?? refOfEnvelope(report.envelopeId)
+    const ref =
+      returnedTo ?? refOfMessage(report.originalMessageId) ?? refOfEnvelope(report.envelopeId)
     // That a server goes on trying is no end of anything.
     if (ref === undefined || report.kind === 'deferral') return []
-    if (report.kind === 'bounce' && report.recipient === undefined) return []
+    const isNamed = report.recipient !== undefined || returnedTo !== undefined
+    if (report.kind === 'bounce' && !isNamed) return []
     const fact = report.kind === 'bounce' ? bounceOf(report) : complaintOf(report)
     const { reportedAtMicros, recipient, diagnostic, ...rest } = report
     return {
       tenantId,
       relay: undefined,
+      ...(returnedTo === undefined ? {} : { isReturned: true as const }),
       receivedAtMicros,
       fact: {
         ...fact,

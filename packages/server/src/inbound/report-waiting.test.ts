@@ -466,7 +466,7 @@ describe('a tenant whose mail takes long to read', () => {
     const asked: number[] = []
     for (const ageMs of [0, 60_000]) {
       await world.receive({ raw: rawMail({ messageId: `<${ageMs}@x>` }) })
-      const authenticate = async (_message: unknown, timeoutMs: number) => {
+      const authenticate = async (_message: unknown, _parsed: unknown, timeoutMs: number) => {
         asked.push(timeoutMs)
         return UNKNOWN
       }

@@ -246,14 +246,18 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   }
 }
 
-function resultOf({ event, problem }: FinishedMessage): ReportedResult {
-  if (event === undefined) return 'looked_again'
+function resultOf({ isFirst, problem }: FinishedMessage): ReportedResult {
+  if (!isFirst) return 'looked_again'
   return problem === undefined ? 'reported' : 'incomplete'
 }
 
-function logFinished(log: Logger, { claim, event, problem }: FinishedMessage): void {
-  if (event === undefined) return
+function logFinished(log: Logger, { claim, isFirst, event, problem }: FinishedMessage): void {
+  if (!isFirst) return
   const { tenantId: tenant_id, inboundId: inbound_id, bytes, tries } = claim
+  if (event === undefined) {
+    log.info({ tenant_id, inbound_id, bytes, tries, problem }, 'received_email.returned')
+    return
+  }
   const { owner, traceparent } = event
   const line = { tenant_id, inbound_id, owner, bytes, tries, problem, traceparent }
   log.info(line, 'received_email.reported')

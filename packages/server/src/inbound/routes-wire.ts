@@ -49,17 +49,25 @@ function webhookFields({ url, headerNames, active, webhookId }: Subscription) {
 function recordsOf(domain: InboundDomain, inboundHost: string): InboundRecord[] {
   return listRecords(domain, inboundHost).map((record) => {
     const state = domain.recordStates[recordKeyOf(record)]
-    const { type, name, value, priority, required } = record
+    const { type, name, value, priority } = record
     return {
       type,
       name,
       value,
       ...(priority === undefined ? {} : { priority }),
       purpose: type === 'MX' ? 'mx' : 'ownership',
-      required,
+      required: isRequired(domain, record),
       status: state?.status ?? 'pending',
       dns: state?.dns ?? null,
       found: [...(state?.found ?? [])],
     }
   })
+}
+
+/** Mail needs the MX; the TXT is needed where the MX proves nothing. */
+function isRequired(
+  { isContested, verifiedAt }: InboundDomain,
+  { type, required }: Pick<InboundRecord, 'type' | 'required'>,
+): boolean {
+  return required || (type === 'TXT' && isContested && verifiedAt === undefined)
 }

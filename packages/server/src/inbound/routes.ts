@@ -37,7 +37,7 @@ export type InboundRoutesDeps = InboundDeps
 
 const TAG = 'inbound'
 const CHECKED =
-  'While ownership is not proven, the records are looked up first: at most 60 times a minute for a tenant, over all its domains. Where somebody else has proven the domain, the answer is 409 `domain_taken`.'
+  'While ownership is not proven, the records are looked up first: at most 60 times a minute for a tenant, over all its domains. Where another tenant has proven the domain by more than its `MX`, the answer is 409 `domain_taken`.'
 const RECEIVER_ERRORS = ['url_not_allowed', 'url_unreachable', 'rate_limited'] as const
 
 export function inboundRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
@@ -51,12 +51,12 @@ function domainRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
   addOperation(app, 'configureInboundRouting', {
     summary: 'Route the mail of a domain to a webhook',
     description:
-      'Answers the records to publish. Mail is accepted as soon as one of them has been seen: the `MX` that leads here, or the `TXT` that proves ownership; it is looked for now, by each getInboundDomain and updateInboundDomain, and when mail for the domain arrives. Where several tenants have configured a domain, the `MX` proves it for the first of them, a `TXT` for whoever published it. A domain that the tenant sends by, and has verified, is proven already. The URL is checked as one of a webhook. Every message makes an `INCOMING_EMAIL`, sent alone.',
+      'Answers the records to publish. Mail is accepted as soon as one of them has been seen: the `MX` that leads here, or the `TXT` that proves ownership; it is looked for now, by each getInboundDomain and updateInboundDomain, and when mail for the domain arrives. Where several tenants have configured a domain, the `MX` proves it for none of them, and a `TXT` for the tenant that it names: that `TXT` also takes over a domain that another tenant has by its `MX` alone. A domain that the tenant sends by, and has verified, is proven already. A tenant may have 100 domains that are not verified. The URL is checked as one of a webhook. Every message makes an `INCOMING_EMAIL`, sent alone.',
     tag: TAG,
     scopes: ['mailers'],
     body: configureInboundRoutingBody,
     answer: configureInboundRoutingAnswer,
-    errors: ['conflict', 'domain_taken', ...RECEIVER_ERRORS],
+    errors: ['conflict', 'domain_taken', 'too_many_unverified', ...RECEIVER_ERRORS],
     async handle({ tenant, body }) {
       const routed = await configureInboundRouting(deps, tenant.tenantId, body)
       return { message: 'Inbound Routing Configured', inbound_domain: wire(routed) }

@@ -16,11 +16,11 @@ import {
 import { checkRepeatedDomain } from './check-repeated.ts'
 import type { InboundDeps } from './configure-routing.ts'
 import type { RoutedDomain } from './domain.ts'
-import { lockDomain, touchDomain } from './domain-store.ts'
+import { touchDomain } from './domain-store.ts'
 import { isCheckDue, lookUpOwnership } from './look-up-ownership.ts'
 import { ownerOf } from './owner.ts'
 import { readDomain } from './read-domain.ts'
-import { logSettled, settleOwnership } from './settle-ownership.ts'
+import { lockForSettling, logSettled, settleOwnership } from './settle-ownership.ts'
 import { usernamesWithWebhooks } from './username-store.ts'
 
 export async function updateInboundDomain(
@@ -38,8 +38,8 @@ export async function updateInboundDomain(
   if (url !== undefined && body.url !== found.webhook.url)
     await checkReceiver(deps.receivers, tenantId, url)
   const { settled, touched, updated } = await deps.db.transaction(async (tx) => {
-    const locked = await lockDomain(tx, domain)
-    if (locked?.id !== domain.id) throw new ApiError('not_found')
+    const locked = await lockForSettling(tx, domain)
+    if (locked === undefined) throw new ApiError('not_found')
     await touchDomain(tx, domain)
     const outcome = findings && (await settleOwnership(tx, deps, locked, findings))
     const streams = await changeWebhooks(tx, deps, domain, body)

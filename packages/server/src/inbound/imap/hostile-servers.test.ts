@@ -145,6 +145,57 @@ describe('of a message', () => {
   })
 })
 
+describe('[B12] a server that breaks a bound is told of by the name of the bound, and nothing is lost', () => {
+  const brackets = `* OK ${'['.repeat(30_000)}\r\n`
+  it.each([
+    ['GREETING', 'imap_line', brackets],
+    ['AUTHENTICATE', 'imap_login', '* OK wait\r\n'.repeat(10_000)],
+    ['EXAMINE', 'imap_line', `* CAPABILITY ${'A '.repeat(200_000)}\r\n`],
+    ['UID FETCH', 'imap_line', `* 1 FETCH (UID 1 BODYSTRUCTURE ${'('.repeat(50_000)}\r\n`],
+    ['IDLE', 'imap_unasked', '* VANISHED (EARLIER) 1:4294967295\r\n'],
+    ['IDLE', 'imap_line', brackets],
+  ])('in the answer to %s: %s', async (command, bound, bomb) => {
+    const broken: string[] = []
+    const mailerId = await bench.add()
+    bench.server.setScript((now) => (now.command === command ? { before: bomb } : undefined))
+    await bench.watch({ onImapBound: (name) => broken.push(name) })
+    const [event] = await bench.until(bench.events, (events) => events.length > 0)
+    expect(event).toMatchObject({
+      event: 'IMAP_ERROR',
+      owner: mailerId,
+      details: {
+        failed_reason: 'The mail server sent more than was asked for',
+        provider_error: expect.stringContaining(`the bound ${bound}: `),
+      },
+    })
+    expect(new Set(broken)).toEqual(new Set([bound]))
+    bench.server.deliver('INBOX', mail(1))
+    bench.server.setScript(undefined)
+    await bench.untilSubjects('mail 1')
+    expect(await bench.stored()).toHaveLength(1)
+  })
+})
+
+it('[B12] a mailbox whose server floods without end holds up no other', async () => {
+  const hostile = bench.server
+  hostile.setScript(({ command }) =>
+    command === 'IDLE'
+      ? { endless: true, raw: '* 5 EXISTS\r\n* 1 FETCH (FLAGS ())\r\n' }
+      : undefined,
+  )
+  await bench.add()
+  await bench.watch()
+  await hostile.waitFor((server) => server.count('IDLE') > 0)
+  const other = await bench.serve()
+  await bench.add({ tenantId: 'tn_b' })
+  await other.waitFor(({ idleConnections }) => idleConnections === 1)
+  for (let n = 1; n <= 5; n++) {
+    other.deliver('INBOX', mail(n))
+    await bench.untilSubjects(`mail ${n}`)
+  }
+  expect(hostile.openConnections).toBe(1)
+})
+
 it('[B8] a storm of news is a few looks', async () => {
   await bench.add()
   const storm = Array.from({ length: 2_000 }, (_, n) => `* ${n} EXISTS\r\n`).join('')

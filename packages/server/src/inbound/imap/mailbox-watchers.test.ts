@@ -8,6 +8,7 @@ import {
   USER,
 } from '../../../test/mailboxes.ts'
 import { createNoteDeactivated } from '../../mailers/index.ts'
+import { EgressError } from '../../platform/egress/index.ts'
 import { createLogger } from '../../platform/log.ts'
 import { readMailboxHealth } from './read-health.ts'
 import { rest } from './rest.ts'
@@ -332,6 +333,26 @@ describe('a server that lies, or fails', () => {
     expect(second).toMatchObject({ problem: expect.stringContaining('only its header') })
   }, 60_000)
 
+  it('[E1] no episode begins while this machine has no free file descriptor', async () => {
+    const mailerId = await bench.add()
+    let tries = 0
+    await bench.watch({
+      egress: {
+        async resolve() {
+          tries += 1
+          if (tries <= 5) throw new EgressError('busy', 'no free file descriptors')
+          return [{ address: '127.0.0.1', family: 4 }]
+        },
+      },
+    })
+    await idle()
+    bench.server.deliver('INBOX', mail(1))
+    await bench.untilSubjects('mail 1')
+    expect(tries).toBe(6)
+    expect(await bench.events()).toEqual([])
+    expect(await healthOf(mailerId)).toMatchObject({ failingSince: null, lastFailure: null })
+  })
+
   it('[contract 3.5] IMAP_ERROR tells of an episode once, over restarts, and again after a while', async () => {
     const mailerId = await bench.add()
     bench.server.setScript(({ command }) => (command === 'GREETING' ? 'BYE Overloaded' : undefined))
@@ -358,9 +379,16 @@ describe('a server that lies, or fails', () => {
       },
     })
     await first.stop()
-    const { connections } = bench.server
+    const tries = async () => {
+      const { rows } = await bench.database.db.query<{ tries: number }>(
+        'select tries from inbound_mailbox',
+      )
+      return rows[0]?.tries ?? 0
+    }
+    const triesBefore = await tries()
     const second = await bench.watch({ errorRepeatMs: 1 })
-    await bench.server.waitFor((server) => server.connections > connections)
+    // A stop drops a login under way, whose failure then counts for nothing.
+    await bench.until(tries, (now) => now > triesBefore)
     await second.stop()
     expect(await bench.events()).toHaveLength(1)
     await bench.database.db.query('update inbound_mailbox set report_due_at = now()')
@@ -382,10 +410,10 @@ describe('a server that lies, or fails', () => {
     expect(failed).not.toHaveProperty('folder')
     expect(failed?.tries).toBeGreaterThan(2)
     expect(more.every(({ level }) => level === 'debug')).toBe(true)
-    const { tries, failing_since: since } = more.at(-1) ?? failed ?? {}
+    const { tries: lastTries, failing_since: since } = more.at(-1) ?? failed ?? {}
     const duration_ms = expect.any(Number)
     expect(note('mailbox.recovered')).toMatchObject([
-      { level: 'info', ...place, tries, failing_since: since, duration_ms },
+      { level: 'info', ...place, tries: lastTries, failing_since: since, duration_ms },
     ])
   })
 
@@ -583,6 +611,20 @@ describe('by OAuth', () => {
     await idle()
     expect(refused).toEqual([undefined, 'stale'])
     expect(await bench.events()).toEqual([])
+  })
+
+  it('[B12] a server that breaks a bound is told of by the name of the bound', async () => {
+    await bench.serve({
+      ...accept,
+      script: ({ command }) =>
+        command === 'AUTHENTICATE' ? { before: `* OK ${'['.repeat(30_000)}\r\n` } : undefined,
+    })
+    await addOauth()
+    await bench.watch({
+      accessTokens: { get: async () => ({ kind: 'token', accessToken: BEARER }) as const },
+    })
+    const [event] = await bench.until(bench.events, (events) => events.length > 0)
+    expect(event?.details.provider_error).toContain('the bound imap_line: ')
   })
 
   it('a provider that gives no token now is an episode of failure', async () => {

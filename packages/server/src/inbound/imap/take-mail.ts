@@ -139,23 +139,34 @@ async function takeTurn(
 ): Promise<FolderState> {
   const { turnMs = TURN_MS } = deps
   const endsAt = performance.now() + turnMs
-  const isOver = () => performance.now() >= endsAt
-  const session = o.pace.isSlow ? o.session : untilThen(o.session, endsAt)
+  // A timer may fire a moment before its time by this clock.
+  let isCut = false
+  const isOver = () => isCut || performance.now() >= endsAt
+  const onCut = () => {
+    isCut = true
+  }
+  const session = o.pace.isSlow ? o.session : untilThen(o.session, endsAt, onCut)
   const stored = await takeBatch(deps, watch, state, batch, { ...o, session, isOver })
   o.pace.isSlow = isOver()
   return stored
 }
 
 /** The same session, of which no command outlasts that time. */
-function untilThen(session: FetchSession, endsAt: number): FetchSession {
+function untilThen(session: FetchSession, endsAt: number, onCut: () => void): FetchSession {
   return {
     get isOpen() {
       return session.isOpen
     },
     has: session.has,
-    run: (o, work) => {
+    run: async (o, work) => {
       const leftMs = Math.max(1, Math.ceil(endsAt - performance.now()))
-      return session.run({ ...o, timeoutMs: Math.min(o.timeoutMs, leftMs) }, work)
+      try {
+        return await session.run({ ...o, timeoutMs: Math.min(o.timeoutMs, leftMs) }, work)
+      } catch (error) {
+        const isLate = error instanceof ImapError && error.failure.systemCode === 'ETIMEDOUT'
+        if (isLate && leftMs <= o.timeoutMs) onCut()
+        throw error
+      }
     },
   }
 }

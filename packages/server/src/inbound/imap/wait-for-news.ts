@@ -14,9 +14,6 @@ export interface NewsWaiter {
 /** An IDLE that ends by itself at once, so often, is none. */
 const SHORT_IDLES_MAX = 3
 const SHORT_IDLE_MS = 1_000
-/** Of what a server says while nothing is asked for; one that goes on and on is cut off. */
-const QUIET_BYTES_MAX = 4 * 1024 * 1024
-const FLOOD_LOOK_MS = 5_000
 
 export function createNewsWaiter(session: ImapSession, signal: AbortSignal): NewsWaiter {
   let hasNews = false
@@ -28,10 +25,6 @@ export function createNewsWaiter(session: ImapSession, signal: AbortSignal): New
     tell?.()
   }
   session.onNews(onNews)
-
-  function cutFlood(before: number): void {
-    if (session.received - before > QUIET_BYTES_MAX) session.cut()
-  }
 
   function idle(): void {
     const startedMs = performance.now()
@@ -56,14 +49,12 @@ export function createNewsWaiter(session: ImapSession, signal: AbortSignal): New
         const { promise: woken, resolve } = Promise.withResolvers<void>()
         tell = resolve
         const timer = setTimeout(resolve, ms)
-        const flood = setInterval(cutFlood, FLOOD_LOOK_MS, session.received)
         const stop = () => resolve()
         signal.addEventListener('abort', stop, { once: true })
         if (idles && !refusesIdle) idle()
         await woken
         tell = undefined
         clearTimeout(timer)
-        clearInterval(flood)
         signal.removeEventListener('abort', stop)
       }
       if (isOver()) return 'over'

@@ -64,6 +64,8 @@ export interface WatchMailboxOptions {
 
 const LOGIN_TIMEOUT_MS = 30_000
 const DATABASE_WAIT_MS = 5_000
+/** Until file descriptors may be free. */
+const BUSY_WAIT_MS = 5_000
 /** From the time that it is to stop until a command under way is given up. */
 const STOP_MS = 3_000
 /** A connection that lasts for less is counted among those that did not come about. */
@@ -91,6 +93,10 @@ export async function watchMailbox(
       if (troubles.size > TROUBLES_MAX) troubles.clear()
       const ended = await serve(deps, mailbox, begun, { ...o, troubles, pace })
       if (ended === 'over') return
+      if (ended === 'untried') {
+        await wait(BUSY_WAIT_MS, o.signal)
+        continue
+      }
       failures = ended === 'good' ? 0 : failures + 1
     } catch (error) {
       if (o.signal.aborted || error instanceof WatchLostError) return
@@ -148,8 +154,8 @@ async function settleUnforeseen(
   }
 }
 
-/** `good`: it lasted, and is simply to be made again. */
-type Ended = 'good' | 'failed' | 'over'
+/** `good`: it lasted, and is simply to be made again. `untried`: this machine could not, which is no failure. */
+type Ended = 'good' | 'failed' | 'untried' | 'over'
 
 async function serve(
   deps: WatchMailboxDeps,
@@ -175,6 +181,7 @@ async function serve(
     inTurn: (work) => deps.line.run({ tenantId, host: server.host }, work),
   })
   if (login.kind === 'over') return 'over'
+  if (login.kind === 'busy') return 'untried'
   if (login.kind === 'failed') {
     deps.observeLogin(login.isConfirmed ? 'rejected' : 'failed')
     return (await settle(login, login.isConfirmed)) === 'failing' ? 'failed' : 'over'
@@ -204,7 +211,9 @@ async function serve(
         await settle(error, false)
       },
     })
-    return o.signal.aborted ? 'over' : isGood && hasLasted() ? 'good' : 'failed'
+    if (o.signal.aborted) return 'over'
+    if (login.session.broken !== undefined) throw login.session.broken
+    return isGood && hasLasted() ? 'good' : 'failed'
   } catch (error) {
     if (!(error instanceof ImapError)) throw error
     if (o.signal.aborted) return 'over'

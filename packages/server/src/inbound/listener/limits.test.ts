@@ -2,6 +2,7 @@
 import { connect } from 'node:net'
 import { createRawClient, type RawClient } from '@postrider/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
+import { listenerLimits } from './limits.ts'
 import { sendData, startListener, type TestListener } from './listener.fixture.ts'
 
 let started: TestListener[] = []
@@ -125,7 +126,7 @@ describe('recipients', () => {
   })
 
   it('[I2] 20,000 at once are answered, and no more kept than may be', async () => {
-    const { openFor, stored } = await start()
+    const { openFor, stored } = await start({ limits: { workMicrosBurst: 10_000_000 } })
     const client = await openFor()
     const all = Array.from({ length: 20_000 }, (_, i) => `RCPT TO:<u${i}@routed.test>\r\n`)
     client.send(`${all.join('')}VRFY\r\n`)
@@ -133,6 +134,77 @@ describe('recipients', () => {
     expect(text.match(/^250 /gm)?.length).toBe(100)
     expect(text.match(/^452 4\.5\.3 /gm)?.length).toBe(19_900)
     expect(stored).toEqual([])
+  })
+})
+
+describe('work', () => {
+  const floods: [what: string, flood: string][] = [
+    ['commands', 'NOOP\r\n'.repeat(200)],
+    ['recipients', 'RCPT TO:<a@routed.test>\r\n'.repeat(200)],
+  ]
+  it.each(floods)('[I12] that one connection makes has a limit: %s', async (_what, flood) => {
+    const { openFor, log, metrics } = await start({
+      limits: {
+        workMicrosBurst: 2_000,
+        workMicrosPerSecond: 1,
+        idleCommandsMax: 1_000,
+        badCommandsMax: 1_000,
+      },
+    })
+    const client = await openFor()
+    client.send(flood)
+    await expect.poll(log).toContain('"limit":"work"')
+    expect(await metrics()).toContain('inbound_limits_total{limit="work"} 1')
+    expect(client.unread().match(/^\d{3} /gm)?.length ?? 0).toBeLessThan(40)
+    const other = await openFor('a@routed.test')
+    expect(await sendData(other, MESSAGE)).toMatch(/^250 /)
+    client.close()
+  })
+
+  it.each([
+    ['lines that begin with a dot', '..\r\n'.repeat(60_000), 20_000],
+    ['halves of line ends', '\n'.repeat(400_000), 5_000],
+  ])('[I12] of a message that consists of %s waits', async (_what, text, workMicrosBurst) => {
+    const { openFor, metrics, stored } = await start({ limits: { workMicrosBurst } })
+    const client = await openFor('a@routed.test')
+    expect(await sendData(client, `${text}\r\n`)).toMatch(/^(250|552) /)
+    expect(await metrics()).toContain('inbound_limits_total{limit="work"} 1')
+    expect(stored.length).toBeLessThan(2)
+  })
+
+  it('[I12] of tiny segments is no more than that of the bytes that come while they wait', async () => {
+    let nowMs = 0
+    const limits = { workMicrosBurst: 2_000, workMicrosPerSecond: 1_000_000 }
+    const { openFor, stored } = await start({ limits, monotonicMs: () => nowMs })
+    const client = await openFor('a@routed.test')
+    await client.ask('DATA')
+    for (let i = 0; i < 2_000; i += 1) client.send('x')
+    nowMs = 1_000
+    client.send('\r\n.\r\n')
+    expect(await client.see(/\r\n/)).toMatch(/^250 /)
+    expect(stored[0]?.raw.toString('latin1')).toMatch(/^x{2000}\r\n$/m)
+  })
+
+  it('of ordinary mail never waits', async () => {
+    const { openFor, metrics } = await start()
+    const client = await openFor()
+    for (let i = 0; i < 100; i += 1) {
+      client.send('RSET\r\n')
+      await client.see(/^250 .*\r\n/m)
+      await client.ask('MAIL FROM:<ada@sender.test>')
+      await client.ask('RCPT TO:<a@routed.test>')
+      expect(await sendData(client, MESSAGE)).toMatch(/^250 /)
+    }
+    expect(await metrics()).toContain('inbound_limits_total{limit="work"} 0')
+  })
+
+  it('after its end is cut off', async () => {
+    const { open } = await start()
+    const client = await open()
+    await client.ask('QUIT')
+    const flood = setInterval(() => client.send('x\r\n'), 0)
+    await client.end()
+    clearInterval(flood)
   })
 })
 
@@ -150,10 +222,32 @@ describe('connections', () => {
   })
 
   it('beyond the most of all are refused', async () => {
-    const { open, port, metrics } = await start({ limits: { connectionsMax: 1 } })
+    const { open, port, metrics, log } = await start({ limits: { connectionsMax: 1 } })
     await open()
     expect(await greeting(port)).toMatch(/^421 4\.3\.2 /)
     expect(await metrics()).toContain('inbound_connections_total{outcome="refused"} 1')
+    expect(await metrics()).toContain('inbound_limits_total{limit="connections"} 1')
+    expect(log()).toContain('"limit":"connections"')
+  })
+
+  it('beyond the most of all end one of the address with most, for an address with fewer', async () => {
+    const { openFor, open, port, log } = await start({ limits: { connectionsMax: 3 } })
+    const inData = await openFor('a@routed.test')
+    await inData.ask('DATA')
+    const idle = await open()
+    const newer = await open()
+    const other = createRawClient(port, '127.0.0.1', '127.0.0.2')
+    expect(await other.see(/\r\n/)).toMatch(/^220 /)
+    expect(await idle.see(/\r\n/)).toMatch(/^421 4\.3\.2 /)
+    await idle.end()
+    expect(log()).toContain('"limit":"connections"')
+    expect(await newer.ask('NOOP')).toMatch(/^250 /)
+    inData.send(`${MESSAGE}.\r\n`)
+    expect(await inData.see(/\r\n/)).toMatch(/^250 /)
+    // Two and one: the next of the second address would have as many as the first.
+    const third = createRawClient(port, '127.0.0.1', '127.0.0.2')
+    expect(await third.see(/\r\n/)).toMatch(/^421 4\.3\.2 /)
+    for (const client of [other, third]) client.close()
   })
 
   async function greeting(port: number): Promise<string> {
@@ -354,4 +448,9 @@ describe('an end in order', () => {
     await listener.stop()
     await listener.stop()
   })
+})
+
+it('[I12] allows a connection less than 2 s of CPU in any ten seconds', () => {
+  const { workMicrosBurst, workMicrosPerSecond } = listenerLimits
+  expect(workMicrosBurst + 10 * workMicrosPerSecond).toBeLessThan(2_000_000)
 })

@@ -19,6 +19,12 @@ export interface ListenerLimits {
   readonly dataRateAfterMs: number
   /** Message under way excepted. */
   readonly connectionMsMax: number
+  /** Estimated CPU that a connection may cause at once, and in each second. Beyond it waits. */
+  readonly workMicrosBurst: number
+  readonly workMicrosPerSecond: number
+  /** The same for the handshakes of one address, over all its connections. */
+  readonly handshakeMicrosBurst: number
+  readonly handshakeMicrosPerSecond: number
   readonly findRouteMsMax: number
   readonly storeMsMax: number
   /** How often it is looked after what takes too long. */
@@ -42,6 +48,10 @@ export const listenerLimits: ListenerLimits = {
   dataBytesPerSecondMin: 500,
   dataRateAfterMs: 60_000,
   connectionMsMax: 60 * 60_000,
+  workMicrosBurst: 500_000,
+  workMicrosPerSecond: 100_000,
+  handshakeMicrosBurst: 400_000,
+  handshakeMicrosPerSecond: 200_000,
   findRouteMsMax: 10_000,
   storeMsMax: 60_000,
   sweepMs: 1_000,

@@ -5,6 +5,7 @@
  * It stops in order: no new connections and no new messages; those that are coming in are finished within
  * the grace, and answered.
  */
+import { constants } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { createRounds, type Rounds } from '../../platform/rounds.ts'
 import {
@@ -43,7 +44,7 @@ export function createInboundListener(o: ListenerOptions): InboundListener {
   const limits = { ...listenerLimits, ...o.limits }
   const budget = createByteBudget(limits.bytesInTransitMax)
   const deps: TransactionDeps = { ...o, limits, budget, turns: createPieceTurns() }
-  const guard = createGuard({ ...o, limits, observeConnection: o.observe.connection })
+  const guard = createGuard({ ...o, limits })
   o.observe.watch(() => ({
     connections: guard.open().size,
     bytesInTransit: budget.takenBytes(),
@@ -69,6 +70,7 @@ export function createInboundListener(o: ListenerOptions): InboundListener {
       ...o.certificate,
       ...OFFERED,
       minVersion: 'TLSv1.2',
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
       name: o.name,
       size: o.bytesMax,
       maxRecipients: o.recipientsMax,
@@ -97,7 +99,8 @@ export function createInboundListener(o: ListenerOptions): InboundListener {
 
   return {
     name: 'inbound listener',
-    isListening: () => state === 'listening',
+    // The socket may have been closed by something else than `stop`.
+    isListening: () => state === 'listening' && server.server.listening,
     reloadCertificate: () => reloading.runOnce(),
     async start() {
       await new Promise<void>((resolve, reject) => {

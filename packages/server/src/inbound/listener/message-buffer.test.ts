@@ -9,7 +9,13 @@ const ADDRESS = '192.0.2.1'
 
 function open(bytesMax = 1_000_000, budgetBytes = 4_000_000) {
   const budget = createByteBudget(budgetBytes)
-  const buffer = createMessageBuffer({ before: BEFORE, bytesMax, budget, address: ADDRESS })
+  const buffer = createMessageBuffer({
+    before: BEFORE,
+    bytesMax,
+    budget,
+    address: ADDRESS,
+    madeWhole: () => undefined,
+  })
   return { budget, buffer }
 }
 

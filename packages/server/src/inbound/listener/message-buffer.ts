@@ -26,6 +26,8 @@ export function createMessageBuffer(o: {
   readonly bytesMax: number
   readonly budget: ByteBudget
   readonly address: string
+  /** How many line ends were made whole. */
+  readonly madeWhole: (lineEnds: number) => void
 }): MessageBuffer {
   const { before, budget, address } = o
   const lengthMax = before.length + o.bytesMax
@@ -71,6 +73,7 @@ export function createMessageBuffer(o: {
     const missing = countMissing(chunk, last)
     if (missing === 0) append(chunk)
     else makeRoom(length + chunk.length + missing)
+    if (missing > 0) o.madeWhole(missing)
     if (missing > 0 && refusal === undefined) {
       let previous = last
       for (let i = 0; i < chunk.length; i++) {

@@ -20,10 +20,26 @@ const transactionOutcomes = [
   'not_stored',
   'cut',
 ] as const
+const limitNames = [
+  'connections',
+  'connections_of_address',
+  'transactions',
+  'commands',
+  'bad_commands',
+  'refused_recipients',
+  'work',
+  'message_time',
+  'message_rate',
+  'handshake_time',
+  'command_time',
+  'connection_time',
+] as const
+export type ListenerLimit = (typeof limitNames)[number]
 export type TransactionOutcome = (typeof transactionOutcomes)[number]
 
 export interface ListenerObserver {
   connection(outcome: (typeof connectionOutcomes)[number]): void
+  limit(reached: ListenerLimit): void
   recipient(outcome: (typeof recipientOutcomes)[number]): void
   transaction(ended: {
     readonly outcome: TransactionOutcome
@@ -41,6 +57,12 @@ export function createListenerObserver(metrics: Metrics): ListenerObserver {
     ['outcome'],
   )
   for (const outcome of connectionOutcomes) connections.inc({ outcome }, 0)
+  const limits = metrics.counter(
+    'inbound_limits_total',
+    'Connections to the SMTP listener that reached a limit: `work` waited, all others were ended',
+    ['limit'],
+  )
+  for (const limit of limitNames) limits.inc({ limit }, 0)
   const recipients = metrics.counter(
     'inbound_recipients_total',
     'Recipients that were named to the SMTP listener, by what they were found to be',
@@ -59,6 +81,7 @@ export function createListenerObserver(metrics: Metrics): ListenerObserver {
   )
   return {
     connection: (outcome) => connections.inc({ outcome }),
+    limit: (limit) => limits.inc({ limit }),
     recipient: (outcome) => recipients.inc({ outcome }),
     transaction(ended) {
       transactions.observe({ outcome: ended.outcome }, ended.durationMs / 1000)

@@ -20,7 +20,13 @@ function receive() {
   const waiting: (() => void)[] = []
   const asked: string[] = []
   const received = receiveMessage(stream as unknown as SMTPServerDataStream, {
-    buffer: createMessageBuffer({ before, bytesMax, budget, address: ADDRESS }),
+    buffer: createMessageBuffer({
+      before,
+      bytesMax,
+      budget,
+      address: ADDRESS,
+      madeWhole: () => undefined,
+    }),
     bytesMax,
     address: ADDRESS,
     turns: {

@@ -9,6 +9,7 @@ import { inTime } from '../../platform/in-time.ts'
 import type { SmtpMail } from '../received-mail.ts'
 import { createMessageBuffer } from './message-buffer.ts'
 import type { TransactionOutcome } from './observe-listener.ts'
+import { WORTH } from './paced-parser.ts'
 import { receiveMessage } from './receive-message.ts'
 import type { AcceptedRecipient, Connection } from './smtp-session.ts'
 import { noRoom, notNow, type Reply, type TransactionDeps, wireFormOf } from './take-transaction.ts'
@@ -54,7 +55,12 @@ export async function takeMessage(
   const trace = traceOf(deps, connection, accepted)
   const before = traceHeader(trace)
   const { address } = facts
-  const buffer = createMessageBuffer({ ...deps, before, address })
+  const buffer = createMessageBuffer({
+    ...deps,
+    before,
+    address,
+    madeWhole: (lineEnds) => facts.pace.spend(lineEnds * WORTH.madeLineEnd),
+  })
   facts.data = { sinceMs: startedMs, bytes: () => stream.byteLength }
   try {
     const received = await receiveMessage(stream, { ...deps, buffer, address })

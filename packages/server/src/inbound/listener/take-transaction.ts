@@ -12,6 +12,7 @@ import type { SmtpMail } from '../received-mail.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { ListenerObserver } from './observe-listener.ts'
+import { WORTH } from './paced-parser.ts'
 import type { PieceTurns } from './piece-turns.ts'
 import type { Connection } from './smtp-session.ts'
 
@@ -69,6 +70,7 @@ export async function takeRecipient(
   given: string,
 ): Promise<Reply> {
   const { facts, id } = connection
+  facts.pace.spend(WORTH.lookUp)
   try {
     const found = await inTime(deps.findRoute(given), deps.limits.findRouteMsMax)
     deps.observe.recipient(found.kind)

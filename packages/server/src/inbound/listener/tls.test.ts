@@ -40,6 +40,53 @@ it('[contract 3.5] mail comes by STARTTLS, and its envelope says so', async () =
   client.close()
 })
 
+it('[I12] a peer that asks for another handshake in the same session is cut off', async () => {
+  const { open } = await start()
+  const client = await open()
+  expect(await client.ask('STARTTLS')).toMatch(/^220 /)
+  const secure = await client.startTls({ ...TRUSTING, maxVersion: 'TLSv1.2' })
+  const socket = secure.socket as TLSSocket
+  const failed = await new Promise<Error | null>((resolve) => {
+    socket.once('error', resolve)
+    socket.renegotiate({}, resolve)
+  })
+  expect(failed).not.toBeNull()
+  client.close()
+})
+
+it('[I12] the handshakes of one address wait for each other beyond their limit', async () => {
+  const { open, metrics, log } = await start({
+    limits: { handshakeMicrosBurst: 2_000, handshakeMicrosPerSecond: 1 },
+  })
+  const first = await beginTls(await open())
+  expect(await first.ask('EHLO client.test')).toMatch(/^250-/)
+  const second = await open()
+  second.send('STARTTLS\r\n')
+  await expect.poll(log).toContain('"limit":"work"')
+  expect(second.unread()).toBe('')
+  expect(await metrics()).toContain('inbound_limits_total{limit="work"} 1')
+  first.close()
+  second.close()
+})
+
+it('[I12] a handshake whose peer has gone takes nothing from the others of its address', async () => {
+  const { open, metrics } = await start({
+    limits: { handshakeMicrosBurst: 2_000, handshakeMicrosPerSecond: 10_000 },
+  })
+  const first = await beginTls(await open())
+  const others = await Promise.all(Array.from({ length: 90 }, open))
+  for (const other of others) other.send('STARTTLS\r\n')
+  // A few may have had their turn, of five in a second.
+  await expect.poll(metrics).toMatch(/inbound_limits_total\{limit="work"\} [89]\d/)
+  for (const other of others) other.socket.end()
+  await Promise.all(others.map((other) => other.end()))
+  // Behind all of them it would wait for 18 s.
+  const last = await beginTls(await open())
+  expect(await last.ask('EHLO client.test')).toMatch(/^250-/)
+  first.close()
+  last.close()
+})
+
 it('what was said before the handshake is forgotten', async () => {
   const { openFor } = await start()
   const client = await beginTls(await openFor('a@routed.test'))

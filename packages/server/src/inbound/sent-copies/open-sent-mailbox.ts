@@ -21,7 +21,7 @@ export interface OpenSentMailboxDeps extends Omit<LogInDeps, 'authConfirmDelayMs
 /** Of the answers to its commands none holds a message. */
 const MESSAGE_BYTES_MAX = 64 * 1024
 
-/** Undefined: it was not tried, for the mailer is not active. Rejects when it cannot be opened. */
+/** Undefined: it was not tried: the mailer is not active, or no file descriptor was free. Rejects when it cannot be opened. */
 export async function openSentMailbox(
   deps: OpenSentMailboxDeps,
   key: MailerKey,
@@ -36,5 +36,5 @@ export async function openSentMailbox(
     inTurn: (work) => work(),
   })
   if (opened.kind === 'failed') throw new ImapError(opened.failure)
-  return opened.kind === 'over' ? undefined : opened.session
+  return opened.kind === 'session' ? opened.session : undefined
 }

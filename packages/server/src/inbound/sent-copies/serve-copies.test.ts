@@ -288,6 +288,24 @@ describe('what cannot be kept now', () => {
     expect(kept()).toHaveLength(1)
   })
 
+  it.each([
+    ['LIST', 'imap_folders', '* LIST () "/" folder\r\n'.repeat(60_000)],
+    ['SELECT', 'imap_line', `* FLAGS ${'('.repeat(50_000)}\r\n`],
+    ['UID SEARCH', 'imap_search', `* SEARCH${' 4294967295'.repeat(60_000)}\r\n`],
+  ])('[B12] as when the answer to %s breaks the bound %s', async (command, bound, bomb) => {
+    const broken: string[] = []
+    await send()
+    box.setScript((now) => (now.command === command ? { before: bomb } : undefined))
+    await worker({ onImapBound: (name) => broken.push(name) }).runOnce()
+    expect(broken).toEqual([bound])
+    expect(kept()).toEqual([])
+    expect(outcomes).toEqual(['waiting'])
+    box.setScript(undefined)
+    await dueNow()
+    await worker().runOnce()
+    expect(kept()).toHaveLength(1)
+  })
+
   it('what a session did not get to was not tried', async () => {
     await send()
     await send()

@@ -1,0 +1,22 @@
+/** The parser of the listener and the pace of its connection. */
+import { expect, it } from 'vitest'
+import { PacedParser, WORTH } from './paced-parser.ts'
+
+it('[I12] reads a segment when its pace lets it, and takes no further one before', () => {
+  const waiting: { readonly micros: number; readonly work: () => void }[] = []
+  const parser = new PacedParser({ doPaced: (micros, work) => void waiting.push({ micros, work }) })
+  const commands: string[] = []
+  parser.oncommand = (command, done) => {
+    commands.push(command.toString())
+    done?.()
+  }
+  // False: the socket is not read meanwhile, so that a flood of tiny segments comes together.
+  expect(parser.write('N')).toBe(false)
+  parser.write('OOP\r\n')
+  expect(waiting.length).toBe(1)
+  expect(waiting[0]?.micros).toBeGreaterThanOrEqual(WORTH.chunk)
+  waiting[0]?.work()
+  expect(commands).toEqual([])
+  waiting[1]?.work()
+  expect(commands).toEqual(['NOOP'])
+})
