@@ -9,6 +9,7 @@ import { LOCAL_REFUSALS, type SmtpFailure } from '../mail/index.ts'
 import { type CheckBounds, countedCheck } from '../platform/counted-check.ts'
 import { isRefusedHost } from '../platform/egress/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
+import type { OpenMailboxDeps } from './imap/open-mailbox.ts'
 import { loginFailure } from './login-failure.ts'
 import {
   type ConfigWithSecret,
@@ -18,7 +19,7 @@ import {
 
 const LOGIN_TIMEOUT_MS = 10_000
 
-export interface LoginCheckDeps extends SessionDeps {
+export interface LoginCheckDeps extends SessionDeps, Pick<OpenMailboxDeps, 'onImapBound'> {
   readonly checks: CheckBounds
 }
 

@@ -12,9 +12,13 @@ import { checkHost, checkLogin } from './check-login.ts'
 import type { ShowDeps } from './imap/show-mailboxes.ts'
 import { type MailerConfig, type ServerMailer, sealPassword } from './mailer.ts'
 import { configureOauthSmtp, type OAuthSmtpDeps } from './oauth/configure-oauth-smtp.ts'
+import { checkReturnPath, confirmReturnPath, type ReturnPathDeps } from './return-path.ts'
 import { insertMailer, type NewMailer } from './store.ts'
 
-export interface MailerDeps extends OAuthSmtpDeps, Pick<ShowDeps, 'readMailboxHealth'> {
+export interface MailerDeps
+  extends OAuthSmtpDeps,
+    Pick<ShowDeps, 'readMailboxHealth'>,
+    ReturnPathDeps {
   readonly db: Db
 }
 
@@ -30,6 +34,7 @@ export async function configureSmtp(
   const errors = [...checkConfig(body.connection_type, body.config), ...checked.errors]
   if (errors.length > 0) throw validationError(...errors)
   const isVerified = body.verify !== false
+  const returnPath = await checkReturnPath(deps, tenantId, body.return_path ?? null)
   const facts = {
     tenantId,
     mailerId: newId('smtp'),
@@ -37,13 +42,16 @@ export async function configureSmtp(
     email: checked.email ?? body.email,
     uncertain: body.uncertain ?? 'at_least_once',
     limits: body.limits ?? {},
+    ...(returnPath === undefined ? {} : { returnPath }),
     hostEverWorked: isVerified,
   }
   const host = checked.host ?? body.config.host
   const config = { ...body.config, ...(host === undefined ? {} : { host }) }
-  return body.connection_type === 'oauth'
-    ? configureOauthSmtp(deps, facts, config, isVerified)
-    : configureBasicSmtp(deps, facts, config, isVerified)
+  const mailer =
+    body.connection_type === 'oauth'
+      ? await configureOauthSmtp(deps, facts, config, isVerified)
+      : await configureBasicSmtp(deps, facts, config, isVerified)
+  return confirmReturnPath(deps, mailer)
 }
 
 async function configureBasicSmtp(

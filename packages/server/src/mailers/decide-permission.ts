@@ -57,6 +57,24 @@ export function decidePermission(
   return { count, waitMs }
 }
 
+/**
+ * Whether the limits alone explain that mail has been due for so long. Within that time a mailer
+ * that uses at least half of a limit is at most twice as slow as the limit asks for. A limit over a
+ * longer time makes mail wait when all of it is used.
+ */
+export function explainsWait(
+  limits: Rates,
+  used: Used,
+  o: { readonly dueForMs: number; readonly nowMs: number },
+): boolean {
+  return WINDOWS.some((window) => {
+    const most = limits[window.limit]
+    if (most === undefined) return false
+    const needed = window.lengthMs <= o.dueForMs ? most / 2 : most
+    return sum(spansWithin(window, used, o.nowMs)) >= needed
+  })
+}
+
 /** Until less than the limit is used: a limit that was lowered may ask for several spans to leave. */
 function waitOf(
   { lengthMs }: Window,

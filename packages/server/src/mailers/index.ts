@@ -9,8 +9,9 @@ export {
   noteRelayChanged,
   setDomainVerified,
 } from './domain-store.ts'
-export { ehloNameOf } from './ehlo-name.ts'
+export { ehloNameOf, qualifiedNameOf } from './ehlo-name.ts'
 export { deleteOldErrors } from './error-store.ts'
+export { findLate, LATE_AFTER_MS, type LateMailer, serverOf } from './find-late.ts'
 export { findMailers, type NoMailer, noMailer, type WantedMailer } from './find-mailers.ts'
 export { ImapError } from './imap/imap-error.ts'
 export type { ImapSession } from './imap/imap-session.ts'
@@ -31,7 +32,7 @@ export {
   type SmtpMailerForSend,
 } from './load-mailer.ts'
 export { printable } from './login-failure.ts'
-export { isDomainMailer } from './mailer.ts'
+export { isDomainMailer, type Mailer } from './mailer.ts'
 export {
   createNoteDeactivated,
   type Deactivated,
@@ -40,7 +41,10 @@ export {
 export { type MailerError, noteErrors } from './note-errors.ts'
 export { type AccessTokens, createAccessTokens } from './oauth/access-tokens.ts'
 export { findSentMailer, type SentMailer } from './oauth/find-sent-mailer.ts'
+export { findInactiveOf, observeMailers } from './observe-store.ts'
+export { type OperatedMailer, operatedMailers } from './operated-mailers.ts'
 export { createRelaySends, type RelaySends, type RelaySent } from './relay-sends.ts'
+export { forgetReturnPath } from './return-path.ts'
 export { type RejectedLogin, settleRejectedLogins } from './settle-rejected-logins.ts'
 export type { Acquired, SmtpLease } from './smtp-line.ts'
 export {

@@ -28,6 +28,8 @@ export interface SmtpMailerForSend extends SendFacts {
   readonly tlsVerify: boolean
   readonly username?: string
   readonly password?: string
+  /** Of which each copy has its own. */
+  readonly returnPath?: string
   /** It logs in with an access token (oauth/access-tokens.ts). */
   readonly isOauth: boolean
   /** Over one connection. */
@@ -74,6 +76,7 @@ function smtpFor(keyRing: KeyRing, mailer: ServerMailer): SmtpMailerForSend {
     messagesMax,
     rates,
     hostEverWorked,
+    ...(mailer.returnPath === undefined ? {} : { returnPath: mailer.returnPath }),
     isFetched: mailer.configType === 'smtp_imap',
   }
 }

@@ -26,6 +26,7 @@ export function toWire(m: ServerMailer, mailbox: ShownMailbox = {}): MailerOnWir
       ...(m.imap === undefined ? {} : { imap: m.imap }),
     },
     ...mailbox,
+    return_path: m.returnPath ?? null,
     limits: m.limits,
     effective_limits: effectiveLimits(m),
   }
@@ -38,6 +39,7 @@ export function domainToWire(m: DomainMailer): DomainOnWire {
     config_type: m.configType,
     connection_type: m.connectionType,
     config: { relay: m.config.relay, domain: m.config.domain, verified: m.isVerified },
+    return_path: null,
     limits: m.limits,
     effective_limits: effectiveDomainLimits(m),
   }

@@ -58,6 +58,8 @@ export interface ServerMailer extends MailerFacts {
   /** What is fetched, where that has been said (imap/mailbox.ts). */
   readonly mailbox?: MailboxSettings
   readonly limits: MailerLimits
+  /** `bounces@` an inbound domain, in wire form. Absent: its address is the envelope sender. */
+  readonly returnPath?: string
   /** A connection to this host has succeeded at some time. */
   readonly hostEverWorked: boolean
 }
@@ -114,12 +116,14 @@ type MailerKey = Pick<Mailer, 'tenantId' | 'mailerId'>
 
 /** Bound to its row: a sealed password copied to another mailer does not open. */
 export function sealPassword(keyRing: KeyRing, key: MailerKey, password: string): string {
-  return keyRing.encrypt(JSON.stringify({ password }), placeOf(key))
+  return keyRing.encrypt(JSON.stringify({ password }), passwordPlaceOf(key))
 }
 
 /** Throws SealedValueError when the key is gone or the row was tampered with. */
 export function openPassword(keyRing: KeyRing, key: MailerKey, secret: string): string {
-  const opened = JSON.parse(keyRing.decrypt(secret, placeOf(key))) as { readonly password: string }
+  const opened = JSON.parse(keyRing.decrypt(secret, passwordPlaceOf(key))) as {
+    readonly password: string
+  }
   return opened.password
 }
 
@@ -133,6 +137,6 @@ export function domainKeyOf(domain: string): string {
   return `@${domain.toLowerCase()}`
 }
 
-function placeOf({ tenantId, mailerId }: MailerKey): string {
+export function passwordPlaceOf({ tenantId, mailerId }: MailerKey): string {
   return `mailers|${tenantId}|${mailerId}|config`
 }

@@ -10,6 +10,8 @@ export type MailerError = MailerErrorRow & { readonly category: FailureCategory 
 
 /** Those that are about a recipient or a message are left out. */
 export async function noteErrors(tx: Tx, errors: readonly MailerError[]): Promise<void> {
-  const own = errors.filter(({ category }) => concernsMailer(category))
+  const own = errors.filter(({ category, providerError }) =>
+    concernsMailer(category, providerError),
+  )
   if (own.length > 0) await upsertErrors(tx, own)
 }

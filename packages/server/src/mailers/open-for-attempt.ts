@@ -89,6 +89,7 @@ function withoutToken(
 ): OpenSessionResult | undefined {
   if (result.kind === 'inactive' || result.kind === 'busy') return undefined
   const { kind, failure } = result
+  if (failure.isLocal === true) return undefined
   if (kind === 'deactivated') return failed(LOCAL_REFUSALS.oauthRevoked, failure)
   // A mailbox that is called revoked, and is not believed to be, has its app to blame.
   return failure.verdict === 'transient'

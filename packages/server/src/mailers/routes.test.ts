@@ -42,6 +42,10 @@ const seen: string[] = []
 const limitOf = (usesMax: number) => createRateLimit({ name: 'checks', usesMax, windowS: 60 })
 let limit = limitOf(1_000)
 const lookedUp: string[] = []
+/** At which question its inbound domain is gone. */
+let domainGoneAt = 0
+let domainQuestions = 0
+const domainAsked = () => ++domainQuestions
 /** Mailers whose mail was woken. */
 const woken: string[] = []
 const egress = createEgress({
@@ -70,6 +74,8 @@ beforeAll(async () => {
     },
     ehloName: 'sender.example.com',
     readMailboxHealth: async () => new Map(),
+    isInboundDomain: async ({ tenantId, domain }) =>
+      tenantId === 'tn_a' && domain === 'in.example.com' && domainAsked() !== domainGoneAt,
     accessTokens: { get: async () => ({ kind: 'inactive' }) },
     checks: {
       limit: { use: (...o) => limit.use(...o), useUnlessDone: (...o) => limit.useUnlessDone(...o) },
@@ -192,6 +198,7 @@ describe('configureSMTP', () => {
             limits: {},
             effective_limits: { connections: 5, messages_per_connection: 100 },
             uncertain: 'at_least_once',
+            return_path: null,
             state: 'active',
             state_reason: null,
             state_evidence: null,
@@ -747,3 +754,60 @@ async function deactivate(mailerId: string): Promise<void> {
     undefined,
   ])
 }
+
+describe('return_path', () => {
+  const own = 'bounces@in.example.com'
+
+  it('[7.4] is shown, stays when it is left out, and goes with null', async () => {
+    const { mailer_id: id, return_path: shown } = await configured({ return_path: own })
+    expect(shown).toBe(own)
+    expect((await update(id, { name: 'Other' })).body.mailer.return_path).toBe(own)
+    expect(await loadMailerForSend(database.db, keyRing, 'tn_a', id)).toMatchObject({
+      returnPath: own,
+    })
+    expect((await update(id, { return_path: null })).body.mailer.return_path).toBeNull()
+    const loaded = await loadMailerForSend(database.db, keyRing, 'tn_a', id)
+    expect(loaded).not.toHaveProperty('returnPath')
+  })
+
+  it('is none any more when its domain goes while the mailer is stored', async () => {
+    const { mailer_id: id } = await configured()
+    domainQuestions = 0
+    domainGoneAt = 2
+    const { body } = await update(id, { return_path: own })
+    expect(body.mailer.return_path).toBeNull()
+    const loaded = await loadMailerForSend(database.db, keyRing, 'tn_a', id)
+    expect(loaded).not.toHaveProperty('returnPath')
+    domainGoneAt = 0
+  })
+
+  it('is kept in one spelling', async () => {
+    const { return_path: shown } = await configured({ return_path: 'Bounces@IN.example.com' })
+    expect(shown).toBe(own)
+  })
+
+  it.each([
+    ['a domain that is not an inbound domain', 'bounces@example.com'],
+    ['a domain below one', 'bounces@a.in.example.com'],
+    ['another local part', 'news@in.example.com'],
+    ['a tag', 'bounces+x@in.example.com'],
+    ['no address', 'in.example.com'],
+    ['nothing', ''],
+    ['a line break', 'bounces@in.example.com\r\nRCPT TO:<x@y.test>'],
+    ['a number', 7],
+  ])('[7.4] 400 names /return_path: %s', async (_what, returnPath) => {
+    const { mailer_id: id } = await configured()
+    for (const { status, body } of [
+      await configure({ return_path: returnPath }),
+      await update(id, { return_path: returnPath }),
+    ]) {
+      expect({ status, code: body.code }).toEqual({ status: 400, code: 'validation_failed' })
+      expect(body.errors.map((error: { path: string }) => error.path)).toEqual(['/return_path'])
+    }
+  })
+
+  it("[7.4] 400 for another tenant's inbound domain", async () => {
+    const { status, body } = await configure({ return_path: own }, 'b')
+    expect([status, body.errors[0].path]).toEqual([400, '/return_path'])
+  })
+})

@@ -10,7 +10,7 @@ import type {
   SecureMode,
   UncertainPolicy,
 } from '@postrider/contract'
-import { type Queryable, type Statement, statement } from '../platform/db/index.ts'
+import { type Queryable, type Statement, statement, type Tx } from '../platform/db/index.ts'
 import type { MailboxSettings } from './imap/mailbox-settings.ts'
 import { asServerMailer, emailKeyOf, type Mailer, type ServerMailer } from './mailer.ts'
 
@@ -43,6 +43,7 @@ interface ServerRow extends FactRow {
   app_id: string | null
   imap: OAuthMailServer | null
   mailbox: MailboxSettings | null
+  return_path: string | null
 }
 
 interface DomainRow extends FactRow {
@@ -59,7 +60,7 @@ export type MailerRow = ServerRow | DomainRow
 export const MAILER_COLUMNS = `tenant_id, mailer_id, name, email, config_type, connection_type, host, port,
   username, secure, tls_verify, secret, uncertain, limits, state, state_reason, state_evidence,
   state_changed_at, worked_at is not null as host_ever_worked, config_version, app_id, imap, mailbox,
-  relay, domain, domain_verified, created_at, updated_at`
+  relay, domain, domain_verified, return_path, created_at, updated_at`
 
 const GET = statement(
   'mailers.get',
@@ -201,9 +202,9 @@ const INSERT = statement(
   'mailers.insert',
   `insert into mailers_mailer (tenant_id, mailer_id, name, email, email_key, config_type,
      connection_type, host, port, username, secure, tls_verify, secret, uncertain, limits, worked_at,
-     app_id, imap, mailbox)
+     app_id, imap, mailbox, return_path)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-     case when $16::boolean then now() end, $17, $18, $19)
+     case when $16::boolean then now() end, $17, $18, $19, $20)
    returning ${MAILER_COLUMNS}`,
 )
 
@@ -222,6 +223,7 @@ function serverValues(m: NewMailer): unknown[] {
     m.appId ?? null,
     jsonOf(m.imap),
     jsonOf(m.mailbox),
+    m.returnPath ?? null,
   ]
 }
 
@@ -246,7 +248,7 @@ const UPDATE = statement(
   `update mailers_mailer
       set name = $4, email = $5, email_key = $6, host = $7, port = $8, username = $9, secure = $10,
           tls_verify = $11, secret = $12, uncertain = $13, limits = $14, app_id = $16,
-          imap = $17, mailbox = $18,
+          imap = $17, mailbox = $18, return_path = $19,
           worked_at = case when $15::boolean then coalesce(worked_at, now()) end,
           config_version = config_version + 1, updated_at = now()
     where tenant_id = $1 and mailer_id = $2 and config_version = $3
@@ -300,6 +302,24 @@ export async function deleteMailer(
   return rowCount > 0
 }
 
+const REMOVE_RETURN_PATH = statement(
+  'mailers.remove_return_path',
+  `update mailers_mailer
+      set return_path = null, config_version = config_version + 1, updated_at = now()
+    where tenant_id = $1 and return_path = $2
+    returning mailer_id`,
+)
+
+/** Of all mailers that have it. Answers their ids. */
+export async function removeReturnPath(
+  tx: Tx,
+  o: { readonly tenantId: string; readonly returnPath: string },
+): Promise<string[]> {
+  const values = [o.tenantId, o.returnPath]
+  const { rows } = await tx.query<{ mailer_id: string }>(REMOVE_RETURN_PATH, values)
+  return rows.map(({ mailer_id }) => mailer_id)
+}
+
 function jsonOf(value: object | undefined): string | null {
   return value === undefined ? null : JSON.stringify(value)
 }
@@ -334,6 +354,7 @@ function toServerMailer(row: ServerRow): ServerMailer {
     ...(row.imap === null ? {} : { imap: row.imap }),
     ...(row.mailbox === null ? {} : { mailbox: row.mailbox }),
     limits: row.limits,
+    ...(row.return_path === null ? {} : { returnPath: row.return_path }),
     hostEverWorked: row.host_ever_worked,
   }
 }

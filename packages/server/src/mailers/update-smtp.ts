@@ -19,6 +19,7 @@ import type { MailerDeps } from './configure-smtp.ts'
 import { canSend, isAsSafe, type MailerConfig, type ServerMailer, sealPassword } from './mailer.ts'
 import { updateOauthSmtp } from './oauth/configure-oauth-smtp.ts'
 import { reopenPassword } from './reopen-password.ts'
+import { checkReturnPath, confirmReturnPath } from './return-path.ts'
 import { saveMailer } from './save-mailer.ts'
 import { getServerMailer } from './store.ts'
 
@@ -42,8 +43,14 @@ export async function updateSmtp(
     body.config === undefined ? stored.config : changedConfig(stored, body, checked.host)
   const isVerified = body.config !== undefined && body.verify !== false
   const isSameHost = config.host === stored.config.host && config.port === stored.config.port
+  const { returnPath: storedPath, ...kept } = stored
+  const returnPath =
+    body.return_path === undefined
+      ? storedPath
+      : await checkReturnPath(deps, tenantId, body.return_path)
   const next: ServerMailer = {
-    ...stored,
+    ...kept,
+    ...(returnPath === undefined ? {} : { returnPath }),
     name: body.name ?? stored.name,
     email: checked.email ?? stored.email,
     config,
@@ -56,8 +63,9 @@ export async function updateSmtp(
       ? await updateOauthSmtp(deps, stored, next, { given: body.config, isVerified })
       : await updateBasicSmtp(deps, stored, next, body)
   if (updated !== undefined) {
-    deps.wakeMail(updated)
-    return updated
+    const confirmed = await confirmReturnPath(deps, updated)
+    deps.wakeMail(confirmed)
+    return confirmed
   }
   const current = await getServerMailer(deps.db, tenantId, mailerId)
   throw new ApiError(current === undefined ? 'not_found' : 'conflict')

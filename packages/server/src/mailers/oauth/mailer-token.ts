@@ -16,7 +16,7 @@ export function sealToken(
   name: TokenName,
   token: string,
 ): string {
-  return keyRing.encrypt(token, placeOf(key, name))
+  return keyRing.encrypt(token, tokenPlaceOf(key, name))
 }
 
 /** Throws SealedValueError when the key is gone or the row was tampered with. */
@@ -26,9 +26,9 @@ export function openToken(
   name: TokenName,
   sealed: string,
 ): string {
-  return keyRing.decrypt(sealed, placeOf(key, name))
+  return keyRing.decrypt(sealed, tokenPlaceOf(key, name))
 }
 
-function placeOf({ tenantId, mailerId }: MailerKey, name: TokenName): string {
+export function tokenPlaceOf({ tenantId, mailerId }: MailerKey, name: TokenName): string {
   return `mailers|${tenantId}|${mailerId}|${name}`
 }

@@ -46,15 +46,15 @@ export interface OAuthApp {
 type AppKey = Pick<OAuthApp, 'tenantId' | 'appId'>
 
 export function sealClientSecret(keyRing: KeyRing, key: AppKey, clientSecret: string): string {
-  return keyRing.encrypt(clientSecret, placeOf(key))
+  return keyRing.encrypt(clientSecret, clientSecretPlaceOf(key))
 }
 
 /** Throws SealedValueError when the key is gone or the row was tampered with. */
 export function openClientSecret(keyRing: KeyRing, app: OAuthApp): string {
-  return keyRing.decrypt(app.clientSecret, placeOf(app))
+  return keyRing.decrypt(app.clientSecret, clientSecretPlaceOf(app))
 }
 
-function placeOf({ tenantId, appId }: AppKey): string {
+export function clientSecretPlaceOf({ tenantId, appId }: AppKey): string {
   return `mailers|${tenantId}|${appId}|client_secret`
 }
 

@@ -43,6 +43,8 @@ export interface TokenFailure {
   /** The endpoint said so, in the form of RFC 6749 §5.2. */
   readonly isAnswered: boolean
   readonly retryAfterMs?: number
+  /** Nobody was asked: this process does as much at once as it may. */
+  readonly isLocal?: true
 }
 
 export type TokenAnswer =
@@ -108,6 +110,10 @@ export async function requestToken(
   } catch (error) {
     if (!(error instanceof EgressError)) throw error
     const { code, message, systemCode } = error
+    if (code === 'busy') {
+      const failure = { verdict: 'transient', providerError: message, isAnswered: false } as const
+      return { ok: false, failure: { ...failure, isLocal: true } }
+    }
     const text = systemCode === undefined ? message : `${message} (${systemCode})`
     return failed(code === 'address_refused' ? 'app' : 'transient', text)
   }

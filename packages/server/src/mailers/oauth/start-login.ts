@@ -53,7 +53,7 @@ export async function startLogin(
       ...(o.mailer === undefined ? {} : { mailerId: o.mailer.mailerId }),
       type: o.type,
       ...(o.redirectUri === undefined ? {} : { redirectUri: o.redirectUri }),
-      secret: deps.keyRing.encrypt(JSON.stringify(secret), placeOf(app.tenantId, stateHash)),
+      secret: deps.keyRing.encrypt(JSON.stringify(secret), loginPlaceOf(app.tenantId, stateHash)),
     },
     EXPIRES_IN_MS,
   )
@@ -94,9 +94,9 @@ export function openLoginSecret(
   login: { readonly tenantId: string; readonly secret: string },
   stateHash: Buffer,
 ): LoginSecret {
-  return JSON.parse(keyRing.decrypt(login.secret, placeOf(login.tenantId, stateHash)))
+  return JSON.parse(keyRing.decrypt(login.secret, loginPlaceOf(login.tenantId, stateHash)))
 }
 
-function placeOf(tenantId: string, stateHash: Buffer): string {
+export function loginPlaceOf(tenantId: string, stateHash: Buffer): string {
   return `mailers|${tenantId}|${stateHash.toString('base64url')}|login`
 }
