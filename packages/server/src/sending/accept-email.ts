@@ -2,8 +2,9 @@
  * Accepts emails: a 202 means that the email, its recipients, its place in the queue and its
  * idempotency key are committed and flushed, in one transaction.
  *
- * Requests that arrive while a commit is in flight share the next one, whatever their tenants;
- * large ones go alone, a few at a time, so that nobody waits for another's attachments.
+ * Requests that arrive while a commit is in flight share the next one, whatever their tenants. Tenants
+ * take turns in it, so that the queue of one does not go before the others. Large requests go alone, a few at a
+ * time, so that nobody waits for another's attachments.
  */
 import { type FieldError, sendAtAheadMsMax, sendAtPastMsMax } from '@postrider/contract'
 import { type FoundMailer, findMailers, type NoMailer, noMailer } from '../mailers/index.ts'
@@ -80,7 +81,8 @@ export function createAcceptEmails(deps: {
     deps.failpoints.hit('api.before_commit')
     return outcomes
   }
-  const commits = { db: deps.db, lanes: LANES, run }
+  const tenantOf = ({ tenantId }: Item) => tenantId
+  const commits = { db: deps.db, lanes: LANES, run, tenantOf }
   const group = createGroupCommit<Item, Outcome>({ ...commits, itemsMax: GROUP_MAX })
   const alone = createGroupCommit<Item, Outcome>({ ...commits, itemsMax: 1 })
 

@@ -1,6 +1,11 @@
-/** The canonical log line of an attempt, and its outcome in metrics. Never content, never addresses. */
+/**
+ * The canonical log line of an attempt, and its outcome in metrics: what was tried, at which host,
+ * for which domain, and what the host replied. Never content, never a local part.
+ */
+import { hideAddresses } from '../mail/index.ts'
 import type { Logger } from '../platform/log.ts'
-import type { Claim } from './attempt.ts'
+import type { Claim, ReadMailer } from './attempt.ts'
+import { domainOf } from './email.ts'
 import type { Ending } from './ending.ts'
 import type { Ended } from './finish-attempts.ts'
 
@@ -9,24 +14,39 @@ export interface AttemptLogDeps {
   readonly observe: (o: { outcome: string; durationMs: number }) => void
 }
 
+export interface LoggedAttempt {
+  readonly ending: Ending
+  readonly durationMs: number
+  /** Of the recipient. */
+  readonly email: string
+  readonly mailer: ReadMailer | undefined
+}
+
 export function logAttempt(
   deps: AttemptLogDeps,
-  ending: Ending,
+  { ending, durationMs, email, mailer }: LoggedAttempt,
   { isLost }: Ended,
-  durationMs: number,
 ): void {
   const outcome = outcomeOf(ending)
   deps.observe({ outcome: isLost ? 'lost' : outcome, durationMs })
   deps.log.info(
     {
       ...idsOf(ending.claim),
+      host: hostOf(mailer),
+      domain: domainOf(email),
       outcome,
-      ...describe(ending),
+      ...describe(ending, email),
       duration_ms: Math.round(durationMs),
       is_lost: isLost || undefined,
     },
     'attempt.finished',
   )
+}
+
+/** A mail server, or a relay provider. */
+export function hostOf(mailer: ReadMailer | undefined): string | undefined {
+  if (typeof mailer !== 'object') return undefined
+  return mailer.kind === 'smtp' ? mailer.host : mailer.account.kind
 }
 
 export function idsOf(claim: Claim): Record<string, unknown> {
@@ -48,12 +68,14 @@ function outcomeOf(ending: Ending): string {
   return ending.next?.kind === 'retry' ? 'deferred' : 'failed'
 }
 
-function describe(ending: Ending): Record<string, unknown> {
+function describe(ending: Ending, email: string): Record<string, unknown> {
   if (ending.kind === 'undone') return { wait_ms: ending.undo.waitMs }
   if (ending.kind === 'stopped') return {}
   const { result, next, traceparent } = ending
   return {
-    ...(result.kind === 'failed' ? { category: result.category } : {}),
+    ...(result.kind === 'failed'
+      ? { category: result.category, reply: hideAddresses(result.providerError, email) }
+      : {}),
     ...(next?.kind === 'retry' ? { wait_ms: next.waitMs } : {}),
     ...(next?.kind === 'give-up' ? { because: next.because } : {}),
     traceparent,

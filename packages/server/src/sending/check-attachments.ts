@@ -1,6 +1,6 @@
 /**
- * Checks attachments (contract §3.1). Their base64 is kept as text, without line ends, and goes
- * into the message without being decoded, so it has to be exact.
+ * Checks attachments (contract §3.1). Their base64 is kept as text and goes into the message without
+ * being decoded, so it has to be exact. Its line ends are gone before (`without-line-ends.ts`).
  */
 import { attachmentBytesMax, type EmailAttachment } from '@postrider/contract'
 import { checkHeaderText } from '../mail/index.ts'
@@ -21,8 +21,7 @@ export function checkAttachments(
   let bytes = 0
   const attachments = given.map((attachment, i) => {
     const path = `/attachments/${i}`
-    const { filename, type, disposition, content_id: contentId } = attachment
-    const content = attachment.content.replaceAll(/[\r\n]/g, '')
+    const { filename, content, type, disposition, content_id: contentId } = attachment
     if (!isBase64(content)) refuse(`${path}/content`, 'must be base64')
     bytes += decodedBytes(content)
     refuse(`${path}/filename`, checkHeaderText(filename))

@@ -5,6 +5,7 @@ import { composeMessage, prepareMessage } from '../mail/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { checkEmail } from './check-email.ts'
 import type { NewEmail } from './email.ts'
+import { withoutLineEnds } from './without-line-ends.ts'
 
 const defaults = { maxAttempts: 5, expiresInMs: 1_000 }
 
@@ -204,10 +205,17 @@ describe('what comes out', () => {
     })
   })
 
-  it('keeps base64 without its line ends', () => {
-    const attachments = [{ filename: 'a', content: 'aG\r\nk=\n' }]
-    const email = checkEmail({ ...sound, attachments }, defaults)
-    expect(email.content.attachments).toEqual([{ filename: 'a', content: 'aGk=' }])
+  it('keeps base64 without its line ends, however long it is', async () => {
+    const long = 'QUJD'.repeat(200_000)
+    const attachments = [
+      { filename: 'a', content: 'aG\r\nk=\n' },
+      { filename: 'b', content: long.replaceAll('QUJD', 'QU\r\nJD\n') },
+    ]
+    const email = checkEmail(await withoutLineEnds({ ...sound, attachments }), defaults)
+    expect(email.content.attachments).toEqual([
+      { filename: 'a', content: 'aGk=' },
+      { filename: 'b', content: long },
+    ])
   })
 
   it('takes custom_args of exactly 10 KiB and not of one byte more', () => {

@@ -14,11 +14,11 @@ export interface LaneKey {
   readonly mailerId: string
 }
 
-export interface DueLane extends LaneKey {
+export interface QueuedLane extends LaneKey {
   readonly bucket: number
   /** Of its bulk mail, else of the rest (`email.ts`). */
   readonly isBulk: boolean
-  /** Until the first row of this class is due; 0 when it is. */
+  /** Until the first row of this class is due; negative for how long it has been. */
   readonly waitMs: number
 }
 
@@ -42,27 +42,27 @@ const DISCOVER = statement(
           order by ${CLASS}, due_at limit 1) q
    )
    select bucket, tenant_id, mailer_id, is_bulk,
-          greatest(0, extract(epoch from due_at - now()) * 1000)::float8 as wait_ms
-     from lane where due_at < now() + $2::float8 * interval '1 millisecond'`,
+          (extract(epoch from due_at - now()) * 1000)::float8 as wait_ms
+     from lane where $2::float8 is null or due_at < now() + $2 * interval '1 millisecond'`,
 )
 
 /**
- * The mailers of these buckets with something due within `aheadMs`: one index probe for each class
+ * The mailers of these buckets with something due within `aheadMs`, or at any time: one index probe for each class
  * of each mailer. Over all tenants: the sender serves buckets, and each mailer it finds by its own
  * tenant.
  */
 export async function discoverLanes(
   q: Queryable,
   buckets: readonly number[],
-  aheadMs: number,
-): Promise<DueLane[]> {
+  aheadMs?: number,
+): Promise<QueuedLane[]> {
   const { rows } = await q.query<{
     bucket: number
     tenant_id: string
     mailer_id: string
     is_bulk: boolean
     wait_ms: number
-  }>(DISCOVER, [buckets, aheadMs])
+  }>(DISCOVER, [buckets, aheadMs ?? null])
   return rows.map((row) => ({
     bucket: row.bucket,
     tenantId: row.tenant_id,

@@ -11,8 +11,9 @@ import type { Logger } from '../platform/log.ts'
 import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
 import type { Conversations } from './conversations.ts'
 import { createDot, type DotDeps } from './dot.ts'
-import { envelopeIdOf } from './email.ts'
+import { domainOf, envelopeIdOf } from './email.ts'
 import { needsSmtpUtf8 } from './prepare-email.ts'
+import type { ReturnPathTokens } from './return-path-tokens.ts'
 
 export interface ConverseDeps extends DotDeps {
   readonly log: Logger
@@ -20,6 +21,7 @@ export interface ConverseDeps extends DotDeps {
   readonly conversations: Conversations
   /** For the whole conversation, waiting for a connection included. */
   readonly timeoutMs: number
+  readonly returnPaths: Pick<ReturnPathTokens, 'make'>
   /** Before a rejected login is tried once more. */
   readonly authConfirmDelayMs: number
 }
@@ -45,7 +47,7 @@ export async function converse(
   const deadlineAt = performance.now() + deps.timeoutMs
   const dot = createDot(deps, o.claim)
   const transaction = {
-    ...envelopeOf(o),
+    ...envelopeOf(deps, o),
     message: o.message,
     dsn: { envelopeId: envelopeIdOf(o.claim.refId, o.claim.n) },
     deadlineAt,
@@ -98,14 +100,23 @@ function isCutOff(result: SmtpResult, { isCut }: Conversations): boolean {
   return isCut && result.kind === 'failed' && result.phase === 'before-dot'
 }
 
-function envelopeOf({ mailer, to, showsUtf8Address }: Conversation) {
-  const from = wireOf(mailer.email)
+function envelopeOf(deps: ConverseDeps, { claim, mailer, to, showsUtf8Address }: Conversation) {
+  const from = returnPathOf(deps, claim, mailer) ?? wireOf(mailer.email)
   const recipient = wireOf(to)
   return {
     from,
     to: recipient,
     smtpUtf8: showsUtf8Address || needsSmtpUtf8(from) || needsSmtpUtf8(recipient),
   }
+}
+
+/** Of this copy alone, so that what comes back to it is known by it. */
+function returnPathOf(
+  { returnPaths }: ConverseDeps,
+  { refId, n }: Claim,
+  { tenantId, returnPath }: SmtpMailerForSend,
+): string | undefined {
+  return returnPath && `${returnPaths.make({ tenantId, refId, n })}@${domainOf(returnPath)}`
 }
 
 export function wireOf(email: string): string {

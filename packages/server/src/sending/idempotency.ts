@@ -6,6 +6,7 @@
  * exactly when its email is.
  */
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { idempotencyKeyLengthMax } from '@postrider/contract'
 import { ApiError, validationError } from '../platform/errors.ts'
 
@@ -22,18 +23,51 @@ export function readIdempotencyKey(header: string | string[] | undefined): strin
   return header
 }
 
-/** SHA-256 of the value, whatever the order of its keys or its white space. */
-export function hashBody(body: unknown): Buffer {
-  return createHash('sha256').update(canonical(body)).digest()
+/**
+ * SHA-256 of the value, whatever the order of its keys or its white space. Of a long one the event loop
+ * has a turn after each slice: writing 40 MB as JSON takes 0.2 s.
+ */
+export async function hashBody(body: unknown): Promise<Buffer> {
+  const hash = createHash('sha256')
+  let slice = ''
+  for (const piece of piecesOf(body)) {
+    slice += piece
+    if (slice.length < SLICE_CHARS) continue
+    hash.update(slice)
+    slice = ''
+    await setImmediate()
+  }
+  return hash.update(slice).digest()
 }
 
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const entries = Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    .map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`)
-  return `{${entries.join(',')}}`
+const SLICE_CHARS = 256 * 1024
+
+/** JSON with sorted keys, in pieces that the value alone decides. */
+function* piecesOf(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield* piecesOfText(value)
+  else if (Array.isArray(value)) {
+    yield '['
+    for (const [i, item] of value.entries()) {
+      if (i > 0) yield ','
+      yield* piecesOf(item)
+    }
+    yield ']'
+  } else if (typeof value === 'object' && value !== null) {
+    yield '{'
+    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    for (const [i, [key, item]] of entries.entries()) {
+      yield `${i > 0 ? ',' : ''}${JSON.stringify(key)}:`
+      yield* piecesOf(item)
+    }
+    yield '}'
+  } else yield JSON.stringify(value)
+}
+
+function* piecesOfText(text: string): Generator<string> {
+  yield '"'
+  for (let at = 0; at < text.length; at += SLICE_CHARS)
+    yield JSON.stringify(text.slice(at, at + SLICE_CHARS)).slice(1, -1)
+  yield '"'
 }
 
 /** Keys whose first request this process is answering just now. */

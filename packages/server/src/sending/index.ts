@@ -1,9 +1,14 @@
 /** Sending: accept, queue, attempts, and the record of what was sent. */
 
+export { discoverLanes } from './claim-store.ts'
 export { domainFirst } from './email.ts'
 export { createLaneWakeups, type LaneWakeups } from './lane-wakeups.ts'
+export { findBlamed, type WaitingReason } from './queue-watch/find-blamed.ts'
+export { measureQueue, type QueueFigures } from './queue-watch/measure-queue.ts'
+export { countLanes } from './queue-watch/observe-store.ts'
 export { type EmailSelection, readEmailFilters, readSpan } from './read-filters.ts'
 export {
+  findTenantOf,
   type RecordedAttempt,
   type RecordedEmail,
   readAttemptsOf,
@@ -39,6 +44,7 @@ export {
   settleReported,
 } from './record/report-store.ts'
 export { findByMessageId } from './record/sent-store.ts'
+export { createReturnPathTokens, type ReturnPathTokens } from './return-path-tokens.ts'
 export { buildSentCopy } from './sent-copies/build-sent-copy.ts'
 export {
   claimSentCopies,

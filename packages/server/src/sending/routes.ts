@@ -21,6 +21,7 @@ import { hashBody, type KeysInProgress, readIdempotencyKey } from './idempotency
 import type { LaneWakeups } from './lane-wakeups.ts'
 import { renderEmail } from './render-email.ts'
 import { planTracking } from './tracking/plan-tracking.ts'
+import { withoutLineEnds } from './without-line-ends.ts'
 
 export interface SendRouteDeps {
   readonly db: Db
@@ -54,12 +55,12 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
     async handle({ tenant, body, traceparent, request, reply }) {
       const key = readIdempotencyKey(request.headers['idempotency-key'])
       const { tenantId } = tenant
-      const checked = checkEmail(body, deps.defaults)
+      const checked = checkEmail(await withoutLineEnds(body), deps.defaults)
       const accepted = await deps.keysInProgress.run(tenantId, key, async () => {
         const rendered = await renderEmail(deps.templates, tenantId, checked, body.template_data)
         const { email, leftOut } = await planTracking(deps.places, tenantId, rendered)
         const idempotency =
-          key === undefined ? {} : { idempotency: { key, bodyHash: hashBody(body) } }
+          key === undefined ? {} : { idempotency: { key, bodyHash: await hashBody(body) } }
         const stored = await deps.emails.accept({ tenantId, email, traceparent, ...idempotency })
         if (leftOut !== undefined && !stored.isReplay)
           deps.log.warn(

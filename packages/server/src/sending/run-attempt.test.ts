@@ -14,6 +14,7 @@ import {
 } from '../../test/sender.ts'
 import { addMailer, sealPassword } from '../../test/sending.ts'
 import { createKeyRing } from '../platform/secrets/index.ts'
+import { createReturnPathTokens } from './return-path-tokens.ts'
 
 const world = useSending()
 
@@ -102,6 +103,26 @@ describe('an accepted mail', () => {
       )
       expect(commands.join('\n')).not.toMatch(/NOTIFY|RET=/)
     }
+  })
+
+  it('[7.4] has a return path of its own for each recipient, where its mailer has one', async () => {
+    const { db } = world
+    const server = await world.serve()
+    const returnPath = 'bounces@in.example.com'
+    const { mailerId, tenantId } = await addMailer(db, { port: server.port, returnPath })
+    const to = [{ email: 'ada@example.com' }, { email: 'ben@example.com' }]
+    const refId = await accept(db, { to, mailer_id: mailerId })
+    await drain(db, world.sender())
+    const tokens = createReturnPathTokens(keyRing)
+    const places = server.messages.map(({ from, recipients, raw }) => {
+      expect(from).toMatch(/^bounces\+[a-z2-7]{50}@in\.example\.com$/)
+      expect(raw.toString()).toMatch(/^From: .*news@example\.com/m)
+      return [recipients[0], tokens.read(tenantId, from.slice(0, from.indexOf('@')))]
+    })
+    expect(places.toSorted()).toEqual([
+      ['ada@example.com', { refId, n: 0 }],
+      ['ben@example.com', { refId, n: 1 }],
+    ])
   })
 
   it('[2.4] has null as custom_args where none were given', async () => {

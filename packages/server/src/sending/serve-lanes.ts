@@ -38,11 +38,13 @@ import type { WokenLane } from './lane-wakeups.ts'
 import { createLargeBudget, largeBytesOf } from './large-budget.ts'
 import { createLargeEmails } from './large-emails.ts'
 import { createRowLoader, RELOAD_WAIT_MS, undone } from './load-rows.ts'
+import { createMailerEpisodes } from './mailer-episodes.ts'
 import { markDot } from './queue-store.ts'
+import { createReturnPathTokens } from './return-path-tokens.ts'
 import { type RunAttemptDeps, runAttempt } from './run-attempt.ts'
 import type { TrackingUrls } from './tracking/tracking-urls.ts'
 
-export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot'> {
+export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot' | 'returnPaths'> {
   readonly db: Db
   readonly keyRing: KeyRing
   readonly trackingUrls: TrackingUrls
@@ -83,6 +85,7 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   const ready = createTurns<Lane>()
   const tasks = new Set<Promise<unknown>>()
   const rests = createLaneRests({ monotonicMs, onEnd: endRest })
+  const episodes = createMailerEpisodes({ log, monotonicMs })
   let claims = 0
   let places = 0
   let isClosed = false
@@ -94,7 +97,11 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     track,
     isClosed: () => isClosed,
   })
-  const attemptDeps: RunAttemptDeps = { ...deps, markDot: dots.add }
+  const attemptDeps: RunAttemptDeps = {
+    ...deps,
+    markDot: dots.add,
+    returnPaths: createReturnPathTokens(deps.keyRing),
+  }
   const large = createLargeBudget({
     isWaiting: (row) => row.lane.waiting.includes(row) && canFly(row.lane),
   })
@@ -227,16 +234,18 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     if (ending === undefined) {
       held.delete(row)
     } else {
-      if (ending.kind === 'finished') noteResult(lane, ending, startedMs)
+      if (ending.kind === 'finished') noteResult(row, ending, startedMs)
       // The connection is free: the next message does not wait for this one's commit.
       track(finish(row, ending, monotonicMs() - startedMs))
     }
     serve(lane)
   }
 
-  function noteResult(lane: Lane, ending: Finish, begunMs: number): void {
+  function noteResult(row: Held, ending: Finish, begunMs: number): void {
     // Nothing was heard of the server.
     if (ending.claim.isExpired) return
+    const { lane } = row
+    episodes.note(row, ending)
     lane.isFailing = isUnreachable(ending)
     // What was claimed goes back, so that it can expire, and be cancelled.
     if (rests.noteResult(lane, ending, begunMs)) giveBack(lane.waiting.splice(0))
@@ -275,7 +284,8 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     try {
       const ended = await deps.finishes.end(ending)
       deps.failpoints.hit('send.after_finish')
-      logAttempt(deps, ending, ended, durationMs)
+      const { lane, loaded } = row
+      logAttempt(deps, { ending, durationMs, email: loaded.email, mailer: lane.mailer }, ended)
     } catch (error) {
       log.error({ err: error, ...idsOf(ending.claim) }, 'attempt.not_written')
     }

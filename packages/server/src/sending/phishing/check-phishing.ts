@@ -1,5 +1,5 @@
 /** The check of an email before an attempt contacts any server. */
-import type { PhishingScanner } from '../../mail/index.ts'
+import type { PhishingScanner, ScannedContent } from '../../mail/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Claim } from '../attempt.ts'
 import { decidePhishing } from './decide-phishing.ts'
@@ -42,7 +42,8 @@ export function createPhishingCheck(deps: {
         observe('off')
         return { kind: 'passed' }
       }
-      const result = await toScan.result(scanner.scan).catch((error: unknown) => {
+      const scan = (content: ScannedContent) => scanner.scan(tenantId, content)
+      const result = await toScan.result(scan).catch((error: unknown) => {
         log.warn({ err: error, tenant_id: tenantId, ref_id: refId, n }, 'phishing_scan.failed')
         return undefined
       })

@@ -28,15 +28,17 @@ const REASON =
   'Stopped by phishing protection: a link shows www.paypal.com and leads to x.test (score 65, threshold 60)'
 
 /** A check that counts, with settings that are never older than this instant. */
-function countingCheck(scan: (content: ScannedContent) => Promise<ScanResult> = scanner.scan) {
+function countingCheck(
+  scan: (tenantId: string, content: ScannedContent) => Promise<ScanResult> = scanner.scan,
+) {
   const counts = { scans: 0, outcomes: [] as PhishingOutcome[] }
   let now = 0
   const phishing: PhishingCheck = createPhishingCheck({
     settings: createFreshSettings({ db: world.db, monotonicMs: () => (now += 10_000) }),
     scanner: {
-      scan(content) {
+      scan(tenantId, content) {
         counts.scans += 1
-        return scan(content)
+        return scan(tenantId, content)
       },
     },
     log: silent,
@@ -185,8 +187,8 @@ it('while nothing can be found out, mail waits: no event, no attempt, and it is 
   await addMailer(db, { port: server.port })
   const refId = await accept(db)
   let isBroken = true
-  const { phishing, counts } = countingCheck((content) =>
-    isBroken ? Promise.reject(new Error('no thread')) : scanner.scan(content),
+  const { phishing, counts } = countingCheck((tenantId, content) =>
+    isBroken ? Promise.reject(new Error('no thread')) : scanner.scan(tenantId, content),
   )
   const sender = world.sender({ phishing })
   await sender.runOnce()

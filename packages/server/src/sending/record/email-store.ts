@@ -99,3 +99,22 @@ export async function readAttemptsOf(
   const { rows } = await q.query<RecordedAttempt>(ATTEMPTS, [tenantId, refId, day, ns, limit])
   return rows
 }
+
+const FIND_TENANT = statement(
+  'sending.find_tenant_of',
+  `select k.tenant_id as "tenantId" from unnest($1::text[]) as k (tenant_id)
+    cross join lateral (
+      select from sending_email e
+       where e.tenant_id = k.tenant_id and e.ref_id = $2 and e.day = $3 limit 1) e
+    limit 1`,
+)
+
+/** Which of the tenants sent it. Over all tenants: it is the operator who asks. */
+export async function findTenantOf(
+  q: Queryable,
+  tenantIds: readonly string[],
+  { refId, day }: { readonly refId: string; readonly day: string },
+): Promise<string | undefined> {
+  const { rows } = await q.query<{ tenantId: string }>(FIND_TENANT, [tenantIds, refId, day])
+  return rows[0]?.tenantId
+}

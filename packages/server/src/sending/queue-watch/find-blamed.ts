@@ -1,0 +1,34 @@
+/**
+ * Whose mail waits for another attempt because of the mailer itself: its login, its server or the way
+ * to it. Of each mailer's class ten recipients are looked at, those who are tried next.
+ */
+import { concernsMailer, type FailureCategory } from '../../mail/index.ts'
+import type { Tx } from '../../platform/db/index.ts'
+import { dayOfUlid } from '../../platform/ids.ts'
+import { discoverLanes, type LaneKey } from '../claim-store.ts'
+import { laneId } from '../lane.ts'
+import { findNextRetries, readLastFailures } from './observe-store.ts'
+
+export interface WaitingReason extends LaneKey {
+  readonly failedReason: string
+  readonly providerError: string
+  readonly category: string
+  readonly nextInMs: number
+}
+
+const LANES_MAX = 1_000
+
+/** One of each mailer; those that are tried next first. In a transaction whose plans are in order. */
+export async function findBlamed(tx: Tx, buckets: readonly number[]): Promise<WaitingReason[]> {
+  const lanes = await discoverLanes(tx, buckets)
+  const retries = await findNextRetries(tx, lanes.slice(0, LANES_MAX))
+  const dated = retries.map((one) => ({ ...one, day: dayOfUlid(one.refId) }))
+  const failures = await readLastFailures(tx, dated)
+  const blamed = failures.filter(({ category, providerError }) =>
+    concernsMailer(category as FailureCategory, providerError),
+  )
+  const sorted = blamed.toSorted((a, b) => a.nextInMs - b.nextInMs)
+  // The first of each stays.
+  const byMailer = new Map(sorted.toReversed().map((one) => [laneId(one), one]))
+  return sorted.filter((one) => byMailer.get(laneId(one)) === one)
+}
