@@ -95,7 +95,7 @@ export function sealPrivateKey(
   selector: string,
   pem: string,
 ): string {
-  return keyRing.encrypt(pem, placeOf(domain, selector))
+  return keyRing.encrypt(pem, dkimPlaceOf(domain, selector))
 }
 
 /** Empty where the provider alone has it. Throws SealedValueError when it cannot be opened. */
@@ -104,7 +104,7 @@ export function openPrivateKey(
   owner: Pick<NewDomain, 'tenantId' | 'mailerId'>,
   { selector, privateKey }: DkimKey,
 ): string {
-  return privateKey === undefined ? '' : keyRing.decrypt(privateKey, placeOf(owner, selector))
+  return privateKey === undefined ? '' : keyRing.decrypt(privateKey, dkimPlaceOf(owner, selector))
 }
 
 export function keyOfTurn(
@@ -114,7 +114,7 @@ export function keyOfTurn(
   return keys.find((key) => key.turn === turn)
 }
 
-function placeOf(
+export function dkimPlaceOf(
   { tenantId, mailerId }: Pick<NewDomain, 'tenantId' | 'mailerId'>,
   selector: string,
 ): string {

@@ -7,13 +7,14 @@
  */
 import { isDatabaseAway, readByIndex, transactByIndex } from '../platform/db/index.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
+import { callbackInPlaceBytesMax } from '../relays/index.ts'
 import {
   type ApplyPartsDeps,
   applyInParts,
   isPassing,
   putOff,
-  readReports,
   reportsTogetherMax,
+  toReports,
   withoutConflict,
 } from './apply-parts.ts'
 import { handleReports } from './handle-reports.ts'
@@ -131,12 +132,25 @@ function readSome(deps: ApplyCallbacksDeps, taken: readonly StoredCallback[]) {
   const callbacks: StoredCallback[] = []
   const reports: RelayReport[] = []
   for (const callback of taken) {
+    // Read in a thread, and not within a transaction.
+    if (callback.body.length > callbackInPlaceBytesMax) break
     const more = readReports(deps, callback)
     if (reports.length + more.length > reportsTogetherMax) break
     callbacks.push(callback)
     reports.push(...more)
   }
   return { callbacks, reports }
+}
+
+/** Throws what a reader throws that meets what it does not expect. */
+function readReports(
+  { adapterOf }: Pick<ApplyCallbacksDeps, 'adapterOf'>,
+  callback: StoredCallback,
+): RelayReport[] {
+  const facts = adapterOf(callback.kind).callbacks.read(callback.body.toString())
+  // It was read when it came: by an adapter of another version.
+  if (facts === undefined) throw new Error('the callback is not what this provider sends')
+  return toReports(callback, facts)
 }
 
 function idsOf(callbacks: readonly { readonly inboxId: string }[]): string[] {

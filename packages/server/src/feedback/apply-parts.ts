@@ -15,8 +15,9 @@ import {
   isWithoutPartition,
   transactByIndex,
 } from '../platform/db/index.ts'
+import { ApiError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
-import type { RelayAdapter } from '../relays/index.ts'
+import type { CallbackReader, RelayAdapter, RelayFact } from '../relays/index.ts'
 import { type Handled, type HandleReportsDeps, handleReports } from './handle-reports.ts'
 import {
   boundRefused,
@@ -34,6 +35,7 @@ export interface ApplyPartsDeps extends HandleReportsDeps {
   readonly db: Db
   readonly log: Logger
   readonly adapterOf: (kind: StoredCallback['kind']) => RelayAdapter
+  readonly reader: Pick<CallbackReader, 'read'>
   /** After the commit. */
   readonly onHandled: (handled: Handled) => void
   readonly onRefused: (kind: StoredCallback['kind']) => void
@@ -57,22 +59,41 @@ export async function applyInParts(deps: ApplyPartsDeps, key: CallbackKey): Prom
   )
   if (callback === undefined) return 0
   const problems: unknown[] = []
-  const parts = toParts(deps, callback, problems)
+  const parts = await readInParts(deps, callback, problems)
+  if (parts === 'later') return await putOff(db, key)
+  for (const open of parts) {
+    if (problems.length >= REFUSALS_MAX) break
+    if (!(await applyReports(deps, key, open(), problems))) return 0
+  }
+  await settle(deps, callback, problems)
+  return 1
+}
+
+/** False when others hold it up: it is put off. */
+async function applyReports(
+  deps: ApplyPartsDeps,
+  key: CallbackKey,
+  reports: RelayReport[],
+  problems: unknown[],
+): Promise<boolean> {
+  const parts = [reports]
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
     if (problems.length >= REFUSALS_MAX) break
     try {
       await applyPart(deps, key, part)
     } catch (error) {
       if (isDatabaseAway(error)) throw error
-      if (isPassing(error)) return await putOff(db, key)
+      if (isPassing(error)) {
+        await putOff(deps.db, key)
+        return false
+      }
       const middle = part.length >> 1
       if (part.length > 1) parts.push(part.slice(middle), part.slice(0, middle))
       // Retention has taken the email's day meanwhile: nothing follows from it any more.
       else if (!isWithoutPartition(error)) problems.push(error)
     }
   }
-  await settle(deps, callback, problems)
-  return 1
+  return true
 }
 
 /** Others held it up. */
@@ -86,33 +107,29 @@ export async function putOff(db: Db, key: CallbackKey): Promise<number> {
   return 0
 }
 
-/** The first is the last of them. */
-function toParts(
-  deps: ApplyPartsDeps,
+/** What opens each part; `later` when no thread had the time to read it. */
+async function readInParts(
+  { reader }: Pick<ApplyPartsDeps, 'reader'>,
   callback: StoredCallback,
   problems: unknown[],
-): RelayReport[][] {
+): Promise<readonly (() => RelayReport[])[] | 'later'> {
   try {
-    const reports = readReports(deps, callback)
-    const count = Math.ceil(reports.length / reportsTogetherMax)
-    return Array.from({ length: count }, (_, i) =>
-      reports.slice(i * reportsTogetherMax, (i + 1) * reportsTogetherMax),
-    ).reverse()
+    const { tenantId, kind, body } = callback
+    const read = await reader.read(tenantId, kind, body)
+    // It was read when it came: by an adapter of another version.
+    if (read === undefined) throw new Error('the callback is not what this provider sends')
+    return read.parts.map((open) => () => toReports(callback, open()))
   } catch (error) {
+    if (error instanceof ApiError) return 'later'
     problems.push(error)
     return []
   }
 }
 
-/** Throws what a reader throws that meets what it does not expect. */
-export function readReports(
-  { adapterOf }: Pick<ApplyPartsDeps, 'adapterOf'>,
-  callback: StoredCallback,
+export function toReports(
+  { tenantId, kind: relay, receivedAtMicros }: StoredCallback,
+  facts: readonly RelayFact[],
 ): RelayReport[] {
-  const { tenantId, kind: relay, receivedAtMicros, body } = callback
-  const facts = adapterOf(relay).callbacks.read(body.toString())
-  // It was read when it came: by an adapter of another version.
-  if (facts === undefined) throw new Error('the callback is not what this provider sends')
   return facts.map((fact) => ({ tenantId, relay, receivedAtMicros, fact }))
 }
 

@@ -160,12 +160,12 @@ function complainedByMail(
  * only one speaks for nobody else: a complaint about that needs not say whose it is, which many hide.
  */
 function outcomeByMail(
-  { fact }: Report,
+  { fact, isReturned }: Report,
   recipient: Recipient,
   shared: ReadonlySet<string>,
 ): ReportOutcome | undefined {
   const { status, lastOutcome, email, refId } = recipient
-  const isNamed = fact.email !== undefined && keyOf(fact.email) === keyOf(email)
+  const isNamed = isReturned === true || isAbout(fact, email)
   const mayBeHidden = fact.kind === 'complained' && !shared.has(refId)
   if (!isNamed && !mayBeHidden) return 'unknown'
   // One without an answer may have been taken after all.
@@ -173,6 +173,15 @@ function outcomeByMail(
   if (IS_OPEN.has(status)) return mayBeTaken ? undefined : 'under_way'
   const wasCancelled = status === 'rejected' && lastOutcome === undefined
   return wasCancelled || status === 'suppressed' || status === 'blocked' ? 'ignored' : undefined
+}
+
+function isAbout({ email: named }: Report['fact'], email: string): boolean {
+  return named !== undefined && keyOf(named) === keyOf(email)
+}
+
+/** A copy that was forwarded tells of another address, which says nothing of its recipient's. */
+function mayCount({ report: { fact, isReturned } }: PlacedReport, email: string): boolean {
+  return isReturned !== true || isAbout(fact, email)
 }
 
 function keyOf(email: string): string | undefined {
@@ -243,7 +252,9 @@ async function markAndSuppress(
       const { kind, suppresses: reason } = one.report.fact
       const [isFirst, isNew] = await Promise.all([
         kind === 'unsubscribed' && markUnsubscribed(tx, tenantId, one),
-        reason !== undefined && suppressAddress(tx, { tenantId, address, email, reason }),
+        reason !== undefined &&
+          mayCount(one, email) &&
+          suppressAddress(tx, { tenantId, address, email, reason }),
         kind === 'complained' && markComplained(tx, tenantId, one),
       ])
       if (isFirst || isNew) news.add(one)

@@ -9,7 +9,8 @@ import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import type { Service } from '../platform/service.ts'
-import { findAccountByToken, type RelayAdapter } from '../relays/index.ts'
+import type { ThreadJobsObserver } from '../platform/thread-observer.ts'
+import { createCallbackReader, findAccountByToken, type RelayAdapter } from '../relays/index.ts'
 import type { Wakeups } from '../webhooks/index.ts'
 import { type CallbackApplier, createCallbackApplier } from './apply-callbacks.ts'
 import { createParkedApplier } from './apply-parked.ts'
@@ -31,6 +32,7 @@ export interface FeedbackDeps {
   readonly wakeups: Wakeups
   readonly inbox: FeedbackInbox
   readonly adapterOf: (kind: RelayKind) => RelayAdapter
+  readonly threadJobs?: ThreadJobsObserver
   readonly retentionMs: number
   readonly answerMs?: number
   readonly monotonicMs?: () => number
@@ -56,12 +58,14 @@ export function createFeedback(deps: FeedbackDeps): Feedback {
     observer.handled(handled)
     worker.wake(handled.lookAgainMs)
   }
-  const applying = { ...deps, readUserAgent: createUserAgentReader(), onHandled }
+  const reader = createCallbackReader({ adapterOf: deps.adapterOf, observer: deps.threadJobs })
+  const applying = { ...deps, reader, readUserAgent: createUserAgentReader(), onHandled }
   const callbacks = createCallbackApplier({ ...applying, onRefused: observer.refused })
   const worker = createFeedbackWorker({ log, callbacks, parked: createParkedApplier(applying) })
   inbox.onStored(() => worker.wake(0))
   const intake = createCallbackIntake({
     ...deps,
+    reader,
     accounts: createCallbackAccounts({
       find: (o) => findAccountByToken(db, keyRing, o),
       monotonicMs,
@@ -69,5 +73,5 @@ export function createFeedback(deps: FeedbackDeps): Feedback {
     isFull: (tenantId) => gauge.isFull(tenantId),
     observe: observer.callback,
   })
-  return { services: [gauge, worker], intake, worker, callbacks, gauge }
+  return { services: [reader, gauge, worker], intake, worker, callbacks, gauge }
 }

@@ -8,6 +8,8 @@ export interface Report {
   /** Undefined: a mail server, by mail. */
   readonly relay: RelayKind | undefined
   readonly receivedAtMicros: bigint
+  /** It came back to the return path of the copy that it is about: that says whose it is. */
+  readonly isReturned?: true
   readonly fact: RelayFact
 }
 

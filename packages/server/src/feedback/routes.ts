@@ -34,8 +34,8 @@ export function callbackRoutes(app: FastifyInstance, intake: CallbackIntake): vo
   app.register(async (scope) => {
     scope.decorateRequest('calledBack', undefined)
     scope.addHook<Callback>('onRequest', async (request) => {
-      const { headers, params } = request
-      request.calledBack = await intake.identify(params.kind, params.token)
+      const { headers, params, clientAddress } = request
+      request.calledBack = await intake.identify(params.kind, params.token, clientAddress)
       const { 'content-encoding': encoding = 'identity' } = headers
       if (encoding.toLowerCase() !== 'identity')
         throw new ApiError('unsupported_media_type', {

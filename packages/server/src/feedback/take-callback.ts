@@ -17,7 +17,7 @@ import { DatabaseUnavailableError } from '../platform/db/index.ts'
 import type { DiskGuard } from '../platform/disk-guard.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
-import type { CalledBack, RelayAdapter } from '../relays/index.ts'
+import type { CallbackReader, CalledBack, RelayAdapter } from '../relays/index.ts'
 import type { CallbackAccounts } from './callback-accounts.ts'
 import type { FeedbackInbox } from './inbox.ts'
 
@@ -33,8 +33,8 @@ export const callbackResults = [
 export type CallbackResult = (typeof callbackResults)[number]
 
 export interface CallbackIntake {
-  /** Throws `not_found`, the same whatever is not known; `unavailable`. */
-  identify(kind: string, token: string): Promise<CalledBack>
+  /** Throws `not_found`, the same whatever is not known; `rate_limited`, `unavailable`. */
+  identify(kind: string, token: string, address: string): Promise<CalledBack>
   /** Resolves when it is stored. Throws `unauthorized`, `invalid_json`, `unavailable`. */
   take(from: CalledBack, headers: IncomingHttpHeaders, body: Buffer): Promise<void>
 }
@@ -42,6 +42,7 @@ export interface CallbackIntake {
 export interface CallbackIntakeDeps {
   readonly accounts: CallbackAccounts
   readonly adapterOf: (kind: RelayKind) => RelayAdapter
+  readonly reader: Pick<CallbackReader, 'read'>
   readonly inbox: Pick<FeedbackInbox, 'store'>
   readonly disk: Pick<DiskGuard, 'admit'>
   readonly clock: Pick<Clock, 'now'>
@@ -94,8 +95,9 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
   }
 
   return {
-    async identify(kind, token) {
-      const found = await inTime(deps.accounts.find(kind, token), answerMs / 2).catch((error) => {
+    async identify(kind, token, address) {
+      const asked = deps.accounts.find(kind, token, address)
+      const found = await inTime(asked, answerMs / 2).catch((error) => {
         throw refused('none', 'unavailable', toUnavailable(error))
       })
       // What stays within the process has nobody who calls.
@@ -104,18 +106,18 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
       return found
     },
     async take(from, headers, body) {
-      const { kind, secrets } = from
+      const { kind, secrets, tenantId } = from
       const { callbacks } = deps.adapterOf(kind)
       if (!callbacks.isAuthentic({ headers, body }, secrets, deps.clock.now().getTime()))
         throw refused(kind, 'unauthentic', new ApiError('unauthorized'))
-      const reports = isUtf8(body) ? callbacks.read(body.toString()) : undefined
-      if (reports === undefined)
+      const read = isUtf8(body) ? await deps.reader.read(tenantId, kind, body) : undefined
+      if (read === undefined)
         throw refused(
           kind,
           'unreadable',
           new ApiError('invalid_json', { message: 'The body is not what this provider sends' }),
         )
-      if (reports.every((report) => report.kind === 'other')) return observe(kind, 'empty')
+      if (read.isEmpty) return observe(kind, 'empty')
       await store(from, body).catch((error) => {
         throw refused(kind, 'unavailable', toUnavailable(error))
       })

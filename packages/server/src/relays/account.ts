@@ -32,7 +32,7 @@ type Sealed = 'api_key' | 'callback_token' | 'callback_secret'
 
 /** Bound to row and column: what is copied elsewhere does not open. */
 export function seal(keyRing: KeyRing, key: AccountKey, column: Sealed, text: string): string {
-  return keyRing.encrypt(text, placeOf(key, column))
+  return keyRing.encrypt(text, accountPlaceOf(key, column))
 }
 
 /** Throws SealedValueError when the key is gone or the row was tampered with, as the next ones do. */
@@ -62,9 +62,12 @@ export function hashCallbackToken(token: string): Buffer {
 }
 
 function open(keyRing: KeyRing, key: AccountKey, column: Sealed, sealed: string): string {
-  return keyRing.decrypt(sealed, placeOf(key, column))
+  return keyRing.decrypt(sealed, accountPlaceOf(key, column))
 }
 
-function placeOf({ tenantId, kind }: AccountKey, column: Sealed): string {
+export function accountPlaceOf(
+  { tenantId, kind }: { readonly tenantId: string; readonly kind: string },
+  column: Sealed,
+): string {
   return `relays|${tenantId}|${kind}|${column}`
 }

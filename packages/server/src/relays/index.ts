@@ -1,5 +1,10 @@
 /** Relay providers: the front door. Routes are mounted by compose. */
 export { adapterOf } from './adapters.ts'
+export {
+  type CallbackReader,
+  callbackInPlaceBytesMax,
+  createCallbackReader,
+} from './callback-reader.ts'
 export { createRelays, type Relays, type RelaysDeps } from './create-relays.ts'
 export { type CalledBack, findAccountByToken, loadAccount } from './load-account.ts'
 export {

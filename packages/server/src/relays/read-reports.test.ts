@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { digestOf, readReports, reportDepthMax, reportsMax } from './read-reports.ts'
+import {
+  digestOf,
+  readReports,
+  reportDepthMax,
+  reportsMax,
+  reportValuesMax,
+} from './read-reports.ts'
 
 const whiteSpace = fc.constantFrom('', ' ', '\r\n', '\t ')
 const json = fc.json({ maxDepth: 4 }).filter((text) => !/\d{16}/.test(text))
@@ -47,6 +53,12 @@ describe('the reports of a callback', () => {
     const many = (count: number) => `[${Array.from({ length: count }, () => '1').join(',')}]`
     expect(readReports(many(reportsMax))).toHaveLength(reportsMax)
     expect(readReports(many(reportsMax + 1))).toBeUndefined()
+  })
+
+  it('are none when they hold more values than any provider sends', () => {
+    const values = (count: number) => `[[${Array.from({ length: count }, () => '1').join(',')}]]`
+    expect(readReports(values(reportValuesMax - 1))).toHaveLength(1)
+    expect(readReports(values(reportValuesMax))).toBeUndefined()
   })
 
   it('are none of any text that is cut', () => {

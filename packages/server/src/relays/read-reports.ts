@@ -14,8 +14,13 @@ export interface Report {
   readonly raw: string
 }
 
-/** One of SparkPost's has a few hundred, one of SendGrid's a few thousand. */
-export const reportsMax = 50_000
+/** A callback of SparkPost has a few hundred, one of SendGrid a few thousand. */
+export const reportsMax = 10_000
+/**
+ * Values in all reports together: a report of either provider has 20 to 60. Each value costs time of the
+ * event loop, so four megabytes of small ones would hold everybody up.
+ */
+export const reportValuesMax = 150_000
 export const reportDepthMax = 64
 
 /** Undefined for what is not a JSON array, or beyond these bounds. */
@@ -52,8 +57,11 @@ function splitArray(text: string): string[] | undefined {
   const elements: string[] = []
   let depth = 0
   let start = 0
+  let values = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
+    if (code === COMMA || code === BRACKET || code === BRACE) values += 1
+    if (values > reportValuesMax) return undefined
     if (code === QUOTE) i = endOfText(text, i)
     else if (code === BRACKET || code === BRACE) {
       depth += 1
