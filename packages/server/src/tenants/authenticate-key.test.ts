@@ -161,3 +161,60 @@ describe('authentication by API key', () => {
     expect(await authenticate(apiKey)).toBeDefined()
   })
 })
+
+describe('guesses', () => {
+  const guesses = (count: number) => Array.from({ length: count }, () => newApiKey())
+
+  it('share queries, one at a time, and a right key that comes last waits for few of them', async () => {
+    const { authenticator } = setUp()
+    const { apiKey, keyId } = await newKey()
+    const wrong = guesses(2_000).map((key) => authenticator.authenticate(key, () => '192.0.2.1'))
+    const right = authenticator.authenticate(apiKey, () => '192.0.2.2')
+    expect(await right).toMatchObject({ keyId })
+    // Its own, the one before it, and the one that follows.
+    expect(queries).toBeLessThanOrEqual(3)
+    expect(await Promise.all(wrong)).toEqual(wrong.map(() => undefined))
+    // The first alone, then 500 keys a query.
+    expect(queries).toBe(5)
+  })
+
+  it('do not refuse a right key that comes from the same address', async () => {
+    const { authenticator } = setUp()
+    const { apiKey, keyId } = await newKey()
+    const address = () => '2001:db8::1'
+    const wrong = guesses(1_000).map((key) => authenticator.authenticate(key, address))
+    expect(await authenticator.authenticate(apiKey, address)).toMatchObject({ keyId })
+    await Promise.all(wrong)
+  })
+
+  it('of the same address delay no key that was right before, and is asked for again', async () => {
+    const { authenticator } = setUp()
+    const { apiKey, keyId } = await newKey()
+    const address = () => '192.0.2.1'
+    await authenticator.authenticate(apiKey, address)
+    nowMs += believedMs
+    queries = 0
+    const wrong = guesses(3_000).map((key) => authenticator.authenticate(key, address))
+    expect(await authenticator.authenticate(apiKey, address)).toMatchObject({ keyId })
+    expect(queries).toBeLessThanOrEqual(3)
+    await Promise.all(wrong)
+  })
+
+  it('of one key again and again cost one query a second', async () => {
+    const { ask } = setUp()
+    const key = newApiKey()
+    for (let i = 0; i < 100; i++) await ask(key)
+    expect(queries).toBe(1)
+    nowMs += 1_000
+    await ask(key)
+    expect(queries).toBe(2)
+  })
+
+  it('do not hide a key that is created later', async () => {
+    const { ask, deps } = setUp()
+    const { tenantId } = await createTenant(database, { name: 'Later' })
+    expect(await ask(newApiKey())).toBeUndefined()
+    const { apiKey } = await createApiKey(deps, tenantId, { scopes: [] })
+    expect(await ask(apiKey)).toMatchObject({ tenantId })
+  })
+})

@@ -5,16 +5,28 @@
  * key costs one query a second and no request waits for it. A revocation in this process counts at
  * once, one in another process within those two seconds; an expiry to the millisecond. What is
  * kept is the key's hash, never the key.
+ *
+ * Guesses cost the database little, and delay no right key. Unknown keys are asked for in batches, one
+ * query at a time, with turns by address; one that was not found is remembered for a second. A right key
+ * that nobody used lately waits for at most the query under way and its own.
  */
+import { networkOf } from '../platform/address-network.ts'
+import { createBatchedLookup } from '../platform/batched-lookup.ts'
+import { createBoundedMap } from '../platform/bounded-map.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { AuthenticateKey, TenantIdentity } from '../platform/http/admission.ts'
 import { hashApiKey, isSoundApiKey } from './api-key.ts'
-import { findApiKeyByHash } from './store.ts'
+import { type ApiKey, findApiKeysByHash } from './store.ts'
 
 export const believedMs = 2_000
 const refreshAfterMs = 1_000
 const KEYS_MAX = 10_000
+const UNKNOWN_MS = 1_000
+const UNKNOWN_MAX = 10_000
+const ASKED_AT_ONCE_MAX = 500
+/** The group of keys that were right a moment ago. */
+const KNOWN = 'known'
 
 export interface KeyAuthenticator {
   readonly authenticate: AuthenticateKey
@@ -37,12 +49,19 @@ export function createKeyAuthenticator(deps: {
   const monotonicMs = deps.monotonicMs ?? (() => performance.now())
   const known = new Map<string, Known>()
   const asking = new Map<string, Promise<TenantIdentity | undefined>>()
+  /** When the database was asked, by hash. */
+  const unknown = createBoundedMap<string, number>(UNKNOWN_MAX)
+  const lookups = createBatchedLookup<Buffer, ApiKey>({
+    keysMax: ASKED_AT_ONCE_MAX,
+    run: (hashes) => findApiKeysByHash(deps.db, hashes),
+  })
   let revocations = 0
 
-  async function ask(hash: Buffer, id: string): Promise<TenantIdentity | undefined> {
+  async function ask(group: string, hash: Buffer, id: string): Promise<TenantIdentity | undefined> {
     const [askedAtMs, revocationsBefore] = [monotonicMs(), revocations]
-    const key = await findApiKeyByHash(deps.db, hash)
+    const key = await lookups.find(group, hash)
     known.delete(id)
+    if (key === undefined) unknown.set(id, askedAtMs)
     if (key === undefined || key.revokedAt !== null) return undefined
     const identity = { tenantId: key.tenantId, keyId: key.keyId, scopes: key.scopes }
     const expiresAtMs = key.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
@@ -60,24 +79,29 @@ export function createKeyAuthenticator(deps: {
   }
 
   /** Callers that come while the same key is being asked for share the answer. */
-  function askOnce(hash: Buffer, id: string): Promise<TenantIdentity | undefined> {
+  function askOnce(group: string, hash: Buffer, id: string): Promise<TenantIdentity | undefined> {
     const running = asking.get(id)
     if (running !== undefined) return running
-    const answer = ask(hash, id).finally(() => asking.delete(id))
+    const answer = ask(group, hash, id).finally(() => asking.delete(id))
     asking.set(id, answer)
     return answer
   }
 
   return {
-    authenticate(key) {
+    authenticate(key, addressOf = () => '') {
       if (!isSoundApiKey(key)) return undefined
       const hash = hashApiKey(key)
       const id = hash.toString('base64url')
       const entry = known.get(id)
       const ageMs = entry === undefined ? believedMs : monotonicMs() - entry.askedAtMs
-      if (entry === undefined || ageMs >= believedMs) return askOnce(hash, id)
+      if (entry === undefined) {
+        if (monotonicMs() - (unknown.get(id) ?? Number.NEGATIVE_INFINITY) < UNKNOWN_MS)
+          return undefined
+        return askOnce(networkOf(addressOf()), hash, id)
+      }
+      if (ageMs >= believedMs) return askOnce(KNOWN, hash, id)
       if (entry.expiresAtMs <= deps.clock.now().getTime()) return undefined
-      if (ageMs >= refreshAfterMs) askOnce(hash, id).catch(() => undefined)
+      if (ageMs >= refreshAfterMs) askOnce(KNOWN, hash, id).catch(() => undefined)
       return entry.identity
     },
     forget(keyId) {

@@ -84,13 +84,19 @@ const COLUMNS = `key_id as "keyId", tenant_id as "tenantId", name, scopes,
   created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`
 
 const FIND_BY_HASH = statement(
-  'tenants.find_key',
-  `select ${COLUMNS} from tenants_api_key where key_hash = $1`,
+  'tenants.find_keys',
+  `select ${COLUMNS}, encode(key_hash, 'hex') as "hash" from tenants_api_key
+   where key_hash = any($1::bytea[])`,
 )
 
-export async function findApiKeyByHash(q: Queryable, hash: Buffer): Promise<ApiKey | undefined> {
-  const { rows } = await q.query<ApiKey>(FIND_BY_HASH, [hash])
-  return rows[0]
+/** In the order of the hashes. */
+export async function findApiKeysByHash(
+  q: Queryable,
+  hashes: readonly Buffer[],
+): Promise<(ApiKey | undefined)[]> {
+  const { rows } = await q.query<ApiKey & { readonly hash: string }>(FIND_BY_HASH, [hashes])
+  const found = new Map(rows.map(({ hash, ...key }) => [hash, key]))
+  return hashes.map((hash) => found.get(hash.toString('hex')))
 }
 
 export async function listApiKeys(

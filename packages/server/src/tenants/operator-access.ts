@@ -1,0 +1,45 @@
+/**
+ * The operator acts for a tenant (contract §7.1): who may be acted for, and the record of it.
+ *
+ * An entry is committed before the change is begun, so a change without an entry cannot be, also
+ * where the process ends in between. How it was answered is added afterwards.
+ */
+import type { Db } from '../platform/db/index.ts'
+import type { OperatorAccess } from '../platform/http/act-for-tenant.ts'
+import { newUlid } from '../platform/ids.ts'
+import type { Logger } from '../platform/log.ts'
+import { endAuditEntry, insertAuditEntry } from './audit-store.ts'
+import { hasTenant } from './store.ts'
+
+export function createOperatorAccess({
+  db,
+  log,
+}: {
+  readonly db: Db
+  readonly log: Logger
+}): OperatorAccess {
+  return {
+    hasTenant: (tenantId) => hasTenant(db, tenantId),
+    async begin(call) {
+      const entry = { ...call, actor: 'operator', entryId: newUlid() }
+      await insertAuditEntry(db, entry)
+      return async ({ status, target = call.target }) => {
+        log.info(
+          {
+            request_id: call.requestId,
+            tenant_id: call.tenantId,
+            operation: call.operation,
+            // Of a suppression it is an address: that is in the record alone.
+            target: target?.includes('@') === true ? undefined : target,
+            from: call.from,
+            status,
+          },
+          'operator.acted',
+        )
+        await endAuditEntry(db, entry, { status, target }).catch((error: unknown) =>
+          log.warn({ err: error, request_id: call.requestId }, 'audit_entry.not_ended'),
+        )
+      }
+    },
+  }
+}
