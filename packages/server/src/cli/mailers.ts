@@ -1,15 +1,17 @@
-/** `postrider mailer`: logins at mail servers, as the operator sees them. */
+/** `postrider mailer`: mailers, and logins at mail servers, as the operator sees them. */
 import { readFileSync } from 'node:fs'
 import { secureModes } from '@postrider/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Config } from '../config.ts'
 import type { Logger } from '../platform/log.ts'
-import { json, type Result, table } from './output.ts'
+import { listMailersResult } from './list-mailers.ts'
+import { json, type OnDatabase, type Result, table } from './output.ts'
 import type { Tried } from './try-login.ts'
 
 export interface MailerCommandDeps {
   readonly config: () => Config
   readonly log: Logger
+  readonly onDatabase: OnDatabase
   readonly print: (result: Result, options: { readonly json?: boolean }) => void
   readonly setExitCode: (code: number) => void
 }
@@ -25,7 +27,15 @@ interface TestOptions {
 }
 
 export function addMailerCommands(program: Command, deps: MailerCommandDeps): void {
-  const mailer = program.command('mailer').description('mailers: how their logins go')
+  const mailer = program
+    .command('mailer')
+    .description('mailers: their queues, their errors, and how their logins go')
+  mailer
+    .command('list')
+    .description('list all mailers with state, queue and last error')
+    .addOption(new Option('--tenant <tenant_id>', 'only those of a tenant'))
+    .addOption(json())
+    .action(deps.onDatabase((db, options: { tenant?: string }) => listMailersResult(db, options)))
   mailer
     .command('test')
     .description('log in at a mail server as a send would, and show each step')
@@ -97,6 +107,13 @@ function toJson({ mailer, steps, problem }: Tried): object {
   }
 }
 
+/** The service may have been given other variables than this command. */
+function caveatOf(category: string): string {
+  return category === 'address_refused'
+    ? '\nJudged by POSTRIDER_ALLOW_NETWORKS of this command, which a running service may not share.'
+    : ''
+}
+
 function toText({ mailer, steps, problem, hasLogin }: Tried): string {
   const lines = steps.map(({ step, ok, ms, detail }) => [
     step,
@@ -111,6 +128,6 @@ function toText({ mailer, steps, problem, hasLogin }: Tried): string {
   const end =
     problem === undefined
       ? works
-      : `${problem.failed_reason} (${problem.category}). ${problem.follows}`
+      : `${problem.failed_reason} (${problem.category}). ${problem.follows}${caveatOf(problem.category)}`
   return [...heading, ...(lines.length === 0 ? [] : [table(lines), '']), end].join('\n')
 }

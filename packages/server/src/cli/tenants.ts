@@ -4,14 +4,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { createClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import { parseDuration } from '../platform/duration.ts'
-import {
-  createApiKey,
-  createTenant,
-  pageOfApiKeys,
-  pageOfTenants,
-  revokeApiKey,
-} from '../tenants/index.ts'
+import { createApiKey, createTenant, pageOfApiKeys, revokeApiKey } from '../tenants/index.ts'
 import { json, named, type OnDatabase, type Result, table } from './output.ts'
+import { everyTenant, readAll } from './read-all.ts'
 
 export function addTenantCommands(program: Command, onDatabase: OnDatabase): void {
   const tenant = program.command('tenant').description('tenants')
@@ -85,10 +80,7 @@ async function createTenantResult(db: Db, name: string): Promise<Result> {
 }
 
 async function listTenantsResult(db: Db): Promise<Result> {
-  const tenants = await readAll(async (pageToken) => {
-    const page = await pageOfTenants({ db }, { pageSize: 500, ...pageToken })
-    return { items: page.tenants, token: page.nextPageToken }
-  })
+  const tenants = await everyTenant(db)
   const lines = tenants.map((tenant) => [tenant.tenant_id, tenant.created_at, tenant.name])
   return { json: { tenants }, text: lines.length === 0 ? 'No tenants' : table(lines) }
 }
@@ -126,21 +118,6 @@ async function listKeysResult(db: Db, tenantId: string): Promise<Result> {
     key.name ?? '',
   ])
   return { json: { keys }, text: lines.length === 0 ? 'No keys' : table(lines) }
-}
-
-async function readAll<T>(
-  readPage: (pageToken: {
-    pageToken?: string
-  }) => Promise<{ items: T[]; token: string | undefined }>,
-): Promise<T[]> {
-  const all: T[] = []
-  let token: string | undefined
-  do {
-    const page = await readPage(token === undefined ? {} : { pageToken: token })
-    all.push(...page.items)
-    token = page.token
-  } while (token !== undefined)
-  return all
 }
 
 function readExpiry(text: string): string {

@@ -2,8 +2,6 @@
  * What `postrider mailer test` does: logs in by the code by which mail is sent, within the same guard
  * of addresses, and says what a send would make of the outcome.
  */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { MailerState, SecureMode } from '@postrider/contract'
 import type { Config } from '../config.ts'
 import type { Classification } from '../mail/index.ts'
@@ -18,11 +16,11 @@ import { withCurrentDatabase } from '../operator-database.ts'
 import { createClock } from '../platform/clock.ts'
 import { createEgress, type Egress } from '../platform/egress/index.ts'
 import type { Logger } from '../platform/log.ts'
-import { createKeyRing, type KeyRing } from '../platform/secrets/index.ts'
-import { loadSecrets } from '../platform/secrets-file.ts'
-import { thisHost } from '../this-host.ts'
+import { createKeyRing } from '../platform/secrets/index.ts'
+import { heloNameOf } from '../this-host.ts'
 import { createWakeups } from '../webhooks/index.ts'
 import { named } from './output.ts'
+import { requireSecrets } from './stored-secrets.ts'
 
 export interface Tried {
   readonly mailer?: {
@@ -49,7 +47,7 @@ export function tryMailer(
   tenantId: string,
   mailerId: string,
 ): Promise<Tried> {
-  const keyRing = keyRingOf(o.config)
+  const keyRing = createKeyRing(requireSecrets(o.config).secretKeys)
   return withCurrentDatabase(o, (db) =>
     withEgress(o.config, async (egress) => {
       const accessTokens = createAccessTokens({
@@ -62,7 +60,7 @@ export function tryMailer(
         observe: () => undefined,
         noteDeactivated: createNoteDeactivated({ log: o.log, observe: () => undefined }),
       })
-      const deps = { db, egress, keyRing, accessTokens, ehloName: thisHost() }
+      const deps = { db, egress, keyRing, accessTokens, ehloName: heloNameOf(o.config) }
       const tested = await named(
         `Tenant ${tenantId} has no mailer ${mailerId} that sends by a mail server`,
         () => testMailer(deps, tenantId, mailerId),
@@ -91,7 +89,7 @@ export function tryServer(
   const hasLogin = server.username !== undefined
   return withEgress(config, async (egress) => ({
     hasLogin,
-    ...outcomeOf(await traceLogin({ egress, ehloName: thisHost() }, server)),
+    ...outcomeOf(await traceLogin({ egress, ehloName: heloNameOf(config) }, server)),
   }))
 }
 
@@ -108,14 +106,6 @@ async function withEgress<T>(config: Config, work: (egress: Egress) => Promise<T
 }
 
 /** Those that the service has: none are made for a command. */
-function keyRingOf(config: Config): KeyRing {
-  const file = join(config.dataDir, 'secrets.json')
-  if (config.databaseUrl === undefined && config.secretKeys === undefined && !existsSync(file))
-    throw new Error(
-      `The key to stored passwords is missing: there is no ${file}, and no POSTRIDER_SECRET_KEYS`,
-    )
-  return createKeyRing(loadSecrets(config).secretKeys)
-}
 
 function outcomeOf({ steps, failure }: TracedLogin): Pick<Tried, 'steps' | 'problem'> {
   if (failure === undefined) return { steps }

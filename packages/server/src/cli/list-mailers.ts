@@ -1,0 +1,137 @@
+/** `postrider mailer list`: every mailer with its queue and its last error, what needs a look first. */
+import { LATE_AFTER_MS, type OperatedMailer, operatedMailers, printable } from '../mailers/index.ts'
+import { type Db, readInOrder } from '../platform/db/index.ts'
+import { bucketCount } from '../platform/db/leases.ts'
+import { describeDuration } from '../platform/duration.ts'
+import { countLanes, discoverLanes } from '../sending/index.ts'
+import { type Result, table } from './output.ts'
+import { tenantIdsOf } from './read-all.ts'
+
+const COUNT_MAX = 10_000
+const ERROR_CHARS_MAX = 70
+const everyBucket = Array.from({ length: bucketCount }, (_, bucket) => bucket)
+
+interface Queue {
+  readonly due: number
+  readonly waiting: number
+  /** Since when its oldest due mail is due. */
+  readonly oldest_due_at: string | null
+}
+
+type Listed = OperatedMailer & { readonly queue: Queue }
+
+export async function listMailersResult(
+  db: Db,
+  options: { readonly tenant?: string },
+): Promise<Result> {
+  const tenantIds = await tenantIdsOf(db, options.tenant)
+  const nowMs = Date.now()
+  const queues = await readQueues(db, nowMs)
+  const mailers: Listed[] = []
+  for (const tenantId of tenantIds)
+    for (const mailer of await operatedMailers(db, tenantId))
+      mailers.push({ ...mailer, queue: queues.get(mailer.mailer_id) ?? NO_QUEUE })
+  const sorted = mailers.toSorted((a, b) => urgencyOf(b, nowMs) - urgencyOf(a, nowMs))
+  const lines = sorted.map((one) => lineOf(one, nowMs))
+  const text =
+    lines.length === 0 ? 'No mailers' : `${table([HEAD, ...lines])}${hintOf(sorted, nowMs)}`
+  return { json: { mailers: sorted }, text }
+}
+
+const NO_QUEUE: Queue = { due: 0, waiting: 0, oldest_due_at: null }
+
+async function readQueues(db: Db, nowMs: number): Promise<ReadonlyMap<string, Queue>> {
+  return await readInOrder(db, async (tx) => {
+    const lanes = await discoverLanes(tx, everyBucket)
+    const counts = await countLanes(tx, lanes, COUNT_MAX)
+    const queues = new Map<string, Queue>()
+    for (const { mailerId, due, waiting } of counts) {
+      const other = queues.get(mailerId) ?? NO_QUEUE
+      queues.set(mailerId, { ...other, due: other.due + due, waiting: other.waiting + waiting })
+    }
+    for (const { mailerId, waitMs } of lanes) {
+      const queue = queues.get(mailerId)
+      if (queue === undefined || waitMs > 0) continue
+      const at = new Date(nowMs + waitMs).toISOString()
+      const oldest = queue.oldest_due_at
+      queues.set(mailerId, {
+        ...queue,
+        oldest_due_at: oldest !== null && oldest < at ? oldest : at,
+      })
+    }
+    return queues
+  })
+}
+
+const HEAD = [
+  'MAILER',
+  'TENANT',
+  'STATE',
+  'SERVER',
+  'SENDS FOR',
+  'DUE',
+  'WAITING',
+  'OLDEST DUE',
+  'LAST ERROR',
+]
+
+function lineOf(one: Listed, nowMs: number): string[] {
+  const { queue, last_error: error } = one
+  const reason = one.state_reason === null ? '' : ` (${one.state_reason})`
+  return [
+    one.mailer_id,
+    one.tenant_id,
+    `${one.state}${reason}`,
+    printable(one.host),
+    printable(one.email),
+    atLeast(queue.due),
+    atLeast(queue.waiting),
+    queue.oldest_due_at === null ? '-' : describeDuration(ageOf(queue.oldest_due_at, nowMs)),
+    error === null
+      ? '-'
+      : `${describeDuration(ageOf(error.at, nowMs))} ago: ${shortened(error.provider_error === '' ? error.failed_reason : error.provider_error)}`,
+  ]
+}
+
+function atLeast(count: number): string {
+  return count < COUNT_MAX ? String(count) : `${COUNT_MAX}+`
+}
+
+function ageOf(at: string, nowMs: number): number {
+  return Math.max(0, nowMs - Date.parse(at))
+}
+
+function shortened(text: string): string {
+  const line = printable(text)
+  return line.length > ERROR_CHARS_MAX ? `${line.slice(0, ERROR_CHARS_MAX)}…` : line
+}
+
+function isOld({ queue }: Listed, nowMs: number): boolean {
+  return queue.oldest_due_at !== null && ageOf(queue.oldest_due_at, nowMs) > LATE_AFTER_MS
+}
+
+/** Mail that is held, then mail that is due for long, then mail that waits, then the rest. */
+function urgencyOf(one: Listed, nowMs: number): number {
+  const { due, waiting } = one.queue
+  if (one.state !== 'active') return due + waiting > 0 ? 4 : 1
+  if (isOld(one, nowMs)) return 3
+  return waiting > 0 ? 2 : 0
+}
+
+function hintOf(mailers: readonly Listed[], nowMs: number): string {
+  const held = mailers.find((one) => urgencyOf(one, nowMs) === 4)
+  const old = mailers.find((one) => urgencyOf(one, nowMs) === 3)
+  const hints = [
+    ...(held === undefined
+      ? []
+      : [
+          `The mail of ${held.mailer_id} is held until the mailer is active: give it a login that works (PUT /v1/smtp/${held.mailer_id}).`,
+        ]),
+    ...(old === undefined
+      ? []
+      : [
+          `To see whether the server of ${old.mailer_id} answers: postrider mailer test ${old.tenant_id} ${old.mailer_id}`,
+        ]),
+  ]
+  return hints.length === 0 ? '' : `\n\n${hints.join('\n')}`
+}
