@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDnsServer } from '@postrider/testkit'
@@ -145,10 +153,20 @@ describe('doctor', () => {
     const { code, json } = await run(['doctor', '--json'], HOSTED)
     const findings: { check: string; state: string; detail: string }[] = json().findings
     expect(findings.map(({ check }) => check)).toEqual([
-      ...['node', 'configuration', 'secrets', 'address guard', 'disk', 'inbound host'],
-      ...['database', 'durability', 'migrations'],
+      ...[
+        'node',
+        'configuration',
+        'secrets',
+        'address guard',
+        'data directory',
+        'disk',
+        'helo name',
+        'sending',
+        'inbound host',
+      ],
+      ...['database', 'durability', 'migrations', 'sealed secrets'],
       ...['sender', 'dispatcher', 'mailbox', 'webhooks', 'parked events', 'given-up events'],
-      ...['webhook backlog', 'callbacks', 'day partitions', 'retention'],
+      ...['webhook backlog', 'callbacks', 'day partitions', 'retention', 'send queue', 'retries'],
     ])
     // The tests' own server runs without fsync.
     const failed = findings.filter(({ state }) => state === 'failed')
@@ -228,6 +246,22 @@ describe('doctor', () => {
     for (const check of ['secrets', 'database'])
       expect(out).toMatch(new RegExp(`FAIL  ${check} +The data directory .*loop cannot be read`))
     expect((await run(['tenant', 'list'], env)).err).toContain('loop cannot be read: ELOOP')
+  })
+
+  it('warns of a data directory that other users can list', async () => {
+    const open = mkdtempSync(join(directory, 'open-'))
+    chmodSync(open, 0o755)
+    const { out } = await run(['doctor'], { ...HOSTED, POSTRIDER_DATA_DIR: open })
+    expect(out).toMatch(/warn {2}data directory .*open to other users \(mode 0755\)/)
+    chmodSync(open, 0o711)
+    const closed = await run(['doctor'], { ...HOSTED, POSTRIDER_DATA_DIR: open })
+    expect(closed.out).toMatch(/ok {4}data directory/)
+    const file = join(open, 'secrets.json')
+    writeFileSync(file, '{}')
+    chmodSync(file, 0o644)
+    const readable = await run(['doctor'], { ...HOSTED, POSTRIDER_DATA_DIR: open })
+    expect(readable.out).toMatch(/warn {2}data directory .*secrets\.json is open .*\(mode 0644\)/)
+    expect(statSync(file).mode & 0o777).toBe(0o644)
   })
 
   it('warns of a wide exception from the address guard', async () => {

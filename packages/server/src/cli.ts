@@ -5,10 +5,12 @@
  * with `--json`, as one JSON document; whatever else is said goes to stderr.
  * Exit codes: 0 done, 1 refused or failed, 2 not usable as it was called or configured.
  */
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { describeBuild, thisBuild } from './build.ts'
+import { addEmailCommands } from './cli/emails.ts'
 import { addMailerCommands } from './cli/mailers.ts'
 import { json, type OnDatabase, type Result, table } from './cli/output.ts'
+import { addSecretCommands } from './cli/secrets.ts'
 import { addStreamCommands } from './cli/streams.ts'
 import { addTenantCommands } from './cli/tenants.ts'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
@@ -47,7 +49,7 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
   })
   const program = new Command('postrider')
     .description('Email delivery with an exact ledger and webhooks that are never lost')
-    .version(version())
+    .version(describeBuild(thisBuild()))
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.err })
     .showHelpAfterError('(add --help for how to use it)')
@@ -86,7 +88,15 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
 
   addTenantCommands(program, onDatabase)
   addStreamCommands(program, onDatabase)
+  addSecretCommands(program, {
+    config: () => loadConfig(io.env, { isForServing: false }),
+    log,
+    print,
+    setExitCode,
+  })
+  addEmailCommands(program, onDatabase)
   addMailerCommands(program, {
+    onDatabase,
     config: () => loadConfig(io.env, { isForServing: false }),
     log,
     print,
@@ -114,11 +124,6 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
 const JUDGED =
   'Judged by the POSTRIDER_* variables that this command was given, which a running service may not share.'
 const MARKS = { ok: 'ok', warning: 'warn', failed: 'FAIL' } as const
-
-function version(): string {
-  const file = new URL('../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
-}
 
 /** Commander hands an action its arguments, its options and the command itself, in this order. */
 function isJson(args: readonly unknown[]): boolean {

@@ -13,7 +13,8 @@ import {
   webhookChecksMax,
 } from '@postrider/contract'
 import { activityRoutes } from './activity/routes.ts'
-import { type Config, roles } from './config.ts'
+import type { Build } from './build.ts'
+import { type Config, isInboundHostUnnamed, isPaused, type Role, roles } from './config.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { createDomainWork, domainWorkOutcomes } from './domains/worker.ts'
 import { createFeedback, type Feedback } from './feedback/create-feedback.ts'
@@ -21,6 +22,7 @@ import { createFeedbackInbox, type FeedbackInbox } from './feedback/inbox.ts'
 import { createFeedbackJanitor } from './feedback/janitor.ts'
 import { callbackRoutes } from './feedback/routes.ts'
 import { createInboundWork } from './inbound/create-inbound-work.ts'
+import { isHeld } from './inbound/domain-store.ts'
 import { createRouteFinder } from './inbound/find-routes.ts'
 import { createMailboxes } from './inbound/imap/create-mailboxes.ts'
 import { createMailboxJanitor } from './inbound/imap/janitor.ts'
@@ -28,6 +30,7 @@ import type { WokenMailbox } from './inbound/imap/mailbox-watchers.ts'
 import { readMailboxHealth } from './inbound/imap/read-health.ts'
 import { createIntake, type Intake } from './inbound/intake.ts'
 import { createInboundJanitor } from './inbound/janitor.ts'
+import { listenWhenFree } from './inbound/listener/listen-when-free.ts'
 import { createInboundListener, type InboundListener } from './inbound/listener/listener.ts'
 import { createListenerObserver } from './inbound/listener/observe-listener.ts'
 import { inboundMessageRoutes } from './inbound/messages/routes.ts'
@@ -36,7 +39,7 @@ import { inboundRoutes } from './inbound/routes.ts'
 import { createSentCopies } from './inbound/sent-copies/create-sent-copies.ts'
 import { keptDays, partitionedTables } from './kept-days.ts'
 import {
-  authenticateMail,
+  createMailAuthenticator,
   createMessageParser,
   createPhishingScanner,
   createPlaceFinder,
@@ -46,9 +49,10 @@ import {
   type PlaceFinder,
   rspamdOutcomes,
   type TemplateRenderer,
-  toWireDomain,
   withSecondOpinion,
 } from './mail/index.ts'
+import { createImapBounds } from './mailers/imap/imap-bounds.ts'
+import type { OnImapBound } from './mailers/imap/open-mailbox.ts'
 import { imapRoutes } from './mailers/imap/routes.ts'
 import {
   type AccessTokens,
@@ -62,6 +66,7 @@ import {
 } from './mailers/index.ts'
 import { oauthRoutes } from './mailers/oauth/routes.ts'
 import { registerMailerRoutes } from './mailers/routes.ts'
+import { migrationsDir } from './operator-database.ts'
 import { type Clock, createClock } from './platform/clock.ts'
 import {
   type Wakeups as BucketWakeups,
@@ -69,12 +74,14 @@ import {
   createDayPartitions,
   createDb,
   createNotifications,
+  createSchemaFence,
   type Db,
-  durability,
   type Notifications,
   type Others,
+  type SchemaFence,
 } from './platform/db/index.ts'
 import { type BucketLeases, bucketOf, createBucketLeases } from './platform/db/leases.ts'
+import { createDescriptors, type Descriptors } from './platform/descriptors.ts'
 import { createDiskGuard, type DiskGuard, noDiskGuard } from './platform/disk-guard.ts'
 import { createDnsResolver, type DnsResolver, rememberAnswers } from './platform/dns/index.ts'
 import { createEgress, type Egress } from './platform/egress/index.ts'
@@ -83,36 +90,41 @@ import { createGate } from './platform/gate.ts'
 import { createHttpApp } from './platform/http/app.ts'
 import { describeRoutes } from './platform/http/openapi.ts'
 import { createHttpServer, type HttpServer } from './platform/http/server.ts'
-import { addStatusRoutes, type Checks } from './platform/http/status-routes.ts'
+import { addStatusRoutes } from './platform/http/status-routes.ts'
 import type { Logger } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
 import { createRateLimit } from './platform/rate-limit.ts'
 import { createRetention } from './platform/retention.ts'
-import { createKeyRing, type KeyRing } from './platform/secrets/index.ts'
+import { createKeyRing, type KeyRing, withRetired } from './platform/secrets/index.ts'
 import type { Secrets } from './platform/secrets-file.ts'
 import { loadCertificate } from './platform/server-certificate.ts'
 import { createServiceGroup, type Service } from './platform/service.ts'
 import { createTallyFolder } from './platform/tally-folder.ts'
+import { createThreadJobsObserver, type ThreadJobsObserver } from './platform/thread-observer.ts'
+import { createWatchdog, type Watchdog } from './platform/watchdog.ts'
+import { checkReadiness } from './readiness.ts'
 import { adapterOf, createRelays, type Relays, requestResults } from './relays/index.ts'
 import { relayRoutes } from './relays/routes.ts'
 import { createAcceptEmails } from './sending/accept-email.ts'
 import { createFinishAttempts } from './sending/finish-attempts.ts'
 import { createKeysInProgress } from './sending/idempotency.ts'
-import { createLaneWakeups, type LaneWakeups } from './sending/index.ts'
+import { createLaneWakeups, createReturnPathTokens, type LaneWakeups } from './sending/index.ts'
 import { createJanitor } from './sending/janitor.ts'
 import { createPhishingCheck, phishingOutcomes } from './sending/phishing/check-phishing.ts'
 import { createFreshSettings } from './sending/phishing/fresh-settings.ts'
 import { phishingRoutes } from './sending/phishing/routes.ts'
+import { createQueueWatch, type QueueWatch } from './sending/queue-watch/queue-watch.ts'
 import { rescueRoutes } from './sending/rescue/routes.ts'
 import { sendRoutes } from './sending/routes.ts'
 import { createSender } from './sending/worker.ts'
 import { suppressionRoutes } from './suppressions/routes.ts'
-import { createKeyAuthenticator } from './tenants/index.ts'
+import { createAuditJanitor } from './tenants/audit-janitor.ts'
+import { createKeyAuthenticator, createOperatorAccess } from './tenants/index.ts'
 import { tenantRoutes } from './tenants/routes.ts'
-import { thisHost } from './this-host.ts'
+import { heloNameOf } from './this-host.ts'
 import { createTracker, type Tracker } from './tracking/create-tracker.ts'
 import { trackingRoutes } from './tracking/routes.ts'
-import { createTrackingTokens } from './tracking/tokens.ts'
+import { createTrackingTokens, trackingKeys } from './tracking/tokens.ts'
 import { createTrackingUrls } from './tracking/tracking-urls.ts'
 import { createBacklog } from './webhooks/dispatch/backlog.ts'
 import { type DeliverDeps, deliverBatch } from './webhooks/dispatch/deliver-batch.ts'
@@ -161,7 +173,7 @@ export interface App extends Service {
   readonly db: Db
   /** Where it listens, with the port that was really taken. */
   address(): { readonly host: string; readonly port: number }
-  /** Likewise, of the SMTP listener, where the process has that role. */
+  /** Likewise, of the SMTP listener, where it listens. */
   inboundAddress(): { readonly host: string; readonly port: number } | undefined
 }
 
@@ -170,8 +182,11 @@ interface Parts {
   readonly log: Logger
   readonly clock: Clock
   readonly metrics: Metrics
+  readonly watchdog: Watchdog
   readonly db: Db
+  readonly schema: SchemaFence
   readonly egress: Egress
+  readonly descriptors: Descriptors
   readonly keyRing: KeyRing
   readonly failpoints: Failpoints
   readonly disk: DiskGuard
@@ -184,31 +199,44 @@ interface Parts {
   readonly inbox: FeedbackInbox
   readonly intake: Intake
   readonly parser: MessageParser
+  readonly threadJobs: ThreadJobsObserver
   readonly dns: DnsResolver
   readonly relays: Relays
+  readonly onImapBound: OnImapBound
 }
 
 /** Whose work is divided among its processes by buckets. */
 type LeasedRole = 'dispatcher' | 'sender' | 'mailbox'
+/** Processes whose sending is paused divide the queue among themselves, and take no bucket from a sender. */
+const PAUSED_SENDER = 'paused sender'
 
 export function compose(o: {
   readonly config: Config
   readonly secrets: Secrets
   readonly databaseUrl: string
   readonly log: Logger
-  readonly version: string
+  readonly build: Build
+  /** What `checkKeys` answered. */
+  readonly retiredKeys?: readonly Buffer[]
 }): App {
   const { config, log } = o
   const metrics = createMetrics()
   metrics.collectProcess()
-  const db = createDb({
+  const schema = createSchemaFence({
+    dir: migrationsDir,
+    db: () => db,
+    everyMs: config.leaseTtlMs / 3,
+    log,
+  })
+  const db: Db = createDb({
     url: o.databaseUrl,
     poolMax: config.databasePool,
     log,
     applicationName: 'postrider',
+    check: schema.check,
   })
   const memberId = `${process.pid}-${randomBytes(6).toString('hex')}`
-  const leasesOf = (role: LeasedRole) =>
+  const leasesOf = (role: LeasedRole | typeof PAUSED_SENDER) =>
     createBucketLeases({ db, role, memberId, ttlMs: config.leaseTtlMs, log })
   // Those of a role that this process does not have are never started, and own nothing.
   const leases = {
@@ -225,24 +253,34 @@ export function compose(o: {
   const clock = createClock()
   const inbox = createFeedbackInbox({ db, clock })
   const failpoints = createFailpoints(config.failpoints)
+  const descriptors = createDescriptors({ log, metrics })
   const egress = createEgress({
     allowNetworks: config.allowNetworks,
     dnsServers: config.dnsServers,
+    descriptors,
     ...(config.webhookTlsCa === undefined ? {} : { tlsCaFile: config.webhookTlsCa }),
   })
+  const threadJobs = createThreadJobsObserver({ metrics, log })
   const core = {
     config,
     log,
     metrics,
+    watchdog: createWatchdog({ log, metrics }),
     clock,
     db,
+    schema,
     inbox,
     intake: createIntake({ db, failpoints }),
-    parser: createMessageParser(),
+    parser: createMessageParser({ observer: threadJobs }),
+    threadJobs,
     egress,
-    dns: createDnsResolver({ servers: config.dnsServers }),
+    descriptors,
+    dns: createDnsResolver({ servers: config.dnsServers, descriptors }),
     relays: composeRelays({ egress, clock, inbox, metrics }),
-    keyRing: createKeyRing(o.secrets.secretKeys),
+    keyRing: withRetired(createKeyRing(o.secrets.secretKeys), {
+      purpose: trackingKeys.purpose,
+      keys: o.retiredKeys ?? [],
+    }),
     failpoints,
     disk:
       config.databaseUrl === undefined
@@ -253,26 +291,34 @@ export function compose(o: {
     laneWakeups: createLaneWakeups(othersOf('sender')),
     mailboxWakeups: createBucketWakeups<WokenMailbox>(othersOf('mailbox')),
     noteDeactivated: composeNoteDeactivated({ log, metrics }),
+    onImapBound: createImapBounds({ log, metrics }),
   }
   const parts: Parts = { ...core, accessTokens: composeAccessTokens(core) }
-  const templates = createTemplateRenderer()
-  const places = createPlaceFinder()
+  const templates = createTemplateRenderer({ observer: threadJobs })
+  const places = createPlaceFinder({ observer: threadJobs })
   const tracker = config.roles.has('tracker') ? composeTracker(parts) : undefined
   const feedback = config.roles.has('tracker') ? composeFeedback(parts) : undefined
   const isReceiving = config.roles.has('inbound') || config.roles.has('mailbox')
   const listener = config.roles.has('inbound') ? composeListener(parts) : undefined
-  const server = composeHttp(parts, { ...o, templates, places, tracker, feedback, listener })
+  const sends = (role: Role) => config.roles.has(role) && !isPaused(config)
+  const watch = config.roles.has('sender') ? composeQueueWatch(parts, leasesOf) : undefined
+  const queueWatch = watch?.queueWatch
+  const roles = { tracker, feedback, listener, queueWatch }
+  const server = composeHttp(parts, { ...o, ...roles, templates, places })
   const group = createServiceGroup('postrider', [
     closer('database', () => db.close()),
     closer('egress', () => egress.close()),
     closer('dns', async () => parts.dns.close()),
+    schema,
     parts.accessTokens,
     createDayPartitions({ db, tables: partitionedTables, log }),
     parts.disk,
     notifications,
-    ...(config.roles.has('dispatcher') ? composeDispatcher(parts) : []),
-    ...(config.roles.has('sender') ? composeSender(parts) : []),
-    ...(config.roles.has('mailbox') ? composeMailboxes(parts) : []),
+    ...(sends('dispatcher') ? composeDispatcher(parts) : []),
+    ...(sends('sender') ? composeSender(parts) : []),
+    ...(watch?.services ?? []),
+    // A copy would report the mail of a mailbox a second time, and store a second sent copy there.
+    ...(sends('mailbox') ? composeMailboxes(parts) : []),
     ...(config.roles.has('janitor') ? composeJanitor(parts, o) : []),
     templates,
     places,
@@ -283,12 +329,14 @@ export function compose(o: {
     ...(isReceiving ? composeInboundWork(parts) : []),
     ...(listener === undefined ? [] : [listener]),
     server,
+    // A start compiles much at once, when nobody waits for anything else yet.
+    parts.watchdog,
   ])
   return {
     ...group,
     db,
     address: () => server.address(),
-    inboundAddress: () => listener?.address(),
+    inboundAddress: () => (listener?.isListening() === true ? listener.address() : undefined),
   }
 }
 
@@ -338,12 +386,13 @@ function composeHttp(
   parts: Parts,
   o: {
     readonly secrets: Secrets
-    readonly version: string
+    readonly build: Build
     readonly templates: TemplateRenderer
     readonly places: PlaceFinder
     readonly tracker: Tracker | undefined
     readonly feedback: Feedback | undefined
     readonly listener: InboundListener | undefined
+    readonly queueWatch: QueueWatch | undefined
   },
 ): HttpServer {
   const { clock, config, db, egress, keyRing, log, metrics } = parts
@@ -353,16 +402,19 @@ function composeHttp(
     metrics,
     authenticateKey: authenticator.authenticate,
     adminToken: o.secrets.adminToken,
+    operatorAccess: createOperatorAccess({ db, log }),
+    trustedProxies: config.trustedProxies,
+    connectionsMax: config.httpConnectionsMax,
   })
   const isApi = config.roles.has('api')
   const gates = recordGates(config.databasePool)
   // Of a thousand lookups at once: the rest is for what is sent and dispatched.
   const checksGate = createGate({ ...CHECKS_AT_ONCE, name: 'checks-at-once' })
-  if (isApi) describeRoutes(app, { publicUrl: config.publicUrl, version: o.version })
+  if (isApi) describeRoutes(app, { publicUrl: config.publicUrl, version: o.build.version })
   addStatusRoutes(app, {
     metrics,
-    facts: () => ({ version: o.version, roles: rolesOf(config) }),
-    readiness: () => checkReadiness(parts, o.listener),
+    facts: () => ({ ...o.build, roles: rolesOf(config) }),
+    readiness: () => checkReadiness({ ...parts, ...o }),
   })
   if (o.tracker !== undefined) trackingRoutes(app, o.tracker.routes)
   if (o.feedback !== undefined) callbackRoutes(app, o.feedback.intake)
@@ -399,9 +451,11 @@ function composeHttp(
       }
       const mailerDeps = {
         ...parts,
-        ehloName: thisHost(),
+        ehloName: heloNameOf(config),
         wakeMail,
         readMailboxHealth,
+        isInboundDomain: (key: { readonly tenantId: string; readonly domain: string }) =>
+          isHeld(db, key),
         checks: {
           limit: createRateLimit({ name: 'mailer-checks', usesMax: 60, windowS: 60 }),
           gate: checksGate,
@@ -485,21 +539,6 @@ function recordGates(connections: number) {
   return { record: gateOf('record-reads', 0.5, 2), replays: gateOf('replays-at-once', 0.25, 1) }
 }
 
-async function checkReadiness(
-  { db, disk }: Parts,
-  listener: InboundListener | undefined,
-): Promise<Checks> {
-  const database = await durability(db).then(
-    ({ durable, detail }) => (durable ? 'ok' : `not durable: ${detail}`),
-    () => 'unavailable',
-  )
-  return {
-    database,
-    disk: disk.isOpen() ? 'ok' : 'nearly full',
-    ...(listener === undefined ? {} : { inbound: listener.isListening() ? 'ok' : 'not listening' }),
-  }
-}
-
 function composeNotifications(
   o: Pick<Parts, 'config' | 'db' | 'log' | 'metrics'> & { readonly url: string },
 ): Notifications {
@@ -579,7 +618,7 @@ function composeSender(parts: Parts): Service[] {
   const leases = parts.leases.sender
   // So that an attempt has the time for a second try.
   const authConfirmDelayMs = Math.min(config.authConfirmDelayMs, config.sendTimeoutMs / 2)
-  const pool = createSmtpPool({ ...parts, authConfirmDelayMs, ehloName: thisHost() })
+  const pool = createSmtpPool({ ...parts, authConfirmDelayMs, ehloName: heloNameOf(config) })
   const attempts = metrics.histogram('send_attempt_duration_seconds', 'Attempts to send', [
     'outcome',
   ])
@@ -614,6 +653,20 @@ function composeSender(parts: Parts): Service[] {
   return [leases, pool, ...services, sender]
 }
 
+/** An operator of a paused copy wants to see what waits, too. */
+function composeQueueWatch(
+  parts: Parts,
+  leasesOf: (role: typeof PAUSED_SENDER) => BucketLeases,
+): { readonly queueWatch: QueueWatch; readonly services: readonly Service[] } {
+  if (!isPaused(parts.config)) {
+    const queueWatch = createQueueWatch({ ...parts, leases: parts.leases.sender })
+    return { queueWatch, services: [queueWatch] }
+  }
+  const leases = leasesOf(PAUSED_SENDER)
+  const queueWatch = createQueueWatch({ ...parts, leases })
+  return { queueWatch, services: [leases, queueWatch] }
+}
+
 function composePhishing(parts: Parts) {
   const { db, log, metrics } = parts
   const checks = metrics.counter(
@@ -622,7 +675,7 @@ function composePhishing(parts: Parts) {
     ['outcome'],
   )
   for (const outcome of phishingOutcomes) checks.inc({ outcome }, 0)
-  const scanner = createPhishingScanner()
+  const scanner = createPhishingScanner({ observer: parts.threadJobs })
   const second = composeRspamd(parts)
   const phishing = createPhishingCheck({
     scanner: second === undefined ? scanner : withSecondOpinion(scanner, second.rspamd),
@@ -634,12 +687,13 @@ function composePhishing(parts: Parts) {
 }
 
 /** The operator's own service: wherever it is, it may be reached. */
-function composeRspamd({ config, log, metrics }: Parts) {
+function composeRspamd({ config, descriptors, log, metrics }: Parts) {
   const { rspamdUrl: url } = config
   if (url === undefined) return undefined
   const egress = createEgress({
     allowNetworks: ['0.0.0.0/0', '::/0'],
     dnsServers: config.dnsServers,
+    descriptors,
   })
   const requests = metrics.counter(
     'rspamd_checks_total',
@@ -667,37 +721,40 @@ function composeFeedback(parts: Parts): Feedback {
 
 function composeInboundWork(parts: Parts): readonly Service[] {
   const { config, dns } = parts
-  const resolver = rememberAnswers(dns)
-  return createInboundWork({
+  const authenticator = createMailAuthenticator({
+    name: heloNameOf(config),
+    resolver: rememberAnswers(dns),
+    observer: parts.threadJobs,
+  })
+  const work = createInboundWork({
     ...parts,
     publicUrl: config.publicUrl,
+    returnPaths: createReturnPathTokens(parts.keyRing),
     inlineBytesMax: config.inboundInlineBytes,
-    authenticate: ({ raw, envelope }, timeoutMs) =>
-      authenticateMail({
+    authenticate: ({ tenantId, raw, envelope }, { from, headers }, timeoutMs) =>
+      authenticator.authenticate(tenantId, {
         raw,
+        author: from.email,
+        headers,
         timeoutMs,
-        name: inboundName(config),
-        resolver,
-        ...(envelope === null
-          ? {}
-          : { remoteIp: envelope.remote_ip, helo: envelope.helo, mailFrom: envelope.from }),
+        client:
+          envelope === null
+            ? undefined
+            : { remoteIp: envelope.remote_ip, helo: envelope.helo, mailFrom: envelope.from },
       }),
   })
-}
-
-/** How it greets: an address, or a name without a dot, is no name for others. */
-function inboundName({ inboundHost }: Config): string {
-  return toWireDomain(inboundHost)?.includes('.') ? inboundHost : thisHost()
+  return [authenticator, ...work]
 }
 
 function composeListener(parts: Parts): InboundListener {
   const { clock, config, db, disk, intake, log, metrics } = parts
-  const name = inboundName(config)
+  const name = heloNameOf(config)
   const monotonicMs = () => performance.now()
+  const returnPaths = createReturnPathTokens(parts.keyRing)
   const prover = createDomainProver({ ...parts, inboundHost: config.inboundHost, monotonicMs })
   const { inboundTlsCert: cert, inboundTlsKey: key } = config
   const files = cert === undefined || key === undefined ? undefined : { cert, key }
-  return createInboundListener({
+  const listener = createInboundListener({
     host: config.host,
     port: config.inboundPort,
     name,
@@ -706,12 +763,12 @@ function composeListener(parts: Parts): InboundListener {
     certificate: loadCertificate({
       files,
       ownFile: join(config.dataDir, 'inbound-tls.pem'),
-      host: name,
+      host: isInboundHostUnnamed(config) ? name : config.inboundHost,
       nowMs: clock.now().getTime(),
       log,
     }),
     certificateFiles: files,
-    findRoute: createRouteFinder({ db, prover }).find,
+    findRoute: createRouteFinder({ db, prover, returnPaths }).find,
     store: intake.store,
     disk,
     nowMicros: clock.nowMicros,
@@ -719,6 +776,8 @@ function composeListener(parts: Parts): InboundListener {
     observe: createListenerObserver(metrics),
     log,
   })
+  if (config.isInboundPortSet) return listener
+  return listenWhenFree(listener, { port: config.inboundPort, log })
 }
 
 function composeMailboxes(parts: Parts): Service[] {
@@ -756,12 +815,14 @@ function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Serv
   const { databaseUrl } = o
   const groups = keptDays({ db, webhookRetryForMs, retentionMs })
   return [
-    composeDomainWork(parts),
+    // It asks providers, and tells of domains that a copy cannot see as the service does.
+    ...(isPaused(config) ? [] : [composeDomainWork(parts)]),
     createJanitor({ db, log, retentionMs }),
     createFeedbackJanitor({ db, log, retentionMs }),
     createMailboxJanitor({ db, log, retentionMs }),
     createInboundJanitor({ db, log }),
+    createAuditJanitor({ db, log, retentionMs: config.auditRetentionMs }),
     createTallyFolder({ db, log }),
-    createRetention({ ...parts, databaseUrl, retentionMs, groups }),
+    createRetention({ ...parts, check: parts.schema.check, databaseUrl, retentionMs, groups }),
   ]
 }

@@ -301,8 +301,20 @@ describe('configuration', () => {
     'postgresql://app:hunter2@[::1]:5432/postrider?sslmode=verify-full',
     'postgresql://app:hunter2@/postrider?host=%2Fvar%2Frun%2Fpostgresql',
     'postgres:///postrider',
+    'postgres://app@a.example.com:5432,b.example.com:5433/postrider?target_session_attrs=read-write',
+    'postgres://app@/postrider?host=a.example.com,b.example.com&port=5432,5433',
   ])('takes the database %s', (url) => {
     expect(load({ ...HOSTED, DATABASE_URL: url }).databaseUrl).toBe(url)
+  })
+
+  it.each([
+    ['postgres://a/x?target_session_attrs=standby', 'has target_session_attrs other than'],
+    ['postgres://a,b:99999/x', 'has a port that is none (of host number 2)'],
+    ['postgres://a,,b/x', 'has a host that is none (number 2)'],
+  ])('says what is wrong with the database %s', (url, words) => {
+    const [problem] = problemsOf(prefixed({ ...HOSTED, DATABASE_URL: url }))
+    expect(problem).toContain('POSTRIDER_DATABASE_URL: expected a URL such as')
+    expect(problem).toContain(words)
   })
 
   it('requires the secrets of a process with a database of its own', () => {

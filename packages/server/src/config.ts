@@ -18,6 +18,7 @@ import {
   duration,
   flag,
   host,
+  hostName,
   httpUrl,
   integer,
   listOf,
@@ -36,6 +37,7 @@ import { createKeyRing } from './platform/secrets/index.ts'
 import { isSoundApiKey } from './tenants/index.ts'
 
 export const configPrefix = 'POSTRIDER_'
+const INBOUND_PORT = 2_525
 
 export const roles = [
   'api',
@@ -65,7 +67,8 @@ export const variables = {
     type: postgresUrl,
     defaultText: 'unset: the embedded PostgreSQL',
     isSecret: true,
-    meaning: 'PostgreSQL 15 or later',
+    meaning:
+      'PostgreSQL 15 or later. It may name several hosts (`postgres://user@a:5432,b:5432/db?target_session_attrs=read-write`): they are tried in turn, and the primary is used. `target_session_attrs` is `read-write`, `primary` or `any`; a standby is left in each case',
   },
   dataDir: {
     name: 'DATA_DIR',
@@ -93,12 +96,26 @@ export const variables = {
     meaning:
       "What recipients' browsers and providers reach: tracked links lead to `/t/` there, OAuth providers send browsers back to `/oauth/callback` there",
   },
+  httpConnectionsMax: {
+    name: 'HTTP_CONNECTIONS_MAX',
+    type: integer(16, 1_000_000),
+    defaultText: 'half of the file descriptors that the process may open, at most 8000',
+    meaning:
+      'HTTP connections at once. One client address (IPv6: one /64) has a quarter of them at most; `TRUSTED_PROXIES` are exempt from that',
+  },
   inboundHost: {
     name: 'INBOUND_HOST',
     type: host,
     defaultText: 'the host of `PUBLIC_URL`',
     meaning:
       'The name that MX records of inbound domains lead to, of the host at which the role `inbound` is reached on port 25',
+  },
+  heloName: {
+    name: 'HELO_NAME',
+    type: hostName,
+    defaultText: "this host's fully qualified name, else `INBOUND_HOST` where that is a name",
+    meaning:
+      'How the service greets: mail servers in EHLO, and others in the banner of its own SMTP listener. A name with a dot, of an address that leads back to it (`PTR`); many servers refuse others',
   },
   roles: {
     name: 'ROLES',
@@ -114,7 +131,8 @@ export const variables = {
     ),
     defaultText: 'generated in `DATA_DIR` when the database is embedded, else required',
     isSecret: true,
-    meaning: 'Keys for what is stored encrypted: the first encrypts, all decrypt',
+    meaning:
+      'Keys for what is stored encrypted: the first encrypts, all decrypt; `postrider secrets rotate` makes an old one needless',
   },
   adminToken: {
     name: 'ADMIN_TOKEN',
@@ -151,6 +169,13 @@ export const variables = {
     type: pemFile,
     defaultText: 'unset',
     meaning: 'Further CA certificates trusted for webhook receivers',
+  },
+  sending: {
+    name: 'SENDING',
+    type: oneOf('on', 'paused'),
+    default: 'on',
+    meaning:
+      '`paused`: accepts mail, and sends nothing: no mail, no webhook requests, no requests to relay providers by itself; reads no mailboxes. For a restored copy; set it for every process',
   },
   sendMaxAttempts: {
     name: 'SEND_MAX_ATTEMPTS',
@@ -237,8 +262,9 @@ export const variables = {
   inboundPort: {
     name: 'INBOUND_PORT',
     type: integer(0, 65_535),
-    default: '2525',
-    meaning: 'Port of the SMTP listener of inbound routing, on `HOST`; 0 takes a free one',
+    defaultText: '`2525`',
+    meaning:
+      'Port of the SMTP listener of inbound routing, on `HOST`; 0 takes a free one. A port that is set and taken stops the start; without the default port the service goes on, and tries it again every 30 s',
   },
   inboundTlsCert: {
     name: 'INBOUND_TLS_CERT',
@@ -320,6 +346,12 @@ export const variables = {
     meaning:
       'How long emails, events, webhook deliveries and their attempts are kept, in whole days; at least `WEBHOOK_RETRY_FOR`. A day with unfinished mail stays until that has ended; whom unsubscribe links are about is kept for 400 days at least',
   },
+  auditRetentionMs: {
+    name: 'AUDIT_RETENTION',
+    type: duration('1d', '3650d'),
+    default: '365d',
+    meaning: 'How long entries of the audit log are kept',
+  },
   diskFreeMin: {
     name: 'DISK_FREE_MIN',
     type: diskShare,
@@ -364,12 +396,15 @@ type Values = {
 export interface Config
   extends Omit<
     Values,
-    'roles' | 'publicUrl' | 'inboundHost' | 'allowNetworks' | 'trackerDurability'
+    'roles' | 'publicUrl' | 'inboundHost' | 'inboundPort' | 'allowNetworks' | 'trackerDurability'
   > {
   readonly roles: ReadonlySet<Role>
   readonly publicUrl: string
   /** In lower case. */
   readonly inboundHost: string
+  readonly inboundPort: number
+  /** The default port may be taken by another program; one that was set may not. */
+  readonly isInboundPortSet: boolean
   readonly trackerDurability: 'disk' | 'database'
   readonly allowNetworks: readonly string[]
 }
@@ -455,6 +490,11 @@ export function isInboundHostUnnamed({ inboundHost }: Pick<Config, 'inboundHost'
   return !inboundHost.includes('.') || /\.(?:\d+|localhost)$/.test(inboundHost)
 }
 
+/** Accepts, and sends nothing. */
+export function isPaused({ sending }: Pick<Config, 'sending'>): boolean {
+  return sending === 'paused'
+}
+
 /** An empty variable counts as unset: `POSTRIDER_X=` in an env file means "not this one". */
 function textOf(name: string, env: Environment): string | undefined {
   const text = env[configPrefix + name]?.trim()
@@ -469,7 +509,11 @@ function readVariable(variable: Variable<unknown>, env: Environment, problems: s
     // A URL may be refused for the very credentials in it.
     const mayHoldSecret = variable.isSecret === true || /[@?]/.test(text)
     const got = mayHoldSecret ? '' : `, got ${JSON.stringify(text.slice(0, 100))}`
-    problems.push(`${configPrefix}${variable.name}: expected ${variable.type.expected}${got}`)
+    const why = variable.type.why?.(text)
+    const because = why === undefined ? '' : `; it ${why}`
+    problems.push(
+      `${configPrefix}${variable.name}: expected ${variable.type.expected}${got}${because}`,
+    )
   }
   return value
 }
@@ -540,6 +584,8 @@ function complete(values: Values): Config {
     roles: new Set(named.includes('all') ? roles : named.filter((role) => role !== 'all')),
     publicUrl,
     inboundHost: (values.inboundHost ?? hostOf(publicUrl)).toLowerCase(),
+    inboundPort: values.inboundPort ?? INBOUND_PORT,
+    isInboundPortSet: values.inboundPort !== undefined,
     allowNetworks: values.allowNetworks ?? [],
     // The embedded database is on that very disk.
     trackerDurability:

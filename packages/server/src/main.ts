@@ -3,13 +3,14 @@
  *
  * Started directly (`npm start`) or by `postrider serve`.
  */
-import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { thisBuild } from './build.ts'
 import { type App, compose, rolesOf } from './compose.ts'
 import {
   type Config,
   ConfigError,
   isInboundHostUnnamed,
+  isPaused,
   isPublicUrlPlain,
   loadConfig,
   publicUrlOf,
@@ -19,6 +20,7 @@ import {
 } from './config.ts'
 import { partitionedTables } from './kept-days.ts'
 import { migrationsDir } from './operator-database.ts'
+import { closeDataDir, closeSecretFiles } from './platform/data-dir.ts'
 import {
   createDayPartitions,
   createDb,
@@ -28,17 +30,28 @@ import {
   type EmbeddedPostgres,
   migrate,
 } from './platform/db/index.ts'
+import { readDescriptorLimit } from './platform/descriptors.ts'
 import type { HttpServer } from './platform/http/server.ts'
 import { createLogDestination, createLogger, type Logger } from './platform/log.ts'
-import { checkKeys, createKeyRing, keyIdsOf } from './platform/secrets/index.ts'
-import { loadSecrets } from './platform/secrets-file.ts'
+import { checkKeys, findNeeds } from './platform/secrets/index.ts'
+import {
+  checkSecretsFile,
+  loadSecrets,
+  refuseLostFile,
+  type Secrets,
+  toKeys,
+} from './platform/secrets-file.ts'
+import { sealedColumns } from './sealed-columns.ts'
 import { ensureFirstTenant, hasAnyTenant } from './tenants/index.ts'
+import { heloNameOf, isHeloNameBare } from './this-host.ts'
 import { createWaitingServer } from './waiting-server.ts'
 import { welcome } from './welcome.ts'
 
 const CONNECT_RETRY_MS = 1_000
 const CONNECT_FOR_MS = 60_000
 const SAME_SIGNAL_MS = 2_000
+/** Less than the five seconds within which a refused start ends (contract §7.4). */
+const REFUSED_MS_MAX = 4_000
 
 /** Runs until a signal ends it. Resolves with the exit code. */
 export async function serve(config: Config, print: (text: string) => void): Promise<number> {
@@ -46,7 +59,8 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     level: config.logLevel,
     destination: createLogDestination(1),
   })
-  log.info({ config: summarizeConfig(config), version: version() }, 'service.starting')
+  const build = thisBuild()
+  log.info({ ...build, config: summarizeConfig(config) }, 'service.starting')
   if (isPublicUrlPlain(config))
     log.warn(
       { name: 'POSTRIDER_PUBLIC_URL' },
@@ -57,21 +71,44 @@ export async function serve(config: Config, print: (text: string) => void): Prom
       { name: 'POSTRIDER_INBOUND_HOST', value: config.inboundHost },
       'config.inbound_host_is_no_name: no MX record can lead to it, so other servers bring no mail',
     )
+  const heloName = heloNameOf(config)
+  if (isHeloNameBare(heloName))
+    log.warn(
+      { name: 'POSTRIDER_HELO_NAME', value: heloName },
+      'config.helo_name_without_dot: other servers may refuse mail from it',
+    )
+  const descriptorLimit = readDescriptorLimit()
+  if ((config.httpConnectionsMax ?? 0) > descriptorLimit)
+    log.warn(
+      {
+        name: 'POSTRIDER_HTTP_CONNECTIONS_MAX',
+        value: config.httpConnectionsMax,
+        limit: descriptorLimit,
+      },
+      'config.http_connections_above_descriptors: file descriptors run out first; lower it to half of the limit, or raise the limit of open files',
+    )
+  if (isPaused(config))
+    log.warn(
+      { name: 'POSTRIDER_SENDING' },
+      'config.sending_paused: mail is accepted; no mail and no webhook request is sent, no mailbox is read',
+    )
   const signal = nextSignal()
   let embedded: EmbeddedPostgres | undefined
   let app: App | undefined
   let exitCode = 0
   try {
+    closeDataDir(config.dataDir, log)
+    closeSecretFiles(config.dataDir, log)
+    // The embedded database may take longer than a refused start may.
+    checkSecretsFile(config)
     if (config.databaseUrl === undefined) {
       embedded = createEmbeddedPostgres({ dataDir: config.dataDir, log })
       await embedded.start()
     }
     const databaseUrl = embedded?.url() ?? config.databaseUrl ?? ''
-    await prepareDatabase(databaseUrl, { config, log, signal })
-    const secrets = loadSecrets(config)
+    const prepared = await prepareDatabase(databaseUrl, { config, log, signal })
     for (const name of weakCredentials(config)) log.warn({ name }, 'config.weak_credential')
-    app = compose({ config, secrets, databaseUrl, log, version: version() })
-    await checkKeys(app.db, createKeyRing(secrets.secretKeys), keyIdsOf(secrets.secretKeys))
+    app = compose({ config, ...prepared, databaseUrl, log, build })
     if (config.apiKey !== undefined) await ensureFirstTenant({ db: app.db }, config.apiKey)
     await app.start()
     // Only now: a key that is made and then not shown, because the port is taken, is lost.
@@ -95,6 +132,7 @@ export async function serve(config: Config, print: (text: string) => void): Prom
       log.fatal({ err: error }, 'service.failed')
       print(`\nPostrider could not start: ${explain(error, config)}\n`)
       exitCode = 1
+      endInAnyCase(log)
     }
   }
   try {
@@ -107,6 +145,19 @@ export async function serve(config: Config, print: (text: string) => void): Prom
   }
   log.flush()
   return exitCode
+}
+
+/**
+ * No supervisor starts a process again that does not end. The timer holds nothing itself: a process
+ * with nothing left to do ends before.
+ */
+function endInAnyCase(log: Logger): void {
+  const force = () => {
+    log.error({ open: process.getActiveResourcesInfo() }, 'service.end_forced')
+    log.flush()
+    process.exit(1)
+  }
+  setTimeout(force, REFUSED_MS_MAX).unref()
 }
 
 /**
@@ -140,7 +191,7 @@ async function migrateWhenReachable(url: string, o: Waiting): Promise<void> {
         const isOver = performance.now() - startedMs > CONNECT_FOR_MS
         if (isOver || !isConnectionError(error)) throw error
         if (waiting === undefined) {
-          waiting = createWaitingServer({ config, log, version: version() })
+          waiting = createWaitingServer({ config, log, build: thisBuild() })
           await waiting.start()
         }
         log.warn({ err: error, port: waiting.address().port }, 'database.not_reachable_yet')
@@ -153,9 +204,14 @@ async function migrateWhenReachable(url: string, o: Waiting): Promise<void> {
   }
 }
 
+interface Prepared {
+  readonly secrets: Secrets
+  readonly retiredKeys: readonly Buffer[]
+}
+
 /** A database that is still starting is waited for; one that does not fit is refused at once. */
-async function prepareDatabase(url: string, o: Waiting): Promise<void> {
-  const { log } = o
+async function prepareDatabase(url: string, o: Waiting): Promise<Prepared> {
+  const { config, log } = o
   await migrateWhenReachable(url, o)
   const db = createDb({ url, poolMax: 2, log, applicationName: 'postrider start' })
   try {
@@ -163,6 +219,9 @@ async function prepareDatabase(url: string, o: Waiting): Promise<void> {
     if (durable) log.info({ detail }, 'database.durable')
     else log.error({ detail }, 'database.not_durable: an accepted email can be lost in a crash')
     await createDayPartitions({ db, tables: partitionedTables, log }).runOnce()
+    refuseLostFile(config, await findNeeds(db, sealedColumns))
+    const secrets = loadSecrets(config)
+    return { secrets, retiredKeys: await checkKeys(db, toKeys(secrets), sealedColumns) }
   } finally {
     await db.close()
   }
@@ -178,7 +237,15 @@ function explain(error: unknown, config: Config): string {
   const code: unknown = Reflect.get(error, 'code')
   if (code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL' || code === 'EACCES')
     if (Reflect.get(error, 'syscall') === 'listen') return explainListen(error, config)
+  if (config.databaseUrl !== undefined && isAboutDatabaseUrl(error, code))
+    return `${error.message}; see POSTRIDER_DATABASE_URL`
   return error.message
+}
+
+/** Not reachable, a login that was refused (28), or no such database (3D). */
+function isAboutDatabaseUrl(error: Error, code: unknown): boolean {
+  if (error instanceof DatabaseUnavailableError) return true
+  return typeof code === 'string' && /^(?:28|3D)\w{3}$/.test(code)
 }
 
 /** Of the two that listen, by the port. */
@@ -194,11 +261,6 @@ function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code: unknown = Reflect.get(error, 'code')
   return typeof code === 'string' && /^(E[A-Z]+|08\d{3}|57P0[123])$/.test(code)
-}
-
-function version(): string {
-  const file = new URL('../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
 /**

@@ -2,6 +2,7 @@
  * What answers while the service waits for its database at its start: that the process lives, and 503 to
  * everything else. A probe that restarts what does not answer would keep it from ever starting.
  */
+import type { Build } from './build.ts'
 import type { Config } from './config.ts'
 import { ApiError } from './platform/errors.ts'
 import { createHttpApp } from './platform/http/app.ts'
@@ -15,19 +16,21 @@ const RETRY_AFTER_S = 5
 export function createWaitingServer(o: {
   readonly config: Pick<Config, 'host' | 'port'>
   readonly log: Logger
-  readonly version: string
+  readonly build: Build
 }): HttpServer {
   const { host, port } = o.config
   const metrics = createMetrics()
   const app = createHttpApp({ log: o.log, metrics, authenticateKey: () => undefined })
   addStatusRoutes(app, {
     metrics,
-    facts: () => ({ version: o.version }),
-    readiness: async () => ({ database: 'not reachable yet' }),
+    facts: () => ({ ...o.build }),
+    readiness: async () => ({ checks: { database: 'not reachable yet' } }),
   })
-  const options = { config: { auth: 'public' as const }, schema: { hide: true } }
-  app.all('/*', options, () => {
+  const refuse = () => {
     throw new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S })
-  })
+  }
+  // Before the body is read: nothing is known here of what a body may hold.
+  const options = { config: { auth: 'public' as const }, schema: { hide: true }, onRequest: refuse }
+  app.all('/*', options, refuse)
   return createHttpServer(app, { host, port, graceMs: 1_000 })
 }

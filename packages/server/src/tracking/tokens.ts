@@ -39,7 +39,8 @@ export interface TrackingTokens {
   read(token: string, kind: TokenKind): TrackedRecipient | undefined
 }
 
-const PURPOSE = 'postrider tracking v1'
+/** What is derived from each key. It outlasts its key: links in mail that was sent go on working. */
+export const trackingKeys = { purpose: 'postrider tracking v1', bytes: 65 } as const
 const TENANT = 'tn_'
 const SIV_BYTES = 12
 const PLAIN_BYTES = 36
@@ -61,7 +62,7 @@ interface TrackingKey {
 }
 
 export function createTrackingTokens(keyRing: Pick<KeyRing, 'derive'>): TrackingTokens {
-  const [first, ...others] = keyRing.derive(PURPOSE, 65)
+  const [first, ...others] = keyRing.derive(trackingKeys.purpose, trackingKeys.bytes)
   const current = toKey(first)
   const keys = [current, ...others.map(toKey)]
   return {

@@ -55,11 +55,11 @@ function problemOf(
 
 /** Values are credentials (interface §5.2): bound to their tenant and webhook, never in clear. */
 export function sealHeaders(keyRing: KeyRing, owner: HeaderOwner, headers: CustomHeaders): string {
-  return keyRing.encrypt(JSON.stringify(headers), aad(owner))
+  return keyRing.encrypt(JSON.stringify(headers), headersPlaceOf(owner))
 }
 
 export function openHeaders(keyRing: KeyRing, owner: HeaderOwner, sealed: string): CustomHeaders {
-  return JSON.parse(keyRing.decrypt(sealed, aad(owner))) as CustomHeaders
+  return JSON.parse(keyRing.decrypt(sealed, headersPlaceOf(owner))) as CustomHeaders
 }
 
 interface HeaderOwner {
@@ -67,6 +67,6 @@ interface HeaderOwner {
   readonly webhookId: string
 }
 
-function aad(owner: HeaderOwner): string {
+export function headersPlaceOf(owner: HeaderOwner): string {
   return `webhooks|${owner.tenantId}|${owner.webhookId}|headers`
 }

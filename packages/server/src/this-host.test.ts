@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { heloNameOf, isHeloNameBare } from './this-host.ts'
+
+const host = { hostname: 'mx7', addresses: ['192.0.2.7'], hosts: '' }
+const config = { heloName: undefined, inboundHost: '127.0.0.1' }
+
+describe('the name by which the service greets', () => {
+  it('is POSTRIDER_HELO_NAME where that is set, with a dot or without', () => {
+    const named = { ...host, hostname: 'mx7.example.com' }
+    expect(heloNameOf({ ...config, heloName: 'mail.example.com' }, named)).toBe('mail.example.com')
+    expect(heloNameOf({ ...config, heloName: 'mail' }, named)).toBe('mail')
+  })
+
+  it('is the fully qualified name of the host, before the host of inbound mail', () => {
+    const named = { ...host, hostname: 'mx7.example.com' }
+    expect(heloNameOf({ ...config, inboundHost: 'in.example.com' }, named)).toBe('mx7.example.com')
+  })
+
+  it.each([
+    ['the first name of its line', '127.0.1.1 mx7.example.com mx7', 'mx7.example.com'],
+    ['a later name of its line', '192.0.2.7\tmx7 MX7.example.com # this', 'mx7.example.com'],
+    ['no name of another line', '192.0.2.8 mx8.example.com mx8', '[192.0.2.7]'],
+    ['no name of a comment', '192.0.2.7 mx7 # mx7.example.com', '[192.0.2.7]'],
+    ['no name of the machine alone', '127.0.0.1 mx7 localhost.localdomain', '[192.0.2.7]'],
+  ])('is by the hosts file %s', (_, hosts, name) => {
+    expect(heloNameOf(config, { ...host, hosts })).toBe(name)
+  })
+
+  it('is the host of inbound mail where the machine has no name with a dot', () => {
+    expect(heloNameOf({ ...config, inboundHost: 'in.example.com' }, host)).toBe('in.example.com')
+  })
+
+  it('may be refused by other servers where it is an address or has no dot', () => {
+    expect(['[192.0.2.7]', 'mail', 'mail.example.com'].map(isHeloNameBare)).toEqual([
+      true,
+      true,
+      false,
+    ])
+  })
+})
