@@ -181,7 +181,7 @@ describe('[contract 3.5] mail to a routed domain', () => {
 
 describe('[contract 3.5] mail about mail that was sent', () => {
   /** One email to a recipient, delivered. */
-  async function sendOne() {
+  async function sendOne(o: { readonly hasReturnPath?: boolean } = {}) {
     const scene = await createScene()
     const smtp = await world.newSmtpServer()
     await scene.client.configureSMTP({
@@ -190,6 +190,7 @@ describe('[contract 3.5] mail about mail that was sent', () => {
       config_type: 'smtp',
       connection_type: 'basic',
       config: { host: '127.0.0.1', port: smtp.port, secure: 'None' },
+      ...(o.hasReturnPath === true ? { return_path: `bounces@${scene.domain}` } : {}),
     })
     const { ref_id } = await scene.client.sendEmail({
       from: { email: `shop@${scene.domain}` },
@@ -203,7 +204,7 @@ describe('[contract 3.5] mail about mail that was sent', () => {
       scene.mailReceiver
         .waitUntil((requests) => eventsOf(requests).length >= count)
         .then(() => eventsOf(scene.mailReceiver.requests).map(({ event }) => event))
-    const to = [`shop@${scene.domain}`]
+    const to = [message?.from ?? '']
     const receive = (raw: string) => sendSmtpTo(port, { from: '', to, raw })
     return { ...scene, ref_id, messageId: message?.messageId ?? '', told, receive }
   }
@@ -233,5 +234,24 @@ describe('[contract 3.5] mail about mail that was sent', () => {
     expect(await told(3)).toEqual(['MAIL_DELIVERED', 'MAIL_BOUNCE', 'MAIL_SPAM'])
     const [, bounce] = eventsOf(mailReceiver.requests)
     expect(bounce?.details).toMatchObject({ ref_id, email: [recipient] })
+  })
+
+  it('[7.4] is its bounce by the return path alone, where no username takes it', async () => {
+    const { client, domain, receiver, told, receive, ref_id } = await sendOne({
+      hasReturnPath: true,
+    })
+    await client.createInboundUsername({ domain, username: 'last' })
+    const report = { id: 'returned', messageId: '<lost@elsewhere.test>', recipient: 'x@y.test' }
+    const { recipients, message } = await receive(bounceOf(report))
+    expect([recipients[0], message]).toEqual([
+      expect.stringMatching(/^250 /),
+      expect.stringMatching(/^250 /),
+    ])
+    expect(await told(2)).toEqual(['MAIL_DELIVERED', 'MAIL_BOUNCE'])
+    const { email } = await client.getEmail(ref_id)
+    expect(email.recipients[0]).toMatchObject({ email: 'ada@recipient.test', status: 'bounced' })
+    await sendLast(domain)
+    const requests = await receiver.waitForRequests(1)
+    expect(incomingOf(requests[0] as never).details.message_id).toBe('<last@sender.test>')
   })
 })

@@ -50,6 +50,8 @@ export interface Provider {
   callBack(o?: CallbackShape & { readonly events?: readonly unknown[] }): Promise<CallbackBatch[]>
   /** Of one recipient's mail. */
   eventsOf(to: string, happenings: readonly Happening[]): unknown[]
+  /** The headers that show that it sends these bytes. */
+  signatureOf(body: Buffer): Readonly<Record<string, string>>
   waitForMails(count: number): Promise<unknown>
   callbacksSettled(): Promise<void>
 }
@@ -64,7 +66,10 @@ export interface RelayScene {
   readonly from: string
   readonly receiver: WebhookReceiver
   readonly domainReceiver: WebhookReceiver
-  send(to: readonly string[], o?: { readonly mailerId?: string }): Promise<string>
+  send(
+    to: readonly string[],
+    o?: { readonly mailerId?: string; readonly maxAttempts?: number },
+  ): Promise<string>
   /** What was told of one email, `MAIL_DELIVERED ada`, once there is so much. */
   told(refId: string, count: number): Promise<string[]>
   statusesOf(refId: string): Promise<Record<string, string>>
@@ -137,7 +142,7 @@ export async function createRelayScene(
     from,
     receiver,
     domainReceiver,
-    async send(to, { mailerId } = {}) {
+    async send(to, { mailerId, maxAttempts } = {}) {
       const { ref_id } = await client.sendEmail({
         from: { email: from, name: 'The News' },
         to: to.map((one) => ({ email: `${one}@recipient.test` })),
@@ -148,6 +153,7 @@ export async function createRelayScene(
         ],
         custom_args: { order: 12 },
         ...(mailerId === undefined ? {} : { mailer_id: mailerId }),
+        ...(maxAttempts === undefined ? {} : { settings: { max_attempts: maxAttempts } }),
       })
       return ref_id
     },
@@ -201,6 +207,7 @@ async function sparkPost(world: World, dns: DnsServer): Promise<Made> {
     kind: 'sparkpost',
     setFates: (fates) => server.setFate(({ to }) => toSteps(fates[localPart(to)] ?? DELIVERED)),
     eventsOf: (to, happenings) => server.eventsOf(mailTo(server.mails, to), toSteps(happenings)),
+    signatureOf: () => ({ 'X-Callback-Secret': SECRET }),
     account: () => ({
       kind: 'sparkpost',
       api_key: server.apiKey,
@@ -230,6 +237,7 @@ async function sendGrid(world: World, dns: DnsServer): Promise<Made> {
     kind: 'sendgrid',
     setFates: (fates) => server.setFate(({ to }) => toSteps(fates[localPart(to)] ?? DELIVERED)),
     eventsOf: (to, happenings) => server.eventsOf(mailTo(server.mails, to), toSteps(happenings)),
+    signatureOf: server.signatureOf,
     account: () => ({
       kind: 'sendgrid',
       api_key: server.apiKey,

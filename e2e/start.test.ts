@@ -112,6 +112,39 @@ describe('a port that is taken', () => {
   })
 })
 
+describe('the default port of inbound mail', () => {
+  it('may be taken: the service starts without it, and says so', async () => {
+    // An address of its own: the port is every service's default.
+    const host = '127.77.0.1'
+    const occupant = createServer()
+    await new Promise<void>((resolve) => occupant.listen(2_525, host, resolve))
+    cleanups.push(() => new Promise((resolve) => occupant.close(resolve)))
+    const env = {
+      POSTRIDER_DATA_DIR: dataDir(),
+      POSTRIDER_HOST: host,
+      POSTRIDER_PORT: '0',
+      POSTRIDER_HELO_NAME: 'mail',
+    }
+    const running = await startProcess({ script: program, env, ready: /"service\.started"/ })
+    cleanups.push(() => running.kill())
+    const { port } = JSON.parse(await running.waitForLine(/"service\.started"/))
+    const ask = (path: string) => fetch(`http://${host}:${port}${path}`)
+    const ready = await ask('/readyz')
+    expect(ready.status).toBe(200)
+    expect(await ready.json()).toMatchObject({
+      details: { inbound: expect.stringMatching(/port 2525 .*POSTRIDER_INBOUND_PORT/) },
+    })
+    const printed = running.lines.join('\n')
+    expect(printed).toContain('inbound_listener.port_taken')
+    expect(printed).toMatch(/"name":"POSTRIDER_HELO_NAME","value":"mail"/)
+
+    const [started = '{}'] = running.lines
+    const alive = (await (await ask('/healthz')).json()) as Record<string, unknown>
+    expect(alive).toMatchObject({ status: 'ok', version: expect.any(String) })
+    expect(JSON.parse(started)).toMatchObject({ version: alive.version, commit: alive.commit })
+  })
+})
+
 describe('arguments', () => {
   it.each([
     [['--help'], 0, /^npm start runs the service/],

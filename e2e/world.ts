@@ -44,7 +44,8 @@ export interface Tenant {
 
 export interface World {
   readonly service: () => RunningService
-  start(): Promise<void>
+  /** `more`: settings of this process alone, without their prefix. */
+  start(more?: Environment): Promise<void>
   /** Another process on the same data, with further settings of its own; it ends with the peers. */
   startBeside(env: Environment, processEnv?: Environment): Promise<RunningService>
   /** SIGTERM unless told otherwise; the data stays. */
@@ -107,8 +108,8 @@ export function createWorld(env: Environment = {}, processEnv: Environment = {})
   }
   return {
     service,
-    async start() {
-      running = await launch()
+    async start(more) {
+      running = await launch(more)
     },
     async startBeside(more, moreOfProcess) {
       const beside = await launch(more, moreOfProcess)

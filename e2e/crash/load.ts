@@ -4,9 +4,8 @@
  * that it asked and was answered, before it asks and as soon as it is answered.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { NdjsonLog } from '@postrider/testkit'
+import type { NdjsonLog, Random } from '@postrider/testkit'
 import type { Mail } from './mails.ts'
-import type { Random } from './random.ts'
 import type { Tenant } from './set-up.ts'
 
 export interface Load {

@@ -2,9 +2,8 @@
  * The mails of a round and what the SMTP server does to each: all of it follows from the seed.
  * Every address occurs once, so that the SMTP server's log tells which email a copy is of.
  */
-import type { SmtpScriptTable } from '@postrider/testkit'
+import type { Random, SmtpScriptTable } from '@postrider/testkit'
 import type { SendRequest } from './history.ts'
-import type { Random } from './random.ts'
 
 export interface Mail {
   readonly key: string

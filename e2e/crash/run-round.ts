@@ -10,7 +10,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openNdjsonLog, type RunningProcess, startProcess } from '@postrider/testkit'
+import {
+  createRandom,
+  openNdjsonLog,
+  type Random,
+  type RunningProcess,
+  startProcess,
+} from '@postrider/testkit'
 import { checkHistory } from './checker.ts'
 import { type Cluster, createCluster } from './cluster.ts'
 import { followProgress, type Progress } from './drain.ts'
@@ -18,7 +24,6 @@ import { followLog } from './follow-log.ts'
 import { readHistory, type SmtpLogFact } from './history.ts'
 import { type Load, startLoad } from './load.ts'
 import { makeMails, poison } from './mails.ts'
-import { createRandom, type Random } from './random.ts'
 import { readDeliveries, waitUntilParted } from './read-deliveries.ts'
 import type { Report } from './report.ts'
 import { setUpTenants } from './set-up.ts'

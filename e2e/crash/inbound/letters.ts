@@ -1,5 +1,5 @@
 /** The messages of a round: each says which it is, and comes by SMTP or into a mailbox. */
-import type { Random } from '../random.ts'
+import type { Random } from '@postrider/testkit'
 
 export interface Letter {
   readonly id: string

@@ -1,9 +1,8 @@
 /** Kills whoever receives, reads and reports mail, and lets the IMAP server misbehave meanwhile. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ImapServer } from '@postrider/testkit'
+import type { ImapServer, Random } from '@postrider/testkit'
 import type { Cluster } from '../cluster.ts'
 import type { ProcessName } from '../history.ts'
-import type { Random } from '../random.ts'
 
 const victims = ['inbound', 'inbound', 'mailbox', 'mailbox', 'dispatcher', 'database'] as const
 const failpoints = [

@@ -12,6 +12,7 @@ import { Postrider } from '@postrider/client'
 import {
   createDnsServer,
   createImapServer,
+  createRandom,
   createWebhookReceiver,
   findFreePort,
   openNdjsonLog,
@@ -20,7 +21,6 @@ import {
 } from '@postrider/testkit'
 import { type Cluster, createCluster } from '../cluster.ts'
 import type { NemesisFact } from '../history.ts'
-import { createRandom } from '../random.ts'
 import { checkInbound, type InboundReport, type Told } from './check.ts'
 import { mailboxPath, makeLetters, pathsOf, usernames } from './letters.ts'
 import { startInboundLoad } from './load.ts'

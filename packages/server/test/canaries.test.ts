@@ -139,7 +139,7 @@ beforeAll(async () => {
     secrets: { secretKeys, adminToken: canaries.adminToken },
     databaseUrl,
     log: createLogger({ level: 'trace', destination }),
-    version: '0.0.0',
+    build: { version: '0.0.0', commit: 'unknown' },
   })
   await app.start()
   const { host, port } = app.address()

@@ -9,7 +9,7 @@ const rows = [...read('docs/testing.md').matchAll(/^\| ([A-Z]\d+) \|.*\| ([^|]+)
     [id, [...files.matchAll(/`([^`]+)`/g)].map(([, f = '']) => f)] as const,
 )
 
-it('every fault of sending, of callbacks, of hits, of received mail and of mailboxes has its row', () => {
+it('every fault of sending, of callbacks, of hits, of received mail, of mailboxes, of the database, of descriptors and of keys has its row', () => {
   const numbered = (letter: string, count: number) =>
     Array.from({ length: count }, (_, i) => `${letter}${i + 1}`)
   const wanted = [
@@ -19,11 +19,15 @@ it('every fault of sending, of callbacks, of hits, of received mail and of mailb
     ...numbered('O', 3),
     ...numbered('C', 5),
     ...numbered('H', 4),
-    ...numbered('I', 11),
+    ...numbered('I', 12),
     'D7',
-    ...numbered('P', 3),
+    ...numbered('P', 5),
     ...numbered('F', 3),
-    ...numbered('B', 9),
+    ...numbered('B', 12),
+    ...numbered('Q', 3),
+    ...numbered('G', 5),
+    ...numbered('E', 2),
+    ...numbered('K', 2),
   ]
   expect(rows.map(([id]) => id)).toEqual(wanted)
 })

@@ -1,4 +1,5 @@
 /** What reports received mail, on a database of the test file's own: nothing runs by itself. */
+
 import type { IncomingEmail } from '@postrider/contract'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { createIntake, type Intake } from '../src/inbound/intake.ts'
@@ -19,6 +20,7 @@ import {
 import { createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createFailpoints } from '../src/platform/failpoints.ts'
+import { createReturnPathTokens } from '../src/sending/index.ts'
 import { createSubscription } from '../src/webhooks/create-subscription.ts'
 import { createWakeups, type TouchedStream } from '../src/webhooks/index.ts'
 import type { TestDatabase } from './database.ts'
@@ -99,6 +101,7 @@ export function useInbound(): InboundWorld {
       const reader = createMessageReader({
         clock: createClock(),
         parser,
+        returnPaths: createReturnPathTokens(keyRing),
         authenticate: async () => UNKNOWN,
         publicUrl: 'https://post.example.com',
         inlineBytesMax: 5 * 1024 * 1024,

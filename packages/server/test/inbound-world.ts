@@ -2,6 +2,7 @@
  * The operations of inbound routing behind the real HTTP application, with a name server and a webhook
  * receiver on loopback. The clock stands still; everything that is answered or logged is in `seen`.
  */
+
 import {
   configureInboundRoutingAnswer,
   createInboundUsernameAnswer,
@@ -37,9 +38,12 @@ import { type InboundRoutesDeps, inboundRoutes } from '../src/inbound/routes.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createDnsResolver } from '../src/platform/dns/index.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'
+import { createReturnPathTokens } from '../src/sending/index.ts'
 import { createSendingDatabase } from './sending.ts'
 import { type Answer, type CallOptions, createTestApi, type Key } from './test-api.ts'
 import { createTestEgress, testGate, testKeyRing, testReceivers } from './webhook-api.ts'
+
+const returnPaths = createReturnPathTokens(testKeyRing)
 
 const ANSWERS = {
   configureInboundRouting: configureInboundRoutingAnswer,
@@ -132,7 +136,7 @@ export async function createInboundWorld(
     clock,
     dns: dnsServer,
     receiver,
-    finder: createRouteFinder({ db, prover: { prove: async () => 'unproven' } }),
+    finder: createRouteFinder({ returnPaths, db, prover: { prove: async () => 'unproven' } }),
     prover: (o = {}) => createDomainProver({ ...deps, monotonicMs: () => 0, ...o }),
     seen,
     woken,

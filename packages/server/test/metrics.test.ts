@@ -35,7 +35,7 @@ beforeAll(async () => {
     secrets: { secretKeys: config.secretKeys ?? '', adminToken: config.adminToken ?? '' },
     databaseUrl: database.url,
     log: createLogger({ level: 'silent' }),
-    version: '0.0.0',
+    build: { version: '0.0.0', commit: 'unknown' },
   })
   await app.start()
   const { host, port } = app.address()

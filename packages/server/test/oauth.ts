@@ -113,6 +113,7 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
     },
     accessTokens: tokens,
     readMailboxHealth,
+    isInboundDomain: async () => true,
     ehloName: 'sender.example.com',
     checks: { limit, gate: testGate },
     loginLimit: limit,

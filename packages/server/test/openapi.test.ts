@@ -56,7 +56,7 @@ beforeAll(async () => {
     secrets: { secretKeys: config.secretKeys ?? '', adminToken: ADMIN_TOKEN },
     databaseUrl: database.url,
     log: createLogger({ level: 'silent' }),
-    version: manifest.version,
+    build: { version: manifest.version, commit: 'unknown' },
   })
   await app.start()
   const { host, port } = app.address()
@@ -83,7 +83,8 @@ describe('the OpenAPI document', () => {
     const expected = Object.entries(operations).map(([operationId, o]) => ({
       operationId,
       route: `${o.method} ${o.path}`,
-      auth: [o.auth === 'admin' ? 'adminToken' : 'apiKey'],
+      // A tenant's key, or the operator's token and the tenant that it acts for.
+      auth: o.auth === 'admin' ? ['adminToken'] : ['apiKey', 'adminToken', 'actingFor'],
       success: [String(o.status)],
     }))
     const byId = (a: { operationId: unknown }, b: { operationId: unknown }) =>

@@ -29,7 +29,7 @@ beforeAll(async () => {
     secrets: { secretKeys: config.secretKeys ?? '', adminToken: ADMIN_TOKEN },
     databaseUrl: database.url,
     log: createLogger({ level: 'silent' }),
-    version: '0.0.0',
+    build: { version: '0.0.0', commit: 'unknown' },
   })
   await app.start()
   const made = await call('POST', '/admin/v1/tenants', { name: 'Acme' }, ADMIN_TOKEN)

@@ -37,7 +37,7 @@ describe.skipIf(hindrance !== undefined)(
         monotonicMs: () => performance.now(),
         timeoutMs: 30_000,
       })
-      const result = await withSecondOpinion(scanner, rspamd).scan({
+      const result = await withSecondOpinion(scanner, rspamd).scan('tn_a', {
         from: { address: 'news@acme.example', name: 'Zoë' },
         subject: 'Grüße',
         text: 'Hello',

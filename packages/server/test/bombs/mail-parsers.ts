@@ -1,0 +1,189 @@
+/** Parsers of mail, of addresses and of what mail servers say. */
+
+import { checkName, problemOfSelector } from '../../src/domains/check-name.ts'
+import { matchRecord } from '../../src/domains/match-record.ts'
+import { digestMessage } from '../../src/inbound/digest.ts'
+import { isLooping, traceHeader } from '../../src/inbound/listener/trace-header.ts'
+import { attachmentDisposition } from '../../src/inbound/messages/content-disposition.ts'
+import { checkUsername, readUsername } from '../../src/inbound/username.ts'
+import { checkDisplayName, parseAddress, toWireDomain } from '../../src/mail/address.ts'
+import { checkHeader } from '../../src/mail/check-header.ts'
+import { classifyFailure } from '../../src/mail/classify-reply.ts'
+import { encodeHeaderText, mailboxLine, textLine } from '../../src/mail/header-lines.ts'
+import { classifyImapFailure } from '../../src/mail/imap/classify-failure.ts'
+import { parseMessage } from '../../src/mail/parse/parse-message.ts'
+import { readCapabilities } from '../../src/mail/smtp/capabilities.ts'
+import { createLoginRedactor } from '../../src/mail/smtp/redact-login.ts'
+import { createReplyParser } from '../../src/mail/smtp/reply-parser.ts'
+import { bytes, type Parser, utf8 } from './parser.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const REPLY_BYTES = 64 * KIB
+const COMMAND_BYTES = 4 * KIB
+const MESSAGES = [
+  'mime message',
+  'header block',
+  'delivery report',
+  'complaint',
+  'informal bounce',
+] as const
+const ENVELOPE = { remoteIp: '127.0.0.1', helo: 'a', from: '', to: ['a@example.com'], isTls: false }
+const redactor = createLoginRedactor(
+  { username: 'user@example.com', password: 'correct horse' },
+  { host: 'smtp.example.com', port: 25 },
+)
+
+export const mailParsers: readonly Parser[] = [
+  {
+    name: 'a received message',
+    kinds: [...MESSAGES, 'authentication header'],
+    bytesMax: 2 * MIB,
+    thread: 'pool',
+    run: (text) => parseMessage(bytes(text)),
+  },
+  {
+    name: 'addresses of a received message',
+    kinds: ['address list'],
+    bytesMax: 256 * KIB,
+    thread: 'pool',
+    run: (text) => parseMessage(bytes(`From: ${text}\r\nTo: ${text}\r\nReply-To: ${text}\r\n\r\n`)),
+  },
+  {
+    name: 'the digest of a received message',
+    kinds: [...MESSAGES, 'authentication header'],
+    bytesMax: 256 * KIB,
+    thread: 'main',
+    run: (text) => digestMessage(bytes(text)),
+  },
+  {
+    name: 'whether a received message goes in circles',
+    kinds: [...MESSAGES, 'authentication header'],
+    bytesMax: MIB,
+    thread: 'main',
+    run: (text) => isLooping(bytes(text), { envelope: ENVELOPE, name: 'mx.example.com' }),
+  },
+  {
+    name: 'the trace header of an envelope',
+    kinds: ['smtp command', 'address list'],
+    bytesMax: COMMAND_BYTES,
+    thread: 'main',
+    run: (text) =>
+      traceHeader({
+        envelope: { ...ENVELOPE, helo: utf8(text), from: utf8(text), to: [utf8(text)] },
+        name: 'mx.example.com',
+        id: 'a',
+        protocol: 'ESMTP',
+        atMicros: 0n,
+      }),
+  },
+  {
+    name: 'an address',
+    kinds: ['address list', 'smtp command'],
+    bytesMax: COMMAND_BYTES,
+    thread: 'main',
+    run: (text) => [
+      parseAddress(utf8(text)),
+      parseAddress(`a@${utf8(text)}.com`),
+      parseAddress(`${utf8(text)}@example.com`),
+    ],
+  },
+  {
+    name: 'a domain',
+    kinds: ['address list', 'smtp command', 'dns text'],
+    bytesMax: COMMAND_BYTES,
+    thread: 'main',
+    run: (text) => [toWireDomain(utf8(text)), checkName(utf8(text)), problemOfSelector(utf8(text))],
+  },
+  {
+    name: 'a username',
+    kinds: ['address list', 'smtp command'],
+    bytesMax: COMMAND_BYTES,
+    thread: 'main',
+    run: (text) => [checkUsername(utf8(text)), readUsername(utf8(text))],
+  },
+  {
+    name: 'a name or a header of an email',
+    kinds: ['address list', 'header block'],
+    bytesMax: 64 * KIB,
+    thread: 'main',
+    run: (text) => [
+      checkDisplayName(utf8(text)),
+      checkHeader('X-A', utf8(text)),
+      attachmentDisposition(utf8(text), 'a'),
+    ],
+  },
+  {
+    name: 'the lines of a header that is written',
+    kinds: ['address list', 'header block'],
+    bytesMax: KIB,
+    thread: 'main',
+    run: (text) => [
+      encodeHeaderText(utf8(text)),
+      textLine('Subject', utf8(text)),
+      mailboxLine('From', [
+        { address: 'a@example.com', name: utf8(text) },
+        { address: utf8(text) },
+      ]),
+    ],
+  },
+  {
+    name: 'a reply of a mail server, classified',
+    kinds: ['smtp reply', 'informal bounce'],
+    bytesMax: REPLY_BYTES,
+    thread: 'main',
+    run: (text) =>
+      ([undefined, 'auth', 'mail', 'rcpt', 'greeting'] as const).map((stage) =>
+        classifyFailure({
+          ...(stage === undefined ? {} : { stage }),
+          reply: redactor.reply({ code: Number(text.slice(0, 3)) || 550, text: utf8(text) }),
+        }),
+      ),
+  },
+  {
+    name: 'a refusal of an IMAP server, classified',
+    kinds: ['smtp reply'],
+    bytesMax: REPLY_BYTES,
+    thread: 'main',
+    run: (text) =>
+      classifyImapFailure({ stage: 'auth', reply: { status: 'NO', text: `NO ${utf8(text)}` } }),
+  },
+  {
+    name: 'replies of a mail server, read byte by byte',
+    kinds: ['smtp reply'],
+    bytesMax: REPLY_BYTES,
+    thread: 'main',
+    run(text) {
+      const parser = createReplyParser()
+      const read: unknown[] = []
+      for (const byte of bytes(text)) {
+        parser.push(Buffer.of(byte))
+        read.push(parser.next())
+      }
+      return read.filter((one) => one !== undefined)
+    },
+  },
+  {
+    name: 'what an EHLO reply offers',
+    kinds: ['smtp reply'],
+    bytesMax: REPLY_BYTES,
+    thread: 'main',
+    run: (text) => readCapabilities(['250-a', ...utf8(text).split('\n')]),
+  },
+  {
+    name: 'records of a sending domain',
+    kinds: ['dns text'],
+    bytesMax: 64 * KIB,
+    thread: 'main',
+    run: (text) =>
+      (['dkim', 'spf', 'dmarc', 'ownership'] as const).map((purpose) =>
+        matchRecord(
+          { type: 'TXT', name: 'a.example.com', value: 'v=DKIM1; k=rsa; p=AAAA', purpose } as never,
+          {
+            type: 'TXT',
+            answer: { kind: 'found', records: [utf8(text), utf8(text)], aliases: [] },
+          },
+        ),
+      ),
+  },
+]

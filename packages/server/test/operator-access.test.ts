@@ -1,0 +1,178 @@
+/** [contract 7.1] The operator's token acts for the tenant that a header names, and it is recorded. */
+import { operations } from '@postrider/contract'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createClock } from '../src/platform/clock.ts'
+import { DatabaseUnavailableError } from '../src/platform/db/index.ts'
+import { createHttpApp } from '../src/platform/http/app.ts'
+import { createLogger } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { suppressionRoutes } from '../src/suppressions/routes.ts'
+import { createKeyAuthenticator, createOperatorAccess, createTenant } from '../src/tenants/index.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+
+let database: TestDatabase
+let app: ReturnType<typeof createHttpApp>
+let lines: Record<string, unknown>[]
+let tenant: { tenantId: string; apiKey: string }
+let isAway = false
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const { db } = database
+  const log = createLogger({
+    level: 'info',
+    destination: { write: (line) => void lines.push(JSON.parse(line)) },
+  })
+  const access = createOperatorAccess({ db, log })
+  app = createHttpApp({
+    log,
+    metrics: createMetrics(),
+    authenticateKey: createKeyAuthenticator({ db, clock: createClock() }).authenticate,
+    adminToken: 'the-operator',
+    operatorAccess: {
+      ...access,
+      begin: (call) =>
+        isAway ? Promise.reject(new DatabaseUnavailableError('away')) : access.begin(call),
+    },
+  })
+  suppressionRoutes(app, { db })
+  tenant = await createTenant({ db }, { name: 'Acme' })
+})
+afterAll(async () => {
+  await app.close()
+  await database.close()
+})
+beforeEach(async () => {
+  lines = []
+  isAway = false
+  await database.db.query('truncate tenants_audit_entry')
+})
+
+interface Asked {
+  readonly token?: string
+  readonly tenantId?: string
+  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly url?: string
+  readonly payload?: object
+}
+
+async function ask(o: Asked = {}) {
+  const { token = 'the-operator', tenantId, method = 'GET', url = '/v1/suppressions' } = o
+  const response = await app.inject({
+    method,
+    url,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(tenantId === undefined ? {} : { 'x-postrider-tenant': tenantId }),
+    },
+    ...(o.payload === undefined ? {} : { payload: o.payload }),
+    remoteAddress: '192.0.2.7',
+  })
+  return { status: response.statusCode, body: response.json() }
+}
+
+async function entries() {
+  const { rows } = await database.db.query(
+    `select tenant_id, actor, operation, target, from_address, status
+       from tenants_audit_entry order by entry_id`,
+  )
+  return rows
+}
+
+const unsubscribe = { method: 'POST', url: operations.unsubscribeEmail.path } as const
+
+describe('the token of the operator', () => {
+  it('opens the routes of the tenant that the header names', async () => {
+    expect(await ask({ tenantId: tenant.tenantId })).toMatchObject({ status: 200 })
+  })
+
+  it('opens nothing without the header: 401', async () => {
+    expect(await ask()).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
+  })
+
+  it('is refused with 404 for a tenant that is not there, by name', async () => {
+    const tenantId = 'tn_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+    const { status, body } = await ask({ tenantId })
+    expect(status).toBe(404)
+    expect(body.message).toContain(`There is no tenant ${tenantId}`)
+  })
+
+  it.each([
+    '',
+    'acme',
+    'tn_',
+    'tn_01arz3ndektsv4rrffq69g5fav',
+    'tn_A, tn_B',
+    `tn_${'0'.repeat(5000)}`,
+  ])('is refused with 400 for the header %j, by its name', async (tenantId) => {
+    const { status, body } = await ask({ tenantId })
+    expect(status).toBe(400)
+    expect(body.errors).toMatchObject([{ path: '/X-Postrider-Tenant' }])
+    expect(await entries()).toEqual([])
+  })
+
+  it('is no wish of a caller: the header opens nothing with another token', async () => {
+    expect(await ask({ token: 'wrong', tenantId: tenant.tenantId })).toMatchObject({ status: 401 })
+    const other = await createTenant({ db: database.db }, { name: 'Other' })
+    const o = { ...unsubscribe, payload: { email: 'ada@example.com' } }
+    expect(await ask({ ...o, token: other.apiKey, tenantId: tenant.tenantId })).toMatchObject({
+      status: 200,
+    })
+    const { body } = await ask({ tenantId: tenant.tenantId })
+    expect(body.suppressions).toEqual([])
+    expect(await entries()).toEqual([])
+  })
+})
+
+describe('the record of what the operator does', () => {
+  it('has each call that changes something, with its answer, and a log line', async () => {
+    const email = 'grace@example.com'
+    const { tenantId } = tenant
+    expect(await ask({ ...unsubscribe, tenantId, payload: { email } })).toMatchObject({
+      status: 200,
+    })
+    const url = `/v1/suppressions/${encodeURIComponent(email)}`
+    expect(await ask({ method: 'DELETE', url, tenantId })).toMatchObject({ status: 200 })
+    await ask({ tenantId })
+    const common = {
+      tenant_id: tenantId,
+      actor: 'operator',
+      from_address: '192.0.2.7',
+      status: 200,
+    }
+    expect(await entries()).toEqual([
+      { ...common, operation: 'unsubscribeEmail', target: null },
+      { ...common, operation: 'deleteSuppression', target: email },
+    ])
+    expect(lines.filter(({ msg }) => msg === 'operator.acted')).toMatchObject([
+      { level: 'info', tenant_id: tenantId, operation: 'unsubscribeEmail', from: '192.0.2.7' },
+      { operation: 'deleteSuppression', status: 200 },
+    ])
+    expect(JSON.stringify(lines)).not.toContain('grace')
+  })
+
+  it('has what was refused when it was begun, and nothing that was unfit', async () => {
+    const { tenantId } = tenant
+    const url = '/v1/suppressions/nobody%40example.com'
+    expect(await ask({ method: 'DELETE', url, tenantId })).toMatchObject({ status: 404 })
+    expect(await ask({ ...unsubscribe, tenantId, payload: {} })).toMatchObject({ status: 400 })
+    expect(await entries()).toMatchObject([{ operation: 'deleteSuppression', status: 404 }])
+  })
+
+  it('comes before the change: where it cannot be written, nothing is changed', async () => {
+    isAway = true
+    const { tenantId } = tenant
+    const payload = { email: 'unrecorded@example.com' }
+    expect(await ask({ ...unsubscribe, tenantId, payload })).toMatchObject({ status: 503 })
+    const { body } = await ask({ tenantId })
+    expect(JSON.stringify(body)).not.toContain('unrecorded')
+  })
+
+  it('has nothing of what a tenant does itself', async () => {
+    const payload = { email: 'own@example.com' }
+    expect(await ask({ ...unsubscribe, token: tenant.apiKey, payload })).toMatchObject({
+      status: 200,
+    })
+    expect(await entries()).toEqual([])
+  })
+})
