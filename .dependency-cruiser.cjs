@@ -140,7 +140,12 @@ module.exports = {
     rule(
       'imapflow-is-made-in-one-place',
       { path: `^${S}/`, pathNot: ['/mailers/imap/open-mailbox\\.ts$', ...TESTS] },
-      { path: npm('imapflow'), dependencyTypesNot: ['type-only'] },
+      {
+        path: npm('imapflow'),
+        // The names of Sent folders in many languages.
+        pathNot: ['/special-use\\.js$'],
+        dependencyTypesNot: ['type-only'],
+      },
       'it makes its connections itself: there it is given the addresses that the guard allows',
     ),
     rule(

@@ -1,10 +1,11 @@
 /**
  * The closing line of a CI run, from vitest's JSON report: `N passed, N failed`. Fails when a test
- * failed, when one was skipped (CI has all that the tests need), and when there was none.
+ * failed, when one was skipped (CI has all that the tests need), and when there was none. The second
+ * argument is the report of a soak run, `{ passed, failed }`; each of its findings is a failure.
  */
 import { existsSync, readFileSync } from 'node:fs'
 
-const [file] = process.argv.slice(2)
+const [file, soakFile] = process.argv.slice(2)
 if (!file || !existsSync(file)) {
   console.error('The tests ended without a report.')
   process.exit(1)
@@ -28,7 +29,19 @@ for (const test of [...failed, ...skipped]) {
 }
 for (const suite of broken) console.log(`failed to run: ${suite.name}: ${suite.message}`)
 
-const failures = failed.length + broken.length
+const failures = failed.length + broken.length + soakFailures(soakFile)
 const closing = `${passed.length} passed, ${failures} failed`
 console.log(`\n${closing}${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`)
 process.exitCode = failures + skipped.length > 0 || passed.length === 0 || !report.success ? 1 : 0
+
+/** The run counts as one test that failed when it left no report, or tried nothing. */
+function soakFailures(soak) {
+  if (soak === undefined) return 0
+  if (!existsSync(soak)) {
+    console.log('failed to run: the soak run left no report')
+    return 1
+  }
+  const { passed: tried, failed: found } = JSON.parse(readFileSync(soak, 'utf8'))
+  console.log(`soak run: ${tried} passed, ${found} failed`)
+  return tried === 0 ? Math.max(1, found) : found
+}

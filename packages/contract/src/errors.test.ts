@@ -44,6 +44,7 @@ describe('errorCatalogue', () => {
       webhook_exists: 409,
       mailer_inactive: 409,
       domain_taken: 409,
+      too_many_unverified: 409,
       idempotency_mismatch: 409,
       idempotency_in_progress: 409,
       payload_too_large: 413,

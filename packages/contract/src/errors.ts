@@ -119,7 +119,13 @@ export const errorCatalogue = {
     message: 'The domain belongs to somebody else',
     cause:
       'Another account of this service has verified the domain, for sending or for inbound mail, or another account of the relay provider has it.',
-    fix: 'Who owns the domain can have it deleted there. A sending domain whose ownership record is gone is released after a while; an inbound domain without any proof in the DNS can be configured anew.',
+    fix: 'Have it deleted in the other account, or remove the ownership record of the other account from its zone. A sending domain without its ownership record is released after a while. An inbound domain goes to the account whose ownership record is found.',
+  },
+  too_many_unverified: {
+    status: 409,
+    message: 'Too many inbound domains are not verified',
+    cause: 'The account has configured 100 inbound domains that are not verified.',
+    fix: 'Publish the records of some of them and get these domains, or delete some.',
   },
   idempotency_mismatch: {
     status: 409,

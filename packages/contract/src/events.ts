@@ -326,6 +326,13 @@ export interface AuthenticationResult {
   [key: string]: unknown
 }
 
+export interface DkimResult extends AuthenticationResult {
+  domain: string
+  selector: string
+  /** Its signature does not cover the whole body: what follows may be anybody's. */
+  partial?: true
+}
+
 /** A mail received by a route or a mailbox (contract §4, §5): exactly one of the two is named. */
 export interface IncomingEmail {
   event: 'INCOMING_EMAIL'
@@ -349,7 +356,7 @@ export interface IncomingEmail {
     headers: { name: string; value: string }[]
     attachments: IncomingAttachment[]
     spf: AuthenticationResult
-    dkim: (AuthenticationResult & { domain: string; selector: string })[]
+    dkim: DkimResult[]
     dmarc: AuthenticationResult
     arc?: AuthenticationResult
     received_at: string

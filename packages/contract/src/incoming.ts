@@ -65,7 +65,17 @@ export const incomingEmail = closedObject({
     spf: result('`none` for mail of a mailbox'),
     dkim: Type.Array(
       Type.Object(
-        { result: Type.String(), domain: Type.String(), selector: Type.String() },
+        {
+          result: Type.String(),
+          domain: Type.String(),
+          selector: Type.String(),
+          partial: Type.Optional(
+            Type.Literal(true, {
+              description:
+                'The signature does not cover the whole body (`l=`): anybody may have written the rest. It proves nothing for DMARC',
+            }),
+          ),
+        },
         { additionalProperties: true },
       ),
       { description: 'One for each signature' },

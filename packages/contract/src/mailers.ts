@@ -197,6 +197,11 @@ const uncertain = Type.Enum([...uncertainPolicies], {
     'Whether a mail that may have been delivered is sent again; `at_least_once` for a new mailer',
 })
 
+const returnPath = Type.Union([Type.String({ maxLength: 320 }), Type.Null()], {
+  description:
+    '`bounces@` a verified inbound domain of the account: the envelope sender is then `bounces+<token>@` that domain, and a report that comes back to it joins its recipient. null: the envelope sender is `email`',
+})
+
 export const configureSmtpBody = closedObject({
   name: mailerName,
   email: mailerEmail,
@@ -207,6 +212,7 @@ export const configureSmtpBody = closedObject({
   config: smtpConfig,
   limits: Type.Optional(mailerLimits),
   uncertain: Type.Optional(uncertain),
+  return_path: Type.Optional(returnPath),
   verify: Type.Optional(verify),
 })
 export type ConfigureSmtpFields = Static<typeof configureSmtpBody>
@@ -225,6 +231,7 @@ export const updateSmtpBody = closedObject({
   config: Type.Optional(smtpConfigChange),
   limits: Type.Optional(mailerLimits),
   uncertain: Type.Optional(uncertain),
+  return_path: Type.Optional(returnPath),
   verify: Type.Optional(
     Type.Boolean({
       description:
@@ -241,6 +248,9 @@ const mailerFacts = {
   mailer_id: Type.String(),
   name: Type.String(),
   uncertain: Type.Enum([...uncertainPolicies]),
+  return_path: stringOrNull(
+    'Where its bounces come back to; null: to the sender, or to the relay provider',
+  ),
   state: Type.Enum([...mailerStates]),
   state_reason: stringOrNull('Why it is not active'),
   state_evidence: stringOrNull("The server's reply that led to the state"),
