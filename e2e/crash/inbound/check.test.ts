@@ -27,8 +27,9 @@ it('does not take word of a mailbox in trouble for mail, nor mail for it', () =>
   const trouble = { path: '/mailbox', isTaken: true, body: '{"event":"IMAP_ERROR","details":{}}' }
   expect(checkInbound(letters, [...all, trouble])).toMatchObject({
     violations: [],
-    counts: { imapErrors: 1 },
+    counts: { taken: 3, imapErrors: 1 },
   })
+  expect(checkInbound(letters, [...all.slice(1), trouble]).counts.taken).toBe(2)
   expect(found([...all, { ...trouble, path: '/desk' }])).toEqual(['invented: /desk undefined'])
 })
 

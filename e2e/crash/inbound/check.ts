@@ -17,6 +17,8 @@ export interface InboundReport {
   readonly counts: {
     readonly letters: number
     readonly expected: number
+    /** Of those expected, how many were taken. */
+    readonly taken: number
     readonly requests: number
     /** Taken more than once, with the same body. */
     readonly repeated: number
@@ -63,6 +65,7 @@ export function checkInbound(letters: readonly Letter[], told: readonly Told[]):
     counts: {
       letters: letters.length,
       expected: expected.size,
+      taken: [...expected.keys()].filter((key) => taken.has(key)).length,
       requests: told.length,
       repeated,
       imapErrors,

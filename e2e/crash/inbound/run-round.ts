@@ -22,7 +22,7 @@ import {
 import { type Cluster, createCluster } from '../cluster.ts'
 import type { NemesisFact } from '../history.ts'
 import { checkInbound, type InboundReport, type Told } from './check.ts'
-import { mailboxPath, makeLetters, pathsOf, usernames } from './letters.ts'
+import { mailboxPath, makeLetters, usernames } from './letters.ts'
 import { startInboundLoad } from './load.ts'
 import { disturb } from './nemesis.ts'
 
@@ -37,6 +37,8 @@ export interface InboundRound {
 }
 
 const DRAIN_WITHIN_MS = 120_000
+/** Each look reads all requests. */
+const DRAIN_POLL_MS = 1_000
 /** Longer than any lease: what a lost owner or a second one would still do has happened by then. */
 const QUIET_MS = 4_000
 const DOMAIN = 'routed.test'
@@ -86,8 +88,10 @@ export async function runInboundRound(o: {
     })
     await heal(cluster)
     await load.complete()
-    const expected = letters.reduce((sum, letter) => sum + pathsOf(letter).length, 0)
-    await drain(() => countTaken(receiver) >= expected)
+    await drain(() => {
+      const { expected, taken } = checkInbound(letters, receiver.requests.map(toTold)).counts
+      return taken === expected
+    })
     await delay(QUIET_MS)
     const told = receiver.requests.map(toTold)
     writeFileSync(join(directory, 'told.json'), JSON.stringify(told))
@@ -155,11 +159,6 @@ function toTold({ path, body, answer, answerFlushed }: WebhookReceiver['requests
   return { path, body: body.toString(), isTaken }
 }
 
-function countTaken({ requests }: WebhookReceiver): number {
-  const taken = requests.map(toTold).filter(({ isTaken }) => isTaken)
-  return new Set(taken.map(({ path, body }) => `${path} ${body}`)).size
-}
-
 function countKills(file: string): Record<string, number> {
   const kills: Record<string, number> = {}
   for (const fact of readNdjson(file) as NemesisFact[])
@@ -170,5 +169,5 @@ function countKills(file: string): Record<string, number> {
 
 async function drain(isDone: () => boolean): Promise<void> {
   const endsAt = performance.now() + DRAIN_WITHIN_MS
-  while (!isDone() && performance.now() < endsAt) await delay(250)
+  while (!isDone() && performance.now() < endsAt) await delay(DRAIN_POLL_MS)
 }
