@@ -154,8 +154,8 @@ export const errorCatalogue = {
   unsupported_media_type: {
     status: 415,
     message: 'Content-Type must be application/json',
-    cause: 'The request has a body of another type.',
-    fix: 'Send JSON with `Content-Type: application/json`.',
+    cause: 'The request has a body of another type, or a compressed one; `message` says which.',
+    fix: 'Send JSON with `Content-Type: application/json`, without `Content-Encoding`.',
   },
   url_unreachable: {
     status: 422,

@@ -6,6 +6,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../platform/errors.ts'
+import { refuseEncoded } from '../platform/http/json-body.ts'
 import type { CalledBack } from '../relays/index.ts'
 import type { CallbackIntake } from './take-callback.ts'
 
@@ -36,11 +37,8 @@ export function callbackRoutes(app: FastifyInstance, intake: CallbackIntake): vo
     scope.addHook<Callback>('onRequest', async (request) => {
       const { headers, params, clientAddress } = request
       request.calledBack = await intake.identify(params.kind, params.token, clientAddress)
-      const { 'content-encoding': encoding = 'identity' } = headers
-      if (encoding.toLowerCase() !== 'identity')
-        throw new ApiError('unsupported_media_type', {
-          message: 'Content-Encoding must be identity',
-        })
+      const refusal = refuseEncoded(headers)
+      if (refusal !== undefined) throw refusal
       delete headers['content-type']
     })
     scope.removeAllContentTypeParsers()

@@ -486,7 +486,7 @@ describe('oauthLogin with a token', () => {
 })
 
 describe('setOAuthActive', () => {
-  const setActive = (id: string, body: object = {}, key?: string) =>
+  const setActive = (id: string, body?: object, key?: string) =>
     api.call('PUT', `/v1/oauth/${id}/active`, body, key)
 
   it('[interface 3] disables, and makes active again', async () => {

@@ -28,6 +28,10 @@ const body = Type.Object(
   },
   { additionalProperties: false },
 )
+const optional = Type.Object(
+  { active: Type.Optional(Type.Boolean()) },
+  { additionalProperties: false },
+)
 const query = Type.Object(
   { pageSize: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })) },
   { additionalProperties: false },
@@ -51,6 +55,9 @@ beforeAll(async () => {
   }))
   app.get('/things', { config: { auth: 'public' }, schema: { querystring: query } }, (request) => ({
     query: request.query,
+  }))
+  app.post('/options', { config: { auth: 'public' }, schema: { body: optional } }, (request) => ({
+    got: request.body,
   }))
   app.post('/things/:id/again', { config: { auth: 'public' } }, () => ({ done: true }))
   app.delete('/things/:id', { config: { auth: 'public' } }, () => ({ done: true }))
@@ -136,6 +143,29 @@ describe('200', () => {
     const headers = { 'content-type': 'application/json' }
     expect((await app.inject({ method: 'POST', url, headers })).statusCode).toBe(200)
     expect((await app.inject({ method: 'POST', url, headers, payload: '{}' })).statusCode).toBe(200)
+  })
+})
+
+describe('a body of optional fields only', () => {
+  it.each([
+    ['no body', undefined, {}, {}],
+    ['an empty body with a type', '', { 'content-type': 'application/json' }, {}],
+    ['an empty object', '{}', { 'content-type': 'application/json' }, {}],
+    ['a field', '{"active":true}', { 'content-type': 'application/json' }, { active: true }],
+  ])('may be %s', async (_, payload, headers, got) => {
+    const request = { method: 'POST' as const, url: '/options', headers }
+    const response = await app.inject(payload === undefined ? request : { ...request, payload })
+    expect([response.statusCode, response.json()]).toEqual([200, { got }])
+  })
+
+  it('is still JSON, and has no unknown field', async () => {
+    for (const payload of [' ', 'active', '{"activ":true}']) {
+      const headers = { 'content-type': 'application/json' }
+      const response = await app.inject({ method: 'POST', url: '/options', headers, payload })
+      expect(response.statusCode).toBe(400)
+    }
+    const untyped = await app.inject({ method: 'POST', url: '/options', payload: '{}' })
+    expect(untyped.statusCode).toBe(415)
   })
 })
 
@@ -475,6 +505,17 @@ describe('404 and 405', () => {
     expect(response.headers['x-request-id']).toBe(response.json().request_id)
   })
 
+  it.each(['/v1/v1/email/send', '/v1/admin/v1/tenants?x=1'])(
+    'tells a client whose base address ends in /v1 so: %s',
+    async (url) => {
+      const response = await app.inject({ method: 'POST', url, payload: {} })
+      expect([response.statusCode, response.json().message]).toEqual([
+        404,
+        'Not Found: the base address (`basePath`) must not end in /v1, as every path begins with it',
+      ])
+    },
+  )
+
   it.each([
     ['PUT', '/things', 'GET, HEAD, POST'],
     ['OPTIONS', '/things?x=1', 'GET, HEAD, POST'],
@@ -537,10 +578,27 @@ describe('415', () => {
     expect(response.json().code).toBe('unsupported_media_type')
   })
 
-  it('refuses a body without a type, and one with an encoding', async () => {
+  it('refuses a body without a type', async () => {
     const untyped = await app.inject({ method: 'POST', url: '/things', payload: 'x' })
     expect(untyped.statusCode).toBe(415)
-    expect((await post(good, { 'content-encoding': 'gzip' })).statusCode).toBe(415)
+  })
+
+  it.each(['gzip', 'br', 'GZIP', 'identity, gzip', ''])(
+    'says what to do about a body with the encoding %j',
+    async (encoding) => {
+      const response = await post(good, { 'content-encoding': encoding })
+      expect(response.statusCode).toBe(415)
+      expect(response.headers['accept-encoding']).toBe('identity')
+      expect(response.json()).toMatchObject({
+        code: 'unsupported_media_type',
+        message:
+          'Content-Encoding is not supported: send the body uncompressed, without this header',
+      })
+    },
+  )
+
+  it('takes the encoding identity, which is none', async () => {
+    expect((await post(good, { 'content-encoding': 'identity' })).statusCode).toBe(200)
   })
 
   it('never lets a body pass unchecked, whatever the type says', async () => {

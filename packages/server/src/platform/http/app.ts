@@ -29,7 +29,13 @@ import { createBrokenEscapes } from './broken-escapes.ts'
 import { createClientAddress } from './client-address.ts'
 import { defaultConnectionsMax, limitConnections } from './connection-limits.ts'
 import { createErrorHandler } from './error-answer.ts'
-import { bodyMissing, isJsonContentType, jsonPointer, parseJson } from './json-body.ts'
+import {
+  bodyMissing,
+  isJsonContentType,
+  jsonPointer,
+  parseJson,
+  refuseEncoded,
+} from './json-body.ts'
 import { createJsonReader } from './json-reader.ts'
 import { createObservation, noRoute, type Observation } from './observation.ts'
 import { docsPrefix } from './openapi.ts'
@@ -207,9 +213,17 @@ function admitRequests(app: FastifyInstance, observation: Observation): void {
   function refuseUnrouted({ method, raw }: FastifyRequest): ApiError {
     const methods = allowed.of((raw.url ?? '').split('?', 1)[0] ?? '')
     return methods.length === 0 || methods.includes(method)
-      ? new ApiError('not_found')
+      ? notFound(raw.url ?? '')
       : new ApiError('method_not_allowed', { headers: { allow: methods.join(', ') } })
   }
+}
+
+/** The base address of a client that ends in `/v1` is the usual cause of a path that there is not. */
+function notFound(url: string): ApiError {
+  if (!/^\/v1\/(?:v1|admin\/v1)\//.test(url)) return new ApiError('not_found')
+  return new ApiError('not_found', {
+    message: 'Not Found: the base address (`basePath`) must not end in /v1, as every path begins with it',
+  })
 }
 
 /**
@@ -257,15 +271,15 @@ function acceptOnlyJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const { schema } = request.routeOptions
-    if (
-      !isJsonContentType(request.headers['content-type']) ||
-      request.headers['content-encoding'] !== undefined
-    )
+    if (!isJsonContentType(request.headers['content-type']))
       return done(new ApiError('unsupported_media_type'))
+    const refusal = refuseEncoded(request.headers)
+    if (refusal !== undefined) return done(refusal)
     // The body came on a connection that has many requests.
     runTask(taskOf(request), () => {
       try {
         if (schema?.body === undefined) return done(null, readNothing(body as Buffer))
+        if (body.length === 0) return done(null, undefined)
         const read = reader.read(request.identity?.tenantId ?? '', body as Buffer)
         if (read instanceof Promise) read.then((value) => done(null, value), done)
         else done(null, read)
@@ -275,9 +289,17 @@ function acceptOnlyJson(app: FastifyInstance): void {
     })
   })
   app.addHook('preValidation', (request, _reply, done) => {
-    const isMissing = request.body === undefined && request.routeOptions.schema?.body !== undefined
-    done(isMissing ? bodyMissing() : refuseUnreadBody(request))
+    const schema = request.routeOptions.schema?.body as object | undefined
+    if (schema === undefined || request.body !== undefined) return done(refuseUnreadBody(request))
+    if (requiresFields(schema)) return done(bodyMissing())
+    // Nothing is required, so nothing need be sent.
+    request.body = {}
+    done()
   })
+}
+
+function requiresFields(schema: { readonly required?: readonly string[] }): boolean {
+  return schema.required !== undefined && schema.required.length > 0
 }
 
 /** The framework reads none of these methods, and what somebody wrote is not dropped silently. */

@@ -11,6 +11,7 @@
  * `0,0,0,…` parse into gigabytes and seconds, for everybody.
  */
 import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FieldError } from '@postrider/contract'
 import { ApiError, validationError } from '../errors.ts'
 import { countJson, findRepeatedName } from './scan-json.ts'
@@ -30,8 +31,17 @@ export function isJsonContentType(header: string | undefined): boolean {
   return header === 'application/json' || (header !== undefined && JSON_TYPE.test(header))
 }
 
+/** A compressed body, which its type does not show (RFC 9110 §8.4, §15.5.16). */
+export function refuseEncoded(headers: IncomingHttpHeaders): ApiError | undefined {
+  const { 'content-encoding': encoding = 'identity' } = headers
+  if (encoding.toLowerCase() === 'identity') return undefined
+  return new ApiError('unsupported_media_type', {
+    message: 'Content-Encoding is not supported: send the body uncompressed, without this header',
+    headers: { 'accept-encoding': 'identity' },
+  })
+}
+
 export function parseJson(bytes: Buffer): unknown {
-  if (bytes.length === 0) throw bodyMissing()
   if (!isUtf8(bytes)) throw new ApiError('invalid_json')
   const counts = countJson(bytes, jsonValuesMax)
   if (counts.values > jsonValuesMax)
