@@ -56,8 +56,6 @@ export function jsonObjectOrNull(options: { readonly description: string }) {
 
 /** Reference id of an email, as a filter or in a list: any text, so that an unknown one finds nothing. */
 export const refId = Type.String({
-  minLength: 1,
-  maxLength: 64,
   description: 'Reference id of an email',
   examples: ['01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
 })

@@ -32,7 +32,7 @@ export const getStatisticsQuery = closedObject({
   start: Type.Optional(timeOrDate('From the hour or day of this time on; a week before `end`')),
   end: Type.Optional(timeOrDate('To the hour or day of this time; now when left out')),
   mailer_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: 'Only what concerns this mailer' }),
+    Type.String({ description: 'Only what concerns this mailer' }),
   ),
   interval: Type.Optional(Type.Enum(['hour', 'day'], { description: '`day` (UTC) when left out' })),
 })

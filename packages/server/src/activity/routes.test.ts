@@ -221,6 +221,15 @@ describe('a log', () => {
     expect(await named(`?status=opened&pageToken=${body.nextPageToken}`)).toEqual(['Ada'])
   })
 
+  it.each(['', '1', 'x y', '%25', `01JD4M8W6ZQ3V5T7X9Y2A4C6E8x`, 'x'.repeat(500)])(
+    'is empty where refId is no id: %j',
+    async (refId) => {
+      await sendMixed()
+      expect(await logs(`?refId=${encodeURIComponent(refId)}`)).toEqual([])
+      expect(await logs(`?status=failed&refId=${encodeURIComponent(refId)}`)).toEqual([])
+    },
+  )
+
   it('is shown to its tenant alone, and to keys that may read', async () => {
     const { refId } = await sendMixed()
     expect(await logs('', 'reader')).toHaveLength(3)
@@ -234,7 +243,6 @@ describe('a log', () => {
     ['?status=done', 'status'],
     ['?email=nobody', 'email'],
     ['?recipientDomain=a%20b', 'recipientDomain'],
-    ['?refId=1', 'refId'],
     ['?startCreatedAt=yesterday', 'startCreatedAt'],
     ['?endCreatedAt=2026-02-30', 'endCreatedAt'],
     ['?startCreatedAt=2026-01-02&endCreatedAt=2026-01-01', 'startCreatedAt'],
@@ -432,6 +440,7 @@ describe('an export', () => {
     expect(lines).toHaveLength(4)
     expect((await text('?format=ndjson&subject=other')).text.split('\n')).toHaveLength(2)
     expect((await text('?format=ndjson', 'b')).text).toBe('')
+    expect((await text('?format=ndjson&refId=x')).text).toBe('')
   })
 
   it('has them as CSV, of which no text is a formula', async () => {

@@ -66,7 +66,8 @@ describe('statistics', () => {
     expect((await read()).totals).toEqual(before.totals)
     expect((await read({}, { tenantId: 'tn_b' })).mailers).toEqual([])
     expect(countsOf((await read({ mailer_id: mailerId })).totals)).toEqual(wanted)
-    expect(countsOf((await read({ mailer_id: 'smtp_other' })).totals)).toEqual({})
+    for (const mailer_id of ['smtp_other', '', 'x'.repeat(500)])
+      expect(countsOf((await read({ mailer_id })).totals)).toEqual({})
   })
 
   it('stand in their hour and their day, and empty ones are there', async () => {

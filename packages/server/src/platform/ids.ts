@@ -107,6 +107,11 @@ export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && isUlid(text.slice(prefix.length + 1))
 }
 
+/** The id that a filter looks for. Text that is no ULID becomes one that nothing has: it finds nothing. */
+export function soughtUlid(text: string): string {
+  return isUlid(text) ? text : ulidAtTime(0)
+}
+
 /** The lowest that can be made at that time. */
 export function ulidAtTime(ms: number): string {
   return encodeTime(ms, 10) + '0'.repeat(16)

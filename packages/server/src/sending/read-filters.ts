@@ -5,7 +5,7 @@
 import type { FieldError, RecipientType, RescueFilter } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '../mail/index.ts'
 import { allTime, parseTimeSpan, problemOfTimeSpan, type TimeSpan } from '../platform/date-time.ts'
-import { isUlid } from '../platform/ids.ts'
+import { soughtUlid } from '../platform/ids.ts'
 
 export interface EmailSelection {
   readonly refId: string | undefined
@@ -20,8 +20,6 @@ export interface EmailSelection {
   readonly type: RecipientType | undefined
 }
 
-export const NO_REF_ID = 'must be the reference id of an email'
-
 /** What is wrong goes into `errors`; the path of a filter is its name after `under`. */
 export function readEmailFilters(
   filter: Omit<RescueFilter, 'status'>,
@@ -29,8 +27,6 @@ export function readEmailFilters(
   errors: FieldError[],
 ): EmailSelection {
   const { email, recipientDomain, refId, startCreatedAt, endCreatedAt } = filter
-  if (refId !== undefined && !isUlid(refId))
-    errors.push({ path: `${under}/refId`, message: NO_REF_ID })
   const parse = (name: string, address: string | undefined) => {
     if (address === undefined) return undefined
     const parsed = parseAddress(address)
@@ -47,7 +43,7 @@ export function readEmailFilters(
     })
   const anybody = recipientDomain === undefined || !isDomain ? undefined : `a@${recipientDomain}`
   return {
-    refId,
+    refId: refId === undefined ? undefined : soughtUlid(refId),
     created: readSpan({ startCreatedAt }, { endCreatedAt }, under, errors),
     emailKey: address && addressKeyOf(address.address),
     domain: parse('recipientDomain', anybody)?.domain,

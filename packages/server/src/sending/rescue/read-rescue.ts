@@ -7,7 +7,7 @@ import {
 } from '@postrider/contract'
 import { validationError } from '../../platform/errors.ts'
 import { isUlid } from '../../platform/ids.ts'
-import { type EmailSelection, NO_REF_ID, readEmailFilters } from '../read-filters.ts'
+import { type EmailSelection, readEmailFilters } from '../read-filters.ts'
 
 export interface RescueSelection extends Omit<EmailSelection, 'refId'> {
   /** Undefined: whatever the email; empty: none. */
@@ -20,7 +20,7 @@ export function readRescue({ ref_ids: given, filter }: RescueEmailsBody): Rescue
     throw validationError({ path: '/filter', message: 'is required where no ref_ids are given' })
   const errors: FieldError[] = []
   for (const [i, id] of (given ?? []).entries())
-    if (!isUlid(id)) errors.push({ path: `/ref_ids/${i}`, message: NO_REF_ID })
+    if (!isUlid(id)) errors.push({ path: `/ref_ids/${i}`, message: 'must be the reference id of an email' })
   const { refId, ...selection } = readEmailFilters(filter ?? {}, '/filter', errors)
   if (errors.length > 0) throw validationError(...errors)
   return {

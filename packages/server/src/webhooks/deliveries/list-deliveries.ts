@@ -13,7 +13,7 @@ import {
 import { dayAt, type TimeSpan } from '../../platform/date-time.ts'
 import { type Db, readByIndex, type Tx } from '../../platform/db/index.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
-import { timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
+import { soughtUlid, timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import { toWebhookDelivery } from './delivery-wire.ts'
 import { readSelection } from './read-selection.ts'
 import {
@@ -55,11 +55,12 @@ interface DeliveriesPage {
 export async function listDeliveries(
   { db, pageBounds = PAGE_BOUNDS, textOctetsMax = TEXT_OCTETS_MAX }: ListDeps,
   tenantId: string,
-  query: ListWebhookDeliveriesQuery,
+  { ref_id: given, ...others }: ListWebhookDeliveriesQuery,
 ): Promise<DeliveriesPage> {
+  const query = given === undefined ? others : { ...others, ref_id: soughtUlid(given) }
   const page = readPage(query, LIST, DELIVERY_ID)
   const range = rangeOf(readSelection(query), page.before)
-  const { status, event, ref_id: refId } = query
+  const { status, event, ref_id: refId }: ListWebhookDeliveriesQuery = query
   return await readByIndex(db, async (tx) => {
     const eventsOfEmail = await placesOfEvents(tx, tenantId, query)
     if (eventsOfEmail?.length === 0) return { deliveries: [] }

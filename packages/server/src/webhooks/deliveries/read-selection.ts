@@ -1,6 +1,6 @@
 /**
- * `start`, `end` and `ref_id` of a query or a body (contract §5): a date stands for its whole day,
- * both ends belong to the range. Each refusal names its path.
+ * `start` and `end` of a query or a body (contract §5): a date stands for its whole day, both ends belong
+ * to the range. Each refusal names its path.
  */
 import type { FieldError } from '@postrider/contract'
 import {
@@ -10,12 +10,10 @@ import {
   type TimeSpan,
 } from '../../platform/date-time.ts'
 import { validationError } from '../../platform/errors.ts'
-import { isUlid } from '../../platform/ids.ts'
 
 export interface SelectionText {
   readonly start?: string
   readonly end?: string
-  readonly ref_id?: string
 }
 
 /** The range in microseconds; all of time where no end is given. */
@@ -31,8 +29,6 @@ export function readSelection(given: SelectionText): TimeSpan {
   const { to } = span('/end', given.end)
   if (given.start !== undefined && given.end !== undefined && from >= to)
     errors.push({ path: '/start', message: 'must not be after end' })
-  if (given.ref_id !== undefined && !isUlid(given.ref_id))
-    errors.push({ path: '/ref_id', message: 'must be the reference id of an email' })
   if (errors.length > 0) throw validationError(...errors)
   return { from, to }
 }

@@ -21,7 +21,7 @@ import { dayAt } from '../../platform/date-time.ts'
 import { type Db, planByIndex, readByIndex } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { ApiError, rateLimited, validationError } from '../../platform/errors.ts'
-import { timeOfUlid } from '../../platform/ids.ts'
+import { isUlid, timeOfUlid } from '../../platform/ids.ts'
 import type { RateLimit } from '../../platform/rate-limit.ts'
 import { activateStreams, type BucketedStream } from '../dispatch/stream-store.ts'
 import type { SubscriptionEvent } from '../subscription.ts'
@@ -88,6 +88,8 @@ export async function replayEvents(
 ): Promise<{ replayed: number }> {
   const { start, ref_id: refId, event } = selection
   const span = readSelection(selection)
+  if (refId !== undefined && !isUlid(refId))
+    throw validationError({ path: '/ref_id', message: 'must be the reference id of an email' })
   if (start === undefined && refId === undefined)
     throw validationError({ path: '/start', message: 'is required where no ref_id is given' })
   const now = deps.clock.nowMicros()
