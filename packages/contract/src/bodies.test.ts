@@ -110,14 +110,11 @@ describe.each(bodies)('%s', (_, schema, body) => {
     }
   })
 
-  it('refuses null and a value of another type in place of every field', () => {
+  it('refuses a value of another type in place of every field', () => {
     for (const { path, object, rebuild } of objectsIn(body, (replacement) => replacement)) {
       if (/^\/(custom_args|template_data)/.test(path)) continue
       for (const [key, value] of Object.entries(object)) {
         const other = typeof value === 'string' ? 5 : 'x'
-        expect(Value.Check(schema, rebuild({ ...object, [key]: null })), `${path}/${key}`).toBe(
-          false,
-        )
         expect(Value.Check(schema, rebuild({ ...object, [key]: other })), `${path}/${key}`).toBe(
           false,
         )

@@ -6,7 +6,7 @@
  * which can say more than "does not match the format". No schema has a `default`: a validator
  * that fills defaults in would turn what an update leaves out into a change.
  */
-import { type Static, type TProperties, Type } from 'typebox'
+import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 
 /** An object without unknown fields. */
 export function closedObject<P extends TProperties>(
@@ -14,6 +14,31 @@ export function closedObject<P extends TProperties>(
   options: { readonly description?: string } = {},
 ) {
   return Type.Object(properties, { ...options, additionalProperties: false })
+}
+
+/** Marks an object of which an update says only what changes. */
+export const partialKeyword = 'x-partial'
+
+/**
+ * The body of an update, or an object within one: what is left out stays as it is, so null is not the
+ * same as that. A field that can be removed takes null (`orNull`), and so does one that concerns the
+ * request alone; any other refuses it (contract §7.3).
+ */
+export function changes<P extends TProperties>(
+  properties: P,
+  options: { readonly description?: string } = {},
+) {
+  return Type.Object(properties, {
+    ...options,
+    additionalProperties: false,
+    [partialKeyword]: true,
+  })
+}
+
+/** Of a field of `changes`. */
+export function orNull<S extends TSchema>(schema: S) {
+  const { description } = schema as { readonly description?: string }
+  return Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
 }
 
 /**
@@ -46,7 +71,10 @@ export function jsonObject(options: {
   })
 }
 
-export function jsonObjectOrNull(options: { readonly description: string }) {
+export function jsonObjectOrNull(options: {
+  readonly description: string
+  readonly examples?: readonly JsonObject[]
+}) {
   return Type.Unsafe<JsonObject | null>({
     type: ['object', 'null'],
     additionalProperties: true,

@@ -8,7 +8,6 @@ import { type Static, Type } from 'typebox'
 import {
   answer,
   closedObject,
-  jsonObject,
   jsonObjectOrNull,
   nextPageToken,
   pageQuery,
@@ -68,7 +67,7 @@ export const addDomainBody = closedObject({
   domain: domainName,
   relay: Type.Optional(relay),
   custom_args: Type.Optional(
-    jsonObject({
+    jsonObjectOrNull({
       description: 'Up to 10 KiB of your own, echoed in `DOMAIN_VERIFICATION`',
       examples: [{ customer: 17 }],
     }),

@@ -4,7 +4,7 @@
  * `basic_imap` is a synonym of `imap` in requests; answers and events say `imap`, or `oauth_imap`.
  */
 import { type Static, Type } from 'typebox'
-import { answer, closedObject, plainAnswer } from './common.ts'
+import { answer, changes, closedObject, orNull, plainAnswer } from './common.ts'
 import {
   type ConnectionType,
   connectionTypes,
@@ -15,6 +15,7 @@ import {
   mailerName,
   type SecureMode,
   secureModes,
+  verifyChange,
 } from './mailers.ts'
 import { webhookHeaders, webhookMethod, webhookUrl } from './webhooks.ts'
 
@@ -44,6 +45,11 @@ const credential = (description?: string) =>
     ...(description === undefined ? {} : { description }),
   })
 
+const tlsVerify = Type.Boolean({
+  description:
+    "false: the server's certificate is not verified; true when left out of a new mailer",
+})
+
 /** Of both connection types in one shape, as in mailers.ts. */
 const configFields = {
   host: Type.Optional(
@@ -63,12 +69,7 @@ const configFields = {
         '`SSL`: implicit TLS. `Tls`: STARTTLS is required. `Auto`: implicit TLS on 993, else STARTTLS where offered. `None`: plain text',
     }),
   ),
-  tls_verify: Type.Optional(
-    Type.Boolean({
-      description:
-        "false: the server's certificate is not verified; true when left out of a new mailer",
-    }),
-  ),
+  tls_verify: Type.Optional(tlsVerify),
   app_id: Type.Optional(
     Type.String({
       minLength: 1,
@@ -92,8 +93,11 @@ export const imapConfig = closedObject(configFields, {
 })
 export type ImapConfigFields = Static<typeof imapConfig>
 
-/** Of an update: what is left out stays as it is. */
-export const imapConfigChange = closedObject(configFields)
+export const imapConfigChange = changes({
+  ...configFields,
+  tls_verify: Type.Optional(orNull(tlsVerify)),
+})
+export type ImapConfigChange = Static<typeof imapConfigChange>
 
 export interface BasicImapConfig {
   host: string
@@ -164,19 +168,19 @@ export type ConfigureImapBody = Omit<ConfigureImapFields, 'connection_type' | 'c
     | { connection_type: Extract<ConnectionType, 'oauth'>; config: OAuthImapConfig }
   )
 
-/** What is left out stays as it is; `folders` are replaced as a whole. */
-export const updateImapBody = closedObject({
-  mailer_id: Type.Optional(mailerId),
+/** `folders` are replaced as a whole. */
+export const updateImapBody = changes({
+  mailer_id: Type.Optional(orNull(mailerId)),
   name: Type.Optional(mailerName),
   email: Type.Optional(email),
   config: Type.Optional(imapConfigChange),
   webhook: Type.Optional(
     Type.Union(
       [
-        closedObject({
+        changes({
           webhook_url: Type.Optional(webhookUrl),
-          method: Type.Optional(webhookMethod),
-          headers: Type.Optional(webhookHeaders),
+          method: Type.Optional(orNull(webhookMethod)),
+          headers: Type.Optional(orNull(webhookHeaders)),
         }),
         Type.Null(),
       ],
@@ -186,21 +190,18 @@ export const updateImapBody = closedObject({
       },
     ),
   ),
-  folders: Type.Optional(folders),
+  folders: Type.Optional(orNull(folders)),
   since: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 64,
-      description:
-        'Of folders that are added (with another account, of all of them): as for a new mailer. Refused where none is added',
-    }),
+    orNull(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description:
+          'Of folders that are added (with another account, of all of them): as for a new mailer. Refused where none is added',
+      }),
+    ),
   ),
-  verify: Type.Optional(
-    Type.Boolean({
-      description:
-        'false: the login is not tried before the answer, and a deactivated mailer stays so. Else a given `config`, also an empty one, is logged in with, which makes a deactivated mailer active',
-    }),
-  ),
+  verify: verifyChange,
 })
 export type UpdateImapBody = Static<typeof updateImapBody>
 

@@ -7,8 +7,10 @@
 import { type Static, Type } from 'typebox'
 import {
   answer,
+  changes,
   closedObject,
   nextPageToken,
+  orNull,
   pageQuery,
   stringMap,
   stringOrNull,
@@ -35,9 +37,10 @@ const domainName = Type.String({
   description: 'The domain whose mail is received; other letters than a to z are taken, too',
   examples: ['inbound.example.com'],
 })
-const repeatedDomain = Type.Optional(
-  Type.String({ maxLength: inboundDomainLengthMax, description: 'The domain of the path again' }),
-)
+const repeatedDomain = Type.String({
+  maxLength: inboundDomainLengthMax,
+  description: 'The domain of the path again',
+})
 const username = Type.String({
   minLength: 1,
   // With the quotes and backslashes that it may be written with.
@@ -60,11 +63,11 @@ export const configureInboundRoutingBody = closedObject({
 })
 export type ConfigureInboundRoutingBody = Static<typeof configureInboundRoutingBody>
 
-export const updateInboundDomainBody = closedObject({
-  domain: repeatedDomain,
+export const updateInboundDomainBody = changes({
+  domain: Type.Optional(orNull(repeatedDomain)),
   url: Type.Optional(webhookUrl),
-  method: Type.Optional(webhookMethod),
-  headers: Type.Optional(webhookHeaders),
+  method: Type.Optional(orNull(webhookMethod)),
+  headers: Type.Optional(orNull(webhookHeaders)),
   active,
 })
 export type UpdateInboundDomainBody = Static<typeof updateInboundDomainBody>
@@ -151,35 +154,35 @@ const ownUrl = Type.Unsafe<string | null>({
   description: "As of a domain. null, or left out at first: the domain's, which it then follows",
   examples: ['https://hooks.example.com/support'],
 })
-const ownHeaders = Type.Optional(
-  stringMap({
-    description:
-      'As of a domain, whose headers are not sent where a username has headers or a `url` of its own. `{}` takes its own away',
-    maxProperties: webhookHeadersMax,
-    examples: [{ 'X-Webhook-Secret': 'a long random value' }],
-  }),
-)
+const ownHeaders = stringMap({
+  description:
+    'As of a domain, whose headers are not sent where a username has headers or a `url` of its own. `{}` takes its own away',
+  maxProperties: webhookHeadersMax,
+  examples: [{ 'X-Webhook-Secret': 'a long random value' }],
+})
 
 export const createInboundUsernameBody = closedObject({
-  domain: repeatedDomain,
+  domain: Type.Optional(repeatedDomain),
   username,
   url: Type.Optional(ownUrl),
   method: Type.Optional(webhookMethod),
-  headers: ownHeaders,
+  headers: Type.Optional(ownHeaders),
 })
 export type CreateInboundUsernameBody = Static<typeof createInboundUsernameBody>
 
-export const updateInboundUsernameBody = closedObject({
-  domain: repeatedDomain,
+export const updateInboundUsernameBody = changes({
+  domain: Type.Optional(orNull(repeatedDomain)),
   username: Type.Optional(
-    Type.String({
-      maxLength: 2 * inboundUsernameBytesMax + 2,
-      description: 'The username of the path again',
-    }),
+    orNull(
+      Type.String({
+        maxLength: 2 * inboundUsernameBytesMax + 2,
+        description: 'The username of the path again',
+      }),
+    ),
   ),
   url: Type.Optional(ownUrl),
-  method: Type.Optional(webhookMethod),
-  headers: ownHeaders,
+  method: Type.Optional(orNull(webhookMethod)),
+  headers: Type.Optional(orNull(ownHeaders)),
   active,
 })
 export type UpdateInboundUsernameBody = Static<typeof updateInboundUsernameBody>

@@ -8,8 +8,10 @@
 import { type Static, Type } from 'typebox'
 import {
   answer,
+  changes,
   closedObject,
   nextPageToken,
+  orNull,
   pageQuery,
   plainAnswer,
   stringOrNull,
@@ -109,8 +111,13 @@ export const smtpConfig = closedObject(smtpConfigFields, {
 })
 export type SmtpConfigFields = Static<typeof smtpConfig>
 
-/** Of an update: what is left out stays as it is. */
-export const smtpConfigChange = closedObject(smtpConfigFields)
+export const smtpConfigChange = changes({
+  ...smtpConfigFields,
+  username: Type.Optional(orNull(username)),
+  password: Type.Optional(orNull(password)),
+  tls_verify: Type.Optional(orNull(tlsVerify)),
+})
+export type SmtpConfigChange = Static<typeof smtpConfigChange>
 
 export interface BasicSmtpConfig {
   host: string
@@ -223,21 +230,25 @@ export type ConfigureSmtpBody = Omit<ConfigureSmtpFields, 'connection_type' | 'c
     | { connection_type: 'oauth'; config: OAuthSmtpConfig }
   )
 
-/** What is left out stays as it is; `limits` is replaced as a whole. */
-export const updateSmtpBody = closedObject({
-  mailer_id: Type.Optional(mailerId),
-  name: Type.Optional(mailerName),
-  email: Type.Optional(mailerEmail),
-  config: Type.Optional(smtpConfigChange),
-  limits: Type.Optional(mailerLimits),
-  uncertain: Type.Optional(uncertain),
-  return_path: Type.Optional(returnPath),
-  verify: Type.Optional(
+export const verifyChange = Type.Optional(
+  orNull(
     Type.Boolean({
       description:
         'false: the login is not tried before the answer, and a deactivated mailer stays so. Else a given `config`, also an empty one, is logged in with, which makes a deactivated mailer active',
     }),
   ),
+)
+
+/** `limits` is replaced as a whole. */
+export const updateSmtpBody = changes({
+  mailer_id: Type.Optional(orNull(mailerId)),
+  name: Type.Optional(mailerName),
+  email: Type.Optional(mailerEmail),
+  config: Type.Optional(smtpConfigChange),
+  limits: Type.Optional(orNull(mailerLimits)),
+  uncertain: Type.Optional(orNull(uncertain)),
+  return_path: Type.Optional(returnPath),
+  verify: verifyChange,
 })
 export type UpdateSmtpBody = Static<typeof updateSmtpBody>
 

@@ -5,7 +5,7 @@
  * An app is a tenant's registration at an OAuth provider. No answer holds its secret or a token.
  */
 import { type Static, Type } from 'typebox'
-import { answer, closedObject, plainAnswer, timestamp } from './common.ts'
+import { answer, changes, closedObject, orNull, plainAnswer, timestamp } from './common.ts'
 import { hostLengthMax, mailer, secureModes } from './mailers.ts'
 
 export const oauthProviders = ['google', 'microsoft', 'custom'] as const
@@ -70,13 +70,13 @@ export const createOAuthAppBody = closedObject({
 })
 export type CreateOAuthAppBody = Static<typeof createOAuthAppBody>
 
-/** What is left out stays as it is. Where tokens are sent to cannot be changed. */
-export const updateOAuthAppBody = closedObject({
+/** Where tokens are sent to cannot be changed. Without a server of its own it has the provider's. */
+export const updateOAuthAppBody = changes({
   client_secret: Type.Optional(clientSecret),
-  scopes: Type.Optional(scopes),
-  redirect_uris: Type.Optional(redirectUris),
-  smtp: Type.Optional(mailServer),
-  imap: Type.Optional(mailServer),
+  scopes: Type.Optional(orNull(scopes)),
+  redirect_uris: Type.Optional(orNull(redirectUris)),
+  smtp: Type.Optional(orNull(mailServer)),
+  imap: Type.Optional(orNull(mailServer)),
 })
 export type UpdateOAuthAppBody = Static<typeof updateOAuthAppBody>
 

@@ -1,6 +1,6 @@
 /** Bodies and answers of phishing protection's settings (interface §6.1 `PHISHING`; contract §3.2 `blocked`). */
 import { type Static, Type } from 'typebox'
-import { answer, closedObject, stringOrNull } from './common.ts'
+import { answer, changes, closedObject, orNull, stringOrNull } from './common.ts'
 
 /** Ordinary mail stays below it; see docs/operations/phishing.md. */
 export const defaultPhishingThreshold = 60
@@ -16,17 +16,19 @@ const threshold = Type.Integer({
   description: `An email whose score (0 to 100) is this or more is stopped; ${defaultPhishingThreshold} until it is set`,
 })
 
-/** What is left out stays as it is; `blocked_domains` is replaced as a whole. */
-export const updatePhishingSettingsBody = closedObject({
-  enabled: Type.Optional(enabled),
-  threshold: Type.Optional(threshold),
+/** `blocked_domains` is replaced as a whole. */
+export const updatePhishingSettingsBody = changes({
+  enabled: Type.Optional(orNull(enabled)),
+  threshold: Type.Optional(orNull(threshold)),
   blocked_domains: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: domainLengthMax }), {
-      maxItems: blockedDomainsMax,
-      description:
-        'Domains that no email may name in a link, a picture or its text, each with everything below it; an email that does is stopped whatever its score',
-      examples: [['bad.example.com']],
-    }),
+    orNull(
+      Type.Array(Type.String({ minLength: 1, maxLength: domainLengthMax }), {
+        maxItems: blockedDomainsMax,
+        description:
+          'Domains that no email may name in a link, a picture or its text, each with everything below it; an email that does is stopped whatever its score',
+        examples: [['bad.example.com']],
+      }),
+    ),
   ),
 })
 export type UpdatePhishingSettingsBody = Static<typeof updatePhishingSettingsBody>

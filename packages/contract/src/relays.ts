@@ -5,7 +5,15 @@
  * a secret; the callback URL is shown, for it has to be registered at the provider.
  */
 import { type Static, Type } from 'typebox'
-import { answer, closedObject, plainAnswer, stringOrNull, timestamp } from './common.ts'
+import {
+  answer,
+  changes,
+  closedObject,
+  orNull,
+  plainAnswer,
+  stringOrNull,
+  timestamp,
+} from './common.ts'
 
 /** `sparkpost` is the interface's provider A, `sendgrid` its provider B; `simulator` never leaves the process. */
 export const relayKinds = ['sparkpost', 'sendgrid', 'simulator'] as const
@@ -21,11 +29,8 @@ const kind = Type.Enum([...relayKinds], { description: 'The provider' })
 export const relayParams = closedObject({ kind })
 export type RelayParams = Static<typeof relayParams>
 
-/**
- * Of all kinds in one shape: what a kind requires and refuses is checked by the server. Of an account
- * that is there already, what is left out stays as it is.
- */
-export const configureRelayBody = closedObject({
+/** Of all kinds in one shape: what a kind requires and refuses is checked by the server. */
+export const configureRelayBody = changes({
   api_key: Type.Optional(
     Type.String({
       minLength: 1,
@@ -35,13 +40,15 @@ export const configureRelayBody = closedObject({
     }),
   ),
   api_base: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: relayApiBaseLengthMax,
-      description:
-        "As the provider documents it; its public address when left out of a new account. https, or http to the operator's own networks",
-      examples: ['https://api.eu.sparkpost.com/api'],
-    }),
+    orNull(
+      Type.String({
+        minLength: 1,
+        maxLength: relayApiBaseLengthMax,
+        description:
+          "As the provider documents it; its public address when left out of a new account, and for null. https, or http to the operator's own networks",
+        examples: ['https://api.eu.sparkpost.com/api'],
+      }),
+    ),
   ),
   callback_secret: Type.Optional(
     Type.Unsafe<string | null>({
@@ -66,7 +73,7 @@ export type ConfigureRelayFields = Static<typeof configureRelayBody>
 
 interface RelayAccess {
   api_key?: string
-  api_base?: string
+  api_base?: string | null
 }
 
 /** What each kind takes. */

@@ -7,7 +7,7 @@
  * server's, each refused by its path.
  */
 import { type Static, Type } from 'typebox'
-import { answer, closedObject, jsonObject, stringMap } from './common.ts'
+import { answer, closedObject, jsonObject, jsonObjectOrNull, stringMap } from './common.ts'
 import { emailLengthMax } from './mailers.ts'
 
 /** Over `to`, `cc` and `bcc` together. */
@@ -200,7 +200,7 @@ export const sendEmailBody = closedObject({
   ),
   attachments: Type.Optional(Type.Array(emailAttachment, { maxItems: attachmentsMax })),
   custom_args: Type.Optional(
-    jsonObject({
+    jsonObjectOrNull({
       description: 'Echoed in every event of the email; at most 10 KiB',
       examples: [{ order_id: 1234 }],
     }),

@@ -5,7 +5,15 @@
  * core event, no events for `DOMAIN_VERIFICATION`, the URL's rules, names and sizes of headers.
  */
 import { type Static, Type } from 'typebox'
-import { answer, closedObject, plainAnswer, stringMap, timestamp } from './common.ts'
+import {
+  answer,
+  changes,
+  closedObject,
+  orNull,
+  plainAnswer,
+  stringMap,
+  timestamp,
+} from './common.ts'
 import { type SubscriptionKey, webhookEvents } from './events.ts'
 
 export const webhookUrlLengthMax = 2048
@@ -90,18 +98,20 @@ export const registerWebhookBody = closedObject({
 })
 export type RegisterWebhookBody = Static<typeof registerWebhookBody>
 
-export const updateWebhookBody = closedObject({
+export const updateWebhookBody = changes({
   event: webhookEvent,
   webhook_url: Type.Optional(webhookUrl),
-  method: Type.Optional(webhookMethod),
-  headers: Type.Optional(webhookHeaders),
+  method: Type.Optional(orNull(webhookMethod)),
+  headers: Type.Optional(orNull(webhookHeaders)),
   webhook_options: Type.Optional(
-    closedObject(
-      { events: Type.Optional(subscriptionEvents) },
-      {
-        description:
-          'Only for `EMAIL_EVENT`. Replaces the filters. They apply to events from then on: what waits to be delivered, or to be tried again, still is',
-      },
+    orNull(
+      closedObject(
+        { events: Type.Optional(subscriptionEvents) },
+        {
+          description:
+            'Only for `EMAIL_EVENT`. Replaces the filters. They apply to events from then on: what waits to be delivered, or to be tried again, still is',
+        },
+      ),
     ),
   ),
   active: Type.Optional(

@@ -19,7 +19,7 @@ export function checkBody(body: AddDomainBody): CheckedDomain {
   }
   const name = checkName(body.domain)
   if (!name.ok) refuse('/domain', name.problem)
-  if (body.custom_args !== undefined) refuse('/custom_args', problemOfCustomArgs(body.custom_args))
+  if (body.custom_args != null) refuse('/custom_args', problemOfCustomArgs(body.custom_args))
   if (body.selector !== undefined) refuse('/selector', problemOfSelector(body.selector))
   for (const [i, ip] of (body.ips ?? []).entries())
     if (!isAddress(ip)) refuse(`/ips/${i}`, 'must be an IP address')

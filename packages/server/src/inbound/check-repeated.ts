@@ -3,15 +3,15 @@ import { readName } from '../domains/index.ts'
 import { validationError } from '../platform/errors.ts'
 import { readUsername } from './username.ts'
 
-export function checkRepeatedDomain(name: string, { domain }: { readonly domain?: string }): void {
-  if (domain === undefined || readName(domain) === readName(name)) return
+export function checkRepeatedDomain(name: string, { domain }: { readonly domain?: string | null }): void {
+  if (domain == null || readName(domain) === readName(name)) return
   throw validationError({ path: '/domain', message: 'must be the domain of the path' })
 }
 
 export function checkRepeatedUsername(
   name: string,
-  { username }: { readonly username?: string },
+  { username }: { readonly username?: string | null },
 ): void {
-  if (username === undefined || readUsername(username) === readUsername(name)) return
+  if (username == null || readUsername(username) === readUsername(name)) return
   throw validationError({ path: '/username', message: 'must be the username of the path' })
 }

@@ -10,7 +10,8 @@ export interface WebhookBefore {
 export interface WebhookChange {
   /** null: the domain's. */
   readonly url?: string | null
-  readonly headers?: Readonly<Record<string, string>>
+  /** null: none. */
+  readonly headers?: Readonly<Record<string, string>> | null
 }
 
 export interface WebhookAfter {
@@ -23,7 +24,9 @@ export interface WebhookAfter {
 export function decideWebhook(before: WebhookBefore, change: WebhookChange): WebhookAfter {
   const url = change.url === undefined ? before.url : change.url
   const hasHeaders =
-    change.headers === undefined ? before.hasHeaders : Object.keys(change.headers).length > 0
+    change.headers === undefined
+      ? before.hasHeaders
+      : Object.keys(change.headers ?? {}).length > 0
   const hasWebhook = url !== null || hasHeaders
   if (before.hasWebhook) return { url, hasWebhook, step: hasWebhook ? 'change' : 'delete' }
   return { url, hasWebhook, step: hasWebhook ? 'create' : 'none' }

@@ -490,6 +490,12 @@ describe('updateInboundDomain: 200', () => {
     })
   })
 
+  it('[7.3] null removes the headers', async () => {
+    await world.configure(NAME, { body: { headers: { 'X-Secret': SECRET } } })
+    const { body } = await update({ headers: null, domain: null, method: null })
+    expect(body.inbound_domain).toMatchObject({ headers_present: [], active: true })
+  })
+
   it('[3.5] checks again while it is not verified', async () => {
     world.publish(await world.configure(NAME), 'MX')
     const { body } = await update({ active: false })
@@ -697,7 +703,9 @@ describe('updateInboundUsername: 200', () => {
       headers_present: ['X-B'],
     })
     expect(await change({ active: true })).toMatchObject({ active: true, headers_present: ['X-B'] })
-    expect(await change({ url: null, headers: {} })).toMatchObject(inherits)
+    const nulls = { url: null, headers: null, domain: null, username: null, method: null }
+    expect(await change(nulls)).toMatchObject(inherits)
+    expect(await webhookOf(`${NAME}/support`)).toBeUndefined()
     expect(await change({})).toMatchObject(inherits)
   })
 

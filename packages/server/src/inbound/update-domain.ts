@@ -6,6 +6,7 @@
 import type { UpdateInboundDomainBody } from '@postrider/contract'
 import type { Tx } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
+import { nullAs } from '../platform/null-as.ts'
 import {
   changeSubscription,
   checkHeaders,
@@ -60,8 +61,12 @@ async function changeWebhooks(
 ) {
   const { tenantId, domain } = key
   const name = { tenantId, event: 'INCOMING', owner: ownerOf(domain) } as const
-  const given = headers === undefined ? undefined : Object.entries(headers)
-  const own = await changeSubscription(tx, keyRing, name, { url, headers: given, active })
+  const given = nullAs(headers, {})
+  const own = await changeSubscription(tx, keyRing, name, {
+    url,
+    headers: given && Object.entries(given),
+    active,
+  })
   if (own === undefined) throw new ApiError('not_found')
   if (url === undefined) return own
   const usernames = await usernamesWithWebhooks(tx, key, { isFollowing: true })

@@ -6,6 +6,7 @@
 import type { UpdateInboundUsernameBody } from '@postrider/contract'
 import type { Tx } from '../platform/db/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
+import { nullAs } from '../platform/null-as.ts'
 import {
   changeSubscription,
   checkHeaders,
@@ -71,7 +72,8 @@ async function changeWebhook(
   const owner = ownerOf(domain, username)
   const name = { tenantId, event: 'INCOMING', owner } as const
   const url = after.url ?? domainUrl
-  const headers = body.headers === undefined ? undefined : Object.entries(body.headers)
+  const given = nullAs(body.headers, {})
+  const headers = given && Object.entries(given)
   if (after.step === 'none') return []
   if (after.step === 'delete') return deleteIncoming(tx, { tenantId, owners: [owner] })
   if (after.step === 'create')

@@ -2,7 +2,12 @@
  * Which fields of `config` a connection type takes (contract §3.3). The schema knows both types'
  * fields; a refusal names the field as the schema would.
  */
-import type { ConnectionType, FieldError, SmtpConfigFields } from '@postrider/contract'
+import type {
+  ConnectionType,
+  FieldError,
+  SmtpConfigChange,
+  SmtpConfigFields,
+} from '@postrider/contract'
 
 const BASIC_ONLY = ['username', 'password'] as const
 const OAUTH_ONLY = ['app_id', 'refresh_token'] as const
@@ -22,11 +27,11 @@ export function checkConfig(type: ConnectionType, config: SmtpConfigFields): Fie
 }
 
 /** Of an update: nothing is required. */
-export function checkConfigChange(type: ConnectionType, config: SmtpConfigFields): FieldError[] {
+export function checkConfigChange(type: ConnectionType, config: SmtpConfigChange): FieldError[] {
   const [strange, other] =
     type === 'basic' ? ([OAUTH_ONLY, 'oauth'] as const) : ([BASIC_ONLY, 'basic'] as const)
   const errors = strange
-    .filter((name) => config[name] !== undefined)
+    .filter((name) => config[name] != null)
     .map((name) => ({ path: `/config/${name}`, message: `is for connection_type ${other}` }))
   const { refresh_token: token } = config
   if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return errors

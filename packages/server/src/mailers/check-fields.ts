@@ -26,8 +26,8 @@ export function checkFields(body: {
   readonly config?:
     | {
         readonly host?: string | undefined
-        readonly username?: string | undefined
-        readonly password?: string | undefined
+        readonly username?: string | null | undefined
+        readonly password?: string | null | undefined
       }
     | undefined
 }): CheckedFields {
@@ -44,10 +44,10 @@ export function checkFields(body: {
   if (config.host !== undefined && host === undefined) {
     refuse('/config/host', 'must be a host name or an IP address')
   }
-  if (config.username !== undefined && CONTROL.test(config.username)) {
+  if (config.username != null && CONTROL.test(config.username)) {
     refuse('/config/username', 'must not contain control characters')
   }
-  if (config.password !== undefined && LINE_BREAK_OR_NUL.test(config.password)) {
+  if (config.password != null && LINE_BREAK_OR_NUL.test(config.password)) {
     refuse('/config/password', 'must not contain line breaks or NUL')
   }
   return {

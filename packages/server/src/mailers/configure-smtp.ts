@@ -10,7 +10,7 @@ import { checkConfig } from './check-config.ts'
 import { checkFields } from './check-fields.ts'
 import { checkHost, checkLogin } from './check-login.ts'
 import type { ShowDeps } from './imap/show-mailboxes.ts'
-import { type MailerConfig, type ServerMailer, sealPassword } from './mailer.ts'
+import { defaultUncertain, type MailerConfig, type ServerMailer, sealPassword } from './mailer.ts'
 import { configureOauthSmtp, type OAuthSmtpDeps } from './oauth/configure-oauth-smtp.ts'
 import { checkReturnPath, confirmReturnPath, type ReturnPathDeps } from './return-path.ts'
 import { insertMailer, type NewMailer } from './store.ts'
@@ -40,7 +40,7 @@ export async function configureSmtp(
     mailerId: newId('smtp'),
     name: body.name,
     email: checked.email ?? body.email,
-    uncertain: body.uncertain ?? 'at_least_once',
+    uncertain: body.uncertain ?? defaultUncertain,
     limits: body.limits ?? {},
     ...(returnPath === undefined ? {} : { returnPath }),
     hostEverWorked: isVerified,

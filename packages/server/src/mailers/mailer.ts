@@ -29,6 +29,9 @@ export interface MailerConfig {
   readonly username?: string
 }
 
+/** Of a mailer that names none. */
+export const defaultUncertain: UncertainPolicy = 'at_least_once'
+
 interface MailerFacts {
   readonly tenantId: string
   readonly mailerId: string

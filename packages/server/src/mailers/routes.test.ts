@@ -509,6 +509,28 @@ describe('updateSMTP', () => {
       expect(await update(id, { limits: {} })).toMatchObject({ body: { mailer: { limits: {} } } })
     })
 
+    it('[7.3] removes what is given as null: a login, limits, and what has a default', async () => {
+      const before = await configured({
+        limits: { per_day: 5 },
+        uncertain: 'at_most_once',
+        config: config({ tls_verify: false, secure: 'None' }),
+      })
+      const { mailer_id: id } = before
+      const nulls = { mailer_id: null, verify: null, limits: null, uncertain: null }
+      const first = await update(id, { ...nulls, config: { tls_verify: null } })
+      expect(first.body.mailer).toMatchObject({
+        limits: {},
+        uncertain: 'at_least_once',
+        config: { tls_verify: true, username: 'news@example.com' },
+      })
+      const without = await update(id, { verify: false, config: { username: null } })
+      expect(without.body.mailer.config).toEqual({ ...first.body.mailer.config, username: null })
+      expect(await load(id)).not.toHaveProperty('password')
+      expect(await load(id)).not.toHaveProperty('username')
+      const login = { username: 'other', password: 'other-canary' }
+      expect((await update(id, { config: login })).status).toBe(200)
+    })
+
     it('makes a deactivated mailer active again once it has logged in', async () => {
       const { mailer_id: id } = await configured()
       await deactivate(id)
@@ -606,6 +628,21 @@ describe('updateSMTP', () => {
       const { mailer_id: id } = await configured({ verify: false, config: before })
       expect(await update(id, { verify: false, config: change })).toMatchObject({ status: 200 })
       expect(await load(id)).toMatchObject({ configVersion: 2, password: PASSWORD })
+    })
+
+    it.each([
+      [{ name: null }, '/name'],
+      [{ email: null }, '/email'],
+      [{ config: null }, '/config'],
+      [{ config: { host: null } }, '/config/host'],
+      [{ config: { port: null } }, '/config/port'],
+      [{ config: { secure: null } }, '/config/secure'],
+      [{ config: { password: null } }, '/config/password'],
+      [{ config: { username: null, password: 'x' } }, '/config/username'],
+    ])('[7.3] what it needs is not removed: %j', async (change, path) => {
+      const { mailer_id: id } = await configured()
+      expect(await update(id, change)).toMatchObject({ status: 400, body: { errors: [{ path }] } })
+      expect(await load(id)).toMatchObject({ configVersion: 1, password: PASSWORD })
     })
 
     it('a stored password whose key is gone must be given again, and only for a login', async () => {

@@ -12,11 +12,19 @@
  */
 import type { UpdateSmtpBody } from '@postrider/contract'
 import { ApiError, validationError } from '../platform/errors.ts'
+import { nullAs } from '../platform/null-as.ts'
 import { checkConfigChange } from './check-config.ts'
 import { checkFields } from './check-fields.ts'
 import { checkHost, checkLogin } from './check-login.ts'
 import type { MailerDeps } from './configure-smtp.ts'
-import { canSend, isAsSafe, type MailerConfig, type ServerMailer, sealPassword } from './mailer.ts'
+import {
+  canSend,
+  defaultUncertain,
+  isAsSafe,
+  type MailerConfig,
+  type ServerMailer,
+  sealPassword,
+} from './mailer.ts'
 import { updateOauthSmtp } from './oauth/configure-oauth-smtp.ts'
 import { reopenPassword } from './reopen-password.ts'
 import { checkReturnPath, confirmReturnPath } from './return-path.ts'
@@ -29,7 +37,7 @@ export async function updateSmtp(
   mailerId: string,
   body: UpdateSmtpBody,
 ): Promise<ServerMailer> {
-  if (body.mailer_id !== undefined && body.mailer_id !== mailerId) {
+  if (body.mailer_id != null && body.mailer_id !== mailerId) {
     throw validationError({ path: '/mailer_id', message: 'must be the mailer of the path' })
   }
   const checked = checkFields(body)
@@ -54,8 +62,8 @@ export async function updateSmtp(
     name: body.name ?? stored.name,
     email: checked.email ?? stored.email,
     config,
-    uncertain: body.uncertain ?? stored.uncertain,
-    limits: body.limits ?? stored.limits,
+    uncertain: nullAs(body.uncertain, defaultUncertain) ?? stored.uncertain,
+    limits: nullAs(body.limits, {}) ?? stored.limits,
     hostEverWorked: isVerified || (isSameHost && stored.hostEverWorked),
   }
   const updated =
@@ -82,8 +90,10 @@ async function updateBasicSmtp(
   const isVerified = body.config !== undefined && body.verify !== false
   if (isVerified) await checkLogin(deps, stored.tenantId, { ...config, password })
   else if (body.config !== undefined) await checkHost(deps, stored.tenantId, config.host)
+  const { secret, ...others } = next
   const mailer = {
-    ...next,
+    ...others,
+    ...(secret === undefined || config.username === undefined ? {} : { secret }),
     ...(password === undefined ? {} : { secret: sealPassword(deps.keyRing, stored, password) }),
   }
   return deps.db.transaction((tx) => saveMailer(tx, deps, mailer, { isAuthenticated: isVerified }))
@@ -95,13 +105,16 @@ function changedConfig(
   host: string | undefined,
 ): MailerConfig {
   const { port, secure, tls_verify: tlsVerify, username } = body.config ?? {}
+  const { username: before, ...kept } = stored.config
+  // That of OAuth is the address.
+  const name = username === undefined || stored.connectionType === 'oauth' ? before : username
   return {
-    ...stored.config,
+    ...kept,
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port }),
     ...(secure === undefined ? {} : { secure }),
-    ...(tlsVerify === undefined ? {} : { tlsVerify }),
-    ...(username === undefined ? {} : { username }),
+    ...(tlsVerify === undefined ? {} : { tlsVerify: tlsVerify ?? true }),
+    ...(name == null ? {} : { username: name }),
   }
 }
 
@@ -112,14 +125,14 @@ function passwordOf(
   body: UpdateSmtpBody,
 ): string | undefined {
   const given = body.config?.password
-  if (given !== undefined) {
-    if (config.username !== undefined) return given
-    throw validationError({
-      path: '/config/username',
-      message: 'username and password are given together or not at all',
-    })
+  const message = 'username and password are given together or not at all'
+  if (config.username === undefined) {
+    if (given == null) return undefined
+    throw validationError({ path: '/config/username', message })
   }
-  if (config.username !== undefined && !isAsSafe(config, stored.config)) {
+  if (given === null) throw validationError({ path: '/config/password', message })
+  if (given !== undefined) return given
+  if (!isAsSafe(config, stored.config)) {
     throw validationError({
       path: '/config/password',
       message: 'must be given again when host, port or username change or TLS gets weaker',

@@ -40,9 +40,9 @@ export function normalisedBase(apiBase: string): string {
 
 function problemOfBase(
   egress: Pick<Egress, 'isOwnNetwork'>,
-  apiBase: string | undefined,
+  apiBase: string | null | undefined,
 ): string | undefined {
-  if (apiBase === undefined) return undefined
+  if (apiBase == null) return undefined
   const problem = problemOfEndpoint(egress, apiBase)
   if (problem !== undefined) return problem
   if (apiBase.includes('?')) return 'must not have a query'
@@ -72,7 +72,7 @@ function checkSecrets({ callbacks }: RelayAdapter, fields: ConfigureRelayFields)
 }
 
 function namesOf(fields: ConfigureRelayFields): Field[] {
-  return (Object.keys(fields) as Field[]).filter((name) => fields[name] !== undefined)
+  return (Object.keys(fields) as Field[]).filter((name) => fields[name] != null)
 }
 
 function errorAt(name: Field, message: string | undefined): FieldError[] {

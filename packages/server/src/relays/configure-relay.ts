@@ -11,6 +11,7 @@ import { type CheckBounds, countedCheck } from '../platform/counted-check.ts'
 import type { Db, Tx } from '../platform/db/index.ts'
 import { type Egress, isRefusedHost } from '../platform/egress/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
+import { nullAs } from '../platform/null-as.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { type AccountKey, hashCallbackToken, type StoredAccount, seal } from './account.ts'
 import { checkAccount, normalisedBase } from './check-account.ts'
@@ -36,7 +37,8 @@ export async function configureRelay(
   const adapter = deps.adapterOf(key.kind)
   const errors = checkAccount(deps.egress, adapter, fields)
   if (errors.length > 0) throw validationError(...errors)
-  const apiBase = fields.api_base === undefined ? undefined : normalisedBase(fields.api_base)
+  const given = nullAs(fields.api_base, baseOf(adapter))
+  const apiBase = given === undefined ? undefined : normalisedBase(given)
   if (fields.api_key === undefined && adapter.kind !== 'simulator')
     refuseWithoutKey(await getAccount(deps.db, key), apiBase)
   if (apiBase !== undefined) await refuseHost(deps, key.tenantId, new URL(apiBase).hostname)
@@ -59,6 +61,10 @@ function refuseWithoutKey(stored: StoredAccount | undefined, apiBase: string | u
         ? 'is required with another api_base'
         : undefined
   if (message !== undefined) throw validationError({ path: '/api_key', message })
+}
+
+function baseOf(adapter: RelayAdapter): string | undefined {
+  return adapter.kind === 'simulator' ? undefined : adapter.apiBaseDefault
 }
 
 async function refuseHost(deps: ConfigureRelayDeps, tenantId: string, host: string): Promise<void> {
@@ -102,7 +108,7 @@ async function save(
   const inserted = await insertAccount(tx, {
     ...key,
     ...(access === undefined ? {} : { apiKey: access.apiKey }),
-    apiBase: access?.apiBase ?? (adapter.kind === 'simulator' ? '' : adapter.apiBaseDefault),
+    apiBase: access?.apiBase ?? baseOf(adapter) ?? '',
     callbackToken: seal(keyRing, key, 'callback_token', token),
     callbackTokenHash: hashCallbackToken(token),
     ...(callbackSecret == null ? {} : { callbackSecret }),

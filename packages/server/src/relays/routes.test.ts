@@ -199,6 +199,22 @@ describe('configureRelay: 200', () => {
     expect(await secrets()).toEqual({})
   })
 
+  it('[7.3] null is the public address again, which needs the key, too', async () => {
+    const api_base = 'https://api.eu.sparkpost.com/api'
+    await put('sparkpost', { api_key: API_KEY, api_base, verification_key: null })
+    expect(await put('sparkpost', { api_base: null })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: '/api_key' }] },
+    })
+    const { body } = await put('sparkpost', { api_key: API_KEY, api_base: null })
+    expect(body.relay.api_base).toBe('https://api.sparkpost.com/api')
+    expect(await put('sparkpost', { api_key: null })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: '/api_key' }] },
+    })
+    expect((await put('simulator', { api_base: null, callback_secret: null })).status).toBe(200)
+  })
+
   it('the same key again is a change: what was held against it counts no more', async () => {
     await put('sparkpost', { api_key: API_KEY })
     await put('sparkpost', { api_key: API_KEY })

@@ -163,7 +163,7 @@ function refuseOwnUnsubscribe(headers: readonly (readonly [string, string])[], r
 }
 
 function checkCustomArgs({ custom_args: customArgs }: SendEmailBody, refuse: Refuse): void {
-  if (customArgs !== undefined) refuse('/custom_args', problemOfCustomArgs(customArgs))
+  if (customArgs != null) refuse('/custom_args', problemOfCustomArgs(customArgs))
 }
 
 function expiryOf(body: SendEmailBody, defaults: SendDefaults, refuse: Refuse): number {

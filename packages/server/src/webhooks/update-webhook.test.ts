@@ -82,6 +82,19 @@ describe('200', () => {
     expect(await sealedHeaders()).toEqual([])
   })
 
+  it('[7.3] null removes the headers, and is no change of what else is left out', async () => {
+    const before = await shown()
+    expect((await update({ headers: null, method: null })).status).toBe(200)
+    expect(await shown()).toEqual({
+      ...before,
+      headers_present: [],
+      updated_at: expect.any(String),
+    })
+    await addDomain()
+    const domain = await update({ event: 'DOMAIN_VERIFICATION', webhook_options: null })
+    expect(domain.status).toBe(200)
+  })
+
   it('[4.2] options replace the existing filters as a whole', async () => {
     await update({ webhook_options: { events: { click: true } } })
     const events = Object.entries((await api.stored())?.options ?? {})
@@ -231,6 +244,7 @@ describe('400', () => {
     ['/headers/x-a', { headers: { 'X-A': '1', 'x-a': '2' } }],
     ['/webhook_options/events/sent', { webhook_options: { events: { sent: true } } }],
     ['/active', { active: 'false' }],
+    ['/active', { active: null }],
     ['/url', { url: 'https://hooks.example.com/' }],
   ])('names the field at fault: %s in %j', async (path, change) => {
     const { status, body } = await refusal(change)
@@ -239,7 +253,7 @@ describe('400', () => {
   })
 
   it('filters that leave no core event on', async () => {
-    for (const webhook_options of [{}, { events: { phishing: true } }]) {
+    for (const webhook_options of [{}, null, { events: null }, { events: { phishing: true } }]) {
       const answer = await refusal({ webhook_options })
       expect(answer).toMatchObject({ status: 400, body: { code: 'at_least_one_event_required' } })
     }

@@ -4,6 +4,7 @@
  */
 import type { UpdateWebhookBody } from '@postrider/contract'
 import { ApiError } from '../platform/errors.ts'
+import { nullAs } from '../platform/null-as.ts'
 import { changeSubscription } from './change-subscription.ts'
 import { checkReceiver, parseReceiverUrl } from './check-receiver.ts'
 import { checkHeaders } from './custom-headers.ts'
@@ -16,10 +17,13 @@ export async function updateWebhook(
   tenantId: string,
   body: UpdateWebhookBody,
 ): Promise<void> {
-  const toggles = body.webhook_options === undefined ? undefined : togglesOf(body)
-  checkHeaders(body.headers ?? {})
+  const { event } = body
+  const webhook_options = nullAs(body.webhook_options, {})
+  const toggles = webhook_options && togglesOf({ event, webhook_options })
+  const headers = nullAs(body.headers, {})
+  checkHeaders(headers ?? {})
   const url = body.webhook_url === undefined ? undefined : parseReceiverUrl(body.webhook_url)
-  const name = { tenantId, event: body.event, owner: '' }
+  const name = { tenantId, event, owner: '' }
   const known = await findSubscription(db, name)
   if (known === undefined) throw new ApiError('webhook_not_found')
   if (url !== undefined && body.webhook_url !== known.url)
@@ -27,7 +31,7 @@ export async function updateWebhook(
   const touched = await db.transaction((tx) =>
     changeSubscription(tx, keyRing, name, {
       url: body.webhook_url,
-      headers: body.headers === undefined ? undefined : Object.entries(body.headers),
+      headers: headers && Object.entries(headers),
       toggles,
       active: body.active,
     }),

@@ -4,6 +4,7 @@
  */
 import type { ConnectionType, FieldError, ImapConfigFields } from '@postrider/contract'
 import { parseDateTime } from '../../platform/date-time.ts'
+import { nullAs } from '../../platform/null-as.ts'
 import { checkConfig } from '../check-config.ts'
 
 /** Of a new mailer: unlike a server that mail is handed to, a mailbox always has a login. */
@@ -20,6 +21,9 @@ export function checkImapConfig(type: ConnectionType, config: ImapConfigFields):
   ]
 }
 
+/** Of a mailer that names none. */
+export const defaultFolders = ['INBOX'] as const
+
 export interface CheckedMailbox {
   /** As they are used: the inbox has one spelling. */
   readonly folders?: readonly string[]
@@ -33,17 +37,21 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
 const AHEAD_MS_MAX = 5 * 60_000
 
 export function checkMailboxFields(
-  body: { readonly folders?: readonly string[] | undefined; readonly since?: string | undefined },
+  body: {
+    readonly folders?: readonly string[] | null | undefined
+    readonly since?: string | null | undefined
+  },
   now: Date,
 ): CheckedMailbox {
   const errors: FieldError[] = []
-  const folders = body.folders?.map((name) => (name.toUpperCase() === 'INBOX' ? 'INBOX' : name))
+  const given = nullAs(body.folders, defaultFolders)
+  const folders = given?.map((name) => (name.toUpperCase() === 'INBOX' ? 'INBOX' : name))
   for (const [i, name] of (folders ?? []).entries()) {
     const problem = problemOfFolder(name, folders?.indexOf(name) !== i)
     if (problem !== undefined) errors.push({ path: `/folders/${i}`, message: problem })
   }
-  const since = body.since === undefined ? undefined : parseDateTime(body.since)
-  if (body.since !== undefined && since === undefined)
+  const since = body.since == null ? undefined : parseDateTime(body.since)
+  if (body.since != null && since === undefined)
     errors.push({
       path: '/since',
       message: 'must be an RFC 3339 time such as 2026-11-20T18:00:00Z',

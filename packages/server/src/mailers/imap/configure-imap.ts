@@ -8,12 +8,12 @@ import { newId } from '../../platform/ids.ts'
 import type { ReceiverRules, TouchedStream, Wakeups } from '../../webhooks/index.ts'
 import { checkFields } from '../check-fields.ts'
 import type { MailerDeps } from '../configure-smtp.ts'
-import { type MailerConfig, type ServerMailer, sealPassword } from '../mailer.ts'
+import { defaultUncertain, type MailerConfig, type ServerMailer, sealPassword } from '../mailer.ts'
 import { getApp } from '../oauth/app-store.ts'
 import { keepGrant, type StoredGrant } from '../oauth/save-grant.ts'
 import { serverGiven, tryToken, unknownApp } from '../oauth/try-grant.ts'
 import { insertMailer, type NewMailer } from '../store.ts'
-import { checkImapConfig, checkMailboxFields } from './check-fields.ts'
+import { checkImapConfig, checkMailboxFields, defaultFolders } from './check-fields.ts'
 import { newFolder } from './mailbox.ts'
 import { checkMailboxWebhook, saveMailboxWebhook } from './mailbox-webhook.ts'
 import { type Credential, tryMailbox } from './try-mailbox.ts'
@@ -48,7 +48,7 @@ export async function configureImap(
   if (errors.length > 0) throw validationError(...errors)
   const { email = body.email, host } = checked
   const config = { ...body.config, ...(host === undefined ? {} : { host }) }
-  const { folders = ['INBOX'], since = deps.clock.now() } = mailbox
+  const { folders = defaultFolders, since = deps.clock.now() } = mailbox
   const key = { tenantId, mailerId: newId('imap') }
   const way =
     body.connection_type === 'oauth'
@@ -65,7 +65,7 @@ export async function configureImap(
     ...way.mailer,
     name: body.name,
     email,
-    uncertain: 'at_least_once',
+    uncertain: defaultUncertain,
     limits: {},
     hostEverWorked: isVerified,
     mailbox: { folders: folders.map((path) => newFolder(path, since, baselines?.get(path))) },

@@ -5,6 +5,7 @@
 import type { MailboxWebhook, UpdateImapBody } from '@postrider/contract'
 import type { Queryable, Tx } from '../../platform/db/index.ts'
 import { validationError } from '../../platform/errors.ts'
+import { nullAs } from '../../platform/null-as.ts'
 import {
   changeSubscription,
   checkHeaders,
@@ -52,7 +53,8 @@ export async function saveMailboxWebhook(
   if (change === null) return deleteIncoming(tx, { tenantId, owners: [mailerId] })
   const name = { tenantId, event: 'INCOMING', owner: mailerId } as const
   const { webhook_url: url, headers: given } = change
-  const headers = given === undefined ? undefined : Object.entries(given)
+  const wanted = nullAs(given, {})
+  const headers = wanted && Object.entries(wanted)
   const touched = await changeSubscription(tx, keyRing, name, { url, headers })
   if (touched !== undefined) return touched
   if (url === undefined)

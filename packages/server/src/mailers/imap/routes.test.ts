@@ -395,6 +395,32 @@ describe('updateIMAP', () => {
     expect(archive).toMatchObject({ path: 'Archive', baseline: { lastUid: 0 } })
   })
 
+  it('[7.3] null removes: folders are the inbox again, a certificate is verified', async () => {
+    imap.account().addFolder('Archive')
+    const { mailer_id } = await configured({
+      folders: ['Archive'],
+      webhook: webhook(),
+      config: config({ tls_verify: false }),
+    })
+    const answer = await update(mailer_id, {
+      folders: null,
+      since: null,
+      mailer_id: null,
+      webhook: { headers: null, method: null },
+      config: { tls_verify: null },
+    })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        mailer: {
+          folders: ['INBOX'],
+          webhook: { headers_present: [] },
+          config: { tls_verify: true },
+        },
+      },
+    })
+  })
+
   it('`since` is of folders that are added, and refused where none is', async () => {
     imap.account().addFolder('Archive')
     const { mailer_id, since } = await configured()

@@ -8,8 +8,9 @@
  * Folders that stay are watched on from where they are, so `since` is refused where none begins. Another
  * account has other mail: all of its folders begin anew, with what arrives from now on.
  */
-import type { ImapConfigFields, UpdateImapBody } from '@postrider/contract'
+import type { ImapConfigChange, UpdateImapBody } from '@postrider/contract'
 import { ApiError, validationError } from '../../platform/errors.ts'
+import { nullAs } from '../../platform/null-as.ts'
 import { checkConfigChange } from '../check-config.ts'
 import { checkFields } from '../check-fields.ts'
 import { canSend, isAsSafe, type MailerConfig, type ServerMailer, sealPassword } from '../mailer.ts'
@@ -35,7 +36,7 @@ export async function updateImap(
   mailerId: string,
   body: UpdateImapBody,
 ): Promise<ServerMailer> {
-  if (body.mailer_id !== undefined && body.mailer_id !== mailerId)
+  if (body.mailer_id != null && body.mailer_id !== mailerId)
     throw validationError({ path: '/mailer_id', message: 'must be the mailer of the path' })
   const checked = checkFields(body)
   const mailbox = checkMailboxFields(body, deps.clock.now())
@@ -93,24 +94,20 @@ export async function updateImap(
 function changedServer(
   stored: ServerMailer,
   o: {
-    readonly given: ImapConfigFields
+    readonly given: ImapConfigChange
     readonly email: string
     readonly host: string | undefined
   },
 ): MailerConfig {
   const before = mailboxServerOf(stored)
-  const {
-    port = before.port,
-    secure = before.secure,
-    tls_verify: tlsVerify = before.tlsVerify,
-  } = o.given
+  const { port = before.port, secure = before.secure } = o.given
   const username =
     stored.connectionType === 'oauth' ? o.email : (o.given.username ?? before.username)
   return {
     host: o.host ?? before.host,
     port,
     secure,
-    tlsVerify,
+    tlsVerify: nullAs(o.given.tls_verify, true) ?? before.tlsVerify,
     ...(username === undefined ? {} : { username }),
   }
 }
@@ -123,7 +120,7 @@ interface Way {
 }
 
 interface Change {
-  readonly given: ImapConfigFields
+  readonly given: ImapConfigChange
   readonly before: MailerConfig
   readonly server: MailerConfig
 }

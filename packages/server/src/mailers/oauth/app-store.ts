@@ -99,16 +99,21 @@ export async function insertApp(
 const UPDATE = statement(
   'mailers.update_app',
   `update mailers_oauth_app
-      set client_secret = coalesce($3, client_secret), scopes = coalesce($4::text[], scopes),
-          redirect_uris = coalesce($5::text[], redirect_uris), smtp = coalesce($6::json, smtp),
-          imap = coalesce($7::json, imap), updated_at = now()
+      set client_secret = coalesce($3, client_secret),
+          redirect_uris = coalesce($4::text[], redirect_uris),
+          scopes = case when $5::boolean then $6::text[] else scopes end,
+          smtp = case when $7::boolean then $8::json else smtp end,
+          imap = case when $9::boolean then $10::json else imap end, updated_at = now()
     where tenant_id = $1 and app_id = $2
     returning ${COLUMNS}`,
 )
 
-export type AppChange = Partial<
-  Pick<OAuthApp, 'clientSecret' | 'scopes' | 'redirectUris' | 'smtp' | 'imap'>
->
+/** null: there is none any more. */
+export interface AppChange extends Partial<Pick<OAuthApp, 'clientSecret' | 'redirectUris'>> {
+  readonly scopes?: OAuthApp['scopes'] | null
+  readonly smtp?: OAuthMailServer | null
+  readonly imap?: OAuthMailServer | null
+}
 
 /** What is left out stays as it is; undefined when there is no such app. */
 export async function updateApp(
@@ -120,9 +125,12 @@ export async function updateApp(
     tenantId,
     appId,
     change.clientSecret ?? null,
-    change.scopes ?? null,
     change.redirectUris ?? null,
+    change.scopes !== undefined,
+    change.scopes ?? null,
+    change.smtp !== undefined,
     jsonOf(change.smtp),
+    change.imap !== undefined,
     jsonOf(change.imap),
   ])
   return rows[0] === undefined ? undefined : toApp(rows[0])

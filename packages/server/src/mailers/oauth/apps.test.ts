@@ -152,6 +152,30 @@ describe('updateOAuthApp', () => {
     expect(body.app.smtp.port).toBe(api.smtp.port)
   })
 
+  it('[7.3] removes what is null: scopes, ways back, one of two servers', async () => {
+    await create({ app_id: 'cut', scopes: ['mail'] })
+    const nulls = { scopes: null, redirect_uris: null, imap: null }
+    const { status, body } = await update('cut', nulls)
+    expect(status).toBe(200)
+    expect(body.app).toMatchObject({ redirect_uris: [], smtp: { port: api.smtp.port } })
+    expect(body.app).not.toHaveProperty('scopes')
+    expect(body.app).not.toHaveProperty('imap')
+    expect(await update('cut', { smtp: null })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: '/smtp' }] },
+    })
+    expect((await update('cut', { client_secret: null })).status).toBe(400)
+  })
+
+  it("[7.3] a known provider's app has its servers again", async () => {
+    const own = { host: '127.0.0.1', port: 2525, secure: 'None' }
+    const google = { provider: 'google', client_id: 'c', client_secret: 's', smtp: own }
+    const created = await api.call('POST', '/v1/oauth/apps', { app_id: 'g', ...google })
+    expect(created.body.app.smtp).toEqual(own)
+    const { body } = await update('g', { smtp: null })
+    expect(body.app.smtp).toEqual({ host: 'smtp.gmail.com', port: 465, secure: 'SSL' })
+  })
+
   it('logs in with the new secret', async () => {
     const { app_id } = await api.createApp({ client_secret: 'wrong' })
     const login = () =>

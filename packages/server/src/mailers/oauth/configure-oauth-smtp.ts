@@ -5,7 +5,7 @@
  * Unlike at oauthLogin the caller names the address: that of a shared mailbox is not the one of the
  * user whose token opens it, and the server's answer to the login decides.
  */
-import type { SmtpConfigFields } from '@postrider/contract'
+import type { SmtpConfigChange, SmtpConfigFields } from '@postrider/contract'
 import { countedCheck } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { checkHost, type LoginCheckDeps, tryLogin } from '../check-login.ts'
@@ -66,7 +66,7 @@ export async function updateOauthSmtp(
   deps: OAuthSmtpDeps,
   stored: ServerMailer,
   next: ServerMailer,
-  o: { readonly given: SmtpConfigFields | undefined; readonly isVerified: boolean },
+  o: { readonly given: SmtpConfigChange | undefined; readonly isVerified: boolean },
 ): Promise<ServerMailer | undefined> {
   const { app_id: appId = stored.appId ?? '', refresh_token: refreshToken } = o.given ?? {}
   const config = { ...next.config, username: next.email }

@@ -91,5 +91,10 @@ function checkCustom(body: CreateOAuthAppBody): FieldError[] {
     body[name] === undefined ? [{ path: `/${name}`, message: 'is required for custom' }] : [],
   )
   if (body.smtp !== undefined || body.imap !== undefined) return errors
-  return [...errors, { path: '/smtp', message: 'smtp, imap or both are required for custom' }]
+  return [...errors, serverMissing]
+}
+
+export const serverMissing: FieldError = {
+  path: '/smtp',
+  message: 'smtp, imap or both are required for custom',
 }

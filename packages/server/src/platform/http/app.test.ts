@@ -175,7 +175,7 @@ describe('400 validation_failed', () => {
     [{ ...good, subject: '' }, '/subject', 'must not be empty'],
     [{ ...good, subject: 'x'.repeat(11) }, '/subject', 'must have at most 10 characters'],
     [{ ...good, subject: 7 }, '/subject', 'must be a string'],
-    [{ ...good, subject: null }, '/subject', 'must be a string'],
+    [{ ...good, subject: null }, '/subject', 'must be a string, not null'],
     [{ ...good, to: [] }, '/to', 'must have at least 1 item'],
     [{ ...good, to: [{}] }, '/to/0/email', 'is required'],
     [{ ...good, to: [good.to[0], { email: 1 }] }, '/to/1/email', 'must be a string'],

@@ -101,7 +101,7 @@ function sentence(finding: Finding): string {
   const { keyword, params } = finding
   switch (keyword) {
     case 'type':
-      return `must be ${typeNames(params.type)}`
+      return `must be ${typeNames(params.type)}${finding.data === null ? ', not null' : ''}`
     case 'const':
       return `must be ${JSON.stringify(params.allowedValue)}`
     case 'enum':

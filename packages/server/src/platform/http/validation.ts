@@ -1,15 +1,16 @@
 /**
  * Checks bodies, queries and path parameters against the contract's schemas (contract §2, §5).
  *
- * Nothing is coerced, defaulted or dropped in a body; a query's text is read as the type its
- * schema names. A refusal names every offending field by its path, a missing one by where it would
+ * Nothing is coerced or defaulted in a body, and nothing dropped but a null that means nothing; a query's
+ * text is read as the type its schema names. A refusal names every offending field by its path, a missing one by where it would
  * stand. Checking stops at the first error; only then, and only for a body of modest size, are all
  * errors collected: a hostile body costs no more than a good one.
  */
-import type { FieldError } from '@postrider/contract'
+import { type FieldError, partialKeyword } from '@postrider/contract'
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { parseDateTime } from '../date-time.ts'
 import { ApiError } from '../errors.ts'
+import { compileNulls, type TakeNullsOut } from './absent-fields.ts'
 import { describeErrors } from './describe-errors.ts'
 import { boundTextLength } from './text-length.ts'
 
@@ -28,11 +29,14 @@ const OPTIONS: Options = {
 }
 
 export function createSchemaCompiler(): (schema: object, part: string) => Check {
-  const strict = boundTextLength(new Ajv(OPTIONS))
-  const thorough = boundTextLength(new Ajv({ ...OPTIONS, allErrors: true, verbose: true }))
+  const strict = boundTextLength(new Ajv(OPTIONS)).addKeyword(partialKeyword)
+  const thorough = boundTextLength(
+    new Ajv({ ...OPTIONS, allErrors: true, verbose: true }),
+  ).addKeyword(partialKeyword)
 
   return (schema, part) => {
-    if (part === 'body') return checkBody(strict.compile(schema), () => thorough.compile(schema))
+    if (part === 'body')
+      return checkBody(compileNulls(schema), strict.compile(schema), () => thorough.compile(schema))
     const validate = thorough.compile(schema)
     const integers = integersOf(schema)
     return (value) =>
@@ -69,9 +73,14 @@ function readIntegers(value: unknown, names: readonly string[]): unknown {
   return value
 }
 
-function checkBody(isValid: ValidateFunction, compileThorough: () => ValidateFunction): Check {
+function checkBody(
+  takeNullsOut: TakeNullsOut | undefined,
+  isValid: ValidateFunction,
+  compileThorough: () => ValidateFunction,
+): Check {
   let thorough: ValidateFunction | undefined
   return (value) => {
+    takeNullsOut?.(value)
     if (isValid(value)) return true
     if (countNodes(value, NODES_MAX) >= NODES_MAX) return refuse(isValid.errors, 'field')
     thorough ??= compileThorough()

@@ -44,7 +44,7 @@ describe('200', () => {
       enabled: false,
       blocked_domains: ['c.example'],
     })
-    await update({ blocked_domains: [], enabled: true, threshold: 60 })
+    await update({ blocked_domains: null, enabled: null, threshold: null })
     expect(await settingsOf()).toEqual({ ...DEFAULTS, updated_at })
   })
 

@@ -6,7 +6,8 @@ import type { UpdatePhishingSettingsBody } from '@postrider/contract'
 import { toWireDomain } from '../../mail/index.ts'
 import type { Queryable } from '../../platform/db/index.ts'
 import { validationError } from '../../platform/errors.ts'
-import type { PhishingSettings } from './settings.ts'
+import { nullAs } from '../../platform/null-as.ts'
+import { defaultSettings, type PhishingSettings } from './settings.ts'
 import { changeSettings } from './settings-store.ts'
 
 export function updateSettings(
@@ -15,13 +16,14 @@ export function updateSettings(
   { enabled, threshold, blocked_domains: domains }: UpdatePhishingSettingsBody,
 ): Promise<PhishingSettings> {
   return changeSettings(deps.db, tenantId, {
-    isEnabled: enabled,
-    threshold,
-    blockedDomains: domains && toDomains(domains),
+    isEnabled: nullAs(enabled, defaultSettings.isEnabled),
+    threshold: nullAs(threshold, defaultSettings.threshold),
+    blockedDomains: toDomains(nullAs(domains, [])),
   })
 }
 
-function toDomains(given: readonly string[]): string[] {
+function toDomains(given: readonly string[] | undefined): string[] | undefined {
+  if (given === undefined) return undefined
   const wire = given.map((domain) => toWireDomain(domain.replace(/\.$/, '')))
   const errors = wire.flatMap((domain, i) =>
     domain === undefined
