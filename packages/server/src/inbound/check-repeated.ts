@@ -3,7 +3,10 @@ import { readName } from '../domains/index.ts'
 import { validationError } from '../platform/errors.ts'
 import { readUsername } from './username.ts'
 
-export function checkRepeatedDomain(name: string, { domain }: { readonly domain?: string | null }): void {
+export function checkRepeatedDomain(
+  name: string,
+  { domain }: { readonly domain?: string | null },
+): void {
   if (domain == null || readName(domain) === readName(name)) return
   throw validationError({ path: '/domain', message: 'must be the domain of the path' })
 }

@@ -24,9 +24,7 @@ export interface WebhookAfter {
 export function decideWebhook(before: WebhookBefore, change: WebhookChange): WebhookAfter {
   const url = change.url === undefined ? before.url : change.url
   const hasHeaders =
-    change.headers === undefined
-      ? before.hasHeaders
-      : Object.keys(change.headers ?? {}).length > 0
+    change.headers === undefined ? before.hasHeaders : Object.keys(change.headers ?? {}).length > 0
   const hasWebhook = url !== null || hasHeaders
   if (before.hasWebhook) return { url, hasWebhook, step: hasWebhook ? 'change' : 'delete' }
   return { url, hasWebhook, step: hasWebhook ? 'create' : 'none' }

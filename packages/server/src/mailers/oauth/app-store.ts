@@ -129,9 +129,9 @@ export async function updateApp(
     change.scopes !== undefined,
     change.scopes ?? null,
     change.smtp !== undefined,
-    jsonOf(change.smtp),
+    jsonOf(change.smtp ?? undefined),
     change.imap !== undefined,
-    jsonOf(change.imap),
+    jsonOf(change.imap ?? undefined),
   ])
   return rows[0] === undefined ? undefined : toApp(rows[0])
 }

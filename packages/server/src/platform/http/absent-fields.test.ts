@@ -65,7 +65,10 @@ function objectOf(
   const fields = Object.entries(properties).map(([name, schema]) => {
     const given = pairOf(schema, `${path}/${name}`).map((pair) => ({ name, schema, pair }))
     if (required.includes(name)) return given
-    return fc.oneof(given, fc.constantFrom('absent', 'null').map((how) => ({ name, schema, how })))
+    return fc.oneof(
+      given,
+      fc.constantFrom('absent', 'null').map((how) => ({ name, schema, how })),
+    )
   })
   return fc.tuple(...fields).map((all) => {
     const value: Record<string, Json> = {}

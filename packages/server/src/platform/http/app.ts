@@ -222,7 +222,8 @@ function admitRequests(app: FastifyInstance, observation: Observation): void {
 function notFound(url: string): ApiError {
   if (!/^\/v1\/(?:v1|admin\/v1)\//.test(url)) return new ApiError('not_found')
   return new ApiError('not_found', {
-    message: 'Not Found: the base address (`basePath`) must not end in /v1, as every path begins with it',
+    message:
+      'Not Found: the base address (`basePath`) must not end in /v1, as every path begins with it',
   })
 }
 

@@ -20,7 +20,8 @@ export function readRescue({ ref_ids: given, filter }: RescueEmailsBody): Rescue
     throw validationError({ path: '/filter', message: 'is required where no ref_ids are given' })
   const errors: FieldError[] = []
   for (const [i, id] of (given ?? []).entries())
-    if (!isUlid(id)) errors.push({ path: `/ref_ids/${i}`, message: 'must be the reference id of an email' })
+    if (!isUlid(id))
+      errors.push({ path: `/ref_ids/${i}`, message: 'must be the reference id of an email' })
   const { refId, ...selection } = readEmailFilters(filter ?? {}, '/filter', errors)
   if (errors.length > 0) throw validationError(...errors)
   return {
