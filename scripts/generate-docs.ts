@@ -9,8 +9,11 @@ import { pathToFileURL } from 'node:url'
 import { errorCatalogue } from '../packages/contract/src/index.ts'
 import { configPrefix, variables } from '../packages/server/src/config.ts'
 import { WORDLESS } from '../packages/server/src/feedback/event-details.ts'
+import { ADDRESS_CODES } from '../packages/server/src/mail/address-evidence.ts'
+import { CATEGORY_ORDER } from '../packages/server/src/mail/classify-reply.ts'
 import { FAILURES } from '../packages/server/src/mail/failure-category.ts'
 import { IMAP_SENTENCES } from '../packages/server/src/mail/imap/failure.ts'
+import { EVIDENCE_ORDER, judgeBounce } from '../packages/server/src/mail/judge-bounce.ts'
 import { STOPPED_SENTENCES } from '../packages/server/src/sending/phishing/decide-phishing.ts'
 
 const docs = new URL('../docs/', import.meta.url)
@@ -102,7 +105,10 @@ const STOPPED_BECAUSE: Readonly<Record<string, string>> = {
 function failedReasonsPage(): string {
   const rows = Object.entries(FAILURES)
     .filter(([category]) => category !== 'unknown')
-    .map(([, { sentence, retry }]) => `| ${cell(sentence)} | ${RETRY[retry]} |`)
+    .map(
+      ([category, { sentence, retry }]) =>
+        `| ${cell(sentence)} | \`${category}\` | ${RETRY[retry]} |`,
+    )
   const stopped = Object.entries(STOPPED_SENTENCES).map(
     ([because, sentence]) => `| ${cell(sentence)} | ${STOPPED_BECAUSE[because]} |`,
   )
@@ -119,9 +125,47 @@ are left, and where a server's class is known to lie, on what it says. It follow
 \`POSTRIDER_SEND_RETRY_SCHEDULE\`, or a longer one that the server's words name ("try again in 20 minutes");
 after greylisting that names none, 5 minutes at least. No such wait is longer than the longest of the schedule.
 
-| \`failed_reason\` | tried again |
-|---|---|
+| \`failed_reason\` | category | tried again |
+|---|---|---|
 ${rows.join('\n')}
+
+## What a verdict rests on
+
+The category is in the log line of each attempt (\`attempt.finished\`).
+
+A reply can say two things at once: \`550 5.7.1 User unknown\`. This decides on the category, the first that applies:
+
+| | what decides | source |
+|---|---|---|
+${CATEGORY_ORDER.map(({ says, source }, i) => `| ${i + 1} | ${cell(says)} | ${cell(source)} |`).join('\n')}
+
+Where none applies, the category is \`unknown\`.
+
+## Who is suppressed
+
+A suppressed address gets no mail any more, and its owner is not told. So a bounce suppresses only where it says that
+something is wrong with the **address**. Doubt never suppresses.
+
+- A refusal while we send (\`SMTP_ERROR\`) suppresses nobody, however permanent it is: the next mail is tried.
+- A bounce that comes later by mail suppresses as this table says. The first row that applies decides.
+- A report of a delay does nothing, nor does one that names no recipient.
+
+| | what the bounce says | so the address is | source |
+|---|---|---|---|
+${EVIDENCE_ORDER.map(
+  ({ says, verdict, source }, i) =>
+    `| ${i + 1} | ${cell(says)} | ${VERDICTS[verdict]} | ${cell(source)} |`,
+).join('\n')}
+
+Codes about the address:
+
+| code | says that | source |
+|---|---|---|
+${ADDRESS_CODES.map(({ code, says, source }) => `| \`${code}\` | ${cell(says)} | ${cell(source)} |`).join('\n')}
+
+| reply | suppresses | why |
+|---|---|---|
+${JUDGED.map(([reply, why]) => `| \`${reply}\` | ${isSuppressing(reply) ? 'yes' : 'no'} | ${why} |`).join('\n')}
 
 ## Mailboxes
 
@@ -152,6 +196,22 @@ ${Object.values(WORDLESS)
   .join('\n')}
 `
 }
+
+const JUDGED = [
+  ['550 5.1.1 User unknown', 'a code about the address'],
+  ['550 User unknown', 'words about the recipient, and nothing else in the sentence'],
+  ['550 User unknown or blocked by policy', 'the sentence also speaks of policy'],
+  ['552 5.2.2 User unknown', '5.2.2 is specific: the mailbox is full'],
+  ['550 5.7.1 User unknown', '5.7.1 is specific: a policy'],
+  ['550 Sorry', 'a code that stands for many things'],
+  ['450 4.1.1 User unknown', 'it may pass'],
+] as const
+
+function isSuppressing(diagnostic: string): boolean {
+  return judgeBounce({ status: undefined, diagnostic }).isOfAddress
+}
+
+const VERDICTS = { suppresses: 'suppressed', soft: 'kept', doubt: 'kept: doubt' } as const
 
 /** A pipe would end the cell. */
 function cell(text: string): string {

@@ -1,11 +1,12 @@
 /**
  * Turns a failed SMTP conversation into what it means and what may follow (spec §6.4.5).
  *
- * The order: what is known of the text, where in the conversation it was said, the enhanced code,
- * the class of the reply, and without a reply the system's error. The class decides on retrying
- * (4yz yes, 5yz no) unless the category is known not to follow it. A reply that nothing here knows
- * is `unknown` and its own text is the reason.
+ * CATEGORY_ORDER says what counts more; without a reply the system's error decides. The class of the
+ * reply decides on retrying (4yz yes, 5yz no) unless the category is known not to follow it. A reply that
+ * nothing here knows is `unknown` and its own text is the reason.
  */
+import { speaksOfMore } from './address-sentence.ts'
+import { isMatch } from './classified.ts'
 import { FAILURES, type FailureCategory, failedReasonOf } from './failure-category.ts'
 import { namedWaitMs } from './named-wait.ts'
 import { AUTH_RULES, CODE_RULES, type ReplyRule, TEXT_RULES } from './reply-table.ts'
@@ -100,14 +101,84 @@ function canRetry(category: FailureCategory, reply?: SmtpReply): boolean {
   return retry === 'by-class' ? reply === undefined || reply.code < 500 : retry === 'always'
 }
 
+interface Asked {
+  readonly facts: ReplyFacts
+  readonly stage: SmtpStage | undefined
+  readonly byText: ReplyRule | undefined
+}
+
+interface CategoryStep {
+  readonly says: string
+  readonly source: string
+  readonly find: (asked: Asked) => ReplyRule | undefined
+}
+
+/** What decides on the category of a reply, the strongest first. docs/failed-reasons.md is made from it. */
+export const CATEGORY_ORDER: readonly CategoryStep[] = [
+  {
+    says: 'In answer to a login: what the words say of logins, else the class of the reply',
+    source: 'RFC 4954 §6',
+    find: ({ facts, stage }) =>
+      stage === 'auth'
+        ? (AUTH_RULES.find((rule) => isMatch(rule, facts)) ?? {
+            is: facts.code < 500 ? 'auth_temporary' : 'auth_rejected',
+          })
+        : undefined,
+  },
+  {
+    says: 'Where the step of the conversation gives the words another meaning: the step',
+    source: 'RFC 5321 §4.3.2',
+    find: ({ facts, stage, byText }) => byStage(facts, stage, byText),
+  },
+  {
+    says: 'Where the words blame the recipient and a specific enhanced code does not: the code; 5.7.z only where the words also speak of sender, IP address, content, policy, size or time, for many servers use it for every refusal',
+    source: 'RFC 3463 §3.3 to §3.8',
+    find: ({ facts, byText }) =>
+      byText !== undefined && OF_RECIPIENT.has(byText.is)
+        ? otherThanRecipient(facts, byText)
+        : undefined,
+  },
+  {
+    says: 'Words that are known, for codes are used loosely',
+    source: 'replies of real servers',
+    find: ({ byText }) => byText,
+  },
+  {
+    says: 'The enhanced code, then the reply code',
+    source: 'RFC 3463 §3, RFC 5321 §4.2.3',
+    find: ({ facts }) => CODE_RULES.find((rule) => isMatch(rule, facts)),
+  },
+]
+
+/** Of facts alone, for reports of what another server was told. */
+export function findCategory(facts: ReplyFacts, stage: SmtpStage | undefined): FailureCategory {
+  return findRule(facts, stage).is
+}
+
 function findRule(facts: ReplyFacts, stage: SmtpStage | undefined): ReplyRule {
-  const matches = (rule: ReplyRule) => isMatch(rule, facts)
-  if (stage === 'auth') {
-    const rest: ReplyRule = { is: facts.code < 500 ? 'auth_temporary' : 'auth_rejected' }
-    return AUTH_RULES.find(matches) ?? rest
+  const byText = stage === 'auth' ? undefined : TEXT_RULES.find((rule) => isMatch(rule, facts))
+  for (const { find } of CATEGORY_ORDER) {
+    const found = find({ facts, stage, byText })
+    if (found !== undefined) return found
   }
-  const byText = TEXT_RULES.find(matches)
-  return byStage(facts, stage, byText) ?? byText ?? CODE_RULES.find(matches) ?? { is: 'unknown' }
+  return { is: 'unknown' }
+}
+
+const OF_RECIPIENT: ReadonlySet<FailureCategory> = new Set([
+  'invalid_recipient',
+  'invalid_recipient_domain',
+  'mailbox_disabled',
+])
+
+/** A permanent code only: after a 4yz reply the category changes nothing. */
+function otherThanRecipient(facts: ReplyFacts, byText: ReplyRule): ReplyRule | undefined {
+  const { enhanced } = facts
+  if (enhanced === undefined || byText.enhanced !== undefined) return undefined
+  if (!enhanced.startsWith('5.') || enhanced.endsWith('.0')) return undefined
+  const byCode = CODE_RULES.find((rule) => rule.enhanced !== undefined && isMatch(rule, facts))
+  if (byCode === undefined || OF_RECIPIENT.has(byCode.is)) return undefined
+  const isClear = enhanced.startsWith('5.7.') && !speaksOfMore(facts.words)
+  return isClear ? undefined : byCode
 }
 
 const ASKS_FOR_LOGIN =
@@ -151,13 +222,6 @@ const LOOKS_LIKE_LOGIN: ReadonlySet<FailureCategory> = new Set([
 
 function heals(words: string): { readonly cannotHealByWaiting?: true } {
   return /auth\w* is disabled/.test(words) ? { cannotHealByWaiting: true } : {}
-}
-
-function isMatch(rule: ReplyRule, { code, enhanced, words }: ReplyFacts): boolean {
-  if (rule.code !== undefined && !rule.code.test(String(code))) return false
-  if (rule.enhanced !== undefined && !(enhanced !== undefined && rule.enhanced.test(enhanced)))
-    return false
-  return rule.words === undefined || rule.words.test(words)
 }
 
 /** Some servers put off the answer to AUTH until MAIL. */

@@ -157,7 +157,11 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   rule('mailbox_full', /(mail ?box|maildir|in ?box) (size|storage) (limit|quota|exceeds)/),
   rule(
     'message_too_large',
-    /recipsizelimit|sendsizelimit|databytes|(message|mail|e-?mail|attachment|header|file|body|it)s? .{0,20}(is |are |was )?too (large|big|long)|too (large|big) (message|mail|for)|too much mail data|size per (?!trans)|(size|length) .{0,60}(exceed|limit|too (big|large)|maximum|greater|allowed)|(exceed|maximum|max|larger|limit)\w* .{0,60}(?<!policy )(size|length)\b|nachricht .{0,20}zu gro/,
+    /recipsizelimit|sendsizelimit|databytes|(message|mail|e-?mail|attachment|header|file|body|it)s? .{0,20}(is |are |was )?too (large|big|long)|too (large|big) (message|mail|for)|too much mail data|size per (?!trans)|(size|length) .{0,60}(exceed|limit|too (big|large)|maximum|greater|allowed)|(exceed|maximum|max|larger|limit)\w* .{0,60}(?<!policy )(size|length)\b|(messages?|mails?) (larger|bigger|greater) than|nachricht .{0,20}zu gro/,
+  ),
+  rule(
+    'mailbox_full',
+    /(user|recipient|account|mail ?box)\b.{0,30}\b(not (have )?enough|insufficient|out of|no) (free |disk |storage )*(space|storage|room)\b/,
   ),
   rule(
     'mailbox_full',
@@ -195,6 +199,10 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   rule('blocked_policy', /\bptr\b|reverse[- ](dns|host|lookup)|\brdns\b/),
   rule(
     'recipient_domain_dns',
+    /(host|domain) (name )?not found,? try again|(malformed|unexpected) (or unexpected )?name server reply|name (service|server) error .{0,80}try again/,
+  ),
+  rule(
+    'recipient_domain_dns',
     /no (valid )?mx|no (mx|a|dns) (or a )?(record|host)|name (service|server) error|domain .{0,40}(not found|does not exist|doesn't exist|not exist|invalid)|host (or domain name )?(not found|unknown)|unknown (host|domain)|(find|resolve|look ?up) .{0,30}(recipient |destination )?(domain|host)\b|nxdomain|nonexistentdomain|dns .{0,40}(fail|error|not|timeout|problem|temporar)|null ?mx|unrouteable (mail )?domain|mx records? point/,
     { code: /^4/ },
   ),
@@ -208,6 +216,10 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   // What is in it, and who it comes from.
   rule(
     'blocked_reputation',
+    /\b(your|from|this|the|sending|source|client|remote) ip\b( address(es)?)?.{0,40}\b(blocked|banned|denied|listed|barred|refused|rejected)\b|\bip( address)? (blocked|banned|denied|barred)\b/,
+  ),
+  rule(
+    'blocked_reputation',
     /reputation|spamhaus|spamcop|sorbs|uceprotect|abuseat|black ?-?list|block ?-?list|deny ?-?list|not in whitelist|\b(dns|r|x|s)?bl\b|dnsbl|\brbl|attrbl|\[bl\d\d\]|bl0000\d\d|not accepting connections|banned sending ip|banned sender ?ip|blocked (using|by|- see)|(client|host) blocked|(client|host|ip|sender|server|connection|network|address|you)s? .{0,60}(is |are |has been |was |been |been )(blocked|banned|blacklisted|listed|denied|barred)|(is|are|was) listed (in|on|at|by)|blocked from|connections? (will )?not (be )?accepted|connections? from .{0,60}(refused|rejected|denied|not accepted|blocked)|on our block|cloudmark|\bcsi\b|senderscore|senderbase|talos|trustedsource|dynamic (ip|address|pool)|dialup|residential|\bib10\d|a problem occurred\. \(ask your postmaster|due to abuse|abusive|s31[45]0|dy-00\d|sc-00\d|ou-00\d/,
   ),
   rule(
@@ -216,14 +228,22 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'content_rejected',
-    /virus|malware|trojan|infected|potential security|security (risk|issue|threat)|phish|(illegal|forbidden|blocked|prohibited|banned|disallowed|dangerous|unacceptable|suspicious|executable) .{0,20}(attachment|file|extension|content)|attachment .{0,60}(not |blocked|forbidden|prohibited|reject|banned|guideline)|content (is |was |has been )?(rejected|denied|not|filter|restrict|block)|contents? .{0,30}(reject|block|not accept)|(message|mail|body|bad|unacceptable) content|malformed|(multiple|missing|invalid|duplicate|no valid) .{0,20}(from\b|date\b|message-id|headers?\b|subject)|(from|message-id|subject|disallowed):? header|encoded-word|rfc ?[25]?[83]22|not (rfc )?compliant|lines? (is |are |was )?too long|line length|bare (lf|cr|newline)|mime .{0,20}(error|invalid|bad)|\bheaders?\b .{0,40}(invalid|illegal|missing|bad|required|error)|contains? .{0,40}(link|url)|data format/,
+    /virus|malware|trojan|infected|potential security|security (risk|issue|threat)|phish|(illegal|forbidden|blocked|prohibited|banned|disallowed|dangerous|unacceptable|suspicious|executable) .{0,20}(attachment|file|extension|content)|\bnot (allow|accept|permit|take) (\w+ )?attachments?\b|attachment .{0,60}(not |blocked|forbidden|prohibited|reject|banned|guideline)|content (is |was |has been )?(rejected|denied|not|filter|restrict|block)|contents? .{0,30}(reject|block|not accept)|(message|mail|body|bad|unacceptable) content|malformed|(multiple|missing|invalid|duplicate|no valid) .{0,20}(from\b|date\b|message-id|headers?\b|subject)|(from|message-id|subject|disallowed):? header|encoded-word|rfc ?[25]?[83]22|not (rfc )?compliant|lines? (is |are |was )?too long|line length|bare (lf|cr|newline)|mime .{0,20}(error|invalid|bad)|\bheaders?\b .{0,40}(invalid|illegal|missing|bad|required|error)|contains? .{0,40}(link|url)|data format/,
   ),
   rule(
     'blocked_spam',
     /spam|(message|mail|content) (was |has been |is )?filtered|unsolicited|junk ?mail|bulk (e-?)?mail|\bube\b|\buce\b|suspicio|suspect|\bdt:spm\b|:spm\b|:spb\b|content .{0,20}score|nature of the content/,
   ),
 
-  // The mailbox.
+  // The mailbox: first what is not its own fault, or will pass.
+  rule(
+    'blocked_policy',
+    /\b(user|recipient|account|customer|person)\b.{0,20}\b(has |have )?(blocked|banned|barred) (you|your|the sender|this sender|mail|messages|e-?mail)\b|\bnot accept(ing)? (any )?(mails?|messages?|e-?mails?) from (you|your|this|the sender)\b/,
+  ),
+  rule(
+    'temporary',
+    /\b(mail ?box|account|user|recipient|address)\b.{0,40}\btemporar(il)?y (locked|blocked|disabled|suspended|closed|inactive|deactivated)|\btemporar(il)?y (locked|blocked|disabled|suspended|closed|inactive|deactivated) (mail ?box|account|user|recipient|address)/,
+  ),
   rule('protocol_error', /\b(helo|ehlo)\b/, { code: /^50/ }),
   rule('invalid_recipient', /badrcptto|inactive (e-?mail )?address/),
   rule(
@@ -234,6 +254,10 @@ export const TEXT_RULES: readonly ReplyRule[] = [
     },
   ),
   { is: 'invalid_recipient', enhanced: /^[45]\.1\.(1|3|6)$/ },
+  rule(
+    'blocked_policy',
+    /recipient address rejected: .{0,40}\bblock|unverif[iy]+able .{0,20}(ip|host|client)|(invalid|bogus) (client |source )?ip\b|permanent failure for one or more recipients/,
+  ),
   rule('mailbox_disabled', /disabled recipient/),
   rule(
     'mailbox_disabled',
@@ -241,15 +265,11 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'blocked_policy',
-    /recipient address rejected: .{0,40}\bblock|unverif[iy]+able .{0,20}(ip|host|client)|(invalid|bogus) (client |source )?ip\b|permanent failure for one or more recipients/,
-  ),
-  rule(
-    'blocked_policy',
     /sender (address |domain |e-?mail )?(was |is |has been )?(rejected|denied|refused)|sender verify failed/,
   ),
   rule(
     'invalid_recipient',
-    /(unknown|invalid|bad|illegal|nonexistent|non-existent|undeliverable|unrouteable|undefined|incorrect) (local |virtual |destination |e-?mail |mail ?box |recipient )*(user|recipient|mail ?box|address|addressee|account|local|alias|e-?mail)|(user|recipient|mail ?box|address|account|person|alias|addressee|customer)s?\b.{0,60}(unknown|not (found|exist|known|listed|valid|recogni|registered|available|here|local|a valid|present)|no longer|does(n't| not)|doesn.t|unavailable|invalid|undeliverable|cannot be found|couldn't be found|could not be found|nonexist)|no such|no mail ?box|\bno (user|recipient|account|mailbox|one) |user (doesn't|does not|doesn.t) have|(name|names) (is )?not allowed|recipient ?not ?found|recipnotfound|not our (customer|user)|recipients? (was |were )?(rejected|refused)|(?<!recipient )address rejected|not a (valid|known|local|registered)|isn't a |user not local|no longer (valid|in use|available|active|on|works|accept)|e-?mail (account |address |id )?(does )?(not|n't) exist|^not (used|in use)|mailbox unavailable|destinataire .{0,40}(invalide|inconnu)|(empf.nger|benutzer|adresse) .{0,40}(unbekannt|ung.ltig|existiert nicht|invalide)|utente .{0,20}(sconosciuto|inesistente)|usuario .{0,30}(desconocido|no existe)|verification failed for|not listed in|no valid recipients|can't verify|callout verification|no mailbox/,
+    /(unknown|invalid|bad|illegal|nonexistent|non-existent|undeliverable|unrouteable|undefined|incorrect) (local |virtual |destination |e-?mail |mail ?box |recipient )*(user|recipient|mail ?box|address|addressee|account|local|alias|e-?mail)|(user|recipient|mail ?box|address|account|person|alias|addressee|customer)s?\b.{0,60}(unknown|not (found|exist|known|listed|valid|recogni|registered|available|here|local|a valid|present)|no longer|does(n't| not)|doesn.t|unavailable|invalid|undeliverable|cannot be found|couldn't be found|could not be found|nonexist)|no such|no mail ?box|\bno (user|recipient|account|mailbox|one) |user (doesn't|does not|doesn.t) have|(name|names) (is )?not allowed|recipient ?not ?found|recipnotfound|not our (customer|user)|recipients? (was |were )?(rejected|refused)|(?<!recipient )address rejected|not a (valid|known|local|registered)|isn't a |user not local|no longer (valid|in use|available|active|on|works|accept)|e-?mail (account |address |id )?(does )?(not|n't) exist|^not (used|in use)|mailbox unavailable|destinataire .{0,40}(invalide|inconnu)|(empf.nger|benutzer|adresse) .{0,40}(unbekannt|ung.ltig|existiert nicht|invalide)|utente .{0,20}(sconosciuto|inesistente)|usuario .{0,30}(desconocido|no existe)|verification failed for|not listed in|no valid recipients|can't verify|callout verification|no mailbox|not have an? (\S{1,48} )?account|(account|mail ?box|user) (is |was |has )?not (been )?activated|(utilisateur|destinataire|adresse) (est )?inconnue?\b/,
   ),
   {
     is: 'invalid_recipient',
@@ -291,40 +311,85 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
 ]
 
+/** A code, with where its meaning is written. */
+export interface CodeRule extends ReplyRule {
+  readonly words?: never
+  readonly source: string
+}
+
+const address = 'RFC 3463 §3.2'
+const mailbox = 'RFC 3463 §3.3'
+const system = 'RFC 3463 §3.4'
+const network = 'RFC 3463 §3.5'
+const protocol = 'RFC 3463 §3.6'
+const media = 'RFC 3463 §3.7'
+const security = 'RFC 3463 §3.8'
+const replies = 'RFC 5321 §4.2'
+/** https://support.google.com/a/answer/3726730 */
+const gmail = 'Gmail SMTP errors and codes'
+/** https://learn.microsoft.com/troubleshoot/exchange/email-delivery/ndr/non-delivery-reports-in-exchange-online */
+const exchange = 'Exchange Online non-delivery reports'
+
 /** Where the text says nothing that is known. */
-export const CODE_RULES: readonly ReplyRule[] = [
-  { is: 'invalid_recipient_domain', enhanced: /^5\.(1\.(2|10)|4\.(4|310))$/ },
-  { is: 'recipient_domain_dns', enhanced: /^4\.(1\.2|4\.(3|4))$/ },
-  { is: 'sender_domain_dns', enhanced: /^[45]\.1\.(8|9)$/ },
-  { is: 'sender_quota_exhausted', enhanced: /^5\.(4\.5|1\.90)$/ },
-  { is: 'recipient_rate_limited', code: /^4/, enhanced: /^4\.2\.1$/ },
-  { is: 'mailbox_disabled', enhanced: /^5\.2\.1$/ },
-  { is: 'mailbox_full', enhanced: /^[45]\.2\.2$/ },
-  { is: 'message_too_large', enhanced: /^([45]\.2\.3|[45]\.3\.4)$/ },
-  { is: 'recipient_rate_limited', enhanced: /^[45]\.2\.12[12]$/ },
-  { is: 'sender_not_allowed', enhanced: /^5\.(2\.252|7\.60)$/ },
-  { is: 'mail_loop', enhanced: /^[45]\.4\.(6|14)$/ },
-  { is: 'invalid_recipient', enhanced: /^5\.4\.1$/ },
-  { is: 'expired', code: /^5/, enhanced: /^[45]\.4\.(7|3\d\d)$/ },
-  { is: 'network', code: /^4/, enhanced: /^4\.4\.(1|2|7|31\d)$/ },
-  { is: 'too_many_recipients', enhanced: /^[45]\.5\.3$/ },
-  { is: 'smtputf8_unsupported', enhanced: /^[45]\.6\.7$/ },
-  { is: 'content_rejected', enhanced: /^[45]\.6\.\d+$/ },
+export const CODE_RULES: readonly CodeRule[] = [
+  { is: 'invalid_recipient', enhanced: /^[45]\.1\.(1|3|6)$/, source: address },
+  {
+    is: 'invalid_recipient_domain',
+    enhanced: /^5\.(1\.(2|10)|4\.(4|310))$/,
+    source: `${address}, ${network}, RFC 7505, ${exchange}`,
+  },
+  {
+    is: 'recipient_domain_dns',
+    enhanced: /^4\.(1\.2|4\.(3|4))$/,
+    source: `${address}, ${network}`,
+  },
+  { is: 'sender_domain_dns', enhanced: /^[45]\.1\.(8|9)$/, source: address },
+  { is: 'sender_quota_exhausted', enhanced: /^5\.4\.5$/, source: gmail },
+  { is: 'sender_quota_exhausted', enhanced: /^5\.1\.90$/, source: exchange },
+  { is: 'recipient_rate_limited', code: /^4/, enhanced: /^4\.2\.1$/, source: gmail },
+  { is: 'mailbox_disabled', enhanced: /^5\.2\.1$/, source: mailbox },
+  { is: 'mailbox_full', enhanced: /^[45]\.2\.2$/, source: mailbox },
+  {
+    is: 'message_too_large',
+    enhanced: /^([45]\.2\.3|[45]\.3\.4)$/,
+    source: `${mailbox}, ${system}`,
+  },
+  { is: 'recipient_rate_limited', enhanced: /^[45]\.2\.12[12]$/, source: exchange },
+  { is: 'sender_not_allowed', enhanced: /^5\.(2\.252|7\.60)$/, source: exchange },
+  { is: 'mail_loop', enhanced: /^[45]\.4\.(6|14)$/, source: `${network}, ${exchange}` },
+  // The domain's list of recipients does not have the address.
+  { is: 'invalid_recipient', enhanced: /^5\.4\.1$/, source: exchange },
+  {
+    is: 'expired',
+    code: /^5/,
+    enhanced: /^[45]\.4\.(7|3\d\d)$/,
+    source: `${network}, ${exchange}`,
+  },
+  {
+    is: 'network',
+    code: /^4/,
+    enhanced: /^4\.4\.(1|2|7|31\d)$/,
+    source: `${network}, ${exchange}`,
+  },
+  { is: 'too_many_recipients', enhanced: /^[45]\.5\.3$/, source: protocol },
+  { is: 'smtputf8_unsupported', enhanced: /^[45]\.6\.7$/, source: 'RFC 6531' },
+  { is: 'content_rejected', enhanced: /^[45]\.6\.\d+$/, source: media },
   {
     is: 'blocked_unauthenticated_domain',
     enhanced: /^[45]\.7\.(2[0-4]|26|27|30|32|40|509|515)$/,
+    source: `RFC 7372, RFC 7505, ${gmail}, ${exchange}`,
   },
-  { is: 'recipient_rejects_external', enhanced: /^5\.7\.12$/ },
-  { is: 'tls_unavailable', enhanced: /^[45]\.7\.32\d$/ },
-  { is: 'blocked_rate', enhanced: /^5\.7\.(28|508)$/ },
-  { is: 'content_rejected', enhanced: /^5\.7\.7$/ },
-  { is: 'greylisted', code: /^45[01]/, enhanced: /^4\.7\.1$/ },
-  { is: 'blocked_policy', enhanced: /^5\.7\.\d+$/ },
-  { is: 'temporary', code: /^4/, enhanced: /^4\.[23457]\.\d+$/ },
-  { is: 'protocol_error', enhanced: /^5\.5\.[1245]$/ },
-  { is: 'temporary', code: /^(421|43\d|44\d|45\d|47\d)/ },
-  { is: 'invalid_recipient_domain', code: /^(521|556)/ },
-  { is: 'protocol_error', code: /^(50[0-4]|555)/ },
-  { is: 'blocked_spam', code: /^541/ },
-  { is: 'invalid_recipient', code: /^551/ },
+  { is: 'recipient_rejects_external', enhanced: /^5\.7\.12$/, source: exchange },
+  { is: 'tls_unavailable', enhanced: /^[45]\.7\.32\d$/, source: exchange },
+  { is: 'blocked_rate', enhanced: /^5\.7\.(28|508)$/, source: `${gmail}, ${exchange}` },
+  { is: 'content_rejected', enhanced: /^5\.7\.7$/, source: security },
+  { is: 'greylisted', code: /^45[01]/, enhanced: /^4\.7\.1$/, source: 'RFC 6647' },
+  { is: 'blocked_policy', enhanced: /^5\.7\.\d+$/, source: security },
+  { is: 'temporary', code: /^4/, enhanced: /^4\.[23457]\.\d+$/, source: 'RFC 3463 §2' },
+  { is: 'protocol_error', enhanced: /^5\.5\.[1245]$/, source: protocol },
+  { is: 'temporary', code: /^(421|43\d|44\d|45\d|47\d)/, source: replies },
+  { is: 'invalid_recipient_domain', code: /^(521|556)/, source: 'RFC 7504' },
+  { is: 'protocol_error', code: /^(50[0-4]|555)/, source: replies },
+  { is: 'blocked_spam', code: /^541/, source: 'seen of several filters' },
+  { is: 'invalid_recipient', code: /^551/, source: replies },
 ]

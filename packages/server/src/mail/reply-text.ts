@@ -13,6 +13,9 @@ const TEXT_CHARS_MAX = 1_024
 const WORD_CHARS_MAX = 48
 const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.]*\d)/
 
+/** What a server writes up against an address (`a@example.com:unknown`) is not part of it. */
+const ADDRESS = /<?[^\s<>@:;,()]{1,256}@(?:\[[^\s<>@\]]{1,64}\]|[^\s<>@:;,()]{1,256})>?/g
+
 /** Some replies name nothing but the page of the list that the sender is on. */
 const BLOCKLIST_HOST = /spamhaus|spamcop|barracudacentral|cloudmark|sorbs|senderscore|dnsbl|[./]rbl/
 
@@ -42,7 +45,7 @@ function wordsOf(text: string, code: number): string {
     .replace(new RegExp(`(^|\\s)${code}(?:-|(?=\\s|$))`, 'g'), ' ')
     .replace(/(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g, ' ')
     .replace(/https?:\/\/\S{1,2000}/g, (url) => (BLOCKLIST_HOST.test(url) ? ' blocklist ' : ' '))
-    .replace(/<?[^\s<>@]{1,256}@[^\s<>@]{1,256}>?/g, ' ')
+    .replace(ADDRESS, ' ')
     .replace(/\S{48,}/g, (word) => word.slice(0, WORD_CHARS_MAX))
     .replace(/[’`]/g, "'")
     .replace(/\s{1,1000}/g, ' ')

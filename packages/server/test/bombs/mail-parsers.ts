@@ -8,9 +8,11 @@ import { attachmentDisposition } from '../../src/inbound/messages/content-dispos
 import { checkUsername, readUsername } from '../../src/inbound/username.ts'
 import { checkDisplayName, parseAddress, toWireDomain } from '../../src/mail/address.ts'
 import { checkHeader } from '../../src/mail/check-header.ts'
+import { classifiedOf } from '../../src/mail/classified.ts'
 import { classifyFailure } from '../../src/mail/classify-reply.ts'
 import { encodeHeaderText, mailboxLine, textLine } from '../../src/mail/header-lines.ts'
 import { classifyImapFailure } from '../../src/mail/imap/classify-failure.ts'
+import { judgeBounce } from '../../src/mail/judge-bounce.ts'
 import { parseMessage } from '../../src/mail/parse/parse-message.ts'
 import { readCapabilities } from '../../src/mail/smtp/capabilities.ts'
 import { createLoginRedactor } from '../../src/mail/smtp/redact-login.ts'
@@ -132,13 +134,16 @@ export const mailParsers: readonly Parser[] = [
     kinds: ['smtp reply', 'informal bounce'],
     bytesMax: REPLY_BYTES,
     thread: 'main',
-    run: (text) =>
-      ([undefined, 'auth', 'mail', 'rcpt', 'greeting'] as const).map((stage) =>
+    run: (text) => [
+      judgeBounce({ status: undefined, diagnostic: utf8(text) }),
+      classifiedOf('invalid_recipient', utf8(text)),
+      ...([undefined, 'auth', 'mail', 'rcpt', 'greeting'] as const).map((stage) =>
         classifyFailure({
           ...(stage === undefined ? {} : { stage }),
           reply: redactor.reply({ code: Number(text.slice(0, 3)) || 550, text: utf8(text) }),
         }),
       ),
+    ],
   },
   {
     name: 'a refusal of an IMAP server, classified',

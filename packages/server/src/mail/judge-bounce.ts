@@ -1,0 +1,188 @@
+/**
+ * What a refusal that was reported later says: why it came, and whether it is good enough a reason never to
+ * write to the address again (contract §7.4). The rule: doubt never suppresses.
+ */
+import { ADDRESS_CODES, ADDRESS_HINT, GENERAL_CODE } from './address-evidence.ts'
+import { type AddressSaying, cleanAddressWords, saysItPasses } from './address-sentence.ts'
+import { type Classified, evidenceOf, wordsOf } from './classified.ts'
+import { findCategory } from './classify-reply.ts'
+import type { FailureCategory } from './failure-category.ts'
+import { type ReplyFacts, readReply } from './reply-text.ts'
+
+export interface Refusal {
+  /** Status of a delivery report (RFC 3464 §2.3.4), or what a provider gives for it. */
+  readonly status: string | undefined
+  /** The reply, with or without its code, or the words of the report. */
+  readonly diagnostic: string
+}
+
+export interface BounceVerdict {
+  /** For good, and about the address: it is to be suppressed. */
+  readonly isOfAddress: boolean
+  /** It says, or may say, that something else is wrong; false where it says nothing that is known. */
+  readonly isOtherwise: boolean
+  readonly classified: Classified
+}
+
+interface Read {
+  readonly facts: ReplyFacts
+  /** All that are of class 5 in status and text. */
+  readonly codes: readonly string[]
+  readonly isTemporary: boolean
+  readonly category: FailureCategory
+  /** What the words alone mean. */
+  readonly byWords: FailureCategory
+  readonly saying: AddressSaying | undefined
+}
+
+export interface EvidenceStep {
+  readonly says: string
+  readonly verdict: 'suppresses' | 'soft' | 'doubt'
+  readonly source: string
+  readonly find: (read: Read) => Classified | undefined
+}
+
+/** What decides on a suppression, the strongest first. docs/failed-reasons.md is made from it. */
+export const EVIDENCE_ORDER: readonly EvidenceStep[] = [
+  {
+    says: 'A 4yz reply code or a 4.x.x enhanced code, anywhere in it; or words that say that it will pass',
+    verdict: 'soft',
+    source: 'RFC 5321 §4.2.1, RFC 3463 §2',
+    find: (read) => (read.isTemporary ? otherwise(read) : undefined),
+  },
+  {
+    says: 'A specific enhanced code about anything but the address, whatever the words say: 5.2.2, 5.3.4, 5.7.1, …',
+    verdict: 'soft',
+    source: 'RFC 3463 §3.3 to §3.8',
+    find(read) {
+      const isOther = read.codes.some((one) => isSpecific(one) && !isOfAddress(one))
+      return isOther ? otherwise(read) : undefined
+    },
+  },
+  {
+    says: 'Words that are known for another cause: sender, IP address, content, policy, size, rate',
+    verdict: 'soft',
+    source: 'replies of real servers',
+    find(read) {
+      const hints = ADDRESS_HINT.test(read.facts.enhanced ?? '')
+      return hints || OF_ADDRESS_OR_UNKNOWN.has(read.byWords)
+        ? undefined
+        : otherwise(read, read.byWords)
+    },
+  },
+  {
+    says: 'An enhanced code about the address',
+    verdict: 'suppresses',
+    source: 'the table below',
+    find({ codes, category }) {
+      const found = ADDRESS_CODES.find(({ code }) => codes.includes(code))
+      if (found === undefined) return undefined
+      return {
+        category: OF_ADDRESS.has(category) ? category : found.is,
+        by: 'enhanced_code',
+        evidence: found.code,
+      }
+    },
+  },
+  {
+    says: 'Words that name the recipient as unknown or disabled, or its domain as one that does not exist, in a sentence with no sender, IP address, content, policy, size or time; with no enhanced code or a general one (5.0.0, 5.1.0)',
+    verdict: 'suppresses',
+    source:
+      'RFC 3464 §2.3.6, RFC 6522 §3; words of Gmail, Exchange Online, Yahoo, Postfix, Exim, qmail',
+    find: ({ saying, category }) =>
+      saying && {
+        category: OF_ADDRESS.has(category) ? category : saying.is,
+        by: 'words',
+        evidence: saying.said,
+      },
+  },
+  {
+    says: 'Anything else: a reply code alone (550 stands for no mailbox and for policy alike), words that are not known, no words',
+    verdict: 'doubt',
+    source: 'RFC 5321 §4.2.3',
+    find: (read) => otherwise(read),
+  },
+]
+
+const OF_ADDRESS: ReadonlySet<FailureCategory> = new Set([
+  'invalid_recipient',
+  'invalid_recipient_domain',
+  'mailbox_disabled',
+])
+const OF_ADDRESS_OR_UNKNOWN: ReadonlySet<FailureCategory> = new Set([...OF_ADDRESS, 'unknown'])
+
+export function judgeBounce(refusal: Refusal): BounceVerdict {
+  const read = readRefusal(refusal)
+  for (const { verdict, find } of EVIDENCE_ORDER) {
+    const classified = find(read)
+    if (classified !== undefined)
+      return {
+        isOfAddress: verdict === 'suppresses',
+        isOtherwise: verdict === 'soft',
+        classified,
+      }
+  }
+  throw new Error('the last step decides on everything')
+}
+
+const ALL_CODES = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.]*\d)/g
+const REPLY_CODE = /(?<![\w.[#])([45]\d\d)(?=$|[\s:-])/
+const TEMPORARY_CODE = /(?<![\w.])4\d\d(?=$|[\s,:;)-])|(?<![\d.])4\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/
+const TEXT_CHARS_MAX = 1_024
+
+function readRefusal({ status = '', diagnostic }: Refusal): Read {
+  const text = diagnostic.slice(0, TEXT_CHARS_MAX)
+  const said = REPLY_CODE.exec(text)
+  const code = Number(said?.[1] ?? 0)
+  const words = said === null ? text : text.slice(said.index + 3)
+  const reply = readReply({
+    code,
+    text: said === null ? text : `${code} ${words.replace(/^[\s#:-]+/, '')}`,
+  })
+  const inText = [...text.matchAll(ALL_CODES)].map(([one]) => one)
+  const codes = [...inText, status].filter((one) => one.startsWith('5.'))
+  // What is specific says more than what is general, and the reply is nearer to it than the status.
+  const enhanced = codes.find(isSpecific) ?? reply.enhanced ?? codes[0]
+  const isTemporary =
+    status.startsWith('4') || TEMPORARY_CODE.test(text) || saysItPasses(reply.words)
+  const facts = {
+    ...reply,
+    enhanced: isTemporary && status.startsWith('4') ? status : enhanced,
+  }
+  const saying = cleanAddressWords(facts)
+  const category = categoryOf(facts, isTemporary, saying)
+  const byWords = categoryOf({ ...facts, enhanced: undefined }, isTemporary, saying)
+  return { facts, codes, isTemporary, category, byWords, saying }
+}
+
+/** Codes of no server, of a class each: words are told apart by it, and a code is never made up. */
+const SOME_4YZ = 499
+const SOME_5YZ = 599
+
+/** Without a reply code, what only sounds like an unknown recipient is not known. */
+function categoryOf(
+  facts: ReplyFacts,
+  isTemporary: boolean,
+  saying: AddressSaying | undefined,
+): FailureCategory {
+  if (facts.code !== 0) return findCategory(facts, 'rcpt')
+  const givenUp = findCategory({ ...facts, code: SOME_5YZ }, 'rcpt')
+  if (givenUp === 'expired') return givenUp
+  const category = isTemporary ? findCategory({ ...facts, code: SOME_4YZ }, 'rcpt') : givenUp
+  const isGuess = OF_ADDRESS.has(category) && saying === undefined && facts.enhanced === undefined
+  return isGuess ? 'unknown' : category
+}
+
+function otherwise({ facts, isTemporary, ...read }: Read, category = read.category): Classified {
+  if (facts.code !== 0) return evidenceOf(category, facts)
+  const found = evidenceOf(category, { ...facts, code: isTemporary ? SOME_4YZ : SOME_5YZ })
+  return found.by === 'reply_code' ? wordsOf(category, facts) : found
+}
+
+function isSpecific(code: string): boolean {
+  return isOfAddress(code) || !GENERAL_CODE.test(code)
+}
+
+function isOfAddress(code: string): boolean {
+  return ADDRESS_CODES.some((one) => one.code === code)
+}
