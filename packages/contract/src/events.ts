@@ -170,11 +170,15 @@ const bounceDetailFields = {
   num_retries: Type.Optional(Type.String({ description: 'As relayed by the provider' })),
 }
 
+export const messageDetails = closedObject(messageDetailFields)
+export const mailBounceDetails = closedObject({ ...messageDetailFields, ...bounceDetailFields })
+export const smtpErrorDetails = closedObject({ ...messageDetailFields, ...attemptDetailFields })
+
 function messageEvent<E extends MessageEventName, S extends boolean>(event: E, success: S) {
   return closedObject({
     event: Type.Literal(event),
     success: Type.Literal(success),
-    details: closedObject(messageDetailFields),
+    details: messageDetails,
   })
 }
 
@@ -191,13 +195,13 @@ export const phishing = messageEvent('PHISHING', false)
 export const mailBounce = closedObject({
   event: Type.Literal('MAIL_BOUNCE'),
   success: Type.Literal(false),
-  details: closedObject({ ...messageDetailFields, ...bounceDetailFields }),
+  details: mailBounceDetails,
 })
 
 export const smtpError = closedObject({
   event: Type.Literal('SMTP_ERROR'),
   success: Type.Literal(false),
-  details: closedObject({ ...messageDetailFields, ...attemptDetailFields }),
+  details: smtpErrorDetails,
 })
 
 export const mailerConfigTypes = [

@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { closedObject, eventTime } from './common.ts'
 
-const address = closedObject({
+export const incomingAddress = closedObject({
   email: Type.String({ description: 'Empty where there is none that can be read' }),
   name: Type.String(),
 })
@@ -10,7 +10,7 @@ const result = (description: string) =>
   Type.Object({ result: Type.String() }, { description, additionalProperties: true })
 const messageIds = 'With its angle brackets'
 
-const attachment = closedObject({
+export const incomingAttachment = closedObject({
   filename: Type.String({
     description: 'As the sender wrote it: never a path of yours. Empty where there is none',
   }),
@@ -51,17 +51,17 @@ export const incomingEmail = closedObject({
       description:
         'The same for a message and its replies: the first Message-ID of the conversation without brackets, or what the server calls it',
     }),
-    from: address,
-    to: Type.Array(address),
-    cc: Type.Array(address),
-    reply_to: Type.Array(address),
+    from: incomingAddress,
+    to: Type.Array(incomingAddress),
+    cc: Type.Array(incomingAddress),
+    reply_to: Type.Array(incomingAddress),
     subject: Type.String(),
     text: Type.String(),
     html: Type.String(),
     headers: Type.Array(closedObject({ name: Type.String(), value: Type.String() }), {
       description: 'In their order',
     }),
-    attachments: Type.Array(attachment),
+    attachments: Type.Array(incomingAttachment),
     spf: result('`none` for mail of a mailbox'),
     dkim: Type.Array(
       Type.Object(

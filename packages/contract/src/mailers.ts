@@ -293,7 +293,7 @@ const timestampOrNull = (description: string) =>
 
 export const mailboxStates = ['waiting', 'watched', 'failing', 'stopped'] as const
 
-const mailboxHealth = closedObject(
+export const mailboxHealth = closedObject(
   {
     state: Type.Enum([...mailboxStates], {
       description:
@@ -397,14 +397,16 @@ const lastErrors = Type.Array(
   },
 )
 
-export const listedMailer = Type.Union([
-  closedObject({ ...mailer.properties, last_errors: lastErrors }),
-  closedObject({ ...domainMailer.properties, last_errors: lastErrors }),
-])
-export type ListedMailer = Static<typeof listedMailer>
+export const listedMailer = closedObject({ ...mailer.properties, last_errors: lastErrors })
+export const listedDomainMailer = closedObject({
+  ...domainMailer.properties,
+  last_errors: lastErrors,
+})
+const anyListedMailer = Type.Union([listedMailer, listedDomainMailer])
+export type ListedMailer = Static<typeof anyListedMailer>
 
 export const listMailersAnswer = answer({
-  mailers: Type.Array(listedMailer, { description: 'Newest first, of every type and state' }),
+  mailers: Type.Array(anyListedMailer, { description: 'Newest first, of every type and state' }),
   nextPageToken,
 })
 export type ListMailersAnswer = Static<typeof listMailersAnswer>

@@ -46,7 +46,7 @@ const clientSecret = Type.String({
   maxLength: oauthSecretLengthMax,
   description: 'Stored encrypted, never returned',
 })
-const mailServer = closedObject({
+export const mailServer = closedObject({
   host: Type.String({ minLength: 1, maxLength: hostLengthMax }),
   port: Type.Integer({ minimum: 1, maximum: 65535 }),
   secure: Type.Enum([...secureModes]),

@@ -3,7 +3,6 @@
  * (spec §6.2, §6.3; contract §4, §5). What is variable by configuration is told with its default.
  */
 import {
-  domainVerification,
   imapError,
   mailBounce,
   mailClicked,
@@ -36,8 +35,6 @@ export const emailEventComponents = {
   Phishing: phishing,
   MailerDeactivated: mailerDeactivated,
 } as const
-
-export const domainEventComponents = { DomainVerification: domainVerification } as const
 
 export const incomingEventComponents = {
   IncomingEmail: incomingEmail,

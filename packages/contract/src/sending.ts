@@ -233,16 +233,13 @@ export const sendEmailBody = closedObject({
 })
 export type SendEmailBody = Static<typeof sendEmailBody>
 
-const recipientWith = (description: string) =>
-  closedObject({
-    email: Type.String(),
-    type: Type.Enum([...recipientTypes]),
-    status: Type.Enum([...recipientStatuses], { description }),
-  })
-
-export const acceptedRecipient = recipientWith(
-  '`queued`, `scheduled` or `suppressed` on acceptance',
-)
+export const acceptedRecipient = closedObject({
+  email: Type.String(),
+  type: Type.Enum([...recipientTypes]),
+  status: Type.Enum([...recipientStatuses], {
+    description: '`queued`, `scheduled` or `suppressed` on acceptance',
+  }),
+})
 export type AcceptedRecipient = Static<typeof acceptedRecipient>
 
 export const sendEmailAnswer = answer({
@@ -267,8 +264,9 @@ export const cancelScheduledEmailAnswer = answer({
   cancelled: Type.Integer({
     description: 'How many recipients this request took back; 0 when it is repeated',
   }),
-  recipients: Type.Array(
-    recipientWith('`rejected` when taken back; another had its first attempt already'),
-  ),
+  recipients: Type.Array(acceptedRecipient, {
+    description:
+      'With the status `rejected` where it was taken back; with another, its first attempt had begun',
+  }),
 })
 export type CancelScheduledEmailAnswer = Static<typeof cancelScheduledEmailAnswer>

@@ -1,6 +1,6 @@
 /** The OpenAPI document of the service as it is composed, and the guard of every route in it. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { eventNames, operations, webhookEvents } from '@postrider/contract'
+import { eventNames, type OperationId, operations, tags, webhookEvents } from '@postrider/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type App, compose } from '../src/compose.ts'
 import { loadConfig } from '../src/config.ts'
@@ -14,23 +14,38 @@ const manifest: { readonly version: string } = JSON.parse(
 const ADMIN_TOKEN = 'operator-token-1'
 
 interface Described {
-  readonly operationId?: string
+  readonly operationId: string
+  readonly tags: readonly string[]
   readonly security?: readonly Record<string, unknown>[]
-  readonly responses: Record<string, unknown>
+  readonly parameters?: readonly { readonly $ref?: string; readonly name?: string }[]
+  readonly requestBody?: { readonly content: unknown }
+  readonly responses: Record<string, Answer>
+  readonly 'x-required-scope'?: readonly string[]
+}
+interface Answer {
+  readonly $ref?: string
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly content: unknown
 }
 interface Schema {
   readonly $ref?: string
+  readonly type?: unknown
   readonly enum?: readonly string[]
   readonly items?: { readonly oneOf: readonly Schema[] }
   readonly oneOf?: readonly Schema[]
   readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: unknown
 }
 interface Received {
   readonly requestBody: { readonly content: { 'application/json': { schema: Schema } } }
 }
 interface Document {
   readonly webhooks: Record<string, { readonly post: Received }>
-  readonly components: { readonly schemas: Record<string, Schema> }
+  readonly components: {
+    readonly schemas: Record<string, Schema>
+    readonly responses: Record<string, Answer>
+  }
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Record<string, Record<string, Described>>
 }
 
@@ -70,6 +85,42 @@ afterAll(async () => {
   await database.close()
 })
 
+type Fields = Readonly<Record<string, unknown>>
+type Components = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+const HEADERS: Readonly<Record<string, readonly string[]>> = {
+  401: ['WWW-Authenticate'],
+  429: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
+  503: ['Retry-After'],
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null
+}
+
+function operationsOf({ paths }: Document): Described[] {
+  return Object.values(paths).flatMap((methods) => Object.values(methods))
+}
+
+/** Every object in a value. */
+function* walk(value: unknown): Generator<Fields> {
+  if (!isObject(value)) return
+  if (!Array.isArray(value)) yield value
+  for (const inner of Object.values(value)) yield* walk(inner)
+}
+
+/** Every object in a value and in all that it refers to. */
+function schemasIn(value: unknown, seen = new Set<string>()): Fields[] {
+  return [...walk(value)].flatMap((one) => {
+    if (typeof one.$ref !== 'string') return [one]
+    if (seen.has(one.$ref)) return []
+    seen.add(one.$ref)
+    const [, ...path] = one.$ref.split('/')
+    const target = path.reduce<unknown>((at, name) => Reflect.get(Object(at), name), document)
+    return schemasIn(target, seen)
+  })
+}
+
 describe('the OpenAPI document', () => {
   it('describes every operation of the contract, and nothing else', () => {
     const described = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -104,6 +155,91 @@ describe('the OpenAPI document', () => {
       })
     })
     expect([...new Set(described)].sort()).toEqual([...eventNames].sort())
+  })
+
+  it('has each group of operations in the order of the contract, with a paragraph', () => {
+    expect(document.tags).toEqual(tags)
+    const groups = operationsOf(document).map(({ tags: [name = ''] }) => name)
+    expect([...new Set(groups)]).toEqual(tags.map(({ name }) => name))
+  })
+
+  it('has no reference that leads nowhere, and no component that nothing refers to', () => {
+    const referred = [...walk(document)].flatMap(({ $ref }) =>
+      typeof $ref === 'string' ? $ref : [],
+    )
+    const { securitySchemes: _, ...components } = document.components as Components
+    const present = Object.entries(components).flatMap(([kind, named]) =>
+      Object.keys(named).map((name) => `#/components/${kind}/${name}`),
+    )
+    expect([...new Set(referred)].sort()).toEqual(present.sort())
+  })
+
+  it.each([
+    'Address',
+    'ApiKey',
+    'Attachment',
+    'Domain',
+    'Mailer',
+    'MailerLimits',
+    'Recipient',
+    'Suppression',
+    'Webhook',
+    'WebhookDelivery',
+  ])('has the shape %s once, under its name', (name) => {
+    const lookOf = ({ properties, required }: Fields) =>
+      isObject(properties) && JSON.stringify([Object.keys(properties), required])
+    const look = lookOf({ ...document.components.schemas[name] })
+    const alike = [...walk(document)].filter((one) => look !== false && lookOf(one) === look)
+    const { [`${name}Input`]: input } = document.components.schemas
+    expect(alike.length).toBe(input === undefined ? 1 : 2)
+  })
+
+  it('says of each list of words what type they are', () => {
+    const untyped = [...walk(document)].filter((one) => 'enum' in one && !('type' in one))
+    expect(untyped).toEqual([])
+  })
+
+  it('closes what callers send, and opens what callers and receivers get', () => {
+    const sent = operationsOf(document).map(({ requestBody }) => requestBody ?? {})
+    const got = [
+      ...operationsOf(document).map(({ responses }) => responses),
+      ...Object.values(document.webhooks),
+    ]
+    const known = (one: Fields) => 'properties' in one
+    expect(
+      schemasIn(sent).filter((one) => known(one) && one.additionalProperties !== false),
+    ).toEqual([])
+    expect(
+      schemasIn(got).filter((one) => known(one) && one.additionalProperties === false),
+    ).toEqual([])
+  })
+
+  it('names the header fields of every answer', () => {
+    for (const { operationId, responses } of operationsOf(document))
+      for (const [status, response] of Object.entries(responses)) {
+        const name = response.$ref?.split('/').at(-1) ?? ''
+        const headers = Object.keys((document.components.responses[name] ?? response).headers ?? {})
+        expect([operationId, status, headers]).toEqual([
+          operationId,
+          status,
+          expect.arrayContaining(['X-Request-Id', ...(HEADERS[status] ?? [])]),
+        ])
+      }
+  })
+
+  it('names the scopes of each operation that a tenant calls, and its header for operators', () => {
+    for (const { operationId, 'x-required-scope': scopes, parameters = [] } of operationsOf(
+      document,
+    )) {
+      const isTenants = operations[operationId as OperationId].auth === 'tenant'
+      expect([operationId, scopes !== undefined]).toEqual([operationId, isTenants])
+      const refs = parameters.map(({ $ref }) => $ref)
+      expect(refs.includes('#/components/parameters/X-Postrider-Tenant')).toBe(isTenants)
+    }
+    const [send] = operationsOf(document).filter(({ operationId }) => operationId === 'sendEmail')
+    expect(send?.['x-required-scope']).toEqual(['send'])
+    expect(send?.parameters?.[0]?.$ref).toBe('#/components/parameters/Idempotency-Key')
+    expect(send?.responses['202']?.headers).toHaveProperty('Idempotent-Replayed')
   })
 
   it('is the committed one (UPDATE_GOLDEN=1 renews it)', () => {

@@ -55,6 +55,7 @@ Pages neither repeat nor leave out a log that was there when the first of them w
     tag: 'Email',
     query: exportEmailLogsQuery,
     contentTypes: Object.values(CONTENT_TYPES),
+    answerHeaders: ['Content-Disposition'],
     scopes: ['read'],
     errors: ['rate_limited'],
     async handle({ tenant, query, reply }) {

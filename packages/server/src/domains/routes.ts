@@ -23,7 +23,7 @@ import { type VerifyDeps, verifyDomain } from './verify-domain.ts'
 export type DomainRoutesDeps = AddDomainDeps & DeleteDomainDeps & VerifyDeps
 
 export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void {
-  const tag = 'domains'
+  const tag = 'Domains'
   addOperation(app, 'addDomain', {
     summary: 'Add a sending domain',
     description:

@@ -35,7 +35,7 @@ import { updateInboundUsername } from './update-username.ts'
 
 export type InboundRoutesDeps = InboundDeps
 
-const TAG = 'inbound'
+const TAG = 'Inbound mail'
 const CHECKED =
   'While ownership is not proven, the records are looked up first: at most 60 times a minute for a tenant, over all its domains. Where another tenant has proven the domain by more than its `MX`, the answer is 409 `domain_taken`.'
 const RECEIVER_ERRORS = ['url_not_allowed', 'url_unreachable', 'rate_limited'] as const

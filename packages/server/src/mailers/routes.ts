@@ -20,7 +20,7 @@ import { showMailer } from './mailer-wire.ts'
 import { updateSmtp } from './update-smtp.ts'
 
 export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): void {
-  const tag = 'mailers'
+  const tag = 'Mailers'
   addOperation(app, 'configureSMTP', {
     summary: 'Configure an SMTP mailer',
     tag,

@@ -43,6 +43,8 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
     body: sendEmailBody,
     answer: sendEmailAnswer,
     scopes: ['send'],
+    requestHeaders: ['Idempotency-Key'],
+    answerHeaders: ['Idempotent-Replayed'],
     bodyBytesMax: BODY_BYTES_MAX,
     errors: [
       'duplicate_recipient',

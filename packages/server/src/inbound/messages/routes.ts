@@ -24,7 +24,7 @@ export interface InboundMessageRouteDeps extends OpenRawDeps, ReadAttachmentDeps
   readonly sendMsMax?: number
 }
 
-const TAG = 'inbound'
+const TAG = 'Inbound mail'
 /** An attachment is held in memory while it is sent. */
 const SEND_MS_MAX = 120_000
 
@@ -64,6 +64,7 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
     tag: TAG,
     params: inboundMessageParams,
     contentTypes: ['message/rfc822'],
+    answerHeaders: ['Content-Disposition'],
     scopes: ['read'],
     errors: ['rate_limited'],
     async handle({ tenant: { tenantId }, params: { inbound_id }, reply }) {
@@ -81,6 +82,7 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
     tag: TAG,
     params: inboundAttachmentParams,
     contentTypes: ['application/octet-stream'],
+    answerHeaders: ['Content-Disposition'],
     scopes: ['read'],
     errors: ['rate_limited'],
     async handle({ tenant: { tenantId }, params: { inbound_id: inboundId, n }, reply }) {

@@ -16,7 +16,7 @@ import { deleteImap } from './delete-imap.ts'
 import { getImap } from './get-imap.ts'
 import { updateImap } from './update-imap.ts'
 
-const TAG = 'mailers'
+const TAG = 'Mailers'
 const CHECKS = [
   'mailer_unreachable',
   'mailer_auth_failed',

@@ -68,12 +68,11 @@ export function recordOperatorCalls(app: FastifyInstance, access: OperatorAccess
   app.decorateRequest('made', undefined)
   app.addHook('preHandler', async (request) => {
     if (!request.isOperators || READS.has(request.method)) return
-    const { schema, url = '' } = request.routeOptions
-    const { operationId = `${request.method} ${url}` } = (schema ?? {}) as { operationId?: string }
+    const { config, url = '' } = request.routeOptions
     const ids = Object.values((request.params ?? {}) as Record<string, string>)
     request.endOperatorCall = await access.begin({
       tenantId: request.tenant.tenantId,
-      operation: operationId,
+      operation: config.operation?.id ?? `${request.method} ${url}`,
       target: ids.length === 0 ? undefined : ids.join('/'),
       from: request.clientAddress,
       requestId: request.id,

@@ -41,7 +41,7 @@ beforeAll(async () => {
     })
     addOperation(scope, 'createTenant', {
       summary: 'Create a tenant',
-      tag: 'Tenants',
+      tag: 'Administration',
       body: createTenantBody,
       answer: createTenantAnswer,
       errors: ['conflict'],
@@ -54,7 +54,7 @@ beforeAll(async () => {
     })
     addOperation(scope, 'listTenants', {
       summary: 'List tenants',
-      tag: 'Tenants',
+      tag: 'Administration',
       query: pageQuery,
       answer: listTenantsAnswer,
       handle: async ({ query }) => {
@@ -89,11 +89,14 @@ describe('an operation', () => {
   it('is described with its schemas, its kind of key and every error it can answer', async () => {
     const { paths, servers, openapi } = (await app.inject({ url: '/openapi.json' })).json()
     expect(openapi).toBe('3.1.0')
-    expect(servers).toEqual([{ url: 'https://mail.example.com' }])
+    // By whatever name it is reached, and by its own.
+    expect(servers).toEqual([{ url: '/' }, { url: 'https://mail.example.com' }])
     const post = paths['/admin/v1/tenants'].post
     expect(post.operationId).toBe('createTenant')
     expect(post.security).toEqual([{ adminToken: [] }])
-    expect(post.requestBody.content['application/json'].schema.required).toEqual(['name'])
+    expect(post.requestBody.content['application/json'].schema).toEqual({
+      $ref: '#/components/schemas/CreateTenantBody',
+    })
     expect(Object.keys(post.responses)).toEqual([
       ...['201', '400', '401', '408', '409', '413', '415', '429', '500', '503'],
     ])

@@ -1,0 +1,59 @@
+/** The `webhooks` of the OpenAPI document: the requests that the service makes (interface §6.2). */
+import {
+  domainVerification,
+  emailEventComponents,
+  incomingEventComponents,
+  mailerDeactivated,
+  type WebhookEvent,
+  webhookRequests,
+} from '@postrider/contract'
+import type { TSchema } from 'typebox'
+import type { Schema, Shapes } from './shapes.ts'
+
+export function describeWebhooks(shapes: Shapes): Record<WebhookEvent | 'INCOMING', object> {
+  const emailEvents = oneOf(Object.values(emailEventComponents), shapes)
+  const incoming = [...Object.values(incomingEventComponents), mailerDeactivated]
+  return {
+    EMAIL_EVENT: describe('EMAIL_EVENT', { type: 'array', minItems: 1, items: emailEvents }),
+    DOMAIN_VERIFICATION: describe('DOMAIN_VERIFICATION', shapes.answer(domainVerification)),
+    INCOMING: describe('INCOMING', oneOf(incoming, shapes)),
+  }
+}
+
+type Event = TSchema & {
+  readonly properties: { readonly event: { readonly const: string } }
+}
+
+function oneOf(events: readonly Event[], shapes: Shapes): Schema {
+  const references = events.map((event) => shapes.answer(event))
+  const mapping = events.map(({ properties }, n) => [properties.event.const, references[n]?.$ref])
+  return {
+    oneOf: references,
+    discriminator: { propertyName: 'event', mapping: Object.fromEntries(mapping) },
+  }
+}
+
+function describe(event: WebhookEvent | 'INCOMING', schema: Schema): object {
+  return {
+    post: {
+      ...webhookRequests[event],
+      operationId: `receive_${event}`,
+      tags: ['Webhooks'],
+      security: [],
+      parameters: [
+        {
+          name: 'traceparent',
+          in: 'header',
+          required: true,
+          description: "W3C Trace Context: the trace of the send of the request's oldest event",
+          schema: { type: 'string' },
+        },
+      ],
+      requestBody: { required: true, content: { 'application/json': { schema } } },
+      responses: {
+        '2XX': { description: 'Acknowledged' },
+        default: { description: 'Not acknowledged: tried again' },
+      },
+    },
+  }
+}
