@@ -159,7 +159,7 @@ describe('a receiver of the client library', () => {
     expect(receiver.events).toEqual([])
     await client.updateWebhook({ event: 'EMAIL_EVENT', headers: { [HEADER]: 'second' } })
     await received(receiver, 1)
-    expect(receiver.errors).toEqual([])
+    expect(receiver.errors).toMatchObject([{ code: 'unauthorized' }])
   })
 
   it('that takes only small bodies gets all events in smaller ones, each once', async () => {
@@ -222,7 +222,7 @@ describe('the record of deliveries', () => {
     })
 
     const all: WebhookDelivery[] = []
-    for await (const one of client.eachWebhookDelivery({ ref_id: refId, pageSize: 1 })) {
+    for await (const one of client.listWebhookDeliveries({ ref_id: refId, pageSize: 1 })) {
       all.push(one)
     }
     expect(all.map(({ delivery_id }) => delivery_id).at(-1)).toBe(id)

@@ -44,6 +44,8 @@ function namesOfContract(file: ts.SourceFile): string[] {
     const isImport = ts.isImportDeclaration(statement)
     if (!isImport && !ts.isExportDeclaration(statement)) return []
     const { moduleSpecifier } = statement
+    // The index hands on whatever is printed.
+    if (!isImport && statement.exportClause === undefined && statement.isTypeOnly) return []
     if (!moduleSpecifier || !ts.isStringLiteral(moduleSpecifier)) return []
     if (moduleSpecifier.text !== contract) return []
     const named = isImport ? statement.importClause?.namedBindings : statement.exportClause

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { operations, type RelayKind, type SendEmailBody } from '@postrider/contract'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { drop, ok, refusal, reply, startScriptedServer } from '../test/scripted-server.ts'
+import { userAgent, version } from './core/user-agent.ts'
 import {
   Postrider,
   PostriderError,
@@ -315,6 +316,9 @@ describe('Postrider', () => {
     ['an endless time-out', { timeout: Number.POSITIVE_INFINITY }],
     ['retries that are no count', { maxRetries: -1 }],
     ['half a retry', { maxRetries: 0.5 }],
+    ['an idle time-out of nothing', { idleTimeout: 0 }],
+    ['a fetch that is none', { fetch: 'fetch' as unknown as typeof fetch }],
+    ['an option that there is not', { baseUrl: 'https://example.com' } as object],
   ])('is not made with %s', (_, options) => {
     const make = () => new Postrider({ apiKey: 'k', ...options })
     expect(make).toThrow(TypeError)
@@ -376,7 +380,7 @@ describe('times', () => {
   }
   const operations: [string, (client: Postrider, at: Date | string) => Promise<unknown>][] = [
     ['listWebhookDeliveries', (client, start) => client.listWebhookDeliveries({ start, end: at })],
-    ['eachWebhookDelivery', (client, start) => client.eachWebhookDelivery({ start }).next()],
+    ['getStatistics', (client, start) => client.getStatistics({ start })],
     ['replayWebhookEvents', (client, start) => client.replayWebhookEvents({ start })],
     ['sendEmail', (client, send_at) => client.sendEmail({ ...email, send_at })],
   ]
@@ -401,7 +405,7 @@ describe('times', () => {
   })
 })
 
-describe('eachWebhookDelivery', () => {
+describe('listWebhookDeliveries in a loop', () => {
   const page = (deliveries: string[], nextPageToken?: string) =>
     reply(200, {
       success: true,
@@ -415,7 +419,10 @@ describe('eachWebhookDelivery', () => {
     const server = await startScriptedServer(...pages)
     const client = new Postrider({ apiKey: 'k', basePath: server.url })
     const ids: string[] = []
-    for await (const { delivery_id } of client.eachWebhookDelivery({ ref_id: 'r', pageSize: 2 })) {
+    for await (const { delivery_id } of client.listWebhookDeliveries({
+      ref_id: 'r',
+      pageSize: 2,
+    })) {
       ids.push(delivery_id)
     }
     expect(ids).toStrictEqual(['a', 'b', 'c'])
@@ -432,7 +439,8 @@ describe('eachWebhookDelivery', () => {
     const server = await startScriptedServer(page(['a'], 't1'), page(['b']))
     const controller = new AbortController()
     const client = new Postrider({ apiKey: 'k', basePath: server.url })
-    const all = client.eachWebhookDelivery({}, { signal: controller.signal })
+    const { signal } = controller
+    const all = client.listWebhookDeliveries({}, { signal })[Symbol.asyncIterator]()
     await all.next()
     controller.abort()
     await expect(all.next()).rejects.toMatchObject({ code: 'aborted' })
@@ -482,22 +490,23 @@ describe('getEmailLogs', () => {
 
 describe('exportEmailLogs', () => {
   it('rejects with what the service says, before anything is read', async () => {
-    const server = await startScriptedServer(refusal(429, 'rate_limited'))
+    const server = await startScriptedServer(refusal(403, 'forbidden'))
     const client = new Postrider({ apiKey: 'k', basePath: server.url })
     await expect(client.exportEmailLogs({ format: 'csv' })).rejects.toMatchObject({
-      status: 429,
-      code: 'rate_limited',
+      status: 403,
+      code: 'forbidden',
     })
     expect(server.requests).toHaveLength(1)
   })
 
-  it('is asked for once, and rejects when nothing comes or its signal is aborted', async () => {
+  it('rejects when nothing comes or its signal is aborted', async () => {
     const server = await startScriptedServer(drop)
-    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    const client = new Postrider({ apiKey: 'k', basePath: server.url, maxRetries: 0 })
     const query = { format: 'ndjson', startCreatedAt: new Date(0) } as const
     await expect(client.exportEmailLogs(query)).rejects.toMatchObject({ code: 'connection_error' })
     expect(server.requests).toHaveLength(1)
-    const never = new Postrider({ apiKey: 'k', fetch: (_, init) => rejectAtAbort(init) })
+    const fetch = (_: unknown, init?: RequestInit) => rejectAtAbort(init)
+    const never = new Postrider({ apiKey: 'k', fetch, maxRetries: 0 })
     await expect(never.exportEmailLogs(query, { timeout: 5 })).rejects.toMatchObject({
       code: 'timeout',
     })
@@ -515,22 +524,55 @@ function rejectAtAbort(init: RequestInit | undefined): Promise<Response> {
   })
 }
 
-describe('eachSuppression', () => {
-  it('goes through every page with the same filter', async () => {
-    const page = (emails: string[], nextPageToken?: string) =>
-      reply(200, {
-        success: true,
-        message: 'm',
-        suppressions: emails.map((address) => ({ email: address })),
-        nextPageToken,
-      })
-    const server = await startScriptedServer(page(['a', 'b'], 't1'), page(['c']))
+describe('every list', () => {
+  type Listing = (client: Postrider) => AsyncIterable<unknown> & PromiseLike<object>
+  const lists: Record<string, readonly [string, Listing]> = {
+    getEmailLogs: ['logs', (client) => client.getEmailLogs()],
+    listInboundMessages: ['inbound_messages', (client) => client.listInboundMessages()],
+    listSuppressions: ['suppressions', (client) => client.listSuppressions()],
+    listWebhooks: ['webhooks', (client) => client.listWebhooks()],
+    listWebhookDeliveries: ['deliveries', (client) => client.listWebhookDeliveries()],
+    listMailers: ['mailers', (client) => client.listMailers()],
+    listOAuthApps: ['apps', (client) => client.listOAuthApps()],
+    listInboundDomains: ['inbound_domains', (client) => client.listInboundDomains()],
+    listInboundUsernames: ['inbound_usernames', (client) => client.listInboundUsernames('d')],
+    listDomains: ['domains', (client) => client.listDomains()],
+  }
+
+  it('is among these', () => {
+    const names = Object.getOwnPropertyNames(Postrider.prototype)
+    expect(names.filter((name) => /^list|^getEmailLogs$/.test(name)).sort()).toStrictEqual(
+      Object.keys(lists).sort(),
+    )
+    expect(names.filter((name) => name.startsWith('each'))).toStrictEqual([])
+  })
+
+  it.each(Object.entries(lists))('%s: awaited a page, in a loop all', async (_, [name, list]) => {
+    const page = (entries: string[], nextPageToken?: string) =>
+      reply(200, { success: true, message: 'm', [name]: entries, nextPageToken })
+    const first = page(['a', 'b'], 't/1')
+    const server = await startScriptedServer(first, first, page(['c']))
     const client = new Postrider({ apiKey: 'k', basePath: server.url })
-    const emails: string[] = []
-    for await (const one of client.eachSuppression({ reason: 'bounced' })) emails.push(one.email)
-    expect(emails).toStrictEqual(['a', 'b', 'c'])
-    const first = '/v1/suppressions?reason=bounced'
-    expect(server.requests.map(({ path }) => path)).toStrictEqual([first, `${first}&pageToken=t1`])
+    expect(await list(client)).toMatchObject({ [name]: ['a', 'b'], nextPageToken: 't/1' })
+    const all: unknown[] = []
+    for await (const entry of list(client)) all.push(entry)
+    expect(all).toStrictEqual(['a', 'b', 'c'])
+    const [path] = server.requests.map((request) => request.path)
+    expect(server.requests.map((request) => request.path)).toStrictEqual([
+      ...[path, path, `${path}?pageToken=t%2F1`],
+    ])
+  })
+
+  it('gives its response, too, and refuses an answer without entries', async () => {
+    const server = await startScriptedServer(
+      reply(200, { success: true, message: 'm', domains: [] }, { 'x-request-id': 'req_1' }),
+      ok,
+    )
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    const { data, requestId } = await client.listDomains().withResponse()
+    expect([data.domains, requestId]).toStrictEqual([[], 'req_1'])
+    const all = client.listDomains()[Symbol.asyncIterator]()
+    await expect(all.next()).rejects.toMatchObject({ code: 'unexpected_response' })
   })
 })
 
@@ -543,6 +585,29 @@ describe('redeliver and replayWebhookEvents', () => {
     const client = new Postrider({ apiKey: 'k', basePath: server.url })
     await expect(run(client)).rejects.toMatchObject({ code: 'connection_error' })
     expect(server.requests).toHaveLength(1)
+  })
+})
+
+describe('the name that it gives itself', () => {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+
+  it("has the package's version, and the runtime's name", () => {
+    expect(version).toBe(JSON.parse(manifest).version)
+    expect(userAgent('Node.js/24')).toBe(`postrider-client/${version} Node.js/24`)
+    expect(userAgent({})).toBe(`postrider-client/${version}`)
+    expect(userAgent('a\r\nb')).toBe(`postrider-client/${version}`)
+    expect(userAgent('Mozilla/5.0 (X11) Firefox/150.0')).toBeUndefined()
+  })
+
+  it('is sent, unless the caller has another', async () => {
+    const server = await startScriptedServer(ok, ok)
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    await client.getPhishingSettings()
+    await client.getPhishingSettings({ headers: { 'User-Agent': 'shop/1' } })
+    expect(server.requests.map(({ headers }) => headers['user-agent'])).toStrictEqual([
+      expect.stringMatching(/^postrider-client\/\d/),
+      'shop/1',
+    ])
   })
 })
 

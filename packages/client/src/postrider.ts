@@ -2,7 +2,9 @@
  * The client: one object with every operation of the service by its name (spec §4.3; contract §6).
  *
  * It holds no connection and no state, so that it needs no closing and may be shared. Every
- * operation resolves to the answer's data and rejects with `PostriderError`.
+ * operation resolves to the answer's data and rejects with `PostriderError`; lists are also gone
+ * through with `for await`. What an operation does is said by the schema, from which the build
+ * writes the comments of the declarations; here stands what only the client adds to it.
  */
 import type {
   AddDomainAnswer,
@@ -62,6 +64,7 @@ import type {
   ListSuppressionsQuery,
   ListWebhookDeliveriesAnswer,
   ListWebhooksAnswer,
+  OAuthApp,
   OAuthLoginAnswer,
   OAuthLoginBody,
   RedeliverAnswer,
@@ -87,60 +90,26 @@ import type {
   UpdateSmtpAnswer,
   UpdateWebhookAnswer,
   VerifyDomainAnswer,
+  Webhook,
   WebhookDelivery,
 } from '@postrider/contract'
-import type { PagedList } from './core/pages.ts'
-import {
-  checkTimeout,
-  createOpen,
-  createSend,
-  type Open,
-  type RequestOptions,
-  type Send,
-  type SendDeps,
-  waitUnlessAborted,
-} from './core/request.ts'
-import * as activity from './resources/activity.ts'
-import * as domains from './resources/domains.ts'
-import * as emails from './resources/emails.ts'
-import * as imapMailers from './resources/imap-mailers.ts'
-import * as inbound from './resources/inbound.ts'
-import * as inboundMessages from './resources/inbound-messages.ts'
-import * as mailers from './resources/mailers.ts'
-import * as oauth from './resources/oauth.ts'
-import * as phishing from './resources/phishing.ts'
-import * as relays from './resources/relays.ts'
-import * as suppressions from './resources/suppressions.ts'
-import * as webhookDeliveries from './resources/webhook-deliveries.ts'
-import * as webhooks from './resources/webhooks.ts'
-
-export const defaultBasePath = 'http://127.0.0.1:8080'
-export const defaultTimeoutMs = 30_000
-export const defaultRetriesMax = 2
-
-export interface PostriderOptions {
-  readonly apiKey: string
-  /** Base URL of the API; `http://127.0.0.1:8080` when left out. */
-  readonly basePath?: string
-  /** Milliseconds for each attempt; 30,000 when left out. */
-  readonly timeout?: number
-  /** Further attempts after the first; 2 when left out. */
-  readonly maxRetries?: number
-  /** In place of the global `fetch`. */
-  readonly fetch?: typeof globalThis.fetch
-}
+import type { AnswerPromise } from './core/answer-promise.ts'
+import type { ByteStream } from './core/open-stream.ts'
+import { type PostriderOptions, type RequestOptions, readClientOptions } from './core/options.ts'
+import { type PagedList, pagedList } from './core/pages.ts'
+import { createOpen, createSend, type Open, type Send, waitUnlessAborted } from './core/request.ts'
+import { userAgent } from './core/user-agent.ts'
+import type * as inputs from './inputs.ts'
 
 export class Postrider {
   readonly #send: Send
   readonly #open: Open
 
+  /** Throws `TypeError` for options that cannot work. */
   constructor(options: PostriderOptions) {
-    const deps: SendDeps = {
-      apiKey: checkApiKey(options.apiKey),
-      basePath: checkBasePath(options.basePath ?? defaultBasePath),
-      timeoutMs: checkTimeout(options.timeout ?? defaultTimeoutMs, typeError),
-      retriesMax: checkRetries(options.maxRetries ?? defaultRetriesMax),
-      fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    const deps = {
+      ...readClientOptions(options),
+      userAgent: userAgent(),
       random: Math.random,
       nowMs: () => performance.now(),
       wait: waitUnlessAborted,
@@ -149,76 +118,132 @@ export class Postrider {
     this.#open = createOpen(deps)
   }
 
-  /** Accepts an email for delivery; repeated safely under one `Idempotency-Key`. */
-  sendEmail(payload: emails.SendEmailInput, options?: RequestOptions): Promise<SendEmailAnswer> {
-    return emails.sendEmail(this.#send, payload, options)
+  #list<Answer extends object, Name extends keyof Answer>(
+    name: Name,
+    call: { readonly path: string; readonly parameters?: Readonly<Record<string, string>> },
+    { pageToken: first, ...filter }: { readonly pageToken?: string | undefined },
+    options: RequestOptions | undefined,
+  ) {
+    return pagedList<Answer, Name>({
+      name,
+      pageToken: first,
+      pageAt: (pageToken) =>
+        this.#send({ ...call, method: 'GET', query: { ...filter, pageToken } }, options),
+      signal: options?.signal,
+    })
   }
 
-  /** Takes back what has not been attempted; `cancelled` says for how many recipients. */
+  /**
+   * Always under one `Idempotency-Key`, the caller's or a fresh one: an answer that got lost does
+   * not mean that the email was not accepted, and a repetition must not send it twice.
+   */
+  sendEmail(
+    payload: inputs.SendEmailInput,
+    options?: RequestOptions,
+  ): AnswerPromise<SendEmailAnswer> {
+    return this.#send(
+      { method: 'POST', path: '/v1/email/send', body: payload, honoursIdempotencyKey: true },
+      { ...options, idempotencyKey: options?.idempotencyKey ?? randomKey() },
+    )
+  }
+
+  /** Repeated safely: what was taken back stays so. */
   cancelScheduledEmail(
     refId: string,
     options?: RequestOptions,
-  ): Promise<CancelScheduledEmailAnswer> {
-    return emails.cancelScheduledEmail(this.#send, refId, options)
+  ): AnswerPromise<CancelScheduledEmailAnswer> {
+    return this.#send(
+      { method: 'DELETE', path: '/v1/email/{ref_id}/schedule', parameters: { ref_id: refId } },
+      options,
+    )
   }
 
   /**
-   * Queues failed recipients again; never repeated by itself. A call rescues a bounded number: while
-   * it answers a `nextPageToken`, repeat it with that as `pageToken`.
+   * Not repeated after a lost answer: what failed again meanwhile would be rescued twice. A call
+   * rescues a bounded number: while it answers a `nextPageToken`, repeat it with that as
+   * `pageToken`.
    */
   rescueEmails(
-    payload: emails.RescueEmailsInput,
+    payload: inputs.RescueEmailsInput,
     options?: RequestOptions,
-  ): Promise<RescueEmailsAnswer> {
-    return emails.rescueEmails(this.#send, payload, options)
+  ): AnswerPromise<RescueEmailsAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/email/rescue', body: payload }, options)
   }
 
-  /** One page, newest first, when it is awaited; all of them, page after page, in `for await`. */
   getEmailLogs(
-    filter?: activity.GetEmailLogsInput,
+    filter: inputs.GetEmailLogsInput = {},
     options?: RequestOptions,
   ): PagedList<GetEmailLogsAnswer, EmailLog> {
-    return activity.getEmailLogs(this.#send, filter, options)
+    return this.#list<GetEmailLogsAnswer, 'logs'>(
+      'logs',
+      { path: '/v1/email/logs' },
+      filter,
+      options,
+    )
   }
 
-  /**
-   * All logs that fit, as CSV or NDJSON, to be read as they come. The stream fails when the export
-   * breaks off; `timeout` is that of its beginning.
-   */
+  /** The stream fails when the export breaks off. */
   exportEmailLogs(
-    filter: activity.ExportEmailLogsInput,
+    filter: inputs.ExportEmailLogsInput,
     options?: RequestOptions,
-  ): Promise<ReadableStream<Uint8Array>> {
-    return activity.exportEmailLogs(this.#open, filter, options)
+  ): AnswerPromise<ByteStream> {
+    return this.#open(
+      { method: 'GET', path: '/v1/email/logs/export', query: { ...filter } },
+      options,
+    )
   }
 
-  /** The trace of an email: recipients, attempts, events and webhook deliveries. */
   getEmail(
     refId: string,
-    filter?: GetEmailQuery,
+    filter: GetEmailQuery = {},
     options?: RequestOptions,
-  ): Promise<GetEmailAnswer> {
-    return activity.getEmail(this.#send, refId, filter, options)
+  ): AnswerPromise<GetEmailAnswer> {
+    return this.#send(
+      {
+        method: 'GET',
+        path: '/v1/email/{ref_id}',
+        parameters: { ref_id: refId },
+        query: { ...filter },
+      },
+      options,
+    )
   }
 
-  /** Received messages, newest first. Awaited: one page; in `for await`: all of them. */
   listInboundMessages(
-    page?: ListInboundMessagesQuery,
+    filter: ListInboundMessagesQuery = {},
     options?: RequestOptions,
   ): PagedList<ListInboundMessagesAnswer, InboundMessage> {
-    return inboundMessages.listInboundMessages(this.#send, page, options)
+    return this.#list<ListInboundMessagesAnswer, 'inbound_messages'>(
+      'inbound_messages',
+      { path: '/v1/inbound/messages' },
+      filter,
+      options,
+    )
   }
 
-  getInboundMessage(inboundId: string, options?: RequestOptions): Promise<GetInboundMessageAnswer> {
-    return inboundMessages.getInboundMessage(this.#send, inboundId, options)
-  }
-
-  /** A received message as it was received, to be read as it comes. */
-  getRawInboundMessage(
+  getInboundMessage(
     inboundId: string,
     options?: RequestOptions,
-  ): Promise<ReadableStream<Uint8Array>> {
-    return inboundMessages.getRawInboundMessage(this.#open, inboundId, options)
+  ): AnswerPromise<GetInboundMessageAnswer> {
+    return this.#send(
+      {
+        method: 'GET',
+        path: '/v1/inbound/messages/{inbound_id}',
+        parameters: { inbound_id: inboundId },
+      },
+      options,
+    )
+  }
+
+  getRawInboundMessage(inboundId: string, options?: RequestOptions): AnswerPromise<ByteStream> {
+    return this.#open(
+      {
+        method: 'GET',
+        path: '/v1/inbound/messages/{inbound_id}/raw',
+        parameters: { inbound_id: inboundId },
+      },
+      options,
+    )
   }
 
   /** @param n its place among `attachments` of the event, from 0 */
@@ -226,246 +251,296 @@ export class Postrider {
     inboundId: string,
     n: number,
     options?: RequestOptions,
-  ): Promise<ReadableStream<Uint8Array>> {
-    return inboundMessages.getInboundAttachment(this.#open, inboundId, n, options)
+  ): AnswerPromise<ByteStream> {
+    return this.#open(
+      {
+        method: 'GET',
+        path: '/v1/inbound/messages/{inbound_id}/attachments/{n}',
+        parameters: { inbound_id: inboundId, n: String(n) },
+      },
+      options,
+    )
   }
 
-  /** Counts of what happened, by hour or day and mailer. */
   getStatistics(
-    filter?: activity.GetStatisticsInput,
+    filter: inputs.GetStatisticsInput = {},
     options?: RequestOptions,
-  ): Promise<GetStatisticsAnswer> {
-    return activity.getStatistics(this.#send, filter, options)
+  ): AnswerPromise<GetStatisticsAnswer> {
+    return this.#send({ method: 'GET', path: '/v1/statistics', query: { ...filter } }, options)
   }
 
-  /** Lets an address be sent to again, whatever it was suppressed for. */
-  subscribeEmail(email: string, options?: RequestOptions): Promise<SubscribeEmailAnswer> {
-    return suppressions.subscribeEmail(this.#send, email, options)
+  subscribeEmail(email: string, options?: RequestOptions): AnswerPromise<SubscribeEmailAnswer> {
+    return this.#send(
+      { method: 'POST', path: '/v1/email/subscribe', body: { email }, isIdempotent: true },
+      options,
+    )
   }
 
-  /** Nothing is sent to the address any more. */
-  unsubscribeEmail(email: string, options?: RequestOptions): Promise<UnsubscribeEmailAnswer> {
-    return suppressions.unsubscribeEmail(this.#send, email, options)
+  unsubscribeEmail(email: string, options?: RequestOptions): AnswerPromise<UnsubscribeEmailAnswer> {
+    return this.#send(
+      { method: 'POST', path: '/v1/email/unsubscribe', body: { email }, isIdempotent: true },
+      options,
+    )
   }
 
-  /** One page, newest first. */
   listSuppressions(
-    filter?: ListSuppressionsQuery,
+    filter: ListSuppressionsQuery = {},
     options?: RequestOptions,
-  ): Promise<ListSuppressionsAnswer> {
-    return suppressions.listSuppressions(this.#send, filter, options)
-  }
-
-  /** All of them, for `for await`; each page is asked for when it is wanted. */
-  eachSuppression(
-    filter?: ListSuppressionsQuery,
-    options?: RequestOptions,
-  ): AsyncGenerator<Suppression, void, undefined> {
-    return suppressions.eachSuppression(this.#send, filter, options)
+  ): PagedList<ListSuppressionsAnswer, Suppression> {
+    return this.#list<ListSuppressionsAnswer, 'suppressions'>(
+      'suppressions',
+      { path: '/v1/suppressions' },
+      filter,
+      options,
+    )
   }
 
   /** Like subscribeEmail, but an address that is not suppressed is a 404. */
-  getPhishingSettings(options?: RequestOptions): Promise<GetPhishingSettingsAnswer> {
-    return phishing.getPhishingSettings(this.#send, options)
+  deleteSuppression(
+    email: string,
+    options?: RequestOptions,
+  ): AnswerPromise<DeleteSuppressionAnswer> {
+    return this.#send(
+      { method: 'DELETE', path: '/v1/suppressions/{email}', parameters: { email } },
+      options,
+    )
+  }
+
+  getPhishingSettings(options?: RequestOptions): AnswerPromise<GetPhishingSettingsAnswer> {
+    return this.#send({ method: 'GET', path: '/v1/phishing' }, options)
   }
 
   /** What is left out stays as it is; `blocked_domains` is replaced as a whole. */
   updatePhishingSettings(
     settings: UpdatePhishingSettingsBody,
     options?: RequestOptions,
-  ): Promise<UpdatePhishingSettingsAnswer> {
-    return phishing.updatePhishingSettings(this.#send, settings, options)
-  }
-
-  deleteSuppression(email: string, options?: RequestOptions): Promise<DeleteSuppressionAnswer> {
-    return suppressions.deleteSuppression(this.#send, email, options)
+  ): AnswerPromise<UpdatePhishingSettingsAnswer> {
+    return this.#send({ method: 'PUT', path: '/v1/phishing', body: settings }, options)
   }
 
   registerWebhook(
     payload: RegisterWebhookBody,
     options?: RequestOptions,
-  ): Promise<RegisterWebhookAnswer> {
-    return webhooks.registerWebhook(this.#send, payload, options)
+  ): AnswerPromise<RegisterWebhookAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/webhook/register', body: payload }, options)
   }
 
   /** `headers` and `webhook_options` replace what was there. */
   updateWebhook(
-    payload: webhooks.UpdateWebhookInput,
+    payload: inputs.UpdateWebhookInput,
     options?: RequestOptions,
-  ): Promise<UpdateWebhookAnswer> {
-    return webhooks.updateWebhook(this.#send, payload, options)
+  ): AnswerPromise<UpdateWebhookAnswer> {
+    return this.#send({ method: 'PUT', path: '/v1/webhook/update', body: payload }, options)
   }
 
   deleteWebhook(
     payload: DeleteWebhookBody,
     options?: RequestOptions,
-  ): Promise<DeleteWebhookAnswer> {
-    return webhooks.deleteWebhook(this.#send, payload, options)
+  ): AnswerPromise<DeleteWebhookAnswer> {
+    return this.#send({ method: 'DELETE', path: '/v1/webhook/delete', body: payload }, options)
   }
 
-  /** Names of custom headers are shown, never their values. */
-  listWebhooks(options?: RequestOptions): Promise<ListWebhooksAnswer> {
-    return webhooks.listWebhooks(this.#send, options)
+  /** Always one page. Names of custom headers are shown, never their values. */
+  listWebhooks(options?: RequestOptions): PagedList<ListWebhooksAnswer, Webhook> {
+    return this.#list<ListWebhooksAnswer, 'webhooks'>(
+      'webhooks',
+      { path: '/v1/webhook' },
+      {},
+      options,
+    )
   }
 
-  /** One page, newest first. A page may be short or empty while there is a `nextPageToken`. */
+  /** A page may be short or empty while there is a `nextPageToken`. */
   listWebhookDeliveries(
-    filter?: webhookDeliveries.ListWebhookDeliveriesInput,
+    filter: inputs.ListWebhookDeliveriesInput = {},
     options?: RequestOptions,
-  ): Promise<ListWebhookDeliveriesAnswer> {
-    return webhookDeliveries.listWebhookDeliveries(this.#send, filter, options)
+  ): PagedList<ListWebhookDeliveriesAnswer, WebhookDelivery> {
+    return this.#list<ListWebhookDeliveriesAnswer, 'deliveries'>(
+      'deliveries',
+      { path: '/v1/webhook/deliveries' },
+      filter,
+      options,
+    )
   }
 
-  /** All of them, for `for await`; each page is asked for when it is wanted. */
-  eachWebhookDelivery(
-    filter?: webhookDeliveries.ListWebhookDeliveriesInput,
-    options?: RequestOptions,
-  ): AsyncGenerator<WebhookDelivery, void, undefined> {
-    return webhookDeliveries.eachWebhookDelivery(this.#send, filter, options)
-  }
-
-  /** With what was sent. */
   getWebhookDelivery(
     deliveryId: string,
     options?: RequestOptions,
-  ): Promise<GetWebhookDeliveryAnswer> {
-    return webhookDeliveries.getWebhookDelivery(this.#send, deliveryId, options)
+  ): AnswerPromise<GetWebhookDeliveryAnswer> {
+    return this.#send(
+      {
+        method: 'GET',
+        path: '/v1/webhook/deliveries/{delivery_id}',
+        parameters: { delivery_id: deliveryId },
+      },
+      options,
+    )
   }
 
-  /** Sends the events of a delivery again; never repeated by itself. */
-  redeliver(deliveryId: string, options?: RequestOptions): Promise<RedeliverAnswer> {
-    return webhookDeliveries.redeliver(this.#send, deliveryId, options)
+  /** Not repeated after a lost answer, as replayWebhookEvents is not. */
+  redeliver(deliveryId: string, options?: RequestOptions): AnswerPromise<RedeliverAnswer> {
+    return this.#send(
+      {
+        method: 'POST',
+        path: '/v1/webhook/deliveries/{delivery_id}/redeliver',
+        parameters: { delivery_id: deliveryId },
+      },
+      options,
+    )
   }
 
-  /** Sends recorded events again, by time or email; never repeated by itself. */
+  /**
+   * Not repeated after a lost answer: what arrived meanwhile would be sent once more. Whoever
+   * wants certainty repeats with `undelivered: true`, which leaves out what has arrived.
+   */
   replayWebhookEvents(
-    payload: webhookDeliveries.ReplayWebhookEventsInput,
+    payload: inputs.ReplayWebhookEventsInput,
     options?: RequestOptions,
-  ): Promise<ReplayWebhookEventsAnswer> {
-    return webhookDeliveries.replayWebhookEvents(this.#send, payload, options)
+  ): AnswerPromise<ReplayWebhookEventsAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/webhook/replay', body: payload }, options)
   }
 
   /** Logs in at the server before it answers, unless `verify` is false. */
   configureSMTP(
     payload: ConfigureSmtpBody,
     options?: RequestOptions,
-  ): Promise<ConfigureSmtpAnswer> {
-    return mailers.configureSMTP(this.#send, payload, options)
+  ): AnswerPromise<ConfigureSmtpAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/smtp', body: payload }, options)
   }
 
   updateSMTP(
-    payload: mailers.UpdateSmtpInput,
+    payload: inputs.UpdateSmtpInput,
     options?: RequestOptions,
-  ): Promise<UpdateSmtpAnswer> {
-    return mailers.updateSMTP(this.#send, payload, options)
+  ): AnswerPromise<UpdateSmtpAnswer> {
+    return this.#send({ method: 'PUT', path: '/v1/smtp/{mailer_id}', input: payload }, options)
   }
 
-  getSMTPConfig(mailerId: string, options?: RequestOptions): Promise<GetSmtpConfigAnswer> {
-    return mailers.getSMTPConfig(this.#send, mailerId, options)
+  getSMTPConfig(mailerId: string, options?: RequestOptions): AnswerPromise<GetSmtpConfigAnswer> {
+    return this.#send(
+      { method: 'GET', path: '/v1/smtp/{mailer_id}', parameters: { mailer_id: mailerId } },
+      options,
+    )
   }
 
-  deleteSMTPConfig(mailerId: string, options?: RequestOptions): Promise<DeleteSmtpConfigAnswer> {
-    return mailers.deleteSMTPConfig(this.#send, mailerId, options)
+  deleteSMTPConfig(
+    mailerId: string,
+    options?: RequestOptions,
+  ): AnswerPromise<DeleteSmtpConfigAnswer> {
+    return this.#send(
+      { method: 'DELETE', path: '/v1/smtp/{mailer_id}', parameters: { mailer_id: mailerId } },
+      options,
+    )
   }
 
   /** Logs in at the server before it answers, unless `verify` is false. */
   configureIMAP(
     payload: ConfigureImapBody,
     options?: RequestOptions,
-  ): Promise<ConfigureImapAnswer> {
-    return imapMailers.configureIMAP(this.#send, payload, options)
+  ): AnswerPromise<ConfigureImapAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/imap', body: payload }, options)
   }
 
   updateIMAP(
-    payload: imapMailers.UpdateImapInput,
+    payload: inputs.UpdateImapInput,
     options?: RequestOptions,
-  ): Promise<UpdateImapAnswer> {
-    return imapMailers.updateIMAP(this.#send, payload, options)
+  ): AnswerPromise<UpdateImapAnswer> {
+    return this.#send({ method: 'PUT', path: '/v1/imap/{mailer_id}', input: payload }, options)
   }
 
-  getIMAPConfig(mailerId: string, options?: RequestOptions): Promise<GetImapConfigAnswer> {
-    return imapMailers.getIMAPConfig(this.#send, mailerId, options)
+  getIMAPConfig(mailerId: string, options?: RequestOptions): AnswerPromise<GetImapConfigAnswer> {
+    return this.#send(
+      { method: 'GET', path: '/v1/imap/{mailer_id}', parameters: { mailer_id: mailerId } },
+      options,
+    )
   }
 
-  deleteIMAPConfig(mailerId: string, options?: RequestOptions): Promise<DeleteImapConfigAnswer> {
-    return imapMailers.deleteIMAPConfig(this.#send, mailerId, options)
-  }
-
-  /** Of every type; one page, newest first. */
-  listMailers(filter?: ListMailersQuery, options?: RequestOptions): Promise<ListMailersAnswer> {
-    return mailers.listMailers(this.#send, filter, options)
-  }
-
-  /** All of them, for `for await`; each page is asked for when it is wanted. */
-  eachMailer(
-    filter?: ListMailersQuery,
+  deleteIMAPConfig(
+    mailerId: string,
     options?: RequestOptions,
-  ): AsyncGenerator<ListedMailer, void, undefined> {
-    return mailers.eachMailer(this.#send, filter, options)
+  ): AnswerPromise<DeleteImapConfigAnswer> {
+    return this.#send(
+      { method: 'DELETE', path: '/v1/imap/{mailer_id}', parameters: { mailer_id: mailerId } },
+      options,
+    )
+  }
+
+  listMailers(
+    filter: ListMailersQuery = {},
+    options?: RequestOptions,
+  ): PagedList<ListMailersAnswer, ListedMailer> {
+    return this.#list<ListMailersAnswer, 'mailers'>(
+      'mailers',
+      { path: '/v1/mailers' },
+      filter,
+      options,
+    )
   }
 
   /** Register the answer's `callback_url` at the provider. */
   createOAuthApp(
     payload: CreateOAuthAppBody,
     options?: RequestOptions,
-  ): Promise<CreateOAuthAppAnswer> {
-    return oauth.createOAuthApp(this.#send, payload, options)
+  ): AnswerPromise<CreateOAuthAppAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/oauth/apps', body: payload }, options)
   }
 
-  listOAuthApps(options?: RequestOptions): Promise<ListOAuthAppsAnswer> {
-    return oauth.listOAuthApps(this.#send, options)
+  /** Always one page. */
+  listOAuthApps(options?: RequestOptions): PagedList<ListOAuthAppsAnswer, OAuthApp> {
+    return this.#list<ListOAuthAppsAnswer, 'apps'>('apps', { path: '/v1/oauth/apps' }, {}, options)
   }
 
-  /** For a new client secret, other scopes, other ways back. */
   updateOAuthApp(
-    payload: oauth.UpdateOAuthAppInput,
+    payload: inputs.UpdateOAuthAppInput,
     options?: RequestOptions,
-  ): Promise<UpdateOAuthAppAnswer> {
-    return oauth.updateOAuthApp(this.#send, payload, options)
+  ): AnswerPromise<UpdateOAuthAppAnswer> {
+    return this.#send({ method: 'PUT', path: '/v1/oauth/apps/{app_id}', input: payload }, options)
   }
 
-  deleteOAuthApp(appId: string, options?: RequestOptions): Promise<DeleteOAuthAppAnswer> {
-    return oauth.deleteOAuthApp(this.#send, appId, options)
+  deleteOAuthApp(appId: string, options?: RequestOptions): AnswerPromise<DeleteOAuthAppAnswer> {
+    return this.#send(
+      { method: 'DELETE', path: '/v1/oauth/apps/{app_id}', parameters: { app_id: appId } },
+      options,
+    )
   }
 
   /** `authorization_url` for a browser; with a refresh token in `token`, the mailer. */
-  oauthLogin(payload: OAuthLoginBody, options?: RequestOptions): Promise<OAuthLoginAnswer> {
-    return oauth.oauthLogin(this.#send, payload, options)
+  oauthLogin(payload: OAuthLoginBody, options?: RequestOptions): AnswerPromise<OAuthLoginAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/oauth/login', body: payload }, options)
   }
 
   /** `active` is true when it is left out. */
   setOAuthActive(
-    payload: oauth.SetOAuthActiveInput,
+    payload: inputs.SetOAuthActiveInput,
     options?: RequestOptions,
-  ): Promise<SetOAuthActiveAnswer> {
-    return oauth.setOAuthActive(this.#send, payload, options)
+  ): AnswerPromise<SetOAuthActiveAnswer> {
+    return this.#send(
+      { method: 'PUT', path: '/v1/oauth/{mailer_id}/active', input: payload },
+      options,
+    )
   }
 
   /** Register the answer's `callback_url` at the provider. What is left out stays as it is. */
   configureRelay(
-    payload: relays.ConfigureRelayInput,
+    payload: inputs.ConfigureRelayInput,
     options?: RequestOptions,
-  ): Promise<ConfigureRelayAnswer> {
-    return relays.configureRelay(this.#send, payload, options)
+  ): AnswerPromise<ConfigureRelayAnswer> {
+    return this.#send({ method: 'PUT', path: '/v1/relay/{kind}', input: payload }, options)
   }
 
-  getRelay(kind: RelayKind, options?: RequestOptions): Promise<GetRelayAnswer> {
-    return relays.getRelay(this.#send, kind, options)
+  getRelay(kind: RelayKind, options?: RequestOptions): AnswerPromise<GetRelayAnswer> {
+    return this.#send({ method: 'GET', path: '/v1/relay/{kind}', parameters: { kind } }, options)
   }
 
-  deleteRelay(kind: RelayKind, options?: RequestOptions): Promise<DeleteRelayAnswer> {
-    return relays.deleteRelay(this.#send, kind, options)
+  deleteRelay(kind: RelayKind, options?: RequestOptions): AnswerPromise<DeleteRelayAnswer> {
+    return this.#send({ method: 'DELETE', path: '/v1/relay/{kind}', parameters: { kind } }, options)
   }
 
-  /**
-   * Routes the mail of a domain to a webhook. Publish one of the answer's records, then call
-   * getInboundDomain until it is `verified`.
-   */
+  /** Publish one of the answer's records, then call getInboundDomain until it is `verified`. */
   configureInboundRouting(
     payload: ConfigureInboundRoutingBody,
     options?: RequestOptions,
-  ): Promise<ConfigureInboundRoutingAnswer> {
-    return inbound.configureInboundRouting(this.#send, payload, options)
+  ): AnswerPromise<ConfigureInboundRoutingAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/inbound/domain', body: payload }, options)
   }
 
   /** `headers` replace what was there. */
@@ -473,45 +548,55 @@ export class Postrider {
     domain: string,
     update: UpdateInboundDomainBody,
     options?: RequestOptions,
-  ): Promise<UpdateInboundDomainAnswer> {
-    return inbound.updateInboundDomain(this.#send, domain, update, options)
+  ): AnswerPromise<UpdateInboundDomainAnswer> {
+    return this.#send(
+      { method: 'PUT', path: '/v1/inbound/domain/{domain}', parameters: { domain }, body: update },
+      options,
+    )
   }
 
-  /** Looks its records up while it is not verified. */
-  getInboundDomain(domain: string, options?: RequestOptions): Promise<GetInboundDomainAnswer> {
-    return inbound.getInboundDomain(this.#send, domain, options)
+  getInboundDomain(
+    domain: string,
+    options?: RequestOptions,
+  ): AnswerPromise<GetInboundDomainAnswer> {
+    return this.#send(
+      { method: 'GET', path: '/v1/inbound/domain/{domain}', parameters: { domain } },
+      options,
+    )
   }
 
   /** With its usernames. */
   deleteInboundDomain(
     domain: string,
     options?: RequestOptions,
-  ): Promise<DeleteInboundDomainAnswer> {
-    return inbound.deleteInboundDomain(this.#send, domain, options)
+  ): AnswerPromise<DeleteInboundDomainAnswer> {
+    return this.#send(
+      { method: 'DELETE', path: '/v1/inbound/domain/{domain}', parameters: { domain } },
+      options,
+    )
   }
 
-  /** One page, newest first. */
   listInboundDomains(
-    page?: ListInboundDomainsQuery,
+    filter: ListInboundDomainsQuery = {},
     options?: RequestOptions,
-  ): Promise<ListInboundDomainsAnswer> {
-    return inbound.listInboundDomains(this.#send, page, options)
+  ): PagedList<ListInboundDomainsAnswer, InboundDomain> {
+    return this.#list<ListInboundDomainsAnswer, 'inbound_domains'>(
+      'inbound_domains',
+      { path: '/v1/inbound/domain' },
+      filter,
+      options,
+    )
   }
 
-  /** All of them, for `for await`; each page is asked for when it is wanted. */
-  eachInboundDomain(
-    page?: ListInboundDomainsQuery,
-    options?: RequestOptions,
-  ): AsyncGenerator<InboundDomain, void, undefined> {
-    return inbound.eachInboundDomain(this.#send, page, options)
-  }
-
-  /** A route for one local part; a domain that has some takes no others. */
+  /** A domain that has some takes mail for no others. */
   createInboundUsername(
-    payload: inbound.CreateInboundUsernameInput,
+    payload: inputs.CreateInboundUsernameInput,
     options?: RequestOptions,
-  ): Promise<CreateInboundUsernameAnswer> {
-    return inbound.createInboundUsername(this.#send, payload, options)
+  ): AnswerPromise<CreateInboundUsernameAnswer> {
+    return this.#send(
+      { method: 'POST', path: '/v1/inbound/domain/{domain}/username', input: payload },
+      options,
+    )
   }
 
   /** `headers` replace what was there; a `url` of null is the domain's again. */
@@ -520,103 +605,111 @@ export class Postrider {
     username: string,
     update: UpdateInboundUsernameBody,
     options?: RequestOptions,
-  ): Promise<UpdateInboundUsernameAnswer> {
-    return inbound.updateInboundUsername(this.#send, domain, username, update, options)
+  ): AnswerPromise<UpdateInboundUsernameAnswer> {
+    return this.#send(
+      {
+        method: 'PUT',
+        path: '/v1/inbound/domain/{domain}/username/{username}',
+        parameters: { domain, username },
+        body: update,
+      },
+      options,
+    )
   }
 
   getInboundUsername(
     domain: string,
     username: string,
     options?: RequestOptions,
-  ): Promise<GetInboundUsernameAnswer> {
-    return inbound.getInboundUsername(this.#send, domain, username, options)
+  ): AnswerPromise<GetInboundUsernameAnswer> {
+    return this.#send(
+      {
+        method: 'GET',
+        path: '/v1/inbound/domain/{domain}/username/{username}',
+        parameters: { domain, username },
+      },
+      options,
+    )
   }
 
   deleteInboundUsername(
     domain: string,
     username: string,
     options?: RequestOptions,
-  ): Promise<DeleteInboundUsernameAnswer> {
-    return inbound.deleteInboundUsername(this.#send, domain, username, options)
+  ): AnswerPromise<DeleteInboundUsernameAnswer> {
+    return this.#send(
+      {
+        method: 'DELETE',
+        path: '/v1/inbound/domain/{domain}/username/{username}',
+        parameters: { domain, username },
+      },
+      options,
+    )
   }
 
-  /** One page, newest first. */
   listInboundUsernames(
     domain: string,
-    page?: ListInboundUsernamesQuery,
+    filter: ListInboundUsernamesQuery = {},
     options?: RequestOptions,
-  ): Promise<ListInboundUsernamesAnswer> {
-    return inbound.listInboundUsernames(this.#send, domain, page, options)
-  }
-
-  /** All of them, for `for await`; each page is asked for when it is wanted. */
-  eachInboundUsername(
-    domain: string,
-    page?: ListInboundUsernamesQuery,
-    options?: RequestOptions,
-  ): AsyncGenerator<InboundUsername, void, undefined> {
-    return inbound.eachInboundUsername(this.#send, domain, page, options)
+  ): PagedList<ListInboundUsernamesAnswer, InboundUsername> {
+    return this.#list<ListInboundUsernamesAnswer, 'inbound_usernames'>(
+      'inbound_usernames',
+      { path: '/v1/inbound/domain/{domain}/username', parameters: { domain } },
+      filter,
+      options,
+    )
   }
 
   /** Answers the records to publish; needs an account at a relay provider. */
-  addDomain(payload: AddDomainBody, options?: RequestOptions): Promise<AddDomainAnswer> {
-    return domains.addDomain(this.#send, payload, options)
+  addDomain(payload: AddDomainBody, options?: RequestOptions): AnswerPromise<AddDomainAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/domain', body: payload }, options)
   }
 
-  getDomain(domain: string, options?: RequestOptions): Promise<GetDomainAnswer> {
-    return domains.getDomain(this.#send, domain, options)
+  getDomain(domain: string, options?: RequestOptions): AnswerPromise<GetDomainAnswer> {
+    return this.#send(
+      { method: 'GET', path: '/v1/domain/{domain}', parameters: { domain } },
+      options,
+    )
   }
 
-  /** One page, newest first. */
-  listDomains(filter?: ListDomainsQuery, options?: RequestOptions): Promise<ListDomainsAnswer> {
-    return domains.listDomains(this.#send, filter, options)
-  }
-
-  /** All of them, for `for await`; each page is asked for when it is wanted. */
-  eachDomain(
-    filter?: ListDomainsQuery,
+  listDomains(
+    filter: ListDomainsQuery = {},
     options?: RequestOptions,
-  ): AsyncGenerator<Domain, void, undefined> {
-    return domains.eachDomain(this.#send, filter, options)
+  ): PagedList<ListDomainsAnswer, Domain> {
+    return this.#list<ListDomainsAnswer, 'domains'>(
+      'domains',
+      { path: '/v1/domain' },
+      filter,
+      options,
+    )
   }
 
-  /** Checks now; the result is also told by `DOMAIN_VERIFICATION`. */
-  verifyDomain(domain: string, options?: RequestOptions): Promise<VerifyDomainAnswer> {
-    return domains.verifyDomain(this.#send, domain, options)
+  /** Not repeated after a lost answer: each call is an event, `DOMAIN_VERIFICATION`. */
+  verifyDomain(domain: string, options?: RequestOptions): AnswerPromise<VerifyDomainAnswer> {
+    return this.#send(
+      { method: 'POST', path: '/v1/domain/{domain}/verify', parameters: { domain } },
+      options,
+    )
   }
 
   /** The new key is used once its record is published. */
-  rotateDomainKey(domain: string, options?: RequestOptions): Promise<RotateDomainKeyAnswer> {
-    return domains.rotateDomainKey(this.#send, domain, options)
+  rotateDomainKey(domain: string, options?: RequestOptions): AnswerPromise<RotateDomainKeyAnswer> {
+    return this.#send(
+      { method: 'POST', path: '/v1/domain/{domain}/rotate', parameters: { domain } },
+      options,
+    )
   }
 
-  deleteDomain(domain: string, options?: RequestOptions): Promise<DeleteDomainAnswer> {
-    return domains.deleteDomain(this.#send, domain, options)
+  deleteDomain(domain: string, options?: RequestOptions): AnswerPromise<DeleteDomainAnswer> {
+    return this.#send(
+      { method: 'DELETE', path: '/v1/domain/{domain}', parameters: { domain } },
+      options,
+    )
   }
 }
 
-function typeError(message: string): TypeError {
-  return new TypeError(message)
-}
-
-/** What HTTP would refuse is refused here, where the message does not show the key. */
-function checkApiKey(apiKey: unknown): string {
-  if (typeof apiKey === 'string' && /^[\x21-\x7e]+$/.test(apiKey)) return apiKey
-  throw typeError('apiKey must be a non-empty string of visible ASCII characters')
-}
-
-function checkBasePath(basePath: unknown): string {
-  const url = typeof basePath === 'string' && URL.canParse(basePath) ? new URL(basePath) : undefined
-  const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:'
-  if (!url || !isHttp || url.username || url.password || url.search || url.hash) {
-    throw typeError('basePath must be an http or https URL without credentials, query and fragment')
-  }
-  return (url.origin + url.pathname).replace(/\/+$/, '')
-}
-
-function checkRetries(retries: unknown): number {
-  if (Number.isInteger(retries) && Number(retries) >= 0 && Number(retries) <= 10) {
-    return Number(retries)
-  }
-  throw typeError('maxRetries must be an integer from 0 to 10')
+/** 128 random bits. Not `randomUUID`, which browsers have on https pages only. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -125,7 +125,7 @@ describe('the package that npm pack makes', () => {
     const blocks = [...read('README.md').matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code)
     // The others go on from one another.
     const programs = blocks.filter((code) =>
-      /client\/webhooks|eachWebhook|getStatistics/.test(code ?? ''),
+      /client\/webhooks|exhausted|getStatistics/.test(code ?? ''),
     )
     expect(programs.length).toBeGreaterThanOrEqual(7)
     const files = programs.map((code, i) => {

@@ -14,6 +14,9 @@ export interface RawAnswer {
   readonly text: string
 }
 
+/** Of a body that is not the service's: enough for the page of any proxy. */
+const shownCharsMax = 4_096
+
 export function readAnswer(answer: RawAnswer, nowMs: number): unknown {
   const body = parseObject(answer.text)
   const isSuccessStatus = answer.status >= 200 && answer.status < 300
@@ -33,8 +36,10 @@ function errorFrom(
   const code = textOf(body?.code)
   const message = textOf(body?.message)
   if (isSuccessStatus || body?.success !== false || code === undefined || message === undefined) {
-    const text = `The answer (status ${status}) is not one of the service`
-    return new PostriderError(text, { status, code: 'unexpected_response', requestId, retryAfter })
+    return new PostriderError(`The answer (status ${status}) is not one of the service`, {
+      ...{ status, code: 'unexpected_response', requestId, retryAfter },
+      body: answer.text.slice(0, shownCharsMax),
+    })
   }
   const errors = Array.isArray(body.errors) ? body.errors.filter(isFieldError) : undefined
   const text = message + describeFirst(errors)

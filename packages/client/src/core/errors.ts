@@ -24,6 +24,7 @@ export interface PostriderErrorInit {
   readonly requestId?: string | undefined
   readonly errors?: readonly FieldError[] | undefined
   readonly retryAfter?: number | undefined
+  readonly body?: string | undefined
   readonly cause?: unknown
 }
 
@@ -37,6 +38,8 @@ export class PostriderError extends Error {
   readonly errors: readonly FieldError[] | undefined
   /** Seconds that the service asked to wait. */
   readonly retryAfter: number | undefined
+  /** Of `unexpected_response`: what came in place of the service's answer, at most 4,096 characters. */
+  readonly body: string | undefined
 
   constructor(message: string, init: PostriderErrorInit) {
     super(message, init.cause === undefined ? undefined : { cause: init.cause })
@@ -45,6 +48,7 @@ export class PostriderError extends Error {
     this.requestId = init.requestId
     this.errors = init.errors
     this.retryAfter = init.retryAfter
+    this.body = init.body
   }
 }
 
@@ -67,6 +71,13 @@ export function timedOut(timeoutMs: number): PostriderError {
   })
 }
 
+export function wentSilent(idleTimeoutMs: number): PostriderError {
+  return new PostriderError(`Nothing more came within ${Math.ceil(idleTimeoutMs)} ms`, {
+    status: 0,
+    code: 'timeout',
+  })
+}
+
 export function answerTooLarge(status: number): PostriderError {
   return new PostriderError('The answer is larger than any of the service', {
     status,
@@ -82,7 +93,13 @@ export function connectionFailed(cause: unknown): PostriderError {
   })
 }
 
-/** `fetch failed` says nothing; the system's code is in the cause of the error that fetch throws. */
+/** Of the system that failed, such as `ECONNREFUSED`: mostly in the cause of what `fetch` throws. */
+export function systemCodeOf({ cause }: PostriderError): unknown {
+  const error = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+/** `fetch failed` says nothing. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   const { cause } = error

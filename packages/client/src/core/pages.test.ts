@@ -64,6 +64,17 @@ describe('eachEntry', () => {
     expect(asked).toStrictEqual([undefined, 'a'])
   })
 
+  it('finds a circle of any length', async () => {
+    const asked: (string | undefined)[] = []
+    const fetchPage = async (token: string | undefined) => {
+      asked.push(token)
+      const n = token === undefined ? 0 : Number(token)
+      return { entries: [n], nextPageToken: String(n === 9 ? 4 : n + 1) }
+    }
+    await expect(collect(eachEntry(undefined, fetchPage))).rejects.toBeInstanceOf(PostriderError)
+    expect(asked.length).toBeLessThan(30)
+  })
+
   it('ends with the error of a page', async () => {
     const fail = () => Promise.reject(new Error('no'))
     await expect(collect(eachEntry(undefined, fail))).rejects.toThrow('no')

@@ -1,11 +1,11 @@
 /**
- * All entries of a list, page after page (contract §2).
+ * Lists (contract §2): awaited they are one page, in `for await` all entries, page after page.
  *
  * A page may be empty and not the last. The service gives a new token with every page, so one that
  * comes again would go round for ever: it is refused as no answer of the service.
  */
+import type { AnswerPromise } from './answer-promise.ts'
 import { abortedBy, PostriderError } from './errors.ts'
-import type { RequestOptions } from './request.ts'
 
 export interface Page<Entry> {
   readonly entries: readonly Entry[]
@@ -16,8 +16,9 @@ export interface Page<Entry> {
 export async function* eachEntry<Entry>(
   pageToken: string | undefined,
   fetchPage: (pageToken: string | undefined) => Promise<Page<Entry>>,
-  { signal }: Pick<RequestOptions, 'signal'> = {},
+  { signal }: { readonly signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<Entry, void, undefined> {
+  const isRepeated = createRepetitionCheck(pageToken)
   for (let token = pageToken; ; ) {
     const { entries, nextPageToken } = await fetchPage(token)
     for (const entry of entries) {
@@ -25,57 +26,66 @@ export async function* eachEntry<Entry>(
       yield entry
     }
     if (nextPageToken === undefined) return
-    if (nextPageToken === token) throw repeated()
+    if (isRepeated(nextPageToken)) throw notOurs('The answer names a page that was there before')
     token = nextPageToken
   }
 }
 
-/** The same of an operation that lists: its filter says where to begin, and stays for every page. */
-export function eachListed<
-  Filter extends { readonly pageToken?: string },
-  Answer extends { readonly nextPageToken?: string },
-  Entry,
->(
-  filter: Filter,
-  o: {
-    readonly list: (page: Filter) => Promise<Answer>
-    readonly entriesOf: (answer: Answer) => readonly Entry[]
-    readonly options: RequestOptions | undefined
-  },
-): AsyncGenerator<Entry, void, undefined> {
-  return eachEntry(
-    filter.pageToken,
-    async (pageToken) => {
-      const answer = await o.list(pageToken === undefined ? filter : { ...filter, pageToken })
-      return { entries: o.entriesOf(answer), nextPageToken: answer.nextPageToken }
-    },
-    o.options,
-  )
+/** Sees every circle in the end, and remembers one token: the one after 1, 2, 4, 8, ... pages. */
+function createRepetitionCheck(first: string | undefined): (token: string) => boolean {
+  let remembered = first
+  let pages = 0
+  let renewAt = 1
+  return (token) => {
+    if (token === remembered) return true
+    pages += 1
+    if (pages === renewAt) {
+      remembered = token
+      renewAt *= 2
+    }
+    return false
+  }
 }
 
-/** A list that is asked for once it is wanted: awaited its first page, gone through all its entries. */
-export type PagedList<Answer, Entry> = Promise<Answer> & AsyncIterable<Entry>
+/**
+ * A list that is asked for once it is wanted, and not before: awaited its first page, in `for await`
+ * all its entries, each page when it is reached.
+ */
+export type PagedList<Answer, Entry> = AnswerPromise<Answer> & AsyncIterable<Entry>
 
-export function pagedList<Answer, Entry>(
-  firstPage: () => Promise<Answer>,
-  entries: () => AsyncIterator<Entry>,
-): PagedList<Answer, Entry> {
-  let asked: Promise<Answer> | undefined
+type EntryOf<Entries> = Entries extends readonly (infer Entry)[] ? Entry : never
+
+/** `name` is that of the entries in the answer. */
+export function pagedList<Answer extends object, Name extends keyof Answer>(o: {
+  readonly name: Name
+  readonly pageToken: string | undefined
+  readonly pageAt: (pageToken: string | undefined) => AnswerPromise<Answer>
+  readonly signal: AbortSignal | undefined
+}): PagedList<Answer, EntryOf<Answer[Name]>> {
+  type Entry = EntryOf<Answer[Name]>
+  let asked: AnswerPromise<Answer> | undefined
   const ask = () => {
-    asked ??= firstPage()
+    asked ??= o.pageAt(o.pageToken)
     return asked
+  }
+  const entriesAt = async (pageToken: string | undefined): Promise<Page<Entry>> => {
+    const answer = await o.pageAt(pageToken)
+    const entries: unknown = answer[o.name]
+    if (!Array.isArray(entries)) throw notOurs(`The answer has no ${String(o.name)}`)
+    const { nextPageToken }: { nextPageToken?: string } = answer
+    return { entries, nextPageToken }
   }
   return {
     // biome-ignore lint/suspicious/noThenProperty: awaiting it is what makes the request
     then: (onFulfilled, onRejected) => ask().then(onFulfilled, onRejected),
     catch: (onRejected) => ask().catch(onRejected),
     finally: (onFinally) => ask().finally(onFinally),
+    withResponse: () => ask().withResponse(),
     [Symbol.toStringTag]: 'Promise',
-    [Symbol.asyncIterator]: entries,
+    [Symbol.asyncIterator]: () => eachEntry(o.pageToken, entriesAt, o),
   }
 }
 
-function repeated(): PostriderError {
-  const message = 'The answer names itself as the next page'
+function notOurs(message: string): PostriderError {
   return new PostriderError(message, { status: 200, code: 'unexpected_response' })
 }

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   cut,
   drop,
@@ -12,13 +12,8 @@ import {
   startScriptedServer,
 } from '../../test/scripted-server.ts'
 import { PostriderError } from './errors.ts'
-import {
-  type Call,
-  createSend,
-  type RequestOptions,
-  type SendDeps,
-  waitUnlessAborted,
-} from './request.ts'
+import type { RequestOptions } from './options.ts'
+import { type Call, createSend, type SendDeps, waitUnlessAborted } from './request.ts'
 
 const get: Call = { method: 'GET', path: '/v1/webhook' }
 const plainPost: Call = { method: 'POST', path: '/v1/smtp', body: { name: 'x' } }
@@ -34,6 +29,9 @@ async function scripted(steps: Step[], change: Partial<SendDeps> = {}) {
     basePath: server.url,
     timeoutMs: 20_000,
     retriesMax: 3,
+    idleTimeoutMs: 20_000,
+    retryAfterMsMax: 60_000,
+    userAgent: 'postrider-client/test',
     fetch: globalThis.fetch,
     random: () => 1,
     nowMs: () => performance.now(),
@@ -67,6 +65,7 @@ describe('a request', () => {
           authorization: 'Bearer pr_secret',
           accept: 'application/json',
           'content-type': 'application/json',
+          'user-agent': 'postrider-client/test',
         },
       },
     ])
@@ -90,6 +89,10 @@ describe('a request', () => {
     ['an idempotency key of 256 characters', keyedPost, { idempotencyKey: 'k'.repeat(256) }],
     ['a time-out of nothing', get, { timeout: 0 }],
     ['a time-out that is no number', get, { timeout: Number.NaN }],
+    ['a misspelt option', get, { maxRetrys: 1 } as RequestOptions],
+    ['retries that are no count', get, { maxRetries: 0.5 }],
+    ['an endless idle time-out', get, { idleTimeout: Number.POSITIVE_INFINITY }],
+    ['a Retry-After of less than nothing', get, { maxRetryAfter: -1 }],
     ['a payload that JSON cannot hold', { ...plainPost, body: { id: 1n } }, {}],
     ['an id that leaves its route', { ...get, path: '/a/{id}', parameters: { id: '..' } }, {}],
   ])('is never sent with %s', async (_, call, options) => {
@@ -142,7 +145,7 @@ describe('an answer that is not of the service', () => {
     ['HTML with status 404', 404, reply(404, '<h1>nginx</h1>', { 'content-type': 'text/html' })],
     ['another JSON with status 400', 400, reply(400, { error: 'x' })],
     ['a JSON list with status 400', 400, reply(400, [])],
-    ['an empty body with status 500', 500, reply(500, '')],
+    ['an empty body with status 501', 501, reply(501, '')],
     ['HTML with status 200', 200, reply(200, '<h1>Log in to the hotel</h1>')],
     ['a failure with status 200', 200, reply(200, { success: false, message: 'm', code: 'c' })],
     ['a success with status 400', 400, reply(400, { success: true, message: 'm' })],
@@ -152,6 +155,14 @@ describe('an answer that is not of the service', () => {
     const error = await failureOf(send(get))
     expect(error).toMatchObject({ status, code: 'unexpected_response' })
     expect(server.requests).toHaveLength(1)
+  })
+
+  it('is shown by its beginning', async () => {
+    const page = `<h1>Bad Gateway</h1>${' '.repeat(5_000)}`
+    const { send } = await scripted([reply(502, page)], { retriesMax: 0 })
+    const error = await failureOf(send(get))
+    expect(error.body).toBe(page.slice(0, 4_096))
+    expect(error.message).not.toContain('Bad Gateway')
   })
 
   it('still gives the request id of its headers, and is repeated by its status', async () => {
@@ -207,6 +218,33 @@ describe('repetition', () => {
       method: call.method,
       body: server.requests[0]?.body,
     })
+  })
+
+  it('goes on for a creation that was refused before any work', async () => {
+    const steps = [refusal(429, 'rate_limited', { 'retry-after': '2' }), refusal(503, 'x'), ok]
+    const { server, send, waits } = await scripted(steps)
+    await expect(send(plainPost)).resolves.toMatchObject({ success: true })
+    expect(server.requests).toHaveLength(3)
+    expect(waits).toStrictEqual([2_000, 1_000])
+  })
+
+  it('goes on after 500 where twice is as good as once', async () => {
+    const { server, send } = await scripted([refusal(500, 'internal_error'), ok, ok])
+    await send(keyedPost, key)
+    expect(server.requests).toHaveLength(2)
+    await send(get)
+    expect(server.requests).toHaveLength(3)
+  })
+
+  it('is as often, and as patient, as the call says', async () => {
+    const unavailable = refusal(503, 'unavailable', { 'retry-after': '2' })
+    const { server, send, waits } = await scripted([unavailable, unavailable, unavailable, ok])
+    await failureOf(send(get, { maxRetries: 0 }))
+    await failureOf(send(get, { maxRetryAfter: 1_999 }))
+    expect(waits).toStrictEqual([])
+    await send(get, { maxRetries: 1 })
+    expect(waits).toStrictEqual([2_000])
+    expect(server.requests).toHaveLength(4)
   })
 
   it('ends with the last error when the retries are spent', async () => {
@@ -333,6 +371,34 @@ describe('the signal', () => {
     await send(get, { signal })
     await failureOf(send(plainPost, { signal, timeout: 20 }))
     expect(getEventListeners(signal, 'abort')).toStrictEqual([])
+  })
+})
+
+describe('withResponse', () => {
+  it('gives the answer with its response and request id, of one request', async () => {
+    const { server, send } = await scripted([
+      reply(201, { success: true, message: 'm' }, { 'x-request-id': 'req_5', ratelimit: 'r=1' }),
+    ])
+    const pending = send(plainPost)
+    const { data, response, requestId } = await pending.withResponse()
+    expect(data).toStrictEqual({ success: true, message: 'm' })
+    expect([response.status, response.headers.get('ratelimit'), requestId]).toStrictEqual([
+      ...[201, 'r=1', 'req_5'],
+    ])
+    expect(await pending).toBe(data)
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it('rejects as the promise does, and leaves no rejection unhandled', async () => {
+    const unhandled: unknown[] = []
+    const note = (reason: unknown) => void unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    onTestFinished(() => void process.off('unhandledRejection', note))
+    const { send } = await scripted([refusal(403, 'forbidden'), refusal(403, 'forbidden')])
+    expect(await failureOf(send(get).withResponse())).toMatchObject({ code: 'forbidden' })
+    expect(await failureOf(send(get))).toMatchObject({ code: 'forbidden' })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unhandled).toStrictEqual([])
   })
 })
 

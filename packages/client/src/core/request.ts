@@ -4,26 +4,22 @@
  *
  * Every attempt of one operation is the same request, byte for byte and under the same
  * `Idempotency-Key`. Each attempt has `timeout`; the whole operation has as much for every
- * attempt that it may make, and one minute for the waits between them.
+ * attempt that it may make, and `maxRetryAfter` for the waits between them.
  */
 import { readAnswer } from './answer.ts'
+import {
+  type AnswerPromise,
+  answerPromise,
+  type WithResponse,
+  withRequestId,
+} from './answer-promise.ts'
 import { runAttempt } from './attempt.ts'
 import { abortedBy, invalidArgument, PostriderError } from './errors.ts'
-import { openStream } from './open-stream.ts'
+import { type ByteStream, openStream, type StreamInput } from './open-stream.ts'
+import { type Limits, type RequestOptions, readRequestLimits, timerMsMax } from './options.ts'
 import { fillPath, queryOf } from './path.ts'
 import { decideRetry } from './retry.ts'
 import { timeText } from './times.ts'
-
-export interface RequestOptions {
-  /** Ends the operation at once, also while it waits for its next attempt. */
-  readonly signal?: AbortSignal
-  /** Milliseconds for each attempt, in place of the client's. */
-  readonly timeout?: number
-  /** Names this request for 24 hours: the service carries out only one with the same key. */
-  readonly idempotencyKey?: string
-  /** Further headers, such as `traceparent`. */
-  readonly headers?: Readonly<Record<string, string>>
-}
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -31,22 +27,25 @@ export interface Call {
   readonly path: string
   readonly parameters?: Readonly<Record<string, string>>
   /** What is undefined is left out. */
-  readonly query?: Readonly<Record<string, unknown>>
+  readonly query?: Readonly<Record<string, unknown>> | undefined
   readonly body?: unknown
+  /** In place of parameters and body: the path takes its parameters out of it, the rest is the body. */
+  readonly input?: object
   /** Whether the service honours `Idempotency-Key` here, so that a POST may be repeated. */
   readonly honoursIdempotencyKey?: boolean
   /** Of a POST: carried out twice it has done the same as once. Other methods always are so. */
   readonly isIdempotent?: boolean
 }
 
-/** The one function that resources are built on. */
-export type Send = <Answer>(call: Call, options?: RequestOptions) => Promise<Answer>
+export type Send = <Answer>(call: Call, options?: RequestOptions) => AnswerPromise<Answer>
 
-export interface SendDeps {
+/** Begins to take an answer as it comes. */
+export type Open = (call: Call, options?: RequestOptions) => AnswerPromise<ByteStream>
+
+export interface SendDeps extends Limits {
   readonly apiKey: string
   readonly basePath: string
-  readonly timeoutMs: number
-  readonly retriesMax: number
+  readonly userAgent: string | undefined
   readonly fetch: typeof globalThis.fetch
   readonly random: () => number
   /** A clock that is never set. */
@@ -54,9 +53,6 @@ export interface SendDeps {
   readonly wait: (ms: number, signal: AbortSignal | undefined) => Promise<void>
 }
 
-const waitsMsMax = 60_000
-/** The longest that timers take. */
-const timeoutMsMax = 2 ** 31 - 1
 const ownHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'accept',
@@ -65,64 +61,85 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ])
 
 export function createSend(deps: SendDeps): Send {
-  return async <Answer>(call: Call, options: RequestOptions = {}): Promise<Answer> => {
-    const request = prepare(deps, call, options)
-    const { signal } = options
-    const endsAtMs = deps.nowMs() + request.timeoutMs * (deps.retriesMax + 1) + waitsMsMax
-    for (let attempts = 1; ; attempts += 1) {
-      const leftMs = endsAtMs - deps.nowMs()
-      const timeoutMs = Math.max(1, Math.min(request.timeoutMs, leftMs, timeoutMsMax))
-      try {
-        const answer = await runAttempt({ ...request, fetch: deps.fetch, timeoutMs, signal })
+  return <Answer>(call: Call, options?: RequestOptions) =>
+    answerPromise(
+      repeat(deps, call, options, async (input) => {
+        const { response, text } = await runAttempt(input)
+        const { status, headers } = response
         // The contract's type of this operation; only `success` is checked here.
-        return readAnswer(answer, Date.now()) as Answer
-      } catch (error) {
-        if (!(error instanceof PostriderError)) throw error
-        const waitMs = decideRetry({
-          error,
-          attempts,
-          retriesMax: deps.retriesMax,
-          isRepeatable: request.isRepeatable,
-          remainingMs: endsAtMs - deps.nowMs(),
-          random: deps.random(),
-        })
-        if (waitMs === undefined) throw error
-        await deps.wait(waitMs, signal)
-      }
+        const data = readAnswer({ status, headers, text }, Date.now()) as Answer
+        return withRequestId(response, data)
+      }),
+    )
+}
+
+export function createOpen(deps: SendDeps): Open {
+  return (call, options) =>
+    answerPromise(
+      repeat(deps, call, options, (input) => {
+        input.headers.set('accept', '*/*')
+        return openStream(input)
+      }),
+    )
+}
+
+async function repeat<Data>(
+  deps: SendDeps,
+  call: Call,
+  options: RequestOptions = {},
+  attempt: (input: StreamInput) => Promise<WithResponse<Data>>,
+): Promise<WithResponse<Data>> {
+  const limits = readRequestLimits(options, deps)
+  const { isRepeatable, ...request } = prepare(deps, call, options)
+  const { retriesMax, retryAfterMsMax } = limits
+  const { signal } = options
+  const endsAtMs = deps.nowMs() + limits.timeoutMs * (retriesMax + 1) + retryAfterMsMax
+  for (let attempts = 1; ; attempts += 1) {
+    const leftMs = endsAtMs - deps.nowMs()
+    const timeoutMs = Math.max(1, Math.min(limits.timeoutMs, leftMs, timerMsMax))
+    try {
+      const { idleTimeoutMs } = limits
+      return await attempt({ ...request, fetch: deps.fetch, timeoutMs, idleTimeoutMs, signal })
+    } catch (error) {
+      if (!(error instanceof PostriderError)) throw error
+      const waitMs = decideRetry({
+        ...{ error, attempts, retriesMax, retryAfterMsMax, isRepeatable },
+        remainingMs: endsAtMs - deps.nowMs(),
+        random: deps.random(),
+      })
+      if (waitMs === undefined) throw error
+      await deps.wait(waitMs, signal)
     }
   }
 }
 
-/** Begins to take a text as it comes; never repeated. */
-export type Open = (call: Call, options?: RequestOptions) => Promise<ReadableStream<Uint8Array>>
-
-export function createOpen(deps: SendDeps): Open {
-  return async (call, options = {}) => {
-    const { url, headers, timeoutMs } = prepare(deps, call, options)
-    headers.set('accept', '*/*')
-    return await openStream({ url, headers, timeoutMs, fetch: deps.fetch, signal: options.signal })
-  }
-}
-
 function prepare(deps: SendDeps, call: Call, options: RequestOptions) {
+  const { method, path, query = {} } = call
+  const { parameters, body } = call.input === undefined ? call : divide(path, call.input)
   return {
-    url: deps.basePath + fillPath(call.path, call.parameters ?? {}) + queryOf(call.query ?? {}),
-    method: call.method,
-    headers: headersOf(deps.apiKey, call, options),
-    body: call.method === 'GET' ? undefined : serialize(call.body),
-    timeoutMs:
-      options.timeout === undefined
-        ? deps.timeoutMs
-        : checkTimeout(options.timeout, invalidArgument),
+    url: deps.basePath + fillPath(path, parameters ?? {}) + queryOf(query),
+    method,
+    headers: headersOf(deps, body !== undefined, options),
+    body: method === 'GET' ? undefined : serialize(body),
     isRepeatable:
-      call.method !== 'POST' ||
+      method !== 'POST' ||
       call.isIdempotent === true ||
       (call.honoursIdempotencyKey === true && options.idempotencyKey !== undefined),
   }
 }
 
-function headersOf(apiKey: string, call: Call, options: RequestOptions): Headers {
+function divide(path: string, input: object): Pick<Call, 'parameters' | 'body'> {
+  const entries = Object.entries(input)
+  const isNamed = ([name]: [string, unknown]) => path.includes(`{${name}}`)
+  return {
+    parameters: Object.fromEntries(entries.filter(isNamed)),
+    body: Object.fromEntries(entries.filter((entry) => !isNamed(entry))),
+  }
+}
+
+function headersOf(deps: SendDeps, hasBody: boolean, options: RequestOptions): Headers {
   const headers = new Headers()
+  if (deps.userAgent !== undefined) headers.set('user-agent', deps.userAgent)
   try {
     for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value)
   } catch (error) {
@@ -131,9 +148,9 @@ function headersOf(apiKey: string, call: Call, options: RequestOptions): Headers
   for (const name of ownHeaders) {
     if (headers.has(name)) throw invalidArgument(`headers must not set ${name}`)
   }
-  headers.set('authorization', `Bearer ${apiKey}`)
+  headers.set('authorization', `Bearer ${deps.apiKey}`)
   headers.set('accept', 'application/json')
-  if (call.body !== undefined) headers.set('content-type', 'application/json')
+  if (hasBody) headers.set('content-type', 'application/json')
   if (options.idempotencyKey !== undefined) {
     if (!/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey)) {
       throw invalidArgument('idempotencyKey must be 1 to 255 visible ASCII characters')
@@ -157,11 +174,6 @@ function serialize(body: unknown): string | undefined {
 function refuseInvalidDates(this: unknown, name: string, value: unknown): unknown {
   const given = (this as Readonly<Record<string, unknown>>)[name]
   return given instanceof Date ? timeText(name, given) : value
-}
-
-export function checkTimeout(timeoutMs: number, refuse: (message: string) => Error): number {
-  if (typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= timeoutMsMax) return timeoutMs
-  throw refuse(`timeout must be a number of milliseconds from 1 to ${timeoutMsMax}`)
 }
 
 /** Waits, or rejects as soon as the signal is aborted. */

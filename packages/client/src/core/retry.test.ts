@@ -1,22 +1,27 @@
 import { describe, expect, it } from 'vitest'
-import { PostriderError } from './errors.ts'
+import { connectionFailed, PostriderError } from './errors.ts'
 import { decideRetry, parseRetryAfter, type RetryQuestion } from './retry.ts'
 
 const failure = (status: number, code = 'some_code', retryAfter?: number) =>
   new PostriderError('m', { status, code, retryAfter })
+
+/** As `fetch` of Node.js tells it. */
+const unreached = (code: string) =>
+  connectionFailed(new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) }))
 
 const question = (change: Partial<RetryQuestion>): RetryQuestion => ({
   error: failure(503),
   attempts: 1,
   retriesMax: 3,
   isRepeatable: true,
+  retryAfterMsMax: 60_000,
   remainingMs: 100_000,
   random: 1,
   ...change,
 })
 
 describe('decideRetry', () => {
-  it.each([408, 429, 502, 503, 504])('repeats after status %i', (status) => {
+  it.each([408, 429, 500, 502, 503, 504, 520, 524])('repeats after status %i', (status) => {
     expect(decideRetry(question({ error: failure(status) }))).toBe(500)
   })
 
@@ -29,7 +34,7 @@ describe('decideRetry', () => {
     expect(decideRetry(question({ error }))).toBe(1_000)
   })
 
-  it.each([200, 301, 400, 401, 403, 404, 409, 413, 415, 422, 500, 501])(
+  it.each([200, 301, 400, 401, 403, 404, 409, 413, 415, 422, 501, 505])(
     'gives up after status %i',
     (status) => {
       expect(decideRetry(question({ error: failure(status) }))).toBeUndefined()
@@ -40,8 +45,24 @@ describe('decideRetry', () => {
     expect(decideRetry(question({ error: failure(0, code) }))).toBeUndefined()
   })
 
-  it('never repeats what is not repeatable', () => {
-    expect(decideRetry(question({ isRepeatable: false }))).toBeUndefined()
+  it.each([0, 408, 500, 502, 504, 524])(
+    'never repeats what is not repeatable after status %i: it may have been carried out',
+    (status) => {
+      const error = failure(status, status === 0 ? 'connection_error' : 'some_code')
+      expect(decideRetry(question({ error, isRepeatable: false }))).toBeUndefined()
+    },
+  )
+
+  it.each<[string, PostriderError, number | undefined]>([
+    ['429', failure(429, 'rate_limited'), 500],
+    ["a proxy's 429", failure(429, 'unexpected_response'), 500],
+    ["the service's 503", failure(503, 'unavailable'), 500],
+    ["a proxy's 503 with Retry-After", failure(503, 'unexpected_response', 1), 1_000],
+    ['a connection that never was', unreached('ECONNREFUSED'), 500],
+    ['a connection that broke', unreached('ECONNRESET'), undefined],
+    ["a proxy's 503 without", failure(503, 'unexpected_response'), undefined],
+  ])('knows what was refused before any work: %s', (_, error, waitMs) => {
+    expect(decideRetry(question({ error, isRepeatable: false }))).toBe(waitMs)
   })
 
   it('gives up when the retries are spent', () => {
@@ -67,6 +88,12 @@ describe('decideRetry', () => {
   it('gives up at once when Retry-After is longer than a minute', () => {
     expect(decideRetry(question({ error: failure(429, 'c', 60) }))).toBe(60_000)
     expect(decideRetry(question({ error: failure(429, 'c', 61) }))).toBeUndefined()
+  })
+
+  it('can be told of another longest Retry-After', () => {
+    const error = failure(503, 'unavailable', 2)
+    expect(decideRetry(question({ error, retryAfterMsMax: 2_000 }))).toBe(2_000)
+    expect(decideRetry(question({ error, retryAfterMsMax: 1_999 }))).toBeUndefined()
   })
 
   it('gives up at once when the wait would outlast the whole operation', () => {

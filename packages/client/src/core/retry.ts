@@ -1,20 +1,21 @@
 /**
  * Decides whether a failed attempt is followed by another, and after how long.
  *
- * Only operations that may be repeated are: reading, replacing, deleting, whether an address is sent
- * to, and sending under one `Idempotency-Key`. The wait doubles from 0.5 s to 8 s, halved at most by chance, and is never
- * shorter than the service's `Retry-After`. A wait that is not worth it (longer than a minute, or
- * past the deadline of the whole operation) is not begun: the caller gets the error, with
- * `retryAfter`, at once.
+ * What was refused before any work (429, a 503 of the service or one that says when to come back, a
+ * connection that never was) is asked again whatever the operation. What may have been carried out is repeated only where
+ * twice is as good as once: by the method, or under one `Idempotency-Key`.
+ *
+ * The wait doubles from 0.5 s to 8 s, less up to half by chance, and is never shorter than
+ * `Retry-After`. A wait that is not worth it (longer than `maxRetryAfter`, or past the time of the
+ * whole operation) is not begun: the caller gets the error, with `retryAfter`, at once.
  */
-import type { PostriderError } from './errors.ts'
+import { type PostriderError, systemCodeOf } from './errors.ts'
 
 export const waitMsMin = 500
 export const waitMsMax = 8_000
-export const retryAfterMsMax = 60_000
 
-const retryableStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
-const retryableCodes: ReadonlySet<string> = new Set([
+const passingStatuses: ReadonlySet<number> = new Set([408, 500, 502, 503, 504])
+const passingCodes: ReadonlySet<string> = new Set([
   'connection_error',
   'timeout',
   // The attempt before this one is still being worked on.
@@ -27,6 +28,8 @@ export interface RetryQuestion {
   readonly attempts: number
   readonly retriesMax: number
   readonly isRepeatable: boolean
+  /** The longest `Retry-After` that is waited for. */
+  readonly retryAfterMsMax: number
   /** What is left for the whole operation. */
   readonly remainingMs: number
   /** From 0 to 1. */
@@ -36,13 +39,31 @@ export interface RetryQuestion {
 /** Milliseconds to wait before the next attempt; undefined: give up. */
 export function decideRetry(question: RetryQuestion): number | undefined {
   const { error, attempts, random } = question
-  if (!question.isRepeatable || attempts > question.retriesMax) return undefined
-  if (!retryableStatuses.has(error.status) && !retryableCodes.has(error.code)) return undefined
+  if (attempts > question.retriesMax) return undefined
+  const isWorthIt = isRefusedBeforeWork(error) || (question.isRepeatable && isPassing(error))
+  if (!isWorthIt) return undefined
   const askedMs = (error.retryAfter ?? 0) * 1_000
-  if (askedMs > retryAfterMsMax) return undefined
+  if (askedMs > question.retryAfterMsMax) return undefined
   const backoffMs = Math.min(waitMsMax, waitMsMin * 2 ** (attempts - 1)) * (0.5 + random / 2)
   const waitMs = Math.max(askedMs, backoffMs)
   return waitMs < question.remainingMs ? waitMs : undefined
+}
+
+/** A proxy says 503 also of a request that it has passed on; then it does not say when to come back. */
+function isRefusedBeforeWork(error: PostriderError): boolean {
+  const { status, code, retryAfter } = error
+  if (status === 429 || unconnectedCodes.has(systemCodeOf(error))) return true
+  return status === 503 && (code !== 'unexpected_response' || retryAfter !== undefined)
+}
+
+/** Of Node.js and Bun. Other runtimes do not say how far they came. */
+const unconnectedCodes: ReadonlySet<unknown> = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused'],
+])
+
+function isPassing({ status, code }: PostriderError): boolean {
+  // From 520: what content delivery networks say of a server that they cannot hear.
+  return passingCodes.has(code) || passingStatuses.has(status) || (status >= 520 && status <= 530)
 }
 
 /** Seconds of a `Retry-After` header: a number of them or an HTTP date. */

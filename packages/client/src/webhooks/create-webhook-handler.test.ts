@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   createWebhookHandler,
   type WebhookContext,
@@ -172,11 +172,34 @@ describe('a request of somebody else', () => {
     expect(response.status).toBe(401)
     expect(response.headers.has('www-authenticate')).toBe(true)
     expect(state.pulled).toBe(0)
-    expect(errors).toStrictEqual([])
+    expect(errors).toMatchObject([{ code: 'unauthorized' }])
+    expect(String(errors[0])).toContain(`${header} is none of the secrets`)
+    expect(String(errors[0])).not.toMatch(/secret-\d/)
   })
 
   it('is refused with 401 without the header', async () => {
-    expect((await receive(exampleRequest(events))).response.status).toBe(401)
+    const { response, errors } = await receive(exampleRequest(events))
+    expect(response.status).toBe(401)
+    expect(String(errors[0])).toContain(`${header} is missing`)
+  })
+
+  it('is told of once a minute, with how many there were', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const told: string[] = []
+    const handler = createWebhookHandler({
+      ...{ header, secrets, onEvent: () => undefined },
+      onError: (error) => void told.push(String(error)),
+    })
+    const knock = async () => expect((await handler(exampleRequest(events))).status).toBe(401)
+    await knock()
+    for (let i = 0; i < 3; i += 1) await knock()
+    expect(told).toHaveLength(1)
+    vi.advanceTimersByTime(60_000)
+    await knock()
+    await knock()
+    expect(told).toHaveLength(2)
+    expect(told[1]).toContain('(4 such requests since the last report)')
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', ''])(

@@ -28,25 +28,26 @@ export interface WebhookContext {
 
 interface CommonOptions {
   /** Name of the header that holds the secret. Without it, everybody is let in. */
-  readonly header?: string
+  readonly header?: string | undefined
   /** Every value that is accepted: two of them while one replaces the other. */
-  readonly secrets?: readonly string[]
+  readonly secrets?: readonly string[] | undefined
   /**
    * Told why a delivery was not taken, before the answer: what `onEvent` threw, or a
-   * `WebhookError`. Not of requests that are refused with 401, 405 and 415. `console.error` when
-   * left out. The answer waits for it, but not longer than a second.
+   * `WebhookError`. Of requests without the secret it is told at most once a minute, for anybody can
+   * make them; not at all of those that are refused with 405 and 415. `console.error` when left out.
+   * The answer waits for it, but not longer than a second.
    */
-  readonly onError?: (error: unknown, context: WebhookContext) => unknown
+  readonly onError?: ((error: unknown, context: WebhookContext) => unknown) | undefined
   /** The largest body, 16 MiB when left out: enough for an INCOMING_EMAIL as it is by default. */
-  readonly maxBytes?: number
+  readonly maxBytes?: number | undefined
   /** Milliseconds for the whole request; 12,000 when left out, as the service waits for 15,000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 /** Called for one event after the other, each when the one before it has resolved. */
 interface EachEvent {
   readonly onEvent: (event: ReceivedEvent, context: WebhookContext) => void | Promise<void>
-  readonly onEvents?: never
+  readonly onEvents?: undefined
 }
 
 /** Called once, with all events of a request in their order. */
@@ -55,7 +56,7 @@ interface AllEvents {
     events: readonly ReceivedEvent[],
     context: WebhookContext,
   ) => void | Promise<void>
-  readonly onEvent?: never
+  readonly onEvent?: undefined
 }
 
 export type WebhookHandlerOptions = CommonOptions & (EachEvent | AllEvents)
@@ -68,6 +69,7 @@ const timeoutMsDefault = 12_000
 /** The longest that timers take. */
 const timeoutMsMax = 2 ** 31 - 1
 const tellingMsMax = 1_000
+const strangerEveryMs = 60_000
 
 /** Throws `TypeError` for options that cannot work. The handler never throws: it answers. */
 export function createWebhookHandler(options: WebhookHandlerOptions): WebhookHandler {
@@ -75,6 +77,7 @@ export function createWebhookHandler(options: WebhookHandlerOptions): WebhookHan
   return async (request) => {
     if (request.method !== 'POST') return refusal(405, 'Only POST is accepted', { allow: 'POST' })
     if (set.isAuthentic && !set.isAuthentic(request.headers)) {
+      await set.tellStranger(request)
       return refusal(401, 'Unauthorized', { 'www-authenticate': 'Webhook' })
     }
     if (!isJson(request.headers.get('content-type'))) {
@@ -84,12 +87,22 @@ export function createWebhookHandler(options: WebhookHandlerOptions): WebhookHan
   }
 }
 
+/** A misspelt `secrets` must not let everybody in. */
+const names: ReadonlySet<string> = new Set([
+  ...['header', 'secrets', 'onEvent', 'onEvents', 'onError', 'maxBytes', 'timeoutMs'],
+])
+
+type OnError = NonNullable<CommonOptions['onError']>
 type Settings = ReturnType<typeof checkOptions>
 type Handle = AllEvents['onEvents']
 
 function checkOptions(options: WebhookHandlerOptions) {
   const { header, secrets, onEvent, onEvents, onError = report } = options
   const { maxBytes = maxBytesDefault, timeoutMs = timeoutMsDefault } = options
+  const unknown = Object.keys(options).find((name) => !names.has(name))
+  if (unknown !== undefined) {
+    throw new TypeError(`There is no option ${unknown}; there are ${[...names].join(', ')}`)
+  }
   if ((header === undefined) !== (secrets === undefined)) {
     throw new TypeError('header and secrets are given together, or neither of them')
   }
@@ -105,7 +118,30 @@ function checkOptions(options: WebhookHandlerOptions) {
   }
   const isAuthentic =
     header !== undefined && secrets !== undefined ? createHeaderCheck(header, secrets) : undefined
-  return { isAuthentic, handle, onError, maxBytes, timeoutMs }
+  const tellStranger = createStrangerReport(header ?? '', onError)
+  return { isAuthentic, tellStranger, handle, onError, maxBytes, timeoutMs }
+}
+
+/**
+ * Of the first at once, of what follows once a minute: it is most likely a secret that was replaced
+ * on one side only, and then the service comes again and again; but whoever knows the address can
+ * come as often.
+ */
+function createStrangerReport(header: string, onError: OnError) {
+  let toldAtMs = Number.NEGATIVE_INFINITY
+  let count = 0
+  return async ({ headers }: Request): Promise<void> => {
+    count += 1
+    const nowMs = performance.now()
+    if (nowMs - toldAtMs < strangerEveryMs) return
+    toldAtMs = nowMs
+    const what = headers.has(header) ? 'is none of the secrets' : 'is missing'
+    const often = count > 1 ? ` (${count} such requests since the last report)` : ''
+    count = 0
+    const error = new WebhookError('unauthorized', `The header ${header} ${what}${often}`)
+    const { signal } = new AbortController()
+    await tell(onError, error, { traceparent: traceparentOf(headers), signal })
+  }
 }
 
 function inTurn(onEvent: EachEvent['onEvent']): Handle {
@@ -149,7 +185,7 @@ async function takeDelivery(set: Settings, request: Request): Promise<Response> 
   if (request.signal?.aborted) onHangUp()
   try {
     const outcome = await Promise.race([stopped, takeEvents(set, request, context)])
-    if ('error' in outcome) await tell(set, outcome.error, context)
+    if ('error' in outcome) await tell(set.onError, outcome.error, context)
     return outcome.answer
   } finally {
     clearTimeout(timer)
@@ -184,6 +220,7 @@ const statusOf = {
   not_json: 500,
   interrupted: 500,
   timeout: 503,
+  unauthorized: 401,
 } as const satisfies Record<WebhookErrorCode, number>
 
 /** The message of an error that is not ours may hold anything, and stays here. */
@@ -194,12 +231,12 @@ function refused(error: unknown): Outcome {
 }
 
 /** The answer does not depend on it. */
-async function tell(set: Settings, error: unknown, context: WebhookContext): Promise<void> {
+async function tell(onError: OnError, error: unknown, context: WebhookContext): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const tooLong = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, tellingMsMax)
   })
-  const told = (async () => set.onError(error, context))().catch(report)
+  const told = (async () => onError(error, context))().catch(report)
   await Promise.race([tooLong, told])
   clearTimeout(timer)
 }

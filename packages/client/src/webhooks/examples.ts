@@ -30,10 +30,10 @@ function baseOf({ event, details }: KnownEvent, changes: object): object {
 }
 
 export interface ExampleRequestOptions {
-  readonly url?: string
+  readonly url?: string | undefined
   /** As registered with the webhook: the secret is among them. */
-  readonly headers?: Readonly<Record<string, string>>
-  readonly traceparent?: string
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly traceparent?: string | undefined
 }
 
 /** An array makes the request of an EMAIL_EVENT webhook, one event that of all others. */

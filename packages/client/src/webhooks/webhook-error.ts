@@ -14,6 +14,8 @@ export type WebhookErrorCode =
   | 'interrupted'
   /** The events were not handled in time. */
   | 'timeout'
+  /** The header is missing, or its value is none of the secrets. */
+  | 'unauthorized'
 
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
