@@ -1,0 +1,43 @@
+/** What our code answers to a labelled reply or bounce. */
+import { classifyFailure } from '../../src/mail/classify-reply.ts'
+import type { FailureCategory } from '../../src/mail/failure-category.ts'
+import { parseMessage } from '../../src/mail/parse/parse-message.ts'
+import { decideHardness } from '../../src/mail/reports/decide-hardness.ts'
+import { buildBounce, RECIPIENT } from './build-bounce.ts'
+import type { LabelledBounce, LabelledReply } from './labels.ts'
+
+/** `later` of replies only, `told` and `nothing` of bounces only. */
+export const outcomes = ['suppressed', 'final', 'later', 'told', 'nothing'] as const
+
+export interface Answer {
+  /** Of a reply: `suppressed` is what would follow if a bounce told of it. */
+  readonly outcome: (typeof outcomes)[number]
+  readonly category?: FailureCategory
+  /** Of a reply: another attempt follows. */
+  readonly isTemporary?: boolean
+  /** Of a bounce: it is told of, and of its recipient. */
+  readonly isTold?: boolean
+  /** An address is suppressed that is not the recipient's. */
+  readonly hurtsOthers?: true
+}
+
+export function answerToReply({ text }: LabelledReply): Answer {
+  const reply = { code: Number(text.slice(0, 3)), text }
+  const { category, retryable: isTemporary } = classifyFailure({ reply })
+  if (decideHardness({ status: undefined, diagnostic: text }))
+    return { outcome: 'suppressed', category, isTemporary }
+  return { outcome: isTemporary ? 'later' : 'final', category, isTemporary }
+}
+
+export function answerToBounce(bounce: LabelledBounce): Answer {
+  const { reports } = parseMessage(buildBounce(bounce))
+  const bounces = reports.filter((one) => one.kind === 'bounce' && one.recipient !== undefined)
+  const isOwn = (one: (typeof bounces)[number]) => one.recipient?.toLowerCase() === RECIPIENT
+  const own = bounces.find(isOwn)
+  const others = bounces.filter((one) => !isOwn(one) && one.isHard)
+  return {
+    outcome: own === undefined ? 'nothing' : own.isHard ? 'suppressed' : 'told',
+    isTold: own !== undefined,
+    ...(others.length > 0 ? { hurtsOthers: true } : {}),
+  }
+}
