@@ -39,9 +39,7 @@ const check = (secretKeys: string) => checkKeys(database.db, toKeys({ secretKeys
 const examine = (secretKeys: string) =>
   examineSealed(database.db, toKeys({ secretKeys }), sealedColumns)
 
-function rotate(
-  o: { keys?: string; isDryRun?: boolean; batch?: number; onBatch?: () => void } = {},
-) {
+function rotate(o: Partial<Parameters<typeof rotateKeys>[0]> & { readonly keys?: string } = {}) {
   const { keys = both, isDryRun = false, ...rest } = o
   return rotateKeys({
     db: database.db,
@@ -267,7 +265,7 @@ describe('secrets rotate', () => {
     expect(rest).toMatchObject({ rotated: mailers - 4, unopened: 0 })
   })
 
-  it('leaves what is changed while it runs as it was changed', async () => {
+  it('keeps what is changed while it runs, and seals that anew in a second pass', async () => {
     await check(both)
     const { db } = database
     const key = { tenantId, mailerId: mailerId(1) }
@@ -281,18 +279,33 @@ describe('secrets rotate', () => {
         return db.transaction(...args)
       },
     }
-    await rotateKeys({
-      db: racing,
-      ...toKeys({ secretKeys: both }),
-      columns: sealedColumns,
-      derived: trackingKeys,
-      isDryRun: false,
-    })
+    const rotation = await rotate({ db: racing })
+    expect(rotation.kinds[0]).toMatchObject({ rotated: mailers, unopened: 0 })
+    expect(rotation.needless).toEqual(['k1'])
     const { rows } = await db.query<{ secret: string }>(
       'select secret from mailers_mailer where mailer_id = $1',
       [key.mailerId],
     )
-    expect(openPassword(createKeyRing(both), key, rows[0]?.secret ?? '')).toBe('changed')
+    expect(openPassword(createKeyRing(k2), key, rows[0]?.secret ?? '')).toBe('changed')
+  })
+
+  it('leaves a row that somebody holds, and seals the others of its batch one by one', async () => {
+    await check(both)
+    const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const holder = database.db.transaction(async (tx) => {
+      await tx.query(`select 1 from mailers_mailer where mailer_id = 'smtp_2' for update`)
+      held.resolve()
+      await release.promise
+    })
+    await held.promise
+    const rotation = await rotate({ lockMsMax: 50 })
+    expect(rotation.kinds[0]).toMatchObject({ rotated: mailers - 1, unopened: 0 })
+    expect(rotation.needless).toEqual([])
+    release.resolve()
+    await holder
+    const rest = await rotate()
+    expect(rest.kinds[0]).toMatchObject({ rotated: 1, unopened: 0 })
+    expect(rest.needless).toEqual(['k1'])
   })
 
   it('counts what no configured key opens, keeps it, and rotates the rest', async () => {

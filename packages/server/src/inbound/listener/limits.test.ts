@@ -138,28 +138,32 @@ describe('recipients', () => {
 })
 
 describe('work', () => {
-  const floods: [what: string, flood: string][] = [
-    ['commands', 'NOOP\r\n'.repeat(200)],
-    ['recipients', 'RCPT TO:<a@routed.test>\r\n'.repeat(200)],
+  // A recipient that is looked up is worth five commands.
+  const floods: [what: string, flood: string, answersMax: number][] = [
+    ['commands', 'NOOP\r\n'.repeat(200), 40],
+    ['recipients', 'RCPT TO:<a@routed.test>\r\n'.repeat(200), 8],
   ]
-  it.each(floods)('[I12] that one connection makes has a limit: %s', async (_what, flood) => {
-    const { openFor, log, metrics } = await start({
-      limits: {
-        workMicrosBurst: 2_000,
-        workMicrosPerSecond: 1,
-        idleCommandsMax: 1_000,
-        badCommandsMax: 1_000,
-      },
-    })
-    const client = await openFor()
-    client.send(flood)
-    await expect.poll(log).toContain('"limit":"work"')
-    expect(await metrics()).toContain('inbound_limits_total{limit="work"} 1')
-    expect(client.unread().match(/^\d{3} /gm)?.length ?? 0).toBeLessThan(40)
-    const other = await openFor('a@routed.test')
-    expect(await sendData(other, MESSAGE)).toMatch(/^250 /)
-    client.close()
-  })
+  it.each(floods)(
+    '[I12] that one connection makes has a limit: %s',
+    async (_, flood, answersMax) => {
+      const { openFor, log, metrics } = await start({
+        limits: {
+          workMicrosBurst: 2_000,
+          workMicrosPerSecond: 1,
+          idleCommandsMax: 1_000,
+          badCommandsMax: 1_000,
+        },
+      })
+      const client = await openFor()
+      client.send(flood)
+      await expect.poll(log).toContain('"limit":"work"')
+      expect(await metrics()).toContain('inbound_limits_total{limit="work"} 1')
+      expect(client.unread().match(/^\d{3} /gm)?.length ?? 0).toBeLessThanOrEqual(answersMax)
+      const other = await openFor('a@routed.test')
+      expect(await sendData(other, MESSAGE)).toMatch(/^250 /)
+      client.close()
+    },
+  )
 
   it.each([
     ['lines that begin with a dot', '..\r\n'.repeat(60_000), 20_000],

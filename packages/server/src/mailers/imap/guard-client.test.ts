@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
 import { ImapFlow } from 'imapflow'
 import { afterEach, expect, it } from 'vitest'
 import { guardClient } from './guard-client.ts'
@@ -14,16 +16,16 @@ function guarded() {
     },
   })
   const guard = guardClient(client, { messageBytesMax: 100_000, onBroken: () => undefined })
-  const made = streamer as { write(piece: Buffer, done: () => void): void; destroy(): void }
+  const made = streamer as Writable
   streamers.push(made)
   const say = async (text: string) => {
     for (const byte of Buffer.from(text, 'latin1'))
-      await new Promise<void>((done) => made.write(Buffer.from([byte]), done))
+      await new Promise<unknown>((done) => made.write(Buffer.from([byte]), done))
   }
-  return { guard, pieces, say }
+  return { guard, pieces, say, streamer: made }
 }
 
-const streamers: { destroy(): void }[] = []
+const streamers: Writable[] = []
 afterEach(() => {
   for (const streamer of streamers.splice(0)) streamer.destroy()
 })
@@ -42,4 +44,22 @@ it('until the login is done, nothing but a literal waits for what follows', asyn
   const { pieces, say } = guarded()
   await say('* OK hi')
   expect(pieces).toHaveLength(7)
+})
+
+it('[B11] a connection that closes while it waits for its pace waits no longer', async () => {
+  const { guard, streamer } = guarded()
+  guard.begin()
+  guard.beginCommand({ isForMessages: true })
+  let isRead = false
+  // Charged with seconds, so that it waits for many.
+  const flood = `* 1 FETCH (${'{0}\r\n'.repeat(256)})\r\n`.repeat(1_000)
+  streamer.write(Buffer.from(flood), () => {
+    isRead = true
+  })
+  expect(guard.waitedMs).toBeGreaterThan(10_000)
+  const closed = once(streamer, 'close')
+  streamer.destroy()
+  await closed
+  await new Promise(setImmediate)
+  expect(isRead).toBe(true)
 })

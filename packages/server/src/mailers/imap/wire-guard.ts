@@ -115,7 +115,6 @@ export function createWireGuard(): WireGuard {
     const line = joined().subarray(lineStart)
     const size = literalSizeOf(line)
     if (size === undefined) return endResponse()
-    if (isSearch) return 'imap_line'
     literalLeft = size
     lineStart = textBytes
     literals += 1

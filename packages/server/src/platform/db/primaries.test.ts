@@ -100,6 +100,11 @@ async function startLine(to: number) {
     release() {
       for (const pass of held.splice(0)) pass()
     },
+    /** Those that are open stay so, and say no more. */
+    fallSilent() {
+      line.mode = 'hang'
+      for (const socket of sockets) socket.unpipe().pause()
+    },
     async close() {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
@@ -244,6 +249,37 @@ describe('a connection that is made while the primary moves', () => {
     expect(String(await late)).toContain('The primary has moved')
     await first.end()
     await moved.end()
+    await line.close()
+  })
+})
+
+describe('the connections of a pool when the primary moves', () => {
+  it('are destroyed where they lead to the old one, also in the middle of a statement', async () => {
+    const line = await startLine(primary.port)
+    const told = createSignal()
+    const lines: Record<string, unknown>[] = []
+    const write = (text: string) => {
+      lines.push(JSON.parse(text) as Record<string, unknown>)
+      told.notify()
+    }
+    const db = openDb(urlOf([line.port, primary.port]), { log: pino({}, { write }) })
+    await db.query('select 1')
+    let ended: unknown
+    line.fallSilent()
+    void db.query('select 1').catch((error: unknown) => {
+      ended = error
+      told.notify()
+    })
+    const moved = () => lines.find(({ msg }) => msg === 'database.primary_moved')
+    await told.until(() => moved() !== undefined, { describe: () => 'it does not move' })
+    expect(moved()).toMatchObject({
+      from: `127.0.0.1:${line.port}`,
+      to: `127.0.0.1:${primary.port}`,
+    })
+    await told.until(() => ended !== undefined, { describe: () => 'the statement goes on' })
+    expect(ended).toBeInstanceOf(DatabaseUnavailableError)
+    expect(db.stats.connections).toBe(0)
+    await db.query('select 1')
     await line.close()
   })
 })

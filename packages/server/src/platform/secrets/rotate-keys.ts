@@ -5,7 +5,7 @@
  * only over the one that it read: what somebody changes meanwhile stays. So it may be stopped at any
  * moment and run again, and several may run at once.
  */
-import type { Db, Queryable } from '../db/index.ts'
+import { type Db, isStatementTimeout, type Queryable } from '../db/index.ts'
 import { type ConfiguredKeys, findNeeds, KeysDoNotFitError, refuseWrongKeys } from './check-keys.ts'
 import { SealedValueError } from './key-ring.ts'
 import { handOverKey, listKnownKeys } from './known-keys.ts'
@@ -33,6 +33,8 @@ export interface RotateOptions extends ConfiguredKeys {
   readonly derived: { readonly purpose: string; readonly bytes: number }
   readonly isDryRun: boolean
   readonly batch?: number
+  /** How long a row that somebody holds is waited for; default 5 s. */
+  readonly lockMsMax?: number
   /** Between two batches. */
   readonly onBatch?: () => void
 }
@@ -97,7 +99,7 @@ async function rotateOnce(o: RotateOptions, column: SealedColumn) {
     const rows = await readBatch(o, column, after, batch)
     const changes = rows.flatMap((row) => reseal(o, column, row) ?? [])
     unopened += rows.length - changes.length
-    const written = o.isDryRun ? changes.length : await write(o.db, column, changes)
+    const written = o.isDryRun ? changes.length : await write(o, column, changes)
     rotated += written
     lost += changes.length - written
     after = rows.at(-1)
@@ -145,22 +147,29 @@ function reseal({ keyRing }: RotateOptions, column: SealedColumn, row: SealedRow
   }
 }
 
-/** Answers how many it wrote. */
-async function write(db: Db, column: SealedColumn, changes: readonly Change[]): Promise<number> {
+/** Answers how many it wrote; a row that somebody holds for long is left. */
+async function write(
+  { db, lockMsMax = LOCK_MS_MAX }: RotateOptions,
+  column: SealedColumn,
+  changes: readonly Change[],
+): Promise<number> {
   if (changes.length === 0) return 0
   const writeAll = async (q: Queryable) => {
     const counts = await Promise.all(changes.map((change) => writeOne(q, column, change)))
     return counts.reduce((sum, count) => sum + count, 0)
   }
   try {
-    return await db.transaction(writeAll, { lockMsMax: LOCK_MS_MAX })
+    return await db.transaction(writeAll, { lockMsMax })
   } catch {
-    // Somebody holds one of the rows for long, or two wait for each other: the others one by one.
+    // Somebody holds one of the rows, or two wait for each other: the others one by one.
     let count = 0
     for (const change of changes)
-      count += await db.transaction((tx) => writeOne(tx, column, change), {
-        lockMsMax: LOCK_MS_MAX,
-      })
+      count += await db
+        .transaction((tx) => writeOne(tx, column, change), { lockMsMax })
+        .catch((error: unknown) => {
+          if (isStatementTimeout(error)) return 0
+          throw error
+        })
     return count
   }
 }
