@@ -5,9 +5,9 @@
  * far as it must be to be refused at once: that the provider has sent it, and that it is what this
  * provider sends. What it says is looked at later.
  *
- * A request waits for its commit for a bounded time, and only so many wait: the others are refused with
- * `unavailable`, and the provider comes again. One that is committed after all is told twice, and
- * applied once.
+ * A request waits for a bounded time until it is read and committed, and only so many wait: the others
+ * are refused with `unavailable`, and the provider comes again. The work goes on behind such a refusal,
+ * so that a callback that always takes longer is stored, too: what is told twice is applied once.
  */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -53,6 +53,7 @@ export interface CallbackIntakeDeps {
   readonly answerMs?: number
 }
 
+/** For reading and storing; to find the account takes half as long at most. */
 const ANSWER_MS = 600
 /** In memory, until they are committed. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
@@ -72,7 +73,6 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
   }
 
   function hasRoom(tenantId: string, bytes: number): boolean {
-    if (deps.isFull(tenantId)) return false
     // One tenant has half of it at most.
     return (
       waitingBytes + bytes <= WAITING_BYTES_MAX &&
@@ -80,13 +80,23 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
     )
   }
 
-  async function store({ tenantId, kind }: CalledBack, body: Buffer): Promise<void> {
+  /** Resolves when there is nothing left to do with it. */
+  async function readAndStore(
+    { tenantId, kind }: CalledBack,
+    body: Buffer,
+  ): Promise<'stored' | 'empty' | 'unreadable'> {
     if (!hasRoom(tenantId, body.length)) throw unavailable()
     hold(tenantId, body.length)
-    const stored = deps.disk
-      .admit(body.length, () => deps.inbox.store({ tenantId, kind, body }))
-      .finally(() => hold(tenantId, -body.length))
-    await inTime(stored, answerMs)
+    try {
+      const read = isUtf8(body) ? await deps.reader.read(tenantId, kind, body) : undefined
+      if (read === undefined) return 'unreadable'
+      if (read.isEmpty) return 'empty'
+      if (deps.isFull(tenantId)) throw unavailable()
+      await deps.disk.admit(body.length, () => deps.inbox.store({ tenantId, kind, body }))
+      return 'stored'
+    } finally {
+      hold(tenantId, -body.length)
+    }
   }
 
   function refused(kind: RelayKind | 'none', result: CallbackResult, error: ApiError): ApiError {
@@ -106,23 +116,21 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
       return found
     },
     async take(from, headers, body) {
-      const { kind, secrets, tenantId } = from
+      const { kind, secrets } = from
       const { callbacks } = deps.adapterOf(kind)
       if (!callbacks.isAuthentic({ headers, body }, secrets, deps.clock.now().getTime()))
         throw refused(kind, 'unauthentic', new ApiError('unauthorized'))
-      const read = isUtf8(body) ? await deps.reader.read(tenantId, kind, body) : undefined
-      if (read === undefined)
+      const result = await inTime(readAndStore(from, body), answerMs).catch((error) => {
+        throw refused(kind, 'unavailable', toUnavailable(error))
+      })
+      if (result === 'unreadable')
         throw refused(
           kind,
           'unreadable',
           new ApiError('invalid_json', { message: 'The body is not what this provider sends' }),
         )
-      if (read.isEmpty) return observe(kind, 'empty')
-      await store(from, body).catch((error) => {
-        throw refused(kind, 'unavailable', toUnavailable(error))
-      })
-      deps.failpoints.hit('callback.after_store')
-      observe(kind, 'stored')
+      if (result === 'stored') deps.failpoints.hit('callback.after_store')
+      observe(kind, result)
     },
   }
 }
