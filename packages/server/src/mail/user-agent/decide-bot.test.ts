@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { botRules, type Engagement } from './bot-rules.ts'
 import { decideBot } from './decide-bot.ts'
 import { createUserAgentReader } from './read-user-agent.ts'
+import { peoplesAgents, robotsAgents } from './user-agents.fixture.ts'
 
 const CHROME =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
@@ -52,6 +53,11 @@ describe('[2.5] a person', () => {
     expect(verdict(userAgent)).toEqual({ isBot: false, rule: 'image_proxy' })
   })
 
+  it.each(['open', 'click'] as const)('is known by every program that people use: %s', (kind) => {
+    const taken = peoplesAgents.filter((userAgent) => verdict(userAgent, { kind }).isBot)
+    expect(taken).toEqual([])
+  })
+
   it('who follows two links at once, or whose clock is behind, is one', () => {
     expect(verdict(CHROME, { kind: 'click', linksAtOnce: 2 })).toEqual({ isBot: false })
     expect(verdict(CHROME, { kind: 'click', sinceDeliveryMs: -5 })).toEqual({ isBot: false })
@@ -91,6 +97,11 @@ describe('[2.5] a robot', () => {
   const cases = BOTS.map(([rule, userAgent, change = {}]) => ({ rule, userAgent, change }))
   it.each(cases)('is known by $rule: $userAgent', ({ rule, userAgent, change }) => {
     expect(verdict(userAgent, change)).toEqual({ isBot: true, rule })
+  })
+
+  it.each(['open', 'click'] as const)('is known by every text in the list of them: %s', (kind) => {
+    const taken = robotsAgents.filter((userAgent) => !verdict(userAgent, { kind }).isBot)
+    expect(taken).toEqual([])
   })
 
   it('has an example for each rule that finds one', () => {

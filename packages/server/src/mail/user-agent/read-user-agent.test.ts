@@ -61,6 +61,21 @@ describe('[2.5] a user agent', () => {
       'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.4.0',
       ['Thunderbird', '128.4.0', 'Linux', 'desktop', 'Linux'],
     ],
+    ['eMClient/9.3.6041.0', ['eM Client', '9.3.6041.0', '', '', '']],
+    [
+      'WindowsMail/17.5.9600.22013',
+      ['Windows Mail', '17.5.9600.22013', 'Windows', 'desktop', 'Windows'],
+    ],
+    ['Yahoo%20Mail/49268 CFNetwork/1121.2.2 Darwin/19.3.0', ['Yahoo Mail', '49268', '', '', '']],
+    ['Barca/2.8.4400', ['Barca', '2.8.4400', '', '', '']],
+    [
+      'Outlook-iOS/709.2042344.prod.iphone (3.21.0)',
+      ['Outlook', '709.2042344', 'iOS', 'mobile', 'iOS'],
+    ],
+    [
+      'dv(iPh14,2);pr(UCBrowser/11.3.5.1203);ov(15_4);',
+      ['UC Browser', '11.3.5.1203', 'iOS', 'mobile', 'iOS'],
+    ],
     ['Mozilla/5.0 (compatible; Yahoo unsub)', ['', '', '', '', '']],
     ['Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)', ['SlackBot', '1.0', '', '', '']],
   ])(

@@ -9,6 +9,7 @@ import bowser from 'bowser'
 import { isbot } from 'isbot'
 import { createBoundedMap } from '../../platform/bounded-map.ts'
 import { type MailProgram, mailPrograms } from './mail-programs.ts'
+import { withoutMisread } from './misread-words.ts'
 
 export const userAgentCharactersMax = 512
 
@@ -59,7 +60,7 @@ function readBrowser(text: string): UserAgent {
     os: [os.name, versionOf(os)].filter(Boolean).join(' '),
     deviceType: DEVICES.has(platform.type) ? (platform.type ?? '') : '',
     platform: os.name ?? '',
-    isKnownRobot: isbot(text),
+    isKnownRobot: isbot(withoutMisread(text)),
   }
 }
 
@@ -94,9 +95,12 @@ function withProgram(
     os: system === undefined ? browser.os : systemName,
     deviceType,
     platform: systemName,
-    isKnownRobot: false,
+    // A robot that calls itself a mail program says where to read about it.
+    isKnownRobot: HAS_URL.test(text),
   }
 }
+
+const HAS_URL = /https?:\/\//
 
 /** Browsers on every macOS since 11 call it 10.15.7. */
 const FROZEN_MACOS = '10.15.7'
