@@ -244,6 +244,22 @@ describe('attachments', () => {
     expect(email.attachments.map((one) => one.filename?.trim())).toEqual([filename.trim()])
   })
 
+  it.each([
+    '=?utf-8?Q?fake?=',
+    '=?utf-8?Q?fake name?=.txt',
+    '=?utf-8*en?B?ZmFrZQ==?= and =?iso-8859-1?q?=66?= and more of it',
+  ])(
+    'encodes what would be read as an encoded word in the name of a file: %s',
+    async (filename) => {
+      const { raw } = await build({ attachments: [{ filename, content: png }] })
+      expect(raw.replaceAll(/\r\n(?=\s)/g, '')).not.toContain(filename.split(' and ')[0])
+      // RFC 2231 §3, §4.
+      const parts = raw.matchAll(/\sfilename\*\d+\*?=("?)([^";\r\n]*)\1/g)
+      const text = [...parts].map(([, , part]) => part).join('')
+      expect(decodeURIComponent(text.replace("utf-8''", ''))).toBe(filename)
+    },
+  )
+
   it('takes its media type from its name', async () => {
     const names = ['a.pdf', 'b.PNG', 'c.docx', 'd.ics', 'e.unknown', 'README', 'g.eml', 'h.mht']
     const { email } = await build({

@@ -73,10 +73,38 @@ describe('rendering', () => {
       'A!',
     ],
     ['raw as it is', '{% raw %}{{ x }}{% endraw %}', '{{ x }}'],
+    [
+      'arithmetic in decimals',
+      '{{ 10.1 | minus: 2.2 }} {{ 3 | times: 19.99 | plus: 0.1 }}',
+      '7.9 60.07',
+    ],
+    ['a division as it is', '{{ 10 | divided_by: 4 }} {{ 5.5 | modulo: 0.1 }}', '2.5 0'],
+    [
+      'sums',
+      '{{ lines | sum: "price" }} {{ lines | map: "price" | sum }} {{ nothing | sum }}',
+      '0.3 0.3 0',
+    ],
+    [
+      'an object by its fields, pairs and JSON',
+      '{{ o.a }}{% for p in o %}{{ p }}{{ p[0] }}{% endfor %}{{ o | json | raw }}',
+      '1a1a{"a":1}',
+    ],
+    [
+      'an object in a comparison or a sum as none',
+      '{% if o > 1 %}x{% endif %}{{ o | plus: 1 }}{% if o %}y{% endif %}',
+      '1y',
+    ],
+    ['groups', '{% assign g = lines | group_by: "price" %}{{ g.size }} {{ g[0].name }}', '2 0.1'],
     ['months in English', '{{ day | date: "%B" }}', 'November'],
     ['no prototype', '{{ list.constructor }}{{ a.__proto__.x }}{{ "".constructor.name }}', ''],
   ])('renders %s', (_what, source, expected) => {
-    const data = { price: 4.55, day: '2026-11-20T18:00:00+05:00', list: [] }
+    const data = {
+      price: 4.55,
+      day: '2026-11-20T18:00:00+05:00',
+      list: [],
+      o: { a: 1 },
+      lines: [{ price: 0.1 }, { price: 0.2 }],
+    }
     expect(html(source, data)).toBe(expected)
   })
 
@@ -129,6 +157,19 @@ describe('a template that cannot be rendered names the part and the place', () =
       `{% assign x = "aaaaaaaa" %}${'{% capture x %}{{ x }}{{ x }}{% endcapture %}'.repeat(40)}`,
       /^html: memory alloc limit/,
     ],
+    ['a division by zero', 'a\n {{ 1 | divided_by: none }}', /^html: divided by 0, line:2, col:2$/],
+    ['a remainder by zero', '{{ 1 | modulo: 0 }}', /^html: divided by 0, line:1, col:1$/],
+    [
+      'a number beyond all',
+      '{{ huge | times: huge }}',
+      /^html: the number is too large, line:1, col:1$/,
+    ],
+    ['an object', 'a {{ o }}', /^html: an object cannot be printed.*, line:1, col:3$/],
+    ['an object as it is', '{{ o | raw }}', /^html: an object cannot be printed.*, line:1, col:1$/],
+    ['an object in a list', '{{ list }}', /^html: an object cannot be printed.*, line:1, col:1$/],
+    ['an object in a filter', '{{ "a" | append: o }}', /^html: an object cannot be printed/],
+    ['an object within one', '{{ o.b }}', /^html: an object cannot be printed/],
+    ['a list of groups', '{{ list | group_by: "b" }}', /^html: an object cannot be printed/],
     ['NUL', '{{ "%00" | url_decode }}', /^html: what it renders to contains NUL$/],
     [
       'too long an output',
@@ -136,10 +177,21 @@ describe('a template that cannot be rendered names the part and the place', () =
       /^html: renders to more than 100000 characters$/,
     ],
   ])('%s', (_what, source, problem) => {
-    expect(html(source, { x: 'x'.repeat(1_000) })).toEqual({
+    const data = { x: 'x'.repeat(1_000), o: { b: { c: 1 } }, list: [1, { b: 2 }], huge: 1e308 }
+    expect(html(source, data)).toEqual({
       ok: false,
       problem: expect.stringMatching(problem),
       isTime: false,
+    })
+  })
+
+  it('in the subject and in a text: an object', () => {
+    const o = { a: 1 }
+    expect(subject('{{ o }}', { o })).toMatchObject({
+      problem: expect.stringMatching(/^subject: an object cannot be printed.*, line:1, col:1$/),
+    })
+    expect(render(input({ text: '{{ o }}', data: { o } }))).toMatchObject({
+      problem: expect.stringMatching(/^text: an object cannot be printed.*, line:1, col:1$/),
     })
   })
 

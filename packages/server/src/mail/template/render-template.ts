@@ -3,13 +3,15 @@
  *
  * The data is JSON of the tenant's own, and nothing else is within reach: no file, no partial, no
  * prototype. What is missing renders as nothing, as it does with other senders; an unknown filter or
- * tag is an error, for it is a misspelling. In HTML every output is escaped, save by `raw`. Dates are
+ * tag is an error, for it is a misspelling, and so is an object where text should be. Numbers are decimal
+ * (`decimal-filters.ts`). In HTML every output is escaped, save by `raw`. Dates are
  * in UTC and English, whatever the machine's. Limits end loops, joins and paddings that would take
  * long; what they do not see is ended with the thread (`template-renderer.ts`).
  */
 import { Liquid, type LiquidOptions } from 'liquidjs'
 import { checkHeaderText } from '../address.ts'
 import { checkBodyText } from '../build-message.ts'
+import { decimalFilters, sumOf } from './decimal-filters.ts'
 
 export interface TemplateInput {
   readonly subject: string
@@ -38,6 +40,7 @@ export interface TemplateFailure {
   readonly isTime: boolean
 }
 
+/** The objects of the data are changed: they have no text any more. */
 export type RenderTemplate = (input: TemplateInput) => RenderedTemplate
 
 const RENDER_MS_MAX = 500
@@ -64,6 +67,7 @@ export function createRenderTemplate(): RenderTemplate {
   const escaping = createEngine({ ...options, outputEscape: 'escape' })
   return (input) => {
     const { data, subjectLengthMax, bodyLengthMax } = input
+    refuseText(data)
     const parts = [
       { name: 'subject', engine: plain, source: input.subject, lengthMax: subjectLengthMax },
       { name: 'text', engine: plain, source: input.text, lengthMax: bodyLengthMax },
@@ -86,7 +90,43 @@ export function createRenderTemplate(): RenderTemplate {
 function createEngine(options: LiquidOptions): Liquid {
   const engine = new Liquid(options)
   for (const tag of TAGS_WITHOUT_FILES) delete engine.tags[tag]
+  for (const [name, filter] of Object.entries(decimalFilters)) engine.registerFilter(name, filter)
+  const { map, group_by, group_by_exp } = engine.filters as Record<WalkName, Walk>
+  engine.registerFilter('sum', function* (list: unknown, property?: unknown) {
+    const values = property === undefined ? list : yield* map.call(this, list, property)
+    return sumOf([values ?? []].flat() as unknown[])
+  })
+  for (const [name, filter] of Object.entries({ group_by, group_by_exp }))
+    engine.registerFilter(name, function* (...args: unknown[]) {
+      const groups: unknown = yield* filter.apply(this, args)
+      refuseText(groups)
+      return groups
+    })
   return engine
+}
+
+/** A filter of the engine's own that looks at each element. */
+type WalkName = 'map' | 'group_by' | 'group_by_exp'
+type Walk = (this: unknown, ...args: unknown[]) => Generator<unknown, unknown>
+
+/** As text an object is of no use to anybody; as a number it counts as 0, like all that is none. */
+const WITHOUT_TEXT = {
+  __proto__: null,
+  valueOf: () => Number.NaN,
+  toString() {
+    throw new Error('an object cannot be printed: name one of its fields, or use the filter json')
+  },
+}
+
+/** All objects in it, as deep as they are. */
+function refuseText(data: unknown): void {
+  const left: unknown[] = [data]
+  while (left.length > 0) {
+    const value = left.pop()
+    if (typeof value !== 'object' || value === null) continue
+    for (const child of Object.values(value)) left.push(child)
+    if (!Array.isArray(value)) Object.setPrototypeOf(value, WITHOUT_TEXT)
+  }
 }
 
 function renderPart(
