@@ -104,7 +104,8 @@ export const properties: readonly Property[] = [
     check(text) {
       const made = parseMessage(bytes(text))
       const contents = made.attachments.reduce((sum, { content }) => sum + content.byteLength, 0)
-      const others = JSON.stringify({ ...made, attachments: [] }).length
+      const reports = made.reports.map((one) => ({ ...one, reportedAtMicros: undefined }))
+      const others = JSON.stringify({ ...made, reports, attachments: [] }).length
       // A control character takes six in JSON, and text is there as it came and as a report has it.
       const max = 20 * text.length + 65_536
       return wrongUnless(contents + others <= max, `${contents + others} of ${text.length} bytes`)

@@ -1,19 +1,13 @@
 /**
- * What a report gives of the message that it is about: its headers, or all of it, as a part or in the
- * text; else only what it answers. The Message-ID that a server put in the place of ours is not looked
- * at where it has kept ours beside.
+ * Which message a report is about: the Message-ID among the headers that it returns, as a part or in the
+ * text, else the id that the report answers. The Message-ID that a server put in the place of ours is not
+ * looked at where it has kept ours beside. Nothing else is read from a returned message: its `To` is what
+ * its author wrote, not whom a server failed to reach.
  */
-import { headerOf, mailboxesOf, messageIdsOf } from '../parse/header-values.ts'
+import { headerOf, messageIdsOf } from '../parse/header-values.ts'
 import { type Fields, fieldOf, readFieldGroups } from './read-field-groups.ts'
 import type { ReportSource } from './report-source.ts'
 import { boundedId } from './report-text.ts'
-
-export interface OriginalMessage {
-  readonly messageId?: string
-  /** Of its To; undefined where it has several. */
-  readonly recipient?: string
-  readonly fields: Fields
-}
 
 const RETURNED: ReadonlySet<string> = new Set([
   'message/rfc822',
@@ -25,26 +19,21 @@ const RETURNED: ReadonlySet<string> = new Set([
 const ID_FIELDS = ['x-google-original-message-id', 'x-microsoft-original-message-id', 'message-id']
 const ID_IN_TEXT = /^[>\s]{0,20}message-id:\s{0,20}(<[^<>\s]{1,998}>)/im
 
-/** @param text what a person would read, bounded */
-export function findOriginal({ headers, parts }: ReportSource, text: string): OriginalMessage {
-  for (const { type, content } of parts) {
-    const [fields] = RETURNED.has(type) ? readFieldGroups(content, 1) : []
-    if (fields !== undefined) return toOriginal(fields, headers)
-  }
-  const messageId = ID_IN_TEXT.exec(text)?.[1] ?? answeredBy(headers)
-  return { ...(messageId === undefined ? {} : { messageId }), fields: [] }
+/** With its angle brackets; undefined where the report tells none. */
+export function originalMessageIdOf(source: ReportSource): string | undefined {
+  const returned = returnedFieldsOf(source)
+  const [own] = ID_FIELDS.flatMap((name) => messageIdsOf(fieldOf(returned, name) ?? '').slice(0, 1))
+  const inText = returned.length > 0 ? undefined : ID_IN_TEXT.exec(source.text)?.[1]
+  return boundedId(own) ?? inText ?? answeredBy(source.headers)
 }
 
-function toOriginal(fields: Fields, headers: Fields): OriginalMessage {
-  const [own] = ID_FIELDS.flatMap((name) => messageIdsOf(fieldOf(fields, name) ?? '').slice(0, 1))
-  const messageId = boundedId(own) ?? answeredBy(headers)
-  const to = mailboxesOf([headerOf(fields, 'to')])
-  const recipient = to.length === 1 && to[0]?.email !== '' ? to[0]?.email : undefined
-  return {
-    ...(messageId === undefined ? {} : { messageId }),
-    ...(recipient === undefined ? {} : { recipient }),
-    fields,
+/** Of the message that is returned as a part; none without one. */
+export function returnedFieldsOf({ parts }: ReportSource): Fields {
+  for (const { type, content } of parts) {
+    const [fields] = RETURNED.has(type) ? readFieldGroups(content, 1) : []
+    if (fields !== undefined) return fields
   }
+  return []
 }
 
 function answeredBy(headers: Fields): string | undefined {

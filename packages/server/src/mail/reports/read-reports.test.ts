@@ -227,6 +227,118 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     ])
   })
 
+  it('takes no recipient from the message that it returns', () => {
+    const [report] = read(...deliveryReport({ fields: [...ofMessage, 'Action: failed'] }))
+    expect(report).toMatchObject({ kind: 'bounce', originalMessageId: ID })
+    expect(report).not.toHaveProperty('recipient')
+  })
+
+  it('without fields of a recipient is read by its text', () => {
+    const text = [
+      'Your message could not be delivered to one or more recipients:',
+      '',
+      '<cy@example.net>: host in.example.net said: 550 5.1.1 User unknown',
+    ]
+    expect(read(...deliveryReport({ fields: ofMessage, text }))).toMatchObject([
+      {
+        kind: 'bounce',
+        isHard: true,
+        recipient: 'cy@example.net',
+        diagnostic: '550 5.1.1 User unknown',
+        reportingHost: 'mx.example.net',
+        envelopeId: 'QQ1',
+        originalMessageId: ID,
+      },
+    ])
+  })
+
+  it.each([
+    ['another action', ['Action: expired', 'Status: 4.4.7'], '4.4.7'],
+    ['another action and an empty status', ['Action: expired', 'Status: '], undefined],
+    ['neither action nor status', ['Status:'], undefined],
+  ])('with %s happened as its text says', (_, fields, status) => {
+    const of = (text: string) =>
+      read(
+        ...deliveryReport({
+          fields: [...ofMessage, 'Final-Recipient: rfc822; cy@example.net', ...fields],
+          text: [text],
+        }),
+      )
+    const [bounce] = of('We could not deliver your message and have given up.')
+    expect(bounce).toMatchObject({ kind: 'bounce', isHard: false, recipient: 'cy@example.net' })
+    expect(bounce?.status).toBe(status)
+    expect(of('Your message has been delayed and will be retried.')).toMatchObject([
+      { kind: 'deferral', recipient: 'cy@example.net' },
+    ])
+  })
+
+  it('whose fields and text say nothing happened as its subject says', () => {
+    const report = deliveryReport({
+      fields: [...ofMessage, 'Final-Recipient: rfc822; cy@example.net', 'Action: expired'],
+      text: ['Good day.'],
+    })
+    expect(read(...report)).toMatchObject([{ kind: 'bounce', recipient: 'cy@example.net' }])
+    const silent = report.map((line) => line.replace(/^Subject: .*/, 'Subject: A notice'))
+    expect(read(...silent)).toEqual([])
+  })
+
+  it.each([
+    [
+      'Gmail',
+      'Status: 5.0.0',
+      [
+        '** Address not found **',
+        '',
+        "Your message wasn't delivered to cy@example.net because the address couldn't be found.",
+        'Check for typos or unnecessary spaces and try again.',
+      ],
+    ],
+    [
+      'OpenSMTPD',
+      'Status: 5.0.0',
+      [
+        '    An error has occurred while attempting to deliver a message for',
+        '    the following list of recipients:',
+        '',
+        'cy@example.net: Domain does not exist',
+        '',
+        '    Below is a copy of the original message:',
+      ],
+    ],
+    [
+      'EZweb',
+      'Status: 5.0.0',
+      ['The user(s) account is disabled.', '', '<cy@example.net>: 550 user unknown'],
+    ],
+  ])(
+    'without a reply is for good where its text says so of the recipient: %s',
+    (_, status, text) => {
+      const fields = [
+        ...ofMessage,
+        'Final-Recipient: rfc822; cy@example.net',
+        'Action: failed',
+        status,
+      ]
+      expect(read(...deliveryReport({ fields, text }))).toMatchObject([
+        { kind: 'bounce', isHard: true, recipient: 'cy@example.net' },
+      ])
+    },
+  )
+
+  it('without a reply has for each recipient what its text says of that one', () => {
+    const fields = ['cy', 'dan'].flatMap((name) => [
+      `Final-Recipient: rfc822; ${name}@example.net`,
+      'Action: failed',
+      'Status: 5.0.0',
+      '',
+    ])
+    const text = ['cy@example.net: 550 no such user', '', 'dan@example.net: 552 mailbox full']
+    expect(read(...deliveryReport({ fields: [...ofMessage, ...fields], text }))).toMatchObject([
+      { recipient: 'cy@example.net', isHard: true },
+      { recipient: 'dan@example.net', isHard: false },
+    ])
+  })
+
   it('of anything but failure and delay is none, nor is a receipt of reading', () => {
     const fields = [...ofMessage, 'Final-Recipient: rfc822; cy@example.net', 'Action: expanded']
     expect(read(...deliveryReport({ fields }))).toEqual([])
@@ -304,22 +416,78 @@ describe('[contract 3.5] a complaint (RFC 5965)', () => {
     expect(report).not.toHaveProperty('recipient')
   })
 
-  it.each([
-    ['Removal-Recipient: cy@example.net'],
-    ['X-Nothing: 1'],
-    ['Original-Rcpt-To: [REDACTED]'],
-  ])('finds the recipient elsewhere: %s', (field) => {
-    expect(complaint(['Feedback-Type: fraud', field])).toMatchObject([
-      { feedbackType: 'fraud', recipient: 'cy@example.net' },
-    ])
+  it('names the recipient whom it removes', () => {
+    expect(
+      complaint(['Feedback-Type: opt-out', 'Removal-Recipient: cy@example.net']),
+    ).toMatchObject([{ feedbackType: 'opt-out', recipient: 'cy@example.net' }])
   })
+
+  it.each(['X-Nothing: 1', 'Original-Rcpt-To: [REDACTED]'])(
+    'takes no recipient from the message that it returns: %s',
+    (field) => {
+      const [report] = complaint(['Feedback-Type: fraud', field])
+      expect(report).toMatchObject({ feedbackType: 'fraud', originalMessageId: ID })
+      expect(report).not.toHaveProperty('recipient')
+    },
+  )
 
   it.each(['not-spam', 'auth-failure', 'virus', 'Not-Spam '])('of the type %s is none', (type) => {
     expect(complaint([`Feedback-Type: ${type}`])).toEqual([])
   })
 
-  it('about nothing that is named is none', () => {
-    expect(complaint(['Feedback-Type: abuse'], ['Subject: a'])).toEqual([])
+  it('may name neither message nor recipient', () => {
+    expect(complaint(['Feedback-Type: abuse'], ['Subject: a'])).toEqual([
+      { kind: 'complaint', isHard: false, feedbackType: 'abuse', diagnostic: 'abuse' },
+    ])
+  })
+
+  it("of Hotmail is known by the field that it puts before the message's own", () => {
+    expect(
+      read(
+        'From: staff@hotmail.example',
+        'To: abuse@shop.example.com',
+        'Subject: complaint about message from 192.0.2.7',
+        'Date: Sun, 22 Nov 2026 10:00:00 +0000',
+        'Content-Type: multipart/mixed; boundary="h"',
+        '',
+        '--h',
+        'Content-Type: message/rfc822',
+        'Content-Disposition: inline',
+        '',
+        'X-HmXmrOriginalRecipient: dan@example.net',
+        'X-Reporter-IP: 192.0.2.22',
+        ...returned,
+        '',
+        'body',
+        '--h--',
+      ),
+    ).toEqual([
+      {
+        kind: 'complaint',
+        isHard: false,
+        feedbackType: 'abuse',
+        diagnostic: 'abuse',
+        originalMessageId: ID,
+        recipient: 'dan@example.net',
+        reportedAtMicros: BigInt(Date.UTC(2026, 10, 22, 10)) * 1000n,
+      },
+    ])
+  })
+
+  it('is no message that somebody forwards', () => {
+    expect(
+      read(
+        'From: ann@example.com',
+        'Subject: complaint about message',
+        'Content-Type: multipart/mixed; boundary="h"',
+        '',
+        '--h',
+        'Content-Type: message/rfc822',
+        '',
+        ...returned,
+        '--h--',
+      ),
+    ).toEqual([])
   })
 })
 
@@ -496,7 +664,7 @@ describe('a bounce of a server that knows no RFC 3464', () => {
         '',
         '--b',
         '',
-        'Your message cannot be delivered. 550 mailbox not found',
+        'Your message to cy@example.net cannot be delivered. 550 mailbox not found',
         '--b',
         'Content-Type: message/rfc822',
         '',
@@ -504,6 +672,186 @@ describe('a bounce of a server that knows no RFC 3464', () => {
         '--b--',
       ],
       { isHard: true, diagnostic: /^550 mailbox not found/ },
+    ],
+    [
+      'DragonFly, whose reason follows a sentence that names the recipient',
+      [
+        'From: MAILER-DAEMON <>',
+        'To: shop@shop.example.com',
+        'Subject: Mail delivery failed',
+        '',
+        'This is the DragonFly Mail Agent v0.13 at relay.example.org.',
+        '',
+        'There was an error delivering your mail to <cy@example.net>.',
+        '',
+        'in.example.net [192.0.2.7] did not like our RCPT TO:',
+        '550 5.1.1 <cy@example.net>: Recipient address rejected: User unknown',
+        '',
+        'Message headers follow.',
+        '',
+        'Received: from shop (uid 1001)',
+        'To: <dan@example.net>',
+        `Message-Id: ${ID}`,
+      ],
+      { isHard: true, status: '5.1.1', diagnostic: /^550 5\.1\.1 <cy@example\.net>: Recipient/ },
+    ],
+    [
+      'DragonFly, of a domain that is not there',
+      [
+        'From: MAILER-DAEMON <>',
+        'Subject: Mail delivery failed',
+        '',
+        'This is the DragonFly Mail Agent v0.13 at relay.example.org.',
+        '',
+        'There was an error delivering your mail to <cy@example.net>.',
+        '',
+        'DNS lookup failure: host example.net not found',
+        '',
+        'Message headers follow.',
+        ...copy,
+      ],
+      { diagnostic: /DNS lookup failure: host example\.net not found$/ },
+    ],
+    [
+      'IMail, whose reason stands before the recipient',
+      [
+        'From: "Postmaster" <postmaster@example.net>',
+        'To: <shop@shop.example.com>',
+        'Subject: Undeliverable Mail',
+        'X-Mailer: <SMTP32 v8.22>',
+        '',
+        'Unknown user: cy@example.net',
+        '',
+        '',
+        'Original message follows.',
+        ...copy,
+      ],
+      { isHard: true, diagnostic: /^Unknown user/ },
+    ],
+    [
+      'IMail, of a full mailbox',
+      [
+        'From: "Postmaster" <postmaster@example.net>',
+        'Subject: Undeliverable Mail',
+        '',
+        'User mailbox exceeds allowed size: cy@example.net',
+        '',
+        'Original message follows.',
+        ...copy,
+      ],
+      { isHard: false },
+    ],
+    [
+      'MailMarshal, whose reply stands before the list of recipients',
+      [
+        'From: postmaster@relay.example.org',
+        'To: shop@shop.example.com',
+        'Subject: Undeliverable Mail: "Your order"',
+        `In-Reply-To: ${ID}`,
+        '',
+        'Your message:',
+        '   From:    shop@shop.example.com',
+        '   Subject: Your order',
+        '',
+        'Could not be delivered because of',
+        '',
+        '550 5.1.1 User unknown',
+        '',
+        'The following recipients were affected: ',
+        '    cy@example.net',
+        '',
+        'Additional Information',
+        '======================',
+        'Original Sender:    <shop@shop.example.com>',
+      ],
+      { isHard: true, status: '5.1.1', diagnostic: /^550 5\.1\.1 User unknown$/ },
+    ],
+    [
+      'Verizon, whose reply stands before the envelope',
+      [
+        'From: post_master@example.net',
+        'Subject: Re: Your order',
+        `In-Reply-To: ${ID}`,
+        '',
+        'Error: Invalid user address',
+        '',
+        'Error message below:',
+        '550 - Requested action not taken: no such user here',
+        '',
+        'Message details:',
+        '  Subject: Your order',
+        '  MAIL FROM: shop@shop.example.com',
+        '  RCPT TO: cy@example.net',
+        '  From: shop@shop.example.com',
+      ],
+      { isHard: true, diagnostic: /^550 - Requested action not taken: no such user here$/ },
+    ],
+    [
+      'OpenSMTPD',
+      [
+        'Subject: Delivery status notification: error',
+        'From: Mailer Daemon <MAILER-DAEMON@relay.example.org>',
+        '',
+        '    Hi!',
+        '',
+        '    This is the MAILER-DAEMON, please DO NOT REPLY to this e-mail.',
+        '',
+        '    An error has occurred while attempting to deliver a message for',
+        '    the following list of recipients:',
+        '',
+        'cy@example.net: Domain does not exist',
+        '',
+        '    Below is a copy of the original message:',
+        ...copy,
+      ],
+      { isHard: true, diagnostic: /^Domain does not exist/ },
+    ],
+    [
+      'X3',
+      [
+        'From: Mail Delivery System <Mail.Delivery.System@relay.example.org>',
+        'Subject: Delivery status notification',
+        `In-Reply-To: ${ID}`,
+        '',
+        '      This is an automatically generated Delivery Status Notification.',
+        '',
+        'Delivery to the following recipients failed permanently:',
+        '',
+        '   * cy@example.net',
+        '',
+        '==========================================',
+        '          Technical details:',
+        '',
+        'SMTP:RCPT host 192.0.2.8: 553 5.1.1 <cy@example.net>... No such user here',
+      ],
+      { isHard: true, status: '5.1.1', diagnostic: /^553 5\.1\.1/ },
+    ],
+    [
+      'smail',
+      [
+        'From: <MAILER-DAEMON@relay.example.org>',
+        'Subject: mail failed, returning to sender',
+        '',
+        '|------------------------- Message log follows: -------------------------|',
+        ' no valid recipients were found for this message',
+        '|------------------------- Failed addresses follow: ---------------------|',
+        ' cy@example.net ... unknown host',
+        '|------------------------- Message text follows: ------------------------|',
+        ...copy.slice(1),
+      ],
+      { isHard: true, diagnostic: /unknown host/ },
+    ],
+    [
+      'one whose subject is encoded, from an address like any other',
+      [
+        'Return-Path: <>',
+        'From: gateway@example.net',
+        'Subject: =?iso-8859-15?Q?Delivery_Status_Notification_=28Failure=29?=',
+        '',
+        'cy@example.net: 550 5.1.1 no such user',
+        ...copy,
+      ],
+      { isHard: true, status: '5.1.1' },
     ],
   ]
 
@@ -517,6 +865,42 @@ describe('a bounce of a server that knows no RFC 3464', () => {
       if (diagnostic !== undefined) expect(reports[0]?.diagnostic).toMatch(diagnostic)
     },
   )
+
+  it('takes no recipient from the message that it returns', () => {
+    const inText = read(
+      'Return-Path: <>',
+      'From: MMSC NDR Administrator <sysadmin@example.net>',
+      'Subject: Undeliverable Message',
+      '',
+      'Message could not be delivered to mobile.',
+      'Error: No valid recipients for this MM',
+      '',
+      '',
+      'Original Message:',
+      'From: shop <shop@shop.example.com>',
+      'To: cy@example.net',
+      `Message-ID: ${ID}`,
+    )
+    const attached = read(
+      'From: MAILER-DAEMON@example.org',
+      'Subject: Delivery failure',
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b',
+      '',
+      'Your message cannot be delivered. 550 mailbox not found',
+      '--b',
+      'Content-Type: message/rfc822',
+      '',
+      ...returned,
+      '--b--',
+    )
+    for (const [report, ...others] of [inText, attached]) {
+      expect(report).toMatchObject({ kind: 'bounce', originalMessageId: ID })
+      expect(report).not.toHaveProperty('recipient')
+      expect(others).toEqual([])
+    }
+  })
 
   it('tells of several recipients, each with its own', () => {
     const reports = read(
@@ -702,8 +1086,6 @@ describe('[P3] a hostile report is bounded', () => {
           const json = JSON.stringify(reports)
           expect(json.isWellFormed()).toBe(true)
           expect(json).not.toMatch(/\\u0000|\\ud[89a-f]/)
-          for (const one of reports)
-            expect(one.originalMessageId !== undefined || one.recipient !== undefined).toBe(true)
         },
       ),
       { numRuns: 200 },

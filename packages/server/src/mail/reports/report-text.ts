@@ -16,10 +16,17 @@ export function boundedText(text: string): string {
     .toWellFormed()
 }
 
+const ADDRESS = /[^\s<>"'(),:;[\]]{1,64}@[\p{L}\d](?:[\p{L}\p{M}\d.-]{0,252}[\p{L}\d])?/u
+const ADDRESSES = new RegExp(ADDRESS, 'gu')
+const LINE_CHARS_MAX = 1_000
+
 export function addressIn(text: string): string | undefined {
-  const bounded = text.slice(0, ADDRESS_CHARS_MAX * 2)
-  const found = /[^\s<>"'(),:;]{1,64}@[\p{L}\d](?:[\p{L}\p{M}\d.-]{0,252}[\p{L}\d])?/u.exec(bounded)
-  return found?.[0]
+  return ADDRESS.exec(text.slice(0, ADDRESS_CHARS_MAX * 2))?.[0]
+}
+
+/** Of the beginning of a line. */
+export function addressesIn(line: string): readonly string[] {
+  return line.slice(0, LINE_CHARS_MAX).match(ADDRESSES) ?? []
 }
 
 /** `rfc822; a@b`, `utf-8; \x{e9}@b` (RFC 6533 §3), or an address alone. */

@@ -1,0 +1,31 @@
+/** The phrases by which reports in words are known: who writes them, and what they say happened. */
+
+const BY_MACHINE =
+  /^\s*"?(mail delivery (sub)?system|mail(er)?[-_. ]?(daemon|administrator)|delivery subsystem|system administrator|post[-_]?master)|<?\b(mailer-daemon|mail-daemon|post[-_]?master|mdaemon|bounces?|microsoftexchange[\da-f]{32})@/i
+const SAYS_FAILURE =
+  /undeliver|unzustellbar|non remis|no se pudo entregar|не доставлено|delivery (has )?fail|delivery status notification(:| \() ?(fail|error)|(delivery )?failure (notice|report|notification)|mail (delivery )?failed|returned mail|(could|can|can't|cannot|did|was|were|has) ?n[o']?t (be |been )?(delivered|deliver|reach)|could ?n[o']t be delivered|(can't|cannot|couldn't|unable to|wasn't able to|weren't able to) (be )?deliver|wasn't delivered|did not reach|permanent (fatal )?error|failed permanently|aborted after|error (has )?occurred while attempting to deliver|(error|trouble) (sending|delivering) your (mail|message)|address(es)? (had|have) (permanent|failed)|because: user|^error: \w/im
+const SAYS_DELAY =
+  /warning: (message|could not send)|delivery (status notification(:| \() ?)?delay|(has|have) (not yet been delivered|been delayed)|message (is )?delayed|only a temporary failure|will (be retried|keep trying|continue to (try|be attempted)|retry)|still (being )?(tried|trying)|delivery attempts will continue/i
+const SAYS_FOR_GOOD =
+  /permanent|giving up|address(es)? failed|could not be delivered|had permanent fatal|i'm not going to try/i
+
+const OPENING_CHARS = 4_096
+const SUBJECT_CHARS = 500
+const FROM_CHARS = 500
+
+/** @param from a `From` field, or an address alone */
+export function isOfMachine(from: string): boolean {
+  return BY_MACHINE.test(from.slice(0, FROM_CHARS))
+}
+
+/** Undefined: it says neither that a delivery failed nor that it is delayed. */
+export function kindOfText(text: string): 'bounce' | 'deferral' | undefined {
+  const opening = text.slice(0, OPENING_CHARS)
+  if (SAYS_DELAY.test(opening) && !SAYS_FOR_GOOD.test(opening)) return 'deferral'
+  return SAYS_FAILURE.test(opening) ? 'bounce' : undefined
+}
+
+/** @param subject decoded */
+export function kindOfSubject(subject: string): 'bounce' | 'deferral' | undefined {
+  return kindOfText(subject.slice(0, SUBJECT_CHARS))
+}
