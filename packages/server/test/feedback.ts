@@ -49,8 +49,9 @@ export interface CallbackAccount {
 export interface SentMail {
   readonly tenantId: string
   readonly refId: string
-  /** By recipient. */
+  /** By recipient, as `emails`. */
   readonly messageIds: readonly string[]
+  readonly emails: readonly string[]
 }
 
 export interface AnotherFeedback {
@@ -195,7 +196,8 @@ export function useFeedback(): FeedbackWorld {
       const refId = await accept(db, email, tenantId)
       await handOver(db, { refId, status, messageId })
       const recipients = await recipientsOf(db, refId)
-      return { tenantId, refId, messageIds: recipients.map((one) => one.message_id) }
+      const messageIds = recipients.map((one) => one.message_id)
+      return { tenantId, refId, messageIds, emails: recipients.map(({ email }) => email) }
     },
     post: (account, body, headers = {}) =>
       first.app.inject({
@@ -271,6 +273,7 @@ export interface ProviderReport {
   readonly reason?: string
   /** The provider's name for the message. */
   readonly messageId?: string
+  /** That of the mail's recipient where it is left out; '' for none. */
   readonly email?: string
   /** More fields, or others. */
   readonly fields?: object
@@ -306,6 +309,7 @@ export function bodyOf(kind: Provider, reports: readonly ProviderReport[]): obje
 }
 
 function sparkPost({ mail, n = 0, ...o }: ProviderReport): object {
+  const email = o.email ?? mail?.emails[n] ?? ''
   return {
     msys: {
       message_event: {
@@ -318,7 +322,7 @@ function sparkPost({ mail, n = 0, ...o }: ProviderReport): object {
               transmission_id: mail.messageIds[n],
             }),
         ...(o.messageId === undefined ? {} : { message_id: o.messageId }),
-        ...(o.email === undefined ? {} : { raw_rcpt_to: o.email }),
+        ...(email === '' ? {} : { raw_rcpt_to: email }),
         ...(o.reason === undefined ? {} : { raw_reason: o.reason }),
         ...SPARKPOST[o.type],
         ...o.fields,
@@ -329,12 +333,13 @@ function sparkPost({ mail, n = 0, ...o }: ProviderReport): object {
 
 function sendGrid({ mail, n = 0, ...o }: ProviderReport): object {
   const messageId = o.messageId ?? mail?.messageIds[n]
+  const email = o.email ?? mail?.emails[n] ?? ''
   return {
     sg_event_id: o.id ?? newUlid(),
     timestamp: o.atS ?? Math.floor(Date.now() / 1000),
     ...(mail === undefined ? {} : { postrider_ref: `${mail.refId}.${n}` }),
     ...(messageId === undefined ? {} : { sg_message_id: messageId }),
-    ...(o.email === undefined ? {} : { email: o.email }),
+    ...(email === '' ? {} : { email }),
     ...(o.reason === undefined ? {} : { reason: o.reason }),
     ...SENDGRID[o.type],
     ...o.fields,

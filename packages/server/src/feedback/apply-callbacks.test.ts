@@ -367,7 +367,12 @@ describe.each([
         { ...at, type: 'bounced', n: 1, id: `b${n}${mail.refId}` },
         { ...at, type: 'unsubscribed', n: 2, id: `u${n}${mail.refId}` },
         { ...at, type: 'complained', n: 2, id: `c${n}${mail.refId}`, messageId: `m${n}` },
-        { type: 'bounced', id: `o${n}${mail.refId}`, messageId: `m${n}x` },
+        {
+          type: 'bounced',
+          id: `o${n}${mail.refId}`,
+          messageId: `m${n}x`,
+          email: 'user0@example.com',
+        },
       ] as const
       await post(account, ...reports)
       await world.db.query(

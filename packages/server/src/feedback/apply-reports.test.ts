@@ -4,6 +4,7 @@ import { bodyOf, providers, type SentMail, useFeedback } from '../../test/feedba
 import { queueOf, recipientsOf, type SeenEvent, TRACEPARENT } from '../../test/sender.ts'
 import { createClock } from '../platform/clock.ts'
 import { timeOfUlid } from '../platform/ids.ts'
+import { createLogger } from '../platform/log.ts'
 
 const world = useFeedback()
 
@@ -339,6 +340,49 @@ describe.each(providers)('a report of %s', (kind) => {
     ])
     await world.report(account, { type: 'unsubscribed', mail })
     expect(await world.events(mail)).toHaveLength(2)
+  })
+})
+
+describe('[contract 7.4] a report whose address is not that of the copy it names', () => {
+  it.each(providers)('does nothing, and is counted and logged by that: %s', async (kind) => {
+    const account = await world.account(kind)
+    const to = [{ email: 'ada@example.com' }, { email: 'Ben@Example.com' }]
+    const mail = await world.send({ tenantId: account.tenantId, email: { to } })
+    const lines: string[] = []
+    const log = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } })
+    const { feedback, metrics } = await world.another({ log })
+    const report = async (...reports: Parameters<typeof bodyOf>[1]) => {
+      expect((await world.post(account, bodyOf(kind, reports))).statusCode).toBe(200)
+      await feedback.worker.runOnce()
+    }
+    await report(
+      { type: 'bounced', mail, email: 'ben@example.com' },
+      { type: 'unsubscribed', mail, n: 1, email: 'ada@example.com' },
+      { type: 'complained', mail, email: 'ada@example.com.example.net' },
+    )
+    expect(await world.statuses(mail)).toEqual(['sent', 'sent'])
+    expect(await world.events(mail)).toEqual([])
+    expect(await suppressed(account.tenantId)).toEqual([])
+    expect(await world.db.query('select 1 from feedback_parked').then(({ rows }) => rows)).toEqual(
+      [],
+    )
+    expect(await metrics.registry.metrics()).toContain(
+      `postrider_callback_reports_total{relay="${kind}",outcome="other_recipient"} 3`,
+    )
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { msg: 'report.other_recipient', tenant_id: account.tenantId, relay: kind, reports: 3 },
+    ])
+    // An address is the same in any case.
+    await report({ type: 'delivered', mail, n: 1, email: 'BEN@example.COM' })
+    expect(await world.statuses(mail)).toEqual(['sent', 'delivered'])
+  })
+
+  it.each(providers)('does nothing without an address: %s', async (kind) => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId })
+    await world.report(account, { type: 'bounced', mail, email: '' })
+    expect(await world.statuses(mail)).toEqual(['sent'])
+    expect(await world.events(mail)).toEqual([])
   })
 })
 

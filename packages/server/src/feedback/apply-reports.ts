@@ -6,6 +6,9 @@
  * A report on a recipient who waits for another attempt is the end of that: its provider has the mail.
  * A rescue is waited for: what is reported of the series before it is not to end it.
  *
+ * A report counts only where the address that it names is the recipient's, too: an id alone may be
+ * another's (contract §7.4).
+ *
  * What a mail server reports by mail is believed less than what a provider's account does: nothing of it
  * ends an attempt (contract §3.5).
  */
@@ -132,10 +135,8 @@ function outcomeOf(
   if (fact.kind === 'other') return 'ignored'
   if (recipient === undefined) return 'unknown'
   const { status, lastOutcome, facts, isBeingClaimed } = recipient
-  if (report.relay === undefined) {
-    const byMail = outcomeByMail(report, recipient, shared)
-    if (byMail !== undefined) return byMail
-  }
+  const refused = refusalOf(report, recipient, shared)
+  if (refused !== undefined) return refused
   // Applied now, it would be followed by another copy.
   if (isBeingClaimed) return 'under_way'
   if (status === 'scheduled' || (status === 'queued' && lastOutcome !== undefined))
@@ -156,18 +157,24 @@ function complainedByMail(
 }
 
 /**
- * Undefined: as any other. Who has had a copy knows what the others are called by, and whoever had the
- * only one speaks for nobody else: a complaint about that needs not say whose it is, which many hide.
+ * Undefined: it counts. Who has had a copy knows what the others are called by, and whoever had the only
+ * one speaks for nobody else: a complaint by mail about that needs not say whose it is, which many hide.
  */
-function outcomeByMail(
-  { fact, isReturned }: Report,
+function refusalOf(
+  report: Report,
   recipient: Recipient,
   shared: ReadonlySet<string>,
 ): ReportOutcome | undefined {
-  const { status, lastOutcome, email, refId } = recipient
-  const isNamed = isReturned === true || isAbout(fact, email)
-  const mayBeHidden = fact.kind === 'complained' && !shared.has(refId)
-  if (!isNamed && !mayBeHidden) return 'unknown'
+  const { fact, relay, isReturned } = report
+  const { email, refId } = recipient
+  const isByMail = relay === undefined
+  const mayBeHidden = isByMail && fact.kind === 'complained' && !shared.has(refId)
+  if (isReturned !== true && !isAbout(fact, email) && !mayBeHidden)
+    return fact.email === undefined ? 'ignored' : 'other_recipient'
+  return isByMail ? refusalByMail(recipient) : undefined
+}
+
+function refusalByMail({ status, lastOutcome }: Recipient): ReportOutcome | undefined {
   // One without an answer may have been taken after all.
   const mayBeTaken = status === 'deferred' && lastOutcome === 'uncertain'
   if (IS_OPEN.has(status)) return mayBeTaken ? undefined : 'under_way'

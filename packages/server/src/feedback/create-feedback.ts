@@ -56,6 +56,7 @@ export function createFeedback(deps: FeedbackDeps): Feedback {
   const onHandled = (handled: Handled) => {
     if (handled.touched.length > 0) deps.wakeups.wake(handled.touched)
     observer.handled(handled)
+    logOtherRecipients(log, handled)
     worker.wake(handled.lookAgainMs)
   }
   const reader = createCallbackReader({ adapterOf: deps.adapterOf, observer: deps.threadJobs })
@@ -74,4 +75,12 @@ export function createFeedback(deps: FeedbackDeps): Feedback {
     observe: observer.callback,
   })
   return { services: [reader, gauge, worker], intake, worker, callbacks, gauge }
+}
+
+/** One line for each account, however many there are. */
+function logOtherRecipients(log: Logger, { outcomes }: Handled): void {
+  const others = outcomes.filter(({ outcome }) => outcome === 'other_recipient')
+  const byAccount = Map.groupBy(others, ({ tenantId, relay }) => `${tenantId} ${relay}`)
+  for (const [{ tenantId, relay } = { tenantId: '', relay: '' }, ...rest] of byAccount.values())
+    log.warn({ tenant_id: tenantId, relay, reports: rest.length + 1 }, 'report.other_recipient')
 }

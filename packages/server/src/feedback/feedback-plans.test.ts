@@ -51,7 +51,7 @@ async function applyAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<
   const key = mail.refId
   const callbacks = [
     bodyOf('sparkpost', [
-      { type: 'bounced', messageId: key },
+      { type: 'bounced', messageId: key, email: 'user1@example.com' },
       { type: 'bounced', email: 'user1@example.com', fields: { transmission_id: 'unknown' } },
     ]),
     bodyOf('sparkpost', [
@@ -60,7 +60,7 @@ async function applyAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<
       { type: 'unsubscribed', mail, n: 2 },
       { type: 'complained', mail, n: 2 },
       { type: 'delivered', mail: waiting },
-      { type: 'bounced', messageId: `${key}x` },
+      { type: 'bounced', messageId: `${key}x`, email: 'user1@example.com' },
     ]),
   ]
   for (const body of callbacks) {

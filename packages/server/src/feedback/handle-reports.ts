@@ -25,13 +25,18 @@ export const handledOutcomes = [
   'repeated',
   'ignored',
   'bounded',
+  'other_recipient',
   'parked',
   'unmatched',
 ] as const
 export type HandledOutcome = (typeof handledOutcomes)[number]
 
 export interface Handled {
-  readonly outcomes: readonly { readonly relay: RelayKind; readonly outcome: HandledOutcome }[]
+  readonly outcomes: readonly {
+    readonly tenantId: string
+    readonly relay: RelayKind
+    readonly outcome: HandledOutcome
+  }[]
   /** Streams, to be woken after the commit. */
   readonly touched: readonly TouchedStream[]
   /** When parked reports are due, as far as these have changed that. */
@@ -151,13 +156,13 @@ function firstWaitOf({ fact }: RelayReport, oldestMs: number): number | null | u
   // Nothing would follow from it once it were known.
   if (fact.kind === 'processed' || fact.kind === 'deferred') return undefined
   const { ref, providerMessageId, email } = fact
+  // Whoever it is about, it names nobody.
+  if (email === undefined) return undefined
   // Of an email that is no longer kept, or never was.
   if (ref !== undefined && isUlid(ref.refId) && timeOfUlid(ref.refId).getTime() < oldestMs)
     return undefined
   const isJoinable =
-    ref !== undefined ||
-    providerMessageId !== undefined ||
-    (answeredIdOf(fact) !== undefined && email !== undefined)
+    ref !== undefined || providerMessageId !== undefined || answeredIdOf(fact) !== undefined
   return isJoinable ? waitOf(0) : null
 }
 
@@ -173,7 +178,11 @@ function sumUp(
   const isWoken = applied.some(({ wokenParked }) => wokenParked > 0)
   const waits = settled.flatMap(({ waitMs }) => waitMs ?? [])
   return {
-    outcomes: settled.map(({ report: { relay }, outcome }) => ({ relay, outcome })),
+    outcomes: settled.map(({ report: { tenantId, relay }, outcome }) => ({
+      tenantId,
+      relay,
+      outcome,
+    })),
     touched: applied.flatMap(({ touched }) => touched),
     lookAgainMs: isWoken ? 0 : Math.min(...waits),
     dropped,

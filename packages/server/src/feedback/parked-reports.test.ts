@@ -39,12 +39,13 @@ async function set(kind: 'sparkpost' | 'sendgrid' = 'sparkpost') {
   return { account, mail: await world.send({ tenantId: account.tenantId }) }
 }
 
-/** As the documents have it: with nothing but the provider's name for the message. */
+/** As the documents have it: with nothing but the provider's name for the message, and the address. */
 const outOfBand = (messageId: string, id = newUlid()) =>
   ({
     type: 'bounced',
     id,
     messageId,
+    email: 'ada@example.com',
     fields: { type: 'out_of_band', num_retries: undefined },
   }) as const
 
@@ -71,7 +72,7 @@ const seen = async (mail: SentMail) => ({
   events: (await world.events(mail)).map(({ event }) => event),
 })
 
-describe('a report that names nothing but the message at the provider', () => {
+describe('a report that names the message at the provider and the address', () => {
   it.each(['processed', 'delivered', 'deferred'] as const)(
     'is joined to the recipient that a report of %s has named',
     async (type) => {
@@ -114,7 +115,8 @@ describe('a report that names nothing but the message at the provider', () => {
     // Nor does a name for the message make up for a reference that is not the tenant's.
     await world.report(account, { type: 'complained', mail: foreign.mail, messageId: 'mixed' })
     const fields = { rcpt_meta: { postrider_ref: `${mail.refId}.99999` } }
-    await world.report(account, { type: 'complained', messageId: 'mixed', fields })
+    const email = 'ada@example.com'
+    await world.report(account, { type: 'complained', messageId: 'mixed', email, fields })
     await lookAgain()
     expect((await seen(mail)).events).toEqual(['MAIL_BOUNCE'])
     expect(await seen(foreign.mail)).toEqual({ statuses: ['sent'], events: [] })
@@ -145,7 +147,8 @@ describe('a report that names nothing but the message at the provider', () => {
     const stranger = await world.account('sparkpost')
     await world.report(stranger, outOfBand('shared'))
     const elsewhere = await world.account('sendgrid', { tenantId: account.tenantId })
-    await world.report(elsewhere, { type: 'bounced', messageId: 'shared' })
+    const email = 'ada@example.com'
+    await world.report(elsewhere, { type: 'bounced', messageId: 'shared', email })
     await lookAgain()
     expect(await seen(mail)).toEqual({ statuses: ['sent'], events: [] })
     expect(await parked()).toHaveLength(2)
@@ -164,6 +167,18 @@ describe('a report with the id of the answer and the address', () => {
     expect(await world.statuses(mail)).toEqual(['sent'])
     await world.report(account, { type: 'delivered', email: 'Ada@EXAMPLE.com', ...named(id) })
     expect(await seen(mail)).toEqual({ statuses: ['delivered'], events: ['MAIL_DELIVERED'] })
+  })
+
+  it('of a machine that many messages came from is joined to none of them', async () => {
+    const { account, mail } = await set('sendgrid')
+    const id = 'filter0093p1las1'
+    await world.db.query('update sending_recipient set message_id = $2 where ref_id = $1', [
+      mail.refId,
+      id,
+    ])
+    const messageId = `${id}.9128.5717FB8127.0`
+    await world.report(account, { type: 'bounced', email: 'ada@example.com', messageId })
+    expect(await seen(mail)).toEqual({ statuses: ['sent'], events: [] })
   })
 
   it('that comes before the answer is known is joined soon after', async () => {
@@ -188,7 +203,7 @@ describe('a report that stays unknown', () => {
   const foreign = async (account: CallbackAccount, refId = newUlid()) =>
     world.report(account, {
       type: 'bounced',
-      mail: { tenantId: account.tenantId, refId, messageIds: [] },
+      mail: { tenantId: account.tenantId, refId, messageIds: [], emails: ['ada@example.com'] },
     })
 
   it('is looked at after growing waits for a day, then no more, and is kept as long as emails', async () => {
@@ -228,7 +243,8 @@ describe('a report that stays unknown', () => {
 
   it('is not parked when nothing would follow from it, or its email is no longer kept', async () => {
     const account = await world.account('sparkpost')
-    const mail = { tenantId: account.tenantId, refId: newUlid(), messageIds: [] }
+    const emails = ['ada@example.com']
+    const mail = { tenantId: account.tenantId, refId: newUlid(), messageIds: [], emails }
     await world.report(
       account,
       { type: 'processed', mail, messageId: 'a' },
@@ -239,10 +255,16 @@ describe('a report that stays unknown', () => {
     expect(await parked()).toEqual([])
   })
 
-  it('without any name is kept, and nobody looks', async () => {
+  it('without any name of the message is kept, and nobody looks', async () => {
     const account = await world.account('sparkpost')
-    await world.report(account, { type: 'bounced' }, { type: 'bounced', email: 'ada@example.com' })
-    expect(await parked()).toMatchObject([{ wait_s: null }, { wait_s: null }])
+    await world.report(account, { type: 'bounced', email: 'ada@example.com' })
+    expect(await parked()).toMatchObject([{ wait_s: null }])
+  })
+
+  it('is dropped where it has no address', async () => {
+    const { account } = await set()
+    await world.report(account, { type: 'bounced' }, { ...outOfBand('nobody'), email: '' })
+    expect(await parked()).toEqual([])
   })
 
   it('is one of ten thousand of its tenant; what nobody waits for goes first, then deliveries', async () => {

@@ -21,6 +21,8 @@ export const reportOutcomes = [
   'ignored',
   /** One of too many of its recipient. */
   'bounded',
+  /** It names a copy of ours, and another address than that copy's. */
+  'other_recipient',
   /** It is not known whom it is about. */
   'unknown',
   /** The attempt that it is about is not over here. */

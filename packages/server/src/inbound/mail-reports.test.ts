@@ -5,6 +5,7 @@ import { useInbound } from '../../test/inbound-worker.ts'
 import { accept, eventsOf, recipientsOf } from '../../test/sender.ts'
 import { addMailer, keyRing } from '../../test/sending.ts'
 import { newId, newUlid } from '../platform/ids.ts'
+import { createLogger } from '../platform/log.ts'
 import { createReturnPathTokens } from '../sending/index.ts'
 
 const world = useInbound()
@@ -264,6 +265,25 @@ describe('nothing follows from a report', () => {
     expect(await world.events()).toHaveLength(1)
   })
 
+  it('of an id of ours and another address, which is counted and logged by that', async () => {
+    const sent = await send()
+    const lines: string[] = []
+    const log = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } })
+    const seen: string[] = []
+    const raw = deliveryReport(sent, { recipient: 'eve@example.com' })
+    await world.receive({
+      raw,
+      routes: [[routeOf({ tenantId: sent.tenantId }), 'bounces@in.example.com']],
+    })
+    const observe = (_: unknown, outcomes: readonly string[]) => void seen.push(...outcomes)
+    await world.worker({ log, observe }).runOnce()
+    expect(await told(sent)).toEqual([])
+    expect(seen).toEqual(['other_recipient'])
+    expect(lines.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ msg: 'report.other_recipient', reports: 1 }),
+    )
+  })
+
   it.each(['suppressed', 'blocked', 'rejected'])('on what was never sent: %s', async (status) => {
     const sent = await send(status, 'none')
     await receive(sent, deliveryReport(sent))
@@ -375,6 +395,17 @@ describe('[contract 7.4] what comes back to the return path of a copy', () => {
     )
     await returnTo(sent, raw)
     expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+  })
+
+  it('bounces its recipient though it names neither a message nor anybody', async () => {
+    const sent = await send()
+    const raw = Buffer.from(
+      'From: MAILER-DAEMON@mx.example.net\r\nTo: x@in.example.com\r\nSubject: failure notice\r\n\r\nYour message could not be delivered.\r\n',
+    )
+    await returnTo(sent, raw)
+    expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+    expect(await suppressed(sent)).toEqual([])
+    expect(await world.events()).toEqual([])
   })
 
   it('is nothing where it says that delivery is delayed, and no incoming email either', async () => {

@@ -134,7 +134,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
       const finished = await deps.reader.read(claim, message)
       const { isFinished, outcomes } = await finishes.add(finished)
       observe(isFinished ? resultOf(finished) : 'lost', outcomes)
-      if (isFinished) logFinished(log, finished)
+      if (isFinished) logFinished(log, finished, outcomes)
     } catch (error) {
       observe('failed', [])
       const { tenantId: tenant_id, inboundId: inbound_id, tries } = claim
@@ -251,9 +251,15 @@ function resultOf({ isFirst, problem }: FinishedMessage): ReportedResult {
   return problem === undefined ? 'reported' : 'incomplete'
 }
 
-function logFinished(log: Logger, { claim, isFirst, event, problem }: FinishedMessage): void {
+function logFinished(
+  log: Logger,
+  { claim, isFirst, event, problem }: FinishedMessage,
+  outcomes: FinishResult['outcomes'],
+): void {
   if (!isFirst) return
   const { tenantId: tenant_id, inboundId: inbound_id, bytes, tries } = claim
+  const reports = outcomes.filter((outcome) => outcome === 'other_recipient').length
+  if (reports > 0) log.info({ tenant_id, inbound_id, reports }, 'report.other_recipient')
   if (event === undefined) {
     log.info({ tenant_id, inbound_id, bytes, tries, problem }, 'received_email.returned')
     return

@@ -63,7 +63,7 @@ describe('a report', () => {
       ...(isOfMail && { email: 'ann@example.org' }),
       ...(isOfMail &&
         name !== 'delayedBounce' && {
-          providerMessageId: fixtureMessageId,
+          providerMessageId: fixtureEvents.delivered.sg_message_id,
           providerSendId: fixtureMessageId,
         }),
       raw: JSON.stringify(event),
@@ -87,10 +87,12 @@ describe('a report', () => {
     ['0GOQ6fMTTmiZpLh7usBJwg.new-kind-1.0', '0GOQ6fMTTmiZpLh7usBJwg'],
     ['0GOQ6fMTTmiZpLh7usBJwg', '0GOQ6fMTTmiZpLh7usBJwg'],
     ['.filter1', '.filter1'],
-  ])('of %s is of the mail %s', (id, messageId) => {
+    ['filter0093p1las1.9128.5717FB8127.0', 'filter0093p1las1.9128.5717FB8127.0'],
+    ['recvd-67fdc7b4d6-wbpn9-1-666CAB97-15.0', 'recvd-67fdc7b4d6-wbpn9-1-666CAB97-15.0'],
+  ])('keeps the id %s whole, and is of the request %s', (id, sendId) => {
     expect(factOf({ ...fixtureEvents.delivered, sg_message_id: id })).toMatchObject({
-      providerMessageId: messageId,
-      providerSendId: messageId,
+      providerMessageId: id,
+      providerSendId: sendId,
     })
   })
 

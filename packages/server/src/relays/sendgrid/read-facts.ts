@@ -49,7 +49,7 @@ export function readFacts(body: string): readonly RelayFact[] | undefined {
 function toFact(report: Report): RelayFact {
   const { value, raw } = report
   const type = typeOf(value)
-  const sendId = sendIdOf(value)
+  const messageId = textOf(value, 'sg_message_id')
   const email = textOf(value, 'email', 320)
   const meaning = meaningOf(type.toLowerCase(), value)
   return {
@@ -58,8 +58,9 @@ function toFact(report: Report): RelayFact {
     ...meaning,
     atMicros: microsOf(memberOf(value, 'timestamp')),
     ref: readMailRef(memberOf(value, mailRefName)),
-    // A copy is a request of its own.
-    ...(sendId === undefined ? {} : { providerMessageId: sendId, providerSendId: sendId }),
+    ...(messageId === undefined
+      ? {}
+      : { providerMessageId: messageId, providerSendId: sendIdOf(messageId) }),
     ...(email === undefined ? {} : { email }),
     reason: textOf(value, 'reason', wordsMax) ?? textOf(value, 'response', wordsMax) ?? '',
     ...(meaning.kind === 'unsubscribed' ? visitorOf(value) : {}),
@@ -105,13 +106,12 @@ function visitorOf(report: unknown): Pick<RelayFact, 'ip' | 'userAgent'> {
 }
 
 /**
- * The id that Mail Send answered: what `sg_message_id` begins with, up to the name of the machine
- * that took it. A delayed bounce has none.
+ * The id that Mail Send answered (`X-Message-Id`): what `sg_message_id` has in front of the name of the
+ * machine that took the mail. An id that begins with such a name has none in it, and is kept whole: all
+ * mail of that machine begins so.
  */
-function sendIdOf(report: unknown): string | undefined {
-  const id = textOf(report, 'sg_message_id')
-  if (id === undefined) return undefined
-  const machine = id.search(/\.[a-z]*(filter|recvd)/)
-  const end = machine === -1 ? id.indexOf('.') : machine
-  return end > 0 ? id.slice(0, end) : id
+function sendIdOf(messageId: string): string {
+  const machine = messageId.search(/(^|\.)[a-z]*(filter|recvd)/)
+  const end = machine === -1 ? messageId.indexOf('.') : machine
+  return end > 0 ? messageId.slice(0, end) : messageId
 }
