@@ -1,8 +1,9 @@
 /** What our code answers to a labelled reply or bounce. */
 import { classifyFailure } from '../../src/mail/classify-reply.ts'
 import type { FailureCategory } from '../../src/mail/failure-category.ts'
+import { judgeBounce } from '../../src/mail/judge-bounce.ts'
 import { parseMessage } from '../../src/mail/parse/parse-message.ts'
-import { decideHardness } from '../../src/mail/reports/decide-hardness.ts'
+import type { MailReport } from '../../src/mail/reports/mail-report.ts'
 import { buildBounce, RECIPIENT } from './build-bounce.ts'
 import type { LabelledBounce, LabelledReply } from './labels.ts'
 
@@ -24,7 +25,7 @@ export interface Answer {
 export function answerToReply({ text }: LabelledReply): Answer {
   const reply = { code: Number(text.slice(0, 3)), text }
   const { category, retryable: isTemporary } = classifyFailure({ reply })
-  if (decideHardness({ status: undefined, diagnostic: text }))
+  if (judgeBounce({ status: undefined, diagnostic: text }).isOfAddress)
     return { outcome: 'suppressed', category, isTemporary }
   return { outcome: isTemporary ? 'later' : 'final', category, isTemporary }
 }
@@ -38,6 +39,12 @@ export function answerToBounce(bounce: LabelledBounce): Answer {
   return {
     outcome: own === undefined ? 'nothing' : own.isHard ? 'suppressed' : 'told',
     isTold: own !== undefined,
+    ...(own === undefined ? {} : { category: categoryOf(own) }),
     ...(others.length > 0 ? { hurtsOthers: true } : {}),
   }
+}
+
+/** As the trace of an email tells it. */
+function categoryOf({ status, diagnostic }: MailReport): FailureCategory {
+  return judgeBounce({ status, diagnostic }).classified.category
 }
