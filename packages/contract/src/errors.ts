@@ -114,6 +114,13 @@ export const errorCatalogue = {
       'The mailer was deactivated after a rejected login or because its OAuth grant is gone, or it is disabled.',
     fix: 'Deactivated: update its credentials with updateSMTP, or with OAuth log in again with oauthLogin and its `mailer_id`. Disabled: setOAuthActive. Or send with another mailer.',
   },
+  mailer_exists: {
+    status: 409,
+    message: 'There is a mailer for this address',
+    cause:
+      'The account has a mailer of this kind (one that sends, or one that fetches) for the address, compared without case; `message` names the first.',
+    fix: 'Update the mailer that is named. Or give `allow_duplicate: true`: mail from the address then goes by the oldest active mailer, unless `mailer_id` names one.',
+  },
   domain_taken: {
     status: 409,
     message: 'The domain belongs to somebody else',

@@ -6,6 +6,7 @@
 import { type Static, Type } from 'typebox'
 import { answer, changes, closedObject, orNull, plainAnswer } from './common.ts'
 import {
+  allowDuplicate,
   type ConnectionType,
   connectionTypes,
   credentialLengthMax,
@@ -159,6 +160,7 @@ export const configureImapBody = closedObject({
   folders: Type.Optional(folders),
   since: Type.Optional(since),
   verify: Type.Optional(verify),
+  allow_duplicate: allowDuplicate,
 })
 export type ConfigureImapFields = Static<typeof configureImapBody>
 /** As a caller gives it. */

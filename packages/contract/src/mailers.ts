@@ -209,6 +209,13 @@ const returnPath = Type.Union([Type.String({ maxLength: 320 }), Type.Null()], {
     '`bounces@` a verified inbound domain of the account: the envelope sender is then `bounces+<token>@` that domain, and a report that comes back to it joins its recipient. null: the envelope sender is `email`',
 })
 
+export const allowDuplicate = Type.Optional(
+  Type.Boolean({
+    description:
+      'true: made although the account has a mailer of this kind for the address, which is else 409 `mailer_exists`',
+  }),
+)
+
 export const configureSmtpBody = closedObject({
   name: mailerName,
   email: mailerEmail,
@@ -221,6 +228,7 @@ export const configureSmtpBody = closedObject({
   uncertain: Type.Optional(uncertain),
   return_path: Type.Optional(returnPath),
   verify: Type.Optional(verify),
+  allow_duplicate: allowDuplicate,
 })
 export type ConfigureSmtpFields = Static<typeof configureSmtpBody>
 /** As a caller gives it. */

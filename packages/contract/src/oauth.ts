@@ -6,7 +6,7 @@
  */
 import { type Static, Type } from 'typebox'
 import { answer, changes, closedObject, orNull, plainAnswer, timestamp } from './common.ts'
-import { hostLengthMax, mailer, secureModes } from './mailers.ts'
+import { allowDuplicate, hostLengthMax, mailer, secureModes } from './mailers.ts'
 
 export const oauthProviders = ['google', 'microsoft', 'custom'] as const
 export type OAuthProvider = (typeof oauthProviders)[number]
@@ -143,6 +143,7 @@ export const oauthLoginBody = closedObject({
       description: "What the mailbox is used for; `smtp` when left out, or the mailer's",
     }),
   ),
+  allow_duplicate: allowDuplicate,
 })
 export type OAuthLoginBody = Static<typeof oauthLoginBody>
 

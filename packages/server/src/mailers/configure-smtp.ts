@@ -6,6 +6,7 @@ import type { ConfigureSmtpFields, SmtpConfigFields } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { validationError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { insertOnly } from './address-holders.ts'
 import { checkConfig } from './check-config.ts'
 import { checkFields } from './check-fields.ts'
 import { checkHost, checkLogin } from './check-login.ts'
@@ -13,13 +14,18 @@ import type { ShowDeps } from './imap/show-mailboxes.ts'
 import { defaultUncertain, type MailerConfig, type ServerMailer, sealPassword } from './mailer.ts'
 import { configureOauthSmtp, type OAuthSmtpDeps } from './oauth/configure-oauth-smtp.ts'
 import { checkReturnPath, confirmReturnPath, type ReturnPathDeps } from './return-path.ts'
-import { insertMailer, type NewMailer } from './store.ts'
+import type { NewMailer } from './store.ts'
 
 export interface MailerDeps
   extends OAuthSmtpDeps,
     Pick<ShowDeps, 'readMailboxHealth'>,
     ReturnPathDeps {
   readonly db: Db
+}
+
+export interface HowToConfigure {
+  readonly isVerified: boolean
+  readonly isSecondAllowed: boolean
 }
 
 /** What does not depend on how it logs in. */
@@ -34,6 +40,7 @@ export async function configureSmtp(
   const errors = [...checkConfig(body.connection_type, body.config), ...checked.errors]
   if (errors.length > 0) throw validationError(...errors)
   const isVerified = body.verify !== false
+  const isSecondAllowed = body.allow_duplicate === true
   const returnPath = await checkReturnPath(deps, tenantId, body.return_path ?? null)
   const facts = {
     tenantId,
@@ -49,8 +56,8 @@ export async function configureSmtp(
   const config = { ...body.config, ...(host === undefined ? {} : { host }) }
   const mailer =
     body.connection_type === 'oauth'
-      ? await configureOauthSmtp(deps, facts, config, isVerified)
-      : await configureBasicSmtp(deps, facts, config, isVerified)
+      ? await configureOauthSmtp(deps, facts, config, { isVerified, isSecondAllowed })
+      : await configureBasicSmtp(deps, facts, config, { isVerified, isSecondAllowed })
   return confirmReturnPath(deps, mailer)
 }
 
@@ -58,7 +65,7 @@ async function configureBasicSmtp(
   deps: MailerDeps,
   facts: NewMailerFacts,
   { host = '', port = 0, secure = 'Auto', ...given }: SmtpConfigFields,
-  isVerified: boolean,
+  { isVerified, isSecondAllowed }: HowToConfigure,
 ): Promise<ServerMailer> {
   const { tls_verify: tlsVerify = true, username, password } = given
   const config: MailerConfig = {
@@ -70,11 +77,12 @@ async function configureBasicSmtp(
   }
   if (isVerified) await checkLogin(deps, facts.tenantId, { ...config, password })
   else await checkHost(deps, facts.tenantId, host)
-  return insertMailer(deps.db, {
+  const mailer: NewMailer = {
     ...facts,
     configType: 'smtp',
     connectionType: 'basic',
     config,
     ...(password === undefined ? {} : { secret: sealPassword(deps.keyRing, facts, password) }),
-  })
+  }
+  return deps.db.transaction((tx) => insertOnly(tx, mailer, { isSecondAllowed }))
 }

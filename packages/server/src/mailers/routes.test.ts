@@ -90,6 +90,7 @@ afterAll(async () => {
   await database.close()
 })
 beforeEach(async () => {
+  await database.db.query('delete from mailers_mailer')
   smtp = await createSmtpServer({ auth: { users } })
 })
 afterEach(() => smtp.close())
@@ -232,7 +233,8 @@ describe('configureSMTP', () => {
 
     it('connects to nothing with verify: false', async () => {
       await configured({ verify: false, config: config({ password: 'wrong', port: 1 }) })
-      await configured({ verify: false, config: config({ host: 'nowhere.example' }) })
+      const elsewhere = { email: 'other@example.com', config: config({ host: 'nowhere.example' }) }
+      await configured({ verify: false, ...elsewhere })
       expect(smtp.connections).toEqual([])
     })
 
@@ -298,9 +300,11 @@ describe('configureSMTP', () => {
       })
     })
 
-    it('allows two mailers of one address', async () => {
-      const ids = [await configured(), await configured()].map((mailer) => mailer.mailer_id)
-      expect(new Set(ids).size).toBe(2)
+    it('[7.4] makes a second mailer for an address with allow_duplicate alone', async () => {
+      const first = await configured()
+      const again = { email: 'News@Example.com', allow_duplicate: true }
+      expect((await configured(again)).mailer_id).not.toBe(first.mailer_id)
+      expect((await configured({}, 'b')).email).toBe('news@example.com')
     })
   })
 
@@ -363,6 +367,36 @@ describe('configureSMTP', () => {
       await configure({ name: '' })
       await configure({ config: config({ host: '10.0.0.1' }) })
       expect(await countMailers()).toBe(before)
+    })
+  })
+
+  describe('409 mailer_exists', () => {
+    it('[7.4] names the first mailer for the address', async () => {
+      const first = await configured()
+      await configured({ allow_duplicate: true })
+      for (const change of [{}, { email: 'NEWS@example.com' }, { allow_duplicate: false }]) {
+        const { status, body: answer } = await configure(change)
+        expect([status, answer.code]).toEqual([409, 'mailer_exists'])
+        expect(answer.message).toContain(`${first.mailer_id}.`)
+        expect(answer.message).toContain('allow_duplicate')
+      }
+    })
+
+    it('[7.4] is answered to all but one of many at once', async () => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => configure()))
+      const made = answers.filter(({ status }) => status === 201)
+      expect(made).toHaveLength(1)
+      const id = made[0]?.body.mailer.mailer_id
+      for (const { status, body: answer } of answers)
+        if (status !== 201) expect([status, answer.message.includes(id)]).toEqual([409, true])
+      const { rows } = await database.db.query('select 1 from mailers_mailer')
+      expect(rows).toHaveLength(1)
+    })
+
+    it('is no longer answered once the first is deleted', async () => {
+      const { mailer_id: id } = await configured()
+      expect((await call('DELETE', `/v1/smtp/${id}`)).status).toBe(200)
+      await configured()
     })
   })
 

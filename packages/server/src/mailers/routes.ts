@@ -27,7 +27,7 @@ export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): vo
     scopes: ['mailers'],
     body: configureSmtpBody,
     answer: configureSmtpAnswer,
-    errors: ['mailer_unreachable', 'mailer_auth_failed', 'rate_limited'],
+    errors: ['mailer_exists', 'mailer_unreachable', 'mailer_auth_failed', 'rate_limited'],
     async handle({ tenant, body }) {
       const mailer = await configureSmtp(deps, tenant.tenantId, body)
       return { success: true, message: 'Mailer configured', mailer: await showMailer(deps, mailer) }

@@ -6,13 +6,14 @@ import type { ConfigureImapFields } from '@postrider/contract'
 import { validationError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { ReceiverRules, TouchedStream, Wakeups } from '../../webhooks/index.ts'
+import { insertOnly } from '../address-holders.ts'
 import { checkFields } from '../check-fields.ts'
 import type { MailerDeps } from '../configure-smtp.ts'
 import { defaultUncertain, type MailerConfig, type ServerMailer, sealPassword } from '../mailer.ts'
 import { getApp } from '../oauth/app-store.ts'
 import { keepGrant, type StoredGrant } from '../oauth/save-grant.ts'
 import { serverGiven, tryToken, unknownApp } from '../oauth/try-grant.ts'
-import { insertMailer, type NewMailer } from '../store.ts'
+import type { NewMailer } from '../store.ts'
 import { checkImapConfig, checkMailboxFields, defaultFolders } from './check-fields.ts'
 import { newFolder } from './mailbox.ts'
 import { checkMailboxWebhook, saveMailboxWebhook } from './mailbox-webhook.ts'
@@ -49,6 +50,7 @@ export async function configureImap(
   const { email = body.email, host } = checked
   const config = { ...body.config, ...(host === undefined ? {} : { host }) }
   const { folders = defaultFolders, since = deps.clock.now() } = mailbox
+  const isSecondAllowed = body.allow_duplicate === true
   const key = { tenantId, mailerId: newId('imap') }
   const way =
     body.connection_type === 'oauth'
@@ -72,7 +74,7 @@ export async function configureImap(
   }
   const grant = tried?.credential.grant ?? way.untried
   const inserted = await deps.db.transaction(async (tx) => {
-    const made = await insertMailer(tx, mailer)
+    const made = await insertOnly(tx, mailer, { isSecondAllowed })
     if (grant !== undefined) await keepGrant(tx, deps.keyRing, made, grant)
     await saveMailboxWebhook(tx, deps, made, body.webhook)
     return made

@@ -247,6 +247,23 @@ describe('201', () => {
     expect(strict.body.message).toContain('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
   })
 
+  it('[7.4] is made beside an SMTP mailer for the address; a second one by allow_duplicate', async () => {
+    const smtp = { ...body(), config_type: 'smtp', verify: false }
+    const config = { host: '127.0.0.1', port: 25, secure: 'None' }
+    expect((await call('POST', '/v1/smtp', { ...smtp, config })).status).toBe(201)
+    const first = await configured()
+    const second = await configure({ email: 'Support@example.com' })
+    expect(second).toMatchObject({ status: 409, body: { code: 'mailer_exists' } })
+    expect(second.body.message).toContain(first.mailer_id)
+    await configured({ allow_duplicate: true })
+  })
+
+  it('[7.4] of many at once one is made', async () => {
+    const answers = await Promise.all(Array.from({ length: 6 }, () => configure({ verify: false })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409])
+    expect((await database.db.query('select 1 from mailers_mailer')).rows).toHaveLength(1)
+  })
+
   it('tries the addresses of a name until one answers', async () => {
     await configured({ config: config({ host: 'imap.example.test' }) })
     expect(imap.logins).toBe(1)

@@ -34,7 +34,7 @@ export function imapRoutes(app: FastifyInstance, deps: ImapDeps): void {
     scopes: ['mailers'],
     body: configureImapBody,
     answer: configureImapAnswer,
-    errors: CHECKS,
+    errors: ['mailer_exists', ...CHECKS],
     async handle({ tenant, body }) {
       const mailer = await configureImap(deps, tenant.tenantId, body)
       return { success: true, message: 'Mailer configured', mailer: await showMailer(deps, mailer) }

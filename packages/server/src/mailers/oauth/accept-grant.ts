@@ -5,6 +5,7 @@
 import type { OAuthLoginType } from '@postrider/contract'
 import type { Clock } from '../../platform/clock.ts'
 import type { Egress } from '../../platform/egress/index.ts'
+import { secondMessage } from '../address-holders.ts'
 import { emailKeyOf, type ServerMailer } from '../mailer.ts'
 import { findAddress } from './find-address.ts'
 import type { OAuthApp } from './oauth-app.ts'
@@ -26,6 +27,7 @@ export interface LoginProblem {
     | 'address_unknown'
     | 'address_mismatch'
     | 'mailer_changed'
+    | 'mailer_exists'
   readonly message: string
 }
 
@@ -42,9 +44,10 @@ export async function acceptGrant(
     /** The one to authenticate again. */
     readonly mailer: ServerMailer | undefined
     readonly nonce: string | undefined
+    readonly isSecondAllowed: boolean
   },
 ): Promise<LoginResult> {
-  const { app, type, grant, mailer } = o
+  const { app, type, grant, mailer, isSecondAllowed } = o
   const missing = missingScopes(app, type, grant)
   if (missing.length > 0)
     return problem('scope_missing', `The login did not grant ${missing.join(' ')}`)
@@ -60,9 +63,12 @@ export async function acceptGrant(
     )
   if (mailer !== undefined && emailKeyOf(email) !== emailKeyOf(mailer.email))
     return problem('address_mismatch', `The login is for ${email}, the mailer for ${mailer.email}`)
-  const saved = await saveLogin(deps, { app, type, grant, mailerId: mailer?.mailerId, email })
-  return saved === undefined
-    ? problem('mailer_changed', 'The mailer or its OAuth app was changed or deleted meanwhile')
+  const { mailerId } = mailer ?? {}
+  const saved = await saveLogin(deps, { app, type, grant, mailerId, email, isSecondAllowed })
+  if (saved === undefined)
+    return problem('mailer_changed', 'The mailer or its OAuth app was changed or deleted meanwhile')
+  return 'first' in saved
+    ? problem('mailer_exists', secondMessage(saved.first))
     : { ok: true, mailer: saved }
 }
 

@@ -8,7 +8,9 @@
 import type { SmtpConfigChange, SmtpConfigFields } from '@postrider/contract'
 import { countedCheck } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
+import { insertOnly } from '../address-holders.ts'
 import { checkHost, type LoginCheckDeps, tryLogin } from '../check-login.ts'
+import type { HowToConfigure } from '../configure-smtp.ts'
 import { isAsSafe, type MailerConfig, type ServerMailer } from '../mailer.ts'
 import { type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
 import type { NewMailer } from '../store.ts'
@@ -16,7 +18,7 @@ import type { AccessTokens } from './access-tokens.ts'
 import { getApp } from './app-store.ts'
 import { loginTypeOf } from './oauth-app.ts'
 import type { TokenRequestDeps } from './request-token.ts'
-import { insertWithGrant, keepGrant } from './save-grant.ts'
+import { keepGrant } from './save-grant.ts'
 import { serverGiven, tokenMissing, tryStored, tryToken, unknownApp } from './try-grant.ts'
 
 export interface OAuthSmtpDeps extends LoginCheckDeps, TokenRequestDeps, SaveMailerDeps {
@@ -31,7 +33,7 @@ export async function configureOauthSmtp(
   deps: OAuthSmtpDeps,
   facts: Omit<NewMailer, 'configType' | 'connectionType' | 'config'>,
   given: SmtpConfigFields,
-  isVerified: boolean,
+  { isVerified, isSecondAllowed }: HowToConfigure,
 ): Promise<ServerMailer> {
   const { tenantId, email } = facts
   const {
@@ -52,9 +54,11 @@ export async function configureOauthSmtp(
     config,
     appId,
   }
-  return deps.db.transaction((tx) =>
-    insertWithGrant(tx, deps.keyRing, mailer, grant ?? { refreshToken }),
-  )
+  return deps.db.transaction(async (tx) => {
+    const inserted = await insertOnly(tx, mailer, { isSecondAllowed })
+    await keepGrant(tx, deps.keyRing, inserted, grant ?? { refreshToken })
+    return inserted
+  })
 }
 
 /**

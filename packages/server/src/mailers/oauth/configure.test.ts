@@ -59,6 +59,17 @@ describe('configureSMTP with connection_type oauth', () => {
     expect(logins()).toEqual([EMAIL])
   })
 
+  it('[7.4] 409 for a second mailer for the address, which is asked for', async () => {
+    const first = await configured()
+    const { status, body: answer } = await configure()
+    expect([status, answer.code]).toEqual([409, 'mailer_exists'])
+    expect(answer.message).toContain(first.mailer_id)
+    await configured({ allow_duplicate: true })
+    const basic = { host: '127.0.0.1', port: 25, secure: 'None' }
+    const asBasic = { connection_type: 'basic', config: basic, verify: false }
+    expect((await configure(asBasic)).status).toBe(409)
+  })
+
   it('keeps the refresh token that came back, and the access token for the first mail', async () => {
     const mailer = await configured()
     const asked = api.provider.tokenRequests.length
@@ -94,7 +105,8 @@ describe('configureSMTP with connection_type oauth', () => {
       client_secret: 's',
     })
     const of = { app_id: google.body.app.app_id, port: 587 }
-    const other = await configured({ verify: false, config: config(of) })
+    const bob = { email: 'bob@example.com', verify: false }
+    const other = await configured({ ...bob, config: config(of) })
     expect(other.config).toMatchObject({ host: 'smtp.gmail.com', port: 587, secure: 'Tls' })
   })
 

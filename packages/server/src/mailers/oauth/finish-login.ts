@@ -97,8 +97,9 @@ async function complete(
     )
     return { error: 'token_request_failed', message: 'The provider did not complete the login' }
   }
-  const { nonce } = secret
-  return toResult(await acceptGrant(deps, { app, type, mailer, grant: answer.grant, nonce }))
+  const { nonce, isSecondAllowed = false } = secret
+  const { grant } = answer
+  return toResult(await acceptGrant(deps, { app, type, mailer, grant, nonce, isSecondAllowed }))
 }
 
 function toResult(result: LoginResult): { readonly mailerId: string } | Failed {

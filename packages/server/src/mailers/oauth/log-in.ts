@@ -39,12 +39,13 @@ export async function logIn(
   const errors = checkLogin({ app, mailer, type, body })
   if (app === undefined || errors.length > 0) throw validationError(...errors)
 
+  const login = { type, mailer, isSecondAllowed: body.allow_duplicate === true }
   if (token === undefined) {
     await deps.loginLimit.use(tenantId)
-    return { authorizationUrl: await startLogin(deps, app, { type, mailer, redirectUri }) }
+    return { authorizationUrl: await startLogin(deps, app, { ...login, redirectUri }) }
   }
   return countedCheck(deps, tenantId, async () => ({
-    mailer: await logInWith(deps, app, { type, mailer, token }),
+    mailer: await logInWith(deps, app, { ...login, token }),
   }))
 }
 
@@ -55,6 +56,7 @@ async function logInWith(
     readonly type: OAuthLoginType
     readonly mailer: ServerMailer | undefined
     readonly token: string
+    readonly isSecondAllowed: boolean
   },
 ): Promise<ServerMailer> {
   const answer = await requestRefresh(deps, app, o.type, o.token)
@@ -62,7 +64,8 @@ async function logInWith(
   const grant = { refreshToken: o.token, ...answer.grant }
   const result = await acceptGrant(deps, { app, ...o, grant, nonce: undefined })
   if (result.ok) return result.mailer
-  throw new ApiError('oauth_failed', { message: result.problem.message })
+  const { error, message } = result.problem
+  throw new ApiError(error === 'mailer_exists' ? error : 'oauth_failed', { message })
 }
 
 function withoutSynonym(type: NonNullable<OAuthLoginBody['type']>): OAuthLoginType {

@@ -326,6 +326,27 @@ describe('the way back', () => {
     expect(await mailers()).toHaveLength(1)
   })
 
+  it('[7.4] tells that the address has a mailer by another app, unless one more is asked for', async () => {
+    await api.connect('ada@example.com', (await api.createApp()).app_id)
+    const back = { redirect_uri: REDIRECT_URI }
+    expect((await browse(back)).query).toMatchObject({ success: 'false', error: 'mailer_exists' })
+    expect(await mailers()).toHaveLength(1)
+    const { query } = await browse({ ...back, allow_duplicate: true })
+    expect(query).toMatchObject({ success: 'true' })
+    expect(await mailers()).toHaveLength(2)
+  })
+
+  it('[7.4] and a login by token to two apps at once make one mailer', async () => {
+    const other = (await api.createApp()).app_id
+    const answers = await Promise.all(
+      [appId, other, appId, other].map((app_id) =>
+        login({ app_id, token: api.provider.grant('eve@example.com') }),
+      ),
+    )
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]))
+    expect(await mailers()).toHaveLength(1)
+  })
+
   it('ends with its app, when that is deleted meanwhile', async () => {
     const url = await urlOf()
     await api.call('DELETE', `/v1/oauth/apps/${appId}`)
@@ -416,6 +437,20 @@ describe('oauthLogin with a token', () => {
         configType
       ],
     )
+  })
+
+  it('[7.4] 409 where the address has another mailer of the kind, unless one more is asked for', async () => {
+    const first = await api.connect('ada@example.com', appId)
+    const { app_id } = await api.createApp()
+    const token = api.provider.grant('Ada@example.com')
+    const second = { app_id, token }
+    const refused = await login(second)
+    expect([refused.status, refused.body.code]).toEqual([409, 'mailer_exists'])
+    expect(refused.body.message).toContain(first.mailer_id)
+    const { mailer } = (await login({ ...second, allow_duplicate: true })).body
+    expect(mailer.mailer_id).not.toBe(first.mailer_id)
+    // The same mailbox by the same app is no second one.
+    expect((await login(second)).body.mailer.mailer_id).toBe(mailer.mailer_id)
   })
 
   it('a mailbox that is only fetched from sends nothing', async () => {

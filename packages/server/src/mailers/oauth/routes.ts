@@ -109,12 +109,18 @@ function loginRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
   addOperation(app, 'oauthLogin', {
     summary: 'Connect a mailbox by OAuth',
     description:
-      "Without `token`: the answer's `authorization_url` is to be opened in a browser within 10 minutes, once. Afterwards the browser goes to `redirect_uri` with `success=true` and `mailer_id`, or `success=false` and `error`; without `redirect_uri` it is shown a page. With `token`, a refresh token: the mailer is in the answer. Without `mailer_id` a mailer is created, or the one that the same mailbox has by the same app is authenticated again; with it, the mailbox's address must be the mailer's. A deactivated mailer becomes active.",
+      "Without `token`: the answer's `authorization_url` is to be opened in a browser within 10 minutes, once. Afterwards the browser goes to `redirect_uri` with `success=true` and `mailer_id`, or `success=false` and `error`; without `redirect_uri` it is shown a page. With `token`, a refresh token: the mailer is in the answer. Without `mailer_id` a mailer is created, or the one that the same mailbox has by the same app is authenticated again (409 where it has another of this kind); with it, the mailbox's address must be the mailer's. A deactivated mailer becomes active.",
     tag: TAG,
     scopes: ['mailers'],
     body: oauthLoginBody,
     answer: oauthLoginAnswer,
-    errors: ['mailer_unreachable', 'mailer_auth_failed', 'oauth_failed', 'rate_limited'],
+    errors: [
+      'mailer_exists',
+      'mailer_unreachable',
+      'mailer_auth_failed',
+      'oauth_failed',
+      'rate_limited',
+    ],
     async handle({ tenant, body }) {
       const result = await logIn(deps, tenant.tenantId, body)
       return 'mailer' in result

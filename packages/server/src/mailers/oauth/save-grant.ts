@@ -9,7 +9,8 @@ import type { OAuthLoginType } from '@postrider/contract'
 import type { Db, Tx } from '../../platform/db/index.ts'
 import { newId } from '../../platform/ids.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
-import { emailKeyOf, type ServerMailer } from '../mailer.ts'
+import { findHolder, lockAddress } from '../address-holders.ts'
+import { defaultUncertain, emailKeyOf, type ServerMailer } from '../mailer.ts'
 import { type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
 import { getServerMailer, insertMailer, type NewMailer } from '../store.ts'
 import { lockApp } from './app-store.ts'
@@ -38,20 +39,30 @@ export interface Login {
   readonly mailerId?: string | undefined
   /** Of the mailbox; where the mailer is named, it has been compared. */
   readonly email: string
+  readonly isSecondAllowed: boolean
 }
 
-/** Undefined when the app or the mailer is gone, or was changed at the same moment. */
+/**
+ * Undefined when the app or the mailer is gone, or was changed at the same moment; the id of the mailer that
+ * the address has already, where a new one would be a second.
+ */
 export async function saveLogin(
   deps: SaveGrantDeps,
   login: Login,
-): Promise<ServerMailer | undefined> {
-  const { app } = login
+): Promise<ServerMailer | { readonly first: string } | undefined> {
+  const { app, type, email, isSecondAllowed } = login
+  const { tenantId } = app
   const saved = await deps.db.transaction(async (tx) => {
+    // Before the app, as everywhere: who waits for one of them holds the other else.
+    await lockAddress(tx, { tenantId, email })
     if (!(await lockApp(tx, app.tenantId, app.appId))) return undefined
     const mailerId = login.mailerId ?? (await findMailer(tx, login))
-    return mailerId === undefined ? createMailer(tx, deps, login) : renew(tx, deps, login, mailerId)
+    if (mailerId !== undefined) return renew(tx, deps, login, mailerId)
+    const wanted = { tenantId, email, configType: CONFIG_TYPES[type] }
+    const first = isSecondAllowed ? undefined : await findHolder(tx, wanted)
+    return first === undefined ? createMailer(tx, deps, login) : { first }
   })
-  if (saved !== undefined) deps.wakeMail(saved)
+  if (saved !== undefined && 'mailerId' in saved) deps.wakeMail(saved)
   return saved
 }
 
@@ -95,7 +106,7 @@ async function createMailer(
     config: { ...server, tlsVerify: true, username: email },
     appId: app.appId,
     ...(imap === undefined ? {} : { imap }),
-    uncertain: 'at_least_once',
+    uncertain: defaultUncertain,
     limits: {},
     hostEverWorked: false,
   }

@@ -23,10 +23,11 @@ export interface StartLoginDeps {
 const EXPIRES_IN_MS = 10 * 60_000
 const EXPIRED_AT_ONCE_MAX = 100
 
-/** What the provider is to prove knowledge of, and we of it. */
+/** What the provider is to prove knowledge of, and we of it; and what was asked for beside. */
 export interface LoginSecret {
   readonly verifier: string
   readonly nonce: string
+  readonly isSecondAllowed?: boolean
 }
 
 export async function startLogin(
@@ -36,12 +37,14 @@ export async function startLogin(
     readonly type: OAuthLoginType
     readonly mailer: { readonly mailerId: string; readonly email: string } | undefined
     readonly redirectUri: string | undefined
+    readonly isSecondAllowed: boolean
   },
 ): Promise<string> {
   const state = randomBytes(32).toString('base64url')
   const secret = {
     verifier: randomBytes(32).toString('base64url'),
     nonce: randomBytes(16).toString('base64url'),
+    isSecondAllowed: o.isSecondAllowed,
   }
   const stateHash = hashState(state)
   await insertLogin(

@@ -1,0 +1,61 @@
+/**
+ * One mailer of a kind for an address (contract §7.4): a second one is refused by the id of the first,
+ * unless it is asked for. Kinds are what sends and what fetches; a mailbox that is both is of both.
+ */
+import { mailerConfigTypes } from '@postrider/contract'
+import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
+import { ApiError } from '../platform/errors.ts'
+import { canFetch, canSend, emailKeyOf, type ServerMailer } from './mailer.ts'
+import { insertMailer, type NewMailer } from './store.ts'
+
+type Holder = Pick<ServerMailer, 'tenantId' | 'email' | 'configType'>
+
+const FIND = statement(
+  'mailers.find_holder',
+  `select mailer_id as "mailerId" from mailers_mailer
+    where tenant_id = $1 and email_key = $2 and config_type = any($3::text[])
+    order by created_at, mailer_id limit 1`,
+)
+
+/** The id of the first mailer of the same kind for the address, whatever its state. */
+export async function findHolder(q: Queryable, wanted: Holder): Promise<string | undefined> {
+  const rivals = mailerConfigTypes.filter(
+    (configType) =>
+      (canSend(wanted) && canSend({ configType })) ||
+      (canFetch(wanted) && canFetch({ configType })),
+  )
+  const values = [wanted.tenantId, emailKeyOf(wanted.email), rivals]
+  const { rows } = await q.query<{ mailerId: string }>(FIND, values)
+  return rows[0]?.mailerId
+}
+
+const LOCK = statement(
+  'mailers.lock_address',
+  `select pg_advisory_xact_lock(hashtextextended('mailers.address|' || $1 || '|' || $2, 0))`,
+)
+
+/** To the end of the transaction, mailers for the address are made one after the other. */
+export async function lockAddress(
+  tx: Tx,
+  { tenantId, email }: Pick<Holder, 'tenantId' | 'email'>,
+): Promise<void> {
+  await tx.query(LOCK, [tenantId, emailKeyOf(email)])
+}
+
+export function secondMessage(first: string): string {
+  return `There is a mailer for this address: ${first}. Update it, or give allow_duplicate: true to make another`
+}
+
+/** Of many at once one is made, and the others are refused. */
+export async function insertOnly(
+  tx: Tx,
+  mailer: NewMailer,
+  o: { readonly isSecondAllowed: boolean },
+): Promise<ServerMailer> {
+  if (!o.isSecondAllowed) {
+    await lockAddress(tx, mailer)
+    const first = await findHolder(tx, mailer)
+    if (first !== undefined) throw new ApiError('mailer_exists', { message: secondMessage(first) })
+  }
+  return insertMailer(tx, mailer)
+}
