@@ -42,6 +42,7 @@ describe('errorCatalogue', () => {
       request_timeout: 408,
       conflict: 409,
       webhook_exists: 409,
+      mailer_exists: 409,
       mailer_inactive: 409,
       domain_taken: 409,
       too_many_unverified: 409,

@@ -11,7 +11,7 @@ const INTRODUCTION = `Email delivery with an exact ledger and webhooks that are 
 
 **Keys.** Every call has a key: \`Authorization: Bearer <API_KEY>\`. A key may have scopes; each operation names those of which one is enough (\`x-required-scope\`), and a key without scopes may do everything.
 
-**Answers.** JSON with \`success\` and \`message\` for people, and what the operation is about. A refusal has a \`code\` for programs, a \`request_id\` (also in the header \`X-Request-Id\`), and \`errors\` with the path of each field at fault. Later versions add fields to answers and events, and words to their lists: skip what you do not know. Requests are closed: an unknown field is refused.
+**Answers.** JSON with \`success\` and \`message\` for people, and what the operation is about. A refusal has a \`code\` for programs, a \`request_id\` (also in the header \`X-Request-Id\`), and \`errors\` with the path of each field at fault. Later versions add fields to answers and events, and words to their lists: skip what you do not know. Requests are closed: an unknown field is refused. \`null\` for an optional field means that it is absent; in an update it removes what is stored, and a field that cannot be removed refuses it.
 
 **Lists.** Newest first, up to \`pageSize\` at once. Follow \`nextPageToken\` until there is none.
 
