@@ -12,7 +12,11 @@ import { checkFields } from './check-fields.ts'
 import { checkHost, checkLogin } from './check-login.ts'
 import type { ShowDeps } from './imap/show-mailboxes.ts'
 import { defaultUncertain, type MailerConfig, type ServerMailer, sealPassword } from './mailer.ts'
-import { configureOauthSmtp, type OAuthSmtpDeps } from './oauth/configure-oauth-smtp.ts'
+import {
+  configureOauthSmtp,
+  type HowToConfigure,
+  type OAuthSmtpDeps,
+} from './oauth/configure-oauth-smtp.ts'
 import { checkReturnPath, confirmReturnPath, type ReturnPathDeps } from './return-path.ts'
 import type { NewMailer } from './store.ts'
 
@@ -21,11 +25,6 @@ export interface MailerDeps
     Pick<ShowDeps, 'readMailboxHealth'>,
     ReturnPathDeps {
   readonly db: Db
-}
-
-export interface HowToConfigure {
-  readonly isVerified: boolean
-  readonly isSecondAllowed: boolean
 }
 
 /** What does not depend on how it logs in. */

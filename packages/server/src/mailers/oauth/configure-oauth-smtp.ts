@@ -10,7 +10,6 @@ import { countedCheck } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { insertOnly } from '../address-holders.ts'
 import { checkHost, type LoginCheckDeps, tryLogin } from '../check-login.ts'
-import type { HowToConfigure } from '../configure-smtp.ts'
 import { isAsSafe, type MailerConfig, type ServerMailer } from '../mailer.ts'
 import { type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
 import type { NewMailer } from '../store.ts'
@@ -25,6 +24,12 @@ export interface OAuthSmtpDeps extends LoginCheckDeps, TokenRequestDeps, SaveMai
   readonly db: Db
   readonly egress: LoginCheckDeps['egress']
   readonly accessTokens: Pick<AccessTokens, 'get'>
+}
+
+export interface HowToConfigure {
+  /** It logs in before it is stored. */
+  readonly isVerified: boolean
+  readonly isSecondAllowed: boolean
 }
 
 const SMTP = { protocol: 'SMTP', implicitTlsPort: 465 } as const
