@@ -1,6 +1,7 @@
 /** The OpenAPI document of the service as it is composed, and the guard of every route in it. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { eventNames, type OperationId, operations, tags, webhookEvents } from '@postrider/contract'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type App, compose } from '../src/compose.ts'
 import { loadConfig } from '../src/config.ts'
@@ -36,8 +37,12 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: unknown
 }
+interface Content {
+  readonly schema: Schema
+  readonly example?: unknown
+}
 interface Received {
-  readonly requestBody: { readonly content: { 'application/json': { schema: Schema } } }
+  readonly requestBody: { readonly content: { 'application/json': Content } }
 }
 interface Document {
   readonly webhooks: Record<string, { readonly post: Received }>
@@ -100,6 +105,15 @@ function isObject(value: unknown): value is Fields {
 
 function operationsOf({ paths }: Document): Described[] {
   return Object.values(paths).flatMap((methods) => Object.values(methods))
+}
+
+/** What Ajv has against a value; null: nothing. */
+function misfits(schema: object, value: unknown): unknown {
+  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile({
+    ...schema,
+    components: document.components,
+  })
+  return validate(value) ? null : validate.errors
 }
 
 /** Every object in a value. */
@@ -240,6 +254,27 @@ describe('the OpenAPI document', () => {
     expect(send?.['x-required-scope']).toEqual(['send'])
     expect(send?.parameters?.[0]?.$ref).toBe('#/components/parameters/Idempotency-Key')
     expect(send?.responses['202']?.headers).toHaveProperty('Idempotent-Replayed')
+  })
+
+  it.each(Object.keys(operations))(
+    '%s has examples that fit: `e2e/examples.test.ts` records them',
+    (id) => {
+      const described = operationsOf(document).find(({ operationId }) => operationId === id)
+      const { status } = operations[id as OperationId]
+      const contents = [described?.requestBody, described?.responses[status]].flatMap((one) =>
+        one === undefined ? [] : Object.entries(one.content as Record<string, Content>).slice(0, 1),
+      )
+      expect(contents.length).toBeGreaterThan(0)
+      for (const [type, { schema, example }] of contents)
+        expect([type, example !== undefined, misfits(schema, example)]).toEqual([type, true, null])
+    },
+  )
+
+  it('has an example of each webhook request, which fits', () => {
+    for (const { post } of Object.values(document.webhooks)) {
+      const { schema, example } = post.requestBody.content['application/json']
+      expect([example !== undefined, misfits(schema, example)]).toEqual([true, null])
+    }
   })
 
   it('is the committed one (UPDATE_GOLDEN=1 renews it)', () => {

@@ -9,6 +9,7 @@ import {
 } from '@postrider/contract'
 import type { TSchema } from 'typebox'
 import { tenantHeader } from '../act-for-tenant.ts'
+import type { OperationExample } from './examples.ts'
 import { type AnswerHeader, type RequestHeader, refToHeaders, refToParameter } from './headers.ts'
 import type { Refusals } from './refusals.ts'
 import type { Schema, Shapes } from './shapes.ts'
@@ -41,12 +42,23 @@ export interface DescribedOperation {
 /** In two steps, as answers are to be described before any request is. */
 export function describeOperation(
   { id, details, answer }: DescribedOperation,
-  { shapes, refusals }: { readonly shapes: Shapes; readonly refusals: Refusals },
+  {
+    shapes,
+    refusals,
+    example,
+  }: {
+    readonly shapes: Shapes
+    readonly refusals: Refusals
+    readonly example: OperationExample | undefined
+  },
 ): () => Schema {
   const { status, auth } = operations[id]
   const content = isMediaTypes(answer)
     ? Object.fromEntries(answer.map((type) => [type, { schema: schemaOf(type) }]))
     : { 'application/json': { schema: shapes.answer(answer) } }
+  const [first] = Object.values(content)
+  if (first !== undefined && example !== undefined)
+    Object.assign(first, { example: example.answer })
   const success = {
     description: MEANINGS[status],
     headers: refToHeaders(['X-Request-Id', ...(details.answerHeaders ?? [])]),
@@ -59,8 +71,8 @@ export function describeOperation(
     tags: [details.tag],
     security: SECURITY[auth],
     ...(auth === 'tenant' ? { 'x-required-scope': details.scopes ?? [] } : {}),
-    ...describeParameters(id, details, shapes),
-    ...describeBody(details.body, shapes),
+    ...describeParameters(id, details, { shapes, example }),
+    ...describeBody(details.body, { shapes, example }),
     responses: { [status]: success, ...refusals.of(errorsOf(id, details)) },
   })
 }
@@ -82,18 +94,29 @@ const SECURITY = {
   tenant: [{ apiKey: [] }, { adminToken: [], actingFor: [] }],
 }
 
-function describeBody(body: TSchema | undefined, shapes: Shapes): object {
+function describeBody(body: TSchema | undefined, { shapes, example }: Told): object {
   if (body === undefined) return {}
   const required = 'required' in body && Array.isArray(body.required) && body.required.length > 0
-  return {
-    requestBody: { required, content: { 'application/json': { schema: shapes.request(body) } } },
+  const content = {
+    schema: shapes.request(body),
+    ...(example?.body === undefined ? {} : { example: example.body }),
   }
+  return { requestBody: { required, content: { 'application/json': content } } }
 }
 
-function describeParameters(id: OperationId, details: OperationDetails, shapes: Shapes): object {
+interface Told {
+  readonly shapes: Shapes
+  readonly example: OperationExample | undefined
+}
+
+function describeParameters(
+  id: OperationId,
+  details: OperationDetails,
+  { shapes, example }: Told,
+): object {
   const parameters = [
-    ...describeEach('path', details.params, shapes),
-    ...describeEach('query', details.query, shapes),
+    ...describeEach('path', details.params, { shapes, values: example?.params }),
+    ...describeEach('query', details.query, { shapes, values: example?.query }),
     ...(details.requestHeaders ?? []).map(refToParameter),
     ...(operations[id].auth === 'tenant' ? [refToParameter(tenantHeader)] : []),
   ]
@@ -103,7 +126,7 @@ function describeParameters(id: OperationId, details: OperationDetails, shapes: 
 function describeEach(
   place: 'path' | 'query',
   schema: TSchema | undefined,
-  shapes: Shapes,
+  o: { readonly shapes: Shapes; readonly values: Readonly<Record<string, string>> | undefined },
 ): object[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     readonly properties?: Readonly<Record<string, TSchema>>
@@ -112,7 +135,10 @@ function describeEach(
   return Object.entries(properties).map(([name, property]) =>
     Reflect.get(pageQuery.properties, name) === property
       ? refToParameter(name)
-      : describeParameter(name, place, required.includes(name), property, shapes),
+      : {
+          ...describeParameter(name, place, required.includes(name), property, o.shapes),
+          ...describeValue(property, o.values?.[name]),
+        },
   )
 }
 
@@ -131,6 +157,12 @@ function describeParameter(
     ...(description === undefined ? {} : { description }),
     schema,
   }
+}
+
+/** As its type, which a path and a query spell as text. */
+function describeValue(property: TSchema, value: string | undefined): object {
+  if (value === undefined) return {}
+  return { example: Reflect.get(property, 'type') === 'integer' ? Number(value) : value }
 }
 
 /** `components.parameters` of lists. */

@@ -10,7 +10,15 @@ import {
 import type { TSchema } from 'typebox'
 import type { Schema, Shapes } from './shapes.ts'
 
-export function describeWebhooks(shapes: Shapes): Record<WebhookEvent | 'INCOMING', object> {
+type Described = WebhookEvent | 'INCOMING'
+
+export function describeWebhooks(
+  shapes: Shapes,
+  examples: Readonly<Record<Described, unknown>>,
+): Record<Described, object> {
+  const describe = (event: Described, schema: Schema) => ({
+    post: describeRequest(event, { schema, example: examples[event] }),
+  })
   const emailEvents = oneOf(Object.values(emailEventComponents), shapes)
   const incoming = [...Object.values(incomingEventComponents), mailerDeactivated]
   return {
@@ -33,27 +41,25 @@ function oneOf(events: readonly Event[], shapes: Shapes): Schema {
   }
 }
 
-function describe(event: WebhookEvent | 'INCOMING', schema: Schema): object {
+function describeRequest(event: Described, content: object): object {
   return {
-    post: {
-      ...webhookRequests[event],
-      operationId: `receive_${event}`,
-      tags: ['Webhooks'],
-      security: [],
-      parameters: [
-        {
-          name: 'traceparent',
-          in: 'header',
-          required: true,
-          description: "W3C Trace Context: the trace of the send of the request's oldest event",
-          schema: { type: 'string' },
-        },
-      ],
-      requestBody: { required: true, content: { 'application/json': { schema } } },
-      responses: {
-        '2XX': { description: 'Acknowledged' },
-        default: { description: 'Not acknowledged: tried again' },
+    ...webhookRequests[event],
+    operationId: `receive_${event}`,
+    tags: ['Webhooks'],
+    security: [],
+    parameters: [
+      {
+        name: 'traceparent',
+        in: 'header',
+        required: true,
+        description: "W3C Trace Context: the trace of the send of the request's oldest event",
+        schema: { type: 'string' },
       },
+    ],
+    requestBody: { required: true, content: { 'application/json': content } },
+    responses: {
+      '2XX': { description: 'Acknowledged' },
+      default: { description: 'Not acknowledged: tried again' },
     },
   }
 }

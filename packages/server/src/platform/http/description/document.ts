@@ -3,6 +3,7 @@ import { type OperationId, operations, type Tag, tags } from '@postrider/contrac
 import { tenantHeader } from '../act-for-tenant.ts'
 import { type DescribedOperation, describeOperation, pageParameters } from './describe-operation.ts'
 import { describeWebhooks } from './describe-webhooks.ts'
+import { readExamples } from './examples.ts'
 import { answerHeaders, headerParameters } from './headers.ts'
 import { createRefusals } from './refusals.ts'
 import { createShapes, type Schema } from './shapes.ts'
@@ -40,10 +41,15 @@ export function writeDocument(
   o: { readonly publicUrl: string; readonly version: string },
 ): Schema {
   const shapes = createShapes()
-  const webhooks = describeWebhooks(shapes)
+  const examples = readExamples()
+  const webhooks = describeWebhooks(shapes, examples.webhooks)
   const refusals = createRefusals(shapes)
   const byTag = inOrder(described).map(
-    (one) => [one, describeOperation(one, { shapes, refusals })] as const,
+    (one) =>
+      [
+        one,
+        describeOperation(one, { shapes, refusals, example: examples.operations[one.id] }),
+      ] as const,
   )
   const paths: Record<string, Record<string, Schema>> = {}
   for (const [{ id }, describe] of byTag) {

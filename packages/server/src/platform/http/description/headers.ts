@@ -15,7 +15,7 @@ export const requestHeaders = {
   'Idempotency-Key': {
     description:
       'A key of your choice, unique for this email. A repeated request with the same key and the same body within 24 hours gets the first answer again, with `Idempotent-Replayed: true`, and sends nothing; with another body it is 409 `idempotency_mismatch`. Give one wherever you repeat requests.',
-    schema: { ...text, minLength: 1, maxLength: idempotencyKeyLengthMax },
+    schema: { ...text, minLength: 1, maxLength: idempotencyKeyLengthMax, examples: ['order-1234'] },
   },
   [tenantHeader]: {
     description:

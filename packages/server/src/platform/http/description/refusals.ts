@@ -1,5 +1,5 @@
 /** Answers that refuse: the codes of one status share a response. */
-import { type ErrorCode, errorBody, errorCatalogue } from '@postrider/contract'
+import { type ErrorBody, type ErrorCode, errorBody, errorCatalogue } from '@postrider/contract'
 import { type AnswerHeader, refToHeaders } from './headers.ts'
 import type { Shapes } from './shapes.ts'
 
@@ -22,7 +22,7 @@ export function createRefusals(shapes: Shapes): Refusals {
     return {
       description: lines.join('\n'),
       headers: refToHeaders(['X-Request-Id', ...new Set(codes.flatMap(headersOf))]),
-      content: { 'application/json': { schema } },
+      content: { 'application/json': { schema, ...examplesOf(codes) } },
     }
   }
 
@@ -39,6 +39,25 @@ export function createRefusals(shapes: Shapes): Refusals {
       return Object.fromEntries(described)
     },
     components: () => Object.fromEntries(components),
+  }
+}
+
+function examplesOf(codes: readonly ErrorCode[]): object {
+  const [only, another] = codes.map(exampleOf)
+  if (another === undefined) return { example: only }
+  const named = codes.map((code) => [code, { value: exampleOf(code) }] as const)
+  return { examples: Object.fromEntries(named) }
+}
+
+function exampleOf(code: ErrorCode): ErrorBody {
+  return {
+    success: false,
+    message: errorCatalogue[code].message,
+    code,
+    request_id: '01JD4M8W6ZQ3V5T7X9Y2A4C6E8',
+    ...(code === 'validation_failed'
+      ? { errors: [{ path: '/to/0/email', message: 'is required' }] }
+      : {}),
   }
 }
 

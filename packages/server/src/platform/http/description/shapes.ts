@@ -61,6 +61,7 @@ export function createShapes(): Shapes {
     const inner = (one: unknown) => (isObject(one) ? describe(one, isOpen) : one)
     const entries = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
       if (keyword === 'const') return [['enum', [value]]]
+      if (keyword === contract.partialKeyword) return []
       if (keyword === 'additionalProperties' && value === false && isOpen) return []
       if (keyword === 'properties' && isObject(value))
         return [[keyword, Object.fromEntries(Object.entries(value).map(([k, v]) => [k, inner(v)]))]]
@@ -68,7 +69,7 @@ export function createShapes(): Shapes {
         return [[keyword, value.map(inner)]]
       return [[keyword, /^(?:items|additionalProperties)$/.test(keyword) ? inner(value) : value]]
     })
-    return { ...typeOfWords(schema), ...Object.fromEntries(entries) }
+    return withNull({ ...typeOfWords(schema), ...Object.fromEntries(entries) })
   }
 
   return {
@@ -77,6 +78,15 @@ export function createShapes(): Shapes {
     components: () =>
       Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))),
   }
+}
+
+/** One type or null, as one schema. */
+function withNull(schema: Schema): Schema {
+  const { anyOf, ...rest } = schema
+  const [one, nothing, another] = Array.isArray(anyOf) ? anyOf : []
+  if (one?.type === undefined || nothing?.type !== 'null' || another !== undefined) return schema
+  const words = Array.isArray(one.enum) ? { enum: [...one.enum, null] } : {}
+  return { ...one, ...rest, ...words, type: [one.type, 'null'].flat() }
 }
 
 /** A list of words alone says nothing of their type, which many generators need. */

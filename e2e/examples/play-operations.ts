@@ -1,0 +1,364 @@
+/**
+ * A tenant's first day: every operation is called once with what a newcomer would give it, against a
+ * real service, mail servers, a relay provider and webhook receivers. What waits for something waits
+ * for that, so that the answers are the same in every run.
+ */
+import type { createDnsServer, WebhookReceiver } from '@postrider/testkit'
+import { sendSmtpTo } from '../send-smtp.ts'
+import { certificate, eventsOf, type World } from '../world.ts'
+import type { Recorder } from './recorder.ts'
+
+type Call = Recorder['call']
+type Dns = Awaited<ReturnType<typeof createDnsServer>>
+
+export interface Scene {
+  readonly world: World
+  readonly dns: Dns
+  readonly call: Call
+  readonly receiver: WebhookReceiver
+  useKey(apiKey: string): void
+  /** What an example shows in place of what is there on this machine. */
+  readonly texts: Map<string, string>
+  readonly servers: Map<number, { readonly host: string; readonly port: number }>
+}
+
+const password = 'correct horse battery staple'
+const LETTER = [
+  'From: Ada Lovelace <ada@example.com>',
+  'To: support@inbound.example.com',
+  'Subject: My order 1234',
+  'Message-ID: <order-1234@example.com>',
+  'Date: Fri, 20 Nov 2026 13:01:02 +0000',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  '--b',
+  'Content-Type: text/plain; charset=utf-8',
+  '',
+  'Where is it?',
+  '--b',
+  'Content-Type: text/plain; name=order.txt',
+  'Content-Disposition: attachment; filename=order.txt',
+  '',
+  'Order 1234',
+  '--b--',
+  '',
+].join('\r\n')
+
+export async function playOperations(scene: Scene): Promise<void> {
+  await tenants(scene)
+  await webhooks(scene)
+  await mailers(scene)
+  const refId = await emails(scene)
+  await deliveries(scene, refId)
+  await suppressions(scene)
+  await relaysAndDomains(scene)
+  await oauth(scene)
+  await inbound(scene)
+  await scene.call('getPhishingSettings')
+  await scene.call('updatePhishingSettings', {
+    body: { threshold: 70, blocked_domains: ['bad.example.com'] },
+  })
+  await scene.call('deleteWebhook', { body: { event: 'EMAIL_EVENT' } })
+}
+
+async function tenants({ call, useKey }: Scene): Promise<void> {
+  const { tenant_id, api_key } = await call('createTenant', { body: { name: 'Example Ltd' } })
+  useKey(api_key)
+  await call('listTenants')
+  const params = { tenant_id }
+  const { key_id } = await call('createApiKey', {
+    params,
+    body: { name: 'Shop', scopes: ['send', 'read'] },
+  })
+  await call('listApiKeys', { params })
+  await call('revokeApiKey', { params: { key_id } })
+}
+
+async function webhooks({ call, receiver }: Scene): Promise<void> {
+  await call('registerWebhook', {
+    body: {
+      webhook_url: `${receiver.origin}/postrider`,
+      event: 'EMAIL_EVENT',
+      method: 'POST',
+      headers: { 'X-Webhook-Secret': 'a long random value' },
+      webhook_options: { events: { delivery: true, bounce: true, smtp_error: true } },
+    },
+  })
+  await call('registerWebhook', {
+    isExample: false,
+    body: {
+      webhook_url: `${receiver.origin}/domains`,
+      event: 'DOMAIN_VERIFICATION',
+      method: 'POST',
+    },
+  })
+  await call('updateWebhook', {
+    body: {
+      event: 'EMAIL_EVENT',
+      webhook_options: { events: { delivery: true, bounce: true, smtp_error: true, open: true } },
+    },
+  })
+  await call('listWebhooks')
+}
+
+async function mailers({ call, world, receiver, servers }: Scene): Promise<void> {
+  const users = { 'news@example.com': password, 'support@example.com': password }
+  const smtp = await world.newSmtpServer({
+    tls: { mode: 'starttls', ...certificate },
+    auth: { users },
+    script: { 'nobody@example.com': ['550 5.1.1 No such user here'] },
+  })
+  servers.set(smtp.port, { host: 'smtp.example.com', port: 587 })
+  const config = {
+    host: smtp.host,
+    port: smtp.port,
+    username: 'news@example.com',
+    password,
+    secure: 'Auto',
+  }
+  const { mailer } = await call('configureSMTP', {
+    body: {
+      name: 'News',
+      email: 'news@example.com',
+      config_type: 'smtp',
+      connection_type: 'basic',
+      config,
+    },
+  })
+  const params = { mailer_id: mailer.mailer_id }
+  await call('updateSMTP', { params, body: { limits: { per_minute: 60 } } })
+  await call('getSMTPConfig', { params })
+  const imap = await world.newImapServer({
+    tls: { mode: 'implicit', ...certificate },
+    auth: { users },
+  })
+  servers.set(imap.port, { host: 'imap.example.com', port: 993 })
+  const { mailer: mailbox } = await call('configureIMAP', {
+    body: {
+      name: 'Support',
+      email: 'support@example.com',
+      config_type: 'imap',
+      connection_type: 'basic',
+      config: {
+        ...config,
+        host: imap.host,
+        port: imap.port,
+        username: 'support@example.com',
+        secure: 'SSL',
+      },
+      webhook: { webhook_url: `${receiver.origin}/support` },
+    },
+  })
+  const ofMailbox = { mailer_id: mailbox.mailer_id }
+  await call('updateIMAP', { params: ofMailbox, body: { name: 'Support desk' } })
+  await until(async () => {
+    const found = await call('getIMAPConfig', { params: ofMailbox, isExample: false })
+    return found.mailer.mailbox.state === 'watched'
+  })
+  await call('getIMAPConfig', { params: ofMailbox })
+  await call('listMailers')
+  await call('deleteIMAPConfig', { params: ofMailbox })
+  const spare = await call('configureSMTP', {
+    isExample: false,
+    body: {
+      name: 'Spare',
+      email: 'spare@example.com',
+      config_type: 'smtp',
+      connection_type: 'basic',
+      config,
+    },
+  })
+  await call('deleteSMTPConfig', { params: { mailer_id: spare.mailer.mailer_id } })
+}
+
+async function emails({ call, receiver }: Scene): Promise<string> {
+  const letter = {
+    from: { email: 'news@example.com', name: 'Example Ltd' },
+    to: [{ email: 'ada@example.com', name: 'Ada Lovelace' }],
+    subject: 'Your order 1234',
+    content: [
+      { type: 'text/html', value: '<p>Hello Ada, your order is on its way.</p>' },
+      { type: 'text/plain', value: 'Hello Ada, your order is on its way.' },
+    ],
+    campaign_id: 'orders',
+    custom_args: { order_id: 1234 },
+  }
+  const { ref_id } = await call('sendEmail', {
+    headers: { 'Idempotency-Key': 'order-1234' },
+    body: letter,
+  })
+  const told = (event: string) =>
+    receiver.waitUntil(
+      (requests) => eventsOf(onPath(requests, '/postrider')).some(isEvent(event)),
+      WAIT_MS,
+    )
+  await told('MAIL_DELIVERED')
+  const refused = await call('sendEmail', {
+    isExample: false,
+    body: { ...letter, to: [{ email: 'nobody@example.com' }] },
+  })
+  await told('SMTP_ERROR')
+  await until(async () => {
+    const { email } = await call('getEmail', { params: { ref_id }, isExample: false })
+    return email.deliveries.some(isDelivered)
+  })
+  await call('getEmail', { params: { ref_id } })
+  const { logs } = await call('getEmailLogs', { query: { email: 'ada@example.com' } })
+  await call('exportEmailLogs', { query: { format: 'csv', email: 'ada@example.com' } })
+  const day = logs[0].created_at.slice(0, 10)
+  await call('getStatistics', { query: { start: day, end: day } })
+  await call('rescueEmails', { body: { ref_ids: [refused.ref_id] } })
+  const inAnHour = new Date(Date.now() + 3_600_000).toISOString()
+  const later = await call('sendEmail', {
+    isExample: false,
+    body: { ...letter, send_at: inAnHour },
+  })
+  await call('cancelScheduledEmail', { params: { ref_id: later.ref_id } })
+  return ref_id
+}
+
+async function deliveries({ call }: Scene, refId: string): Promise<void> {
+  const found = await call('listWebhookDeliveries', { query: { ref_id: refId } })
+  const params = { delivery_id: found.deliveries[0].delivery_id }
+  await call('getWebhookDelivery', { params })
+  await call('redeliver', { params })
+  await until(async () => {
+    const all = await call('listWebhookDeliveries', { query: { ref_id: refId }, isExample: false })
+    return all.deliveries.length > 1 && all.deliveries.every(isDelivered)
+  })
+  await call('replayWebhookEvents', { body: { ref_id: refId } })
+}
+
+async function suppressions({ call }: Scene): Promise<void> {
+  const email = 'bob@example.com'
+  await call('unsubscribeEmail', { body: { email } })
+  await call('listSuppressions', { query: { email } })
+  await call('subscribeEmail', { body: { email } })
+  await call('unsubscribeEmail', { isExample: false, body: { email } })
+  await call('deleteSuppression', { params: { email } })
+}
+
+async function relaysAndDomains({ call, world, dns, receiver, texts }: Scene): Promise<void> {
+  const provider = await world.newSparkPost({ dnsServer: dns.address })
+  texts.set(provider.apiBase, 'https://api.sparkpost.com/api/v1')
+  texts.set(provider.apiKey, 'an API key of the provider')
+  const params = { kind: 'sparkpost' }
+  await call('configureRelay', {
+    params,
+    body: {
+      api_key: provider.apiKey,
+      api_base: provider.apiBase,
+      callback_secret: 'a-long-random-value',
+    },
+  })
+  await call('getRelay', { params })
+  const name = 'mail.example.com'
+  const { domain } = await call('addDomain', {
+    body: { domain: name, custom_args: { customer: 17 } },
+  })
+  dns.publish(domain.records)
+  const ofDomain = { domain: name }
+  await call('verifyDomain', { params: ofDomain })
+  await receiver.waitUntil((requests) => onPath(requests, '/domains').length > 0, WAIT_MS)
+  await call('getDomain', { params: ofDomain })
+  await call('listDomains')
+  await call('rotateDomainKey', { params: ofDomain })
+  await call('deleteDomain', { params: ofDomain })
+  await call('deleteRelay', { params })
+}
+
+async function oauth({ call }: Scene): Promise<void> {
+  const { app } = await call('createOAuthApp', {
+    body: {
+      app_id: 'google',
+      provider: 'google',
+      client_id: '1234.apps.example.com',
+      client_secret: 'a-long-random-value',
+      redirect_uris: ['https://shop.example.com/connected'],
+    },
+  })
+  await call('listOAuthApps')
+  const params = { app_id: app.app_id }
+  await call('updateOAuthApp', { params, body: { client_secret: 'another-long-random-value' } })
+  await call('oauthLogin', {
+    body: { app_id: app.app_id, redirect_uri: 'https://shop.example.com/connected' },
+  })
+  const { mailer } = await call('configureSMTP', {
+    isExample: false,
+    body: {
+      name: 'Sales',
+      email: 'sales@example.com',
+      config_type: 'smtp',
+      connection_type: 'oauth',
+      config: { app_id: app.app_id, refresh_token: 'a-refresh-token' },
+      verify: false,
+    },
+  })
+  const ofMailer = { mailer_id: mailer.mailer_id }
+  await call('setOAuthActive', { params: ofMailer, body: { active: false } })
+  await call('deleteSMTPConfig', { isExample: false, params: ofMailer })
+  await call('deleteOAuthApp', { params })
+}
+
+async function inbound({ call, world, dns, receiver }: Scene): Promise<void> {
+  const name = 'inbound.example.com'
+  const params = { domain: name }
+  const configured = await call('configureInboundRouting', {
+    body: { domain: name, url: `${receiver.origin}/inbound`, method: 'POST' },
+  })
+  dns.publish(configured.inbound_domain.records)
+  await call('getInboundDomain', { params })
+  await call('listInboundDomains')
+  await call('updateInboundDomain', {
+    params,
+    body: { headers: { 'X-Webhook-Secret': 'a long random value' } },
+  })
+  const ofUser = { ...params, username: 'sales' }
+  await call('createInboundUsername', {
+    params,
+    body: { username: 'sales', url: `${receiver.origin}/sales` },
+  })
+  await call('getInboundUsername', { params: ofUser })
+  await call('listInboundUsernames', { params })
+  await call('updateInboundUsername', { params: ofUser, body: { active: false } })
+  await call('deleteInboundUsername', { params: ofUser })
+  const sent = await sendSmtpTo(world.service().inboundPort ?? 0, {
+    from: 'ada@example.com',
+    to: [`support@${name}`],
+    raw: LETTER,
+  })
+  if (sent.message?.startsWith('250') !== true) throw new Error(`refused: ${sent.message}`)
+  await receiver.waitUntil((requests) => onPath(requests, '/inbound').length > 0, WAIT_MS)
+  const { inbound_messages } = await call('listInboundMessages')
+  const ofMessage = { inbound_id: inbound_messages[0].inbound_id }
+  await call('getInboundMessage', { params: ofMessage })
+  await call('getRawInboundMessage', { params: ofMessage })
+  await call('getInboundAttachment', { params: { ...ofMessage, n: '0' } })
+  await call('deleteInboundDomain', { params })
+}
+
+const isDelivered = ({ status }: { readonly status: string }) => status === 'delivered'
+
+const isEvent =
+  (name: string) =>
+  ({ event }: { readonly event: string }) =>
+    event === name
+
+export function onPath<Request extends { readonly path: string }>(
+  requests: readonly Request[],
+  path: string,
+): Request[] {
+  return requests.filter((request) => request.path === path)
+}
+
+const LOOK_EVERY_MS = 100
+const WAIT_MS = 60_000
+
+async function until(isMet: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + WAIT_MS
+  while (!(await isMet())) {
+    if (performance.now() > deadline) throw new Error('it did not come in time')
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+}

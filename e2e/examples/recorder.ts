@@ -1,0 +1,79 @@
+/** Calls operations of a running service, and keeps the first call of each as its example. */
+import { type OperationId, operations } from '@postrider/contract'
+
+export interface Input {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: object
+}
+
+export interface Example extends Input {
+  /** An object; or text, where the operation answers no JSON. */
+  readonly answer: unknown
+}
+
+export interface Recorder {
+  readonly examples: ReadonlyMap<OperationId, Example>
+  /** Header fields of each answer that was kept, in lower case, without those of every HTTP answer. */
+  readonly headers: ReadonlyMap<OperationId, readonly string[]>
+  /** Throws unless it is answered as the contract says. */
+  call(
+    id: OperationId,
+    input?: Input & { readonly isExample?: boolean },
+    // biome-ignore lint/suspicious/noExplicitAny: what a test reads is what it checks
+  ): Promise<any>
+}
+
+const USUAL = new Set([
+  'cache-control',
+  'connection',
+  'content-length',
+  'content-security-policy',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+  'x-content-type-options',
+])
+
+export function createRecorder(o: {
+  readonly origin: string
+  readonly adminToken: string
+  readonly apiKey: () => string
+}): Recorder {
+  const examples = new Map<OperationId, Example>()
+  const headers = new Map<OperationId, readonly string[]>()
+  return {
+    examples,
+    headers,
+    async call(id, { isExample = true, ...input } = {}) {
+      const { method, path, status, auth } = operations[id]
+      const at = path.replaceAll(/\{(\w+)\}/g, (_, name) =>
+        encodeURIComponent(input.params?.[name] ?? ''),
+      )
+      const query = input.query === undefined ? '' : `?${new URLSearchParams(input.query)}`
+      const response = await fetch(o.origin + at + query, {
+        method,
+        headers: {
+          ...input.headers,
+          authorization: `Bearer ${auth === 'admin' ? o.adminToken : o.apiKey()}`,
+          ...(input.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      })
+      const text = await response.text()
+      if (response.status !== status) throw new Error(`${id}: ${response.status} ${text}`)
+      const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+      const answer: unknown = isJson ? JSON.parse(text) : text
+      if (isExample && !examples.has(id)) {
+        examples.set(id, { ...input, answer })
+        headers.set(
+          id,
+          [...response.headers.keys()].filter((name) => !USUAL.has(name)),
+        )
+      }
+      return answer
+    },
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Makes what a service answered fit to be an example: what differs from run to run, such as ids, times
+ * and ports, becomes what stays the same, and addresses of this machine become those of a real service.
+ */
+
+export interface Settling {
+  /** Texts and what stands for each, such as an origin of this machine. */
+  readonly texts: ReadonlyMap<string, string>
+  /** By the port on this machine. */
+  readonly servers: ReadonlyMap<number, { readonly host: string; readonly port: number }>
+}
+
+/** Keeps what it has met: an id is the same wherever it is met. */
+export function createSettle({ texts, servers }: Settling): <T>(value: T) => T {
+  const met = new Map<string, string>()
+  /** The same for the same text, in the order in which they are met. */
+  const numbered = (text: string, begin: string) => {
+    const known = met.get(text)
+    if (known !== undefined) return known
+    const made = begin + DIGITS[Math.floor(met.size / 32)] + DIGITS[met.size % 32]
+    met.set(text, made)
+    return made
+  }
+  // An origin holds an address.
+  const byLength = [...texts].sort(([a], [b]) => b.length - a.length)
+  const settleText = (text: string) => {
+    let settled = text
+    for (const [from, to] of byLength) settled = settled.replaceAll(from, to)
+    for (const [pattern, made] of PATTERNS) settled = settled.replaceAll(pattern, made)
+    return settled
+      .replaceAll(SELECTOR, (name) => numbered(name, 'pr-k7m2q9').toLowerCase())
+      .replaceAll(ULID, (id) => numbered(id, '01JD4M8W6ZQ3V5T7X9Y2A4C6'))
+  }
+  const settle = (value: unknown, name = ''): unknown => {
+    if (name === 'timings' && value !== null) return TIMINGS
+    if (name === 'mailbox') return MAILBOX
+    if (typeof value === 'string') return settleText(value)
+    if (typeof value === 'number') return NUMBERS[name] ?? value
+    if (Array.isArray(value)) return value.map((item) => settle(item))
+    if (typeof value !== 'object' || value === null) return value
+    const server = 'port' in value ? servers.get(Number(value.port)) : undefined
+    return Object.fromEntries(
+      Object.entries({ ...value, ...server }).map(([key, inner]) => [
+        settleText(key),
+        settle(inner, key),
+      ]),
+    )
+  }
+  return <T>(value: T) => settle(value) as T
+}
+
+const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const ULID = /(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])/g
+const SELECTOR = /\bpr-[0-9a-z]{8}\b/g
+const PATTERNS: readonly (readonly [RegExp, string])[] = [
+  [/\bpr_[0-9A-Za-z]{20,}/g, 'pr_4fTq0ExampleExampleExampleExampleExample'],
+  [/^\d{4}-\d\d-\d\d$/g, '2026-11-20'],
+  [/\b\d{4}-\d\d-\d\dT00:00:00\.000Z/g, '2026-11-20T00:00:00.000Z'],
+  [/\b(?!2026-11-20T00)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/g, '2026-11-20T13:01:02.123456Z'],
+  [/\b(?!2026-11-20T00)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2026-11-20T13:01:02.123Z'],
+  [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '2026-11-20T13:00:00Z'],
+  [
+    /[A-Z][a-z]{2}, \d+ [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g,
+    'Fri, 20 Nov 2026 13:01:02 +0000',
+  ],
+  [
+    /\b00-[0-9a-f]{32}-[0-9a-f]{16}-01\b/g,
+    '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  ],
+  [/(?<=ESMTP id )[\w.]+/g, 'k7m2q9xd1c5w8r3t.1'],
+  [/(?<=\/callbacks\/\w+\/)[\w-]+/g, 'x3Jq9ExampleExampleExample'],
+  [/(?<=\/t\/[ocu]\/)[\w-]+/g, 'b2xExampleExampleExample'],
+  [/(?<=[?&](?:state|code_challenge|nonce)=)[\w-]+/g, 'b2xExampleExampleExample'],
+  [/(?<=\bp=)[A-Za-z0-9+/=]{40,}/g, 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA'],
+  [/(?<=postrider-verification=)[\w-]+/g, 'b2xExampleExampleExample'],
+]
+
+const NUMBERS: Readonly<Record<string, number>> = { duration_ms: 61, bytes: 713 }
+/** A mailbox is watched soon after it was configured, at once or not. */
+const MAILBOX = {
+  state: 'watched',
+  failing_since: null,
+  last_read_at: '2026-11-20T13:01:02.123Z',
+  last_error: null,
+}
+const TIMINGS = { dns_ms: 3, connect_ms: 11, tls_ms: 19, first_byte_ms: 60, total_ms: 61 }
