@@ -60,12 +60,13 @@ export const GENERAL_CODE = /^5\.(?:[0-6]\.0|1\.(?![789]$|90$)\d+|4\.(?:1|4|310)
 /** Codes of which some servers' words (`Access denied`) say less than they mean. They are no evidence either. */
 export const ADDRESS_HINT = /^5\.4\.(?:1|4|310)$/
 
-const NAME = String.raw`(?: ?["'(<[][^\s"'()<>[\]]{1,64}["')>\]])?`
-const WHO = String.raw`(?:user|recipient|mail ?box|account|(?:e-?mail |recipient )?address|addressee|customer|alias)(?: ?name)?(?:\(s\)|s)?`
-const MISSING =
-  "(?:unknown|not ?found|not known|non-?exist[ae]nt|(?:does not|do not|doesn'?t|don'?t|not|no longer) exists?|not recogni[sz]ed|(?:cannot|can'?t|could not|couldn'?t) be found|no longer (?:valid|available|active|in use|on (?:this )?server))"
+/** A name or what is left of an address, which reply-text.ts takes out. */
+const NAME = String.raw`(?: ?["'(<[] ?[^\s"'()<>[\]]{0,64} ?["')>\]])?`
+const WHO = String.raw`(?:user|recipient|mail ?box|account|(?:e-?mail |recipient )?address|addressee|customer|alias|e-?mail(?: id)?|user ?id|local[- ]?part)(?: ?name)?(?:\(s\)|s)?`
+const MEANT = String.raw`(?: (?:that )?you (?:tried to reach|entered|typed|sent (?:to|(?:your|the) message to)))?`
+const MISSING = String.raw`(?:unknown|not ?found|(?:was|were)n'?t found|not known|non-?exist[ae]nt|invalid|not valid|(?:does not|do not|doesn'?t|don'?t|not|no longer) exists?|not recogni[sz]ed|not registered|(?:cannot|can'?t|could not|couldn'?t) be found|no longer (?:valid|available|active|in use|used|employed|accept(?:s|ing) (?:e-?)?mail|(?:on|with|at) (?:(?:this|our|the) )?(?:server|system|company|domain)))`
 const DISABLED =
-  '(?:disabled|deactivated|inactive|closed|terminated|discontinued|not active|not (?:been )?activated)'
+  '(?:disabled|deactivated|inactivated|inactive|closed|terminated|discontinued|deleted|removed|archived|expired|locked|frozen|suspended|not active|not (?:been )?activated)'
 const words = (pattern: string): RegExp => new RegExp(pattern)
 
 export interface AddressWords {
@@ -80,40 +81,41 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
   {
     is: 'invalid_recipient',
     words: words(
-      String.raw`\b(?:no such|unknown|non-?exist[ae]nt|invalid) (?:(?:or illegal|local|virtual|e-?mail|recipient|destination) ){0,2}${WHO}\b`,
+      String.raw`\b(?:no such|unknown|non-?exist[ae]nt|invalid) (?:(?:or illegal|local|virtual|e-?mail|recipient|destination|final delivery) ){0,2}${WHO}\b|\bbad (?:destination |recipient )(?:mail ?box|address)?\b`,
     ),
   },
   {
     is: 'invalid_recipient',
     words: words(
-      String.raw`\b${WHO}${NAME}(?: that you tried to reach)?,?:?(?: is| was| are)? ${MISSING}\b`,
+      String.raw`\b${WHO}${NAME}${MEANT},?:?(?: is| was| are)? ${MISSING}\b|\b(?:cannot|can'?t|could not|couldn'?t|unable to) (?:find|locate) (?:(?:the|this|that|a|any|such) ){0,2}${WHO}\b`,
     ),
   },
   {
     is: 'mailbox_disabled',
     words: words(
-      String.raw`\b${WHO}${NAME}(?: that you tried to reach)?(?: is| was| has been)? ${DISABLED}\b|\b(?:disabled|deactivated|inactive) (?:e-?mail )?${WHO}\b`,
+      String.raw`\b${WHO}${NAME}${MEANT}(?: is| was| has been)? ${DISABLED}\b|\b(?:disabled|deactivated|inactive|archived) (?:e-?mail )?${WHO}\b|\ba (?:disabled|deactivated|closed) ${WHO}\b`,
+    ),
+  },
+  {
+    is: 'invalid_recipient',
+    words: words(
+      String.raw`\bno such person\b|\bno (?:mail ?box|user|account|recipient) (?:here |available )?(?:by|with|of|under|for) (?:that|this) (?:name|address|user)\b|\bnot our (?:customer|user)\b|\b(?:not|isn'?t) an? (?:valid|known|local|registered|active) (?:e-?mail )?(?:user|recipient|mail ?box|account|address)\b|\b(?:does not|doesn'?t) have an? (?:\S{1,64} )?account\b|\bno user record found\b|\bno (?:user|recipient|mail ?box) found\b|\bnot listed in (?:(?:the|public|domino) ){0,2}(?:name (?:& |and )?)?(?:address )?(?:book|directory)\b|\bunroute?able address\b|\brecip(?:ient)?notfound\b|\bthere is no (?:user|account|mail ?box|one) (?:here )?(?:by|with|of) (?:that|this) (?:name|address)\b`,
     ),
   },
   {
     is: 'invalid_recipient',
     words:
-      /\bno mail ?box (?:here )?(?:by|with|of|under) (?:that|this) name\b|\bno such (?:person|mailbox)\b|\bno such user here\b|\bnot our customer\b|\bnot a (?:valid|known|local|registered) (?:user|recipient|mail ?box|account|address)\b|\b(?:does not|doesn'?t) have an? (?:[^\s]{1,64} )?account\b|\bno user record found\b|\bno (?:user|recipient|mail ?box) found\b|\bnot listed in (?:(?:the|public|domino) ){0,2}(?:name (?:& |and )?)?(?:address )?(?:book|directory)\b|\bunrouteable address\b|\brecip(?:ient)?notfound\b|\bthere is no (?:user|account|mail ?box|one) (?:here )?(?:by|with|of) (?:that|this) (?:name|address)\b/,
-  },
-  {
-    is: 'invalid_recipient',
-    words:
-      /\b(?:utilisateur|destinataire|adresse)(?: est)? (?:inconnue?|introuvable|inexistante?)\b|\b(?:benutzer|empf.nger|adresse|postfach)(?: ist)? (?:unbekannt|existiert nicht|nicht gefunden)\b|\b(?:usuario|destinatario|buz.n)(?: es)? (?:desconocido|no existe|inexistente|no encontrado)\b|\b(?:utente|destinatario|casella)(?: .)? (?:sconosciut[oa]|inesistente)\b|\bgebruiker (?:is )?onbekend\b/,
+      /\b(?:utilisateur|destinataire|adresse)(?: est)? (?:inconnue?|introuvable|inexistante?)\b|\b(?:benutzer|empf.nger|adresse|postfach)(?: ist)? (?:unbekannt|existiert nicht|nicht gefunden)\b|\b(?:usuario|destinatario|buz.n|direcci.n|cuenta)(?: es)? (?:desconocid[oa]|no existe|inexistente|no encontrad[oa])\b|\bno existe (?:(?:la|el|dich[oa]|es[et][ea]?) ){0,2}(?:persona|usuario|cuenta|buz.n|direcci.n|destinatario)\b|\b(?:utente|destinatario|casella|indirizzo)(?: .)? (?:sconosciut[oa]|inesistente)\b|\bgebruiker (?:is )?onbekend\b/,
   },
   {
     is: 'invalid_recipient_domain',
     words:
-      /\b(?:(?:host or |dns )?domain(?: name)?(?: ?["'(<[]?(?:[a-z\d-]{1,63}\.){1,8}[a-z\d-]{1,63}["')>\]]?)?|host(?: or domain)?(?: name)?) (?:(?:does not|doesn'?t) exist|not found|unknown|(?:cannot|can'?t|could not|couldn'?t) be found)\b|\bno such domain\b|\bunknown (?:host|domain)\b|\bnxdomain\b|\bnull ?mx\b/,
+      /\b(?:(?:host or |dns )?domain(?: name)?(?: ?["'(<[]?(?:[a-z\d-]{1,63}\.){1,8}[a-z\d-]{1,63}["')>\]]?)?|host(?: or domain)?(?: name)?) (?:(?:does not|doesn'?t) exist|not found|unknown|(?:cannot|can'?t|could not|couldn'?t) be found)\b|\b(?:no such|non-?exist[ae]nt|unroute?able) (?:mail )?domain\b|\bunknown (?:host|domain)\b|\bnxdomain\b|\bnull ?mx\b|\bindicated no smtp service\b|\b(?:domain|host) does(?: not|n'?t) accept (?:any )?(?:e-?)?mail\b(?! from)|\bbad destination (?:system|host)\b/,
   },
   // RFC 5321 §4.2.3 has these for 550, "mailbox not found, no access, or … policy": the first as a rule.
   {
     is: 'invalid_recipient',
-    words: /\b(?:mail ?box|recipient)(?: is)? unavailable\b/,
+    words: /\b(?:mail ?box|recipient|user|account|address)(?: is)? (?:unavailable|not available)\b/,
     needsReply: true,
   },
 ]
@@ -127,7 +129,7 @@ export const AGAINST: Readonly<
 > = {
   sender:
     /\bsenders?\b|\bsending\b|\bfrom\b|\byour? (?!(?:e-?)?(?:mails?|messages?)\b(?! (?:address|server|domain|host|account))|tried\b|are trying\b|sent\b|envelope recipient\b)|\byou\b$|\breturn[- ]path\b|\bhelo\b|\behlo\b|\borigin|\bexp.diteur|\babsender|\bremitente/,
-  ip: /\bips?\b|\bipv[46]\b|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}|[\da-f]{1,4}:[\da-f]{0,4}:|\bclient\b|\bptr\b|\brdns\b|\breverse\b|\bconnect|\bnetwork\b|\bhosts?\b/,
+  ip: /\bips?\b|\bipv[46]\b|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}|[\da-f]{1,4}:[\da-f]{0,4}:|\bclient\b|\bptr\b|\brdns\b|\breverse\b|\bconnect|\bnetwork\b|\bhosts? \[/,
   content:
     /spam|\bjunk\b|\bbulk\b|virus|malware|trojan|infect|phish|attach|\bcontent|\bheaders?\b|\bsubject\b|\blinks?\b|\burls?\b|\bhtml\b|\bmime\b|\bformat|\bbody\b|\bmessages? (?:was |is |has been )?(?:rejected|refused|blocked|filtered|denied)|\bfiltered\b|unsolicited/,
   policy:

@@ -7,7 +7,7 @@ import { type AddressSaying, cleanAddressWords, saysItPasses } from './address-s
 import { type Classified, evidenceOf, wordsOf } from './classified.ts'
 import { findCategory } from './classify-reply.ts'
 import type { FailureCategory } from './failure-category.ts'
-import { type ReplyFacts, readReply } from './reply-text.ts'
+import { type ReplyFacts, readReply, sentencesOf } from './reply-text.ts'
 
 export interface Refusal {
   /** Status of a delivery report (RFC 3464 §2.3.4), or what a provider gives for it. */
@@ -129,16 +129,19 @@ const ALL_CODES = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.]*\d)/g
 const REPLY_CODE = /(?<![\w.[#])([45]\d\d)(?=$|[\s:-])/
 const TEMPORARY_CODE = /(?<![\w.])4\d\d(?=$|[\s,:;)-])|(?<![\d.])4\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/
 const TEXT_CHARS_MAX = 1_024
+/** What the server that reports adds to the words of the one that refused. */
+const ADDED = /\bgiving up on \S{1,100}|\(in reply to [^()]{1,60}\)|\brelay=\S{1,100}/gi
 
 function readRefusal({ status = '', diagnostic }: Refusal): Read {
-  const text = diagnostic.slice(0, TEXT_CHARS_MAX)
+  const text = diagnostic.slice(0, TEXT_CHARS_MAX).replace(ADDED, ' ')
   const said = REPLY_CODE.exec(text)
   const code = Number(said?.[1] ?? 0)
   const words = said === null ? text : text.slice(said.index + 3)
-  const reply = readReply({
+  const given = {
     code,
     text: said === null ? text : `${code} ${words.replace(/^[\s#:-]+/, '')}`,
-  })
+  }
+  const reply = readReply(given)
   const inText = [...text.matchAll(ALL_CODES)].map(([one]) => one)
   const codes = [...inText, status].filter((one) => one.startsWith('5.'))
   // What is specific says more than what is general, and the reply is nearer to it than the status.
@@ -149,7 +152,7 @@ function readRefusal({ status = '', diagnostic }: Refusal): Read {
     ...reply,
     enhanced: isTemporary && status.startsWith('4') ? status : enhanced,
   }
-  const saying = cleanAddressWords(facts)
+  const saying = cleanAddressWords(sentencesOf(given), said !== null)
   const category = categoryOf(facts, isTemporary, saying)
   const byWords = categoryOf({ ...facts, enhanced: undefined }, isTemporary, saying)
   return { facts, codes, isTemporary, category, byWords, saying }

@@ -161,7 +161,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'mailbox_full',
-    /(user|recipient|account|mail ?box)\b.{0,30}\b(not (have )?enough|insufficient|out of|no) (free |disk |storage )*(space|storage|room)\b/,
+    /(user|recipient|account|mail ?box)\b.{0,30}\b(not (have )?enough|insufficient|out of|no) (free |disk |storage )*(space|storage|room)\b|(recipient|user|mail ?box) storage full/,
   ),
   rule(
     'mailbox_full',
@@ -256,12 +256,12 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   { is: 'invalid_recipient', enhanced: /^[45]\.1\.(1|3|6)$/ },
   rule(
     'blocked_policy',
-    /recipient address rejected: .{0,40}\bblock|unverif[iy]+able .{0,20}(ip|host|client)|(invalid|bogus) (client |source )?ip\b|permanent failure for one or more recipients/,
+    /recipient address rejected: .{0,40}\bblock|unverif[iy]+able .{0,20}(ip|host|client)|(invalid|bogus) (client |source )?ip\b|permanent failure for one or more recipients(?!.{0,20}\b[45]\d\d\b)/,
   ),
   rule('mailbox_disabled', /disabled recipient/),
   rule(
     'mailbox_disabled',
-    /(mail ?box|account|user|recipient|address|customer).{0,60}(disabled|inactive|suspended|deactivated|locked|frozen|expired|closed|blocked|not active|dormant|discontinued|terminated)|(disabled|inactive|suspended|deactivated|expired|closed) (mail ?box|account|user|recipient)/,
+    /(mail ?box|account|user|recipient|address|customer).{0,60}(disabled|inactive|suspended|deactivated|locked|frozen|expired|closed|blocked|not active|dormant|discontinued|terminated)|(disabled|inactive|suspended|deactivated|expired|closed|archived) (mail ?box|account|user|recipient)/,
   ),
   rule(
     'blocked_policy',
@@ -269,7 +269,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'invalid_recipient',
-    /(unknown|invalid|bad|illegal|nonexistent|non-existent|undeliverable|unrouteable|undefined|incorrect) (local |virtual |destination |e-?mail |mail ?box |recipient )*(user|recipient|mail ?box|address|addressee|account|local|alias|e-?mail)|(user|recipient|mail ?box|address|account|person|alias|addressee|customer)s?\b.{0,60}(unknown|not (found|exist|known|listed|valid|recogni|registered|available|here|local|a valid|present)|no longer|does(n't| not)|doesn.t|unavailable|invalid|undeliverable|cannot be found|couldn't be found|could not be found|nonexist)|no such|no mail ?box|\bno (user|recipient|account|mailbox|one) |user (doesn't|does not|doesn.t) have|(name|names) (is )?not allowed|recipient ?not ?found|recipnotfound|not our (customer|user)|recipients? (was |were )?(rejected|refused)|(?<!recipient )address rejected|not a (valid|known|local|registered)|isn't a |user not local|no longer (valid|in use|available|active|on|works|accept)|e-?mail (account |address |id )?(does )?(not|n't) exist|^not (used|in use)|mailbox unavailable|destinataire .{0,40}(invalide|inconnu)|(empf.nger|benutzer|adresse) .{0,40}(unbekannt|ung.ltig|existiert nicht|invalide)|utente .{0,20}(sconosciuto|inesistente)|usuario .{0,30}(desconocido|no existe)|verification failed for|not listed in|no valid recipients|can't verify|callout verification|no mailbox|not have an? (\S{1,48} )?account|(account|mail ?box|user) (is |was |has )?not (been )?activated|(utilisateur|destinataire|adresse) (est )?inconnue?\b/,
+    /(unknown|invalid|bad|illegal|nonexistent|non-existent|undeliverable|unrouteable|undefined|incorrect) (local |virtual |destination |e-?mail |mail ?box |recipient )*(user|recipient|mail ?box|address|addressee|account|local|alias|e-?mail)|(user|recipient|mail ?box|address|account|person|alias|addressee|customer)s?\b.{0,60}(unknown|not (found|exist|known|listed|valid|recogni|registered|available|here|local|a valid|present)|no longer|does(n't| not)|doesn.t|unavailable|invalid|undeliverable|cannot be found|couldn't be found|could not be found|nonexist)|no such|no mail ?box|\bno (user|recipient|account|mailbox|one) |user (doesn't|does not|doesn.t) have|(name|names) (is )?not allowed|recipient ?not ?found|recipnotfound|not our (customer|user)|recipients? (was |were )?(rejected|refused)|(?<!recipient )address rejected|not a (valid|known|local|registered)|isn't a |user not local|no longer (valid|in use|available|active|on|works|accept)|e-?mail (account |address |id )?(does )?(not|n't) exist|^not (used|in use)|mailbox unavailable|destinataire .{0,40}(invalide|inconnu)|(empf.nger|benutzer|adresse) .{0,40}(unbekannt|ung.ltig|existiert nicht|invalide)|(utente|destinatario|indirizzo|casella) .{0,20}(sconosciut[oa]|inesistente)|usuario .{0,30}(desconocido|no existe)|no existe .{0,20}(persona|usuario|cuenta)|verification failed for|not listed in|no valid recipients|can't verify|callout verification|no mailbox|not have an? (\S{1,48} )?account|(account|mail ?box|user) (is |was |has )?not (been )?activated|(utilisateur|destinataire|adresse) (est )?inconnue?\b/,
   ),
   {
     is: 'invalid_recipient',

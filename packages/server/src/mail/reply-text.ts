@@ -28,7 +28,12 @@ export interface ReplyFacts {
 
 export function readReply(reply: SmtpReply): ReplyFacts {
   const text = reply.text.slice(0, TEXT_CHARS_MAX)
-  return { code: reply.code, enhanced: enhancedCodeOf(text), words: wordsOf(text, reply.code) }
+  return { code: reply.code, enhanced: enhancedCodeOf(text), words: wordsOf(text, reply.code, ' ') }
+}
+
+/** `words` with "address" for each address, which may be what a sentence is about: `a@example.com not found`. */
+export function sentencesOf(reply: SmtpReply): string {
+  return wordsOf(reply.text.slice(0, TEXT_CHARS_MAX), reply.code, ' address ')
 }
 
 /** At its place behind the code it counts even against the class; elsewhere it has to agree. */
@@ -39,13 +44,13 @@ function enhancedCodeOf(text: string): string | undefined {
   return inside !== null && inside[1] === text[0] ? inside[0] : undefined
 }
 
-function wordsOf(text: string, code: number): string {
+function wordsOf(text: string, code: number, forAddress: string): string {
   return text
     .toLowerCase()
     .replace(new RegExp(`(^|\\s)${code}(?:-|(?=\\s|$))`, 'g'), ' ')
     .replace(/(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g, ' ')
     .replace(/https?:\/\/\S{1,2000}/g, (url) => (BLOCKLIST_HOST.test(url) ? ' blocklist ' : ' '))
-    .replace(ADDRESS, ' ')
+    .replace(ADDRESS, forAddress)
     .replace(/\S{48,}/g, (word) => word.slice(0, WORD_CHARS_MAX))
     .replace(/[’`]/g, "'")
     .replace(/\s{1,1000}/g, ' ')
