@@ -16,6 +16,7 @@ import { type Authenticate, createAuthenticateOnce } from './authenticate-once.t
 import { type DetailsOptions, incomingDetails } from './event-details.ts'
 import type { FinishedMessage } from './finish-messages.ts'
 import type { StoredMessage } from './message-store.ts'
+import { createParseOnce } from './parse-once.ts'
 import type { ClaimedMessage } from './queue-store.ts'
 import { reportsOf } from './report-facts.ts'
 import { returnedTo } from './returned-to.ts'
@@ -41,13 +42,14 @@ export interface MessageReaderDeps extends DetailsOptions {
 export const READ_TRIES_MAX = 6
 
 export function createMessageReader(deps: MessageReaderDeps): MessageReader {
-  const { clock, parser } = deps
+  const { clock } = deps
+  const parseOnce = createParseOnce(deps.parser)
   const authenticate = createAuthenticateOnce(deps.authenticate)
   return {
     async read(claim, message) {
       const { tenantId, receivedAtMicros, owner } = message
       const isRead = claim.tries <= READ_TRIES_MAX
-      const parse = async () => (isRead ? await parser.parse(tenantId, message.raw) : UNREAD)
+      const parse = async () => (isRead ? await parseOnce(message) : UNREAD)
       const place = returnedTo(deps.returnPaths, message)
       const reports = ({ reports }: ParsedMessage) =>
         reportsOf(tenantId, receivedAtMicros, reports, place)

@@ -6,7 +6,7 @@ import { failingOnce } from '../../test/failing-once.ts'
 import { countOf, rawMail, routeOf, smtpMail, storedMessages } from '../../test/inbound.ts'
 import { UNKNOWN, useInbound } from '../../test/inbound-worker.ts'
 import { createClock } from '../platform/clock.ts'
-import type { MessageReader } from './read-message.ts'
+import type { MessageReader, MessageReaderDeps } from './read-message.ts'
 import { usualRooms } from './rooms.ts'
 
 const world = useInbound()
@@ -134,6 +134,24 @@ describe('mail that was received', () => {
       ['tn_a', 'in.example.com/sales', ['sales@in.example.com']],
       ['tn_b', 'other.example/', ['secret@other.example']],
     ])
+  })
+
+  it('to many routes is read once for all of them', async () => {
+    const routes = ['a', 'b', 'c'].map(
+      (username) => [routeOf({ username }), `${username}@in.example.com`] as const,
+    )
+    await world.receive({ routes })
+    await world.receive({ raw: rawMail({ messageId: '<2@x>' }) })
+    const read: Uint8Array[] = []
+    const parser: MessageReaderDeps['parser'] = {
+      parse(caller, raw) {
+        read.push(raw)
+        return world.parser.parse(caller, raw)
+      },
+    }
+    await world.worker({ parser }).runOnce()
+    expect(read).toHaveLength(2)
+    expect(await world.events()).toHaveLength(4)
   })
 
   it('to many routes is authenticated once for all of them', async () => {
