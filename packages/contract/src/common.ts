@@ -82,6 +82,12 @@ export function jsonObjectOrNull(options: {
   })
 }
 
+/** Id of a received message, as a filter: any text, so that an unknown one finds nothing. */
+export const inboundIdFilter = Type.String({
+  description: 'Id of a received message, as `INCOMING_EMAIL` has it',
+  examples: ['in_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+})
+
 /** Reference id of an email, as a filter or in a list: any text, so that an unknown one finds nothing. */
 export const refId = Type.String({
   description: 'Reference id of an email',

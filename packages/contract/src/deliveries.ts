@@ -9,6 +9,7 @@ import { type Static, Type } from 'typebox'
 import {
   answer,
   closedObject,
+  inboundIdFilter,
   nextPageToken,
   pageQuery,
   refId,
@@ -72,6 +73,7 @@ const whole = (description: string) => Type.Integer({ minimum: 0, description })
 export const listWebhookDeliveriesQuery = closedObject({
   event: Type.Optional(eventName),
   ref_id: Type.Optional(refId),
+  inbound_id: Type.Optional(inboundIdFilter),
   status: Type.Optional(deliveryStatus),
   start: Type.Optional(timeOrDate('Made at this time or later')),
   end: Type.Optional(timeOrDate('Made at this time or earlier')),
@@ -91,6 +93,9 @@ export const deliveredEvent = closedObject({
     description: 'null, like what follows, when the event has left the log',
   }),
   ref_id: stringOrNull('null for events of no email'),
+  inbound_id: Type.Optional(
+    Type.String({ description: 'On `INCOMING_EMAIL`: the received message that it tells of' }),
+  ),
   event_at: stringOrNull('When it happened: RFC 3339 in UTC, with microseconds'),
   attempt: Type.Optional(
     Type.Integer({ minimum: 1, description: 'On send failures: the attempt that failed' }),

@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox'
 import {
   answer,
   closedObject,
+  inboundIdFilter,
   nextPageToken,
   pageQuery,
   stringOrNull,
@@ -54,7 +55,10 @@ export type InboundMessage = Static<typeof inboundMessage>
 export const getInboundMessageAnswer = answer({ inbound_message: inboundMessage })
 export type GetInboundMessageAnswer = Static<typeof getInboundMessageAnswer>
 
-export const listInboundMessagesQuery = pageQuery
+export const listInboundMessagesQuery = closedObject({
+  inbound_id: Type.Optional(inboundIdFilter),
+  ...pageQuery.properties,
+})
 export type ListInboundMessagesQuery = Static<typeof listInboundMessagesQuery>
 
 export const listInboundMessagesAnswer = answer({

@@ -51,6 +51,8 @@ async function useAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<vo
   await transactByIndex(on, (tx) => giveBack(tx, [unknown], { isUntried: true, waitMs: 0 }))
   const list = await listInboundMessages({ db: on, publicUrl }, tenantId, { pageSize: 1 })
   expect(list.inbound_messages).toMatchObject([{ inbound_id: id }])
+  const one = await listInboundMessages({ db: on, publicUrl }, tenantId, { inbound_id: id })
+  expect(one.inbound_messages).toMatchObject([{ inbound_id: id }])
   const { stream } = await openRaw({ db: on, gate: testGate }, tenantId, id)
   expect(Buffer.concat(await stream.toArray())).toEqual(raw)
 }

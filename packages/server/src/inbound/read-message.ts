@@ -83,7 +83,7 @@ export function createMessageReader(deps: MessageReaderDeps): MessageReader {
         isFirst: true,
         event: {
           tenantId,
-          refId: '',
+          refId: message.inboundId,
           event: 'INCOMING_EMAIL',
           success: true,
           eventAtMicros: clock.nowMicros(),

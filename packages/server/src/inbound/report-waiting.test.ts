@@ -37,6 +37,9 @@ describe('mail that was received', () => {
     expect(event).toMatchObject({ event: 'INCOMING_EMAIL', success: true, owner: route.owner })
     const { headers, ...details } = event?.details ?? { headers: [] }
     expect(headers[0]).toEqual({ name: 'From', value: 'A <a@sender.example>' })
+    // By which the record of deliveries finds it.
+    const { rows } = await world.db.query('select ref_id from webhooks_event')
+    expect(rows).toEqual([{ ref_id: id }])
     expect(details).toEqual({
       domain: 'in.example.com',
       username: 'sales',

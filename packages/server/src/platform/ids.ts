@@ -112,6 +112,11 @@ export function soughtUlid(text: string): string {
   return isUlid(text) ? text : ulidAtTime(0)
 }
 
+/** The same of an id with a prefix. */
+export function soughtId(prefix: IdPrefix, text: string): string {
+  return isId(prefix, text) ? text : `${prefix}_${ulidAtTime(0)}`
+}
+
 /** The lowest that can be made at that time. */
 export function ulidAtTime(ms: number): string {
   return encodeTime(ms, 10) + '0'.repeat(16)

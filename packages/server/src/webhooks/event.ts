@@ -13,7 +13,7 @@ export type EventName = PostriderEvent['event']
 
 export interface NewEvent {
   readonly tenantId: string
-  /** '' for an event of no email. */
+  /** Of its email; of a received message, that one's id; '' for an event of neither. */
   readonly refId: string
   readonly event: EventName
   /** Absent for DOMAIN_VERIFICATION alone. */

@@ -197,6 +197,21 @@ describe('getInboundMessage and listInboundMessages', () => {
     expect(next.inbound_messages).toEqual([inbound_message])
     expect(next).not.toHaveProperty('nextPageToken')
   })
+
+  it('find one message by its id, and nothing by what is none', async () => {
+    const [first = ''] = await world.receive()
+    await world.receive({ raw: rawMail({ messageId: '<2@x>' }) })
+    const found = (await get(`?inbound_id=${first}`)).json()
+    expect(found.inbound_messages).toMatchObject([{ inbound_id: first }])
+    expect(found).not.toHaveProperty('nextPageToken')
+    const unknown = 'in_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
+    for (const id of ['', 'x', first.slice(3), unknown, 'x'.repeat(500)]) {
+      const answer = await get(`?inbound_id=${id}`)
+      expect(answer.statusCode).toBe(200)
+      expect(answer.json().inbound_messages).toEqual([])
+    }
+    expect((await get(`?inbound_id=${first}`, 'b')).json().inbound_messages).toEqual([])
+  })
 })
 
 describe('what is not the tenant’s own', () => {

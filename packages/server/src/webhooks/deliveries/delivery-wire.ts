@@ -4,7 +4,7 @@
  * database's, which may be behind: a delivery never ends before it began.
  */
 import type { DeliveredEvent, WebhookAttempt, WebhookDelivery } from '@postrider/contract'
-import { timeOfUlid } from '../../platform/ids.ts'
+import { isId, isUlid, timeOfUlid } from '../../platform/ids.ts'
 import type { MemberEvent, RecordedAttempt, RecordedDelivery } from './record-store.ts'
 
 export function toWebhookDelivery(
@@ -36,7 +36,8 @@ function toDeliveredEvent(eventId: string, event: MemberEvent | undefined): Deli
   return {
     event_id: eventId,
     event: event.event,
-    ref_id: event.refId === '' ? null : event.refId,
+    ref_id: isUlid(event.refId) ? event.refId : null,
+    ...(isId('in', event.refId) ? { inbound_id: event.refId } : {}),
     event_at: event.eventAt,
     ...(event.attempt === 0 ? {} : { attempt: event.attempt }),
   }

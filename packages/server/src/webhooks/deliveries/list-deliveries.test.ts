@@ -336,6 +336,29 @@ describe('event and ref_id', () => {
     for (const ref_id of ['', 'x', 'x'.repeat(500)]) expect(await listAll({ ref_id })).toEqual([])
   })
 
+  it('find by inbound_id what tells of that message, open and settled, and name it', async () => {
+    const incoming = (refId: string) => newEvent({ refId, event: 'INCOMING_EMAIL', owner: 'in/' })
+    const [mine, others] = [newId('in'), newId('in')]
+    const places = (await recordUnwanted(db, incoming(mine), incoming(others))) as EventPlace[]
+    const put = (at: number, status: 'delivered' | 'parked') =>
+      insertDelivery(db, { key, members: places.slice(at, at + 1), status })
+    const a = await put(0, 'delivered')
+    await put(1, 'delivered')
+    const b = await put(0, 'parked')
+    await put(1, 'parked')
+    expect(await listAll({ inbound_id: mine })).toEqual([b, a])
+    expect(await listAll({ inbound_id: mine, status: 'delivered' })).toEqual([a])
+    expect(await listAll({ inbound_id: mine, event: 'IMAP_ERROR' })).toEqual([])
+    const { deliveries } = await list({ inbound_id: mine, status: 'parked' })
+    expect(deliveries[0]?.events).toMatchObject([
+      { event: 'INCOMING_EMAIL', ref_id: null, inbound_id: mine },
+    ])
+    const strange = ['', 'x', mine.slice(3), newId('in'), 'in_'.repeat(500)]
+    for (const inbound_id of strange) expect(await listAll({ inbound_id })).toEqual([])
+    expect(await listAll({ inbound_id: mine, ref_id: newUlid() })).toEqual([])
+    expect(await listAll({ ref_id: mine })).toEqual([])
+  })
+
   it('find every event that there is by its name', async () => {
     const [place] = await recordUnwanted(
       db,

@@ -13,7 +13,7 @@ import {
 import { dayAt, type TimeSpan } from '../../platform/date-time.ts'
 import { type Db, readByIndex, type Tx } from '../../platform/db/index.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
-import { soughtUlid, timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
+import { soughtId, soughtUlid, timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import { toWebhookDelivery } from './delivery-wire.ts'
 import { readSelection } from './read-selection.ts'
 import {
@@ -21,6 +21,7 @@ import {
   eventIdsOfEmail,
   isRareStatus,
   type PageBounds,
+  type PageRequest,
   type RecordedAttempt,
   type RecordedDelivery,
   readAttempts,
@@ -55,14 +56,14 @@ interface DeliveriesPage {
 export async function listDeliveries(
   { db, pageBounds = PAGE_BOUNDS, textOctetsMax = TEXT_OCTETS_MAX }: ListDeps,
   tenantId: string,
-  { ref_id: given, ...others }: ListWebhookDeliveriesQuery,
+  query: ListWebhookDeliveriesQuery,
 ): Promise<DeliveriesPage> {
-  const query = given === undefined ? others : { ...others, ref_id: soughtUlid(given) }
   const page = readPage(query, LIST, DELIVERY_ID)
   const range = rangeOf(readSelection(query), page.before)
-  const { status, event, ref_id: refId }: ListWebhookDeliveriesQuery = query
+  const { status, event } = query
+  const refId = subjectOf(query)
   return await readByIndex(db, async (tx) => {
-    const eventsOfEmail = await placesOfEvents(tx, tenantId, query)
+    const eventsOfEmail = await placesOfEvents(tx, tenantId, { refId, event })
     if (eventsOfEmail?.length === 0) return { deliveries: [] }
     const { deliveries, nextBefore } = await readPageOfDeliveries(tx, {
       tenantId,
@@ -103,15 +104,25 @@ function withinOctets(
   return end === -1 ? deliveries : deliveries.slice(0, end)
 }
 
+/** What the events are of; what no event is of, where nothing can be found. */
+function subjectOf({
+  ref_id: refId,
+  inbound_id: inboundId,
+}: ListWebhookDeliveriesQuery): string | undefined {
+  if (refId !== undefined && inboundId !== undefined) return soughtUlid('')
+  if (inboundId !== undefined) return soughtId('in', inboundId)
+  return refId === undefined ? undefined : soughtUlid(refId)
+}
+
 function boundsOf(
-  { status, event, ref_id: refId }: ListWebhookDeliveriesQuery,
+  { status, event, ref_id: refId, inbound_id: inboundId }: ListWebhookDeliveriesQuery,
   bounds: PageBounds,
   isById: boolean,
   pageSize: number,
 ): PageBounds {
   if (isById)
     return { ...bounds, rowsMax: bounds.rowsMax * BY_ID, membersMax: bounds.membersMax * BY_ID }
-  if (event !== undefined || refId !== undefined) return bounds
+  if (event !== undefined || refId !== undefined || inboundId !== undefined) return bounds
   // Their events are not looked at.
   const rows = { ...bounds, membersMax: Number.MAX_SAFE_INTEGER }
   // Each one that is looked at is shown then; one more tells whether there is another.
@@ -139,7 +150,7 @@ function toMillis(micros: bigint): number {
 async function placesOfEvents(
   tx: Tx,
   tenantId: string,
-  { ref_id: refId, event }: ListWebhookDeliveriesQuery,
+  { refId, event }: Pick<PageRequest, 'refId' | 'event'>,
 ): Promise<EventPlace[] | undefined> {
   if (refId === undefined) return undefined
   const limit = EVENTS_OF_EMAIL_MAX + 1

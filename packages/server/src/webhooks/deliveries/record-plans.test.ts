@@ -18,6 +18,8 @@ const DAYS = 10
 const DELIVERIES_A_DAY = 10_000
 const PARKED = 3_000
 const dayAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
+/** Of the event that is of a received message. */
+const MESSAGE = deliveryIdOf(dayAgo(5), 778).slice(4)
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -29,6 +31,10 @@ beforeAll(async () => {
     const size = { days: DAYS, deliveriesADay: DELIVERIES_A_DAY, parked: PARKED }
     await fillRecord(db, { tenantId, webhookId, ...size })
   }
+  await db.query(
+    `update webhooks_event set ref_id = 'in_' || ref_id where tenant_id = 'tn_a' and ref_id = $1`,
+    [MESSAGE],
+  )
   await db.query(
     `insert into webhooks_subscription
        (tenant_id, webhook_id, event, owner, url, method, headers_sealed, header_names)
@@ -76,6 +82,7 @@ describe.each(['without statistics', 'with statistics'])('200,000 deliveries %s'
     [{ event: 'IMAP_ERROR' }, 4_010],
     [{ ref_id: some.slice(4) }, PARKED + 1],
     [{ ref_id: some.slice(4), event: 'MAIL_DELIVERED' }, PARKED + 1],
+    [{ inbound_id: `in_${MESSAGE}` }, PARKED + 1],
   ]
   it.each(queries)('the list of %o reads at most %i rows in any step', async (query, rowsMax) => {
     const plans: string[] = []

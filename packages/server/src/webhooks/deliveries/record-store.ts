@@ -72,6 +72,7 @@ export interface PageRequest extends PageBounds {
   readonly days: { readonly from: string; readonly to: string }
   readonly status: WebhookDeliveryStatus | undefined
   readonly event: EventName | undefined
+  /** Of an email, or of a received message. */
   readonly refId: string | undefined
   /**
    * The events of `refId`: settled deliveries are found through them. Undefined when they are too
@@ -214,7 +215,7 @@ function filtersOf(o: PageRequest, $: Parameter): string[] {
   return filters
 }
 
-/** Ids of an email's events, at most `limit`. */
+/** Ids of the events of an email or a received message, at most `limit`. */
 export async function eventIdsOfEmail(
   q: Queryable,
   o: {
@@ -273,7 +274,7 @@ export async function findMode(
 export interface MemberEvent {
   readonly eventId: string
   readonly event: EventName
-  /** '' for an event of no email. */
+  /** Of its email or received message; '' for an event of neither. */
   readonly refId: string
   /** RFC 3339 with microseconds. */
   readonly eventAt: string
