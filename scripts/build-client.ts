@@ -1,62 +1,56 @@
 /**
- * Builds the package `@postrider/client` as its users install it: JavaScript and declarations that
- * need no other package, with a package.json of their own, into packages/client/dist.
+ * Builds the package `@postrider/client` as its users install it, for `import` and for `require`:
+ * JavaScript and declarations that need no other package, with a package.json of their own, into
+ * packages/client/dist.
  *
  * In this repository the client is imported as TypeScript, without a build; so the workspace's
- * package.json names the source and the built one the output. The types of the contract, which
- * are made from schemas, are printed into `contract.d.ts`; the client is then compiled against
- * that file alone, so a type that it lacks fails the build.
+ * package.json names the source and the built one the output. The types of the contract are printed
+ * from the OpenAPI description into `contract.d.ts`; the client is then compiled against that file
+ * alone, so a type that it lacks fails the build. The comments of operations come from there, too.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { rolldown } from 'rolldown'
 import ts from 'typescript'
-import { printTypes } from './print-types.ts'
+import { commentsOf, type OpenApi, printComment, printContract } from './print-contract.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const clientDir = join(root, 'packages/client')
 const contract = '@postrider/contract'
 
+/** Both kinds of module, each in a folder that says which it is. */
+const kinds = {
+  esm: { module: ts.ModuleKind.NodeNext },
+  cjs: {
+    module: ts.ModuleKind.CommonJS,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    verbatimModuleSyntax: false,
+  },
+} as const satisfies Record<string, ts.CompilerOptions>
+
 /** Replaces what `outDir` holds. */
 export function buildClient(outDir: string): void {
   rmSync(outDir, { recursive: true, force: true })
-  mkdirSync(outDir, { recursive: true })
-  const contractTypes = join(outDir, 'contract.d.ts')
-  writeFileSync(contractTypes, printContract())
-  compile(outDir, contractTypes)
+  const document: OpenApi = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'))
+  const types = printContract(document)
+  for (const [kind, options] of Object.entries(kinds)) {
+    const kindDir = join(outDir, kind)
+    mkdirSync(kindDir, { recursive: true })
+    writeFileSync(join(kindDir, 'contract.d.ts'), types)
+    compile(kindDir, options, commentsOf(document))
+  }
+  writeFileSync(join(outDir, 'cjs/package.json'), `${JSON.stringify({ type: 'commonjs' })}\n`)
   writeFileSync(join(outDir, 'package.json'), packageJson())
   copyFileSync(join(clientDir, 'README.md'), join(outDir, 'README.md'))
   copyFileSync(join(root, 'LICENSE'), join(outDir, 'LICENSE'))
 }
 
-/** The types of the contract that the client's files import, and no others. */
-function printContract(): string {
-  const program = createProgram({ noEmit: true })
-  const module = program.getSourceFile(join(root, 'packages/contract/src/index.ts'))
-  if (!module) throw new Error(`The client imports nothing of ${contract}`)
-  const names = new Set(program.getSourceFiles().filter(isOfClient).flatMap(namesOfContract))
-  return printTypes({ checker: program.getTypeChecker(), module, names: [...names].sort() })
-}
+type Comments = ReturnType<typeof commentsOf>
 
-function namesOfContract(file: ts.SourceFile): string[] {
-  return file.statements.flatMap((statement) => {
-    const isImport = ts.isImportDeclaration(statement)
-    if (!isImport && !ts.isExportDeclaration(statement)) return []
-    const { moduleSpecifier } = statement
-    // The index hands on whatever is printed.
-    if (!isImport && statement.exportClause === undefined && statement.isTypeOnly) return []
-    if (!moduleSpecifier || !ts.isStringLiteral(moduleSpecifier)) return []
-    if (moduleSpecifier.text !== contract) return []
-    const named = isImport ? statement.importClause?.namedBindings : statement.exportClause
-    if (!named || !(ts.isNamedImports(named) || ts.isNamedExports(named))) {
-      throw new Error(`${file.fileName}: ${contract} must be imported name by name`)
-    }
-    return named.elements.map(({ name, propertyName }) => (propertyName ?? name).text)
-  })
-}
-
-function compile(outDir: string, contractTypes: string): void {
+function compile(outDir: string, kind: ts.CompilerOptions, comments: Comments): void {
+  const contractTypes = join(outDir, 'contract.d.ts')
   const program = createProgram({
     noEmit: false,
     declaration: true,
@@ -65,13 +59,40 @@ function compile(outDir: string, contractTypes: string): void {
     outDir,
     paths: { [contract]: [contractTypes] },
     noEmitOnError: true,
+    ...kind,
   })
   const { diagnostics } = program.emit(undefined, (path, text) => {
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, path.endsWith('.d.ts') ? pointAtOutput(path, text, contractTypes) : text)
+    const isTypes = path.endsWith('.d.ts')
+    const pointed = isTypes ? pointAtOutput(path, text, contractTypes) : text
+    const isClient = basename(path) === 'postrider.d.ts'
+    writeFileSync(path, isClient ? commentMethods(pointed, comments) : pointed)
   })
   const all = [...ts.getPreEmitDiagnostics(program), ...diagnostics]
   refuse(ts.sortAndDeduplicateDiagnostics(all))
+}
+
+/** Puts what the description says of an operation in front of what the client says. */
+function commentMethods(text: string, comments: Comments): string {
+  const file = ts.createSourceFile('postrider.d.ts', text, ts.ScriptTarget.Latest, true)
+  const methods = file.statements
+    .filter(ts.isClassDeclaration)
+    .flatMap(({ members }) => members.filter(ts.isMethodDeclaration))
+  return methods.reduceRight((before, method) => {
+    const name = method.name.getText()
+    const comment = comments.get(name)
+    if (comment === undefined) throw new Error(`The description has no operation ${name}`)
+    const start = method.getStart(file, true)
+    const end = method.getStart(file)
+    const own = before
+      .slice(start, end)
+      .replaceAll(/^\s*\/?\*+\/?|\*\/\s*$/gm, '')
+      .replaceAll(/\s*\n\s*/g, ' ')
+      .trim()
+    const indent = ' '.repeat(4)
+    const printed = printComment(comment(own), indent).trimStart()
+    return `${before.slice(0, start)}${printed}${indent}${before.slice(end)}`
+  }, text)
 }
 
 /**
@@ -103,19 +124,21 @@ function createProgram(options: ts.CompilerOptions): ts.Program {
   return ts.createProgram(parsed.fileNames, { ...parsed.options, ...options })
 }
 
-/** What a program gets by each entry point: its files, and the octets of their JavaScript. */
-export function measureClient(builtDir: string) {
+/** What a program gets by each entry point: its files, and the octets of one minified file of them. */
+export async function measureClient(builtDir: string) {
   const { exports } = JSON.parse(readFileSync(join(builtDir, 'package.json'), 'utf8'))
-  return Object.entries<{ default: string }>(exports).map(([entry, { default: file }]) => {
-    const files = [...closureOf(join(builtDir, file))]
-    const code = files.map((path) => readFileSync(path))
-    return {
-      entry,
-      files: files.map((path) => relative(builtDir, path)).sort(),
-      bytes: Buffer.concat(code).length,
-      gzipBytes: gzipSync(Buffer.concat(code)).length,
-    }
+  const entries = Object.entries<{ import?: { default: string } }>(exports)
+  const measured = entries.map(async ([entry, target]) => {
+    if (target.import === undefined) return []
+    const input = join(builtDir, target.import.default)
+    const bundle = await rolldown({ input, platform: 'browser' })
+    const { output } = await bundle.generate({ format: 'esm', minify: true })
+    await bundle.close()
+    const code = output.map((one) => (one.type === 'chunk' ? one.code : '')).join('')
+    const files = [...closureOf(input)].map((path) => relative(join(builtDir, 'esm'), path)).sort()
+    return [{ entry, files, bytes: Buffer.byteLength(code), gzipBytes: gzipSync(code).length }]
   })
+  return (await Promise.all(measured)).flat()
 }
 
 function closureOf(file: string, seen = new Set<string>()): Set<string> {
@@ -125,10 +148,6 @@ function closureOf(file: string, seen = new Set<string>()): Set<string> {
     closureOf(join(dirname(file), fileName), seen)
   }
   return seen
-}
-
-function isOfClient(file: ts.SourceFile): boolean {
-  return !relative(clientDir, file.fileName).startsWith('..')
 }
 
 interface PackageJson extends Record<string, unknown> {
@@ -142,15 +161,17 @@ function readPackageJson(): PackageJson {
 
 function packageJson(): string {
   const { name, version, description, license, type, exports } = readPackageJson()
+  const targets = Object.entries(exports).map(([entry, source]) => {
+    const file = (kind: string) => source.replace('./src/', `./${kind}/`).replace(/\.ts$/, '')
+    const target = (kind: string) => ({ types: `${file(kind)}.d.ts`, default: `${file(kind)}.js` })
+    return [entry, { import: target('esm'), require: target('cjs') }]
+  })
   const built = {
     ...{ name, version, description, license, type },
-    exports: Object.fromEntries(
-      Object.entries(exports).map(([entry, source]) => {
-        const output = source.replace('./src/', './').replace(/\.ts$/, '')
-        return [entry, { types: `${output}.d.ts`, default: `${output}.js` }]
-      }),
-    ),
-    files: ['**/*.js', '**/*.d.ts'],
+    // For tools that do not read `exports`.
+    ...{ main: './cjs/index.js', types: './cjs/index.d.ts' },
+    exports: { ...Object.fromEntries(targets), './package.json': './package.json' },
+    files: ['esm', 'cjs'],
     sideEffects: false,
     engines: { node: '>=20' },
   }
@@ -170,7 +191,7 @@ function refuse(diagnostics: readonly ts.Diagnostic[]): void {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   buildClient(join(clientDir, 'dist'))
-  for (const { entry, files, bytes, gzipBytes } of measureClient(join(clientDir, 'dist'))) {
+  for (const { entry, files, bytes, gzipBytes } of await measureClient(join(clientDir, 'dist'))) {
     console.log(`${entry}: ${files.length} files, ${bytes} bytes, ${gzipBytes} with gzip`)
   }
   console.log('Built packages/client/dist. To pack it: npm pack ./packages/client/dist')

@@ -4,7 +4,9 @@ export { type ClientErrorCode, PostriderError, type PostriderErrorCode } from '.
 export type { PostriderOptions, RequestOptions } from './core/options.ts'
 export type { PagedList } from './core/pages.ts'
 export type {
+  ConfigureImapInput,
   ConfigureRelayInput,
+  ConfigureSmtpInput,
   CreateInboundUsernameInput,
   ExportEmailLogsInput,
   GetEmailLogsInput,

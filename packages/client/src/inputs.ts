@@ -1,17 +1,21 @@
 /** What operations take, where it is more than the body or query of the contract. */
 import type {
+  ConfigureImapBody,
+  ConfigureRelayBody,
+  ConfigureSmtpBody,
   CreateInboundUsernameBody,
   ExportEmailLogsQuery,
   GetEmailLogsQuery,
   GetStatisticsQuery,
+  ImapConfig,
   ListWebhookDeliveriesQuery,
-  RelayBodies,
   RelayKind,
   ReplayWebhookEventsBody,
   RescueEmailsBody,
   RescueFilter,
   SendEmailBody,
   SetOAuthActiveBody,
+  SmtpConfig,
   UpdateImapBody,
   UpdateOAuthAppBody,
   UpdateSmtpBody,
@@ -37,12 +41,49 @@ export type ReplayWebhookEventsInput = WithTimes<ReplayWebhookEventsBody, 'start
 
 /** `event` is optional in this type only: the service refuses an update without it. */
 export type UpdateWebhookInput = Partial<UpdateWebhookBody>
+/** A shape of all kinds, as one of them requires it. */
+type Requiring<Shape, Name extends keyof Shape> = Omit<Shape, Name> & {
+  [N in Name]-?: NonNullable<Shape[N]>
+}
+type Without<Body> = Omit<Body, 'connection_type' | 'config'>
+type Grant = 'app_id' | 'refresh_token'
+
+export type ConfigureSmtpInput = Without<ConfigureSmtpBody> &
+  (
+    | {
+        connection_type: 'basic'
+        config: Requiring<Omit<SmtpConfig, Grant>, 'host' | 'port' | 'secure'>
+      }
+    | {
+        connection_type: 'oauth'
+        config: Requiring<Omit<SmtpConfig, 'username' | 'password'>, Grant>
+      }
+  )
+export type ConfigureImapInput = Without<ConfigureImapBody> &
+  (
+    | {
+        connection_type: 'basic'
+        config: Requiring<
+          Omit<ImapConfig, Grant>,
+          'host' | 'port' | 'username' | 'password' | 'secure'
+        >
+      }
+    | {
+        connection_type: 'oauth'
+        config: Requiring<Omit<ImapConfig, 'username' | 'password'>, Grant>
+      }
+  )
 export type UpdateSmtpInput = Omit<UpdateSmtpBody, 'mailer_id'> & { readonly mailer_id: string }
 export type UpdateImapInput = Omit<UpdateImapBody, 'mailer_id'> & { readonly mailer_id: string }
 export type UpdateOAuthAppInput = UpdateOAuthAppBody & { readonly app_id: string }
 export type SetOAuthActiveInput = SetOAuthActiveBody & { readonly mailer_id: string }
 
-/** Each kind with what it takes. */
+/** What each kind takes. */
+interface RelayBodies {
+  sparkpost: Pick<ConfigureRelayBody, 'api_key' | 'api_base' | 'callback_secret'>
+  sendgrid: Pick<ConfigureRelayBody, 'api_key' | 'api_base' | 'verification_key'>
+  simulator: Record<never, never>
+}
 export type ConfigureRelayInput = {
   [Kind in RelayKind]: RelayBodies[Kind] & { readonly kind: Kind }
 }[RelayKind]

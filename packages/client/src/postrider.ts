@@ -11,12 +11,10 @@ import type {
   AddDomainBody,
   CancelScheduledEmailAnswer,
   ConfigureImapAnswer,
-  ConfigureImapBody,
   ConfigureInboundRoutingAnswer,
   ConfigureInboundRoutingBody,
   ConfigureRelayAnswer,
   ConfigureSmtpAnswer,
-  ConfigureSmtpBody,
   CreateInboundUsernameAnswer,
   CreateOAuthAppAnswer,
   CreateOAuthAppBody,
@@ -50,6 +48,7 @@ import type {
   InboundUsername,
   ListDomainsAnswer,
   ListDomainsQuery,
+  ListedDomainMailer,
   ListedMailer,
   ListInboundDomainsAnswer,
   ListInboundDomainsQuery,
@@ -402,7 +401,7 @@ export class Postrider {
 
   /** Logs in at the server before it answers, unless `verify` is false. */
   configureSMTP(
-    payload: ConfigureSmtpBody,
+    payload: inputs.ConfigureSmtpInput,
     options?: RequestOptions,
   ): AnswerPromise<ConfigureSmtpAnswer> {
     return this.#send({ method: 'POST', path: '/v1/smtp', body: payload }, options)
@@ -434,7 +433,7 @@ export class Postrider {
 
   /** Logs in at the server before it answers, unless `verify` is false. */
   configureIMAP(
-    payload: ConfigureImapBody,
+    payload: inputs.ConfigureImapInput,
     options?: RequestOptions,
   ): AnswerPromise<ConfigureImapAnswer> {
     return this.#send({ method: 'POST', path: '/v1/imap', body: payload }, options)
@@ -467,7 +466,7 @@ export class Postrider {
   listMailers(
     filter: ListMailersQuery = {},
     options?: RequestOptions,
-  ): PagedList<ListMailersAnswer, ListedMailer> {
+  ): PagedList<ListMailersAnswer, ListedMailer | ListedDomainMailer> {
     return this.#list<ListMailersAnswer, 'mailers'>(
       'mailers',
       { path: '/v1/mailers' },

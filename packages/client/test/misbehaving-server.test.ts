@@ -68,7 +68,7 @@ async function measure(name: string, failure: Step | 'refused'): Promise<string>
   )
   let attempts = 0
   const client = new Postrider({
-    ...{ apiKey: 'k', basePath: server.url, timeout: 3_000 },
+    ...{ apiKey: 'k', basePath: server.url, timeout: failure === hang ? 3_000 : 30_000 },
     fetch: async (url, init) => {
       attempts += 1
       if (failure === 'refused' && attempts === 1) throw unreachable()

@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildClient, measureClient } from '../../../scripts/build-client.ts'
 import { refusal, reply, startScriptedServer } from './scripted-server.ts'
@@ -20,13 +22,19 @@ const boundMs = 120_000
 const isAny = 'type IsAny<T> = 0 extends 1 & T ? true : false'
 const isSame = `type IsSame<A, B> =
   (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false`
-/** An intersection is printed as the object that it makes, and to the compiler those are two. */
-const flat = 'type Flat<T> = T extends object ? { [K in keyof T]: Flat<T[K]> } : T'
+/**
+ * An intersection is printed as the object that it makes, and to the compiler those are two. An
+ * interface in place of a JSON object is what the package takes beyond the contract's type.
+ */
+const flat = `type Flat<T> = T extends object
+  ? IsSame<T, Packed.AnyObject> extends true ? never : { [K in keyof T]: Flat<T[K]> }
+  : T`
 
 describe('the package that npm pack makes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-client-'))
   const project = join(folder, 'project')
   const installed = join(project, 'node_modules/@postrider/client')
+  let tarball = ''
 
   beforeAll(async () => {
     const built = join(folder, 'built')
@@ -34,8 +42,8 @@ describe('the package that npm pack makes', () => {
     mkdirSync(project)
     write('package.json', JSON.stringify({ name: 'project', private: true, type: 'module' }))
     await npm('pack', built, '--pack-destination', folder)
-    const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
-    await npm('install', '--offline', join(folder, tarball))
+    tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '')
+    await npm('install', '--offline', tarball)
   }, boundMs)
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -44,16 +52,14 @@ describe('the package that npm pack makes', () => {
     expect(readdirSync(join(project, 'node_modules/@postrider'))).toEqual(['client'])
     expect(readdirSync(join(project, 'node_modules')).filter(isVisible)).toEqual(['@postrider'])
     expect(Object.keys(JSON.parse(read('package.json')))).toEqual([
-      ...['name', 'version', 'description', 'license', 'type'],
+      ...['name', 'version', 'description', 'license', 'type', 'main', 'types'],
       ...['exports', 'files', 'sideEffects', 'engines'],
     ])
     expect(files().filter((file) => !/(\.js|\.d\.ts)$/.test(file))).toEqual([
-      'LICENSE',
-      'README.md',
-      'package.json',
+      ...['LICENSE', 'README.md', 'cjs/package.json', 'package.json'],
     ])
     for (const file of files().filter((name) => /\.[jt]s$/.test(name))) {
-      const imported = [...read(file).matchAll(/(?:from|import)[ (]*['"]([^'"]*)/g)]
+      const imported = [...read(file).matchAll(/(?:from |import\(|require\()['"]([^'"]*)/g)]
       expect(imported.filter(([, specifier]) => !/^\.\.?\/.*\.js$/.test(specifier ?? ''))).toEqual(
         [],
       )
@@ -88,8 +94,8 @@ describe('the package that npm pack makes', () => {
     })
   })
 
-  it('gives each entry point what it needs and no more', () => {
-    const measured = measureClient(installed)
+  it('gives each entry point what it needs and no more', { timeout: boundMs }, async () => {
+    const measured = await measureClient(installed)
     const filesOf = (entry: string) => measured.find((one) => one.entry === entry)?.files
     expect(measured.map(({ entry }) => entry)).toEqual(['.', './webhooks', './webhooks/node'])
     expect(filesOf('.')?.filter((file) => file.startsWith('webhooks/'))).toEqual([])
@@ -97,8 +103,65 @@ describe('the package that npm pack makes', () => {
     expect(filesOf('./webhooks')).not.toContain('webhooks/node.js')
     expect(filesOf('./webhooks/node')).not.toContain('webhooks/parse-webhook.js')
     for (const { entry, bytes, gzipBytes } of measured) {
+      expect(gzipBytes, entry).toBeLessThan(entry === '.' ? 6_000 : 8_000)
       process.stdout.write(`@postrider/client ${entry}: ${bytes} bytes, ${gzipBytes} with gzip\n`)
     }
+  })
+
+  it('is had with import and with require, and so is its package.json', {
+    timeout: boundMs,
+  }, async () => {
+    write('kinds.cjs', kindsScript)
+    const { stdout } = await node('kinds.cjs')
+    expect(JSON.parse(stdout)).toEqual({
+      names: [['Postrider', 'PostriderError'], true, true],
+      version: JSON.parse(read('package.json')).version,
+      refused: 'invalid_argument',
+    })
+  })
+
+  it('has types that every module system of Node.js and every bundler resolves', {
+    timeout: boundMs,
+  }, async () => {
+    const packed = createPackageFromTarballData(new Uint8Array(readFileSync(tarball)))
+    const { types, problems = [] } = (await checkPackage(packed)) as CheckResult
+    expect(types).toMatchObject({ kind: 'included' })
+    // Those before Node.js 12, which know no `exports`.
+    const isOld = (problem: object) =>
+      'resolutionKind' in problem && problem.resolutionKind === 'node10'
+    expect(problems.filter((problem) => !isOld(problem))).toEqual([])
+  })
+
+  it.each(['consumer.mts', 'consumer.cts'])(
+    'type-checks exactly, and runs: %s',
+    {
+      timeout: boundMs,
+    },
+    async (file) => {
+      write(file, exactConsumer)
+      const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false']
+      const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')]
+      const module = ['--module', 'nodenext', '--target', 'es2022', '--noEmit']
+      await node(tsc, ...strict, ...types, ...module, file)
+      const server = await startScriptedServer(
+        reply(202, { success: true, message: 'm', ref_id: 'ref_1', recipients: [] }),
+      )
+      await node(tsc, ...types, '--module', 'nodenext', '--target', 'es2022', file)
+      const { stdout } = await node(file.replace('ts', 'js'), server.url)
+      expect(JSON.parse(stdout)).toEqual({ refId: 'ref_1', keys: 1 })
+      expect(JSON.parse(server.requests[0]?.body ?? '')).toMatchObject({
+        custom_args: { order_id: 1, note: 'gift' },
+      })
+    },
+  )
+
+  it('says of every operation what it is', () => {
+    for (const kind of ['esm', 'cjs']) {
+      expect(uncommented(`${kind}/postrider.d.ts`)).toEqual([])
+    }
+    expect(read('esm/postrider.d.ts')).toMatch(/\* `POST \/v1\/email\/send`\n/)
+    expect(read('esm/contract.d.ts')).toMatch(/^export type Address = \{/m)
+    expect(read('esm/contract.d.ts')).toMatch(/^export type Attachment = \{/m)
   })
 
   it('type-checks under --strict, with its declarations', { timeout: boundMs }, async () => {
@@ -139,9 +202,16 @@ describe('the package that npm pack makes', () => {
   })
 
   it('has the types of the contract, each of them', { timeout: boundMs }, async () => {
-    const declarations = join(installed, 'contract.d.ts')
-    const names = [...read('contract.d.ts').matchAll(/^export type (\w+)/gm)].map(([, n]) => n)
+    const declarations = join(installed, 'esm/contract.d.ts')
+    const printed = [...read('esm/contract.d.ts').matchAll(/^export type (\w+)/gm)]
+    const ours = exportedTypes(contract)
+    // A schema cannot say that one of two groups of fields is there; the receiver's type does.
+    const isLooser = (name: string) => name === 'IncomingEmail'
+    const names = printed.flatMap(([, name = '']) =>
+      ours.has(name) && !isLooser(name) ? name : [],
+    )
     expect(names).toContain('SendEmailBody')
+    expect(names.length).toBeGreaterThan(150)
     const checks = names.map((name) => {
       const [own, its] = [`Packed.${name}`, `Contract.${name}`]
       const same = `IsSame<Flat<${own}>, Flat<${its}>>`
@@ -159,10 +229,27 @@ describe('the package that npm pack makes', () => {
       ].join('\n'),
     )
     const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
-    const options = { ...compilerOptions, types: [] }
+    // What callers send takes `undefined` in the package.
+    const options = { ...compilerOptions, types: [], exactOptionalPropertyTypes: false }
     write('tsconfig.same.json', JSON.stringify({ compilerOptions: options, files: ['same.ts'] }))
     await node(tsc, '-p', 'tsconfig.same.json')
   })
+
+  /** Members without a comment, by the line where they stand. */
+  function uncommented(name: string): string[] {
+    const file = ts.createSourceFile(name, read(name), ts.ScriptTarget.Latest, true)
+    const found: string[] = []
+    const visit = (node: ts.Node) => {
+      const isMember = ts.isPropertySignature(node) || ts.isMethodDeclaration(node)
+      if (isMember && ts.getJSDocCommentsAndTags(node).length === 0) {
+        const { line } = file.getLineAndCharacterOfPosition(node.getStart())
+        found.push(`${name}:${line + 1} ${node.name.getText()}`)
+      }
+      ts.forEachChild(node, visit)
+    }
+    visit(file)
+    return found
+  }
 
   function write(name: string, text: string): void {
     writeFileSync(join(project, name), text)
@@ -199,6 +286,20 @@ describe('the package that npm pack makes', () => {
     }
   }
 })
+
+function exportedTypes(path: string): ReadonlySet<string> {
+  const program = ts.createProgram([path], { allowImportingTsExtensions: true, noEmit: true })
+  const file = program.getSourceFile(path)
+  const module = file && program.getTypeChecker().getSymbolAtLocation(file)
+  const symbols = module ? program.getTypeChecker().getExportsOfModule(module) : []
+  const isType = ({ flags }: ts.Symbol) => (flags & ts.SymbolFlags.Type) !== 0
+  return new Set(symbols.filter(isType).map(({ name }) => name))
+}
+
+interface CheckResult {
+  readonly types: unknown
+  readonly problems?: readonly object[]
+}
 
 function isVisible(name: string): boolean {
   return !name.startsWith('.')
@@ -255,6 +356,60 @@ await postrider.sendEmail({ ...email, content: [{ type: 'text/markdown', value: 
 // @ts-expect-error no such field of an answer
 recipients[0].colour
 export const code = (error: PostriderError): string => error.errors?.[0]?.path ?? error.code
+`
+
+const kindsScript = `const required = require('@postrider/client')
+const receiver = require('@postrider/client/webhooks')
+const nodeReceiver = require('@postrider/client/webhooks/node')
+const { version } = require('@postrider/client/package.json')
+import('@postrider/client').then(async (imported) => {
+  const names = [
+    Object.keys(imported).sort(),
+    Object.keys(imported).every((name) => typeof required[name] === 'function'),
+    typeof receiver.createWebhookHandler === 'function' && typeof nodeReceiver.toNodeHandler === 'function',
+  ]
+  const client = new required.Postrider({ apiKey: 'pr_key' })
+  const refused = await client.getDomain('').catch((error) => error.code)
+  console.log(JSON.stringify({ names, version, refused }))
+})
+`
+
+const exactConsumer = `import {
+  Postrider, type Address, type Attachment, type PostriderOptions, type SendEmailBody,
+} from '@postrider/client'
+import { createWebhookHandler, type EventOf } from '@postrider/client/webhooks'
+
+interface Order { order_id: number; note?: string }
+const order: Order = { order_id: 1, note: 'gift' }
+const name: string | undefined = undefined
+const from: Address = { email: 'news@example.com', name }
+const attachments: Attachment[] | undefined = undefined
+const key: string | undefined = undefined
+const options: PostriderOptions = {
+  apiKey: 'pr_key', basePath: process.argv[2], timeout: undefined, maxRetries: undefined,
+}
+const email: SendEmailBody = {
+  from, to: [from], subject: 'Hello', content: [{ type: 'text/plain', value: '' }],
+  custom_args: order, attachments, replyTo: undefined, settings: { open_tracking: undefined },
+}
+// @ts-expect-error an array is no JSON object
+email.custom_args = [1]
+email.custom_args = order
+// @ts-expect-error there is no such option
+export const misspelt = (): unknown => new Postrider({ apiKey: 'k', baseUrl: '' })
+export const deactivated = (event: EventOf<'MAILER_DEACTIVATED'>): string => event.details.mailer_id
+export const handler = createWebhookHandler({
+  header: undefined, secrets: undefined, maxBytes: undefined, onEvent: () => undefined,
+})
+async function main(): Promise<void> {
+  const postrider = new Postrider(options)
+  const sent = postrider.sendEmail(email, { idempotencyKey: key, signal: undefined, timeout: undefined })
+  const { data, response } = await sent.withResponse()
+  const keys = response.status === 202 ? 1 : 0
+  console.log(JSON.stringify({ refId: data.ref_id, keys }))
+  if (data.ref_id === '') for await (const { domain } of postrider.listDomains({ pageSize: undefined })) console.log(domain)
+}
+void main()
 `
 
 const receiveScript = `import { createServer } from 'node:http'

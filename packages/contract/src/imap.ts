@@ -7,14 +7,12 @@ import { type Static, Type } from 'typebox'
 import { answer, changes, closedObject, orNull, plainAnswer } from './common.ts'
 import {
   allowDuplicate,
-  type ConnectionType,
   connectionTypes,
   credentialLengthMax,
   emailLengthMax,
   hostLengthMax,
   mailer,
   mailerName,
-  type SecureMode,
   secureModes,
   verifyChange,
 } from './mailers.ts'
@@ -92,31 +90,13 @@ export const imapConfig = closedObject(configFields, {
   description:
     "`basic`: `host`, `port`, `username`, `password` and `secure` are required. `oauth`: `app_id` and `refresh_token` are, and the server is the app's unless it is given",
 })
-export type ImapConfigFields = Static<typeof imapConfig>
+export type ImapConfig = Static<typeof imapConfig>
 
 export const imapConfigChange = changes({
   ...configFields,
   tls_verify: Type.Optional(orNull(tlsVerify)),
 })
 export type ImapConfigChange = Static<typeof imapConfigChange>
-
-export interface BasicImapConfig {
-  host: string
-  port: number
-  username: string
-  password: string
-  secure: SecureMode
-  tls_verify?: boolean
-}
-
-export interface OAuthImapConfig {
-  app_id: string
-  refresh_token: string
-  host?: string
-  port?: number
-  secure?: SecureMode
-  tls_verify?: boolean
-}
 
 const webhookFields = {
   webhook_url: webhookUrl,
@@ -162,13 +142,7 @@ export const configureImapBody = closedObject({
   verify: Type.Optional(verify),
   allow_duplicate: allowDuplicate,
 })
-export type ConfigureImapFields = Static<typeof configureImapBody>
-/** As a caller gives it. */
-export type ConfigureImapBody = Omit<ConfigureImapFields, 'connection_type' | 'config'> &
-  (
-    | { connection_type: Extract<ConnectionType, 'basic'>; config: BasicImapConfig }
-    | { connection_type: Extract<ConnectionType, 'oauth'>; config: OAuthImapConfig }
-  )
+export type ConfigureImapBody = Static<typeof configureImapBody>
 
 /** `folders` are replaced as a whole. */
 export const updateImapBody = changes({

@@ -109,7 +109,7 @@ export const smtpConfig = closedObject(smtpConfigFields, {
   description:
     "`basic`: `host`, `port` and `secure` are required. `oauth`: `app_id` and `refresh_token` are, and the server is the app's unless it is given",
 })
-export type SmtpConfigFields = Static<typeof smtpConfig>
+export type SmtpConfig = Static<typeof smtpConfig>
 
 export const smtpConfigChange = changes({
   ...smtpConfigFields,
@@ -118,24 +118,6 @@ export const smtpConfigChange = changes({
   tls_verify: Type.Optional(orNull(tlsVerify)),
 })
 export type SmtpConfigChange = Static<typeof smtpConfigChange>
-
-export interface BasicSmtpConfig {
-  host: string
-  port: number
-  username?: string
-  password?: string
-  secure: SecureMode
-  tls_verify?: boolean
-}
-
-export interface OAuthSmtpConfig {
-  app_id: string
-  refresh_token: string
-  host?: string
-  port?: number
-  secure?: SecureMode
-  tls_verify?: boolean
-}
 
 const rates = {
   per_second: Type.Optional(
@@ -230,13 +212,7 @@ export const configureSmtpBody = closedObject({
   verify: Type.Optional(verify),
   allow_duplicate: allowDuplicate,
 })
-export type ConfigureSmtpFields = Static<typeof configureSmtpBody>
-/** As a caller gives it. */
-export type ConfigureSmtpBody = Omit<ConfigureSmtpFields, 'connection_type' | 'config'> &
-  (
-    | { connection_type: 'basic'; config: BasicSmtpConfig }
-    | { connection_type: 'oauth'; config: OAuthSmtpConfig }
-  )
+export type ConfigureSmtpBody = Static<typeof configureSmtpBody>
 
 export const verifyChange = Type.Optional(
   orNull(
@@ -406,15 +382,18 @@ const lastErrors = Type.Array(
 )
 
 export const listedMailer = closedObject({ ...mailer.properties, last_errors: lastErrors })
+export type ListedMailer = Static<typeof listedMailer>
+
 export const listedDomainMailer = closedObject({
   ...domainMailer.properties,
   last_errors: lastErrors,
 })
-const anyListedMailer = Type.Union([listedMailer, listedDomainMailer])
-export type ListedMailer = Static<typeof anyListedMailer>
+export type ListedDomainMailer = Static<typeof listedDomainMailer>
 
 export const listMailersAnswer = answer({
-  mailers: Type.Array(anyListedMailer, { description: 'Newest first, of every type and state' }),
+  mailers: Type.Array(Type.Union([listedMailer, listedDomainMailer]), {
+    description: 'Newest first, of every type and state',
+  }),
   nextPageToken,
 })
 export type ListMailersAnswer = Static<typeof listMailersAnswer>

@@ -69,20 +69,7 @@ export const configureRelayBody = changes({
     }),
   ),
 })
-export type ConfigureRelayFields = Static<typeof configureRelayBody>
-
-interface RelayAccess {
-  api_key?: string
-  api_base?: string | null
-}
-
-/** What each kind takes. */
-export interface RelayBodies {
-  sparkpost: RelayAccess & { callback_secret?: string | null }
-  sendgrid: RelayAccess & { verification_key?: string | null }
-  simulator: Record<never, never>
-}
-export type ConfigureRelayBody = RelayBodies[RelayKind]
+export type ConfigureRelayBody = Static<typeof configureRelayBody>
 
 export const relay = closedObject(
   {

@@ -87,9 +87,8 @@ describe('the beginning of a stream', () => {
     ['no answer', hang],
     ['an answer without its first byte', beginning('', 'silence')],
   ])('is waited for as long as an attempt lasts: %s', async (_, step) => {
-    const { server, open } = await scripted([step], { retriesMax: 0, timeoutMs: 50 })
+    const { open } = await scripted([step], { retriesMax: 0, timeoutMs: 50 })
     await expect(open()).rejects.toMatchObject({ code: 'timeout' })
-    expect(server.requests).toHaveLength(1)
   })
 
   it('may be its end', async () => {

@@ -8,10 +8,10 @@
  * every `case` would leave both.
  */
 import type {
+  IncomingEmail as ContractIncomingEmail,
   MailerDeactivated as ContractMailerDeactivated,
   DomainVerification,
   ImapError,
-  IncomingEmail,
   MailBounce,
   MailClicked,
   MailDelivered,
@@ -28,7 +28,6 @@ import type {
 export type {
   DomainVerification,
   ImapError,
-  IncomingEmail,
   MailBounce,
   MailClicked,
   MailDelivered,
@@ -53,6 +52,23 @@ export type MailerDeactivated = Omit<ContractMailerDeactivated, 'details'> & {
     config_type: Open<Details<ContractMailerDeactivated>['config_type']>
     failed_reason: Open<Details<ContractMailerDeactivated>['failed_reason']>
   }
+}
+
+/** Of a mailbox, or of a route by SMTP. */
+export type IncomingEmail = Omit<ContractIncomingEmail, 'details'> & {
+  details: Omit<Details<ContractIncomingEmail>, 'mailer_id' | 'domain' | 'username'> &
+    (
+      | {
+          /** The mailbox. */
+          mailer_id: string
+        }
+      | {
+          /** The inbound domain. */
+          domain: string
+          /** The username, else the recipient's local part. */
+          username: string
+        }
+    )
 }
 
 /** Events of one recipient of one email: all that have a `ref_id`. */

@@ -2,18 +2,13 @@
  * Which fields of `config` a connection type takes (contract §3.3). The schema knows both types'
  * fields; a refusal names the field as the schema would.
  */
-import type {
-  ConnectionType,
-  FieldError,
-  SmtpConfigChange,
-  SmtpConfigFields,
-} from '@postrider/contract'
+import type { ConnectionType, FieldError, SmtpConfig, SmtpConfigChange } from '@postrider/contract'
 
 const BASIC_ONLY = ['username', 'password'] as const
 const OAUTH_ONLY = ['app_id', 'refresh_token'] as const
 
 /** Of a new mailer. */
-export function checkConfig(type: ConnectionType, config: SmtpConfigFields): FieldError[] {
+export function checkConfig(type: ConnectionType, config: SmtpConfig): FieldError[] {
   const required =
     type === 'basic'
       ? (['host', 'port', 'secure'] as const)
@@ -39,7 +34,7 @@ export function checkConfigChange(type: ConnectionType, config: SmtpConfigChange
 }
 
 /** A username without a password cannot log in; a password without a username is a mistake. */
-function checkCredentials({ username, password }: SmtpConfigFields): FieldError[] {
+function checkCredentials({ username, password }: SmtpConfig): FieldError[] {
   if ((username === undefined) === (password === undefined)) return []
   const missing = username === undefined ? 'username' : 'password'
   return [

@@ -2,7 +2,7 @@
  * configureSMTP (spec §4.3, contract §3.3): checks the fields, tries the login unless told not to,
  * stores the mailer with its password or its tokens sealed.
  */
-import type { ConfigureSmtpFields, SmtpConfigFields } from '@postrider/contract'
+import type { ConfigureSmtpBody, SmtpConfig } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { validationError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
@@ -33,7 +33,7 @@ export type NewMailerFacts = Omit<NewMailer, 'configType' | 'connectionType' | '
 export async function configureSmtp(
   deps: MailerDeps,
   tenantId: string,
-  body: ConfigureSmtpFields,
+  body: ConfigureSmtpBody,
 ): Promise<ServerMailer> {
   const checked = checkFields(body)
   const errors = [...checkConfig(body.connection_type, body.config), ...checked.errors]
@@ -63,7 +63,7 @@ export async function configureSmtp(
 async function configureBasicSmtp(
   deps: MailerDeps,
   facts: NewMailerFacts,
-  { host = '', port = 0, secure = 'Auto', ...given }: SmtpConfigFields,
+  { host = '', port = 0, secure = 'Auto', ...given }: SmtpConfig,
   { isVerified, isSecondAllowed }: HowToConfigure,
 ): Promise<ServerMailer> {
   const { tls_verify: tlsVerify = true, username, password } = given

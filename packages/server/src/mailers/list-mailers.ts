@@ -1,5 +1,5 @@
 /** listMailers (contract §2, §3): newest first, each with its last errors. */
-import type { ListedMailer, ListMailersQuery } from '@postrider/contract'
+import type { ListMailersAnswer, ListMailersQuery } from '@postrider/contract'
 import { cutPage, readPage } from '../platform/http/paging.ts'
 import { type ListedError, listErrors } from './error-store.ts'
 import { type ShowDeps, showMailboxes } from './imap/show-mailboxes.ts'
@@ -15,7 +15,7 @@ export async function listMailers(
   deps: ShowDeps,
   tenantId: string,
   query: ListMailersQuery,
-): Promise<{ mailers: ListedMailer[]; nextPageToken?: string }> {
+): Promise<Pick<ListMailersAnswer, 'mailers' | 'nextPageToken'>> {
   const { db } = deps
   const page = readPage(query, 'mailers', ULID)
   const found = await store.listMailers(db, {

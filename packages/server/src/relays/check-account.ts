@@ -5,11 +5,11 @@
  * The key goes to `api_base`, so that is an https URL, or http to a network that the operator has
  * opened.
  */
-import type { ConfigureRelayFields, FieldError, RelayKind } from '@postrider/contract'
+import type { ConfigureRelayBody, FieldError, RelayKind } from '@postrider/contract'
 import { type Egress, problemOfEndpoint } from '../platform/egress/index.ts'
 import type { RelayAdapter } from './relay.ts'
 
-type Field = keyof ConfigureRelayFields
+type Field = keyof ConfigureRelayBody
 
 const TAKES: Readonly<Record<RelayKind, readonly Field[]>> = {
   sparkpost: ['api_key', 'api_base', 'callback_secret'],
@@ -20,7 +20,7 @@ const TAKES: Readonly<Record<RelayKind, readonly Field[]>> = {
 export function checkAccount(
   egress: Pick<Egress, 'isOwnNetwork'>,
   adapter: RelayAdapter,
-  fields: ConfigureRelayFields,
+  fields: ConfigureRelayBody,
 ): FieldError[] {
   const strange = namesOf(fields).filter((name) => !TAKES[adapter.kind].includes(name))
   if (strange.length > 0)
@@ -57,7 +57,7 @@ function problemOfText(text: string | null | undefined): string | undefined {
     : 'must be visible ASCII characters'
 }
 
-function checkSecrets({ callbacks }: RelayAdapter, fields: ConfigureRelayFields): FieldError[] {
+function checkSecrets({ callbacks }: RelayAdapter, fields: ConfigureRelayBody): FieldError[] {
   const { callback_secret: secret, verification_key: key } = fields
   const problem = problemOfText(secret)
   if (problem !== undefined) return errorAt('callback_secret', problem)
@@ -71,7 +71,7 @@ function checkSecrets({ callbacks }: RelayAdapter, fields: ConfigureRelayFields)
   )
 }
 
-function namesOf(fields: ConfigureRelayFields): Field[] {
+function namesOf(fields: ConfigureRelayBody): Field[] {
   return (Object.keys(fields) as Field[]).filter((name) => fields[name] != null)
 }
 

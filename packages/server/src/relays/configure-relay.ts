@@ -5,7 +5,7 @@
  * Whoever changes the address gives a key with it: whoever holds an API key of ours could otherwise
  * have the provider's sent to a place of his own. The key is not tried here (ADR 16).
  */
-import type { ConfigureRelayFields, RelayKind } from '@postrider/contract'
+import type { ConfigureRelayBody, RelayKind } from '@postrider/contract'
 import { newSecret } from '../platform/base62.ts'
 import { type CheckBounds, countedCheck } from '../platform/counted-check.ts'
 import type { Db, Tx } from '../platform/db/index.ts'
@@ -32,7 +32,7 @@ export interface ConfigureRelayDeps {
 export async function configureRelay(
   deps: ConfigureRelayDeps,
   key: AccountKey,
-  fields: ConfigureRelayFields,
+  fields: ConfigureRelayBody,
 ): Promise<StoredAccount> {
   const adapter = deps.adapterOf(key.kind)
   const errors = checkAccount(deps.egress, adapter, fields)
@@ -77,7 +77,7 @@ async function refuseHost(deps: ConfigureRelayDeps, tenantId: string, host: stri
 function changeOf(
   keyRing: KeyRing,
   key: AccountKey,
-  fields: ConfigureRelayFields,
+  fields: ConfigureRelayBody,
   apiBase: string | undefined,
 ): AccountChange {
   const { api_key: apiKey, callback_secret: secret, verification_key: verificationKey } = fields

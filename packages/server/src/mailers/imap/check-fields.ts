@@ -2,13 +2,13 @@
  * What the fields of a mailbox mean, beyond the shape that the schema checks (contract §3.3, §3.5). Each
  * refusal names its field's path.
  */
-import type { ConnectionType, FieldError, ImapConfigFields } from '@postrider/contract'
+import type { ConnectionType, FieldError, ImapConfig } from '@postrider/contract'
 import { parseDateTime } from '../../platform/date-time.ts'
 import { nullAs } from '../../platform/null-as.ts'
 import { checkConfig } from '../check-config.ts'
 
 /** Of a new mailer: unlike a server that mail is handed to, a mailbox always has a login. */
-export function checkImapConfig(type: ConnectionType, config: ImapConfigFields): FieldError[] {
+export function checkImapConfig(type: ConnectionType, config: ImapConfig): FieldError[] {
   const errors = checkConfig(type, config)
   if (type !== 'basic' || config.username !== undefined || config.password !== undefined)
     return errors

@@ -2,7 +2,7 @@
  * configureIMAP (spec §4.3, contract §3.3, §3.5): checks the fields and the webhook, tries the login
  * unless told not to, stores the mailer with its password or its tokens sealed, and its webhook.
  */
-import type { ConfigureImapFields } from '@postrider/contract'
+import type { ConfigureImapBody } from '@postrider/contract'
 import { validationError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { ReceiverRules, TouchedStream, Wakeups } from '../../webhooks/index.ts'
@@ -37,7 +37,7 @@ interface Way {
 export async function configureImap(
   deps: ImapDeps,
   tenantId: string,
-  body: ConfigureImapFields,
+  body: ConfigureImapBody,
 ): Promise<ServerMailer> {
   const checked = checkFields(body)
   const mailbox = checkMailboxFields(body, deps.clock.now())
@@ -86,7 +86,7 @@ export async function configureImap(
 function basicWay(
   { keyRing }: ImapDeps,
   key: Pick<ServerMailer, 'tenantId' | 'mailerId'>,
-  { host = '', port = 0, secure = 'Auto', ...given }: ConfigureImapFields['config'],
+  { host = '', port = 0, secure = 'Auto', ...given }: ConfigureImapBody['config'],
 ): Way {
   const { tls_verify: tlsVerify = true, username = '', password = '' } = given
   const config: MailerConfig = { host, port, secure, tlsVerify, username }
@@ -100,7 +100,7 @@ function basicWay(
 async function oauthWay(
   deps: ImapDeps,
   { tenantId, email }: { readonly tenantId: string; readonly email: string },
-  given: ConfigureImapFields['config'],
+  given: ConfigureImapBody['config'],
 ): Promise<Way> {
   const { app_id: appId = '', refresh_token: refreshToken = '' } = given
   const app = await getApp(deps.db, tenantId, appId)

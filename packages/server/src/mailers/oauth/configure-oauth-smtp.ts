@@ -5,7 +5,7 @@
  * Unlike at oauthLogin the caller names the address: that of a shared mailbox is not the one of the
  * user whose token opens it, and the server's answer to the login decides.
  */
-import type { SmtpConfigChange, SmtpConfigFields } from '@postrider/contract'
+import type { SmtpConfig, SmtpConfigChange } from '@postrider/contract'
 import { countedCheck } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { insertOnly } from '../address-holders.ts'
@@ -37,7 +37,7 @@ const SMTP = { protocol: 'SMTP', implicitTlsPort: 465 } as const
 export async function configureOauthSmtp(
   deps: OAuthSmtpDeps,
   facts: Omit<NewMailer, 'configType' | 'connectionType' | 'config'>,
-  given: SmtpConfigFields,
+  given: SmtpConfig,
   { isVerified, isSecondAllowed }: HowToConfigure,
 ): Promise<ServerMailer> {
   const { tenantId, email } = facts
