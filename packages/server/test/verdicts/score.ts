@@ -73,7 +73,9 @@ function isRightlyTold({ verdict, answer }: Judged): boolean {
   return answer.isTold === (verdict !== 'none')
 }
 
-function hasRightCategory({ categories, answer }: Judged): boolean {
+/** Of what nobody can tell, `unknown` is right, too. */
+function hasRightCategory({ verdict, categories, answer }: Judged): boolean {
+  if (answer.category === 'unknown' && verdict === 'either') return true
   return answer.category !== undefined && categories.includes(answer.category)
 }
 
