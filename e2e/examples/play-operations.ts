@@ -234,6 +234,7 @@ async function suppressions({ call }: Scene): Promise<void> {
   const email = 'bob@example.com'
   await call('unsubscribeEmail', { body: { email } })
   await call('listSuppressions', { query: { email } })
+  await call('getSuppression', { params: { email } })
   await call('subscribeEmail', { body: { email } })
   await call('unsubscribeEmail', { isExample: false, body: { email } })
   await call('deleteSuppression', { params: { email } })

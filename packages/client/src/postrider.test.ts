@@ -160,6 +160,7 @@ describe('Postrider', () => {
       undefined,
       '?reason=bounced&email=a%2Bb%40c.com',
     ],
+    ['getSuppression', (client) => client.getSuppression(id), undefined],
     ['deleteSuppression', (client) => client.deleteSuppression(id), undefined],
     ['createOAuthApp', (client) => client.createOAuthApp(oauthApp), oauthApp],
     ['listOAuthApps', (client) => client.listOAuthApps(), undefined],

@@ -42,6 +42,7 @@ import type {
   GetRelayAnswer,
   GetSmtpConfigAnswer,
   GetStatisticsAnswer,
+  GetSuppressionAnswer,
   GetWebhookDeliveryAnswer,
   InboundDomain,
   InboundMessage,
@@ -290,6 +291,14 @@ export class Postrider {
       'suppressions',
       { path: '/v1/suppressions' },
       filter,
+      options,
+    )
+  }
+
+  /** With what it was suppressed by; an address that is not suppressed is a 404. */
+  getSuppression(email: string, options?: RequestOptions): AnswerPromise<GetSuppressionAnswer> {
+    return this.#send(
+      { method: 'GET', path: '/v1/suppressions/{email}', parameters: { email } },
       options,
     )
   }

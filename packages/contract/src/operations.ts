@@ -71,6 +71,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  getSuppression: {
+    method: 'GET',
+    path: '/v1/suppressions/{email}',
+    status: 200,
+    auth: 'tenant',
+  },
   deleteSuppression: {
     method: 'DELETE',
     path: '/v1/suppressions/{email}',

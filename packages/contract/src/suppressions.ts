@@ -4,7 +4,9 @@
  */
 import { type Static, Type } from 'typebox'
 import { answer, closedObject, nextPageToken, pageQuery, plainAnswer, timestamp } from './common.ts'
+import type { MessageEventName } from './events.ts'
 import { emailLengthMax } from './mailers.ts'
+import { relayKinds } from './relays.ts'
 
 export const suppressionReasons = ['unsubscribed', 'bounced', 'complained', 'manual'] as const
 export type SuppressionReason = (typeof suppressionReasons)[number]
@@ -38,6 +40,38 @@ export const suppression = closedObject({
   created_at: timestamp('When it was suppressed first'),
 })
 export type Suppression = Static<typeof suppression>
+
+const sourceEvents = [
+  'MAIL_BOUNCE',
+  'MAIL_SPAM',
+  'MAIL_UNSUBSCRIBED',
+  'MAIL_POLICY_REJECTION',
+  'MAIL_GENERATION_REJECTION',
+] as const satisfies readonly MessageEventName[]
+export type SuppressionEventName = (typeof sourceEvents)[number]
+
+export const suppressionSource = closedObject({
+  event: Type.Optional(Type.Enum([...sourceEvents], { description: 'What was told of the email' })),
+  ref_id: Type.Optional(Type.String({ description: 'Of that email' })),
+  relay: Type.Optional(
+    Type.Enum([...relayKinds], { description: 'The provider that reported it' }),
+  ),
+  key_id: Type.Optional(
+    Type.String({ description: 'The API key that asked for it; `operator`: the operator' }),
+  ),
+})
+export type SuppressionSource = Static<typeof suppressionSource>
+
+export const suppressionWithSource = closedObject({
+  ...suppression.properties,
+  source: Type.Union([suppressionSource, Type.Null()], {
+    description: 'What gave the reason; null where it is not known',
+  }),
+})
+export type SuppressionWithSource = Static<typeof suppressionWithSource>
+
+export const getSuppressionAnswer = answer({ suppression: suppressionWithSource })
+export type GetSuppressionAnswer = Static<typeof getSuppressionAnswer>
 
 export const listSuppressionsQuery = closedObject({
   email: Type.Optional(email),

@@ -466,6 +466,7 @@ describe('canaries', () => {
     await succeed('rescueEmails', { body: { filter: {} } })
     await succeed('unsubscribeEmail', { body: address })
     await succeed('listSuppressions')
+    await succeed('getSuppression', { params: { email: 'carol%40example.com' } })
     await succeed('deleteSuppression', { params: { email: 'carol%40example.com' } })
     await succeed('subscribeEmail', { body: address })
 

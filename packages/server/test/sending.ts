@@ -107,7 +107,7 @@ export async function addDomainMailer(
 }
 
 export function unsubscribe(db: Db, email: string, tenantId = 'tn_a'): Promise<void> {
-  return unsubscribeEmail({ db }, { tenantId, email })
+  return unsubscribeEmail({ db }, { tenantId, keyId: 'key_1', email })
 }
 
 export function emailBody(change: Partial<SendEmailBody> = {}): SendEmailBody {

@@ -84,6 +84,21 @@ describe.each(providers)('a report of %s', (kind) => {
     },
   )
 
+  it.each([
+    ['bounced', 'MAIL_BOUNCE'],
+    ['complained', 'MAIL_SPAM'],
+    ['unsubscribed', 'MAIL_UNSUBSCRIBED'],
+  ] as const)('of %s is the source of the suppression', async (type, event) => {
+    const account = await world.account(kind)
+    const mail = await world.send({ tenantId: account.tenantId })
+    await world.report(account, { type, mail })
+    const { rows } = await world.db.query(
+      'select source from suppressions_address where tenant_id = $1',
+      [account.tenantId],
+    )
+    expect(rows).toEqual([{ source: { event, ref_id: mail.refId, relay: kind } }])
+  })
+
   it('[2.4] has error_code and num_retries, as provider A says them', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })

@@ -12,6 +12,7 @@
  * What a mail server reports by mail is believed less than what a provider's account does: nothing of it
  * ends an attempt (contract §3.5).
  */
+import type { SuppressionSource } from '@postrider/contract'
 import { addressKeyOf, parseAddress, type UserAgent } from '../mail/index.ts'
 import type { Tx } from '../platform/db/index.ts'
 import { timeOfUlid } from '../platform/ids.ts'
@@ -26,7 +27,7 @@ import {
 } from '../sending/index.ts'
 import { suppressAddress } from '../suppressions/index.ts'
 import { recordEvents, type TouchedStream } from '../webhooks/index.ts'
-import { reportEvent } from './event-details.ts'
+import { reportEvent, suppressingEvent } from './event-details.ts'
 import {
   countFacts,
   factKey,
@@ -261,13 +262,23 @@ async function markAndSuppress(
         kind === 'unsubscribed' && markUnsubscribed(tx, tenantId, one),
         reason !== undefined &&
           mayCount(one, email) &&
-          suppressAddress(tx, { tenantId, address, email, reason }),
+          suppressAddress(tx, { tenantId, address, email, reason, source: sourceOf(one) }),
         kind === 'complained' && markComplained(tx, tenantId, one),
       ])
       if (isFirst || isNew) news.add(one)
     }),
   )
   return news
+}
+
+/** Of a suppression: the event of which email, and who reported it. */
+function sourceOf({ place: { refId }, report: { fact, relay } }: PlacedReport): SuppressionSource {
+  const event = suppressingEvent(fact.kind)
+  return {
+    ...(event === undefined ? {} : { event }),
+    ref_id: refId,
+    ...(relay === undefined ? {} : { relay }),
+  }
 }
 
 const MARKED: ReadonlySet<string> = new Set(['complained', 'unsubscribed'])

@@ -2,7 +2,12 @@
  * The events of reports in wire form (interface §2.4, §2.5, §6.5): the only place where this
  * capability writes their names.
  */
-import { isSuccessEvent, type Tracking, zeroTracking } from '@postrider/contract'
+import {
+  isSuccessEvent,
+  type SuppressionEventName,
+  type Tracking,
+  zeroTracking,
+} from '@postrider/contract'
 import type { UserAgent } from '../mail/index.ts'
 import { formatMicros } from '../platform/clock.ts'
 import type { RelayFact, RelayFactKind } from '../relays/index.ts'
@@ -23,6 +28,19 @@ export type ToldKind = keyof typeof EVENTS
 /** Whether there is an event of it. */
 export function isTold(kind: RelayFactKind): kind is ToldKind {
   return Object.hasOwn(EVENTS, kind)
+}
+
+const SUPPRESSING = {
+  bounced: 'MAIL_BOUNCE',
+  complained: 'MAIL_SPAM',
+  unsubscribed: 'MAIL_UNSUBSCRIBED',
+  policy_rejected: 'MAIL_POLICY_REJECTION',
+  generation_rejected: 'MAIL_GENERATION_REJECTION',
+} as const satisfies Partial<Record<RelayFactKind, SuppressionEventName>>
+
+/** The event of what suppresses an address; undefined for what does not. */
+export function suppressingEvent(kind: RelayFactKind): SuppressionEventName | undefined {
+  return Object.entries(SUPPRESSING).find(([name]) => name === kind)?.[1]
 }
 
 /** What `failed_reason` says where the report has no words of the receiving server. */

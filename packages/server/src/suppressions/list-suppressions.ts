@@ -20,7 +20,7 @@ export async function listSuppressions(
     const emailKey = addressKeyOf(readAddress(email).address)
     const found = await store.getSuppression(db, { tenantId, emailKey })
     const isWanted = found !== undefined && (reason === undefined || found.reason === reason)
-    return { suppressions: isWanted ? [toWire(found)] : [] }
+    return { suppressions: isWanted ? [toSuppression(found)] : [] }
   }
   const found = await store.listSuppressions(db, {
     tenantId,
@@ -29,9 +29,9 @@ export async function listSuppressions(
     limit: page.limit + 1,
   })
   const { rows, ...token } = cutPage(found, page, (row) => row.id)
-  return { suppressions: rows.map(toWire), ...token }
+  return { suppressions: rows.map(toSuppression), ...token }
 }
 
-function toWire({ email, reason, id }: store.SuppressionRow): Suppression {
+export function toSuppression({ email, reason, id }: store.SuppressionRow): Suppression {
   return { email, reason, created_at: timeOfUlid(id).toISOString() }
 }

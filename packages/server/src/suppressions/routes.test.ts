@@ -1,6 +1,8 @@
 import {
   deleteSuppressionAnswer,
+  getSuppressionAnswer,
   listSuppressionsAnswer,
+  type SuppressionSource,
   subscribeEmailAnswer,
   unsubscribeEmailAnswer,
 } from '@postrider/contract'
@@ -17,6 +19,7 @@ const api = useOperations({
     subscribeEmail: subscribeEmailAnswer,
     unsubscribeEmail: unsubscribeEmailAnswer,
     listSuppressions: listSuppressionsAnswer,
+    getSuppression: getSuppressionAnswer,
     deleteSuppression: deleteSuppressionAnswer,
   },
 })
@@ -105,6 +108,7 @@ describe('suppressAddress', () => {
         address: 'ada@example.com',
         email: 'ada@example.com',
         reason,
+        source: null,
       })
     await suppress('bounced')
     const { created_at } = (await call('listSuppressions')).body.suppressions[0]
@@ -123,7 +127,8 @@ describe('suppressAddress', () => {
   it('leaves nothing behind when its transaction is taken back', async () => {
     const address = 'ada@example.com'
     const undone = api.db.transaction(async (tx) => {
-      await suppressAddress(tx, { tenantId: 'tn_a', address, email: address, reason: 'bounced' })
+      const o = { tenantId: 'tn_a', email: address, reason: 'bounced', source: null } as const
+      await suppressAddress(tx, { ...o, address })
       throw new Error('taken back')
     })
     await expect(undone).rejects.toThrow('taken back')
@@ -135,7 +140,7 @@ describe('listSuppressions', () => {
   beforeEach(async () => {
     for (const email of ['a@example.com', 'b@example.com', 'c@example.com'])
       await unsubscribe(email)
-    const o = { tenantId: 'tn_a', reason: 'bounced' } as const
+    const o = { tenantId: 'tn_a', reason: 'bounced', source: null } as const
     for (const email of ['d@example.com', 'e@example.com'])
       await suppressAddress(api.db, { ...o, address: email, email })
     await unsubscribe('theirs@example.com', 'b')
@@ -189,6 +194,56 @@ describe('listSuppressions', () => {
   it('needs the scope to read', async () => {
     expect((await call('listSuppressions', { key: 'reader' })).status).toBe(200)
     expect((await call('listSuppressions', { key: 'sender' })).status).toBe(403)
+  })
+})
+
+describe('[contract 7.3] getSuppression', () => {
+  const get = (email: string, key: Key = 'a') => call('getSuppression', { params: { email }, key })
+
+  it('answers what an address is suppressed by, however it is spelt', async () => {
+    await unsubscribe('Ada@example.com')
+    expect(await get('ada@EXAMPLE.com')).toMatchObject({
+      status: 200,
+      body: {
+        success: true,
+        message: 'Suppression',
+        suppression: {
+          email: 'Ada@example.com',
+          reason: 'unsubscribed',
+          created_at: expect.stringMatching(/Z$/),
+          source: { key_id: 'key_a' },
+        },
+      },
+    })
+  })
+
+  it('has the source of the strongest reason', async () => {
+    const email = 'ada@example.com'
+    const suppress = (reason: 'bounced' | 'unsubscribed', source: SuppressionSource | null) =>
+      suppressAddress(api.db, { tenantId: 'tn_a', address: email, email, reason, source })
+    const sourceNow = async () => (await get(email)).body.suppression.source
+    await suppress('bounced', null)
+    expect(await sourceNow()).toBeNull()
+    const source = { event: 'MAIL_UNSUBSCRIBED', ref_id: 'a', relay: 'sendgrid' } as const
+    await suppress('unsubscribed', source)
+    expect(await sourceNow()).toEqual(source)
+    await suppress('bounced', { event: 'MAIL_BOUNCE', ref_id: 'b' })
+    await unsubscribe(email)
+    expect(await sourceNow()).toEqual(source)
+  })
+
+  it("404: no such suppression, and another tenant's; 403: a key that may not read", async () => {
+    await unsubscribe('ada@example.com', 'b')
+    for (const email of ['ada@example.com', 'bob@example.com'])
+      expect(await get(email)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect((await get('ada@example.com', 'sender')).status).toBe(403)
+  })
+
+  it('400: an address that is none', async () => {
+    expect(await get('nobody')).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: '/email' }] },
+    })
   })
 })
 

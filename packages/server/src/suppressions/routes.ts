@@ -1,6 +1,7 @@
 /** The operations on suppressions (spec §4.3, contract §3, §5). */
 import {
   deleteSuppressionAnswer,
+  getSuppressionAnswer,
   listSuppressionsAnswer,
   listSuppressionsQuery,
   subscribeEmailAnswer,
@@ -13,6 +14,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { addOperation } from '../platform/http/operation.ts'
+import { getSuppression } from './get-suppression.ts'
 import { listSuppressions } from './list-suppressions.ts'
 import { subscribeEmail } from './subscribe-email.ts'
 import { unsubscribeEmail } from './unsubscribe-email.ts'
@@ -28,7 +30,8 @@ export function suppressionRoutes(app: FastifyInstance, deps: { readonly db: Db 
     body: unsubscribeEmailBody,
     answer: unsubscribeEmailAnswer,
     async handle({ tenant, body }) {
-      await unsubscribeEmail(deps, { tenantId: tenant.tenantId, email: body.email })
+      const { tenantId, keyId } = tenant
+      await unsubscribeEmail(deps, { tenantId, keyId, email: body.email })
       return { message: 'Email Unsubscribed' }
     },
   })
@@ -55,6 +58,20 @@ export function suppressionRoutes(app: FastifyInstance, deps: { readonly db: Db 
     answer: listSuppressionsAnswer,
     async handle({ tenant, query }) {
       return { message: 'Suppressions', ...(await listSuppressions(deps, tenant.tenantId, query)) }
+    },
+  })
+
+  addOperation(app, 'getSuppression', {
+    summary: 'Get why an address is not sent to',
+    description:
+      '`source` says what gave the reason: the event of which email, and the provider that reported it, or the API key that asked for it.',
+    tag,
+    scopes: ['read'],
+    params: suppressionParams,
+    answer: getSuppressionAnswer,
+    async handle({ tenant: { tenantId }, params }) {
+      const suppression = await getSuppression(deps, tenantId, params.email)
+      return { message: 'Suppression', suppression }
     },
   })
 

@@ -1,5 +1,5 @@
 /** All SQL of suppressions. Every statement names the tenant. */
-import type { SuppressionReason } from '@postrider/contract'
+import type { SuppressionReason, SuppressionSource } from '@postrider/contract'
 import { type Queryable, statement } from '../platform/db/index.ts'
 
 export interface SuppressionKey {
@@ -13,6 +13,8 @@ export interface SuppressionRow extends SuppressionKey {
   readonly reason: SuppressionReason
   /** A ULID, made when the address was suppressed. */
   readonly id: string
+  /** What gave the reason; null where it is not known. */
+  readonly source: SuppressionSource | null
 }
 
 /** From the weakest: who asked not to be written to stays suppressed when bounces are forgiven. */
@@ -20,17 +22,19 @@ const STRENGTH = `array['bounced', 'manual', 'unsubscribed', 'complained']`
 
 const UPSERT = statement(
   'suppressions.upsert',
-  `insert into suppressions_address (tenant_id, email_key, email, reason, id)
-   values ($1, $2, $3, $4, $5)
-   on conflict (tenant_id, email_key) do update set reason = excluded.reason
+  `insert into suppressions_address (tenant_id, email_key, email, reason, id, source)
+   values ($1, $2, $3, $4, $5, $6)
+   on conflict (tenant_id, email_key) do update
+     set reason = excluded.reason, source = excluded.source
     where array_position(${STRENGTH}, excluded.reason)
         > array_position(${STRENGTH}, suppressions_address.reason)
    returning id`,
 )
 
-/** An address that is suppressed already keeps the stronger reason, and its id. True for a new one. */
+/** An address that is suppressed already keeps the stronger reason with its source, and its id. True for a new one. */
 export async function upsertSuppression(tx: Queryable, row: SuppressionRow): Promise<boolean> {
-  const values = [row.tenantId, row.emailKey, row.email, row.reason, row.id]
+  const source = row.source === null ? null : JSON.stringify(row.source)
+  const values = [row.tenantId, row.emailKey, row.email, row.reason, row.id, source]
   const { rows } = await tx.query<{ id: string }>(UPSERT, values)
   return rows[0]?.id === row.id
 }
@@ -71,7 +75,7 @@ export async function deleteKey(
   return rowCount > 0
 }
 
-const COLUMNS = 'tenant_id as "tenantId", email_key as "emailKey", email, reason, id'
+const COLUMNS = 'tenant_id as "tenantId", email_key as "emailKey", email, reason, id, source'
 
 const GET = statement(
   'suppressions.get',

@@ -2,7 +2,7 @@
  * Suppresses an address within the caller's transaction: the fact that is the reason for it, such
  * as a bounce or an unsubscribe, and its consequence are one commit.
  */
-import type { SuppressionReason } from '@postrider/contract'
+import type { SuppressionReason, SuppressionSource } from '@postrider/contract'
 import { addressKeyOf } from '../mail/index.ts'
 import type { Queryable } from '../platform/db/index.ts'
 import { newUlid } from '../platform/ids.ts'
@@ -15,6 +15,8 @@ export interface NewSuppression {
   /** As the caller wrote it: what lists show. */
   readonly email: string
   readonly reason: SuppressionReason
+  /** Null: not known. */
+  readonly source: SuppressionSource | null
 }
 
 /**
@@ -22,7 +24,7 @@ export interface NewSuppression {
  * the address was suppressed before.
  */
 export async function suppressAddress(tx: Queryable, o: NewSuppression): Promise<boolean> {
-  const { tenantId, address, email, reason } = o
+  const { tenantId, address, email, reason, source } = o
   const emailKey = addressKeyOf(address)
-  return upsertSuppression(tx, { tenantId, emailKey, email, reason, id: newUlid() })
+  return upsertSuppression(tx, { tenantId, emailKey, email, reason, source, id: newUlid() })
 }

@@ -8,8 +8,13 @@ import { suppressAddress } from './suppress-address.ts'
 
 export async function unsubscribeEmail(
   deps: { readonly db: Db },
-  { tenantId, email }: { readonly tenantId: string; readonly email: string },
+  {
+    tenantId,
+    keyId,
+    email,
+  }: { readonly tenantId: string; readonly keyId: string; readonly email: string },
 ): Promise<void> {
   const { address } = readAddress(email)
-  await suppressAddress(deps.db, { tenantId, address, email, reason: 'unsubscribed' })
+  const source = { key_id: keyId }
+  await suppressAddress(deps.db, { tenantId, address, email, reason: 'unsubscribed', source })
 }

@@ -249,10 +249,10 @@ describe('what retention takes between the look and the write', () => {
       expect(await recorder.record(hit)).toEqual({ kind: 'repeated' })
     })
     const { rows } = await world.db.query(
-      'select 1 from suppressions_address where tenant_id = $1',
+      'select source from suppressions_address where tenant_id = $1',
       [mail.tenantId],
     )
-    expect(rows).toHaveLength(1)
+    expect(rows).toEqual([{ source: { event: 'MAIL_UNSUBSCRIBED', ref_id: mail.refId } }])
   })
 })
 

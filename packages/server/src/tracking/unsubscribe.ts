@@ -27,9 +27,10 @@ export async function unsubscribeLate(tx: Tx, hit: Hit): Promise<HitOutcome> {
 }
 
 /** False when it was. */
-function suppress(tx: Tx, email: string, { tenantId }: Hit): Promise<boolean> {
+function suppress(tx: Tx, email: string, { tenantId, refId }: Hit): Promise<boolean> {
   const parsed = parseAddress(email)
   if (!parsed.ok) throw new Error('an accepted email has a recipient without an address')
   const { address } = parsed.address
-  return suppressAddress(tx, { tenantId, address, email, reason: 'unsubscribed' })
+  const source = { event: 'MAIL_UNSUBSCRIBED', ref_id: refId } as const
+  return suppressAddress(tx, { tenantId, address, email, reason: 'unsubscribed', source })
 }
