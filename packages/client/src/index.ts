@@ -15,6 +15,7 @@ export type {
   ReplayWebhookEventsInput,
   RescueEmailsInput,
   SendEmailInput,
+  SetMailerActiveInput,
   SetOAuthActiveInput,
   UpdateImapInput,
   UpdateOAuthAppInput,

@@ -14,6 +14,7 @@ import type {
   RescueEmailsBody,
   RescueFilter,
   SendEmailBody,
+  SetMailerActiveBody,
   SetOAuthActiveBody,
   SmtpConfig,
   UpdateImapBody,
@@ -76,6 +77,7 @@ export type ConfigureImapInput = Without<ConfigureImapBody> &
 export type UpdateSmtpInput = Omit<UpdateSmtpBody, 'mailer_id'> & { readonly mailer_id: string }
 export type UpdateImapInput = Omit<UpdateImapBody, 'mailer_id'> & { readonly mailer_id: string }
 export type UpdateOAuthAppInput = UpdateOAuthAppBody & { readonly app_id: string }
+export type SetMailerActiveInput = SetMailerActiveBody & { readonly mailer_id: string }
 export type SetOAuthActiveInput = SetOAuthActiveBody & { readonly mailer_id: string }
 
 /** What each kind takes. */

@@ -172,6 +172,11 @@ describe('Postrider', () => {
     ['deleteOAuthApp', (client) => client.deleteOAuthApp(id), undefined],
     ['oauthLogin', (client) => client.oauthLogin({ app_id: id }), { app_id: id }],
     [
+      'setMailerActive',
+      (client) => client.setMailerActive({ mailer_id: id, active: false }),
+      { active: false },
+    ],
+    [
       'setOAuthActive',
       (client) => client.setOAuthActive({ mailer_id: id, active: false }),
       { active: false },
@@ -196,6 +201,11 @@ describe('Postrider', () => {
     ],
     ['getDomain', (client) => client.getDomain(id), undefined],
     ['verifyDomain', (client) => client.verifyDomain(id), undefined],
+    [
+      'updateDomain',
+      (client) => client.updateDomain(id, { limits: { per_day: 5 }, uncertain: null }),
+      { limits: { per_day: 5 }, uncertain: null },
+    ],
     ['rotateDomainKey', (client) => client.rotateDomainKey(id), undefined],
     ['deleteDomain', (client) => client.deleteDomain(id), undefined],
     ['configureInboundRouting', (client) => client.configureInboundRouting(routing), routing],

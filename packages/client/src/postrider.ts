@@ -75,10 +75,13 @@ import type {
   RescueEmailsAnswer,
   RotateDomainKeyAnswer,
   SendEmailAnswer,
+  SetMailerActiveAnswer,
   SetOAuthActiveAnswer,
   SubscribeEmailAnswer,
   Suppression,
   UnsubscribeEmailAnswer,
+  UpdateDomainAnswer,
+  UpdateDomainBody,
   UpdateImapAnswer,
   UpdateInboundDomainAnswer,
   UpdateInboundDomainBody,
@@ -516,6 +519,17 @@ export class Postrider {
     return this.#send({ method: 'POST', path: '/v1/oauth/login', body: payload }, options)
   }
 
+  /** Of any kind: SMTP, IMAP, OAuth, a sending domain. */
+  setMailerActive(
+    payload: inputs.SetMailerActiveInput,
+    options?: RequestOptions,
+  ): AnswerPromise<SetMailerActiveAnswer> {
+    return this.#send(
+      { method: 'PUT', path: '/v1/mailers/{mailer_id}/active', input: payload },
+      options,
+    )
+  }
+
   /** `active` is true when it is left out. */
   setOAuthActive(
     payload: inputs.SetOAuthActiveInput,
@@ -701,6 +715,17 @@ export class Postrider {
   }
 
   /** The new key is used once its record is published. */
+  updateDomain(
+    domain: string,
+    update: UpdateDomainBody,
+    options?: RequestOptions,
+  ): AnswerPromise<UpdateDomainAnswer> {
+    return this.#send(
+      { method: 'PUT', path: '/v1/domain/{domain}', parameters: { domain }, body: update },
+      options,
+    )
+  }
+
   rotateDomainKey(domain: string, options?: RequestOptions): AnswerPromise<RotateDomainKeyAnswer> {
     return this.#send(
       { method: 'POST', path: '/v1/domain/{domain}/rotate', parameters: { domain } },

@@ -7,13 +7,16 @@
 import { type Static, Type } from 'typebox'
 import {
   answer,
+  changes,
   closedObject,
   jsonObjectOrNull,
   nextPageToken,
+  orNull,
   pageQuery,
   stringOrNull,
   timestamp,
 } from './common.ts'
+import { domainLimits, uncertain } from './mailers.ts'
 import { relayKinds } from './relays.ts'
 
 export const domainNameLengthMax = 255
@@ -75,6 +78,13 @@ export const addDomainBody = closedObject({
   ...domainOptions,
 })
 export type AddDomainBody = Static<typeof addDomainBody>
+
+/** `limits` is replaced as a whole. */
+export const updateDomainBody = changes({
+  limits: Type.Optional(orNull(domainLimits)),
+  uncertain: Type.Optional(orNull(uncertain)),
+})
+export type UpdateDomainBody = Static<typeof updateDomainBody>
 
 export const domainParams = closedObject({ domain: domainName })
 export type DomainParams = Static<typeof domainParams>
@@ -149,6 +159,8 @@ export const domain = closedObject({
   custom_args: jsonObjectOrNull({ description: 'As given, else null' }),
   ...domainOptions,
   selector: stringOrNull('DKIM selector in use; null: the provider has its own'),
+  limits: domainLimits,
+  uncertain,
   records: Type.Array(domainRecord, { description: 'To be published' }),
   provider: closedObject(
     {
@@ -183,6 +195,9 @@ export type AddDomainAnswer = Static<typeof addDomainAnswer>
 
 export const getDomainAnswer = answer({ domain })
 export type GetDomainAnswer = Static<typeof getDomainAnswer>
+
+export const updateDomainAnswer = answer({ domain })
+export type UpdateDomainAnswer = Static<typeof updateDomainAnswer>
 
 export const verifyDomainAnswer = answer({ domain })
 export type VerifyDomainAnswer = Static<typeof verifyDomainAnswer>

@@ -112,7 +112,7 @@ export const errorCatalogue = {
     message: 'The mailer is not active',
     cause:
       'The mailer was deactivated after a rejected login or because its OAuth grant is gone, or it is disabled.',
-    fix: 'Deactivated: update its credentials with updateSMTP, or with OAuth log in again with oauthLogin and its `mailer_id`. Disabled: setOAuthActive. Or send with another mailer.',
+    fix: 'Deactivated: update its credentials with updateSMTP, or with OAuth log in again with oauthLogin and its `mailer_id`. Disabled: setMailerActive. Or send with another mailer.',
   },
   mailer_exists: {
     status: 409,

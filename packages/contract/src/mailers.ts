@@ -181,7 +181,7 @@ export type EffectiveDomainLimits = Static<typeof effectiveDomainLimits>
 const verify = Type.Boolean({
   description: 'false: the login is not tried before the answer, as it is when this is left out',
 })
-const uncertain = Type.Enum([...uncertainPolicies], {
+export const uncertain = Type.Enum([...uncertainPolicies], {
   description:
     'Whether a mail that may have been delivered is sent again; `at_least_once` for a new mailer',
 })
@@ -397,6 +397,14 @@ export const listMailersAnswer = answer({
   nextPageToken,
 })
 export type ListMailersAnswer = Static<typeof listMailersAnswer>
+
+export const setMailerActiveBody = closedObject({
+  active: Type.Boolean({ description: 'false: disabled until it is made active again' }),
+})
+export type SetMailerActiveBody = Static<typeof setMailerActiveBody>
+
+export const setMailerActiveAnswer = answer({ mailer: Type.Union([mailer, domainMailer]) })
+export type SetMailerActiveAnswer = Static<typeof setMailerActiveAnswer>
 
 export const configureSmtpAnswer = answer({ mailer })
 export type ConfigureSmtpAnswer = Static<typeof configureSmtpAnswer>

@@ -185,6 +185,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  setMailerActive: {
+    method: 'PUT',
+    path: '/v1/mailers/{mailer_id}/active',
+    status: 200,
+    auth: 'tenant',
+  },
   createOAuthApp: {
     method: 'POST',
     path: '/v1/oauth/apps',
@@ -260,6 +266,12 @@ export const operations = {
   verifyDomain: {
     method: 'POST',
     path: '/v1/domain/{domain}/verify',
+    status: 200,
+    auth: 'tenant',
+  },
+  updateDomain: {
+    method: 'PUT',
+    path: '/v1/domain/{domain}',
     status: 200,
     auth: 'tenant',
   },

@@ -322,6 +322,7 @@ async function useOAuth(): Promise<void> {
   const { mailer } = await succeed('oauthLogin', { body: { app_id, token: canaries.refreshToken } })
   const mailerId = { mailer_id: mailer.mailer_id }
   await succeed('setOAuthActive', { params: mailerId, body: { active: false } })
+  await succeed('setMailerActive', { params: mailerId, body: { active: false } })
   const secret = { client_secret: canaries.newClientSecret }
   await succeed('updateOAuthApp', { params, body: secret })
   expect((await call('deleteOAuthApp', { params })).status).toBe(409)
@@ -365,6 +366,7 @@ async function useDomains(): Promise<void> {
   keepPrivateKey('dkimKey', name)
   dns.publish(domain.records)
   expect((await succeed('verifyDomain', { params })).domain.verified).toBe(true)
+  await succeed('updateDomain', { params, body: { uncertain: 'at_most_once' } })
   const rotated = await succeed('rotateDomainKey', { params })
   const isNext = ({ rotation }: { rotation?: string }) => rotation === 'next'
   dns.publish(rotated.domain.records.filter(isNext))

@@ -13,6 +13,7 @@ import {
   listDomainsAnswer,
   type OperationId,
   rotateDomainKeyAnswer,
+  updateDomainAnswer,
   verifyDomainAnswer,
 } from '@postrider/contract'
 import {
@@ -47,6 +48,7 @@ const ANSWERS = {
   verifyDomain: verifyDomainAnswer,
   deleteDomain: deleteDomainAnswer,
   rotateDomainKey: rotateDomainKeyAnswer,
+  updateDomain: updateDomainAnswer,
 } as const satisfies Partial<Record<OperationId, unknown>>
 export type DomainOperation = keyof typeof ANSWERS
 

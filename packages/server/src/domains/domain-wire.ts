@@ -1,9 +1,37 @@
 /** The wire form of a sending domain (contract §3.4, §5 "Records"): never a private key. */
 import type { Domain, DomainRecord as WireRecord } from '@postrider/contract'
+import {
+  type DomainSettings,
+  defaultUncertain,
+  type MailerKey,
+  readDomainSettings,
+} from '../mailers/index.ts'
+import type { Queryable } from '../platform/db/index.ts'
 import { keyOfTurn, type RecordState, type SendingDomain } from './domain.ts'
 import { type DomainRecord, listRecords, recordKeyOf } from './list-records.ts'
 
-export function toWire(domain: SendingDomain): Domain {
+/** Of one whose mailer was deleted a moment ago. */
+const NO_SETTINGS: DomainSettings = { limits: {}, uncertain: defaultUncertain }
+
+/** With what their mailers say. */
+export async function showDomains(
+  { db }: { readonly db: Queryable },
+  tenantId: string,
+  domains: readonly SendingDomain[],
+): Promise<Domain[]> {
+  const ids = domains.map(({ mailerId }) => mailerId)
+  const settings = await readDomainSettings(db, tenantId, ids)
+  return domains.map((domain) => toWire(domain, settings.get(domain.mailerId) ?? NO_SETTINGS))
+}
+
+export async function settingsOf(
+  { db }: { readonly db: Queryable },
+  { tenantId, mailerId }: MailerKey,
+): Promise<DomainSettings> {
+  return (await readDomainSettings(db, tenantId, [mailerId])).get(mailerId) ?? NO_SETTINGS
+}
+
+export function toWire(domain: SendingDomain, { limits, uncertain }: DomainSettings): Domain {
   const { options, provider } = domain
   return {
     domain: domain.domain,
@@ -22,6 +50,8 @@ export function toWire(domain: SendingDomain): Domain {
       : { shared_with_subaccounts: options.sharedWithSubaccounts }),
     ...(options.ips === undefined ? {} : { ips: [...options.ips] }),
     selector: keyOfTurn(domain, 'current')?.selector ?? null,
+    limits,
+    uncertain,
     records: listRecords(domain).map((record) =>
       toWireRecord(record, domain.recordStates[recordKeyOf(record)]),
     ),

@@ -40,6 +40,8 @@ describe('addDomain: 201', () => {
         verified_at: null,
         custom_args: null,
         selector: expect.stringMatching(/^pr-[a-z0-9]{8}$/),
+        limits: {},
+        uncertain: 'at_least_once',
         records: [
           {
             type: 'TXT',
@@ -409,6 +411,75 @@ describe('404', () => {
       expect(await world.get(NAME)).toMatchObject({ state: 'pending' })
     },
   )
+})
+
+describe('updateDomain', () => {
+  const update = (body: object | undefined, key?: 'b' | 'reader') =>
+    world.call('updateDomain', {
+      domain: NAME,
+      ...(body === undefined ? {} : { body }),
+      ...(key === undefined ? {} : { key }),
+    })
+
+  it('200: sets limits and the uncertain policy, which every answer shows', async () => {
+    await world.configureRelay('sparkpost')
+    const added = await world.add(NAME)
+    expect(added).toMatchObject({ limits: {}, uncertain: 'at_least_once' })
+    world.wokenMail.splice(0)
+    const limits = { per_second: 5, connections: 2 }
+    const { status, body } = await update({ limits, uncertain: 'at_most_once' })
+    const changed = { ...added, limits, uncertain: 'at_most_once' }
+    expect([status, body.domain]).toEqual([200, changed])
+    expect(world.wokenMail).toEqual([added.mailer_id])
+    expect((await update(undefined)).body.domain).toEqual(changed)
+    expect((await update({ limits: { per_day: null } })).body.domain).toMatchObject({
+      limits: {},
+      uncertain: 'at_most_once',
+    })
+    expect(await world.get(NAME)).toMatchObject({ limits: {}, uncertain: 'at_most_once' })
+    const listed = await world.call('listDomains')
+    expect(listed.body.domains).toMatchObject([{ uncertain: 'at_most_once' }])
+    const deleted = await world.call('deleteDomain', { domain: NAME })
+    expect(deleted.body.domain).toMatchObject({ uncertain: 'at_most_once' })
+    expect((await update({})).status).toBe(404)
+  })
+
+  it('200: null is the default again; its mailer has what is set', async () => {
+    await world.configureRelay('sparkpost')
+    const { mailer_id } = await world.add(NAME)
+    const stored = async () =>
+      (
+        await world.db.query(
+          'select limits, uncertain, config_version from mailers_mailer where mailer_id = $1',
+          [mailer_id],
+        )
+      ).rows[0]
+    await update({ limits: { per_day: 5 }, uncertain: 'at_most_once' })
+    const set = { limits: { per_day: 5 }, uncertain: 'at_most_once', config_version: '2' }
+    expect(await stored()).toEqual(set)
+    await update({ limits: null, uncertain: null })
+    const unset = { limits: {}, uncertain: 'at_least_once', config_version: '3' }
+    expect(await stored()).toEqual(unset)
+  })
+
+  it.each([
+    [{ limits: { per_second: 0 } }, '/limits/per_second'],
+    [{ limits: { messages_per_connection: 5 } }, '/limits/messages_per_connection'],
+    [{ uncertain: 'perhaps' }, '/uncertain'],
+    [{ domain: NAME }, '/domain'],
+  ])('400: %j', async (body, path) => {
+    await world.configureRelay('sparkpost')
+    await world.add(NAME)
+    expect(await update(body)).toMatchObject({ status: 400, body: { errors: [{ path }] } })
+  })
+
+  it('403 and 404: a key that reads, and another tenant', async () => {
+    await world.configureRelay('sparkpost')
+    await world.add(NAME)
+    expect((await update({}, 'reader')).status).toBe(403)
+    expect((await update({ uncertain: 'at_most_once' }, 'b')).status).toBe(404)
+    expect(await world.get(NAME)).toMatchObject({ uncertain: 'at_least_once' })
+  })
 })
 
 describe('listDomains: 200', () => {

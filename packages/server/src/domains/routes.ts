@@ -8,22 +8,28 @@ import {
   listDomainsAnswer,
   listDomainsQuery,
   rotateDomainKeyAnswer,
+  updateDomainAnswer,
+  updateDomainBody,
   verifyDomainAnswer,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../platform/http/operation.ts'
 import { type AddDomainDeps, addDomain } from './add-domain.ts'
 import { type DeleteDomainDeps, deleteDomain } from './delete-domain.ts'
-import { toWire } from './domain-wire.ts'
+import { settingsOf, toWire } from './domain-wire.ts'
 import { getDomain } from './get-domain.ts'
 import { listDomains } from './list-domains.ts'
 import { rotateKey } from './rotate-key.ts'
+import { type UpdateDomainDeps, updateDomain } from './update-domain.ts'
 import { type VerifyDeps, verifyDomain } from './verify-domain.ts'
 
-export type DomainRoutesDeps = AddDomainDeps & DeleteDomainDeps & VerifyDeps
+export type DomainRoutesDeps = AddDomainDeps & DeleteDomainDeps & UpdateDomainDeps & VerifyDeps
 
 export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void {
   const tag = 'Domains'
+  /** Not afterwards: what is done is not to be answered by the failure of a read. */
+  const settingsBefore = async (tenantId: string, name: string) =>
+    settingsOf(deps, await getDomain(deps, tenantId, name))
   addOperation(app, 'addDomain', {
     summary: 'Add a sending domain',
     description:
@@ -44,7 +50,8 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
     ],
     async handle({ tenant, body }) {
       const domain = await addDomain(deps, tenant.tenantId, body)
-      return { message: 'Domain Added', domain: toWire(domain) }
+      const settings = await settingsOf(deps, domain)
+      return { message: 'Domain Added', domain: toWire(domain, settings) }
     },
   })
   addOperation(app, 'listDomains', {
@@ -65,7 +72,23 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
     answer: getDomainAnswer,
     async handle({ tenant, params }) {
       const domain = await getDomain(deps, tenant.tenantId, params.domain)
-      return { message: 'Domain Found', domain: toWire(domain) }
+      const settings = await settingsOf(deps, domain)
+      return { message: 'Domain Found', domain: toWire(domain, settings) }
+    },
+  })
+  addOperation(app, 'updateDomain', {
+    summary: 'Change how a sending domain sends',
+    description:
+      'Its limits, and what follows when the answer of its relay provider was lost. Disabling it is setMailerActive.',
+    tag,
+    scopes: ['mailers'],
+    params: domainParams,
+    body: updateDomainBody,
+    answer: updateDomainAnswer,
+    async handle({ tenant, params, body }) {
+      const { tenantId } = tenant
+      const { domain, settings } = await updateDomain(deps, tenantId, params.domain, body)
+      return { message: 'Domain Updated', domain: toWire(domain, settings) }
     },
   })
   addOperation(app, 'verifyDomain', {
@@ -85,11 +108,12 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
     ],
     async handle({ tenant, params, traceparent }) {
       const { tenantId } = tenant
+      const settings = await settingsBefore(tenantId, params.domain)
       const domain = await verifyDomain(deps, { tenantId, name: params.domain, traceparent })
       const isVerified = domain.verifiedAt !== undefined
       return {
         message: isVerified ? 'Domain Verified' : 'Domain Not Verified',
-        domain: toWire(domain),
+        domain: toWire(domain, settings),
       }
     },
   })
@@ -103,8 +127,9 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
     answer: rotateDomainKeyAnswer,
     errors: ['conflict', 'rate_limited'],
     async handle({ tenant, params }) {
+      const settings = await settingsBefore(tenant.tenantId, params.domain)
       const domain = await rotateKey(deps, tenant.tenantId, params.domain)
-      return { message: 'Domain Key Rotated', domain: toWire(domain) }
+      return { message: 'Domain Key Rotated', domain: toWire(domain, settings) }
     },
   })
   addOperation(app, 'deleteDomain', {
@@ -116,8 +141,9 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
     params: domainParams,
     answer: deleteDomainAnswer,
     async handle({ tenant, params }) {
+      const settings = await settingsBefore(tenant.tenantId, params.domain)
       const domain = await deleteDomain(deps, tenant.tenantId, params.domain)
-      return { message: 'Domain Deleted', domain: toWire(domain) }
+      return { message: 'Domain Deleted', domain: toWire(domain, settings) }
     },
   })
 }

@@ -1,7 +1,7 @@
 /** SQL of sending domains as mailers. Every statement names the tenant. */
-import type { RelayKind } from '@postrider/contract'
+import type { DomainLimits, RelayKind, UncertainPolicy } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
-import { domainKeyOf } from './mailer.ts'
+import { defaultUncertain, domainKeyOf } from './mailer.ts'
 import type { MailerKey } from './state-store.ts'
 import { deleteMailer } from './store.ts'
 
@@ -16,13 +16,14 @@ const INSERT = statement(
   'mailers.insert_domain',
   `insert into mailers_mailer (tenant_id, mailer_id, name, email, email_key, config_type,
      connection_type, relay, domain, domain_verified, uncertain, limits)
-   values ($1, $2, $3, '', $4, 'domain', 'relay', $5, $6, false, 'at_least_once', '{}')`,
+   values ($1, $2, $3, '', $4, 'domain', 'relay', $5, $6, false, $7, '{}')`,
 )
 
 /** Unverified: nothing is accepted for it yet. */
 export async function insertDomainMailer(tx: Tx, m: NewDomainMailer): Promise<void> {
   const { tenantId, mailerId, name, domain, relay } = m
-  await tx.query(INSERT, [tenantId, mailerId, name, domainKeyOf(domain), relay, domain])
+  const key = domainKeyOf(domain)
+  await tx.query(INSERT, [tenantId, mailerId, name, key, relay, domain, defaultUncertain])
 }
 
 const SET_VERIFIED = statement(
@@ -39,6 +40,53 @@ export async function setDomainVerified(
   isVerified: boolean,
 ): Promise<void> {
   await tx.query(SET_VERIFIED, [tenantId, mailerId, isVerified])
+}
+
+/** How a sending domain sends: what its tenant may change of its mailer. */
+export interface DomainSettings {
+  readonly limits: DomainLimits
+  readonly uncertain: UncertainPolicy
+}
+
+const READ_SETTINGS = statement(
+  'mailers.read_domain_settings',
+  `select mailer_id as "mailerId", limits, uncertain from mailers_mailer
+    where tenant_id = $1 and mailer_id = any($2::text[])`,
+)
+
+/** By the ids of the mailers. */
+export async function readDomainSettings(
+  q: Queryable,
+  tenantId: string,
+  mailerIds: readonly string[],
+): Promise<ReadonlyMap<string, DomainSettings>> {
+  const values = [tenantId, mailerIds]
+  const { rows } = await q.query<DomainSettings & { mailerId: string }>(READ_SETTINGS, values)
+  return new Map(rows.map(({ mailerId, ...settings }) => [mailerId, settings]))
+}
+
+const CHANGE_SETTINGS = statement(
+  'mailers.change_domain_settings',
+  `update mailers_mailer
+      set limits = coalesce($3::json, limits), uncertain = coalesce($4, uncertain),
+          config_version = config_version + 1, updated_at = now()
+    where tenant_id = $1 and mailer_id = $2 and connection_type = 'relay'
+    returning limits, uncertain`,
+)
+
+/** What is undefined stays. Undefined when there is no such domain; else its lane is to be woken. */
+export async function changeDomainSettings(
+  q: Queryable,
+  { tenantId, mailerId }: MailerKey,
+  { limits, uncertain }: { [Name in keyof DomainSettings]: DomainSettings[Name] | undefined },
+): Promise<DomainSettings | undefined> {
+  const { rows } = await q.query<DomainSettings>(CHANGE_SETTINGS, [
+    tenantId,
+    mailerId,
+    limits === undefined ? null : JSON.stringify(limits),
+    uncertain ?? null,
+  ])
+  return rows[0]
 }
 
 const LIST_OF_RELAY = statement(

@@ -2,11 +2,14 @@
 export type { MailerDeps } from './configure-smtp.ts'
 export { hasRates } from './decide-permission.ts'
 export {
+  changeDomainSettings,
+  type DomainSettings,
   deleteDomainMailer,
   insertDomainMailer,
   listDomainsOfRelay,
   type NewDomainMailer,
   noteRelayChanged,
+  readDomainSettings,
   setDomainVerified,
 } from './domain-store.ts'
 export { ehloNameOf, qualifiedNameOf } from './ehlo-name.ts'
@@ -32,7 +35,7 @@ export {
   type SmtpMailerForSend,
 } from './load-mailer.ts'
 export { printable } from './login-failure.ts'
-export { isDomainMailer, type Mailer } from './mailer.ts'
+export { defaultUncertain, isDomainMailer, type Mailer } from './mailer.ts'
 export {
   createNoteDeactivated,
   type Deactivated,

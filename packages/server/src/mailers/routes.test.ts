@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
-import { getSmtpConfigAnswer, type Mailer, operations } from '@postrider/contract'
+import {
+  getSmtpConfigAnswer,
+  type Mailer,
+  operations,
+  setMailerActiveAnswer,
+} from '@postrider/contract'
 import { createSmtpServer, type SmtpServer } from '@postrider/testkit'
 import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
@@ -143,6 +148,7 @@ async function configured(change: object = {}, key?: string): Promise<Mailer> {
   return answer.body.mailer
 }
 
+const CHANGED = { state_changed_at: expect.any(String), updated_at: expect.any(String) }
 const load = (id: string, tenantId = 'tn_a') =>
   loadMailerForSend(database.db, keyRing, tenantId, id)
 const logins = () => smtp.connections.map((connection) => connection.username)
@@ -737,6 +743,73 @@ describe('updateSMTP', () => {
     gate.resolve()
     expect(await slow).toMatchObject({ status: 409, body: { code: 'conflict' } })
     expect((await get(id)).body.mailer.name).toBe('Quick')
+  })
+})
+
+describe('setMailerActive', () => {
+  const setActive = (id: string, active: unknown = true, key?: string) =>
+    call('PUT', `/v1/mailers/${id}/active`, { key, payload: { active } })
+
+  it('[7.3] 200: disables a mailer and makes it active again, without an event', async () => {
+    const mailer = await configured()
+    woken.splice(0)
+    const disabled = await setActive(mailer.mailer_id, false)
+    expect(disabled).toMatchObject({
+      status: 200,
+      body: { message: 'Mailer disabled', mailer: { ...mailer, ...CHANGED, state: 'disabled' } },
+    })
+    expect(Check(setMailerActiveAnswer, disabled.body)).toBe(true)
+    expect((await setActive(mailer.mailer_id)).body.mailer).toMatchObject({ state: 'active' })
+    expect(woken).toEqual([mailer.mailer_id, mailer.mailer_id])
+    expect((await database.db.query('select 1 from webhooks_event')).rows).toEqual([])
+  })
+
+  it('200: also of a sending domain, and of a server without a login', async () => {
+    const { mailerId } = await addDomainMailer(database.db)
+    const domain = await setActive(mailerId, false)
+    expect(Check(setMailerActiveAnswer, domain.body)).toBe(true)
+    expect(domain.body.mailer).toMatchObject({ config_type: 'domain', state: 'disabled' })
+    expect((await setActive(mailerId)).body.mailer.state).toBe('active')
+    const open = { host: '127.0.0.1', port: 1, secure: 'None' }
+    const { mailer_id: id } = await configured({ verify: false, config: open })
+    await setActive(id, false)
+    expect((await setActive(id)).body.mailer.state).toBe('active')
+  })
+
+  it('422: one whose login is rejected stays as it is, also when it was disabled meanwhile', async () => {
+    const { mailer_id: id } = await configured({
+      verify: false,
+      config: config({ password: 'wrong' }),
+    })
+    await database.db.query(`update mailers_mailer set state = 'deactivated'`)
+    await setActive(id, false)
+    expect(await setActive(id)).toMatchObject({
+      status: 422,
+      body: { code: 'mailer_auth_failed' },
+    })
+    expect((await get(id)).body.mailer.state).toBe('disabled')
+    expect((await update(id, { config: { password: PASSWORD } })).status).toBe(200)
+    expect((await setActive(id)).body.mailer.state).toBe('active')
+  })
+
+  it('200: a server that cannot be reached does not stand in the way', async () => {
+    const { mailer_id: id } = await configured()
+    await database.db.query(`update mailers_mailer set state = 'deactivated'`)
+    await smtp.close()
+    expect((await setActive(id)).body.mailer.state).toBe('active')
+    smtp = await createSmtpServer()
+  })
+
+  it('400, 403 and 404', async () => {
+    const { mailer_id: id } = await configured()
+    for (const active of [null, 'no', 1])
+      expect(await setActive(id, active)).toMatchObject({
+        status: 400,
+        body: { errors: [{ path: '/active' }] },
+      })
+    expect((await setActive(id, false, 'reader')).status).toBe(403)
+    expect((await setActive(id, false, 'b')).status).toBe(404)
+    expect((await setActive('smtp_x', false)).status).toBe(404)
   })
 })
 

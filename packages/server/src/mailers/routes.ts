@@ -7,6 +7,8 @@ import {
   listMailersAnswer,
   listMailersQuery,
   mailerParams,
+  setMailerActiveAnswer,
+  setMailerActiveBody,
   updateSmtpAnswer,
   updateSmtpBody,
 } from '@postrider/contract'
@@ -16,7 +18,8 @@ import { configureSmtp, type MailerDeps } from './configure-smtp.ts'
 import { deleteSmtp } from './delete-smtp.ts'
 import { getSmtp } from './get-smtp.ts'
 import { listMailers } from './list-mailers.ts'
-import { showMailer } from './mailer-wire.ts'
+import { domainToWire, showMailer } from './mailer-wire.ts'
+import { setActive } from './set-active.ts'
 import { updateSmtp } from './update-smtp.ts'
 
 export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): void {
@@ -76,6 +79,26 @@ export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): vo
     answer: listMailersAnswer,
     async handle({ tenant, query }) {
       return { message: 'Mailers', ...(await listMailers(deps, tenant.tenantId, query)) }
+    },
+  })
+  addOperation(app, 'setMailerActive', {
+    summary: 'Disable a mailer, or make it active again',
+    description:
+      'Of any kind: SMTP, IMAP, OAuth, a sending domain. Mail of a disabled mailer is held, and nothing is fetched; no event tells it. A mailer becomes active only when its login is not rejected: else 422. A server that cannot be reached does not stand in the way.',
+    tag,
+    scopes: ['mailers'],
+    params: mailerParams,
+    body: setMailerActiveBody,
+    answer: setMailerActiveAnswer,
+    errors: ['mailer_auth_failed', 'rate_limited'],
+    async handle({ tenant, params, body: { active } }) {
+      const key = { tenantId: tenant.tenantId, mailerId: params.mailer_id }
+      const mailer = await setActive(deps, key, active)
+      return {
+        message: active ? 'Mailer active' : 'Mailer disabled',
+        mailer:
+          mailer.connectionType === 'relay' ? domainToWire(mailer) : await showMailer(deps, mailer),
+      }
     },
   })
 }

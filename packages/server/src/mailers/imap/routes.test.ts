@@ -507,6 +507,31 @@ describe('updateIMAP', () => {
   })
 })
 
+describe('setMailerActive', () => {
+  const setActive = (id: string, active: boolean) =>
+    call('PUT', `/v1/mailers/${id}/active`, { active })
+
+  it('[7.3] disables a mailbox, and makes it active again unless its login is rejected', async () => {
+    const { mailer_id } = await configured({ webhook: webhook() })
+    woken.splice(0)
+    const disabled = await setActive(mailer_id, false)
+    expect(disabled.body.mailer).toMatchObject({
+      state: 'disabled',
+      webhook: { headers_present: ['X-Secret'] },
+    })
+    expect((await setActive(mailer_id, true)).body.mailer.state).toBe('active')
+    expect(woken).toEqual([mailer_id, mailer_id])
+    await update(mailer_id, { verify: false, config: { password: 'wrong' } })
+    await setActive(mailer_id, false)
+    expect(await setActive(mailer_id, true)).toMatchObject({
+      status: 422,
+      body: { code: 'mailer_auth_failed' },
+    })
+    for (const server of servers.splice(0)) await server.close()
+    expect((await setActive(mailer_id, true)).body.mailer.state).toBe('active')
+  })
+})
+
 describe('getIMAPConfig', () => {
   const at = new Date('2026-11-20T10:00:00.000Z')
   const lastFailure = { at, failedReason: 'F', providerError: 'BYE' }

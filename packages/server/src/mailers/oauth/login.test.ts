@@ -558,6 +558,16 @@ describe('setOAuthActive', () => {
     expect((await setActive(mailer_id)).body.mailer.state).toBe('active')
   })
 
+  it('[7.3] setMailerActive does the same', async () => {
+    const { mailer_id } = await api.connect('ada@example.com', appId)
+    const set = (active: boolean) => api.call('PUT', `/v1/mailers/${mailer_id}/active`, { active })
+    expect((await set(false)).body.mailer.state).toBe('disabled')
+    api.provider.setScript(() => ({ status: 400, body: { error: 'invalid_grant' } }))
+    expect((await set(true)).status).toBe(422)
+    api.provider.setScript(undefined)
+    expect((await set(true)).body.mailer.state).toBe('active')
+  })
+
   it('does not wait for a provider that is away', async () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     await deactivate(mailer_id)

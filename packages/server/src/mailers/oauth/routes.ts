@@ -18,9 +18,13 @@ import {
   updateOAuthAppBody,
 } from '@postrider/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ApiError } from '../../platform/errors.ts'
 import { addOperation } from '../../platform/http/operation.ts'
 import type { ShowDeps } from '../imap/show-mailboxes.ts'
+import { asServerMailer } from '../mailer.ts'
 import { showMailer } from '../mailer-wire.ts'
+import { type SetActiveDeps, setActive } from '../set-active.ts'
+import { getServerMailer } from '../store.ts'
 import { callbackPage, PAGE_HEADERS } from './callback-page.ts'
 import { type AppDeps, createApp } from './create-app.ts'
 import { deleteApp } from './delete-app.ts'
@@ -28,7 +32,6 @@ import { type FinishLoginDeps, finishLogin } from './finish-login.ts'
 import { listApps } from './list-apps.ts'
 import { type LogInDeps, logIn } from './log-in.ts'
 import { toWire } from './oauth-app.ts'
-import { type SetActiveDeps, setActive } from './set-active.ts'
 import { updateApp } from './update-app.ts'
 
 export interface OAuthRoutesDeps
@@ -38,7 +41,7 @@ export interface OAuthRoutesDeps
     SetActiveDeps,
     Pick<ShowDeps, 'readMailboxHealth'> {
   readonly db: LogInDeps['db']
-  readonly egress: AppDeps['egress'] & LogInDeps['egress']
+  readonly egress: SetActiveDeps['egress']
 }
 
 const TAG = 'OAuth'
@@ -143,7 +146,10 @@ function loginRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
     errors: ['mailer_auth_failed', 'rate_limited'],
     async handle({ tenant, params, body }) {
       const active = body.active ?? true
-      const mailer = await setActive(deps, tenant.tenantId, params.mailer_id, active)
+      const key = { tenantId: tenant.tenantId, mailerId: params.mailer_id }
+      const found = await getServerMailer(deps.db, key.tenantId, key.mailerId)
+      if (found?.connectionType !== 'oauth') throw new ApiError('not_found')
+      const mailer = asServerMailer(await setActive(deps, key, active)) ?? found
       const message = active ? 'Mailer active' : 'Mailer disabled'
       return { message, mailer: await showMailer(deps, mailer) }
     },
