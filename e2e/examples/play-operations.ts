@@ -264,6 +264,8 @@ async function relaysAndDomains({ call, world, dns, receiver, texts }: Scene): P
   await receiver.waitUntil((requests) => onPath(requests, '/domains').length > 0, WAIT_MS)
   await call('getDomain', { params: ofDomain })
   await call('listDomains')
+  const sending = { limits: { per_second: 20, connections: 4 }, uncertain: 'at_most_once' }
+  await call('updateDomain', { params: ofDomain, body: sending })
   await call('rotateDomainKey', { params: ofDomain })
   await call('deleteDomain', { params: ofDomain })
   await call('deleteRelay', { params })
@@ -298,6 +300,7 @@ async function oauth({ call }: Scene): Promise<void> {
   })
   const ofMailer = { mailer_id: mailer.mailer_id }
   await call('setOAuthActive', { params: ofMailer, body: { active: false } })
+  await call('setMailerActive', { params: ofMailer, body: { active: false } })
   await call('deleteSMTPConfig', { isExample: false, params: ofMailer })
   await call('deleteOAuthApp', { params })
 }
