@@ -13,7 +13,7 @@ import type { KeyRing } from '../platform/secrets/index.ts'
 import { changeState } from './change-state.ts'
 import { type LoginCheckDeps, tryLogin } from './check-login.ts'
 import { checkMailbox } from './imap/check-mailbox.ts'
-import { canSend, type Mailer, type ServerMailer } from './mailer.ts'
+import { asServerMailer, canSend, type Mailer, type ServerMailer } from './mailer.ts'
 import type { AccessTokens } from './oauth/access-tokens.ts'
 import { refusalOfToken } from './oauth/refuse-token.ts'
 import { reopenPassword } from './reopen-password.ts'
@@ -45,6 +45,17 @@ export async function setActive(
   if (changed === undefined) throw new ApiError('not_found')
   deps.wakeMail(changed.mailer)
   return changed.mailer
+}
+
+/** Of an OAuth mailer alone; any other is like one that does not exist. */
+export async function setOAuthActive(
+  deps: SetActiveDeps,
+  key: { readonly tenantId: string; readonly mailerId: string },
+  active: boolean,
+): Promise<ServerMailer> {
+  const found = await getMailer(deps.db, key.tenantId, key.mailerId)
+  if (found?.connectionType !== 'oauth') throw new ApiError('not_found')
+  return asServerMailer(await setActive(deps, key, active)) ?? found
 }
 
 async function refuseRejected(deps: SetActiveDeps, mailer: ServerMailer): Promise<void> {

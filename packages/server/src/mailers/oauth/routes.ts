@@ -18,13 +18,10 @@ import {
   updateOAuthAppBody,
 } from '@postrider/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ApiError } from '../../platform/errors.ts'
 import { addOperation } from '../../platform/http/operation.ts'
 import type { ShowDeps } from '../imap/show-mailboxes.ts'
-import { asServerMailer } from '../mailer.ts'
 import { showMailer } from '../mailer-wire.ts'
-import { type SetActiveDeps, setActive } from '../set-active.ts'
-import { getServerMailer } from '../store.ts'
+import { type SetActiveDeps, setOAuthActive } from '../set-active.ts'
 import { callbackPage, PAGE_HEADERS } from './callback-page.ts'
 import { type AppDeps, createApp } from './create-app.ts'
 import { deleteApp } from './delete-app.ts'
@@ -147,9 +144,7 @@ function loginRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
     async handle({ tenant, params, body }) {
       const active = body.active ?? true
       const key = { tenantId: tenant.tenantId, mailerId: params.mailer_id }
-      const found = await getServerMailer(deps.db, key.tenantId, key.mailerId)
-      if (found?.connectionType !== 'oauth') throw new ApiError('not_found')
-      const mailer = asServerMailer(await setActive(deps, key, active)) ?? found
+      const mailer = await setOAuthActive(deps, key, active)
       const message = active ? 'Mailer active' : 'Mailer disabled'
       return { message, mailer: await showMailer(deps, mailer) }
     },
