@@ -70,6 +70,7 @@ describe('configuration', () => {
       inboundPort: 2525,
       retentionMs: 2_592_000_000,
       logLevel: 'info',
+      logFormat: 'auto',
       diskFreeMin: { bytes: 536_870_912 },
     })
   })

@@ -377,6 +377,12 @@ export const variables = {
     default: 'info',
     meaning: 'Least severe kind of line that is logged',
   },
+  logFormat: {
+    name: 'LOG_FORMAT',
+    type: oneOf('auto', 'json', 'text'),
+    default: 'auto',
+    meaning: '`json`: one object a line; `text`: lines for people; `auto`: `text` on a terminal',
+  },
   failpoints: {
     name: 'FAILPOINTS',
     type: checkedBy('<name>=kill[@<passage>], more of them after commas', createFailpoints),

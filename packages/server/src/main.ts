@@ -3,6 +3,7 @@
  *
  * Started directly (`npm start`) or by `postrider serve`.
  */
+import { isatty } from 'node:tty'
 import { pathToFileURL } from 'node:url'
 import { thisBuild } from './build.ts'
 import { type App, compose, rolesOf } from './compose.ts'
@@ -32,7 +33,13 @@ import {
 } from './platform/db/index.ts'
 import { readDescriptorLimit } from './platform/descriptors.ts'
 import type { HttpServer } from './platform/http/server.ts'
-import { createLogDestination, createLogger, type Logger } from './platform/log.ts'
+import {
+  createLogDestination,
+  createLogger,
+  type LogDestination,
+  type Logger,
+} from './platform/log.ts'
+import { createTextDestination } from './platform/log-text.ts'
 import { checkKeys, findNeeds } from './platform/secrets/index.ts'
 import {
   checkSecretsFile,
@@ -53,12 +60,16 @@ const SAME_SIGNAL_MS = 2_000
 /** Less than the five seconds within which a refused start ends (contract §7.4). */
 const REFUSED_MS_MAX = 4_000
 
+/** A person at a terminal gets lines for people, whatever collects logs gets JSON. */
+function destinationOf({ logFormat }: Config): LogDestination {
+  const destination = createLogDestination(1)
+  const isText = logFormat === 'text' || (logFormat === 'auto' && isatty(1))
+  return isText ? createTextDestination(destination) : destination
+}
+
 /** Runs until a signal ends it. Resolves with the exit code. */
 export async function serve(config: Config, print: (text: string) => void): Promise<number> {
-  const log = createLogger({
-    level: config.logLevel,
-    destination: createLogDestination(1),
-  })
+  const log = createLogger({ level: config.logLevel, destination: destinationOf(config) })
   const build = thisBuild()
   log.info({ ...build, config: summarizeConfig(config) }, 'service.starting')
   if (isPublicUrlPlain(config))
