@@ -15,7 +15,7 @@ const UNITS = [
   '<!--a--><br>',
   '<img alt=a src=b>',
 ]
-const LARGE = 24
+const LARGE = 12
 const FROM = 'news@sender.test'
 
 export async function openAttachmentDoors(deps: DoorDeps): Promise<readonly Door[]> {

@@ -5,6 +5,8 @@ import type { World } from '../world.ts'
 
 export interface Door {
   readonly name: string
+  /** How many go through it at the same time; default 1. */
+  readonly atOnce?: number
   /** What goes through it, in bytes. */
   readonly inputs: (o: { readonly seed: number; readonly count: number }) => readonly Input[]
   /** Whether the service read it. One that is refused for another reason than its content was not. */
@@ -26,6 +28,8 @@ export interface DoorDeps {
 }
 
 export const WAIT_MS = 120_000
+/** Where most of the time would go into waiting for answers. */
+export const SEVERAL = 4
 export const KIB = 1024
 
 /** Refusals that no content leads to: of a key, a rate, a size, a time, a shortage; 0 is no answer. */

@@ -24,7 +24,7 @@ export interface Blocked {
   readonly unread: readonly string[]
   /** CPU time of the longest turn of the event loop; 0 where none was long enough to be told. */
   readonly longestMs: number
-  /** The input after which that turn was seen. */
+  /** The input after which that turn was seen, or one that was under way beside it. */
   readonly after: string
 }
 
@@ -71,12 +71,17 @@ async function drive(
     }
     const unread: string[] = []
     let done = 0
-    for (const { name, text } of inputs) {
-      if (!mayGoOn()) return
-      if (!(await door.enter(text))) unread.push(name)
-      done += 1
-      await look(name)
+    const left = inputs.values()
+    const enterAll = async () => {
+      for (const { name, text } of left) {
+        if (!mayGoOn()) return
+        if (!(await door.enter(text))) unread.push(name)
+        done += 1
+        await look(name)
+      }
     }
+    await Promise.all(Array.from({ length: door.atOnce ?? 1 }, enterAll))
+    if (!mayGoOn()) return
     await door.settle?.()
     // Answered behind all that came before: the lines of long turns are here, too.
     const { status } = await fetch(`${service.origin}/healthz`)

@@ -2,7 +2,7 @@
 import { createRawClient, firstLineBombs, type KnownBomb, signatureBombs } from '@postrider/testkit'
 import { bombInputs } from './bomb-inputs.ts'
 import { createSending } from './create-sending.ts'
-import { type Door, type DoorDeps, KIB } from './door.ts'
+import { type Door, type DoorDeps, KIB, SEVERAL } from './door.ts'
 import { createReceiving } from './receiving.ts'
 import { latin1 } from './send-http.ts'
 
@@ -22,6 +22,7 @@ async function contentDoor(deps: DoorDeps): Promise<Door> {
   await addMailer(from)
   return {
     name: 'the content of an email',
+    atOnce: SEVERAL,
     inputs: bombInputs(['html', 'liquid', 'address list'], 128 * KIB),
     enter(text) {
       const value = latin1(text).toString('utf8').replaceAll('\0', '')
@@ -67,6 +68,7 @@ async function replyDoor(deps: DoorDeps): Promise<Door> {
 function commandDoor({ world }: DoorDeps): Door {
   return {
     name: 'commands to the SMTP listener',
+    atOnce: SEVERAL,
     inputs: bombInputs(['smtp command'], 64 * KIB),
     async enter(text) {
       const client = createRawClient(world.service().inboundPort ?? 0)
@@ -102,6 +104,7 @@ async function receivedDoor(deps: DoorDeps): Promise<Door> {
   )
   return {
     name: 'received mail',
+    atOnce: SEVERAL,
     inputs: (o) => [
       ...generated(o),
       ...known('known signatures', signatureBombs),

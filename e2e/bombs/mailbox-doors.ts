@@ -1,7 +1,7 @@
 /** Doors that are IMAP servers of tenants: what they say while a login is made, and behind it. */
 import { createRandom, imapBombs, makeImapLines } from '@postrider/testkit'
 import { letterOf } from '../inbound-scene.ts'
-import { type Door, type DoorDeps, isTaken, KIB } from './door.ts'
+import { type Door, type DoorDeps, isTaken, KIB, SEVERAL } from './door.ts'
 import { latin1 } from './send-http.ts'
 
 export async function openMailboxDoors(deps: DoorDeps): Promise<readonly Door[]> {
@@ -18,16 +18,22 @@ const inputs: Door['inputs'] = ({ seed, count }) => {
 }
 /** A tenant may fail so many logins in a minute: each has few. */
 const LOGINS_OF_ONE = 30
+const PATIENCE_MS = 1_000
 
 /** Before the greeting. The login is refused. */
 async function loginDoor({ world }: DoorDeps): Promise<Door> {
-  const [server, receiver] = await Promise.all([world.newImapServer(), world.newReceiver()])
+  const receiver = await world.newReceiver()
+  // Who logs in is not known yet, so each of those at once has a server to itself.
+  const free = await Promise.all(Array.from({ length: SEVERAL }, () => world.newImapServer()))
   let { client } = await world.newTenant()
   let n = 0
   return {
     name: 'lines of an IMAP server before a login',
+    atOnce: SEVERAL,
     inputs,
     async enter(text) {
+      const server = free.pop()
+      if (server === undefined) throw new Error('more at once than servers')
       if (n > 0 && n % LOGINS_OF_ONE === 0) client = (await world.newTenant()).client
       n += 1
       let isGiven = false
@@ -35,15 +41,19 @@ async function loginDoor({ world }: DoorDeps): Promise<Door> {
         isGiven = true
         return { before: latin1(text) }
       })
+      // A line may leave the service waiting for more of it.
+      const end = setTimeout(() => server.disconnect('fin'), PATIENCE_MS)
       await isTaken(
         client.configureIMAP({
           ...boxOf(n, receiver.origin),
           config: { host: '127.0.0.1', port: server.port, secure: 'None', ...WRONG_LOGIN },
         }),
       )
+      clearTimeout(end)
+      server.setScript(undefined)
+      free.push(server)
       return isGiven
     },
-    settle: async () => server.setScript(undefined),
   }
 }
 

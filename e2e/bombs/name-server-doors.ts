@@ -2,7 +2,7 @@
 import { createDnsBombs, type DnsAnswer, type DnsServer } from '@postrider/testkit'
 import { createRelayScene } from '../relay-scene.ts'
 import { bombInputs } from './bomb-inputs.ts'
-import { type Door, type DoorDeps, KIB } from './door.ts'
+import { type Door, type DoorDeps, KIB, SEVERAL } from './door.ts'
 import { createReceiving } from './receiving.ts'
 
 export async function openNameServerDoors(deps: DoorDeps): Promise<readonly Door[]> {
@@ -26,8 +26,33 @@ const CHAINS: Readonly<Record<string, string>> = {
   'names that are asked backwards': `v=spf1 ${'ptr:DOMAIN '.repeat(20)}-all`,
 }
 
-/** Every name of the domain has the answer. Tells whether it was given. */
-function answerFor(dns: DnsServer, domain: string, text: string): () => boolean {
+type Answer = Exclude<Parameters<DnsServer['setScript']>[0], undefined>
+
+/** One script for all domains that are asked about at the same time. */
+function createAnswers(dns: DnsServer) {
+  const answers = new Map<string, Answer>()
+  return {
+    /** Every name of the domain has the answer. Tells whether it was given. */
+    give(domain: string, text: string): () => boolean {
+      const { answer, isGiven } = answerFor(domain, text)
+      answers.set(domain, answer)
+      dns.setScript((asked) => {
+        for (let of = asked.name; of !== ''; of = of.split('.').slice(1).join('.')) {
+          const found = answers.get(of)
+          if (found !== undefined) return found(asked)
+        }
+        return undefined
+      })
+      return isGiven
+    },
+    async clear() {
+      answers.clear()
+      dns.setScript(undefined)
+    },
+  }
+}
+
+function answerFor(domain: string, text: string) {
   const [, number, seed] = /^bomb (\d+) (\d+)$/.exec(text) ?? []
   const bomb = number === undefined ? undefined : createDnsBombs(Number(seed))[Number(number)]
   let isGiven = false
@@ -36,23 +61,23 @@ function answerFor(dns: DnsServer, domain: string, text: string): () => boolean 
     return answer
   }
   const value = text.replaceAll('example.com', domain).replaceAll('DOMAIN', domain)
-  dns.setScript(({ name, type }) => {
-    if (name !== domain && !name.endsWith(`.${domain}`)) return undefined
+  const answer: Answer = ({ type }) => {
     if (bomb !== undefined) return give({ raw: bomb.make })
     if (type === 'TXT') return give({ records: [{ type, value }] })
     if (type !== 'MX') return undefined
     const exchangers = Array.from({ length: 100 }, (_, i) => ({ type, value: `m${i}.${domain}` }))
     return give({ records: exchangers })
-  })
-  return () => isGiven
+  }
+  return { answer, isGiven: () => isGiven }
 }
 
 async function senderDoor(deps: DoorDeps): Promise<Door> {
-  const { dns } = deps
+  const answers = createAnswers(deps.dns)
   const { deliver, settle } = await createReceiving(deps)
   let n = 0
   return {
     name: 'answers of the name servers of a sender',
+    atOnce: SEVERAL,
     inputs: (o) => [
       ...inputs(o),
       ...Object.entries(CHAINS).map(([name, text]) => ({ kind: 'spf chain', name, text })),
@@ -60,7 +85,7 @@ async function senderDoor(deps: DoorDeps): Promise<Door> {
     async enter(text) {
       n += 1
       const domain = `bomb${n}.test`
-      const isGiven = answerFor(dns, domain, text)
+      const isGiven = answers.give(domain, text)
       const isStored = await deliver(
         `From: a@${domain}\r\nDKIM-Signature: v=1; a=rsa-sha256; d=${domain}; s=s; h=from; bh=AAAA; b=AAAA\r\n\r\na`,
         `a@${domain}`,
@@ -68,13 +93,14 @@ async function senderDoor(deps: DoorDeps): Promise<Door> {
       await settle()
       return isStored && isGiven()
     },
-    settle: async () => dns.setScript(undefined),
+    settle: () => answers.clear(),
   }
 }
 
 /** TXT and CNAME records of a domain that is sent from. */
 async function sendingDomainDoor({ world, dns }: DoorDeps): Promise<Door> {
   const scene = () => createRelayScene({ world, dns, kind: 'sparkpost' }, { isVerified: false })
+  const answers = createAnswers(dns)
   let current = await scene()
   let n = 0
   return {
@@ -82,16 +108,16 @@ async function sendingDomainDoor({ world, dns }: DoorDeps): Promise<Door> {
     inputs,
     async enter(text) {
       if (n > 0 && n % CHECKS_OF_ONE === 0) {
-        dns.setScript(undefined)
+        await answers.clear()
         current = await scene()
       }
       n += 1
       const { client, domain } = current
-      const isGiven = answerFor(dns, domain.domain, text)
+      const isGiven = answers.give(domain.domain, text)
       await client.verifyDomain(domain.domain)
       return isGiven()
     },
-    settle: async () => dns.setScript(undefined),
+    settle: () => answers.clear(),
   }
 }
 
@@ -100,6 +126,7 @@ const CHECKS_OF_ONE = 20
 
 /** MX and TXT records of a domain that mail is received for. */
 async function inboundDomainDoor({ world, dns }: DoorDeps): Promise<Door> {
+  const answers = createAnswers(dns)
   const receiver = await world.newReceiver()
   let { client } = await world.newTenant()
   let n = 0
@@ -111,12 +138,12 @@ async function inboundDomainDoor({ world, dns }: DoorDeps): Promise<Door> {
       n += 1
       const domain = `bomb${n}.routed.test`
       const url = `${receiver.origin}/in`
-      const isGiven = answerFor(dns, domain, text)
+      const isGiven = answers.give(domain, text)
       await client.configureInboundRouting({ domain, url })
       await client.getInboundDomain(domain)
       await client.deleteInboundDomain(domain)
       return isGiven()
     },
-    settle: async () => dns.setScript(undefined),
+    settle: () => answers.clear(),
   }
 }

@@ -14,6 +14,8 @@ export async function openService(): Promise<{
     PUBLIC_URL: `http://127.0.0.1:${port}`,
     DNS_SERVERS: dns.address,
     INBOUND_HOST: 'mx.postrider.test',
+    // Otherwise most of the time would go into waiting for the next request.
+    WEBHOOK_BATCH_LINGER: '1ms',
     // So that X-Forwarded-For is read.
     TRUSTED_PROXIES: '127.0.0.0/8',
   }

@@ -29,9 +29,12 @@ export async function createReceiving(deps: DoorDeps) {
     async settle() {
       settled += 1
       const last = `<settled-${settled}@sender.test>`
-      await deliver(`Message-ID: ${last}\r\nFrom: a@sender.test\r\n\r\nlast\r\n`)
       const isLast = (json: unknown) => JSON.stringify(json).includes(last)
-      await receiver.waitUntil((requests) => requests.some(({ json }) => isLast(json)), WAIT_MS)
+      // Waited for from the beginning: another that settles forgets what has come.
+      await Promise.all([
+        receiver.waitUntil((requests) => requests.some(({ json }) => isLast(json)), WAIT_MS),
+        deliver(`Message-ID: ${last}\r\nFrom: a@sender.test\r\n\r\nlast\r\n`),
+      ])
       receiver.clear()
     },
   }
