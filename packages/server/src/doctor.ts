@@ -17,6 +17,7 @@ import {
   isPublicUrlPlain,
   loadConfig,
 } from './config.ts'
+import { examineHits } from './doctor-hits.ts'
 import { examineSendQueue } from './doctor-queue.ts'
 import { examineWork, type Finding } from './doctor-work.ts'
 import { findDatabase, migrationsDir, withDatabase } from './operator-database.ts'
@@ -45,6 +46,7 @@ export async function examine(env: Environment, log: Logger): Promise<Finding[]>
   findings.push(await attempt('secrets', () => checkSecrets(config)), checkEgress(config))
   findings.push(await attempt('data directory', () => checkDataDir(config)))
   findings.push(await attempt('disk', () => checkDisk(config)))
+  findings.push(await attempt('hits', () => examineHits(config.dataDir, Date.now())))
   findings.push(checkHeloName(config), checkSending(config))
   findings.push(await attempt('inbound host', () => checkInboundHost(config)))
   findings.push(...(await checkDatabase(config, log)))

@@ -11,8 +11,9 @@ import { join } from 'node:path'
 import { newUlid } from '../platform/ids.ts'
 import { createHeldFiles } from './held-files.ts'
 import type { Hit } from './hit.ts'
+import { REFUSED, TAKEN, UNREADABLE, WRITTEN } from './spool-files.ts'
 import { fromLines, toLine } from './spool-lines.ts'
-import { createSpoolWriter, hitsEnding, type SpoolWriter, syncFolder } from './spool-writer.ts'
+import { createSpoolWriter, type SpoolWriter, syncFolder } from './spool-writer.ts'
 
 export interface HitSpool {
   /**
@@ -56,9 +57,6 @@ export class SpoolFullError extends Error {
   override readonly name = 'SpoolFullError'
 }
 
-const TAKEN = '.taken'
-const REFUSED = '.refused'
-const UNREADABLE = '.unreadable'
 /** Of one process: about 150,000 hits. */
 const BYTES_MAX = 64 * 1024 * 1024
 /** After so long, whoever took a file has died with it. */
@@ -159,7 +157,7 @@ export function createHitSpool(o: {
       for (const left of paths) {
         if (held.has(left)) continue
         const isTaken = left.endsWith(TAKEN) && (isBeginning || (await isLeft(left)))
-        if (!isTaken && !left.endsWith(hitsEnding)) continue
+        if (!isTaken && !left.endsWith(WRITTEN)) continue
         const path = await take(left)
         if (path === undefined) continue
         held.add(path, (await stat(path)).size)

@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path'
 import { newUlid } from '../platform/ids.ts'
 import type { HeldFiles } from './held-files.ts'
 import type { Hit } from './hit.ts'
+import { WRITTEN } from './spool-files.ts'
 import { toLine } from './spool-lines.ts'
 
 export interface SpoolWriter {
@@ -34,8 +35,6 @@ export interface WrittenFile {
   readonly isFresh: boolean
 }
 
-/** Where files of hits end in this, whoever finds one may take it. */
-export const hitsEnding = '.hits'
 const FILE_BYTES_MAX = 4 * 1024 * 1024
 
 interface Waiter {
@@ -116,7 +115,7 @@ export function createSpoolWriter(o: {
     if ((await mkdir(dir, { recursive: true, mode: 0o700 })) !== undefined) isFolderKept = false
     if (!isFolderKept) await syncFolder(dirname(dir))
     isFolderKept = true
-    const path = join(dir, newUlid() + hitsEnding)
+    const path = join(dir, newUlid() + WRITTEN)
     const file = await open(path, 'ax', 0o600)
     try {
       // The name as well as what will be in it.
