@@ -164,6 +164,7 @@ export const tracedHit = closedObject({
     description: 'As far as is known by now: the event, told at once, may have said less',
   }),
   rule: stringOrNull('The rule that told a robot from a person; null where none applied'),
+  url: Type.Optional(Type.String({ description: 'Of a click alone: where the link leads to' })),
 })
 export type TracedHit = Static<typeof tracedHit>
 

@@ -19,6 +19,8 @@ export const statisticNames = [
   'bounced',
   'opens',
   'clicks',
+  'unique_opens',
+  'unique_clicks',
   'unsubscribed',
   'complained',
 ] as const
@@ -55,6 +57,10 @@ const countFields = {
   ),
   opens: count('By people, as far as that is known'),
   clicks: count('By people, as far as that is known'),
+  unique_opens: count(
+    'Recipients of an email who opened it as a person, each once, where that was for the first time',
+  ),
+  unique_clicks: count('The same of clicks: each recipient once, however many links were followed'),
   unsubscribed: count('Unsubscriptions; once more where a recipient was let in again meanwhile'),
   complained: count('Reports of the email as spam'),
 } satisfies Record<StatisticName, unknown>

@@ -21,7 +21,13 @@ import { dayAt } from '../platform/date-time.ts'
 import { type Db, readInOrder } from '../platform/db/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { dayOfUlid, isUlid, timeOfUlid } from '../platform/ids.ts'
-import { domainFirst, readAttemptsOf, readEmail, walkRecipients } from '../sending/index.ts'
+import {
+  domainFirst,
+  findLinks,
+  readAttemptsOf,
+  readEmail,
+  walkRecipients,
+} from '../sending/index.ts'
 import { readHitsOf } from '../tracking/index.ts'
 import { listDeliveries, readEventsOfEmail } from '../webhooks/index.ts'
 import { toTracedEmail } from './trace-wire.ts'
@@ -84,6 +90,8 @@ export async function getEmail(
         limit: tracedEventsMax + 1,
       }),
     ])
+    const links = new Set(hits.flatMap(({ link }) => (link === null ? [] : [link])))
+    const urls = await findLinks(tx, { tenantId, refId }, [...links])
     const isOne = only !== undefined
     return {
       email,
@@ -94,6 +102,7 @@ export async function getEmail(
       factsMax,
       hits,
       hitsMax,
+      urls,
       events,
       isOne,
     }

@@ -93,6 +93,8 @@ function noCounts(): StatisticCounts {
     bounced: 0,
     opens: 0,
     clicks: 0,
+    unique_opens: 0,
+    unique_clicks: 0,
     unsubscribed: 0,
     complained: 0,
   }

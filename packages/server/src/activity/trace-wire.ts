@@ -27,6 +27,8 @@ export interface FoundTrace {
   /** And of what they did. */
   readonly hits: readonly RecordedHit[]
   readonly hitsMax: number
+  /** Where the links lead to that were clicked, by their numbers. */
+  readonly urls: ReadonlyMap<number, string>
   /** Oldest first, one more than are shown where there are more. */
   readonly events: readonly EventOfEmail[]
   /** Of the email. */
@@ -64,7 +66,7 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
         attempts_truncated: own.length > found.attemptsMax,
         feedback: reported.slice(-found.factsMax).map(toReport),
         feedback_truncated: reported.length > found.factsMax,
-        hits: done.slice(-found.hitsMax).map(toHit),
+        hits: done.slice(-found.hitsMax).map((hit) => toHit(hit, found.urls)),
         hits_truncated: done.length > found.hitsMax,
       }
     }),
@@ -115,8 +117,11 @@ function toReport(f: RecordedFact): TracedReport {
   }
 }
 
-function toHit({ kind, at, ip, userAgent, bot, rule }: RecordedHit): TracedHit {
-  return { kind, at: at.toISOString(), ip, user_agent: userAgent, bot, rule }
+function toHit(hit: RecordedHit, urls: FoundTrace['urls']): TracedHit {
+  const { kind, link, at, ip, userAgent, bot, rule } = hit
+  const url = link === null ? undefined : urls.get(link)
+  const shown = { kind, at: at.toISOString(), ip, user_agent: userAgent, bot, rule }
+  return url === undefined ? shown : { ...shown, url }
 }
 
 function toEvent({ event, eventAt, body }: EventOfEmail): TracedEvent {

@@ -22,6 +22,8 @@ it('shows hits of each recipient, oldest first, with the rule that decided', asy
   ])
   expect(ada?.hits[1]).toMatchObject({ ip: '127.0.0.1', user_agent: 'curl/8' })
   expect(ada?.hits_truncated).toBe(false)
+  const third = 'https://example.com/3'
+  expect(ada?.hits.map(({ url }) => url)).toEqual([undefined, undefined, third, undefined])
   expect(bob?.hits).toEqual([])
 })
 

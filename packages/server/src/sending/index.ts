@@ -58,6 +58,7 @@ export {
 } from './sent-copies/claim-store.ts'
 export {
   findLink,
+  findLinks,
   findTrackedCopies,
   findUnsubscribable,
   type TrackedCopy,

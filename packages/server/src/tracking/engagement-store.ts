@@ -79,6 +79,8 @@ export async function walkEngagement(
 export interface RecordedHit {
   readonly n: number
   readonly kind: 'open' | 'click' | 'unsubscribe'
+  /** Of a click: the link's number. */
+  readonly link: number | null
   readonly at: Date
   readonly ip: string
   readonly userAgent: string
@@ -90,7 +92,7 @@ const HITS_OF = statement(
   'tracking.hits_of',
   `select t.* from unnest($4::smallint[]) as k (n)
     cross join lateral (
-      select n, kind, hit_at as at, ip, user_agent as "userAgent", bot, rule, hit_id
+      select n, kind, link, hit_at as at, ip, user_agent as "userAgent", bot, rule, hit_id
         from tracking_hit
        where tenant_id = $1 and ref_id = $2 and day = $3 and n = k.n
        order by hit_id desc limit $5) t

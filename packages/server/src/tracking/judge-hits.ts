@@ -56,7 +56,11 @@ export function judgeHits<Known extends KnownHit>(
   return { judged, bursts, exposed }
 }
 
-export function recipientKey({ tenantId, refId, n }: Omit<Hit, 'kind'>): string {
+export function recipientKey({
+  tenantId,
+  refId,
+  n,
+}: Pick<Hit, 'tenantId' | 'refId' | 'n'>): string {
   return `${tenantId} ${refId} ${n}`
 }
 

@@ -1,4 +1,4 @@
-import { createClock } from '@postrider/testkit'
+import { createClock, createRandom } from '@postrider/testkit'
 import { describe, expect, it } from 'vitest'
 import { CHROME, hitsOf, sumsOf, type TrackedMail, useTracking } from '../../test/tracking.ts'
 import { createUserAgentReader } from '../mail/index.ts'
@@ -150,11 +150,82 @@ describe('recording hits', () => {
     const hits = await hitsOf(world.db, mail)
     expect(hits.map(({ bot }) => bot)).toEqual([true, true, true, false])
     expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: 4, bot_clicks: 3, clicked: true })
-    expect(await tallied(mail)).toEqual({ clicks: 1 })
+    expect(await tallied(mail)).toEqual({ clicks: 1, unique_clicks: 1 })
     await recorders[0]?.record(hitOn(mail, { kind: 'open' }))
     await recorders[0]?.record(hitOn(mail, { kind: 'unsubscribe' }))
     await recorders[1]?.record(hitOn(mail, { kind: 'unsubscribe' }))
-    expect(await tallied(mail)).toEqual({ clicks: 1, opens: 1, unsubscribed: 1 })
+    expect(await tallied(mail)).toEqual({
+      ...{ clicks: 1, opens: 1, unsubscribed: 1 },
+      ...{ unique_clicks: 1, unique_opens: 1 },
+    })
+  })
+
+  it('counts a recipient as unique in the hour of the first open and click of a person', async () => {
+    const to = ['a', 'b'].map((name) => ({ email: `${name}@example.com` }))
+    const mail = await world.send({ email: { to } })
+    const recorder = createRecorder()
+    const startMs = Date.UTC(2026, 10, 20, 10, 30)
+    const hit = (hour: number, change: Partial<Hit> = {}) =>
+      hitOn(mail, { atMicros: BigInt(startMs + hour * 3_600_000) * 1000n, ...change })
+    await recorder.record(hit(0, { userAgent: 'curl/8' }))
+    await recorder.record(hit(1))
+    await Promise.all([recorder.record(hit(1)), recorder.record(hit(2)), recorder.record(hit(0))])
+    await recorder.record(hit(2, { kind: 'click' }))
+    await recorder.record(hit(3, { kind: 'click', link: 1 }))
+    await recorder.record(hit(3, { n: 1 }))
+    const span = { from: new Date(0), before: new Date(startMs + 86_400_000) }
+    const of = { tenantId: mail.tenantId, subject: undefined, interval: 'hour' } as const
+    const tallies = await readTallies(world.db, { ...span, ...of })
+    const uniques = tallies.filter(({ name }) => name.startsWith('unique_'))
+    expect(
+      uniques
+        .map(({ name, at, n }) => [name, at.getUTCHours(), n])
+        .sort((a, b) => (a < b ? -1 : 1)),
+    ).toEqual([
+      ['unique_clicks', 12, 1],
+      ['unique_opens', 11, 1],
+      ['unique_opens', 13, 1],
+    ])
+  })
+
+  it('takes a recipient back whose clicks all turn out to be a robot’s', async () => {
+    const mail = await world.send()
+    const recorder = createRecorder()
+    const atMs = Date.now()
+    const click = (link: number, later: number) =>
+      recorder.record(hitOn(mail, { kind: 'click', link, atMicros: BigInt(atMs + later) * 1000n }))
+    await click(0, 0)
+    await click(1, 500)
+    expect(await tallied(mail)).toEqual({ clicks: 2, unique_clicks: 1 })
+    await click(2, 900)
+    expect(await tallied(mail)).toEqual({ clicks: 0, unique_clicks: 0 })
+    await click(3, 60_000)
+    expect(await tallied(mail)).toEqual({ clicks: 1, unique_clicks: 1 })
+  })
+
+  it('counts nobody twice, whatever several processes record at once', async () => {
+    const to = Array.from({ length: 4 }, (_, n) => ({ email: `u${n}@example.com` }))
+    const mail = await world.send({ email: { to } })
+    const recorders = [createRecorder(), createRecorder(), createRecorder()]
+    const random = createRandom(11)
+    const hits = Array.from({ length: 120 }, () =>
+      hitOn(mail, {
+        n: random.below(4),
+        kind: random.below(2) === 0 ? 'open' : 'click',
+        link: random.below(4),
+        userAgent: random.below(3) === 0 ? 'curl/8' : CHROME,
+        atMicros: BigInt(Date.now() + random.below(20_000)) * 1000n,
+      }),
+    )
+    await Promise.all(hits.map((hit, i) => recorders[i % 3]?.record(hit)))
+    const { rows } = await world.db.query<{ opens: number; clicks: number }>(
+      `select (count(*) filter (where opens > bot_opens))::int as opens,
+              (count(*) filter (where clicks > bot_clicks))::int as clicks
+         from tracking_recipient where ref_id = $1`,
+      [mail.refId],
+    )
+    const { unique_opens = 0, unique_clicks = 0 } = await tallied(mail)
+    expect({ opens: unique_opens, clicks: unique_clicks }).toEqual(rows[0])
   })
 
   /** What statistics count: people's. */
@@ -162,7 +233,7 @@ describe('recording hits', () => {
     const span = { from: new Date(0), before: new Date(Date.now() + 86_400_000) }
     const of = { tenantId: mail.tenantId, subject: undefined, interval: 'day' } as const
     const tallies = await readTallies(world.db, { ...span, ...of })
-    const names = ['opens', 'clicks', 'unsubscribed']
+    const names = ['opens', 'clicks', 'unique_opens', 'unique_clicks', 'unsubscribed']
     return Object.fromEntries(
       tallies.filter(({ name }) => names.includes(name)).map(({ name, n }) => [name, n]),
     )

@@ -25,7 +25,7 @@ import type { Hit, HitOutcome } from './hit.ts'
 import { type Burst, type Judgement, judgeHits, recipientKey } from './judge-hits.ts'
 import type { RecordedGroup } from './observe-hits.ts'
 import { addEngagements, findBursts, findHits, flagClicks, insertHits } from './store.ts'
-import { sumUp, toTallies } from './sum-up.ts'
+import { sumUp, toTallies, toUniques } from './sum-up.ts'
 import type { TrackedRecipient } from './tokens.ts'
 import { unsubscribe, unsubscribeLate } from './unsubscribe.ts'
 
@@ -156,12 +156,14 @@ async function recordGroup(
   const { judged, ...judgement } = judgeHits(fresh, before)
   const events = judged.map((one) => engagementEvent(one, deps.findPlace(one.hit.ip)))
   const flagged = await flagExposed(tx, judged, judgement.exposed)
-  const [{ touched }] = await Promise.all([
+  const added = sumUp(judged, judgement.bursts, flagged)
+  const [{ touched }, , sums] = await Promise.all([
     recordEvents(tx, events),
     insertHits(tx, judged),
-    addEngagements(tx, sumUp(judged, judgement.bursts, flagged)),
-    addTallies(tx, toTallies(judged, flagged)),
+    addEngagements(tx, added),
   ])
+  const uniques = toUniques({ judged, added, sums, exposed: judgement.exposed })
+  await addTallies(tx, [...toTallies(judged, flagged), ...uniques])
   const shared = { touched, group: { ...countUp(judged), hits: items.length, startedAt } }
   return outcomes.map((outcome) => ({ outcome, shared }))
 }

@@ -166,23 +166,38 @@ const ADD_ENGAGEMENTS = statement(
      clicked_at = case when t.clicks + excluded.clicks > t.bot_clicks + excluded.bot_clicks
                        then least(t.clicked_at, excluded.clicked_at) end,
      burst_at = coalesce(excluded.burst_at, t.burst_at),
-     burst_links = coalesce(excluded.burst_links, t.burst_links)`,
+     burst_links = coalesce(excluded.burst_links, t.burst_links)
+   returning tenant_id as "tenantId", ref_id as "refId", n,
+     opens - bot_opens as opens, clicks - bot_clicks as clicks`,
 )
 
-/** Each recipient once, in an order that all groups share: two of them do not wait for each other. */
-export async function addEngagements(tx: Tx, rows: readonly Engagement[]): Promise<void> {
-  if (rows.length === 0) return
-  await tx.query(ADD_ENGAGEMENTS, [
-    ...placesOf(rows),
-    arrayText(rows.map((row) => row.opens)),
-    arrayText(rows.map((row) => row.clicks)),
-    arrayText(rows.map((row) => row.botOpens)),
-    arrayText(rows.map((row) => row.botClicks)),
-    nullableArrayText(rows.map(({ openedAt }) => timeOf(openedAt))),
-    nullableArrayText(rows.map(({ clickedAt }) => timeOf(clickedAt))),
-    nullableArrayText(rows.map(({ burst }) => timeOf(burst && BigInt(burst.atMs) * 1000n))),
-    textArray(rows.map(({ burst }) => (burst === undefined ? null : `{${burst.links.join()}}`))),
+/** What one recipient has done as a person, all in all. */
+export interface PersonalSums extends Recipient {
+  readonly opens: number
+  readonly clicks: number
+}
+
+/**
+ * Each recipient once, in an order that all groups share: two of them do not wait for each other. Answers
+ * the sums that follow.
+ */
+export async function addEngagements(
+  tx: Tx,
+  added: readonly Engagement[],
+): Promise<PersonalSums[]> {
+  if (added.length === 0) return []
+  const { rows } = await tx.query<PersonalSums>(ADD_ENGAGEMENTS, [
+    ...placesOf(added),
+    arrayText(added.map((row) => row.opens)),
+    arrayText(added.map((row) => row.clicks)),
+    arrayText(added.map((row) => row.botOpens)),
+    arrayText(added.map((row) => row.botClicks)),
+    nullableArrayText(added.map(({ openedAt }) => timeOf(openedAt))),
+    nullableArrayText(added.map(({ clickedAt }) => timeOf(clickedAt))),
+    nullableArrayText(added.map(({ burst }) => timeOf(burst && BigInt(burst.atMs) * 1000n))),
+    textArray(added.map(({ burst }) => (burst === undefined ? null : `{${burst.links.join()}}`))),
   ])
+  return rows
 }
 
 function timeOf(micros: bigint | undefined): string | null {

@@ -1,7 +1,7 @@
 /** What judged hits add to the sums of their recipients, and by the hour to those of mailers. */
 import type { TallyChange } from '../platform/tally-store.ts'
-import { type Burst, type JudgedHit, millisOf } from './judge-hits.ts'
-import type { Engagement } from './store.ts'
+import { type Burst, type JudgedHit, type Judgement, millisOf, recipientKey } from './judge-hits.ts'
+import type { Engagement, PersonalSums } from './store.ts'
 
 /** By recipient: how many clicks recorded before have turned out to be a robot's. */
 export type Flagged = ReadonlyMap<string, number>
@@ -57,4 +57,41 @@ export function toTallies(judged: readonly JudgedHit[], flagged: Flagged): Tally
     if (!verdict.isBot) changes.push({ ...of, name: NAMES[hit.kind], n: 1 })
   }
   return changes
+}
+
+/**
+ * Recipients who have opened or clicked as a person for the first time, by the hour of that, each once. It
+ * is seen by their sums: before this, they had none. One is taken back when all that it clicked turns out
+ * to be a robot's.
+ */
+export function toUniques(o: {
+  readonly judged: readonly JudgedHit[]
+  readonly added: readonly Engagement[]
+  /** The sums that follow from what was added. */
+  readonly sums: readonly PersonalSums[]
+  readonly exposed: Judgement['exposed']
+}): TallyChange[] {
+  const mailers = new Map(o.judged.map(({ key, copy }) => [key, copy.mailerId]))
+  const sums = new Map(o.sums.map((sum) => [recipientKey(sum), sum]))
+  return o.added.flatMap((one) => {
+    const key = recipientKey(one)
+    const now = sums.get(key)
+    if (now === undefined) return []
+    const of = { tenantId: one.tenantId, subject: mailers.get(key) ?? '' }
+    const hadOpens = now.opens - (one.opens - one.botOpens) > 0
+    const hadClicks = now.clicks - (one.clicks - one.botClicks) > 0
+    const changes: TallyChange[] = []
+    if (!hadOpens && one.openedAt !== undefined)
+      changes.push({ ...of, name: 'unique_opens', n: 1, at: dateOf(one.openedAt) })
+    if (!hadClicks && one.clickedAt !== undefined)
+      changes.push({ ...of, name: 'unique_clicks', n: 1, at: dateOf(one.clickedAt) })
+    const exposedMs = o.exposed.get(key)
+    if (hadClicks && now.clicks === 0 && exposedMs !== undefined)
+      changes.push({ ...of, name: 'unique_clicks', n: -1, at: new Date(exposedMs) })
+    return changes
+  })
+}
+
+function dateOf(micros: bigint): Date {
+  return new Date(millisOf({ atMicros: micros }))
 }

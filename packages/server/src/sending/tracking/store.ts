@@ -44,6 +44,25 @@ export async function findLink(
   return rows[0]?.url ?? undefined
 }
 
+const FIND_LINKS = statement(
+  'sending.find_links',
+  `select k.link, urls[k.link + 1] as url
+     from sending_link cross join unnest($4::integer[]) as k (link)
+    where tenant_id = $1 and ref_id = $2 and day = $3`,
+)
+
+/** The same for several links of one email: each that it has, by its number. */
+export async function findLinks(
+  q: Queryable,
+  { tenantId, refId }: Pick<TrackedRecipient, 'tenantId' | 'refId'>,
+  links: readonly number[],
+): Promise<ReadonlyMap<number, string>> {
+  if (links.length === 0) return new Map()
+  const values = [tenantId, refId, dayOfUlid(refId), links]
+  const { rows } = await q.query<{ link: number; url: string | null }>(FIND_LINKS, values)
+  return new Map(rows.flatMap(({ link, url }) => (url === null ? [] : [[link, url]])))
+}
+
 export interface EmailUnsubscribable {
   readonly tenantId: string
   readonly refId: string
