@@ -12,7 +12,7 @@ export async function lockRescues(tx: Tx, tenantId: string): Promise<void> {
   await tx.query(LOCK, [tenantId])
 }
 
-/** The last attempt of a series that failed. */
+/** The last attempt of a series that failed, or that was taken and has failed since. */
 export interface FailedSeries {
   readonly refId: string
   readonly n: number
@@ -33,13 +33,32 @@ export interface WalkRange {
   readonly limit: number
 }
 
+const SERIES = 'ref_id, n, attempt, day, max_attempts, mailer_id'
+const NEWEST = 'order by ref_id desc, n desc, attempt desc limit $8'
+
+// Those that an attempt ended, and those that were taken and are reported as failed. Of the latter one
+// more is read: the place that the walk stands at is among them.
 const walking = (more: string) => `select ref_id as "refId", n, attempt, day,
          max_attempts as "maxAttempts", mailer_id as "mailerId"
-    from sending_attempt
-   where tenant_id = $1 and day between $2 and $3 and ref_id >= $4
-     and (ref_id, n, attempt) < ($5, $6::smallint, $7::integer)
-     and not retry_scheduled and outcome <> 'accepted' ${more}
-   order by ref_id desc, n desc, attempt desc limit $8`
+    from (
+      (select ${SERIES} from sending_attempt
+        where tenant_id = $1 and day between $2 and $3 and ref_id >= $4
+          and (ref_id, n, attempt) < ($5, $6::smallint, $7::integer)
+          and not retry_scheduled and outcome <> 'accepted' ${more}
+        ${NEWEST})
+      union
+      (select ${SERIES}
+         from (select ref_id, n, day from sending_stopped
+                where tenant_id = $1 and status = 'failed' and day between $2 and $3
+                  and ref_id >= $4 and (ref_id, n) <= ($5, $6::smallint) ${more}
+                order by ref_id desc, n desc limit $8 + 1) reported
+        cross join lateral (
+          select attempt, max_attempts, mailer_id from sending_attempt a
+           where a.tenant_id = $1 and a.ref_id = reported.ref_id and a.n = reported.n
+             and a.day = reported.day and a.day between $2 and $3
+           order by attempt desc limit 1) last
+        where (ref_id, n, attempt) < ($5, $6::smallint, $7::integer))) series
+   ${NEWEST}`
 
 const WALK = statement('sending.walk_failed', walking(''))
 const WALK_EMAILS = statement('sending.walk_failed_of_emails', walking('and ref_id = any($9)'))

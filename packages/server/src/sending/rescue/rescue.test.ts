@@ -20,6 +20,7 @@ import { createGate } from '../../platform/gate.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import { createLaneWakeups, type WokenLane } from '../lane-wakeups.ts'
+import { reportStatuses } from '../record/report-store.ts'
 import { findLink } from '../tracking/store.ts'
 import type { RescueDeps } from './rescue-emails.ts'
 import { rescueRoutes } from './routes.ts'
@@ -158,6 +159,69 @@ describe('a rescued recipient', () => {
       { status: 'failed', attempts: 3, failed_reason: REFUSAL },
     ])
     expect((await attemptsOf(world.db, refId)).map((a) => a.max_attempts)).toEqual([5, 10, 15])
+  })
+
+  /** Taken by its server, and reported as failed later, as a relay provider does. */
+  async function failedLater(change: Parameters<typeof accept>[1] = {}) {
+    const refId = await accept(world.db, change)
+    await drain(world.db, world.sender())
+    const ended = await recipientsOf(world.db, refId)
+    expect(ended.every(({ status }) => status === 'delivered')).toBe(true)
+    const reports = ended.map(
+      (_, n) => ({ refId, n, status: 'failed', failedReason: 'x' }) as const,
+    )
+    await world.db.transaction((tx) => reportStatuses(tx, 'tn_a', reports))
+    return refId
+  }
+
+  it('that was taken and then reported as failed is sent once more', async () => {
+    const { script, server } = await refusing()
+    script.reply = undefined
+    const refId = await failedLater()
+    expect(await counts({ ref_ids: [refId], dry_run: true })).toEqual([1, 0])
+    expect(await counts({ filter: { status: 'expired' } })).toEqual([0, 0])
+    expect(await counts({ filter: { status: 'failed' } })).toEqual([1, 1])
+    expect(await counts({ filter: {} })).toEqual([0, 0])
+    await drain(world.db, world.sender())
+    expect(await recipientsOf(world.db, refId)).toMatchObject([
+      { status: 'delivered', attempts: 2, failed_reason: '' },
+    ])
+    expect(server.messages).toHaveLength(2)
+    expect(await counts({ filter: {} })).toEqual([0, 0])
+  })
+
+  it('and fails by its attempts then is found once, and rescued again', async () => {
+    const { script } = await refusing()
+    script.reply = undefined
+    const refId = await failedLater()
+    script.reply = REFUSED
+    for (const attempts of [2, 3]) {
+      expect(await counts({ ref_ids: [refId] })).toEqual([1, 1])
+      await drain(world.db, world.sender())
+      expect(await recipientsOf(world.db, refId)).toMatchObject([{ status: 'failed', attempts }])
+    }
+  })
+
+  it('is found page by page, whatever it failed by', async () => {
+    const { script } = await refusing()
+    const names = (prefix: string) =>
+      Array.from({ length: 4 }, (_, i) => ({ email: `${prefix}${i}@example.com` }))
+    for (const turn of [0, 1, 2]) {
+      await failed({ to: names(`a${turn}`) })
+      script.reply = undefined
+      await failedLater({ to: names(`b${turn}`) })
+      script.reply = REFUSED
+    }
+    const on = serve({ bounds: { walkedMax: 5, matchedMax: 3, pieceMax: 2 } })
+    let rescued = 0
+    let page: { readonly pageToken?: string } | undefined = {}
+    while (page !== undefined) {
+      const { body } = await rescue({ filter: {}, ...page }, { on })
+      rescued += body.rescued
+      page = body.nextPageToken && { pageToken: body.nextPageToken }
+    }
+    expect(rescued).toBe(24)
+    expect(await queueOf(world.db)).toHaveLength(24)
   })
 
   it('that expired is tried anew', async () => {
