@@ -147,9 +147,9 @@ async function startWorld(o: BenchOrder): Promise<World> {
 async function sendMail(
   { cluster, origin, reported }: World,
   name: string,
-): Promise<readonly string[]> {
+): Promise<readonly SentCopy[]> {
   const { method, path } = operations.sendEmail
-  const refs: string[] = []
+  const copies: SentCopy[] = []
   for (let sent = 0; sent < distinct; sent += recipients) {
     const to = Array.from({ length: recipients }, (_, i) => ({
       email: `${name}.${sent + i}@example.com`,
@@ -166,7 +166,7 @@ async function sendMail(
     })
     if (answer.statusCode !== 202) throw new Error(await answer.body.text())
     const { ref_id: refId } = (await answer.body.json()) as { ref_id: string }
-    for (let n = 0; n < recipients; n += 1) refs.push(`${refId}.${n}`)
+    for (const [n, { email }] of to.entries()) copies.push({ ref: `${refId}.${n}`, email })
   }
   const { sql } = cluster
   const own = [reported.tenantId]
@@ -184,12 +184,17 @@ async function sendMail(
   )
   await sql.query('delete from sending_queue where tenant_id = $1', own)
   await sql.query('analyze')
-  return refs
+  return copies
+}
+
+interface SentCopy {
+  readonly ref: string
+  readonly email: string
 }
 
 /** As SparkPost writes them. */
-function toBatches(refs: readonly string[]): string[] {
-  const told = refs.map(eventOf)
+function toBatches(copies: readonly SentCopy[]): string[] {
+  const told = copies.map(eventOf)
   const all = [...told, ...told.slice(0, events - distinct)]
   for (let i = all.length - 1; i > 0; i -= 1) {
     const j = Math.floor(Math.random() * (i + 1))
@@ -203,7 +208,7 @@ function toBatches(refs: readonly string[]): string[] {
   )
 }
 
-function eventOf(ref: string, i: number): string {
+function eventOf({ ref, email }: SentCopy, i: number): string {
   const id = `${ref}.${i}`
   const fields = {
     type: typeOf(i),
@@ -219,8 +224,8 @@ function eventOf(ref: string, i: number): string {
     msg_size: '1337',
     rcpt_meta: { postrider_ref: ref },
     rcpt_tags: [],
-    rcpt_to: `r${i}@example.com`,
-    raw_rcpt_to: `r${i}@example.com`,
+    rcpt_to: email,
+    raw_rcpt_to: email,
     routing_domain: 'example.com',
     sending_ip: '192.0.2.10',
     ip_address: '192.0.2.25',
