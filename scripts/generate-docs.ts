@@ -131,7 +131,14 @@ ${rows.join('\n')}
 
 ## What a verdict rests on
 
-The category is in the log line of each attempt (\`attempt.finished\`).
+The category is in the log line of each attempt and, with what it rests on, in \`classified\` of each failed attempt
+and each bounce (\`GET /v1/email/{ref_id}\`, \`postrider email show\`):
+
+| member | says |
+|---|---|
+| \`category\` | the category of the table above; \`unknown\` where nothing is known |
+| \`by\` | \`enhanced_code\` (\`5.1.1\`), \`reply_code\` (\`550\`) or \`words\` |
+| \`evidence\` | the code, or the words, in lower case and without addresses |
 
 A reply can say two things at once: \`550 5.7.1 User unknown\`. This decides on the category, the first that applies:
 
@@ -139,7 +146,8 @@ A reply can say two things at once: \`550 5.7.1 User unknown\`. This decides on 
 |---|---|---|
 ${CATEGORY_ORDER.map(({ says, source }, i) => `| ${i + 1} | ${cell(says)} | ${cell(source)} |`).join('\n')}
 
-Where none applies, the category is \`unknown\`.
+Where none applies, the category is \`unknown\`. The category of an attempt is the one that was decided then; what it
+rests on is read from the stored reply when you look. Of a bounce both are stored as they were decided.
 
 ## Who is suppressed
 
@@ -147,7 +155,10 @@ A suppressed address gets no mail any more, and its owner is not told. So a boun
 something is wrong with the **address**. Doubt never suppresses.
 
 - A refusal while we send (\`SMTP_ERROR\`) suppresses nobody, however permanent it is: the next mail is tried.
-- A bounce that comes later by mail suppresses as this table says. The first row that applies decides.
+- A bounce that comes later, by mail or from a relay provider, suppresses as this table says. The first row that applies
+  decides.
+- A relay provider's own verdict counts too: it has to call the bounce permanent, and where the reply says nothing that is
+  known, the provider's "invalid address" is enough. What the reply says against it is stronger.
 - A report of a delay does nothing, nor does one that names no recipient.
 
 | | what the bounce says | so the address is | source |

@@ -11,6 +11,7 @@ import {
   jsonObject,
   jsonObjectOrNull,
   nextPageToken,
+  orNull,
   pageQuery,
   stringOrNull,
   timeOrDate,
@@ -107,6 +108,20 @@ export const getEmailQuery = closedObject({
 })
 export type GetEmailQuery = Static<typeof getEmailQuery>
 
+export const classified = closedObject({
+  category: Type.String({
+    description: 'Why it failed: a category of docs/failed-reasons.md, such as `invalid_recipient`',
+  }),
+  by: Type.Enum(['enhanced_code', 'reply_code', 'words'], {
+    description: 'What the category rests on',
+  }),
+  evidence: Type.String({
+    description:
+      'The code, such as `5.1.1` or `550`, or the words, in lower case and without addresses',
+  }),
+})
+export type Classified = Static<typeof classified>
+
 export const tracedAttempt = closedObject({
   attempt: Type.Integer({ minimum: 1 }),
   max_attempts: Type.Integer({ minimum: 1 }),
@@ -118,6 +133,7 @@ export const tracedAttempt = closedObject({
   }),
   failed_reason: Type.String({ description: 'Empty on success' }),
   provider_error: Type.String({ description: "The server's reply as received; empty if none" }),
+  classified: orNull(classified),
   retry_scheduled: Type.Boolean(),
   next_attempt_at: stringOrNull('When the next one was to be made'),
 })
@@ -152,6 +168,7 @@ export const tracedReport = closedObject({
   }),
   error_code: stringOrNull('As relayed by the provider'),
   num_retries: stringOrNull('As relayed by the provider'),
+  classified: orNull(classified),
 })
 export type TracedReport = Static<typeof tracedReport>
 

@@ -302,13 +302,20 @@ describe('a trace', () => {
         max_attempts: 5,
         outcome: 'failed',
         provider_error: '550 5.1.1 no such user',
+        classified: { category: 'invalid_recipient', by: 'enhanced_code', evidence: '5.1.1' },
         retry_scheduled: false,
         next_attempt_at: null,
       },
     ])
     expect(carol?.attempts).toMatchObject([
       { attempt: 1, outcome: 'deferred', provider_error: '450 4.2.0 later', retry_scheduled: true },
-      { attempt: 2, outcome: 'accepted', failed_reason: '', next_attempt_at: null },
+      {
+        attempt: 2,
+        outcome: 'accepted',
+        failed_reason: '',
+        classified: null,
+        next_attempt_at: null,
+      },
     ])
     expect(carol?.attempts[0]?.next_attempt_at).not.toBeNull()
     const recorded = await eventsOf(world.db, refId)

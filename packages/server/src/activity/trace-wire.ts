@@ -9,6 +9,7 @@ import {
   type WebhookDelivery,
 } from '@postrider/contract'
 import type { RecordedFact } from '../feedback/index.ts'
+import { classifierOf } from '../mail/index.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 import type { RecordedAttempt, RecordedRecipient, WholeEmail } from '../sending/index.ts'
 import type { RecordedHit } from '../tracking/index.ts'
@@ -38,11 +39,15 @@ export interface FoundTrace {
   readonly isOne: boolean
 }
 
+/** Of one trace: some milliseconds of work, whatever servers write. */
+const REPLIES_READ_MAX = 200
+
 export function toTracedEmail(found: FoundTrace): TracedEmail {
   const { email, recipients, events } = found
   const attempts = Map.groupBy(found.attempts, ({ n }) => n)
   const facts = Map.groupBy(found.facts, ({ n }) => n)
   const hits = Map.groupBy(found.hits, ({ n }) => n)
+  const classify = classifierOf(REPLIES_READ_MAX)
   const shown = events.slice(-tracedEventsMax)
   return {
     ref_id: email.refId,
@@ -62,7 +67,7 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
         type: r.type,
         status: r.status,
         message_id: r.messageId,
-        attempts: own.slice(-found.attemptsMax).map(toAttempt),
+        attempts: own.slice(-found.attemptsMax).map((one) => toAttempt(one, classify)),
         attempts_truncated: own.length > found.attemptsMax,
         feedback: reported.slice(-found.factsMax).map(toReport),
         feedback_truncated: reported.length > found.factsMax,
@@ -89,7 +94,7 @@ function deliveriesOf({ deliveries, events, isOne }: FoundTrace): readonly Webho
   return deliveries.filter((delivery) => delivery.events.some(({ event_id: id }) => ids.has(id)))
 }
 
-function toAttempt(a: RecordedAttempt): TracedAttempt {
+function toAttempt(a: RecordedAttempt, classify: ReturnType<typeof classifierOf>): TracedAttempt {
   return {
     attempt: a.attempt,
     max_attempts: a.maxAttempts,
@@ -98,6 +103,7 @@ function toAttempt(a: RecordedAttempt): TracedAttempt {
     outcome: a.outcome,
     failed_reason: a.failedReason,
     provider_error: a.providerError,
+    classified: a.category === null ? null : classify(a.category, a.providerError),
     retry_scheduled: a.retryScheduled,
     next_attempt_at: a.nextAttemptAt?.toISOString() ?? null,
   }
@@ -114,6 +120,7 @@ function toReport(f: RecordedFact): TracedReport {
     hard: f.isHard,
     error_code: f.errorCode,
     num_retries: f.numRetries,
+    classified: f.classified,
   }
 }
 

@@ -43,6 +43,7 @@ it('the trace has each report of each recipient, in the words of the provider', 
       hard: null,
       error_code: null,
       num_retries: null,
+      classified: null,
     },
     {
       type: 'delay',
@@ -52,6 +53,7 @@ it('the trace has each report of each recipient, in the words of the provider', 
       hard: null,
       error_code: '454',
       num_retries: null,
+      classified: null,
     },
     {
       type: 'bounce',
@@ -61,6 +63,7 @@ it('the trace has each report of each recipient, in the words of the provider', 
       hard: true,
       error_code: '550',
       num_retries: '2',
+      classified: { category: 'invalid_recipient', by: 'enhanced_code', evidence: '5.1.1' },
     },
   ])
   const acceptedAt = timeOfUlid(mail.refId).toISOString()

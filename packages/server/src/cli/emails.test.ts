@@ -48,7 +48,9 @@ describe('email show', () => {
     expect(out).toMatch(/^tenant +tn_a$/m)
     expect(out).toContain(`${mailerId} (127.0.0.1, active)`)
     expect(out).toContain('ada@example.com (to): failed')
-    expect(out).toMatch(/attempt 1 of 5 +20\S+Z +127\.0\.0\.1 +failed .*550 5\.1\.1 no such user/)
+    expect(out).toMatch(
+      /attempt 1 of 5 +20\S+Z +127\.0\.0\.1 +failed .*550 5\.1\.1 no such user.* \| invalid_recipient, by enhanced code: 5\.1\.1/,
+    )
     expect(out).toMatch(/SMTP_ERROR +20/)
     expect(out).toContain('What to do: correct the address')
     expect(out.split('\n').length).toBeLessThan(25)

@@ -1,5 +1,5 @@
 /** An email as text for the operator: status, attempts, why it failed, and what to do next. */
-import type { TracedAttempt, TracedEmail, TracedRecipient } from '@postrider/contract'
+import type { Classified, TracedAttempt, TracedEmail, TracedRecipient } from '@postrider/contract'
 import { failedReasonOf } from '../mail/index.ts'
 import { type Mailer, printable, serverOf } from '../mailers/index.ts'
 import { describeDuration } from '../platform/duration.ts'
@@ -52,7 +52,10 @@ function recipientText(shown: ShownEmail, recipient: TracedRecipient): string {
     ...(lines.length === 0 ? ['  no attempt yet'] : [indented(table(lines))]),
     ...recipient.feedback
       .slice(-ATTEMPTS_MAX)
-      .map((f) => `  reported ${time(f.at)}  ${f.meaning}  ${printable(f.reason)}`),
+      .map(
+        (f) =>
+          `  reported ${time(f.at)}  ${f.meaning}  ${[printable(f.reason), ...basis(f.classified)].join(' | ')}`,
+      ),
     ...(next === undefined ? [] : [`  next attempt at ${time(next)}${fromNow(next, shown.nowMs)}`]),
     `  What to do: ${adviceFor(shown, recipient)}`,
   ].join('\n')
@@ -68,8 +71,16 @@ function attemptLine({ mailer }: ShownEmail, a: TracedAttempt): string[] {
     time(a.started_at),
     host,
     a.outcome,
-    words.map(printable).join(' | '),
+    [...words.map(printable), ...basis(a.classified)].join(' | '),
   ]
+}
+
+/** The sentence of the category is there already. */
+function basis(classified: Classified | null): string[] {
+  if (classified === null) return []
+  const { category, by, evidence } = classified
+  const shown = evidence === '' ? '' : `: ${printable(evidence)}`
+  return [`${category}, by ${by.replace('_', ' ')}${shown}`]
 }
 
 function nextAttempt({ status, attempts }: TracedRecipient): string | undefined {

@@ -37,7 +37,9 @@ import {
   type PlacedReport,
   placeKey,
 } from './fact-store.ts'
+import { judgeBounces } from './judge-bounces.ts'
 import { type Judgement, judgeReports } from './judge-reports.ts'
+import type { LoggedBounce } from './log-bounces.ts'
 import { matchReports } from './match-reports.ts'
 import { wakeParked } from './park-store.ts'
 import { messageKeyOf, type Report, type ReportOutcome } from './report.ts'
@@ -53,6 +55,8 @@ export interface AppliedReports {
   readonly touched: readonly TouchedStream[]
   /** Parked reports that may have become known by these. */
   readonly wokenParked: number
+  /** To be logged after the commit. */
+  readonly bounces: readonly LoggedBounce[]
 }
 
 /** Of one recipient: a provider that goes on trying says so for days. */
@@ -69,20 +73,20 @@ export async function applyReports(
   const recipients = await openRecipients(tx, tenantId, places)
   const shared = await findShared(tx, tenantId, complainedByMail(reports, places))
   const outcomes: ReportOutcome[] = []
-  const placed: { readonly i: number; readonly one: PlacedReport }[] = []
+  const toApply: { readonly i: number; readonly one: PlacedReport }[] = []
   for (const [i, report] of reports.entries()) {
     const place = places[i]
     const recipient = place && recipients.get(placeKey(place))
     outcomes[i] = outcomeOf(report, recipient, shared)
     if (place !== undefined && outcomes[i] === 'repeated')
-      placed.push({ i, one: { place, report, atMicros: timeOf(report, place) } })
+      toApply.push({ i, one: { place, report, atMicros: timeOf(report, place) } })
   }
-  const fresh = await insertFresh(
-    tx,
-    tenantId,
-    placed.map(({ one }) => one),
-  )
-  for (const { i, one } of placed) if (fresh.has(one)) outcomes[i] = 'applied'
+  const placed = await judgeBounces(toApply.map(({ one }) => one))
+  const fresh = await insertFresh(tx, tenantId, placed)
+  for (const [at, one] of placed.entries()) {
+    const i = toApply[at]?.i
+    if (i !== undefined && fresh.has(one)) outcomes[i] = 'applied'
+  }
   const judged = await judgeAll(tx, tenantId, recipients, [...fresh])
   const [{ touched }, wokenParked] = await Promise.all([
     recordEvents(
@@ -102,7 +106,7 @@ export async function applyReports(
       ),
     ),
   ])
-  return { outcomes, touched, wokenParked }
+  return { outcomes, touched, wokenParked, bounces: bouncesOf(judged, fresh) }
 }
 
 interface Recipient extends ReportedRecipient {
@@ -221,6 +225,33 @@ async function insertFresh(
   }
   const inserted = await insertFacts(tx, tenantId, [...byKey.values()])
   return new Set([...byKey].flatMap(([key, one]) => (inserted.has(key) ? [one] : [])))
+}
+
+function bouncesOf(
+  judged: readonly JudgedRecipient[],
+  fresh: ReadonlySet<PlacedReport>,
+): LoggedBounce[] {
+  const recipients = new Map(judged.map(({ recipient }) => [placeKey(recipient), recipient]))
+  return [...fresh].flatMap((one) => {
+    const { fact, relay, tenantId } = one.report
+    const recipient = recipients.get(placeKey(one.place))
+    if (fact.kind !== 'bounced' || recipient === undefined) return []
+    const { refId, n, email, mailerId, traceparent } = recipient
+    const suppresses = mayCount(one, email) ? fact.suppresses : undefined
+    const { classified, isHard } = fact
+    return {
+      tenantId,
+      refId,
+      n,
+      email,
+      mailerId,
+      traceparent,
+      relay,
+      isHard,
+      suppresses,
+      classified,
+    }
+  })
 }
 
 interface JudgedRecipient extends Judgement {

@@ -18,6 +18,7 @@ import { createFeedbackWorker, type FeedbackWorker } from './apply-waiting.ts'
 import { createCallbackAccounts } from './callback-accounts.ts'
 import type { Handled } from './handle-reports.ts'
 import type { FeedbackInbox } from './inbox.ts'
+import { logBounces } from './log-bounces.ts'
 import { createFeedbackObserver, createInboxGauge, type InboxGauge } from './observe-feedback.ts'
 import { type CallbackIntake, createCallbackIntake } from './take-callback.ts'
 
@@ -57,6 +58,7 @@ export function createFeedback(deps: FeedbackDeps): Feedback {
     if (handled.touched.length > 0) deps.wakeups.wake(handled.touched)
     observer.handled(handled)
     logOtherRecipients(log, handled)
+    logBounces(log, handled.bounces)
     worker.wake(handled.lookAgainMs)
   }
   const reader = createCallbackReader({ adapterOf: deps.adapterOf, observer: deps.threadJobs })

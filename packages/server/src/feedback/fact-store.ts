@@ -33,14 +33,14 @@ const INSERT = statement(
   'feedback.insert_facts',
   `insert into feedback_fact
      (tenant_id, ref_id, n, fact_id, day, relay, kind, type, message_key, reported_at, received_at,
-      reason, is_hard, error_code, num_retries)
+      reason, is_hard, error_code, num_retries, status, classified)
    select $1, f.ref_id, f.n, f.fact_id, f.day, f.relay, f.kind, f.type, f.message_key, f.reported_at, f.received_at, f.reason, f.is_hard,
-          f.error_code, f.num_retries
+          f.error_code, f.num_retries, f.status, f.classified::jsonb
      from unnest($2::text[], $3::smallint[], $4::text[], $5::date[], $6::text[], $7::text[], $8::text[],
             $9::text[], $10::timestamptz[], $11::timestamptz[], $12::text[], $13::boolean[],
-            $14::text[], $15::text[])
+            $14::text[], $15::text[], $16::text[], $17::text[])
        as f (ref_id, n, fact_id, day, relay, kind, type, message_key, reported_at, received_at, reason,
-             is_hard, error_code, num_retries)
+             is_hard, error_code, num_retries, status, classified)
    on conflict (tenant_id, ref_id, n, fact_id, day) do nothing
    returning ref_id || ' ' || n || ' ' || fact_id as key`,
 )
@@ -69,6 +69,10 @@ export async function insertFacts(
     nullableArrayText(facts.map(({ isHard }) => isHard ?? null)),
     textArray(facts.map(({ errorCode }) => errorCode ?? null)),
     textArray(facts.map(({ numRetries }) => numRetries ?? null)),
+    textArray(facts.map(({ status }) => status ?? null)),
+    textArray(
+      facts.map(({ classified }) => (classified === undefined ? null : JSON.stringify(classified))),
+    ),
   ])
   return new Set(rows.map(({ key }) => key))
 }

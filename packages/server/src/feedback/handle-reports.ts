@@ -8,6 +8,7 @@ import type { Tx } from '../platform/db/index.ts'
 import { isUlid, timeOfUlid } from '../platform/ids.ts'
 import type { TouchedStream } from '../webhooks/index.ts'
 import { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply-reports.ts'
+import type { LoggedBounce } from './log-bounces.ts'
 import { answeredIdOf } from './match-reports.ts'
 import {
   boundParked,
@@ -43,6 +44,7 @@ export interface Handled {
   readonly lookAgainMs: number
   /** Parked reports that went for want of room. */
   readonly dropped: number
+  readonly bounces: readonly LoggedBounce[]
 }
 
 export interface HandleReportsDeps extends ApplyReportsDeps {
@@ -186,5 +188,6 @@ function sumUp(
     touched: applied.flatMap(({ touched }) => touched),
     lookAgainMs: isWoken ? 0 : Math.min(...waits),
     dropped,
+    bounces: applied.flatMap(({ bounces }) => bounces),
   }
 }

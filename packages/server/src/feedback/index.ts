@@ -1,5 +1,6 @@
 /** The front door of feedback: what was reported of mail that was handed over. */
 export { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply-reports.ts'
+export { type LoggedBounce, logBounces } from './log-bounces.ts'
 export {
   type RecordedFact,
   type ReportedFlags,

@@ -1,5 +1,6 @@
 /** SQL that reads what was reported of recipients, for the record of emails. Every statement names the tenant. */
 import type { RelayKind } from '@postrider/contract'
+import type { Classified } from '../mail/index.ts'
 import { type Queryable, statement } from '../platform/db/index.ts'
 import type { RelayFactKind } from '../relays/index.ts'
 
@@ -21,6 +22,8 @@ export interface RecordedFact {
   readonly isHard: boolean | null
   readonly errorCode: string | null
   readonly numRetries: string | null
+  /** Of a bounce; null for one of before it was kept. */
+  readonly classified: Classified | null
 }
 
 /** Times of providers are whole seconds, in which a mail is taken, delivered and complained about. */
@@ -32,7 +35,7 @@ const FACTS_OF = statement(
   `select t.* from unnest($4::smallint[]) as k (n)
     cross join lateral (
       select n, relay, kind, type, reported_at as at, received_at as "receivedAt", reason,
-             is_hard as "isHard", error_code as "errorCode", num_retries as "numRetries", fact_id,
+             is_hard as "isHard", error_code as "errorCode", num_retries as "numRetries", classified, fact_id,
              ${WITHIN_A_SECOND} as rank
         from feedback_fact
        where tenant_id = $1 and ref_id = $2 and day = $3 and n = k.n

@@ -7,7 +7,12 @@
  * reported already.
  */
 
-import { applyReports, type Report, type ReportOutcome } from '../feedback/index.ts'
+import {
+  applyReports,
+  type LoggedBounce,
+  type Report,
+  type ReportOutcome,
+} from '../feedback/index.ts'
 import type { UserAgent } from '../mail/index.ts'
 import { planByIndex, type Tx } from '../platform/db/index.ts'
 import { type NewEvent, recordEvents, type TouchedStream } from '../webhooks/index.ts'
@@ -38,6 +43,8 @@ export interface FinishResult {
   readonly outcomes: readonly ReportOutcome[]
   /** To be woken after the commit; with the first of a group. */
   readonly touched: readonly TouchedStream[]
+  /** To be logged after the commit; with the first of a group. */
+  readonly bounces: readonly LoggedBounce[]
 }
 
 export interface FinishDeps {
@@ -80,6 +87,7 @@ export async function finishMessages(
     isFinished: isHeld.has(keyOf(claim)),
     outcomes: applied.outcomes.get(keyOf(claim)) ?? [],
     touched: i === 0 ? [...applied.touched, ...recorded.touched] : [],
+    bounces: i === 0 ? applied.bounces : [],
   }))
 }
 
@@ -90,6 +98,7 @@ export async function finishMessages(
 async function applyAll(tx: Tx, deps: FinishDeps, finished: readonly FinishedMessage[]) {
   const outcomes = new Map<string, ReportOutcome[]>()
   const touched: TouchedStream[] = []
+  const bounces: LoggedBounce[] = []
   const all = finished.flatMap(({ claim, reports }) => reports.map((report) => ({ claim, report })))
   const byTenant = Map.groupBy(all, ({ claim }) => claim.tenantId)
   for (const [tenantId, some] of [...byTenant].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -99,13 +108,14 @@ async function applyAll(tx: Tx, deps: FinishDeps, finished: readonly FinishedMes
       reports: sorted.map(({ report }) => report),
     })
     touched.push(...applied.touched)
+    bounces.push(...applied.bounces)
     for (const [i, { claim }] of sorted.entries()) {
       const own = outcomes.get(keyOf(claim)) ?? []
       own.push(applied.outcomes[i] ?? 'ignored')
       outcomes.set(keyOf(claim), own)
     }
   }
-  return { outcomes, touched }
+  return { outcomes, touched, bounces }
 }
 
 function orderOf({ fact: { ref } }: Report): string {

@@ -140,6 +140,14 @@ const suppressed = async ({ tenantId }: Sent) => {
   return rows.map(({ email, reason }) => [email, reason])
 }
 
+const classifiedOf = async (sent: Awaited<ReturnType<typeof send>>) => {
+  const { rows } = await world.db.query<{ classified: unknown }>(
+    'select classified from feedback_fact where ref_id = $1',
+    [sent.refId],
+  )
+  return rows.map(({ classified }) => classified)
+}
+
 describe('[contract 3.5] a delivery report', () => {
   it('makes a bounce of the recipient it names, and is an incoming email all the same', async () => {
     const sent = await send()
@@ -151,9 +159,14 @@ describe('[contract 3.5] a delivery report', () => {
         ref_id: sent.refId,
         email: ['Ada@example.com'],
         failed_reason: expect.stringContaining('User unknown'),
-        error_code: '5.1.1',
       },
     })
+    // The interface gives these to bounces of provider A alone.
+    for (const name of ['error_code', 'num_retries', 'classified'])
+      expect(event?.details).not.toHaveProperty(name)
+    expect(await classifiedOf(sent)).toEqual([
+      { category: 'invalid_recipient', by: 'enhanced_code', evidence: '5.1.1' },
+    ])
     expect(await statuses(sent)).toEqual(['bounced', 'delivered'])
     expect(await suppressed(sent)).toEqual([['Ada@example.com', 'bounced']])
     expect(await world.events()).toHaveLength(1)
@@ -189,6 +202,22 @@ describe('[contract 3.5] a delivery report', () => {
     expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
     expect(await suppressed(sent)).toEqual([])
   })
+
+  it.each([
+    ['5.2.2', '552 Account(s) <Ada@example.com> does not have enough space', 'mailbox_full'],
+    ['5.7.1', '550 5.7.1 This account does not allow attachments', 'content_rejected'],
+    ['5.0.0', '550 Your IP address blocked', 'blocked_reputation'],
+    ['5.0.0', '550 Sorry', 'unknown'],
+  ])(
+    '[contract 7.4] that is not about the address suppresses nobody: %s %s',
+    async (status, words, category) => {
+      const sent = await send()
+      await receive(sent, deliveryReport(sent, { status, words }))
+      expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+      expect(await suppressed(sent)).toEqual([])
+      expect(await classifiedOf(sent)).toMatchObject([{ category }])
+    },
+  )
 
   it('that a server goes on trying, or was successful, is no bounce', async () => {
     const sent = await send()

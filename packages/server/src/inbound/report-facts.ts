@@ -51,14 +51,15 @@ export function reportsOf(
   })
 }
 
-function bounceOf({ isHard, recipient, status }: MailReport) {
+function bounceOf({ isHard, recipient, status, classified }: MailReport) {
   return {
     kind: 'bounced' as const,
     type: 'delivery-status',
     isHard,
     ...(isHard ? { suppresses: 'bounced' as const } : {}),
     ...(recipient === undefined ? {} : { email: recipient }),
-    ...(status === undefined ? {} : { errorCode: status }),
+    ...(status === undefined ? {} : { status }),
+    ...(classified === undefined ? {} : { classified }),
   }
 }
 

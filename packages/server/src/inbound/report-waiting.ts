@@ -7,6 +7,7 @@
  * that none is lost and none stops the others. While the database is away nothing is counted against a
  * message.
  */
+import { logBounces } from '../feedback/index.ts'
 import {
   createGroupCommit,
   type Db,
@@ -105,6 +106,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
       failpoints.hit('inbound.after_commit')
       const touched = results.flatMap((result) => result.touched)
       if (touched.length > 0) deps.wakeups.wake(touched)
+      for (const { bounces } of results) logBounces(log, bounces)
     },
   })
 

@@ -63,8 +63,10 @@ export const ADDRESS_HINT = /^5\.4\.(?:1|4|310)$/
 /** A name or what is left of an address, which reply-text.ts takes out. */
 const NAME = String.raw`(?: ?["'(<[] ?[^\s"'()<>[\]]{0,64} ?["')>\]])?`
 const WHO = String.raw`(?:user|recipient|mail ?box|account|(?:e-?mail |recipient )?address|addressee|customer|alias|e-?mail(?: id)?|user ?id|local[- ]?part)(?: ?name)?(?:\(s\)|s)?`
-const MEANT = String.raw`(?: (?:that )?you (?:tried to reach|entered|typed|sent (?:to|(?:your|the) message to)))?`
-const MISSING = String.raw`(?:unknown|not ?found|(?:was|were)n'?t found|not known|non-?exist[ae]nt|invalid|not valid|(?:does not|do not|doesn'?t|don'?t|not|no longer) exists?|not recogni[sz]ed|not registered|(?:cannot|can'?t|could not|couldn'?t) be found|no longer (?:valid|available|active|in use|used|employed|accept(?:s|ing) (?:e-?)?mail|(?:on|with|at) (?:(?:this|our|the) )?(?:server|system|company|domain)))`
+const MEANT =
+  '(?: (?:that )?you (?:tried to reach|entered|typed|sent (?:to|(?:your|the) message to)))?'
+const MISSING =
+  "(?:unknown|not ?found|(?:was|were)n'?t found|not known|non-?exist[ae]nt|invalid|not valid|(?:does not|do not|doesn'?t|don'?t|not|no longer) exists?|not recogni[sz]ed|not registered|(?:cannot|can'?t|could not|couldn'?t) be found|no longer (?:valid|available|active|in use|used|employed|accept(?:s|ing) (?:e-?)?mail|(?:on|with|at) (?:(?:this|our|the) )?(?:server|system|company|domain)))"
 const DISABLED =
   '(?:disabled|deactivated|inactivated|inactive|closed|terminated|discontinued|deleted|removed|archived|expired|locked|frozen|suspended|not active|not (?:been )?activated)'
 const words = (pattern: string): RegExp => new RegExp(pattern)

@@ -30,6 +30,23 @@ export function classifiedOf(category: string, providerError: string): Classifie
   return evidenceOf(known, facts)
 }
 
+/**
+ * The same of many: each reply is read once, and of those beyond `max` different ones no words, for a server
+ * may write each to cost time.
+ */
+export function classifierOf(max: number): typeof classifiedOf {
+  const known = new Map<string, Classified>()
+  return (category, providerError) => {
+    const key = `${category} ${providerError}`
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const isMany = known.size >= max
+    const classified = classifiedOf(category, isMany ? providerError.slice(0, 12) : providerError)
+    if (!isMany) known.set(key, classified)
+    return classified
+  }
+}
+
 /** An enhanced code first, then words, then the reply code: what is most exact. */
 export function evidenceOf(category: FailureCategory, facts: ReplyFacts): Classified {
   const { code, enhanced, words } = facts

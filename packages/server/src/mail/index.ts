@@ -24,12 +24,14 @@ export {
   unsubscribeHeaders,
 } from './build-message.ts'
 export { checkHeader, headerBytes } from './check-header.ts'
+export { type Classified, classifiedOf, classifierOf } from './classified.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
 export { concernsMailer, type FailureCategory, failedReasonOf } from './failure-category.ts'
 export { encodeHeaderText, type Mailbox } from './header-lines.ts'
 export { hideAddresses } from './hide-addresses.ts'
 export { classifyImapFailure, type ImapClassification } from './imap/classify-failure.ts'
 export { IMAP_REFUSALS, type ImapFailure, type ImapReply, type ImapStage } from './imap/failure.ts'
+export { judgeBounce } from './judge-bounce.ts'
 export { createMessageParser, type MessageParser } from './parse/message-parser.ts'
 export {
   type MessageHeader,

@@ -14,6 +14,8 @@ export interface Refusal {
   readonly status: string | undefined
   /** The reply, with or without its code, or the words of the report. */
   readonly diagnostic: string
+  /** A relay provider's own name for an address that is wrong, where it calls this one so. */
+  readonly providerSays?: string | undefined
 }
 
 export interface BounceVerdict {
@@ -33,6 +35,7 @@ interface Read {
   /** What the words alone mean. */
   readonly byWords: FailureCategory
   readonly saying: AddressSaying | undefined
+  readonly providerSays: string | undefined
 }
 
 export interface EvidenceStep {
@@ -97,6 +100,19 @@ export const EVIDENCE_ORDER: readonly EvidenceStep[] = [
       },
   },
   {
+    says: 'The verdict of a relay provider that the address is wrong, "Invalid Recipient" (SparkPost) or "Invalid Address" (SendGrid), where the reply says nothing that is known',
+    verdict: 'suppresses',
+    source: 'SparkPost bounce classification codes, SendGrid bounce classifications',
+    find: ({ providerSays, category }) =>
+      providerSays === undefined
+        ? undefined
+        : {
+            category: OF_ADDRESS.has(category) ? category : 'invalid_recipient',
+            by: 'words',
+            evidence: providerSays,
+          },
+  },
+  {
     says: 'Anything else: a reply code alone (550 stands for no mailbox and for policy alike), words that are not known, no words',
     verdict: 'doubt',
     source: 'RFC 5321 §4.2.3',
@@ -132,7 +148,7 @@ const TEXT_CHARS_MAX = 1_024
 /** What the server that reports adds to the words of the one that refused. */
 const ADDED = /\bgiving up on \S{1,100}|\(in reply to [^()]{1,60}\)|\brelay=\S{1,100}/gi
 
-function readRefusal({ status = '', diagnostic }: Refusal): Read {
+function readRefusal({ status = '', diagnostic, providerSays }: Refusal): Read {
   const text = diagnostic.slice(0, TEXT_CHARS_MAX).replace(ADDED, ' ')
   const said = REPLY_CODE.exec(text)
   const code = Number(said?.[1] ?? 0)
@@ -155,7 +171,7 @@ function readRefusal({ status = '', diagnostic }: Refusal): Read {
   const saying = cleanAddressWords(sentencesOf(given), said !== null)
   const category = categoryOf(facts, isTemporary, saying)
   const byWords = categoryOf({ ...facts, enhanced: undefined }, isTemporary, saying)
-  return { facts, codes, isTemporary, category, byWords, saying }
+  return { facts, codes, isTemporary, category, byWords, saying, providerSays }
 }
 
 /** Codes of no server, of a class each: words are told apart by it, and a code is never made up. */

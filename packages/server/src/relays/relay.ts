@@ -7,7 +7,7 @@
  * of has an outcome of its own.
  */
 import type { RecipientType, RelayKind } from '@postrider/contract'
-import type { FailureCategory } from '../mail/index.ts'
+import type { Classified, FailureCategory } from '../mail/index.ts'
 
 /** A tenant's account at a provider, with its secrets opened. Never logged, never kept. */
 export interface RelayAccount {
@@ -206,6 +206,12 @@ export interface RelayFact {
   readonly isHard?: boolean
   /** The address must not be sent to any more, and why. */
   readonly suppresses?: 'bounced' | 'complained' | 'unsubscribed'
+  /** Of a bounce, where the provider has one beside its words: RFC 3463, such as `5.1.1`. */
+  readonly status?: string
+  /** Of a bounce: the provider's own name for an address that is wrong, where it calls this one so. */
+  readonly providerSays?: string
+  /** Of a bounce: what it rests on. Left out by a provider's adapter, whose bounces are judged when they are applied. */
+  readonly classified?: Classified
   /** As received, of the providers that have them (interface §2.4). */
   readonly errorCode?: string
   readonly numRetries?: string

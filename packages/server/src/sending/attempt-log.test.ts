@@ -36,6 +36,7 @@ describe('the line of an attempt', () => {
         domain: 'example.com',
         outcome: 'failed',
         category: 'invalid_recipient',
+        classified: { by: 'enhanced_code', evidence: '5.1.1' },
         reply: '550 5.1.1 <…@example.com> mailbox … is unknown',
       },
     ])

@@ -2,9 +2,9 @@
  * The canonical log line of an attempt, and its outcome in metrics: what was tried, at which host,
  * for which domain, and what the host replied. Never content, never a local part.
  */
-import { hideAddresses } from '../mail/index.ts'
+import { classifiedOf, hideAddresses } from '../mail/index.ts'
 import type { Logger } from '../platform/log.ts'
-import type { Claim, ReadMailer } from './attempt.ts'
+import type { AttemptFailed, Claim, ReadMailer } from './attempt.ts'
 import { domainOf } from './email.ts'
 import type { Ending } from './ending.ts'
 import type { Ended } from './finish-attempts.ts'
@@ -68,13 +68,22 @@ function outcomeOf(ending: Ending): string {
   return ending.next?.kind === 'retry' ? 'deferred' : 'failed'
 }
 
+function classifiedFor({ category, providerError }: AttemptFailed, email: string) {
+  const { by, evidence } = classifiedOf(category, providerError)
+  return { by, evidence: hideAddresses(evidence, email) }
+}
+
 function describe(ending: Ending, email: string): Record<string, unknown> {
   if (ending.kind === 'undone') return { wait_ms: ending.undo.waitMs }
   if (ending.kind === 'stopped') return {}
   const { result, next, traceparent } = ending
   return {
     ...(result.kind === 'failed'
-      ? { category: result.category, reply: hideAddresses(result.providerError, email) }
+      ? {
+          category: result.category,
+          classified: classifiedFor(result, email),
+          reply: hideAddresses(result.providerError, email),
+        }
       : {}),
     ...(next?.kind === 'retry' ? { wait_ms: next.waitMs } : {}),
     ...(next?.kind === 'give-up' ? { because: next.because } : {}),

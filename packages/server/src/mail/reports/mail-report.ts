@@ -3,6 +3,8 @@
  * a delivery report (RFC 3464) or a complaint (RFC 5965). It is a claim of whoever wrote the mail:
  * nothing may follow from it that is not tied to a message of ours.
  */
+import type { Classified } from '../classified.ts'
+
 export interface MailReport {
   /** `deferral`: it goes on trying. Reports of success are none. */
   readonly kind: 'bounce' | 'deferral' | 'complaint'
@@ -12,6 +14,8 @@ export interface MailReport {
   readonly recipient?: string
   /** Of a bounce: another message to this recipient would fare no better. */
   readonly isHard: boolean
+  /** Of a bounce: why, and what says so. */
+  readonly classified?: Classified
   /** RFC 3463, such as `5.1.1`. */
   readonly status?: string
   /** The remote server's words, else those of the report; '' without. Bounded. */

@@ -2,8 +2,8 @@
  * Reports of failed and of delayed deliveries. What they say is read in the order of read-reports.ts:
  * what the fields leave open is told by the text, and what the text leaves open by the subject.
  */
+import { judgeBounce } from '../judge-bounce.ts'
 import { decodeHeaderText, headerOf } from '../parse/header-values.ts'
-import { decideHardness } from './decide-hardness.ts'
 import type { MailReport } from './mail-report.ts'
 import { originalMessageIdOf } from './original-message.ts'
 import { type RecipientFields, readStatusPart, type StatusPart } from './read-status-part.ts'
@@ -102,15 +102,15 @@ function toReport(
   fields: RecipientFields,
   words: ReportWords,
   isAlone: boolean,
-): Pick<MailReport, 'kind' | 'isHard' | 'diagnostic' | 'recipient' | 'status' | 'remoteHost'> {
+): Omit<MailReport, 'kind' | 'originalMessageId'> & { readonly kind: Kind } {
   const { recipient, remoteHost } = fields
   const reason = fields.diagnostic || boundedText(reasonOf(recipient, words, isAlone))
   const status = fields.status ?? statusIn(reason)
   // Of what a whole text says, nothing is known for good.
-  const hasEvidence = reason !== '' || fields.status !== undefined
+  const { isOfAddress, classified } = judgeBounce({ status, diagnostic: reason })
   return {
     kind,
-    isHard: kind === 'bounce' && hasEvidence && decideHardness({ status, diagnostic: reason }),
+    ...(kind === 'bounce' ? { isHard: isOfAddress, classified } : { isHard: false }),
     diagnostic: reason || boundedText(isAlone ? words.text.slice(0, BEGINNING_CHARS) : ''),
     ...(recipient === undefined ? {} : { recipient }),
     ...(status === undefined ? {} : { status }),

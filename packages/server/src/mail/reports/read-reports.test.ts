@@ -68,6 +68,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
       {
         kind: 'bounce',
         isHard: true,
+        classified: { category: 'invalid_recipient', by: 'enhanced_code', evidence: '5.1.1' },
         originalMessageId: ID,
         recipient: 'cy@example.net',
         status: '5.1.1',

@@ -8,7 +8,18 @@ const read = sendgrid.callbacks.read
 const factOf = (event: unknown) => read(JSON.stringify([event]))?.[0]
 
 type Name = keyof typeof fixtureEvents
-type Meaning = Pick<RelayFact, 'kind' | 'isHard' | 'suppresses' | 'reason' | 'ip' | 'userAgent'>
+type Meaning = Pick<
+  RelayFact,
+  | 'kind'
+  | 'isHard'
+  | 'suppresses'
+  | 'status'
+  | 'providerSays'
+  | 'classified'
+  | 'reason'
+  | 'ip'
+  | 'userAgent'
+>
 
 const refused = '550 5.1.1 unknown'
 const forGood = (reason: string, suppresses?: RelayFact['suppresses']): Meaning => ({
@@ -18,6 +29,10 @@ const forGood = (reason: string, suppresses?: RelayFact['suppresses']): Meaning 
   ...(suppresses && { suppresses }),
 })
 const forNow = (reason: string): Meaning => ({ kind: 'bounced', isHard: false, reason })
+const onList = (evidence: string) => ({
+  classified: { category: 'invalid_recipient', by: 'words', evidence } as const,
+})
+const status = '5.1.1'
 const visitor = { ip: '198.51.100.4', userAgent: 'Mozilla/5.0 (X11)' }
 const other: Meaning = { kind: 'other', reason: '' }
 
@@ -25,21 +40,21 @@ const MEANINGS: Readonly<Record<Name, Meaning>> = {
   processed: { kind: 'processed', reason: '' },
   delivered: { kind: 'delivered', reason: '250 2.0.0 OK' },
   deferred: { kind: 'deferred', reason: '451 4.7.1 try again later' },
-  bounce: forGood(refused, 'bounced'),
-  bounceOfContent: forGood(refused),
-  blocked: forNow(refused),
-  expired: forNow(refused),
-  bounceOfOld: forGood(refused, 'bounced'),
-  bounceOfOldForNow: forNow(refused),
-  blockedOfOld: forNow('451 busy'),
+  bounce: { ...forGood(refused, 'bounced'), status, providerSays: 'Invalid Address' },
+  bounceOfContent: { ...forGood(refused), status },
+  blocked: { ...forNow(refused), status },
+  expired: { ...forNow(refused), status },
+  bounceOfOld: { ...forGood(refused, 'bounced'), status },
+  bounceOfOldForNow: { ...forNow(refused), status: '4.2.2' },
+  blockedOfOld: { ...forNow('451 busy'), status: '5.0.0' },
   delayedBounce: forGood('550 no such user', 'bounced'),
-  droppedBounced: forGood('Bounced Address', 'bounced'),
+  droppedBounced: { ...forGood('Bounced Address', 'bounced'), ...onList('Bounced Address') },
   droppedUnsubscribed: forGood('Unsubscribed Address', 'unsubscribed'),
   droppedComplained: forGood('Spam Reporting Address', 'complained'),
-  droppedInvalid: forGood('Invalid', 'bounced'),
+  droppedInvalid: { ...forGood('Invalid', 'bounced'), ...onList('Invalid') },
   droppedSpam: forNow('Spam Content'),
   droppedQuota: forNow('Recipient List over Package Quota'),
-  droppedByType: forGood('not tried', 'bounced'),
+  droppedByType: { ...forGood('not tried', 'bounced'), ...onList('Bounced Address') },
   spamreport: { kind: 'complained', suppresses: 'complained', reason: '' },
   unsubscribe: { kind: 'unsubscribed', suppresses: 'unsubscribed', reason: '' },
   groupUnsubscribe: { kind: 'unsubscribed', suppresses: 'unsubscribed', reason: '', ...visitor },

@@ -13,7 +13,10 @@ import { digestOf, type Report, readReports } from '../read-reports.ts'
 import type { RelayFact, RelayFactKind } from '../relay.ts'
 import { microsOf, textOf, wordsMax } from '../report-fields.ts'
 
-type Meaning = Pick<RelayFact, 'kind' | 'isHard' | 'suppresses'>
+type Meaning = Pick<
+  RelayFact,
+  'kind' | 'isHard' | 'suppresses' | 'status' | 'providerSays' | 'classified'
+>
 
 const KINDS: ReadonlyMap<string, RelayFactKind> = new Map([
   ['processed', 'processed'],
@@ -29,8 +32,8 @@ const KINDS: ReadonlyMap<string, RelayFactKind> = new Map([
  * the account: an address on one of them would be dropped again.
  */
 const DROPPED: ReadonlyMap<string, Meaning> = new Map([
-  ['bounced address', { kind: 'bounced', isHard: true, suppresses: 'bounced' }],
-  ['invalid', { kind: 'bounced', isHard: true, suppresses: 'bounced' }],
+  ['bounced address', onList('Bounced Address')],
+  ['invalid', onList('Invalid')],
   ['unsubscribed address', { kind: 'bounced', isHard: true, suppresses: 'unsubscribed' }],
   ['spam reporting address', { kind: 'bounced', isHard: true, suppresses: 'complained' }],
 ])
@@ -87,7 +90,23 @@ function bounceOf(event: string, report: unknown): Meaning {
   const isHard = type === undefined ? /^5/.test(textOf(report, 'status') ?? '') : type === 'bounce'
   const classification = textOf(report, 'bounce_classification')?.toLowerCase() ?? ''
   const isOfAddress = isHard && !FAULT_OF_SENDER.test(classification)
-  return { kind: 'bounced', isHard, ...(isOfAddress ? { suppresses: 'bounced' } : {}) }
+  const status = textOf(report, 'status')
+  return {
+    kind: 'bounced',
+    isHard,
+    ...(isOfAddress ? { suppresses: 'bounced' } : {}),
+    ...(isHard && classification === 'invalid address' ? { providerSays: 'Invalid Address' } : {}),
+    ...(status === undefined ? {} : { status }),
+  }
+}
+
+function onList(evidence: string): Meaning {
+  return {
+    kind: 'bounced',
+    isHard: true,
+    suppresses: 'bounced',
+    classified: { category: 'invalid_recipient', by: 'words', evidence },
+  }
 }
 
 function droppedOf(report: unknown): Meaning {

@@ -16,7 +16,10 @@ export interface EventFacts {
   readonly reason: string
 }
 
-export type Meaning = Pick<RelayFact, 'kind' | 'isHard' | 'suppresses'>
+export type Meaning = Pick<
+  RelayFact,
+  'kind' | 'isHard' | 'suppresses' | 'providerSays' | 'classified'
+>
 
 const KINDS: ReadonlyMap<string, RelayFactKind> = new Map([
   ['injection', 'processed'],
@@ -31,6 +34,8 @@ const KINDS: ReadonlyMap<string, RelayFactKind> = new Map([
   ['list_unsubscribe', 'unsubscribed'],
   ['link_unsubscribe', 'unsubscribed'],
 ])
+/** The other class that is for good says that no recipient was found, which may be the sender's fault. */
+const INVALID_RECIPIENT = '10'
 const SUPPRESSED = /address (was )?suppressed/i
 
 export function decideMeaning(event: EventFacts): Meaning {
@@ -55,7 +60,12 @@ function meaningOfBounce(event: EventFacts): Meaning {
   const category = bounceCategoryOf(event.bounceClass)
   switch (category) {
     case 'hard':
-      return { kind: 'bounced', isHard: true, suppresses: 'bounced' }
+      return {
+        kind: 'bounced',
+        isHard: true,
+        suppresses: 'bounced',
+        ...(event.bounceClass === INVALID_RECIPIENT ? { providerSays: 'Invalid Recipient' } : {}),
+      }
     case 'admin':
       return { kind: 'bounced', isHard: true, ...suppression(event) }
     case 'soft':
@@ -70,6 +80,11 @@ function meaningOfBounce(event: EventFacts): Meaning {
   }
 }
 
-function suppression({ reason }: EventFacts): Pick<RelayFact, 'suppresses'> {
-  return SUPPRESSED.test(reason) ? { suppresses: 'bounced' } : {}
+function suppression({ reason }: EventFacts): Pick<RelayFact, 'suppresses' | 'classified'> {
+  const [evidence] = SUPPRESSED.exec(reason) ?? []
+  if (evidence === undefined) return {}
+  return {
+    suppresses: 'bounced',
+    classified: { category: 'blocked_policy', by: 'words', evidence },
+  }
 }

@@ -48,6 +48,7 @@ const TABLE: readonly (readonly [name: keyof typeof EVENTS, fact: object])[] = [
       type: 'bounce',
       isHard: true,
       suppresses: 'bounced',
+      providerSays: 'Invalid Recipient',
       numRetries: '2',
     },
   ],
@@ -61,6 +62,7 @@ const TABLE: readonly (readonly [name: keyof typeof EVENTS, fact: object])[] = [
       type: 'out_of_band',
       isHard: true,
       suppresses: 'bounced',
+      providerSays: 'Invalid Recipient',
     },
   ],
   [

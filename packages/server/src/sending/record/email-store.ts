@@ -68,6 +68,8 @@ export interface RecordedAttempt {
   readonly startedAt: Date
   readonly finishedAt: Date
   readonly outcome: 'accepted' | 'deferred' | 'failed' | 'uncertain'
+  /** Of what failed. */
+  readonly category: string | null
   readonly failedReason: string
   readonly providerError: string
   readonly retryScheduled: boolean
@@ -79,7 +81,7 @@ const ATTEMPTS = statement(
   `select a.* from unnest($4::smallint[]) as k (n)
     cross join lateral (
       select n, attempt, max_attempts as "maxAttempts", started_at as "startedAt",
-             finished_at as "finishedAt", outcome, failed_reason as "failedReason",
+             finished_at as "finishedAt", outcome, category, failed_reason as "failedReason",
              provider_error as "providerError", retry_scheduled as "retryScheduled",
              next_attempt_at as "nextAttemptAt"
         from sending_attempt
