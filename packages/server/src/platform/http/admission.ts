@@ -120,8 +120,6 @@ export interface Guards {
   readonly adminToken: string | undefined
   /** Without it, the operator's token opens no tenant's route. */
   readonly operatorAccess: OperatorAccess | undefined
-  /** The pages of the documentation, whose plugin cannot declare anything. */
-  readonly publicPrefix: string
 }
 
 /** Adds to each route the guard that it declares. */
@@ -129,10 +127,7 @@ export function guardRoutes(app: FastifyInstance, guards: Guards): void {
   const { adminToken } = guards
   const isAdmin = (given: string) => adminToken !== undefined && isSameSecret(given, adminToken)
   app.addHook('onRoute', (route) => {
-    const isPage =
-      route.url === guards.publicPrefix || route.url.startsWith(`${guards.publicPrefix}/`)
-    const auth = route.config?.auth ?? (isPage ? 'public' : undefined)
-    const guard = guardOf(auth, route.config?.scopes ?? [], route.url)
+    const guard = guardOf(route.config?.auth, route.config?.scopes ?? [], route.url)
     if (guard !== undefined) route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
   })
 

@@ -38,9 +38,15 @@ import {
 } from './json-body.ts'
 import { createJsonReader } from './json-reader.ts'
 import { createObservation, noRoute, type Observation } from './observation.ts'
-import { docsPrefix } from './openapi.ts'
 import { createRequestsUnderWay, requestsPerKeyMax } from './requests-under-way.ts'
 import { createSchemaCompiler } from './validation.ts'
+
+declare module 'fastify' {
+  interface FastifySchema {
+    /** It is no operation, and takes any query. */
+    hide?: boolean
+  }
+}
 
 /** A route may allow more by its `bodyLimit`. */
 const bodyBytesMax = 1024 * 1024
@@ -173,9 +179,8 @@ export function createHttpApp(o: HttpAppOptions): FastifyInstance {
     message: 'Too many wrong keys from this address',
     monotonicMs: o.monotonicMs,
   })
-  const publicPrefix = docsPrefix
   guardRoutes(app, {
-    ...{ authenticateKey, adminToken, operatorAccess, wrongKeys, underWay, publicPrefix },
+    ...{ authenticateKey, adminToken, operatorAccess, wrongKeys, underWay },
   })
   const bodies = boundBodies(app, {
     limits: o.bodyLimits,

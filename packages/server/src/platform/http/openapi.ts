@@ -1,26 +1,36 @@
 /**
  * The OpenAPI 3.1 description at /openapi.json, made from the routes themselves and from the
- * contract's events, and its pages at /docs.
+ * contract's events, and the reference written from it at /docs.
  */
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
+import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import type { DescribedOperation } from './description/describe-operation.ts'
 import { writeDocument } from './description/document.ts'
+import { type Document, writePage } from './reference/write-page.ts'
 
-export const docsPrefix = '/docs'
-
-/** The pages load their own files and nothing else. No upgrade to https: the host may serve plain http. */
-const docsPolicy = [
-  "default-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self' data:",
-  "object-src 'none'",
-  "script-src-attr 'none'",
+/** The page loads its own files and nothing else. No upgrade to https: the host may serve plain http. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  'img-src data:',
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
+
+const PAGE_HEADERS = {
+  'content-security-policy': PAGE_POLICY,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+
+const HTML = 'text/html; charset=utf-8'
+const FILES = {
+  'reference.css': 'text/css; charset=utf-8',
+  'reference.js': 'text/javascript; charset=utf-8',
+} as const
 
 /** Call before any route is added. */
 export function describeRoutes(
@@ -32,27 +42,31 @@ export function describeRoutes(
     const operation = config?.operation
     if (operation !== undefined) operations.set(operation.id, operation)
   })
-  // Written once, and the same for all: whoever asks often, or does not read, costs nothing.
-  let written: { readonly document: object; readonly bytes: Buffer } | undefined
-  const write = () => {
-    const document = writeDocument([...operations.values()], o)
-    return { document, bytes: Buffer.from(JSON.stringify(document)) }
+  const readDocument = once(() => writeDocument([...operations.values()], o))
+  const offer = (path: string, type: string, write: () => string) => {
+    const read = once(() => Buffer.from(write()))
+    app.get(path, { config: { auth: 'public' }, schema: { hide: true } }, (_request, reply) =>
+      reply.headers(PAGE_HEADERS).type(type).send(read()),
+    )
   }
-  app.register(swagger, { openapi: {} })
-  app.register(swaggerUi, {
-    routePrefix: docsPrefix,
-    staticCSP: docsPolicy,
-    transformSpecification() {
-      written ??= write()
-      return written.document as Record<string, unknown>
-    },
-  })
-  app.get(
-    '/openapi.json',
-    { config: { auth: 'public' }, schema: { hide: true } },
-    (_request, reply) => {
-      written ??= write()
-      return reply.type('application/json').send(written.bytes)
-    },
-  )
+  offer('/openapi.json', 'application/json', () => JSON.stringify(readDocument()))
+  // Its links are relative: it may be reached below another path.
+  for (const [path, up] of [
+    ['/docs', './'],
+    ['/docs/', '../'],
+  ] as const)
+    offer(path, HTML, () => writePage(readDocument() as unknown as Document, up))
+  for (const [name, type] of Object.entries(FILES))
+    offer(`/docs/${name}`, type, () =>
+      readFileSync(new URL(`reference/${name}`, import.meta.url), 'utf8'),
+    )
+}
+
+/** Written once, and the same for all: whoever asks often, or does not read, costs nothing. */
+function once<T>(write: () => T): () => T {
+  let written: { readonly value: T } | undefined
+  return () => {
+    written ??= { value: write() }
+    return written.value
+  }
 }

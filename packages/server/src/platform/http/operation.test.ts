@@ -231,11 +231,13 @@ describe('status', () => {
     },
   )
 
-  it('/docs shows the description', async () => {
-    const response = await app.inject({ url: '/docs/' })
+  it.each(['/docs', '/docs/'])('%s shows the description', async (url) => {
+    const response = await app.inject({ url })
     expect(response.statusCode).toBe(200)
+    expect(response.headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(response.body).toContain('id="createTenant"')
     const policy = String(response.headers['content-security-policy'])
-    expect(policy).toContain("default-src 'self'")
+    expect(policy).toContain("default-src 'none'")
     // Nothing from another host, and nothing that turns http into https on a plain http host.
     expect(policy).not.toMatch(/https?:|upgrade-insecure-requests|\w\.\w|unsafe|\*/)
   })
