@@ -2,9 +2,13 @@
 import { describe, expect, it } from 'vitest'
 import { bodyOf, providers, type SentMail, useFeedback } from '../../test/feedback.ts'
 import { queueOf, recipientsOf, type SeenEvent, TRACEPARENT } from '../../test/sender.ts'
+import { createUserAgentReader } from '../mail/index.ts'
 import { createClock } from '../platform/clock.ts'
-import { timeOfUlid } from '../platform/ids.ts'
+import { transactByIndex } from '../platform/db/index.ts'
+import { newId, newUlid, timeOfUlid } from '../platform/ids.ts'
 import { createLogger } from '../platform/log.ts'
+import { adapterOf } from '../relays/index.ts'
+import { applyReports } from './apply-reports.ts'
 
 const world = useFeedback()
 
@@ -390,6 +394,32 @@ describe('[contract 7.4] a report whose address is not that of the copy it names
     // An address is the same in any case.
     await report({ type: 'delivered', mail, n: 1, email: 'BEN@example.COM' })
     expect(await world.statuses(mail)).toEqual(['sent', 'delivered'])
+  })
+
+  it('does nothing: simulator', async () => {
+    const tenantId = newId('tn')
+    const mail = await world.send({ tenantId })
+    const outcomesOf = async (email: string) => {
+      const report = {
+        ...{ id: newUlid(), event: 'bounced', message_id: mail.messageIds[0], email, hard: true },
+        ...{ postrider_ref: `${mail.refId}.0`, suppresses: 'bounced', reason: '550 5.1.1 no' },
+      }
+      const facts = adapterOf('simulator').callbacks.read(JSON.stringify([report])) ?? []
+      const receivedAtMicros = createClock().nowMicros()
+      const reports = facts.map(
+        (fact) => ({ tenantId, relay: 'simulator', receivedAtMicros, fact }) as const,
+      )
+      const deps = { readUserAgent: createUserAgentReader() }
+      return await transactByIndex(world.db, async (tx) => {
+        const { outcomes } = await applyReports(tx, deps, { tenantId, reports })
+        return outcomes
+      })
+    }
+    expect(await outcomesOf('ben@example.com')).toEqual(['other_recipient'])
+    expect(await world.statuses(mail)).toEqual(['sent'])
+    expect(await suppressed(tenantId)).toEqual([])
+    expect(await outcomesOf('Ada@example.com')).toEqual(['applied'])
+    expect(await world.statuses(mail)).toEqual(['bounced'])
   })
 
   it.each(providers)('does nothing without an address: %s', async (kind) => {
