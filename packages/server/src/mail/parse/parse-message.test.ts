@@ -50,6 +50,19 @@ describe('headers', () => {
     expect(message.replyTo).toEqual([{ email: '', name: 'Only A Name' }])
   })
 
+  it.each(['boundary="b"', 'Boundary=b'])('have a boundary that is not indented: %s', (line) => {
+    const body = ['', '--b', '', 'text', '--b--']
+    const { text, headers } = parse('Content-Type: multipart/mixed;', line, 'X-A: 1', ...body)
+    expect(text).toBe('text')
+    expect(headers.map(({ name }) => name)).toEqual(['Content-Type', 'X-A'])
+    // Where nothing is open it is no field, as ever.
+    const other = parse('Subject: Hello', line, 'X-A: 1', '', '')
+    expect(other.headers).toEqual([
+      { name: 'Subject', value: 'Hello' },
+      { name: 'X-A', value: '1' },
+    ])
+  })
+
   it('that are missing are empty', () => {
     expect(parse('X-A: 1', '', 'b')).toEqual({
       messageId: '',

@@ -41,7 +41,8 @@ export function readHeaders(
   while (at < bytes.length) {
     const lineEnd = endOfLine(bytes, at)
     const isBlank = isBlankLine(bytes, at)
-    const isNewField = bytes[at] !== 0x20 && bytes[at] !== 0x09
+    const isFolded = bytes[at] === 0x20 || bytes[at] === 0x09
+    const isNewField = !isFolded && !(at > start && isLooseBoundary(bytes, at))
     if (isNewField && at > start) finishField(at)
     if (isBlank) return { headers, bodyAt: lineEnd, isCut: false }
     if (isEnd(at, lineEnd)) return { headers, bodyAt: at, isCut: false }
@@ -64,6 +65,19 @@ function isBlankLine(bytes: Buffer, start: number): boolean {
   let at = start
   while (bytes[at] === CR) at++
   return bytes[at] === LF
+}
+
+const BOUNDARY = 'boundary='
+const SEMICOLON = 0x3b
+
+/** A parameter of the line before, which ends with a semicolon: some forget to indent it. */
+function isLooseBoundary(bytes: Buffer, at: number): boolean {
+  let end = at - 1
+  if (bytes[end] === LF) end--
+  if (bytes[end] === CR) end--
+  if (bytes[end] !== SEMICOLON) return false
+  const beginning = bytes.subarray(at, at + BOUNDARY.length).toString('latin1')
+  return beginning.toLowerCase() === BOUNDARY
 }
 
 function endOfLine(bytes: Buffer, at: number): number {
