@@ -102,6 +102,15 @@ describe('headers', () => {
     expect(headerOf(raw, name)).toEqual([value])
   })
 
+  it.each(['=?utf-8?Q?a?B?=', '=??q?a?=', '=?utf-8?Q? a b?=', 'x=?utf-8?Q?a?=y'])(
+    'encodes what only lenient readers take for an encoded word: %s',
+    async (subject) => {
+      const { raw, email } = await build({ subject })
+      expect(raw).not.toContain(subject)
+      expect(email.subject).toBe(subject)
+    },
+  )
+
   it('encodes what would be read as an encoded word in a name', async () => {
     const name = '=?utf-8?Q?Bank?= of Example'
     const { raw, email } = await build({ from: { address: 'shop@example.com', name } })

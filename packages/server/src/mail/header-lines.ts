@@ -24,8 +24,6 @@ const LINE_CHARS = 76
 const WORD_CHARS_MAX = 52
 const PLAIN = /^[\t\x20-\x7e]*$/
 const UNFOLDABLE = /\S{900}/
-/** RFC 2047 §2, and what lenient readers take for one: a subject that holds one is not to change. */
-const ENCODED_WORD = /=\?[^?\r\n]+\?[bq]\?[^?\r\n]*\?=/i
 const CONTROLS = /[^\P{Cc}\t\r\n]/u
 /** Alone it cannot be mistaken for two, or for a name (RFC 5322 §3.4). */
 const BARE_ADDRESS = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/
@@ -84,9 +82,14 @@ function oneLine(text: string): string {
 /** What cannot be folded at a space is cut into encoded words, too, and what might be read as one. */
 function encodeUnstructured(text: string): string {
   if (PLAIN.test(text) && !text.includes('=?') && !UNFOLDABLE.test(text)) return text
-  if (CONTROLS.test(text) || UNFOLDABLE.test(text) || ENCODED_WORD.test(text))
+  if (CONTROLS.test(text) || UNFOLDABLE.test(text) || mayHoldEncodedWord(text))
     return encodeWord(text, encodingOf(text), WORD_CHARS_MAX)
   return encodeWords(text, encodingOf(text), WORD_CHARS_MAX, true)
+}
+
+/** RFC 2047 §2, and what lenient readers take for one: a text that holds one is not to change. */
+function mayHoldEncodedWord(text: string): boolean {
+  return text.includes('=?') && /\?[bq]\?/i.test(text) && text.includes('?=')
 }
 
 /** The shorter of the two for most texts, and legible where it can be. */
