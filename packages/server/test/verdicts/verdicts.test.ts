@@ -39,8 +39,8 @@ describe('[contract 7.4] verdicts on what servers say', () => {
 
 describe('the labelled set', () => {
   it('is large, and in two halves', () => {
-    expect(replies.length).toBeGreaterThanOrEqual(600)
-    expect(bounces.length).toBeGreaterThanOrEqual(400)
+    expect(replies.length).toBeGreaterThan(900)
+    expect(bounces.length).toBeGreaterThan(500)
     for (const all of [replies, bounces]) {
       const ofScore = all.filter(({ half }) => half === 'score').length / all.length
       expect(ofScore).toBeGreaterThan(0.4)
