@@ -109,7 +109,7 @@ export const updateWebhookBody = changes({
         { events: Type.Optional(subscriptionEvents) },
         {
           description:
-            'Only for `EMAIL_EVENT`. Replaces the filters. They apply to events from then on: what waits to be delivered, or to be tried again, still is',
+            'Only for `EMAIL_EVENT`. Replaces the filters. A request that is made for the first time afterwards holds only what they let through, of what has waited, too; a repeated one keeps its body. What was asked for by replay is sent',
         },
       ),
     ),

@@ -7,7 +7,7 @@
  * transaction. Its events stay in the log and are had by replay. A request under way ends as it does.
  * inactive → active: gets what happens from then on, without the back-off of before.
  * Another URL or other headers: the receiver may have been mended, so the next try is made at once.
- * Other toggles: what is waiting stays; they apply when an event is recorded.
+ * Other toggles apply when an event is recorded, and once more when a request is made for the first time.
  */
 import type { Tx } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'

@@ -56,6 +56,13 @@ export function serializeEvent(event: NewEvent, eventAtMicros: bigint): string {
 /** Anchored: a tenant's own `custom_args` may hold the same text. */
 const BEFORE_ID = /^\{"event":"[A-Z_]+",(?:"success":(?:true|false),)?"details":\{"webhook_id":"/
 
+/** Of a stored body. */
+export function nameOfEvent(body: string): string {
+  return body.slice(BEFORE_NAME.length, body.indexOf('"', BEFORE_NAME.length))
+}
+
+const BEFORE_NAME = '{"event":"'
+
 /** The stored body as one subscription sends it. */
 export function addressEvent(body: string, webhookId: string): string {
   const at = BEFORE_ID.exec(body)?.[0].length

@@ -130,6 +130,64 @@ describe('taking a new batch', () => {
     expect(await rowsIn('webhooks_open')).toHaveLength(4)
   })
 
+  describe('after the filter was changed', () => {
+    const filter = (events: object) =>
+      updateWebhook(world.deps, key.tenantId, { event: 'EMAIL_EVENT', webhook_options: { events } })
+    const named = (event: 'MAIL_OPENED' | 'MAIL_CLICKED' | 'MAILER_DEACTIVATED') =>
+      newEvent({ event })
+    const namesOf = ({ events }: ReadyDelivery) =>
+      events.map(({ body }) => (JSON.parse(body) as { event: string }).event)
+
+    it('holds only what the new one lets through, and drops the rest from the queue', async () => {
+      await world.record(named('MAIL_OPENED'), named('MAIL_CLICKED'), named('MAIL_OPENED'))
+      await filter({ click: true })
+      const taken = await ready()
+      expect(namesOf(taken)).toEqual(['MAIL_CLICKED'])
+      expect(taken.delivery.eventIds).toHaveLength(1)
+      expect(await rowsIn('webhooks_pending')).toEqual([])
+      expect(await rowsIn('webhooks_event')).toHaveLength(3)
+    })
+
+    it('looks on where nothing is left of a batch', async () => {
+      await world.record(...Array.from({ length: 4 }, () => named('MAIL_OPENED')))
+      await world.record(named('MAIL_CLICKED'))
+      await filter({ click: true })
+      const small = { limits: { ...limits, batchEventsMax: 2 } }
+      for (let i = 0; i < 2; i += 1) expect(await take(small)).toEqual({ kind: 'wait', waitMs: 0 })
+      expect(await rowsIn('webhooks_open')).toEqual([])
+      expect(namesOf(await ready(small))).toEqual(['MAIL_CLICKED'])
+    })
+
+    it('repeats what was sent before as it was', async () => {
+      await world.record(named('MAIL_OPENED'), named('MAIL_CLICKED'))
+      const first = await ready()
+      await filter({ click: true })
+      const again = await ready()
+      expect(again.delivery.deliveryId).toBe(first.delivery.deliveryId)
+      expect(namesOf(again)).toEqual(['MAIL_OPENED', 'MAIL_CLICKED'])
+    })
+
+    it('sends what is past the filters, and what was asked for again', async () => {
+      await queueBacklog(world.db, key, { count: 2, lane: 1 })
+      await filter({ click: true })
+      expect(namesOf(await ready())).toEqual(['MAIL_DELIVERED', 'MAIL_DELIVERED'])
+      await setStream('delivery_id = null')
+      await world.record(named('MAILER_DEACTIVATED'))
+      expect(namesOf(await ready())).toEqual(['MAILER_DEACTIVATED'])
+    })
+
+    it('holds events that were read ahead against it, too', async () => {
+      await world.record(named('MAIL_OPENED'), named('MAIL_OPENED'), named('MAIL_CLICKED'))
+      const single = { limits: { ...limits, batchEventsMax: 1 } }
+      const { ahead } = await ready(single)
+      expect(ahead).toHaveLength(2)
+      await setStream('delivery_id = null')
+      await filter({ click: true })
+      expect(await take({ ...single, ahead: ahead[0] })).toEqual({ kind: 'wait', waitMs: 0 })
+      expect(namesOf(await ready({ ...single, ahead: ahead[1] }))).toEqual(['MAIL_CLICKED'])
+    })
+  })
+
   it('takes live events before replayed ones, each in the order of their ids', async () => {
     await queueBacklog(world.db, key, { count: 3, lane: 1 })
     await queueBacklog(world.db, key, { count: 2, from: 10 })

@@ -3,13 +3,18 @@
  * request is made: what a request holds is on disk first, so that a repetition, also after a crash,
  * has the same bytes (contract §4).
  *
+ * What waits in the queue is held against the filter once more: the webhook may have been updated since.
+ * What somebody asked for again (lane 1) is sent as it was asked for.
+ *
  * The lock of a stream is held to the end and never waited for. Rare things (what is to be discarded,
  * exhausted or mended) are only seen here and done elsewhere (clear-stream.ts): they must not hold up a
  * group.
  */
+import { type SubscriptionKey, subscriptionKeyOfEvent } from '@postrider/contract'
 import { planByIndex, type Tx } from '../../platform/db/index.ts'
 import { dayOfUlid, newIdAt } from '../../platform/ids.ts'
 import { continueTrace } from '../../platform/trace.ts'
+import { nameOfEvent } from '../event.ts'
 import { hasOverdue } from './clear-store.ts'
 import { chooseBatch, decideTake, mayQueueBeFirst, type TakeLimits } from './decide-take.ts'
 import type { LoggedEvent, OpenDelivery } from './delivery.ts'
@@ -210,7 +215,10 @@ async function decideAll(tx: Tx, courses: readonly Course[], taken: Taken[]) {
     const { tenantId, webhookId, low, ahead } = take
     if (step.kind === 'batch') {
       const { eventsMax, bytesMax } = step
-      const isKnown = eventsMax === 1 && ahead?.pointer.generation === target.generation
+      const isKnown =
+        eventsMax === 1 &&
+        ahead?.pointer.generation === target.generation &&
+        isWanted(target, ahead.pointer, ahead.event)
       if (isKnown) known.push({ course, ahead })
       else {
         const readMax = eventsMax === 1 && take.canKeepAhead ? READ_EVENTS : eventsMax
@@ -317,12 +325,17 @@ async function freeze(
   const places: string[] = []
   batches.forEach((batch, i) => {
     const { n, stream, target } = batch.course
-    const { members, ahead } = divideRead(batch, events[i] ?? [])
-    const delivery = freezeOne(batch.course, batch.pointers, members)
-    frozen.push(delivery)
+    const { members: found, ahead } = divideRead(batch, events[i] ?? [])
     for (const pointer of batch.pointers) places.push(pointer.place)
+    const { pointers, members } = keepWanted(target, batch.pointers, found)
+    if (pointers.length === 0) {
+      taken[n] = LATER
+      return
+    }
+    const delivery = freezeOne(batch.course, pointers, members)
+    frozen.push(delivery)
     taken[n] =
-      members.length < batch.pointers.length
+      members.length < pointers.length
         ? CLEAR
         : {
             kind: 'ready',
@@ -351,9 +364,38 @@ async function freeze(
           ),
         ]
       : []),
-    insertOpen(tx, frozen),
-    holdDeliveries(tx, frozen),
+    ...(frozen.length > 0 ? [insertOpen(tx, frozen), holdDeliveries(tx, frozen)] : []),
   ])
+}
+
+/** Of what is queued, what the filter of now lets through. */
+function keepWanted(
+  target: StreamTarget,
+  pointers: readonly PendingPointer[],
+  members: readonly LoggedEvent[],
+): { readonly pointers: readonly PendingPointer[]; readonly members: readonly LoggedEvent[] } {
+  if (target.toggles === undefined) return { pointers, members }
+  const byId = new Map(members.map((event) => [event.eventId, event]))
+  const unwanted = new Set<string>()
+  for (const pointer of pointers) {
+    const event = byId.get(pointer.event_id)
+    if (event !== undefined && !isWanted(target, pointer, event)) unwanted.add(pointer.event_id)
+  }
+  if (unwanted.size === 0) return { pointers, members }
+  return {
+    pointers: pointers.filter((pointer) => !unwanted.has(pointer.event_id)),
+    members: members.filter((event) => !unwanted.has(event.eventId)),
+  }
+}
+
+function isWanted(
+  { toggles }: StreamTarget,
+  { lane }: PendingPointer,
+  { body }: LoggedEvent,
+): boolean {
+  const keys: Readonly<Record<string, SubscriptionKey>> = subscriptionKeyOfEvent
+  const key = toggles === undefined || lane !== 0 ? undefined : keys[nameOfEvent(body)]
+  return key === undefined || toggles?.[key] === true
 }
 
 /** The events of a batch, and those that were read with them; one that has left the log is in neither. */

@@ -6,6 +6,7 @@
  * keeps the plan a loop of index scans at any size of the tables.
  */
 import { arrayText, plainArrayText, statement, type Tx } from '../../platform/db/index.ts'
+import type { Toggles } from '../subscription.ts'
 import type { Pointer, StreamState } from './decide-take.ts'
 import type { BodyMode, FrozenContent, LoggedEvent, OpenDelivery, Target } from './delivery.ts'
 import type { LowWaterIds } from './low-water.ts'
@@ -117,11 +118,12 @@ export async function havePending(tx: Tx, keys: readonly StreamKey[]): Promise<S
  */
 const LOAD_TARGETS = statement(
   'webhooks.load_targets',
-  `select k.n::integer as n, sub.url, sub.headers_sealed, sub.active, sub.generation, due.delivery_id,
-          due.is_parked
+  `select k.n::integer as n, sub.url, sub.headers_sealed, sub.active, sub.generation, sub.options,
+          due.delivery_id, due.is_parked
      from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
      left join lateral (
-       select webhook_id, url, headers_sealed, active, generation from webhooks_subscription sub
+       select webhook_id, url, headers_sealed, active, generation, options
+         from webhooks_subscription sub
         where sub.tenant_id = k.tenant_id and sub.webhook_id >= k.webhook_id
         order by sub.webhook_id limit 1) sub on sub.webhook_id = k.webhook_id
      left join lateral (
@@ -136,6 +138,7 @@ interface TargetRow {
   headers_sealed: string
   active: boolean | null
   generation: number | null
+  options: Toggles | null
   delivery_id: string | null
   is_parked: boolean | null
 }
@@ -144,6 +147,8 @@ export interface StreamTarget extends Target {
   /** Undefined when the webhook is gone. */
   readonly isActive: boolean | undefined
   readonly generation: number
+  /** Of the tenant's `EMAIL_EVENT` webhook. */
+  readonly toggles: Toggles | undefined
   /** An open delivery of this stream whose turn it is. */
   readonly dueId: string | null
   /** It was refused alone before; otherwise it is the half of another. */
@@ -160,6 +165,7 @@ export async function loadTargets(tx: Tx, keys: readonly StreamKey[]): Promise<S
       headersSealed: row.headers_sealed,
       isActive: row.active ?? undefined,
       generation: row.generation ?? 0,
+      toggles: row.options ?? undefined,
       dueId: row.delivery_id,
       isDueParked: row.is_parked === true,
     }
