@@ -122,12 +122,12 @@ describe('events of no email', () => {
 })
 
 describe('a change of the webhook', () => {
-  it('of its filters leaves what waits as it is, also what failed', async () => {
+  it('of its filters leaves what failed as it is, and holds what waits against the new ones', async () => {
     await store('EMAIL_EVENT')
     receiver.setScript([503])
     await world.record(newEvent())
     await deliver()
-    await world.record(newEvent())
+    await world.record(newEvent(), newEvent({ event: 'MAIL_OPENED' }))
     await change({ webhook_options: { events: { open: true } } })
     await world.record(newEvent())
     await world.due()
@@ -136,7 +136,7 @@ describe('a change of the webhook', () => {
     expect(sent.map((body) => body.map(({ event }) => event))).toEqual([
       ['MAIL_DELIVERED'],
       ['MAIL_DELIVERED'],
-      ['MAIL_DELIVERED'],
+      ['MAIL_OPENED'],
     ])
     expect(sent[1]).toEqual(sent[0])
   })
