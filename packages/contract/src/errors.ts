@@ -51,7 +51,7 @@ export const errorCatalogue = {
     message: 'webhook_url must be an https URL of a publicly reachable host, without credentials',
     cause:
       'The URL of a webhook is not https, holds credentials, or its host has a non-public address.',
-    fix: 'Give a public https URL. An operator may allow further networks by configuration.',
+    fix: 'Give a public https URL. The operator may allow further networks with `POSTRIDER_ALLOW_NETWORKS`, and http with `POSTRIDER_ALLOW_HTTP_WEBHOOKS`.',
   },
   duplicate_recipient: {
     status: 400,

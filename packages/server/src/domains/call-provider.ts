@@ -3,6 +3,7 @@
  */
 import { type ErrorCode, errorCatalogue } from '@postrider/contract'
 import type { Queryable } from '../platform/db/index.ts'
+import { notReachable } from '../platform/egress/index.ts'
 import { type KeyRing, SealedValueError, withoutSecrets } from '../platform/secrets/index.ts'
 import {
   adapterOf,
@@ -10,6 +11,7 @@ import {
   type RelayAccount,
   type RelayDomain,
   type RelayDomainOutcome,
+  type RelayFailure,
   type Relays,
 } from '../relays/index.ts'
 import { type DkimKey, keyOfTurn, openPrivateKey, type SendingDomain } from './domain.ts'
@@ -70,13 +72,32 @@ export async function callProvider(
   switch (result.kind) {
     case 'answered':
       return meaningOf(result.outcome, piecesOf(privateKey))
-    // Why not is nobody's business: the tenant chose the address.
     case 'stopped':
+      return refuse('relay_unreachable', `${UNREACHABLE}: this service is busy or stopping`)
     case 'not-sent':
-      return refuse('relay_unreachable', UNREACHABLE)
+      return refuse('relay_unreachable', `${UNREACHABLE}: ${reasonOf(result.failure)}`)
     case 'uncertain':
       return { kind: 'unsettled', message: 'The relay provider did not answer in time' }
   }
+}
+
+/**
+ * What can be mended, or looked up anywhere. The tenant chose the address, so which of its ports are open is
+ * not told: nobody scans a network by this.
+ */
+const REASONS: Readonly<Record<string, string>> = {
+  host_not_found: 'the name of its api_base does not resolve',
+  address_refused: `its api_base ${notReachable}`,
+  tls_certificate: 'its certificate is not valid',
+  tls_certificate_expired: 'its certificate has expired, or its chain is not complete',
+  tls_wrong_port: 'it does not speak TLS on the port of its api_base',
+  tls_unavailable: 'it does not speak TLS on the port of its api_base',
+}
+
+function reasonOf({ category }: RelayFailure): string {
+  return (
+    REASONS[category] ?? 'the connection could not be made; check its api_base, or try again later'
+  )
 }
 
 function isGivenKey(step: ProviderStep): boolean {

@@ -322,14 +322,15 @@ describe('addDomain: 422', () => {
     expect(await add({ selector: 'two' })).toMatchObject({ status: 201 })
   })
 
-  it('relay_unreachable: nobody is there, and nothing is left', async () => {
+  it('relay_unreachable: nobody is there, which is said, and nothing is left', async () => {
     await world.configureRelay('sparkpost')
     await world.sparkpost.close()
     const { status, body } = await add({})
     expect({ status, code: body.code, message: body.message }).toEqual({
       status: 422,
       code: 'relay_unreachable',
-      message: 'The relay provider could not be reached',
+      message:
+        'The relay provider could not be reached: the connection could not be made; check its api_base, or try again later',
     })
     expect(await rowsOf('domains_domain')).toEqual([])
     expect(await rowsOf('mailers_mailer')).toEqual([])

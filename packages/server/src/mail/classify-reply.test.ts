@@ -132,7 +132,7 @@ describe('failures without a reply', () => {
     ['ESIZE', 'message_too_large', 'final'],
     ['ESMTPUTF8', 'smtputf8_unsupported', 'final'],
     ['EABORTED', 'internal', 'retry'],
-    ['ENOAUTH', 'auth_temporary', 'retry'],
+    ['ENOAUTH', 'auth_not_offered', 'retry'],
   ]
   it.each(cases)('%s means %s', (systemCode, category, outcome) => {
     const c = classifyFailure({ stage: 'connect', systemCode, message: 'what the system says' })

@@ -29,6 +29,7 @@ export const FAILURES = {
   auth_rejected: never("The mail server rejected the mailer's login"),
   auth_required: never('The mail server requires a login that the mailer did not complete'),
   auth_temporary: always('The mail server could not check the login at the moment'),
+  auth_not_offered: always('The mail server offers no login here: check port and secure'),
   auth_throttled: always('The mail server is limiting login attempts'),
 
   oauth_revoked: never("The mailer's OAuth access was revoked or has expired"),
@@ -89,6 +90,7 @@ const OF_MAILER: ReadonlySet<FailureCategory> = new Set([
   'auth_rejected',
   'auth_required',
   'auth_temporary',
+  'auth_not_offered',
   'auth_throttled',
   'oauth_revoked',
   'oauth_app',

@@ -20,7 +20,7 @@ const BY_CODE: Readonly<Record<string, FailureCategory>> = {
   [LOCAL_REFUSALS.invalidMessage]: 'internal',
   [LOCAL_REFUSALS.noCredentials]: 'auth_required',
   // A server in trouble, or somebody on the way who strips the offer: never a reason to go without.
-  [LOCAL_REFUSALS.noLoginOffered]: 'auth_temporary',
+  [LOCAL_REFUSALS.noLoginOffered]: 'auth_not_offered',
   [LOCAL_REFUSALS.callerAborted]: 'internal',
   [LOCAL_REFUSALS.oauthRevoked]: 'oauth_revoked',
   [LOCAL_REFUSALS.oauthApp]: 'oauth_app',

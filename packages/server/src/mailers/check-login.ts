@@ -7,7 +7,7 @@
  */
 import { LOCAL_REFUSALS, type SmtpFailure } from '../mail/index.ts'
 import { type CheckBounds, countedCheck } from '../platform/counted-check.ts'
-import { isRefusedHost } from '../platform/egress/index.ts'
+import { isRefusedHost, notReachable } from '../platform/egress/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import type { OpenMailboxDeps } from './imap/open-mailbox.ts'
 import { loginFailure } from './login-failure.ts'
@@ -53,7 +53,7 @@ async function refuseHost(deps: SessionDeps, host: string): Promise<void> {
 }
 
 function hostRefused(): ApiError {
-  return validationError({ path: '/config/host', message: 'is not publicly reachable' })
+  return validationError({ path: '/config/host', message: notReachable })
 }
 
 function refusalOf(failure: SmtpFailure): ApiError {

@@ -56,11 +56,14 @@ export async function findMailers(
 
 /** The refusal of what wants a mailer that the tenant does not have (contract §3.1). */
 export function noMailer(
-  { mailerId }: { readonly mailerId?: string | undefined },
+  { mailerId, from }: { readonly mailerId?: string | undefined; readonly from?: string },
   found?: NoMailer,
 ): ApiError {
   if (found !== undefined) return new ApiError('no_mailer', { message: PROBLEMS[found.problem] })
-  if (mailerId === undefined) return new ApiError('no_mailer')
+  if (mailerId === undefined)
+    return new ApiError('no_mailer', {
+      message: `No mailer for this sender: ${from}. Configure one for the address, add its domain, or name one in mailer_id`,
+    })
   return new ApiError('no_mailer', { message: 'mailer_id names no mailer that can send' })
 }
 

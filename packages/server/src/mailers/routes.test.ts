@@ -362,7 +362,15 @@ describe('configureSMTP', () => {
         for (const verify of [true, false]) {
           expect(await configure({ verify, config: config({ host }) })).toMatchObject({
             status: 400,
-            body: { code: 'validation_failed', errors: [{ path: '/config/host' }] },
+            body: {
+              code: 'validation_failed',
+              errors: [
+                {
+                  path: '/config/host',
+                  message: expect.stringContaining('POSTRIDER_ALLOW_NETWORKS'),
+                },
+              ],
+            },
           })
         }
       },

@@ -9,7 +9,7 @@ import type { ConfigureRelayBody, RelayKind } from '@postrider/contract'
 import { newSecret } from '../platform/base62.ts'
 import { type CheckBounds, countedCheck } from '../platform/counted-check.ts'
 import type { Db, Tx } from '../platform/db/index.ts'
-import { type Egress, isRefusedHost } from '../platform/egress/index.ts'
+import { type Egress, isRefusedHost, notReachable } from '../platform/egress/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { nullAs } from '../platform/null-as.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
@@ -70,7 +70,7 @@ function baseOf(adapter: RelayAdapter): string | undefined {
 async function refuseHost(deps: ConfigureRelayDeps, tenantId: string, host: string): Promise<void> {
   await countedCheck(deps, tenantId, async () => {
     if (await isRefusedHost(deps.egress, host))
-      throw validationError({ path: '/api_base', message: 'is not publicly reachable' })
+      throw validationError({ path: '/api_base', message: notReachable })
   })
 }
 

@@ -95,7 +95,10 @@ export function createAcceptEmails(deps: {
       )
       deps.failpoints.hit('api.after_commit')
       if ('refused' in outcome) {
-        if (outcome.refused === 'no_mailer') throw noMailer(request.email, outcome.found)
+        if (outcome.refused === 'no_mailer') {
+          const { mailerId, content } = request.email
+          throw noMailer({ mailerId, from: content.from.address }, outcome.found)
+        }
         const { refused, errors } = outcome
         throw new ApiError(refused, errors && { errors })
       }

@@ -48,7 +48,9 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
   const from = toMailbox(body.from, '/from', refuse)
   const located = locateRecipients(body, refuse)
   const replyTo = body.replyTo && toMailbox(body.replyTo, '/replyTo', refuse)
-  refuse('/subject', checkHeaderText(body.subject))
+  // Of a table's cell, say: no header may hold it, and none is meant.
+  const subject = body.subject.replaceAll('\t', ' ')
+  refuse('/subject', checkHeaderText(subject))
   refuse('/campaign_id', checkHeaderText(body.campaign_id ?? ''))
   const headers = Object.entries(body.headers ?? {})
   checkHeaders(headers, refuse)
@@ -72,7 +74,7 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
       to: visible('to'),
       cc: visible('cc'),
       ...(replyTo === undefined ? {} : { replyTo }),
-      subject: body.subject,
+      subject,
       ...(text === undefined ? {} : { text }),
       ...(html === undefined ? {} : { html }),
       headers,

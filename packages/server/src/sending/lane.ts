@@ -213,6 +213,7 @@ const UNREACHABLE: ReadonlySet<FailureCategory> = new Set([
   'auth_rejected',
   'auth_required',
   'auth_temporary',
+  'auth_not_offered',
   'auth_throttled',
   'oauth_revoked',
   'oauth_app',

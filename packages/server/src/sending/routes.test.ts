@@ -333,11 +333,20 @@ describe('send_at', () => {
   })
 })
 
+it('a tab in the subject is sent as a blank', async () => {
+  const { status, body } = await send(emailBody({ subject: 'Order\t12\t' }))
+  expect(status).toBe(202)
+  const values = [body.ref_id]
+  const { rows } = await db.query('select subject from sending_email where ref_id = $1', values)
+  expect(rows).toEqual([{ subject: 'Order 12 ' }])
+})
+
 describe('template_data', () => {
   it('202: rendered, and a template that cannot be is accepted like any other', async () => {
     const template_data = { name: 'Ada' }
     for (const [subject, stored] of [
       ['Hello {{ name }}', 'Hello Ada'],
+      ['Hello\t{{ name }}', 'Hello Ada'],
       ['Hello {{ name', 'Hello {{ name'],
     ] as const) {
       const { status, body } = await send(emailBody({ subject, template_data }))
@@ -518,7 +527,11 @@ describe('refusals', () => {
     const from = { email: 'nobody@example.com' }
     expect(await send(emailBody({ from }))).toMatchObject({
       status: 422,
-      body: { code: 'no_mailer', message: 'No mailer for this sender' },
+      body: {
+        code: 'no_mailer',
+        message:
+          'No mailer for this sender: nobody@example.com. Configure one for the address, add its domain, or name one in mailer_id',
+      },
     })
   })
 
@@ -537,7 +550,7 @@ describe('refusals', () => {
         status: 422,
         success: false,
         code: 'no_mailer',
-        message: unknown.body.message,
+        message: unknown.body.message.replace('nobody@', 'b@'),
       })
     }
   })

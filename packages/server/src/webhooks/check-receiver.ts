@@ -15,6 +15,7 @@ import {
   type Egress,
   EgressError,
   isRefusedPort,
+  notReachable,
   parseHost,
   portOf,
 } from '../platform/egress/index.ts'
@@ -79,7 +80,8 @@ export async function checkReceiver(
 }
 
 function notAllowed(field: string, cause?: unknown): ApiError {
-  const message = errorCatalogue.url_not_allowed.message.replace(/^webhook_url/, field)
+  const rule = errorCatalogue.url_not_allowed.message.replace(/^webhook_url/, field)
+  const message = cause === undefined ? rule : `${rule}: its host ${notReachable}`
   return new ApiError('url_not_allowed', { message, cause })
 }
 

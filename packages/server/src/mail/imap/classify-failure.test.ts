@@ -102,7 +102,7 @@ describe('another failure', () => {
     [{ systemCode: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, 'tls_certificate'],
     [{ systemCode: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'tls_wrong_port'],
     [{ systemCode: 'address_refused' }, 'address_refused'],
-    [{ systemCode: IMAP_REFUSALS.noLoginOffered }, 'auth_temporary'],
+    [{ systemCode: IMAP_REFUSALS.noLoginOffered }, 'auth_not_offered'],
     [{ systemCode: IMAP_REFUSALS.noGreeting }, 'no_greeting'],
     [{ systemCode: IMAP_REFUSALS.folderMissing, message: 'Archive' }, 'folder_missing'],
     [{ systemCode: IMAP_REFUSALS.tooMuch }, 'too_much'],

@@ -73,7 +73,8 @@ describe('login', () => {
       message: 'The server offers no login (AUTH) on this connection',
     })
     expect(classifyFailure(failure)).toMatchObject({
-      category: 'auth_temporary',
+      category: 'auth_not_offered',
+      failedReason: 'The mail server offers no login here: check port and secure',
       retryable: true,
       authRejected: false,
       providerError: failure.message,

@@ -4,6 +4,7 @@
  * connection that did not come about has one sentence, but for what the tenant can mend.
  */
 import { classifyImapFailure, type ImapFailure } from '../../mail/index.ts'
+import { notReachable } from '../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { printable } from '../login-failure.ts'
 
@@ -27,7 +28,7 @@ const NOT_NOW: ReadonlySet<string> = new Set([
 export function refusalOfImap(failure: ImapFailure): ApiError {
   const { reply, stage, systemCode = '' } = failure
   if (systemCode === 'address_refused')
-    return validationError({ path: '/config/host', message: 'is not publicly reachable' })
+    return validationError({ path: '/config/host', message: notReachable })
   const { category, failedReason } = classifyImapFailure(failure)
   if (reply !== undefined) {
     const said = printable(reply.text)

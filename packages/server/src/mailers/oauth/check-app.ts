@@ -9,6 +9,7 @@ import type { CreateOAuthAppBody, FieldError, OAuthMailServer } from '@postrider
 import {
   type Egress,
   isRefusedHost,
+  notReachable,
   parseHost,
   problemOfEndpoint,
   problemOfUrl,
@@ -42,9 +43,7 @@ export async function checkApp(deps: CheckAppDeps, fields: Fields): Promise<Fiel
   ].flatMap((one) => one ?? [])
   const found = await Promise.all(
     checks.map(async ({ path, host }) =>
-      (await isRefusedHost(deps.egress, host))
-        ? [{ path, message: 'is not publicly reachable' }]
-        : [],
+      (await isRefusedHost(deps.egress, host)) ? [{ path, message: notReachable }] : [],
     ),
   )
   return found.flat()

@@ -48,8 +48,12 @@ export async function resolveHost(
   }
 }
 
+/** Of a host that is refused for its address. */
+export const notReachable =
+  'is not publicly reachable; the operator can allow its network with POSTRIDER_ALLOW_NETWORKS'
+
 export function refused(host: string): EgressError {
-  return new EgressError('address_refused', `${printable(host)} is not publicly reachable`)
+  return new EgressError('address_refused', `${printable(host)} ${notReachable}`)
 }
 
 async function lookUp(lookup: Lookup, name: string, signal: AbortSignal) {
