@@ -124,6 +124,7 @@ describe('events of no email', () => {
 describe('a change of the webhook', () => {
   it('of its filters leaves what failed as it is, and holds what waits against the new ones', async () => {
     await store('EMAIL_EVENT')
+    await change({ webhook_options: { events: { delivery: true, open: true } } })
     receiver.setScript([503])
     await world.record(newEvent())
     await deliver()
