@@ -155,9 +155,10 @@ describe('the package that npm pack makes', () => {
     },
   )
 
-  it('says of every operation what it is', () => {
+  it('says of every operation and event, and of every field, what it is', () => {
     for (const kind of ['esm', 'cjs']) {
       expect(uncommented(`${kind}/postrider.d.ts`)).toEqual([])
+      expect(uncommented(`${kind}/contract.d.ts`)).toEqual([])
     }
     expect(read('esm/postrider.d.ts')).toMatch(/\* `POST \/v1\/email\/send`\n/)
     expect(read('esm/contract.d.ts')).toMatch(/^export type Address = \{/m)
@@ -235,13 +236,15 @@ describe('the package that npm pack makes', () => {
     await node(tsc, '-p', 'tsconfig.same.json')
   })
 
-  /** Members without a comment, by the line where they stand. */
+  /** Shapes and members without a comment, by the line where they stand. */
   function uncommented(name: string): string[] {
     const file = ts.createSourceFile(name, read(name), ts.ScriptTarget.Latest, true)
     const found: string[] = []
     const visit = (node: ts.Node) => {
+      const isShape =
+        ts.isTypeAliasDeclaration(node) && !/(?:Query|Body|Answer)$/.test(node.name.text)
       const isMember = ts.isPropertySignature(node) || ts.isMethodDeclaration(node)
-      if (isMember && ts.getJSDocCommentsAndTags(node).length === 0) {
+      if ((isMember || isShape) && ts.getJSDocCommentsAndTags(node).length === 0) {
         const { line } = file.getLineAndCharacterOfPosition(node.getStart())
         found.push(`${name}:${line + 1} ${node.name.getText()}`)
       }

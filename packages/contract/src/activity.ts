@@ -50,8 +50,8 @@ export const emailLog = closedObject({
   email: Type.String({ description: "The recipient's address, as it was given" }),
   recipient_type: Type.Enum([...recipientTypes]),
   from: Type.String({ description: "The sender's address" }),
-  subject: Type.String(),
-  mailer_id: Type.String(),
+  subject: Type.String({ description: 'Subject of the email' }),
+  mailer_id: Type.String({ description: 'The mailer that it goes out by' }),
   campaign_id: stringOrNull('null if none was given'),
   status: Type.Enum([...recipientStatuses]),
   failed_reason: Type.String({
@@ -108,23 +108,27 @@ export const getEmailQuery = closedObject({
 })
 export type GetEmailQuery = Static<typeof getEmailQuery>
 
-export const classified = closedObject({
-  category: Type.String({
-    description: 'Why it failed: a category of docs/failed-reasons.md, such as `invalid_recipient`',
-  }),
-  by: Type.Enum(['enhanced_code', 'reply_code', 'words'], {
-    description: 'What the category rests on',
-  }),
-  evidence: Type.String({
-    description:
-      'The code, such as `5.1.1` or `550`, or the words, in lower case and without addresses',
-  }),
-})
+export const classified = closedObject(
+  {
+    category: Type.String({
+      description:
+        'Why it failed: a category of docs/failed-reasons.md, such as `invalid_recipient`',
+    }),
+    by: Type.Enum(['enhanced_code', 'reply_code', 'words'], {
+      description: 'What the category rests on',
+    }),
+    evidence: Type.String({
+      description:
+        'The code, such as `5.1.1` or `550`, or the words, in lower case and without addresses',
+    }),
+  },
+  { description: 'Why it failed, and what says so; null where nothing does' },
+)
 export type Classified = Static<typeof classified>
 
 export const tracedAttempt = closedObject({
-  attempt: Type.Integer({ minimum: 1 }),
-  max_attempts: Type.Integer({ minimum: 1 }),
+  attempt: Type.Integer({ minimum: 1, description: 'Its number, from 1' }),
+  max_attempts: Type.Integer({ minimum: 1, description: 'Budget of attempts of this send' }),
   started_at: timestamp('When it began'),
   finished_at: timestamp('When it ended'),
   outcome: Type.Enum(['accepted', 'deferred', 'failed', 'uncertain'], {
@@ -134,7 +138,7 @@ export const tracedAttempt = closedObject({
   failed_reason: Type.String({ description: 'Empty on success' }),
   provider_error: Type.String({ description: "The server's reply as received; empty if none" }),
   classified: orNull(classified),
-  retry_scheduled: Type.Boolean(),
+  retry_scheduled: Type.Boolean({ description: 'Whether another attempt was to follow' }),
   next_attempt_at: stringOrNull('When the next one was to be made'),
 })
 export type TracedAttempt = Static<typeof tracedAttempt>
@@ -154,7 +158,7 @@ export const reportMeanings = [
 
 export const tracedReport = closedObject({
   type: Type.String({ description: "The provider's own word for it, such as `out_of_band`" }),
-  meaning: Type.Enum([...reportMeanings]),
+  meaning: Type.Enum([...reportMeanings], { description: 'What the report comes down to' }),
   relay: Type.Unsafe<RelayKind | null>({
     enum: [...relayKinds, null],
     description: 'Who reported it; null for a mail server that did by mail',
@@ -173,9 +177,9 @@ export const tracedReport = closedObject({
 export type TracedReport = Static<typeof tracedReport>
 
 export const tracedHit = closedObject({
-  kind: Type.Enum(['open', 'click', 'unsubscribe']),
+  kind: Type.Enum(['open', 'click', 'unsubscribe'], { description: 'What was done' }),
   at: timestamp('When the request came'),
-  ip: Type.String(),
+  ip: Type.String({ description: 'Address that the request came from' }),
   user_agent: Type.String({ description: 'The first 512 characters' }),
   bot: Type.Boolean({
     description: 'As far as is known by now: the event, told at once, may have said less',
@@ -186,10 +190,10 @@ export const tracedHit = closedObject({
 export type TracedHit = Static<typeof tracedHit>
 
 export const tracedRecipient = closedObject({
-  email: Type.String(),
+  email: Type.String({ description: 'The address, as it was given' }),
   type: Type.Enum([...recipientTypes]),
   status: Type.Enum([...recipientStatuses]),
-  message_id: Type.String(),
+  message_id: Type.String({ description: 'As in getEmailLogs' }),
   attempts: Type.Array(tracedAttempt, {
     description: `Oldest first; the newest ${tracedAttemptsMax} at most, in an email to many the newest 5 at least`,
   }),
@@ -206,9 +210,9 @@ export const tracedRecipient = closedObject({
 export type TracedRecipient = Static<typeof tracedRecipient>
 
 export const tracedEvent = closedObject({
-  event: Type.Enum(Object.values(eventOfSubscriptionKey)),
+  event: Type.Enum(Object.values(eventOfSubscriptionKey), { description: 'Which event it is' }),
   event_at: Type.String({ description: 'RFC 3339 in UTC, with microseconds' }),
-  success: Type.Boolean(),
+  success: Type.Boolean({ description: 'As a webhook gets it' }),
   details: jsonObject({
     description: 'As a webhook gets them, but for `webhook_id`',
   }),
@@ -216,18 +220,18 @@ export const tracedEvent = closedObject({
 export type TracedEvent = Static<typeof tracedEvent>
 
 export const tracedDelivery = closedObject({
-  delivery_id: Type.String(),
-  webhook_id: Type.String(),
+  delivery_id: Type.String({ description: 'Identifier of the delivery' }),
+  webhook_id: Type.String({ description: 'The webhook that it was made for' }),
   status: Type.Enum([...webhookDeliveryStatuses]),
   attempts: Type.Array(webhookAttempt, { description: 'As listWebhookDeliveries shows them' }),
 })
 export type TracedDelivery = Static<typeof tracedDelivery>
 
 export const tracedEmail = closedObject({
-  ref_id: Type.String(),
+  ref_id: Type.String({ description: 'Reference id of the email' }),
   from: Type.String({ description: "The sender's address" }),
-  subject: Type.String(),
-  mailer_id: Type.String(),
+  subject: Type.String({ description: 'Subject of the email' }),
+  mailer_id: Type.String({ description: 'The mailer that it goes out by' }),
   campaign_id: stringOrNull('null if none was given'),
   custom_args: jsonObjectOrNull({ description: 'As they were given, else null' }),
   traceparent: Type.String({ description: 'Of the request that sent it' }),

@@ -128,7 +128,7 @@ export function answer<P extends TProperties>(
 ) {
   return closedObject(
     {
-      success: Type.Literal(true),
+      success: Type.Literal(true, { description: 'It was done' }),
       message: Type.String({ description: 'What was done, for a person' }),
       ...properties,
     },

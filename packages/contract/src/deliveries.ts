@@ -67,7 +67,9 @@ export const replaysMax = 60
 export const replayedEventsADayMax = 1_000_000
 
 const eventName = Type.Enum([...eventNames], { description: 'Name of the event' })
-const deliveryStatus = Type.Enum([...webhookDeliveryStatuses])
+const deliveryStatus = Type.Enum([...webhookDeliveryStatuses], {
+  description: 'Where the delivery stands',
+})
 const whole = (description: string) => Type.Integer({ minimum: 0, description })
 
 export const listWebhookDeliveriesQuery = closedObject({
@@ -87,7 +89,7 @@ export const webhookDeliveryParams = closedObject({
 export type WebhookDeliveryParams = Static<typeof webhookDeliveryParams>
 
 export const deliveredEvent = closedObject({
-  event_id: Type.String(),
+  event_id: Type.String({ description: 'Identifier of the event in the log' }),
   event: Type.Unsafe<EventName | null>({
     enum: [...eventNames, null],
     description: 'null, like what follows, when the event has left the log',
@@ -132,7 +134,7 @@ export const webhookAttempt = closedObject({
 export type WebhookAttempt = Static<typeof webhookAttempt>
 
 const deliveryFields = {
-  delivery_id: Type.String(),
+  delivery_id: Type.String({ description: 'Identifier of the delivery' }),
   webhook_id: Type.String({ description: 'The webhook that it was made for' }),
   status: deliveryStatus,
   events: Type.Array(deliveredEvent, { description: 'In the order of the request' }),
@@ -159,15 +161,18 @@ export const webhookDeliveryDetail = closedObject({
   attempts: Type.Array(webhookAttempt, {
     description: `Oldest first; of more than ${shownAttemptsMax} the newest`,
   }),
-  request: closedObject({
-    headers: Type.Array(Type.String(), {
-      description: 'Names of the headers of the last request; empty before the first',
-    }),
-    body: stringOrNull('Exactly as it is sent; null when its events have left the log'),
-    body_truncated: Type.Boolean({
-      description: `true: \`body\` is the beginning of what is sent, as it is larger than ${shownBodyBytesMax} octets`,
-    }),
-  }),
+  request: closedObject(
+    {
+      headers: Type.Array(Type.String(), {
+        description: 'Names of the headers of the last request; empty before the first',
+      }),
+      body: stringOrNull('Exactly as it is sent; null when its events have left the log'),
+      body_truncated: Type.Boolean({
+        description: `true: \`body\` is the beginning of what is sent, as it is larger than ${shownBodyBytesMax} octets`,
+      }),
+    },
+    { description: 'What was sent last, or is to be sent' },
+  ),
 })
 export type WebhookDeliveryDetail = Static<typeof webhookDeliveryDetail>
 

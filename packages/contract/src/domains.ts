@@ -102,14 +102,14 @@ export const keyTurns = ['next', 'previous'] as const
 export type KeyTurn = (typeof keyTurns)[number]
 
 export const domainRecord = closedObject({
-  type: Type.Enum([...recordTypes]),
+  type: Type.Enum([...recordTypes], { description: 'Type of the DNS record' }),
   name: Type.String({
     description: 'Fully qualified, without a final dot',
     examples: ['_postrider.mail.example.com'],
   }),
   value: Type.String({ description: 'What is to be published there' }),
   priority: Type.Optional(Type.Integer({ description: 'Of an `MX`' })),
-  purpose: Type.Enum([...recordPurposes]),
+  purpose: Type.Enum([...recordPurposes], { description: 'What the domain needs it for' }),
   required: Type.Boolean({
     description: 'Whether the domain needs it to be verified; else it is advice',
   }),

@@ -277,7 +277,7 @@ export const fieldError = Type.Object(
 export type ErrorBody = Static<typeof errorBody>
 export const errorBody = Type.Object(
   {
-    success: Type.Literal(false),
+    success: Type.Literal(false, { description: 'It was not done' }),
     message: Type.String({ description: 'What went wrong, for a person' }),
     code: Type.Enum([...errorCodes], {
       description: 'What went wrong, for a program',

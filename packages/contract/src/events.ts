@@ -75,23 +75,23 @@ export function isSuccessEvent(event: string): boolean {
   return (successEvents as readonly string[]).includes(event)
 }
 
-const trackingText = Type.Optional(Type.String())
+const trackingText = (description: string) => Type.Optional(Type.String({ description }))
 
 export const tracking = closedObject(
   {
     time: Type.Optional(Type.String({ description: 'When it was opened, clicked or asked for' })),
-    ip: trackingText,
-    user_agent: trackingText,
-    browser_name: trackingText,
-    browser_version: trackingText,
-    os: trackingText,
-    device_type: trackingText,
-    platform: trackingText,
+    ip: trackingText('Address that the request came from'),
+    user_agent: trackingText('As the request named itself'),
+    browser_name: trackingText('Browser or mail program, by `user_agent`'),
+    browser_version: trackingText('Its version'),
+    os: trackingText('Operating system, by `user_agent`'),
+    device_type: trackingText('Kind of device, by `user_agent`'),
+    platform: trackingText('What the device runs on, by `user_agent`'),
     url: Type.Optional(Type.String({ description: 'The link; only on clicks' })),
-    country: trackingText,
-    city: trackingText,
-    region: trackingText,
-    time_zone: trackingText,
+    country: trackingText('Where the address is, as far as known'),
+    city: trackingText('Where the address is, as far as known'),
+    region: trackingText('Where the address is, as far as known'),
+    time_zone: trackingText('Of the place of the address, as far as known'),
     bot: Type.Optional(
       Type.Boolean({
         description: 'Whether a program did it, as far as known',
@@ -170,39 +170,97 @@ const bounceDetailFields = {
   num_retries: Type.Optional(Type.String({ description: 'As relayed by the provider' })),
 }
 
-export const messageDetails = closedObject(messageDetailFields)
-export const mailBounceDetails = closedObject({ ...messageDetailFields, ...bounceDetailFields })
-export const smtpErrorDetails = closedObject({ ...messageDetailFields, ...attemptDetailFields })
+export const messageDetails = closedObject(messageDetailFields, {
+  description: 'What an event of one recipient of one email says',
+})
+export const mailBounceDetails = closedObject(
+  { ...messageDetailFields, ...bounceDetailFields },
+  { description: 'What a bounce says' },
+)
+export const smtpErrorDetails = closedObject(
+  { ...messageDetailFields, ...attemptDetailFields },
+  { description: 'What a failed attempt says' },
+)
 
-function messageEvent<E extends MessageEventName, S extends boolean>(event: E, success: S) {
-  return closedObject({
-    event: Type.Literal(event),
-    success: Type.Literal(success),
-    details: messageDetails,
+function nameOf<E extends string>(event: E) {
+  return Type.Literal(event, { description: 'By this it is told from other events' })
+}
+
+function successOf<S extends boolean>(success: S) {
+  return Type.Literal(success, {
+    description: '`true` of deliveries, opens, clicks, unsubscriptions and received mail alone',
   })
 }
 
-export const mailDelivered = messageEvent('MAIL_DELIVERED', true)
-export const mailOpened = messageEvent('MAIL_OPENED', true)
-export const mailClicked = messageEvent('MAIL_CLICKED', true)
-export const mailUnsubscribed = messageEvent('MAIL_UNSUBSCRIBED', true)
-export const mailSpam = messageEvent('MAIL_SPAM', false)
-export const mailPolicyRejection = messageEvent('MAIL_POLICY_REJECTION', false)
-export const mailGenerationFailure = messageEvent('MAIL_GENERATION_FAILURE', false)
-export const mailGenerationRejection = messageEvent('MAIL_GENERATION_REJECTION', false)
-export const phishing = messageEvent('PHISHING', false)
+function messageEvent<E extends MessageEventName, S extends boolean>(
+  event: E,
+  success: S,
+  description: string,
+) {
+  return closedObject(
+    { event: nameOf(event), success: successOf(success), details: messageDetails },
+    { description },
+  )
+}
 
-export const mailBounce = closedObject({
-  event: Type.Literal('MAIL_BOUNCE'),
-  success: Type.Literal(false),
-  details: mailBounceDetails,
-})
+export const mailDelivered = messageEvent(
+  'MAIL_DELIVERED',
+  true,
+  "The recipient's server has taken the email",
+)
+export const mailOpened = messageEvent(
+  'MAIL_OPENED',
+  true,
+  'The email was opened: its pixel was loaded',
+)
+export const mailClicked = messageEvent(
+  'MAIL_CLICKED',
+  true,
+  'A link in the email was clicked; `tracking.url` is where it leads',
+)
+export const mailUnsubscribed = messageEvent(
+  'MAIL_UNSUBSCRIBED',
+  true,
+  'The recipient has unsubscribed',
+)
+export const mailSpam = messageEvent(
+  'MAIL_SPAM',
+  false,
+  'The recipient, or a filter, reported the email as spam',
+)
+export const mailPolicyRejection = messageEvent(
+  'MAIL_POLICY_REJECTION',
+  false,
+  "The email is against the relay provider's policy",
+)
+export const mailGenerationFailure = messageEvent(
+  'MAIL_GENERATION_FAILURE',
+  false,
+  'The relay provider could not make the message',
+)
+export const mailGenerationRejection = messageEvent(
+  'MAIL_GENERATION_REJECTION',
+  false,
+  'The relay provider refused what the message holds',
+)
+export const phishing = messageEvent(
+  'PHISHING',
+  false,
+  'Phishing protection stopped the email: it is not sent, and not tried again',
+)
 
-export const smtpError = closedObject({
-  event: Type.Literal('SMTP_ERROR'),
-  success: Type.Literal(false),
-  details: smtpErrorDetails,
-})
+export const mailBounce = closedObject(
+  { event: nameOf('MAIL_BOUNCE'), success: successOf(false), details: mailBounceDetails },
+  { description: 'The email was refused, or given back, after it had been handed over' },
+)
+
+export const smtpError = closedObject(
+  { event: nameOf('SMTP_ERROR'), success: successOf(false), details: smtpErrorDetails },
+  {
+    description:
+      'An attempt to send the email failed: one for each attempt. `retry_scheduled: false` is the last',
+  },
+)
 
 export const mailerConfigTypes = [
   'smtp',
@@ -220,16 +278,28 @@ export const deactivationReasons = ['oauth_revoked', 'provider_auth_error'] as c
 export type DeactivationReason = (typeof deactivationReasons)[number]
 
 /** Has no subscription key: goes to the `EMAIL_EVENT` webhook past its filters (spec §6.3). */
-export const mailerDeactivated = closedObject({
-  event: Type.Literal('MAILER_DEACTIVATED'),
-  success: Type.Literal(false),
-  details: closedObject({
-    mailer_id: Type.String(),
-    config_type: Type.Enum([...mailerConfigTypes]),
-    failed_reason: Type.Enum([...deactivationReasons]),
-    provider_error: Type.Optional(Type.String({ description: 'Absent when there is none' })),
-  }),
-})
+export const mailerDeactivated = closedObject(
+  {
+    event: nameOf('MAILER_DEACTIVATED'),
+    success: successOf(false),
+    details: closedObject(
+      {
+        mailer_id: Type.String({ description: 'The mailer' }),
+        config_type: Type.Enum([...mailerConfigTypes]),
+        failed_reason: Type.Enum([...deactivationReasons], {
+          description:
+            '`oauth_revoked`: its OAuth grant is revoked or has expired. `provider_auth_error`: its login was rejected',
+        }),
+        provider_error: Type.Optional(Type.String({ description: 'Absent when there is none' })),
+      },
+      { description: 'Which mailer, and why' },
+    ),
+  },
+  {
+    description:
+      'A mailer was deactivated by the service: it can neither send nor fetch until it logs in again',
+  },
+)
 
 export const messageEventSchemas = [
   mailDelivered,
@@ -249,31 +319,45 @@ export const messageEventSchemas = [
 export const emailEvent = Type.Union([...messageEventSchemas, mailerDeactivated])
 export const emailEventRequest = Type.Array(emailEvent, { minItems: 1 })
 
-export const domainVerification = closedObject({
-  event: Type.Literal('DOMAIN_VERIFICATION'),
-  details: closedObject({
-    domain: Type.String(),
-    verified: Type.Boolean(),
-    mailer_id: Type.String(),
-    custom_args: jsonObjectOrNull({
-      description: '`custom_args` of the domain, else null',
-    }),
-    webhook_id: Type.String({
-      description: 'The subscription that delivers this event',
-    }),
-  }),
-})
+export const domainVerification = closedObject(
+  {
+    event: nameOf('DOMAIN_VERIFICATION'),
+    details: closedObject(
+      {
+        domain: Type.String({ description: 'The domain' }),
+        verified: Type.Boolean({ description: 'Whether it is verified now' }),
+        mailer_id: Type.String({ description: 'The domain as a mailer' }),
+        custom_args: jsonObjectOrNull({
+          description: '`custom_args` of the domain, else null',
+        }),
+        webhook_id: Type.String({
+          description: 'The subscription that delivers this event',
+        }),
+      },
+      { description: 'Which domain, and the result' },
+    ),
+  },
+  { description: 'A sending domain was checked, or its result has changed' },
+)
 
-export const imapError = closedObject({
-  event: Type.Literal('IMAP_ERROR'),
-  success: Type.Literal(false),
-  details: closedObject({
-    mailer_id: Type.String(),
-    failed_reason: Type.String(),
-    provider_error: Type.Optional(Type.String()),
-    event_at: eventTime('When the failure was seen'),
-  }),
-})
+export const imapError = closedObject(
+  {
+    event: nameOf('IMAP_ERROR'),
+    success: successOf(false),
+    details: closedObject(
+      {
+        mailer_id: Type.String({ description: 'The mailer of the mailbox' }),
+        failed_reason: Type.String({ description: 'A stable sentence, or the raw error' }),
+        provider_error: Type.Optional(
+          Type.String({ description: 'As received; absent when nothing was said' }),
+        ),
+        event_at: eventTime('When the failure was seen'),
+      },
+      { description: 'Which mailbox, and why' },
+    ),
+  },
+  { description: 'A mailbox cannot be read at the moment' },
+)
 
 export type MailDelivered = Static<typeof mailDelivered>
 export type MailOpened = Static<typeof mailOpened>

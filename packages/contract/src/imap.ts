@@ -37,11 +37,11 @@ const mailerId = Type.String({
   examples: ['imap_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
 })
 
-const credential = (description?: string) =>
+const credential = (description: string) =>
   Type.String({
     minLength: 1,
     maxLength: credentialLengthMax,
-    ...(description === undefined ? {} : { description }),
+    description,
   })
 
 const tlsVerify = Type.Boolean({
@@ -59,8 +59,15 @@ const configFields = {
       examples: ['imap.example.com'],
     }),
   ),
-  port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65535, examples: [993] })),
-  username: Type.Optional(credential()),
+  port: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 65535,
+      description: 'Port of the IMAP server',
+      examples: [993],
+    }),
+  ),
+  username: Type.Optional(credential('Name that it logs in by')),
   password: Type.Optional(credential('Stored encrypted, never returned')),
   secure: Type.Optional(
     Type.Enum([...secureModes], {

@@ -78,11 +78,11 @@ export type InboundDomainParams = Static<typeof inboundDomainParams>
 const { name, value, priority, status, dns, found } = domainRecord.properties
 
 export const inboundRecord = closedObject({
-  type: Type.Enum(['TXT', 'MX']),
+  type: Type.Enum(['TXT', 'MX'], { description: 'Type of the DNS record' }),
   name,
   value,
   priority,
-  purpose: Type.Enum(['ownership', 'mx']),
+  purpose: Type.Enum(['ownership', 'mx'], { description: 'What the domain needs it for' }),
   required: Type.Boolean({
     description:
       'Whether mail needs it. The `MX` is needed, and proves ownership as well; the `TXT` alone proves it before the `MX` is changed',
@@ -99,6 +99,9 @@ export type InboundDomainState = (typeof inboundDomainStates)[number]
 const headersPresent = Type.Array(Type.String(), {
   description: 'Names of the custom headers that are sent',
 })
+const isActive = Type.Boolean({
+  description: 'false: mail is accepted and recorded, and its events are not delivered',
+})
 const webhookId = Type.String({
   description: 'Of the webhook that takes its mail',
   examples: ['wh_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
@@ -106,10 +109,10 @@ const webhookId = Type.String({
 
 export const inboundDomain = closedObject({
   domain: Type.String({ description: 'In lower case, other letters than a to z as `xn--…`' }),
-  url: Type.String(),
+  url: Type.String({ description: 'Where its mail goes' }),
   method: webhookMethod,
   headers_present: headersPresent,
-  active: Type.Boolean(),
+  active: isActive,
   webhook_id: webhookId,
   state: Type.Enum([...inboundDomainStates], {
     description:
@@ -191,12 +194,12 @@ export const inboundUsernameParams = closedObject({ domain: domainName, username
 export type InboundUsernameParams = Static<typeof inboundUsernameParams>
 
 export const inboundUsername = closedObject({
-  domain: Type.String(),
+  domain: Type.String({ description: 'The inbound domain' }),
   username: Type.String({ description: 'In lower case' }),
   url: Type.String({ description: "Where its mail goes: its own, or the domain's" }),
   method: webhookMethod,
   headers_present: headersPresent,
-  active: Type.Boolean(),
+  active: isActive,
   webhook_id: webhookId,
   url_inherited: Type.Boolean({ description: "Whether `url` is the domain's" }),
   webhook_inherited: Type.Boolean({

@@ -64,8 +64,17 @@ const host = Type.String({
   description: 'Name or address of the SMTP server',
   examples: ['smtp.example.com'],
 })
-const port = Type.Integer({ minimum: 1, maximum: 65535, examples: [587] })
-const username = Type.String({ minLength: 1, maxLength: credentialLengthMax })
+const port = Type.Integer({
+  minimum: 1,
+  maximum: 65535,
+  description: 'Port of the SMTP server',
+  examples: [587],
+})
+const username = Type.String({
+  minLength: 1,
+  maxLength: credentialLengthMax,
+  description: 'Name that it logs in by; without one the server is used without a login',
+})
 const password = Type.String({
   minLength: 1,
   maxLength: credentialLengthMax,
@@ -172,10 +181,16 @@ const requests = Type.Integer({
   description: 'Requests to the relay provider at once',
 })
 
-export const domainLimits = closedObject({ ...rates, connections: Type.Optional(requests) })
+export const domainLimits = closedObject(
+  { ...rates, connections: Type.Optional(requests) },
+  { description: 'Enforced over all processes; waiting for one is never an attempt' },
+)
 export type DomainLimits = Static<typeof domainLimits>
 
-export const effectiveDomainLimits = closedObject({ ...rates, connections: requests })
+export const effectiveDomainLimits = closedObject(
+  { ...rates, connections: requests },
+  { description: "What holds: the domain's own limits, else the defaults" },
+)
 export type EffectiveDomainLimits = Static<typeof effectiveDomainLimits>
 
 const verify = Type.Boolean({
@@ -240,8 +255,8 @@ export const mailerParams = closedObject({ mailer_id: mailerId })
 export type MailerParams = Static<typeof mailerParams>
 
 const mailerFacts = {
-  mailer_id: Type.String(),
-  name: Type.String(),
+  mailer_id: Type.String({ description: 'Identifier of the mailer' }),
+  name: Type.String({ description: 'For people' }),
   uncertain: Type.Enum([...uncertainPolicies]),
   return_path: stringOrNull(
     'Where its bounces come back to; null: to the sender, or to the relay provider',
@@ -257,7 +272,7 @@ const mailerFacts = {
 const mailboxWebhook = Type.Union(
   [
     closedObject({
-      webhook_url: Type.String(),
+      webhook_url: Type.String({ description: 'Where its requests go' }),
       method: webhookMethod,
       headers_present: Type.Array(Type.String(), {
         description: 'Names of the custom headers that are sent',
@@ -307,22 +322,25 @@ export type MailboxHealth = Static<typeof mailboxHealth>
 
 export const mailer = closedObject({
   ...mailerFacts,
-  email: Type.String(),
-  config_type: Type.Enum(mailerConfigTypes.filter((type) => type !== 'domain')),
+  email: Type.String({ description: 'Address that it sends for, or that is fetched from' }),
+  config_type: Type.Enum(
+    mailerConfigTypes.filter((type) => type !== 'domain'),
+    { description: 'How it sends or fetches' },
+  ),
   connection_type: Type.Enum([...connectionTypes]),
   config: closedObject(
     {
-      host: Type.String(),
-      port: Type.Integer(),
+      host: Type.String({ description: 'Name or address of the server' }),
+      port: Type.Integer({ description: 'Port of the server' }),
       username: stringOrNull('null: the server is used without a login'),
       secure: Type.Enum([...secureModes]),
-      tls_verify: Type.Boolean(),
+      tls_verify: Type.Boolean({ description: "Whether the server's certificate is verified" }),
       app_id: Type.Optional(Type.String({ description: 'Only for `oauth`' })),
       imap: Type.Optional(
         closedObject(
           {
-            host: Type.String(),
-            port: Type.Integer(),
+            host: Type.String({ description: 'Name or address of the IMAP server' }),
+            port: Type.Integer({ description: 'Port of the IMAP server' }),
             secure: Type.Enum([...secureModes]),
           },
           { description: 'Only for `smtp_imap`: where mail is fetched from' },
@@ -350,13 +368,16 @@ export type Mailer = Static<typeof mailer>
 export const domainMailer = closedObject({
   ...mailerFacts,
   email: Type.Literal('', { description: 'It sends for every address of its domain' }),
-  config_type: Type.Literal('domain'),
-  connection_type: Type.Literal('relay'),
-  config: closedObject({
-    relay: Type.Enum([...relayKinds], { description: 'The relay provider' }),
-    domain: Type.String(),
-    verified: Type.Boolean({ description: 'Until it is, nothing is accepted for it' }),
-  }),
+  config_type: Type.Literal('domain', { description: 'A sending domain' }),
+  connection_type: Type.Literal('relay', { description: 'By a relay provider' }),
+  config: closedObject(
+    {
+      relay: Type.Enum([...relayKinds], { description: 'The relay provider' }),
+      domain: Type.String({ description: 'The domain' }),
+      verified: Type.Boolean({ description: 'Until it is, nothing is accepted for it' }),
+    },
+    { description: 'The domain, and who sends for it' },
+  ),
   limits: domainLimits,
   effective_limits: effectiveDomainLimits,
 })
@@ -403,7 +424,9 @@ export const setMailerActiveBody = closedObject({
 })
 export type SetMailerActiveBody = Static<typeof setMailerActiveBody>
 
-export const setMailerActiveAnswer = answer({ mailer: Type.Union([mailer, domainMailer]) })
+export const setMailerActiveAnswer = answer({
+  mailer: Type.Union([mailer, domainMailer], { description: 'Of any kind' }),
+})
 export type SetMailerActiveAnswer = Static<typeof setMailerActiveAnswer>
 
 export const configureSmtpAnswer = answer({ mailer })

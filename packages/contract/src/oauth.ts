@@ -46,17 +46,31 @@ const clientSecret = Type.String({
   maxLength: oauthSecretLengthMax,
   description: 'Stored encrypted, never returned',
 })
-export const mailServer = closedObject({
-  host: Type.String({ minLength: 1, maxLength: hostLengthMax }),
-  port: Type.Integer({ minimum: 1, maximum: 65535 }),
-  secure: Type.Enum([...secureModes]),
-})
+export const mailServer = closedObject(
+  {
+    host: Type.String({
+      minLength: 1,
+      maxLength: hostLengthMax,
+      description: 'Name or address of the server',
+    }),
+    port: Type.Integer({ minimum: 1, maximum: 65535, description: 'Port of the server' }),
+    secure: Type.Enum([...secureModes]),
+  },
+  {
+    description:
+      "A mail server of the provider; of `google` and `microsoft` the provider's own when left out",
+  },
+)
 export type OAuthMailServer = Static<typeof mailServer>
 
 export const createOAuthAppBody = closedObject({
   app_id: Type.Optional(appId),
   provider: Type.Enum([...oauthProviders]),
-  client_id: Type.String({ minLength: 1, maxLength: 1024 }),
+  client_id: Type.String({
+    minLength: 1,
+    maxLength: 1024,
+    description: 'As the provider gave it at the registration',
+  }),
   client_secret: clientSecret,
   scopes: Type.Optional(scopes),
   redirect_uris: Type.Optional(redirectUris),
@@ -85,16 +99,20 @@ export type OAuthAppParams = Static<typeof oauthAppParams>
 
 export const oauthApp = closedObject(
   {
-    app_id: Type.String(),
+    app_id: Type.String({ description: 'Identifier of the OAuth app' }),
     provider: Type.Enum([...oauthProviders]),
-    client_id: Type.String(),
+    client_id: Type.String({ description: 'As the provider gave it' }),
     scopes: Type.Optional(
       Type.Array(Type.String(), { description: "Absent: the provider's scopes for mail" }),
     ),
-    redirect_uris: Type.Array(Type.String()),
-    authorize_url: Type.String(),
-    token_url: Type.String(),
-    userinfo_url: Type.Optional(Type.String()),
+    redirect_uris: Type.Array(Type.String(), {
+      description: 'Where a browser may be sent after a login',
+    }),
+    authorize_url: Type.String({ description: 'Where a login begins' }),
+    token_url: Type.String({ description: 'Where tokens are asked for' }),
+    userinfo_url: Type.Optional(
+      Type.String({ description: "Where the mailbox's address is read" }),
+    ),
     smtp: Type.Optional(mailServer),
     imap: Type.Optional(mailServer),
     callback_url: Type.String({

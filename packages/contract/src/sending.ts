@@ -99,7 +99,7 @@ export const emailAddress = closedObject({
 export type EmailAddressInput = Static<typeof emailAddress>
 
 export const emailContent = closedObject({
-  type: Type.Enum(['text/html', 'text/plain']),
+  type: Type.Enum(['text/html', 'text/plain'], { description: 'Media type of the part' }),
   value: Type.String({
     maxLength: contentLengthMax,
     description: 'Both parts together at most 10 MiB in UTF-8',
@@ -108,7 +108,11 @@ export const emailContent = closedObject({
 export type EmailContent = Static<typeof emailContent>
 
 export const emailAttachment = closedObject({
-  filename: Type.String({ minLength: 1, maxLength: filenameLengthMax }),
+  filename: Type.String({
+    minLength: 1,
+    maxLength: filenameLengthMax,
+    description: 'As the recipient sees it',
+  }),
   content: Type.String({ description: 'Base64' }),
   type: Type.Optional(
     Type.String({
@@ -175,15 +179,21 @@ const recipients = { maxItems: recipientsMax }
 
 export const sendEmailBody = closedObject({
   from: emailAddress,
-  to: Type.Array(emailAddress, { ...recipients, minItems: 1 }),
-  cc: Type.Optional(Type.Array(emailAddress, recipients)),
+  to: Type.Array(emailAddress, {
+    ...recipients,
+    minItems: 1,
+    description: 'Recipients; each gets a copy of its own',
+  }),
+  cc: Type.Optional(
+    Type.Array(emailAddress, { ...recipients, description: 'Recipients, visible to all' }),
+  ),
   bcc: Type.Optional(
     Type.Array(emailAddress, {
       ...recipients,
       description: 'Never visible to other recipients',
     }),
   ),
-  subject: Type.String({ maxLength: subjectLengthMax }),
+  subject: Type.String({ maxLength: subjectLengthMax, description: 'Subject of the message' }),
   content: Type.Array(emailContent, {
     minItems: 1,
     maxItems: 2,
@@ -198,14 +208,25 @@ export const sendEmailBody = closedObject({
       examples: [{ 'X-Order': '1234' }],
     }),
   ),
-  attachments: Type.Optional(Type.Array(emailAttachment, { maxItems: attachmentsMax })),
+  attachments: Type.Optional(
+    Type.Array(emailAttachment, {
+      maxItems: attachmentsMax,
+      description: 'All together at most 25 MiB, decoded',
+    }),
+  ),
   custom_args: Type.Optional(
     jsonObjectOrNull({
       description: 'Echoed in every event of the email; at most 10 KiB',
       examples: [{ order_id: 1234 }],
     }),
   ),
-  campaign_id: Type.Optional(Type.String({ minLength: 1, maxLength: campaignIdLengthMax })),
+  campaign_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: campaignIdLengthMax,
+      description: 'A name of your own, by which logs are found',
+    }),
+  ),
   mailer_id: Type.Optional(
     Type.String({
       minLength: 1,
@@ -234,7 +255,7 @@ export const sendEmailBody = closedObject({
 export type SendEmailBody = Static<typeof sendEmailBody>
 
 export const acceptedRecipient = closedObject({
-  email: Type.String(),
+  email: Type.String({ description: 'The address, as it was given' }),
   type: Type.Enum([...recipientTypes]),
   status: Type.Enum([...recipientStatuses], {
     description: '`queued`, `scheduled` or `suppressed` on acceptance',
@@ -246,7 +267,7 @@ export const sendEmailAnswer = answer({
   ref_id: Type.String({
     description: 'Reference id; every event of the email carries it',
   }),
-  recipients: Type.Array(acceptedRecipient),
+  recipients: Type.Array(acceptedRecipient, { description: 'All, in the order of the request' }),
 })
 export type SendEmailAnswer = Static<typeof sendEmailAnswer>
 
@@ -260,7 +281,7 @@ export const emailParams = closedObject({
 export type EmailParams = Static<typeof emailParams>
 
 export const cancelScheduledEmailAnswer = answer({
-  ref_id: Type.String(),
+  ref_id: Type.String({ description: 'Reference id of the email' }),
   cancelled: Type.Integer({
     description: 'How many recipients this request took back; 0 when it is repeated',
   }),

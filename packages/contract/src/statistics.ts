@@ -65,7 +65,7 @@ const countFields = {
   complained: count('Reports of the email as spam'),
 } satisfies Record<StatisticName, unknown>
 
-export const statisticCounts = closedObject(countFields)
+export const statisticCounts = closedObject(countFields, { description: 'What happened, counted' })
 export type StatisticCounts = Static<typeof statisticCounts>
 
 const rate = (description: string) =>
@@ -82,7 +82,7 @@ export type StatisticRates = Static<typeof statisticRates>
 export const statistics = closedObject({
   start: Type.String({ description: 'Where the first interval begins' }),
   end: Type.String({ description: 'Where the last one ends' }),
-  interval: Type.Enum(['hour', 'day']),
+  interval: Type.Enum(['hour', 'day'], { description: 'How long each interval is' }),
   totals: statisticCounts,
   rates: Type.Unsafe<StatisticRates>({
     ...statisticRates,
@@ -95,9 +95,15 @@ export const statistics = closedObject({
     }),
     { description: 'Every one, oldest first' },
   ),
-  mailers: Type.Array(closedObject({ mailer_id: Type.String(), ...countFields }), {
-    description: 'Totals of each mailer of which anything is counted',
-  }),
+  mailers: Type.Array(
+    closedObject({
+      mailer_id: Type.String({ description: 'The mailer or sending domain' }),
+      ...countFields,
+    }),
+    {
+      description: 'Totals of each mailer of which anything is counted',
+    },
+  ),
 })
 export type Statistics = Static<typeof statistics>
 

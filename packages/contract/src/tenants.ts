@@ -23,7 +23,10 @@ export type ApiKeyScope = (typeof apiKeyScopes)[number]
 const tenantName = Type.String({
   minLength: 1,
   maxLength: tenantNameLengthMax,
+  description: 'Name of the tenant, for people',
 })
+const tenantId = Type.String({ description: 'Identifier of the tenant' })
+const keyId = Type.String({ description: 'Identifier of the key' })
 const scopes = Type.Array(Type.Enum([...apiKeyScopes]), {
   uniqueItems: true,
   description:
@@ -34,21 +37,21 @@ export const createTenantBody = closedObject({ name: tenantName })
 export type CreateTenantBody = Static<typeof createTenantBody>
 
 export const createTenantAnswer = answer({
-  tenant_id: Type.String(),
-  key_id: Type.String(),
+  tenant_id: tenantId,
+  key_id: keyId,
   api_key: Type.String({ description: 'Shown once' }),
 })
 export type CreateTenantAnswer = Static<typeof createTenantAnswer>
 
 export const tenant = closedObject({
-  tenant_id: Type.String(),
-  name: Type.String(),
+  tenant_id: tenantId,
+  name: Type.String({ description: 'For people' }),
   created_at: timestamp('When it was created'),
 })
 export type Tenant = Static<typeof tenant>
 
 export const listTenantsAnswer = answer({
-  tenants: Type.Array(tenant),
+  tenants: Type.Array(tenant, { description: 'Newest first' }),
   nextPageToken,
 })
 export type ListTenantsAnswer = Static<typeof listTenantsAnswer>
@@ -59,7 +62,9 @@ export const tenantParams = closedObject({
 export type TenantParams = Static<typeof tenantParams>
 
 export const createApiKeyBody = closedObject({
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: apiKeyNameLengthMax })),
+  name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: apiKeyNameLengthMax, description: 'Name, for people' }),
+  ),
   scopes: Type.Optional(scopes),
   expires_at: Type.Optional(
     Type.String({
@@ -72,13 +77,13 @@ export const createApiKeyBody = closedObject({
 export type CreateApiKeyBody = Static<typeof createApiKeyBody>
 
 export const createApiKeyAnswer = answer({
-  key_id: Type.String(),
+  key_id: keyId,
   api_key: Type.String({ description: 'Shown once' }),
 })
 export type CreateApiKeyAnswer = Static<typeof createApiKeyAnswer>
 
 export const apiKey = closedObject({
-  key_id: Type.String(),
+  key_id: keyId,
   name: stringOrNull('Name, for people'),
   scopes,
   created_at: timestamp('When it was created'),
@@ -88,7 +93,7 @@ export const apiKey = closedObject({
 export type ApiKey = Static<typeof apiKey>
 
 export const listApiKeysAnswer = answer({
-  keys: Type.Array(apiKey),
+  keys: Type.Array(apiKey, { description: 'Newest first' }),
   nextPageToken,
 })
 export type ListApiKeysAnswer = Static<typeof listApiKeysAnswer>

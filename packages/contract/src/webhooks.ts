@@ -41,22 +41,37 @@ export const reservedWebhookHeaders = [
 ] as const
 export const reservedWebhookHeaderPrefix = 'proxy-'
 
-const toggle = Type.Optional(Type.Boolean())
+const switched: Readonly<Record<SubscriptionKey, string>> = {
+  delivery: "`MAIL_DELIVERED`: the recipient's server has taken the email",
+  open: '`MAIL_OPENED`: it was opened (`settings.open_tracking`)',
+  click: '`MAIL_CLICKED`: a link in it was clicked (`settings.click_tracking`)',
+  bounce: '`MAIL_BOUNCE`: it was refused or given back after it was handed over',
+  spam: '`MAIL_SPAM`: the recipient reported it as spam',
+  unsubscribe: '`MAIL_UNSUBSCRIBED`: the recipient has unsubscribed',
+  policy_rejection: "`MAIL_POLICY_REJECTION`: it is against the relay provider's policy",
+  generation_failure: '`MAIL_GENERATION_FAILURE`: the relay provider could not make the message',
+  generation_rejection: '`MAIL_GENERATION_REJECTION`: the relay provider refused its content',
+  smtp_error: '`SMTP_ERROR`: an attempt failed; one for each attempt',
+  phishing: '`PHISHING`: phishing protection stopped it; no core event',
+  imap_error: 'Accepted and shown, and never looked at',
+}
+
+const toggle = (key: SubscriptionKey) => Type.Optional(Type.Boolean({ description: switched[key] }))
 
 export const subscriptionEvents = closedObject(
   {
-    delivery: toggle,
-    open: toggle,
-    click: toggle,
-    bounce: toggle,
-    spam: toggle,
-    unsubscribe: toggle,
-    policy_rejection: toggle,
-    generation_failure: toggle,
-    generation_rejection: toggle,
-    smtp_error: toggle,
-    phishing: toggle,
-    imap_error: toggle,
+    delivery: toggle('delivery'),
+    open: toggle('open'),
+    click: toggle('click'),
+    bounce: toggle('bounce'),
+    spam: toggle('spam'),
+    unsubscribe: toggle('unsubscribe'),
+    policy_rejection: toggle('policy_rejection'),
+    generation_failure: toggle('generation_failure'),
+    generation_rejection: toggle('generation_rejection'),
+    smtp_error: toggle('smtp_error'),
+    phishing: toggle('phishing'),
+    imap_error: toggle('imap_error'),
   },
   {
     description: 'Which events are delivered; at least one of the ten core events',
@@ -126,7 +141,12 @@ export type UpdateWebhookBody = Static<typeof updateWebhookBody>
 export const deleteWebhookBody = closedObject({ event: webhookEvent })
 export type DeleteWebhookBody = Static<typeof deleteWebhookBody>
 
-export const registerWebhookAnswer = answer({ webhook_id: Type.String() })
+const webhookId = Type.String({
+  description: 'Identifier of the webhook; every event that it delivers has it',
+  examples: ['wh_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+})
+
+export const registerWebhookAnswer = answer({ webhook_id: webhookId })
 export type RegisterWebhookAnswer = Static<typeof registerWebhookAnswer>
 
 export const updateWebhookAnswer = plainAnswer
@@ -135,34 +155,37 @@ export type UpdateWebhookAnswer = Static<typeof updateWebhookAnswer>
 export const deleteWebhookAnswer = plainAnswer
 export type DeleteWebhookAnswer = Static<typeof deleteWebhookAnswer>
 
-const shownToggle = Type.Boolean()
+const shownToggle = (key: SubscriptionKey) => Type.Boolean({ description: switched[key] })
 
 /** All twelve keys, also those that were never named. */
 export type AllSubscriptionEvents = Record<SubscriptionKey, boolean>
 
 export const webhook = closedObject({
-  webhook_id: Type.String(),
+  webhook_id: webhookId,
   event: webhookEvent,
-  url: Type.String(),
-  method: Type.Literal('POST'),
-  active: Type.Boolean(),
+  url: Type.String({ description: 'Where its requests go' }),
+  method: webhookMethod,
+  active: Type.Boolean({ description: 'false: events are recorded, and not delivered' }),
   options: Type.Optional(
     closedObject(
       {
-        events: closedObject({
-          delivery: shownToggle,
-          open: shownToggle,
-          click: shownToggle,
-          bounce: shownToggle,
-          spam: shownToggle,
-          unsubscribe: shownToggle,
-          policy_rejection: shownToggle,
-          generation_failure: shownToggle,
-          generation_rejection: shownToggle,
-          smtp_error: shownToggle,
-          phishing: shownToggle,
-          imap_error: shownToggle,
-        }),
+        events: closedObject(
+          {
+            delivery: shownToggle('delivery'),
+            open: shownToggle('open'),
+            click: shownToggle('click'),
+            bounce: shownToggle('bounce'),
+            spam: shownToggle('spam'),
+            unsubscribe: shownToggle('unsubscribe'),
+            policy_rejection: shownToggle('policy_rejection'),
+            generation_failure: shownToggle('generation_failure'),
+            generation_rejection: shownToggle('generation_rejection'),
+            smtp_error: shownToggle('smtp_error'),
+            phishing: shownToggle('phishing'),
+            imap_error: shownToggle('imap_error'),
+          },
+          { description: 'Which events it delivers: all twelve, also those that were never named' },
+        ),
       },
       { description: 'Only for `EMAIL_EVENT`' },
     ),
@@ -175,5 +198,10 @@ export const webhook = closedObject({
 })
 export type Webhook = Static<typeof webhook>
 
-export const listWebhooksAnswer = answer({ webhooks: Type.Array(webhook) })
+export const listWebhooksAnswer = answer({
+  webhooks: Type.Array(webhook, {
+    description:
+      'Those of `EMAIL_EVENT` and `DOMAIN_VERIFICATION`; others are shown by their mailbox or route',
+  }),
+})
 export type ListWebhooksAnswer = Static<typeof listWebhooksAnswer>

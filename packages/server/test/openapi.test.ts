@@ -208,6 +208,23 @@ describe('the OpenAPI document', () => {
     expect(alike.length).toBe(input === undefined ? 1 : 2)
   })
 
+  it('says of each shape and field what it is', () => {
+    const { schemas } = document.components
+    const isSaid = ({ $ref, description }: Fields): boolean =>
+      description !== undefined || (typeof $ref === 'string' && isSaid(shapeAt($ref)))
+    const shapeAt = (ref: string): Fields => ({ ...schemas[ref.split('/').at(-1) ?? ''] })
+    const unsaid = Object.entries(schemas).flatMap(([name, shape]) => [
+      // Those of an operation are said by it. Others: componentDescriptions of the contract.
+      ...(/(?:Body|Answer)$/.test(name) || isSaid({ ...shape }) ? [] : [name]),
+      ...[...walk(shape)].flatMap(({ properties }) =>
+        Object.entries(isObject(properties) ? properties : {}).flatMap(([field, one]) =>
+          isObject(one) && isSaid(one) ? [] : `${name}: ${field}`,
+        ),
+      ),
+    ])
+    expect(unsaid).toEqual([])
+  })
+
   it('says of each list of words what type they are', () => {
     const untyped = [...walk(document)].filter((one) => 'enum' in one && !('type' in one))
     expect(untyped).toEqual([])

@@ -139,7 +139,7 @@ function canBeNamed(value: unknown): value is Schema {
 
 function collectNames(): void {
   for (const [name, words] of Object.entries(contract.wordLists)) {
-    const schema = { enum: words }
+    const schema = { ...words }
     exported.set(name, schema)
     nameByLook.set(lookOf(schema), name)
   }
@@ -152,7 +152,11 @@ function collectNames(): void {
   for (const [name, value] of entries.sort(([a], [b]) => isGiven(b) - isGiven(a))) {
     if (nameBySchema.has(value)) continue
     const own = contract.componentNames[name] ?? pascal(name)
-    exported.set(own, value as Schema)
+    const description = contract.componentDescriptions[own]
+    exported.set(own, {
+      ...(description === undefined ? {} : { description }),
+      ...(value as Schema),
+    })
     nameBySchema.set(value, own)
     // Answers that look the same are still those of their operations.
     if (/(?:Body|Answer)$/.test(name)) continue
