@@ -178,6 +178,20 @@ ${ADDRESS_CODES.map(({ code, says, source }) => `| \`${code}\` | ${cell(says)} |
 |---|---|---|
 ${JUDGED.map(([reply, why]) => `| \`${reply}\` | ${isSuppressing(reply) ? 'yes' : 'no'} | ${why} |`).join('\n')}
 
+### Suppressions from before
+
+Earlier versions suppressed on less. \`postrider suppressions review\` judges the bounces behind all suppressions for a bounce
+again and changes nothing; \`--apply\` lifts those that are \`insufficient\`, \`--tenant tn_…\` keeps to one tenant, \`--json\`
+prints one JSON document. It prints what is not \`sufficient\`, then the counts.
+
+| verdict | means |
+|---|---|
+| \`sufficient\` | a report on an email to the address is kept that suppresses it today |
+| \`insufficient\` | reports are kept, and all of them speak against it; with \`--apply\` mail to the address is sent again |
+| \`unknown\` | no report is kept any more (\`POSTRIDER_RETENTION\`), or a relay provider decided by more than the reply; never lifted |
+
+An address that a relay provider has on a list of its own may bounce again there: take it off that list, too.
+
 ## Mailboxes
 
 \`failed_reason\` of an \`IMAP_ERROR\` event is one of the sentences above that are about a login, a server or the

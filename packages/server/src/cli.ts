@@ -12,6 +12,7 @@ import { addMailerCommands } from './cli/mailers.ts'
 import { json, type OnDatabase, type Result, table } from './cli/output.ts'
 import { addSecretCommands } from './cli/secrets.ts'
 import { addStreamCommands } from './cli/streams.ts'
+import { addSuppressionCommands } from './cli/suppressions.ts'
 import { addTenantCommands } from './cli/tenants.ts'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
 import { examine } from './doctor.ts'
@@ -95,6 +96,11 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
     setExitCode,
   })
   addEmailCommands(program, onDatabase)
+  addSuppressionCommands(program, {
+    config: () => loadConfig(io.env, { isForServing: false }),
+    log,
+    out: io.out,
+  })
   addMailerCommands(program, {
     onDatabase,
     config: () => loadConfig(io.env, { isForServing: false }),

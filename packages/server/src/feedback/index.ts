@@ -9,3 +9,4 @@ export {
   walkFlags,
 } from './read-store.ts'
 export { type Report, type ReportOutcome, reportOutcomes } from './report.ts'
+export { type ReviewedSuppression, reviewSuppressions } from './review-suppressions.ts'

@@ -43,7 +43,7 @@ export {
   reportStatuses,
   settleReported,
 } from './record/report-store.ts'
-export { findByMessageId } from './record/sent-store.ts'
+export { findByMessageId, findSentTo } from './record/sent-store.ts'
 export { createReturnPathTokens, type ReturnPathTokens } from './return-path-tokens.ts'
 export { buildSentCopy } from './sent-copies/build-sent-copy.ts'
 export {

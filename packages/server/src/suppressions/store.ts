@@ -122,3 +122,21 @@ export async function listSuppressions(
       : await q.query<SuppressionRow>(LIST_BY_REASON, [...values, o.reason])
   return rows
 }
+
+const LIFT = statement(
+  'suppressions.lift',
+  `delete from suppressions_address s
+    using unnest($2::text[], $3::text[]) as w (email_key, id)
+    where s.tenant_id = $1 and s.email_key = w.email_key and s.id = w.id and s.reason = 'bounced'`,
+)
+
+/** Those that are suppressed for a bounce still, and not anew. Answers how many. */
+export async function liftBounced(
+  q: Queryable,
+  tenantId: string,
+  rows: readonly Pick<SuppressionRow, 'emailKey' | 'id'>[],
+): Promise<number> {
+  if (rows.length === 0) return 0
+  const values = [tenantId, rows.map(({ emailKey }) => emailKey), rows.map(({ id }) => id)]
+  return (await q.query(LIFT, values)).rowCount
+}

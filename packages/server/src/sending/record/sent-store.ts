@@ -44,3 +44,44 @@ export async function findByMessageId(
   for (const { i, refId, n } of rows) found[i] = { refId, n }
   return found
 }
+
+// One probe of the index by address for each, which has the newest first.
+const FIND_TO = statement(
+  'sending.find_sent_to',
+  `select w.i::int as i, r.ref_id as "refId", r.n, r.day
+     from unnest($2::text[], $3::text[], $4::text[])
+            with ordinality as w (address_key, hashed, before, i)
+    cross join lateral (
+      select ref_id, n, day from (
+        select ref_id, n, day, tenant_id, address_key from sending_recipient
+         where hashtextextended(tenant_id || ' ' || address_key, 0) = hashtextextended(w.hashed, 0)
+           and ref_id < w.before
+         order by ref_id desc, n desc limit $5) newest
+       where tenant_id = $1 and address_key = w.address_key) r`,
+)
+
+export interface SentTo {
+  /** As `domainFirst` makes it. */
+  readonly addressKey: string
+  /** Above the reference ids that are meant. */
+  readonly before: string
+}
+
+/** The newest emails to each address, as many as are looked at; in the order of the given. */
+export async function findSentTo(
+  q: Queryable,
+  tenantId: string,
+  given: readonly SentTo[],
+): Promise<readonly (readonly (Place & { readonly day: string })[])[]> {
+  const found: (Place & { readonly day: string })[][] = given.map(() => [])
+  if (given.length === 0) return found
+  const { rows } = await q.query<Place & { readonly day: string; readonly i: number }>(FIND_TO, [
+    tenantId,
+    given.map(({ addressKey }) => addressKey),
+    given.map(({ addressKey }) => `${tenantId} ${addressKey}`),
+    given.map(({ before }) => before),
+    NEWEST_MAX,
+  ])
+  for (const { i, ...place } of rows) found[i - 1]?.push(place)
+  return found
+}
