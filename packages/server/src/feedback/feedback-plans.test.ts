@@ -7,6 +7,7 @@ import { explaining, type PlanMode, type PlanNode, type SeenPlan } from '../../t
 import { bodyOf, useFeedback } from '../../test/feedback.ts'
 import { partitionedTables } from '../kept-days.ts'
 import type { Db } from '../platform/db/index.ts'
+import { reviewSuppressions } from './review-suppressions.ts'
 
 const world = useFeedback()
 
@@ -23,7 +24,9 @@ const STATEMENTS = [
   'feedback.take_parked',
   'feedback.delete_parked',
   'feedback.postpone_parked',
+  'feedback.find_bounces_of',
   'sending.find_by_message_id',
+  'sending.find_sent_to',
   'sending.lock_reported',
   'sending.read_reported',
   'sending.settle_reported',
@@ -73,6 +76,9 @@ async function applyAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<
   }
   expect(await world.statuses(mail)).toEqual(['bounced', 'bounced', 'sent'])
   expect(await world.statuses(waiting)).toEqual(['delivered'])
+  const review = { tenantId, before: undefined, isApplied: false }
+  const { reviewed } = await reviewSuppressions({ db: on }, review)
+  expect(reviewed.map(({ verdict }) => verdict)).toEqual(['unknown', 'unknown'])
 }
 
 /** As weeks of use leave it. */

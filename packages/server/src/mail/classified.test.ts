@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { classifiedOf, classifierOf } from './classified.ts'
+import { classifyFailure } from './classify-reply.ts'
+import { FAILURES } from './failure-category.ts'
+import { REPLY_CASES } from './reply-cases.fixture.ts'
+
+const read = (text: string) => {
+  const { category, providerError } = classifyFailure({
+    reply: { code: Number(text.slice(0, 3)), text },
+  })
+  return classifiedOf(category, providerError)
+}
+
+describe('what a category rests on', () => {
+  it.each([
+    ['550 5.1.1 no such user', 'invalid_recipient', 'enhanced_code', '5.1.1'],
+    ['552 5.2.2 Account is over its share', 'mailbox_full', 'enhanced_code', '5.2.2'],
+    ['550 no such user', 'invalid_recipient', 'words', 'no such'],
+    ['551 ada@example.com is elsewhere', 'invalid_recipient', 'reply_code', '551'],
+    ['554 Sorry', 'unknown', 'reply_code', '554'],
+    ['421 Later', 'temporary', 'words', 'later'],
+  ])('%s', (text, category, by, evidence) => {
+    expect(read(text)).toEqual({ category, by, evidence })
+  })
+
+  it('is the code or the words of the reply itself, for every known reply', () => {
+    for (const [text, category] of REPLY_CASES) {
+      const { by, evidence, ...found } = classifiedOf(category, text.replaceAll('\n', ' '))
+      expect([text, found]).toEqual([text, { category }])
+      if (by === 'words') expect(evidence).not.toBe('')
+      else expect([text, text.includes(evidence)]).toEqual([text, true])
+    }
+  })
+
+  it('is the words of the system where no server replied, and nothing where nobody said anything', () => {
+    expect(classifiedOf('network', 'connect ECONNREFUSED')).toEqual({
+      category: 'network',
+      by: 'words',
+      evidence: 'connect econnrefused',
+    })
+    expect(classifiedOf('expired', '')).toEqual({ category: 'expired', by: 'words', evidence: '' })
+  })
+
+  it('is told of a category that was known to an earlier version, as unknown', () => {
+    expect(classifiedOf('gone_since', '550 Sorry')).toMatchObject({ category: 'unknown' })
+  })
+
+  it('is bounded, and fit for JSON, whatever is stored', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...Object.keys(FAILURES)),
+        fc.string({ unit: 'binary', maxLength: 3_000 }),
+        (category, text) => {
+          const { evidence } = classifiedOf(category, text)
+          expect(evidence.length).toBeLessThanOrEqual(200)
+          expect(evidence.isWellFormed()).toBe(true)
+        },
+      ),
+    )
+  })
+})
+
+it('of many replies only so many are read, and of the rest the codes', () => {
+  const classify = classifierOf(2)
+  const texts = [
+    '550 Sorry, no such user a',
+    '550 Sorry, no such user b',
+    '550 Sorry, no such user c',
+    '550 5.1.1 d',
+  ]
+  expect(texts.map((text) => classify('invalid_recipient', text).by)).toEqual([
+    'words',
+    'words',
+    'reply_code',
+    'enhanced_code',
+  ])
+  expect(classify('invalid_recipient', '550 Sorry, no such user a').by).toBe('words')
+})
