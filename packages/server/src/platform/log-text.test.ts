@@ -10,7 +10,7 @@ function capture() {
     flushSync: () => undefined,
   })
   const log = createLogger({ level: 'info', destination })
-  return { log, last: () => lines.at(-1) ?? '' }
+  return { log, lines, destination, last: () => lines.at(-1) ?? '' }
 }
 
 it('shows time of day, level, event and fields on one line', () => {
@@ -36,6 +36,21 @@ it('shows the beginning of what is long, and nothing that a terminal would act o
   expect(last().length).toBeLessThan(300)
   expect(last()).toContain('…')
   expect(last().slice(0, -1)).toMatch(/^[\x20-\x7e…]+$/)
+})
+
+it('shows migrations in a row as one line, before what follows them or the end', () => {
+  const { log, lines, destination } = capture()
+  for (const migration of ['0001', '0002', '0003']) log.info({ migration }, 'migration.applied')
+  expect(lines).toEqual([])
+  log.info('service.started')
+  log.info({ migration: '0004' }, 'migration.applied')
+  destination.flushSync()
+  destination.flush()
+  expect(lines.map((line) => line.slice(15))).toEqual([
+    'migration.applied migration=0003 count=3\n',
+    'service.started\n',
+    'migration.applied migration=0004\n',
+  ])
 })
 
 it('hides what JSON lines hide', () => {

@@ -6,13 +6,39 @@ import type { LogDestination } from './log.ts'
 
 const VALUE_LENGTH_MAX = 160
 
+/** The first start has dozens of them in a row. */
+const FOLDED: ReadonlySet<unknown> = new Set(['migration.applied'])
+
 export function createTextDestination(destination: LogDestination): LogDestination {
-  return { ...destination, write: (line) => destination.write(toText(line)) }
+  /** Of lines in a row that are folded, the last. */
+  let folded: { readonly fields: Fields; readonly count: number } | undefined
+  const writeFolded = () => {
+    if (folded === undefined) return
+    const { fields, count } = folded
+    folded = undefined
+    destination.write(toText(count === 1 ? fields : { ...fields, count }))
+  }
+  return {
+    write(line) {
+      const fields = JSON.parse(line) as Fields
+      if (folded?.fields.msg !== fields.msg) writeFolded()
+      if (FOLDED.has(fields.msg)) folded = { fields, count: (folded?.count ?? 0) + 1 }
+      else destination.write(toText(fields))
+    },
+    flush(done) {
+      writeFolded()
+      destination.flush(done)
+    },
+    flushSync() {
+      writeFolded()
+      destination.flushSync()
+    },
+  }
 }
 
-/** @param line one JSON object, as the logger writes it */
-export function toText(line: string): string {
-  const { level, time, msg, pid: _, err, ...fields } = JSON.parse(line) as Record<string, unknown>
+type Fields = Readonly<Record<string, unknown>>
+
+function toText({ level, time, msg, pid: _, err, ...fields }: Fields): string {
   const at = new Date(String(time)).toTimeString().slice(0, 8)
   const shown = Object.entries(fields).map(([name, value]) => ` ${name}=${toValue(value)}`)
   return `${at} ${String(level).padEnd(5)} ${plain(String(msg))}${shown.join('')}${toReason(err)}\n`
