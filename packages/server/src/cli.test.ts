@@ -160,6 +160,7 @@ describe('doctor', () => {
         'address guard',
         'data directory',
         'disk',
+        'hits',
         'helo name',
         'sending',
         'inbound host',

@@ -108,8 +108,16 @@ export function createBucketLeases(o: {
 
   function extend(untilMs: number) {
     validUntilMs = untilMs
+    awaitExpiry()
+  }
+
+  /** A timer may fire before its time by the clock that counts: then it is set again. */
+  function awaitExpiry() {
     clearTimeout(expiry)
-    expiry = setTimeout(expire, Math.max(0, untilMs - monotonicMs()) + 1)
+    expiry = setTimeout(
+      () => (isValid() ? awaitExpiry() : expire()),
+      Math.max(0, validUntilMs - monotonicMs()) + 1,
+    )
     expiry.unref()
   }
 
