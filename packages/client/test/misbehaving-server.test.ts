@@ -46,6 +46,14 @@ const failures: Record<string, Step | 'refused'> = {
   'status 429 with `Retry-After: 1`': refusal(429, 'rate_limited', { 'retry-after': '1' }),
   'status 429 with `Retry-After: 3600`': refusal(429, 'quota_exceeded', { 'retry-after': '3600' }),
   'status 503 of the service': refusal(503, 'unavailable', { 'retry-after': '1' }),
+  'status 503 of the service, `outcome: "unknown"`': reply(
+    503,
+    {
+      ...{ success: false, message: 'm', code: 'unavailable', request_id: 'r' },
+      outcome: 'unknown',
+    },
+    { 'retry-after': '1' },
+  ),
   'status 503 of a proxy, with `Retry-After`': html(503, { 'retry-after': '1' }),
   'status 503 of a proxy, without': html(503),
   'status 500': refusal(500, 'internal_error'),

@@ -250,7 +250,7 @@ export const errorCatalogue = {
     status: 503,
     message: 'Service Unavailable',
     cause: 'The storage is away or nearly full, or the service is starting or stopping.',
-    fix: 'Repeat the request after `Retry-After`.',
+    fix: 'Repeat the request after `Retry-After`. With `outcome: "unknown"` in the answer, the storage was lost while the request was carried out: look whether it was done before you repeat it, unless it has an `Idempotency-Key` or does the same twice as once.',
   },
 } as const satisfies Record<string, ErrorEntry>
 
@@ -288,6 +288,12 @@ export const errorBody = Type.Object(
     errors: Type.Optional(
       Type.Array(fieldError, {
         description: 'On validation: each offending field',
+      }),
+    ),
+    outcome: Type.Optional(
+      Type.Literal('unknown', {
+        description:
+          'On `unavailable`: the request, or a part of it, may have been carried out. Without it, nothing was done',
       }),
     ),
   },

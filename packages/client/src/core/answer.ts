@@ -43,7 +43,8 @@ function errorFrom(
   }
   const errors = Array.isArray(body.errors) ? body.errors.filter(isFieldError) : undefined
   const text = message + describeFirst(errors)
-  return new PostriderError(text, { status, code, requestId, retryAfter, errors })
+  const outcome = body.outcome === 'unknown' ? body.outcome : undefined
+  return new PostriderError(text, { status, code, requestId, retryAfter, errors, outcome })
 }
 
 /** So that a log of the message alone says what is wrong. */

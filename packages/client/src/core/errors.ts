@@ -24,6 +24,7 @@ export interface PostriderErrorInit {
   readonly requestId?: string | undefined
   readonly errors?: readonly FieldError[] | undefined
   readonly retryAfter?: number | undefined
+  readonly outcome?: 'unknown' | undefined
   readonly body?: string | undefined
   readonly cause?: unknown
 }
@@ -38,6 +39,8 @@ export class PostriderError extends Error {
   readonly errors: readonly FieldError[] | undefined
   /** Seconds that the service asked to wait. */
   readonly retryAfter: number | undefined
+  /** The service lost its database meanwhile: the operation, or a part of it, may have been carried out. */
+  readonly outcome: 'unknown' | undefined
   /** Of `unexpected_response`: what came in place of the service's answer, at most 4,096 characters. */
   readonly body: string | undefined
 
@@ -48,6 +51,7 @@ export class PostriderError extends Error {
     this.requestId = init.requestId
     this.errors = init.errors
     this.retryAfter = init.retryAfter
+    this.outcome = init.outcome
     this.body = init.body
   }
 }

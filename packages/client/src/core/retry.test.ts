@@ -65,6 +65,14 @@ describe('decideRetry', () => {
     expect(decideRetry(question({ error, isRepeatable: false }))).toBe(waitMs)
   })
 
+  it("knows the service's 503 to what may have been carried out", () => {
+    const error = new PostriderError('m', {
+      ...{ status: 503, code: 'unavailable', retryAfter: 1, outcome: 'unknown' },
+    })
+    expect(decideRetry(question({ error, isRepeatable: false }))).toBeUndefined()
+    expect(decideRetry(question({ error }))).toBe(1_000)
+  })
+
   it('gives up when the retries are spent', () => {
     expect(decideRetry(question({ attempts: 3 }))).toBeDefined()
     expect(decideRetry(question({ attempts: 4 }))).toBeUndefined()

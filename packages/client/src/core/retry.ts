@@ -2,8 +2,9 @@
  * Decides whether a failed attempt is followed by another, and after how long.
  *
  * What was refused before any work (429, a 503 of the service or one that says when to come back, a
- * connection that never was) is asked again whatever the operation. What may have been carried out is repeated only where
- * twice is as good as once: by the method, or under one `Idempotency-Key`.
+ * connection that never was) is asked again whatever the operation. What may have been carried out,
+ * which a 503 with `outcome: "unknown"` says, too, is repeated only where twice is as good as once: by
+ * the method, or under one `Idempotency-Key`.
  *
  * The wait doubles from 0.5 s to 8 s, less up to half by chance, and is never shorter than
  * `Retry-After`. A wait that is not worth it (longer than `maxRetryAfter`, or past the time of the
@@ -52,6 +53,7 @@ export function decideRetry(question: RetryQuestion): number | undefined {
 /** A proxy says 503 also of a request that it has passed on; then it does not say when to come back. */
 function isRefusedBeforeWork(error: PostriderError): boolean {
   const { status, code, retryAfter } = error
+  if (error.outcome === 'unknown') return false
   if (status === 429 || unconnectedCodes.has(systemCodeOf(error))) return true
   return status === 503 && (code !== 'unexpected_response' || retryAfter !== undefined)
 }

@@ -13,6 +13,8 @@ export interface ApiErrorOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** The limit that refused it, as the log and the metrics name it. */
   readonly bound?: string
+  /** It, or a part of it, may have been done. */
+  readonly isOutcomeUnknown?: boolean
   readonly cause?: unknown
 }
 
@@ -24,6 +26,7 @@ export class ApiError extends Error {
   /** Further response headers, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly bound?: string
+  readonly isOutcomeUnknown: boolean
 
   constructor(code: ErrorCode, o: ApiErrorOptions = {}) {
     const { status, message } = errorCatalogue[code]
@@ -31,6 +34,7 @@ export class ApiError extends Error {
     this.name = 'ApiError'
     this.code = code
     this.status = status
+    this.isOutcomeUnknown = o.isOutcomeUnknown ?? false
     if (o.errors !== undefined) this.errors = o.errors
     if (o.retryAfterS !== undefined) this.retryAfterS = o.retryAfterS
     if (o.headers !== undefined) this.headers = o.headers

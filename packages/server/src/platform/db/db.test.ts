@@ -3,6 +3,7 @@ import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { startDatabaseProxy } from '../../../test/database-proxy.ts'
+import { type Commits, watchCommits } from './commits.ts'
 import { createDb } from './db.ts'
 import { DatabaseUnavailableError, isUniqueViolation } from './errors.ts'
 import type { Db } from './statement.ts'
@@ -136,6 +137,35 @@ describe('transaction', () => {
   })
 })
 
+describe('watchCommits', () => {
+  const isAnyAfter = async (work: () => Promise<unknown>) => {
+    const commits: Commits = { isAny: false }
+    await watchCommits(commits, work).catch(() => undefined)
+    return commits.isAny
+  }
+
+  it('sees a transaction, and a statement that writes', async () => {
+    expect(await isAnyAfter(() => db.transaction((tx) => tx.query(insertItem, [800, null])))).toBe(
+      true,
+    )
+    expect(await isAnyAfter(() => db.query(insertItem, [801, null]))).toBe(true)
+    expect(await isAnyAfter(() => db.query('update item set note = null where id = 801'))).toBe(
+      true,
+    )
+  })
+
+  it('sees nothing in what reads, and in what is rolled back', async () => {
+    expect(await isAnyAfter(() => db.query('select note from item'))).toBe(false)
+    expect(await isAnyAfter(() => db.query(insertItem, [800, null]))).toBe(false)
+    const failing = () =>
+      db.transaction(async (tx) => {
+        await tx.query(insertItem, [802, null])
+        throw new Error('no')
+      })
+    expect(await isAnyAfter(failing)).toBe(false)
+  })
+})
+
 describe('an unavailable database', () => {
   const options = { poolMax: 1, log, applicationName: 'away' }
 
@@ -183,6 +213,22 @@ describe('an unavailable database', () => {
     const error = await attempt.catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(DatabaseUnavailableError)
     expect(error).toHaveProperty('isCommitUnknown', true)
+    await lossy.close()
+    await proxy.close()
+  })
+
+  it.each([
+    ['unknown for a statement that writes', insertItem.text, [710, null], true],
+    ['none for a statement that reads', 'select note from item where id = $1', [1], false],
+  ])('outside a transaction, the outcome is %s', async (_what, text, values, isUnknown) => {
+    const proxy = await startDatabaseProxy(database.url, {
+      isCut: (chunk) => chunk.includes('item'),
+    })
+    const lossy = createDb({ ...options, url: proxy.url })
+    const attempt = lossy.query(text, values)
+    const error = await attempt.catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(DatabaseUnavailableError)
+    expect(error).toHaveProperty('isCommitUnknown', isUnknown)
     await lossy.close()
     await proxy.close()
   })

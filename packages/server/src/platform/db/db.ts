@@ -11,6 +11,7 @@
 import pg from 'pg'
 import type { Logger } from '../log.ts'
 import { runTask } from '../task.ts'
+import { explainStatement, noteCommit, noteStatement } from './commits.ts'
 import { type Connection, openConnection, wireOf } from './connection.ts'
 import { DatabaseUnavailableError, isServerError, isUnavailableState } from './errors.ts'
 import { createPrimaries } from './primaries.ts'
@@ -103,7 +104,11 @@ export function createDb(o: DbOptions): Db {
     async query<Row>(s: Statement | string, values?: readonly unknown[]) {
       const connection = await acquire()
       try {
-        return await connection.query<Row>(s, values)
+        const result = await connection.query<Row>(s, values)
+        noteStatement(textOf(s))
+        return result
+      } catch (error) {
+        throw explainStatement(error, textOf(s))
       } finally {
         connection.release()
       }
@@ -111,7 +116,9 @@ export function createDb(o: DbOptions): Db {
     async transaction(work, transactionOptions) {
       const connection = await acquire()
       try {
-        return await runTransaction(connection, work, transactionOptions)
+        const result = await runTransaction(connection, work, transactionOptions)
+        noteCommit()
+        return result
       } finally {
         connection.release()
       }
@@ -130,6 +137,10 @@ export function createDb(o: DbOptions): Db {
       }
     },
   }
+}
+
+function textOf(s: Statement | string): string {
+  return typeof s === 'string' ? s : s.text
 }
 
 const dateOid = 1082

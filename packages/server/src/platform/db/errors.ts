@@ -8,7 +8,10 @@
 import pg from 'pg'
 
 export class DatabaseUnavailableError extends Error {
-  /** True when COMMIT was sent and no answer came: the transaction may or may not have happened. */
+  /**
+   * True when COMMIT, or a statement that is a transaction of its own, was sent and no answer came: it
+   * may or may not have happened.
+   */
   readonly isCommitUnknown: boolean
 
   constructor(message: string, o: { cause?: unknown; isCommitUnknown?: boolean } = {}) {

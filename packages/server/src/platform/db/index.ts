@@ -2,6 +2,7 @@
 
 export { arrayText, nullableArrayText, plainArrayText, textArray } from './array-text.ts'
 export { type BucketSweep, createBucketSweep } from './bucket-sweep.ts'
+export { type Commits, watchCommits } from './commits.ts'
 export { createDb, type DbOptions } from './db.ts'
 export { type Durability, durability } from './durability.ts'
 export { createEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts'

@@ -38,16 +38,34 @@ export function errorBodyOf(refusal: ApiError, requestId: string): ErrorBody {
     code: refusal.code,
     request_id: requestId,
     ...(refusal.errors === undefined ? {} : { errors: [...refusal.errors] }),
+    ...(refusal.isOutcomeUnknown ? { outcome: 'unknown' } : {}),
   }
 }
 
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   if (error instanceof DatabaseUnavailableError)
-    return new ApiError('unavailable', { cause: error, retryAfterS: retryAfterS() })
+    return new ApiError('unavailable', {
+      cause: error,
+      retryAfterS: retryAfterS(),
+      ...(error.isCommitUnknown ? unknownOutcome : {}),
+    })
   const code = frameworkRefusal(error)
   return new ApiError(code ?? 'internal_error', { cause: error })
 }
+
+/** What failed after a part of the work was committed: not "nothing was done", which 503 says. */
+export function afterCommit(error: unknown): unknown {
+  const refusal = toApiError(error)
+  if (refusal.code !== 'unavailable' || refusal.isOutcomeUnknown) return error
+  const seconds = refusal.retryAfterS ?? retryAfterS()
+  return new ApiError('unavailable', { cause: error, retryAfterS: seconds, ...unknownOutcome })
+}
+
+const unknownOutcome = {
+  message: `${errorCatalogue.unavailable.message}: the request may have been carried out`,
+  isOutcomeUnknown: true,
+} as const
 
 /** Spread over a few seconds, so that callers do not all come back at once. */
 function retryAfterS(): number {

@@ -1,11 +1,16 @@
 import {
   createTenantAnswer,
   createTenantBody,
+  errorBody,
   listTenantsAnswer,
   pageQuery,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Check } from 'typebox/value'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { noteCommit } from '../db/commits.ts'
+import { DatabaseUnavailableError } from '../db/errors.ts'
+import { ApiError } from '../errors.ts'
 import { createLogger } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
 import { createHttpApp } from './app.ts'
@@ -15,6 +20,8 @@ import { cutPage, pageTokenAfter, readPage } from './paging.ts'
 import { addStatusRoutes, type Readiness } from './status-routes.ts'
 
 let app: FastifyInstance
+/** What an operation does before it answers. */
+let during: () => Promise<void> | void = () => undefined
 let checks: Readiness['checks'] = { database: 'ok' }
 let details: Readiness['details']
 /** What routes answer with, by its identity. */
@@ -45,12 +52,15 @@ beforeAll(async () => {
       body: createTenantBody,
       answer: createTenantAnswer,
       errors: ['conflict'],
-      handle: async ({ body }) => ({
-        message: `Created ${body.name}`,
-        tenant_id: 'tn_1',
-        key_id: 'key_1',
-        api_key: 'pr_1',
-      }),
+      handle: async ({ body }) => {
+        await during()
+        return {
+          message: `Created ${body.name}`,
+          tenant_id: 'tn_1',
+          key_id: 'key_1',
+          api_key: 'pr_1',
+        }
+      },
     })
     addOperation(scope, 'listTenants', {
       summary: 'List tenants',
@@ -103,6 +113,65 @@ describe('an operation', () => {
     expect(paths['/admin/v1/tenants'].get.parameters).toHaveLength(2)
     expect(Object.keys(paths['/admin/v1/tenants'].get.responses)).not.toContain('415')
     expect(Object.keys(paths)).toEqual(['/admin/v1/tenants'])
+  })
+})
+
+describe('an operation that the database is lost to', () => {
+  const away = () => new DatabaseUnavailableError('away')
+  const lost = () => new DatabaseUnavailableError('lost', { isCommitUnknown: true })
+  const commits: [string, () => void][] = [
+    ['nothing', () => undefined],
+    ['a commit', noteCommit],
+  ]
+  const cases: [string, () => Error, string, () => void][] = commits.flatMap(([what, commit]) => [
+    ['before an answer', away, what, commit],
+    ['at COMMIT', lost, what, commit],
+    ['as something else is away', () => new ApiError('unavailable'), what, commit],
+  ])
+
+  it.each(cases)('%s (%#): says what may have been done', async (_how, fail, what, commit) => {
+    during = async () => {
+      await Promise.resolve()
+      commit()
+      throw fail()
+    }
+    onTestFinished(() => {
+      during = () => undefined
+    })
+    const response = await app.inject({
+      ...{ method: 'POST', url: '/admin/v1/tenants', payload: { name: 'Acme' } },
+      headers: admin,
+    })
+    const isUnknown = what === 'a commit' || fail === lost
+    expect(response.statusCode).toBe(503)
+    const body: unknown = response.json()
+    expect(Check(errorBody, body)).toBe(true)
+    expect(body).toEqual({
+      ...{ success: false, code: 'unavailable', request_id: response.headers['x-request-id'] },
+      message: isUnknown
+        ? 'Service Unavailable: the request may have been carried out'
+        : 'Service Unavailable',
+      ...(isUnknown ? { outcome: 'unknown' } : {}),
+    })
+    if (isUnknown) expect(response.headers['retry-after']).toMatch(/^[1-5]$/)
+  })
+
+  it('says nothing of the kind when it was refused after a commit', async () => {
+    during = () => {
+      noteCommit()
+      throw new ApiError('conflict')
+    }
+    onTestFinished(() => {
+      during = () => undefined
+    })
+    const response = await app.inject({
+      ...{ method: 'POST', url: '/admin/v1/tenants', payload: { name: 'Acme' } },
+      headers: admin,
+    })
+    expect(response.json()).toEqual({
+      ...{ success: false, message: 'Conflict', code: 'conflict' },
+      request_id: response.headers['x-request-id'],
+    })
   })
 })
 

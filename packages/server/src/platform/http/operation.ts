@@ -8,9 +8,11 @@ import type { Readable } from 'node:stream'
 import { type OperationId, operations } from '@postrider/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Static, TSchema } from 'typebox'
+import { type Commits, watchCommits } from '../db/index.ts'
 import { idIn } from './act-for-tenant.ts'
 import type { TenantIdentity } from './admission.ts'
 import type { DescribedOperation, OperationDetails } from './description/describe-operation.ts'
+import { afterCommit } from './error-answer.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -128,7 +130,12 @@ function addRoute<
         reply,
       }
       // The schemas above have made these values what their types say.
-      const answered = await answerTo(call as unknown as Call<Id, Body, Query, Params>)
+      const commits: Commits = { isAny: false }
+      const answered = await watchCommits(commits, () =>
+        answerTo(call as unknown as Call<Id, Body, Query, Params>),
+      ).catch((error: unknown) => {
+        throw commits.isAny ? afterCommit(error) : error
+      })
       if (request.isOperators) request.made = idIn(answered)
       return answered
     },
