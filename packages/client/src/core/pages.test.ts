@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PostriderError } from './errors.ts'
-import { eachEntry, type Page } from './pages.ts'
+import { eachEntry, emptyPagesMax, type Page } from './pages.ts'
 
 /** Pages by their token; the first has none. Notes which were asked for. */
 function list(pages: Record<string, Page<number>>) {
@@ -27,6 +27,36 @@ describe('eachEntry', () => {
     })
     expect(await collect(eachEntry(undefined, fetchPage))).toStrictEqual([1, 2, 3])
     expect(asked).toStrictEqual([undefined, 'a', 'b'])
+  })
+
+  it.each([undefined, null, ''])('ends at a page whose token is %j', async (nextPageToken) => {
+    const { asked, fetchPage } = list({
+      '': { entries: [1], nextPageToken: 'a' },
+      a: { entries: [2], nextPageToken },
+    })
+    expect(await collect(eachEntry(undefined, fetchPage))).toStrictEqual([1, 2])
+    expect(asked).toStrictEqual([undefined, 'a'])
+  })
+
+  it.each([7, true, {}])('refuses a token that is no text: %j', async (nextPageToken) => {
+    const { asked, fetchPage } = list({ '': { entries: [], nextPageToken } })
+    await expect(collect(eachEntry(undefined, fetchPage))).rejects.toMatchObject({
+      code: 'unexpected_response',
+    })
+    expect(asked).toStrictEqual([undefined])
+  })
+
+  it('does not go on for ever over empty pages, each with a new token', async () => {
+    let asked = 0
+    const fetchPage = async () => {
+      asked += 1
+      return { entries: [], nextPageToken: String(asked) }
+    }
+    await expect(collect(eachEntry(undefined, fetchPage))).rejects.toMatchObject({
+      code: 'unexpected_response',
+      message: expect.stringContaining('empty'),
+    })
+    expect(asked).toBe(emptyPagesMax)
   })
 
   it('ends with the signal, also within a page', async () => {

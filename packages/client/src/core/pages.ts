@@ -1,16 +1,21 @@
 /**
  * Lists (contract §2): awaited they are one page, in `for await` all entries, page after page.
  *
- * A page may be empty and not the last. The service gives a new token with every page, so one that
- * comes again would go round for ever: it is refused as no answer of the service.
+ * A page without a token is the last, also where the token is null or empty. A page may be empty and
+ * not the last. The service gives a new token with every page, so one that comes again would go round
+ * for ever, and so would empty pages without an end: both are refused as no answers of the service.
  */
 import type { AnswerPromise } from './answer-promise.ts'
 import { abortedBy, PostriderError } from './errors.ts'
 
 export interface Page<Entry> {
   readonly entries: readonly Entry[]
-  readonly nextPageToken?: string | undefined
+  /** As it came. */
+  readonly nextPageToken?: unknown
 }
+
+/** One after the other: a filter that fits little may have many. */
+export const emptyPagesMax = 100_000
 
 /** `pageToken` is where to begin; undefined: at the first page. Ends with the signal also within a page. */
 export async function* eachEntry<Entry>(
@@ -19,16 +24,25 @@ export async function* eachEntry<Entry>(
   { signal }: { readonly signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<Entry, void, undefined> {
   const isRepeated = createRepetitionCheck(pageToken)
-  for (let token = pageToken; ; ) {
+  for (let token = pageToken, emptyPages = 0; ; ) {
     const { entries, nextPageToken } = await fetchPage(token)
     for (const entry of entries) {
       if (signal?.aborted) throw abortedBy(signal)
       yield entry
     }
-    if (nextPageToken === undefined) return
-    if (isRepeated(nextPageToken)) throw notOurs('The answer names a page that was there before')
-    token = nextPageToken
+    token = tokenOf(nextPageToken)
+    if (token === undefined) return
+    if (isRepeated(token)) throw notOurs('The answer names a page that was there before')
+    emptyPages = entries.length === 0 ? emptyPages + 1 : 0
+    if (emptyPages === emptyPagesMax) throw notOurs(`${emptyPages} pages in a row were empty`)
   }
+}
+
+/** Undefined: it was the last page. */
+function tokenOf(given: unknown): string | undefined {
+  if (given === undefined || given === null || given === '') return undefined
+  if (typeof given === 'string') return given
+  throw notOurs('The answer has a nextPageToken that is no text')
 }
 
 /** Sees every circle in the end, and remembers one token: the one after 1, 2, 4, 8, ... pages. */
@@ -72,7 +86,7 @@ export function pagedList<Answer extends object, Name extends keyof Answer>(o: {
     const answer = await o.pageAt(pageToken)
     const entries: unknown = answer[o.name]
     if (!Array.isArray(entries)) throw notOurs(`The answer has no ${String(o.name)}`)
-    const { nextPageToken }: { nextPageToken?: string } = answer
+    const { nextPageToken }: { nextPageToken?: unknown } = answer
     return { entries, nextPageToken }
   }
   return {
