@@ -18,7 +18,6 @@ import type { Tx } from '../platform/db/index.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 import { addTallies } from '../platform/tally-store.ts'
 import {
-  findShared,
   lockReported,
   type Place,
   type ReportedRecipient,
@@ -71,13 +70,12 @@ export async function applyReports(
 ): Promise<AppliedReports> {
   const places = await matchReports(tx, tenantId, reports)
   const recipients = await openRecipients(tx, tenantId, places)
-  const shared = await findShared(tx, tenantId, complainedByMail(reports, places))
   const outcomes: ReportOutcome[] = []
   const toApply: { readonly i: number; readonly one: PlacedReport }[] = []
   for (const [i, report] of reports.entries()) {
     const place = places[i]
     const recipient = place && recipients.get(placeKey(place))
-    outcomes[i] = outcomeOf(report, recipient, shared)
+    outcomes[i] = outcomeOf(report, recipient)
     if (place !== undefined && outcomes[i] === 'repeated')
       toApply.push({ i, one: { place, report, atMicros: timeOf(report, place) } })
   }
@@ -131,16 +129,12 @@ async function openRecipients(
 }
 
 /** `repeated`: it is to be applied, unless it was. */
-function outcomeOf(
-  report: Report,
-  recipient: Recipient | undefined,
-  shared: ReadonlySet<string>,
-): ReportOutcome {
+function outcomeOf(report: Report, recipient: Recipient | undefined): ReportOutcome {
   const { fact } = report
   if (fact.kind === 'other') return 'ignored'
   if (recipient === undefined) return 'unknown'
   const { status, lastOutcome, facts, isBeingClaimed } = recipient
-  const refused = refusalOf(report, recipient, shared)
+  const refused = refusalOf(report, recipient)
   if (refused !== undefined) return refused
   // Applied now, it would be followed by another copy.
   if (isBeingClaimed) return 'under_way'
@@ -151,32 +145,12 @@ function outcomeOf(
 
 const IS_OPEN: ReadonlySet<string> = new Set(['queued', 'scheduled', 'sending', 'deferred', 'held'])
 
-function complainedByMail(
-  reports: readonly Report[],
-  places: readonly (Place | undefined)[],
-): readonly string[] {
-  const refIds = reports.flatMap(({ relay, fact }, i) =>
-    relay === undefined && fact.kind === 'complained' ? (places[i]?.refId ?? []) : [],
-  )
-  return [...new Set(refIds)]
-}
-
-/**
- * Undefined: it counts. Who has had a copy knows what the others are called by, and whoever had the only
- * one speaks for nobody else: a complaint by mail about that needs not say whose it is, which many hide.
- */
-function refusalOf(
-  report: Report,
-  recipient: Recipient,
-  shared: ReadonlySet<string>,
-): ReportOutcome | undefined {
+/** Undefined: it counts. Who has had one copy of an email knows what the others are called. */
+function refusalOf(report: Report, recipient: Recipient): ReportOutcome | undefined {
   const { fact, relay, isReturned } = report
-  const { email, refId } = recipient
-  const isByMail = relay === undefined
-  const mayBeHidden = isByMail && fact.kind === 'complained' && !shared.has(refId)
-  if (isReturned !== true && !isAbout(fact, email) && !mayBeHidden)
+  if (isReturned !== true && !isAbout(fact, recipient.email))
     return fact.email === undefined ? 'ignored' : 'other_recipient'
-  return isByMail ? refusalByMail(recipient) : undefined
+  return relay === undefined ? refusalByMail(recipient) : undefined
 }
 
 function refusalByMail({ status, lastOutcome }: Recipient): ReportOutcome | undefined {

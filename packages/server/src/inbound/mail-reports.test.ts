@@ -237,13 +237,20 @@ describe('[contract 3.5] a complaint', () => {
     expect(await suppressed(sent)).toEqual([['ben@example.com', 'complained']])
   })
 
-  it.each(['redacted@example.com', 'digest-7@example.net'])(
-    'needs no recipient where the email has one alone: %s',
-    async (recipient) => {
+  it.each([
+    ['no recipient', ''],
+    ['one that is blacked out', 'redacted@example.com'],
+    ['another address', 'digest-7@example.net'],
+  ])(
+    '[contract 7.4] with %s does nothing, also where the email has one alone',
+    async (_, named) => {
       const sent = await send('delivered', 'accepted', ['ada@example.com'])
-      await receive(sent, complaint(sent, 0, recipient))
+      await receive(sent, complaint(sent, 0, named))
+      expect(await told(sent)).toEqual([])
+      expect(await suppressed(sent)).toEqual([])
+      // What it names the right one by counts.
+      await receive(sent, complaint(sent, 0, 'Ada@example.com'))
       expect(await told(sent)).toEqual([['MAIL_SPAM', ['ada@example.com']]])
-      expect(await suppressed(sent)).toEqual([['ada@example.com', 'complained']])
     },
   )
 })

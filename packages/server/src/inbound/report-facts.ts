@@ -3,10 +3,9 @@
  *
  * It is a claim of whoever wrote the mail, and anybody can write one. So nothing follows from it unless
  * it names the Message-ID of one of the tenant's own emails, or else the id of its envelope, which each
- * recipient's copy has for itself and which nobody guesses; and unless it names that very recipient.
- * Who complains is often blacked out: that is believed of an email with a single recipient. Who has had
- * one copy of an email could still speak for another recipient of the same email, if that one's address
- * is known.
+ * recipient's copy has for itself and which nobody guesses; and unless it names that very recipient
+ * (contract §7.4): a complaint whose recipient is blacked out does nothing. Who has had one copy of an
+ * email could still speak for another recipient of the same email, if that one's address is known.
  *
  * What comes back to the return path of one copy is about that copy, whatever it names: the address was
  * made for it, and nobody else makes one.
@@ -30,8 +29,7 @@ export function reportsOf(
       returnedTo ?? refOfMessage(report.originalMessageId) ?? refOfEnvelope(report.envelopeId)
     // That a server goes on trying is no end of anything.
     if (ref === undefined || report.kind === 'deferral') return []
-    const isNamed = report.recipient !== undefined || returnedTo !== undefined
-    if (report.kind === 'bounce' && !isNamed) return []
+    if (report.recipient === undefined && returnedTo === undefined) return []
     const fact = report.kind === 'bounce' ? bounceOf(report) : complaintOf(report)
     const { reportedAtMicros, recipient, diagnostic, ...rest } = report
     return {

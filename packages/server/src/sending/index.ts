@@ -36,7 +36,6 @@ export {
   walkRecipientsOf,
 } from './record/recipient-store.ts'
 export {
-  findShared,
   lockReported,
   type ReportedRecipient,
   type ReportedStatus,

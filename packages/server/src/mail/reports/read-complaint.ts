@@ -1,7 +1,6 @@
 /**
  * Complaints (RFC 5965): what a recipient, by their provider, has called unwanted. What takes one back,
- * and what reports of authentication or of viruses, is none. Many providers hide whose it is; the
- * Message-ID tells all the same.
+ * and what reports of authentication or of viruses, is none. Many providers hide whose it is.
  *
  * Hotmail's have no fields of their own: the message is returned with a field in front that Hotmail has
  * added, with the recipient in it.

@@ -90,29 +90,6 @@ async function findBeingClaimed(
   return (await tx.query<Place>(FIND_CLAIMED, values)).rows
 }
 
-// Of several recipients, one is the second.
-const FIND_SHARED = statement(
-  'sending.find_shared',
-  `select k.ref_id as "refId"
-     from unnest($2::text[], $3::date[]) as k (ref_id, day)
-    where exists (
-      select from sending_recipient
-       where tenant_id = $1 and ref_id = k.ref_id and n = 1 and day = k.day
-         and day = any($3::date[]))`,
-)
-
-/** Those of the emails that have more than one recipient. */
-export async function findShared(
-  tx: Tx,
-  tenantId: string,
-  refIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (refIds.length === 0) return new Set()
-  const values = [tenantId, refIds, refIds.map(dayOfUlid)]
-  const { rows } = await tx.query<{ readonly refId: string }>(FIND_SHARED, values)
-  return new Set(rows.map(({ refId }) => refId))
-}
-
 /** Those that there are, each held to the end of the transaction; of different recipients. */
 export async function lockReported(
   tx: Tx,
