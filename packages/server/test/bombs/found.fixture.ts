@@ -32,4 +32,10 @@ export const found: readonly Found[] = [
     make: (bytes) =>
       `From: MAILER-DAEMON@example.com\r\nSubject: Mail delivery failed\r\n\r\ncould not be delivered\n<a@example.com>:${' x'.repeat(1_900)}${'\n'.repeat(bytes)}`,
   },
+  ...['>\n', '\n', '\r', 'message-id: <'].map((line) => ({
+    parser: 'a received message',
+    name: `a bounce of ${JSON.stringify(line)} alone`,
+    make: (bytes: number) =>
+      `From: MAILER-DAEMON@example.com\r\nSubject: Mail delivery failed\r\n\r\ncould not be delivered\n${line.repeat(bytes / line.length)}`,
+  })),
 ]

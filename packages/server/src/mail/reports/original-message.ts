@@ -17,14 +17,29 @@ const RETURNED: ReadonlySet<string> = new Set([
   'text/rfc822-headers',
 ])
 const ID_FIELDS = ['x-google-original-message-id', 'x-microsoft-original-message-id', 'message-id']
-const ID_IN_TEXT = /^[>\s]{0,20}message-id:\s{0,20}(<[^<>\s]{1,998}>)/im
+/** What a server says before the copy that it returns is far shorter. */
+const TEXT_CHARS_MAX = 262_144
+/** It is found by its name, and only then is looked at what it is after: lines may be all quotes and blanks. */
+const ID_IN_TEXT = /message-id:\s{0,20}(<[^<>\s]{1,998}>)/gi
+const QUOTED_CHARS_MAX = 20
+const BEGINS_LINE = new RegExp(`(?:^|[\\r\\n])[>\\s]{0,${QUOTED_CHARS_MAX}}$`)
 
 /** With its angle brackets; undefined where the report tells none. */
 export function originalMessageIdOf(source: ReportSource): string | undefined {
   const returned = returnedFieldsOf(source)
   const [own] = ID_FIELDS.flatMap((name) => messageIdsOf(fieldOf(returned, name) ?? '').slice(0, 1))
-  const inText = returned.length > 0 ? undefined : ID_IN_TEXT.exec(source.text)?.[1]
+  const inText = returned.length > 0 ? undefined : idInText(source.text.slice(0, TEXT_CHARS_MAX))
   return boundedId(own) ?? inText ?? answeredBy(source.headers)
+}
+
+/** The first at the beginning of a line, behind the marks of a quotation. */
+function idInText(text: string): string | undefined {
+  for (const { index, 1: id } of text.matchAll(ID_IN_TEXT)) {
+    // One more than may be there: what is longer has no beginning in it.
+    const before = text.slice(Math.max(0, index - QUOTED_CHARS_MAX - 1), index)
+    if (BEGINS_LINE.test(before)) return id
+  }
+  return undefined
 }
 
 /** Of the message that is returned as a part; none without one. */

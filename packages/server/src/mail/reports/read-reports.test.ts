@@ -930,6 +930,26 @@ describe('a bounce of a server that knows no RFC 3464', () => {
     }
   })
 
+  it.each<[string, string, string | undefined]>([
+    ['at the beginning of a line', `Message-ID: ${ID}`, ID],
+    ['behind the marks of a quotation', `> > >message-id:${ID}`, ID],
+    ['behind blank lines of a quotation', `${'>\r\n'.repeat(1_000)}> Message-Id: ${ID}`, ID],
+    ['after one within a line', `as in Message-ID: <other@a.example>\r\nMessage-ID: ${ID}`, ID],
+    ['behind more marks than anybody writes', `${'>'.repeat(21)}Message-ID: ${ID}`, undefined],
+    ['within a line', `as in Message-ID: ${ID}`, undefined],
+    // No server says so much before the copy; nor is so much looked through.
+    ['after a quarter of a million', `${'>\r\n'.repeat(131_072)}Message-ID: ${ID}`, undefined],
+  ])('finds the Message-ID in its text %s', (_, text, found) => {
+    const [report] = read(
+      'From: MAILER-DAEMON@relay.example.org',
+      'Subject: failure notice',
+      '',
+      '<cy@example.net>: 550 no such user',
+      text,
+    )
+    expect(report?.originalMessageId).toBe(found)
+  })
+
   it('tells of several recipients, each with its own', () => {
     const reports = read(
       'From: MAILER-DAEMON@relay.example.org',
