@@ -15,7 +15,7 @@ import {
   findLongestFailing,
   observeStreams,
   type StreamFigures,
-} from './webhooks/dispatch/observe-store.ts'
+} from './webhooks/dispatch/operate/observe-store.ts'
 
 export interface Finding {
   readonly check: string

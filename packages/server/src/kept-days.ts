@@ -6,7 +6,10 @@ import { isInboundDayQueued } from './inbound/queue-store.ts'
 import type { Db } from './platform/db/index.ts'
 import type { RetentionGroup } from './platform/retention.ts'
 import { isDayQueued, wasQueuedLately } from './sending/queue-store.ts'
-import { isDeliveryDayOpen, isEventDayAwaited } from './webhooks/dispatch/retention-store.ts'
+import {
+  isDeliveryDayOpen,
+  isEventDayAwaited,
+} from './webhooks/dispatch/operate/retention-store.ts'
 
 const events = ['webhooks_event']
 const deliveries = ['webhooks_delivery', 'webhooks_attempt', 'webhooks_item']

@@ -19,7 +19,7 @@ import { toKeys } from './platform/secrets-file.ts'
 import { seal } from './relays/account.ts'
 import { sealedColumns } from './sealed-columns.ts'
 import { createTrackingTokens, trackingKeys } from './tracking/tokens.ts'
-import { sealHeaders } from './webhooks/custom-headers.ts'
+import { sealHeaders } from './webhooks/subscriptions/custom-headers.ts'
 
 const keyOf = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 const [k1, k2] = [keyOf('k1'), keyOf('k2')]

@@ -15,7 +15,7 @@ import {
   sealedText,
 } from './platform/secrets/index.ts'
 import { accountPlaceOf } from './relays/account.ts'
-import { headersPlaceOf } from './webhooks/custom-headers.ts'
+import { headersPlaceOf } from './webhooks/subscriptions/custom-headers.ts'
 
 /** What is made of a key and has to outlast it, too. */
 export { trackingKeys } from './tracking/tokens.ts'

@@ -13,13 +13,13 @@ import { createLogger } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'
 import { createKeyRing, type KeyRing } from '../src/platform/secrets/index.ts'
-import type { ReceiverRules } from '../src/webhooks/check-receiver.ts'
 import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
 import { type WebhookRoutesDeps, webhookRoutes } from '../src/webhooks/routes.ts'
+import type { ReceiverRules } from '../src/webhooks/subscriptions/check-receiver.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
 /** What is really sent; only tests of webhooks go past their front door. */
-export { openHeaders } from '../src/webhooks/custom-headers.ts'
+export { openHeaders } from '../src/webhooks/subscriptions/custom-headers.ts'
 
 export const testKeyRing: KeyRing = createKeyRing(
   `k:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`,

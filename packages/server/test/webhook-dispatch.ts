@@ -12,16 +12,19 @@ import { createFailpoints, type Failpoints } from '../src/platform/failpoints.ts
 import { newUlid } from '../src/platform/ids.ts'
 import { startTrace } from '../src/platform/trace.ts'
 import { type DeliverDeps, deliverBatch } from '../src/webhooks/dispatch/deliver-batch.ts'
-import { createDeliveryCommits } from '../src/webhooks/dispatch/delivery-commits.ts'
-import { createDiscovery } from '../src/webhooks/dispatch/discover-streams.ts'
-import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
+import { createDiscovery } from '../src/webhooks/dispatch/schedule/discover-streams.ts'
 import {
   createDispatcher,
   type Dispatcher,
   type DispatcherDeps,
-} from '../src/webhooks/dispatch/worker.ts'
+} from '../src/webhooks/dispatch/schedule/worker.ts'
+import { createDeliveryCommits } from '../src/webhooks/dispatch/settle/delivery-commits.ts'
+import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
 import { createWakeups, type NewEvent, recordEvents, type Wakeups } from '../src/webhooks/index.ts'
-import { registerWebhook, type WebhookDeps } from '../src/webhooks/register-webhook.ts'
+import {
+  registerWebhook,
+  type WebhookDeps,
+} from '../src/webhooks/subscriptions/register-webhook.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { createTestEgress, testKeyRing, testReceivers } from './webhook-api.ts'
 

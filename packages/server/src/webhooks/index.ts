@@ -1,14 +1,5 @@
 /** Webhooks: subscriptions, the event log, and the streams through which events leave. */
 
-export { changeSubscription } from './change-subscription.ts'
-export {
-  checkReceiver,
-  parseReceiverUrl,
-  type ReceiverRules,
-  type ReceiverUrl,
-} from './check-receiver.ts'
-export { createSubscription } from './create-subscription.ts'
-export { checkHeaders } from './custom-headers.ts'
 export { listDeliveries } from './deliveries/list-deliveries.ts'
 export {
   type ListedStream,
@@ -17,12 +8,21 @@ export {
   pendingMax,
   replayStream,
   resumeStream,
-} from './dispatch/operate-streams.ts'
-export { createWakeups, type Wakeups } from './dispatch/wakeups.ts'
-export type { NewEvent } from './event.ts'
-export { type EventOfEmail, readEventsOfEmail } from './event-store.ts'
-export { findIncoming } from './incoming-store.ts'
-export { deleteIncoming, moveIncoming } from './incoming-subscriptions.ts'
-export { type RecordedEvents, recordEvents, type TouchedStream } from './record-events.ts'
-export type { WebhookDeps } from './register-webhook.ts'
-export type { Subscription } from './subscription.ts'
+} from './dispatch/operate/operate-streams.ts'
+export { createWakeups, type Wakeups } from './dispatch/schedule/wakeups.ts'
+export type { NewEvent } from './events/event.ts'
+export { type EventOfEmail, readEventsOfEmail } from './events/event-store.ts'
+export { type RecordedEvents, recordEvents, type TouchedStream } from './events/record-events.ts'
+export { changeSubscription } from './subscriptions/change-subscription.ts'
+export {
+  checkReceiver,
+  parseReceiverUrl,
+  type ReceiverRules,
+  type ReceiverUrl,
+} from './subscriptions/check-receiver.ts'
+export { createSubscription } from './subscriptions/create-subscription.ts'
+export { checkHeaders } from './subscriptions/custom-headers.ts'
+export { findIncoming } from './subscriptions/incoming-store.ts'
+export { deleteIncoming, moveIncoming } from './subscriptions/incoming-subscriptions.ts'
+export type { WebhookDeps } from './subscriptions/register-webhook.ts'
+export type { Subscription } from './subscriptions/subscription.ts'

@@ -26,14 +26,14 @@ import type { FastifyInstance } from 'fastify'
 import type { Gate } from '../platform/gate.ts'
 import { addOperation } from '../platform/http/operation.ts'
 import type { RateLimit } from '../platform/rate-limit.ts'
-import { deleteWebhook } from './delete-webhook.ts'
 import { getDelivery } from './deliveries/get-delivery.ts'
 import { type ListDeps, listDeliveries } from './deliveries/list-deliveries.ts'
 import { redeliver } from './deliveries/redeliver.ts'
 import { type ReplayDeps, replayEvents } from './deliveries/replay-events.ts'
-import { listWebhooks } from './list-webhooks.ts'
-import { registerWebhook, type WebhookDeps } from './register-webhook.ts'
-import { updateWebhook } from './update-webhook.ts'
+import { deleteWebhook } from './subscriptions/delete-webhook.ts'
+import { listWebhooks } from './subscriptions/list-webhooks.ts'
+import { registerWebhook, type WebhookDeps } from './subscriptions/register-webhook.ts'
+import { updateWebhook } from './subscriptions/update-webhook.ts'
 
 const CHECKS_LIMIT = `A tenant may make at most ${webhookChecksMax} such checks that fail in a minute, over registrations and updates together, and a few at once; beyond that the answer is 429 with \`Retry-After\`, \`RateLimit\` and \`RateLimit-Policy\`.`
 const REPLAYS_LIMIT = `At most ${replayedEventsMax} replayed events may wait for one webhook; a tenant may make at most ${replaysMax} such calls in a minute, redeliveries and replays together, one at a time, and queue ${replayedEventsADayMax} events by them in a day; beyond that the answer is 429 with \`Retry-After\`, \`RateLimit\` and \`RateLimit-Policy\`.`

@@ -14,7 +14,7 @@ import { dayAt } from '../../platform/date-time.ts'
 import { type Db, readByIndex, type Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { isId, timeOfUlid } from '../../platform/ids.ts'
-import { serializeRequest } from '../event.ts'
+import { serializeRequest } from '../events/event.ts'
 import { toWebhookDelivery } from './delivery-wire.ts'
 import {
   findDelivery,

@@ -21,9 +21,9 @@ import {
 import type { Db } from '../../platform/db/index.ts'
 import { newId } from '../../platform/ids.ts'
 import { createRateLimit } from '../../platform/rate-limit.ts'
-import { deleteWebhook } from '../delete-webhook.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
-import { updateWebhook } from '../update-webhook.ts'
+import { deleteWebhook } from '../subscriptions/delete-webhook.ts'
+import { updateWebhook } from '../subscriptions/update-webhook.ts'
 import { redeliver } from './redeliver.ts'
 
 const LIMITS = { waitingMax: 6, lookedAtMax: 100, findMax: 3, queueMax: 2, lockTries: 2 }

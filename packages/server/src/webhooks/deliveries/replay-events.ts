@@ -24,7 +24,7 @@ import { ApiError, rateLimited, validationError } from '../../platform/errors.ts
 import { isUlid, timeOfUlid } from '../../platform/ids.ts'
 import type { RateLimit } from '../../platform/rate-limit.ts'
 import { activateStreams, type BucketedStream } from '../dispatch/stream-store.ts'
-import type { SubscriptionEvent } from '../subscription.ts'
+import type { SubscriptionEvent } from '../subscriptions/subscription.ts'
 import { readSelection } from './read-selection.ts'
 import {
   countReplayed,

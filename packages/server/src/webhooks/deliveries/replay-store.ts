@@ -10,7 +10,7 @@ import { formatMicros } from '../../platform/clock.ts'
 import { dayAt, type TimeSpan } from '../../platform/date-time.ts'
 import type { Queryable, Tx } from '../../platform/db/index.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
-import type { SubscriptionEvent, Toggles } from '../subscription.ts'
+import type { SubscriptionEvent, Toggles } from '../subscriptions/subscription.ts'
 import { rangeOfDays } from './range-of-days.ts'
 
 export interface EventRef {

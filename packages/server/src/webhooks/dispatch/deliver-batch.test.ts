@@ -12,9 +12,9 @@ import { formatMicros } from '../../platform/clock.ts'
 import { createEgress, EgressError } from '../../platform/egress/index.ts'
 import { createKeyRing } from '../../platform/secrets/index.ts'
 import { parseTraceparent } from '../../platform/trace.ts'
-import { recordEvents } from '../record-events.ts'
-import { updateWebhook } from '../update-webhook.ts'
-import { createBodyBudget } from './body-budget.ts'
+import { recordEvents } from '../events/record-events.ts'
+import { updateWebhook } from '../subscriptions/update-webhook.ts'
+import { createBodyBudget } from './request/body-budget.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver

@@ -13,27 +13,27 @@ import {
   isWithoutPartition,
 } from '../../platform/db/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
-import { serializeRequest } from '../event.ts'
-import type { BodyBudget } from './body-budget.ts'
-import type { Cleared } from './clear-store.ts'
-import { type ClearResult, clearStream } from './clear-stream.ts'
+import { serializeRequest } from '../events/event.ts'
+import type { Cleared } from './operate/clear-store.ts'
+import { type ClearResult, clearStream } from './operate/clear-stream.ts'
+import type { BodyBudget } from './request/body-budget.ts'
+import type { LastRequests } from './request/last-requests.ts'
+import { type MadeRequest, makeRequest, type RequestDeps } from './request/make-request.ts'
+import { SLOW_MS } from './schedule/endpoint-health.ts'
 import {
   type DeliveryPolicy,
   type DeliveryStep,
   decideDelivery,
   refusesAll,
-} from './decide-delivery.ts'
-import { divideDelivery } from './divide-delivery.ts'
-import type { LastRequests } from './last-requests.ts'
-import type { LowWater } from './low-water.ts'
-import { type MadeRequest, makeRequest, type RequestDeps } from './make-request.ts'
-import { SLOW_MS } from './paces.ts'
-import type { ReadAhead } from './read-ahead.ts'
-import type { Settled, Settlement } from './settle-deliveries.ts'
-import { rehouseStream, settleRequest } from './settle-request.ts'
+} from './settle/decide-delivery.ts'
+import type { Settled, Settlement } from './settle/settle-deliveries.ts'
+import { rehouseStream, settleRequest } from './settle/settle-request.ts'
 import type { Rest, StreamKey } from './stream-store.ts'
-import type { NotTaken, ReadyDelivery, Take, Taken } from './take-deliveries.ts'
-import { StaleReadError } from './take-store.ts'
+import { divideDelivery } from './take/divide-delivery.ts'
+import type { ReadAhead } from './take/prefetch.ts'
+import type { LowWater } from './take/queue-cursor.ts'
+import type { NotTaken, ReadyDelivery, Take, Taken } from './take/take-deliveries.ts'
+import { StaleReadError } from './take/take-store.ts'
 
 export interface DeliverDeps extends RequestDeps {
   readonly db: Db

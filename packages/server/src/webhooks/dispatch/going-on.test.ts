@@ -9,10 +9,10 @@ import {
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
-import { createDeliveryCommits } from './delivery-commits.ts'
-import { createLastRequests } from './last-requests.ts'
+import { createLastRequests } from './request/last-requests.ts'
+import { createDeliveryCommits } from './settle/delivery-commits.ts'
 import type { StreamKey } from './stream-store.ts'
-import type { Take, Taken } from './take-deliveries.ts'
+import type { Take, Taken } from './take/take-deliveries.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver

@@ -9,11 +9,11 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { explaining, type PlanMode, type PlanNode, type SeenPlan } from '../../../test/explain.ts'
 import { queueBacklog } from '../../../test/webhook-backlog.ts'
 import { createDayPartitions, type Tx } from '../../platform/db/index.ts'
-import { clearStream } from './clear-stream.ts'
-import { divideDelivery } from './divide-delivery.ts'
-import { type Settlement, settleDeliveries } from './settle-deliveries.ts'
+import { clearStream } from './operate/clear-stream.ts'
+import { type Settlement, settleDeliveries } from './settle/settle-deliveries.ts'
 import { restStreams, type StreamKey } from './stream-store.ts'
-import { type ReadyDelivery, takeDeliveries } from './take-deliveries.ts'
+import { divideDelivery } from './take/divide-delivery.ts'
+import { type ReadyDelivery, takeDeliveries } from './take/take-deliveries.ts'
 
 const limits = { batchEventsMax: 500, batchBytesMax: 1_000_000, policy: { retryForMs: 3_600_000 } }
 const STATEMENTS = [

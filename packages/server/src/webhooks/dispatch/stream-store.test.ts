@@ -5,7 +5,7 @@ import {
   newEvent,
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
-import { recordEvents } from '../record-events.ts'
+import { recordEvents } from '../events/record-events.ts'
 import { restStreams, type StreamKey } from './stream-store.ts'
 
 let world: WebhookDispatch

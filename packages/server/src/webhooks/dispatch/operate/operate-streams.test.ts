@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest'
+import { untilBlocked } from '../../../../test/blocked.ts'
+import { createWebhookDispatch } from '../../../../test/webhook-dispatch.ts'
+import { insertWebhook } from '../../../../test/webhook-record.ts'
+import { deleteSubscription } from '../../subscriptions/delete-subscription.ts'
+import { pauseStream } from './operate-streams.ts'
+
+it('of two at once, a deletion and a pause, nothing stays paused', async () => {
+  const world = await createWebhookDispatch()
+  const key = await insertWebhook(world.db)
+  const paused = await world.db.transaction(async (tx) => {
+    await deleteSubscription(tx, { tenantId: 'tn_a', event: 'EMAIL_EVENT', owner: '' })
+    const result = pauseStream(world, key.webhookId)
+    result.catch(() => undefined)
+    await untilBlocked(world.db)
+    return { result }
+  })
+  await expect(paused.result).rejects.toThrow(/is deleted/)
+  expect(await world.stream(key)).toMatchObject({ paused_at: null })
+  await world.close()
+})

@@ -1,0 +1,62 @@
+/**
+ * Which streams are left alone for a while, and until when: those that back off, of which the database
+ * may say otherwise any time, and those whose step failed unexpectedly, the longer the more often.
+ *
+ * Of a bounded number of streams: the one that rests longest is forgotten first, and then asks the
+ * database once more.
+ */
+import { createBoundedMap } from '../../../platform/bounded-map.ts'
+
+export interface Rests {
+  isResting(webhookId: string): boolean
+  /** Each event that is recorded meanwhile would ask again. */
+  backOff(webhookId: string): void
+  /** The database says that it is due. */
+  endBackOff(webhookId: string): void
+  /** Nobody else waits for a stream with a fault; without a database all wait, but not longer. */
+  fault(webhookId: string, isOutage: boolean): void
+  /** A step went well. */
+  forget(webhookId: string): void
+  clear(): void
+}
+
+/** What is to wait for longer is left to the sweep. */
+export const BACK_OFF_MS = 1_000
+const FAULT_REST_MS = 1_000
+const FAULT_REST_MS_MAX = 60_000
+const RESTS_MAX = 100_000
+
+interface Rest {
+  readonly untilMs: number
+  /** In a row; none when it backs off. */
+  readonly faults: number
+}
+
+export function createRests(monotonicMs: () => number, restsMax = RESTS_MAX): Rests {
+  const rests = createBoundedMap<string, Rest>(restsMax)
+  return {
+    isResting(webhookId) {
+      const rest = rests.get(webhookId)
+      if (rest === undefined) return false
+      const nowMs = monotonicMs()
+      // Faults are counted on while no minute passes without one.
+      if (nowMs >= rest.untilMs + (rest.faults > 0 ? FAULT_REST_MS_MAX : 0)) rests.delete(webhookId)
+      return nowMs < rest.untilMs
+    },
+    backOff(webhookId) {
+      rests.set(webhookId, { untilMs: monotonicMs() + BACK_OFF_MS, faults: 0 })
+    },
+    endBackOff(webhookId) {
+      if (rests.get(webhookId)?.faults === 0) rests.delete(webhookId)
+    },
+    fault(webhookId, isOutage) {
+      const faults = (rests.get(webhookId)?.faults ?? 0) + (isOutage ? 0 : 1)
+      const restMs = isOutage
+        ? FAULT_REST_MS
+        : Math.min(FAULT_REST_MS * 2 ** (faults - 1), FAULT_REST_MS_MAX)
+      rests.set(webhookId, { untilMs: monotonicMs() + restMs, faults })
+    },
+    forget: (webhookId) => rests.delete(webhookId),
+    clear: () => rests.clear(),
+  }
+}

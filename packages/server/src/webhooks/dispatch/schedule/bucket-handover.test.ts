@@ -1,0 +1,73 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type BucketSteps, createBucketSteps } from './bucket-handover.ts'
+import type { Pace } from './fair-scheduler.ts'
+
+const REQUEST_MS = 30_000
+const stream = { bucket: 1 }
+const PACES: readonly Pace[] = ['quick', 'slow', 'new', 'failing']
+
+let nowMs = 0
+let steps: BucketSteps
+beforeEach(() => {
+  nowMs = 0
+  steps = createBucketSteps({
+    requestMs: REQUEST_MS,
+    monotonicMs: () => nowMs,
+    onFree: () => undefined,
+  })
+})
+
+const mayBegin = (pace: Pace) => steps.mayBegin({ stream, pace })
+const begun = (pace: Pace, startedMs = nowMs) => {
+  const step = { stream, pace, startedMs }
+  steps.add(step)
+  return step
+}
+
+describe('a bucket that is to be given back, while one hangs in it', () => {
+  it.each<[Pace, number]>([
+    ['quick', 2 * REQUEST_MS],
+    ['new', REQUEST_MS],
+    ['slow', 0],
+    ['failing', 0],
+  ])('lets what is %s begin for %i ms', (pace, beginsForMs) => {
+    begun('quick', -2_000)
+    expect(mayBegin(pace)).toBe(true)
+    steps.close(new Set([1]))
+    for (nowMs = 0; nowMs < 3 * REQUEST_MS; nowMs += 100) {
+      // Told again, it counts from the first time.
+      steps.close(new Set([1]))
+      expect(mayBegin(pace), `after ${nowMs} ms`).toBe(nowMs < beginsForMs)
+    }
+  })
+
+  it.each([500, 7_000, 27_500, 28_000])(
+    '[invariant 8] serves those that are quick until it is over, while others that are new hang: one each %i ms',
+    (everyMs) => {
+      let hanging = [begun('new', -2_000)]
+      steps.close(new Set([1]))
+      for (nowMs = 0; !steps.isFree(1); nowMs += 500) {
+        if (nowMs % everyMs === 0 && mayBegin('new')) hanging.push(begun('new'))
+        if (hanging.some((step) => nowMs - step.startedMs > 1_000))
+          expect(mayBegin('quick'), `after ${nowMs} ms`).toBe(true)
+        for (const step of hanging) if (nowMs - step.startedMs >= REQUEST_MS) steps.remove(step)
+        hanging = hanging.filter((step) => nowMs - step.startedMs < REQUEST_MS)
+      }
+      expect(nowMs).toBeLessThanOrEqual(2 * REQUEST_MS)
+    },
+  )
+
+  it('lets all begin as before when it stays after all', () => {
+    steps.close(new Set([1]))
+    nowMs = 3 * REQUEST_MS
+    steps.close(new Set())
+    for (const pace of PACES) expect(mayBegin(pace), pace).toBe(true)
+  })
+})
+
+it('a bucket that is to be given back begins nothing when nothing lasts in it', () => {
+  begun('quick')
+  steps.close(new Set([1]))
+  nowMs = 1_000
+  for (const pace of PACES) expect(mayBegin(pace), pace).toBe(false)
+})

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { type Answered, createPaces } from './endpoint-health.ts'
+
+const quick: Answered = { isFailing: false, durationMs: 300 }
+const slow: Answered = { isFailing: false, durationMs: 301 }
+const hanging: Answered = { isFailing: false, durationMs: 2_001 }
+const failing: Answered = { isFailing: true, durationMs: 1 }
+
+function paceAfter(...answers: readonly Answered[]) {
+  const paces = createPaces()
+  for (const answered of answers) paces.note('wh', answered)
+  return paces.of('wh')
+}
+
+describe('a stream is', () => {
+  it('new until it has answered three times, all of them quickly; then quick', () => {
+    expect(paceAfter()).toBe('new')
+    expect(paceAfter(quick, quick)).toBe('new')
+    expect(paceAfter(quick, quick, quick)).toBe('quick')
+    expect(paceAfter(...Array(100).fill(quick))).toBe('quick')
+  })
+
+  it('slow while one of its last three answers was, from the first on', () => {
+    expect(paceAfter(slow)).toBe('slow')
+    expect(paceAfter(quick, quick, quick, slow, quick, quick)).toBe('slow')
+    expect(paceAfter(slow, quick, quick, quick)).toBe('quick')
+  })
+
+  it('failing while one of its last three requests failed, or nearly hung', () => {
+    for (const bad of [failing, hanging]) {
+      expect(paceAfter(bad)).toBe('failing')
+      expect(paceAfter(bad, quick, slow)).toBe('failing')
+      expect(paceAfter(bad, quick, quick, slow)).toBe('slow')
+      expect(paceAfter(bad, quick, quick, quick)).toBe('quick')
+    }
+  })
+
+  it('failing when the database says so, until three requests went well', () => {
+    const paces = createPaces()
+    paces.noteFailing('wh')
+    paces.note('wh', quick)
+    paces.note('wh', quick)
+    expect(paces.of('wh')).toBe('failing')
+    paces.note('wh', quick)
+    expect(paces.of('wh')).toBe('quick')
+    // Said again and again, it is one failure.
+    for (let i = 0; i < 5; i += 1) paces.noteFailing('wh')
+    for (let i = 0; i < 3; i += 1) paces.note('wh', quick)
+    expect(paces.of('wh')).toBe('quick')
+  })
+})
+
+it('of a bounded number of streams something is known', () => {
+  const paces = createPaces(2)
+  for (const id of ['a', 'b', 'c']) paces.note(id, failing)
+  expect(['a', 'b', 'c'].map(paces.of)).toEqual(['new', 'failing', 'failing'])
+})

@@ -1,0 +1,291 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createSlots, type Pace, type Slots, slotLimits } from './fair-scheduler.ts'
+
+interface Step {
+  readonly tenantId: string
+  readonly pace: Pace
+  readonly name: string
+}
+
+/** Places, and a record of who was started. */
+function world(total = 512) {
+  const slots: Slots<Step> = createSlots(slotLimits(total))
+  const started: Step[] = []
+  return {
+    slots,
+    started,
+    names: () => started.map((step) => step.name),
+    join(tenantId: string, pace: Pace = 'quick', name = tenantId): Step {
+      const step = { tenantId, pace, name }
+      slots.join(step)
+      return step
+    },
+    /** How many of them started. */
+    start(count: number, tenantOf: (i: number) => string, pace: Pace = 'quick'): number {
+      for (let i = 0; i < count; i += 1) this.join(tenantOf(i), pace)
+      return this.fill()
+    },
+    fill(): number {
+      const before = started.length
+      for (let step = slots.next(); step !== undefined; step = slots.next()) started.push(step)
+      return started.length - before
+    },
+    leaveFirst(count: number): void {
+      for (const step of started.slice(0, count)) slots.leave(step)
+    },
+  }
+}
+
+const manyTenants = (i: number) => `tn_${i}`
+const others = (i: number) => `other_${i}`
+const one = () => 'a'
+
+describe('a line', () => {
+  it('is served in the order in which they came', () => {
+    const w = world(2)
+    for (let i = 0; i < 4; i += 1) w.join(`${i}`)
+    w.fill()
+    expect(w.names()).toEqual(['0', '1'])
+    expect(w.slots.counts()).toMatchObject({ quick: 2, waiting: 2 })
+    w.leaveFirst(2)
+    w.fill()
+    expect(w.names()).toEqual(['0', '1', '2', '3'])
+  })
+
+  it('gives tenants turns, however many streams one has', () => {
+    const w = world(1)
+    for (const tenantId of ['a', 'a', 'a', 'a', 'b', 'c', 'b']) w.join(tenantId)
+    for (let i = 0; i < 7; i += 1) {
+      w.fill()
+      const step = w.started.at(-1)
+      if (step !== undefined) w.slots.leave(step)
+    }
+    expect(w.names()).toEqual(['a', 'b', 'c', 'a', 'b', 'a', 'a'])
+  })
+
+  it('of each pace has its turn when every place is taken', () => {
+    const w = world(8)
+    w.start(8, manyTenants)
+    for (const pace of ['quick', 'slow', 'new', 'failing'] as const)
+      for (let i = 0; i < 8; i += 1) w.join(manyTenants(i), pace)
+    for (const step of w.started.slice(0, 8)) {
+      w.slots.leave(step)
+      w.fill()
+    }
+    const count = (pace: Pace) => w.started.slice(8).filter((step) => step.pace === pace).length
+    for (const pace of ['quick', 'slow', 'new', 'failing'] as const)
+      expect(count(pace), pace).toBeGreaterThan(0)
+  })
+})
+
+describe('[invariant 8] one tenant', () => {
+  it('has a part of what its pace has room for, and keeps no other from starting', () => {
+    const part = { quick: 256, slow: 64, new: 96, failing: 48 } as const
+    for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
+      const w = world()
+      expect(w.start(1_000, one, pace), pace).toBe(part[pace])
+      expect(w.start(16, manyTenants, pace), pace).toBe(16)
+    }
+  })
+
+  it('has half of all at most, over all paces', () => {
+    const w = world()
+    for (const pace of ['failing', 'slow', 'new', 'quick'] as const) w.start(1_000, one, pace)
+    expect(w.started).toHaveLength(256)
+  })
+
+  it('that hangs with all it has still starts its quick streams', () => {
+    const w = world()
+    for (const pace of ['failing', 'slow', 'new'] as const) w.start(1_000, one, pace)
+    expect(w.start(100, one)).toBe(100)
+  })
+
+  it('finds room behind many that hang, each with all it can have', () => {
+    for (const pace of ['new', 'failing'] as const) {
+      const w = world()
+      for (let i = 0; i < 10; i += 1) w.start(1_000, () => `dead_${i}`, pace)
+      expect(w.start(1_000, one, pace)).toBeGreaterThanOrEqual(3)
+      expect(w.start(1_000, () => 'slow', 'slow')).toBeGreaterThanOrEqual(16)
+      expect(w.start(1_000, () => 'quick', 'quick')).toBeGreaterThanOrEqual(32)
+    }
+  })
+})
+
+describe('[invariant 8] what hangs', () => {
+  it('as many tenants as may be, that fail: slow, new and quick ones start at once', () => {
+    const w = world()
+    expect(w.start(1_000, manyTenants, 'failing')).toBe(192)
+    expect(w.start(1_000, others, 'slow')).toBe(64)
+    expect(w.start(1_000, (i) => `new_${i}`, 'new')).toBe(192)
+    expect(w.start(64, (i) => `quick_${i}`, 'quick')).toBe(64)
+    expect(w.slots.counts()).toMatchObject({ quick: 64, slow: 64, new: 192, failing: 192 })
+  })
+
+  it('as many tenants as may be, at their first request: slow and quick ones start at once', () => {
+    const w = world()
+    expect(w.start(1_000, manyTenants, 'new')).toBe(384)
+    expect(w.start(64, others, 'slow')).toBe(64)
+    expect(w.start(64, (i) => `quick_${i}`, 'quick')).toBe(64)
+  })
+
+  it('those that are slow leave half of all places to quick and new ones', () => {
+    const w = world()
+    expect(w.start(1_000, manyTenants, 'slow')).toBe(256)
+    expect(w.start(192, others, 'new')).toBe(192)
+    expect(w.start(64, (i) => `quick_${i}`, 'quick')).toBe(64)
+  })
+})
+
+describe('somebody waits for the place of another', () => {
+  /** Quick ones that have started, and whether anybody waits for the place of the last of them. */
+  function busy(count: number) {
+    const w = world()
+    w.start(count, (i) => `quick_${i}`)
+    const last = () => w.slots.isAnyWaitingFor(w.started[count - 1] as Step)
+    return { ...w, isLastWaitedFor: last }
+  }
+
+  it('who lacks only that', () => {
+    const w = busy(512)
+    expect(w.isLastWaitedFor()).toBe(false)
+    for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
+      w.join('a', pace)
+      expect(w.isLastWaitedFor(), pace).toBe(true)
+      expect(w.fill(), pace).toBe(0)
+      w.slots.clear()
+    }
+  })
+
+  it('of its own tenant, which is at its limit with it', () => {
+    const w = world()
+    w.start(1_000, one)
+    const [first] = w.started as [Step]
+    expect(w.slots.isAnyWaitingFor(first)).toBe(true)
+  })
+
+  it('not who waits for a room that stays full', () => {
+    for (const pace of ['slow', 'new', 'failing'] as const) {
+      const w = busy(1)
+      w.start(1_000, manyTenants, pace)
+      expect(w.slots.counts().waiting).toBeGreaterThan(0)
+      expect(w.isLastWaitedFor(), pace).toBe(false)
+    }
+  })
+
+  it('not whose tenant stays at its limit', () => {
+    for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
+      const w = busy(3)
+      w.start(1_000, one, pace)
+      expect(w.slots.counts().waiting).toBeGreaterThan(0)
+      expect(w.isLastWaitedFor(), pace).toBe(false)
+    }
+  })
+})
+
+it('a single place serves everything in turn', () => {
+  const w = world(1)
+  for (const pace of ['quick', 'slow', 'new', 'failing'] as const) w.join(pace, pace)
+  for (let i = 1; i <= 4; i += 1) {
+    expect(w.fill()).toBe(1)
+    const step = w.started.at(-1)
+    if (step !== undefined) w.slots.leave(step)
+  }
+  expect(new Set(w.names())).toEqual(new Set(['quick', 'slow', 'new', 'failing']))
+})
+
+it('leaving twice, or without having started, changes nothing', () => {
+  const w = world()
+  const [first] = [w.join('a'), w.join('b')]
+  w.fill()
+  const never = { tenantId: 'x', pace: 'slow', name: 'x' } as const
+  for (const step of [first, first, never]) w.slots.leave(step)
+  expect(w.slots.counts()).toEqual({ quick: 1, slow: 0, new: 0, failing: 0, waiting: 0 })
+})
+
+it('nobody waits once the lines are cleared', () => {
+  const w = world()
+  for (const pace of ['quick', 'slow', 'new', 'failing'] as const) w.join('a', pace)
+  w.slots.clear()
+  expect(w.fill()).toBe(0)
+  expect(w.slots.counts()).toEqual({ quick: 0, slow: 0, new: 0, failing: 0, waiting: 0 })
+})
+
+it('keeps every limit at every moment, and starts each once in the end', () => {
+  const tenants = ['t0', 't1', 't2', 't3']
+  const command = fc.oneof(
+    fc.record({
+      kind: fc.constant('join' as const),
+      tenant: fc.constantFrom(...tenants),
+      pace: fc.constantFrom<Pace>('quick', 'slow', 'new', 'failing'),
+      count: fc.integer({ min: 1, max: 20 }),
+    }),
+    fc.record({ kind: fc.constant('leave' as const), index: fc.nat() }),
+  )
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 60 }),
+      fc.array(command, { maxLength: 50 }),
+      (total, commands) => {
+        const limits = slotLimits(total)
+        const w = world(total)
+        const running = new Set<Step>()
+        const isWaitedFor = new Map<Step, boolean>()
+        let joined = 0
+        const check = () => {
+          const seen = w.started.length
+          w.fill()
+          for (const step of w.started.slice(seen)) running.add(step)
+          const of = (paces: Pace[], tenant?: string) =>
+            [...running].filter(
+              (s) => paces.includes(s.pace) && (tenant === undefined || s.tenantId === tenant),
+            ).length
+          const rooms: [Pace[], number, number][] = [
+            [['quick', 'slow', 'new', 'failing'], limits.all, 1 / 2],
+            [['slow', 'new', 'failing'], limits.unquick, 1 / 4],
+            [['new', 'failing'], limits.unsure, 1 / 4],
+            [['slow', 'failing'], limits.late, 1 / 4],
+            [['failing'], limits.failing, 1 / 4],
+          ]
+          for (const [paces, places, part] of rooms) {
+            expect(of(paces)).toBeLessThanOrEqual(places)
+            for (const tenant of tenants)
+              expect(of(paces, tenant)).toBeLessThanOrEqual(Math.ceil(places * part))
+          }
+          const { waiting, ...counts } = w.slots.counts()
+          for (const pace of ['quick', 'slow', 'new', 'failing'] as const)
+            expect(counts[pace]).toBe(of([pace]))
+          for (const step of running) isWaitedFor.set(step, w.slots.isAnyWaitingFor(step))
+          expect(waiting).toBe(joined - w.started.length)
+          if (running.size === 0) expect(waiting).toBe(0)
+        }
+        const leave = (step: Step | undefined) => {
+          if (step === undefined) return
+          w.slots.leave(step)
+          running.delete(step)
+          // It was said what would follow.
+          const seen = w.started.length
+          expect(w.fill() > 0).toBe(isWaitedFor.get(step))
+          for (const next of w.started.slice(seen)) running.add(next)
+        }
+        for (const command of commands) {
+          if (command.kind === 'leave') leave([...running][command.index % running.size])
+          else
+            for (let i = 0; i < command.count; i += 1) {
+              w.join(command.tenant, command.pace, `${joined}`)
+              joined += 1
+            }
+          check()
+        }
+        // Whoever waits starts in the end.
+        while (running.size > 0) {
+          leave([...running][0])
+          check()
+        }
+        expect(w.started).toHaveLength(joined)
+        expect(new Set(w.names()).size).toBe(joined)
+      },
+    ),
+    { numRuns: 100 },
+  )
+})

@@ -1,0 +1,236 @@
+/**
+ * Serves streams: which are known to have something to do, when each takes its next step, and what
+ * follows from it. Who may start is decided in slots.ts.
+ *
+ * At most one step of a stream is under way here; a stream that another process serves at the same
+ * time is kept right by its fence. The first event after idleness goes at once; while there is more,
+ * requests of one stream start `lingerMs` apart. What backs off is left to the sweep, which reads the
+ * database: an update of the webhook may end the wait early. A stream whose step fails unexpectedly
+ * rests, the longer the more often, and holds no place.
+ */
+import { DatabaseUnavailableError } from '../../../platform/db/index.ts'
+import type { Logger } from '../../../platform/log.ts'
+import type { StepResult } from '../deliver-batch.ts'
+import type { BucketedStream } from '../stream-store.ts'
+import { BACK_OFF_MS, createRests } from './backoff-cache.ts'
+import { type BucketSteps, createBucketSteps } from './bucket-handover.ts'
+import type { DueStream } from './discover-streams.ts'
+import { createPaces } from './endpoint-health.ts'
+import { createSlots, type Pace, type SlotCounts, slotLimits } from './fair-scheduler.ts'
+import { createRoom } from './tenant-limiter.ts'
+
+export interface ServeStreamsDeps {
+  readonly log: Logger
+  /**
+   * One step: what comes next of this stream is sent as one request, and settled. After a request that
+   * was accepted quickly, another one may follow within the step when `mayGoOn` says so; the result
+   * then tells of the last one only.
+   */
+  readonly deliver: (
+    stream: BucketedStream,
+    signal: AbortSignal,
+    mayGoOn: () => boolean,
+  ) => Promise<StepResult>
+  readonly mayServe: (stream: BucketedStream) => boolean
+  /** Steps under way at once. */
+  readonly concurrency: number
+  /** Least time between the starts of two requests of one stream. */
+  readonly lingerMs: number
+  /** The longest that one request may take. */
+  readonly requestMs: number
+  /** How long requests under way may last after `close`. */
+  readonly stopGraceMs: number
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs: () => number
+  /** A bucket that is to be given back is free. */
+  readonly onFree: () => void
+}
+
+export interface StreamServer extends Pick<BucketSteps, 'isFree'> {
+  /** It has something to do, or may have. */
+  wake(stream: BucketedStream): void
+  /** The same, as the database says. */
+  find(stream: DueStream): void
+  /** Resolves when nothing is in line, under way or waiting for a moment. */
+  quiet(): Promise<void>
+  /** Begins nothing any more. Resolves when what was under way is over. */
+  close(): Promise<void>
+  open(): void
+  /** These buckets, and no others, are to be free soon. */
+  giveBack(buckets: ReadonlySet<number>): void
+  counts(): SlotCounts
+}
+
+/** The sweep finds again what has no place here. */
+const ENTRIES_MAX = 100_000
+
+/** A stream that is being served: in line, under way, or waiting for a moment. */
+interface Entry {
+  readonly tenantId: string
+  readonly stream: BucketedStream
+  pace: Pace
+  /** Of the request under way. */
+  startedMs: number
+  /** Woken while its step was under way: it is looked at once more even when it found nothing. */
+  isWoken: boolean
+  timer?: NodeJS.Timeout
+}
+
+export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
+  const { monotonicMs } = deps
+  const slots = createSlots<Entry>(slotLimits(deps.concurrency))
+  const steps = createBucketSteps(deps)
+  const paces = createPaces()
+  const rests = createRests(monotonicMs)
+  const entries = new Map<string, Entry>()
+  const room = createRoom(ENTRIES_MAX, 1)
+  const running = new Set<Promise<void>>()
+  let quietListeners: (() => void)[] = []
+  let aborted = new AbortController()
+  let isOpen = true
+
+  const mayServe = (stream: BucketedStream) => isOpen && deps.mayServe(stream)
+  const mayBegin = (entry: Entry) => mayServe(entry.stream) && steps.mayBegin(entry)
+
+  function wake(stream: BucketedStream, waitMs = 0): void {
+    const id = stream.webhookId
+    const known = entries.get(id)
+    if (known !== undefined) {
+      known.isWoken = true
+      return
+    }
+    const { tenantId } = stream
+    if (!mayServe(stream) || rests.isResting(id) || !room.hasPlaceFor(tenantId)) return
+    const entry: Entry = { tenantId, stream, pace: paces.of(id), startedMs: 0, isWoken: false }
+    entries.set(id, entry)
+    room.enter(tenantId)
+    resume(entry, waitMs)
+  }
+
+  function resume(entry: Entry, waitMs: number): void {
+    if (!mayServe(entry.stream)) forget(entry)
+    else if (waitMs > 0) entry.timer = setTimeout(() => queue(entry), waitMs)
+    else queue(entry)
+  }
+
+  function queue(entry: Entry): void {
+    entry.pace = paces.of(entry.stream.webhookId)
+    slots.join(entry)
+    fill()
+  }
+
+  /** To be called after each change of the lines and of what is under way. */
+  function fill(): void {
+    for (let entry = slots.next(); entry !== undefined; entry = slots.next()) {
+      if (mayBegin(entry)) start(entry)
+      else {
+        slots.leave(entry)
+        forget(entry)
+      }
+    }
+  }
+
+  function start(entry: Entry): void {
+    const run: Promise<void> = serve(entry).finally(() => running.delete(run))
+    running.add(run)
+  }
+
+  async function serve(entry: Entry): Promise<void> {
+    entry.isWoken = false
+    entry.startedMs = monotonicMs()
+    const result = await step(entry)
+    slots.leave(entry)
+    if (result === undefined) forget(entry)
+    else proceed(entry, result)
+    fill()
+  }
+
+  /** Undefined when it failed unexpectedly. */
+  async function step(entry: Entry): Promise<StepResult | undefined> {
+    const { stream } = entry
+    steps.add(entry)
+    try {
+      const result = await deps.deliver(stream, aborted.signal, () => mayGoOn(entry))
+      rests.forget(stream.webhookId)
+      return result
+    } catch (error) {
+      reportFault(stream, error)
+      return undefined
+    } finally {
+      steps.remove(entry)
+    }
+  }
+
+  /** Only what is known to be quick, and while nobody waits for its place: those have their turn first. */
+  function mayGoOn(entry: Entry): boolean {
+    const nowMs = monotonicMs()
+    const isDue = nowMs - entry.startedMs >= deps.lingerMs
+    if (!isDue || entry.pace !== 'quick' || !mayBegin(entry) || slots.isAnyWaitingFor(entry))
+      return false
+    entry.startedMs = nowMs
+    return true
+  }
+
+  function proceed(entry: Entry, result: StepResult): void {
+    const id = entry.stream.webhookId
+    if (result.kind === 'requested') {
+      paces.note(id, result)
+      resume(entry, deps.lingerMs - (monotonicMs() - entry.startedMs))
+    } else if (result.kind === 'idle') {
+      if (entry.isWoken) resume(entry, 0)
+      else forget(entry)
+    } else if (result.waitMs <= BACK_OFF_MS) {
+      resume(entry, result.waitMs)
+    } else {
+      rests.backOff(id)
+      forget(entry)
+    }
+  }
+
+  function reportFault(stream: BucketedStream, error: unknown): void {
+    const isOutage = error instanceof DatabaseUnavailableError
+    rests.fault(stream.webhookId, isOutage)
+    const fields = { err: error, tenant_id: stream.tenantId, webhook_id: stream.webhookId }
+    if (isOutage) deps.log.warn(fields, 'webhook_stream.interrupted')
+    else deps.log.error(fields, 'webhook_stream.failed')
+  }
+
+  function forget(entry: Entry): void {
+    clearTimeout(entry.timer)
+    entries.delete(entry.stream.webhookId)
+    room.leave(entry.tenantId)
+    if (entries.size > 0) return
+    for (const listener of quietListeners) listener()
+    quietListeners = []
+  }
+
+  return {
+    wake: (stream) => wake(stream),
+    find(stream) {
+      const id = stream.webhookId
+      if (stream.isFailing) paces.noteFailing(id)
+      rests.endBackOff(id)
+      wake(stream, stream.waitMs)
+    },
+    async quiet() {
+      if (entries.size > 0) await new Promise<void>((resolve) => quietListeners.push(resolve))
+    },
+    async close() {
+      isOpen = false
+      slots.clear()
+      // A request that is under way may finish: its receiver has seen it.
+      const grace = setTimeout(() => aborted.abort(), deps.stopGraceMs)
+      await Promise.all(running)
+      clearTimeout(grace)
+      for (const entry of [...entries.values()]) forget(entry)
+      rests.clear()
+    },
+    open() {
+      isOpen = true
+      aborted = new AbortController()
+    },
+    giveBack: steps.close,
+    isFree: steps.isFree,
+    counts: () => slots.counts(),
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The headers that a tenant has us send (interface §2.1, contract §4): verbatim, on every request.
+ *
+ * Names keep their case. What would change the request itself is refused: undici lets a `host` or
+ * `connection` through, and two spellings of one name make a request ambiguous.
+ */
+import {
+  type FieldError,
+  reservedWebhookHeaderPrefix,
+  reservedWebhookHeaders,
+  webhookHeaderBytesMax,
+  webhookHeaderNameLengthMax,
+} from '@postrider/contract'
+import { validationError } from '../../platform/errors.ts'
+import { jsonPointer } from '../../platform/http/json-body.ts'
+import type { KeyRing } from '../../platform/secrets/index.ts'
+
+export type CustomHeaders = readonly (readonly [name: string, value: string])[]
+
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const VALUE = /^[\t\x20-\x7e]*$/
+const RESERVED: ReadonlySet<string> = new Set(reservedWebhookHeaders)
+
+/** Throws every problem, by the path of the header (`/headers/X-Secret`). How many: the schema. */
+export function checkHeaders(headers: Readonly<Record<string, string>>, path = '/headers'): void {
+  const errors: FieldError[] = []
+  const seen = new Set<string>()
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase()
+    const problem = problemOf(name, lower, value, seen)
+    if (problem !== undefined) errors.push({ path: path + jsonPointer([name]), message: problem })
+    seen.add(lower)
+  }
+  if (errors.length > 0) throw validationError(...errors)
+}
+
+function problemOf(
+  name: string,
+  lower: string,
+  value: string,
+  seen: ReadonlySet<string>,
+): string | undefined {
+  if (name.length > webhookHeaderNameLengthMax)
+    return `must have a name of at most ${webhookHeaderNameLengthMax} characters`
+  if (!NAME.test(name)) return 'is not a header name'
+  if (RESERVED.has(lower) || lower.startsWith(reservedWebhookHeaderPrefix))
+    return 'is a reserved header name'
+  if (seen.has(lower)) return 'is given twice'
+  if (!VALUE.test(value)) return 'must be visible ASCII characters, spaces and tabs'
+  if (value.trim() !== value) return 'must not begin or end with white space'
+  // ASCII only, as has been seen: characters are octets.
+  if (value.length > webhookHeaderBytesMax) return `must be at most ${webhookHeaderBytesMax} bytes`
+  return undefined
+}
+
+/** Values are credentials (interface §5.2): bound to their tenant and webhook, never in clear. */
+export function sealHeaders(keyRing: KeyRing, owner: HeaderOwner, headers: CustomHeaders): string {
+  return keyRing.encrypt(JSON.stringify(headers), headersPlaceOf(owner))
+}
+
+export function openHeaders(keyRing: KeyRing, owner: HeaderOwner, sealed: string): CustomHeaders {
+  return JSON.parse(keyRing.decrypt(sealed, headersPlaceOf(owner))) as CustomHeaders
+}
+
+interface HeaderOwner {
+  readonly tenantId: string
+  readonly webhookId: string
+}
+
+export function headersPlaceOf(owner: HeaderOwner): string {
+  return `webhooks|${owner.tenantId}|${owner.webhookId}|headers`
+}

@@ -1,0 +1,83 @@
+/**
+ * A webhook (interface §2.1, §2.2): a tenant's, at most one per event type, or the incoming one of
+ * a mailbox or an inbound route, its owner.
+ */
+import {
+  coreSubscriptionKeys,
+  type RegisterWebhookBody,
+  type SubscriptionKey,
+  subscriptionKeyOfEvent,
+  subscriptionKeys,
+  type WebhookEvent,
+} from '@postrider/contract'
+import { ApiError } from '../../platform/errors.ts'
+import type { NewEvent } from '../events/event.ts'
+
+/** All twelve toggles (contract §4). `imap_error` is kept and shown, never consulted. */
+export type Toggles = Readonly<Record<SubscriptionKey, boolean>>
+
+/** `INCOMING` cannot be registered by a tenant: it comes and goes with its owner. */
+export type SubscriptionEvent = WebhookEvent | 'INCOMING'
+
+/** There is at most one of each. */
+export interface SubscriptionName {
+  readonly tenantId: string
+  readonly event: SubscriptionEvent
+  /** Of an INCOMING webhook, the mailbox or inbound route; else ''. */
+  readonly owner: string
+}
+
+export interface Subscription extends SubscriptionName {
+  readonly webhookId: string
+  readonly url: string
+  readonly active: boolean
+  /** Grows when the webhook is switched off: what was queued before is not sent any more. */
+  readonly generation: number
+  /** Only for EMAIL_EVENT. */
+  readonly toggles?: Toggles
+  readonly headersSealed: string
+  readonly headerNames: readonly string[]
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** Interface §4.1 rules 1 and 2: `phishing` and `imap_error` alone do not satisfy the first. */
+export function togglesOf(
+  body: Pick<RegisterWebhookBody, 'event' | 'webhook_options'>,
+): Toggles | undefined {
+  if (body.event === 'DOMAIN_VERIFICATION') {
+    if (body.webhook_options?.events !== undefined) throw new ApiError('events_not_allowed')
+    return undefined
+  }
+  const given = body.webhook_options?.events
+  if (!coreSubscriptionKeys.some((key) => given?.[key] === true))
+    throw new ApiError('at_least_one_event_required')
+  return Object.fromEntries(subscriptionKeys.map((key) => [key, given?.[key] === true])) as Toggles
+}
+
+/** Where an event goes. */
+export interface Route {
+  readonly event: SubscriptionEvent
+  readonly owner: string
+  /** The toggle that has to be on; absent: none is consulted. */
+  readonly toggle?: SubscriptionKey
+}
+
+/**
+ * Interface §6.1, §6.3. MAILER_DEACTIVATED of a mailbox goes to the mailbox's own webhook, of every
+ * other mailer to the EMAIL_EVENT webhook, past its filters.
+ */
+export function routeOf({ event, owner = '' }: Pick<NewEvent, 'event' | 'owner'>): Route {
+  switch (event) {
+    case 'IMAP_ERROR':
+    case 'INCOMING_EMAIL':
+      if (owner === '') throw new Error(`${event} without its owner`)
+      return { event: 'INCOMING', owner }
+    case 'MAILER_DEACTIVATED':
+      return owner === '' ? { event: 'EMAIL_EVENT', owner } : { event: 'INCOMING', owner }
+    case 'DOMAIN_VERIFICATION':
+      return { event, owner: '' }
+    default:
+      return { event: 'EMAIL_EVENT', owner: '', toggle: subscriptionKeyOfEvent[event] }
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * updateWebhook (interface §4.2): given headers and filters replace the old ones; what is left out
+ * stays. Another URL is checked as at registration.
+ */
+import type { UpdateWebhookBody } from '@postrider/contract'
+import { ApiError } from '../../platform/errors.ts'
+import { nullAs } from '../../platform/null-as.ts'
+import { changeSubscription } from './change-subscription.ts'
+import { checkReceiver, parseReceiverUrl } from './check-receiver.ts'
+import { checkHeaders } from './custom-headers.ts'
+import type { WebhookDeps } from './register-webhook.ts'
+import { togglesOf } from './subscription.ts'
+import { findSubscription } from './subscription-store.ts'
+
+export async function updateWebhook(
+  { db, keyRing, receivers, wakeups }: WebhookDeps,
+  tenantId: string,
+  body: UpdateWebhookBody,
+): Promise<void> {
+  const { event } = body
+  const webhook_options = nullAs(body.webhook_options, {})
+  const toggles = webhook_options && togglesOf({ event, webhook_options })
+  const headers = nullAs(body.headers, {})
+  checkHeaders(headers ?? {})
+  const url = body.webhook_url === undefined ? undefined : parseReceiverUrl(body.webhook_url)
+  const name = { tenantId, event, owner: '' }
+  const known = await findSubscription(db, name)
+  if (known === undefined) throw new ApiError('webhook_not_found')
+  if (url !== undefined && body.webhook_url !== known.url)
+    await checkReceiver(receivers, tenantId, url)
+  const touched = await db.transaction((tx) =>
+    changeSubscription(tx, keyRing, name, {
+      url: body.webhook_url,
+      headers: headers && Object.entries(headers),
+      toggles,
+      active: body.active,
+    }),
+  )
+  if (touched === undefined) throw new ApiError('webhook_not_found')
+  wakeups.wake(touched)
+}
