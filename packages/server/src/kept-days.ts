@@ -5,7 +5,7 @@
 import { isInboundDayQueued } from './inbound/queue-store.ts'
 import type { Db } from './platform/db/index.ts'
 import type { RetentionGroup } from './platform/retention.ts'
-import { isDayQueued, wasQueuedLately } from './sending/queue-store.ts'
+import { isDayQueued, wasQueuedLately } from './sending/queue/queue-store.ts'
 import {
   isDeliveryDayOpen,
   isEventDayAwaited,

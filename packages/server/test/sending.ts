@@ -22,7 +22,7 @@ export { findPlaces, LINKS_MAX } from '../src/mail/rewrite/find-places.ts'
 export { changeState } from '../src/mailers/change-state.ts'
 export { sealPassword } from '../src/mailers/mailer.ts'
 /** For an email that is taken back; only tests of sending go past its front door. */
-export { cancelEmail } from '../src/sending/cancel-email.ts'
+export { cancelEmail } from '../src/sending/accept/cancel-email.ts'
 
 export const silent = createLogger({ level: 'silent' })
 

@@ -1,12 +1,13 @@
 /** Sending: accept, queue, attempts, and the record of what was sent. */
 
-export { discoverLanes } from './claim-store.ts'
-export { domainFirst } from './email.ts'
-export { createLaneWakeups, type LaneWakeups } from './lane-wakeups.ts'
+export { type EmailSelection, readEmailFilters, readSpan } from './accept/read-filters.ts'
+export { createReturnPathTokens, type ReturnPathTokens } from './attempt/return-path-tokens.ts'
+export { discoverLanes } from './queue/claim-store.ts'
+export { createLaneWakeups, type LaneWakeups } from './queue/queue-wakeups.ts'
 export { findBlamed, type WaitingReason } from './queue-watch/find-blamed.ts'
 export { measureQueue, type QueueFigures } from './queue-watch/measure-queue.ts'
 export { countLanes } from './queue-watch/observe-store.ts'
-export { type EmailSelection, readEmailFilters, readSpan } from './read-filters.ts'
+export { domainFirst } from './record/email.ts'
 export {
   findTenantOf,
   type RecordedAttempt,
@@ -43,7 +44,6 @@ export {
   settleReported,
 } from './record/report-store.ts'
 export { findByMessageId, findSentTo } from './record/sent-store.ts'
-export { createReturnPathTokens, type ReturnPathTokens } from './return-path-tokens.ts'
 export { buildSentCopy } from './sent-copies/build-sent-copy.ts'
 export {
   claimSentCopies,

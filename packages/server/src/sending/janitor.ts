@@ -6,7 +6,7 @@ import { deleteOldErrors } from '../mailers/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { createRounds, type Rounds } from '../platform/rounds.ts'
-import { deleteOldKeys } from './key-store.ts'
+import { deleteOldKeys } from './accept/key-store.ts'
 import { dropOldSentCopies } from './sent-copies/claim-store.ts'
 
 const INTERVAL_MS = 10 * 60_000

@@ -18,9 +18,9 @@ import { createDiskGuard } from '../platform/disk-guard.ts'
 import { createHttpApp } from '../platform/http/app.ts'
 import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
-import { createAcceptEmails } from './accept-email.ts'
-import { createKeysInProgress } from './idempotency.ts'
-import { createLaneWakeups, type WokenLane } from './lane-wakeups.ts'
+import { createAcceptEmails } from './accept/accept-email.ts'
+import { createKeysInProgress } from './accept/idempotency.ts'
+import { createLaneWakeups, type WokenLane } from './queue/queue-wakeups.ts'
 import { sendRoutes } from './routes.ts'
 
 const KEYS = {

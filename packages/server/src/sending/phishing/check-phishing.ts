@@ -1,10 +1,10 @@
 /** The check of an email before an attempt contacts any server. */
 import type { PhishingScanner, ScannedContent } from '../../mail/index.ts'
 import type { Logger } from '../../platform/log.ts'
-import type { Claim } from '../attempt.ts'
+import type { Claim } from '../attempt/attempt.ts'
+import type { ScanOnce } from '../attempt/scan-once.ts'
 import { decidePhishing } from './decide-phishing.ts'
 import type { FreshSettings } from './fresh-settings.ts'
-import type { ScanOnce } from './scan-once.ts'
 
 export type PhishingVerdict =
   | { readonly kind: 'passed' }

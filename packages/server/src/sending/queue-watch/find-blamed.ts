@@ -5,8 +5,8 @@
 import { concernsMailer, type FailureCategory } from '../../mail/index.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import { discoverLanes, type LaneKey } from '../claim-store.ts'
-import { laneId } from '../lane.ts'
+import { discoverLanes, type LaneKey } from '../queue/claim-store.ts'
+import { laneId } from '../queue/mailer-queue.ts'
 import { findNextRetries, readLastFailures } from './observe-store.ts'
 
 export interface WaitingReason extends LaneKey {

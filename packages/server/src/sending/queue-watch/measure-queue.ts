@@ -13,8 +13,8 @@
  */
 import { findInactiveOf, findLate, type LateMailer } from '../../mailers/index.ts'
 import type { Tx } from '../../platform/db/index.ts'
-import { discoverLanes } from '../claim-store.ts'
-import { laneId } from '../lane.ts'
+import { discoverLanes } from '../queue/claim-store.ts'
+import { laneId } from '../queue/mailer-queue.ts'
 import { countQueue, type QueueCounts, sampleQueue } from './observe-store.ts'
 
 export interface QueueFigures extends QueueCounts {

@@ -6,7 +6,7 @@
  * length of the queue (observe-plans.test.ts).
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
-import type { LaneKey, QueuedLane } from '../claim-store.ts'
+import type { LaneKey, QueuedLane } from '../queue/claim-store.ts'
 
 /** Of a lane whose mailer is known. */
 export type CountedLane = Omit<QueuedLane, 'waitMs'> & { readonly isHeld: boolean }

@@ -13,7 +13,7 @@ import { describeDuration } from '../../platform/duration.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import type { Service } from '../../platform/service.ts'
-import { laneId } from '../lane.ts'
+import { laneId } from '../queue/mailer-queue.ts'
 import { EXACT_MAX, measureQueue, type QueueFigures } from './measure-queue.ts'
 import { countLanes } from './observe-store.ts'
 

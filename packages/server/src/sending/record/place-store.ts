@@ -6,7 +6,7 @@
 import type { RecipientStatus } from '@postrider/contract'
 import { type Queryable, type Statement, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import { isStopped } from '../stopped-store.ts'
+import { isStopped } from '../accept/stopped-store.ts'
 import type { EmailPlace, Place, RecordRange } from './recipient-store.ts'
 
 export type PlacesOf = 'waiting' | 'scheduled' | 'failed' | 'late' | { readonly stopped: string }

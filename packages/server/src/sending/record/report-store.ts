@@ -11,7 +11,7 @@ import type { RecipientStatus } from '@postrider/contract'
 import { dayAt } from '../../platform/date-time.ts'
 import { statement, type Tx } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import { insertStopped, isStopped, type StoppedRecipient } from '../stopped-store.ts'
+import { insertStopped, isStopped, type StoppedRecipient } from '../accept/stopped-store.ts'
 import type { RecordedAttempt } from './email-store.ts'
 import type { Place } from './recipient-store.ts'
 

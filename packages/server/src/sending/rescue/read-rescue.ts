@@ -7,7 +7,7 @@ import {
 } from '@postrider/contract'
 import { validationError } from '../../platform/errors.ts'
 import { isUlid } from '../../platform/ids.ts'
-import { type EmailSelection, readEmailFilters } from '../read-filters.ts'
+import { type EmailSelection, readEmailFilters } from '../accept/read-filters.ts'
 
 export interface RescueSelection extends Omit<EmailSelection, 'refId'> {
   /** Undefined: whatever the email; empty: none. */

@@ -18,8 +18,8 @@ import type { Gate } from '../../platform/gate.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
-import type { LaneWakeups } from '../lane-wakeups.ts'
-import { readTime } from '../store.ts'
+import { readTime } from '../accept/accept-store.ts'
+import type { LaneWakeups } from '../queue/queue-wakeups.ts'
 import { type RescueSelection, readRescue } from './read-rescue.ts'
 import {
   type FailedSeries,

@@ -7,8 +7,8 @@
  */
 import { composeMessage, prepareMessage } from '../../mail/index.ts'
 import type { Queryable } from '../../platform/db/index.ts'
-import { wireOf } from '../converse.ts'
-import { textOf } from '../prepare-email.ts'
+import { wireOf } from '../attempt/converse.ts'
+import { textOf } from '../attempt/prepare-email.ts'
 import type { SentCopy } from './claim-store.ts'
 import { loadEmail } from './content-store.ts'
 

@@ -1,7 +1,7 @@
 /** SQL of what a copy is built from. Every statement names the tenant. */
 import { type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import type { EmailContent } from '../email.ts'
+import type { EmailContent } from '../record/email.ts'
 import type { SentCopy } from './claim-store.ts'
 
 const LOAD = statement(

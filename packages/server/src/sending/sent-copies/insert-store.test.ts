@@ -5,7 +5,7 @@ import { addMailer } from '../../../test/sending.ts'
 import { createClock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { createWakeups } from '../../webhooks/index.ts'
-import { createFinishAttempts } from '../finish-attempts.ts'
+import { createFinishAttempts } from '../results/finish-attempts.ts'
 
 const world = useSending()
 const to = (...names: string[]) => names.map((name) => ({ email: `${name}@example.com` }))

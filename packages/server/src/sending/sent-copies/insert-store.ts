@@ -1,7 +1,7 @@
 /** SQL of copies that become due. Every statement names the tenant. */
 import { bucketOf, type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import type { Claim } from '../attempt.ts'
+import type { Claim } from '../attempt/attempt.ts'
 
 /** A recipient's copy that the server of a mailbox has accepted. */
 export interface AcceptedCopy {

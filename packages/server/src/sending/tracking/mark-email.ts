@@ -4,7 +4,7 @@
  * tracked links are in HTML only.
  */
 import { createStandIns, type StandIns, spliceHtml, textOfHtml } from '../../mail/index.ts'
-import type { EmailContent } from '../email.ts'
+import type { EmailContent } from '../record/email.ts'
 import type { TrackedRecipient, TrackingUrls } from './tracking-urls.ts'
 
 export interface MarkedEmail {

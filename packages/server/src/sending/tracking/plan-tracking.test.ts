@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { emailBody, findPlaces, LINKS_MAX } from '../../../test/sending.ts'
-import { checkEmail } from '../check-email.ts'
+import { checkEmail } from '../accept/check-email.ts'
 import { planTracking } from './plan-tracking.ts'
 
 const LINK = '<a href="https://a.example/">x</a>'

@@ -6,7 +6,7 @@
  * known of it afterwards.
  */
 import type { PlaceFinder } from '../../mail/index.ts'
-import type { EmailTracking, NewEmail } from '../email.ts'
+import type { EmailTracking, NewEmail } from '../record/email.ts'
 
 export interface PlannedEmail {
   readonly email: NewEmail

@@ -1,0 +1,82 @@
+/**
+ * What emails are filtered by, checked (contract §5, "Log filters"): in logs, their export and
+ * rescues. Each refusal names its path.
+ */
+import type { FieldError, RecipientType, RescueFilter } from '@postrider/contract'
+import { addressKeyOf, parseAddress } from '../../mail/index.ts'
+import {
+  allTime,
+  parseTimeSpan,
+  problemOfTimeSpan,
+  type TimeSpan,
+} from '../../platform/date-time.ts'
+import { soughtUlid } from '../../platform/ids.ts'
+
+export interface EmailSelection {
+  readonly refId: string | undefined
+  /** When it was accepted. */
+  readonly created: TimeSpan
+  readonly emailKey: string | undefined
+  /** In lower-case A-labels. */
+  readonly domain: string | undefined
+  /** In lower case. */
+  readonly subject: string | undefined
+  readonly campaignId: string | undefined
+  readonly type: RecipientType | undefined
+}
+
+/** What is wrong goes into `errors`; the path of a filter is its name after `under`. */
+export function readEmailFilters(
+  filter: Omit<RescueFilter, 'status'>,
+  under: string,
+  errors: FieldError[],
+): EmailSelection {
+  const { email, recipientDomain, refId, startCreatedAt, endCreatedAt } = filter
+  const parse = (name: string, address: string | undefined) => {
+    if (address === undefined) return undefined
+    const parsed = parseAddress(address)
+    if (parsed.ok) return parsed.address
+    errors.push({ path: `${under}/${name}`, message: parsed.problem })
+    return undefined
+  }
+  const address = parse('email', email)
+  const isDomain = !recipientDomain?.includes('@')
+  if (!isDomain)
+    errors.push({
+      path: `${under}/recipientDomain`,
+      message: 'must be a domain such as example.com',
+    })
+  const anybody = recipientDomain === undefined || !isDomain ? undefined : `a@${recipientDomain}`
+  return {
+    refId: refId === undefined ? undefined : soughtUlid(refId),
+    created: readSpan({ startCreatedAt }, { endCreatedAt }, under, errors),
+    emailKey: address && addressKeyOf(address.address),
+    domain: parse('recipientDomain', anybody)?.domain,
+    subject: filter.subject?.toLowerCase(),
+    campaignId: filter.campaignId,
+    type: filter.recipientType,
+  }
+}
+
+/** From the beginning of the one to the end of the other, each named by its only key. */
+export function readSpan(
+  start: Readonly<Record<string, string | undefined>>,
+  end: Readonly<Record<string, string | undefined>>,
+  under: string,
+  errors: FieldError[],
+): TimeSpan {
+  const [[startName = '', startText] = []] = Object.entries(start)
+  const [[endName = '', endText] = []] = Object.entries(end)
+  const parse = (name: string, text: string | undefined) => {
+    if (text === undefined) return allTime
+    const parsed = parseTimeSpan(text)
+    if (parsed === undefined)
+      errors.push({ path: `${under}/${name}`, message: problemOfTimeSpan(text) })
+    return parsed
+  }
+  const first = parse(startName, startText)
+  const last = parse(endName, endText)
+  if (first !== undefined && last !== undefined && first.from >= last.to)
+    errors.push({ path: `${under}/${startName}`, message: `must not be after ${endName}` })
+  return { from: (first ?? allTime).from, to: (last ?? allTime).to }
+}

@@ -1,0 +1,92 @@
+/**
+ * The canonical log line of an attempt, and its outcome in metrics: what was tried, at which host,
+ * for which domain, and what the host replied. Never content, never a local part.
+ */
+import { classifiedOf, hideAddresses } from '../../mail/index.ts'
+import type { Logger } from '../../platform/log.ts'
+import { domainOf } from '../record/email.ts'
+import type { Ending } from '../results/ending.ts'
+import type { Ended } from '../results/finish-attempts.ts'
+import type { AttemptFailed, Claim, ReadMailer } from './attempt.ts'
+
+export interface AttemptLogDeps {
+  readonly log: Logger
+  readonly observe: (o: { outcome: string; durationMs: number }) => void
+}
+
+export interface LoggedAttempt {
+  readonly ending: Ending
+  readonly durationMs: number
+  /** Of the recipient. */
+  readonly email: string
+  readonly mailer: ReadMailer | undefined
+}
+
+export function logAttempt(
+  deps: AttemptLogDeps,
+  { ending, durationMs, email, mailer }: LoggedAttempt,
+  { isLost }: Ended,
+): void {
+  const outcome = outcomeOf(ending)
+  deps.observe({ outcome: isLost ? 'lost' : outcome, durationMs })
+  deps.log.info(
+    {
+      ...idsOf(ending.claim),
+      host: hostOf(mailer),
+      domain: domainOf(email),
+      outcome,
+      ...describe(ending, email),
+      duration_ms: Math.round(durationMs),
+      is_lost: isLost || undefined,
+    },
+    'attempt.finished',
+  )
+}
+
+/** A mail server, or a relay provider. */
+export function hostOf(mailer: ReadMailer | undefined): string | undefined {
+  if (typeof mailer !== 'object') return undefined
+  return mailer.kind === 'smtp' ? mailer.host : mailer.account.kind
+}
+
+export function idsOf(claim: Claim): Record<string, unknown> {
+  return {
+    tenant_id: claim.tenantId,
+    ref_id: claim.refId,
+    n: claim.n,
+    mailer_id: claim.mailerId,
+    attempt: claim.attempt,
+    max_attempts: claim.maxAttempts,
+  }
+}
+
+function outcomeOf(ending: Ending): string {
+  if (ending.kind === 'undone') return 'undone'
+  if (ending.kind === 'stopped') return ending.status
+  if (ending.result.kind !== 'failed') return 'accepted'
+  if (ending.result.isUncertain) return 'uncertain'
+  return ending.next?.kind === 'retry' ? 'deferred' : 'failed'
+}
+
+function classifiedFor({ category, providerError }: AttemptFailed, email: string) {
+  const { by, evidence } = classifiedOf(category, providerError)
+  return { by, evidence: hideAddresses(evidence, email) }
+}
+
+function describe(ending: Ending, email: string): Record<string, unknown> {
+  if (ending.kind === 'undone') return { wait_ms: ending.undo.waitMs }
+  if (ending.kind === 'stopped') return {}
+  const { result, next, traceparent } = ending
+  return {
+    ...(result.kind === 'failed'
+      ? {
+          category: result.category,
+          classified: classifiedFor(result, email),
+          reply: hideAddresses(result.providerError, email),
+        }
+      : {}),
+    ...(next?.kind === 'retry' ? { wait_ms: next.waitMs } : {}),
+    ...(next?.kind === 'give-up' ? { because: next.because } : {}),
+    traceparent,
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * SQL of attempts: what one needs beyond its claim, and what is written when it ends. Every
+ * statement names the tenant.
+ */
+import { insertRows, type Queryable, statement } from '../../platform/db/index.ts'
+import { dayOfUlid } from '../../platform/ids.ts'
+import { insertStopped, isStopped } from '../accept/stopped-store.ts'
+import type { EmailContent } from '../record/email.ts'
+import type { Claim } from './attempt.ts'
+
+const LOAD_EMAILS = statement(
+  'sending.load_emails',
+  `select ref_id, from_email, campaign_id, custom_args, traceparent, created_at,
+          case when ref_id = any($4) then content end as content
+     from sending_email where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])`,
+)
+
+const LOAD_RECIPIENTS = statement(
+  'sending.load_recipients',
+  `select ref_id, n, email, message_id from sending_recipient
+    where tenant_id = $1 and ref_id = any($2) and n = any($3) and day = any($4::date[])`,
+)
+
+export interface EmailForSend {
+  readonly ref_id: string
+  readonly from_email: string
+  readonly campaign_id: string | null
+  /** Null when it was not asked for. */
+  readonly content: EmailContent | null
+  readonly custom_args: Readonly<Record<string, unknown>> | null
+  readonly traceparent: string
+  readonly created_at: Date
+}
+
+export interface RecipientForSend {
+  readonly ref_id: string
+  readonly n: number
+  readonly email: string
+  readonly message_id: string
+}
+
+/** Of claims of one tenant; the contents of the emails named in `contentsOf` come along. */
+export async function loadForSend(
+  q: Queryable,
+  tenantId: string,
+  claims: readonly Pick<Claim, 'refId' | 'n'>[],
+  contentsOf: readonly string[],
+): Promise<{ emails: EmailForSend[]; recipients: RecipientForSend[] }> {
+  const refIds = [...new Set(claims.map((c) => c.refId))]
+  const days = [...new Set(refIds.map(dayOfUlid))]
+  const ns = [...new Set(claims.map((c) => c.n))]
+  const [emails, recipients] = await Promise.all([
+    q.query<EmailForSend>(LOAD_EMAILS, [tenantId, refIds, days, contentsOf]),
+    q.query<RecipientForSend>(LOAD_RECIPIENTS, [tenantId, refIds, ns, days]),
+  ])
+  return { emails: emails.rows, recipients: recipients.rows }
+}
+
+const LOAD_CONTENT = statement(
+  'sending.load_content',
+  'select content from sending_email where tenant_id = $1 and ref_id = $2 and day = $3',
+)
+
+export async function loadContent(
+  q: Queryable,
+  email: Pick<Claim, 'tenantId' | 'refId'>,
+): Promise<EmailContent> {
+  const { rows } = await q.query<{ content: EmailContent }>(LOAD_CONTENT, [
+    email.tenantId,
+    email.refId,
+    dayOfUlid(email.refId),
+  ])
+  if (rows[0] === undefined) throw new Error(`the email ${email.refId} is gone`)
+  return rows[0].content
+}
+
+export interface AttemptRow {
+  readonly tenantId: string
+  readonly refId: string
+  readonly n: number
+  readonly attempt: number
+  readonly day: string
+  readonly mailerId: string
+  readonly maxAttempts: number
+  readonly startedAt: Date
+  readonly finishedAt: Date
+  readonly outcome: 'accepted' | 'deferred' | 'failed' | 'uncertain'
+  readonly category: string | null
+  readonly failedReason: string
+  readonly providerError: string
+  readonly retryScheduled: boolean
+  readonly nextAttemptAt: Date | null
+}
+
+export async function insertAttempts(tx: Queryable, rows: readonly AttemptRow[]): Promise<void> {
+  await insertRows(tx, {
+    name: 'sending.insert_attempt',
+    into: 'sending_attempt',
+    columns: [
+      'tenant_id',
+      'ref_id',
+      'n',
+      'attempt',
+      'day',
+      'mailer_id',
+      'max_attempts',
+      'started_at',
+      'finished_at',
+      'outcome',
+      'category',
+      'failed_reason',
+      'provider_error',
+      'retry_scheduled',
+      'next_attempt_at',
+    ],
+    rows: rows.map((r) => [
+      r.tenantId,
+      r.refId,
+      r.n,
+      r.attempt,
+      r.day,
+      r.mailerId,
+      r.maxAttempts,
+      r.startedAt,
+      r.finishedAt,
+      r.outcome,
+      r.category,
+      r.failedReason,
+      r.providerError,
+      r.retryScheduled,
+      r.nextAttemptAt,
+    ]),
+  })
+}
+
+/** Else a report came before the end of the attempt, and knows better (record/report-store.ts). */
+const WAITS = `r.status in ('queued', 'scheduled', 'deferred')`
+
+const SET_STATUS = statement(
+  'sending.set_status',
+  `update sending_recipient r
+      set status = case when ${WAITS} then c.status else r.status end, attempts = c.attempt,
+          failed_reason = case when ${WAITS} then c.failed_reason else r.failed_reason end,
+          message_id = case when ${WAITS} or r.message_id = '' then coalesce(c.message_id, r.message_id)
+                            else r.message_id end,
+          delivered_at = case when c.status = 'delivered' then now() else r.delivered_at end
+     from unnest($1::text[], $2::text[], $3::smallint[], $4::date[], $5::text[], $6::smallint[],
+                 $7::text[], $9::text[])
+       as c (tenant_id, ref_id, n, day, status, attempt, failed_reason, message_id)
+    where r.tenant_id = c.tenant_id and r.ref_id = c.ref_id and r.n = c.n and r.day = c.day
+      -- Says before the join begins which partitions there are to open.
+      and r.day = any($8::date[])`,
+)
+
+export interface StatusChange {
+  readonly tenantId: string
+  readonly refId: string
+  readonly n: number
+  readonly day: string
+  readonly status: string
+  readonly attempt: number
+  readonly failedReason: string
+  /** Left as it is when left out. */
+  readonly messageId?: string
+}
+
+/** In one order, so that reports of the same recipients do not wait for them in a circle. */
+export async function setStatuses(tx: Queryable, changes: readonly StatusChange[]): Promise<void> {
+  if (changes.length === 0) return
+  const rows = [...changes].sort((a, b) => compare(a.refId, b.refId) || a.n - b.n)
+  const stopped = insertStopped(
+    tx,
+    rows.filter(({ status }) => isStopped(status)),
+  )
+  const set = tx.query(SET_STATUS, [
+    rows.map((r) => r.tenantId),
+    rows.map((r) => r.refId),
+    rows.map((r) => r.n),
+    rows.map((r) => r.day),
+    rows.map((r) => r.status),
+    rows.map((r) => r.attempt),
+    rows.map((r) => r.failedReason),
+    [...new Set(rows.map((r) => r.day))],
+    rows.map((r) => r.messageId ?? null),
+  ])
+  await Promise.all([stopped, set])
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

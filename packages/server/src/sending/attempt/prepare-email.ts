@@ -1,0 +1,83 @@
+/** The message of an email, made ready for all its recipients and attempts. */
+import {
+  type CopyParts,
+  type PreparedMessage,
+  prepareMessage,
+  textOfHtml,
+} from '../../mail/index.ts'
+import { isDomainMailer } from '../../mailers/index.ts'
+import type { EmailContent } from '../record/email.ts'
+import { markEmail } from '../tracking/mark-email.ts'
+import type { TrackingUrls } from '../tracking/tracking-urls.ts'
+import { prepareRelayMail, type ReadyForRelay } from './prepare-relay-mail.ts'
+import { type ScanOnce, scanOnce } from './scan-once.ts'
+
+export type ReadyEmail = ReadyForSmtp | ReadyForRelay
+export type PreparedEmail = ReadyEmail | BrokenEmail
+
+export interface ReadyForSmtp {
+  readonly kind: 'smtp'
+  readonly message: PreparedMessage
+  /** A header with such an address makes the message itself one for SMTPUTF8 (RFC 6531 §3.2). */
+  readonly showsUtf8Address: boolean
+  readonly toScan: ScanOnce
+  /** What a recipient's copy has of its own; absent when that is the Message-ID alone. */
+  readonly ownOf?: (n: number) => CopyParts
+}
+
+export interface EmailFacts {
+  readonly tenantId: string
+  readonly refId: string
+  /** Of the mailer whose attempts it is made ready for. */
+  readonly mailerId: string
+  readonly createdAt: Date
+  readonly campaignId: string | null
+}
+
+/** There is nothing to send, and there never will be. */
+export interface BrokenEmail {
+  readonly templateProblem: string
+}
+
+export async function prepareEmail(
+  urls: TrackingUrls,
+  email: EmailFacts,
+  content: EmailContent,
+): Promise<PreparedEmail> {
+  const { templateProblem } = content
+  if (templateProblem !== undefined) return { templateProblem }
+  if (isDomainMailer(email.mailerId)) return prepareRelayMail(urls, email, content, textOf)
+  const { tenantId, refId, createdAt } = email
+  const shown = [content.from, ...content.to, ...content.cc, content.replyTo]
+  const marked = markEmail(urls, { tenantId, refId }, content)
+  return {
+    kind: 'smtp',
+    message: await prepareMessage({
+      ...content,
+      ...marked,
+      text: textOf({ ...content, ...marked }),
+      id: refId,
+      date: createdAt,
+    }),
+    ...(marked && { ownOf: marked.ownOf }),
+    showsUtf8Address: shown.some((mailbox) => needsSmtpUtf8(mailbox?.address ?? '')),
+    toScan: scanOnce(content),
+  }
+}
+
+/** HTML alone gets the text that it holds; beside HTML, an empty text says that none is wanted. */
+export function textOf({ text, html }: EmailContent): string | undefined {
+  if (html === undefined) return text
+  const beside = text ?? textOfHtml(html)
+  return beside === '' ? undefined : beside
+}
+
+/** Of an address in wire form. */
+export function needsSmtpUtf8(address: string): boolean {
+  return !/^\p{ASCII}*$/u.test(address)
+}
+
+/** What one made ready may be kept under: for a relay it is not what it is for a mail server. */
+export function preparedAs({ refId, mailerId }: Pick<EmailFacts, 'refId' | 'mailerId'>): string {
+  return isDomainMailer(mailerId) ? `${refId} relay` : refId
+}

@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest'
+import { isRateRefusal, slowDown, speedUp } from './decide-throttle.ts'
+
+const max = { connectionsMax: 8 }
+
+it('a refusal halves the connections and pauses; each further one again, and for longer', () => {
+  const first = slowDown(undefined, { ...max, begunMs: 0, nowMs: 100 })
+  expect(first).toEqual({ connections: 4, pauseMs: 2_000, sinceMs: 100 })
+  const second = slowDown(first, { ...max, begunMs: 3_000, nowMs: 3_100 })
+  expect(second).toEqual({ connections: 2, pauseMs: 4_000, sinceMs: 3_100 })
+  let slowing = second
+  for (let nowMs = 10_000; nowMs < 2_000_000; nowMs += 200_000)
+    slowing = slowDown(slowing, { ...max, begunMs: nowMs, nowMs })
+  expect(slowing).toMatchObject({ connections: 1, pauseMs: 120_000 })
+})
+
+it('attempts that were under way together count once', () => {
+  const first = slowDown(undefined, { ...max, begunMs: 0, nowMs: 100 })
+  expect(slowDown(first, { ...max, begunMs: 50, nowMs: 150 })).toEqual(first)
+})
+
+it('a wait that the server names is kept, also by one that counts no more', () => {
+  const first = slowDown(undefined, { ...max, begunMs: 0, nowMs: 100, askedMs: 60_000 })
+  expect(first.pauseMs).toBe(60_000)
+  const later = slowDown(first, { ...max, begunMs: 50, nowMs: 150, askedMs: 90_000 })
+  expect(later).toEqual({ connections: 4, pauseMs: 90_000, sinceMs: 150 })
+  const absurd = slowDown(undefined, { ...max, begunMs: 0, nowMs: 0, askedMs: 10 ** 9 })
+  expect(absurd.pauseMs).toBe(3_600_000)
+})
+
+it('comes back step by step, and is forgotten at last', () => {
+  const slow = { connections: 6, pauseMs: 8_000, sinceMs: 0 }
+  expect(speedUp(slow, { ...max, nowMs: 30_000 })).toEqual(slow)
+  const faster = speedUp(slow, { ...max, nowMs: 38_000 })
+  expect(faster).toEqual({ connections: 7, pauseMs: 4_000, sinceMs: 38_000 })
+  expect(faster && speedUp(faster, { ...max, nowMs: 80_000 })).toBeUndefined()
+})
+
+it.each([
+  ['sender_rate_limited', true],
+  ['sender_concurrency_limited', true],
+  ['blocked_rate', true],
+  ['recipient_rate_limited', false],
+  ['greylisted', false],
+  ['sender_quota_exhausted', false],
+] as const)('%s is a refusal of the rate: %s', (category, expected) => {
+  expect(isRateRefusal(category)).toBe(expected)
+})

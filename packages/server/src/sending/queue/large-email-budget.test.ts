@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import { createLargeBudget } from './large-email-budget.ts'
+import { createLane, type Held } from './mailer-queue.ts'
+
+const MB = 1024 * 1024
+
+/** Begins rows of so many MiB, as long as there is room. */
+function world() {
+  const waiting = new Set<Held>()
+  const budget = createLargeBudget({ isWaiting: (row) => waiting.has(row) })
+  const rowOf = (tenantId: string, mb: number, mailerId = 'smtp_1'): Held => {
+    const row = {
+      loaded: { claim: { tenantId, mailerId, contentBytes: mb * MB } } as Held['loaded'],
+      lane: createLane({ tenantId, mailerId, bucket: 0 }),
+      validUntilMs: 0,
+    }
+    waiting.add(row)
+    return row
+  }
+  const begin = (row: Held) => {
+    if (!budget.hasRoomFor(row)) return undefined
+    waiting.delete(row)
+    return budget.begin(row)
+  }
+  /** Gives up when there is no room. */
+  const take = (tenantId: string, mb: number) => {
+    const row = rowOf(tenantId, mb)
+    const use = begin(row)
+    waiting.delete(row)
+    return use
+  }
+  return { rowOf, begin, waiting, take }
+}
+
+describe('large emails under way', () => {
+  it('are 100 MiB, of a tenant 50 MiB; small ones do not count', () => {
+    const { take } = world()
+    expect(take('a', 30)).toBeDefined()
+    expect(take('a', 21)).toBeUndefined()
+    expect(take('a', 20)).toBeDefined()
+    expect(take('b', 50)).toBeDefined()
+    expect(take('c', 1)).toBeUndefined()
+    expect(take('c', 0.1)).toBeDefined()
+  })
+
+  it('by a relay provider count twice: as a text, and as its bytes', () => {
+    const { begin, rowOf } = world()
+    expect(begin(rowOf('a', 15, 'domain_1'))).toBeDefined()
+    expect(begin(rowOf('a', 11, 'domain_1'))).toBeUndefined()
+    expect(begin(rowOf('b', 10, 'domain_2'))).toBeDefined()
+  })
+
+  it('may be of any size when nothing else is under way', () => {
+    const { take } = world()
+    const use = take('a', 200)
+    expect(use).toBeDefined()
+    expect(take('b', 1)).toBeUndefined()
+    use?.end()
+    use?.end()
+    expect(take('b', 1)).toBeDefined()
+  })
+
+  it('make room when they are slow, and their tenant has an eighth of 300 MiB from then on', () => {
+    const { take } = world()
+    const slow = take('a', 30)
+    slow?.slow()
+    expect(take('a', 8)).toBeUndefined()
+    const other = take('a', 7)
+    expect(other).toBeDefined()
+    other?.slow()
+    expect(take('a', 1)).toBeUndefined()
+    expect(take('b', 50)).toBeDefined()
+    expect(take('c', 50)).toBeDefined()
+    slow?.end()
+    slow?.slow()
+    expect(take('d', 1)).toBeUndefined()
+  })
+
+  it('stay where they are while 300 MiB are slow, and move when there is room', () => {
+    const { take } = world()
+    const slow = Array.from({ length: 6 }, (_, i) => {
+      const use = take(`slow${i}`, 50)
+      use?.slow()
+      return use
+    })
+    const stuck = [take('c', 50), take('d', 50)]
+    for (const use of stuck) use?.slow()
+    expect(take('e', 1)).toBeUndefined()
+    slow[0]?.end()
+    expect(take('e', 50)).toBeDefined()
+    expect(take('f', 1)).toBeUndefined()
+    stuck[0]?.end()
+    expect(take('f', 50)).toBeDefined()
+    expect(take('g', 1)).toBeUndefined()
+  })
+
+  it('that need much room are not overtaken by those that need little', () => {
+    const { rowOf, begin, take } = world()
+    const first = take('a', 40)
+    const second = take('b', 30)
+    const big = rowOf('c', 50)
+    expect(begin(big)).toBeUndefined()
+    expect(take('d', 1)).toBeUndefined()
+    second?.end()
+    expect(take('d', 1)).toBeUndefined()
+    expect(begin(big)).toBeDefined()
+    expect(take('d', 1)).toBeDefined()
+    first?.end()
+  })
+
+  it('wait for nobody who has given up, or cannot begin before what is slow has ended', () => {
+    const { rowOf, begin, take, waiting } = world()
+    const uses = [take('a', 40), take('b', 40)]
+    const big = rowOf('c', 50)
+    expect(begin(big)).toBeUndefined()
+    waiting.delete(big)
+    expect(take('d', 1)).toBeDefined()
+    for (const use of uses) use?.slow()
+    // 300 MiB are slow: from here on nothing moves.
+    for (let i = 0; i < 4; i++) take(`s${i}`, 50)?.slow()
+    take('s4', 20)?.slow()
+    for (const tenant of ['x', 'y']) take(tenant, 40)?.slow()
+    expect(begin(rowOf('c', 50))).toBeUndefined()
+    expect(take('e', 1)).toBeDefined()
+  })
+})

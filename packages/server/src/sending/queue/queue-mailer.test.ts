@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest'
+import { keyRing, useSending } from '../../../test/sender.ts'
+import { addMailer, silent } from '../../../test/sending.ts'
+import type { Db } from '../../platform/db/index.ts'
+import { createLane } from './mailer-queue.ts'
+import { forgetMailer, mailerOf } from './queue-mailer.ts'
+
+const world = useSending()
+
+it('a mailer is read once a second, once for all who need it', async () => {
+  const { mailerId } = await addMailer(world.db, { limits: { connections: 7 } })
+  const lane = createLane({ tenantId: 'tn_a', mailerId, bucket: 0 })
+  let nowMs = 5
+  let reads = 0
+  const db: Db = {
+    ...world.db,
+    query: (...args) => {
+      reads += 1
+      return world.db.query(...args)
+    },
+    transaction: world.db.transaction,
+  }
+  const deps = { db, keyRing, log: silent, monotonicMs: () => nowMs }
+  const [one, other] = await Promise.all([mailerOf(deps, lane), mailerOf(deps, lane)])
+  expect(one).toMatchObject({ mailerId, port: 9 })
+  expect(other).toBe(one)
+  expect(lane.connectionsMax).toBe(7)
+  nowMs = 1_004
+  expect(mailerOf(deps, lane)).toBe(one)
+  expect(reads).toBe(1)
+  await world.db.query('delete from mailers_mailer')
+  nowMs = 1_005
+  expect(await mailerOf(deps, lane)).toBe('gone')
+  expect(mailerOf(deps, lane)).toBe('gone')
+  expect(reads).toBe(2)
+})
+
+it('of readings that overtake each other the later one stays', async () => {
+  const { mailerId } = await addMailer(world.db, { limits: { connections: 7 } })
+  const lane = createLane({ tenantId: 'tn_a', mailerId, bucket: 0 })
+  const gate = Promise.withResolvers<void>()
+  let nowMs = 0
+  let reads = 0
+  const db: Db = {
+    ...world.db,
+    async query<Row>(...args: Parameters<Db['query']>) {
+      reads += 1
+      const isFirst = reads === 1
+      const rows = await world.db.query<Row>(...args)
+      if (isFirst) await gate.promise
+      return rows
+    },
+    transaction: world.db.transaction,
+  }
+  const deps = { db, keyRing, log: silent, monotonicMs: () => nowMs }
+  const early = mailerOf(deps, lane)
+  forgetMailer(lane)
+  nowMs = 1
+  await world.db.query('delete from mailers_mailer')
+  expect(await mailerOf(deps, lane)).toBe('gone')
+  gate.resolve()
+  await early
+  expect(mailerOf(deps, lane)).toBe('gone')
+})

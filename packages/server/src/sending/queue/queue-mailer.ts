@@ -1,0 +1,71 @@
+/**
+ * The mailer of a lane, as it was at most a second ago. Rows are claimed ahead, and what a mailer
+ * was then may be long gone when their turn comes: one that was changed, deleted or deactivated in
+ * the meantime is used as it is now.
+ */
+import { loadMailerForSend, type MailerForSend } from '../../mailers/index.ts'
+import type { Db } from '../../platform/db/index.ts'
+import type { Logger } from '../../platform/log.ts'
+import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
+import type { ReadMailer } from '../attempt/attempt.ts'
+import type { LaneKey } from './claim-store.ts'
+import type { Lane } from './mailer-queue.ts'
+
+export interface LaneMailerDeps {
+  readonly db: Db
+  readonly keyRing: KeyRing
+  readonly log: Logger
+  readonly monotonicMs: () => number
+}
+
+const FRESH_MS = 1_000
+const CONNECTIONS_UNKNOWN = 1
+
+/** Not a promise while the last reading is recent; those who need a new one share it. */
+export function mailerOf(deps: LaneMailerDeps, lane: Lane): ReadMailer | Promise<ReadMailer> {
+  const { mailer, mailerReadMs } = lane
+  if (mailer !== undefined && deps.monotonicMs() - mailerReadMs < FRESH_MS) return mailer
+  if (lane.mailerReading !== undefined) return lane.mailerReading
+  const reading = readMailer(deps, lane).finally(() => {
+    if (lane.mailerReading === reading) lane.mailerReading = undefined
+  })
+  lane.mailerReading = reading
+  return reading
+}
+
+/** It has changed: who needs it from now on reads it. */
+export function forgetMailer(lane: Lane): void {
+  lane.mailer = undefined
+  lane.mailerReading = undefined
+}
+
+async function readMailer(deps: LaneMailerDeps, lane: Lane): Promise<ReadMailer> {
+  const startedMs = deps.monotonicMs()
+  const mailer = await loadMailer(deps, lane)
+  // Readings may overtake each other.
+  if (lane.mailer === undefined || startedMs >= lane.mailerReadMs) {
+    lane.mailer = mailer
+    lane.mailerReadMs = startedMs
+    lane.connectionsMax = typeof mailer === 'object' ? mailer.connectionsMax : CONNECTIONS_UNKNOWN
+    lane.isPaced = typeof mailer === 'object' && isPaced(mailer)
+  }
+  return mailer
+}
+
+/** What a day permits may be claimed ahead; what a second or minute does has to go at once. */
+function isPaced({ rates }: MailerForSend): boolean {
+  return rates.per_second !== undefined || rates.per_minute !== undefined
+}
+
+async function loadMailer(
+  deps: LaneMailerDeps,
+  { tenantId, mailerId }: LaneKey,
+): Promise<ReadMailer> {
+  try {
+    return (await loadMailerForSend(deps.db, deps.keyRing, tenantId, mailerId)) ?? 'gone'
+  } catch (error) {
+    if (!(error instanceof SealedValueError)) throw error
+    deps.log.error({ err: error, mailer_id: mailerId }, 'mailer.unreadable')
+    return 'unreadable'
+  }
+}
