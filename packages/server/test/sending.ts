@@ -18,9 +18,9 @@ import { createTestDatabase, type TestDatabase } from './database.ts'
 
 /** Without the threads that its front door has. */
 export { findPlaces, LINKS_MAX } from '../src/mail/rewrite/find-places.ts'
-/** For a mailer with a login, and for other states; only tests of mailers go past their front door. */
-export { changeState } from '../src/mailers/change-state.ts'
 export { sealPassword } from '../src/mailers/mailer.ts'
+/** For a mailer with a login, and for other states; only tests of mailers go past their front door. */
+export { changeState } from '../src/mailers/state/change-state.ts'
 /** For an email that is taken back; only tests of sending go past its front door. */
 export { cancelEmail } from '../src/sending/accept/cancel-email.ts'
 

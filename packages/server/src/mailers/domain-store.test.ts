@@ -6,10 +6,10 @@ import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { addDomainMailer, addMailer } from '../../test/sending.ts'
 import { createClock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/index.ts'
-import { changeState } from './change-state.ts'
 import { deleteDomainMailer, findMailers, noteRelayChanged, setDomainVerified } from './index.ts'
 import { listMailers } from './list-mailers.ts'
-import type { MailerKey } from './state-store.ts'
+import { changeState } from './state/change-state.ts'
+import type { MailerKey } from './state/state-store.ts'
 import { getMailer } from './store.ts'
 
 let database: TestDatabase

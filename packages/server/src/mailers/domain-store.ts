@@ -2,7 +2,7 @@
 import type { DomainLimits, RelayKind, UncertainPolicy } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import { defaultUncertain, domainKeyOf } from './mailer.ts'
-import type { MailerKey } from './state-store.ts'
+import type { MailerKey } from './state/state-store.ts'
 import { deleteMailer } from './store.ts'
 
 export interface NewDomainMailer extends MailerKey {

@@ -1,9 +1,9 @@
 /** listMailers (contract §2, §3): newest first, each with its last errors. */
 import type { ListMailersAnswer, ListMailersQuery } from '@postrider/contract'
 import { cutPage, readPage } from '../platform/http/paging.ts'
-import { type ListedError, listErrors } from './error-store.ts'
 import { type ShowDeps, showMailboxes } from './imap/show-mailboxes.ts'
 import { domainToWire, toWire } from './mailer-wire.ts'
+import { type ListedError, listErrors } from './state/error-store.ts'
 import * as store from './store.ts'
 
 /** What the ids of all kinds of mailers end in. */

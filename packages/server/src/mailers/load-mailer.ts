@@ -3,8 +3,8 @@ import type { MailerState, SecureMode, UncertainPolicy } from '@postrider/contra
 import type { Queryable } from '../platform/db/index.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { loadAccount, type RelayAccount } from '../relays/index.ts'
-import type { Rates } from './decide-permission.ts'
-import { effectiveDomainLimits, effectiveLimits } from './limits.ts'
+import type { Rates } from './limits/decide-permission.ts'
+import { effectiveDomainLimits, effectiveLimits } from './limits/limits.ts'
 import { type DomainMailer, type Mailer, openPassword, type ServerMailer } from './mailer.ts'
 import { getMailer } from './store.ts'
 

@@ -1,7 +1,7 @@
 /** A mailer as every answer shows it (contract §3.6): without its password, sealed or not. */
 import type { DomainMailer as DomainOnWire, Mailer as MailerOnWire } from '@postrider/contract'
 import { type ShowDeps, type ShownMailbox, showMailboxes } from './imap/show-mailboxes.ts'
-import { effectiveDomainLimits, effectiveLimits } from './limits.ts'
+import { effectiveDomainLimits, effectiveLimits } from './limits/limits.ts'
 import type { DomainMailer, Mailer, ServerMailer } from './mailer.ts'
 
 /** With its mailbox, where it has one. */

@@ -20,9 +20,9 @@ import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { createRateLimit } from '../platform/rate-limit.ts'
 import { createKeyRing } from '../platform/secrets/index.ts'
-import { changeState } from './change-state.ts'
 import { findMailers, loadMailerForSend } from './index.ts'
 import { registerMailerRoutes } from './routes.ts'
+import { changeState } from './state/change-state.ts'
 
 const certs = new URL('../../../testkit/certs/', import.meta.url)
 const pem = (name: string) => readFileSync(new URL(name, certs), 'utf8')

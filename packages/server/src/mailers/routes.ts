@@ -14,13 +14,13 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../platform/http/operation.ts'
-import { configureSmtp, type MailerDeps } from './configure-smtp.ts'
-import { deleteSmtp } from './delete-smtp.ts'
-import { getSmtp } from './get-smtp.ts'
 import { listMailers } from './list-mailers.ts'
 import { domainToWire, showMailer } from './mailer-wire.ts'
-import { setActive } from './set-active.ts'
-import { updateSmtp } from './update-smtp.ts'
+import { configureSmtp, type MailerDeps } from './smtp/configure-smtp.ts'
+import { deleteSmtp } from './smtp/delete-smtp.ts'
+import { getSmtp } from './smtp/get-smtp.ts'
+import { updateSmtp } from './smtp/update-smtp.ts'
+import { setActive } from './state/set-active.ts'
 
 export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): void {
   const tag = 'Mailers'

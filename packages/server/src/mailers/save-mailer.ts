@@ -1,8 +1,8 @@
 /** A changed configuration, and what that it has logged in means for the mailer's state. */
 import type { Clock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/index.ts'
-import { changeState } from './change-state.ts'
 import { asServerMailer, type Mailer, type ServerMailer } from './mailer.ts'
+import { changeState } from './state/change-state.ts'
 import { updateMailer } from './store.ts'
 
 export interface SaveMailerDeps {

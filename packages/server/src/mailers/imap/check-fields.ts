@@ -5,7 +5,7 @@
 import type { ConnectionType, FieldError, ImapConfig } from '@postrider/contract'
 import { parseDateTime } from '../../platform/date-time.ts'
 import { nullAs } from '../../platform/null-as.ts'
-import { checkConfig } from '../check-config.ts'
+import { checkConfig } from '../smtp/check-config.ts'
 
 /** Of a new mailer: unlike a server that mail is handed to, a mailbox always has a login. */
 export function checkImapConfig(type: ConnectionType, config: ImapConfig): FieldError[] {

@@ -5,7 +5,7 @@
 import type { ImapFlow } from 'imapflow'
 import { IMAP_REFUSALS } from '../../mail/index.ts'
 import { validationError } from '../../platform/errors.ts'
-import { printable } from '../login-failure.ts'
+import { printable } from '../smtp/login-failure.ts'
 import { ImapError } from './imap-error.ts'
 import type { ImapSession } from './imap-session.ts'
 import type { FolderBaseline } from './mailbox-settings.ts'

@@ -2,7 +2,7 @@
 import { type Queryable, statement } from '../../platform/db/index.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import { canFetch, canSend, type MailerConfig, openPassword } from '../mailer.ts'
-import type { MailerKey } from '../state-store.ts'
+import type { MailerKey } from '../state/state-store.ts'
 import { getServerMailer } from '../store.ts'
 import { foldersOf, mailboxServerOf } from './mailbox.ts'
 import type { WatchedFolder } from './mailbox-settings.ts'

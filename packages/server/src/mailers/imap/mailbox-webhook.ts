@@ -19,7 +19,7 @@ import {
   type WebhookDeps,
 } from '../../webhooks/index.ts'
 import { canFetch, type Mailer } from '../mailer.ts'
-import type { MailerKey } from '../state-store.ts'
+import type { MailerKey } from '../state/state-store.ts'
 
 /** Null: it is deleted. */
 export type WebhookChange = NonNullable<UpdateImapBody['webhook']> | null

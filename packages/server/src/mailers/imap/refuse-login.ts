@@ -6,7 +6,7 @@
 import { classifyImapFailure, type ImapFailure } from '../../mail/index.ts'
 import { notReachable } from '../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import { printable } from '../login-failure.ts'
+import { printable } from '../smtp/login-failure.ts'
 
 const UNREACHABLE = 'Could not connect to the mail server'
 

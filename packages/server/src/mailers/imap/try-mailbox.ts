@@ -1,7 +1,7 @@
 /** Logs in at a mailbox that is about to be stored; where that is not asked for, its host alone is looked at. */
 import { countedCheck } from '../../platform/counted-check.ts'
-import { checkHost, type LoginCheckDeps } from '../check-login.ts'
 import type { MailerConfig } from '../mailer.ts'
+import { checkHost, type LoginCheckDeps } from '../smtp/check-login.ts'
 import { type Baselines, checkMailbox } from './check-mailbox.ts'
 
 export type Credential = { readonly password: string } | { readonly accessToken: string }

@@ -3,7 +3,7 @@
  * the endpoint may be the tenant's choice: what is no answer of one is told in one sentence.
  */
 import { ApiError } from '../../platform/errors.ts'
-import { printable } from '../login-failure.ts'
+import { printable } from '../smtp/login-failure.ts'
 import type { TokenFailure } from './request-token.ts'
 
 export function refusalOfToken({ verdict, providerError, isAnswered }: TokenFailure): ApiError {

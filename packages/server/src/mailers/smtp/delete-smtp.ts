@@ -1,0 +1,12 @@
+/** deleteSMTPConfig (spec §4.3). */
+
+import { type RemoveMailerDeps, removeMailer } from '../remove-mailer.ts'
+import { getSmtp } from './get-smtp.ts'
+
+export async function deleteSmtp(
+  deps: RemoveMailerDeps,
+  tenantId: string,
+  mailerId: string,
+): Promise<void> {
+  await removeMailer(deps, await getSmtp(deps, tenantId, mailerId))
+}

@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest'
+import { decideBlame } from './detect-shared-outage.ts'
+
+it.each([
+  ['the first', 1, 0, 'own'],
+  ['a few', 5, 0, 'own'],
+  ['many at once, and none that works', 6, 0, 'shared'],
+  ['many, and as many that work', 6, 6, 'own'],
+  ['most of a large number', 500, 40, 'shared'],
+  ['some of a large number', 40, 500, 'own'],
+] as const)('%s: %i refused, %i worked', (_, refused, worked, expected) => {
+  expect(decideBlame({ refused, worked })).toBe(expected)
+})

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { createLogger } from '../../platform/log.ts'
+import { createNoteDeactivated } from './note-deactivated.ts'
+
+it('is one warning with who, why and the words, and is counted by why', () => {
+  const lines: string[] = []
+  const counted: string[] = []
+  const note = createNoteDeactivated({
+    log: createLogger({ level: 'warn', destination: { write: (line) => lines.push(line) } }),
+    observe: (reason) => counted.push(reason),
+  })
+  const evidence = '535 5.7.8 no'
+  note({ tenantId: 'tn_a', mailerId: 'smtp_a', reason: 'provider_auth_error', evidence })
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    {
+      level: 'warn',
+      msg: 'mailer.deactivated',
+      tenant_id: 'tn_a',
+      mailer_id: 'smtp_a',
+      reason: 'provider_auth_error',
+      evidence,
+    },
+  ])
+  expect(counted).toEqual(['provider_auth_error'])
+})
