@@ -2,7 +2,7 @@
  * The tables that are partitioned by day, and what keeps an old day from leaving (contract §1,
  * `POSTRIDER_RETENTION`). Like compose.ts it knows all capabilities.
  */
-import { isInboundDayQueued } from './inbound/queue-store.ts'
+import { isInboundDayQueued } from './inbound/ingest/queue-store.ts'
 import type { Db } from './platform/db/index.ts'
 import type { RetentionGroup } from './platform/retention.ts'
 import { isDayQueued, wasQueuedLately } from './sending/queue/queue-store.ts'

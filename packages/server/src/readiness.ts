@@ -4,7 +4,7 @@
  * on. Details leave the answer at 200.
  */
 import { type Config, isPaused } from './config.ts'
-import type { InboundListener } from './inbound/listener/listener.ts'
+import type { InboundListener } from './inbound/smtp/listener.ts'
 import {
   durability,
   NoPrimaryError,

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { createPostfix, type Postfix, postfixHindrance } from '@postrider/testkit/mail-servers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startListener, type TestListener } from '../src/inbound/listener/listener.fixture.ts'
+import { startListener, type TestListener } from '../src/inbound/smtp/listener.fixture.ts'
 import { mail, openTo } from './smtp-loopback.ts'
 
 const MIB = 1024 * 1024

@@ -2,16 +2,16 @@
 
 import type { IncomingEmail } from '@postrider/contract'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { createIntake, type Intake } from '../src/inbound/intake.ts'
-import { createMessageReader, type MessageReaderDeps } from '../src/inbound/read-message.ts'
-import type { MailboxMail, SmtpMail } from '../src/inbound/received-mail.ts'
 import {
   createInboundWorker,
   type InboundWorker,
   type InboundWorkerDeps,
   type ReportedResult,
-} from '../src/inbound/report-waiting.ts'
-import { storeReceived } from '../src/inbound/store-received.ts'
+} from '../src/inbound/ingest/inbound-worker.ts'
+import { createIntake, type Intake } from '../src/inbound/ingest/ingest.ts'
+import { createMessageReader, type MessageReaderDeps } from '../src/inbound/ingest/read-message.ts'
+import type { MailboxMail, SmtpMail } from '../src/inbound/ingest/received-mail.ts'
+import { storeReceived } from '../src/inbound/ingest/store-received.ts'
 import {
   createMessageParser,
   createUserAgentReader,

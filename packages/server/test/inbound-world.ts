@@ -28,13 +28,13 @@ import {
   type WebhookReceiver,
 } from '@postrider/testkit'
 import { expect } from 'vitest'
-import { createRouteFinder, type RouteFinder } from '../src/inbound/find-routes.ts'
+import { createRouteFinder, type RouteFinder } from '../src/inbound/domains/find-routes.ts'
 import {
   createDomainProver,
   type DomainProver,
   type DomainProverDeps,
-} from '../src/inbound/prove-domain.ts'
-import { type InboundRoutesDeps, inboundRoutes } from '../src/inbound/routes.ts'
+} from '../src/inbound/domains/prove-domain.ts'
+import { type InboundRoutesDeps, inboundRoutes } from '../src/inbound/domains/routes.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createDnsResolver } from '../src/platform/dns/index.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'

@@ -1,6 +1,6 @@
 /** Mail as it is received, and what is stored of it. */
 
-import type { InboundRoute, MailboxMail, SmtpMail } from '../src/inbound/received-mail.ts'
+import type { InboundRoute, MailboxMail, SmtpMail } from '../src/inbound/ingest/received-mail.ts'
 import { createDayPartitions, type Db } from '../src/platform/db/index.ts'
 import { createLogger } from '../src/platform/log.ts'
 

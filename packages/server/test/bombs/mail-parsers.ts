@@ -2,10 +2,10 @@
 
 import { checkName, problemOfSelector } from '../../src/domains/check-name.ts'
 import { matchRecord } from '../../src/domains/match-record.ts'
-import { digestMessage } from '../../src/inbound/digest.ts'
-import { isLooping, traceHeader } from '../../src/inbound/listener/trace-header.ts'
+import { checkUsername, readUsername } from '../../src/inbound/domains/username.ts'
+import { digestMessage } from '../../src/inbound/ingest/digest.ts'
 import { attachmentDisposition } from '../../src/inbound/messages/content-disposition.ts'
-import { checkUsername, readUsername } from '../../src/inbound/username.ts'
+import { isLooping, traceHeader } from '../../src/inbound/smtp/trace-header.ts'
 import { checkDisplayName, parseAddress, toWireDomain } from '../../src/mail/address.ts'
 import { checkHeader } from '../../src/mail/check-header.ts'
 import { classifiedOf } from '../../src/mail/classified.ts'

@@ -13,7 +13,7 @@
  * decides.
  */
 import { createHash } from 'node:crypto'
-import { digestMessage } from '../digest.ts'
+import { digestMessage } from '../ingest/digest.ts'
 
 export interface ListedFacts {
   readonly messageId: string

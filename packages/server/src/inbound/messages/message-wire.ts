@@ -1,6 +1,6 @@
 /** A received message in wire form (contract §2, §4). */
 import type { InboundMessage } from '@postrider/contract'
-import type { StoredMessage } from '../message-store.ts'
+import type { StoredMessage } from '../ingest/message-store.ts'
 
 export function messageUrlOf(publicUrl: string, inboundId: string): string {
   return `${publicUrl}/v1/inbound/messages/${inboundId}`

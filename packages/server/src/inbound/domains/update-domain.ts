@@ -1,0 +1,75 @@
+/**
+ * updateInboundDomain (contract §3.5): what is left out stays; given headers replace the old ones. Usernames
+ * that have headers and no URL of their own follow the domain's. While it is not verified, it is
+ * checked as well.
+ */
+import type { UpdateInboundDomainBody } from '@postrider/contract'
+import type { Tx } from '../../platform/db/index.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { nullAs } from '../../platform/null-as.ts'
+import {
+  changeSubscription,
+  checkHeaders,
+  checkReceiver,
+  moveIncoming,
+  parseReceiverUrl,
+} from '../../webhooks/index.ts'
+import { checkRepeatedDomain } from './check-repeated.ts'
+import type { InboundDeps } from './configure-routing.ts'
+import type { RoutedDomain } from './domain.ts'
+import { touchDomain } from './domain-store.ts'
+import { isCheckDue, lookUpOwnership } from './look-up-ownership.ts'
+import { ownerOf } from './owner.ts'
+import { readDomain } from './read-domain.ts'
+import { lockForSettling, logSettled, settleOwnership } from './settle-ownership.ts'
+import { usernamesWithWebhooks } from './username-store.ts'
+
+export async function updateInboundDomain(
+  deps: InboundDeps,
+  tenantId: string,
+  name: string,
+  body: UpdateInboundDomainBody,
+): Promise<RoutedDomain> {
+  checkRepeatedDomain(name, body)
+  checkHeaders(body.headers ?? {})
+  const url = body.url === undefined ? undefined : parseReceiverUrl(body.url, '/url')
+  const found = await readDomain(deps.db, tenantId, name)
+  const { domain } = found
+  const findings = isCheckDue(deps, domain) ? await lookUpOwnership(deps, domain) : undefined
+  if (url !== undefined && body.url !== found.webhook.url)
+    await checkReceiver(deps.receivers, tenantId, url)
+  const { settled, touched, updated } = await deps.db.transaction(async (tx) => {
+    const locked = await lockForSettling(tx, domain)
+    if (locked === undefined) throw new ApiError('not_found')
+    await touchDomain(tx, domain)
+    const outcome = findings && (await settleOwnership(tx, deps, locked, findings))
+    const streams = await changeWebhooks(tx, deps, domain, body)
+    const changed = await readDomain(tx, tenantId, domain.domain)
+    return { settled: outcome, touched: streams, updated: changed }
+  })
+  if (settled !== undefined) logSettled(deps.log, domain, settled)
+  deps.wakeups.wake(touched)
+  return updated
+}
+
+/** The domain's own, and those that follow it. */
+async function changeWebhooks(
+  tx: Tx,
+  { keyRing }: InboundDeps,
+  key: RoutedDomain['domain'],
+  { url, headers, active }: UpdateInboundDomainBody,
+) {
+  const { tenantId, domain } = key
+  const name = { tenantId, event: 'INCOMING', owner: ownerOf(domain) } as const
+  const given = nullAs(headers, {})
+  const own = await changeSubscription(tx, keyRing, name, {
+    url,
+    headers: given && Object.entries(given),
+    active,
+  })
+  if (own === undefined) throw new ApiError('not_found')
+  if (url === undefined) return own
+  const usernames = await usernamesWithWebhooks(tx, key, { isFollowing: true })
+  const owners = usernames.map((username) => ownerOf(domain, username))
+  return [...own, ...(await moveIncoming(tx, { tenantId, owners }, url))]
+}

@@ -1,0 +1,105 @@
+/**
+ * Takes mail in that came by SMTP: from the last byte to a durable row, before it is answered. Those that
+ * wait share a commit, as many as fit. Whoever reports it is told after the commit; in another process,
+ * its sweep finds it.
+ *
+ * A caller waits for a bounded time, and only so much waits in memory: the others are refused with
+ * `unavailable`, and their servers come again. What is committed after all is recognised then.
+ */
+import { createGroupCommit, type Db } from '../../platform/db/index.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { Failpoints } from '../../platform/failpoints.ts'
+import type { Service } from '../../platform/service.ts'
+import { LARGE_BYTES, type SmtpMail } from './received-mail.ts'
+import { createRecentRaws } from './recent-raws.ts'
+import { type DigestedMail, digestMail, storeDigested } from './store-received.ts'
+
+export interface Intake extends Service {
+  /** Resolves when it is durable, with an id for each route that has not had it. */
+  store(mail: SmtpMail): Promise<{ readonly inboundIds: readonly string[] }>
+  /** Of a large message that was just stored here, once. */
+  takeRaw(inboundId: string): Buffer | undefined
+  /** Also of mail that came by another door, such as a mailbox. */
+  wake(): void
+  onStored(listener: () => void): () => void
+}
+
+export interface IntakeDeps {
+  readonly db: Db
+  readonly failpoints: Failpoints
+  readonly answerMs?: number
+  /** In memory, until it is committed. */
+  readonly waitingBytesMax?: number
+}
+
+/** A server waits for ten minutes (RFC 5321 §4.5.3.2.6); some have less patience. */
+const ANSWER_MS = 30_000
+const WAITING_BYTES_MAX = 256 * 1024 * 1024
+const GROUP_MAX = 64
+/** Of one commit: a large one holds up those beside it. */
+const GROUP_BYTES_MAX = 4 * 1024 * 1024
+const RETRY_S = 2
+
+export function createIntake(deps: IntakeDeps): Intake {
+  const { answerMs = ANSWER_MS, waitingBytesMax = WAITING_BYTES_MAX } = deps
+  const listeners = new Set<() => void>()
+  const recent = createRecentRaws()
+  let waitingBytes = 0
+  const createGroup = () =>
+    createGroupCommit<DigestedMail, readonly string[]>({
+      db: deps.db,
+      itemsMax: GROUP_MAX,
+      size: { of: ({ mail }) => mail.raw.length, max: GROUP_BYTES_MAX },
+      run: storeDigested,
+      committed: wake,
+    })
+  // Small ones do not wait for the commit of a large one. What is sent again is of the same size.
+  const groups = { small: createGroup(), large: createGroup() }
+  const groupOf = ({ raw }: SmtpMail) => (raw.length < LARGE_BYTES ? groups.small : groups.large)
+
+  function wake(): void {
+    for (const listener of listeners) listener()
+  }
+
+  async function commit(mail: SmtpMail): Promise<readonly string[]> {
+    const bytes = mail.raw.length
+    // One that is larger than that is taken alone.
+    if (waitingBytes > 0 && waitingBytes + bytes > waitingBytesMax) throw unavailable()
+    waitingBytes += bytes
+    try {
+      const inboundIds = await groupOf(mail).add(await digestMail(mail))
+      deps.failpoints.hit('inbound.after_store')
+      recent.keep(inboundIds, mail.raw)
+      return inboundIds
+    } finally {
+      waitingBytes -= bytes
+    }
+  }
+
+  return {
+    name: 'inbound intake',
+    start: async () => undefined,
+    stop: async () => {
+      await Promise.all([groups.small.idle(), groups.large.idle()])
+    },
+    store: async (mail) => ({ inboundIds: await inTime(commit(mail), answerMs) }),
+    takeRaw: recent.take,
+    wake,
+    onStored(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}
+
+/** Rejects when it takes too long; the work goes on. */
+function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = setTimeout(() => reject(unavailable()), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+function unavailable(): ApiError {
+  return new ApiError('unavailable', { retryAfterS: RETRY_S })
+}

@@ -1,0 +1,49 @@
+/** SQL of what was received lately. */
+import { arrayText, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+
+export interface SeenKey {
+  readonly tenantId: string
+  readonly digest: Buffer
+}
+
+/** How long a message is recognised (contract §5). */
+export const SEEN_MS = 24 * 3_600_000
+
+// Whoever else takes the same in is waited for; in one order, so that two never wait for each other.
+const NOTE = statement(
+  'inbound.note_seen',
+  `insert into inbound_seen as s (tenant_id, digest)
+   select tenant_id, decode(digest, 'hex') from unnest($1::text[], $2::text[]) as k (tenant_id, digest)
+    order by tenant_id collate "C", digest collate "C"
+   on conflict (tenant_id, digest) do update set seen_at = now()
+    where s.seen_at < now() - $3 * interval '1 ms'
+   returning tenant_id as "tenantId", encode(digest, 'hex') as digest`,
+)
+
+export function seenKeyText({ tenantId, digest }: SeenKey): string {
+  return `${tenantId} ${digest.toString('hex')}`
+}
+
+/** Each at most once. Answers those that were not seen, as `seenKeyText` writes them. */
+export async function noteSeen(tx: Tx, keys: readonly SeenKey[]): Promise<ReadonlySet<string>> {
+  if (keys.length === 0) return new Set()
+  const { rows } = await tx.query<{ tenantId: string; digest: string }>(NOTE, [
+    arrayText(keys.map(({ tenantId }) => tenantId)),
+    arrayText(keys.map(({ digest }) => digest.toString('hex'))),
+    SEEN_MS,
+  ])
+  return new Set(rows.map(({ tenantId, digest }) => `${tenantId} ${digest}`))
+}
+
+// Over all tenants: the janitor's.
+const DROP_OLD = statement(
+  'inbound.drop_old_seen',
+  `delete from inbound_seen s
+    using (select tenant_id, digest from inbound_seen
+            where seen_at < now() - $1 * interval '1 ms' limit $2 for update skip locked) old
+    where s.tenant_id = old.tenant_id and s.digest = old.digest`,
+)
+
+export async function dropOldSeen(q: Queryable, limit: number): Promise<number> {
+  return (await q.query(DROP_OLD, [SEEN_MS, limit])).rowCount
+}

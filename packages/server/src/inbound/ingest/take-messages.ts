@@ -1,0 +1,104 @@
+/**
+ * Which messages this process has taken: tenants in their order, as many as there is room for. Each is
+ * held by a lease, which is renewed until it is left.
+ */
+import { type Db, transactByIndex } from '../../platform/db/index.ts'
+import { createRooms, type RoomsOptions } from './admission-limiter.ts'
+import {
+  type ClaimedMessage,
+  claimDue,
+  type DueMessage,
+  dequeue,
+  findDue,
+  giveBack,
+  holdClaims,
+  renewClaims,
+} from './queue-store.ts'
+
+export interface Takings {
+  /** Some that are due; none: nothing is, or there is no room for it. */
+  take(): Promise<readonly ClaimedMessage[]>
+  /** It is recorded, or given back. */
+  leave(claim: ClaimedMessage): void
+  /** For whoever is next; nothing of it counts against the message. Told to the database with the next take. */
+  returnLater(claim: ClaimedMessage): void
+  putOff(claim: ClaimedMessage, o: { readonly isUntried: boolean }): Promise<void>
+  /** There is nothing to be recorded of it. */
+  drop(claim: ClaimedMessage): Promise<void>
+  renew(): Promise<number>
+}
+
+const TENANTS_MAX = 32
+const OF_EACH_MAX = 8
+/** Of a message that could not be recorded for no reason that is over at once. */
+const PUT_OFF_MS = 30_000
+
+export function createTakings(o: {
+  readonly db: Db
+  readonly rooms: RoomsOptions
+  readonly leaseMs: number
+}): Takings {
+  const { db, leaseMs } = o
+  const rooms = createRooms(o.rooms)
+  const held = new Set<ClaimedMessage>()
+  let returned: readonly ClaimedMessage[] = []
+  /** Whose turn was last. */
+  let after = ''
+
+  async function returnAll(): Promise<void> {
+    const back = returned
+    if (back.length === 0) return
+    await transactByIndex(db, (tx) => giveBack(tx, back, { isUntried: true, waitMs: 0 }))
+    returned = returned.filter((claim) => !back.includes(claim))
+  }
+
+  async function takeSome(): Promise<readonly ClaimedMessage[]> {
+    const some = { after, tenantsMax: TENANTS_MAX, ofEachMax: OF_EACH_MAX }
+    let admitted: readonly DueMessage[] = []
+    let claimed: readonly ClaimedMessage[] = []
+    try {
+      claimed = await transactByIndex(db, async (tx) => {
+        const due = await findDue(tx, some)
+        const tenants = new Set(due.map(({ tenantId }) => tenantId))
+        after = tenants.size < TENANTS_MAX ? '' : (due.at(-1)?.tenantId ?? '')
+        admitted = rooms.admit(due)
+        return admitted.length === 0 ? [] : claimDue(tx, admitted, leaseMs)
+      })
+    } finally {
+      const ids = new Set(claimed.map(({ inboundId }) => inboundId))
+      for (const one of admitted) if (!ids.has(one.inboundId)) rooms.leave(one)
+    }
+    for (const claim of claimed) held.add(claim)
+    return claimed
+  }
+
+  return {
+    async take() {
+      await returnAll()
+      // Until everybody had a turn, from the first on.
+      for (let ends = after === '' ? 1 : 0; ends < 2 && !rooms.isFull; ) {
+        const claimed = await takeSome()
+        if (claimed.length > 0) return claimed
+        if (after === '') ends += 1
+      }
+      return []
+    },
+    leave(claim) {
+      if (held.delete(claim)) rooms.leave(claim)
+    },
+    returnLater(claim) {
+      returned = [...returned, claim]
+    },
+    async putOff(claim, { isUntried }) {
+      await transactByIndex(db, (tx) => giveBack(tx, [claim], { isUntried, waitMs: PUT_OFF_MS }))
+    },
+    async drop(claim) {
+      await transactByIndex(db, async (tx) => dequeue(tx, await holdClaims(tx, [claim])))
+    },
+    async renew() {
+      const claims = [...held]
+      if (claims.length > 0) await transactByIndex(db, (tx) => renewClaims(tx, claims, leaseMs))
+      return claims.length
+    },
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * What the listener says to a sender and to each recipient (contract §3.5): mail is taken for routes alone,
+ * whoever brings it.
+ */
+import type { SMTPServerAddress } from 'smtp-server'
+import { parseAddress } from '../../mail/index.ts'
+import type { DiskGuard } from '../../platform/disk-guard.ts'
+import { inTime } from '../../platform/in-time.ts'
+import type { Logger } from '../../platform/log.ts'
+import type { FoundRoute } from '../domains/find-routes.ts'
+import type { SmtpMail } from '../ingest/received-mail.ts'
+import type { ByteBudget } from './byte-budget.ts'
+import type { ListenerLimits } from './limits.ts'
+import type { ListenerObserver } from './observe-listener.ts'
+import { WORTH } from './paced-parser.ts'
+import type { PieceTurns } from './receive-throttle.ts'
+import type { Connection } from './smtp-session.ts'
+
+export interface TransactionDeps {
+  /** This service, as it greets. */
+  readonly name: string
+  readonly bytesMax: number
+  readonly limits: ListenerLimits
+  readonly budget: ByteBudget
+  readonly turns: PieceTurns
+  readonly disk: Pick<DiskGuard, 'isOpen' | 'admit'>
+  readonly findRoute: (address: string) => Promise<FoundRoute>
+  /** Resolves when it is durable. */
+  readonly store: (mail: SmtpMail) => Promise<{ readonly inboundIds: readonly string[] }>
+  readonly nowMicros: () => bigint
+  readonly monotonicMs: () => number
+  readonly observe: ListenerObserver
+  readonly log: Logger
+}
+
+export interface Reply {
+  readonly code: number
+  /** Begins with an enhanced code. */
+  readonly text: string
+  /** The connection ends with it. */
+  readonly isLast?: boolean
+}
+
+const unknownUser: Reply = { code: 550, text: '5.1.1 No such user' }
+const relayingDenied: Reply = { code: 550, text: '5.7.1 Relaying denied' }
+const unproven: Reply = { code: 550, text: '5.7.1 This domain is not verified here' }
+const OK: Reply = { code: 250, text: '2.1.0 OK' }
+export const noRoom: Reply = { code: 452, text: '4.3.1 No room at the moment, try again later' }
+export const notNow: Reply = {
+  code: 451,
+  text: '4.3.0 Not possible at the moment, try again later',
+}
+const ADDRESS_CHARS_MAX = 320
+
+export function takeSender(
+  { bytesMax, budget, disk }: TransactionDeps,
+  { facts }: Connection,
+  { address, args }: SMTPServerAddress,
+): Reply {
+  facts.recipients = new Map()
+  if (address.length > ADDRESS_CHARS_MAX) return { code: 501, text: '5.1.7 Address too long' }
+  const declared = args === false ? 0 : Number(args.SIZE ?? 0)
+  const hasRoom = budget.hasRoom(facts.address, Math.min(declared, bytesMax))
+  return disk.isOpen() && hasRoom ? OK : noRoom
+}
+
+export async function takeRecipient(
+  deps: TransactionDeps,
+  connection: Connection,
+  given: string,
+): Promise<Reply> {
+  const { facts, id } = connection
+  facts.pace.spend(WORTH.lookUp)
+  try {
+    const found = await inTime(deps.findRoute(given), deps.limits.findRouteMsMax)
+    deps.observe.recipient(found.kind)
+    if (found.kind !== 'route') tellRefused(deps, connection, given, found.kind)
+    if (found.kind === 'unknown_domain') return relayingDenied
+    if (found.kind === 'unproven_domain') return unproven
+    if (found.kind === 'unsure_domain') return notNow
+    if (found.kind !== 'route') return unknownUser
+    facts.recipients.set(given, { address: wireFormOf(given), route: found.route })
+    return { code: 250, text: '2.1.5 OK' }
+  } catch (error) {
+    deps.observe.recipient('not_looked_up')
+    deps.log.warn({ err: error, connection_id: id }, 'inbound_route.not_looked_up')
+    return notNow
+  }
+}
+
+/** For whoever is asked why mail was refused. As many of a connection as it may have refused for good. */
+function tellRefused(
+  { log, limits }: TransactionDeps,
+  { facts, id, session }: Connection,
+  given: string,
+  why: Exclude<FoundRoute['kind'], 'route'>,
+): void {
+  if (facts.toldRecipients >= limits.refusedRecipientsMax) return
+  facts.toldRecipients += 1
+  const { mailFrom } = session.envelope
+  log.info(
+    {
+      connection_id: id,
+      remote_ip: session.remoteAddress,
+      from: mailFrom === false ? '' : wireFormOf(mailFrom.address),
+      recipient: wireFormOf(given).slice(0, ADDRESS_CHARS_MAX),
+      why,
+    },
+    'inbound_recipient.refused',
+  )
+}
+
+/** What is no address to us is left as it was given. */
+export function wireFormOf(given: string): string {
+  const parsed = parseAddress(given)
+  return parsed.ok ? parsed.address.address : given
+}
