@@ -5,4 +5,4 @@ export {
   readEngagement,
   readHitsOf,
   walkEngagement,
-} from './engagement-store.ts'
+} from './record/engagement-store.ts'

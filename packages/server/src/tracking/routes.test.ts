@@ -9,8 +9,8 @@ import {
   useTracking,
 } from '../../test/tracking.ts'
 import { newId, newUlid, ulidAtTime } from '../platform/ids.ts'
-import { hitsAnHourMax } from './flood-guard.ts'
-import { pageTexts } from './page-texts.ts'
+import { hitsAnHourMax } from './intake/flood-guard.ts'
+import { pageTexts } from './pages/page-texts.ts'
 
 const world = useTracking()
 const forged = (path: string) =>

@@ -9,12 +9,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandle
 import type { Clock } from '../platform/clock.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { ClientAddress } from '../platform/http/client-address.ts'
-import type { Hit } from './hit.ts'
-import type { HitIntake, TakenIn } from './hit-intake.ts'
-import type { HitObserver } from './observe-hits.ts'
-import { type PageName, recipientPage, recipientPageHeaders } from './page.ts'
-import { readHit } from './read-hit.ts'
-import { locationOf } from './read-location.ts'
+import type { Hit } from './intake/hit.ts'
+import type { HitIntake, TakenIn } from './intake/hit-intake.ts'
+import { readHit } from './intake/read-hit.ts'
+import { type PageName, recipientPage, recipientPageHeaders } from './pages/page.ts'
+import { locationOf } from './places/read-location.ts'
+import type { HitObserver } from './record/observe-hits.ts'
 import type { TokenKind, TrackingTokens } from './tokens.ts'
 
 export interface TrackingRoutesDeps {

@@ -1,0 +1,63 @@
+/**
+ * What hits are about, looked up in memory first: whose copy of an email, and where a link leads to.
+ *
+ * A recipient who opens clicks as well, and opens again; a link is in the mail of thousands. Of a copy
+ * only what was delivered does not change any more.
+ */
+import { createBoundedMap } from '../../platform/bounded-map.ts'
+import type { Queryable } from '../../platform/db/index.ts'
+import { findLink, findTrackedCopies, type TrackedCopy } from '../../sending/index.ts'
+import type { Hit } from './hit.ts'
+
+export type LinkPlace = Pick<Hit, 'tenantId' | 'refId' | 'link'>
+
+export interface KnownCopies {
+  /** In the order of the given. Undefined where there is no such recipient, or no longer. */
+  copiesOf(q: Queryable, hits: readonly KeyedHit[]): Promise<readonly (TrackedCopy | undefined)[]>
+  /** Where a link leads to, as far as it was followed lately. */
+  knownUrl(place: LinkPlace): string | undefined
+  /** The same, asked of the database where it is not known. */
+  urlOf(q: Queryable, place: LinkPlace): Promise<string | undefined>
+}
+
+export interface KeyedHit {
+  readonly hit: Hit
+  /** Of its recipient. */
+  readonly key: string
+}
+
+/** The address of a link that was followed lately is needed while the database is away. */
+const URLS_MAX = 20_000
+/** Each may have 10 KiB of custom_args. */
+const COPIES_MAX = 5_000
+
+export function createKnownCopies(): KnownCopies {
+  const urls = createBoundedMap<string, string>(URLS_MAX)
+  const copies = createBoundedMap<string, TrackedCopy>(COPIES_MAX)
+  return {
+    async copiesOf(q, hits) {
+      const found = hits.map(({ key }) => copies.get(key))
+      const missing = new Map<string, Hit>()
+      for (const [i, { key, hit }] of hits.entries())
+        if (found[i] === undefined) missing.set(key, hit)
+      if (missing.size === 0) return found
+      const read = await findTrackedCopies(q, [...missing.values()])
+      const news = new Map([...missing.keys()].map((key, i) => [key, read[i]]))
+      for (const [key, copy] of news)
+        if (copy !== undefined && copy.deliveredAt !== null) copies.set(key, copy)
+      return hits.map(({ key }, i) => found[i] ?? news.get(key))
+    },
+    knownUrl: (place) => urls.get(urlKey(place)),
+    async urlOf(q, place) {
+      const key = urlKey(place)
+      const url = urls.get(key) ?? (await findLink(q, place, place.link))
+      // Also when it was known: what is used stays.
+      if (url !== undefined) urls.set(key, url)
+      return url
+    },
+  }
+}
+
+function urlKey({ tenantId, refId, link }: LinkPlace): string {
+  return `${tenantId} ${refId} ${link}`
+}

@@ -1,0 +1,94 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { useTracking } from '../../../test/tracking.ts'
+import { createFindPlace, nowhere } from './geoip.ts'
+import { mmdbOf } from './mmdb.fixture.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'postrider-mmdb-'))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const file = join(dir, 'city.mmdb')
+writeFileSync(
+  file,
+  mmdbOf({
+    // As in GeoLite2 City.
+    '198.51.100.0/24': {
+      country: { iso_code: 'DE', names: { en: 'Germany', de: 'Deutschland' } },
+      city: { names: { de: 'München', en: 'Munich' } },
+      subdivisions: [{ iso_code: 'BY', names: { en: 'Bavaria' } }],
+      location: { time_zone: 'Europe/Berlin' },
+    },
+    // As IPinfo's.
+    '203.0.113.0/25': { country: 'FR', city: 'Lyon', region: 'Rhône', timezone: 'Europe/Paris' },
+    // As in free sets of several sources.
+    '203.0.113.128/25': {
+      country_code: 'PL',
+      city: 'Gdynia',
+      state1: 'Pomerania',
+      timezone: 'Europe/Warsaw',
+    },
+    '192.0.2.0/24': { country: { names: { en: 'Nowhere' } }, city: 7 },
+  }),
+)
+const munich = {
+  country: 'DE',
+  city: 'Munich',
+  region: 'Bavaria',
+  timeZone: 'Europe/Berlin',
+}
+
+describe('[2.5] the place of an address', () => {
+  const findPlace = createFindPlace([file])
+
+  it('is read of nested records and of flat ones', () => {
+    expect(findPlace('198.51.100.7')).toEqual(munich)
+    expect(findPlace('203.0.113.7')).toEqual({
+      country: 'FR',
+      city: 'Lyon',
+      region: 'Rhône',
+      timeZone: 'Europe/Paris',
+    })
+    expect(findPlace('203.0.113.200')).toEqual({
+      country: 'PL',
+      city: 'Gdynia',
+      region: 'Pomerania',
+      timeZone: 'Europe/Warsaw',
+    })
+  })
+
+  it('is nowhere for what the file does not know, and for what is no address', () => {
+    for (const ip of ['8.8.8.8', '192.0.2.1', '2001:db8::1', '', 'x'])
+      expect(findPlace(ip)).toEqual(nowhere)
+    expect(createFindPlace([])('198.51.100.7')).toEqual(nowhere)
+  })
+
+  it('is nowhere, and no error, where the file is spoiled', () => {
+    const bytes = readFileSync(file)
+    const spoiled = join(dir, 'spoiled.mmdb')
+    const metadataAt = bytes.lastIndexOf('MaxMind.com')
+    bytes.fill(0xff, bytes.indexOf('country') - 2, metadataAt - 3)
+    writeFileSync(spoiled, bytes)
+    expect(createFindPlace([spoiled])('198.51.100.7')).toEqual(nowhere)
+  })
+
+  it('of a file that is none is refused at start', () => {
+    const none = join(dir, 'none.mmdb')
+    writeFileSync(none, 'not an mmdb file')
+    expect(() => createFindPlace([none])).toThrow()
+  })
+})
+
+describe('an event', () => {
+  const world = useTracking()
+
+  it('[2.5] says where it was opened', async () => {
+    const mail = await world.send()
+    const trustedProxies = ['127.0.0.0/8']
+    const { app } = await world.another({ trustedProxies, geoipDb: file })
+    await app.inject({ url: mail.open, headers: { 'x-forwarded-for': '198.51.100.7' } })
+    const [event] = await world.events(mail)
+    const { country, city, region, time_zone: timeZone } = event?.details.tracking ?? {}
+    expect({ country, city, region, timeZone }).toEqual(munich)
+  })
+})

@@ -1,0 +1,53 @@
+/**
+ * Whose hits are not tried for a while, as one of them has waited for a lock in vain: of what comes in
+ * all of its tenant, whose others may be locked by the same transaction; of what was put off its
+ * recipient alone, so that the others are recorded.
+ */
+import { createBoundedMap } from '../../platform/bounded-map.ts'
+import type { Hit } from '../intake/hit.ts'
+import { recipientKey } from '../intake/judge-hits.ts'
+
+export interface HeldUp {
+  /** It has waited for a lock alone. */
+  hold(hit: Hit): void
+  /** Those among them whose recipients are held up hold up their tenants still. */
+  renew(late: readonly Hit[]): void
+  isTenantHeldUp(hit: Hit): boolean
+  isRecipientHeldUp(hit: Hit): boolean
+  /** All are tried again. */
+  forget(): void
+}
+
+/** Longer than it takes until what was put off is tried again: otherwise the search would begin anew. */
+const TENANT_MS = 12_000
+const RECIPIENT_MS = 20_000
+const TENANTS_MAX = 1_000
+const RECIPIENTS_MAX = 20_000
+
+export function createHeldUp(nowMs: () => number): HeldUp {
+  /** Until when. */
+  const tenants = createBoundedMap<string, number>(TENANTS_MAX)
+  const recipients = createBoundedMap<string, number>(RECIPIENTS_MAX)
+  const isAhead = (untilMs: number | undefined) => untilMs !== undefined && nowMs() < untilMs
+  const isRecipientHeldUp = (hit: Hit) => isAhead(recipients.get(recipientKey(hit)))
+
+  function holdTenant({ tenantId }: Hit): void {
+    tenants.set(tenantId, nowMs() + TENANT_MS)
+  }
+
+  return {
+    hold(hit) {
+      recipients.set(recipientKey(hit), nowMs() + RECIPIENT_MS)
+      holdTenant(hit)
+    },
+    renew(late) {
+      for (const hit of late) if (isRecipientHeldUp(hit)) holdTenant(hit)
+    },
+    isTenantHeldUp: ({ tenantId }) => isAhead(tenants.get(tenantId)),
+    isRecipientHeldUp,
+    forget() {
+      tenants.clear()
+      recipients.clear()
+    },
+  }
+}

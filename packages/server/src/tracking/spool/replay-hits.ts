@@ -1,0 +1,241 @@
+/**
+ * Brings what is in the spool into the database: its own files in the order in which they were
+ * written, and those that a process which ended has left.
+ *
+ * One transaction at a time, and while hits come and little waits a pause after each that is as long
+ * as it took: who waits for an answer goes first. A file is removed when all of it is recorded, so one that is
+ * left half way is recorded again, where each hit meets itself. What waits for a lock of others is put
+ * off into files of its own, and tried again some seconds later.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { DatabaseUnavailableError } from '../../platform/db/index.ts'
+import type { Logger } from '../../platform/log.ts'
+import { createSummedLog } from '../../platform/summed-log.ts'
+import type { Hit, HitOutcome } from '../intake/hit.ts'
+import type { HitRecorder } from '../record/record-hits.ts'
+import type { HitSpool, SpooledHits } from './hit-spool.ts'
+import { createHeldUp } from './lock-conflicts.ts'
+import { type RecordedFile, recordSpooled } from './record-spooled.ts'
+
+export interface HitReplay {
+  /** All there is, also what was put off a moment ago; answers how many hits that were. */
+  runOnce(): Promise<number>
+  /** At once, without waiting for it. */
+  look(): void
+  /** Now and then, from now on. */
+  start(): void
+  /** @param o.isDraining what is there is recorded before, as far as that is soon done */
+  stop(o: { readonly isDraining: boolean }): Promise<void>
+}
+
+export interface HitReplayDeps {
+  readonly recorder: Pick<HitRecorder, 'record' | 'recordAll'>
+  readonly spool: HitSpool
+  readonly log: Logger
+  /** How soon its own files are looked at; without, only when `runOnce` is called. */
+  readonly ownEveryMs?: number | undefined
+  readonly isAway: () => boolean
+  readonly goAway: (error: unknown) => void
+  readonly observe: (hit: Hit, result: HitOutcome['kind'] | 'refused') => void
+}
+
+/** Files that others have left. */
+const SWEEP_MS = 30_000
+/** More is behind: no more pauses. */
+const UNHURRIED_BYTES_MAX = 16 * 1024 * 1024
+const PAUSE_MS_MAX = 250
+const DRAINED_WITHIN_MS = 5_000
+/** After a file that could not be read or removed. */
+const REST_MS = 5_000
+const TENANTS_TOLD_MAX = 10
+/** Until what was put off is tried again. */
+const PUT_OFF_MS = 5_000
+
+interface FileInWork extends SpooledHits {
+  readonly wasPutOff: boolean
+}
+
+export function createHitReplay(deps: HitReplayDeps): HitReplay {
+  const { recorder, spool, log } = deps
+  /** Taken from the spool, and not all of it recorded. */
+  let unfinished: FileInWork | undefined
+  const putOffLines = createSummedLog({ log, level: 'warn', message: 'hits.put_off' })
+  const heldUp = createHeldUp(() => performance.now())
+  /** Undefined: nothing was put off that is known of. */
+  let putOffUntil: number | undefined
+  let putOffTimer: NodeJS.Timeout | undefined
+  let running: Promise<number> | undefined
+  let isSweepDue = false
+  /** What a process before this one took is left. */
+  let isBeginning = true
+  let isOver = false
+  let isHurried = false
+  let seenCount = 0
+  let restsUntil = Number.NEGATIVE_INFINITY
+  let sweepTimer: NodeJS.Timeout | undefined
+  let ownTimer: NodeJS.Timeout | undefined
+
+  async function next(): Promise<FileInWork | undefined> {
+    if (isSweepDue) {
+      isSweepDue = false
+      const left = await nextLeft()
+      if (left !== undefined) {
+        isSweepDue = true
+        return { ...left, wasPutOff: false }
+      }
+    }
+    const putOff = await nextPutOff()
+    const file = putOff ?? (await spool.takeOwn())
+    return file === undefined ? undefined : { ...file, wasPutOff: file === putOff }
+  }
+
+  /** Those that cannot be had now wait for the next sweep, and its own do not wait for them. */
+  async function nextLeft(): Promise<SpooledHits | undefined> {
+    try {
+      const left = await spool.takeLeft({ isBeginning })
+      if (left === undefined) isBeginning = false
+      return left
+    } catch (error) {
+      log.warn({ err: error }, 'spool.failed')
+      return undefined
+    }
+  }
+
+  async function nextPutOff(): Promise<SpooledHits | undefined> {
+    if (putOffUntil === undefined || performance.now() < putOffUntil) return undefined
+    const file = await spool.takePutOff()
+    if (file === undefined) putOffUntil = undefined
+    return file
+  }
+
+  async function recordAll(): Promise<number> {
+    let count = 0
+    while (!isOver && !deps.isAway()) {
+      unfinished ??= await next()
+      if (unfinished === undefined) break
+      const recorded = await recordFile(unfinished)
+      if (recorded === undefined) {
+        unfinished = { ...unfinished, isFresh: false }
+        break
+      }
+      const { refused, late } = recorded
+      if (late.length > 0) await putOff(late, unfinished)
+      const { hits, unreadable } = unfinished
+      await unfinished.done(refused)
+      unfinished = undefined
+      count += hits.length - late.length
+      log.info(
+        { hits: hits.length, refused: refused.length, put_off: late.length, unreadable },
+        'spool_file.recorded',
+      )
+      if (unreadable > 0) log.error({ lines: unreadable }, 'hits.unreadable')
+    }
+    return count
+  }
+
+  /** On the disk before their file goes. */
+  async function putOff(late: readonly Hit[], { wasPutOff }: FileInWork): Promise<void> {
+    heldUp.renew(late)
+    await spool.putOff(late)
+    const tenants = [...new Set(late.map(({ tenantId }) => tenantId))]
+    putOffLines.note({ tenant_ids: tenants.slice(0, TENANTS_TOLD_MAX) }, late.length)
+    // What comes in meanwhile does not delay what waits.
+    if (wasPutOff || putOffUntil === undefined) putOffUntil = performance.now() + PUT_OFF_MS
+    if (isOver) return
+    putOffTimer ??= setTimeout(() => {
+      putOffTimer = undefined
+      look()
+    }, PUT_OFF_MS)
+  }
+
+  async function recordFile(file: FileInWork): Promise<RecordedFile | undefined> {
+    try {
+      return await recordSpooled(
+        {
+          recorder,
+          observe: (hit, { kind }) => deps.observe(hit, kind),
+          refuse(hit, error) {
+            log.error({ err: error, tenant_id: hit.tenantId, ref_id: hit.refId }, 'hit.refused')
+            deps.observe(hit, 'refused')
+          },
+          pause,
+          isOver: () => isOver,
+          isHeldUp: file.wasPutOff ? heldUp.isRecipientHeldUp : heldUp.isTenantHeldUp,
+          holdUp: heldUp.hold,
+        },
+        file,
+      )
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailableError)) throw error
+      deps.goAway(error)
+      return undefined
+    }
+  }
+
+  async function pause(tookMs: number): Promise<void> {
+    const isAnybodyThere = spool.givenCount !== seenCount
+    seenCount = spool.givenCount
+    if (isHurried || !isAnybodyThere || spool.bytes > UNHURRIED_BYTES_MAX) return
+    await delay(Math.min(tookMs, PAUSE_MS_MAX))
+  }
+
+  function begin(): Promise<number> {
+    running ??= recordAll().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  function look(): void {
+    void begin().catch((error: unknown) => {
+      restsUntil = performance.now() + REST_MS
+      log.warn({ err: error }, 'spool.failed')
+    })
+  }
+
+  return {
+    look,
+    async runOnce() {
+      // One that is under way may have looked for files of others already.
+      const before = (await running?.catch(() => 0)) ?? 0
+      isSweepDue = true
+      heldUp.forget()
+      if (putOffUntil !== undefined) putOffUntil = performance.now()
+      return before + (await begin())
+    },
+    start() {
+      isOver = false
+      isHurried = false
+      isSweepDue = true
+      sweepTimer ??= setInterval(() => {
+        isSweepDue = true
+        look()
+      }, SWEEP_MS)
+      const lookAgain = () => {
+        if (performance.now() >= restsUntil) look()
+      }
+      if (deps.ownEveryMs !== undefined) ownTimer ??= setInterval(lookAgain, deps.ownEveryMs)
+      look()
+    },
+    async stop({ isDraining }) {
+      clearInterval(sweepTimer)
+      clearInterval(ownTimer)
+      clearTimeout(putOffTimer)
+      putOffTimer = undefined
+      sweepTimer = undefined
+      ownTimer = undefined
+      isHurried = true
+      isOver = !isDraining
+      const late = new AbortController()
+      const drained = Promise.resolve(running)
+        .then(() => (isDraining ? begin() : 0))
+        .catch(() => undefined)
+        .finally(() => late.abort())
+      await Promise.race([
+        drained,
+        delay(DRAINED_WITHIN_MS, undefined, late).catch(() => undefined),
+      ])
+      isOver = true
+    },
+  }
+}
