@@ -18,7 +18,7 @@ import { type Config, isInboundHostUnnamed, isPaused, type Role, roles } from '.
 import { domainRoutes } from './domains/routes.ts'
 import { createDomainWork, domainWorkOutcomes } from './domains/worker.ts'
 import { createFeedback, type Feedback } from './feedback/create-feedback.ts'
-import { createFeedbackInbox, type FeedbackInbox } from './feedback/inbox.ts'
+import { createFeedbackInbox, type FeedbackInbox } from './feedback/intake/inbox.ts'
 import { createFeedbackJanitor } from './feedback/janitor.ts'
 import { callbackRoutes } from './feedback/routes.ts'
 import { isHeld } from './inbound/domains/domain-store.ts'

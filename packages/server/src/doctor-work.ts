@@ -3,7 +3,7 @@
  * fail or do not keep up, callbacks that are not applied, days that should be there, and days that should have gone.
  */
 import { configPrefix, type Role } from './config.ts'
-import { measureInbox } from './feedback/inbox-store.ts'
+import { measureInbox } from './feedback/intake/inbox-store.ts'
 import { partitionedTables, tablesOfRetention } from './kept-days.ts'
 import { type DaySpan, type Queryable, readDaySpans } from './platform/db/index.ts'
 import { bucketCount } from './platform/db/leases.ts'

@@ -11,7 +11,7 @@ import {
   type Feedback,
   type FeedbackDeps,
 } from '../src/feedback/create-feedback.ts'
-import { createFeedbackInbox } from '../src/feedback/inbox.ts'
+import { createFeedbackInbox } from '../src/feedback/intake/inbox.ts'
 import { callbackRoutes } from '../src/feedback/routes.ts'
 import { newSecret } from '../src/platform/base62.ts'
 import { type Clock, createClock } from '../src/platform/clock.ts'

@@ -7,7 +7,7 @@ import { explaining, type PlanMode, type PlanNode, type SeenPlan } from '../../t
 import { bodyOf, useFeedback } from '../../test/feedback.ts'
 import { partitionedTables } from '../kept-days.ts'
 import type { Db } from '../platform/db/index.ts'
-import { reviewSuppressions } from './review-suppressions.ts'
+import { reviewSuppressions } from './review/review-suppressions.ts'
 
 const world = useFeedback()
 

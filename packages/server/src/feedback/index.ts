@@ -1,6 +1,7 @@
 /** The front door of feedback: what was reported of mail that was handed over. */
-export { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply-reports.ts'
-export { type LoggedBounce, logBounces } from './log-bounces.ts'
+export { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply/apply-reports.ts'
+export { type LoggedBounce, logBounces } from './apply/log-bounces.ts'
+export { type Report, type ReportOutcome, reportOutcomes } from './apply/report.ts'
 export {
   type RecordedFact,
   type ReportedFlags,
@@ -8,5 +9,4 @@ export {
   readFlags,
   walkFlags,
 } from './read-store.ts'
-export { type Report, type ReportOutcome, reportOutcomes } from './report.ts'
-export { type ReviewedSuppression, reviewSuppressions } from './review-suppressions.ts'
+export { type ReviewedSuppression, reviewSuppressions } from './review/review-suppressions.ts'

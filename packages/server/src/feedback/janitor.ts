@@ -2,8 +2,8 @@
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { createRounds, type Rounds } from '../platform/rounds.ts'
-import { dropOldRefused } from './inbox-store.ts'
-import { dropOldParked } from './park-store.ts'
+import { dropOldParked } from './apply/park-store.ts'
+import { dropOldRefused } from './intake/inbox-store.ts'
 
 const INTERVAL_MS = 10 * 60_000
 const PIECE = 1_000

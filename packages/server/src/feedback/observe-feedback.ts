@@ -4,9 +4,9 @@ import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { createRounds, type Rounds } from '../platform/rounds.ts'
-import { type Handled, handledOutcomes } from './handle-reports.ts'
-import { findFull, type InboxFigures, measureInbox } from './inbox-store.ts'
-import { type CallbackResult, callbackResults } from './take-callback.ts'
+import { type Handled, handledOutcomes } from './apply/handle-reports.ts'
+import { findFull, type InboxFigures, measureInbox } from './intake/inbox-store.ts'
+import { type CallbackResult, callbackResults } from './intake/take-callback.ts'
 
 export interface FeedbackObserver {
   callback(kind: RelayKind | 'none', result: CallbackResult): void

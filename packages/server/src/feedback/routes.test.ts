@@ -7,7 +7,7 @@ import { createClock } from '../platform/clock.ts'
 import { DatabaseUnavailableError } from '../platform/db/index.ts'
 import { noDiskGuard } from '../platform/disk-guard.ts'
 import { ApiError } from '../platform/errors.ts'
-import { createFeedbackInbox } from './inbox.ts'
+import { createFeedbackInbox } from './intake/inbox.ts'
 import { callbackBytesMax } from './routes.ts'
 
 const world = useFeedback()

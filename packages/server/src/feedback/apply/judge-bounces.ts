@@ -4,8 +4,8 @@
  * reports by mail was judged when the mail was read.
  */
 import { setImmediate } from 'node:timers/promises'
-import { judgeBounce } from '../mail/index.ts'
-import type { RelayFact } from '../relays/index.ts'
+import { judgeBounce } from '../../mail/index.ts'
+import type { RelayFact } from '../../relays/index.ts'
 import type { PlacedReport } from './fact-store.ts'
 
 /** A server that writes its replies to cost time gets no more of it at once. */

@@ -9,8 +9,8 @@ import {
   isStatementTimeout,
   isWithoutPartition,
   transactByIndex,
-} from '../platform/db/index.ts'
-import type { Logger } from '../platform/log.ts'
+} from '../../platform/db/index.ts'
+import type { Logger } from '../../platform/log.ts'
 import { type Handled, type HandleReportsDeps, handleParked, PARKED_MS } from './handle-reports.ts'
 import { type DueReport, deleteParked, postponeParked, takeParked } from './park-store.ts'
 

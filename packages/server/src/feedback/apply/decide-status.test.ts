@@ -1,6 +1,6 @@
 import { recipientStatuses } from '@postrider/contract'
 import { describe, expect, it } from 'vitest'
-import type { RelayFactKind } from '../relays/index.ts'
+import type { RelayFactKind } from '../../relays/index.ts'
 import { decideStatus, type Standing } from './decide-status.ts'
 
 const KINDS = [

@@ -3,8 +3,8 @@
  * statement names the tenant, or says why not.
  */
 import type { RelayKind } from '@postrider/contract'
-import { formatMicros } from '../platform/clock.ts'
-import { insertRows, type Queryable, statement, type Tx } from '../platform/db/index.ts'
+import { formatMicros } from '../../platform/clock.ts'
+import { insertRows, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 import { factFromJson, type Report, reportToJson } from './report.ts'
 
 export type RelayReport = Report & { readonly relay: RelayKind }

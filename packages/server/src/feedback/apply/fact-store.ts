@@ -2,7 +2,7 @@
  * SQL of what was reported of recipients, and of what is true of them beside their status. Every
  * statement names the tenant.
  */
-import { formatMicros } from '../platform/clock.ts'
+import { formatMicros } from '../../platform/clock.ts'
 import {
   arrayText,
   nullableArrayText,
@@ -10,9 +10,9 @@ import {
   statement,
   type Tx,
   textArray,
-} from '../platform/db/index.ts'
-import { dayOfUlid } from '../platform/ids.ts'
-import type { Place } from '../sending/index.ts'
+} from '../../platform/db/index.ts'
+import { dayOfUlid } from '../../platform/ids.ts'
+import type { Place } from '../../sending/index.ts'
 import { messageKeyOf, type Report } from './report.ts'
 
 export interface PlacedReport {

@@ -13,19 +13,19 @@
  * ends an attempt (contract §3.5).
  */
 import type { SuppressionSource } from '@postrider/contract'
-import { addressKeyOf, parseAddress, type UserAgent } from '../mail/index.ts'
-import type { Tx } from '../platform/db/index.ts'
-import { timeOfUlid } from '../platform/ids.ts'
-import { addTallies } from '../platform/tally-store.ts'
+import { addressKeyOf, parseAddress, type UserAgent } from '../../mail/index.ts'
+import type { Tx } from '../../platform/db/index.ts'
+import { timeOfUlid } from '../../platform/ids.ts'
+import { addTallies } from '../../platform/tally-store.ts'
 import {
   lockReported,
   type Place,
   type ReportedRecipient,
   reportStatuses,
   settleReported,
-} from '../sending/index.ts'
-import { suppressAddress } from '../suppressions/index.ts'
-import { recordEvents, type TouchedStream } from '../webhooks/index.ts'
+} from '../../sending/index.ts'
+import { suppressAddress } from '../../suppressions/index.ts'
+import { recordEvents, type TouchedStream } from '../../webhooks/index.ts'
 import { reportEvent, suppressingEvent } from './event-details.ts'
 import {
   countFacts,

@@ -1,16 +1,16 @@
 /** What waits in the inbox is applied, whole and once, whatever is in it and whoever is at it. */
 import { describe, expect, it } from 'vitest'
-import { failingOnce } from '../../test/failing-once.ts'
+import { failingOnce } from '../../../test/failing-once.ts'
 import {
   bodyOf,
   type CallbackAccount,
   type ProviderReport,
   type SentMail,
   useFeedback,
-} from '../../test/feedback.ts'
-import { DatabaseUnavailableError, type Db } from '../platform/db/index.ts'
-import { createLogger } from '../platform/log.ts'
-import { adapterOf } from '../relays/index.ts'
+} from '../../../test/feedback.ts'
+import { DatabaseUnavailableError, type Db } from '../../platform/db/index.ts'
+import { createLogger } from '../../platform/log.ts'
+import { adapterOf } from '../../relays/index.ts'
 
 const world = useFeedback()
 

@@ -4,9 +4,9 @@
  * when another report names whom they are about. Then they are kept, unmatched, as long as emails are.
  */
 import type { RelayKind } from '@postrider/contract'
-import type { Tx } from '../platform/db/index.ts'
-import { isUlid, timeOfUlid } from '../platform/ids.ts'
-import type { TouchedStream } from '../webhooks/index.ts'
+import type { Tx } from '../../platform/db/index.ts'
+import { isUlid, timeOfUlid } from '../../platform/ids.ts'
+import type { TouchedStream } from '../../webhooks/index.ts'
 import { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply-reports.ts'
 import type { LoggedBounce } from './log-bounces.ts'
 import { answeredIdOf } from './match-reports.ts'

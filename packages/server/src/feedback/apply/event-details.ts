@@ -8,11 +8,11 @@ import {
   type Tracking,
   zeroTracking,
 } from '@postrider/contract'
-import type { UserAgent } from '../mail/index.ts'
-import { formatMicros } from '../platform/clock.ts'
-import type { RelayFact, RelayFactKind } from '../relays/index.ts'
-import type { ReportedRecipient } from '../sending/index.ts'
-import type { NewEvent } from '../webhooks/index.ts'
+import type { UserAgent } from '../../mail/index.ts'
+import { formatMicros } from '../../platform/clock.ts'
+import type { RelayFact, RelayFactKind } from '../../relays/index.ts'
+import type { ReportedRecipient } from '../../sending/index.ts'
+import type { NewEvent } from '../../webhooks/index.ts'
 
 const EVENTS = {
   delivered: 'MAIL_DELIVERED',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CalledBack } from '../relays/index.ts'
+import type { CalledBack } from '../../relays/index.ts'
 import { createCallbackAccounts } from './callback-accounts.ts'
 
 const ACCOUNT: CalledBack = { tenantId: 'tn_1', kind: 'sparkpost', secrets: {} }

@@ -6,9 +6,9 @@
  * unsubscribed once for as long as nobody lets the address in again.
  */
 import type { RecipientStatus, StatisticName } from '@postrider/contract'
-import { failedReasonOf as sentenceOf } from '../mail/index.ts'
-import type { RelayFactKind } from '../relays/index.ts'
-import type { ReportedRecipient, ReportedStatus } from '../sending/index.ts'
+import { failedReasonOf as sentenceOf } from '../../mail/index.ts'
+import type { RelayFactKind } from '../../relays/index.ts'
+import type { ReportedRecipient, ReportedStatus } from '../../sending/index.ts'
 import { decideStatus } from './decide-status.ts'
 import { failedReasonOf, isTold, type ToldReport } from './event-details.ts'
 import type { PlacedReport } from './fact-store.ts'

@@ -5,9 +5,16 @@
  *
  * A transaction that the database refuses is divided, down to one callback, and that into its parts.
  */
-import { isDatabaseAway, readByIndex, transactByIndex } from '../platform/db/index.ts'
-import type { Failpoints } from '../platform/failpoints.ts'
-import { callbackInPlaceBytesMax } from '../relays/index.ts'
+import { isDatabaseAway, readByIndex, transactByIndex } from '../../platform/db/index.ts'
+import type { Failpoints } from '../../platform/failpoints.ts'
+import { callbackInPlaceBytesMax } from '../../relays/index.ts'
+import {
+  deleteCallbacks,
+  findWaiting,
+  type StoredCallback,
+  takeCallbacks,
+  type WaitingCallback,
+} from '../intake/inbox-store.ts'
 import {
   type ApplyPartsDeps,
   applyInParts,
@@ -18,13 +25,6 @@ import {
   withoutConflict,
 } from './apply-parts.ts'
 import { handleReports } from './handle-reports.ts'
-import {
-  deleteCallbacks,
-  findWaiting,
-  type StoredCallback,
-  takeCallbacks,
-  type WaitingCallback,
-} from './inbox-store.ts'
 import type { RelayReport } from './park-store.ts'
 
 export interface ApplyCallbacksDeps extends ApplyPartsDeps {

@@ -2,8 +2,8 @@
  * Applies what is stored and what is parked, for as long as there is anything. Told of what this process
  * has stored; what others have, and what became due, it finds by looking.
  */
-import type { Logger } from '../platform/log.ts'
-import type { Service } from '../platform/service.ts'
+import type { Logger } from '../../platform/log.ts'
+import type { Service } from '../../platform/service.ts'
 import type { CallbackApplier } from './apply-callbacks.ts'
 import type { ParkedApplier } from './apply-parked.ts'
 

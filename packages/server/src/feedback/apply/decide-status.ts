@@ -7,7 +7,7 @@
  * and that was not to be repeated is `failed`, but in doubt. The provider knows what became of it.
  */
 import type { RecipientStatus } from '@postrider/contract'
-import type { RelayFactKind } from '../relays/index.ts'
+import type { RelayFactKind } from '../../relays/index.ts'
 
 export interface Standing {
   readonly status: RecipientStatus

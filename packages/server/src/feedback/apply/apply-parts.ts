@@ -14,11 +14,10 @@ import {
   isStatementTimeout,
   isWithoutPartition,
   transactByIndex,
-} from '../platform/db/index.ts'
-import { ApiError } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
-import type { CallbackReader, RelayAdapter, RelayFact } from '../relays/index.ts'
-import { type Handled, type HandleReportsDeps, handleReports } from './handle-reports.ts'
+} from '../../platform/db/index.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { Logger } from '../../platform/log.ts'
+import type { CallbackReader, RelayAdapter, RelayFact } from '../../relays/index.ts'
 import {
   boundRefused,
   type CallbackKey,
@@ -28,7 +27,8 @@ import {
   refuseCallback,
   type StoredCallback,
   takeCallbacks,
-} from './inbox-store.ts'
+} from '../intake/inbox-store.ts'
+import { type Handled, type HandleReportsDeps, handleReports } from './handle-reports.ts'
 import type { RelayReport } from './park-store.ts'
 
 export interface ApplyPartsDeps extends HandleReportsDeps {

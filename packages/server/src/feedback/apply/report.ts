@@ -1,6 +1,6 @@
 /** A report: what somebody who has had a recipient's copy tells of it, and who told it when. */
 import type { RelayKind } from '@postrider/contract'
-import type { RelayFact } from '../relays/index.ts'
+import type { RelayFact } from '../../relays/index.ts'
 
 export interface Report {
   /** Whose account at the provider it came by: only of this tenant's emails anything is believed. */

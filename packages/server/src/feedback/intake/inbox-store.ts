@@ -3,8 +3,8 @@
  * other one names the tenant.
  */
 import type { RelayKind } from '@postrider/contract'
-import { formatMicros } from '../platform/clock.ts'
-import { insertRows, type Queryable, statement, type Tx } from '../platform/db/index.ts'
+import { formatMicros } from '../../platform/clock.ts'
+import { insertRows, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 
 export interface StoredCallback {
   readonly tenantId: string

@@ -1,10 +1,10 @@
 /** Reports of which it is not known yet whom they are about: parked, joined, and at last left alone. */
 import { describe, expect, it } from 'vitest'
-import { type CallbackAccount, type SentMail, useFeedback } from '../../test/feedback.ts'
-import { silent } from '../../test/sending.ts'
-import type { Db } from '../platform/db/index.ts'
-import { newUlid, ulidAtTime } from '../platform/ids.ts'
-import { createFeedbackJanitor } from './janitor.ts'
+import { type CallbackAccount, type SentMail, useFeedback } from '../../../test/feedback.ts'
+import { silent } from '../../../test/sending.ts'
+import type { Db } from '../../platform/db/index.ts'
+import { newUlid, ulidAtTime } from '../../platform/ids.ts'
+import { createFeedbackJanitor } from '../janitor.ts'
 
 const world = useFeedback()
 const DAY_MS = 86_400_000

@@ -6,10 +6,10 @@
  * What is found is a claim still: whether the email has such a recipient is for the caller to look up.
  */
 import { recipientsMax } from '@postrider/contract'
-import { addressKeyOf, parseAddress } from '../mail/index.ts'
-import type { Queryable } from '../platform/db/index.ts'
-import { isUlid } from '../platform/ids.ts'
-import { domainFirst, findByMessageId, type Place } from '../sending/index.ts'
+import { addressKeyOf, parseAddress } from '../../mail/index.ts'
+import type { Queryable } from '../../platform/db/index.ts'
+import { isUlid } from '../../platform/ids.ts'
+import { domainFirst, findByMessageId, type Place } from '../../sending/index.ts'
 import { findMessages } from './fact-store.ts'
 import { messageKeyOf, type Report } from './report.ts'
 

@@ -5,10 +5,10 @@
  * little, and keeps no provider waiting.
  */
 import { hash } from 'node:crypto'
-import { networkOf } from '../platform/address-network.ts'
-import { createBoundedMap } from '../platform/bounded-map.ts'
-import { createGate } from '../platform/gate.ts'
-import type { CalledBack } from '../relays/index.ts'
+import { networkOf } from '../../platform/address-network.ts'
+import { createBoundedMap } from '../../platform/bounded-map.ts'
+import { createGate } from '../../platform/gate.ts'
+import type { CalledBack } from '../../relays/index.ts'
 
 export interface CallbackAccounts {
   /** Rejects with `unavailable` when it cannot be told now. */

@@ -1,7 +1,7 @@
 /** SQL that finds what was reported of suppressed addresses. Every statement names the tenant. */
 import type { RelayKind } from '@postrider/contract'
-import { type Queryable, statement } from '../platform/db/index.ts'
-import { domainFirst, findSentTo } from '../sending/index.ts'
+import { type Queryable, statement } from '../../platform/db/index.ts'
+import { domainFirst, findSentTo } from '../../sending/index.ts'
 
 export interface KeptBounce {
   readonly relay: RelayKind | null

@@ -6,9 +6,15 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bodyOf, createSigner, providers, type SentMail, useFeedback } from '../../test/feedback.ts'
-import { recipientsOf } from '../../test/sender.ts'
-import { callbackBytesMax } from './routes.ts'
+import {
+  bodyOf,
+  createSigner,
+  providers,
+  type SentMail,
+  useFeedback,
+} from '../../../test/feedback.ts'
+import { recipientsOf } from '../../../test/sender.ts'
+import { callbackBytesMax } from '../routes.ts'
 
 const world = useFeedback()
 

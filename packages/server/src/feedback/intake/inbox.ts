@@ -3,9 +3,9 @@
  * with. Whoever applies them is told after the commit; in another process, its sweep finds them.
  */
 import type { RelayKind } from '@postrider/contract'
-import type { Clock } from '../platform/clock.ts'
-import { createGroupCommit, type Db } from '../platform/db/index.ts'
-import { newUlid } from '../platform/ids.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { createGroupCommit, type Db } from '../../platform/db/index.ts'
+import { newUlid } from '../../platform/ids.ts'
 import { insertCallbacks, type StoredCallback } from './inbox-store.ts'
 
 export interface FeedbackInbox {
