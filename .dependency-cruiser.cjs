@@ -113,12 +113,12 @@ module.exports = {
     rule(
       'no-sql-in-routes',
       { path: '/routes\\.ts$', pathNot: dir('platform') },
-      { path: '/store\\.ts$' },
+      { path: 'store\\.ts$' },
     ),
     rule(
       'stores-do-not-meet',
       { path: `^${S}/([^/]+)/.*store\\.ts$` },
-      { path: '/store\\.ts$', pathNot: `^${S}/$1/` },
+      { path: 'store\\.ts$', pathNot: `^${S}/$1/` },
     ),
     rule(
       'db-driver-only-in-platform',
@@ -157,7 +157,7 @@ module.exports = {
       { path: '/decide-[^/]+\\.ts$', pathNot: TESTS },
       {
         path: [
-          '/(store|routes|worker)\\.ts$',
+          '(store|/routes|/worker)\\.ts$',
           dir('platform'),
           'node_modules/',
           NETWORK,
