@@ -6,12 +6,7 @@ import type { TLSSocket } from 'node:tls'
 import { createRawClient, type RawClient } from '@postrider/testkit'
 import { afterEach, expect, it } from 'vitest'
 import { makeSelfSigned } from '../../platform/self-signed.ts'
-import {
-  certificate,
-  sendData,
-  startListener,
-  type TestListener,
-} from '../smtp/listener.fixture.ts'
+import { certificate, sendData, startListener, type TestListener } from './listener.fixture.ts'
 
 let started: TestListener[] = []
 const start = async (...o: Parameters<typeof startListener>) => {
