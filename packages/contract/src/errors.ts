@@ -119,7 +119,7 @@ export const errorCatalogue = {
     message: 'There is a mailer for this address',
     cause:
       'The account has a mailer of this kind (one that sends, or one that fetches) for the address, compared without case; `message` names the first.',
-    fix: 'Update the mailer that is named. Or give `allow_duplicate: true`: mail from the address then goes by the oldest active mailer, unless `mailer_id` names one.',
+    fix: 'Update the mailer that is named. Or give `allow_duplicate: true`, also to an update: mail from the address then goes by the oldest active mailer, unless `mailer_id` names one.',
   },
   domain_taken: {
     status: 409,

@@ -7,6 +7,7 @@ import { type Static, Type } from 'typebox'
 import { answer, changes, closedObject, orNull, plainAnswer } from './common.ts'
 import {
   allowDuplicate,
+  allowDuplicateChange,
   connectionTypes,
   credentialLengthMax,
   emailLengthMax,
@@ -185,6 +186,7 @@ export const updateImapBody = changes({
     ),
   ),
   verify: verifyChange,
+  allow_duplicate: allowDuplicateChange,
 })
 export type UpdateImapBody = Static<typeof updateImapBody>
 

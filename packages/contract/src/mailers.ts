@@ -213,6 +213,15 @@ export const allowDuplicate = Type.Optional(
   }),
 )
 
+export const allowDuplicateChange = Type.Optional(
+  orNull(
+    Type.Boolean({
+      description:
+        'true: given another `email` although the account has a mailer of this kind for it, which is else 409 `mailer_exists`',
+    }),
+  ),
+)
+
 export const configureSmtpBody = closedObject({
   name: mailerName,
   email: mailerEmail,
@@ -248,6 +257,7 @@ export const updateSmtpBody = changes({
   uncertain: Type.Optional(orNull(uncertain)),
   return_path: Type.Optional(returnPath),
   verify: verifyChange,
+  allow_duplicate: allowDuplicateChange,
 })
 export type UpdateSmtpBody = Static<typeof updateSmtpBody>
 

@@ -1,6 +1,7 @@
 /**
  * One mailer of a kind for an address (contract §7.4): a second one is refused by the id of the first,
- * unless it is asked for. Kinds are what sends and what fetches; a mailbox that is both is of both.
+ * unless it is asked for, whether it is made for the address or changed to it. Kinds are what sends and
+ * what fetches; a mailbox that is both is of both.
  */
 import { mailerConfigTypes } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
@@ -34,7 +35,7 @@ const LOCK = statement(
   `select pg_advisory_xact_lock(hashtextextended('mailers.address|' || $1 || '|' || $2, 0))`,
 )
 
-/** To the end of the transaction, mailers for the address are made one after the other. */
+/** To the end of the transaction, mailers take the address one after the other. */
 export async function lockAddress(
   tx: Tx,
   { tenantId, email }: Pick<Holder, 'tenantId' | 'email'>,
@@ -43,19 +44,22 @@ export async function lockAddress(
 }
 
 export function secondMessage(first: string): string {
-  return `There is a mailer for this address: ${first}. Update it, or give allow_duplicate: true to make another`
+  return `There is a mailer for this address: ${first}. Update it, or give allow_duplicate: true to have another`
 }
 
-/** Of many at once one is made, and the others are refused. */
-export async function insertOnly(
-  tx: Tx,
-  mailer: NewMailer,
-  o: { readonly isSecondAllowed: boolean },
-): Promise<ServerMailer> {
-  if (!o.isSecondAllowed) {
-    await lockAddress(tx, mailer)
-    const first = await findHolder(tx, mailer)
-    if (first !== undefined) throw new ApiError('mailer_exists', { message: secondMessage(first) })
-  }
+export interface MaySecond {
+  readonly isSecondAllowed: boolean
+}
+
+/** Before a mailer takes the address. Of many at once one does, and the others are refused. */
+export async function takeAddress(tx: Tx, wanted: Holder, o: MaySecond): Promise<void> {
+  if (o.isSecondAllowed) return
+  await lockAddress(tx, wanted)
+  const first = await findHolder(tx, wanted)
+  if (first !== undefined) throw new ApiError('mailer_exists', { message: secondMessage(first) })
+}
+
+export async function insertOnly(tx: Tx, mailer: NewMailer, o: MaySecond): Promise<ServerMailer> {
+  await takeAddress(tx, mailer, o)
   return insertMailer(tx, mailer)
 }

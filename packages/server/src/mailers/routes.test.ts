@@ -407,6 +407,32 @@ describe('configureSMTP', () => {
       expect(rows).toHaveLength(1)
     })
 
+    it('[7.4] is answered to an update to the address of another mailer', async () => {
+      const first = await configured()
+      const { mailer_id: id } = await configured({ email: 'other@example.com' })
+      for (const change of [{}, { allow_duplicate: false }, { allow_duplicate: null }]) {
+        const { status, body: answer } = await update(id, { email: 'NEWS@example.com', ...change })
+        expect([status, answer.code]).toEqual([409, 'mailer_exists'])
+        expect(answer.message).toContain(`${first.mailer_id}.`)
+        expect(answer.message).toContain('allow_duplicate')
+      }
+      expect((await call('GET', `/v1/smtp/${id}`)).body.mailer.email).toBe('other@example.com')
+      expect((await update(id, { email: 'third@example.com' })).status).toBe(200)
+      const allowed = await update(id, { email: 'NEWS@example.com', allow_duplicate: true })
+      expect([allowed.status, allowed.body.mailer?.email]).toEqual([200, 'NEWS@example.com'])
+      // What it has already is its own.
+      for (const change of [{ name: 'x' }, { email: 'news@example.com' }, { config: {} }])
+        expect((await update(id, change)).status).toBe(200)
+    })
+
+    it('[7.4] is answered to all but one of many updates at once', async () => {
+      const ids: string[] = []
+      for (const n of [1, 2, 3, 4])
+        ids.push((await configured({ email: `a${n}@example.com` })).mailer_id)
+      const answers = await Promise.all(ids.map((id) => update(id, { email: 'b@example.com' })))
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
+    })
+
     it('is no longer answered once the first is deleted', async () => {
       const { mailer_id: id } = await configured()
       expect((await call('DELETE', `/v1/smtp/${id}`)).status).toBe(200)

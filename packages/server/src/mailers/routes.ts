@@ -43,7 +43,13 @@ export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): vo
     params: mailerParams,
     body: updateSmtpBody,
     answer: updateSmtpAnswer,
-    errors: ['conflict', 'mailer_unreachable', 'mailer_auth_failed', 'rate_limited'],
+    errors: [
+      'conflict',
+      'mailer_exists',
+      'mailer_unreachable',
+      'mailer_auth_failed',
+      'rate_limited',
+    ],
     async handle({ tenant, params, body }) {
       const mailer = await updateSmtp(deps, tenant.tenantId, params.mailer_id, body)
       return { success: true, message: 'Mailer updated', mailer: await showMailer(deps, mailer) }

@@ -258,6 +258,20 @@ describe('201', () => {
     await configured({ allow_duplicate: true })
   })
 
+  it('[7.4] is not updated to the address of another mailbox, but by allow_duplicate', async () => {
+    const smtp = { ...body(), email: 'b@example.com', config_type: 'smtp', verify: false }
+    const config = { host: '127.0.0.1', port: 25, secure: 'None' }
+    expect((await call('POST', '/v1/smtp', { ...smtp, config })).status).toBe(201)
+    const first = await configured()
+    const { mailer_id: id } = await configured({ email: 'other@example.com' })
+    const refused = await update(id, { email: 'Support@example.com' })
+    expect(refused).toMatchObject({ status: 409, body: { code: 'mailer_exists' } })
+    expect(refused.body.message).toContain(first.mailer_id)
+    expect((await update(id, { email: 'b@example.com' })).status).toBe(200)
+    const allowed = await update(id, { email: 'Support@example.com', allow_duplicate: true })
+    expect([allowed.status, allowed.body.mailer?.email]).toEqual([200, 'Support@example.com'])
+  })
+
   it('[7.4] of many at once one is made', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => configure({ verify: false })))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409])

@@ -49,7 +49,7 @@ export function imapRoutes(app: FastifyInstance, deps: ImapDeps): void {
     params: imapMailerParams,
     body: updateImapBody,
     answer: updateImapAnswer,
-    errors: ['conflict', ...CHECKS],
+    errors: ['conflict', 'mailer_exists', ...CHECKS],
     async handle({ tenant, params, body }) {
       const mailer = await updateImap(deps, tenant.tenantId, params.mailer_id, body)
       return { success: true, message: 'Mailer updated', mailer: await showMailer(deps, mailer) }

@@ -16,7 +16,7 @@ import { getApp } from '../oauth/app-store.ts'
 import { loginTypeOf } from '../oauth/oauth-app.ts'
 import { keepGrant, type StoredGrant } from '../oauth/save-grant.ts'
 import { tokenMissing, tryStored, tryToken, unknownApp } from '../oauth/try-grant.ts'
-import { saveMailer } from '../save-mailer.ts'
+import { addressBefore, saveMailer } from '../save-mailer.ts'
 import { checkConfigChange } from '../smtp/check-config.ts'
 import { checkFields } from '../smtp/check-fields.ts'
 import { reopenPassword } from '../state/reopen-password.ts'
@@ -77,7 +77,10 @@ export async function updateImap(
   }
   const grant = tried?.credential.grant ?? way.untried
   const { updated, touched } = await deps.db.transaction(async (tx) => {
-    const saved = await saveMailer(tx, deps, next, { isAuthenticated: isVerified })
+    const saved = await saveMailer(tx, deps, next, {
+      isAuthenticated: isVerified,
+      address: addressBefore(stored, body),
+    })
     if (saved === undefined) return { updated: undefined, touched: [] }
     if (grant !== undefined) await keepGrant(tx, deps.keyRing, saved, grant)
     return { updated: saved, touched: await saveMailboxWebhook(tx, deps, saved, body.webhook) }

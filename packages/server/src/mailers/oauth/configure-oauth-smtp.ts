@@ -10,7 +10,7 @@ import { countedCheck } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { insertOnly } from '../address-holders.ts'
 import { isAsSafe, type MailerConfig, type ServerMailer } from '../mailer.ts'
-import { type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
+import { type AddressBefore, type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
 import { checkHost, type LoginCheckDeps, tryLogin } from '../smtp/check-login.ts'
 import type { NewMailer } from '../store.ts'
 import type { AccessTokens } from './access-tokens.ts'
@@ -75,13 +75,18 @@ export async function updateOauthSmtp(
   deps: OAuthSmtpDeps,
   stored: ServerMailer,
   next: ServerMailer,
-  o: { readonly given: SmtpConfigChange | undefined; readonly isVerified: boolean },
+  o: {
+    readonly given: SmtpConfigChange | undefined
+    readonly isVerified: boolean
+    readonly address: AddressBefore
+  },
 ): Promise<ServerMailer | undefined> {
   const { app_id: appId = stored.appId ?? '', refresh_token: refreshToken } = o.given ?? {}
   const config = { ...next.config, username: next.email }
   const mailer = { ...next, appId, config }
+  const { address } = o
   const save = (isAuthenticated: boolean) =>
-    deps.db.transaction((tx) => saveMailer(tx, deps, mailer, { isAuthenticated }))
+    deps.db.transaction((tx) => saveMailer(tx, deps, mailer, { isAuthenticated, address }))
   if (o.given === undefined) return save(false)
   const login = { config, isVerified: o.isVerified }
   if (refreshToken === undefined) {
@@ -95,7 +100,7 @@ export async function updateOauthSmtp(
     tryToken(deps, app, loginTypeOf(stored.configType), refreshToken),
   )
   return deps.db.transaction(async (tx) => {
-    const updated = await saveMailer(tx, deps, mailer, { isAuthenticated: o.isVerified })
+    const updated = await saveMailer(tx, deps, mailer, { isAuthenticated: o.isVerified, address })
     if (updated !== undefined) await keepGrant(tx, deps.keyRing, updated, grant ?? { refreshToken })
     return updated
   })

@@ -59,6 +59,20 @@ describe('configureSMTP with connection_type oauth', () => {
     expect(logins()).toEqual([EMAIL])
   })
 
+  it('[7.4] 409 for an update to the address of another mailer, which is asked for', async () => {
+    const first = await configured()
+    const basic = { host: '127.0.0.1', port: 25, secure: 'None' }
+    const asBasic = { connection_type: 'basic', config: basic, verify: false }
+    const other = await configured({ email: 'other@example.com', ...asBasic })
+    const refused = await update(other.mailer_id, { email: EMAIL })
+    expect([refused.status, refused.body.code]).toEqual([409, 'mailer_exists'])
+    expect(refused.body.message).toContain(first.mailer_id)
+    const back = await update(first.mailer_id, { email: 'OTHER@example.com' })
+    expect([back.status, back.body.code]).toEqual([409, 'mailer_exists'])
+    const asked = { email: 'OTHER@example.com', allow_duplicate: true }
+    expect((await update(first.mailer_id, asked)).status).toBe(200)
+  })
+
   it('[7.4] 409 for a second mailer for the address, which is asked for', async () => {
     const first = await configured()
     const { status, body: answer } = await configure()

@@ -22,7 +22,7 @@ import {
   sealPassword,
 } from '../mailer.ts'
 import { updateOauthSmtp } from '../oauth/configure-oauth-smtp.ts'
-import { saveMailer } from '../save-mailer.ts'
+import { addressBefore, saveMailer } from '../save-mailer.ts'
 import { reopenPassword } from '../state/reopen-password.ts'
 import { getServerMailer } from '../store.ts'
 import { checkConfigChange } from './check-config.ts'
@@ -68,7 +68,10 @@ export async function updateSmtp(
   }
   const updated =
     stored.connectionType === 'oauth'
-      ? await updateOauthSmtp(deps, stored, next, { given: body.config, isVerified })
+      ? await updateOauthSmtp(deps, stored, next, {
+          ...{ given: body.config, isVerified },
+          address: addressBefore(stored, body),
+        })
       : await updateBasicSmtp(deps, stored, next, body)
   if (updated !== undefined) {
     const confirmed = await confirmReturnPath(deps, updated)
@@ -96,7 +99,12 @@ async function updateBasicSmtp(
     ...(secret === undefined || config.username === undefined ? {} : { secret }),
     ...(password === undefined ? {} : { secret: sealPassword(deps.keyRing, stored, password) }),
   }
-  return deps.db.transaction((tx) => saveMailer(tx, deps, mailer, { isAuthenticated: isVerified }))
+  return deps.db.transaction((tx) =>
+    saveMailer(tx, deps, mailer, {
+      isAuthenticated: isVerified,
+      address: addressBefore(stored, body),
+    }),
+  )
 }
 
 function changedConfig(
