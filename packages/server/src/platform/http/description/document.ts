@@ -18,7 +18,7 @@ const INTRODUCTION = `Email delivery with an exact ledger and webhooks that are 
 
 **Times and ids.** RFC 3339 in UTC. An id is a prefix for its kind and a ULID, such as \`smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8\`; \`ref_id\`, the reference of an email, is a ULID alone.
 
-**Repeating.** After 429 and 503, repeat after \`Retry-After\`. Give \`Idempotency-Key\` where an operation takes it, so that nothing is sent twice. A \`traceparent\` of yours is continued up to the webhooks.`
+**Repeating.** After 429 and 503, repeat after \`Retry-After\`: nothing was done, unless the 503 has \`outcome: "unknown"\`; then see first whether it was. Give \`Idempotency-Key\` where an operation takes it, so that nothing is sent twice. A \`traceparent\` of yours is continued up to the webhooks.`
 
 const securitySchemes = {
   apiKey: { type: 'http', scheme: 'bearer', description: "A tenant's API key" },
