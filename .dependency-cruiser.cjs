@@ -18,6 +18,7 @@ const ORDER = [
   'feedback',
   'tracking',
   'inbound',
+  'mailboxes',
   'activity',
 ]
 const TESTS = ['\\.(test|fixture)\\.ts$', '/test/']

@@ -148,7 +148,7 @@ async function waitUntilWatched({ sql }: Cluster): Promise<void> {
   }
 }
 
-const WATCHED = 'select count(*) from inbound_folder'
+const WATCHED = 'select count(*) from mailboxes_folder'
 
 async function measureAppends(port: number, receiver: Worker): Promise<number[]> {
   const prefix = 'appended'

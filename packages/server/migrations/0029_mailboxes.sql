@@ -6,7 +6,7 @@ alter table mailers_mailer
 create index mailers_mailer_fetching on mailers_mailer (tenant_id, mailer_id)
   where state = 'active' and config_type in ('imap', 'oauth_imap', 'smtp_imap');
 
-create table inbound_mailbox (
+create table mailboxes_mailbox (
   tenant_id     text collate "C" not null,
   mailer_id     text collate "C" not null,
   -- Grows whenever somebody begins to watch it; who has an older one writes nothing more.
@@ -22,7 +22,7 @@ create table inbound_mailbox (
   autovacuum_vacuum_threshold = 1000
 );
 
-create table inbound_folder (
+create table mailboxes_folder (
   tenant_id    text collate "C" not null,
   mailer_id    text collate "C" not null,
   path         text collate "C" not null,
@@ -39,7 +39,7 @@ create table inbound_folder (
   -- From when on each of its messages is known; null: all that were ever there are.
   known_since  timestamptz,
   primary key (tenant_id, mailer_id, path),
-  foreign key (tenant_id, mailer_id) references inbound_mailbox on delete cascade
+  foreign key (tenant_id, mailer_id) references mailboxes_mailbox on delete cascade
 ) with (
   fillfactor = 70,
   autovacuum_vacuum_scale_factor = 0.01,
@@ -48,12 +48,12 @@ create table inbound_folder (
 
 -- Messages of mailboxes that have been dealt with, by what they are recognised by in another folder, or
 -- under another UID: two digests of each.
-create table inbound_fetched (
+create table mailboxes_fetched (
   tenant_id  text collate "C" not null,
   mailer_id  text collate "C" not null,
   digest     bytea not null,
   fetched_at timestamptz not null default now(),
   primary key (tenant_id, mailer_id, digest),
-  foreign key (tenant_id, mailer_id) references inbound_mailbox on delete cascade
+  foreign key (tenant_id, mailer_id) references mailboxes_mailbox on delete cascade
 );
-create index inbound_fetched_at on inbound_fetched (fetched_at);
+create index mailboxes_fetched_at on mailboxes_fetched (fetched_at);

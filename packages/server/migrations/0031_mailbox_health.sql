@@ -1,6 +1,6 @@
 -- What a tenant sees of a mailbox: when it was read last, and what stands in the way.
 
-alter table inbound_mailbox
+alter table mailboxes_mailbox
   -- Of the episode of failure: how often it has failed. 0: it can be read.
   add column tries integer not null default 0,
   -- When all of its folders were looked at last, with nothing left to take.

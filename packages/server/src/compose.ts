@@ -25,15 +25,10 @@ import { isHeld } from './inbound/domains/domain-store.ts'
 import { createRouteFinder } from './inbound/domains/find-routes.ts'
 import { createDomainProver } from './inbound/domains/prove-domain.ts'
 import { inboundRoutes } from './inbound/domains/routes.ts'
-import { createMailboxes } from './inbound/imap/create-mailboxes.ts'
-import { createMailboxJanitor } from './inbound/imap/janitor.ts'
-import type { WokenMailbox } from './inbound/imap/mailbox-watchers.ts'
-import { readMailboxHealth } from './inbound/imap/read-health.ts'
 import { createInboundWork } from './inbound/ingest/create-inbound-work.ts'
 import { createIntake, type Intake } from './inbound/ingest/ingest.ts'
 import { createInboundJanitor } from './inbound/ingest/janitor.ts'
 import { inboundMessageRoutes } from './inbound/messages/routes.ts'
-import { createSentCopies } from './inbound/sent-copies/create-sent-copies.ts'
 import { listenWhenFree } from './inbound/smtp/listen-when-free.ts'
 import { createInboundListener, type InboundListener } from './inbound/smtp/listener.ts'
 import { createListenerObserver } from './inbound/smtp/observe-listener.ts'
@@ -51,6 +46,13 @@ import {
   type TemplateRenderer,
   withSecondOpinion,
 } from './mail/index.ts'
+import {
+  createMailboxes,
+  createMailboxJanitor,
+  createSentCopies,
+  readMailboxHealth,
+  type WokenMailbox,
+} from './mailboxes/index.ts'
 import { createImapBounds } from './mailers/imap/imap-bounds.ts'
 import type { OnImapBound } from './mailers/imap/open-mailbox.ts'
 import { imapRoutes } from './mailers/imap/routes.ts'

@@ -1,13 +1,13 @@
 /** Mailboxes that are watched, with a scripted IMAP server, on a database of their own. */
 import { createImapServer, type ImapServer, type ImapServerOptions } from '@postrider/testkit'
-import { createLoginLine } from '../src/inbound/imap/login-line.ts'
+import { createLoginLine } from '../src/mailboxes/watch/login-line.ts'
 import {
   createMailboxWatchers,
   type MailboxWatchers,
   type MailboxWatchersDeps,
   type WokenMailbox,
-} from '../src/inbound/imap/mailbox-watchers.ts'
-import { rest } from '../src/inbound/imap/rest.ts'
+} from '../src/mailboxes/watch/mailbox-watchers.ts'
+import { rest } from '../src/mailboxes/watch/rest.ts'
 import { newFolder } from '../src/mailers/imap/mailbox.ts'
 import { createNoteDeactivated } from '../src/mailers/index.ts'
 import { sealPassword } from '../src/mailers/mailer.ts'
@@ -202,7 +202,9 @@ export async function createMailboxBench(): Promise<MailboxBench> {
       for (const close of closers) await close()
       closers = []
       await clearInbound(db)
-      await db.query('truncate webhooks_event, inbound_mailbox, inbound_folder, inbound_fetched')
+      await db.query(
+        'truncate webhooks_event, mailboxes_mailbox, mailboxes_folder, mailboxes_fetched',
+      )
       await db.query('delete from mailers_mailer')
       server = await createImapServer({ auth: { users: { [USER]: PASSWORD } } })
       const made = server

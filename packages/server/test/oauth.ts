@@ -11,7 +11,7 @@ import {
   type OAuthServerOptions,
   type SmtpServer,
 } from '@postrider/testkit'
-import { readMailboxHealth } from '../src/inbound/imap/read-health.ts'
+import { readMailboxHealth } from '../src/mailboxes/watch/read-health.ts'
 import {
   type AccessTokens,
   createAccessTokens,

@@ -170,7 +170,7 @@ export function useSending(): SendingWorld {
   })
   beforeEach(async () => {
     await database.db.query(
-      `truncate relays_account, inbound_mailbox, inbound_folder, inbound_fetched, mailers_mailer, mailers_error, mailers_oauth_token, mailers_permission, sending_email, sending_recipient, sending_queue,
+      `truncate relays_account, mailboxes_mailbox, mailboxes_folder, mailboxes_fetched, mailers_mailer, mailers_error, mailers_oauth_token, mailers_permission, sending_email, sending_recipient, sending_queue,
          sending_scheduled, sending_attempt, sending_stopped, platform_tally, platform_tally_change, sending_link, sending_unsubscribable,
          sending_idempotency, sending_phishing_settings, sending_sent_copy, webhooks_event`,
     )

@@ -9,11 +9,11 @@ import { type Queryable, statement } from '../../platform/db/index.ts'
 const OF_LATE_MS = 10 * 60_000
 
 const READ = statement(
-  'inbound.read_mailbox_health',
+  'mailboxes.read_mailbox_health',
   `select mailer_id as "mailerId", read_at as "readAt", failing_since as "failingSince",
           coalesce(read_at > now() - $3 * interval '1 ms', false) as "isReadOfLate",
           failed_at as "failedAt", failed_reason as "failedReason", provider_error as "providerError"
-     from inbound_mailbox where tenant_id = $1 and mailer_id = any($2)`,
+     from mailboxes_mailbox where tenant_id = $1 and mailer_id = any($2)`,
 )
 
 interface Row extends Omit<MailboxHealth, 'lastFailure'> {

@@ -59,7 +59,7 @@ it('[B6] numbers that are far apart are crossed in a few steps', async () => {
   await bench.add({ since: SINCE })
   await bench.watch()
   const dealtWith = async () =>
-    (await bench.database.db.query<{ last_uid: string }>('select last_uid from inbound_folder'))
+    (await bench.database.db.query<{ last_uid: string }>('select last_uid from mailboxes_folder'))
       .rows[0]?.last_uid
   await bench.until(dealtWith, (uid) => uid === '4000000000')
   expect(bench.server.count('UID FETCH')).toBeLessThan(20)

@@ -4,8 +4,8 @@
  *
  * The first is known without fetching it: its Message-ID, its size and the time of its arrival, which
  * stay when it is moved, and when a server gives its messages new numbers. The second is that of its
- * Message-ID and content, as of mail by SMTP (digest.ts), for servers that keep neither. A message without
- * a Message-ID has the second alone, with the time of its arrival in it: such mail is short, and alike.
+ * Message-ID and content, as of mail by SMTP (`digestMessage`), for servers that keep neither. A message
+ * without a Message-ID has the second alone, with the time of its arrival in it: such mail is short, and alike.
  * Both hold for one account: the same message in another one, by a changed configuration, is another.
  *
  * The first alone is no proof where a message with it was had whole under the same numbers: of some
@@ -13,7 +13,7 @@
  * decides.
  */
 import { createHash } from 'node:crypto'
-import { digestMessage } from '../ingest/digest.ts'
+import { digestMessage } from '../../inbound/index.ts'
 
 export interface ListedFacts {
   readonly messageId: string

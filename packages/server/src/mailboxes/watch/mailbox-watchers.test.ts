@@ -38,7 +38,7 @@ const folderOf =
   async () =>
     (
       await bench.database.db.query<{ last_uid: string }>(
-        'select last_uid from inbound_folder where path = $1',
+        'select last_uid from mailboxes_folder where path = $1',
         [path],
       )
     ).rows[0]
@@ -381,7 +381,7 @@ describe('a server that lies, or fails', () => {
     await first.stop()
     const tries = async () => {
       const { rows } = await bench.database.db.query<{ tries: number }>(
-        'select tries from inbound_mailbox',
+        'select tries from mailboxes_mailbox',
       )
       return rows[0]?.tries ?? 0
     }
@@ -391,7 +391,7 @@ describe('a server that lies, or fails', () => {
     await bench.until(tries, (now) => now > triesBefore)
     await second.stop()
     expect(await bench.events()).toHaveLength(1)
-    await bench.database.db.query('update inbound_mailbox set report_due_at = now()')
+    await bench.database.db.query('update mailboxes_mailbox set report_due_at = now()')
     const { log, note } = logged()
     await bench.watch({ log })
     await told(2)
@@ -563,7 +563,7 @@ it('a mailer that is deleted is watched no more, and its record goes with it', a
   await bench.database.db.query('delete from mailers_mailer')
   bench.wake(mailerId)
   await bench.server.waitFor(({ openConnections }) => openConnections === 0)
-  expect(await bench.database.db.query('select 1 from inbound_folder')).toMatchObject({
+  expect(await bench.database.db.query('select 1 from mailboxes_folder')).toMatchObject({
     rowCount: 0,
   })
 })

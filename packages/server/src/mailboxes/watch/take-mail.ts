@@ -6,11 +6,12 @@
  * A message over which connections end again and again is asked for alone, then its header alone, and
  * then no more: it is reported as far as it is known, and the next ones have their turn.
  */
+
+import { storeReceived } from '../../inbound/index.ts'
 import { ImapError, type ImapSession } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
-import { storeReceived } from '../ingest/store-received.ts'
 import { WatchLostError } from './begin-folder.ts'
 import { decideBatches } from './decide-batches.ts'
 import { isOld } from './decide-old.ts'

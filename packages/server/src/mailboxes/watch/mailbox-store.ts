@@ -12,9 +12,9 @@ export interface Watch extends MailboxKey {
 }
 
 const BEGIN = statement(
-  'inbound.begin_watch',
-  `insert into inbound_mailbox (tenant_id, mailer_id, fence) values ($1, $2, 1)
-   on conflict (tenant_id, mailer_id) do update set fence = inbound_mailbox.fence + 1
+  'mailboxes.begin_watch',
+  `insert into mailboxes_mailbox (tenant_id, mailer_id, fence) values ($1, $2, 1)
+   on conflict (tenant_id, mailer_id) do update set fence = mailboxes_mailbox.fence + 1
    returning fence, failing_since is not null as "isFailing"`,
 )
 
@@ -30,8 +30,8 @@ export async function beginWatch(
 }
 
 const LOCK = statement(
-  'inbound.lock_watch',
-  `select 1 from inbound_mailbox where tenant_id = $1 and mailer_id = $2 and fence = $3
+  'mailboxes.lock_watch',
+  `select 1 from mailboxes_mailbox where tenant_id = $1 and mailer_id = $2 and fence = $3
       for no key update`,
 )
 
@@ -41,8 +41,8 @@ export async function lockWatch(tx: Tx, { tenantId, mailerId, fence }: Watch): P
 }
 
 const NOTE_FAILING = statement(
-  'inbound.note_failing',
-  `update inbound_mailbox
+  'mailboxes.note_failing',
+  `update mailboxes_mailbox
       set failing_since = coalesce(failing_since, now()), tries = tries + 1,
           report_due_at = case when failing_since is null or report_due_at <= now()
                                then now() + $4 * interval '1 ms' else report_due_at end,
@@ -81,11 +81,11 @@ export async function noteFailing(
 }
 
 const END_EPISODE = statement(
-  'inbound.end_episode',
+  'mailboxes.end_episode',
   `with before as (
-     select failing_since, tries from inbound_mailbox
+     select failing_since, tries from mailboxes_mailbox
       where tenant_id = $1 and mailer_id = $2 and fence = $3 for no key update)
-   update inbound_mailbox m
+   update mailboxes_mailbox m
       set failing_since = null, report_due_at = null, tries = 0,
           read_at = case when $4 then now() else m.read_at end
      from before where m.tenant_id = $1 and m.mailer_id = $2
@@ -122,10 +122,10 @@ export interface FolderState {
 }
 
 const FOLDERS = statement(
-  'inbound.list_folders',
+  'mailboxes.list_folders',
   `select path, start, host, uid_validity::text as "uidValidity", last_uid::float8 as "lastUid",
           first_uid::float8 as "firstUid", old_before as "oldBefore", known_since as "knownSince"
-     from inbound_folder where tenant_id = $1 and mailer_id = $2`,
+     from mailboxes_folder where tenant_id = $1 and mailer_id = $2`,
 )
 
 export async function listFolders(
@@ -136,8 +136,8 @@ export async function listFolders(
 }
 
 const SAVE = statement(
-  'inbound.save_folder',
-  `insert into inbound_folder (tenant_id, mailer_id, path, start, host, uid_validity, last_uid,
+  'mailboxes.save_folder',
+  `insert into mailboxes_folder (tenant_id, mailer_id, path, start, host, uid_validity, last_uid,
      first_uid, old_before, known_since)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
    on conflict (tenant_id, mailer_id, path) do update
@@ -167,8 +167,8 @@ export async function saveFolder(
 }
 
 const ADVANCE = statement(
-  'inbound.advance_folder',
-  `update inbound_folder set last_uid = $4
+  'mailboxes.advance_folder',
+  `update mailboxes_folder set last_uid = $4
     where tenant_id = $1 and mailer_id = $2 and path = $3 and last_uid < $4`,
 )
 
@@ -183,8 +183,8 @@ export async function advanceFolder(
 }
 
 const FIND_KNOWN = statement(
-  'inbound.find_fetched',
-  `select digest from inbound_fetched
+  'mailboxes.find_fetched',
+  `select digest from mailboxes_fetched
     where tenant_id = $1 and mailer_id = $2 and digest = any($3::bytea[])`,
 )
 
@@ -200,8 +200,8 @@ export async function findFetched(
 }
 
 const NOTE_FETCHED = statement(
-  'inbound.note_fetched',
-  `insert into inbound_fetched (tenant_id, mailer_id, digest)
+  'mailboxes.note_fetched',
+  `insert into mailboxes_fetched (tenant_id, mailer_id, digest)
    select $1, $2, digest from unnest($3::bytea[]) as d (digest) on conflict do nothing`,
 )
 
@@ -214,9 +214,9 @@ export async function noteFetched(
 }
 
 const DROP_OLD = statement(
-  'inbound.drop_old_fetched',
-  `delete from inbound_fetched where (tenant_id, mailer_id, digest) in (
-     select tenant_id, mailer_id, digest from inbound_fetched
+  'mailboxes.drop_old_fetched',
+  `delete from mailboxes_fetched where (tenant_id, mailer_id, digest) in (
+     select tenant_id, mailer_id, digest from mailboxes_fetched
       where fetched_at < now() - $1 * interval '1 ms' order by fetched_at limit $2)`,
 )
 

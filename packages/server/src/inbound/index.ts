@@ -1,0 +1,3 @@
+/** The front door of inbound: for mail that comes by another way than SMTP. */
+export { digestMessage } from './ingest/digest.ts'
+export { storeReceived } from './ingest/store-received.ts'
