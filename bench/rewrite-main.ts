@@ -4,9 +4,9 @@
  */
 import { Tokenizer } from 'htmlparser2'
 import { composeMessage, prepareMessage } from '../packages/server/src/mail/index.ts'
-import { findPlaces } from '../packages/server/src/mail/rewrite/find-places.ts'
+import { findLinkOffsets } from '../packages/server/src/mail/rewrite/find-places.ts'
 import { spliceHtml } from '../packages/server/src/mail/rewrite/splice-html.ts'
-import { createStandIns } from '../packages/server/src/mail/stand-ins.ts'
+import { createPlaceholders } from '../packages/server/src/mail/stand-ins.ts'
 import { createKeyRing } from '../packages/server/src/platform/secrets/index.ts'
 import { createTrackingTokens } from '../packages/server/src/tracking/tokens.ts'
 import { createTrackingUrls } from '../packages/server/src/tracking/tracking-urls.ts'
@@ -93,7 +93,7 @@ const silent = {
 
 async function measure(characters: number): Promise<RewriteTimes> {
   const html = newsletterOf(characters)
-  const places = findPlaces(html)
+  const places = findLinkOffsets(html)
   const keyRing = createKeyRing(`k:${Buffer.alloc(32, 7).toString('base64')}`)
   const urls = createTrackingUrls({
     tokens: createTrackingTokens(keyRing),
@@ -104,14 +104,15 @@ async function measure(characters: number): Promise<RewriteTimes> {
     ...places.urls.map((_, link) => urls.clickUrl({ ...who, n }, link)),
   ]
   const texts = textsOf(0)
-  const standIns = createStandIns(
+  const placeholders = createPlaceholders(
     who.refId,
     texts.map((text) => text.length),
   )
   const splice = (all: readonly string[]) =>
     spliceHtml(html, places, { pixel: all[0] ?? '', linkOf: (link) => all[link + 1] ?? '' })
   const plain = await prepareMessage({ ...message, html })
-  const prepareTracked = () => prepareMessage({ ...message, html: splice(standIns), standIns })
+  const prepareTracked = () =>
+    prepareMessage({ ...message, html: splice(placeholders), placeholders })
   const tracked = await prepareTracked()
   const times = await timeAll({
     tokenizer() {
@@ -119,7 +120,7 @@ async function measure(characters: number): Promise<RewriteTimes> {
       tokenizer.write(html)
       tokenizer.end()
     },
-    find: () => findPlaces(html),
+    find: () => findLinkOffsets(html),
     // What was put together is a rope until it is read.
     splice: () => Buffer.byteLength(splice(texts)),
     prepare: () => prepareMessage({ ...message, html }),

@@ -26,22 +26,22 @@ import { createRouteFinder } from './inbound/domains/find-routes.ts'
 import { createDomainProver } from './inbound/domains/prove-domain.ts'
 import { inboundRoutes } from './inbound/domains/routes.ts'
 import { createInboundWork } from './inbound/ingest/create-inbound-work.ts'
-import { createIntake, type Intake } from './inbound/ingest/ingest.ts'
+import { createIngest, type Ingest } from './inbound/ingest/ingest.ts'
 import { createInboundJanitor } from './inbound/ingest/janitor.ts'
 import { inboundMessageRoutes } from './inbound/messages/routes.ts'
 import { listenWhenFree } from './inbound/smtp/listen-when-free.ts'
 import { createInboundListener, type InboundListener } from './inbound/smtp/listener.ts'
 import { createListenerObserver } from './inbound/smtp/observe-listener.ts'
-import { keptDays, partitionedTables } from './kept-days.ts'
+import { partitionedTables, retentionDays } from './kept-days.ts'
 import {
+  createLinkFinder,
   createMailAuthenticator,
   createMessageParser,
   createPhishingScanner,
-  createPlaceFinder,
   createRspamd,
   createTemplateRenderer,
+  type LinkFinder,
   type MessageParser,
-  type PlaceFinder,
   rspamdOutcomes,
   type TemplateRenderer,
   withSecondOpinion,
@@ -88,7 +88,7 @@ import { createDiskGuard, type DiskGuard, noDiskGuard } from './platform/disk-gu
 import { createDnsResolver, type DnsResolver, rememberAnswers } from './platform/dns/index.ts'
 import { createEgress, type Egress } from './platform/egress/index.ts'
 import { createFailpoints, type Failpoints } from './platform/failpoints.ts'
-import { createGate } from './platform/gate.ts'
+import { createConcurrencyLimiter } from './platform/gate.ts'
 import { createHttpApp } from './platform/http/app.ts'
 import { describeRoutes } from './platform/http/openapi.ts'
 import { createHttpServer, type HttpServer } from './platform/http/server.ts'
@@ -101,7 +101,7 @@ import { createKeyRing, type KeyRing, withRetired } from './platform/secrets/ind
 import type { Secrets } from './platform/secrets-file.ts'
 import { loadCertificate } from './platform/server-certificate.ts'
 import { createServiceGroup, type Service } from './platform/service.ts'
-import { createTallyFolder } from './platform/tally-folder.ts'
+import { createCounterFolder } from './platform/tally-folder.ts'
 import { createThreadJobsObserver, type ThreadJobsObserver } from './platform/thread-observer.ts'
 import { createWatchdog, type Watchdog } from './platform/watchdog.ts'
 import { checkReadiness } from './readiness.ts'
@@ -109,7 +109,7 @@ import { adapterOf, createRelays, type Relays, requestResults } from './relays/i
 import { relayRoutes } from './relays/routes.ts'
 import { createAcceptEmails } from './sending/accept/accept-email.ts'
 import { createKeysInProgress } from './sending/accept/idempotency.ts'
-import { createLaneWakeups, createReturnPathTokens, type LaneWakeups } from './sending/index.ts'
+import { createQueueWakeups, createReturnPathTokens, type QueueWakeups } from './sending/index.ts'
 import { createJanitor } from './sending/janitor.ts'
 import { createPhishingCheck, phishingOutcomes } from './sending/phishing/check-phishing.ts'
 import { createFreshSettings } from './sending/phishing/fresh-settings.ts'
@@ -194,12 +194,12 @@ interface Parts {
   readonly disk: DiskGuard
   readonly leases: Readonly<Record<LeasedRole, BucketLeases>>
   readonly wakeups: Wakeups
-  readonly laneWakeups: LaneWakeups
+  readonly queueWakeups: QueueWakeups
   readonly mailboxWakeups: BucketWakeups<WokenMailbox>
   readonly noteDeactivated: NoteDeactivated
   readonly accessTokens: AccessTokens
   readonly inbox: FeedbackInbox
-  readonly intake: Intake
+  readonly ingest: Ingest
   readonly parser: MessageParser
   readonly threadJobs: ThreadJobsObserver
   readonly dns: DnsResolver
@@ -272,7 +272,7 @@ export function compose(o: {
     db,
     schema,
     inbox,
-    intake: createIntake({ db, failpoints }),
+    ingest: createIngest({ db, failpoints }),
     parser: createMessageParser({ observer: threadJobs }),
     threadJobs,
     egress,
@@ -290,14 +290,14 @@ export function compose(o: {
         : noDiskGuard,
     leases,
     wakeups: createWakeups(othersOf('dispatcher')),
-    laneWakeups: createLaneWakeups(othersOf('sender')),
+    queueWakeups: createQueueWakeups(othersOf('sender')),
     mailboxWakeups: createBucketWakeups<WokenMailbox>(othersOf('mailbox')),
     noteDeactivated: composeNoteDeactivated({ log, metrics }),
     onImapBound: createImapBounds({ log, metrics }),
   }
   const parts: Parts = { ...core, accessTokens: composeAccessTokens(core) }
   const templates = createTemplateRenderer({ observer: threadJobs })
-  const places = createPlaceFinder({ observer: threadJobs })
+  const places = createLinkFinder({ observer: threadJobs })
   const tracker = config.roles.has('tracker') ? composeTracker(parts) : undefined
   const feedback = config.roles.has('tracker') ? composeFeedback(parts) : undefined
   const isReceiving = config.roles.has('inbound') || config.roles.has('mailbox')
@@ -325,7 +325,7 @@ export function compose(o: {
     templates,
     places,
     parts.parser,
-    parts.intake,
+    parts.ingest,
     ...(tracker?.services ?? []),
     ...(feedback?.services ?? []),
     ...(isReceiving ? composeInboundWork(parts) : []),
@@ -390,7 +390,7 @@ function composeHttp(
     readonly secrets: Secrets
     readonly build: Build
     readonly templates: TemplateRenderer
-    readonly places: PlaceFinder
+    readonly places: LinkFinder
     readonly tracker: Tracker | undefined
     readonly feedback: Feedback | undefined
     readonly listener: InboundListener | undefined
@@ -411,7 +411,7 @@ function composeHttp(
   const isApi = config.roles.has('api')
   const gates = recordGates(config.databasePool)
   // Of a thousand lookups at once: the rest is for what is sent and dispatched.
-  const checksGate = createGate({ ...CHECKS_AT_ONCE, name: 'checks-at-once' })
+  const checksLimiter = createConcurrencyLimiter({ ...CHECKS_AT_ONCE, name: 'checks-at-once' })
   if (isApi) describeRoutes(app, { publicUrl: config.publicUrl, version: o.build.version })
   addStatusRoutes(app, {
     metrics,
@@ -429,7 +429,7 @@ function composeHttp(
         allowHttp: config.allowHttpWebhooks,
         connectTimeoutMs: CONNECT_CHECK_MS,
         limit: createRateLimit({ name: 'webhook-checks', usesMax: webhookChecksMax, windowS: 60 }),
-        gate: checksGate,
+        limiter: checksLimiter,
       }
       webhookRoutes(scope, {
         db,
@@ -448,7 +448,7 @@ function composeHttp(
       })
       const wakeMail = ({ tenantId, mailerId }: { tenantId: string; mailerId: string }) => {
         const mailer = { tenantId, mailerId, bucket: bucketOf(mailerId) }
-        parts.laneWakeups.wake([{ ...mailer, isChanged: true }])
+        parts.queueWakeups.wake([{ ...mailer, isChanged: true }])
         parts.mailboxWakeups.wake([mailer])
       }
       const mailerDeps = {
@@ -460,7 +460,7 @@ function composeHttp(
           isHeld(db, key),
         checks: {
           limit: createRateLimit({ name: 'mailer-checks', usesMax: 60, windowS: 60 }),
-          gate: checksGate,
+          limiter: checksLimiter,
         },
       }
       registerMailerRoutes(scope, mailerDeps)
@@ -480,26 +480,35 @@ function composeHttp(
           return () => mailers.forEach(wakeMail)
         },
       })
-      const domainGate = createGate({ ...CHECKS_AT_ONCE, name: 'domain-checks-at-once' })
+      const domainLimiter = createConcurrencyLimiter({
+        ...CHECKS_AT_ONCE,
+        name: 'domain-checks-at-once',
+      })
       const domainLimit = (name: string) => createRateLimit({ name, usesMax: 60, windowS: 60 })
       domainRoutes(scope, {
         ...mailerDeps,
         random: Math.random,
-        checks: { limit: domainLimit('failed-domains'), gate: domainGate },
-        verifications: { limit: domainLimit('domain-checks'), gate: domainGate },
+        checks: { limit: domainLimit('failed-domains'), limiter: domainLimiter },
+        verifications: { limit: domainLimit('domain-checks'), limiter: domainLimiter },
       })
       inboundRoutes(scope, {
         ...parts,
         receivers,
         inboundHost: config.inboundHost,
-        verifications: { limit: domainLimit('inbound-domain-checks'), gate: domainGate },
+        verifications: { limit: domainLimit('inbound-domain-checks'), limiter: domainLimiter },
       })
       inboundMessageRoutes(scope, {
         db,
         parser: parts.parser,
         publicUrl: config.publicUrl,
-        gate: createGate({ ...MESSAGE_READS_AT_ONCE, name: 'received-message-reads' }),
-        attachmentGate: createGate({ ...ATTACHMENTS_AT_ONCE, name: 'attachments-at-once' }),
+        limiter: createConcurrencyLimiter({
+          ...MESSAGE_READS_AT_ONCE,
+          name: 'received-message-reads',
+        }),
+        attachmentLimiter: createConcurrencyLimiter({
+          ...ATTACHMENTS_AT_ONCE,
+          name: 'attachments-at-once',
+        }),
       })
       suppressionRoutes(scope, { db })
       phishingRoutes(scope, { db })
@@ -510,20 +519,20 @@ function composeHttp(
         places: o.places,
         log,
         keysInProgress: createKeysInProgress(),
-        wakeups: parts.laneWakeups,
+        wakeups: parts.queueWakeups,
         defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
       })
       activityRoutes(scope, {
         db,
         clock,
-        gate: gates.record,
-        exportGate: createGate({ ...EXPORTS_AT_ONCE, name: 'exports-at-once' }),
+        limiter: gates.record,
+        exportLimiter: createConcurrencyLimiter({ ...EXPORTS_AT_ONCE, name: 'exports-at-once' }),
       })
       rescueRoutes(scope, {
         ...parts,
-        wakeups: parts.laneWakeups,
+        wakeups: parts.queueWakeups,
         retentionMs: config.retentionMs,
-        gate: createGate({ ...RESCUES_AT_ONCE, name: 'rescues-at-once' }),
+        limiter: createConcurrencyLimiter({ ...RESCUES_AT_ONCE, name: 'rescues-at-once' }),
       })
     })
   return createHttpServer(app, { host: config.host, port: config.port })
@@ -532,7 +541,7 @@ function composeHttp(
 /** Reading the record leaves half of the connections to others, and replays leave half of that. */
 function recordGates(connections: number) {
   const gateOf = (name: string, part: number, atOncePerCallerMax: number) =>
-    createGate({
+    createConcurrencyLimiter({
       name,
       atOnceMax: Math.max(1, Math.floor(connections * part)),
       atOncePerCallerMax,
@@ -633,7 +642,7 @@ function composeSender(parts: Parts): Service[] {
     leases,
     pool,
     relaySends: createRelaySends({ relays: parts.relays, authConfirmDelayMs }),
-    wakeups: parts.laneWakeups,
+    wakeups: parts.queueWakeups,
     trackingUrls: createTrackingUrls({
       tokens: createTrackingTokens(keyRing),
       publicUrl: config.publicUrl,
@@ -749,7 +758,7 @@ function composeInboundWork(parts: Parts): readonly Service[] {
 }
 
 function composeListener(parts: Parts): InboundListener {
-  const { clock, config, db, disk, intake, log, metrics } = parts
+  const { clock, config, db, disk, ingest, log, metrics } = parts
   const name = heloNameOf(config)
   const monotonicMs = () => performance.now()
   const returnPaths = createReturnPathTokens(parts.keyRing)
@@ -771,7 +780,7 @@ function composeListener(parts: Parts): InboundListener {
     }),
     certificateFiles: files,
     findRoute: createRouteFinder({ db, prover, returnPaths }).find,
-    store: intake.store,
+    store: ingest.store,
     disk,
     nowMicros: clock.nowMicros,
     monotonicMs,
@@ -792,7 +801,7 @@ function composeMailboxes(parts: Parts): Service[] {
     errorRepeatMs: config.imapErrorRepeatMs,
     messageBytesMax: config.inboundBytesMax,
     retentionMs: config.retentionMs,
-    onStored: parts.intake.wake,
+    onStored: parts.ingest.wake,
   })
   return [leases, mailboxes, createSentCopies({ ...parts, leases })]
 }
@@ -815,7 +824,7 @@ function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Serv
   const { config, db, log } = parts
   const { retentionMs, webhookRetryForMs } = config
   const { databaseUrl } = o
-  const groups = keptDays({ db, webhookRetryForMs, retentionMs })
+  const groups = retentionDays({ db, webhookRetryForMs, retentionMs })
   return [
     // It asks providers, and tells of domains that a copy cannot see as the service does.
     ...(isPaused(config) ? [] : [composeDomainWork(parts)]),
@@ -824,7 +833,7 @@ function composeJanitor(parts: Parts, o: { readonly databaseUrl: string }): Serv
     createMailboxJanitor({ db, log, retentionMs }),
     createInboundJanitor({ db, log }),
     createAuditJanitor({ db, log, retentionMs: config.auditRetentionMs }),
-    createTallyFolder({ db, log }),
+    createCounterFolder({ db, log }),
     createRetention({ ...parts, check: parts.schema.check, databaseUrl, retentionMs, groups }),
   ]
 }

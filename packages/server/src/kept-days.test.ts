@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { TestDatabase } from '../test/database.ts'
 import { createSendingDatabase, silent } from '../test/sending.ts'
-import { keptDays, partitionedTables, tablesOfRetention, UNSUBSCRIBABLE_MS } from './kept-days.ts'
+import {
+  partitionedTables,
+  retentionDays,
+  tablesOfRetention,
+  UNSUBSCRIBABLE_MS,
+} from './kept-days.ts'
 import { createClock } from './platform/clock.ts'
 import { ulidAtTime } from './platform/ids.ts'
 import { createMetrics } from './platform/metrics.ts'
@@ -40,7 +45,7 @@ async function dropOld(
   const retention = createRetention({
     databaseUrl: database.url,
     retentionMs,
-    groups: keptDays({ db, webhookRetryForMs: 3 * DAY_MS, retentionMs }),
+    groups: retentionDays({ db, webhookRetryForMs: 3 * DAY_MS, retentionMs }),
     clock: createClock(),
     log: silent,
     metrics: createMetrics(),

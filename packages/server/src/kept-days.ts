@@ -48,7 +48,7 @@ export const tablesOfRetention: readonly string[] = [
 ]
 
 /** What leaves together, and when it may not yet. */
-export function keptDays(o: {
+export function retentionDays(o: {
   readonly db: Db
   readonly webhookRetryForMs: number
   readonly retentionMs: number

@@ -34,7 +34,7 @@ import { listDomainsOfRelay } from '../src/mailers/index.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createDnsResolver } from '../src/platform/dns/index.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'
-import type { Rounds } from '../src/platform/rounds.ts'
+import type { PeriodicTask } from '../src/platform/rounds.ts'
 import { adapterOf, createRelays } from '../src/relays/index.ts'
 import { relayRoutes } from '../src/relays/routes.ts'
 import { createSendingDatabase } from './sending.ts'
@@ -63,8 +63,8 @@ export interface DomainWorld {
   readonly wokenMail: string[]
   readonly wokenStreams: string[]
   /** What the janitor does; another one is another process. */
-  readonly work: Rounds
-  createWork(change?: Partial<DomainWorkDeps>): Rounds
+  readonly work: PeriodicTask
+  createWork(change?: Partial<DomainWorkDeps>): PeriodicTask
   /** What succeeds is held against the contract. */
   call(id: DomainOperation, o?: CallOptions): Promise<Answer>
   /** The same in a service that is made otherwise. */
@@ -105,7 +105,7 @@ export async function createDomainWorld(
   const wokenStreams: string[] = []
   const { log, seen, createApp, call } = createTestApi<DomainOperation>(ANSWERS)
   const limitOf = (usesMax: number) => createRateLimit({ name: 'test', usesMax, windowS: 60 })
-  const bounds = { limit: limitOf(1_000), gate: testGate }
+  const bounds = { limit: limitOf(1_000), limiter: testGate }
   const deps: DomainRoutesDeps & DomainWorkDeps = {
     db,
     keyRing: testKeyRing,
@@ -117,7 +117,7 @@ export async function createDomainWorld(
     wakeups: { wake: (streams) => wokenStreams.push(...streams.map(({ webhookId }) => webhookId)) },
     wakeMail: ({ mailerId }) => wokenMail.push(mailerId),
     checks: bounds,
-    verifications: { limit: limitOf(o.verificationsMax ?? 1_000), gate: testGate },
+    verifications: { limit: limitOf(o.verificationsMax ?? 1_000), limiter: testGate },
     observe: () => undefined,
   }
   const app = createApp()

@@ -8,7 +8,7 @@ import {
   type InboundWorkerDeps,
   type ReportedResult,
 } from '../src/inbound/ingest/inbound-worker.ts'
-import { createIntake, type Intake } from '../src/inbound/ingest/ingest.ts'
+import { createIngest, type Ingest } from '../src/inbound/ingest/ingest.ts'
 import { createMessageReader, type MessageReaderDeps } from '../src/inbound/ingest/read-message.ts'
 import type { MailboxMail, SmtpMail } from '../src/inbound/ingest/received-mail.ts'
 import { storeReceived } from '../src/inbound/ingest/store-received.ts'
@@ -38,7 +38,7 @@ export type WorkerChanges = Partial<InboundWorkerDeps> &
 export interface InboundWorld {
   readonly db: Db
   readonly parser: MessageParser
-  readonly intake: Intake
+  readonly ingest: Ingest
   receive(mail?: Partial<Parameters<typeof smtpMail>[0]>): Promise<readonly string[]>
   fetched(mail?: Partial<MailboxMail>): Promise<string>
   /** Another process. */
@@ -80,11 +80,11 @@ export function useInbound(): InboundWorld {
       return database.db
     },
     parser,
-    get intake() {
-      return createIntake({ db: database.db, failpoints })
+    get ingest() {
+      return createIngest({ db: database.db, failpoints })
     },
     async receive(mail) {
-      const { inboundIds } = await this.intake.store(smtpMail(mail) as SmtpMail)
+      const { inboundIds } = await this.ingest.store(smtpMail(mail) as SmtpMail)
       return inboundIds
     },
     async fetched(mail) {

@@ -120,7 +120,7 @@ export async function createInboundWorld(
     receivers: testReceivers(egress),
     wakeups: { wake: (streams) => woken.push(...streams.map(({ webhookId }) => webhookId)) },
     inboundHost: INBOUND_HOST,
-    verifications: { limit, gate: testGate },
+    verifications: { limit, limiter: testGate },
   }
   const app = createApp()
   inboundRoutes(app, deps)

@@ -115,7 +115,7 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
     readMailboxHealth,
     isInboundDomain: async () => true,
     ehloName: 'sender.example.com',
-    checks: { limit, gate: testGate },
+    checks: { limit, limiter: testGate },
     loginLimit: limit,
     callbackUrl: CALLBACK_URL,
   }

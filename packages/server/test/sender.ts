@@ -26,7 +26,7 @@ import { createAcceptEmails } from '../src/sending/accept/accept-email.ts'
 import { checkEmail } from '../src/sending/accept/check-email.ts'
 import { createPhishingCheck } from '../src/sending/phishing/check-phishing.ts'
 import { createFreshSettings } from '../src/sending/phishing/fresh-settings.ts'
-import { createLaneWakeups, type LaneWakeups } from '../src/sending/queue/queue-wakeups.ts'
+import { createQueueWakeups, type QueueWakeups } from '../src/sending/queue/queue-wakeups.ts'
 import { createSender, type Sender, type SenderDeps } from '../src/sending/queue/worker.ts'
 import { createFinishAttempts } from '../src/sending/results/finish-attempts.ts'
 import { planTracking } from '../src/sending/tracking/plan-tracking.ts'
@@ -35,7 +35,7 @@ import type { TestDatabase } from './database.ts'
 import {
   createSendingDatabase,
   emailBody,
-  findPlaces,
+  findLinkOffsets,
   keyRing,
   silent,
   trackingUrls,
@@ -61,7 +61,7 @@ export const everyLease: BucketLeases = {
 
 export interface TestSender extends Sender {
   readonly pool: SmtpPool
-  readonly wakeups: LaneWakeups
+  readonly wakeups: QueueWakeups
 }
 
 export function createTestSender(
@@ -94,7 +94,7 @@ export function createTestSender(
     accessTokens,
     authConfirmDelayMs: o.authConfirmDelayMs ?? 0,
   })
-  const wakeups = createLaneWakeups()
+  const wakeups = createQueueWakeups()
   const scanner = createPhishingScanner()
   const sender = createSender({
     db,
@@ -210,7 +210,7 @@ export async function accept(
     disk: noDiskGuard,
   })
   const checked = checkEmail(emailBody(change), { maxAttempts: 5, expiresInMs: 3 * 86_400_000 })
-  const places = { find: async (_: string, html: string) => findPlaces(html) }
+  const places = { find: async (_: string, html: string) => findLinkOffsets(html) }
   const { email } = await planTracking(places, tenantId, checked)
   const { refId } = await emails.accept({ tenantId, email, traceparent: TRACEPARENT })
   return refId

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { ApiKeyScope, WebhookEvent } from '@postrider/contract'
 import { createClock } from '../src/platform/clock.ts'
 import { createEgress, type Egress } from '../src/platform/egress/index.ts'
-import { createGate } from '../src/platform/gate.ts'
+import { createConcurrencyLimiter } from '../src/platform/gate.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
@@ -57,7 +57,7 @@ export function createTestEgress(lookedUp: string[] = []): Egress {
 
 const testLimit = createRateLimit({ name: 'test', usesMax: 1_000_000, windowS: 60 })
 
-export const testGate = createGate({
+export const testGate = createConcurrencyLimiter({
   name: 'test',
   atOnceMax: 1_000,
   atOncePerCallerMax: 1_000,
@@ -71,7 +71,7 @@ export function testReceivers(egress: Egress, change: Partial<ReceiverRules> = {
     allowHttp: true,
     connectTimeoutMs: 5_000,
     limit: testLimit,
-    gate: testGate,
+    limiter: testGate,
     wait: async () => undefined,
     ...change,
   }

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { accept, drain, eventsOf, TRACEPARENT, useSending } from '../../test/sender.ts'
 import { addMailer, cancelEmail, silent, unsubscribe } from '../../test/sending.ts'
 import type { Db } from '../platform/db/index.ts'
-import { createGate } from '../platform/gate.ts'
+import { createConcurrencyLimiter } from '../platform/gate.ts'
 import { createHttpApp } from '../platform/http/app.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 import { createMetrics } from '../platform/metrics.ts'
@@ -37,20 +37,20 @@ function serve(db: Db): FastifyInstance {
     metrics: createMetrics(),
     authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
   })
-  const gate = createGate({
+  const limiter = createConcurrencyLimiter({
     name: 'reads',
     atOnceMax: 2,
     atOncePerCallerMax: 2,
     waitingPerCallerMax: 4,
   })
-  const exportGate = createGate({
+  const exportLimiter = createConcurrencyLimiter({
     name: 'exports',
     atOnceMax: 4,
     atOncePerCallerMax: 2,
     waitingPerCallerMax: 0,
   })
   const clock = { now: () => new Date() }
-  activityRoutes(served, { db, clock, gate, exportGate, exportPageSize: 2 })
+  activityRoutes(served, { db, clock, limiter, exportLimiter, exportPageSize: 2 })
   return served
 }
 

@@ -15,7 +15,7 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../platform/clock.ts'
-import { type Gate, takePlace } from '../platform/gate.ts'
+import { type ConcurrencyLimiter, enterLimiter } from '../platform/gate.ts'
 import { addOperation, addStreamOperation } from '../platform/http/operation.ts'
 import { type ExportDeps, exportLogs } from './export-logs.ts'
 import { getEmail } from './get-email.ts'
@@ -25,9 +25,9 @@ import { type LogDeps, listLogs } from './list-logs.ts'
 export interface ActivityRouteDeps extends LogDeps, ExportDeps {
   readonly clock: Pick<Clock, 'now'>
   /** Shared with what else reads the record. */
-  readonly gate: Gate
+  readonly limiter: ConcurrencyLimiter
   /** Of exports: without a line, which would wait for minutes. */
-  readonly exportGate: Gate
+  readonly exportLimiter: ConcurrencyLimiter
 }
 
 export function activityRoutes(app: FastifyInstance, deps: ActivityRouteDeps): void {
@@ -44,7 +44,7 @@ Pages neither repeat nor leave out a log that was there when the first of them w
     errors: ['rate_limited'],
     async handle({ tenant, query }) {
       const { tenantId } = tenant
-      const page = await deps.gate.run(tenantId, () => listLogs(deps, tenantId, query))
+      const page = await deps.limiter.run(tenantId, () => listLogs(deps, tenantId, query))
       return { message: 'Email Logs', ...page }
     },
   })
@@ -60,7 +60,7 @@ Pages neither repeat nor leave out a log that was there when the first of them w
     errors: ['rate_limited'],
     async handle({ tenant, query, reply }) {
       const { tenantId } = tenant
-      const leave = await takePlace(deps.exportGate, tenantId)
+      const leave = await enterLimiter(deps.exportLimiter, tenantId)
       try {
         const ended = new AbortController()
         const text = await exportLogs(deps, tenantId, query, ended.signal)
@@ -90,7 +90,7 @@ Pages neither repeat nor leave out a log that was there when the first of them w
     errors: ['rate_limited'],
     async handle({ tenant, params, query }) {
       const { tenantId } = tenant
-      const email = await deps.gate.run(tenantId, () =>
+      const email = await deps.limiter.run(tenantId, () =>
         getEmail(deps, tenantId, params.ref_id, query),
       )
       return { message: 'Email', email }
@@ -109,7 +109,9 @@ function statisticsRoute(app: FastifyInstance, deps: ActivityRouteDeps): void {
     errors: ['rate_limited'],
     async handle({ tenant, query }) {
       const { tenantId } = tenant
-      const statistics = await deps.gate.run(tenantId, () => getStatistics(deps, tenantId, query))
+      const statistics = await deps.limiter.run(tenantId, () =>
+        getStatistics(deps, tenantId, query),
+      )
       return { message: 'Statistics', statistics }
     },
   })

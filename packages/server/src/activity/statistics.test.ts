@@ -4,14 +4,14 @@ import { Check } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { accept, drain, useSending } from '../../test/sender.ts'
 import { addMailer, cancelEmail, silent, unsubscribe } from '../../test/sending.ts'
-import { createTallyFolder } from '../platform/tally-folder.ts'
+import { createCounterFolder } from '../platform/tally-folder.ts'
 import { addTallies } from '../platform/tally-store.ts'
 import { getStatistics } from './get-statistics.ts'
 
 const world = useSending()
 const NOW = new Date('2026-11-20T13:30:00Z')
 const folder = (piece?: number) =>
-  createTallyFolder({ db: world.db, log: silent, ...(piece === undefined ? {} : { piece }) })
+  createCounterFolder({ db: world.db, log: silent, ...(piece === undefined ? {} : { piece }) })
 
 async function read(query: GetStatisticsQuery = {}, o: { tenantId?: string; now?: Date } = {}) {
   const clock = { now: () => o.now ?? new Date() }

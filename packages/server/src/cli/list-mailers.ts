@@ -3,7 +3,7 @@ import { LATE_AFTER_MS, type OperatedMailer, operatedMailers, printable } from '
 import { type Db, readInOrder } from '../platform/db/index.ts'
 import { bucketCount } from '../platform/db/leases.ts'
 import { describeDuration } from '../platform/duration.ts'
-import { countLanes, discoverLanes } from '../sending/index.ts'
+import { countQueues, discoverQueues } from '../sending/index.ts'
 import { type Result, table } from './output.ts'
 import { tenantIdsOf } from './read-all.ts'
 
@@ -42,8 +42,8 @@ const NO_QUEUE: Queue = { due: 0, waiting: 0, oldest_due_at: null }
 
 async function readQueues(db: Db, nowMs: number): Promise<ReadonlyMap<string, Queue>> {
   return await readInOrder(db, async (tx) => {
-    const lanes = await discoverLanes(tx, everyBucket)
-    const counts = await countLanes(tx, lanes, COUNT_MAX)
+    const lanes = await discoverQueues(tx, everyBucket)
+    const counts = await countQueues(tx, lanes, COUNT_MAX)
     const queues = new Map<string, Queue>()
     for (const { mailerId, due, waiting } of counts) {
       const other = queues.get(mailerId) ?? NO_QUEUE

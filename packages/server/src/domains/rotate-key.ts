@@ -26,8 +26,8 @@ export async function rotateKey(
   tenantId: string,
   name: string,
 ): Promise<SendingDomain> {
-  const { gate, limit } = deps.verifications
-  return gate.run(tenantId, async () => {
+  const { limiter, limit } = deps.verifications
+  return limiter.run(tenantId, async () => {
     const domain = await getDomain(deps, tenantId, name)
     checkKeys(domain)
     if (keyOfTurn(domain, 'next') !== undefined) return domain

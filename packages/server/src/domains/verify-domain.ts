@@ -22,8 +22,8 @@ export async function verifyDomain(
   deps: VerifyDeps,
   o: { readonly tenantId: string; readonly name: string; readonly traceparent: string },
 ): Promise<SendingDomain> {
-  const { gate, limit } = deps.verifications
-  return gate.run(o.tenantId, async () => {
+  const { limiter, limit } = deps.verifications
+  return limiter.run(o.tenantId, async () => {
     const domain = await getDomain(deps, o.tenantId, o.name)
     await limit.use(o.tenantId)
     if (domain.stage === 'ready') return check(deps, domain, o.traceparent)

@@ -4,7 +4,7 @@
  * has claimed is not due for the others until its lease is over.
  */
 import type { Logger } from '../platform/log.ts'
-import { createRounds, type Rounds } from '../platform/rounds.ts'
+import { createPeriodicTask, type PeriodicTask } from '../platform/rounds.ts'
 import { startTrace } from '../platform/trace.ts'
 import { type CheckDeps, checkDomain } from './check-domain.ts'
 import { type CreateDeps, createAtProvider, STAGE_LEASE_MS } from './create-at-provider.ts'
@@ -36,7 +36,7 @@ const PIECES_MAX = 50
 const PER_TENANT = 4
 const LEASE_MS = 5 * 60_000
 
-export function createDomainWork(deps: DomainWorkDeps): Rounds {
+export function createDomainWork(deps: DomainWorkDeps): PeriodicTask {
   const { db, log } = deps
 
   async function work(domain: SendingDomain): Promise<DomainWorkOutcome> {
@@ -67,7 +67,7 @@ export function createDomainWork(deps: DomainWorkDeps): Rounds {
     }
   }
 
-  return createRounds({
+  return createPeriodicTask({
     name: 'domains',
     log,
     intervalMs: INTERVAL_MS,

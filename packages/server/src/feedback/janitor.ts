@@ -1,7 +1,7 @@
 /** Removes what is kept aside and what stayed unmatched, when it is older than what is kept of emails. */
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
-import { createRounds, type Rounds } from '../platform/rounds.ts'
+import { createPeriodicTask, type PeriodicTask } from '../platform/rounds.ts'
 import { dropOldParked } from './apply/park-store.ts'
 import { dropOldRefused } from './intake/inbox-store.ts'
 
@@ -14,9 +14,9 @@ export function createFeedbackJanitor(deps: {
   readonly db: Db
   readonly log: Logger
   readonly retentionMs: number
-}): Rounds {
+}): PeriodicTask {
   const { db, log, retentionMs } = deps
-  return createRounds({
+  return createPeriodicTask({
     name: 'feedback janitor',
     log,
     intervalMs: INTERVAL_MS,

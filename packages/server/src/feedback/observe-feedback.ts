@@ -3,7 +3,7 @@ import { type RelayKind, relayKinds } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { createRounds, type Rounds } from '../platform/rounds.ts'
+import { createPeriodicTask, type PeriodicTask } from '../platform/rounds.ts'
 import { type Handled, handledOutcomes } from './apply/handle-reports.ts'
 import { findFull, type InboxFigures, measureInbox } from './intake/inbox-store.ts'
 import { type CallbackResult, callbackResults } from './intake/take-callback.ts'
@@ -56,7 +56,7 @@ const MEASURE_MS = 1_000
 /** Of one tenant: half an hour of a provider's largest bursts. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024
 
-export interface InboxGauge extends Rounds {
+export interface InboxGauge extends PeriodicTask {
   /** As much of the tenant's waits as may. */
   isFull(tenantId: string): boolean
 }
@@ -82,7 +82,7 @@ export function createInboxGauge(deps: {
       refused: figures.refused,
     }),
   )
-  const rounds = createRounds({
+  const rounds = createPeriodicTask({
     name: 'callback inbox gauge',
     log,
     intervalMs: MEASURE_MS,

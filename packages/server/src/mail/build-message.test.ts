@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import PostalMime, { type Email } from 'postal-mime'
 import { describe, expect, it } from 'vitest'
 import { composeMessage, type MessageInput, prepareMessage } from './build-message.ts'
-import { createStandIns } from './stand-ins.ts'
+import { createPlaceholders } from './stand-ins.ts'
 
 const DATE = new Date('2026-11-20T13:01:02Z')
 
@@ -383,8 +383,8 @@ describe('the copies of one email', () => {
 })
 
 describe('copies with texts of their own', () => {
-  const standIns = createStandIns(base.id, [60])
-  const [standIn = ''] = standIns
+  const placeholders = createPlaceholders(base.id, [60])
+  const [placeholder = ''] = placeholders
   const texts = ['https://t.example.com/'.padEnd(60, 'a')]
 
   it.each([
@@ -393,8 +393,8 @@ describe('copies with texts of their own', () => {
     ['escaped', (own: string) => `Grüße = ${own}\n`],
     ['escaped, without a last line end', (own: string) => `Grüße ${own}`],
     ['in base64', (own: string) => `${'日本語のメールです。'.repeat(9)}${own}\n`],
-  ])('are what they would be without stand-ins: %s', async (_, text) => {
-    const prepared = await prepareMessage({ ...base, text: text(standIn), standIns })
+  ])('are what they would be without placeholders: %s', async (_, text) => {
+    const prepared = await prepareMessage({ ...base, text: text(placeholder), placeholders })
     const copy = await composeMessage(prepared, MESSAGE_ID, { texts })
     expectSound(copy)
     expect(copy.toString('latin1')).not.toMatch(/\r\n\r\n$/)

@@ -21,7 +21,7 @@ import {
   namedTypeLine,
   textLine,
 } from './header-lines.ts'
-import { findStandIns, type MarkedBody, type StandIns, writeOver } from './stand-ins.ts'
+import { findPlaceholders, type MarkedBody, type Placeholders, writeOver } from './stand-ins.ts'
 
 export interface MessageInput {
   /** Of the email, and known to nobody before it was accepted: the boundaries derive from it. */
@@ -39,7 +39,7 @@ export interface MessageInput {
   readonly headers?: readonly (readonly [name: string, value: string])[] | undefined
   readonly attachments?: readonly Attachment[] | undefined
   /** Of `id`, where its bodies hold them. */
-  readonly standIns?: StandIns | undefined
+  readonly placeholders?: Placeholders | undefined
 }
 
 /** What all copies share. */
@@ -52,7 +52,7 @@ export interface PreparedMessage {
 export interface CopyParts {
   /** Makes it a message that one click unsubscribes from (RFC 8058). */
   readonly unsubscribeUrl?: string
-  /** By the numbers of the stand-ins. */
+  /** By the numbers of the placeholders. */
   readonly texts?: readonly string[]
 }
 
@@ -85,7 +85,7 @@ export async function prepareMessage(input: MessageInput): Promise<PreparedMessa
   return { beforeMessageId, afterMessageId: written }
 }
 
-/** The Message-ID comes with its angle brackets. Throws when a text is not as long as its stand-in. */
+/** The Message-ID comes with its angle brackets. Throws when a text is not as long as its placeholder. */
 export async function composeMessage(
   { beforeMessageId, afterMessageId }: PreparedMessage,
   messageId: string,
@@ -171,13 +171,13 @@ function createMultiparts(id: string): (type: string, parts: Part[]) => Part[] {
 async function textPart(
   subtype: 'plain' | 'html',
   text: string,
-  { id, standIns }: MessageInput,
+  { id, placeholders }: MessageInput,
 ): Promise<Part> {
   const problem = checkBodyText(text)
   if (problem !== undefined) throw new TypeError(`the body ${problem}`)
   const encoded = await encodeTextBody(text)
   const { encoding, parts } = encoded
-  const marked = standIns && findStandIns(encoded, id, standIns)
+  const marked = placeholders && findPlaceholders(encoded, id, placeholders)
   const type = headerLine('Content-Type', `text/${subtype}; charset=utf-8`)
   return {
     headers: type + headerLine('Content-Transfer-Encoding', encoding),

@@ -53,8 +53,8 @@ export {
   withSecondOpinion,
 } from './phishing/index.ts'
 export type { MailReport } from './reports/mail-report.ts'
-export type { HtmlPlaces } from './rewrite/find-places.ts'
-export { createPlaceFinder, type PlaceFinder } from './rewrite/place-finder.ts'
+export type { LinkOffsets } from './rewrite/find-places.ts'
+export { createLinkFinder, type LinkFinder } from './rewrite/place-finder.ts'
 export { spliceHtml } from './rewrite/splice-html.ts'
 export {
   failureOfConnect,
@@ -76,11 +76,11 @@ export type {
   SmtpSession,
 } from './smtp/session.ts'
 export {
-  createStandIns,
+  createPlaceholders,
   fillSplit,
+  type Placeholders,
   type SplitText,
-  type StandIns,
-  splitAtStandIns,
+  splitAtPlaceholders,
 } from './stand-ins.ts'
 export type { TemplateInput } from './template/render-template.ts'
 export { createTemplateRenderer, type TemplateRenderer } from './template/template-renderer.ts'

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeTextBody } from './encode-body.ts'
-import { createStandIns, findStandIns, writeOver } from './stand-ins.ts'
+import { createPlaceholders, findPlaceholders, writeOver } from './stand-ins.ts'
 
 const ID = '01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
 
 /** The text that a program reads out of a copy. */
-async function readBack(text: string, texts: readonly string[], standIns: readonly string[]) {
+async function readBack(text: string, texts: readonly string[], placeholders: readonly string[]) {
   const body = await encodeTextBody(text)
-  const marked = findStandIns(body, ID, standIns)
+  const marked = findPlaceholders(body, ID, placeholders)
   if (marked === undefined) return undefined
   const wire = Buffer.concat(await writeOver(marked, texts)).toString('latin1')
   for (const line of wire.split('\r\n')) expect(line.length).toBeLessThanOrEqual(76)
@@ -21,18 +21,18 @@ async function readBack(text: string, texts: readonly string[], standIns: readon
 }
 
 const lengths = [60, 83, 140]
-const standIns = createStandIns(ID, lengths)
+const placeholders = createPlaceholders(ID, lengths)
 const texts = lengths.map((length, i) => `http://t.example/${i}/`.padEnd(length, 'Ab.-_~09'))
 
-it('stand-ins have the length that was asked for, differ, and look like URLs', () => {
-  expect(standIns.map((one) => one.length)).toEqual(lengths)
-  expect(new Set(standIns.map((one) => one.slice(0, 44))).size).toBe(3)
-  for (const one of standIns) expect(one).toMatch(/^https:\/\/[0-9a-z]+$/)
-  expect(createStandIns('another', lengths)[0]).not.toBe(standIns[0])
-  expect(() => createStandIns(ID, [43])).toThrow(RangeError)
+it('placeholders have the length that was asked for, differ, and look like URLs', () => {
+  expect(placeholders.map((one) => one.length)).toEqual(lengths)
+  expect(new Set(placeholders.map((one) => one.slice(0, 44))).size).toBe(3)
+  for (const one of placeholders) expect(one).toMatch(/^https:\/\/[0-9a-z]+$/)
+  expect(createPlaceholders('another', lengths)[0]).not.toBe(placeholders[0])
+  expect(() => createPlaceholders(ID, [43])).toThrow(RangeError)
 })
 
-describe('a body with stand-ins', () => {
+describe('a body with placeholders', () => {
   const all = (filler: string) => (own: readonly string[]) =>
     `${filler}${own[2]}${filler}${own[0]}${own[1]}x${own[0]}${filler.repeat(9)}`
   it.each([
@@ -40,9 +40,9 @@ describe('a body with stand-ins', () => {
     ['quoted-printable', all('Grüße = ')],
     ['base64', all('日本語のメールです。'.repeat(3))],
   ])('in %s is the same with other texts written over them', async (encoding, write) => {
-    expect((await encodeTextBody(write(standIns))).encoding).toBe(encoding)
+    expect((await encodeTextBody(write(placeholders))).encoding).toBe(encoding)
     const expected = write(texts).replaceAll('\n', '\r\n')
-    expect(await readBack(write(standIns), texts, standIns)).toBe(expected)
+    expect(await readBack(write(placeholders), texts, placeholders)).toBe(expected)
   })
 
   it('of any text and in any order is as if it had been written so', async () => {
@@ -55,9 +55,9 @@ describe('a body with stand-ins', () => {
       fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
         const write = (all: readonly string[]) =>
           pieces.map((one) => (typeof one === 'number' ? all[one] : one)).join('')
-        const source = write(standIns)
+        const source = write(placeholders)
         fc.pre(source.isWellFormed())
-        const read = await readBack(source, texts, standIns)
+        const read = await readBack(source, texts, placeholders)
         if (!pieces.some((one) => typeof one === 'number')) expect(read).toBeUndefined()
         else expect(read).toBe(write(texts).replace(/\r\n?|\n/g, '\r\n'))
       }),
@@ -71,18 +71,18 @@ describe('a body with stand-ins', () => {
   ])('that is long, in %s, is written over as a whole', async (_, filler) => {
     const long = filler.repeat(20_000)
     const write = (all: readonly string[]) => `${long}${all[1]}${long.slice(7)}${all[2]}`
-    expect(await readBack(write(standIns), texts, standIns)).toBe(write(texts))
+    expect(await readBack(write(placeholders), texts, placeholders)).toBe(write(texts))
   })
 
   it('takes no text of another length', async () => {
-    const marked = findStandIns(await encodeTextBody(`a ${standIns[0]}`), ID, standIns)
+    const marked = findPlaceholders(await encodeTextBody(`a ${placeholders[0]}`), ID, placeholders)
     if (marked === undefined) return expect.unreachable()
     await expect(writeOver(marked, ['short'])).rejects.toThrow('in place of 60')
     await expect(writeOver(marked, [])).rejects.toThrow('0 characters')
   })
 
   it('writing one copy leaves the others as they are', async () => {
-    const marked = findStandIns(await encodeTextBody(`ü ${standIns[0]}`), ID, standIns)
+    const marked = findPlaceholders(await encodeTextBody(`ü ${placeholders[0]}`), ID, placeholders)
     if (marked === undefined) return expect.unreachable()
     const first = await writeOver(marked, ['a'.repeat(60)])
     await writeOver(marked, ['b'.repeat(60)])

@@ -1,9 +1,9 @@
 /**
- * Stand-ins: texts in a body that are another text in each copy of the message, of the same length.
- * The body is encoded once, with the stand-ins, and they are written over in each copy; encoding it
+ * Placeholders: texts in a body that are another text in each copy of the message, of the same length.
+ * The body is encoded once, with the placeholders, and they are written over in each copy; encoding it
  * anew for each takes twenty times as long for a newsletter of 60 kB.
  *
- * A stand-in is plain ASCII that no encoding escapes and looks like a URL, which what is made of the
+ * A placeholder is plain ASCII that no encoding escapes and looks like a URL, which what is made of the
  * HTML may depend on. It is derived from the email's id, which nobody knows before the email was
  * accepted, so that no content holds one by itself.
  */
@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto'
 import { type EncodedBody, wrapLongBase64 } from './encode-body.ts'
 
 /** By their numbers. */
-export type StandIns = readonly string[]
+export type Placeholders = readonly string[]
 
 export interface MarkedBody {
   readonly isBase64: boolean
@@ -21,7 +21,7 @@ export interface MarkedBody {
 }
 
 interface Place {
-  readonly standIn: number
+  readonly placeholder: number
   /** Where each of its characters is in the bytes: quoted-printable breaks lines within it. */
   readonly at: Uint32Array
 }
@@ -35,7 +35,7 @@ const MARK_DIGITS = 32
 const HEAD_CHARS = MARK_SCHEME.length + MARK_DIGITS + NUMBER_CHARS
 
 /** One for each length, which is at least 44. */
-export function createStandIns(id: string, lengths: readonly number[]): StandIns {
+export function createPlaceholders(id: string, lengths: readonly number[]): Placeholders {
   const mark = markOf(id)
   return lengths.map((length, i) => {
     if (length < HEAD_CHARS) throw new RangeError(`a stand-in of ${length} characters`)
@@ -50,10 +50,10 @@ function markOf(id: string): string {
 }
 
 /** Undefined where the body has none. */
-export function findStandIns(
+export function findPlaceholders(
   { encoding, parts }: EncodedBody,
   id: string,
-  standIns: StandIns,
+  placeholders: Placeholders,
 ): MarkedBody | undefined {
   const isBase64 = encoding === 'base64'
   const joined = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
@@ -62,12 +62,12 @@ export function findStandIns(
   const places: Place[] = []
   // Each character is taken once, whatever the text.
   const mark = new RegExp([...markOf(id)].join(`(?:${SOFT_BREAK})?`), 'g')
-  for (const { index } of text.matchAll(mark)) places.push(readPlace(text, index, standIns))
+  for (const { index } of text.matchAll(mark)) places.push(readPlace(text, index, placeholders))
   return places.length === 0 ? undefined : { isBase64, bytes, places }
 }
 
-/** Reads on from where a stand-in begins, over the breaks within it. */
-function readPlace(text: string, from: number, standIns: StandIns): Place {
+/** Reads on from where a placeholder begins, over the breaks within it. */
+function readPlace(text: string, from: number, placeholders: Placeholders): Place {
   const at: number[] = []
   let read = ''
   let next = from
@@ -80,21 +80,21 @@ function readPlace(text: string, from: number, standIns: StandIns): Place {
     }
   }
   readTo(HEAD_CHARS)
-  const standIn = Number.parseInt(read.slice(-NUMBER_CHARS), RADIX)
-  const expected = standIns[standIn] ?? ''
+  const placeholder = Number.parseInt(read.slice(-NUMBER_CHARS), RADIX)
+  const expected = placeholders[placeholder] ?? ''
   readTo(expected.length)
   if (read !== expected) throw new Error('a stand-in is not as it was written')
-  return { standIn, at: Uint32Array.from(at) }
+  return { placeholder, at: Uint32Array.from(at) }
 }
 
-/** The body of one copy, with `texts` by the numbers of their stand-ins. */
+/** The body of one copy, with `texts` by the numbers of their placeholders. */
 export async function writeOver(
   { bytes, isBase64, places }: MarkedBody,
   texts: readonly string[],
 ): Promise<readonly Buffer[]> {
   const copy = Buffer.from(bytes)
-  for (const { standIn, at } of places) {
-    const text = texts[standIn] ?? ''
+  for (const { placeholder, at } of places) {
+    const text = texts[placeholder] ?? ''
     if (text.length !== at.length)
       throw new Error(`${text.length} characters in place of ${at.length}`)
     for (let i = 0; i < at.length; i++) copy[at[i] ?? -1] = text.charCodeAt(i)
@@ -102,33 +102,37 @@ export async function writeOver(
   return isBase64 ? wrapLongBase64(copy.toString('base64')) : [copy]
 }
 
-/** For those who take text: what is between the stand-ins, and their numbers. */
+/** For those who take text: what is between the placeholders, and their numbers. */
 export interface SplitText {
-  /** One more than there are stand-ins. */
+  /** One more than there are placeholders. */
   readonly pieces: readonly string[]
-  readonly standIns: readonly number[]
+  readonly placeholders: readonly number[]
 }
 
-export function splitAtStandIns(text: string, id: string, standIns: StandIns): SplitText {
+export function splitAtPlaceholders(
+  text: string,
+  id: string,
+  placeholders: Placeholders,
+): SplitText {
   const mark = markOf(id)
   const pieces: string[] = []
   const numbers: number[] = []
   let from = 0
   for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, from)) {
     const numberAt = at + mark.length
-    const standIn = Number.parseInt(text.slice(numberAt, numberAt + NUMBER_CHARS), RADIX)
-    const expected = standIns[standIn]
+    const placeholder = Number.parseInt(text.slice(numberAt, numberAt + NUMBER_CHARS), RADIX)
+    const expected = placeholders[placeholder]
     if (expected === undefined || !text.startsWith(expected, at))
       throw new Error('a stand-in is not as it was written')
     pieces.push(text.slice(from, at))
-    numbers.push(standIn)
+    numbers.push(placeholder)
     from = at + expected.length
   }
   pieces.push(text.slice(from))
-  return { pieces, standIns: numbers }
+  return { pieces, placeholders: numbers }
 }
 
-/** The text of one copy, with `texts` by the numbers of their stand-ins. */
-export function fillSplit({ pieces, standIns }: SplitText, texts: readonly string[]): string {
-  return pieces.map((piece, i) => piece + (texts[standIns[i] ?? -1] ?? '')).join('')
+/** The text of one copy, with `texts` by the numbers of their placeholders. */
+export function fillSplit({ pieces, placeholders }: SplitText, texts: readonly string[]): string {
+  return pieces.map((piece, i) => piece + (texts[placeholders[i] ?? -1] ?? '')).join('')
 }

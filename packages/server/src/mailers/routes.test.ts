@@ -84,7 +84,7 @@ beforeAll(async () => {
     accessTokens: { get: async () => ({ kind: 'inactive' }) },
     checks: {
       limit: { use: (...o) => limit.use(...o), useUnlessDone: (...o) => limit.useUnlessDone(...o) },
-      gate: testGate,
+      limiter: testGate,
     },
   })
   await app.ready()
@@ -764,17 +764,17 @@ describe('updateSMTP', () => {
 
   it('409: refuses an update that was overtaken by another', async () => {
     const { mailer_id: id } = await configured()
-    const gate = Promise.withResolvers<void>()
+    const limiter = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()
     smtp.setScript(({ phase }) => {
       if (phase !== 'connect') return undefined
       reached.resolve()
-      return { after: gate.promise }
+      return { after: limiter.promise }
     })
     const slow = update(id, { name: 'Slow', config: { password: PASSWORD } })
     await reached.promise
     expect(await update(id, { name: 'Quick' })).toMatchObject({ status: 200 })
-    gate.resolve()
+    limiter.resolve()
     expect(await slow).toMatchObject({ status: 409, body: { code: 'conflict' } })
     expect((await get(id)).body.mailer.name).toBe('Quick')
   })

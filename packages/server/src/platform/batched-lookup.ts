@@ -5,7 +5,7 @@
  *
  * A failed query fails the look-ups that were in it, and no others.
  */
-import { createTurns } from './turns.ts'
+import { createFairQueue } from './turns.ts'
 
 export interface BatchedLookup<K, V> {
   find(group: string, key: K): Promise<V | undefined>
@@ -24,7 +24,7 @@ export function createBatchedLookup<K, V>(o: {
   /** Answers in the order of the keys. */
   readonly run: (keys: readonly K[]) => Promise<readonly (V | undefined)[]>
 }): BatchedLookup<K, V> {
-  const waiting = createTurns<Waiter<K, V>>()
+  const waiting = createFairQueue<Waiter<K, V>>()
   let isRunning = false
 
   async function run(): Promise<void> {

@@ -2,14 +2,14 @@
  * Checks that reach out to a host that a tenant names: a bounded number at once, and of those that
  * fail in a while, so that nobody scans a network by them.
  */
-import type { Gate } from './gate.ts'
+import type { ConcurrencyLimiter } from './gate.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 export interface CheckBounds {
   /** Of checks that fail, per tenant. */
   readonly limit: RateLimit
   /** Of checks at once. */
-  readonly gate: Gate
+  readonly limiter: ConcurrencyLimiter
 }
 
 export function countedCheck<T>(
@@ -17,5 +17,5 @@ export function countedCheck<T>(
   tenantId: string,
   check: () => Promise<T>,
 ): Promise<T> {
-  return checks.gate.run(tenantId, () => checks.limit.useUnlessDone(tenantId, check))
+  return checks.limiter.run(tenantId, () => checks.limit.useUnlessDone(tenantId, check))
 }

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { createGate, type Gate } from './gate.ts'
+import { type ConcurrencyLimiter, createConcurrencyLimiter } from './gate.ts'
 
 const gateOf = (o: { atOnce?: number; perCaller?: number; waiting?: number } = {}) =>
-  createGate({
+  createConcurrencyLimiter({
     name: 'reads',
     atOnceMax: o.atOnce ?? 2,
     atOncePerCallerMax: o.perCaller ?? 1,
@@ -10,11 +10,11 @@ const gateOf = (o: { atOnce?: number; perCaller?: number; waiting?: number } = {
   })
 
 /** Work that runs until it is told to end, and says when it began. */
-function through(gate: Gate) {
+function through(limiter: ConcurrencyLimiter) {
   const begun: string[] = []
   const enter = (caller: string, name = caller) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const done = gate.run(caller, () => {
+    const done = limiter.run(caller, () => {
       begun.push(name)
       return promise
     })

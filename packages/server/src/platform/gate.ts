@@ -4,14 +4,14 @@
  * number of waiting ones 429 `rate_limited` (contract §2).
  */
 import { type ApiError, rateLimited } from './errors.ts'
-import { createTurns } from './turns.ts'
+import { createFairQueue } from './turns.ts'
 
-export interface Gate {
+export interface ConcurrencyLimiter {
   /** Runs the work when its turn has come. The work has its own time-out. */
   run<T>(caller: string, work: () => Promise<T>): Promise<T>
 }
 
-export interface GateOptions {
+export interface ConcurrencyLimits {
   /** Names the policy in the header fields: letters, digits and hyphens. */
   readonly name: string
   readonly atOnceMax: number
@@ -26,8 +26,8 @@ interface Waiter {
   readonly enter: () => void
 }
 
-export function createGate(o: GateOptions): Gate {
-  const lines = createTurns<Waiter>()
+export function createConcurrencyLimiter(o: ConcurrencyLimits): ConcurrencyLimiter {
+  const lines = createFairQueue<Waiter>()
   /** Without those that have none. */
   const running = new Map<string, number>()
   const waiting = new Map<string, number>()
@@ -76,10 +76,13 @@ export function createGate(o: GateOptions): Gate {
 }
 
 /** A place that is held beyond the end of a function: answers what leaves it. */
-export async function takePlace(gate: Gate, caller: string): Promise<() => void> {
+export async function enterLimiter(
+  limiter: ConcurrencyLimiter,
+  caller: string,
+): Promise<() => void> {
   const taken = Promise.withResolvers<void>()
   const left = Promise.withResolvers<void>()
-  const inside = gate.run(caller, () => {
+  const inside = limiter.run(caller, () => {
     taken.resolve()
     return left.promise
   })
@@ -94,7 +97,7 @@ function add(counts: Map<string, number>, caller: string, change: number): void 
   else counts.set(caller, count)
 }
 
-function full({ name, atOncePerCallerMax }: GateOptions): ApiError {
+function full({ name, atOncePerCallerMax }: ConcurrencyLimits): ApiError {
   return rateLimited({
     policy: name,
     quota: atOncePerCallerMax,

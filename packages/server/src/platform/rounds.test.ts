@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { createLogger } from './log.ts'
-import { createRounds, type InPieces } from './rounds.ts'
+import { createPeriodicTask, type InPieces } from './rounds.ts'
 
 function rounds(round: (inPieces: InPieces) => Promise<number>) {
   const log = createLogger({ level: 'silent' })
-  return createRounds({
+  return createPeriodicTask({
     ...{ name: 'test', log, intervalMs: 60_000, piece: 10, piecesMax: 5, round },
     failed: 'test.failed',
   })

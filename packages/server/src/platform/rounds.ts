@@ -2,7 +2,7 @@
 import type { Logger } from './log.ts'
 import type { Service } from './service.ts'
 
-export interface Rounds extends Service {
+export interface PeriodicTask extends Service {
   /** One round, now; answers what it does. */
   runOnce(): Promise<number>
 }
@@ -10,7 +10,7 @@ export interface Rounds extends Service {
 /** Repeats a step until it did less than a whole piece; answers how much it did in all. */
 export type InPieces = (step: () => Promise<number>) => Promise<number>
 
-export function createRounds(o: {
+export function createPeriodicTask(o: {
   readonly name: string
   readonly log: Logger
   readonly intervalMs: number
@@ -20,7 +20,7 @@ export function createRounds(o: {
   readonly round: (inPieces: InPieces) => Promise<number>
   /** What the log says of a round that failed; the next comes all the same. */
   readonly failed: string
-}): Rounds {
+}): PeriodicTask {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   let isStopped = false

@@ -1,7 +1,7 @@
 /** Folds changes of tallies into their sums, and forgets sums after 400 days. */
 import type { Db } from './db/index.ts'
 import type { Logger } from './log.ts'
-import { createRounds, type Rounds } from './rounds.ts'
+import { createPeriodicTask, type PeriodicTask } from './rounds.ts'
 import { dropOldTallies, foldTallies } from './tally-store.ts'
 
 const INTERVAL_MS = 10_000
@@ -10,14 +10,14 @@ const PIECES_MAX = 100
 const KEPT_MS = 400 * 86_400_000
 
 /** A round answers how many changes were folded. */
-export function createTallyFolder(deps: {
+export function createCounterFolder(deps: {
   readonly db: Db
   readonly log: Logger
   /** A smaller one, for tests. */
   readonly piece?: number
-}): Rounds {
+}): PeriodicTask {
   const { db, log, piece = PIECE } = deps
-  return createRounds({
+  return createPeriodicTask({
     name: 'tallies',
     log,
     intervalMs: INTERVAL_MS,

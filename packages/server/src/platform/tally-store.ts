@@ -5,7 +5,7 @@
  */
 import { insertRows, type Queryable, statement, type Tx } from './db/index.ts'
 
-export interface TallyChange {
+export interface CounterChange {
   readonly tenantId: string
   /** What it concerns, such as a mailer. */
   readonly subject: string
@@ -18,7 +18,7 @@ export interface TallyChange {
 const HOUR_MS = 3_600_000
 
 /** One row for each that differs, however often it happened. */
-export async function addTallies(tx: Tx, changes: readonly TallyChange[]): Promise<void> {
+export async function addTallies(tx: Tx, changes: readonly CounterChange[]): Promise<void> {
   const sums = new Map<
     string,
     { tenantId: string; subject: string; name: string; at: Date; n: number }

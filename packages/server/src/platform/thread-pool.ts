@@ -13,8 +13,8 @@
  */
 import { type ResourceLimits, Worker } from 'node:worker_threads'
 import { ApiError } from './errors.ts'
-import { createGate, takePlace } from './gate.ts'
-import { inTime } from './in-time.ts'
+import { createConcurrencyLimiter, enterLimiter } from './gate.ts'
+import { withTimeout } from './in-time.ts'
 import type { Service } from './service.ts'
 import { type ThreadMessage, totalUs } from './thread-jobs.ts'
 import { watchJob } from './thread-limits.ts'
@@ -70,9 +70,9 @@ interface Thread<Input, Output> {
 export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPool<Input, Output> {
   const common = { name: o.name, atOncePerCallerMax: 1, waitingPerCallerMax: o.waitingPerCallerMax }
   /** A caller's place is taken until its thread can be another's, or has ended. */
-  const places = createGate({ ...common, atOnceMax: 2 * o.threads })
+  const places = createConcurrencyLimiter({ ...common, atOnceMax: 2 * o.threads })
   /** Of those that have a place, those at work. */
-  const work = createGate({ ...common, atOnceMax: o.threads })
+  const work = createConcurrencyLimiter({ ...common, atOnceMax: o.threads })
   const idle: Thread<Input, Output>[] = []
   const all = new Set<Thread<Input, Output>>()
   const ending = new Set<() => void>()
@@ -141,11 +141,11 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
       const ended = Promise.all([...all].map((thread) => thread.end()))
       // Who waits for one to end is refused now.
       for (const leave of ending) leave()
-      await inTime(ended, STOP_MS_MAX).catch(() => undefined)
+      await withTimeout(ended, STOP_MS_MAX).catch(() => undefined)
       all.clear()
     },
     async run(caller, input, handedOver = []) {
-      const leave = await takePlace(places, caller)
+      const leave = await enterLimiter(places, caller)
       return work.run(caller, () => runOne(caller, input, handedOver, leave))
     },
   }
@@ -182,7 +182,7 @@ function createThread<Input, Output>(o: ThreadPoolOptions): Thread<Input, Output
     return awaited
   }
 
-  const ready = inTime(next().promise, READY_MS_MAX)
+  const ready = withTimeout(next().promise, READY_MS_MAX)
   // Whoever runs the first job is told.
   ready.catch(() => undefined)
 

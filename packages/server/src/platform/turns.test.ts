@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createTurns, type Turns } from './turns.ts'
+import { createFairQueue, type FairQueue } from './turns.ts'
 
 interface Member {
   readonly tenantId: string
@@ -8,7 +8,7 @@ interface Member {
 const member = (tenantId: string, n: string): Member => ({ tenantId, id: `${tenantId} ${n}` })
 
 /** Takes turns, putting each member back, as those with much to do are. */
-function take(turns: Turns<Member>, count: number): string[] {
+function take(turns: FairQueue<Member>, count: number): string[] {
   return Array.from({ length: count }, () => {
     const taken = turns.take()
     if (taken !== undefined) turns.add(taken)
@@ -18,14 +18,14 @@ function take(turns: Turns<Member>, count: number): string[] {
 
 describe('turns', () => {
   it('go to tenants in turn, and within a tenant to its members in turn', () => {
-    const turns = createTurns<Member>()
+    const turns = createFairQueue<Member>()
     for (const n of ['1', '2', '3']) turns.add(member('a', n))
     turns.add(member('b', '1'))
     expect(take(turns, 8)).toEqual(['a 1', 'b 1', 'a 2', 'b 1', 'a 3', 'b 1', 'a 1', 'b 1'])
   })
 
   it('are one for a member that is added twice', () => {
-    const turns = createTurns<Member>()
+    const turns = createFairQueue<Member>()
     const one = member('a', '1')
     turns.add(one)
     turns.add(one)
@@ -36,7 +36,7 @@ describe('turns', () => {
   })
 
   it('pass over tenants and members that cannot go, which keep their places', () => {
-    const turns = createTurns<Member>()
+    const turns = createFairQueue<Member>()
     for (const one of [member('a', '1'), member('b', '1'), member('b', '2')]) turns.add(one)
     const tenantCanGo = (tenantId: string) => tenantId !== 'a'
     const canGo = ({ id }: Member) => !id.endsWith('1')
@@ -48,7 +48,7 @@ describe('turns', () => {
   })
 
   it('are over once cleared', () => {
-    const turns = createTurns<Member>()
+    const turns = createFairQueue<Member>()
     turns.add(member('a', '1'))
     turns.clear()
     expect([turns.size, turns.take()]).toEqual([0, undefined])

@@ -2,7 +2,7 @@
  * Whose turn it is: tenants in turn, and within a tenant its members in turn. A tenant with a
  * thousand members has no more turns than one with a single member.
  */
-export interface Turns<T extends { readonly tenantId: string }> {
+export interface FairQueue<T extends { readonly tenantId: string }> {
   /** Twice is once; the place in the line is kept. */
   add(member: T): void
   /** Takes the first member that can go, of the first tenant that can. */
@@ -18,7 +18,7 @@ export interface CanGo<T> {
   readonly canGo?: (member: T) => boolean
 }
 
-export function createTurns<T extends { readonly tenantId: string }>(): Turns<T> {
+export function createFairQueue<T extends { readonly tenantId: string }>(): FairQueue<T> {
   // Sets and maps keep the order of insertion: who had a turn is put behind the others.
   const tenants = new Map<string, Set<T>>()
   let size = 0

@@ -57,7 +57,7 @@ beforeAll(async () => {
     publicUrl: PUBLIC_URL,
     checks: {
       limit: createRateLimit({ name: 'relay-checks', usesMax: 30, windowS: 60 }),
-      gate: testGate,
+      limiter: testGate,
     },
     domainsOf: async (_key, limit) =>
       ['a.example', 'b.example', 'c.example', 'd.example'].slice(0, limit),

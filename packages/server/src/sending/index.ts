@@ -2,11 +2,11 @@
 
 export { type EmailSelection, readEmailFilters, readSpan } from './accept/read-filters.ts'
 export { createReturnPathTokens, type ReturnPathTokens } from './attempt/return-path-tokens.ts'
-export { discoverLanes } from './queue/claim-store.ts'
-export { createLaneWakeups, type LaneWakeups } from './queue/queue-wakeups.ts'
+export { discoverQueues } from './queue/claim-store.ts'
+export { createQueueWakeups, type QueueWakeups } from './queue/queue-wakeups.ts'
 export { findBlamed, type WaitingReason } from './queue-watch/find-blamed.ts'
 export { measureQueue, type QueueFigures } from './queue-watch/measure-queue.ts'
-export { countLanes } from './queue-watch/observe-store.ts'
+export { countQueues } from './queue-watch/observe-store.ts'
 export { domainFirst } from './record/email.ts'
 export {
   findTenantOf,

@@ -5,7 +5,7 @@
 import { deleteOldErrors } from '../mailers/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
-import { createRounds, type Rounds } from '../platform/rounds.ts'
+import { createPeriodicTask, type PeriodicTask } from '../platform/rounds.ts'
 import { deleteOldKeys } from './accept/key-store.ts'
 import { dropOldSentCopies } from './sent-copies/claim-store.ts'
 
@@ -18,9 +18,9 @@ export function createJanitor(deps: {
   readonly db: Db
   readonly log: Logger
   readonly retentionMs: number
-}): Rounds {
+}): PeriodicTask {
   const { db, log, retentionMs } = deps
-  return createRounds({
+  return createPeriodicTask({
     name: 'janitor',
     log,
     intervalMs: INTERVAL_MS,

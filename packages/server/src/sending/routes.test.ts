@@ -12,7 +12,7 @@ import {
   silent,
   unsubscribe,
 } from '../../test/sending.ts'
-import { createPlaceFinder, createTemplateRenderer } from '../mail/index.ts'
+import { createLinkFinder, createTemplateRenderer } from '../mail/index.ts'
 import { createDb, type Db } from '../platform/db/index.ts'
 import { createDiskGuard } from '../platform/disk-guard.ts'
 import { createHttpApp } from '../platform/http/app.ts'
@@ -20,7 +20,7 @@ import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
-import { createLaneWakeups, type WokenLane } from './queue/queue-wakeups.ts'
+import { createQueueWakeups, type WokenQueue } from './queue/queue-wakeups.ts'
 import { sendRoutes } from './routes.ts'
 
 const KEYS = {
@@ -42,11 +42,11 @@ const disk = createDiskGuard({
   readSpace: async () => ({ ...space }),
 })
 const templates = createTemplateRenderer()
-const places = createPlaceFinder()
-const woken: WokenLane[] = []
+const places = createLinkFinder()
+const woken: WokenQueue[] = []
 const logged = new PassThrough()
 /** While set, commits wait for it. */
-let gate: Promise<void> | undefined
+let limiter: Promise<void> | undefined
 
 beforeAll(async () => {
   database = await createSendingDatabase()
@@ -80,7 +80,7 @@ function serve(on: Db): FastifyInstance {
     transaction: (work, o) =>
       on.transaction(async (tx) => {
         const result = await work(tx)
-        await gate
+        await limiter
         return result
       }, o),
   }
@@ -89,8 +89,8 @@ function serve(on: Db): FastifyInstance {
     metrics: createMetrics(),
     authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
   })
-  const wakeups = createLaneWakeups()
-  wakeups.onWake((lanes) => woken.push(...lanes))
+  const wakeups = createQueueWakeups()
+  wakeups.onWake((queues) => woken.push(...queues))
   sendRoutes(made, {
     db: gated,
     templates,
@@ -402,10 +402,10 @@ describe('Idempotency-Key', () => {
 
   it('409 idempotency_in_progress: while the first is under way', async () => {
     const opened = Promise.withResolvers<void>()
-    gate = opened.promise
+    limiter = opened.promise
     const first = send(emailBody(), { idempotency: 'k' })
     const second = await send(emailBody(), { idempotency: 'k' })
-    gate = undefined
+    limiter = undefined
     opened.resolve()
     expect(second).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } })
     expect(second.headers['retry-after']).toBe('1')

@@ -8,7 +8,7 @@ import {
   sendEmailBody,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
-import type { PlaceFinder, TemplateRenderer } from '../mail/index.ts'
+import type { LinkFinder, TemplateRenderer } from '../mail/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { addOperation } from '../platform/http/operation.ts'
@@ -19,7 +19,7 @@ import { checkEmail, type SendDefaults } from './accept/check-email.ts'
 import { hashBody, type KeysInProgress, readIdempotencyKey } from './accept/idempotency.ts'
 import { renderEmail } from './accept/render-email.ts'
 import { withoutLineEnds } from './accept/without-line-ends.ts'
-import type { LaneWakeups } from './queue/queue-wakeups.ts'
+import type { QueueWakeups } from './queue/queue-wakeups.ts'
 import { isBulk } from './record/email.ts'
 import { planTracking } from './tracking/plan-tracking.ts'
 
@@ -27,10 +27,10 @@ export interface SendRouteDeps {
   readonly db: Db
   readonly emails: AcceptEmails
   readonly templates: TemplateRenderer
-  readonly places: Pick<PlaceFinder, 'find'>
+  readonly places: Pick<LinkFinder, 'find'>
   readonly log: Logger
   readonly keysInProgress: KeysInProgress
-  readonly wakeups: LaneWakeups
+  readonly wakeups: QueueWakeups
   readonly defaults: SendDefaults
 }
 

@@ -1,7 +1,7 @@
 /** Removes entries of the audit log that are older than `AUDIT_RETENTION` (contract §7.3). */
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
-import { createRounds, type Rounds } from '../platform/rounds.ts'
+import { createPeriodicTask, type PeriodicTask } from '../platform/rounds.ts'
 import { deleteOldAuditEntries } from './audit-store.ts'
 
 const INTERVAL_MS = 10 * 60_000
@@ -13,9 +13,9 @@ export function createAuditJanitor(deps: {
   readonly db: Db
   readonly log: Logger
   readonly retentionMs: number
-}): Rounds {
+}): PeriodicTask {
   const { db, log, retentionMs } = deps
-  return createRounds({
+  return createPeriodicTask({
     name: 'audit janitor',
     log,
     intervalMs: INTERVAL_MS,

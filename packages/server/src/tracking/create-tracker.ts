@@ -11,8 +11,8 @@ import type { Service } from '../platform/service.ts'
 import type { Wakeups } from '../webhooks/index.ts'
 import { createFloodGuard } from './intake/flood-guard.ts'
 import { createHitIntake, type HitIntake } from './intake/hit-intake.ts'
-import { createFindPlace } from './places/geoip.ts'
-import { packagedPlaces } from './places/packaged-places.ts'
+import { createGeoip } from './places/geoip.ts'
+import { packagedGeoip } from './places/packaged-places.ts'
 import { createHitObserver, type HitObserver } from './record/observe-hits.ts'
 import { createHitRecorder } from './record/record-hits.ts'
 import { createHitSpool } from './spool/hit-spool.ts'
@@ -80,9 +80,7 @@ export function createTracker(deps: TrackerDeps): Tracker {
     recorder: createHitRecorder({
       ...deps,
       readUserAgent: createUserAgentReader(),
-      findPlace: createFindPlace(
-        config.geoipDb === undefined ? packagedPlaces() : [config.geoipDb],
-      ),
+      locateAddress: createGeoip(config.geoipDb === undefined ? packagedGeoip() : [config.geoipDb]),
       observeGroup: observe.group,
     }),
     observe: (hit, result) => observe.result(hit.kind, result),

@@ -23,7 +23,7 @@ import {
   webhookDeliveryParams,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
-import type { Gate } from '../platform/gate.ts'
+import type { ConcurrencyLimiter } from '../platform/gate.ts'
 import { addOperation } from '../platform/http/operation.ts'
 import type { RateLimit } from '../platform/rate-limit.ts'
 import { getDelivery } from './deliveries/get-delivery.ts'
@@ -49,8 +49,8 @@ export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps {
   readonly replayLimit: RateLimit
   readonly gates: {
     /** Of calls that read the record; replays count among them. */
-    readonly record: Gate
-    readonly replays: Gate
+    readonly record: ConcurrencyLimiter
+    readonly replays: ConcurrencyLimiter
   }
 }
 

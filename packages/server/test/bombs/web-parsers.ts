@@ -1,7 +1,7 @@
 /** Parsers of requests, callbacks, answers of providers, and of the content that tenants give. */
 
 import { prepareMessage } from '../../src/mail/build-message.ts'
-import { findPlaces } from '../../src/mail/rewrite/find-places.ts'
+import { findLinkOffsets } from '../../src/mail/rewrite/find-places.ts'
 import { createRenderTemplate } from '../../src/mail/template/render-template.ts'
 import { textOfHtml } from '../../src/mail/text-of-html.ts'
 import { decideBot } from '../../src/mail/user-agent/decide-bot.ts'
@@ -204,14 +204,14 @@ export const webParsers: readonly Parser[] = [
     kinds: ['html'],
     bytesMax: 64 * KIB,
     thread: 'main',
-    run: (text) => findPlaces(utf8(text)),
+    run: (text) => findLinkOffsets(utf8(text)),
   },
   {
     name: 'links in long HTML',
     kinds: ['html'],
     bytesMax: 2 * MIB,
     thread: 'pool',
-    run: (text) => findPlaces(utf8(text)),
+    run: (text) => findLinkOffsets(utf8(text)),
   },
   {
     name: 'the text of HTML',

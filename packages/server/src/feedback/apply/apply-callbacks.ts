@@ -40,7 +40,7 @@ const TENANTS_MAX = 16
 const OF_EACH_MAX = 8
 const BATCH_BYTES_MAX = 512 * 1024
 /** One is read while the database works on the other. */
-const LANES = 2
+const QUEUES = 2
 
 export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier {
   const { db, failpoints } = deps
@@ -96,7 +96,7 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
   return {
     async runOnce(mayGoOn = () => true) {
       const batches = (await findLines()).flatMap(toBatches)
-      const lanes = Array.from({ length: LANES }, async () => {
+      const lanes = Array.from({ length: QUEUES }, async () => {
         let count = 0
         for (let batch = batches.shift(); batch !== undefined && mayGoOn(); batch = batches.shift())
           count += await apply(batch)

@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto'
 import { networkOf } from '../../platform/address-network.ts'
 import { createBoundedMap } from '../../platform/bounded-map.ts'
-import { createGate } from '../../platform/gate.ts'
+import { createConcurrencyLimiter } from '../../platform/gate.ts'
 import type { CalledBack } from '../../relays/index.ts'
 
 export interface CallbackAccounts {
@@ -40,7 +40,7 @@ export function createCallbackAccounts(deps: {
   readonly monotonicMs: () => number
 }): CallbackAccounts {
   const known = createBoundedMap<string, Known>(KNOWN_MAX)
-  const gate = createGate(LOOKUPS)
+  const limiter = createConcurrencyLimiter(LOOKUPS)
   const asking = new Map<string, Promise<CalledBack | undefined>>()
 
   function ask(
@@ -52,7 +52,7 @@ export function createCallbackAccounts(deps: {
     const running = asking.get(id)
     if (running !== undefined) return running
     const askedAtMs = deps.monotonicMs()
-    const answer = gate
+    const answer = limiter
       .run(address, () => deps.find({ kind, token }))
       .then((account) => {
         known.set(id, { account, askedAtMs })

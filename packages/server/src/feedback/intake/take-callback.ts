@@ -107,7 +107,7 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
   return {
     async identify(kind, token, address) {
       const asked = deps.accounts.find(kind, token, address)
-      const found = await inTime(asked, answerMs / 2).catch((error) => {
+      const found = await withTimeout(asked, answerMs / 2).catch((error) => {
         throw refused('none', 'unavailable', toUnavailable(error))
       })
       // What stays within the process has nobody who calls.
@@ -120,7 +120,7 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
       const { callbacks } = deps.adapterOf(kind)
       if (!callbacks.isAuthentic({ headers, body }, secrets, deps.clock.now().getTime()))
         throw refused(kind, 'unauthentic', new ApiError('unauthorized'))
-      const result = await inTime(readAndStore(from, body), answerMs).catch((error) => {
+      const result = await withTimeout(readAndStore(from, body), answerMs).catch((error) => {
         throw refused(kind, 'unavailable', toUnavailable(error))
       })
       if (result === 'unreadable')
@@ -136,7 +136,7 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
 }
 
 /** Rejects when it takes too long; the work goes on. */
-function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => reject(unavailable()), ms)
     work.then(resolve, reject).finally(() => clearTimeout(timer))

@@ -48,10 +48,10 @@ export function isCheckDue(deps: OwnershipDeps, domain: InboundDomain): boolean 
 
 /** Counted for the tenant that asks. */
 export function lookUpOwnership(
-  { verifications: { gate, limit }, dns }: OwnershipDeps,
+  { verifications: { limiter, limit }, dns }: OwnershipDeps,
   { tenantId, domain }: Pick<InboundDomain, 'tenantId' | 'domain'>,
 ): Promise<Findings> {
-  return gate.run(tenantId, async () => {
+  return limiter.run(tenantId, async () => {
     await limit.use(tenantId)
     return askNameServers(dns, domain)
   })

@@ -11,7 +11,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/index.ts'
 import type { DnsResolver } from '../../platform/dns/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { inTime } from '../../platform/in-time.ts'
+import { withTimeout } from '../../platform/in-time.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { InboundDomain } from './domain.ts'
 import { listUnproven } from './domain-store.ts'
@@ -61,7 +61,7 @@ export function createDomainProver(deps: DomainProverDeps): DomainProver {
       underWay -= 1
     })
     try {
-      return await inTime(work, lookUpMsMax)
+      return await withTimeout(work, lookUpMsMax)
     } catch (error) {
       log.warn({ err: error, domain }, 'inbound_domain.not_looked_up')
       return 'unknown'

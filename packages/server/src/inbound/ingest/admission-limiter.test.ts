@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createRooms } from './admission-limiter.ts'
+import { createAdmissionLimiter } from './admission-limiter.ts'
 
 const limits = {
   messagesMax: 8,
@@ -18,40 +18,40 @@ const due = (tenantId: string, inboundId: string, bytes: number, isSuspect = fal
 })
 
 it('has a place for each tenant before it has a second for one', () => {
-  const rooms = createRooms({ ...limits, messagesMax: 4 })
+  const admission = createAdmissionLimiter({ ...limits, messagesMax: 4 })
   const line = ['a', 'b', 'c'].flatMap((tenant) =>
     [1, 2, 3].map((i) => due(tenant, `${tenant}${i}`, 1)),
   )
-  expect(rooms.admit(line).map(({ inboundId }) => inboundId)).toEqual(['a1', 'b1', 'c1', 'a2'])
-  expect(rooms.isFull).toBe(true)
+  expect(admission.admit(line).map(({ inboundId }) => inboundId)).toEqual(['a1', 'b1', 'c1', 'a2'])
+  expect(admission.isFull).toBe(true)
 })
 
 it('keeps places for small messages, whoever has the large ones', () => {
-  const rooms = createRooms(limits)
+  const admission = createAdmissionLimiter(limits)
   const large = ['a', 'b', 'c', 'd', 'e'].map((tenant) => due(tenant, tenant, 250))
-  expect(rooms.admit(large)).toHaveLength(4)
-  expect(rooms.admit([due('f', 'large', 250), due('f', 'small', 99)])).toEqual([
+  expect(admission.admit(large)).toHaveLength(4)
+  expect(admission.admit([due('f', 'large', 250), due('f', 'small', 99)])).toEqual([
     due('f', 'small', 99),
   ])
 })
 
 it('lets in what is larger than there is room for, alone', () => {
-  const rooms = createRooms(limits)
+  const admission = createAdmissionLimiter(limits)
   const huge = due('a', 'huge', 50_000)
-  expect(rooms.admit([huge, due('a', 'two', 100), due('b', 'three', 100)])).toEqual([huge])
-  rooms.leave(huge)
-  expect(rooms.admit([due('b', 'three', 100), huge])).toEqual([due('b', 'three', 100)])
+  expect(admission.admit([huge, due('a', 'two', 100), due('b', 'three', 100)])).toEqual([huge])
+  admission.leave(huge)
+  expect(admission.admit([due('b', 'three', 100), huge])).toEqual([due('b', 'three', 100)])
 })
 
 it('has one suspect at a time, whoever its tenant is, beside as many others as fit', () => {
-  const rooms = createRooms(limits)
+  const admission = createAdmissionLimiter(limits)
   const [first, second] = [due('a', 'first', 1, true), due('b', 'second', 1, true)]
   const line = [first, second, due('a', 'a', 1), due('b', 'b', 1)]
   const idsOf = (admitted: readonly (typeof first)[]) => admitted.map(({ inboundId }) => inboundId)
-  expect(idsOf(rooms.admit(line))).toEqual(['first', 'a', 'b'])
-  expect(rooms.admit([second])).toEqual([])
-  rooms.leave(first)
-  expect(rooms.admit([second])).toEqual([second])
+  expect(idsOf(admission.admit(line))).toEqual(['first', 'a', 'b'])
+  expect(admission.admit([second])).toEqual([])
+  admission.leave(first)
+  expect(admission.admit([second])).toEqual([second])
 })
 
 it('never holds more than it may, and is empty when all have left', () => {
@@ -61,10 +61,10 @@ it('never holds more than it may, and is empty when all have left', () => {
   })
   fc.assert(
     fc.property(fc.array(fc.array(message, { maxLength: 12 }), { maxLength: 12 }), (rounds) => {
-      const rooms = createRooms(limits)
+      const admission = createAdmissionLimiter(limits)
       const inside: ReturnType<typeof due>[] = []
       for (const [i, round] of rounds.entries()) {
-        inside.push(...rooms.admit(round.map((m, n) => due(m.tenantId, `${i}.${n}`, m.bytes))))
+        inside.push(...admission.admit(round.map((m, n) => due(m.tenantId, `${i}.${n}`, m.bytes))))
         expect(inside.length).toBeLessThanOrEqual(limits.messagesMax)
         for (const own of Map.groupBy(inside, (m) => m.tenantId).values()) {
           expect(own.length).toBeLessThanOrEqual(limits.ofTenantMax)
@@ -72,11 +72,11 @@ it('never holds more than it may, and is empty when all have left', () => {
           const bytes = large.reduce((sum, one) => sum + one.bytes, 0)
           if (large.length > 1) expect(bytes).toBeLessThanOrEqual(limits.largeBytesOfTenantMax)
         }
-        for (const left of inside.splice(0, i % 4)) rooms.leave(left)
+        for (const left of inside.splice(0, i % 4)) admission.leave(left)
       }
-      for (const left of inside.splice(0)) rooms.leave(left)
+      for (const left of inside.splice(0)) admission.leave(left)
       const three = ['a', 'b', 'c'].map((tenant) => due(tenant, tenant, 300))
-      expect(rooms.admit(three)).toHaveLength(3)
+      expect(admission.admit(three)).toHaveLength(3)
     }),
   )
 })

@@ -9,14 +9,14 @@
 import type { DueMessage } from './queue-store.ts'
 import { LARGE_BYTES } from './received-mail.ts'
 
-export interface Rooms {
+export interface AdmissionLimiter {
   /** Takes places for as many as there are, the tenants in turns; answers whose. */
   admit<M extends DueMessage>(due: readonly M[]): M[]
   leave(message: DueMessage): void
   readonly isFull: boolean
 }
 
-export interface RoomsOptions {
+export interface AdmissionLimits {
   readonly messagesMax: number
   readonly ofTenantMax: number
   /** From here on a message is large. */
@@ -27,7 +27,7 @@ export interface RoomsOptions {
 }
 
 const MIB = 1024 * 1024
-export const usualRooms: RoomsOptions = {
+export const usualAdmission: AdmissionLimits = {
   messagesMax: 64,
   ofTenantMax: 24,
   largeBytesMin: LARGE_BYTES,
@@ -43,7 +43,7 @@ interface Use {
   largeBytes: number
 }
 
-export function createRooms(o: RoomsOptions): Rooms {
+export function createAdmissionLimiter(o: AdmissionLimits): AdmissionLimiter {
   const all: Use = { messages: 0, suspects: 0, large: 0, largeBytes: 0 }
   /** Without those that have none. */
   const tenants = new Map<string, Use>()

@@ -8,7 +8,7 @@ import type { Metrics } from '../../platform/metrics.ts'
 import type { Service } from '../../platform/service.ts'
 import type { Wakeups } from '../../webhooks/index.ts'
 import { createInboundWorker } from './inbound-worker.ts'
-import type { Intake } from './ingest.ts'
+import type { Ingest } from './ingest.ts'
 import { createInboundGauge, createInboundObserver } from './observe-inbound.ts'
 import { createMessageReader, type MessageReaderDeps } from './read-message.ts'
 
@@ -20,18 +20,18 @@ export function createInboundWork(
     readonly metrics: Metrics
     readonly failpoints: Failpoints
     readonly wakeups: Wakeups
-    readonly intake: Pick<Intake, 'onStored' | 'takeRaw'>
+    readonly ingest: Pick<Ingest, 'onStored' | 'takeRaw'>
     readonly parser: MessageParser
   } & Pick<MessageReaderDeps, 'authenticate' | 'publicUrl' | 'returnPaths' | 'inlineBytesMax'>,
 ): readonly Service[] {
   const observer = createInboundObserver(deps.metrics)
   const worker = createInboundWorker({
     ...deps,
-    takeRaw: deps.intake.takeRaw,
+    takeRaw: deps.ingest.takeRaw,
     readUserAgent: createUserAgentReader(),
     reader: createMessageReader(deps),
     observe: observer.reported,
   })
-  deps.intake.onStored(() => worker.wake())
+  deps.ingest.onStored(() => worker.wake())
   return [createInboundGauge(deps), worker]
 }

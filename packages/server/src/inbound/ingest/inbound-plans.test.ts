@@ -53,7 +53,7 @@ async function useAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<vo
   expect(list.inbound_messages).toMatchObject([{ inbound_id: id }])
   const one = await listInboundMessages({ db: on, publicUrl }, tenantId, { inbound_id: id })
   expect(one.inbound_messages).toMatchObject([{ inbound_id: id }])
-  const { stream } = await openRaw({ db: on, gate: testGate }, tenantId, id)
+  const { stream } = await openRaw({ db: on, limiter: testGate }, tenantId, id)
   expect(Buffer.concat(await stream.toArray())).toEqual(raw)
 }
 

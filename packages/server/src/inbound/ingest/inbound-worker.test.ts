@@ -6,7 +6,7 @@ import { failingOnce } from '../../../test/failing-once.ts'
 import { countOf, rawMail, routeOf, smtpMail, storedMessages } from '../../../test/inbound.ts'
 import { UNKNOWN, useInbound } from '../../../test/inbound-worker.ts'
 import { createClock } from '../../platform/clock.ts'
-import { usualRooms } from './admission-limiter.ts'
+import { usualAdmission } from './admission-limiter.ts'
 import type { MessageReader, MessageReaderDeps } from './read-message.ts'
 
 const world = useInbound()
@@ -312,7 +312,7 @@ describe('a process that ends', () => {
         },
       }
       // It takes nothing more.
-      void world.worker({ reader, rooms: { ...usualRooms, messagesMax: 1 } }).runOnce()
+      void world.worker({ reader, admission: { ...usualAdmission, messagesMax: 1 } }).runOnce()
       await begun.promise
       await world.endLeases()
     }
@@ -388,18 +388,18 @@ it('what was taken away by hand before it was reported is in nobody’s way', as
 })
 
 it('a large message is reported as it is at hand where it came in', async () => {
-  const { intake } = world
+  const { ingest } = world
   const store = async (n: number, bytes: number) => {
     const raw = rawMail({ messageId: `<${n}@x>`, body: 'x'.repeat(bytes) })
     const other = routeOf({ tenantId: 'tn_b', domain: 'other.example' })
     const routes = [[routeOf(), 'b@in.example.com'] as const, [other, 'c@other.example'] as const]
-    return (await intake.store(smtpMail({ raw, routes }))).inboundIds
+    return (await ingest.store(smtpMail({ raw, routes }))).inboundIds
   }
   const large = [...(await store(1, 600_000)), ...(await store(2, 700_000))]
   await store(3, 1_000)
   // Nothing is to be had from there.
   await world.db.query('truncate inbound_raw')
-  const worker = world.worker({ takeRaw: intake.takeRaw })
+  const worker = world.worker({ takeRaw: ingest.takeRaw })
   await worker.runOnce()
   const events = await world.events()
   expect(events.map(({ details }) => details.inbound_id).sort()).toEqual(large.toSorted())
@@ -463,8 +463,8 @@ describe('[I8] whichever statement fails', () => {
         ...(await world.receive({ raw: rawMail({ messageId: `<${n}.2@x>` }) })),
       ]
       const failing = failingOnce(world.db, n, state)
-      const rooms = { ...usualRooms, messagesMax: 2 }
-      const worker = world.worker({ db: failing.db, rooms })
+      const admission = { ...usualAdmission, messagesMax: 2 }
+      const worker = world.worker({ db: failing.db, admission })
       for (let rounds = 0; (await queued()) > 0; rounds++) {
         await worker.runOnce().catch(() => undefined)
         await world.endLeases()

@@ -20,10 +20,10 @@ import {
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { Logger } from '../../platform/log.ts'
-import { createRounds } from '../../platform/rounds.ts'
+import { createPeriodicTask } from '../../platform/rounds.ts'
 import type { Service } from '../../platform/service.ts'
 import type { Wakeups } from '../../webhooks/index.ts'
-import { type RoomsOptions, usualRooms } from './admission-limiter.ts'
+import { type AdmissionLimits, usualAdmission } from './admission-limiter.ts'
 import {
   type FinishDeps,
   type FinishedMessage,
@@ -65,7 +65,7 @@ export interface InboundWorkerDeps extends FinishDeps {
   /** Of what this process has just stored, without asking the database. */
   readonly takeRaw: (inboundId: string) => Buffer | undefined
   readonly observe: (result: ReportedResult, outcomes: FinishResult['outcomes']) => void
-  readonly rooms?: RoomsOptions
+  readonly admission?: AdmissionLimits
   readonly leaseMs?: number
 }
 
@@ -82,8 +82,8 @@ const NOTHING = Buffer.alloc(0)
 const STOP_MS = 10_000
 
 export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
-  const { db, log, failpoints, observe, rooms = usualRooms, leaseMs = LEASE_MS } = deps
-  const takings = createTakings({ db, rooms, leaseMs })
+  const { db, log, failpoints, observe, admission = usualAdmission, leaseMs = LEASE_MS } = deps
+  const takings = createTakings({ db, admission, leaseMs })
   const jobs = new Set<Promise<void>>()
   let isStopped = true
   let isWoken = false
@@ -123,7 +123,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   async function load(claim: ClaimedMessage): Promise<LoadedMessage | undefined> {
     const raw = claim.tries > READ_TRIES_MAX ? NOTHING : deps.takeRaw(claim.inboundId)
     // A large one would hold up those that are loaded with it.
-    if (raw === undefined && claim.bytes < rooms.largeBytesMin) return loads.add(claim)
+    if (raw === undefined && claim.bytes < admission.largeBytesMin) return loads.add(claim)
     if (raw === undefined) return readByIndex(db, (tx) => loadMessage(tx, claim))
     const message = await readByIndex(db, (tx) => findMessage(tx, claim))
     return message && { ...message, raw }
@@ -210,7 +210,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
       })
   }
 
-  const renewals = createRounds({
+  const renewals = createPeriodicTask({
     name: 'inbound leases',
     log,
     intervalMs: leaseMs / 3,

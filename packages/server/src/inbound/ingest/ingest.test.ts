@@ -16,7 +16,7 @@ import {
 import { DatabaseUnavailableError, type Db, readByIndex } from '../../platform/db/index.ts'
 import { createFailpoints } from '../../platform/failpoints.ts'
 import { createLogger } from '../../platform/log.ts'
-import { createIntake } from './ingest.ts'
+import { createIngest } from './ingest.ts'
 import { createInboundJanitor } from './janitor.ts'
 import { loadMessage } from './message-store.ts'
 import { SEEN_MS } from './seen-store.ts'
@@ -42,7 +42,7 @@ describe('mail by SMTP', () => {
     async (length) => {
       const raw = Buffer.concat([rawMail(), randomBytes(length)])
       const mail = smtpMail({ raw })
-      const [inboundId = ''] = (await createIntake({ db, failpoints }).store(mail)).inboundIds
+      const [inboundId = ''] = (await createIngest({ db, failpoints }).store(mail)).inboundIds
       const message = await readByIndex(db, (tx) =>
         loadMessage(tx, { tenantId: 'tn_a', inboundId }),
       )
@@ -53,7 +53,7 @@ describe('mail by SMTP', () => {
   it('is stored raw once for each tenant, with a message for each route', async () => {
     const sales = routeOf({ username: 'sales' })
     const raw = rawMail({ body: 'é\0\r\n' })
-    const { inboundIds } = await createIntake({ db, failpoints }).store(
+    const { inboundIds } = await createIngest({ db, failpoints }).store(
       smtpMail({
         raw,
         routes: [
@@ -80,18 +80,18 @@ describe('mail by SMTP', () => {
   })
 
   it('[contract 5] is recognised when it comes again, and stored for those alone who had it not', async () => {
-    const intake = createIntake({ db, failpoints })
+    const ingest = createIngest({ db, failpoints })
     const raw = rawMail()
-    await intake.store(smtpMail({ raw, routes: [[routeOf(), 'x@in.example.com']] }))
+    await ingest.store(smtpMail({ raw, routes: [[routeOf(), 'x@in.example.com']] }))
     const again = Buffer.concat([Buffer.from('Received: from mx\r\n by us\r\n'), raw])
     const repeated = { raw: again, routes: [[routeOf(), 'X@in.example.com']] } as const
-    expect(await intake.store(smtpMail(repeated))).toEqual({ inboundIds: [] })
-    const more = await intake.store(
+    expect(await ingest.store(smtpMail(repeated))).toEqual({ inboundIds: [] })
+    const more = await ingest.store(
       smtpMail({ raw: again, routes: [[routeOf(), 'x@in.example.com', 'y@in.example.com']] }),
     )
     expect(more.inboundIds).toHaveLength(1)
     // Another tenant has not had it.
-    await intake.store(smtpMail({ raw, routes: [[bravo, 'x@in.example.com']] }))
+    await ingest.store(smtpMail({ raw, routes: [[bravo, 'x@in.example.com']] }))
     expect((await storedMessages(db)).map(({ envelope }) => envelope?.to)).toEqual([
       ['x@in.example.com'],
       ['y@in.example.com'],
@@ -100,7 +100,7 @@ describe('mail by SMTP', () => {
   })
 
   it('[contract 5] under the same Message-ID with other content is another', async () => {
-    const intake = createIntake({ db, failpoints })
+    const ingest = createIngest({ db, failpoints })
     const raw = rawMail().toString()
     const all = [
       raw,
@@ -109,50 +109,50 @@ describe('mail by SMTP', () => {
       raw.replace('Hello.', 'Hello?'),
     ]
     for (const one of all)
-      expect((await intake.store(smtpMail({ raw: Buffer.from(one) }))).inboundIds).toHaveLength(1)
+      expect((await ingest.store(smtpMail({ raw: Buffer.from(one) }))).inboundIds).toHaveLength(1)
     for (const one of all)
-      expect((await intake.store(smtpMail({ raw: Buffer.from(one) }))).inboundIds).toHaveLength(0)
+      expect((await ingest.store(smtpMail({ raw: Buffer.from(one) }))).inboundIds).toHaveLength(0)
   })
 
   it('[contract 5] without a Message-ID is another each time, one at a time and at once', async () => {
-    const intake = createIntake({ db, failpoints })
+    const ingest = createIngest({ db, failpoints })
     const mail = smtpMail({ raw: rawMail({ messageId: '' }) })
-    expect((await intake.store(mail)).inboundIds).toHaveLength(1)
-    const atOnce = await Promise.all([mail, mail].map((one) => intake.store(one)))
+    expect((await ingest.store(mail)).inboundIds).toHaveLength(1)
+    const atOnce = await Promise.all([mail, mail].map((one) => ingest.store(one)))
     expect(atOnce.flatMap(({ inboundIds }) => inboundIds)).toHaveLength(2)
     expect(await countOf(db, 'inbound_seen')).toBe(0)
   })
 
   it('[contract 5] is taken as another after 24 h, before and after the janitor', async () => {
-    const intake = createIntake({ db, failpoints })
+    const ingest = createIngest({ db, failpoints })
     const janitor = createInboundJanitor({ db, log: createLogger({ level: 'silent' }) })
-    await intake.store(smtpMail())
+    await ingest.store(smtpMail())
     for (const isCleaned of [false, true]) {
       await db.query(`update inbound_seen set seen_at = seen_at - $1 * interval '1 ms'`, [
         SEEN_MS - 60_000,
       ])
       if (isCleaned) expect(await janitor.runOnce()).toBe(0)
-      expect((await intake.store(smtpMail())).inboundIds).toHaveLength(0)
+      expect((await ingest.store(smtpMail())).inboundIds).toHaveLength(0)
       await db.query(`update inbound_seen set seen_at = seen_at - interval '2 min'`)
       if (isCleaned) expect(await janitor.runOnce()).toBe(1)
-      expect((await intake.store(smtpMail())).inboundIds).toHaveLength(1)
+      expect((await ingest.store(smtpMail())).inboundIds).toHaveLength(1)
     }
     expect(await countOf(db, 'inbound_message')).toBe(3)
   })
 
   it('[I4] is stored once, whoever takes it in at the same time and in whatever order', async () => {
     const intakes = [
-      createIntake({ db, failpoints }),
-      createIntake({ db, failpoints }),
-      createIntake({ db, failpoints }),
+      createIngest({ db, failpoints }),
+      createIngest({ db, failpoints }),
+      createIngest({ db, failpoints }),
     ]
     const raws = Array.from({ length: 8 }, (_, i) => rawMail({ messageId: `<${i}@x>` }))
     const to = ['x@in.example.com', 'y@in.example.com']
     const results = await Promise.all(
-      intakes.flatMap((intake, i) => {
+      intakes.flatMap((ingest, i) => {
         const ordered = i % 2 === 0 ? raws : raws.toReversed()
         return ordered.map((raw) =>
-          intake.store(
+          ingest.store(
             smtpMail({ raw, routes: [[routeOf(), ...(i === 1 ? to.toReversed() : to)]] }),
           ),
         )
@@ -165,19 +165,19 @@ describe('mail by SMTP', () => {
 
   it('is stored whatever its client has said of it', async () => {
     const envelope = { from: 'a\0@x', to: [], remoteIp: '192.0.2.1', helo: 'h\ud800', isTls: false }
-    await createIntake({ db, failpoints }).store(smtpMail({ envelope }))
+    await createIngest({ db, failpoints }).store(smtpMail({ envelope }))
     const [stored] = await storedMessages(db)
     expect(stored?.envelope).toMatchObject({ from: 'a\ufffd@x', helo: 'h\ufffd' })
   })
 
   it('is told of after the commit', async () => {
-    const intake = createIntake({ db, failpoints })
+    const ingest = createIngest({ db, failpoints })
     const seen: Promise<number>[] = []
-    const stop = intake.onStored(() => seen.push(countOf(db, 'inbound_queue')))
-    await intake.store(smtpMail())
+    const stop = ingest.onStored(() => seen.push(countOf(db, 'inbound_queue')))
+    await ingest.store(smtpMail())
     expect(await Promise.all(seen)).toEqual([1])
     stop()
-    await intake.store(smtpMail({ raw: rawMail({ body: 'another' }) }))
+    await ingest.store(smtpMail({ raw: rawMail({ body: 'another' }) }))
     expect(seen).toHaveLength(1)
   })
 
@@ -190,12 +190,12 @@ describe('mail by SMTP', () => {
         return await db.transaction(work, o)
       },
     }
-    const intake = createIntake({ db: slow, failpoints, answerMs: 1 })
-    await expect(intake.store(smtpMail())).rejects.toMatchObject(isUnavailable)
+    const ingest = createIngest({ db: slow, failpoints, answerMs: 1 })
+    await expect(ingest.store(smtpMail())).rejects.toMatchObject(isUnavailable)
     held.resolve()
-    await intake.stop()
+    await ingest.stop()
     expect(await countOf(db, 'inbound_message')).toBe(1)
-    expect((await createIntake({ db, failpoints }).store(smtpMail())).inboundIds).toEqual([])
+    expect((await createIngest({ db, failpoints }).store(smtpMail())).inboundIds).toEqual([])
   })
 
   it('is refused when too much waits', async () => {
@@ -207,12 +207,12 @@ describe('mail by SMTP', () => {
         throw new DatabaseUnavailableError('away')
       },
     }
-    const intake = createIntake({ db: away, failpoints, waitingBytesMax: 2_000 })
-    const first = intake.store(smtpMail({ raw: Buffer.alloc(3_000) }))
-    await expect(intake.store(smtpMail())).rejects.toMatchObject(isUnavailable)
+    const ingest = createIngest({ db: away, failpoints, waitingBytesMax: 2_000 })
+    const first = ingest.store(smtpMail({ raw: Buffer.alloc(3_000) }))
+    await expect(ingest.store(smtpMail())).rejects.toMatchObject(isUnavailable)
     held.resolve()
     await expect(first).rejects.toThrow('away')
-    await expect(intake.store(smtpMail())).rejects.toThrow('away')
+    await expect(ingest.store(smtpMail())).rejects.toThrow('away')
   })
 
   it('[I8] is stored whole or not at all, whichever statement fails', async () => {
@@ -224,14 +224,14 @@ describe('mail by SMTP', () => {
       await clearInbound(db)
       const failing = failingOnce(db, n, '53100')
       const mail = smtpMail({ routes })
-      const result = await createIntake({ db: failing.db, failpoints })
+      const result = await createIngest({ db: failing.db, failpoints })
         .store(mail)
         .catch(() => undefined)
       if (!failing.seen.hasFailed) break
       expect(result).toBeUndefined()
       for (const table of ['inbound_raw', 'inbound_message', 'inbound_queue', 'inbound_seen'])
         expect(await countOf(db, table)).toBe(0)
-      expect((await createIntake({ db, failpoints }).store(mail)).inboundIds).toHaveLength(2)
+      expect((await createIngest({ db, failpoints }).store(mail)).inboundIds).toHaveLength(2)
       expect(n).toBeLessThan(20)
     }
   })

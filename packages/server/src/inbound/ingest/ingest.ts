@@ -14,7 +14,7 @@ import { LARGE_BYTES, type SmtpMail } from './received-mail.ts'
 import { createRecentRaws } from './recent-raws.ts'
 import { type DigestedMail, digestMail, storeDigested } from './store-received.ts'
 
-export interface Intake extends Service {
+export interface Ingest extends Service {
   /** Resolves when it is durable, with an id for each route that has not had it. */
   store(mail: SmtpMail): Promise<{ readonly inboundIds: readonly string[] }>
   /** Of a large message that was just stored here, once. */
@@ -24,7 +24,7 @@ export interface Intake extends Service {
   onStored(listener: () => void): () => void
 }
 
-export interface IntakeDeps {
+export interface IngestDeps {
   readonly db: Db
   readonly failpoints: Failpoints
   readonly answerMs?: number
@@ -40,7 +40,7 @@ const GROUP_MAX = 64
 const GROUP_BYTES_MAX = 4 * 1024 * 1024
 const RETRY_S = 2
 
-export function createIntake(deps: IntakeDeps): Intake {
+export function createIngest(deps: IngestDeps): Ingest {
   const { answerMs = ANSWER_MS, waitingBytesMax = WAITING_BYTES_MAX } = deps
   const listeners = new Set<() => void>()
   const recent = createRecentRaws()
@@ -82,7 +82,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     stop: async () => {
       await Promise.all([groups.small.idle(), groups.large.idle()])
     },
-    store: async (mail) => ({ inboundIds: await inTime(commit(mail), answerMs) }),
+    store: async (mail) => ({ inboundIds: await withTimeout(commit(mail), answerMs) }),
     takeRaw: recent.take,
     wake,
     onStored(listener) {
@@ -93,7 +93,7 @@ export function createIntake(deps: IntakeDeps): Intake {
 }
 
 /** Rejects when it takes too long; the work goes on. */
-function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => reject(unavailable()), ms)
     work.then(resolve, reject).finally(() => clearTimeout(timer))

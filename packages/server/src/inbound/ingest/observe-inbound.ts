@@ -3,7 +3,7 @@ import { type ReportOutcome, reportOutcomes } from '../../feedback/index.ts'
 import type { Db } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
-import { createRounds, type Rounds } from '../../platform/rounds.ts'
+import { createPeriodicTask, type PeriodicTask } from '../../platform/rounds.ts'
 import { type ReportedResult, reportedResults } from './inbound-worker.ts'
 import { measureQueue, type QueueFigures } from './queue-store.ts'
 
@@ -39,7 +39,7 @@ export function createInboundGauge(deps: {
   readonly db: Db
   readonly log: Logger
   readonly metrics: Metrics
-}): Rounds {
+}): PeriodicTask {
   const { db, log, metrics } = deps
   let figures: QueueFigures = { rows: 0, bytes: 0, ageS: 0 }
   metrics.gaugeOf(
@@ -48,7 +48,7 @@ export function createInboundGauge(deps: {
     'what',
     () => ({ waiting: figures.rows, bytes: figures.bytes, age_seconds: figures.ageS }),
   )
-  return createRounds({
+  return createPeriodicTask({
     name: 'inbound queue gauge',
     log,
     intervalMs: MEASURE_MS,

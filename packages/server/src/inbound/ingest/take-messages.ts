@@ -3,7 +3,7 @@
  * held by a lease, which is renewed until it is left.
  */
 import { type Db, transactByIndex } from '../../platform/db/index.ts'
-import { createRooms, type RoomsOptions } from './admission-limiter.ts'
+import { type AdmissionLimits, createAdmissionLimiter } from './admission-limiter.ts'
 import {
   type ClaimedMessage,
   claimDue,
@@ -35,11 +35,11 @@ const PUT_OFF_MS = 30_000
 
 export function createTakings(o: {
   readonly db: Db
-  readonly rooms: RoomsOptions
+  readonly admission: AdmissionLimits
   readonly leaseMs: number
 }): Takings {
   const { db, leaseMs } = o
-  const rooms = createRooms(o.rooms)
+  const admission = createAdmissionLimiter(o.admission)
   const held = new Set<ClaimedMessage>()
   let returned: readonly ClaimedMessage[] = []
   /** Whose turn was last. */
@@ -61,12 +61,12 @@ export function createTakings(o: {
         const due = await findDue(tx, some)
         const tenants = new Set(due.map(({ tenantId }) => tenantId))
         after = tenants.size < TENANTS_MAX ? '' : (due.at(-1)?.tenantId ?? '')
-        admitted = rooms.admit(due)
+        admitted = admission.admit(due)
         return admitted.length === 0 ? [] : claimDue(tx, admitted, leaseMs)
       })
     } finally {
       const ids = new Set(claimed.map(({ inboundId }) => inboundId))
-      for (const one of admitted) if (!ids.has(one.inboundId)) rooms.leave(one)
+      for (const one of admitted) if (!ids.has(one.inboundId)) admission.leave(one)
     }
     for (const claim of claimed) held.add(claim)
     return claimed
@@ -76,7 +76,7 @@ export function createTakings(o: {
     async take() {
       await returnAll()
       // Until everybody had a turn, from the first on.
-      for (let ends = after === '' ? 1 : 0; ends < 2 && !rooms.isFull; ) {
+      for (let ends = after === '' ? 1 : 0; ends < 2 && !admission.isFull; ) {
         const claimed = await takeSome()
         if (claimed.length > 0) return claimed
         if (after === '') ends += 1
@@ -84,7 +84,7 @@ export function createTakings(o: {
       return []
     },
     leave(claim) {
-      if (held.delete(claim)) rooms.leave(claim)
+      if (held.delete(claim)) admission.leave(claim)
     },
     returnLater(claim) {
       returned = [...returned, claim]

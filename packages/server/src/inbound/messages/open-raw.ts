@@ -5,24 +5,26 @@
 import { Readable } from 'node:stream'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Gate } from '../../platform/gate.ts'
+import type { ConcurrencyLimiter } from '../../platform/gate.ts'
 import { readPiece } from '../ingest/message-store.ts'
 import { findInboundMessage } from './find-message.ts'
 
 export interface OpenRawDeps {
   readonly db: Db
   /** Of pieces that are being read. */
-  readonly gate: Gate
+  readonly limiter: ConcurrencyLimiter
 }
 
 export async function openRaw(
-  { db, gate }: OpenRawDeps,
+  { db, limiter }: OpenRawDeps,
   tenantId: string,
   inboundId: string,
 ): Promise<{ readonly bytes: number; readonly stream: Readable }> {
   const message = await findInboundMessage(db, tenantId, inboundId)
   const read = async (n: number) => {
-    const piece = await gate.run(tenantId, () => readByIndex(db, (tx) => readPiece(tx, message, n)))
+    const piece = await limiter.run(tenantId, () =>
+      readByIndex(db, (tx) => readPiece(tx, message, n)),
+    )
     // Retention has taken it meanwhile.
     if (piece === undefined) throw new ApiError('not_found')
     return piece

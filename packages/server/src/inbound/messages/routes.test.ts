@@ -5,7 +5,7 @@ import { rawMail, routeOf } from '../../../test/inbound.ts'
 import { useInbound } from '../../../test/inbound-worker.ts'
 import { silent } from '../../../test/sending.ts'
 import { testGate } from '../../../test/webhook-api.ts'
-import { createGate } from '../../platform/gate.ts'
+import { createConcurrencyLimiter } from '../../platform/gate.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import { type InboundMessageRouteDeps, inboundMessageRoutes } from './routes.ts'
@@ -27,8 +27,8 @@ async function open(change: Partial<InboundMessageRouteDeps> = {}): Promise<Fast
   inboundMessageRoutes(one, {
     db: world.db,
     parser: world.parser,
-    gate: testGate,
-    attachmentGate: testGate,
+    limiter: testGate,
+    attachmentLimiter: testGate,
     publicUrl: 'https://post.example.com',
     ...change,
   })
@@ -89,17 +89,17 @@ describe('getRawInboundMessage', () => {
 
   it('is refused when too many of its tenant wait, and cut when retention takes the message', async () => {
     const [id] = await world.receive({ raw: Buffer.alloc(PIECE_BYTES + 1, 'a: b\n') })
-    const full = createGate({
+    const full = createConcurrencyLimiter({
       name: 'full',
       atOnceMax: 0,
       atOncePerCallerMax: 1,
       waitingPerCallerMax: 0,
     })
-    const refused = await get(`/${id}/raw`, 'reader', await open({ gate: full }))
+    const refused = await get(`/${id}/raw`, 'reader', await open({ limiter: full }))
     expect(refused.statusCode).toBe(429)
     let reads = 0
     const losing = await open({
-      gate: {
+      limiter: {
         async run(_, work) {
           reads += 1
           if (reads === 2) await world.db.query('truncate inbound_raw')
@@ -142,13 +142,13 @@ describe('getInboundAttachment', () => {
     const [id] = await world.receive({
       raw: withAttachments(['attachment; filename=a', 'a'.repeat(9_000_000)]),
     })
-    const one = createGate({
+    const one = createConcurrencyLimiter({
       name: 'one',
       atOnceMax: 1,
       atOncePerCallerMax: 1,
       waitingPerCallerMax: 10,
     })
-    const on = await open({ attachmentGate: one, sendMsMax: 50 })
+    const on = await open({ attachmentLimiter: one, sendMsMax: 50 })
     await on.listen({ port: 0, host: '127.0.0.1' })
     const { port } = on.server.address() as { port: number }
     const fetchIt = () =>

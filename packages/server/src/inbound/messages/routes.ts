@@ -8,7 +8,7 @@ import {
   listInboundMessagesQuery,
 } from '@postrider/contract'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { type Gate, takePlace } from '../../platform/gate.ts'
+import { type ConcurrencyLimiter, enterLimiter } from '../../platform/gate.ts'
 import { addOperation, addStreamOperation } from '../../platform/http/operation.ts'
 import { attachmentDisposition } from './content-disposition.ts'
 import { findInboundMessage } from './find-message.ts'
@@ -20,7 +20,7 @@ import { type ReadAttachmentDeps, readAttachment } from './read-attachment.ts'
 export interface InboundMessageRouteDeps extends OpenRawDeps, ReadAttachmentDeps {
   readonly publicUrl: string
   /** Of attachments, each with its whole message. */
-  readonly attachmentGate: Gate
+  readonly attachmentLimiter: ConcurrencyLimiter
   readonly sendMsMax?: number
 }
 
@@ -29,7 +29,7 @@ const TAG = 'Inbound mail'
 const SEND_MS_MAX = 120_000
 
 export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageRouteDeps): void {
-  const { db, gate, publicUrl, sendMsMax = SEND_MS_MAX } = deps
+  const { db, limiter, publicUrl, sendMsMax = SEND_MS_MAX } = deps
 
   addOperation(app, 'listInboundMessages', {
     summary: 'List received messages',
@@ -40,7 +40,7 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
     scopes: ['read'],
     errors: ['rate_limited'],
     async handle({ tenant: { tenantId }, query }) {
-      const page = await gate.run(tenantId, () => listInboundMessages(deps, tenantId, query))
+      const page = await limiter.run(tenantId, () => listInboundMessages(deps, tenantId, query))
       return { message: 'Inbound Messages', ...page }
     },
   })
@@ -86,7 +86,7 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
     scopes: ['read'],
     errors: ['rate_limited'],
     async handle({ tenant: { tenantId }, params: { inbound_id: inboundId, n }, reply }) {
-      const leave = await takePlace(deps.attachmentGate, tenantId)
+      const leave = await enterLimiter(deps.attachmentLimiter, tenantId)
       try {
         const { filename, content } = await readAttachment(deps, tenantId, { inboundId, n })
         offer(reply, 'application/octet-stream', attachmentDisposition(filename, `attachment-${n}`))

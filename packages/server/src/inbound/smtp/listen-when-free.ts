@@ -3,7 +3,7 @@
  * goes on without it, says so once, and tries again every 30 s: inbound mail begins when the port is free.
  */
 import type { Logger } from '../../platform/log.ts'
-import { createRounds } from '../../platform/rounds.ts'
+import { createPeriodicTask } from '../../platform/rounds.ts'
 import type { InboundListener } from './listener.ts'
 
 const AGAIN_MS = 30_000
@@ -18,7 +18,7 @@ export function listenWhenFree(
   o: { readonly port: number; readonly log: Logger },
 ): ListenerWhenFree {
   const { port, log } = o
-  const rounds = createRounds({
+  const rounds = createPeriodicTask({
     name: listener.name,
     log,
     intervalMs: AGAIN_MS,

@@ -7,7 +7,7 @@
  */
 import { constants } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { createRounds, type Rounds } from '../../platform/rounds.ts'
+import { createPeriodicTask, type PeriodicTask } from '../../platform/rounds.ts'
 import {
   type CertificateFiles,
   type KeyPair,
@@ -17,7 +17,7 @@ import type { Service } from '../../platform/service.ts'
 import { createByteBudget } from './byte-budget.ts'
 import { createGuard } from './guard.ts'
 import { type ListenerLimits, listenerLimits } from './limits.ts'
-import { createPieceTurns } from './receive-throttle.ts'
+import { createReceiveThrottle } from './receive-throttle.ts'
 import { type Connection, Listener } from './smtp-session.ts'
 import { takeMessage } from './take-message.ts'
 import { type Reply, type TransactionDeps, takeRecipient, takeSender } from './take-transaction.ts'
@@ -43,7 +43,7 @@ export interface ListenerOptions extends Omit<TransactionDeps, 'limits' | 'budge
 export function createInboundListener(o: ListenerOptions): InboundListener {
   const limits = { ...listenerLimits, ...o.limits }
   const budget = createByteBudget(limits.bytesInTransitMax)
-  const deps: TransactionDeps = { ...o, limits, budget, turns: createPieceTurns() }
+  const deps: TransactionDeps = { ...o, limits, budget, turns: createReceiveThrottle() }
   const guard = createGuard({ ...o, limits })
   o.observe.watch(() => ({
     connections: guard.open().size,
@@ -160,9 +160,9 @@ function toError({ code, text }: Reply): Error | null {
 }
 
 /** A certificate is renewed while the service runs. */
-function createReloading(o: ListenerOptions, use: (pair: KeyPair) => void): Rounds {
+function createReloading(o: ListenerOptions, use: (pair: KeyPair) => void): PeriodicTask {
   let { cert, key } = o.certificate
-  return createRounds({
+  return createPeriodicTask({
     name: 'inbound certificate',
     log: o.log,
     intervalMs: RELOAD_MS,

@@ -4,7 +4,7 @@
  */
 import type { SMTPServerDataStream } from 'smtp-server'
 import type { MessageBuffer } from './message-buffer.ts'
-import { PIECE_BYTES, type PieceTurns } from './receive-throttle.ts'
+import { PIECE_BYTES, type ReceiveThrottle } from './receive-throttle.ts'
 
 export type Received =
   | { readonly kind: 'whole'; readonly raw: Buffer }
@@ -28,7 +28,7 @@ export function receiveMessage(
     readonly bytesMax: number
     /** Whose message it is: a peer's address. */
     readonly address: string
-    readonly turns: PieceTurns
+    readonly turns: ReceiveThrottle
   },
 ): Promise<Received> {
   const { buffer, bytesMax, address, turns } = o

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createPieceTurns } from './receive-throttle.ts'
+import { createReceiveThrottle } from './receive-throttle.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 /** Who had a turn, rest by rest. */
 async function play(...waiting: readonly string[]): Promise<string[][]> {
-  const turns = createPieceTurns()
+  const turns = createReceiveThrottle()
   let now: string[] = []
   for (const who of waiting) void turns.next(who).then(() => now.push(who))
   const seen: string[][] = []
@@ -30,7 +30,7 @@ describe('pieces of large messages', () => {
   it('come slower while the process is busy, and again as before', async () => {
     let lateMs = 0
     let now = 0
-    const turns = createPieceTurns(() => now)
+    const turns = createReceiveThrottle(() => now)
     const restOf = async () => {
       let hasTurn = false
       void turns.next('a').then(() => {
@@ -55,7 +55,7 @@ describe('pieces of large messages', () => {
   })
 
   it('go on when none has waited for a while', async () => {
-    const turns = createPieceTurns()
+    const turns = createReceiveThrottle()
     let taken = 0
     void turns.next('a').then(() => (taken += 1))
     await vi.advanceTimersByTimeAsync(100)

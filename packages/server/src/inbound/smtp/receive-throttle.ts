@@ -4,9 +4,9 @@
  * what comes in is also to be stored and read, that, too, leaves room for others. Together they come with
  * at most 32 MB a second, and slower where the process is busy: the later a rest ends, the longer is the next.
  */
-import { createTurns } from '../../platform/turns.ts'
+import { createFairQueue } from '../../platform/turns.ts'
 
-export interface PieceTurns {
+export interface ReceiveThrottle {
   /** Resolves when it may go on; each of those that wait at a time of its own. */
   next(address: string): Promise<void>
 }
@@ -22,8 +22,10 @@ interface Waiter {
   readonly enter: () => void
 }
 
-export function createPieceTurns(monotonicMs: () => number = () => performance.now()): PieceTurns {
-  const waiting = createTurns<Waiter>()
+export function createReceiveThrottle(
+  monotonicMs: () => number = () => performance.now(),
+): ReceiveThrottle {
+  const waiting = createFairQueue<Waiter>()
   let isResting = false
   let restMs = REST_MS
 

@@ -5,7 +5,7 @@
  * again, and is recognised by the intake.
  */
 import type { SMTPServerDataStream } from 'smtp-server'
-import { inTime } from '../../platform/in-time.ts'
+import { withTimeout } from '../../platform/in-time.ts'
 import type { SmtpMail } from '../ingest/received-mail.ts'
 import { createMessageBuffer } from './message-buffer.ts'
 import type { TransactionOutcome } from './observe-listener.ts'
@@ -122,7 +122,7 @@ async function takeWhole(
       isAdmitted = true
       return deps.store(mail)
     })
-    const { inboundIds } = await inTime(stored, deps.limits.storeMsMax)
+    const { inboundIds } = await withTimeout(stored, deps.limits.storeMsMax)
     const [id] = inboundIds
     if (id === undefined) return REPEATED
     return { outcome: 'stored', reply: { code: 250, text: `2.0.0 queued as ${id}` }, inboundIds }

@@ -5,7 +5,7 @@
 import type { SMTPServerAddress } from 'smtp-server'
 import { parseAddress } from '../../mail/index.ts'
 import type { DiskGuard } from '../../platform/disk-guard.ts'
-import { inTime } from '../../platform/in-time.ts'
+import { withTimeout } from '../../platform/in-time.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { FoundRoute } from '../domains/find-routes.ts'
 import type { SmtpMail } from '../ingest/received-mail.ts'
@@ -13,7 +13,7 @@ import type { ByteBudget } from './byte-budget.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { ListenerObserver } from './observe-listener.ts'
 import { WORTH } from './paced-parser.ts'
-import type { PieceTurns } from './receive-throttle.ts'
+import type { ReceiveThrottle } from './receive-throttle.ts'
 import type { Connection } from './smtp-session.ts'
 
 export interface TransactionDeps {
@@ -22,7 +22,7 @@ export interface TransactionDeps {
   readonly bytesMax: number
   readonly limits: ListenerLimits
   readonly budget: ByteBudget
-  readonly turns: PieceTurns
+  readonly turns: ReceiveThrottle
   readonly disk: Pick<DiskGuard, 'isOpen' | 'admit'>
   readonly findRoute: (address: string) => Promise<FoundRoute>
   /** Resolves when it is durable. */
@@ -72,7 +72,7 @@ export async function takeRecipient(
   const { facts, id } = connection
   facts.pace.spend(WORTH.lookUp)
   try {
-    const found = await inTime(deps.findRoute(given), deps.limits.findRouteMsMax)
+    const found = await withTimeout(deps.findRoute(given), deps.limits.findRouteMsMax)
     deps.observe.recipient(found.kind)
     if (found.kind !== 'route') tellRefused(deps, connection, given, found.kind)
     if (found.kind === 'unknown_domain') return relayingDenied

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import { describe, expect, it } from 'vitest'
-import { findPlaces, LINKS_MAX, URL_CHARS_MAX } from './find-places.ts'
+import { findLinkOffsets, LINKS_MAX, URL_CHARS_MAX } from './find-places.ts'
 import { nastyHtml } from './nasty-html.fixture.ts'
 import { spliceHtml } from './splice-html.ts'
 
@@ -9,7 +9,7 @@ const PIXEL = 'https://t.example/o/1.gif'
 const linkOf = (link: number) => `https://t.example/c/${link}`
 
 function rewrite(html: string): string {
-  return spliceHtml(html, findPlaces(html), { pixel: PIXEL, linkOf })
+  return spliceHtml(html, findLinkOffsets(html), { pixel: PIXEL, linkOf })
 }
 
 /** What a reader of HTML makes of it; the pixel left out. */
@@ -56,7 +56,7 @@ const html = fc
 describe('places in nasty HTML', () => {
   it.each(Object.entries(nastyHtml))('%s', (_, [marked, urls = []]) => {
     const source = marked.replace('|', '')
-    const places = findPlaces(source)
+    const places = findLinkOffsets(source)
     expect(places.urls).toEqual(urls)
     expect(places.pixelAt).toBe(marked.indexOf('|'))
     expect(documentOf(rewrite(source)).length).toBe(documentOf(source).length)
@@ -66,7 +66,7 @@ describe('places in nasty HTML', () => {
 it('nothing changes but the values of links, and the pixel that comes in', () => {
   fc.assert(
     fc.property(html, (source) => {
-      const { links, pixelAt } = findPlaces(source)
+      const { links, pixelAt } = findLinkOffsets(source)
       let rest = rewrite(source)
       let at = 0
       const expected = [...links, [pixelAt, pixelAt, -1] as const].sort(
@@ -89,7 +89,7 @@ it('nothing changes but the values of links, and the pixel that comes in', () =>
 it('a reader sees the same document, but for where links lead and for the pixel', () => {
   fc.assert(
     fc.property(html, (source) => {
-      const { urls } = findPlaces(source)
+      const { urls } = findLinkOffsets(source)
       const originals = new Map(urls.map((url, link) => [linkOf(link), url]))
       const backToOriginal = (seen: unknown): unknown => {
         if (!Array.isArray(seen) || (seen[0] !== 'a' && seen[0] !== 'area')) return seen
@@ -140,8 +140,8 @@ it('the pixel is always seen, and seen once', () => {
 it('what was rewritten is read as the same links at the same places', () => {
   fc.assert(
     fc.property(html, (source) => {
-      const first = findPlaces(source)
-      const again = findPlaces(spliceHtml(source, first, { linkOf }))
+      const first = findLinkOffsets(source)
+      const again = findLinkOffsets(spliceHtml(source, first, { linkOf }))
       expect(again.links.map(([, , link]) => link)).toEqual(first.links.map(([, , link]) => link))
       expect(again.urls).toEqual(first.urls.map((_, link) => linkOf(link)))
     }),
@@ -152,10 +152,13 @@ it('what was rewritten is read as the same links at the same places', () => {
 describe('limits', () => {
   it(`${LINKS_MAX} links are tracked, and none of one more; the pixel is there`, () => {
     const most = '<a href="https://a.example/">x</a>'.repeat(LINKS_MAX)
-    expect(findPlaces(most)).toMatchObject({ hasTooManyLinks: false, urls: ['https://a.example/'] })
-    expect(findPlaces(most).links).toHaveLength(LINKS_MAX)
+    expect(findLinkOffsets(most)).toMatchObject({
+      hasTooManyLinks: false,
+      urls: ['https://a.example/'],
+    })
+    expect(findLinkOffsets(most).links).toHaveLength(LINKS_MAX)
     const more = `${most}<a href="https://b.example/">x</a>`
-    expect(findPlaces(more)).toEqual({
+    expect(findLinkOffsets(more)).toEqual({
       links: [],
       urls: [],
       pixelAt: more.length,
@@ -165,8 +168,8 @@ describe('limits', () => {
 
   it('a URL counts as it goes into a redirect', () => {
     const plain = `https://a.example/${'a'.repeat(URL_CHARS_MAX - 18)}`
-    expect(findPlaces(`<a href="${plain}">`).urls).toEqual([plain])
-    expect(findPlaces(`<a href="${plain}a">`).urls).toEqual([])
-    expect(findPlaces(`<a href="https://a.example/${'ü'.repeat(400)}">`).urls).toEqual([])
+    expect(findLinkOffsets(`<a href="${plain}">`).urls).toEqual([plain])
+    expect(findLinkOffsets(`<a href="${plain}a">`).urls).toEqual([])
+    expect(findLinkOffsets(`<a href="https://a.example/${'ü'.repeat(400)}">`).urls).toEqual([])
   })
 })

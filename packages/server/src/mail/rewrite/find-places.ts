@@ -17,7 +17,7 @@
 import { QuoteType, Tokenizer } from 'htmlparser2'
 
 /** In characters (UTF-16) of the HTML. Plain data: it passes between threads and into JSON. */
-export interface HtmlPlaces {
+export interface LinkOffsets {
   /** For each link where its value begins and ends, within its quotes, and its number in `urls`. */
   readonly links: readonly (readonly [start: number, end: number, link: number])[]
   /** Each once: as written in the HTML, entities decoded, without the white space that browsers drop. */
@@ -51,7 +51,7 @@ const RAW: ReadonlySet<string> = new Set([
 /** After content that is complete it begins a tag; within an open tag, comment or text it does not. */
 const PROBE = '<wbr>'
 
-export function findPlaces(html: string): HtmlPlaces {
+export function findLinkOffsets(html: string): LinkOffsets {
   const links: (readonly [number, number, number])[] = []
   const numbers = new Map<string, number>()
   let tag = ''

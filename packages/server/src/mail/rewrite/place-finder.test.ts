@@ -1,16 +1,16 @@
 import { afterAll, expect, it } from 'vitest'
 import type { ThreadOutcome } from '../../platform/thread-pool.ts'
-import { findPlaces, type HtmlPlaces } from './find-places.ts'
-import { createPlaceFinder } from './place-finder.ts'
+import { findLinkOffsets, type LinkOffsets } from './find-places.ts'
+import { createLinkFinder } from './place-finder.ts'
 
-const finder = createPlaceFinder()
+const finder = createLinkFinder()
 afterAll(() => finder.stop())
 
 const link = '<a href="https://a.example/">x</a>'
 const long = link + 'x'.repeat(70_000)
 
 /** A pool that answers in this order, and how often it was asked. */
-function createScriptedFinder(outcomes: readonly ThreadOutcome<HtmlPlaces>[]) {
+function createScriptedFinder(outcomes: readonly ThreadOutcome<LinkOffsets>[]) {
   const asked: string[] = []
   const pool = {
     name: 'scripted',
@@ -21,7 +21,7 @@ function createScriptedFinder(outcomes: readonly ThreadOutcome<HtmlPlaces>[]) {
       return outcomes[asked.length - 1] ?? { kind: 'overran' as const, limit: 'time' as const }
     },
   }
-  return { asked, ...createPlaceFinder({ pool }) }
+  return { asked, ...createLinkFinder({ pool }) }
 }
 
 it.each([
@@ -29,17 +29,17 @@ it.each([
   ['long', long],
   ['very long', `${'<td>'.repeat(1_000_000)}${link}`],
 ])('finds the same in %s HTML, wherever it is looked for', async (_, html) => {
-  expect(await finder.find('tn_a', html)).toEqual(findPlaces(html))
+  expect(await finder.find('tn_a', html)).toEqual(findLinkOffsets(html))
 })
 
 it('short HTML takes no thread', async () => {
   const { asked, find } = createScriptedFinder([])
-  expect(await find('tn_a', link)).toEqual(findPlaces(link))
+  expect(await find('tn_a', link)).toEqual(findLinkOffsets(link))
   expect(asked).toEqual([])
 })
 
 it('HTML that ran out of time is tried once more, for a machine may have stood still', async () => {
-  const found = findPlaces(long)
+  const found = findLinkOffsets(long)
   const slow = createScriptedFinder([
     { kind: 'overran', limit: 'time' },
     { kind: 'done', output: found },

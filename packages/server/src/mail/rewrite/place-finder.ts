@@ -5,14 +5,14 @@
 import type { Service } from '../../platform/service.ts'
 import type { ThreadJobsObserver } from '../../platform/thread-observer.ts'
 import { createThreadPool, type ThreadPool } from '../../platform/thread-pool.ts'
-import { findPlaces, type HtmlPlaces } from './find-places.ts'
+import { findLinkOffsets, type LinkOffsets } from './find-places.ts'
 
-export interface PlaceFinder extends Service {
+export interface LinkFinder extends Service {
   /**
    * Callers take turns. Undefined when the HTML is more than a thread manages. Throws 429
    * `rate_limited` when too much of one caller's waits, and 503 when stopped.
    */
-  find(caller: string, html: string): Promise<HtmlPlaces | undefined>
+  find(caller: string, html: string): Promise<LinkOffsets | undefined>
 }
 
 const IN_PLACE_CHARS_MAX = 64 * 1024
@@ -23,7 +23,7 @@ const WAITING_PER_CALLER_MAX = 1_000
 /** A machine that stands still for a moment is no fault of the HTML. */
 const TRIES = 2
 
-type Pool = ThreadPool<string, HtmlPlaces>
+type Pool = ThreadPool<string, LinkOffsets>
 
 function createPool(observer: ThreadJobsObserver | undefined): Pool {
   return createThreadPool({
@@ -37,14 +37,14 @@ function createPool(observer: ThreadJobsObserver | undefined): Pool {
   })
 }
 
-export function createPlaceFinder(
+export function createLinkFinder(
   o: { readonly observer?: ThreadJobsObserver; readonly pool?: Pool } = {},
-): PlaceFinder {
+): LinkFinder {
   const pool = o.pool ?? createPool(o.observer)
   return {
     ...pool,
     async find(caller, html) {
-      if (html.length <= IN_PLACE_CHARS_MAX) return findPlaces(html)
+      if (html.length <= IN_PLACE_CHARS_MAX) return findLinkOffsets(html)
       for (let i = 0; i < TRIES; i++) {
         const outcome = await pool.run(caller, html)
         if (outcome.kind === 'done') return outcome.output

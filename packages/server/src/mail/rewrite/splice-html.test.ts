@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { findPlaces } from './find-places.ts'
+import { findLinkOffsets } from './find-places.ts'
 import { spliceHtml } from './splice-html.ts'
 
 const html = `<a href='https://a.example/'>x</a></body><a href=https://b.example/>y</a>`
-const places = findPlaces(html)
+const places = findLinkOffsets(html)
 const linkOf = (link: number) => `https://t.example/${link}`
 
 it('writes links into their quotes, or without any', () => {

@@ -1,5 +1,5 @@
 /** Writes tracking into an HTML body at the places that were found in it; the rest stays as it is. */
-import type { HtmlPlaces } from './find-places.ts'
+import type { LinkOffsets } from './find-places.ts'
 
 export interface SpliceUrls {
   /** Left out: no pixel. */
@@ -11,7 +11,7 @@ export interface SpliceUrls {
 /** URLs are written as they are: without quotation marks, white space, `&`, `<` and `>`. */
 export function spliceHtml(
   html: string,
-  { links, pixelAt }: Pick<HtmlPlaces, 'links' | 'pixelAt'>,
+  { links, pixelAt }: Pick<LinkOffsets, 'links' | 'pixelAt'>,
   { pixel, linkOf }: SpliceUrls,
 ): string {
   let spliced = ''

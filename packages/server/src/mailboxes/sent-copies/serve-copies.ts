@@ -6,7 +6,7 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { type BucketLeases, createBucketSweep, readByIndex } from '../../platform/db/index.ts'
-import { createGate } from '../../platform/gate.ts'
+import { createConcurrencyLimiter } from '../../platform/gate.ts'
 import type { Service } from '../../platform/service.ts'
 import { discoverSentCopies, type SentCopyMailer } from '../../sending/index.ts'
 import { createCopyMemory } from './memory.ts'
@@ -31,7 +31,7 @@ const STOP_GRACE_MS = 5_000
 export function createSentCopyWorker(deps: SentCopyDeps): SentCopyWorker {
   const { db, leases, log } = deps
   const serveDeps = { ...deps, memory: createCopyMemory(MEMORY_BYTES_MAX) }
-  const gate = createGate({
+  const limiter = createConcurrencyLimiter({
     name: 'sent-copies',
     atOnceMax: AT_ONCE_MAX,
     atOncePerCallerMax: AT_ONCE_PER_TENANT_MAX,
@@ -54,7 +54,7 @@ export function createSentCopyWorker(deps: SentCopyDeps): SentCopyWorker {
   function begin(mailer: SentCopyMailer): void {
     const id = `${mailer.tenantId} ${mailer.mailerId}`
     if (known.has(id) || stopping.signal.aborted) return
-    const serving = gate
+    const serving = limiter
       .run(mailer.tenantId, async () =>
         stopping.signal.aborted ? 0 : serveMailer(serveDeps, mailer, stopping.signal),
       )

@@ -1,7 +1,7 @@
 /** Forgets messages of mailboxes that were fetched longer ago than anything of them is kept. */
 import type { Db } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
-import { createRounds, type Rounds } from '../../platform/rounds.ts'
+import { createPeriodicTask, type PeriodicTask } from '../../platform/rounds.ts'
 import { dropOldFetched } from './mailbox-store.ts'
 
 const INTERVAL_MS = 10 * 60_000
@@ -13,11 +13,11 @@ export function createMailboxJanitor(deps: {
   readonly db: Db
   readonly log: Logger
   readonly retentionMs: number
-}): Rounds {
+}): PeriodicTask {
   const { db, log, retentionMs } = deps
   // A day longer than a watcher takes it for known.
   const olderThanMs = retentionMs + 86_400_000
-  return createRounds({
+  return createPeriodicTask({
     name: 'mailbox janitor',
     log,
     intervalMs: INTERVAL_MS,

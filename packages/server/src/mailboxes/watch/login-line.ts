@@ -3,7 +3,7 @@
  * host, which other tenants use as well. Tenants take turns, so that one with a thousand mailboxes, or
  * with a server that does not answer, holds up its own alone.
  */
-import { createTurns } from '../../platform/turns.ts'
+import { createFairQueue } from '../../platform/turns.ts'
 
 export interface LoginLine {
   /** The work has its own time-out. */
@@ -25,7 +25,7 @@ interface Waiter extends LoginPlace {
 }
 
 export function createLoginLine(): LoginLine {
-  const line = createTurns<Waiter>()
+  const line = createFairQueue<Waiter>()
   const ofTenants = new Map<string, number>()
   const ofHosts = new Map<string, number>()
   let atOnce = 0

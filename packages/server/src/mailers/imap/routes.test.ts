@@ -79,7 +79,7 @@ beforeAll(async () => {
     readMailboxHealth: async () => new Map(healths),
     isInboundDomain: async () => false,
     accessTokens: { get: async () => ({ kind: 'inactive' }) as const },
-    checks: { limit, gate: testGate },
+    checks: { limit, limiter: testGate },
   }
   registerMailerRoutes(app, deps)
   imapRoutes(app, { ...deps, receivers: testReceivers(egress), wakeups: createWakeups() })

@@ -16,7 +16,7 @@ import type {
   Relays,
 } from '../../relays/index.ts'
 import type { RelayMailerForSend } from '../load-mailer.ts'
-import { createLoginGate, type LoginGate } from '../smtp/auth-circuit-breaker.ts'
+import { type AuthCircuitBreaker, createAuthCircuitBreaker } from '../smtp/auth-circuit-breaker.ts'
 
 export type RelaySent = RelayResult<RelaySendOutcome>
 
@@ -38,27 +38,27 @@ export function createRelaySends({
   readonly relays: Pick<Relays, 'send'>
   readonly authConfirmDelayMs: number
 }): RelaySends {
-  const gates = createBoundedMap<string, LoginGate>(GATES_MAX)
+  const gates = createBoundedMap<string, AuthCircuitBreaker>(GATES_MAX)
 
-  function gateOf({ account: { tenantId, kind } }: RelayMailerForSend): LoginGate {
+  function gateOf({ account: { tenantId, kind } }: RelayMailerForSend): AuthCircuitBreaker {
     const id = `${tenantId} ${kind}`
-    const gate = gates.get(id) ?? createLoginGate()
-    gates.set(id, gate)
-    return gate
+    const limiter = gates.get(id) ?? createAuthCircuitBreaker()
+    gates.set(id, limiter)
+    return limiter
   }
 
   return {
     async send(mailer, mail, o) {
       const { account } = mailer
-      const gate = gateOf(mailer)
-      if (gate.isConfirming || gate.isRejected(account.configVersion)) return STOPPED
+      const limiter = gateOf(mailer)
+      if (limiter.isConfirming || limiter.isRejected(account.configVersion)) return STOPPED
       const first = await relays.send(account, mail, o)
       if (!isRejection(first)) return first
       // Somebody else's second try has ended while this one was under way.
-      if (gate.isRejected(account.configVersion)) return STOPPED
+      if (limiter.isRejected(account.configVersion)) return STOPPED
       const sent = isBeyondDoubt(first)
         ? first
-        : await gate.confirm(async () => {
+        : await limiter.confirm(async () => {
             if (performance.now() + authConfirmDelayMs >= o.deadlineAt) return undefined
             if (!(await waitUnlessAborted(authConfirmDelayMs, o.signal))) return undefined
             // The first request was refused, but what it had to wait for is done.
@@ -66,7 +66,7 @@ export function createRelaySends({
             return relays.send(account, mail, rest)
           })
       if (sent === undefined) return STOPPED
-      if (isRejection(sent)) gate.noteRejected(account.configVersion)
+      if (isRejection(sent)) limiter.noteRejected(account.configVersion)
       return sent
     },
   }

@@ -17,7 +17,7 @@ import type { Logger } from '../../platform/log.ts'
 import { SealedValueError } from '../../platform/secrets/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
 import { changeState } from '../state/change-state.ts'
-import { BLAME_WINDOW_MS, decideBlame } from '../state/detect-shared-outage.ts'
+import { BLAME_WINDOW_MS, detectSharedOutage } from '../state/detect-shared-outage.ts'
 import type { Deactivated, NoteDeactivated } from '../state/note-deactivated.ts'
 import { lockMailer } from '../state/state-store.ts'
 import { getApp, lockApp } from './app-store.ts'
@@ -170,7 +170,7 @@ async function judge(
   if (kept.result.kind === 'lost') return kept
   const record = await countRefreshes(tx, key, row.appId, BLAME_WINDOW_MS)
   // One that is refused for longer than an app's trouble lasts is believed.
-  if (record.isRecent && decideBlame(record) === 'shared') {
+  if (record.isRecent && detectSharedOutage(record) === 'shared') {
     const { refused, worked } = record
     const ids = { tenant_id: key.tenantId, app_id: row.appId }
     deps.log.error({ ...ids, refused, worked }, 'oauth_app.suspected')

@@ -3,7 +3,7 @@
  * servers lock accounts for that. While one second try is made the others wait; for a moment after it was
  * rejected, too, nobody tries again, until the mailer is seen to be deactivated.
  */
-export interface LoginGate {
+export interface AuthCircuitBreaker {
   readonly isConfirming: boolean
   /** Whether this version of the configuration was rejected a moment ago. */
   isRejected(configVersion: number): boolean
@@ -15,7 +15,7 @@ export interface LoginGate {
 /** For the deactivation to be committed, and read by whoever has mail to send. */
 const REJECTED_MS = 3_000
 
-export function createLoginGate(): LoginGate {
+export function createAuthCircuitBreaker(): AuthCircuitBreaker {
   let isConfirming = false
   let rejected = { version: 0, untilMs: 0 }
   return {

@@ -44,7 +44,7 @@ async function told(o: { host?: string; port: number; secure?: 'Auto' | 'SSL'; l
   const config = { host, port, secure, tlsVerify: true, username: 'a', password: 'b' }
   const checks = {
     limit: createRateLimit({ name: 'checks', usesMax: 60, windowS: 60 }),
-    gate: testGate,
+    limiter: testGate,
   }
   return checkLogin({ egress, ehloName: 'sender.example.com', checks }, 'tn_a', config).then(
     () => undefined,

@@ -12,7 +12,7 @@ import {
   type SmtpSession,
 } from '../../mail/index.ts'
 import type { SmtpMailerForSend } from '../load-mailer.ts'
-import { createLoginGate, type LoginGate } from './auth-circuit-breaker.ts'
+import { type AuthCircuitBreaker, createAuthCircuitBreaker } from './auth-circuit-breaker.ts'
 
 export interface SmtpLease {
   readonly kind: 'session'
@@ -31,14 +31,14 @@ export type Acquired =
    */
   | { readonly kind: 'busy' }
 
-export interface LineOptions {
+export interface ConnectionPoolOptions {
   /** Never rejects. */
   readonly open: (
     mailer: SmtpMailerForSend,
     o: {
       readonly deadlineAt: number
       readonly signal: AbortSignal
-      readonly confirm: LoginGate['confirm']
+      readonly confirm: AuthCircuitBreaker['confirm']
     },
   ) => Promise<OpenSessionResult>
   /** A login worked, for the first time in a while. */
@@ -47,7 +47,7 @@ export interface LineOptions {
   readonly ageMsMax: number
 }
 
-export interface SmtpLine {
+export interface SmtpConnectionPool {
   acquire(mailer: SmtpMailerForSend, deadlineAt: number, isFresh: boolean): Promise<Acquired>
   /** Closes what has been idle since before this time; true when nothing is left. */
   sweep(idleBefore: number): boolean
@@ -72,14 +72,17 @@ interface Waiter {
 /** Well within the time in which logins at one server are compared (decide-blame.ts). */
 const WORKED_EVERY_MS = 3 * 60_000
 
-export function createSmtpLine(first: SmtpMailerForSend, o: LineOptions): SmtpLine {
+export function createConnectionPool(
+  first: SmtpMailerForSend,
+  o: ConnectionPoolOptions,
+): SmtpConnectionPool {
   let { configVersion, connectionsMax, messagesMax, hostEverWorked: hasWorked } = first
   let open = 0
   let isStopped = false
   let idle: Pooled[] = []
   const waiters: Waiter[] = []
   const opening = new Set<AbortController>()
-  const gate = createLoginGate()
+  const limiter = createAuthCircuitBreaker()
   let workedMs = Number.NEGATIVE_INFINITY
 
   const isFit = (pooled: Pooled): boolean =>
@@ -132,7 +135,7 @@ export function createSmtpLine(first: SmtpMailerForSend, o: LineOptions): SmtpLi
     serveNext()
   }
 
-  const hasPlace = () => !gate.isConfirming && (idle.length > 0 || open < connectionsMax)
+  const hasPlace = () => !limiter.isConfirming && (idle.length > 0 || open < connectionsMax)
 
   /** Called whenever a session became idle or a place free. */
   const serveNext = () => {
@@ -158,17 +161,17 @@ export function createSmtpLine(first: SmtpMailerForSend, o: LineOptions): SmtpLi
   }
 
   const openNew = async (mailer: SmtpMailerForSend, deadlineAt: number): Promise<Acquired> => {
-    if (gate.isRejected(mailer.configVersion)) return { kind: 'busy' }
+    if (limiter.isRejected(mailer.configVersion)) return { kind: 'busy' }
     open += 1
     const stopper = new AbortController()
     opening.add(stopper)
     const { signal } = stopper
-    const opened = await o.open(mailer, { deadlineAt, signal, confirm: gate.confirm })
+    const opened = await o.open(mailer, { deadlineAt, signal, confirm: limiter.confirm })
     opening.delete(stopper)
     if (!opened.ok) {
       open -= 1
       workedMs = Number.NEGATIVE_INFINITY
-      if (classifyFailure(opened.failure).authRejected) gate.noteRejected(mailer.configVersion)
+      if (classifyFailure(opened.failure).authRejected) limiter.noteRejected(mailer.configVersion)
       serveNext()
       // Nothing was tried: this process looks up as many names at once as it may.
       if (isStopped || opened.failure.systemCode === 'busy') return { kind: 'busy' }

@@ -9,7 +9,12 @@ import type { Logger } from '../../platform/log.ts'
 import type { Service } from '../../platform/service.ts'
 import type { SmtpMailerForSend } from '../load-mailer.ts'
 import { markWorked } from '../store.ts'
-import { type Acquired, createSmtpLine, type SmtpLease, type SmtpLine } from './connection-pool.ts'
+import {
+  type Acquired,
+  createConnectionPool,
+  type SmtpConnectionPool,
+  type SmtpLease,
+} from './connection-pool.ts'
 import { type OpenForAttemptDeps, type OpenOptions, openForAttempt } from './open-for-attempt.ts'
 
 const AGE_MS_MAX = 5 * 60_000
@@ -41,15 +46,15 @@ export interface SmtpPool extends Service {
 
 export function createSmtpPool(deps: SmtpPoolDeps): SmtpPool {
   const { idleMsMax = IDLE_MS_MAX } = deps
-  const lines = new Map<string, SmtpLine>()
+  const lines = new Map<string, SmtpConnectionPool>()
   let isStopped = false
   let sweeper: NodeJS.Timeout | undefined
 
-  const lineOf = (mailer: SmtpMailerForSend): SmtpLine => {
+  const lineOf = (mailer: SmtpMailerForSend): SmtpConnectionPool => {
     const key = `${mailer.tenantId} ${mailer.mailerId}`
     const known = lines.get(key)
     if (known !== undefined) return known
-    const line = createSmtpLine(mailer, {
+    const line = createConnectionPool(mailer, {
       open: (current, options) => openOne(deps, current, options),
       onWorked: (current) => noteWorked(deps, current),
       onClosed: ({ sent }, ageMs) =>

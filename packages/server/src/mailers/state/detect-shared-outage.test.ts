@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { decideBlame } from './detect-shared-outage.ts'
+import { detectSharedOutage } from './detect-shared-outage.ts'
 
 it.each([
   ['the first', 1, 0, 'own'],
@@ -9,5 +9,5 @@ it.each([
   ['most of a large number', 500, 40, 'shared'],
   ['some of a large number', 40, 500, 'own'],
 ] as const)('%s: %i refused, %i worked', (_, refused, worked, expected) => {
-  expect(decideBlame({ refused, worked })).toBe(expected)
+  expect(detectSharedOutage({ refused, worked })).toBe(expected)
 })

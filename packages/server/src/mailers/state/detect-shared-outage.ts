@@ -16,6 +16,6 @@ export const BLAME_WINDOW_MS = 10 * 60_000
 /** So many are believed in any case: people do leave. */
 const REFUSED_MAX = 5
 
-export function decideBlame({ refused, worked }: SharedRecord): 'own' | 'shared' {
+export function detectSharedOutage({ refused, worked }: SharedRecord): 'own' | 'shared' {
   return refused > REFUSED_MAX && refused > worked ? 'shared' : 'own'
 }

@@ -12,7 +12,7 @@ import type { NewEvent } from '../../webhooks/index.ts'
 import type { Mailer } from '../mailer.ts'
 import { changeState } from './change-state.ts'
 import { decideState, type StateCause } from './decide-state.ts'
-import { BLAME_WINDOW_MS, decideBlame } from './detect-shared-outage.ts'
+import { BLAME_WINDOW_MS, detectSharedOutage } from './detect-shared-outage.ts'
 import type { Deactivated } from './note-deactivated.ts'
 import { lockMailer, lockRefusals, type MailerKey, noteRefused } from './state-store.ts'
 
@@ -68,7 +68,7 @@ async function settle(tx: Tx, clock: Clock, login: RejectedLogin): Promise<Rejec
 async function isShared(tx: Tx, mailer: Mailer): Promise<boolean> {
   if (mailer.connectionType === 'relay') return false
   const record = await noteRefused(tx, mailer, BLAME_WINDOW_MS)
-  return mailer.hostEverWorked && record.isRecent && decideBlame(record) === 'shared'
+  return mailer.hostEverWorked && record.isRecent && detectSharedOutage(record) === 'shared'
 }
 
 function byMailer(a: RejectedLogin, b: RejectedLogin): number {

@@ -33,12 +33,12 @@ it('gives every caller its own result or its own error, and stores each success 
       }),
       fc.integer({ min: 1, max: 20 }),
       fc.integer({ min: 1, max: 3 }),
-      async (callers, itemsMax, lanes) => {
+      async (callers, itemsMax, parallel) => {
         await database.db.query('truncate item')
         const group = createGroupCommit<number, string>({
           db: database.db,
           itemsMax,
-          lanes,
+          parallel,
           run: async (tx, ids) => {
             expect(ids.length).toBeLessThanOrEqual(itemsMax)
             return (await insertItems(tx, ids)).rows.map((row) => `stored ${row.id}`)
@@ -124,7 +124,7 @@ it('lets callers that arrive during a commit share the next one', async () => {
   const group = createGroupCommit<number, number>({
     db: database.db,
     itemsMax: 100,
-    lanes: 1,
+    parallel: 1,
     run: async (tx, ids) => {
       sizes.push(ids.length)
       if (sizes.length === 1) others.push(...[2, 3, 4].map((id) => group.add(id)))
@@ -225,7 +225,7 @@ it('commits no more together than may be in one commit, and what is larger alone
   const group = createGroupCommit<number, undefined>({
     db: database.db,
     itemsMax: 3,
-    lanes: 1,
+    parallel: 1,
     size: { of: (item) => item, max: 10 },
     run: async (_, items) => {
       groups.push([...items])
@@ -243,7 +243,7 @@ it('gives tenants turns: a long queue of one delays another by the commit under 
   const group = createGroupCommit<string, string>({
     db: database.db,
     itemsMax: 4,
-    lanes: 1,
+    parallel: 1,
     tenantOf: (item) => item.slice(0, 1),
     async run(_tx, items) {
       groups.push([...items])

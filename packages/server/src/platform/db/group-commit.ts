@@ -6,7 +6,7 @@
  * that one bad item fails alone; so is one that took too long, as a lock of one row may hold up all. When the database is away, all callers of the group are told so, and nothing is
  * repeated: whether a lost commit happened is not known here. Items of two groups in flight have no order.
  */
-import { createTurns } from '../turns.ts'
+import { createFairQueue } from '../turns.ts'
 import { isConflict, isDatabaseAway, isStatementTimeout } from './errors.ts'
 import type { Db, TransactionOptions, Tx } from './statement.ts'
 
@@ -37,25 +37,25 @@ export function createGroupCommit<I, R>(o: {
   /** Whose item it is. With it, tenants take turns in each group; without it, the first come is the first served. */
   tenantOf?: (item: I) => string
   /** Commits in flight at once. Two, the default, do 1.6 times the work of one at 64 callers; three do less. */
-  lanes?: number
+  parallel?: number
   run(tx: Tx, items: readonly I[]): Promise<readonly R[]>
   /** What a group did together, once it is committed. Must not throw. */
   committed?: (results: readonly R[]) => void
   /** A commit is on disk before its items are told of it, as it is by default. */
   isFlushed?: boolean
 }): GroupCommit<I, R> {
-  const lanes = o.lanes ?? 2
+  const parallel = o.parallel ?? 2
   const { tenantOf } = o
   /** In the order in which they are committed. */
   let waiting: Waiter<I, R>[] = []
   /** With turns: those whose turn has not come. */
-  const turns = createTurns<Waiter<I, R>>()
+  const turns = createFairQueue<Waiter<I, R>>()
   let inFlight = 0
   let isScheduled = false
   let idleListeners: (() => void)[] = []
 
   function schedule() {
-    if (isScheduled || inFlight >= lanes) return
+    if (isScheduled || inFlight >= parallel) return
     isScheduled = true
     // At the end of this turn of the event loop: callers woken by the same batch of sockets share a commit.
     setImmediate(() => {
@@ -65,7 +65,7 @@ export function createGroupCommit<I, R>(o: {
   }
 
   function startGroups() {
-    while (inFlight < lanes && fillLine() > 0) {
+    while (inFlight < parallel && fillLine() > 0) {
       const count = countOfGroup()
       const group = waiting.slice(0, count)
       waiting = waiting.slice(count)

@@ -13,7 +13,7 @@ import type { DiskGuard } from '../../platform/disk-guard.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { newUlid } from '../../platform/ids.ts'
-import { addTallies, type TallyChange } from '../../platform/tally-store.ts'
+import { addTallies, type CounterChange } from '../../platform/tally-store.ts'
 import { findSuppressed } from '../../suppressions/index.ts'
 import { isScheduled, type NewEmail } from '../record/email.ts'
 import { insertEmails, readTime } from './accept-store.ts'
@@ -64,7 +64,7 @@ interface Item extends AcceptRequest {
 }
 
 const GROUP_MAX = 64
-const LANES = 2
+const COMMITS_AT_ONCE = 2
 const CONTENT_LARGE = 128 * 1024
 const RECIPIENTS_LARGE = 20
 /** In the tables and their indexes, beside the content. */
@@ -82,7 +82,7 @@ export function createAcceptEmails(deps: {
     return outcomes
   }
   const tenantOf = ({ tenantId }: Item) => tenantId
-  const commits = { db: deps.db, lanes: LANES, run, tenantOf }
+  const commits = { db: deps.db, parallel: COMMITS_AT_ONCE, run, tenantOf }
   const group = createGroupCommit<Item, Outcome>({ ...commits, itemsMax: GROUP_MAX })
   const alone = createGroupCommit<Item, Outcome>({ ...commits, itemsMax: 1 })
 
@@ -158,7 +158,7 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
 function toTallies(
   { item, outcome }: { readonly item: Item; readonly outcome: Outcome },
   at: Date,
-): TallyChange[] {
+): CounterChange[] {
   if ('refused' in outcome || outcome.isReplay) return []
   const suppressed = outcome.suppressed.length
   const of = { tenantId: item.tenantId, subject: outcome.mailerId, at }

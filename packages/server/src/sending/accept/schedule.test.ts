@@ -225,26 +225,26 @@ describe('[contract 5] cancelling', () => {
   })
 
   it('stops an attempt under way whose dot is not sent, and no other', async () => {
-    const gate = Promise.withResolvers<void>()
+    const limiter = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()
     const server = await world.serve(({ phase }) => {
       if (phase !== 'rcpt') return undefined
       reached.resolve()
-      return { after: gate.promise }
+      return { after: limiter.promise }
     })
     await addMailer(world.db, { port: server.port })
     const refId = await accept(world.db)
     const running = world.sender().runOnce()
     await reached.promise
     expect(await cancelEmail(world.db, 'tn_a', refId)).toMatchObject({ cancelled: 1 })
-    gate.resolve()
+    limiter.resolve()
     await running
     expect(server.messages).toEqual([])
     expect(await statuses(refId)).toEqual(['rejected'])
     expect(await eventsOf(world.db)).toEqual([])
   })
 
-  it('comes too late after the dot', async () => {
+  it('comes too late after the commit point', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
     await world.db.query(`update sending_queue set phase = 'dot', fence = 1`)

@@ -140,7 +140,7 @@ describe('at sending', () => {
     expect(await eventsOf(world.db)).toEqual([])
   })
 
-  it('an attempt that was cut off after the dot is reported as uncertain all the same', async () => {
+  it('an attempt that was cut off after the commit point is reported as uncertain all the same', async () => {
     await addMailer(world.db, { uncertain: 'at_most_once' })
     const refId = await accept(world.db)
     await world.db.query(`update sending_queue set phase = 'dot', fence = 1, started_at = now()`)
@@ -155,8 +155,8 @@ describe('at sending', () => {
     const { db } = world
     const { mailerId } = await addMailer(db)
     await accept(db)
-    const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-    const claims = await claimDue(db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })
+    const queue = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
+    const claims = await claimDue(db, queue, { isBulk: false, limit: 1, leaseMs: 60_000 })
     let nowMs = 0
     const largeEmails = createLargeEmails({ db, trackingUrls })
     const deps = {
@@ -166,7 +166,7 @@ describe('at sending', () => {
       prepareOf: () => undefined,
       monotonicMs: () => nowMs,
     }
-    const { attempts } = await loadAttempts(deps, lane, claims)
+    const { attempts } = await loadAttempts(deps, queue, claims)
     await unsubscribe(world.db, 'ada@example.com')
     nowMs = 1_999
     expect(await attempts[0]?.isSuppressed()).toBe(false)

@@ -22,7 +22,7 @@ export interface Claim {
   readonly attempt: number
   readonly maxAttempts: number
   readonly fence: string
-  /** How often this attempt was cut off before the dot by the end of its process. */
+  /** How often this attempt was cut off before the commit point by the end of its process. */
   readonly interrupted: number
   readonly isExpired: boolean
   /** About how much memory the email's content takes. */

@@ -1,31 +1,34 @@
 /**
- * The dot of an attempt: committed once, right before its mail may be taken. From then on a lost
+ * The commit point of an attempt: committed once, right before its mail may be taken. From then on a lost
  * connection means that it may have been; whoever has lost the claim by then never sends it.
  */
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { Claim } from './attempt.ts'
 
-export interface DotDeps {
+export interface CommitPointDeps {
   readonly failpoints: Failpoints
-  /** Commits that the dot may be sent; false when the claim is lost. */
-  readonly markDot: (claim: Claim) => Promise<boolean>
+  /** Commits that the commit point may be sent; false when the claim is lost. */
+  readonly markCommitted: (claim: Claim) => Promise<boolean>
 }
 
-export interface Dot {
+export interface CommitPoint {
   /** `unknown`: the database did not say, and nothing was sent. */
   readonly state: 'open' | 'committed' | 'lost' | 'unknown'
-  /** Throws where the dot must not be sent. */
+  /** Throws where the commit point must not be sent. */
   commit(): Promise<void>
 }
 
-export function createDot({ failpoints, markDot }: DotDeps, claim: Claim): Dot {
-  let state: Dot['state'] = 'open'
+export function createCommitPoint(
+  { failpoints, markCommitted }: CommitPointDeps,
+  claim: Claim,
+): CommitPoint {
+  let state: CommitPoint['state'] = 'open'
   return {
     get state() {
       return state
     },
     async commit() {
-      const isHeld = await markDot(claim).catch((error: unknown) => {
+      const isHeld = await markCommitted(claim).catch((error: unknown) => {
         state = 'unknown'
         throw error
       })

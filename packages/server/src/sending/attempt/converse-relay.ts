@@ -6,10 +6,10 @@ import type { RelayMailerForSend, RelaySends, RelaySent } from '../../mailers/in
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
 import type { RelayFailure, RelayMail } from '../../relays/index.ts'
 import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
-import { createDot, type DotDeps } from './commit-point.ts'
+import { type CommitPointDeps, createCommitPoint } from './commit-point.ts'
 import type { Conversations } from './conversations.ts'
 
-export interface ConverseRelayDeps extends DotDeps {
+export interface ConverseRelayDeps extends CommitPointDeps {
   readonly relaySends: RelaySends
   readonly conversations: Conversations
   /** For all of it: each request has its own besides. */
@@ -24,7 +24,7 @@ export async function converseRelay(
   deps: ConverseRelayDeps,
   o: { readonly claim: Claim; readonly mailer: RelayMailerForSend; readonly mail: RelayMail },
 ): Promise<AttemptResult | 'lost' | 'undone'> {
-  const dot = createDot(deps, o.claim)
+  const dot = createCommitPoint(deps, o.claim)
   const sent = await send(deps, o, () =>
     dot.commit().then(
       () => true,
@@ -32,7 +32,7 @@ export async function converseRelay(
     ),
   )
   if (dot.state === 'lost') return 'lost'
-  // By whoever has to stop, or where an account's key is in question; the dot did no harm.
+  // By whoever has to stop, or where an account's key is in question; the commit point did no harm.
   if (sent.kind === 'stopped') return 'undone'
   deps.failpoints.hit('send.after_reply')
   return toResult(o.mailer, sent)

@@ -1,7 +1,7 @@
 /**
  * The SMTP conversation of one attempt, below one absolute deadline.
  *
- * The dot is committed before it is sent: from then on a lost connection means that the mail may
+ * The commit point is committed before it is sent: from then on a lost connection means that the mail may
  * have been delivered, and the mailer's policy decides on another attempt (contract §5). Whoever has
  * lost the claim by then never sends it.
  */
@@ -15,12 +15,12 @@ import type { SmtpMailerForSend, SmtpPool } from '../../mailers/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { domainOf, envelopeIdOf } from '../record/email.ts'
 import type { AttemptFailed, AttemptResult, Claim } from './attempt.ts'
-import { createDot, type DotDeps } from './commit-point.ts'
+import { type CommitPointDeps, createCommitPoint } from './commit-point.ts'
 import type { Conversations } from './conversations.ts'
 import { needsSmtpUtf8 } from './prepare-email.ts'
 import type { ReturnPathTokens } from './return-path-tokens.ts'
 
-export interface ConverseDeps extends DotDeps {
+export interface ConverseDeps extends CommitPointDeps {
   readonly log: Logger
   readonly pool: SmtpPool
   readonly conversations: Conversations
@@ -50,7 +50,7 @@ export async function converse(
 ): Promise<AttemptResult | 'lost' | 'undone'> {
   const { failpoints, conversations } = deps
   const deadlineAt = performance.now() + deps.timeoutMs
-  const dot = createDot(deps, o.claim)
+  const dot = createCommitPoint(deps, o.claim)
   const transaction = {
     ...envelopeOf(deps, o),
     message: o.message,

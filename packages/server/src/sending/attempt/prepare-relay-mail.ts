@@ -3,7 +3,12 @@
  * made of the parts as they were accepted, with that recipient's own URLs in place.
  */
 import { type RecipientType, recipientTypes } from '@postrider/contract'
-import { fillSplit, type SplitText, splitAtStandIns, unsubscribeHeaders } from '../../mail/index.ts'
+import {
+  fillSplit,
+  type SplitText,
+  splitAtPlaceholders,
+  unsubscribeHeaders,
+} from '../../mail/index.ts'
 import type { RelayMail, RelayMailbox } from '../../relays/index.ts'
 import { type EmailContent, messageIdOf } from '../record/email.ts'
 import { markEmail } from '../tracking/mark-email.ts'
@@ -36,8 +41,8 @@ export function prepareRelayMail(
   const marked = markEmail(urls, { tenantId, refId }, content)
   const split = (body: string | undefined): SplitText | undefined => {
     if (body === undefined) return undefined
-    if (marked === undefined) return { pieces: [body], standIns: [] }
-    return splitAtStandIns(body, refId, marked.standIns)
+    if (marked === undefined) return { pieces: [body], placeholders: [] }
+    return splitAtPlaceholders(body, refId, marked.placeholders)
   }
   const text = split(textOf({ ...content, ...marked }))
   const html = split(marked?.html ?? content.html)

@@ -39,7 +39,7 @@ export interface RunAttemptDeps extends ConverseDeps, ConverseRelayDeps {
 /** A process that ends again and again within one recipient's attempt is ended by it. */
 const INTERRUPTIONS_MAX = 3
 const UNDO_WAIT_MS = 1_000
-/** For what is claimed whatever its lane does. */
+/** For what is claimed whatever its queue does. */
 const INACTIVE_WAIT_MS = 60_000
 
 /** Undefined when the claim was lost on the way: another has the row, nothing is to be written. */
@@ -110,7 +110,7 @@ async function attempt(
   loaded: LoadedAttempt,
 ): Promise<AttemptResult | Stopped | Undo | 'lost'> {
   const { claim, mailer } = loaded
-  // An earlier claim ran out after the dot was committed: its outcome is this attempt's.
+  // An earlier claim ran out after the commit point was committed: its outcome is this attempt's.
   if (claim.was === 'dot') return { ...failure('uncertain'), retryable: true, isUncertain: true }
   const suppressed = await isSuppressed(loaded)
   if (suppressed !== false) return suppressed
@@ -123,7 +123,7 @@ async function attempt(
       ...withoutMailer(`${secretOf(claim)} of mailer ${claim.mailerId} cannot be opened`),
       retryable: true,
     }
-  // Held: it stays due, and its lane rests until the mailer is active again.
+  // Held: it stays due, and its queue rests until the mailer is active again.
   if (mailer.state !== 'active') return undo(claim.interrupted > 0 ? INACTIVE_WAIT_MS : 0)
   return send(deps, loaded, mailer)
 }

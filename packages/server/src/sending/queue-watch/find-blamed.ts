@@ -5,11 +5,11 @@
 import { concernsMailer, type FailureCategory } from '../../mail/index.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import { discoverLanes, type LaneKey } from '../queue/claim-store.ts'
-import { laneId } from '../queue/mailer-queue.ts'
+import { discoverQueues, type QueueKey } from '../queue/claim-store.ts'
+import { queueIdOf } from '../queue/mailer-queue.ts'
 import { findNextRetries, readLastFailures } from './observe-store.ts'
 
-export interface WaitingReason extends LaneKey {
+export interface WaitingReason extends QueueKey {
   readonly failedReason: string
   readonly providerError: string
   readonly category: string
@@ -20,8 +20,8 @@ const LANES_MAX = 1_000
 
 /** One of each mailer; those that are tried next first. In a transaction whose plans are in order. */
 export async function findBlamed(tx: Tx, buckets: readonly number[]): Promise<WaitingReason[]> {
-  const lanes = await discoverLanes(tx, buckets)
-  const retries = await findNextRetries(tx, lanes.slice(0, LANES_MAX))
+  const queues = await discoverQueues(tx, buckets)
+  const retries = await findNextRetries(tx, queues.slice(0, LANES_MAX))
   const dated = retries.map((one) => ({ ...one, day: dayOfUlid(one.refId) }))
   const failures = await readLastFailures(tx, dated)
   const blamed = failures.filter(({ category, providerError }) =>
@@ -29,6 +29,6 @@ export async function findBlamed(tx: Tx, buckets: readonly number[]): Promise<Wa
   )
   const sorted = blamed.toSorted((a, b) => a.nextInMs - b.nextInMs)
   // The first of each stays.
-  const byMailer = new Map(sorted.toReversed().map((one) => [laneId(one), one]))
-  return sorted.filter((one) => byMailer.get(laneId(one)) === one)
+  const byMailer = new Map(sorted.toReversed().map((one) => [queueIdOf(one), one]))
+  return sorted.filter((one) => byMailer.get(queueIdOf(one)) === one)
 }

@@ -13,8 +13,8 @@
  */
 import { findInactiveOf, findLate, type LateMailer } from '../../mailers/index.ts'
 import type { Tx } from '../../platform/db/index.ts'
-import { discoverLanes } from '../queue/claim-store.ts'
-import { laneId } from '../queue/mailer-queue.ts'
+import { discoverQueues } from '../queue/claim-store.ts'
+import { queueIdOf } from '../queue/mailer-queue.ts'
 import { countQueue, type QueueCounts, sampleQueue } from './observe-store.ts'
 
 export interface QueueFigures extends QueueCounts {
@@ -36,12 +36,12 @@ export async function measureQueue(
   buckets: readonly number[],
   exactMax = EXACT_MAX,
 ): Promise<QueueFigures> {
-  const lanes = await discoverLanes(tx, buckets)
-  const inactive = new Set((await findInactiveOf(tx, lanes)).map(laneId))
-  const known = lanes.map((lane) => ({
-    ...lane,
-    dueForMs: -lane.waitMs,
-    isHeld: inactive.has(laneId(lane)),
+  const queues = await discoverQueues(tx, buckets)
+  const inactive = new Set((await findInactiveOf(tx, queues)).map(queueIdOf))
+  const known = queues.map((queue) => ({
+    ...queue,
+    dueForMs: -queue.waitMs,
+    isHeld: inactive.has(queueIdOf(queue)),
   }))
   const counted = await countQueue(tx, known, exactMax + 1)
   const isWhole = Object.values(counted).every((n) => n <= exactMax)
@@ -54,10 +54,10 @@ export async function measureQueue(
       ? counted[state]
       : Math.max(counted[state], Math.round(estimated[state]))
   const ages = new Map<string, (typeof known)[number]>()
-  for (const lane of known) {
-    const older = ages.get(laneId(lane))
-    if (!lane.isHeld && (older === undefined || older.dueForMs < lane.dueForMs))
-      ages.set(laneId(lane), lane)
+  for (const queue of known) {
+    const older = ages.get(queueIdOf(queue))
+    if (!queue.isHeld && (older === undefined || older.dueForMs < queue.dueForMs))
+      ages.set(queueIdOf(queue), queue)
   }
   const oldest = [...ages.values()].sort((a, b) => b.dueForMs - a.dueForMs)
   return {

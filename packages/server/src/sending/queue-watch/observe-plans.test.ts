@@ -8,11 +8,11 @@ import { type PlanMode, type PlanNode, planOf } from '../../../test/explain.ts'
 import type { Queryable, Statement, Tx } from '../../platform/db/index.ts'
 import { readInOrder } from '../../platform/db/index.ts'
 import { measureQueue } from './measure-queue.ts'
-import { countLanes } from './observe-store.ts'
+import { countQueues } from './observe-store.ts'
 
 const BUCKETS = Array.from({ length: 64 }, (_, i) => i)
 const EXACT_MAX = 500
-const LANES = 400
+const QUEUES = 400
 const PAGES = 256
 /** On a page of 8 KiB, at most. */
 const PAGE_ROWS = 80
@@ -27,20 +27,20 @@ beforeAll(async () => {
      select 'tn_a', 'smtp_' || n, 'n', 'a@example.com', 'a@example.com', 'smtp', 'basic',
             '127.0.0.1', 9, 'None', true, 'at_least_once', '{}',
             case when n % 4 = 0 then 'disabled' else 'active' end
-       from generate_series(1, ${LANES}) n`,
+       from generate_series(1, ${QUEUES}) n`,
   )
   await database.db.query('analyze mailers_mailer')
 })
 afterAll(() => database.close())
 
-/** Spread over the lanes: half of it due, half waiting. */
+/** Spread over the queues: half of it due, half waiting. */
 async function fill(count: number): Promise<void> {
   await database.db.query('truncate sending_queue')
   await database.db.query(
     `insert into sending_queue (tenant_id, ref_id, n, mailer_id, bucket, is_bulk, due_at,
                                 max_attempts, expires_at, content_bytes)
-     select 'tn_a', 'r' || n, 0, 'smtp_' || n % ${LANES} + 1, n % ${LANES} % 64, false,
-            now() + case when n / ${LANES} % 2 = 0 then -1 else 1 end * n % 600 * interval '1 s', 5,
+     select 'tn_a', 'r' || n, 0, 'smtp_' || n % ${QUEUES} + 1, n % ${QUEUES} % 64, false,
+            now() + case when n / ${QUEUES} % 2 = 0 then -1 else 1 end * n % 600 * interval '1 s', 5,
             now() + interval '3 days', 100
        from generate_series(1, $1::integer) n`,
     [count],
@@ -85,7 +85,7 @@ async function look(mode: PlanMode): Promise<Read[]> {
     const seen = reading(tx, reads, mode)
     const figures = await measureQueue(seen, BUCKETS, EXACT_MAX)
     expect(figures.due).toBeGreaterThan(EXACT_MAX)
-    await countLanes(
+    await countQueues(
       seen,
       [{ tenantId: 'tn_a', mailerId: 'smtp_1', bucket: 0, isBulk: false }],
       EXACT_MAX,
@@ -117,17 +117,17 @@ describe.each<PlanMode>(['force_custom_plan', 'force_generic_plan'])('with %s', 
 })
 
 function boundOf(name: string): number {
-  if (name.startsWith('mailers.')) return LANES
+  if (name.startsWith('mailers.')) return QUEUES
   if (name === 'sending.sample_queue') return PAGES * PAGE_ROWS
-  // The first rows of the buckets, then of each lane, and where a bucket has no more.
-  if (name === 'sending.discover_lanes') return LANES + BUCKETS.length
-  // What one state has no more of, in each lane, is read once.
-  return EXACT_MAX + 1 + LANES
+  // The first rows of the buckets, then of each queue, and where a bucket has no more.
+  if (name === 'sending.discover_queues') return QUEUES + BUCKETS.length
+  // What one state has no more of, in each queue, is read once.
+  return EXACT_MAX + 1 + QUEUES
 }
 
 /** Of what a look reads to its bounds already in the short queue. */
 function totalOf(reads: readonly Read[]): number {
   return reads
-    .filter(({ name }) => ['sending.discover_lanes', 'sending.count_queue'].includes(name))
+    .filter(({ name }) => ['sending.discover_queues', 'sending.count_queue'].includes(name))
     .reduce((sum, { rows }) => sum + rows, 0)
 }

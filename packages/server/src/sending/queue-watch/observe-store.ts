@@ -6,10 +6,10 @@
  * length of the queue (observe-plans.test.ts).
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
-import type { LaneKey, QueuedLane } from '../queue/claim-store.ts'
+import type { QueueKey, QueueWithClaims } from '../queue/claim-store.ts'
 
-/** Of a lane whose mailer is known. */
-export type CountedLane = Omit<QueuedLane, 'waitMs'> & { readonly isHeld: boolean }
+/** Of a queue whose mailer is known. */
+export type CountedQueue = Omit<QueueWithClaims, 'waitMs'> & { readonly isHeld: boolean }
 
 export interface QueueCounts {
   /** Could be sent now. */
@@ -28,12 +28,12 @@ const OF_LANE = `q.bucket = l.bucket and q.tenant_id = l.tenant_id
 const IS_DUE = 'q.due_at <= now()'
 const IS_WAITING = `q.due_at > now() and q.phase = 'waiting'`
 
-/** Stops at `max` rows, of one lane or of all. */
-const counted = (lanes: string, rows: string) =>
+/** Stops at `max` rows, of one queue or of all. */
+const counted = (queues: string, rows: string) =>
   `(select count(*) from (
       select from ${LANE} cross join lateral (
         select from sending_queue q where ${OF_LANE} and ${rows} limit $6) r
-       where ${lanes} limit $6) c)::integer`
+       where ${queues} limit $6) c)::integer`
 
 const COUNT = statement(
   'sending.count_queue',
@@ -45,20 +45,20 @@ const COUNT = statement(
 /** Each state is counted up to `max`. */
 export async function countQueue(
   q: Queryable,
-  lanes: readonly CountedLane[],
+  queues: readonly CountedQueue[],
   max: number,
 ): Promise<QueueCounts> {
-  const { rows } = await q.query<QueueCounts>(COUNT, [...laneArrays(lanes), max])
+  const { rows } = await q.query<QueueCounts>(COUNT, [...queueArrays(queues), max])
   return rows[0] ?? { due: 0, waiting: 0, held: 0 }
 }
 
-function laneArrays(lanes: readonly CountedLane[]) {
+function queueArrays(queues: readonly CountedQueue[]) {
   return [
-    lanes.map((l) => l.bucket),
-    lanes.map((l) => l.tenantId),
-    lanes.map((l) => l.mailerId),
-    lanes.map((l) => l.isBulk),
-    lanes.map((l) => l.isHeld),
+    queues.map((l) => l.bucket),
+    queues.map((l) => l.tenantId),
+    queues.map((l) => l.mailerId),
+    queues.map((l) => l.isBulk),
+    queues.map((l) => l.isHeld),
   ]
 }
 
@@ -75,19 +75,19 @@ const OF_EACH = statement(
         select from sending_queue q where ${OF_LANE} and ${IS_WAITING} limit $6) r) waiting`,
 )
 
-export interface LaneCounts extends LaneKey {
+export interface CountsOfQueue extends QueueKey {
   readonly due: number
   readonly waiting: number
 }
 
-/** One row for each lane, counted up to `max`. */
-export async function countLanes(
+/** One row for each queue, counted up to `max`. */
+export async function countQueues(
   q: Queryable,
-  lanes: readonly Omit<CountedLane, 'isHeld'>[],
+  queues: readonly Omit<CountedQueue, 'isHeld'>[],
   max: number,
-): Promise<LaneCounts[]> {
-  const values = laneArrays(lanes.map((lane) => ({ ...lane, isHeld: false })))
-  const { rows } = await q.query<LaneCounts>(OF_EACH, [...values, max])
+): Promise<CountsOfQueue[]> {
+  const values = queueArrays(queues.map((queue) => ({ ...queue, isHeld: false })))
+  const { rows } = await q.query<CountsOfQueue>(OF_EACH, [...values, max])
   return rows
 }
 
@@ -141,7 +141,7 @@ const NEXT_RETRIES = statement(
        where attempt > 0 and phase = 'waiting' limit $6) r`,
 )
 
-export interface NextRetry extends LaneKey {
+export interface NextRetry extends QueueKey {
   readonly refId: string
   readonly n: number
   /** The last one that failed. */
@@ -150,18 +150,18 @@ export interface NextRetry extends LaneKey {
   readonly nextInMs: number
 }
 
-/** Rows of a lane that are looked at for one that was tried before. */
+/** Rows of a queue that are looked at for one that was tried before. */
 const LOOKED_AT_MAX = 100
 /** Of those: the first may be about a recipient who is busy. */
 const RETRIES_MAX = 10
 
-/** Of each lane the recipients who are tried again next. */
+/** Of each queue the recipients who are tried again next. */
 export async function findNextRetries(
   q: Queryable,
-  lanes: readonly Omit<CountedLane, 'isHeld'>[],
+  queues: readonly Omit<CountedQueue, 'isHeld'>[],
 ): Promise<NextRetry[]> {
-  const [buckets, tenants, mailers, bulks] = laneArrays(
-    lanes.map((lane) => ({ ...lane, isHeld: false })),
+  const [buckets, tenants, mailers, bulks] = queueArrays(
+    queues.map((queue) => ({ ...queue, isHeld: false })),
   )
   const values = [buckets, tenants, mailers, bulks, LOOKED_AT_MAX, RETRIES_MAX]
   const { rows } = await q.query<NextRetry>(NEXT_RETRIES, values)
@@ -180,7 +180,7 @@ const LAST_FAILURES = statement(
          and a.attempt = k.attempt and a.day = k.day and a.category is not null limit 1) a`,
 )
 
-export interface LastFailure extends LaneKey {
+export interface LastFailure extends QueueKey {
   readonly nextInMs: number
   readonly category: string
   readonly failedReason: string

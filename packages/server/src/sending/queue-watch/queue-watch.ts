@@ -13,9 +13,9 @@ import { describeDuration } from '../../platform/duration.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import type { Service } from '../../platform/service.ts'
-import { laneId } from '../queue/mailer-queue.ts'
+import { queueIdOf } from '../queue/mailer-queue.ts'
 import { EXACT_MAX, measureQueue, type QueueFigures } from './measure-queue.ts'
-import { countLanes } from './observe-store.ts'
+import { countQueues } from './observe-store.ts'
 
 export interface QueueWatch extends Service {
   runOnce(): Promise<void>
@@ -64,7 +64,7 @@ export function createQueueWatch(deps: QueueWatchDeps): QueueWatch {
       if (!owned.has(bucketOf(mailerId))) episodes.delete(id)
     // Without a database too.
     const figures = owned.size === 0 ? NOTHING : await measure([...owned])
-    const late = new Map(figures.late.map((one) => [laneId(one), one]))
+    const late = new Map(figures.late.map((one) => [queueIdOf(one), one]))
     for (const [id, episode] of episodes)
       if (!late.has(id) && !before.has(id)) {
         episodes.delete(id)
@@ -88,14 +88,14 @@ export function createQueueWatch(deps: QueueWatchDeps): QueueWatch {
 
   async function tellOf(begun: readonly (readonly [string, LateMailer])[]): Promise<void> {
     if (begun.length === 0) return
-    const lanes = begun.flatMap(([, { tenantId, mailerId }]) =>
+    const queues = begun.flatMap(([, { tenantId, mailerId }]) =>
       [false, true].map((isBulk) => ({ tenantId, mailerId, isBulk, bucket: bucketOf(mailerId) })),
     )
-    const counts = await readInOrder(db, (tx) => countLanes(tx, lanes, EXACT_MAX))
+    const counts = await readInOrder(db, (tx) => countQueues(tx, queues, EXACT_MAX))
     for (const [id, one] of begun) {
       const due = counts
-        .filter((lane) => laneId(lane) === id)
-        .reduce((sum, lane) => sum + lane.due, 0)
+        .filter((queue) => queueIdOf(queue) === id)
+        .reduce((sum, queue) => sum + queue.due, 0)
       episodes.set(id, { ...one, sinceMs: monotonicMs() - one.dueForMs })
       log.warn({ ...namesOf(one), oldest_due_ms: Math.round(one.dueForMs), due }, 'send_queue.late')
     }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { explaining, type PlanMode, type PlanNode, type SeenPlan } from '../../../test/explain.ts'
 import type { Tx } from '../../platform/db/index.ts'
-import { claimDue, claimExpired, claimSuspect, discoverLanes } from './claim-store.ts'
+import { claimDue, claimExpired, claimSuspect, discoverQueues } from './claim-store.ts'
 
 const BUCKETS = Array.from({ length: 64 }, (_, i) => i)
 const leaseMs = 60_000
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-/** A lane with many rows. */
+/** A queue with many rows. */
 async function fill(first: number, last: number): Promise<void> {
   await database.db.query(
     `insert into sending_queue (tenant_id, ref_id, n, mailer_id, bucket, is_bulk, due_at,
@@ -29,7 +29,7 @@ async function fill(first: number, last: number): Promise<void> {
   )
 }
 
-/** Ten thousand lanes with a row each that is due in an hour. */
+/** Ten thousand queues with a row each that is due in an hour. */
 async function addOthers(): Promise<void> {
   await database.db.query(
     `insert into sending_queue (tenant_id, ref_id, n, mailer_id, bucket, is_bulk, due_at,
@@ -41,11 +41,11 @@ async function addOthers(): Promise<void> {
 }
 
 async function useAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<void> {
-  const lane = { tenantId: 'tn_a', mailerId: 'smtp_a', bucket: 7 }
+  const queue = { tenantId: 'tn_a', mailerId: 'smtp_a', bucket: 7 }
   const counted = async (tx: Tx) => {
     for (const isBulk of [false, true])
-      expect(await claimDue(tx, lane, { isBulk, limit: 20, leaseMs })).toHaveLength(20)
-    expect(await discoverLanes(tx, BUCKETS, 2_000)).toHaveLength(2)
+      expect(await claimDue(tx, queue, { isBulk, limit: 20, leaseMs })).toHaveLength(20)
+    expect(await discoverQueues(tx, BUCKETS, 2_000)).toHaveLength(2)
     expect(await claimExpired(tx, BUCKETS, { limit: 100, leaseMs })).toEqual([])
     await tx.query(
       `update sending_queue set expires_at = now(), interrupted = 2, phase = 'sending'

@@ -1,14 +1,14 @@
 /**
- * Claims what was interrupted again and again, one row at a time and past its lane. The limits of its
+ * Claims what was interrupted again and again, one row at a time and past its queue. The limits of its
  * mailer hold for it all the same: a row that they do not permit now is put off, and is no attempt.
  */
 import { hasRates, loadMailerForSend, offerPermission, usePermission } from '../../mailers/index.ts'
 import type { Db, Tx } from '../../platform/db/index.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
-import { type ClaimOfLane, claimSuspect, type LaneKey } from './claim-store.ts'
+import { claimSuspect, type QueuedClaim, type QueueKey } from './claim-store.ts'
 import { undoClaims } from './queue-store.ts'
 
-export interface TakeSuspectDeps {
+export interface ClaimPoisonDeps {
   readonly db: Db
   readonly keyRing: KeyRing
 }
@@ -18,11 +18,11 @@ const PUT_OFF_MAX = 100
 const PUT_OFF_MS_MAX = 60_000
 
 /** Undefined when there is none, or none that may be sent now. */
-export async function takeSuspect(
-  deps: TakeSuspectDeps,
+export async function claimPoisonRow(
+  deps: ClaimPoisonDeps,
   buckets: readonly number[],
   leaseMs: number,
-): Promise<ClaimOfLane | undefined> {
+): Promise<QueuedClaim | undefined> {
   for (let i = 0; i < PUT_OFF_MAX; i++) {
     const taken = await deps.db.transaction((tx) => takeOne(tx, deps, buckets, leaseMs))
     if (taken !== 'put-off') return taken
@@ -32,10 +32,10 @@ export async function takeSuspect(
 
 async function takeOne(
   tx: Tx,
-  deps: TakeSuspectDeps,
+  deps: ClaimPoisonDeps,
   buckets: readonly number[],
   leaseMs: number,
-): Promise<ClaimOfLane | 'put-off' | undefined> {
+): Promise<QueuedClaim | 'put-off' | undefined> {
   const found = await claimSuspect(tx, buckets, leaseMs)
   // An expired one, and one that may have been sent already, sends nothing.
   if (found === undefined || found.claim.isExpired || found.claim.was === 'dot') return found
@@ -54,7 +54,7 @@ async function takeOne(
 }
 
 /** Undefined where it has none, is gone, or cannot be opened: what follows is the attempt's. */
-async function ratesOf(tx: Tx, { keyRing }: TakeSuspectDeps, { tenantId, mailerId }: LaneKey) {
+async function ratesOf(tx: Tx, { keyRing }: ClaimPoisonDeps, { tenantId, mailerId }: QueueKey) {
   try {
     const mailer = await loadMailerForSend(tx, keyRing, tenantId, mailerId)
     return mailer !== undefined && hasRates(mailer.rates) ? mailer.rates : undefined

@@ -1,5 +1,5 @@
 /**
- * Claims rows of a lane as far as its mailer lets it now. Where it does not, that is said: the lane
+ * Claims rows of a queue as far as its mailer lets it now. Where it does not, that is said: the queue
  * rests, and no row of it is touched (invariant: waiting for a limit is not an attempt).
  */
 import {
@@ -11,8 +11,8 @@ import {
 import type { Queryable, Tx } from '../../platform/db/index.ts'
 import type { Claim } from '../attempt/attempt.ts'
 import { claimDue } from './claim-store.ts'
-import { bulkShareOf, type Classes, freeOf, type Lane, type Rest } from './mailer-queue.ts'
-import { type LaneMailerDeps, mailerOf } from './queue-mailer.ts'
+import { bulkShareOf, type Classes, freeOf, type MailerQueue, type Rest } from './mailer-queue.ts'
+import { mailerOf, type QueueMailerDeps } from './queue-mailer.ts'
 
 export interface ClaimedRows {
   readonly claims: readonly Claim[]
@@ -33,11 +33,11 @@ export interface WantedRows {
 }
 
 export async function claimRows(
-  deps: LaneMailerDeps,
-  lane: Lane,
+  deps: QueueMailerDeps,
+  queue: MailerQueue,
   wanted: WantedRows,
 ): Promise<ClaimedRows> {
-  const mailer = await mailerOf(deps, lane)
+  const mailer = await mailerOf(deps, queue)
   if (typeof mailer === 'object') {
     if (mailer.state !== 'active')
       return {
@@ -46,29 +46,29 @@ export async function claimRows(
         rest: { because: 'inactive', ms: INACTIVE_REST_MS },
       }
     if (hasRates(mailer.rates))
-      return deps.db.transaction((tx) => claimPermitted(tx, mailer, lane, wanted))
+      return deps.db.transaction((tx) => claimPermitted(tx, mailer, queue, wanted))
   }
-  return claimUpTo(deps.db, lane, wanted)
+  return claimUpTo(deps.db, queue, wanted)
 }
 
 async function claimPermitted(
   tx: Tx,
   mailer: MailerForSend,
-  lane: Lane,
+  queue: MailerQueue,
   wanted: WantedRows,
 ): Promise<ClaimedRows> {
-  // The first claim of a lane was decided before its mailer was known.
-  const limit = lane.isPaced ? Math.min(wanted.limit, freeOf(lane)) : wanted.limit
+  // The first claim of a queue was decided before its mailer was known.
+  const limit = queue.isPaced ? Math.min(wanted.limit, freeOf(queue)) : wanted.limit
   if (limit === 0) return { claims: [], left: wanted.classes }
   const offer = await offerPermission(tx, mailer, limit)
   // Deleted a moment ago: its mail fails by itself.
-  if (offer === undefined) return claimUpTo(tx, lane, wanted)
+  if (offer === undefined) return claimUpTo(tx, queue, wanted)
   const { count, waitMs, atMs } = offer
   if (count === 0) {
     const ms = Math.min(waitMs, LIMIT_REST_MS_MAX)
     return { claims: [], left: wanted.classes, rest: { because: 'limited', ms } }
   }
-  const claimed = await claimUpTo(tx, lane, { ...wanted, limit: count })
+  const claimed = await claimUpTo(tx, queue, { ...wanted, limit: count })
   await usePermission(tx, mailer, offer, claimed.claims.length)
   const claims = claimed.claims.map((claim) => ({ ...claim, permittedMs: atMs }))
   return { ...claimed, claims }
@@ -80,12 +80,12 @@ async function claimPermitted(
  */
 async function claimUpTo(
   q: Queryable,
-  lane: Lane,
+  queue: MailerQueue,
   { classes, limit, leaseMs }: WantedRows,
 ): Promise<ClaimedRows> {
-  const share = classes.small && classes.bulk ? bulkShareOf(lane, limit) : 0
+  const share = classes.small && classes.bulk ? bulkShareOf(queue, limit) : 0
   const claim = async (isBulk: boolean, count: number) => {
-    const claims = count === 0 ? [] : await claimDue(q, lane, { isBulk, limit: count, leaseMs })
+    const claims = count === 0 ? [] : await claimDue(q, queue, { isBulk, limit: count, leaseMs })
     return { claims, isFull: claims.length === count }
   }
   const small = await claim(false, classes.small ? limit - share : 0)

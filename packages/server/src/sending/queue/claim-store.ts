@@ -1,5 +1,5 @@
 /**
- * SQL of claims: which lanes have something due, and claiming it. Times are the database's.
+ * SQL of claims: which queues have something due, and claiming it. Times are the database's.
  * Statements that run over all tenants say why.
  *
  * A claim that runs out while `sending` raises `interrupted`. From the second interruption on a row
@@ -9,12 +9,12 @@
 import { type Queryable, statement } from '../../platform/db/index.ts'
 import type { Claim } from '../attempt/attempt.ts'
 
-export interface LaneKey {
+export interface QueueKey {
   readonly tenantId: string
   readonly mailerId: string
 }
 
-export interface QueuedLane extends LaneKey {
+export interface QueueWithClaims extends QueueKey {
   readonly bucket: number
   /** Of its bulk mail, else of the rest (`email.ts`). */
   readonly isBulk: boolean
@@ -25,8 +25,8 @@ export interface QueuedLane extends LaneKey {
 const CLASS = 'bucket, tenant_id, mailer_id, is_bulk'
 
 const DISCOVER = statement(
-  'sending.discover_lanes',
-  `with recursive lane as (
+  'sending.discover_queues',
+  `with recursive mailer_queue as (
      (select q.*
         from unnest($1::smallint[]) as owned (bucket)
         cross join lateral (
@@ -35,15 +35,15 @@ const DISCOVER = statement(
            order by ${CLASS}, due_at limit 1) q)
      union all
      select q.*
-       from lane cross join lateral (
+       from mailer_queue cross join lateral (
          select ${CLASS}, due_at from sending_queue
-          where bucket = lane.bucket
-            and (tenant_id, mailer_id, is_bulk) > (lane.tenant_id, lane.mailer_id, lane.is_bulk)
+          where bucket = mailer_queue.bucket
+            and (tenant_id, mailer_id, is_bulk) > (mailer_queue.tenant_id, mailer_queue.mailer_id, mailer_queue.is_bulk)
           order by ${CLASS}, due_at limit 1) q
    )
    select bucket, tenant_id, mailer_id, is_bulk,
           (extract(epoch from due_at - now()) * 1000)::float8 as wait_ms
-     from lane where $2::float8 is null or due_at < now() + $2 * interval '1 millisecond'`,
+     from mailer_queue where $2::float8 is null or due_at < now() + $2 * interval '1 millisecond'`,
 )
 
 /**
@@ -51,11 +51,11 @@ const DISCOVER = statement(
  * of each mailer. Over all tenants: the sender serves buckets, and each mailer it finds by its own
  * tenant.
  */
-export async function discoverLanes(
+export async function discoverQueues(
   q: Queryable,
   buckets: readonly number[],
   aheadMs?: number,
-): Promise<QueuedLane[]> {
+): Promise<QueueWithClaims[]> {
   const { rows } = await q.query<{
     bucket: number
     tenant_id: string
@@ -135,7 +135,7 @@ interface ClaimRow {
 /** Claims up to `limit` due rows of a class of a mailer's mail for `leaseMs`, the longest due first. */
 export async function claimDue(
   q: Queryable,
-  { bucket, tenantId, mailerId }: LaneKey & { readonly bucket: number },
+  { bucket, tenantId, mailerId }: QueueKey & { readonly bucket: number },
   o: { readonly isBulk: boolean; readonly limit: number; readonly leaseMs: number },
 ): Promise<Claim[]> {
   const values = [o.leaseMs, bucket, tenantId, mailerId, o.isBulk, o.limit]
@@ -143,7 +143,7 @@ export async function claimDue(
   return rows.map(toClaim)
 }
 
-export interface ClaimOfLane extends LaneKey {
+export interface QueuedClaim extends QueueKey {
   readonly bucket: number
   readonly claim: Claim
 }
@@ -156,9 +156,9 @@ export async function claimSuspect(
   q: Queryable,
   buckets: readonly number[],
   leaseMs: number,
-): Promise<ClaimOfLane | undefined> {
+): Promise<QueuedClaim | undefined> {
   const { rows } = await q.query<ClaimRow>(CLAIM_SUSPECT, [leaseMs, buckets])
-  return rows.map(toClaimOfLane)[0]
+  return rows.map(toQueuedClaim)[0]
 }
 
 /**
@@ -169,13 +169,13 @@ export async function claimExpired(
   q: Queryable,
   buckets: readonly number[],
   o: { readonly limit: number; readonly leaseMs: number },
-): Promise<ClaimOfLane[]> {
+): Promise<QueuedClaim[]> {
   if ((await q.query(ANY_EXPIRED, [buckets])).rowCount === 0) return []
   const { rows } = await q.query<ClaimRow>(CLAIM_EXPIRED, [o.leaseMs, buckets, o.limit])
-  return rows.map(toClaimOfLane)
+  return rows.map(toQueuedClaim)
 }
 
-function toClaimOfLane(row: ClaimRow): ClaimOfLane {
+function toQueuedClaim(row: ClaimRow): QueuedClaim {
   const claim = toClaim(row)
   return { tenantId: claim.tenantId, mailerId: claim.mailerId, bucket: row.bucket, claim }
 }

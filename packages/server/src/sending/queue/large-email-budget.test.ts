@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { createLargeBudget } from './large-email-budget.ts'
-import { createLane, type Held } from './mailer-queue.ts'
+import { createMailerQueue, type LeasedRecipient } from './mailer-queue.ts'
 
 const MB = 1024 * 1024
 
 /** Begins rows of so many MiB, as long as there is room. */
 function world() {
-  const waiting = new Set<Held>()
+  const waiting = new Set<LeasedRecipient>()
   const budget = createLargeBudget({ isWaiting: (row) => waiting.has(row) })
-  const rowOf = (tenantId: string, mb: number, mailerId = 'smtp_1'): Held => {
+  const rowOf = (tenantId: string, mb: number, mailerId = 'smtp_1'): LeasedRecipient => {
     const row = {
-      loaded: { claim: { tenantId, mailerId, contentBytes: mb * MB } } as Held['loaded'],
-      lane: createLane({ tenantId, mailerId, bucket: 0 }),
+      loaded: { claim: { tenantId, mailerId, contentBytes: mb * MB } } as LeasedRecipient['loaded'],
+      queue: createMailerQueue({ tenantId, mailerId, bucket: 0 }),
       validUntilMs: 0,
     }
     waiting.add(row)
     return row
   }
-  const begin = (row: Held) => {
+  const begin = (row: LeasedRecipient) => {
     if (!budget.hasRoomFor(row)) return undefined
     waiting.delete(row)
     return budget.begin(row)

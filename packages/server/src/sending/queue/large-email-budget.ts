@@ -12,15 +12,15 @@
  */
 import { isDomainMailer } from '../../mailers/index.ts'
 import { LARGE_CONTENT_BYTES } from './large-emails.ts'
-import type { Held } from './mailer-queue.ts'
+import type { LeasedRecipient } from './mailer-queue.ts'
 
 const FAST_BYTES_MAX = 100 * 1024 * 1024
 const SLOW_BYTES_MAX = 300 * 1024 * 1024
 
 export interface LargeBudget {
   /** Whether the row may begin as far as memory goes. */
-  hasRoomFor(row: Held): boolean
-  begin(row: Held): LargeUse
+  hasRoomFor(row: LeasedRecipient): boolean
+  begin(row: LeasedRecipient): LargeUse
 }
 
 export interface LargeUse {
@@ -44,24 +44,24 @@ interface TenantBytes {
 
 export function createLargeBudget(o: {
   /** Whether the row still waits, and could begin if there were room. */
-  readonly isWaiting: (row: Held) => boolean
+  readonly isWaiting: (row: LeasedRecipient) => boolean
 }): LargeBudget {
   const tenants = new Map<string, TenantBytes>()
   const stuck = new Set<Use>()
   let fastBytes = 0
   let slowBytes = 0
   let stuckBytes = 0
-  let next: Held | undefined
+  let next: LeasedRecipient | undefined
 
-  function hasTenantRoom(row: Held): boolean {
-    const own = tenants.get(row.lane.tenantId)
+  function hasTenantRoom(row: LeasedRecipient): boolean {
+    const own = tenants.get(row.queue.tenantId)
     if (own === undefined) return true
     const share = own.slow > 0 ? SLOW_BYTES_MAX / 8 : FAST_BYTES_MAX / 2
     return own.fast + own.slow + largeBytesOf(row) <= share
   }
 
   /** Waiting makes sense only for what will move on soon. */
-  function canBeNext(row: Held): boolean {
+  function canBeNext(row: LeasedRecipient): boolean {
     const willFit = stuckBytes === 0 || stuckBytes + largeBytesOf(row) <= FAST_BYTES_MAX
     return willFit && o.isWaiting(row) && hasTenantRoom(row)
   }
@@ -107,7 +107,7 @@ export function createLargeBudget(o: {
       const bytes = largeBytesOf(row)
       if (bytes === 0) return NOTHING
       if (next === row) next = undefined
-      const { tenantId } = row.lane
+      const { tenantId } = row.queue
       const use: Use = { tenantId, bytes, isStuck: false, isMoved: false }
       let isEnded = false
       count(tenantId, bytes, 0)
@@ -129,7 +129,7 @@ export function createLargeBudget(o: {
 }
 
 /** 0 for what is not large. */
-export function largeBytesOf({ loaded: { claim } }: Held): number {
+export function largeBytesOf({ loaded: { claim } }: LeasedRecipient): number {
   if (claim.contentBytes < LARGE_CONTENT_BYTES) return 0
   // A request to a relay provider is a text, and the bytes of that text.
   return isDomainMailer(claim.mailerId) ? claim.contentBytes * 2 : claim.contentBytes

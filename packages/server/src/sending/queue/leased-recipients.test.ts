@@ -5,17 +5,18 @@ import { addMailer, createSendingDatabase } from '../../../test/sending.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import type { Claim } from '../attempt/attempt.ts'
 import { claimDue } from './claim-store.ts'
-import { createHeldRows } from './leased-recipients.ts'
-import { createLane, type Held } from './mailer-queue.ts'
+import { createLeasedRecipients } from './leased-recipients.ts'
+import { createMailerQueue, type LeasedRecipient } from './mailer-queue.ts'
 
 let database: TestDatabase
 let nowMs = 0
-const held = () => createHeldRows({ db: database.db, leaseMs: 60_000, monotonicMs: () => nowMs })
-const row = (claim: Partial<Claim>, validUntilMs = 60_000): Held => ({
+const held = () =>
+  createLeasedRecipients({ db: database.db, leaseMs: 60_000, monotonicMs: () => nowMs })
+const row = (claim: Partial<Claim>, validUntilMs = 60_000): LeasedRecipient => ({
   loaded: {
     claim: { tenantId: 'tn_a', mailerId: 'smtp_a', contentBytes: 100, ...claim },
-  } as Held['loaded'],
-  lane: createLane({ tenantId: 'tn_a', mailerId: 'smtp_a', bucket: 0 }),
+  } as LeasedRecipient['loaded'],
+  queue: createMailerQueue({ tenantId: 'tn_a', mailerId: 'smtp_a', bucket: 0 }),
   validUntilMs,
 })
 
@@ -74,7 +75,7 @@ it('a content counts once for all recipients that share it, until the last of th
   expect(rows.roomFor('tn_a')).toBe(960)
   rows.add([row({ refId: 'one more', contentBytes })])
   expect(rows.roomFor('tn_a')).toBe(0)
-  rows.delete(shared[0] as Held)
+  rows.delete(shared[0] as LeasedRecipient)
   expect(rows.roomFor('tn_a')).toBeGreaterThan(0)
   expect(
     rows.prepareOf({ tenantId: 'tn_a', refId: 'shared', mailerId: 'smtp_a' } as Claim),
@@ -99,8 +100,8 @@ it('a process that stood still extends its claims before it makes new ones', asy
   const { db } = database
   const { mailerId } = await addMailer(db, { mailerId: 'smtp_still', email: 'still@example.com' })
   await accept(db, { mailer_id: mailerId, from: { email: 'still@example.com' } })
-  const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-  const [claim] = await claimDue(db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })
+  const queue = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
+  const [claim] = await claimDue(db, queue, { isBulk: false, limit: 1, leaseMs: 60_000 })
   nowMs = 0
   const rows = held()
   const one = row(claim ?? {})
@@ -113,7 +114,7 @@ it('a process that stood still extends its claims before it makes new ones', asy
   await db.query(`update sending_queue set due_at = now()`)
   await rows.catchUp()
   expect(rows.isValid(one)).toBe(true)
-  expect(await claimDue(db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })).toEqual([])
+  expect(await claimDue(db, queue, { isBulk: false, limit: 1, leaseMs: 60_000 })).toEqual([])
   await db.query('delete from sending_queue')
   nowMs = 0
 })
@@ -122,8 +123,8 @@ it('claims are extended when a third of their time is over, and known to be vali
   const { db } = database
   const { mailerId } = await addMailer(db)
   await accept(db)
-  const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-  const [claim] = await claimDue(db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })
+  const queue = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
+  const [claim] = await claimDue(db, queue, { isBulk: false, limit: 1, leaseMs: 60_000 })
   const rows = held()
   const one = row(claim ?? {})
   rows.add([one])

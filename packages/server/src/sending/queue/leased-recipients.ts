@@ -11,7 +11,7 @@ import type { Db } from '../../platform/db/index.ts'
 import type { Claim, LoadedClaim } from '../attempt/attempt.ts'
 import { preparedAs } from '../attempt/prepare-email.ts'
 import { LARGE_CONTENT_BYTES } from './large-emails.ts'
-import type { Held } from './mailer-queue.ts'
+import type { LeasedRecipient } from './mailer-queue.ts'
 import { extendClaims } from './queue-store.ts'
 
 const ROWS_MAX = 8_192
@@ -19,14 +19,14 @@ const ROWS_MAX = 8_192
 const BYTES_MAX = 64 * 1024 * 1024
 const TENANT_SHARE = 1 / 8
 
-export interface HeldRows {
+export interface LeasedRecipients {
   /** How many more rows a tenant may claim. */
   roomFor(tenantId: string): number
   /** What makes the message ready, when a row of the same email is held. */
   prepareOf(claim: Claim): LoadedClaim['prepare'] | undefined
-  add(rows: readonly Held[]): void
-  delete(row: Held): void
-  isValid(row: Held): boolean
+  add(rows: readonly LeasedRecipient[]): void
+  delete(row: LeasedRecipient): void
+  isValid(row: LeasedRecipient): boolean
   /** Extends the claims that have run for a third of their time. */
   extend(): Promise<void>
   /** The same, if this process stood still for so long that its own claims may have run out. */
@@ -37,27 +37,27 @@ export interface HeldRows {
 interface TenantHeld {
   rows: number
   bytes: number
-  readonly emails: Map<string, HeldEmail>
+  readonly emails: Map<string, LeasedEmail>
 }
 
-interface HeldEmail {
+interface LeasedEmail {
   rows: number
   readonly bytes: number
   readonly prepare: LoadedClaim['prepare']
 }
 
-export function createHeldRows(deps: {
+export function createLeasedRecipients(deps: {
   readonly db: Db
   readonly leaseMs: number
   readonly monotonicMs: () => number
-}): HeldRows {
+}): LeasedRecipients {
   const { db, leaseMs, monotonicMs } = deps
-  const rows = new Set<Held>()
+  const rows = new Set<LeasedRecipient>()
   const tenants = new Map<string, TenantHeld>()
   let bytes = 0
   let extendedMs = monotonicMs()
 
-  function addRow(row: Held): void {
+  function addRow(row: LeasedRecipient): void {
     const { claim, prepare } = row.loaded
     const own = tenants.get(claim.tenantId) ?? { rows: 0, bytes: 0, emails: new Map() }
     tenants.set(claim.tenantId, own)
@@ -74,7 +74,7 @@ export function createHeldRows(deps: {
     bytes += added
   }
 
-  function deleteRow({ loaded: { claim } }: Held): void {
+  function deleteRow({ loaded: { claim } }: LeasedRecipient): void {
     const own = tenants.get(claim.tenantId)
     const key = preparedAs(claim)
     const email = own?.emails.get(key)

@@ -20,11 +20,11 @@ it.each([
     to: Array.from({ length: 20 }, (_, i) => ({ email: `${i}@example.com` })),
     attachments: [{ filename: 'a.bin', content: 'QUJD'.repeat(length) }],
   })
-  const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-  const claims = await claimDue(db, lane, { isBulk: true, limit: 20, leaseMs: 60_000 })
+  const queue = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
+  const claims = await claimDue(db, queue, { isBulk: true, limit: 20, leaseMs: 60_000 })
   const largeEmails = createLargeEmails({ db, trackingUrls })
   const deps = { db, largeEmails, trackingUrls, monotonicMs, prepareOf: () => undefined }
-  const { attempts } = await loadAttempts(deps, lane, claims)
+  const { attempts } = await loadAttempts(deps, queue, claims)
   const prepared = await Promise.all(attempts.map((attempt) => attempt.prepare()))
   expect(prepared).toHaveLength(20)
   expect(new Set(prepared).size).toBe(1)
@@ -34,8 +34,8 @@ it('an email of which a row is held already is not loaded again', async () => {
   const { db } = world
   const { mailerId } = await addMailer(db)
   await accept(db)
-  const lane = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-  const claims = await claimDue(db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })
+  const queue = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
+  const claims = await claimDue(db, queue, { isBulk: false, limit: 1, leaseMs: 60_000 })
   const wanted: unknown[] = []
   const watched: Db = {
     ...db,
@@ -48,7 +48,7 @@ it('an email of which a row is held already is not loaded again', async () => {
   const prepare = () => Promise.reject(new Error('not called'))
   const largeEmails = createLargeEmails({ db, trackingUrls })
   const deps = { db: watched, largeEmails, trackingUrls, monotonicMs, prepareOf: () => prepare }
-  const { attempts } = await loadAttempts(deps, lane, claims)
+  const { attempts } = await loadAttempts(deps, queue, claims)
   expect(attempts.map((attempt) => attempt.prepare)).toEqual([prepare])
   expect(wanted).toEqual([[]])
 })

@@ -1,4 +1,4 @@
-/** Loads what a lane's claims need: each email that they share once. */
+/** Loads what a queue's claims need: each email that they share once. */
 import { parseAddress } from '../../mail/index.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { findSuppressed } from '../../suppressions/index.ts'
@@ -7,7 +7,7 @@ import { type EmailForSend, loadForSend } from '../attempt/attempt-store.ts'
 import { type PreparedEmail, prepareEmail } from '../attempt/prepare-email.ts'
 import { messageIdOf } from '../record/email.ts'
 import type { TrackingUrls } from '../tracking/tracking-urls.ts'
-import type { LaneKey } from './claim-store.ts'
+import type { QueueKey } from './claim-store.ts'
 import { LARGE_CONTENT_BYTES, type LargeEmails } from './large-emails.ts'
 
 export interface LoadAttemptsDeps {
@@ -30,15 +30,15 @@ const SUPPRESSION_FRESH_MS = 2_000
 
 export async function loadAttempts(
   deps: LoadAttemptsDeps,
-  lane: LaneKey,
+  queue: QueueKey,
   claims: readonly Claim[],
 ): Promise<LoadedClaims> {
-  const { mailerId, tenantId } = lane
+  const { mailerId, tenantId } = queue
   const prepareOf = new Map(claims.map((claim) => [claim.refId, deps.prepareOf(claim)]))
   const isWanted = ({ contentBytes, refId }: Claim) =>
     contentBytes < LARGE_CONTENT_BYTES && prepareOf.get(refId) === undefined
   const contentsOf = [...new Set(claims.filter(isWanted).map((claim) => claim.refId))]
-  const { emails, recipients } = await loadForSend(deps.db, lane.tenantId, claims, contentsOf)
+  const { emails, recipients } = await loadForSend(deps.db, queue.tenantId, claims, contentsOf)
   const emailOf = new Map(
     emails.map((e) => [
       e.ref_id,
@@ -46,7 +46,7 @@ export async function loadAttempts(
     ]),
   )
   const recipientOf = new Map(recipients.map((r) => [`${r.ref_id}.${r.n}`, r]))
-  const suppressionOf = await lookUpSuppressions(deps, lane.tenantId, recipients)
+  const suppressionOf = await lookUpSuppressions(deps, queue.tenantId, recipients)
   const attempts: LoadedClaim[] = []
   const orphans: Claim[] = []
   for (const claim of claims) {
@@ -96,7 +96,7 @@ async function lookUpSuppressions(
 }
 
 /** Once for all recipients that were claimed together; undefined without its content. */
-function preparation(urls: TrackingUrls, key: LaneKey, { content, ...row }: EmailForSend) {
+function preparation(urls: TrackingUrls, key: QueueKey, { content, ...row }: EmailForSend) {
   if (content === null) return undefined
   const email = { ...key, refId: row.ref_id, ...factsOf(row) }
   let prepared: Promise<PreparedEmail> | undefined

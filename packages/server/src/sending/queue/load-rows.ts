@@ -4,15 +4,19 @@ import type { Claim } from '../attempt/attempt.ts'
 import { idsOf } from '../attempt/attempt-log.ts'
 import type { Ending } from '../results/ending.ts'
 import type { FinishAttempts } from '../results/finish-attempts.ts'
-import type { HeldRows } from './leased-recipients.ts'
+import type { LeasedRecipients } from './leased-recipients.ts'
 import { type LoadAttemptsDeps, loadAttempts } from './load-attempts.ts'
-import type { Held, Lane } from './mailer-queue.ts'
+import type { LeasedRecipient, MailerQueue } from './mailer-queue.ts'
 
 export interface RowLoader {
   /** The rows that are held from now on; none when all is being closed. */
-  load(lane: Lane, claimed: readonly Claim[], validUntilMs: number): Promise<Held[]>
-  /** They are due at once: a slow lane claims no more of them than it can begin, one that rests none. */
-  giveBack(rows: readonly Held[]): void
+  load(
+    queue: MailerQueue,
+    claimed: readonly Claim[],
+    validUntilMs: number,
+  ): Promise<LeasedRecipient[]>
+  /** They are due at once: a slow queue claims no more of them than it can begin, one that rests none. */
+  giveBack(rows: readonly LeasedRecipient[]): void
 }
 
 /** A claim that could not be followed up is given back for this long. */
@@ -21,7 +25,7 @@ const ORPHAN_WAIT_MS = 3_600_000
 
 export function createRowLoader(
   deps: Omit<LoadAttemptsDeps, 'prepareOf'> & {
-    readonly held: HeldRows
+    readonly held: LeasedRecipients
     readonly finishes: FinishAttempts
     readonly log: Logger
     readonly track: (task: Promise<unknown>) => void
@@ -38,7 +42,7 @@ export function createRowLoader(
     )
   }
 
-  function giveBack(rows: readonly Held[]): void {
+  function giveBack(rows: readonly LeasedRecipient[]): void {
     for (const row of rows) {
       held.delete(row)
       undo(row.loaded.claim, 0)
@@ -47,14 +51,14 @@ export function createRowLoader(
 
   return {
     giveBack,
-    async load(lane, claimed, validUntilMs) {
+    async load(queue, claimed, validUntilMs) {
       try {
-        const loaded = await loadAttempts({ ...deps, prepareOf: held.prepareOf }, lane, claimed)
+        const loaded = await loadAttempts({ ...deps, prepareOf: held.prepareOf }, queue, claimed)
         for (const orphan of loaded.orphans) {
           log.error(idsOf(orphan), 'sender_email.missing')
           undo(orphan, ORPHAN_WAIT_MS)
         }
-        const rows = loaded.attempts.map((attempt) => ({ loaded: attempt, lane, validUntilMs }))
+        const rows = loaded.attempts.map((attempt) => ({ loaded: attempt, queue, validUntilMs }))
         held.add(rows)
         if (!deps.isClosed()) return rows
         giveBack(rows)

@@ -1,36 +1,36 @@
 /**
- * A lane: the mail of one mailer that this process is sending.
+ * The queue of one mailer: the mail that this process is sending for it.
  *
  * It claims a few rows at a time, ahead of its connections, and keeps at most as many attempts under
  * way as its mailer may have connections; one whose server cannot be reached is tried by one attempt
  * at a time. One whose attempts under way are all slow, and one whose mailer has a rate, holds
  * nothing but them.
  *
- * Bulk mail (`email.ts`) lets other mail of the lane go first, but has every fourth place in claims
- * and on connections. A lane that rests claims nothing: its mailer's limits permit no more now, or
+ * Bulk mail (`email.ts`) lets other mail of the queue go first, but has every fourth place in claims
+ * and on connections. A queue that rests claims nothing: its mailer's limits permit no more now, or
  * its server was sent too much, or its mailer is not active.
  */
 import type { FailureCategory } from '../../mail/index.ts'
 import type { LoadedClaim, ReadMailer } from '../attempt/attempt.ts'
 import type { Ending } from '../results/ending.ts'
 import type { Slowing } from './decide-throttle.ts'
-import type { WokenLane } from './queue-wakeups.ts'
+import type { WokenQueue } from './queue-wakeups.ts'
 
 /** A row whose claim is held by this process. */
-export interface Held {
+export interface LeasedRecipient {
   readonly loaded: LoadedClaim
-  readonly lane: Lane
+  readonly queue: MailerQueue
   /** By the monotonic clock. Past it another process may have the row. */
   validUntilMs: number
 }
 
-/** Why a lane rests. */
+/** Why a queue rests. */
 export type Rest = 'limited' | 'paused' | 'inactive'
 
-export interface Lane extends Omit<WokenLane, 'isBulk' | 'isChanged'> {
+export interface MailerQueue extends Omit<WokenQueue, 'isBulk' | 'isChanged'> {
   readonly id: string
   /** Claimed and not begun, in the order of their claim. */
-  readonly waiting: Held[]
+  readonly waiting: LeasedRecipient[]
   inFlight: number
   /** How many were begun, for the share of bulk mail. */
   begun: number
@@ -61,13 +61,16 @@ export interface Lane extends Omit<WokenLane, 'isBulk' | 'isChanged'> {
 const CLAIMED_AHEAD = 4
 const BULK_EVERY = 4
 
-export function laneId({ tenantId, mailerId }: Pick<WokenLane, 'tenantId' | 'mailerId'>): string {
+export function queueIdOf({
+  tenantId,
+  mailerId,
+}: Pick<WokenQueue, 'tenantId' | 'mailerId'>): string {
   return `${tenantId} ${mailerId}`
 }
 
-export function createLane({ tenantId, mailerId, bucket }: WokenLane): Lane {
+export function createMailerQueue({ tenantId, mailerId, bucket }: WokenQueue): MailerQueue {
   return {
-    id: laneId({ tenantId, mailerId }),
+    id: queueIdOf({ tenantId, mailerId }),
     tenantId,
     mailerId,
     bucket,
@@ -93,106 +96,107 @@ export function createLane({ tenantId, mailerId, bucket }: WokenLane): Lane {
 
 /**
  * Ahead of the connections, so that none of them waits for a round trip, and several at once: a
- * claim for each connection that comes free would cost a commit per mail. A slow lane claims nothing
+ * claim for each connection that comes free would cost a commit per mail. A slow queue claims nothing
  * ahead: what it holds would be held for long, and nobody else could.
  */
-export function claimableBy(lane: Lane): number {
-  if (lane.isClaiming || lane.rest !== undefined) return 0
-  if (isLow(lane) && (lane.hasSmall || lane.hasBulk)) return aheadOf(lane) - lane.waiting.length
-  return claimsPastBulk(lane) ? limitOf(lane) : 0
+export function claimableBy(queue: MailerQueue): number {
+  if (queue.isClaiming || queue.rest !== undefined) return 0
+  if (isLow(queue) && (queue.hasSmall || queue.hasBulk))
+    return aheadOf(queue) - queue.waiting.length
+  return claimsPastBulk(queue) ? limitOf(queue) : 0
 }
 
-/** Of a lane's mail. */
+/** Of a queue's mail. */
 export interface Classes {
   readonly small: boolean
   readonly bulk: boolean
 }
 
 /** What the next claim is for. It says itself what may be left. */
-export function takeClasses(lane: Lane): Classes {
-  const { hasSmall: small, hasBulk } = lane
-  const bulk = hasBulk && isLow(lane)
-  lane.hasSmall = false
-  if (bulk) lane.hasBulk = false
+export function takeClasses(queue: MailerQueue): Classes {
+  const { hasSmall: small, hasBulk } = queue
+  const bulk = hasBulk && isLow(queue)
+  queue.hasSmall = false
+  if (bulk) queue.hasBulk = false
   return { small, bulk }
 }
 
-export function classesOf(rows: readonly Held[]): Classes {
+export function classesOf(rows: readonly LeasedRecipient[]): Classes {
   const small = rows.some(({ loaded }) => !loaded.claim.isBulk)
   return { small, bulk: rows.some(({ loaded }) => loaded.claim.isBulk) }
 }
 
-export function noteClasses(lane: Lane, { small, bulk }: Classes): void {
-  lane.hasSmall ||= small
-  lane.hasBulk ||= bulk
+export function noteClasses(queue: MailerQueue, { small, bulk }: Classes): void {
+  queue.hasSmall ||= small
+  queue.hasBulk ||= bulk
 }
 
 /** How many of `limit` rows are for bulk mail where there is other mail as well. */
-export function bulkShareOf(lane: Lane, limit: number): number {
-  const credit = lane.bulkCredit + limit / BULK_EVERY
-  lane.bulkCredit = credit % 1
+export function bulkShareOf(queue: MailerQueue, limit: number): number {
+  const credit = queue.bulkCredit + limit / BULK_EVERY
+  queue.bulkCredit = credit % 1
   return Math.floor(credit)
 }
 
 /** What was claimed ahead is all bulk, and there is other mail: that does not wait behind it. */
-function claimsPastBulk(lane: Lane): boolean {
-  if (!lane.hasSmall || lane.isSlow || lane.isPaced) return false
-  return lane.waiting.every(({ loaded }) => loaded.claim.isBulk)
+function claimsPastBulk(queue: MailerQueue): boolean {
+  if (!queue.hasSmall || queue.isSlow || queue.isPaced) return false
+  return queue.waiting.every(({ loaded }) => loaded.claim.isBulk)
 }
 
-function isLow(lane: Lane): boolean {
-  return lane.waiting.length <= aheadOf(lane) / 2
+function isLow(queue: MailerQueue): boolean {
+  return queue.waiting.length <= aheadOf(queue) / 2
 }
 
-function aheadOf(lane: Lane): number {
-  return lane.isSlow || lane.isPaced ? freeOf(lane) : limitOf(lane) * CLAIMED_AHEAD
+function aheadOf(queue: MailerQueue): number {
+  return queue.isSlow || queue.isPaced ? freeOf(queue) : limitOf(queue) * CLAIMED_AHEAD
 }
 
 /** The first to go: every fourth place is for bulk mail. */
-export function firstOf({ waiting, begun }: Lane): Held | undefined {
+export function firstOf({ waiting, begun }: MailerQueue): LeasedRecipient | undefined {
   const isBulkTurn = begun % BULK_EVERY === BULK_EVERY - 1
   return waiting.find(({ loaded }) => loaded.claim.isBulk === isBulkTurn) ?? waiting[0]
 }
 
-/** Takes out of a slow lane what was claimed ahead. */
-export function takeSurplus(lane: Lane): Held[] {
-  return lane.isSlow ? lane.waiting.splice(freeOf(lane)) : []
+/** Takes out of a slow queue what was claimed ahead. */
+export function takeSurplus(queue: MailerQueue): LeasedRecipient[] {
+  return queue.isSlow ? queue.waiting.splice(freeOf(queue)) : []
 }
 
-export function canFly(lane: Lane): boolean {
-  return lane.waiting.length > 0 && lane.inFlight < limitOf(lane)
+export function canStart(queue: MailerQueue): boolean {
+  return queue.waiting.length > 0 && queue.inFlight < limitOf(queue)
 }
 
-export function isIdle(lane: Lane): boolean {
+export function isIdle(queue: MailerQueue): boolean {
   return (
-    !lane.hasSmall &&
-    !lane.hasBulk &&
-    !lane.isClaiming &&
-    lane.rest === undefined &&
-    lane.inFlight === 0 &&
-    lane.waiting.length === 0
+    !queue.hasSmall &&
+    !queue.hasBulk &&
+    !queue.isClaiming &&
+    queue.rest === undefined &&
+    queue.inFlight === 0 &&
+    queue.waiting.length === 0
   )
 }
 
 /** To be called when an attempt has lasted so long that it is slow. */
-export function noteSlow(lane: Lane): void {
-  lane.slow += 1
-  if (lane.slow === lane.inFlight) lane.isSlow = true
+export function noteSlow(queue: MailerQueue): void {
+  queue.slow += 1
+  if (queue.slow === queue.inFlight) queue.isSlow = true
 }
 
 /** To be called when an attempt is over. */
-export function noteLanded(lane: Lane, wasSlow: boolean): void {
-  lane.inFlight -= 1
-  if (wasSlow) lane.slow -= 1
-  else lane.isSlow = false
+export function noteFinished(queue: MailerQueue, wasSlow: boolean): void {
+  queue.inFlight -= 1
+  if (wasSlow) queue.slow -= 1
+  else queue.isSlow = false
 }
 
 /** How many attempts can begin at once. */
-export function freeOf(lane: Lane): number {
-  return Math.max(0, limitOf(lane) - lane.inFlight)
+export function freeOf(queue: MailerQueue): number {
+  return Math.max(0, limitOf(queue) - queue.inFlight)
 }
 
-function limitOf({ isFailing, connectionsMax, slowing }: Lane): number {
+function limitOf({ isFailing, connectionsMax, slowing }: MailerQueue): number {
   return isFailing ? 1 : Math.min(connectionsMax, slowing?.connections ?? connectionsMax)
 }
 

@@ -1,72 +1,72 @@
 /**
- * What keeps lanes from claiming for a while, and lanes whose servers were sent too much. Both are
+ * What keeps queues from claiming for a while, and queues whose servers were sent too much. Both are
  * in memory alone; what counts of limits is in the database, and a server says again what it said.
  */
 import { createBoundedMap } from '../../platform/bounded-map.ts'
 import type { Finish } from '../results/ending.ts'
 import { isRateRefusal, type Slowing, slowDown, speedUp } from './decide-throttle.ts'
-import type { Lane, Rest } from './mailer-queue.ts'
+import type { MailerQueue, Rest } from './mailer-queue.ts'
 
-export interface LaneRests {
-  begin(lane: Lane, because: Rest, ms: number): void
-  end(lane: Lane): void
-  /** How slow a lane is by what this process has heard, also if it was idle since. */
-  slowingOf(lane: Pick<Lane, 'id'>): Slowing | undefined
-  /** Learns from an attempt that began at `begunMs`; true when the lane rests from now on. */
-  noteResult(lane: Lane, ending: Finish, begunMs: number): boolean
+export interface MailerThrottle {
+  begin(queue: MailerQueue, because: Rest, ms: number): void
+  end(queue: MailerQueue): void
+  /** How slow a queue is by what this process has heard, also if it was idle since. */
+  slowingOf(queue: Pick<MailerQueue, 'id'>): Slowing | undefined
+  /** Learns from an attempt that began at `begunMs`; true when the queue rests from now on. */
+  noteResult(queue: MailerQueue, ending: Finish, begunMs: number): boolean
   /** Those that rest because of their mailers' state. */
-  inactive(): Lane[]
-  /** Lanes that rest, by why; and how many are slowed down. */
+  inactive(): MailerQueue[]
+  /** Queues that rest, by why; and how many are slowed down. */
   counts(): Record<Rest | 'slowed', number>
   stop(): void
 }
 
 const SLOWINGS_MAX = 20_000
 
-export function createLaneRests(o: {
+export function createMailerThrottle(o: {
   readonly monotonicMs: () => number
-  readonly onEnd: (lane: Lane) => void
-}): LaneRests {
-  const timers = new Map<Lane, NodeJS.Timeout>()
+  readonly onEnd: (queue: MailerQueue) => void
+}): MailerThrottle {
+  const timers = new Map<MailerQueue, NodeJS.Timeout>()
   const slowings = createBoundedMap<string, Slowing>(SLOWINGS_MAX)
 
-  function end(lane: Lane): void {
-    clearTimeout(timers.get(lane))
-    timers.delete(lane)
-    lane.rest = undefined
+  function end(queue: MailerQueue): void {
+    clearTimeout(timers.get(queue))
+    timers.delete(queue)
+    queue.rest = undefined
   }
 
-  function begin(lane: Lane, because: Rest, ms: number): void {
-    end(lane)
-    lane.rest = because
+  function begin(queue: MailerQueue, because: Rest, ms: number): void {
+    end(queue)
+    queue.rest = because
     const finish = () => {
-      end(lane)
-      o.onEnd(lane)
+      end(queue)
+      o.onEnd(queue)
     }
-    timers.set(lane, setTimeout(finish, ms))
+    timers.set(queue, setTimeout(finish, ms))
   }
 
-  function setSlowing(lane: Lane, slowing: Slowing | undefined): void {
-    lane.slowing = slowing
-    if (slowing === undefined) slowings.delete(lane.id)
-    else slowings.set(lane.id, slowing)
+  function setSlowing(queue: MailerQueue, slowing: Slowing | undefined): void {
+    queue.slowing = slowing
+    if (slowing === undefined) slowings.delete(queue.id)
+    else slowings.set(queue.id, slowing)
   }
 
   return {
     begin,
     end,
     slowingOf: ({ id }) => slowings.get(id),
-    noteResult(lane, { result }, begunMs) {
-      const { slowing, connectionsMax } = lane
+    noteResult(queue, { result }, begunMs) {
+      const { slowing, connectionsMax } = queue
       const nowMs = o.monotonicMs()
       if (result.kind === 'failed' && isRateRefusal(result.category)) {
         const askedMs = result.retryAfterMsMin
         const next = slowDown(slowing, { connectionsMax, begunMs, nowMs, askedMs })
-        setSlowing(lane, next)
-        begin(lane, 'paused', next.sinceMs + next.pauseMs - nowMs)
+        setSlowing(queue, next)
+        begin(queue, 'paused', next.sinceMs + next.pauseMs - nowMs)
         return true
       }
-      if (slowing !== undefined) setSlowing(lane, speedUp(slowing, { connectionsMax, nowMs }))
+      if (slowing !== undefined) setSlowing(queue, speedUp(slowing, { connectionsMax, nowMs }))
       return false
     },
     inactive: () => [...timers.keys()].filter(({ rest }) => rest === 'inactive'),
@@ -76,7 +76,7 @@ export function createLaneRests(o: {
       return counts
     },
     stop() {
-      for (const lane of timers.keys()) end(lane)
+      for (const queue of timers.keys()) end(queue)
     },
   }
 }

@@ -2,14 +2,14 @@ import { expect, it } from 'vitest'
 import { keyRing, useSending } from '../../../test/sender.ts'
 import { addMailer, silent } from '../../../test/sending.ts'
 import type { Db } from '../../platform/db/index.ts'
-import { createLane } from './mailer-queue.ts'
+import { createMailerQueue } from './mailer-queue.ts'
 import { forgetMailer, mailerOf } from './queue-mailer.ts'
 
 const world = useSending()
 
 it('a mailer is read once a second, once for all who need it', async () => {
   const { mailerId } = await addMailer(world.db, { limits: { connections: 7 } })
-  const lane = createLane({ tenantId: 'tn_a', mailerId, bucket: 0 })
+  const queue = createMailerQueue({ tenantId: 'tn_a', mailerId, bucket: 0 })
   let nowMs = 5
   let reads = 0
   const db: Db = {
@@ -21,24 +21,24 @@ it('a mailer is read once a second, once for all who need it', async () => {
     transaction: world.db.transaction,
   }
   const deps = { db, keyRing, log: silent, monotonicMs: () => nowMs }
-  const [one, other] = await Promise.all([mailerOf(deps, lane), mailerOf(deps, lane)])
+  const [one, other] = await Promise.all([mailerOf(deps, queue), mailerOf(deps, queue)])
   expect(one).toMatchObject({ mailerId, port: 9 })
   expect(other).toBe(one)
-  expect(lane.connectionsMax).toBe(7)
+  expect(queue.connectionsMax).toBe(7)
   nowMs = 1_004
-  expect(mailerOf(deps, lane)).toBe(one)
+  expect(mailerOf(deps, queue)).toBe(one)
   expect(reads).toBe(1)
   await world.db.query('delete from mailers_mailer')
   nowMs = 1_005
-  expect(await mailerOf(deps, lane)).toBe('gone')
-  expect(mailerOf(deps, lane)).toBe('gone')
+  expect(await mailerOf(deps, queue)).toBe('gone')
+  expect(mailerOf(deps, queue)).toBe('gone')
   expect(reads).toBe(2)
 })
 
 it('of readings that overtake each other the later one stays', async () => {
   const { mailerId } = await addMailer(world.db, { limits: { connections: 7 } })
-  const lane = createLane({ tenantId: 'tn_a', mailerId, bucket: 0 })
-  const gate = Promise.withResolvers<void>()
+  const queue = createMailerQueue({ tenantId: 'tn_a', mailerId, bucket: 0 })
+  const limiter = Promise.withResolvers<void>()
   let nowMs = 0
   let reads = 0
   const db: Db = {
@@ -47,18 +47,18 @@ it('of readings that overtake each other the later one stays', async () => {
       reads += 1
       const isFirst = reads === 1
       const rows = await world.db.query<Row>(...args)
-      if (isFirst) await gate.promise
+      if (isFirst) await limiter.promise
       return rows
     },
     transaction: world.db.transaction,
   }
   const deps = { db, keyRing, log: silent, monotonicMs: () => nowMs }
-  const early = mailerOf(deps, lane)
-  forgetMailer(lane)
+  const early = mailerOf(deps, queue)
+  forgetMailer(queue)
   nowMs = 1
   await world.db.query('delete from mailers_mailer')
-  expect(await mailerOf(deps, lane)).toBe('gone')
-  gate.resolve()
+  expect(await mailerOf(deps, queue)).toBe('gone')
+  limiter.resolve()
   await early
-  expect(mailerOf(deps, lane)).toBe('gone')
+  expect(mailerOf(deps, queue)).toBe('gone')
 })

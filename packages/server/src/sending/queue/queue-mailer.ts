@@ -1,5 +1,5 @@
 /**
- * The mailer of a lane, as it was at most a second ago. Rows are claimed ahead, and what a mailer
+ * The mailer of a queue, as it was at most a second ago. Rows are claimed ahead, and what a mailer
  * was then may be long gone when their turn comes: one that was changed, deleted or deactivated in
  * the meantime is used as it is now.
  */
@@ -8,10 +8,10 @@ import type { Db } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
 import type { ReadMailer } from '../attempt/attempt.ts'
-import type { LaneKey } from './claim-store.ts'
-import type { Lane } from './mailer-queue.ts'
+import type { QueueKey } from './claim-store.ts'
+import type { MailerQueue } from './mailer-queue.ts'
 
-export interface LaneMailerDeps {
+export interface QueueMailerDeps {
   readonly db: Db
   readonly keyRing: KeyRing
   readonly log: Logger
@@ -22,32 +22,35 @@ const FRESH_MS = 1_000
 const CONNECTIONS_UNKNOWN = 1
 
 /** Not a promise while the last reading is recent; those who need a new one share it. */
-export function mailerOf(deps: LaneMailerDeps, lane: Lane): ReadMailer | Promise<ReadMailer> {
-  const { mailer, mailerReadMs } = lane
+export function mailerOf(
+  deps: QueueMailerDeps,
+  queue: MailerQueue,
+): ReadMailer | Promise<ReadMailer> {
+  const { mailer, mailerReadMs } = queue
   if (mailer !== undefined && deps.monotonicMs() - mailerReadMs < FRESH_MS) return mailer
-  if (lane.mailerReading !== undefined) return lane.mailerReading
-  const reading = readMailer(deps, lane).finally(() => {
-    if (lane.mailerReading === reading) lane.mailerReading = undefined
+  if (queue.mailerReading !== undefined) return queue.mailerReading
+  const reading = readMailer(deps, queue).finally(() => {
+    if (queue.mailerReading === reading) queue.mailerReading = undefined
   })
-  lane.mailerReading = reading
+  queue.mailerReading = reading
   return reading
 }
 
 /** It has changed: who needs it from now on reads it. */
-export function forgetMailer(lane: Lane): void {
-  lane.mailer = undefined
-  lane.mailerReading = undefined
+export function forgetMailer(queue: MailerQueue): void {
+  queue.mailer = undefined
+  queue.mailerReading = undefined
 }
 
-async function readMailer(deps: LaneMailerDeps, lane: Lane): Promise<ReadMailer> {
+async function readMailer(deps: QueueMailerDeps, queue: MailerQueue): Promise<ReadMailer> {
   const startedMs = deps.monotonicMs()
-  const mailer = await loadMailer(deps, lane)
+  const mailer = await loadMailer(deps, queue)
   // Readings may overtake each other.
-  if (lane.mailer === undefined || startedMs >= lane.mailerReadMs) {
-    lane.mailer = mailer
-    lane.mailerReadMs = startedMs
-    lane.connectionsMax = typeof mailer === 'object' ? mailer.connectionsMax : CONNECTIONS_UNKNOWN
-    lane.isPaced = typeof mailer === 'object' && isPaced(mailer)
+  if (queue.mailer === undefined || startedMs >= queue.mailerReadMs) {
+    queue.mailer = mailer
+    queue.mailerReadMs = startedMs
+    queue.connectionsMax = typeof mailer === 'object' ? mailer.connectionsMax : CONNECTIONS_UNKNOWN
+    queue.isPaced = typeof mailer === 'object' && isPaced(mailer)
   }
   return mailer
 }
@@ -58,8 +61,8 @@ function isPaced({ rates }: MailerForSend): boolean {
 }
 
 async function loadMailer(
-  deps: LaneMailerDeps,
-  { tenantId, mailerId }: LaneKey,
+  deps: QueueMailerDeps,
+  { tenantId, mailerId }: QueueKey,
 ): Promise<ReadMailer> {
   try {
     return (await loadMailerForSend(deps.db, deps.keyRing, tenantId, mailerId)) ?? 'gone'

@@ -1,5 +1,5 @@
 /**
- * SQL of what is claimed: extend, the dot, finish. Times are the database's. Statements that run
+ * SQL of what is claimed: extend, the commit point, finish. Times are the database's. Statements that run
  * over all tenants say why.
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
@@ -48,7 +48,10 @@ const MARK_DOT = statement(
 )
 
 /** Per claim, whether it still holds its row: only then may the final dot be sent. */
-export async function markDot(tx: Queryable, claims: readonly ClaimKey[]): Promise<boolean[]> {
+export async function markCommitted(
+  tx: Queryable,
+  claims: readonly ClaimKey[],
+): Promise<boolean[]> {
   const { rows } = await tx.query<{ ref_id: string; n: number }>(MARK_DOT, claimArrays(claims))
   return matchClaims(claims, rows)
 }
@@ -159,7 +162,7 @@ const UNDO = statement(
 
 /**
  * Attempts that surely sent nothing, taken back: the same number is run again, or it expires. One
- * that was claimed because an earlier claim ran out after the dot stays so: that may have sent.
+ * that was claimed because an earlier claim ran out after the commit point stays so: that may have sent.
  */
 export async function undoClaims(
   tx: Queryable,

@@ -1,16 +1,16 @@
 /** Tells senders that a mailer has mail. */
 import { createWakeups, type Others, type Wakeups } from '../../platform/db/index.ts'
 
-export interface WokenLane {
+export interface WokenQueue {
   readonly tenantId: string
   readonly mailerId: string
   readonly bucket: number
   /** Bulk mail alone (`email.ts`). */
   readonly isBulk?: boolean
-  /** The mailer itself has changed: what its lane rested for may be over. */
+  /** The mailer itself has changed: what its queue rested for may be over. */
   readonly isChanged?: boolean
 }
 
-export type LaneWakeups = Wakeups<WokenLane>
+export type QueueWakeups = Wakeups<WokenQueue>
 
-export const createLaneWakeups = (others?: Others): LaneWakeups => createWakeups(others)
+export const createQueueWakeups = (others?: Others): QueueWakeups => createWakeups(others)

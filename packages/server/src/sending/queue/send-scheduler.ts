@@ -1,13 +1,13 @@
 /**
- * Serves lanes: claims what is due, attempts it, writes what came of it.
+ * Serves queues: claims what is due, attempts it, writes what came of it.
  *
- * Tenants and their lanes take turns (`platform/turns.ts`) for the claims and for the `concurrency`
+ * Tenants and their queues take turns (`platform/turns.ts`) for the claims and for the `concurrency`
  * places. An attempt that lasts longer than a second gives its place up: slow servers do not hold
  * up others. What is held in memory is bounded (`leased-recipients.ts`, `large-email-budget.ts`).
  */
 import { createGroupCommit, type Db } from '../../platform/db/index.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
-import { createTurns } from '../../platform/turns.ts'
+import { createFairQueue } from '../../platform/turns.ts'
 import type { Claim, ReadMailer } from '../attempt/attempt.ts'
 import { idsOf, logAttempt } from '../attempt/attempt-log.ts'
 import { createReturnPathTokens } from '../attempt/return-path-tokens.ts'
@@ -17,39 +17,39 @@ import type { FinishAttempts } from '../results/finish-attempts.ts'
 import { createMailerEpisodes } from '../results/mailer-episodes.ts'
 import type { TrackingUrls } from '../tracking/tracking-urls.ts'
 import { claimRows } from './claim-rows.ts'
-import type { ClaimOfLane, LaneKey } from './claim-store.ts'
+import type { QueuedClaim, QueueKey } from './claim-store.ts'
 import { createLargeBudget, largeBytesOf } from './large-email-budget.ts'
 import { createLargeEmails } from './large-emails.ts'
-import type { HeldRows } from './leased-recipients.ts'
+import type { LeasedRecipients } from './leased-recipients.ts'
 import { createRowLoader, RELOAD_WAIT_MS, undone } from './load-rows.ts'
 import {
-  canFly,
+  canStart,
   claimableBy,
   classesOf,
-  createLane,
+  createMailerQueue,
   firstOf,
-  type Held,
   isIdle,
   isUnreachable,
-  type Lane,
-  laneId,
+  type LeasedRecipient,
+  type MailerQueue,
   noteClasses,
-  noteLanded,
+  noteFinished,
   noteSlow,
+  queueIdOf,
   takeClasses,
   takeSurplus,
 } from './mailer-queue.ts'
-import { createLaneRests, type LaneRests } from './mailer-throttle.ts'
+import { createMailerThrottle, type MailerThrottle } from './mailer-throttle.ts'
 import { forgetMailer, mailerOf } from './queue-mailer.ts'
-import { markDot } from './queue-store.ts'
-import type { WokenLane } from './queue-wakeups.ts'
+import { markCommitted } from './queue-store.ts'
+import type { WokenQueue } from './queue-wakeups.ts'
 
-export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot' | 'returnPaths'> {
+export interface SendSchedulerDeps extends Omit<RunAttemptDeps, 'markCommitted' | 'returnPaths'> {
   readonly db: Db
   readonly keyRing: KeyRing
   readonly trackingUrls: TrackingUrls
   readonly finishes: FinishAttempts
-  readonly held: HeldRows
+  readonly held: LeasedRecipients
   /** How long a claim holds without being extended. */
   readonly leaseMs: number
   readonly concurrency: number
@@ -57,40 +57,45 @@ export interface ServeLanesDeps extends Omit<RunAttemptDeps, 'markDot' | 'return
   readonly monotonicMs: () => number
 }
 
-export interface LaneServer {
-  /** A lane has, or may have, something due. */
-  wake(lane: WokenLane): void
-  /** Of lanes whose mail is held: their mailers are not active. */
-  held(): LaneKey[]
+export interface SendScheduler {
+  /** A queue has, or may have, something due. */
+  wake(queue: WokenQueue): void
+  /** Of queues whose mail is held: their mailers are not active. */
+  held(): QueueKey[]
   /** Its mailer has become active, or was deleted. */
-  noteReleased(mailer: LaneKey): void
+  noteReleased(mailer: QueueKey): void
   /** Attempts claimed rows at once, whosever turn it is. Resolves when they are over. */
-  serveNow(claimed: readonly ClaimOfLane[], validUntilMs: number): Promise<void>
+  serveNow(claimed: readonly QueuedClaim[], validUntilMs: number): Promise<void>
   /** Begins nothing any more; what was claimed and not begun goes back at once. */
   close(): void
   /** Resolves when nothing is under way. */
   settled(): Promise<void>
   readonly isBusy: boolean
-  readonly counts: LaneRests['counts']
+  readonly counts: MailerThrottle['counts']
 }
 
 const SLOW_MS = 1_000
 /** Each takes up to three connections to the database for a moment. */
 const CLAIMS_AT_ONCE = 4
 
-export function createLaneServer(deps: ServeLanesDeps): LaneServer {
+export function createSendScheduler(deps: SendSchedulerDeps): SendScheduler {
   const { db, held, leaseMs, log, monotonicMs } = deps
-  const lanes = new Map<string, Lane>()
-  const hungry = createTurns<Lane>()
-  const ready = createTurns<Lane>()
+  const queues = new Map<string, MailerQueue>()
+  const hungry = createFairQueue<MailerQueue>()
+  const ready = createFairQueue<MailerQueue>()
   const tasks = new Set<Promise<unknown>>()
-  const rests = createLaneRests({ monotonicMs, onEnd: endRest })
+  const throttle = createMailerThrottle({ monotonicMs, onEnd: endRest })
   const episodes = createMailerEpisodes({ log, monotonicMs })
   let claims = 0
   let places = 0
   let isClosed = false
 
-  const dots = createGroupCommit<Claim, boolean>({ db, itemsMax: 128, lanes: 1, run: markDot })
+  const committed = createGroupCommit<Claim, boolean>({
+    db,
+    itemsMax: 128,
+    parallel: 1,
+    run: markCommitted,
+  })
   const { load, giveBack } = createRowLoader({
     ...deps,
     largeEmails: createLargeEmails(deps),
@@ -99,11 +104,11 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   })
   const attemptDeps: RunAttemptDeps = {
     ...deps,
-    markDot: dots.add,
+    markCommitted: committed.add,
     returnPaths: createReturnPathTokens(deps.keyRing),
   }
   const large = createLargeBudget({
-    isWaiting: (row) => row.lane.waiting.includes(row) && canFly(row.lane),
+    isWaiting: (row) => row.queue.waiting.includes(row) && canStart(row.queue),
   })
 
   function track(task: Promise<unknown>): void {
@@ -111,63 +116,63 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     tasks.add(tracked)
   }
 
-  function laneOf(key: WokenLane): Lane {
-    const known = lanes.get(laneId(key))
+  function queueOf(key: WokenQueue): MailerQueue {
+    const known = queues.get(queueIdOf(key))
     if (known !== undefined) return known
-    const lane = createLane(key)
-    lane.slowing = rests.slowingOf(lane)
-    lanes.set(lane.id, lane)
-    return lane
+    const queue = createMailerQueue(key)
+    queue.slowing = throttle.slowingOf(queue)
+    queues.set(queue.id, queue)
+    return queue
   }
 
-  function endRest(lane: Lane): void {
-    noteClasses(lane, { small: true, bulk: true })
-    serve(lane)
+  function endRest(queue: MailerQueue): void {
+    noteClasses(queue, { small: true, bulk: true })
+    serve(queue)
   }
 
-  /** To be called after each change of a lane. */
-  function serve(lane: Lane): void {
-    const surplus = takeSurplus(lane)
-    noteClasses(lane, classesOf(surplus))
+  /** To be called after each change of a queue. */
+  function serve(queue: MailerQueue): void {
+    const surplus = takeSurplus(queue)
+    noteClasses(queue, classesOf(surplus))
     giveBack(surplus)
-    if (claimableBy(lane) > 0) hungry.add(lane)
-    if (canFly(lane)) ready.add(lane)
-    if (isIdle(lane)) lanes.delete(lane.id)
+    if (claimableBy(queue) > 0) hungry.add(queue)
+    if (canStart(queue)) ready.add(queue)
+    if (isIdle(queue)) queues.delete(queue.id)
     proceed()
   }
 
   /** To be called after each change of what is held. */
   function proceed(): void {
     while (!isClosed && claims < CLAIMS_AT_ONCE) {
-      const lane = hungry.take({ tenantCanGo: (tenantId) => held.roomFor(tenantId) > 0 })
-      if (lane === undefined) break
-      const limit = Math.min(claimableBy(lane), held.roomFor(lane.tenantId))
-      if (limit > 0) track(claim(lane, limit))
+      const queue = hungry.take({ tenantCanGo: (tenantId) => held.roomFor(tenantId) > 0 })
+      if (queue === undefined) break
+      const limit = Math.min(claimableBy(queue), held.roomFor(queue.tenantId))
+      if (limit > 0) track(claim(queue, limit))
     }
     while (!isClosed && places < deps.concurrency) {
       // One that cannot fly is taken, too, and put back when it can.
-      const lane = ready.take({ canGo: (one) => !canFly(one) || nextOf(one) !== undefined })
-      if (lane === undefined) break
-      const row = canFly(lane) ? nextOf(lane) : undefined
+      const queue = ready.take({ canGo: (one) => !canStart(one) || nextOf(one) !== undefined })
+      if (queue === undefined) break
+      const row = canStart(queue) ? nextOf(queue) : undefined
       if (row !== undefined) {
-        lane.waiting.splice(lane.waiting.indexOf(row), 1)
+        queue.waiting.splice(queue.waiting.indexOf(row), 1)
         track(fly(row))
       }
-      if (canFly(lane)) ready.add(lane)
+      if (canStart(queue)) ready.add(queue)
     }
   }
 
   /** The first to go; a large one for which there is no room now is passed by small ones only. */
-  function nextOf(lane: Lane): Held | undefined {
-    const first = firstOf(lane)
+  function nextOf(queue: MailerQueue): LeasedRecipient | undefined {
+    const first = firstOf(queue)
     if (first === undefined || large.hasRoomFor(first)) return first
-    return lane.waiting.find((row) => largeBytesOf(row) === 0)
+    return queue.waiting.find((row) => largeBytesOf(row) === 0)
   }
 
-  async function claim(lane: Lane, limit: number): Promise<void> {
+  async function claim(queue: MailerQueue, limit: number): Promise<void> {
     claims += 1
-    const classes = takeClasses(lane)
-    lane.isClaiming = true
+    const classes = takeClasses(queue)
+    queue.isClaiming = true
     try {
       // What ran out while this process stood still is not claimed anew, as if it were interrupted.
       await held.catchUp()
@@ -176,43 +181,46 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
         claims: claimed,
         left,
         rest,
-      } = await claimRows(deps, lane, {
+      } = await claimRows(deps, queue, {
         classes,
         limit,
         leaseMs,
       })
-      noteClasses(lane, left)
-      if (rest !== undefined && !isClosed) rests.begin(lane, rest.because, rest.ms)
+      noteClasses(queue, left)
+      if (rest !== undefined && !isClosed) throttle.begin(queue, rest.because, rest.ms)
       if (claimed.length > 0) {
         deps.failpoints.hit('send.after_claim')
-        lane.waiting.push(...(await load(lane, claimed, validUntilMs)))
+        queue.waiting.push(...(await load(queue, claimed, validUntilMs)))
       }
     } catch (error) {
       // What may have been claimed is due again when its claim runs out.
-      log.warn({ err: error, mailer_id: lane.mailerId }, 'sender_claim.failed')
+      log.warn({ err: error, mailer_id: queue.mailerId }, 'sender_claim.failed')
     }
     claims -= 1
-    lane.isClaiming = false
-    serve(lane)
+    queue.isClaiming = false
+    serve(queue)
   }
 
-  async function serveOfLane(ofLane: readonly ClaimOfLane[], validUntilMs: number): Promise<void> {
-    const [key] = ofLane
+  async function serveOfQueue(
+    ofQueue: readonly QueuedClaim[],
+    validUntilMs: number,
+  ): Promise<void> {
+    const [key] = ofQueue
     if (key === undefined) return
-    const lane = laneOf(key)
-    const claimed = ofLane.map((one) => one.claim)
-    const rows = await load(lane, claimed, validUntilMs)
+    const queue = queueOf(key)
+    const claimed = ofQueue.map((one) => one.claim)
+    const rows = await load(queue, claimed, validUntilMs)
     await Promise.all(rows.map(fly))
-    serve(lane)
+    serve(queue)
   }
 
-  async function fly(row: Held): Promise<void> {
-    const { lane } = row
+  async function fly(row: LeasedRecipient): Promise<void> {
+    const { queue } = row
     const use = large.begin(row)
     let isSlow = false
     let holdsPlace = true
-    lane.inFlight += 1
-    lane.begun += 1
+    queue.inFlight += 1
+    queue.begun += 1
     places += 1
     const leavePlace = () => {
       clearTimeout(slow)
@@ -223,14 +231,14 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
       isSlow = true
       leavePlace()
       use.slow()
-      noteSlow(lane)
-      serve(lane)
+      noteSlow(queue)
+      serve(queue)
     }, SLOW_MS)
     const startedMs = monotonicMs()
     const ending = await run(row)
     leavePlace()
     use.end()
-    noteLanded(lane, isSlow)
+    noteFinished(queue, isSlow)
     if (ending === undefined) {
       held.delete(row)
     } else {
@@ -238,23 +246,23 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
       // The connection is free: the next message does not wait for this one's commit.
       track(finish(row, ending, monotonicMs() - startedMs))
     }
-    serve(lane)
+    serve(queue)
   }
 
-  function noteResult(row: Held, ending: Finish, begunMs: number): void {
+  function noteResult(row: LeasedRecipient, ending: Finish, begunMs: number): void {
     // Nothing was heard of the server.
     if (ending.claim.isExpired) return
-    const { lane } = row
+    const { queue } = row
     episodes.note(row, ending)
-    lane.isFailing = isUnreachable(ending)
+    queue.isFailing = isUnreachable(ending)
     // What was claimed goes back, so that it can expire, and be cancelled.
-    if (rests.noteResult(lane, ending, begunMs)) giveBack(lane.waiting.splice(0))
+    if (throttle.noteResult(queue, ending, begunMs)) giveBack(queue.waiting.splice(0))
   }
 
   /** Undefined when nothing is to be written. */
-  async function run(row: Held): Promise<Ending | undefined> {
+  async function run(row: LeasedRecipient): Promise<Ending | undefined> {
     const { claim: claimed } = row.loaded
-    const mailer = await freshMailer(row.lane)
+    const mailer = await freshMailer(row.queue)
     if (mailer === undefined) return undone(claimed, RELOAD_WAIT_MS)
     if (!held.isValid(row)) {
       // Nothing was begun, so nothing was interrupted.
@@ -271,21 +279,21 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   }
 
   /** Undefined when it cannot be read now. */
-  async function freshMailer(lane: Lane): Promise<ReadMailer | undefined> {
+  async function freshMailer(queue: MailerQueue): Promise<ReadMailer | undefined> {
     try {
-      return await mailerOf(deps, lane)
+      return await mailerOf(deps, queue)
     } catch (error) {
-      log.warn({ err: error, mailer_id: lane.mailerId }, 'mailer.not_read')
+      log.warn({ err: error, mailer_id: queue.mailerId }, 'mailer.not_read')
       return undefined
     }
   }
 
-  async function finish(row: Held, ending: Ending, durationMs: number): Promise<void> {
+  async function finish(row: LeasedRecipient, ending: Ending, durationMs: number): Promise<void> {
     try {
       const ended = await deps.finishes.end(ending)
       deps.failpoints.hit('send.after_finish')
-      const { lane, loaded } = row
-      logAttempt(deps, { ending, durationMs, email: loaded.email, mailer: lane.mailer }, ended)
+      const { queue, loaded } = row
+      logAttempt(deps, { ending, durationMs, email: loaded.email, mailer: queue.mailer }, ended)
     } catch (error) {
       log.error({ err: error, ...idsOf(ending.claim) }, 'attempt.not_written')
     }
@@ -296,26 +304,26 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
   return {
     wake(key) {
       if (isClosed) return
-      const lane = laneOf(key)
+      const queue = queueOf(key)
       const { isBulk = false, isChanged = false } = key
-      noteClasses(lane, { small: !isBulk || isChanged, bulk: isBulk || isChanged })
+      noteClasses(queue, { small: !isBulk || isChanged, bulk: isBulk || isChanged })
       if (isChanged) {
-        rests.end(lane)
-        forgetMailer(lane)
+        throttle.end(queue)
+        forgetMailer(queue)
       }
-      serve(lane)
+      serve(queue)
     },
-    held: rests.inactive,
+    held: throttle.inactive,
     noteReleased(mailer) {
-      const lane = lanes.get(laneId(mailer))
-      if (lane?.rest !== 'inactive') return
-      forgetMailer(lane)
-      rests.end(lane)
-      endRest(lane)
+      const queue = queues.get(queueIdOf(mailer))
+      if (queue?.rest !== 'inactive') return
+      forgetMailer(queue)
+      throttle.end(queue)
+      endRest(queue)
     },
     async serveNow(claimed, validUntilMs) {
-      const served = [...Map.groupBy(claimed, laneId).values()].map((ofLane) =>
-        serveOfLane(ofLane, validUntilMs),
+      const served = [...Map.groupBy(claimed, queueIdOf).values()].map((ofQueue) =>
+        serveOfQueue(ofQueue, validUntilMs),
       )
       const all = Promise.all(served)
       track(all)
@@ -323,8 +331,8 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     },
     close() {
       isClosed = true
-      rests.stop()
-      for (const lane of lanes.values()) giveBack(lane.waiting.splice(0))
+      throttle.stop()
+      for (const queue of queues.values()) giveBack(queue.waiting.splice(0))
     },
     async settled() {
       while (tasks.size > 0) await Promise.allSettled(tasks)
@@ -332,7 +340,7 @@ export function createLaneServer(deps: ServeLanesDeps): LaneServer {
     get isBusy() {
       return tasks.size > 0
     },
-    counts: rests.counts,
+    counts: throttle.counts,
   }
 }
 

@@ -18,22 +18,22 @@ import { DatabaseUnavailableError, type Db, type Tx } from '../../platform/db/in
 import { bucketCount, bucketOf } from '../../platform/db/leases.ts'
 import { createWakeups } from '../../webhooks/index.ts'
 import { createFinishAttempts } from '../results/finish-attempts.ts'
-import { claimDue, discoverLanes } from './claim-store.ts'
-import { createLaneWakeups } from './queue-wakeups.ts'
+import { claimDue, discoverQueues } from './claim-store.ts'
+import { createQueueWakeups } from './queue-wakeups.ts'
 import type { Sender } from './worker.ts'
 
 const world = useSending()
 const shorts = async () => (await eventsOf(world.db)).map(inShort)
 /** A script that holds the reply at `phase` of one attempt back until it is let go. */
 function hold(phase: SmtpPhase, attempt = 1) {
-  const gate = Promise.withResolvers<void>()
+  const limiter = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
   const script = (now: SmtpContext) => {
     if (now.phase !== phase || now.attempt !== attempt) return undefined
     reached.resolve()
-    return { after: gate.promise }
+    return { after: limiter.promise }
   }
-  return { script, reached: reached.promise, letGo: gate.resolve }
+  return { script, reached: reached.promise, letGo: limiter.resolve }
 }
 
 /** Ada, and others. */
@@ -98,7 +98,7 @@ function brittle(on: Db) {
 }
 
 describe('a sender that goes away', () => {
-  it('before the dot: the same attempt is run again and leaves no event', async () => {
+  it('before the commit point: the same attempt is run again and leaves no event', async () => {
     const { server, refId, letGo } = await standAt('rcpt')
     await runOutClaims(world.db)
     await drain(world.db, world.sender())
@@ -108,7 +108,7 @@ describe('a sender that goes away', () => {
     expect(server.transactions).toHaveLength(1)
   })
 
-  it('and comes back before the dot: it has lost its claim and never sends the dot', async () => {
+  it('and comes back before the commit point: it has lost its claim and never sends the commit point', async () => {
     const { server, letGo, outcomes } = await standAt('rcpt')
     await world.db.query('update sending_queue set fence = fence + 1')
     await letGo()
@@ -117,7 +117,7 @@ describe('a sender that goes away', () => {
     expect(outcomes).toEqual([])
   })
 
-  it('and comes back before the dot, while another is at the same attempt: one of them sends', async () => {
+  it('and comes back before the commit point, while another is at the same attempt: one of them sends', async () => {
     const [first, second] = [hold('rcpt', 1), hold('rcpt', 2)]
     const server = await world.serve(firstScript(first.script, second.script))
     await addMailer(world.db, { port: server.port })
@@ -136,7 +136,7 @@ describe('a sender that goes away', () => {
     expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1, outcome: 'accepted' }])
   })
 
-  it('and comes back before the dot, when its claim has run out and nobody else has it', async () => {
+  it('and comes back before the commit point, when its claim has run out and nobody else has it', async () => {
     const { server, letGo } = await standAt('rcpt')
     await runOutClaims(world.db)
     await letGo()
@@ -145,7 +145,7 @@ describe('a sender that goes away', () => {
     expect(await shorts()).toEqual(['MAIL_DELIVERED'])
   })
 
-  it('after the dot was committed: its attempt is uncertain, and the next one follows', async () => {
+  it('after the commit point was committed: its attempt is uncertain, and the next one follows', async () => {
     const { server, refId, letGo, outcomes } = await standAt('dot')
     await runOutClaims(world.db)
     await drain(world.db, world.sender())
@@ -166,7 +166,7 @@ describe('a sender that goes away', () => {
     expect(server.accepted).toBe(2)
   })
 
-  it('after the dot was committed, and so does the next before it has looked: still uncertain', async () => {
+  it('after the commit point was committed, and so does the next before it has looked: still uncertain', async () => {
     const { server, refId, letGo } = await standAt('dot')
     await runOutClaims(world.db)
     const failpoints = { hit: () => stopped.resolve(next.stop()) }
@@ -185,12 +185,12 @@ describe('a sender that goes away', () => {
     expect(server.accepted).toBe(2)
   })
 
-  it('after the dot was committed, and the next one in the moment of its claim: still uncertain', async () => {
+  it('after the commit point was committed, and the next one in the moment of its claim: still uncertain', async () => {
     const { server, letGo } = await standAt('dot')
     await runOutClaims(world.db)
-    const [lane] = await discoverLanes(world.db, [...Array(bucketCount).keys()], 0)
-    if (lane === undefined) throw new Error('nothing is due')
-    const claims = await claimDue(world.db, lane, { isBulk: false, limit: 1, leaseMs: 60_000 })
+    const [queue] = await discoverQueues(world.db, [...Array(bucketCount).keys()], 0)
+    if (queue === undefined) throw new Error('nothing is due')
+    const claims = await claimDue(world.db, queue, { isBulk: false, limit: 1, leaseMs: 60_000 })
     expect(claims).toMatchObject([{ was: 'dot' }])
     await runOutClaims(world.db)
     await drain(world.db, world.sender())
@@ -199,7 +199,7 @@ describe('a sender that goes away', () => {
     expect(server.accepted).toBe(2)
   })
 
-  it('after the dot, and answers while another process is at the next attempt: it is fenced', async () => {
+  it('after the commit point, and answers while another process is at the next attempt: it is fenced', async () => {
     const [first, second] = [hold('dot'), hold('rcpt', 2)]
     const server = await world.serve(firstScript(first.script, second.script))
     await addMailer(world.db, { port: server.port })
@@ -222,7 +222,7 @@ describe('a sender that goes away', () => {
     expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1 }, { attempt: 2 }])
   })
 
-  it('after the dot was committed, under at_most_once: final', async () => {
+  it('after the commit point was committed, under at_most_once: final', async () => {
     const { server, refId, letGo, outcomes } = await standAt('dot', { uncertain: 'at_most_once' })
     await runOutClaims(world.db)
     await drain(world.db, world.sender())
@@ -378,7 +378,7 @@ describe('the database away', () => {
   })
 
   it.each(['away', 'lost-answer'] as const)(
-    'at the dot (%s): the dot is not sent, and the same attempt is run again without an event',
+    'at the commit point (%s): the commit point is not sent, and the same attempt is run again without an event',
     async (mode) => {
       const { db, self } = brittle(world.db)
       const server = await world.serve(({ phase, attempt }) => {
@@ -476,7 +476,7 @@ describe('[S7] the transaction of a finish', () => {
 })
 
 describe('a stop', () => {
-  it('cuts a server that hangs before the dot, and gives its mail and all others back at once', async () => {
+  it('cuts a server that hangs before the commit point, and gives its mail and all others back at once', async () => {
     const server = await world.serve({ 'ada@example.com': ['hang'] })
     await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
     await accept(world.db)
@@ -511,7 +511,7 @@ describe('a stop', () => {
     ])
   })
 
-  it('records as uncertain what it cuts after the dot', async () => {
+  it('records as uncertain what it cuts after the commit point', async () => {
     const server = await world.serve({ 'ada@example.com': ['dot: hang'] })
     await addMailer(world.db, { port: server.port })
     await accept(world.db)
@@ -582,7 +582,7 @@ describe('a started sender', () => {
     const server = await world.serve()
     const { mailerId } = await addMailer(world.db, { port: server.port })
     let tell: (buckets: ReadonlySet<number>) => void = () => undefined
-    const wakeups = createLaneWakeups({
+    const wakeups = createQueueWakeups({
       owned: () => new Set(),
       notify: () => undefined,
       onNotified(listener) {
@@ -609,7 +609,7 @@ describe('a started sender', () => {
       async query(s, values) {
         const name = typeof s === 'string' ? s : s.name
         if (name === 'sending.any_due' && ++sweeps === 10) seen.resolve()
-        if (name === 'sending.discover_lanes') {
+        if (name === 'sending.discover_queues') {
           looks += 1
           nowMs += 60
           if (looks === 2) again.resolve()

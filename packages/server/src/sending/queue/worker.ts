@@ -1,7 +1,7 @@
 /**
  * The sender: serves the mailers of the buckets whose lease this process holds.
  *
- * Each mailer with something due is a lane (`lane.ts`). Lanes are found by a sweep and by wake-ups,
+ * Each mailer with something due is a queue (`mailer-queue.ts`). Queues are found by a sweep and by wake-ups,
  * and served by `send-scheduler.ts`; here is what makes that begin, keep its claims, and end.
  *
  * Leases and wake-ups are hints. What keeps two senders apart is the fence of each row.
@@ -11,16 +11,17 @@ import { type BucketLeases, createBucketSweep } from '../../platform/db/index.ts
 import type { Service } from '../../platform/service.ts'
 import { queueScheduled } from '../accept/queue-scheduled.ts'
 import { createConversations } from '../attempt/conversations.ts'
-import { takeSuspect } from './claim-poison-row.ts'
-import { claimExpired, discoverLanes } from './claim-store.ts'
-import { createHeldRows } from './leased-recipients.ts'
-import { laneId, type Rest } from './mailer-queue.ts'
-import type { LaneWakeups, WokenLane } from './queue-wakeups.ts'
-import { createLaneServer, type ServeLanesDeps, within } from './send-scheduler.ts'
+import { claimPoisonRow } from './claim-poison-row.ts'
+import { claimExpired, discoverQueues } from './claim-store.ts'
+import { createLeasedRecipients } from './leased-recipients.ts'
+import { queueIdOf, type Rest } from './mailer-queue.ts'
+import type { QueueWakeups, WokenQueue } from './queue-wakeups.ts'
+import { createSendScheduler, type SendSchedulerDeps, within } from './send-scheduler.ts'
 
-export interface SenderDeps extends Omit<ServeLanesDeps, 'conversations' | 'held' | 'monotonicMs'> {
+export interface SenderDeps
+  extends Omit<SendSchedulerDeps, 'conversations' | 'held' | 'monotonicMs'> {
   readonly leases: BucketLeases
-  readonly wakeups: LaneWakeups
+  readonly wakeups: QueueWakeups
   readonly sweepMs?: number
   /** How long conversations under way may last after `stop`. */
   readonly stopGraceMs?: number
@@ -57,8 +58,8 @@ export function createSender(deps: SenderDeps): Sender {
   const { db, leases, leaseMs, log } = deps
   const monotonicMs = deps.monotonicMs ?? (() => performance.now())
   const conversations = createConversations()
-  const held = createHeldRows({ db, leaseMs, monotonicMs })
-  const lanes = createLaneServer({ ...deps, conversations, held, monotonicMs })
+  const held = createLeasedRecipients({ db, leaseMs, monotonicMs })
+  const queues = createSendScheduler({ ...deps, conversations, held, monotonicMs })
   const timers = new Map<string, { readonly atMs: number; readonly timer: NodeJS.Timeout }>()
   let isRunning = false
   let isStopping = false
@@ -68,20 +69,20 @@ export function createSender(deps: SenderDeps): Sender {
   let heartbeat: NodeJS.Timeout | undefined
   let unsubscribe: (() => void)[] = []
 
-  function wake(lane: WokenLane): void {
-    if (leases.owned().has(lane.bucket)) lanes.wake(lane)
+  function wake(queue: WokenQueue): void {
+    if (leases.owned().has(queue.bucket)) queues.wake(queue)
   }
 
-  function wakeLater(lane: WokenLane, waitMs: number): void {
+  function wakeLater(queue: WokenQueue, waitMs: number): void {
     if (!isRunning) return
-    const id = `${laneId(lane)} ${lane.isBulk}`
+    const id = `${queueIdOf(queue)} ${queue.isBulk}`
     const atMs = monotonicMs() + waitMs
     const known = timers.get(id)
     if (known !== undefined && known.atMs <= atMs) return
     clearTimeout(known?.timer)
     const fire = () => {
       timers.delete(id)
-      wake(lane)
+      wake(queue)
     }
     timers.set(id, { atMs, timer: setTimeout(fire, waitMs) })
   }
@@ -108,15 +109,15 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   async function discover(buckets: readonly number[]): Promise<void> {
-    for (const lane of await discoverLanes(db, buckets, AHEAD_MS)) {
-      if (lane.waitMs <= 0) wake(lane)
-      else wakeLater(lane, lane.waitMs)
+    for (const queue of await discoverQueues(db, buckets, AHEAD_MS)) {
+      if (queue.waitMs <= 0) wake(queue)
+      else wakeLater(queue, queue.waitMs)
     }
-    // Whoever made a mailer active, or deleted it, has woken its lane, but not in other processes.
-    const resting = lanes.held()
+    // Whoever made a mailer active, or deleted it, has woken its queue, but not in other processes.
+    const resting = queues.held()
     if (resting.length === 0) return
     const released = await findReleased(db, { withinMs: ACTIVATED_MS, held: resting })
-    for (const mailer of released) lanes.noteReleased(mailer)
+    for (const mailer of released) queues.noteReleased(mailer)
   }
 
   /**
@@ -126,9 +127,9 @@ export function createSender(deps: SenderDeps): Sender {
   async function serveSuspects(): Promise<void> {
     while (!isStopping) {
       const validUntilMs = monotonicMs() + leaseMs
-      const found = await takeSuspect(deps, [...leases.owned()], leaseMs)
+      const found = await claimPoisonRow(deps, [...leases.owned()], leaseMs)
       if (found === undefined) return
-      await within(lanes.serveNow([found], validUntilMs), SUSPECT_MS)
+      await within(queues.serveNow([found], validUntilMs), SUSPECT_MS)
     }
   }
 
@@ -139,7 +140,7 @@ export function createSender(deps: SenderDeps): Sender {
       const o = { limit: EXPIRED_AT_ONCE, leaseMs }
       const found = await claimExpired(db, [...leases.owned()], o)
       if (found.length === 0) return
-      await lanes.serveNow(found, validUntilMs)
+      await queues.serveNow(found, validUntilMs)
     }
   }
 
@@ -149,7 +150,7 @@ export function createSender(deps: SenderDeps): Sender {
 
   async function settled(): Promise<void> {
     await Promise.all([suspects, expiring])
-    await lanes.settled()
+    await queues.settled()
   }
 
   leases.onChange(() => {
@@ -180,20 +181,20 @@ export function createSender(deps: SenderDeps): Sender {
       for (const end of unsubscribe) end()
       for (const { timer } of timers.values()) clearTimeout(timer)
       timers.clear()
-      lanes.close()
+      queues.close()
       await within(Promise.allSettled([sweep.stop(), settled()]), deps.stopGraceMs ?? STOP_GRACE_MS)
       conversations.cut()
-      if (lanes.isBusy) {
+      if (queues.isBusy) {
         log.warn({ attempts: held.size }, 'sender.cuts_attempts_under_way')
         await deps.pool.stop()
         await within(settled(), CUT_GRACE_MS)
       }
-      // What still cannot be written is left to its claim: before the dot it is run again, after it
+      // What still cannot be written is left to its claim: before the commit point it is run again, after it
       // the outcome is uncertain.
       deps.finishes.abandon()
       clearInterval(heartbeat)
     },
-    counts: lanes.counts,
+    counts: queues.counts,
     async runOnce() {
       discoverFromMs = 0
       await look([...leases.owned()])

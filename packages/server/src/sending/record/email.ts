@@ -4,7 +4,7 @@
  * headers.
  */
 import type { RecipientType } from '@postrider/contract'
-import type { HtmlPlaces } from '../../mail/index.ts'
+import type { LinkOffsets } from '../../mail/index.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
 
 export interface Mailbox {
@@ -39,10 +39,10 @@ export interface EmailContent {
   readonly templateProblem?: string
 }
 
-/** Places in the `html` beside it, as `HtmlPlaces` has them. */
+/** Places in the `html` beside it, as `LinkOffsets` has them. */
 export interface EmailTracking {
   readonly pixelAt?: number
-  readonly links?: HtmlPlaces['links']
+  readonly links?: LinkOffsets['links']
   /** Headers of RFC 8058, and an address for the placeholder. */
   readonly unsubscribes: boolean
 }

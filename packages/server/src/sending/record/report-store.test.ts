@@ -29,7 +29,7 @@ const world = useSending()
 const LATER = [3_600_000]
 
 let mailerId: string
-/** An email whose only attempt was cut off after the dot; another waits, in an hour. */
+/** An email whose only attempt was cut off after the commit point; another waits, in an hour. */
 let refId: string
 beforeEach(async () => {
   const server = await world.serve({ 'ada@example.com': ['dot: rst'] })

@@ -14,12 +14,12 @@ import { dayAt } from '../../platform/date-time.ts'
 import { bucketOf, type Db, type Tx } from '../../platform/db/index.ts'
 import type { DiskGuard } from '../../platform/disk-guard.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Gate } from '../../platform/gate.ts'
+import type { ConcurrencyLimiter } from '../../platform/gate.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
 import { readTime } from '../accept/accept-store.ts'
-import type { LaneWakeups } from '../queue/queue-wakeups.ts'
+import type { QueueWakeups } from '../queue/queue-wakeups.ts'
 import { type RescueSelection, readRescue } from './read-rescue.ts'
 import {
   type FailedSeries,
@@ -37,9 +37,9 @@ export interface RescueDeps {
   readonly db: Db
   readonly clock: Pick<Clock, 'now'>
   readonly log: Logger
-  readonly wakeups: LaneWakeups
+  readonly wakeups: QueueWakeups
   readonly disk: Pick<DiskGuard, 'admit'>
-  readonly gate: Gate
+  readonly limiter: ConcurrencyLimiter
   readonly retentionMs: number
   /** Smaller ones, for tests. */
   readonly bounds?: RescueBounds
@@ -111,7 +111,7 @@ export async function rescueEmails(
   }
 
   const bytes = isDry ? 0 : bounds.matchedMax * ROW_BYTES
-  const result = await deps.gate.run(tenantId, () =>
+  const result = await deps.limiter.run(tenantId, () =>
     deps.disk.admit(bytes, () => deps.db.transaction(rescue)),
   )
   deps.wakeups.wake(

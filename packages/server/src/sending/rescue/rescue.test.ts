@@ -16,10 +16,10 @@ import {
 import { addMailer, silent, trackingUrls, unsubscribe } from '../../../test/sending.ts'
 import { dayAt } from '../../platform/date-time.ts'
 import { noDiskGuard } from '../../platform/disk-guard.ts'
-import { createGate } from '../../platform/gate.ts'
+import { createConcurrencyLimiter } from '../../platform/gate.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
 import { createMetrics } from '../../platform/metrics.ts'
-import { createLaneWakeups, type WokenLane } from '../queue/queue-wakeups.ts'
+import { createQueueWakeups, type WokenQueue } from '../queue/queue-wakeups.ts'
 import { reportStatuses } from '../record/report-store.ts'
 import { findLink } from '../tracking/store.ts'
 import type { RescueDeps } from './rescue-emails.ts'
@@ -36,7 +36,7 @@ const DAY_MS = 86_400_000
 const REFUSED = '550 5.7.1 not now'
 const REFUSAL = "The message was rejected by the receiving server's policy"
 
-let woken: WokenLane[] = []
+let woken: WokenQueue[] = []
 beforeEach(async () => {
   woken = []
   await world.db.query('truncate suppressions_address')
@@ -48,15 +48,15 @@ function serve(change: Partial<RescueDeps> = {}): FastifyInstance {
     metrics: createMetrics(),
     authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
   })
-  const wakeups = createLaneWakeups()
-  wakeups.onWake((lanes) => woken.push(...lanes))
+  const wakeups = createQueueWakeups()
+  wakeups.onWake((queues) => woken.push(...queues))
   rescueRoutes(app, {
     db: world.db,
     clock: { now: () => new Date() },
     log: silent,
     wakeups,
     disk: noDiskGuard,
-    gate: createGate({
+    limiter: createConcurrencyLimiter({
       name: 'rescues',
       atOnceMax: 4,
       atOncePerCallerMax: 4,

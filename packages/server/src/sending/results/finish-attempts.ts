@@ -80,7 +80,7 @@ export function createFinishAttempts(deps: {
     db: deps.db,
     itemsMax: GROUP_MAX,
     // One at a time: nobody waits for a finish, and larger groups cost the database less.
-    lanes: 1,
+    parallel: 1,
     run: (tx, endings) => endGroup(tx, deps.clock, endings),
   })
   const abandoned = new AbortController()

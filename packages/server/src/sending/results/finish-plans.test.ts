@@ -12,7 +12,7 @@ import { type Db, planByIndex } from '../../platform/db/index.ts'
 import { dayOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import { createWakeups } from '../../webhooks/index.ts'
 import type { AttemptFailed, Claim } from '../attempt/attempt.ts'
-import { markDot } from '../queue/queue-store.ts'
+import { markCommitted } from '../queue/queue-store.ts'
 import { lockReported, reportStatuses, settleReported } from '../record/report-store.ts'
 import type { Ending } from './ending.ts'
 import { deliveredEvent, smtpErrorEvent } from './event-details.ts'
@@ -169,7 +169,7 @@ async function endAll(round: number, plans: SeenPlan[] | undefined, mode: PlanMo
           transaction: (work, o) => db.transaction((tx) => work(explaining(tx, plans, mode)), o),
         }
   const claims = await claimed(round)
-  const marked = await on.transaction((tx) => markDot(tx, claims))
+  const marked = await on.transaction((tx) => markCommitted(tx, claims))
   expect(marked.every(Boolean)).toBe(true)
   const finishes = createFinishAttempts({
     db: on,

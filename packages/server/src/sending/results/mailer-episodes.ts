@@ -11,13 +11,13 @@ import { concernsMailer, hideAddresses } from '../../mail/index.ts'
 import { createBoundedMap } from '../../platform/bounded-map.ts'
 import type { Logger } from '../../platform/log.ts'
 import { hostOf } from '../attempt/attempt-log.ts'
-import { type Held, type Lane, laneId } from '../queue/mailer-queue.ts'
+import { type LeasedRecipient, type MailerQueue, queueIdOf } from '../queue/mailer-queue.ts'
 import { domainOf } from '../record/email.ts'
 import type { Finish } from './ending.ts'
 
 export interface MailerEpisodes {
   /** To be called with each attempt that heard of the mailer's server, or tried to. */
-  note(row: Held, ending: Finish): void
+  note(row: LeasedRecipient, ending: Finish): void
 }
 
 interface Episode {
@@ -37,10 +37,10 @@ export function createMailerEpisodes(o: {
 }): MailerEpisodes {
   const episodes = createBoundedMap<string, Episode>(EPISODES_MAX)
 
-  function noteFailure(row: Held, { claim, result, next }: Finish): void {
+  function noteFailure(row: LeasedRecipient, { claim, result, next }: Finish): void {
     if (result.kind !== 'failed') return
     const nowMs = o.monotonicMs()
-    const id = laneId(row.lane)
+    const id = queueIdOf(row.queue)
     const known = episodes.get(id)
     const { sinceMs = nowMs, failures = 0, categories = new Set<string>() } = known ?? {}
     const isTold = categories.has(result.category)
@@ -54,7 +54,7 @@ export function createMailerEpisodes(o: {
     const { email } = row.loaded
     o.log.warn(
       {
-        ...namesOf(row.lane),
+        ...namesOf(row.queue),
         domain: domainOf(email),
         category: result.category,
         reply: hideAddresses(result.providerError, email),
@@ -65,15 +65,15 @@ export function createMailerEpisodes(o: {
     )
   }
 
-  function noteSuccess(lane: Lane): void {
-    const id = laneId(lane)
+  function noteSuccess(queue: MailerQueue): void {
+    const id = queueIdOf(queue)
     const known = episodes.get(id)
     const nowMs = o.monotonicMs()
     if (known === undefined || nowMs - known.lastMs < QUIET_MS) return
     episodes.delete(id)
     const { failures, sinceMs } = known
     o.log.info(
-      { ...namesOf(lane), failures, duration_ms: Math.round(nowMs - sinceMs) },
+      { ...namesOf(queue), failures, duration_ms: Math.round(nowMs - sinceMs) },
       'mailer.works_again',
     )
   }
@@ -81,12 +81,12 @@ export function createMailerEpisodes(o: {
   return {
     note(row, ending) {
       const { result } = ending
-      if (result.kind !== 'failed') noteSuccess(row.lane)
+      if (result.kind !== 'failed') noteSuccess(row.queue)
       else if (concernsMailer(result.category, result.providerError)) noteFailure(row, ending)
     },
   }
 }
 
-function namesOf(lane: Lane): Record<string, unknown> {
-  return { tenant_id: lane.tenantId, mailer_id: lane.mailerId, host: hostOf(lane.mailer) }
+function namesOf(queue: MailerQueue): Record<string, unknown> {
+  return { tenant_id: queue.tenantId, mailer_id: queue.mailerId, host: hostOf(queue.mailer) }
 }

@@ -80,9 +80,9 @@ export async function claimSentCopies(
   return (await tx.query<SentCopy>(CLAIM, values)).rows
 }
 
-type Held = Pick<SentCopy, 'tenantId' | 'refId' | 'mailerId' | 'fence'>
+type LeasedRecipient = Pick<SentCopy, 'tenantId' | 'refId' | 'mailerId' | 'fence'>
 
-const keysOf = (copies: readonly Held[]) => [
+const keysOf = (copies: readonly LeasedRecipient[]) => [
   copies.map((c) => c.tenantId),
   copies.map((c) => c.refId),
   copies.map((c) => c.mailerId),
@@ -100,7 +100,10 @@ const END = statement(
 )
 
 /** Nothing is left to do for them. Answers how many were still held. */
-export async function endSentCopies(q: Queryable, copies: readonly Held[]): Promise<number> {
+export async function endSentCopies(
+  q: Queryable,
+  copies: readonly LeasedRecipient[],
+): Promise<number> {
   return copies.length === 0 ? 0 : (await q.query(END, keysOf(copies))).rowCount
 }
 
@@ -117,7 +120,7 @@ const POSTPONE = statement(
 /** `isTry`: what came of it counts. */
 export async function postponeSentCopies(
   q: Queryable,
-  copies: readonly (Held & { readonly waitMs: number; readonly isTry: boolean })[],
+  copies: readonly (LeasedRecipient & { readonly waitMs: number; readonly isTry: boolean })[],
 ): Promise<void> {
   if (copies.length === 0) return
   await q.query(POSTPONE, [

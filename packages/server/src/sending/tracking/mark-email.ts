@@ -1,22 +1,22 @@
 /**
- * The bodies of a tracked email, ready for all its recipients: with stand-ins where each recipient's
+ * The bodies of a tracked email, ready for all its recipients: with placeholders where each recipient's
  * own URLs go. Without a text of its own, the email gets that of the HTML as it was written, so that
  * tracked links are in HTML only.
  */
-import { createStandIns, type StandIns, spliceHtml, textOfHtml } from '../../mail/index.ts'
+import { createPlaceholders, type Placeholders, spliceHtml, textOfHtml } from '../../mail/index.ts'
 import type { EmailContent } from '../record/email.ts'
 import type { TrackedRecipient, TrackingUrls } from './tracking-urls.ts'
 
 export interface MarkedEmail {
   readonly html?: string
   readonly text: string
-  readonly standIns: StandIns
+  readonly placeholders: Placeholders
   /** What stands there in a recipient's copy. */
   ownOf(n: number): OwnUrls
 }
 
 export interface OwnUrls {
-  /** By the numbers of the stand-ins. */
+  /** By the numbers of the placeholders. */
   readonly texts: readonly string[]
   /** For the headers of RFC 8058. */
   readonly unsubscribeUrl?: string
@@ -43,11 +43,11 @@ export function markEmail(
   const linksCount = links.reduce((count, [, , link]) => Math.max(count, link + 1), 0)
   const first = { ...email, n: 0 }
   const clickChars = linksCount > 0 ? urls.clickUrl(first, 0).length : 0
-  const standIns = createStandIns(email.refId, [
+  const placeholders = createPlaceholders(email.refId, [
     ...before.map((make) => make(first).length),
     ...Array.from({ length: linksCount }, () => clickChars),
   ])
-  const at = (i: number) => standIns[i] ?? ''
+  const at = (i: number) => placeholders[i] ?? ''
   const fill = (body: string) => (unsubscribes ? fillPlaceholders(body, at(0)) : body)
   const splice = (body: string) =>
     spliceHtml(
@@ -61,7 +61,7 @@ export function markEmail(
   return {
     ...(html === undefined ? {} : { html: fill(splice(html)) }),
     text: text === undefined ? textOfHtml(fill(html ?? '')) : fill(text),
-    standIns,
+    placeholders,
     ownOf(n) {
       const who = { ...email, n }
       const texts = before.map((make) => make(who))

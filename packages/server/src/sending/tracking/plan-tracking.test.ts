@@ -1,12 +1,16 @@
 import { expect, it } from 'vitest'
-import { emailBody, findPlaces, LINKS_MAX } from '../../../test/sending.ts'
+import { emailBody, findLinkOffsets, LINKS_MAX } from '../../../test/sending.ts'
 import { checkEmail } from '../accept/check-email.ts'
 import { planTracking } from './plan-tracking.ts'
 
 const LINK = '<a href="https://a.example/">x</a>'
 const everything = { open_tracking: true, click_tracking: true, unsubscribe: true }
 
-function plan(html: string | undefined, settings = {}, find = async () => findPlaces(html ?? '')) {
+function plan(
+  html: string | undefined,
+  settings = {},
+  find = async () => findLinkOffsets(html ?? ''),
+) {
   const value = html ?? 'Hello'
   const type = html === undefined ? 'text/plain' : 'text/html'
   const checked = checkEmail(emailBody({ content: [{ type, value }], settings }), {

@@ -5,7 +5,7 @@
  * HTML with more than can be tracked is sent as it was written: the mail matters more than what is
  * known of it afterwards.
  */
-import type { PlaceFinder } from '../../mail/index.ts'
+import type { LinkFinder } from '../../mail/index.ts'
 import type { EmailTracking, NewEmail } from '../record/email.ts'
 
 export interface PlannedEmail {
@@ -16,7 +16,7 @@ export interface PlannedEmail {
 
 /** Throws 429 and 503 as the finder does. */
 export async function planTracking(
-  finder: Pick<PlaceFinder, 'find'>,
+  finder: Pick<LinkFinder, 'find'>,
   tenantId: string,
   email: NewEmail,
 ): Promise<PlannedEmail> {

@@ -9,15 +9,15 @@ import type { Queryable } from '../../platform/db/index.ts'
 import { findLink, findTrackedCopies, type TrackedCopy } from '../../sending/index.ts'
 import type { Hit } from './hit.ts'
 
-export type LinkPlace = Pick<Hit, 'tenantId' | 'refId' | 'link'>
+export type LinkOffset = Pick<Hit, 'tenantId' | 'refId' | 'link'>
 
 export interface KnownCopies {
   /** In the order of the given. Undefined where there is no such recipient, or no longer. */
   copiesOf(q: Queryable, hits: readonly KeyedHit[]): Promise<readonly (TrackedCopy | undefined)[]>
   /** Where a link leads to, as far as it was followed lately. */
-  knownUrl(place: LinkPlace): string | undefined
+  knownUrl(place: LinkOffset): string | undefined
   /** The same, asked of the database where it is not known. */
-  urlOf(q: Queryable, place: LinkPlace): Promise<string | undefined>
+  urlOf(q: Queryable, place: LinkOffset): Promise<string | undefined>
 }
 
 export interface KeyedHit {
@@ -58,6 +58,6 @@ export function createKnownCopies(): KnownCopies {
   }
 }
 
-function urlKey({ tenantId, refId, link }: LinkPlace): string {
+function urlKey({ tenantId, refId, link }: LinkOffset): string {
   return `${tenantId} ${refId} ${link}`
 }

@@ -14,7 +14,7 @@
 import { createGroupCommit, DatabaseUnavailableError, type Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
-import { inTime } from '../../platform/in-time.ts'
+import { withTimeout } from '../../platform/in-time.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Service } from '../../platform/service.ts'
 import { createSummedLog } from '../../platform/summed-log.ts'
@@ -291,7 +291,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
       clearInterval(probeTimer)
       await replay.stop({ isDraining: !isAway })
       // What waits for a flush is answered as late by now; a disk that is stuck must not hold up the end.
-      await inTime(spool.close(), CLOSED_WITHIN_MS).catch((error: unknown) =>
+      await withTimeout(spool.close(), CLOSED_WITHIN_MS).catch((error: unknown) =>
         log.warn({ err: error }, 'spool.not_closed'),
       )
     },

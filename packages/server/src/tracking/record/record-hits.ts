@@ -18,10 +18,10 @@ import type { Failpoints } from '../../platform/failpoints.ts'
 import { addTallies } from '../../platform/tally-store.ts'
 import { findTrackedCopies, findUnsubscribable, type TrackedCopy } from '../../sending/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
-import { createKnownCopies, type KnownCopies, type LinkPlace } from '../intake/find-known.ts'
+import { createKnownCopies, type KnownCopies, type LinkOffset } from '../intake/find-known.ts'
 import type { Hit, HitOutcome } from '../intake/hit.ts'
 import { type Burst, type Judgement, judgeHits, recipientKey } from '../intake/judge-hits.ts'
-import type { FindPlace } from '../places/geoip.ts'
+import type { LocateAddress } from '../places/geoip.ts'
 import type { TrackedRecipient } from '../tokens.ts'
 import { engagementEvent, type ReadHit } from './event-details.ts'
 import { addEngagements, findBursts, findHits, flagClicks, insertHits } from './hit-store.ts'
@@ -43,16 +43,16 @@ export interface HitRecorder {
   /** Whether nobody knows any more whom it is about. */
   isGone(who: TrackedRecipient): Promise<boolean>
   /** Where a link leads to, as far as it was followed lately. */
-  knownUrl(place: LinkPlace): string | undefined
+  knownUrl(place: LinkOffset): string | undefined
   /** The same, asked of the database where it is not known. */
-  findUrl(place: LinkPlace, q: Queryable): Promise<string | undefined>
+  findUrl(place: LinkOffset, q: Queryable): Promise<string | undefined>
 }
 
 export interface HitRecorderDeps {
   readonly db: Db
   readonly wakeups: Wakeups
   readonly readUserAgent: (text: string) => UserAgent
-  readonly findPlace: FindPlace
+  readonly locateAddress: LocateAddress
   readonly observeGroup: (group: RecordedGroup) => void
   readonly failpoints: Failpoints
 }
@@ -154,7 +154,7 @@ async function recordGroup(
     if (isNews) fresh.push({ hit, key, copy, isKnownRobot, userAgent, url })
   }
   const { judged, ...judgement } = judgeHits(fresh, before)
-  const events = judged.map((one) => engagementEvent(one, deps.findPlace(one.hit.ip)))
+  const events = judged.map((one) => engagementEvent(one, deps.locateAddress(one.hit.ip)))
   const flagged = await flagExposed(tx, judged, judgement.exposed)
   const added = sumUp(judged, judgement.bursts, flagged)
   const [{ touched }, , sums] = await Promise.all([

@@ -1,5 +1,5 @@
 /** What judged hits add to the sums of their recipients, and by the hour to those of mailers. */
-import type { TallyChange } from '../../platform/tally-store.ts'
+import type { CounterChange } from '../../platform/tally-store.ts'
 import {
   type Burst,
   type JudgedHit,
@@ -52,8 +52,8 @@ function earlier(a: bigint | undefined, b: bigint): bigint {
 const NAMES = { open: 'opens', click: 'clicks', unsubscribe: 'unsubscribed' } as const
 
 /** Of people; clicks that turn out to be a robot's are taken back. */
-export function toTallies(judged: readonly JudgedHit[], flagged: Flagged): TallyChange[] {
-  const changes: TallyChange[] = []
+export function toTallies(judged: readonly JudgedHit[], flagged: Flagged): CounterChange[] {
+  const changes: CounterChange[] = []
   const left = new Map(flagged)
   for (const { hit, key, copy, verdict } of judged) {
     const of = { tenantId: hit.tenantId, subject: copy.mailerId, at: new Date(millisOf(hit)) }
@@ -76,7 +76,7 @@ export function toUniques(o: {
   /** The sums that follow from what was added. */
   readonly sums: readonly PersonalSums[]
   readonly exposed: Judgement['exposed']
-}): TallyChange[] {
+}): CounterChange[] {
   const mailers = new Map(o.judged.map(({ key, copy }) => [key, copy.mailerId]))
   const sums = new Map(o.sums.map((sum) => [recipientKey(sum), sum]))
   return o.added.flatMap((one) => {
@@ -86,7 +86,7 @@ export function toUniques(o: {
     const of = { tenantId: one.tenantId, subject: mailers.get(key) ?? '' }
     const hadOpens = now.opens - (one.opens - one.botOpens) > 0
     const hadClicks = now.clicks - (one.clicks - one.botClicks) > 0
-    const changes: TallyChange[] = []
+    const changes: CounterChange[] = []
     if (!hadOpens && one.openedAt !== undefined)
       changes.push({ ...of, name: 'unique_opens', n: 1, at: dateOf(one.openedAt) })
     if (!hadClicks && one.clickedAt !== undefined)

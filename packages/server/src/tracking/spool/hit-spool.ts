@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { newUlid } from '../../platform/ids.ts'
 import type { Hit } from '../intake/hit.ts'
 import { REFUSED, TAKEN, UNREADABLE, WRITTEN } from './spool-files.ts'
-import { createHeldFiles } from './spool-inventory.ts'
+import { createSpoolInventory } from './spool-inventory.ts'
 import { fromLines, toLine } from './spool-lines.ts'
 import { createSpoolWriter, type SpoolWriter, syncFolder } from './spool-writer.ts'
 
@@ -75,7 +75,7 @@ export function createHitSpool(o: {
   readonly waitingMax?: number
 }): HitSpool {
   const { dir, bytesMax = BYTES_MAX, takenForMs = TAKEN_FOR_MS, waitingMax = WAITING_MAX } = o
-  const held = createHeldFiles()
+  const held = createSpoolInventory()
   let givenCount = 0
   const { hitsKeptMax = HITS_KEPT_MAX } = o
   const writer = createSpoolWriter({ dir, held, hitsKeptMax })

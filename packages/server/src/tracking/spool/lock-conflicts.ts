@@ -7,7 +7,7 @@ import { createBoundedMap } from '../../platform/bounded-map.ts'
 import type { Hit } from '../intake/hit.ts'
 import { recipientKey } from '../intake/judge-hits.ts'
 
-export interface HeldUp {
+export interface LockConflicts {
   /** It has waited for a lock alone. */
   hold(hit: Hit): void
   /** Those among them whose recipients are held up hold up their tenants still. */
@@ -24,7 +24,7 @@ const RECIPIENT_MS = 20_000
 const TENANTS_MAX = 1_000
 const RECIPIENTS_MAX = 20_000
 
-export function createHeldUp(nowMs: () => number): HeldUp {
+export function createLockConflicts(nowMs: () => number): LockConflicts {
   /** Until when. */
   const tenants = createBoundedMap<string, number>(TENANTS_MAX)
   const recipients = createBoundedMap<string, number>(RECIPIENTS_MAX)

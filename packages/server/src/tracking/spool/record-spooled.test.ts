@@ -9,7 +9,7 @@ import { createWakeups } from '../../webhooks/index.ts'
 import type { Hit } from '../intake/hit.ts'
 import { nowhere } from '../places/geoip.ts'
 import { createHitRecorder } from '../record/record-hits.ts'
-import { createHeldUp } from './lock-conflicts.ts'
+import { createLockConflicts } from './lock-conflicts.ts'
 import { recordSpooled } from './record-spooled.ts'
 
 const world = useTracking()
@@ -28,12 +28,12 @@ function hitsOn(mail: TrackedMail, count: number): Hit[] {
 function taker(db: Db = world.db) {
   const groups: number[] = []
   const refused: Hit[] = []
-  const heldUp = createHeldUp(() => performance.now())
+  const heldUp = createLockConflicts(() => performance.now())
   const recorder = createHitRecorder({
     db,
     wakeups: createWakeups(),
     readUserAgent: createUserAgentReader(),
-    findPlace: () => nowhere,
+    locateAddress: () => nowhere,
     observeGroup: ({ hits }) => groups.push(hits),
     failpoints: createFailpoints(undefined),
   })

@@ -14,7 +14,7 @@ import { createSummedLog } from '../../platform/summed-log.ts'
 import type { Hit, HitOutcome } from '../intake/hit.ts'
 import type { HitRecorder } from '../record/record-hits.ts'
 import type { HitSpool, SpooledHits } from './hit-spool.ts'
-import { createHeldUp } from './lock-conflicts.ts'
+import { createLockConflicts } from './lock-conflicts.ts'
 import { type RecordedFile, recordSpooled } from './record-spooled.ts'
 
 export interface HitReplay {
@@ -60,7 +60,7 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
   /** Taken from the spool, and not all of it recorded. */
   let unfinished: FileInWork | undefined
   const putOffLines = createSummedLog({ log, level: 'warn', message: 'hits.put_off' })
-  const heldUp = createHeldUp(() => performance.now())
+  const heldUp = createLockConflicts(() => performance.now())
   /** Undefined: nothing was put off that is known of. */
   let putOffUntil: number | undefined
   let putOffTimer: NodeJS.Timeout | undefined

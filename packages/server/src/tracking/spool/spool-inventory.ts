@@ -1,5 +1,5 @@
 /** Which files a process has written or taken and is not done with: how much that is, and since when. */
-export interface HeldFiles {
+export interface SpoolInventory {
   /** More of one, known or not. */
   add(path: string, bytes: number): void
   /** Under another name. */
@@ -12,7 +12,7 @@ export interface HeldFiles {
   readonly oldestMs: number
 }
 
-export function createHeldFiles(): HeldFiles {
+export function createSpoolInventory(): SpoolInventory {
   /** In the order of their first bytes. */
   const files = new Map<string, { bytes: number; readonly sinceMs: number }>()
   let bytes = 0

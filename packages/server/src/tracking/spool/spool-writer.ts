@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path'
 import { newUlid } from '../../platform/ids.ts'
 import type { Hit } from '../intake/hit.ts'
 import { WRITTEN } from './spool-files.ts'
-import type { HeldFiles } from './spool-inventory.ts'
+import type { SpoolInventory } from './spool-inventory.ts'
 import { toLine } from './spool-lines.ts'
 
 export interface SpoolWriter {
@@ -55,7 +55,7 @@ interface OpenFile {
 export function createSpoolWriter(o: {
   /** Made when it is needed. */
   readonly dir: string
-  readonly held: HeldFiles
+  readonly held: SpoolInventory
   readonly hitsKeptMax: number
 }): SpoolWriter {
   const { dir, held, hitsKeptMax } = o

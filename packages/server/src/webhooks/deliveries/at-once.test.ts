@@ -8,21 +8,21 @@ import {
   makeDays,
   recordUnwanted,
 } from '../../../test/webhook-record.ts'
-import { createGate, type Gate } from '../../platform/gate.ts'
+import { type ConcurrencyLimiter, createConcurrencyLimiter } from '../../platform/gate.ts'
 import { createRateLimit } from '../../platform/rate-limit.ts'
 
 const RECORD = { name: 'record', atOnceMax: 3, atOncePerCallerMax: 2, waitingPerCallerMax: 4 }
 const REPLAYS = { name: 'replays', atOnceMax: 2, atOncePerCallerMax: 1, waitingPerCallerMax: 1 }
 
 /** What is in it waits until it is opened; who entered is counted. */
-function heldGate(gate: Gate) {
+function heldLimiter(limiter: ConcurrencyLimiter) {
   const opened = Promise.withResolvers<void>()
   const entered: string[] = []
   return {
     entered,
     open: opened.resolve,
     run: <T>(caller: string, work: () => Promise<T>) =>
-      gate.run(caller, async () => {
+      limiter.run(caller, async () => {
         entered.push(caller)
         await opened.promise
         return work()
@@ -32,8 +32,8 @@ function heldGate(gate: Gate) {
 
 describe('calls that read the record', () => {
   let api: WebhookApi
-  let record: ReturnType<typeof heldGate>
-  let replays: Gate
+  let record: ReturnType<typeof heldLimiter>
+  let replays: ConcurrencyLimiter
   let limit = createRateLimit({ name: 'replays', usesMax: 1_000, windowS: 60 })
   beforeAll(async () => {
     api = await createWebhookApi(
@@ -53,8 +53,8 @@ describe('calls that read the record', () => {
   })
   beforeEach(async () => {
     await clearWebhooks(api.database.db)
-    record = heldGate(createGate(RECORD))
-    replays = createGate(REPLAYS)
+    record = heldLimiter(createConcurrencyLimiter(RECORD))
+    replays = createConcurrencyLimiter(REPLAYS)
   })
   afterAll(() => api.close())
 
@@ -86,13 +86,13 @@ describe('calls that read the record', () => {
       () => api.call('POST', '/v1/webhook/replay', { payload }),
     ]
     for (const call of calls) {
-      record = heldGate(testGate)
+      record = heldLimiter(testGate)
       const answer = call()
       await expect.poll(() => record.entered).toEqual(['tn_a'])
       record.open()
       expect((await answer).status).toBeLessThan(300)
     }
-    record = heldGate(testGate)
+    record = heldLimiter(testGate)
     const both = calls.slice(1).map((call) => call())
     const refused = calls[2]?.()
     expect((await Promise.race([...both, refused]))?.status).toBe(429)

@@ -30,8 +30,8 @@ import type { Settled, Settlement } from './settle/settle-deliveries.ts'
 import { rehouseStream, settleRequest } from './settle/settle-request.ts'
 import type { Rest, StreamKey } from './stream-store.ts'
 import { divideDelivery } from './take/divide-delivery.ts'
-import type { ReadAhead } from './take/prefetch.ts'
-import type { LowWater } from './take/queue-cursor.ts'
+import type { Prefetch } from './take/prefetch.ts'
+import type { QueueCursor } from './take/queue-cursor.ts'
 import type { NotTaken, ReadyDelivery, Take, Taken } from './take/take-deliveries.ts'
 import { StaleReadError } from './take/take-store.ts'
 
@@ -45,9 +45,9 @@ export interface DeliverDeps extends RequestDeps {
     settlement: Settlement,
     take: Take,
   ) => Promise<{ readonly settled: Settled; readonly taken: Taken }>
-  readonly rests: GroupCommit<StreamKey, Rest>
-  readonly lowWater: LowWater
-  readonly readAhead: ReadAhead
+  readonly backoffs: GroupCommit<StreamKey, Rest>
+  readonly queueCursor: QueueCursor
+  readonly prefetch: Prefetch
   readonly bodyBudget: BodyBudget
   readonly lastRequests: LastRequests
   readonly batchEventsMax: number
@@ -108,7 +108,7 @@ async function doWithoutRequest(
       return clear(deps, take)
     case 'empty':
       if (!deps.lastRequests.isRecent(take.webhookId)) return rest(deps, take)
-      return deps.lowWater.foundNothing(take.webhookId) ? AGAIN : IDLE
+      return deps.queueCursor.foundNothing(take.webhookId) ? AGAIN : IDLE
   }
 }
 
@@ -116,11 +116,11 @@ function takeOf(deps: DeliverDeps, { tenantId, webhookId }: StreamKey): Take {
   return {
     tenantId,
     webhookId,
-    low: deps.lowWater.of(webhookId),
+    low: deps.queueCursor.of(webhookId),
     limits: deps,
     random: Math.random(),
-    ahead: deps.readAhead.next(webhookId),
-    canKeepAhead: !deps.readAhead.isFull,
+    ahead: deps.prefetch.next(webhookId),
+    canKeepAhead: !deps.prefetch.isFull,
   }
 }
 
@@ -130,7 +130,7 @@ async function takeFirst(deps: DeliverDeps, take: Take): Promise<Taken> {
     noteTaken(deps, take, taken)
     return taken
   } catch (error) {
-    deps.readAhead.forget(take.webhookId)
+    deps.prefetch.forget(take.webhookId)
     // The queue is as it is: to be looked at.
     if (error instanceof StaleReadError) return AGAIN
     throw error
@@ -139,16 +139,16 @@ async function takeFirst(deps: DeliverDeps, take: Take): Promise<Taken> {
 
 function noteTaken(deps: DeliverDeps, { webhookId, ahead }: Take, taken: Taken): void {
   const pointers = taken.kind === 'ready' ? taken.pointers : undefined
-  if (pointers !== undefined) deps.lowWater.taken(webhookId, pointers)
+  if (pointers !== undefined) deps.queueCursor.taken(webhookId, pointers)
   // What was read behind an event that was not taken now must not overtake it.
-  if (taken.kind === 'ready' && taken.ahead.length > 0) deps.readAhead.set(webhookId, taken.ahead)
-  else if (pointers?.[0] !== ahead?.pointer) deps.readAhead.forget(webhookId)
+  if (taken.kind === 'ready' && taken.ahead.length > 0) deps.prefetch.set(webhookId, taken.ahead)
+  else if (pointers?.[0] !== ahead?.pointer) deps.prefetch.forget(webhookId)
 }
 
 async function rest(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
-  const state = await deps.rests.add(key)
+  const state = await deps.backoffs.add(key)
   // It looked from the first id on: what the take did not find lies below the low-water ids.
-  if (state === 'busy') deps.lowWater.reset(key.webhookId)
+  if (state === 'busy') deps.queueCursor.reset(key.webhookId)
   return state === 'idle' ? IDLE : state === 'busy' ? AGAIN : BUSY
 }
 
@@ -159,7 +159,7 @@ async function clear(deps: DeliverDeps, take: Take): Promise<StepResult> {
   const { discarded, exhausted, pointers } = cleared
   for (const delivery of discarded) reportCleared(deps, take, delivery, 'discarded')
   for (const delivery of exhausted) reportCleared(deps, take, delivery, 'exhausted')
-  if (pointers.length > 0) deps.lowWater.taken(take.webhookId, pointers)
+  if (pointers.length > 0) deps.queueCursor.taken(take.webhookId, pointers)
   return discarded.length + exhausted.length > 0 ? AGAIN : rest(deps, take)
 }
 
@@ -285,7 +285,7 @@ async function settleAndTake(
     // Settled alone it may go well, or fail in a way that is dealt with.
     mayBeDone = error instanceof DatabaseUnavailableError && error.isCommitUnknown
   }
-  deps.readAhead.forget(take.webhookId)
+  deps.prefetch.forget(take.webhookId)
   return { isSettled: await settleRequest(deps, settlement, signal, mayBeDone) }
 }
 

@@ -20,7 +20,7 @@ import {
   portOf,
 } from '../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import type { Gate } from '../../platform/gate.ts'
+import type { ConcurrencyLimiter } from '../../platform/gate.ts'
 import type { RateLimit } from '../../platform/rate-limit.ts'
 
 export interface ReceiverRules {
@@ -32,7 +32,7 @@ export interface ReceiverRules {
   /** Of checks that fail, per tenant. */
   readonly limit: RateLimit
   /** Of checks at once: their part of the name lookups, and no more. */
-  readonly gate: Gate
+  readonly limiter: ConcurrencyLimiter
   /** Waits before a failure is told; in tests at once. */
   readonly wait?: (ms: number) => Promise<unknown>
 }
@@ -74,7 +74,7 @@ export async function checkReceiver(
   if (!isAllowedScheme || hasCredentials) throw notAllowed(field)
   const told = (check: () => Promise<void>) => tell(rules, field, check)
   if (parseHost(url.hostname)?.kind === 'address') await told(() => checkHost(rules, url))
-  await rules.gate.run(tenantId, () =>
+  await rules.limiter.run(tenantId, () =>
     rules.limit.useUnlessDone(tenantId, () => told(() => checkOnce(rules, url))),
   )
 }

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createWebhookApi, testKeyRing, type WebhookApi } from '../../../test/webhook-api.ts'
 import { createEgress } from '../../platform/egress/index.ts'
 import { refusedHosts, unreadableHosts } from '../../platform/egress/refused-hosts.fixture.ts'
-import { createGate } from '../../platform/gate.ts'
+import { createConcurrencyLimiter } from '../../platform/gate.ts'
 import { createRateLimit } from '../../platform/rate-limit.ts'
 import { failureDelayMs } from './check-receiver.ts'
 import { openHeaders } from './custom-headers.ts'
@@ -619,7 +619,7 @@ describe('429', () => {
   it('has so many checks at once, and so many in line', async () => {
     const answers = Promise.withResolvers<void>()
     const other = await createWebhookApi({
-      gate: createGate({
+      limiter: createConcurrencyLimiter({
         name: 'checks-at-once',
         atOnceMax: 2,
         atOncePerCallerMax: 1,

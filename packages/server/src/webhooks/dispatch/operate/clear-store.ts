@@ -5,7 +5,7 @@
 import { insertRows, statement, type Tx } from '../../../platform/db/index.ts'
 import type { StreamKey } from '../stream-store.ts'
 import type { BodyMode } from '../take/delivery.ts'
-import type { LowWaterIds } from '../take/queue-cursor.ts'
+import type { QueueCursorIds } from '../take/queue-cursor.ts'
 
 /** Pointers that one step looks at, and open deliveries. */
 export const CLEARED_POINTERS_MAX = 2_500
@@ -46,7 +46,7 @@ const HAS_OVERDUE = statement(
 /** By place in `streams`, whether among what waits first something waits for too long. */
 export async function hasOverdue(
   tx: Tx,
-  streams: readonly (StreamKey & { readonly retryForMs: number; readonly low: LowWaterIds })[],
+  streams: readonly (StreamKey & { readonly retryForMs: number; readonly low: QueueCursorIds })[],
 ): Promise<boolean[]> {
   const { rows } = await tx.query<{ n: number }>(HAS_OVERDUE, [
     streams.map((s) => s.tenantId),
@@ -82,7 +82,7 @@ export async function clearablePointers(
   tx: Tx,
   key: StreamKey,
   which: {
-    readonly low: LowWaterIds
+    readonly low: QueueCursorIds
     readonly olderThanGeneration?: number
     readonly queuedForMs?: number
   },

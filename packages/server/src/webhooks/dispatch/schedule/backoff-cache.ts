@@ -7,7 +7,7 @@
  */
 import { createBoundedMap } from '../../../platform/bounded-map.ts'
 
-export interface Rests {
+export interface BackoffCache {
   isResting(webhookId: string): boolean
   /** Each event that is recorded meanwhile would ask again. */
   backOff(webhookId: string): void
@@ -32,31 +32,32 @@ interface Rest {
   readonly faults: number
 }
 
-export function createRests(monotonicMs: () => number, restsMax = RESTS_MAX): Rests {
-  const rests = createBoundedMap<string, Rest>(restsMax)
+export function createBackoffCache(monotonicMs: () => number, restsMax = RESTS_MAX): BackoffCache {
+  const backoffs = createBoundedMap<string, Rest>(restsMax)
   return {
     isResting(webhookId) {
-      const rest = rests.get(webhookId)
+      const rest = backoffs.get(webhookId)
       if (rest === undefined) return false
       const nowMs = monotonicMs()
       // Faults are counted on while no minute passes without one.
-      if (nowMs >= rest.untilMs + (rest.faults > 0 ? FAULT_REST_MS_MAX : 0)) rests.delete(webhookId)
+      if (nowMs >= rest.untilMs + (rest.faults > 0 ? FAULT_REST_MS_MAX : 0))
+        backoffs.delete(webhookId)
       return nowMs < rest.untilMs
     },
     backOff(webhookId) {
-      rests.set(webhookId, { untilMs: monotonicMs() + BACK_OFF_MS, faults: 0 })
+      backoffs.set(webhookId, { untilMs: monotonicMs() + BACK_OFF_MS, faults: 0 })
     },
     endBackOff(webhookId) {
-      if (rests.get(webhookId)?.faults === 0) rests.delete(webhookId)
+      if (backoffs.get(webhookId)?.faults === 0) backoffs.delete(webhookId)
     },
     fault(webhookId, isOutage) {
-      const faults = (rests.get(webhookId)?.faults ?? 0) + (isOutage ? 0 : 1)
+      const faults = (backoffs.get(webhookId)?.faults ?? 0) + (isOutage ? 0 : 1)
       const restMs = isOutage
         ? FAULT_REST_MS
         : Math.min(FAULT_REST_MS * 2 ** (faults - 1), FAULT_REST_MS_MAX)
-      rests.set(webhookId, { untilMs: monotonicMs() + restMs, faults })
+      backoffs.set(webhookId, { untilMs: monotonicMs() + restMs, faults })
     },
-    forget: (webhookId) => rests.delete(webhookId),
-    clear: () => rests.clear(),
+    forget: (webhookId) => backoffs.delete(webhookId),
+    clear: () => backoffs.clear(),
   }
 }

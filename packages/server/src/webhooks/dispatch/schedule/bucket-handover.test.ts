@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type BucketSteps, createBucketSteps } from './bucket-handover.ts'
+import { type BucketHandover, createBucketHandover } from './bucket-handover.ts'
 import type { Pace } from './fair-scheduler.ts'
 
 const REQUEST_MS = 30_000
@@ -7,10 +7,10 @@ const stream = { bucket: 1 }
 const PACES: readonly Pace[] = ['quick', 'slow', 'new', 'failing']
 
 let nowMs = 0
-let steps: BucketSteps
+let steps: BucketHandover
 beforeEach(() => {
   nowMs = 0
-  steps = createBucketSteps({
+  steps = createBucketHandover({
     requestMs: REQUEST_MS,
     monotonicMs: () => nowMs,
     onFree: () => undefined,

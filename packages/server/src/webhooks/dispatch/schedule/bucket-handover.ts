@@ -19,7 +19,7 @@ export interface BucketStep {
   readonly startedMs: number
 }
 
-export interface BucketSteps {
+export interface BucketHandover {
   add(step: BucketStep): void
   remove(step: BucketStep): void
   mayBegin(step: Pick<BucketStep, 'stream' | 'pace'>): boolean
@@ -30,13 +30,13 @@ export interface BucketSteps {
 
 const LASTING_MS = 1_000
 
-export function createBucketSteps(o: {
+export function createBucketHandover(o: {
   /** The longest that one request may take. */
   readonly requestMs: number
   readonly monotonicMs: () => number
   /** Of one that is to be given back. */
   readonly onFree: () => void
-}): BucketSteps {
+}): BucketHandover {
   const { monotonicMs, requestMs } = o
   /** How long each may begin, from when its bucket is to be given back. */
   const beginsForMs: Readonly<Record<Pace, number>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Answered, createPaces } from './endpoint-health.ts'
+import { type Answered, createEndpointHealth } from './endpoint-health.ts'
 
 const quick: Answered = { isFailing: false, durationMs: 300 }
 const slow: Answered = { isFailing: false, durationMs: 301 }
@@ -7,9 +7,9 @@ const hanging: Answered = { isFailing: false, durationMs: 2_001 }
 const failing: Answered = { isFailing: true, durationMs: 1 }
 
 function paceAfter(...answers: readonly Answered[]) {
-  const paces = createPaces()
-  for (const answered of answers) paces.note('wh', answered)
-  return paces.of('wh')
+  const endpointHealth = createEndpointHealth()
+  for (const answered of answers) endpointHealth.note('wh', answered)
+  return endpointHealth.of('wh')
 }
 
 describe('a stream is', () => {
@@ -36,22 +36,22 @@ describe('a stream is', () => {
   })
 
   it('failing when the database says so, until three requests went well', () => {
-    const paces = createPaces()
-    paces.noteFailing('wh')
-    paces.note('wh', quick)
-    paces.note('wh', quick)
-    expect(paces.of('wh')).toBe('failing')
-    paces.note('wh', quick)
-    expect(paces.of('wh')).toBe('quick')
+    const endpointHealth = createEndpointHealth()
+    endpointHealth.noteFailing('wh')
+    endpointHealth.note('wh', quick)
+    endpointHealth.note('wh', quick)
+    expect(endpointHealth.of('wh')).toBe('failing')
+    endpointHealth.note('wh', quick)
+    expect(endpointHealth.of('wh')).toBe('quick')
     // Said again and again, it is one failure.
-    for (let i = 0; i < 5; i += 1) paces.noteFailing('wh')
-    for (let i = 0; i < 3; i += 1) paces.note('wh', quick)
-    expect(paces.of('wh')).toBe('quick')
+    for (let i = 0; i < 5; i += 1) endpointHealth.noteFailing('wh')
+    for (let i = 0; i < 3; i += 1) endpointHealth.note('wh', quick)
+    expect(endpointHealth.of('wh')).toBe('quick')
   })
 })
 
 it('of a bounded number of streams something is known', () => {
-  const paces = createPaces(2)
-  for (const id of ['a', 'b', 'c']) paces.note(id, failing)
-  expect(['a', 'b', 'c'].map(paces.of)).toEqual(['new', 'failing', 'failing'])
+  const endpointHealth = createEndpointHealth(2)
+  for (const id of ['a', 'b', 'c']) endpointHealth.note(id, failing)
+  expect(['a', 'b', 'c'].map(endpointHealth.of)).toEqual(['new', 'failing', 'failing'])
 })

@@ -15,7 +15,7 @@ export interface Answered {
   readonly durationMs: number
 }
 
-export interface Paces {
+export interface EndpointHealth {
   of(webhookId: string): Pace
   note(webhookId: string, answered: Answered): void
   /** By what the database says. */
@@ -40,7 +40,7 @@ const PACE_BY_HISTORY = Array.from({ length: HISTORY_MASK + 1 }, (_, history) =>
   return grades.includes(0) ? 'new' : 'quick'
 })
 
-export function createPaces(knownMax = KNOWN_MAX): Paces {
+export function createEndpointHealth(knownMax = KNOWN_MAX): EndpointHealth {
   const histories = createBoundedMap<string, number>(knownMax)
 
   function grade(webhookId: string, latest: number): void {

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createSlots, type Pace, type Slots, slotLimits } from './fair-scheduler.ts'
+import {
+  createFairScheduler,
+  type FairScheduler,
+  type Pace,
+  schedulerLimits,
+} from './fair-scheduler.ts'
 
 interface Step {
   readonly tenantId: string
@@ -10,15 +15,15 @@ interface Step {
 
 /** Places, and a record of who was started. */
 function world(total = 512) {
-  const slots: Slots<Step> = createSlots(slotLimits(total))
+  const scheduler: FairScheduler<Step> = createFairScheduler(schedulerLimits(total))
   const started: Step[] = []
   return {
-    slots,
+    scheduler,
     started,
     names: () => started.map((step) => step.name),
     join(tenantId: string, pace: Pace = 'quick', name = tenantId): Step {
       const step = { tenantId, pace, name }
-      slots.join(step)
+      scheduler.join(step)
       return step
     },
     /** How many of them started. */
@@ -28,11 +33,12 @@ function world(total = 512) {
     },
     fill(): number {
       const before = started.length
-      for (let step = slots.next(); step !== undefined; step = slots.next()) started.push(step)
+      for (let step = scheduler.next(); step !== undefined; step = scheduler.next())
+        started.push(step)
       return started.length - before
     },
     leaveFirst(count: number): void {
-      for (const step of started.slice(0, count)) slots.leave(step)
+      for (const step of started.slice(0, count)) scheduler.leave(step)
     },
   }
 }
@@ -47,7 +53,7 @@ describe('a line', () => {
     for (let i = 0; i < 4; i += 1) w.join(`${i}`)
     w.fill()
     expect(w.names()).toEqual(['0', '1'])
-    expect(w.slots.counts()).toMatchObject({ quick: 2, waiting: 2 })
+    expect(w.scheduler.counts()).toMatchObject({ quick: 2, waiting: 2 })
     w.leaveFirst(2)
     w.fill()
     expect(w.names()).toEqual(['0', '1', '2', '3'])
@@ -59,7 +65,7 @@ describe('a line', () => {
     for (let i = 0; i < 7; i += 1) {
       w.fill()
       const step = w.started.at(-1)
-      if (step !== undefined) w.slots.leave(step)
+      if (step !== undefined) w.scheduler.leave(step)
     }
     expect(w.names()).toEqual(['a', 'b', 'c', 'a', 'b', 'a', 'a'])
   })
@@ -70,7 +76,7 @@ describe('a line', () => {
     for (const pace of ['quick', 'slow', 'new', 'failing'] as const)
       for (let i = 0; i < 8; i += 1) w.join(manyTenants(i), pace)
     for (const step of w.started.slice(0, 8)) {
-      w.slots.leave(step)
+      w.scheduler.leave(step)
       w.fill()
     }
     const count = (pace: Pace) => w.started.slice(8).filter((step) => step.pace === pace).length
@@ -119,7 +125,7 @@ describe('[invariant 8] what hangs', () => {
     expect(w.start(1_000, others, 'slow')).toBe(64)
     expect(w.start(1_000, (i) => `new_${i}`, 'new')).toBe(192)
     expect(w.start(64, (i) => `quick_${i}`, 'quick')).toBe(64)
-    expect(w.slots.counts()).toMatchObject({ quick: 64, slow: 64, new: 192, failing: 192 })
+    expect(w.scheduler.counts()).toMatchObject({ quick: 64, slow: 64, new: 192, failing: 192 })
   })
 
   it('as many tenants as may be, at their first request: slow and quick ones start at once', () => {
@@ -142,7 +148,7 @@ describe('somebody waits for the place of another', () => {
   function busy(count: number) {
     const w = world()
     w.start(count, (i) => `quick_${i}`)
-    const last = () => w.slots.isAnyWaitingFor(w.started[count - 1] as Step)
+    const last = () => w.scheduler.isAnyWaitingFor(w.started[count - 1] as Step)
     return { ...w, isLastWaitedFor: last }
   }
 
@@ -153,7 +159,7 @@ describe('somebody waits for the place of another', () => {
       w.join('a', pace)
       expect(w.isLastWaitedFor(), pace).toBe(true)
       expect(w.fill(), pace).toBe(0)
-      w.slots.clear()
+      w.scheduler.clear()
     }
   })
 
@@ -161,14 +167,14 @@ describe('somebody waits for the place of another', () => {
     const w = world()
     w.start(1_000, one)
     const [first] = w.started as [Step]
-    expect(w.slots.isAnyWaitingFor(first)).toBe(true)
+    expect(w.scheduler.isAnyWaitingFor(first)).toBe(true)
   })
 
   it('not who waits for a room that stays full', () => {
     for (const pace of ['slow', 'new', 'failing'] as const) {
       const w = busy(1)
       w.start(1_000, manyTenants, pace)
-      expect(w.slots.counts().waiting).toBeGreaterThan(0)
+      expect(w.scheduler.counts().waiting).toBeGreaterThan(0)
       expect(w.isLastWaitedFor(), pace).toBe(false)
     }
   })
@@ -177,7 +183,7 @@ describe('somebody waits for the place of another', () => {
     for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
       const w = busy(3)
       w.start(1_000, one, pace)
-      expect(w.slots.counts().waiting).toBeGreaterThan(0)
+      expect(w.scheduler.counts().waiting).toBeGreaterThan(0)
       expect(w.isLastWaitedFor(), pace).toBe(false)
     }
   })
@@ -189,7 +195,7 @@ it('a single place serves everything in turn', () => {
   for (let i = 1; i <= 4; i += 1) {
     expect(w.fill()).toBe(1)
     const step = w.started.at(-1)
-    if (step !== undefined) w.slots.leave(step)
+    if (step !== undefined) w.scheduler.leave(step)
   }
   expect(new Set(w.names())).toEqual(new Set(['quick', 'slow', 'new', 'failing']))
 })
@@ -199,16 +205,16 @@ it('leaving twice, or without having started, changes nothing', () => {
   const [first] = [w.join('a'), w.join('b')]
   w.fill()
   const never = { tenantId: 'x', pace: 'slow', name: 'x' } as const
-  for (const step of [first, first, never]) w.slots.leave(step)
-  expect(w.slots.counts()).toEqual({ quick: 1, slow: 0, new: 0, failing: 0, waiting: 0 })
+  for (const step of [first, first, never]) w.scheduler.leave(step)
+  expect(w.scheduler.counts()).toEqual({ quick: 1, slow: 0, new: 0, failing: 0, waiting: 0 })
 })
 
 it('nobody waits once the lines are cleared', () => {
   const w = world()
   for (const pace of ['quick', 'slow', 'new', 'failing'] as const) w.join('a', pace)
-  w.slots.clear()
+  w.scheduler.clear()
   expect(w.fill()).toBe(0)
-  expect(w.slots.counts()).toEqual({ quick: 0, slow: 0, new: 0, failing: 0, waiting: 0 })
+  expect(w.scheduler.counts()).toEqual({ quick: 0, slow: 0, new: 0, failing: 0, waiting: 0 })
 })
 
 it('keeps every limit at every moment, and starts each once in the end', () => {
@@ -227,7 +233,7 @@ it('keeps every limit at every moment, and starts each once in the end', () => {
       fc.integer({ min: 1, max: 60 }),
       fc.array(command, { maxLength: 50 }),
       (total, commands) => {
-        const limits = slotLimits(total)
+        const limits = schedulerLimits(total)
         const w = world(total)
         const running = new Set<Step>()
         const isWaitedFor = new Map<Step, boolean>()
@@ -236,32 +242,33 @@ it('keeps every limit at every moment, and starts each once in the end', () => {
           const seen = w.started.length
           w.fill()
           for (const step of w.started.slice(seen)) running.add(step)
-          const of = (paces: Pace[], tenant?: string) =>
+          const of = (endpointHealth: Pace[], tenant?: string) =>
             [...running].filter(
-              (s) => paces.includes(s.pace) && (tenant === undefined || s.tenantId === tenant),
+              (s) =>
+                endpointHealth.includes(s.pace) && (tenant === undefined || s.tenantId === tenant),
             ).length
-          const rooms: [Pace[], number, number][] = [
+          const limiters: [Pace[], number, number][] = [
             [['quick', 'slow', 'new', 'failing'], limits.all, 1 / 2],
             [['slow', 'new', 'failing'], limits.unquick, 1 / 4],
             [['new', 'failing'], limits.unsure, 1 / 4],
             [['slow', 'failing'], limits.late, 1 / 4],
             [['failing'], limits.failing, 1 / 4],
           ]
-          for (const [paces, places, part] of rooms) {
-            expect(of(paces)).toBeLessThanOrEqual(places)
+          for (const [endpointHealth, places, part] of limiters) {
+            expect(of(endpointHealth)).toBeLessThanOrEqual(places)
             for (const tenant of tenants)
-              expect(of(paces, tenant)).toBeLessThanOrEqual(Math.ceil(places * part))
+              expect(of(endpointHealth, tenant)).toBeLessThanOrEqual(Math.ceil(places * part))
           }
-          const { waiting, ...counts } = w.slots.counts()
+          const { waiting, ...counts } = w.scheduler.counts()
           for (const pace of ['quick', 'slow', 'new', 'failing'] as const)
             expect(counts[pace]).toBe(of([pace]))
-          for (const step of running) isWaitedFor.set(step, w.slots.isAnyWaitingFor(step))
+          for (const step of running) isWaitedFor.set(step, w.scheduler.isAnyWaitingFor(step))
           expect(waiting).toBe(joined - w.started.length)
           if (running.size === 0) expect(waiting).toBe(0)
         }
         const leave = (step: Step | undefined) => {
           if (step === undefined) return
-          w.slots.leave(step)
+          w.scheduler.leave(step)
           running.delete(step)
           // It was said what would follow.
           const seen = w.started.length

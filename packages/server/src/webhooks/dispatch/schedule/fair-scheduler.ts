@@ -21,8 +21,8 @@
  * The paces take turns, in each of them the tenants, and of each tenant its streams. Those that are
  * at a limit are passed over.
  */
-import { createTurns, type Turns } from '../../../platform/turns.ts'
-import { createRoom, type Room } from './tenant-limiter.ts'
+import { createFairQueue, type FairQueue } from '../../../platform/turns.ts'
+import { createTenantLimiter, type TenantLimiter } from './tenant-limiter.ts'
 
 /** How a stream's next step will go, as far as is known. `new`: nothing is known yet. */
 export type Pace = 'quick' | 'slow' | 'new' | 'failing'
@@ -36,12 +36,12 @@ export interface Starter {
 type RoomName = 'all' | 'unquick' | 'unsure' | 'late' | 'failing'
 
 /** Places by room. */
-export type SlotLimits = Readonly<Record<RoomName, number>>
+export type SchedulerLimits = Readonly<Record<RoomName, number>>
 
 /** Under way, by the pace with which they started, and in line. */
-export type SlotCounts = Readonly<Record<Pace | 'waiting', number>>
+export type SchedulerCounts = Readonly<Record<Pace | 'waiting', number>>
 
-export interface Slots<T extends Starter> {
+export interface FairScheduler<T extends Starter> {
   /** To the end of its line. */
   join(starter: T): void
   /** The next to start, which holds a place from now until it leaves. */
@@ -52,7 +52,7 @@ export interface Slots<T extends Starter> {
    * which stays full, or whose tenant stays at its limit.
    */
   isAnyWaitingFor(holder: T): boolean
-  counts(): SlotCounts
+  counts(): SchedulerCounts
   /** Nobody waits any more. */
   clear(): void
 }
@@ -62,7 +62,7 @@ const LASTING_SHARE = 1 / 3
 
 const PACES: readonly Pace[] = ['quick', 'slow', 'new', 'failing']
 
-export function slotLimits(total: number): SlotLimits {
+export function schedulerLimits(total: number): SchedulerLimits {
   const eighths = (count: number) => Math.ceil((total * count) / 8)
   return {
     all: total,
@@ -73,12 +73,12 @@ export function slotLimits(total: number): SlotLimits {
   }
 }
 
-export function createSlots<T extends Starter>(limits: SlotLimits): Slots<T> {
-  const all = createRoom(limits.all, 1)
-  const unquick = createRoom(limits.unquick, LASTING_SHARE)
-  const unsure = createRoom(limits.unsure, LASTING_SHARE)
-  const late = createRoom(limits.late, LASTING_SHARE)
-  const failing = createRoom(limits.failing, LASTING_SHARE)
+export function createFairScheduler<T extends Starter>(limits: SchedulerLimits): FairScheduler<T> {
+  const all = createTenantLimiter(limits.all, 1)
+  const unquick = createTenantLimiter(limits.unquick, LASTING_SHARE)
+  const unsure = createTenantLimiter(limits.unsure, LASTING_SHARE)
+  const late = createTenantLimiter(limits.late, LASTING_SHARE)
+  const failing = createTenantLimiter(limits.failing, LASTING_SHARE)
   const kinds: Readonly<Record<Pace, Kind<T>>> = {
     quick: createKind([all]),
     slow: createKind([late, unquick, all]),
@@ -89,16 +89,16 @@ export function createSlots<T extends Starter>(limits: SlotLimits): Slots<T> {
   let turn = 0
 
   // The line may be long: what is full for all is asked for first.
-  const isShut = ({ line, rooms }: Kind<T>) =>
-    line.size === 0 || rooms.some((room) => room.isFull())
+  const isShut = ({ line, limiters }: Kind<T>) =>
+    line.size === 0 || limiters.some((tenantLimiter) => tenantLimiter.isFull())
 
   function startOne(kind: Kind<T>): T | undefined {
     if (isShut(kind)) return undefined
-    const { line, rooms, started, tenantCanGo } = kind
+    const { line, limiters, started, tenantCanGo } = kind
     const starter = line.take({ tenantCanGo })
     if (starter === undefined) return undefined
     started.add(starter)
-    for (const room of rooms) room.enter(starter.tenantId)
+    for (const tenantLimiter of limiters) tenantLimiter.enter(starter.tenantId)
     return starter
   }
 
@@ -118,19 +118,20 @@ export function createSlots<T extends Starter>(limits: SlotLimits): Slots<T> {
       return undefined
     },
     leave(starter) {
-      const { rooms, started } = kinds[starter.pace]
-      if (started.delete(starter)) for (const room of rooms) room.leave(starter.tenantId)
+      const { limiters, started } = kinds[starter.pace]
+      if (started.delete(starter))
+        for (const tenantLimiter of limiters) tenantLimiter.leave(starter.tenantId)
     },
     isAnyWaitingFor({ pace, tenantId }) {
       if (waiting() === 0) return false
-      const { rooms } = kinds[pace]
-      for (const room of rooms) room.leave(tenantId)
+      const { limiters } = kinds[pace]
+      for (const tenantLimiter of limiters) tenantLimiter.leave(tenantId)
       // Who cannot go where not all is full holds a place itself: no more are looked at than there are.
       const isAny = inTurn.some((kind) => {
         const { line, tenantCanGo } = kind
         return !isShut(kind) && line.has({ tenantCanGo })
       })
-      for (const room of rooms) room.enter(tenantId)
+      for (const tenantLimiter of limiters) tenantLimiter.enter(tenantId)
       return isAny
     },
     counts: () => ({
@@ -148,15 +149,16 @@ export function createSlots<T extends Starter>(limits: SlotLimits): Slots<T> {
 
 /** Those of one pace. */
 interface Kind<T extends Starter> {
-  readonly line: Turns<T>
+  readonly line: FairQueue<T>
   /** Under way. */
   readonly started: Set<T>
   /** It needs a place in each of them. */
-  readonly rooms: readonly Room[]
+  readonly limiters: readonly TenantLimiter[]
   readonly tenantCanGo: (tenantId: string) => boolean
 }
 
-function createKind<T extends Starter>(rooms: readonly Room[]): Kind<T> {
-  const tenantCanGo = (tenantId: string) => rooms.every((room) => room.hasPlaceFor(tenantId))
-  return { line: createTurns<T>(), started: new Set(), rooms, tenantCanGo }
+function createKind<T extends Starter>(limiters: readonly TenantLimiter[]): Kind<T> {
+  const tenantCanGo = (tenantId: string) =>
+    limiters.every((tenantLimiter) => tenantLimiter.hasPlaceFor(tenantId))
+  return { line: createFairQueue<T>(), started: new Set(), limiters, tenantCanGo }
 }

@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createPaces } from './endpoint-health.ts'
-import { createSlots, type Pace, slotLimits } from './fair-scheduler.ts'
+import { createEndpointHealth } from './endpoint-health.ts'
+import { createFairScheduler, type Pace, schedulerLimits } from './fair-scheduler.ts'
 
 /** How long the n-th request takes; `fails` instead of an answer. */
 type Receiver = (n: number) => { readonly durationMs: number; readonly fails?: boolean }
@@ -38,8 +38,8 @@ const hangsAfter =
 
 function createWorld(places = 512) {
   let nowMs = 0
-  const paces = createPaces()
-  const slots = createSlots<Stream>(slotLimits(places))
+  const endpointHealth = createEndpointHealth()
+  const scheduler = createFairScheduler<Stream>(schedulerLimits(places))
   const agenda: { atMs: number; run: () => void }[] = []
   let names = 0
 
@@ -56,13 +56,14 @@ function createWorld(places = 512) {
   }
 
   function join(stream: Stream): void {
-    stream.pace = paces.of(stream.name)
+    stream.pace = endpointHealth.of(stream.name)
     stream.joinedMs = nowMs
-    slots.join(stream)
+    scheduler.join(stream)
   }
 
   function fill(): void {
-    for (let stream = slots.next(); stream !== undefined; stream = slots.next()) begin(stream)
+    for (let stream = scheduler.next(); stream !== undefined; stream = scheduler.next())
+      begin(stream)
   }
 
   function begin(stream: Stream): void {
@@ -70,8 +71,8 @@ function createWorld(places = 512) {
     stream.requests += 1
     const { durationMs, fails = false } = stream.receiver(stream.requests)
     at(nowMs + durationMs, () => {
-      slots.leave(stream)
-      paces.note(stream.name, { isFailing: fails, durationMs })
+      scheduler.leave(stream)
+      endpointHealth.note(stream.name, { isFailing: fails, durationMs })
       at(nowMs + stream.pauseMs, () => join(stream))
     })
   }

@@ -23,10 +23,11 @@ beforeAll(async () => {
   world = await createWebhookDispatch({ poolMax: 10 })
 })
 beforeEach(async () => {
-  const gate = Promise.withResolvers<void>()
-  release = gate.resolve
+  const limiter = Promise.withResolvers<void>()
+  release = limiter.resolve
   receiver = await createWebhookReceiver({
-    script: ({ path }) => (path.startsWith('/dead') ? { status: 200, after: gate.promise } : 200),
+    script: ({ path }) =>
+      path.startsWith('/dead') ? { status: 200, after: limiter.promise } : 200,
   })
   // Nothing that hangs ends by itself while a test lasts.
   dispatcher = await world.dispatcher({ concurrency: 512, timeoutMs: 600_000 })

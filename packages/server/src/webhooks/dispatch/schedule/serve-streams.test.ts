@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DatabaseUnavailableError } from '../../../platform/db/index.ts'
 import type { StepResult } from '../deliver-batch.ts'
 import type { BucketedStream } from '../stream-store.ts'
-import type { SlotCounts } from './fair-scheduler.ts'
+import type { SchedulerCounts } from './fair-scheduler.ts'
 import { createStreamServer, type ServeStreamsDeps, type StreamServer } from './serve-streams.ts'
 
 const QUICK: StepResult = { kind: 'requested', isFailing: false, durationMs: 10 }
@@ -74,7 +74,7 @@ type World = ReturnType<typeof createWorld>
 function stream(webhookId: string, tenantId = `tn_${webhookId}`, bucket = 1): BucketedStream {
   return { tenantId, webhookId, bucket }
 }
-const counts = (change: Partial<SlotCounts>): SlotCounts => ({
+const counts = (change: Partial<SchedulerCounts>): SchedulerCounts => ({
   quick: 0,
   slow: 0,
   new: 0,

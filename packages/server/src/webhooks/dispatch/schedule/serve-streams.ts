@@ -1,6 +1,6 @@
 /**
  * Serves streams: which are known to have something to do, when each takes its next step, and what
- * follows from it. Who may start is decided in slots.ts.
+ * follows from it. Who may start is decided in `fair-scheduler.ts`.
  *
  * At most one step of a stream is under way here; a stream that another process serves at the same
  * time is kept right by its fence. The first event after idleness goes at once; while there is more,
@@ -12,12 +12,17 @@ import { DatabaseUnavailableError } from '../../../platform/db/index.ts'
 import type { Logger } from '../../../platform/log.ts'
 import type { StepResult } from '../deliver-batch.ts'
 import type { BucketedStream } from '../stream-store.ts'
-import { BACK_OFF_MS, createRests } from './backoff-cache.ts'
-import { type BucketSteps, createBucketSteps } from './bucket-handover.ts'
+import { BACK_OFF_MS, createBackoffCache } from './backoff-cache.ts'
+import { type BucketHandover, createBucketHandover } from './bucket-handover.ts'
 import type { DueStream } from './discover-streams.ts'
-import { createPaces } from './endpoint-health.ts'
-import { createSlots, type Pace, type SlotCounts, slotLimits } from './fair-scheduler.ts'
-import { createRoom } from './tenant-limiter.ts'
+import { createEndpointHealth } from './endpoint-health.ts'
+import {
+  createFairScheduler,
+  type Pace,
+  type SchedulerCounts,
+  schedulerLimits,
+} from './fair-scheduler.ts'
+import { createTenantLimiter } from './tenant-limiter.ts'
 
 export interface ServeStreamsDeps {
   readonly log: Logger
@@ -46,7 +51,7 @@ export interface ServeStreamsDeps {
   readonly onFree: () => void
 }
 
-export interface StreamServer extends Pick<BucketSteps, 'isFree'> {
+export interface StreamServer extends Pick<BucketHandover, 'isFree'> {
   /** It has something to do, or may have. */
   wake(stream: BucketedStream): void
   /** The same, as the database says. */
@@ -58,7 +63,7 @@ export interface StreamServer extends Pick<BucketSteps, 'isFree'> {
   open(): void
   /** These buckets, and no others, are to be free soon. */
   giveBack(buckets: ReadonlySet<number>): void
-  counts(): SlotCounts
+  counts(): SchedulerCounts
 }
 
 /** The sweep finds again what has no place here. */
@@ -78,12 +83,12 @@ interface Entry {
 
 export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   const { monotonicMs } = deps
-  const slots = createSlots<Entry>(slotLimits(deps.concurrency))
-  const steps = createBucketSteps(deps)
-  const paces = createPaces()
-  const rests = createRests(monotonicMs)
+  const scheduler = createFairScheduler<Entry>(schedulerLimits(deps.concurrency))
+  const steps = createBucketHandover(deps)
+  const endpointHealth = createEndpointHealth()
+  const backoffs = createBackoffCache(monotonicMs)
   const entries = new Map<string, Entry>()
-  const room = createRoom(ENTRIES_MAX, 1)
+  const tenantLimiter = createTenantLimiter(ENTRIES_MAX, 1)
   const running = new Set<Promise<void>>()
   let quietListeners: (() => void)[] = []
   let aborted = new AbortController()
@@ -100,10 +105,16 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
       return
     }
     const { tenantId } = stream
-    if (!mayServe(stream) || rests.isResting(id) || !room.hasPlaceFor(tenantId)) return
-    const entry: Entry = { tenantId, stream, pace: paces.of(id), startedMs: 0, isWoken: false }
+    if (!mayServe(stream) || backoffs.isResting(id) || !tenantLimiter.hasPlaceFor(tenantId)) return
+    const entry: Entry = {
+      tenantId,
+      stream,
+      pace: endpointHealth.of(id),
+      startedMs: 0,
+      isWoken: false,
+    }
     entries.set(id, entry)
-    room.enter(tenantId)
+    tenantLimiter.enter(tenantId)
     resume(entry, waitMs)
   }
 
@@ -114,17 +125,17 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   }
 
   function queue(entry: Entry): void {
-    entry.pace = paces.of(entry.stream.webhookId)
-    slots.join(entry)
+    entry.pace = endpointHealth.of(entry.stream.webhookId)
+    scheduler.join(entry)
     fill()
   }
 
   /** To be called after each change of the lines and of what is under way. */
   function fill(): void {
-    for (let entry = slots.next(); entry !== undefined; entry = slots.next()) {
+    for (let entry = scheduler.next(); entry !== undefined; entry = scheduler.next()) {
       if (mayBegin(entry)) start(entry)
       else {
-        slots.leave(entry)
+        scheduler.leave(entry)
         forget(entry)
       }
     }
@@ -139,7 +150,7 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     entry.isWoken = false
     entry.startedMs = monotonicMs()
     const result = await step(entry)
-    slots.leave(entry)
+    scheduler.leave(entry)
     if (result === undefined) forget(entry)
     else proceed(entry, result)
     fill()
@@ -151,7 +162,7 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     steps.add(entry)
     try {
       const result = await deps.deliver(stream, aborted.signal, () => mayGoOn(entry))
-      rests.forget(stream.webhookId)
+      backoffs.forget(stream.webhookId)
       return result
     } catch (error) {
       reportFault(stream, error)
@@ -165,7 +176,7 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   function mayGoOn(entry: Entry): boolean {
     const nowMs = monotonicMs()
     const isDue = nowMs - entry.startedMs >= deps.lingerMs
-    if (!isDue || entry.pace !== 'quick' || !mayBegin(entry) || slots.isAnyWaitingFor(entry))
+    if (!isDue || entry.pace !== 'quick' || !mayBegin(entry) || scheduler.isAnyWaitingFor(entry))
       return false
     entry.startedMs = nowMs
     return true
@@ -174,7 +185,7 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   function proceed(entry: Entry, result: StepResult): void {
     const id = entry.stream.webhookId
     if (result.kind === 'requested') {
-      paces.note(id, result)
+      endpointHealth.note(id, result)
       resume(entry, deps.lingerMs - (monotonicMs() - entry.startedMs))
     } else if (result.kind === 'idle') {
       if (entry.isWoken) resume(entry, 0)
@@ -182,14 +193,14 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     } else if (result.waitMs <= BACK_OFF_MS) {
       resume(entry, result.waitMs)
     } else {
-      rests.backOff(id)
+      backoffs.backOff(id)
       forget(entry)
     }
   }
 
   function reportFault(stream: BucketedStream, error: unknown): void {
     const isOutage = error instanceof DatabaseUnavailableError
-    rests.fault(stream.webhookId, isOutage)
+    backoffs.fault(stream.webhookId, isOutage)
     const fields = { err: error, tenant_id: stream.tenantId, webhook_id: stream.webhookId }
     if (isOutage) deps.log.warn(fields, 'webhook_stream.interrupted')
     else deps.log.error(fields, 'webhook_stream.failed')
@@ -198,7 +209,7 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   function forget(entry: Entry): void {
     clearTimeout(entry.timer)
     entries.delete(entry.stream.webhookId)
-    room.leave(entry.tenantId)
+    tenantLimiter.leave(entry.tenantId)
     if (entries.size > 0) return
     for (const listener of quietListeners) listener()
     quietListeners = []
@@ -208,8 +219,8 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     wake: (stream) => wake(stream),
     find(stream) {
       const id = stream.webhookId
-      if (stream.isFailing) paces.noteFailing(id)
-      rests.endBackOff(id)
+      if (stream.isFailing) endpointHealth.noteFailing(id)
+      backoffs.endBackOff(id)
       wake(stream, stream.waitMs)
     },
     async quiet() {
@@ -217,13 +228,13 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     },
     async close() {
       isOpen = false
-      slots.clear()
+      scheduler.clear()
       // A request that is under way may finish: its receiver has seen it.
       const grace = setTimeout(() => aborted.abort(), deps.stopGraceMs)
       await Promise.all(running)
       clearTimeout(grace)
       for (const entry of [...entries.values()]) forget(entry)
-      rests.clear()
+      backoffs.clear()
     },
     open() {
       isOpen = true
@@ -231,6 +242,6 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     },
     giveBack: steps.close,
     isFree: steps.isFree,
-    counts: () => slots.counts(),
+    counts: () => scheduler.counts(),
   }
 }

@@ -2,7 +2,7 @@
  * Places that tenants share. A tenant may have only as many as are free, or a part of that: it cannot
  * fill the room alone, and each that takes all it can leaves a part of what it found to the next.
  */
-export interface Room {
+export interface TenantLimiter {
   isFull(): boolean
   hasPlaceFor(tenantId: string): boolean
   enter(tenantId: string): void
@@ -10,7 +10,7 @@ export interface Room {
 }
 
 /** `tenantShare`: of what is free, at most 1. */
-export function createRoom(places: number, tenantShare: number): Room {
+export function createTenantLimiter(places: number, tenantShare: number): TenantLimiter {
   const byTenant = new Map<string, number>()
   let free = places
   return {

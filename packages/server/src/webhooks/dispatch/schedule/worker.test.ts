@@ -38,7 +38,7 @@ const recordElsewhere = (...events: Parameters<typeof recordEvents>[1]) =>
 const at = (path: string) => receiver.requests.filter((request) => request.path === path)
 const waitForPath = (path: string) => receiver.waitFor((request) => request.path === path)
 
-function gate(): { readonly opened: Promise<void>; open(): void } {
+function limiter(): { readonly opened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { opened: promise, open: () => resolve() }
 }
@@ -73,7 +73,7 @@ describe('the dispatcher', () => {
 
   it('has one request in flight per webhook; the rest gathers meanwhile', async () => {
     await world.register(receiver.origin)
-    const { opened, open } = gate()
+    const { opened, open } = limiter()
     receiver.setScript([{ status: 200, after: opened }])
     await start()
     await world.record(newEvent())
@@ -105,7 +105,7 @@ describe('the dispatcher', () => {
 
   it('[invariant 8] receivers that hang do not delay a healthy one', async () => {
     const healthy = await createWebhookReceiver()
-    const { opened, open } = gate()
+    const { opened, open } = limiter()
     receiver.setScript(() => ({ status: 200, after: opened }))
     const tenants = Array.from({ length: 12 }, (_, i) => `tn_dead_${i}`)
     for (const tenantId of tenants) await world.register(receiver.origin, { tenantId })
@@ -124,13 +124,13 @@ describe('the dispatcher', () => {
 
   it('looks again when it is woken just after it found nothing', async () => {
     await world.register(receiver.origin)
-    const { rests } = createDeliveryCommits(world.db)
+    const { backoffs } = createDeliveryCommits(world.db)
     let isFirst = true
     const dispatcher = await start({
-      rests: {
-        ...rests,
+      backoffs: {
+        ...backoffs,
         async add(key) {
-          const result = await rests.add(key)
+          const result = await backoffs.add(key)
           if (result === 'idle' && isFirst) {
             isFirst = false
             await world.record(newEvent())
@@ -218,7 +218,7 @@ describe('stopping', () => {
 
   it('lets the request under way finish and be settled, and starts no other', async () => {
     const key = await world.register(receiver.origin)
-    const { opened, open } = gate()
+    const { opened, open } = limiter()
     receiver.setScript([{ status: 200, after: opened }])
     const dispatcher = await start({ batchEventsMax: 1 })
     await world.record(...Array.from({ length: 10 }, () => newEvent()))
@@ -237,7 +237,7 @@ describe('stopping', () => {
 describe('leases', () => {
   it('a dispatcher that lost its buckets starts nothing more; the new owner goes on', async () => {
     const key = await world.register(receiver.origin)
-    const { opened, open } = gate()
+    const { opened, open } = limiter()
     receiver.setScript([{ status: 200, after: opened }])
     const first = await world.dispatcher({ batchEventsMax: 1 })
     started.push(first)
@@ -314,7 +314,7 @@ describe('faults', () => {
 
   it('a database that is away for a moment: it goes on by itself, and repeats nothing', async () => {
     const key = await world.register(receiver.origin)
-    const { opened, open } = gate()
+    const { opened, open } = limiter()
     receiver.setScript([{ status: 200, after: opened }])
     let isAway = false
     const { db } = world

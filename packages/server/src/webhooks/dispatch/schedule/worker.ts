@@ -8,7 +8,7 @@
 import { type BucketLeases, createBucketSweep } from '../../../platform/db/index.ts'
 import type { Service } from '../../../platform/service.ts'
 import type { DiscoverStreams } from './discover-streams.ts'
-import type { SlotCounts } from './fair-scheduler.ts'
+import type { SchedulerCounts } from './fair-scheduler.ts'
 import { createStreamServer, type ServeStreamsDeps } from './serve-streams.ts'
 import type { Wakeups } from './wakeups.ts'
 
@@ -30,7 +30,7 @@ export interface Dispatcher extends Service {
   /** Finds the active streams and does what is due, until nothing is. For tests. */
   runOnce(): Promise<void>
   /** Steps under way and in line. */
-  counts(): SlotCounts
+  counts(): SchedulerCounts
 }
 
 const SWEEP_MS = 1_000

@@ -8,8 +8,8 @@ import { createBodyBudget } from '../request/body-budget.ts'
 import { createLastRequests } from '../request/last-requests.ts'
 import { createTargetCache } from '../request/target-cache.ts'
 import { restStreams } from '../stream-store.ts'
-import { createReadAhead } from '../take/prefetch.ts'
-import { createLowWater } from '../take/queue-cursor.ts'
+import { createPrefetch } from '../take/prefetch.ts'
+import { createQueueCursor } from '../take/queue-cursor.ts'
 import type { Taken } from '../take/take-deliveries.ts'
 import { type TurnResult, takeTurns } from '../take/take-turns.ts'
 import type { Settled } from './settle-deliveries.ts'
@@ -24,20 +24,20 @@ export function createDeliveryCommits(
   | 'take'
   | 'settle'
   | 'settleAndTake'
-  | 'rests'
-  | 'lowWater'
-  | 'readAhead'
+  | 'backoffs'
+  | 'queueCursor'
+  | 'prefetch'
   | 'bodyBudget'
   | 'targets'
   | 'lastRequests'
 > {
   // What is taken is on disk before it is sent.
-  const turns = createGroupCommit({ db, itemsMax: GROUP_MAX, lanes: 1, run: takeTurns })
+  const turns = createGroupCommit({ db, itemsMax: GROUP_MAX, parallel: 1, run: takeTurns })
   // Beside them: a settlement that is lost is a repetition of the same body, so none waits for the disk.
   const settlements = createGroupCommit({
     db,
     itemsMax: GROUP_MAX,
-    lanes: 1,
+    parallel: 1,
     run: takeTurns,
     isFlushed: false,
   })
@@ -48,9 +48,9 @@ export function createDeliveryCommits(
       const result = await turns.add({ settlement, take })
       return { settled: settled(result), taken: taken(result) }
     },
-    rests: createGroupCommit({ db, itemsMax: GROUP_MAX, run: restStreams, isFlushed: false }),
-    lowWater: createLowWater(),
-    readAhead: createReadAhead(),
+    backoffs: createGroupCommit({ db, itemsMax: GROUP_MAX, run: restStreams, isFlushed: false }),
+    queueCursor: createQueueCursor(),
+    prefetch: createPrefetch(),
     bodyBudget: createBodyBudget(),
     targets: createTargetCache(),
     lastRequests: createLastRequests(),

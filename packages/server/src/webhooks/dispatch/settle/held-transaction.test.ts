@@ -9,7 +9,7 @@ import { explaining, planOf, type SeenPlan } from '../../../../test/explain.ts'
 import { backlogId, queueBacklog } from '../../../../test/webhook-backlog.ts'
 import { createWebhookDispatch, type WebhookDispatch } from '../../../../test/webhook-dispatch.ts'
 import { updateWebhook } from '../../subscriptions/update-webhook.ts'
-import type { LowWaterIds } from '../take/queue-cursor.ts'
+import type { QueueCursorIds } from '../take/queue-cursor.ts'
 import { type Take, takeDeliveries } from '../take/take-deliveries.ts'
 import { createDeliveryCommits } from './delivery-commits.ts'
 
@@ -82,7 +82,7 @@ it('a transaction that is open elsewhere does not make a look read what was take
 it('a stream that ran empty looks on from where it was, and finds at once what lies below', async () => {
   const key = await world.register(receiver.origin, { tenantId: 'tn_c' })
   await queueBacklog(world.db, key, { count: 600, from: 1_000 })
-  const lows: LowWaterIds[] = []
+  const lows: QueueCursorIds[] = []
   const { take, settleAndTake } = createDeliveryCommits(world.db)
   const note = (one: Take) => {
     if (one.webhookId === key.webhookId) lows.push([...one.low])
@@ -117,7 +117,7 @@ it('neither does discarding a long queue read what it has discarded', async () =
   const note = (one: Take) => {
     if (one.webhookId === key.webhookId) lows.push([...one.low])
   }
-  const lows: LowWaterIds[] = []
+  const lows: QueueCursorIds[] = []
   const dispatcher = await world.dispatcher({
     take(one) {
       note(one)

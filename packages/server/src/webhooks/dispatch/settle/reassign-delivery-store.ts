@@ -36,7 +36,7 @@ const REHOUSE = statement(
 )
 
 /** New ids by the old ones; undefined when another transaction holds the stream, or it is gone. */
-export async function rehouse(
+export async function reassignDelivery(
   tx: Tx,
   key: StreamKey,
 ): Promise<ReadonlyMap<string, string> | undefined> {

@@ -31,7 +31,7 @@ const outcomes = () => world.lines.map(({ outcome }) => outcome)
 const bodies = () => receiver.requests.map((request) => request.body.toString())
 
 /** Holds an answer back until it is opened. */
-function gate(): { readonly opened: Promise<void>; open(): void } {
+function limiter(): { readonly opened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { opened: promise, open: () => resolve() }
 }
@@ -284,7 +284,7 @@ describe('an update', () => {
   it('is not undone by the failure of a request that went to the old URL', async () => {
     const other = await createWebhookReceiver()
     const key = await world.register(receiver.origin)
-    const { opened, open } = gate()
+    const { opened, open } = limiter()
     receiver.setScript([500, { status: 500, after: opened }])
     await world.record(newEvent())
     const dispatcher = await world.dispatcher()
@@ -347,7 +347,7 @@ describe('an update', () => {
     ['deleted', () => deleteWebhook(world.deps, 'tn_a', 'EMAIL_EVENT')],
   ])('while a request is under way: %s, and no other one follows', async (_what, stop) => {
     const key = await world.register(receiver.origin)
-    const { opened, open } = gate()
+    const { opened, open } = limiter()
     receiver.setScript([{ status: 500, after: opened }])
     const dispatcher = await world.dispatcher({ batchEventsMax: 1 })
     await world.record(newEvent(), newEvent())

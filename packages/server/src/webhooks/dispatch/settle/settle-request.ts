@@ -10,7 +10,7 @@ import {
 } from '../../../platform/db/index.ts'
 import type { Logger } from '../../../platform/log.ts'
 import type { StreamKey } from '../stream-store.ts'
-import { rehouse } from './reassign-delivery-store.ts'
+import { reassignDelivery } from './reassign-delivery-store.ts'
 import type { Settled, Settlement } from './settle-deliveries.ts'
 
 export interface SettleDeps {
@@ -78,7 +78,7 @@ export async function rehouseStream(
   { db, log }: Pick<SettleDeps, 'db' | 'log'>,
   { tenantId, webhookId }: StreamKey,
 ): Promise<ReadonlyMap<string, string> | undefined> {
-  const ids = await db.transaction((tx) => rehouse(tx, { tenantId, webhookId }))
+  const ids = await db.transaction((tx) => reassignDelivery(tx, { tenantId, webhookId }))
   for (const [from, to] of ids ?? [])
     log.error(
       { tenant_id: tenantId, webhook_id: webhookId, delivery_id: to, former_id: from },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createReadAhead, type QueuedEvent } from './prefetch.ts'
+import { createPrefetch, type QueuedEvent } from './prefetch.ts'
 
 const queued = (n: number, bytes = 100): QueuedEvent => ({
   pointer: {
@@ -17,7 +17,7 @@ const queued = (n: number, bytes = 100): QueuedEvent => ({
 
 describe('what was read ahead', () => {
   it('is handed out once, in its order, to its own stream', () => {
-    const ahead = createReadAhead()
+    const ahead = createPrefetch()
     ahead.set('wh_a', [queued(1), queued(2)])
     ahead.set('wh_b', [queued(3)])
     expect(ahead.next('wh_a')).toEqual(queued(1))
@@ -28,7 +28,7 @@ describe('what was read ahead', () => {
   })
 
   it('gives way to what was read later', () => {
-    const ahead = createReadAhead()
+    const ahead = createPrefetch()
     ahead.set('wh_a', [queued(1), queued(2)])
     ahead.set('wh_a', [queued(5)])
     expect(ahead.next('wh_a')).toEqual(queued(5))
@@ -37,7 +37,7 @@ describe('what was read ahead', () => {
 
   it('is not handed out any more after a moment, or once it is forgotten', () => {
     let nowMs = 0
-    const ahead = createReadAhead(() => nowMs)
+    const ahead = createPrefetch(() => nowMs)
     ahead.set('wh_a', [queued(1), queued(2)])
     ahead.set('wh_b', [queued(3)])
     ahead.forget('wh_b')
@@ -52,7 +52,7 @@ describe('what was read ahead', () => {
 
   it('is kept up to a size in all, and what nobody asked for makes room', () => {
     let nowMs = 0
-    const ahead = createReadAhead(() => nowMs)
+    const ahead = createPrefetch(() => nowMs)
     const half = 16_777_216
     ahead.set('wh_a', [queued(1, half)])
     expect(ahead.isFull).toBe(false)

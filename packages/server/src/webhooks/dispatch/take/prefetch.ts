@@ -13,7 +13,7 @@ export interface QueuedEvent {
   readonly event: LoggedEvent
 }
 
-export interface ReadAhead {
+export interface Prefetch {
   /** Takes the next of a stream out of here. Undefined: the queue is to be looked at. */
   next(webhookId: string): QueuedEvent | undefined
   /** In the place of what is known of that stream. */
@@ -32,7 +32,7 @@ interface Known {
   readonly untilMs: number
 }
 
-export function createReadAhead(monotonicMs: () => number = () => performance.now()): ReadAhead {
+export function createPrefetch(monotonicMs: () => number = () => performance.now()): Prefetch {
   const streams = new Map<string, Known>()
   let octets = 0
 

@@ -12,15 +12,15 @@
 import { ulidAtTime } from '../../../platform/ids.ts'
 
 /** By lane. */
-export type LowWaterIds = readonly [live: string, replayed: string]
+export type QueueCursorIds = readonly [live: string, replayed: string]
 
 export interface LanePointer {
   readonly lane: number
   readonly event_id: string
 }
 
-export interface LowWater {
-  of(webhookId: string): LowWaterIds
+export interface QueueCursor {
+  of(webhookId: string): QueueCursorIds
   /** These were taken by one look, in the order of each lane. */
   taken(webhookId: string, pointers: readonly LanePointer[]): void
   /** Nothing was found. True when replayed ones are to be looked for from the first id on. */
@@ -32,9 +32,9 @@ const LATE_MS_MAX = 60_000
 const RESET_MS = 60_000
 /** Of a hundred bytes or two; when it is full it begins anew. */
 const STREAMS_MAX = 20_000
-const FROM_THE_FIRST: LowWaterIds = ['', '']
+const FROM_THE_FIRST: QueueCursorIds = ['', '']
 
-export function createLowWater(nowMs: () => number = Date.now): LowWater {
+export function createQueueCursor(nowMs: () => number = Date.now): QueueCursor {
   const streams = new Map<string, { ids: [string, string]; readonly sinceMs: number }>()
   return {
     of(webhookId) {

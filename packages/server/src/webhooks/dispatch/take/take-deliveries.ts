@@ -20,7 +20,7 @@ import type { StreamKey } from '../stream-store.ts'
 import { chooseBatch, decideTake, mayQueueBeFirst, type TakeLimits } from './decide-take.ts'
 import type { LoggedEvent, OpenDelivery } from './delivery.ts'
 import type { QueuedEvent } from './prefetch.ts'
-import type { LowWaterIds } from './queue-cursor.ts'
+import type { QueueCursorIds } from './queue-cursor.ts'
 import {
   callUp,
   type DeliveryKey,
@@ -44,7 +44,7 @@ import {
 } from './take-store.ts'
 
 export interface Take extends StreamKey {
-  readonly low: LowWaterIds
+  readonly low: QueueCursorIds
   readonly limits: TakeLimits
   /** In [0, 1): decides where either of two is as good; the same for what follows from this take. */
   readonly random: number

@@ -10,7 +10,7 @@ import type { Toggles } from '../../subscriptions/subscription.ts'
 import { columnsOf, type StreamKey } from '../stream-store.ts'
 import type { Pointer, StreamState } from './decide-take.ts'
 import type { BodyMode, FrozenContent, LoggedEvent, OpenDelivery, Target } from './delivery.ts'
-import type { LowWaterIds } from './queue-cursor.ts'
+import type { QueueCursorIds } from './queue-cursor.ts'
 
 const LOCK_STREAMS = statement(
   'webhooks.lock_streams',
@@ -223,7 +223,7 @@ const PEEK = statement(
 )
 
 export interface PeekRequest extends StreamKey {
-  readonly low: LowWaterIds
+  readonly low: QueueCursorIds
   readonly eventsMax: number
 }
 

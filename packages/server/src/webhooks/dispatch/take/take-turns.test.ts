@@ -173,7 +173,7 @@ describe('an event that was read ahead', () => {
   const lane = 1
   const later = 100
 
-  async function readAhead(): Promise<QueuedEvent[]> {
+  async function prefetch(): Promise<QueuedEvent[]> {
     const [ready] = await takeAll(keys.slice(0, 1))
     await turn([{ settlement: settlementOf(ready as ReadyDelivery) }])
     return [...(ready?.ahead ?? [])]
@@ -185,7 +185,7 @@ describe('an event that was read ahead', () => {
     const [key] = keys
     await queueBacklog(world.db, key as StreamKey, { count: 3 })
     await queueBacklog(world.db, key as StreamKey, { count: 2, from: later, lane })
-    const ahead = await readAhead()
+    const ahead = await prefetch()
     expect(ahead.map(({ event }) => event.eventId)).toEqual([backlogId(1), backlogId(2)])
     expect(ahead.every(({ event }) => event.body !== '')).toBe(true)
     const { events } = readyOf(
@@ -211,7 +211,7 @@ describe('an event that was read ahead', () => {
 
   it('is no batch of its own where events travel together', async () => {
     await backlog(3)
-    const [next] = await readAhead()
+    const [next] = await prefetch()
     const together = { ahead: next, limits: { ...limits, batchEventsMax: 500 } }
     const [result] = await turn([{ take: takeOf(keys[0] as StreamKey, together) }])
     expect(readyOf(result?.taken).delivery.eventIds).toEqual([backlogId(1), backlogId(2)])
@@ -219,7 +219,7 @@ describe('an event that was read ahead', () => {
 
   it('is taken from where it was, with its body', async () => {
     await backlog(2)
-    const [next] = await readAhead()
+    const [next] = await prefetch()
     const ready = readyOf((await takeAhead(next))[0]?.taken)
     expect(ready).toMatchObject({ events: [next?.event], pointers: [next?.pointer], ahead: [] })
     expect(ready.delivery.eventIds).toEqual([backlogId(1)])
@@ -228,7 +228,7 @@ describe('an event that was read ahead', () => {
 
   it('is not taken once it has left the queue, nor is what stands in its place now', async () => {
     await backlog(2)
-    const [next] = await readAhead()
+    const [next] = await prefetch()
     await world.db.query('delete from webhooks_pending')
     await expect(takeAhead(next)).rejects.toMatchObject({ name: 'StaleReadError' })
     await world.db.query('truncate webhooks_pending')
@@ -240,7 +240,7 @@ describe('an event that was read ahead', () => {
 
   it('gives way to what comes first: a delivery under way, a pause, a discard', async () => {
     await backlog(3)
-    const [next] = await readAhead()
+    const [next] = await prefetch()
     const [key] = keys
     const set = (columns: string) => world.db.query(`update webhooks_stream set ${columns}`)
     const [open] = await takeAll(keys.slice(0, 1))
