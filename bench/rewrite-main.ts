@@ -4,9 +4,9 @@
  */
 import { Tokenizer } from 'htmlparser2'
 import { composeMessage, prepareMessage } from '../packages/server/src/mail/index.ts'
-import { findLinkOffsets } from '../packages/server/src/mail/rewrite/find-places.ts'
+import { createPlaceholders } from '../packages/server/src/mail/placeholders.ts'
+import { findLinkOffsets } from '../packages/server/src/mail/rewrite/find-link-offsets.ts'
 import { spliceHtml } from '../packages/server/src/mail/rewrite/splice-html.ts'
-import { createPlaceholders } from '../packages/server/src/mail/stand-ins.ts'
 import { createKeyRing } from '../packages/server/src/platform/secrets/index.ts'
 import { createTrackingTokens } from '../packages/server/src/tracking/tokens.ts'
 import { createTrackingUrls } from '../packages/server/src/tracking/tracking-urls.ts'

@@ -2,8 +2,8 @@ import pino from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/database.ts'
 import { examineWork, type Finding } from './doctor-work.ts'
-import { partitionedTables } from './kept-days.ts'
 import { createDayPartitions } from './platform/db/index.ts'
+import { partitionedTables } from './retention-days.ts'
 
 const DAY_MS = 86_400_000
 

@@ -4,10 +4,10 @@
  */
 import { configPrefix, type Role } from './config.ts'
 import { measureInbox } from './feedback/intake/inbox-store.ts'
-import { partitionedTables, tablesOfRetention } from './kept-days.ts'
 import { type DaySpan, type Queryable, readDaySpans } from './platform/db/index.ts'
 import { bucketCount } from './platform/db/leases.ts'
 import { describeDuration } from './platform/duration.ts'
+import { partitionedTables, tablesOfRetention } from './retention-days.ts'
 import {
   countGivenUp,
   countOpen,

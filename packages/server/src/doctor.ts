@@ -20,6 +20,7 @@ import {
 import { examineHits } from './doctor-hits.ts'
 import { examineSendQueue } from './doctor-queue.ts'
 import { examineWork, type Finding } from './doctor-work.ts'
+import { heloNameOf, isHeloNameBare } from './ehlo-hostname.ts'
 import { findDatabase, migrationsDir, withDatabase } from './operator-database.ts'
 import { findOpenFiles, findOpenMode } from './platform/data-dir.ts'
 import { checkSchema, type Db, durability, SchemaBehindError } from './platform/db/index.ts'
@@ -34,7 +35,6 @@ import {
 } from './platform/secrets/index.ts'
 import { loadSecrets, refuseLostFile, toKeys } from './platform/secrets-file.ts'
 import { sealedColumns } from './sealed-columns.ts'
-import { heloNameOf, isHeloNameBare } from './this-host.ts'
 
 const NODE_MAJOR_MIN = 24
 const POSTGRES_MAJOR_MIN = 15

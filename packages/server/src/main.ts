@@ -19,7 +19,7 @@ import {
   summarizeConfig,
   weakCredentials,
 } from './config.ts'
-import { partitionedTables } from './kept-days.ts'
+import { heloNameOf, isHeloNameBare } from './ehlo-hostname.ts'
 import { migrationsDir } from './operator-database.ts'
 import { closeDataDir, closeSecretFiles } from './platform/data-dir.ts'
 import {
@@ -48,10 +48,10 @@ import {
   type Secrets,
   toKeys,
 } from './platform/secrets-file.ts'
+import { partitionedTables } from './retention-days.ts'
 import { sealedColumns } from './sealed-columns.ts'
+import { createWaitingServer } from './startup-server.ts'
 import { ensureFirstTenant, hasAnyTenant } from './tenants/index.ts'
-import { heloNameOf, isHeloNameBare } from './this-host.ts'
-import { createWaitingServer } from './waiting-server.ts'
 import { welcome } from './welcome.ts'
 
 const CONNECT_RETRY_MS = 1_000

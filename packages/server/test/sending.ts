@@ -2,7 +2,6 @@
 
 import { randomBytes } from 'node:crypto'
 import type { RelayKind, SendEmailBody } from '@postrider/contract'
-import { partitionedTables } from '../src/kept-days.ts'
 import { insertDomainMailer, setDomainVerified } from '../src/mailers/index.ts'
 import type { ServerMailer } from '../src/mailers/mailer.ts'
 import { insertMailer, type NewMailer } from '../src/mailers/store.ts'
@@ -12,12 +11,13 @@ import { createLogger } from '../src/platform/log.ts'
 import { createKeyRing } from '../src/platform/secrets/index.ts'
 import { seal } from '../src/relays/account.ts'
 import { insertAccount } from '../src/relays/store.ts'
+import { partitionedTables } from '../src/retention-days.ts'
 import type { TrackedRecipient, TrackingUrls } from '../src/sending/index.ts'
 import { unsubscribeEmail } from '../src/suppressions/unsubscribe-email.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
 /** Without the threads that its front door has. */
-export { findLinkOffsets, LINKS_MAX } from '../src/mail/rewrite/find-places.ts'
+export { findLinkOffsets, LINKS_MAX } from '../src/mail/rewrite/find-link-offsets.ts'
 export { sealPassword } from '../src/mailers/mailer.ts'
 /** For a mailer with a login, and for other states; only tests of mailers go past their front door. */
 export { changeState } from '../src/mailers/state/change-state.ts'

@@ -11,9 +11,9 @@ import {
   statisticNames,
 } from '@postrider/contract'
 import type { Clock } from '../platform/clock.ts'
+import { readTallies } from '../platform/counter-store.ts'
 import type { Queryable } from '../platform/db/index.ts'
 import { validationError } from '../platform/errors.ts'
-import { readTallies } from '../platform/tally-store.ts'
 import { readSpan } from '../sending/index.ts'
 
 const INTERVAL_MS = { hour: 3_600_000, day: 86_400_000 } as const

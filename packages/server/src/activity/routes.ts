@@ -15,7 +15,7 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../platform/clock.ts'
-import { type ConcurrencyLimiter, enterLimiter } from '../platform/gate.ts'
+import { type ConcurrencyLimiter, enterLimiter } from '../platform/concurrency-limiter.ts'
 import { addOperation, addStreamOperation } from '../platform/http/operation.ts'
 import { type ExportDeps, exportLogs } from './export-logs.ts'
 import { getEmail } from './get-email.ts'

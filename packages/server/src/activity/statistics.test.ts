@@ -4,8 +4,8 @@ import { Check } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { accept, drain, useSending } from '../../test/sender.ts'
 import { addMailer, cancelEmail, silent, unsubscribe } from '../../test/sending.ts'
-import { createCounterFolder } from '../platform/tally-folder.ts'
-import { addTallies } from '../platform/tally-store.ts'
+import { createCounterFolder } from '../platform/counter-folder.ts'
+import { addTallies } from '../platform/counter-store.ts'
 import { getStatistics } from './get-statistics.ts'
 
 const world = useSending()

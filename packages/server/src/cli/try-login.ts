@@ -4,6 +4,7 @@
  */
 import type { MailerState, SecureMode } from '@postrider/contract'
 import type { Config } from '../config.ts'
+import { heloNameOf } from '../ehlo-hostname.ts'
 import type { Classification } from '../mail/index.ts'
 import {
   createAccessTokens,
@@ -17,7 +18,6 @@ import { createClock } from '../platform/clock.ts'
 import { createEgress, type Egress } from '../platform/egress/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { createKeyRing } from '../platform/secrets/index.ts'
-import { heloNameOf } from '../this-host.ts'
 import { createWakeups } from '../webhooks/index.ts'
 import { named } from './output.ts'
 import { requireSecrets } from './stored-secrets.ts'

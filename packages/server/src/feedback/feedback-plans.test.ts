@@ -5,8 +5,8 @@
 import { expect, it } from 'vitest'
 import { explaining, type PlanMode, type PlanNode, type SeenPlan } from '../../test/explain.ts'
 import { bodyOf, useFeedback } from '../../test/feedback.ts'
-import { partitionedTables } from '../kept-days.ts'
 import type { Db } from '../platform/db/index.ts'
+import { partitionedTables } from '../retention-days.ts'
 import { reviewSuppressions } from './review/review-suppressions.ts'
 
 const world = useFeedback()

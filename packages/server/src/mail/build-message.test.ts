@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import PostalMime, { type Email } from 'postal-mime'
 import { describe, expect, it } from 'vitest'
 import { composeMessage, type MessageInput, prepareMessage } from './build-message.ts'
-import { createPlaceholders } from './stand-ins.ts'
+import { createPlaceholders } from './placeholders.ts'
 
 const DATE = new Date('2026-11-20T13:01:02Z')
 

@@ -21,7 +21,7 @@ import {
   namedTypeLine,
   textLine,
 } from './header-lines.ts'
-import { findPlaceholders, type MarkedBody, type Placeholders, writeOver } from './stand-ins.ts'
+import { findPlaceholders, type MarkedBody, type Placeholders, writeOver } from './placeholders.ts'
 
 export interface MessageInput {
   /** Of the email, and known to nobody before it was accepted: the boundaries derive from it. */

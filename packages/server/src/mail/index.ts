@@ -52,9 +52,16 @@ export {
   type ScanResult,
   withSecondOpinion,
 } from './phishing/index.ts'
+export {
+  createPlaceholders,
+  fillSplit,
+  type Placeholders,
+  type SplitText,
+  splitAtPlaceholders,
+} from './placeholders.ts'
 export type { MailReport } from './reports/mail-report.ts'
-export type { LinkOffsets } from './rewrite/find-places.ts'
-export { createLinkFinder, type LinkFinder } from './rewrite/place-finder.ts'
+export type { LinkOffsets } from './rewrite/find-link-offsets.ts'
+export { createLinkFinder, type LinkFinder } from './rewrite/link-finder.ts'
 export { spliceHtml } from './rewrite/splice-html.ts'
 export {
   failureOfConnect,
@@ -75,13 +82,6 @@ export type {
   SmtpSecurity,
   SmtpSession,
 } from './smtp/session.ts'
-export {
-  createPlaceholders,
-  fillSplit,
-  type Placeholders,
-  type SplitText,
-  splitAtPlaceholders,
-} from './stand-ins.ts'
 export type { TemplateInput } from './template/render-template.ts'
 export { createTemplateRenderer, type TemplateRenderer } from './template/template-renderer.ts'
 export { textOfHtml } from './text-of-html.ts'

@@ -5,7 +5,7 @@
  *
  * A failed query fails the look-ups that were in it, and no others.
  */
-import { createFairQueue } from './turns.ts'
+import { createFairQueue } from './fair-queue.ts'
 
 export interface BatchedLookup<K, V> {
   find(group: string, key: K): Promise<V | undefined>

@@ -12,13 +12,13 @@
  * ended, that caller has no other.
  */
 import { type ResourceLimits, Worker } from 'node:worker_threads'
+import { createConcurrencyLimiter, enterLimiter } from './concurrency-limiter.ts'
 import { ApiError } from './errors.ts'
-import { createConcurrencyLimiter, enterLimiter } from './gate.ts'
-import { withTimeout } from './in-time.ts'
 import type { Service } from './service.ts'
 import { type ThreadMessage, totalUs } from './thread-jobs.ts'
 import { watchJob } from './thread-limits.ts'
 import { ignoreThreadJobs, type ThreadJobsObserver } from './thread-observer.ts'
+import { withTimeout } from './timeout.ts'
 
 /** `time` is the last resort, for a job that waits or cannot be looked at. */
 export type ThreadLimit = 'cpu' | 'memory' | 'time'

@@ -24,7 +24,7 @@ export {
   readCampaignEnds,
   readEmailPlaces,
   readPlaces,
-} from './record/place-store.ts'
+} from './record/recipient-index-store.ts'
 export {
   type Piece,
   type Place,

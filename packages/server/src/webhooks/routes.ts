@@ -23,7 +23,7 @@ import {
   webhookDeliveryParams,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
-import type { ConcurrencyLimiter } from '../platform/gate.ts'
+import type { ConcurrencyLimiter } from '../platform/concurrency-limiter.ts'
 import { addOperation } from '../platform/http/operation.ts'
 import type { RateLimit } from '../platform/rate-limit.ts'
 import { getDelivery } from './deliveries/get-delivery.ts'

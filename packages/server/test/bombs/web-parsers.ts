@@ -1,7 +1,7 @@
 /** Parsers of requests, callbacks, answers of providers, and of the content that tenants give. */
 
 import { prepareMessage } from '../../src/mail/build-message.ts'
-import { findLinkOffsets } from '../../src/mail/rewrite/find-places.ts'
+import { findLinkOffsets } from '../../src/mail/rewrite/find-link-offsets.ts'
 import { createRenderTemplate } from '../../src/mail/template/render-template.ts'
 import { textOfHtml } from '../../src/mail/text-of-html.ts'
 import { decideBot } from '../../src/mail/user-agent/decide-bot.ts'

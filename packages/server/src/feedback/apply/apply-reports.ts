@@ -14,9 +14,9 @@
  */
 import type { SuppressionSource } from '@postrider/contract'
 import { addressKeyOf, parseAddress, type UserAgent } from '../../mail/index.ts'
+import { addTallies } from '../../platform/counter-store.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
-import { addTallies } from '../../platform/tally-store.ts'
 import {
   lockReported,
   type Place,

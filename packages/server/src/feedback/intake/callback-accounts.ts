@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto'
 import { networkOf } from '../../platform/address-network.ts'
 import { createBoundedMap } from '../../platform/bounded-map.ts'
-import { createConcurrencyLimiter } from '../../platform/gate.ts'
+import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import type { CalledBack } from '../../relays/index.ts'
 
 export interface CallbackAccounts {

@@ -20,7 +20,7 @@ import {
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { Logger } from '../../platform/log.ts'
-import { createPeriodicTask } from '../../platform/rounds.ts'
+import { createPeriodicTask } from '../../platform/periodic-task.ts'
 import type { Service } from '../../platform/service.ts'
 import type { Wakeups } from '../../webhooks/index.ts'
 import { type AdmissionLimits, usualAdmission } from './admission-limiter.ts'

@@ -5,7 +5,7 @@
  * again, and is recognised by the intake.
  */
 import type { SMTPServerDataStream } from 'smtp-server'
-import { withTimeout } from '../../platform/in-time.ts'
+import { withTimeout } from '../../platform/timeout.ts'
 import type { SmtpMail } from '../ingest/received-mail.ts'
 import { createMessageBuffer } from './message-buffer.ts'
 import type { TransactionOutcome } from './observe-listener.ts'

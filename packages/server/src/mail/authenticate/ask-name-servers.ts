@@ -4,7 +4,7 @@
  * a bound has the answer that nobody knows for now.
  */
 import type { DnsAnswer, DnsResolver } from '../../platform/dns/index.ts'
-import { withTimeout } from '../../platform/in-time.ts'
+import { withTimeout } from '../../platform/timeout.ts'
 import { type Answers, keyOf, type Question } from './lookups.ts'
 
 export type LookupResolver = Pick<DnsResolver, 'txt' | 'mx' | 'a' | 'aaaa' | 'ptr' | 'aliases'>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findLinkOffsets } from './find-places.ts'
+import { findLinkOffsets } from './find-link-offsets.ts'
 import { spliceHtml } from './splice-html.ts'
 
 const html = `<a href='https://a.example/'>x</a></body><a href=https://b.example/>y</a>`

@@ -1,5 +1,5 @@
 /** Writes tracking into an HTML body at the places that were found in it; the rest stays as it is. */
-import type { LinkOffsets } from './find-places.ts'
+import type { LinkOffsets } from './find-link-offsets.ts'
 
 export interface SpliceUrls {
   /** Left out: no pixel. */

@@ -5,8 +5,8 @@
  * each copy.
  */
 import { setTimeout } from 'node:timers/promises'
+import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import { type BucketLeases, createBucketSweep, readByIndex } from '../../platform/db/index.ts'
-import { createConcurrencyLimiter } from '../../platform/gate.ts'
 import type { Service } from '../../platform/service.ts'
 import { discoverSentCopies, type SentCopyMailer } from '../../sending/index.ts'
 import { createCopyMemory } from './memory.ts'

@@ -2,7 +2,7 @@
  * Batches that are fetched at once: each holds a few MiB, or one message as large as may be. Turns are
  * short, and a server that has outlasted one takes its next among its like, so that it delays nobody else.
  */
-import { createConcurrencyLimiter } from '../../platform/gate.ts'
+import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import type { TakeMailDeps } from './take-mail.ts'
 
 const AT_ONCE = { atOnceMax: 6, atOncePerCallerMax: 3 } as const

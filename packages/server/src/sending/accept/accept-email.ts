@@ -8,12 +8,12 @@
  */
 import { type FieldError, sendAtAheadMsMax, sendAtPastMsMax } from '@postrider/contract'
 import { type FoundMailer, findMailers, type NoMailer, noMailer } from '../../mailers/index.ts'
+import { addTallies, type CounterChange } from '../../platform/counter-store.ts'
 import { createGroupCommit, type Db, type Tx } from '../../platform/db/index.ts'
 import type { DiskGuard } from '../../platform/disk-guard.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { newUlid } from '../../platform/ids.ts'
-import { addTallies, type CounterChange } from '../../platform/tally-store.ts'
 import { findSuppressed } from '../../suppressions/index.ts'
 import { isScheduled, type NewEmail } from '../record/email.ts'
 import { insertEmails, readTime } from './accept-store.ts'

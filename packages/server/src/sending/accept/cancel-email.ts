@@ -3,10 +3,10 @@
  * `rejected`, and there is no event.
  */
 import { setTimeout } from 'node:timers/promises'
+import { addTallies } from '../../platform/counter-store.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { dayOfUlid, isUlid } from '../../platform/ids.ts'
-import { addTallies } from '../../platform/tally-store.ts'
 import { setStatuses } from '../attempt/attempt-store.ts'
 import { readEmail } from '../record/email-store.ts'
 import { readTime } from './accept-store.ts'

@@ -17,7 +17,7 @@ import {
 import { addDomainMailer, addMailer } from '../../../test/sending.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid, ulidAtTime } from '../../platform/ids.ts'
-import { type PlacesOf, placesOfStatus, readPlaces } from './place-store.ts'
+import { type PlacesOf, placesOfStatus, readPlaces } from './recipient-index-store.ts'
 import {
   lockReported,
   type ReportedStatus,

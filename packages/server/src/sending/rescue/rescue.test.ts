@@ -14,9 +14,9 @@ import {
   useSending,
 } from '../../../test/sender.ts'
 import { addMailer, silent, trackingUrls, unsubscribe } from '../../../test/sending.ts'
+import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import { dayAt } from '../../platform/date-time.ts'
 import { noDiskGuard } from '../../platform/disk-guard.ts'
-import { createConcurrencyLimiter } from '../../platform/gate.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import { createQueueWakeups, type WokenQueue } from '../queue/queue-wakeups.ts'

@@ -16,6 +16,7 @@ import {
   returnPermissions,
 } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
+import { addTallies } from '../../platform/counter-store.ts'
 import {
   createGroupCommit,
   DatabaseUnavailableError,
@@ -25,7 +26,6 @@ import {
   type Tx,
 } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import { addTallies } from '../../platform/tally-store.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
 import type { AttemptFailed, AttemptResult, Claim } from '../attempt/attempt.ts'
 import {

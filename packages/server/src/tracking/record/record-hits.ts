@@ -6,6 +6,7 @@
  * meets its row, also where another process records it at the same moment.
  */
 import { atOnceMs, type UserAgent } from '../../mail/index.ts'
+import { addTallies } from '../../platform/counter-store.ts'
 import {
   createGroupCommit,
   type Db,
@@ -15,7 +16,6 @@ import {
   type Tx,
 } from '../../platform/db/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
-import { addTallies } from '../../platform/tally-store.ts'
 import { findTrackedCopies, findUnsubscribable, type TrackedCopy } from '../../sending/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
 import { createKnownCopies, type KnownCopies, type LinkOffset } from '../intake/find-known.ts'

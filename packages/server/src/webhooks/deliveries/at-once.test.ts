@@ -8,7 +8,10 @@ import {
   makeDays,
   recordUnwanted,
 } from '../../../test/webhook-record.ts'
-import { type ConcurrencyLimiter, createConcurrencyLimiter } from '../../platform/gate.ts'
+import {
+  type ConcurrencyLimiter,
+  createConcurrencyLimiter,
+} from '../../platform/concurrency-limiter.ts'
 import { createRateLimit } from '../../platform/rate-limit.ts'
 
 const RECORD = { name: 'record', atOnceMax: 3, atOncePerCallerMax: 2, waitingPerCallerMax: 4 }

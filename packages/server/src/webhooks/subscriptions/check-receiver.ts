@@ -11,6 +11,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCatalogue } from '@postrider/contract'
+import type { ConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import {
   type Egress,
   EgressError,
@@ -20,7 +21,6 @@ import {
   portOf,
 } from '../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import type { ConcurrencyLimiter } from '../../platform/gate.ts'
 import type { RateLimit } from '../../platform/rate-limit.ts'
 
 export interface ReceiverRules {

@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest'
 import type { ThreadOutcome } from '../../platform/thread-pool.ts'
-import { findLinkOffsets, type LinkOffsets } from './find-places.ts'
-import { createLinkFinder } from './place-finder.ts'
+import { findLinkOffsets, type LinkOffsets } from './find-link-offsets.ts'
+import { createLinkFinder } from './link-finder.ts'
 
 const finder = createLinkFinder()
 afterAll(() => finder.stop())

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import { describe, expect, it } from 'vitest'
-import { findLinkOffsets, LINKS_MAX, URL_CHARS_MAX } from './find-places.ts'
+import { findLinkOffsets, LINKS_MAX, URL_CHARS_MAX } from './find-link-offsets.ts'
 import { nastyHtml } from './nasty-html.fixture.ts'
 import { spliceHtml } from './splice-html.ts'
 

@@ -5,7 +5,7 @@
 import type { Service } from '../../platform/service.ts'
 import type { ThreadJobsObserver } from '../../platform/thread-observer.ts'
 import { createThreadPool, type ThreadPool } from '../../platform/thread-pool.ts'
-import { findLinkOffsets, type LinkOffsets } from './find-places.ts'
+import { findLinkOffsets, type LinkOffsets } from './find-link-offsets.ts'
 
 export interface LinkFinder extends Service {
   /**
@@ -28,7 +28,7 @@ type Pool = ThreadPool<string, LinkOffsets>
 function createPool(observer: ThreadJobsObserver | undefined): Pool {
   return createThreadPool({
     name: 'tracking-places',
-    module: new URL('./place-main.ts', import.meta.url),
+    module: new URL('./link-main.ts', import.meta.url),
     threads: THREADS,
     timeMs: TIME_MS,
     resourceLimits: { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },

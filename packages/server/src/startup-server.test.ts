@@ -2,7 +2,7 @@ import { createRawClient } from '@postrider/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { HttpServer } from './platform/http/server.ts'
 import { createLogger } from './platform/log.ts'
-import { createWaitingServer } from './waiting-server.ts'
+import { createWaitingServer } from './startup-server.ts'
 
 let server: HttpServer | undefined
 afterEach(() => server?.stop())

@@ -4,7 +4,7 @@
  * number of waiting ones 429 `rate_limited` (contract §2).
  */
 import { type ApiError, rateLimited } from './errors.ts'
-import { createFairQueue } from './turns.ts'
+import { createFairQueue } from './fair-queue.ts'
 
 export interface ConcurrencyLimiter {
   /** Runs the work when its turn has come. The work has its own time-out. */

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createGeoip, nowhere } from './geoip.ts'
 import { mmdbOf } from './mmdb.fixture.ts'
-import { packagedGeoip } from './packaged-places.ts'
+import { packagedGeoip } from './packaged-geoip.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'postrider-places-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))

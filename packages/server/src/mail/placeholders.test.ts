@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeTextBody } from './encode-body.ts'
-import { createPlaceholders, findPlaceholders, writeOver } from './stand-ins.ts'
+import { createPlaceholders, findPlaceholders, writeOver } from './placeholders.ts'
 
 const ID = '01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { heloNameOf, isHeloNameBare } from './this-host.ts'
+import { heloNameOf, isHeloNameBare } from './ehlo-hostname.ts'
 
 const host = { hostname: 'mx7', addresses: ['192.0.2.7'], hosts: '' }
 const config = { heloName: undefined, inboundHost: '127.0.0.1' }

@@ -1,8 +1,9 @@
 /** Folds changes of tallies into their sums, and forgets sums after 400 days. */
+
+import { dropOldTallies, foldTallies } from './counter-store.ts'
 import type { Db } from './db/index.ts'
 import type { Logger } from './log.ts'
-import { createPeriodicTask, type PeriodicTask } from './rounds.ts'
-import { dropOldTallies, foldTallies } from './tally-store.ts'
+import { createPeriodicTask, type PeriodicTask } from './periodic-task.ts'
 
 const INTERVAL_MS = 10_000
 const PIECE = 5_000

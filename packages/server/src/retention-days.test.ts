@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { TestDatabase } from '../test/database.ts'
 import { createSendingDatabase, silent } from '../test/sending.ts'
+import { createClock } from './platform/clock.ts'
+import { ulidAtTime } from './platform/ids.ts'
+import { createMetrics } from './platform/metrics.ts'
+import { createRetention } from './platform/retention.ts'
 import {
   partitionedTables,
   retentionDays,
   tablesOfRetention,
   UNSUBSCRIBABLE_MS,
-} from './kept-days.ts'
-import { createClock } from './platform/clock.ts'
-import { ulidAtTime } from './platform/ids.ts'
-import { createMetrics } from './platform/metrics.ts'
-import { createRetention } from './platform/retention.ts'
+} from './retention-days.ts'
 
 const DAY_MS = 86_400_000
 const EMAILS = [

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type ConcurrencyLimiter, createConcurrencyLimiter } from './gate.ts'
+import { type ConcurrencyLimiter, createConcurrencyLimiter } from './concurrency-limiter.ts'
 
 const gateOf = (o: { atOnce?: number; perCaller?: number; waiting?: number } = {}) =>
   createConcurrencyLimiter({

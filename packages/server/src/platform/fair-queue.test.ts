@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFairQueue, type FairQueue } from './turns.ts'
+import { createFairQueue, type FairQueue } from './fair-queue.ts'
 
 interface Member {
   readonly tenantId: string

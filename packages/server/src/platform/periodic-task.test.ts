@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createLogger } from './log.ts'
-import { createPeriodicTask, type InPieces } from './rounds.ts'
+import { createPeriodicTask, type InPieces } from './periodic-task.ts'
 
 function rounds(round: (inPieces: InPieces) => Promise<number>) {
   const log = createLogger({ level: 'silent' })
