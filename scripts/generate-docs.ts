@@ -224,8 +224,10 @@ ${Object.values(WORDLESS)
 
 const JUDGED = [
   ['550 5.1.1 User unknown', 'a code about the address'],
-  ['550 User unknown', 'words about the recipient, and nothing else in the sentence'],
-  ['550 User unknown or blocked by policy', 'the sentence also speaks of policy'],
+  ['550 User unknown', 'words about the recipient, and about nothing else'],
+  ['550 User unknown or blocked by policy', 'it also speaks of policy'],
+  ['550 5.1.1 User unknown. Your IP address is blocked', 'words against the code: doubt'],
+  ['550 5.1.1 <dan@example.org>: User unknown', 'it names another than the recipient: doubt'],
   ['552 5.2.2 User unknown', '5.2.2 is specific: the mailbox is full'],
   ['550 5.7.1 User unknown', '5.7.1 is specific: a policy'],
   ['550 Sorry', 'a code that stands for many things'],
@@ -233,7 +235,7 @@ const JUDGED = [
 ] as const
 
 function isSuppressing(diagnostic: string): boolean {
-  return judgeBounce({ status: undefined, diagnostic }).isOfAddress
+  return judgeBounce({ recipient: 'cy@example.net', status: undefined, diagnostic }).isOfAddress
 }
 
 const VERDICTS = { suppresses: 'suppressed', soft: 'kept', doubt: 'kept: doubt' } as const

@@ -1,5 +1,5 @@
-/** Finds words that name the recipient as unknown or disabled, in a sentence about nothing else. */
-import { ADDRESS_WORDS, AGAINST, ANYWHERE, WILL_PASS } from './address-evidence.ts'
+/** Finds words that name the recipient as unknown or disabled, in a reply that is about nothing else. */
+import { ADDRESS_WORDS, AGAINST, HARMLESS, IP_ADDRESS, WILL_PASS } from './address-evidence.ts'
 import type { FailureCategory } from './failure-category.ts'
 
 export interface AddressSaying {
@@ -7,27 +7,49 @@ export interface AddressSaying {
   readonly said: string
 }
 
-const AGAINST_IN_SENTENCE = Object.values(AGAINST)
-
-/**
- * Undefined where there are none, and where anything in the reply makes them doubtful.
- * @param words of `sentencesOf`
- */
-export function cleanAddressWords(words: string, hasReply: boolean): AddressSaying | undefined {
-  if (saysItPasses(words) || ANYWHERE.test(words)) return undefined
-  for (const sentence of words.split(/[.!?](?=\s|$)/))
-    for (const { is, words: pattern, needsReply } of ADDRESS_WORDS) {
-      const found = needsReply === true && !hasReply ? null : pattern.exec(sentence)
-      if (found === null) continue
-      const rest = `${sentence.slice(0, found.index)} ${sentence.slice(found.index + found[0].length)}`
-      if (!speaksOfMore(rest)) return { is, said: found[0].trim() }
-    }
-  return undefined
+export interface ReadSentences {
+  /** Undefined where there are no such words, and where anything in the reply makes them doubtful. */
+  readonly saying: AddressSaying | undefined
+  /** Something is said that speaks against a code about the address. */
+  readonly isContrary: boolean
 }
 
-/** Of sender, IP address, content, policy, size or time. */
+const AGAINST_ANY = Object.values(AGAINST)
+const ADDRESS_WORDS_ALL = ADDRESS_WORDS.map((one) => ({
+  ...one,
+  all: new RegExp(one.words, `${one.words.flags}g`),
+}))
+/** RFC 5321 §4.2.3: `exceeded storage allocation`. */
+const MAILBOX_FULL = 552
+const LETTER = /\p{L}/u
+
+/** @param words of `sentencesOf` */
+export function readSentences(words: string, code: number): ReadSentences {
+  const cleared = HARMLESS.reduce((rest, harmless) => rest.replace(harmless, ' '), words)
+  const known = ADDRESS_WORDS_ALL.filter(({ needsReply, isReporters }) =>
+    code === 0
+      ? needsReply !== true
+      : isReporters !== true && !(needsReply && code === MAILBOX_FULL),
+  )
+  const rest = known.reduce((left, { all }) => left.replace(all, ' '), cleared)
+  const isContrary = speaksOfMore(rest.replace(IP_ADDRESS, ' '))
+  const isClean = !isContrary && !speaksOfMore(rest) && !isOfLogin(code)
+  const isAlone = !LETTER.test(rest.replace(/\baddress\b/g, ' '))
+  for (const { is, words: pattern, isAll } of isClean ? known : []) {
+    const found = isAll === true && !isAlone ? null : pattern.exec(cleared)
+    if (found !== null) return { saying: { is, said: found[0].trim() }, isContrary }
+  }
+  return { saying: undefined, isContrary }
+}
+
+/** RFC 4954 §6: the account is the sender's. */
+function isOfLogin(code: number): boolean {
+  return code >= 530 && code <= 538
+}
+
+/** Of sender, IP address, content, policy, size, time or the state of a server. */
 export function speaksOfMore(words: string): boolean {
-  return AGAINST_IN_SENTENCE.some((against) => against.test(words))
+  return AGAINST_ANY.some((against) => against.test(words))
 }
 
 export function saysItPasses(words: string): boolean {

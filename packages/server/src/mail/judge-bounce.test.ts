@@ -8,7 +8,8 @@ import { ADDRESS_CODES, GENERAL_CODE } from './address-evidence.ts'
 import type { FailureCategory } from './failure-category.ts'
 import { judgeBounce } from './judge-bounce.ts'
 
-const judge = (diagnostic: string, status?: string) => judgeBounce({ diagnostic, status })
+const judge = (diagnostic: string, status?: string, recipient?: string) =>
+  judgeBounce({ diagnostic, status, recipient })
 
 describe('a refusal that suppresses', () => {
   it.each<[string, string | undefined, FailureCategory, string, string]>([
@@ -82,6 +83,113 @@ describe('a refusal that suppresses', () => {
       isOtherwise: false,
       classified: { category, by, evidence },
     })
+  })
+})
+
+describe('a reply about somebody else', () => {
+  const judgeOf = (said: string, status?: string) =>
+    judge(said, status, 'cy+shop@example.net').isOfAddress
+
+  it.each([
+    '550 <me@shop.example.com>: User unknown in virtual mailbox table',
+    '550 5.1.1 <me@shop.example.com>: User unknown',
+    '550 5.1.1 <dan@example.net>: User unknown',
+    '550 bounces+abc@shop.example.com: user unknown',
+    '550-Verification failed for <me@shop.example.com>\n550-Called: 192.0.2.1\n550-Sent: RCPT TO:<me@shop.example.com>\n550-Response: 550 5.1.1 User unknown',
+    '550 5.1.1 sender verify failed',
+    '550 5.1.1 Sender callout: no such user',
+    '550 Return address does not exist',
+    '550 Reply address invalid',
+    '550 Bounce address unknown',
+    '550 MAIL FROM user unknown',
+    '550 unknown user <>',
+    '550 Invalid address in To: field',
+    '550 Domain of me@shop.example.com does not exist',
+    '550 domain shop.example.com does not exist',
+    '550 5.1.2 mx.sender.example: host unknown',
+    '550 5.1.1 cy@example.net is forwarded to <gone@else.example.com>: User unknown',
+  ])('suppresses nobody: %s', (said) => {
+    expect(judgeOf(said)).toBe(false)
+    expect(judgeOf(said, '5.1.1')).toBe(false)
+  })
+
+  it.each([
+    '550 5.1.1 <cy+shop@example.net>: User unknown',
+    '550 <CY@mx1.Example.NET>: User unknown',
+    '550 User unknown: cy@example.net.',
+    '550 User unknown. For help write to postmaster@mx.example.com',
+    '550 domain example.net does not exist',
+    '550 5.1.1 User unknown [mx.example.com]',
+  ])('is not what names the recipient alone: %s', (said) => {
+    expect(judgeOf(said)).toBe(true)
+  })
+})
+
+describe('words that say less than they seem to', () => {
+  it.each([
+    '550 mailbox locked',
+    '550 account suspended',
+    '550 mailbox closed',
+    '550 mailbox is closed for the holidays',
+    '550 user deleted your message',
+    '550 recipient deleted without reading',
+    '550 invalid email',
+    '550 email not valid',
+    '550 e-mail removed',
+    '550 Unknown user type',
+    '550 no such user agent',
+    '550 invalid recipient count',
+    '550 invalid alias loop',
+    '550 unknown host',
+    '550 user no longer accepts mail in this form',
+    '550 domain does not accept mail over IPv6',
+    '535 account disabled',
+    '552 mailbox unavailable',
+    '550 5.2.1 :  (DYN:T1) https://postmaster.example.com/errors/554dynt1.html',
+    '550 Пользователь не найден, повторите позже',
+  ])('suppress nobody: %s', (said) => {
+    expect(judge(said).isOfAddress).toBe(false)
+  })
+
+  it.each([
+    '550 Пользователь не найден',
+    '550 5.1.1 User 450 does not exist',
+    '550 5.1.1 No such user (ticket 441)',
+    '550 5.1.1 User unknown; see 4.1.2 of our guide',
+    '550 5.1.1 The account is not active, call +1 415 400 1234',
+    '550 5.1.1 The email account that you tried to reach does not exist. Please try double-checking the address for typos, and try again',
+    '550 User unknown (in reply to RCPT TO command)',
+    'host mx.example.com [192.0.2.7] said: 550 User unknown',
+    'SMTP error from remote mail server after RCPT TO:<a@example.com>: no such user',
+    'No such user. Giving up on 192.0.2.7.',
+    '550 5.2.1 Not accepting messages',
+    '550 Sorry, the mailbox you tried to reach is now disabled',
+    '550 <cy> is now disabled with MTA service.',
+    '550 No one with that email address here',
+    '550 Unbekannter Empfänger',
+  ])('are not these: %s', (said) => {
+    expect(judge(said).isOfAddress).toBe(true)
+  })
+
+  it('that it will pass, beside a code about the address, tell more than doubt', () => {
+    for (const said of [
+      '550 5.1.1 User unknown, try later',
+      '550 5.1.1 Benutzer unbekannt, später',
+    ])
+      expect(judge(said)).toMatchObject({ isOfAddress: false, isOtherwise: true })
+  })
+
+  it('of a provider count for nothing beside words against them', () => {
+    const of = (diagnostic: string) =>
+      judgeBounce({
+        recipient: 'cy@example.net',
+        status: undefined,
+        diagnostic,
+        providerSays: 'Invalid Address',
+      }).isOfAddress
+    expect(of('550 Nobody')).toBe(true)
+    expect(of('550 Boîte pleine')).toBe(false)
+    expect(of('550 <me@shop.example.com> is not known')).toBe(false)
   })
 })
 
@@ -183,6 +291,50 @@ const OF_SOMETHING_ELSE = {
   size: ['size', 'too large', 'quota exceeded', 'full', 'no space', '10 MB', 'limit', 'storage'],
   time: ['temporarily', 'try again', 'later', 'at the moment', 'currently', 'for 2 hours', 'wait'],
 }
+/** The same of the languages of which words for an address are known. */
+const OF_OTHER_LANGUAGES = [
+  'expéditeur refusé',
+  'boîte pleine',
+  'réessayez plus tard',
+  'Absender gesperrt',
+  'Postfach voll',
+  'versuchen Sie es später',
+  'remitente no autorizado',
+  'buzón lleno',
+  'inténtelo más tarde',
+  'mittente rifiutato',
+  'casella piena',
+  'riprovare più tardi',
+  'remetente bloqueado',
+  'caixa cheia',
+  'tente mais tarde',
+  'afzender geweigerd',
+  'probeer later opnieuw',
+]
+const ABOUT_RECIPIENT_ELSEWHERE = [
+  'Utilisateur inconnu',
+  'Adresse inexistante',
+  'Empfänger unbekannt',
+  'Postfach existiert nicht',
+  'Usuario desconocido',
+  'La cuenta no existe',
+  'Utente sconosciuto',
+  'Indirizzo inesistente',
+  'Usuário desconhecido',
+  'Gebruiker onbekend',
+]
+/** What a server says of itself. */
+const OUT_OF_ORDER = [
+  'directory lookup timed out',
+  'database server not reachable',
+  'LDAP server unreachable',
+  'DB down',
+  'internal error',
+  'DNS lookup failed',
+  'SERVFAIL',
+  'backend unreachable',
+  'recipient verification in progress',
+]
 const JOINERS = [' ', ', ', ': ', ' because of ', ' (', '; ', ' - ', '/', ' and ']
 const CODES = ['', '550 ', '554 ', '550 5.0.0 ', '550 5.1.0 ', '550-', '553 5.3.0 ']
 
@@ -216,6 +368,43 @@ describe('the form of the rule', () => {
       ),
       { numRuns: 3_000 },
     )
+  })
+
+  it('what speaks against it counts in other languages as well, and in a sentence of its own', () => {
+    const against = [
+      ...Object.values(OF_SOMETHING_ELSE).flat(),
+      ...OF_OTHER_LANGUAGES,
+      ...OUT_OF_ORDER,
+    ]
+    for (const about of [...ABOUT_RECIPIENT, ...ABOUT_RECIPIENT_ELSEWHERE])
+      expect([about, judge(`550 ${about}`).isOfAddress]).toEqual([about, true])
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...ABOUT_RECIPIENT, ...ABOUT_RECIPIENT_ELSEWHERE),
+        fc.constantFrom('. ', '! ', ', ', ' - ', '. 550 '),
+        fc.constantFrom(...against),
+        (about, join, other) => {
+          const said = `550 ${about}${join}${other}`
+          expect([said, judge(said).isOfAddress]).toEqual([said, false])
+        },
+      ),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('what speaks against it makes a code about the address doubtful', () => {
+    const isIp = (one: string) => /^[\d.]+$|^\[/.test(one)
+    const others = [
+      ...Object.values(OF_SOMETHING_ELSE)
+        .flat()
+        .filter((one) => !isIp(one)),
+      ...OF_OTHER_LANGUAGES,
+      ...OUT_OF_ORDER,
+    ]
+    for (const { code } of ADDRESS_CODES)
+      for (const other of others)
+        for (const said of [`550 ${code} ${other}`, `550 ${code} User unknown. ${other}`])
+          expect([said, judge(said).isOfAddress]).toEqual([said, false])
   })
 
   const anyCode = (cls: 4 | 5) =>

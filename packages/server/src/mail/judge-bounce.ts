@@ -3,13 +3,16 @@
  * write to the address again (contract §7.4). The rule: doubt never suppresses.
  */
 import { ADDRESS_CODES, ADDRESS_HINT, GENERAL_CODE } from './address-evidence.ts'
-import { type AddressSaying, cleanAddressWords, saysItPasses } from './address-sentence.ts'
+import { type AddressSaying, readSentences, saysItPasses } from './address-sentence.ts'
 import { type Classified, evidenceOf, wordsOf } from './classified.ts'
 import { findCategory } from './classify-reply.ts'
 import type { FailureCategory } from './failure-category.ts'
+import { namesAnother } from './other-recipients.ts'
 import { type ReplyFacts, readReply, sentencesOf } from './reply-text.ts'
 
 export interface Refusal {
+  /** Whom it is about, where that is known. */
+  readonly recipient: string | undefined
   /** Status of a delivery report (RFC 3464 §2.3.4), or what a provider gives for it. */
   readonly status: string | undefined
   /** The reply, with or without its code, or the words of the report. */
@@ -35,6 +38,7 @@ interface Read {
   /** What the words alone mean. */
   readonly byWords: FailureCategory
   readonly saying: AddressSaying | undefined
+  readonly isContrary: boolean
   readonly providerSays: string | undefined
 }
 
@@ -74,6 +78,12 @@ export const EVIDENCE_ORDER: readonly EvidenceStep[] = [
     },
   },
   {
+    says: "Words that speak of sender, IP address, content, policy, size, time or the state of a server; or an address, or a domain that does not exist, that is not the recipient's",
+    verdict: 'doubt',
+    source: 'replies of real servers',
+    find: (read) => (read.isContrary ? otherwise(read) : undefined),
+  },
+  {
     says: 'An enhanced code about the address',
     verdict: 'suppresses',
     source: 'the table below',
@@ -88,7 +98,7 @@ export const EVIDENCE_ORDER: readonly EvidenceStep[] = [
     },
   },
   {
-    says: 'Words that name the recipient as unknown or disabled, or its domain as one that does not exist, in a sentence with no sender, IP address, content, policy, size or time; with no enhanced code or a general one (5.0.0, 5.1.0)',
+    says: 'Words that name the recipient as unknown or disabled, or its domain as one that does not exist; with no enhanced code or a general one (5.0.0, 5.1.0)',
     verdict: 'suppresses',
     source:
       'RFC 3464 §2.3.6, RFC 6522 §3; words of Gmail, Exchange Online, Yahoo, Postfix, Exim, qmail',
@@ -143,13 +153,20 @@ export function judgeBounce(refusal: Refusal): BounceVerdict {
 
 const ALL_CODES = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.]*\d)/g
 const REPLY_CODE = /(?<![\w.[#])([45]\d\d)(?=$|[\s:-])/
-const TEMPORARY_CODE = /(?<![\w.])4\d\d(?=$|[\s,:;)-])|(?<![\d.])4\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/
+/** At the place of a code: `user 450 does not exist` and `see 4.1.2 of the guide` have none. */
+const TEMPORARY_CODE =
+  /(?:^|[:;,.([<"'|>=-]\s{0,3}|\b(?:said|says|error|code|reply|response|replied|status|with|smtp|was|last|got|returned|and|or) )4\d\d(?=$|[\s,:;)-])|(?<![\d.]|\b(?:see|section|version|rfc|rule|chapter) )4\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/i
 const TEXT_CHARS_MAX = 1_024
 /** What the server that reports adds to the words of the one that refused. */
-const ADDED = /\bgiving up on \S{1,100}|\(in reply to [^()]{1,60}\)|\brelay=\S{1,100}/gi
+const ADDED = [
+  /\bgiving up on \S{1,100}|\(in reply to [^()]{1,60}\)|\brelay=\S{1,100}|\brfc822;/gi,
+  /\bmsexch:\S{1,200} \d{1,3} \([\da-f]{8}\)(?: refused)?|\bmessage contains \[\d{1,6}\] file attachments/gi,
+  /\b(?:smtp )?error from remote (?:mail )?server after rcpt (?:command|to)\b:?(?:<[^<>]{0,320}>:?)?/gi,
+  /\b(?:host|server):? (?=[\w-]{0,63}\.)[\w.-]{1,255}(?: ?\[[\da-f.:]{2,45}\])?:?|(?<![\w.@-])(?:[\w-]{1,63}\.){1,8}[a-z][\w-]{1,62} ?\[[\da-f.:]{2,45}\]|(?<=\bhost )[\d.]{7,15}(?=:)|^\s{0,20}\[[\d.]{7,15}\],|[\d.]{7,15} (?:does not like recipient|failed after i sent the message)\.|\bfailed recipient\(s\):/gi,
+]
 
-function readRefusal({ status = '', diagnostic, providerSays }: Refusal): Read {
-  const text = diagnostic.slice(0, TEXT_CHARS_MAX).replace(ADDED, ' ')
+function readRefusal({ recipient, status = '', diagnostic, providerSays }: Refusal): Read {
+  const text = withoutAdded(diagnostic.slice(0, TEXT_CHARS_MAX))
   const said = REPLY_CODE.exec(text)
   const code = Number(said?.[1] ?? 0)
   const words = said === null ? text : text.slice(said.index + 3)
@@ -168,10 +185,17 @@ function readRefusal({ status = '', diagnostic, providerSays }: Refusal): Read {
     ...reply,
     enhanced: isTemporary && status.startsWith('4') ? status : enhanced,
   }
-  const saying = cleanAddressWords(sentencesOf(given), said !== null)
+  const ofAnother = namesAnother(text, recipient)
+  const { saying: clean, ...sentences } = readSentences(sentencesOf(given), code)
+  const saying = ofAnother ? undefined : clean
+  const isContrary = ofAnother || sentences.isContrary
   const category = categoryOf(facts, isTemporary, saying)
   const byWords = categoryOf({ ...facts, enhanced: undefined }, isTemporary, saying)
-  return { facts, codes, isTemporary, category, byWords, saying, providerSays }
+  return { facts, codes, isTemporary, category, byWords, saying, isContrary, providerSays }
+}
+
+function withoutAdded(text: string): string {
+  return ADDED.reduce((rest, added) => rest.replace(added, ' '), text)
 }
 
 /** Codes of no server, of a class each: words are told apart by it, and a code is never made up. */

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { classifyFailure } from './classify-reply.ts'
 import { AUTH_RULES, CODE_RULES, TEXT_RULES } from './reply-table.ts'
-import { readReply } from './reply-text.ts'
+import { addressesOf, readReply } from './reply-text.ts'
 
 const LENGTH = 4_096
 
@@ -51,6 +51,43 @@ describe('the words of a reply', () => {
     expect(readReply({ code: 550, text }).words).toBe(
       "storedrv.submission.exception:quotaexceeded's limit",
     )
+  })
+})
+
+describe('addresses in a text', () => {
+  it('are what they are by this pattern, which costs too much for a long text', () => {
+    const PATTERN = /[^\s<>@:;,()]{1,256}@(?:\[[^\s<>@\]]{1,64}\]|[^\s<>@:;,()]{1,256})/g
+    const piece = fc.oneof(
+      fc.constantFrom(
+        '@',
+        '<',
+        '>',
+        ' ',
+        '[',
+        ']',
+        ':',
+        ',',
+        'a',
+        'example.com',
+        'a@example.com',
+        '@@',
+      ),
+      fc.string({ maxLength: 5 }),
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+        const text = pieces.join('')
+        const found = addressesOf(text)
+        expect(found.map(({ address }) => address)).toEqual(text.match(PATTERN) ?? [])
+        for (const { start, end, address } of found) expect(text.slice(start, end)).toBe(address)
+      }),
+    )
+  })
+
+  it('are looked for in the neighbourhood of an @ alone', () => {
+    expect(addressesOf(`${'a'.repeat(400)}@${'b'.repeat(400)}`)).toEqual([
+      { start: 144, end: 657, address: `${'a'.repeat(256)}@${'b'.repeat(256)}` },
+    ])
   })
 })
 

@@ -13,9 +13,6 @@ const TEXT_CHARS_MAX = 1_024
 const WORD_CHARS_MAX = 48
 const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.]*\d)/
 
-/** What a server writes up against an address (`a@example.com:unknown`) is not part of it. */
-const ADDRESS = /<?[^\s<>@:;,()]{1,256}@(?:\[[^\s<>@\]]{1,64}\]|[^\s<>@:;,()]{1,256})>?/g
-
 /** Some replies name nothing but the page of the list that the sender is on. */
 const BLOCKLIST_HOST = /spamhaus|spamcop|barracudacentral|cloudmark|sorbs|senderscore|dnsbl|[./]rbl/
 
@@ -45,14 +42,56 @@ function enhancedCodeOf(text: string): string | undefined {
 }
 
 function wordsOf(text: string, code: number, forAddress: string): string {
-  return text
+  const lower = text
     .toLowerCase()
     .replace(new RegExp(`(^|\\s)${code}(?:-|(?=\\s|$))`, 'g'), ' ')
     .replace(/(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g, ' ')
     .replace(/https?:\/\/\S{1,2000}/g, (url) => (BLOCKLIST_HOST.test(url) ? ' blocklist ' : ' '))
-    .replace(ADDRESS, forAddress)
+  return withoutAddresses(lower, forAddress)
     .replace(/\S{48,}/g, (word) => word.slice(0, WORD_CHARS_MAX))
     .replace(/[’`]/g, "'")
     .replace(/\s{1,1000}/g, ' ')
     .trim()
+}
+
+/** What a server writes up against an address (`a@example.com:unknown`) is not part of it. */
+const AFTER_AT = /^(?:\[[^\s<>@\]]{1,64}\]|[^\s<>@:;,()]{1,256})/
+const NEAR_CHARS = 256
+
+interface Found {
+  readonly start: number
+  readonly end: number
+  readonly address: string
+}
+
+/** In their order, without angle brackets. Looked for around each `@`, for text without any costs nothing. */
+export function addressesOf(text: string): readonly Found[] {
+  const found: Found[] = []
+  for (let at = text.indexOf('@'), from = 0; at >= 0; at = text.indexOf('@', at + 1)) {
+    const before = nameBefore(text, Math.max(from, at - NEAR_CHARS), at)
+    const domain = AFTER_AT.exec(text.slice(at + 1, at + 1 + NEAR_CHARS))?.[0]
+    if (before === at || domain === undefined) continue
+    from = at + 1 + domain.length
+    found.push({ start: before, end: from, address: text.slice(before, from) })
+    at = from - 1
+  }
+  return found
+}
+
+const DELIMITER = /[\s<>@:;,()]/
+
+function nameBefore(text: string, least: number, at: number): number {
+  let start = at
+  while (start > least && !DELIMITER.test(text.charAt(start - 1))) start--
+  return start
+}
+
+function withoutAddresses(text: string, forAddress: string): string {
+  let rest = ''
+  let from = 0
+  for (const { start, end } of addressesOf(text)) {
+    rest += text.slice(from, text[start - 1] === '<' ? start - 1 : start) + forAddress
+    from = text[end] === '>' ? end + 1 : end
+  }
+  return rest + text.slice(from)
 }

@@ -135,7 +135,7 @@ export const mailParsers: readonly Parser[] = [
     bytesMax: REPLY_BYTES,
     thread: 'main',
     run: (text) => [
-      judgeBounce({ status: undefined, diagnostic: utf8(text) }),
+      judgeBounce({ recipient: 'a@example.com', status: undefined, diagnostic: utf8(text) }),
       classifiedOf('invalid_recipient', utf8(text)),
       ...([undefined, 'auth', 'mail', 'rcpt', 'greeting'] as const).map((stage) =>
         classifyFailure({

@@ -25,7 +25,7 @@ export interface Answer {
 export function answerToReply({ text }: LabelledReply): Answer {
   const reply = { code: Number(text.slice(0, 3)), text }
   const { category, retryable: isTemporary } = classifyFailure({ reply })
-  if (judgeBounce({ status: undefined, diagnostic: text }).isOfAddress)
+  if (judgeBounce({ recipient: undefined, status: undefined, diagnostic: text }).isOfAddress)
     return { outcome: 'suppressed', category, isTemporary }
   return { outcome: isTemporary ? 'later' : 'final', category, isTemporary }
 }
@@ -45,6 +45,6 @@ export function answerToBounce(bounce: LabelledBounce): Answer {
 }
 
 /** As the trace of an email tells it. */
-function categoryOf({ status, diagnostic }: MailReport): FailureCategory {
-  return judgeBounce({ status, diagnostic }).classified.category
+function categoryOf({ recipient, status, diagnostic }: MailReport): FailureCategory {
+  return judgeBounce({ recipient, status, diagnostic }).classified.category
 }

@@ -29,6 +29,7 @@ function withVerdict(fact: RelayFact): RelayFact {
   if (fact.kind !== 'bounced' || fact.classified !== undefined) return fact
   const { status, providerSays, suppresses, ...rest } = fact
   const { isOfAddress, classified } = judgeBounce({
+    recipient: fact.email,
     status,
     diagnostic: diagnosticOf(fact),
     providerSays,

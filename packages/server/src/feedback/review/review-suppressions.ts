@@ -45,14 +45,21 @@ export async function reviewSuppressions(
     const listed = await listSuppressions(tx, page)
     return { rows: listed, bounces: await findBouncesOf(tx, tenantId, listed) }
   })
-  const reviewed = rows.map(({ email, id }, i) => ({ email, id, ...judge(bounces[i] ?? []) }))
+  const reviewed = rows.map(({ email, id }, i) => ({
+    email,
+    id,
+    ...judge(bounces[i] ?? [], email),
+  }))
   const doubtful = rows.filter((_, i) => reviewed[i]?.verdict === 'insufficient')
   const lifted = isApplied ? await liftBounced(db, tenantId, doubtful) : 0
   return { reviewed, lifted, next: rows.length < PAGE ? undefined : rows.at(-1)?.id }
 }
 
-function judge(bounces: readonly KeptBounce[]): Omit<ReviewedSuppression, 'email' | 'id'> {
-  const judged = bounces.map(judgeOne)
+function judge(
+  bounces: readonly KeptBounce[],
+  recipient: string,
+): Omit<ReviewedSuppression, 'email' | 'id'> {
+  const judged = bounces.map((bounce) => judgeOne(bounce, recipient))
   const best =
     judged.find(({ verdict }) => verdict === 'sufficient') ??
     judged.find(({ verdict }) => verdict === 'unknown')
@@ -62,11 +69,12 @@ function judge(bounces: readonly KeptBounce[]): Omit<ReviewedSuppression, 'email
 /** The provider does not write to it any more, whatever it was for. */
 const ON_LIST = /\baddress (?:was )?suppressed|^bounced address$/i
 
-function judgeOne({ relay, reason, errorCode, status }: KeptBounce) {
+function judgeOne({ relay, reason, errorCode, status }: KeptBounce, recipient: string) {
   // Before status codes had a place of their own, those of reports by mail were here.
   const given = status ?? (relay === null ? errorCode : null) ?? undefined
   const said = relay !== null && /^[45]\d\d$/.test(errorCode ?? '') && !/^[45]\d\d/.test(reason)
   const { isOfAddress, isOtherwise, classified } = judgeBounce({
+    recipient,
     status: given,
     diagnostic: said ? `${errorCode} ${reason}` : reason,
   })

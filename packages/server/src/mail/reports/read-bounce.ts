@@ -107,7 +107,7 @@ function toReport(
   const reason = fields.diagnostic || boundedText(reasonOf(recipient, words, isAlone))
   const status = fields.status ?? statusIn(reason)
   // Of what a whole text says, nothing is known for good.
-  const { isOfAddress, classified } = judgeBounce({ status, diagnostic: reason })
+  const { isOfAddress, classified } = judgeBounce({ recipient, status, diagnostic: reason })
   return {
     kind,
     ...(kind === 'bounce' ? { isHard: isOfAddress, classified } : { isHard: false }),
