@@ -136,7 +136,7 @@ describe('migrate', () => {
     const env = { POSTRIDER_DATABASE_URL: empty.url }
     expect((await run(['tenant', 'list'], env)).err).toContain('run "postrider migrate"')
     const first = await run(['migrate', '--json'], env)
-    expect(first.json().applied).toContain('0002_tenants.sql')
+    expect(first.json().applied).toContain('0001_baseline.sql')
     expect((await run(['migrate'], env)).out).toBe('Up to date\n')
     expect((await run(['tenant', 'list'], env)).out).toBe('No tenants\n')
     await empty.close()

@@ -52,15 +52,30 @@ it('applies each file once when ten processes start together', async () => {
 })
 
 it('refuses by name a file that was edited after it had been applied', async () => {
-  await run(version('a', first))
-  const edited = version('b', { '0001_first.sql': 'create table first (id bigint)' })
-  await expect(run(edited)).rejects.toThrow('0001_first.sql')
-  await expect(check(edited)).rejects.toThrow('0001_first.sql')
+  await run(version('a', second))
+  const edited = version('b', { ...first, '0002_second.sql': 'create table second (id bigint)' })
+  await expect(run(edited)).rejects.toThrow('0002_second.sql was changed')
+  await expect(check(edited)).rejects.toThrow('0002_second.sql was changed')
+})
+
+it.each([
+  ['an older state of its first file', { '0001_first.sql': 'create table first (id bigint)' }],
+  ['other files', { '0001_a.sql': 'select 1', '0002_b.sql': '-- breaking\nselect 2' }],
+])('refuses a database that was made by %s, and says what to do', async (_, files) => {
+  await run(version('older', files))
+  const dir = version('newer', first)
+  for (const refused of [run, check])
+    await expect(refused(dir)).rejects.toThrow(
+      /unreleased version made this database, by another 0001_first\.sql\..* delete the data directory \(POSTRIDER_DATA_DIR\) or name an empty database in POSTRIDER_DATABASE_URL/,
+    )
 })
 
 it('refuses by name a file that comes behind an applied one', async () => {
-  await run(version('a', { '0002_second.sql': second['0002_second.sql'] }))
-  await expect(run(version('b', second))).rejects.toThrow('0001_first.sql')
+  const third = { '0003_third.sql': 'create table third (id int)' }
+  await run(version('a', { ...first, ...third }))
+  await expect(run(version('b', { ...second, ...third }))).rejects.toThrow(
+    '0002_second.sql comes behind 0003_third.sql',
+  )
 })
 
 it('refuses two files with one number, and names that are not numbered', async () => {

@@ -2,6 +2,7 @@
  * Forward-only SQL migrations: numbered files, each applied once, in order, in a transaction of its own.
  *
  * The ledger `platform_migration` keeps each file's checksum. A database is refused, by the file's name, when
+ * an unreleased version made it (the baseline, which is the first file, is edited in place until 1.0.0), when
  * an applied file was edited, when a new file's number lies behind an applied one, or when it
  * holds a migration marked `-- breaking` (first line) that this program does not have. Unknown ones that
  * are not breaking are tolerated, so that old and new processes can run side by side during an upgrade.
@@ -187,6 +188,11 @@ function readMigrations(dir: URL): Migration[] {
 /** What remains to be applied. */
 function compare(known: readonly Migration[], ledger: readonly LedgerRow[]): Migration[] {
   const applied = new Map(ledger.map((row) => [row.name, row]))
+  const [baseline] = known
+  if (baseline && ledger.length > 0 && applied.get(baseline.name)?.sha256 !== baseline.sha256)
+    throw new SchemaError(
+      `An unreleased version made this database, by another ${baseline.name}. Before 1.0.0 no version can upgrade it. To start empty, delete the data directory (POSTRIDER_DATA_DIR) or name an empty database in POSTRIDER_DATABASE_URL. To keep the data, run the version that made it`,
+    )
   for (const migration of known) {
     const row = applied.get(migration.name)
     if (row && row.sha256 !== migration.sha256)

@@ -131,7 +131,7 @@ describe('the primary among several hosts', () => {
   it('is found by migrations, retention and the listener, too', async () => {
     const url = urlOf([standby.port, primary.port])
     const dir = new URL('../../../migrations/', import.meta.url)
-    expect((await migrate({ url, dir, log })).applied.length).toBeGreaterThan(10)
+    expect((await migrate({ url, dir, log })).applied).toContain('0001_baseline.sql')
     const found = await dropPartitions({ url, log }, (dropper) =>
       dropper.listOlderThan({ tables: ['email'], ageMs: 0, now: new Date(0) }),
     )
