@@ -8,7 +8,12 @@ const steps = [
   ['types', 'tsc', ['-p', 'tsconfig.json']],
   ['lint and format', 'biome', ['check', '--error-on-warnings']],
   ['dead code', 'knip', ['--no-progress', '--no-config-hints']],
-  ['architecture, tidiness, generated docs', 'vitest', ['run', 'packages/server/test', 'scripts']],
+  [
+    'architecture, tidiness, generated docs',
+    'vitest',
+    ['run', '--project=unit', '--project=database', 'packages/server/test', 'scripts'],
+  ],
+  ['the description, by public tools', 'vitest', ['run', 'scripts/openapi-tools.slow.test.ts']],
 ]
 
 const failed = steps.filter(([name, command, args]) => {

@@ -4,7 +4,7 @@
  */
 import { createDatabase } from '@postrider/testkit/database'
 import pino from 'pino'
-import { inject } from 'vitest'
+import { inject, type ProvidedContext } from 'vitest'
 import { createDb, type Db } from '../src/platform/db/index.ts'
 
 export interface TestDatabase {
@@ -16,7 +16,10 @@ export interface TestDatabase {
 export async function createTestDatabase(
   o: { poolMax?: number; isMigrated?: boolean } = {},
 ): Promise<TestDatabase> {
-  const { serverUrl, template } = inject('testDatabase')
+  const server = inject('testDatabase') as ProvidedContext['testDatabase'] | undefined
+  if (server === undefined)
+    throw new Error('This tier has no database: name the file *.db.test.ts or *.slow.test.ts')
+  const { serverUrl, template } = server
   const copy = await createDatabase({
     serverUrl,
     ...(o.isMigrated === false ? {} : { template }),
