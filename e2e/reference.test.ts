@@ -126,8 +126,26 @@ describe.skipIf(hindrance !== undefined)(`the reference ${hindrance ?? 'in Chrom
     const { page } = await open()
     await page.locator('#search').fill('rescue')
     const found = page.locator('nav [data-words]:visible')
-    expect(await found.count()).toBe(1)
-    expect(await found.locator('a').getAttribute('href')).toBe('#rescueEmails')
+    expect(await found.locator('a[href="#rescueEmails"]').count()).toBe(1)
+    await page.locator('#search').press('Enter')
+    expect(new URL(page.url()).hash).toBe('#rescueEmails')
+
+    // What only their descriptions and fields say.
+    for (const [words, id] of [
+      ['idempotency', 'sendEmail'],
+      ['bounce', 'listSuppressions'],
+      ['suppress', 'unsubscribeEmail'],
+    ]) {
+      await page.locator('#search').fill(words ?? '')
+      await found.locator(`a[href="#${id}"]`).waitFor()
+    }
+    await page.locator('#search').fill('idempotency')
+    expect(await page.locator('nav .to-group:visible').allTextContents()).not.toContain('Shapes')
+    await page.locator('#search').fill('no operation says this')
+    await page.locator('nav').getByText('Nothing found').waitFor()
+    expect(await page.locator('nav .to-group:visible').count()).toBe(0)
+    await page.locator('#search').fill('')
+    expect(await page.locator('nav .to-group:hidden').count()).toBe(0)
     await page.close()
   })
 
@@ -141,8 +159,24 @@ describe.skipIf(hindrance !== undefined)(`the reference ${hindrance ?? 'in Chrom
       await output.getByText(/^\d{3} /).waitFor()
       return (await output.textContent()) ?? ''
     }
-    expect(await tryOut('listWebhooks')).toContain('"code": "unauthorized"')
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    const first = page.locator('#listWebhooks')
+    await first.getByRole('button', { name: 'Try it' }).click()
+    const key = first.getByLabel('API key')
+    await first.locator('input.key:focus').waitFor()
+    await first.getByRole('button', { name: 'Send' }).click()
+    expect(await first.locator('input.key:focus:invalid').count()).toBe(1)
+    expect(asked.filter((url) => url.includes('/v1/'))).toEqual([])
+    await key.fill('wrong')
+    await key.press('Enter')
+    await first.getByRole('status').getByText('"code": "unauthorized"').waitFor()
+    expect(await page.locator('#key input').inputValue()).toBe('wrong')
     await page.locator('#key input').fill(apiKey)
+    expect(await key.inputValue()).toBe(apiKey)
+    const another = page.locator('#getEmail')
+    await another.getByRole('button', { name: 'Try it' }).click()
+    await another.locator('input[name=ref_id]:focus').waitFor()
     expect(await tryOut('listMailers')).toMatch(
       /^200 OK\nx-request-id: \S+\n\n\{\n {2}"success": true/,
     )

@@ -103,6 +103,7 @@ export const emailContent = closedObject({
   value: Type.String({
     maxLength: contentLengthMax,
     description: 'Both parts together at most 10 MiB in UTF-8',
+    examples: ['<p>Hello</p>'],
   }),
 })
 export type EmailContent = Static<typeof emailContent>

@@ -87,7 +87,12 @@ describe('the token of the operator', () => {
   })
 
   it('opens nothing without the header: 401', async () => {
-    expect(await ask()).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
+    const { status, body } = await ask()
+    expect({ status, code: body.code }).toEqual({ status: 401, code: 'unauthorized' })
+    expect(body.message).toContain('X-Postrider-Tenant')
+    // Only who has the token is told so.
+    const guessed = await ask({ token: 'another' })
+    expect(guessed.body.message).toBe('Unauthorized: the API key is unknown, revoked or expired')
   })
 
   it('is refused with 404 for a tenant that is not there, by name', async () => {

@@ -421,7 +421,10 @@ describe('a trace', () => {
       return { status, body: { ...body, request_id: '' } }
     }
     const unknown = await answerOf('/v1/email/01JD4M8W6ZQ3V5T7X9Y2A4C6E8')
-    expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect(unknown).toMatchObject({
+      status: 404,
+      body: { code: 'not_found', message: 'Not Found: there is no such email' },
+    })
     expect(await answerOf(`/v1/email/${refId}`, 'b')).toEqual(unknown)
     for (const path of ['/v1/email/7ZZZZZZZZZZZZZZZZZZZZZZZZZ', '/v1/email/x'])
       expect(await answerOf(path)).toEqual(unknown)

@@ -406,7 +406,11 @@ describe('404', () => {
         const { status, body } = await world.call(id, { key, domain })
         told.push({ status, code: body.code, message: body.message })
       }
-      const notFound = { status: 404, code: 'not_found', message: 'Not Found' }
+      const notFound = {
+        status: 404,
+        code: 'not_found',
+        message: 'Not Found: there is no such domain',
+      }
       expect(told).toEqual(told.map(() => notFound))
       expect(await world.events('tn_b')).toEqual([])
       expect(await world.get(NAME)).toMatchObject({ state: 'pending' })

@@ -64,7 +64,9 @@ export function noMailer(
     return new ApiError('no_mailer', {
       message: `No mailer for this sender: ${from}. Configure one for the address, add its domain, or name one in mailer_id`,
     })
-  return new ApiError('no_mailer', { message: 'mailer_id names no mailer that can send' })
+  return new ApiError('no_mailer', {
+    message: 'mailer_id names no mailer that can send: listMailers (GET /v1/mailers) has their ids',
+  })
 }
 
 const PROBLEMS = {

@@ -309,7 +309,11 @@ describe('configureRelay: 400', () => {
   })
 
   it('404 for a kind that there is not', async () => {
-    expect((await put('mailgun', { api_key: API_KEY })).status).toBe(404)
+    const { status, body } = await put('mailgun', { api_key: API_KEY })
+    expect({ status, message: body.message }).toEqual({
+      status: 404,
+      message: 'Not Found: kind must be one of sparkpost, sendgrid, simulator',
+    })
   })
 
   it('another address needs the key again: the old one would be sent there', async () => {
@@ -350,7 +354,9 @@ describe('getRelay', () => {
 
   it('404 for none, and for that of another tenant', async () => {
     await put('sparkpost', { api_key: API_KEY })
-    expect((await get('sendgrid')).status).toBe(404)
+    const none = await get('sendgrid')
+    expect(none.status).toBe(404)
+    expect(none.body.message).toBe('Not Found: there is no such relay account')
     expect((await get('sparkpost', 'b')).status).toBe(404)
     expect((await get('mailgun')).status).toBe(404)
   })

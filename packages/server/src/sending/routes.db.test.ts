@@ -540,7 +540,9 @@ describe('refusals', () => {
     const byAddress = await send(emailBody({ from: { email: 'b@example.com' } }))
     const unknownId = await send(emailBody({ mailer_id: 'smtp_of_nobody' }))
     const unknownAddress = await send(emailBody({ from: { email: 'nobody@example.com' } }))
-    expect(unknownId.body.message).toBe('mailer_id names no mailer that can send')
+    expect(unknownId.body.message).toBe(
+      'mailer_id names no mailer that can send: listMailers (GET /v1/mailers) has their ids',
+    )
     for (const [theirs, unknown] of [
       [byId, unknownId],
       [byAddress, unknownAddress],

@@ -1,12 +1,26 @@
-/** The known name that a mistyped one most probably means, if any is near. */
+/** A longer one is no slip of the pen, and costs more to compare. */
+const NAME_CHARS_MAX = 64
+
+/**
+ * The known name that a mistyped one most probably means, if any is near. One that differs only in case,
+ * underscores and hyphens (`ref_id`, `refId`) is nearer than any other.
+ */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
+  if (name.length > NAME_CHARS_MAX) return undefined
+  const respelt = known.find((candidate) => letters(candidate) === letters(name))
+  if (respelt !== undefined) return respelt
+  const distanceMax = Math.max(1, Math.floor(name.length / 4))
   let best: { readonly name: string; readonly distance: number } | undefined
   for (const candidate of known) {
+    if (Math.abs(candidate.length - name.length) > distanceMax) continue
     const distance = editDistance(name, candidate)
     if (best === undefined || distance < best.distance) best = { name: candidate, distance }
   }
-  const isNear = best !== undefined && best.distance <= Math.max(1, Math.floor(name.length / 4))
-  return isNear ? best?.name : undefined
+  return best !== undefined && best.distance <= distanceMax ? best.name : undefined
+}
+
+function letters(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, '')
 }
 
 /**

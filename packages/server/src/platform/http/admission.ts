@@ -142,8 +142,8 @@ export function guardRoutes(app: FastifyInstance, guards: Guards): void {
       case 'admin':
         return (request, _reply, done) => {
           const token = bearerOf(request)
-          if (token === undefined) return done(new ApiError('unauthorized'))
-          done(isAdmin(token) ? undefined : wrongKey(guards, request))
+          if (token === undefined) return done(missingKey("operator's token"))
+          done(isAdmin(token) ? undefined : wrongKey(guards, request, NOT_OPERATORS))
         }
       case 'tenant':
         return tenantGuard(guards, scopes, isAdmin)
@@ -154,11 +154,22 @@ export function guardRoutes(app: FastifyInstance, guards: Guards): void {
 }
 
 /** Told as it is, until the address has had too many of them (contract §7.4). */
-function wrongKey({ wrongKeys }: Guards, request: FastifyRequest): ApiError {
-  return wrongKeys.note(request.clientAddress) ?? new ApiError('unauthorized')
+function wrongKey({ wrongKeys }: Guards, request: FastifyRequest, message: string): ApiError {
+  return wrongKeys.note(request.clientAddress) ?? new ApiError('unauthorized', { message })
 }
 
+/** @param what stands behind "Bearer" */
+function missingKey(what: string): ApiError {
+  const message = `Unauthorized: send the header "Authorization: Bearer <${what}>"`
+  return new ApiError('unauthorized', { message })
+}
+
+const NOT_OPERATORS = "Unauthorized: this is not the operator's token"
+const NO_SUCH_KEY = 'Unauthorized: the API key is unknown, revoked or expired'
+
 const TENANT_HEADER = tenantHeader.toLowerCase()
+/** Whoever has the token learns no more than from the operator's own routes. */
+const NO_TENANT = `Unauthorized: the operator's token needs the header ${tenantHeader} here, the id of the tenant to act for`
 
 function tenantGuard(
   guards: Guards,
@@ -167,7 +178,7 @@ function tenantGuard(
 ): onRequestHookHandler {
   const { operatorAccess } = guards
   function admit(request: FastifyRequest, identity: TenantIdentity | undefined) {
-    if (identity === undefined) return wrongKey(guards, request)
+    if (identity === undefined) return wrongKey(guards, request, NO_SUCH_KEY)
     if (identity.scopes.length > 0 && !scopes.some((scope) => identity.scopes.includes(scope)))
       return new ApiError('forbidden', { message: forbiddenMessage(scopes) })
     const refusal = guards.underWay.begin(identity.keyId)
@@ -177,13 +188,15 @@ function tenantGuard(
   }
   return (request, _reply, done) => {
     const key = bearerOf(request)
-    if (key === undefined) return done(new ApiError('unauthorized'))
-    const isNamed = request.headers[TENANT_HEADER] !== undefined
-    if (isNamed && operatorAccess !== undefined && isAdmin(key))
+    if (key === undefined) return done(missingKey('API key'))
+    if (operatorAccess !== undefined && isAdmin(key)) {
+      if (request.headers[TENANT_HEADER] === undefined)
+        return done(wrongKey(guards, request, NO_TENANT))
       return void identifyTenant(request, operatorAccess).then(
         (tenantId) => done(admit(request, { tenantId, keyId: 'operator', scopes: [] })),
         done,
       )
+    }
     const found = guards.authenticateKey(key, () => request.clientAddress)
     if (!(found instanceof Promise)) return done(admit(request, found))
     found.then((identity) => done(admit(request, identity)), done)

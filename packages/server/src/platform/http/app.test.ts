@@ -24,6 +24,14 @@ const body = Type.Object(
     event: Type.Optional(Type.Enum(['A', 'B'])),
     count: Type.Optional(Type.Integer({ minimum: 1 })),
     either: Type.Optional(Type.Union([Type.Literal('x'), Type.Literal('y')])),
+    at: Type.Optional(Type.String({ examples: ['2026-11-20T18:00:00Z'] })),
+    by: Type.Optional(
+      Type.Object({
+        email: Type.String({ examples: ['ada@example.com'] }),
+        name: Type.Optional(Type.String()),
+      }),
+    ),
+    list: Type.Optional(Type.Array(Type.Object({ type: Type.Enum(['text/plain', 'text/html']) }))),
     args: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true })),
   },
   { additionalProperties: false },
@@ -186,6 +194,17 @@ describe('400 validation_failed', () => {
     [{ ...good, either: 'z' }, '/either', 'must be one of x, y'],
     [{ ...good, count: '1' }, '/count', 'must be an integer'],
     [{ ...good, count: 0 }, '/count', 'must be at least 1'],
+    [{ ...good, Subject: 'x' }, '/Subject', 'is not a known field; did you mean subject?'],
+    [{ ...good, email: 'a' }, '/email', 'is not a known field; did you mean email in to?'],
+    [
+      { ...good, plain: 'a' },
+      '/plain',
+      'is not a known field; did you mean list, such as [{"type":"text/plain"}]?',
+    ],
+    [{ ...good, at: 7 }, '/at', 'must be a string, such as "2026-11-20T18:00:00Z"'],
+    [{ ...good, by: 'a@b' }, '/by', 'must be an object, such as {"email":"ada@example.com"}'],
+    [{ ...good, by: [] }, '/by', 'must be an object, such as {"email":"ada@example.com"}'],
+    [{ ...good, list: 'x' }, '/list', 'must be an array, such as [{"type":"text/plain"}]'],
     [[], '', 'must be an object'],
     ['"text"', '', 'must be an object'],
   ])('%j: the path %j %s', async (payload, path, message) => {
@@ -227,6 +246,7 @@ describe('400 validation_failed', () => {
     ['?pageSize=99999999999999999', '/pageSize', 'must be an integer'],
     ['?pageSize=1&pageSize=2', '/pageSize', 'is given more than once'],
     ['?other=1', '/other', 'is not a known query parameter'],
+    ['?page_size=1', '/page_size', 'is not a known query parameter; did you mean pageSize?'],
     ['?__proto__=1', '/__proto__', 'is not a known query parameter'],
   ])('query %s: the path %s %s', async (search, path, message) => {
     const response = await app.inject({ url: `/things${search}` })
@@ -427,23 +447,31 @@ describe('400 invalid_json', () => {
 })
 
 describe('401', () => {
+  const unsent = (what: string) => `Unauthorized: send the header "Authorization: Bearer <${what}>"`
   it.each([
     undefined,
     '',
     'Bearer',
     'Bearer ',
-    'Bearer wrong',
     'Basic key-all',
     'key-all',
     'Bearer key-all extra',
     `Bearer ${'x'.repeat(600)}`,
+    'Bearer wrong',
   ])('%j on a tenant route and on an admin route', async (authorization) => {
-    for (const url of ['/tenant', '/admin']) {
+    const messages =
+      authorization === 'Bearer wrong'
+        ? {
+            '/tenant': 'Unauthorized: the API key is unknown, revoked or expired',
+            '/admin': "Unauthorized: this is not the operator's token",
+          }
+        : { '/tenant': unsent('API key'), '/admin': unsent("operator's token") }
+    for (const [url, message] of Object.entries(messages)) {
       const headers = authorization === undefined ? {} : { authorization }
       const response = await app.inject({ url, headers })
       expect(response.statusCode).toBe(401)
       expect(response.headers['www-authenticate']).toBe('Bearer')
-      expect(response.json()).toMatchObject({ code: 'unauthorized', message: 'Unauthorized' })
+      expect(response.json()).toMatchObject({ code: 'unauthorized', message })
     }
   })
 
@@ -501,7 +529,9 @@ describe('404 and 405', () => {
   ] as const)('404: %s %s', async (method, url) => {
     const response = await app.inject({ method: method as 'GET', url })
     expect(response.statusCode).toBe(404)
-    expect(response.json()).toMatchObject({ success: false, code: 'not_found' })
+    const isRoute = url.includes('%00')
+    const message = isRoute ? 'Not Found' : 'Not Found: there is no such route'
+    expect(response.json()).toMatchObject({ success: false, code: 'not_found', message })
     expect(response.headers['x-request-id']).toBe(response.json().request_id)
   })
 

@@ -4,6 +4,8 @@
  */
 import type { FieldError } from '@postrider/contract'
 import type { ErrorObject } from 'ajv'
+import { nearestName } from '../config/nearest-name.ts'
+import { exampleOf, type ShownSchema } from './field-example.ts'
 import { cutPointer, jsonPointer } from './json-body.ts'
 
 const ERRORS_MAX = 50
@@ -79,7 +81,10 @@ function describe(finding: Finding, noun: string): FieldError {
     case 'required':
       return { path: at(params.missingProperty), message: 'is required' }
     case 'additionalProperties':
-      return { path: at(params.additionalProperty), message: `is not a known ${noun}` }
+      return {
+        path: at(params.additionalProperty),
+        message: `is not a known ${noun}${hintFor(params.additionalProperty, finding.parentSchema)}`,
+      }
     case 'unevaluatedProperties':
       return { path: at(params.unevaluatedProperty), message: `is not a known ${noun}` }
     case 'propertyNames':
@@ -101,7 +106,9 @@ function sentence(finding: Finding): string {
   const { keyword, params } = finding
   switch (keyword) {
     case 'type':
-      return `must be ${typeNames(params.type)}${finding.data === null ? ', not null' : ''}`
+      return `must be ${typeNames(params.type)}${
+        finding.data === null ? ', not null' : suchAs(finding.parentSchema)
+      }`
     case 'const':
       return `must be ${JSON.stringify(params.allowedValue)}`
     case 'enum':
@@ -134,6 +141,28 @@ function sentence(finding: Finding): string {
     default:
       return finding.message ?? 'is not valid'
   }
+}
+
+/** What is meant: a similar name, the same one within a field beside it, or a value there (`text/html`). */
+function hintFor(name: string, schema: ErrorObject['parentSchema']): string {
+  const { properties = {} }: ShownSchema = schema ?? {}
+  const nearest = nearestName(name, Object.keys(properties))
+  if (nearest !== undefined) return `; did you mean ${nearest}?`
+  for (const [field, beside] of Object.entries(properties)) {
+    const inner = beside.properties ?? beside.items?.properties ?? {}
+    if (Object.hasOwn(inner, name)) return `; did you mean ${name} in ${field}?`
+    const values = Object.values(inner).flatMap((one) => one.enum ?? [])
+    if (values.some((value) => String(value).split('/').includes(name)))
+      return `; did you mean ${field}${suchAs(beside)}?`
+  }
+  return ''
+}
+
+const EXAMPLE_CHARS_MAX = 100
+
+function suchAs(schema: ShownSchema | undefined): string {
+  const text = JSON.stringify(schema === undefined ? undefined : exampleOf(schema))
+  return text === undefined || text.length > EXAMPLE_CHARS_MAX ? '' : `, such as ${text}`
 }
 
 function alternativesSentence(alternatives: readonly ErrorObject[]): string {

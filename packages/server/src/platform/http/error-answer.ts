@@ -10,12 +10,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DatabaseUnavailableError } from '../db/errors.ts'
 import { ApiError } from '../errors.ts'
 import type { Logger } from '../log.ts'
+import { nameAbsentThing } from './absent-thing.ts'
 
 export function createErrorHandler(
   log: Logger,
 ): (error: unknown, request: FastifyRequest, reply: FastifyReply) => void {
   return (error, request, reply) => {
-    const refusal = toApiError(error)
+    const refusal = nameAbsentThing(toApiError(error), request)
     request.bound = refusal.bound
     // What a limit refuses is no fault, and may come in floods.
     if (refusal.status >= 500 && refusal.bound === undefined)

@@ -42,9 +42,17 @@ export function createSchemaCompiler(): (schema: object, part: string) => Check 
     return (value) =>
       validate(readIntegers(value, integers)) ||
       (part === 'params'
-        ? { error: new ApiError('not_found') } // An id of a wrong shape names nothing.
+        ? { error: namesNothing(validate.errors) }
         : refuse(validate.errors, 'query parameter'))
   }
+}
+
+/** An id of a wrong shape names nothing, like an unknown one. Of a few names, all can be told. */
+function namesNothing(errors: ValidateFunction['errors']): ApiError {
+  const unknown = errors?.find(({ keyword }) => keyword === 'enum')
+  if (unknown === undefined) return new ApiError('not_found')
+  const [{ path, message } = { path: '', message: '' }] = describeErrors([unknown], 'field')
+  return new ApiError('not_found', { message: `Not Found: ${path.slice(1)} ${message}` })
 }
 
 /** The names of the parameters that are integers. */

@@ -521,7 +521,11 @@ describe('refusals', () => {
     const through = (mailer_id: string) => rescue({ ref_ids: [refId], mailer_id })
     expect(await through(theirs.mailerId)).toMatchObject({
       status: 422,
-      body: { code: 'no_mailer', message: 'mailer_id names no mailer that can send' },
+      body: {
+        code: 'no_mailer',
+        message:
+          'mailer_id names no mailer that can send: listMailers (GET /v1/mailers) has their ids',
+      },
     })
     expect(await through(off.mailerId)).toMatchObject({
       status: 409,

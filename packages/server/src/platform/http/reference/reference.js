@@ -12,10 +12,37 @@ search.hidden = theme.hidden = keyBox.hidden = false
 for (const origin of document.querySelectorAll('.origin'))
   origin.textContent = root.href.replace(/\/$/, '')
 
-search.addEventListener('input', () => {
+const entries = [...document.querySelectorAll('nav [data-words]')]
+const texts = new Map()
+
+/** Title, description and fields of an operation; not its refusals, which many have in common. */
+function textOf(entry) {
+  const link = entry.querySelector('a').getAttribute('href')
+  if (!texts.has(link)) {
+    const parts = document.querySelectorAll(`${link} .about > :not(details)`)
+    texts.set(link, [...parts].map((part) => part.textContent.toLowerCase()).join('\n'))
+  }
+  return texts.get(link)
+}
+
+/** Those whose names hold all the words, then those that hold them anywhere. */
+function find() {
   const words = search.value.toLowerCase().split(/\s+/)
-  for (const entry of document.querySelectorAll('nav [data-words]'))
-    entry.hidden = !words.every((word) => entry.dataset.words.includes(word))
+  const has = (text) => words.every((word) => text.includes(word))
+  const named = entries.filter((entry) => has(entry.dataset.words))
+  const telling = entries.filter((entry) => !named.includes(entry) && has(textOf(entry)))
+  return [...named, ...telling]
+}
+
+search.addEventListener('input', () => {
+  const found = find()
+  for (const entry of entries) entry.hidden = !found.includes(entry)
+  for (const group of document.querySelectorAll('nav > ul > li'))
+    group.hidden = search.value.trim() !== '' && !found.some((entry) => group.contains(entry))
+  document.querySelector('#nothing').textContent = found.length > 0 ? '' : 'Nothing found'
+})
+search.addEventListener('keydown', (event) => {
+  if (event.key === 'Enter') find()[0]?.querySelector('a').click()
 })
 
 function isDark() {
@@ -37,9 +64,19 @@ for (const section of document.querySelectorAll('.operation[data-method]')) {
   button.addEventListener('click', async () => {
     button.disabled = true
     described ??= fetch(new URL('openapi.json', root)).then((response) => response.json())
-    button.replaceWith(makeForm(section.dataset, await described))
+    const form = makeForm(section.dataset, await described)
+    button.replaceWith(form)
+    const isFilledKey = (field) => field.matches('.key') && field.value
+    ;[...form.elements].find((field) => !isFilledKey(field)).focus()
   })
 }
+
+/** There is one key, wherever it is entered. */
+document.addEventListener('input', ({ target }) => {
+  if (target !== keyInput && !target.matches('form.try .key')) return
+  keyInput.value = target.value
+  for (const field of document.querySelectorAll('form.try .key')) field.value = target.value
+})
 
 function makeForm({ method, path }, api) {
   const operation = api.paths[path][method.toLowerCase()]
@@ -54,11 +91,21 @@ function makeForm({ method, path }, api) {
     spellcheck: false,
     value: JSON.stringify(body?.example ?? {}, null, 2),
   })
+  const key = element('input', {
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: false,
+    required: true,
+    className: 'key',
+    value: keyInput.value,
+  })
+  const isOperators = !operation.security.some((one) => 'apiKey' in one)
   const send = element('button', { textContent: `Send ${method}`, className: 'send' })
   const output = element('pre', { hidden: true })
   output.setAttribute('role', 'status')
   const form = element('form', { className: 'try' })
   form.append(
+    labelled(isOperators ? "Operator's token" : 'API key', key),
     ...inputs.map(({ parameter, input }) => labelled(parameter.name, input)),
     ...(body ? [labelled('Body', text)] : []),
     send,

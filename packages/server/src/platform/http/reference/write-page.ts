@@ -91,6 +91,7 @@ export function writePage(document: Document, up: string): string {
 <nav aria-label="Operations">
 <p class="brand"><a class="home" href="#top">${escapeHtml(title)}</a> <small>API ${escapeHtml(version)}</small></p>
 <p class="tools"><input type="search" id="search" placeholder="Search" aria-label="Search operations" hidden> <button type="button" id="theme" hidden>Dark</button></p>
+<p id="nothing" role="status"></p>
 <ul>
 ${groups.map(writeNavGroup).join('\n')}
 <li><a class="to-group" href="#shapes">Shapes</a></li>
@@ -101,7 +102,7 @@ ${groups.map(writeNavGroup).join('\n')}
 <h1>${escapeHtml(title)} API</h1>
 ${writeMarkdown(description)}
 <p><a href="${up}openapi.json">OpenAPI description</a>, for generators of clients and other tools.</p>
-<p class="key" id="key" hidden><label>API key, to try operations here <input type="password" autocomplete="off" spellcheck="false"></label> <small>Kept in this page only, until it is closed.</small></p>
+<p id="key" hidden><label>API key, to try operations here <input type="password" autocomplete="off" spellcheck="false"></label> <small>Kept in this page only, until it is closed.</small></p>
 </header>
 ${groups.map((group) => writeGroup(group, document)).join('\n')}
 <section class="group" id="shapes">

@@ -1,0 +1,10 @@
+import { operations } from '@postrider/contract'
+import { expect, it } from 'vitest'
+import { thingOfParameter } from './absent-thing.ts'
+
+it('has a word for whatever a path of the contract names', () => {
+  const names = Object.values(operations).flatMap(({ path }) =>
+    [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name),
+  )
+  expect([...new Set(names)].sort()).toEqual(Object.keys(thingOfParameter).sort())
+})
