@@ -76,4 +76,5 @@ it('of many replies only so many are read, and of the rest the codes', () => {
     'enhanced_code',
   ])
   expect(classify('invalid_recipient', '550 Sorry, no such user a').by).toBe('words')
+  expect(classify('invalid_recipient', '550 Sorry, no such user c').by).toBe('reply_code')
 })

@@ -9,24 +9,23 @@ import type { RelayFact } from '../../relays/index.ts'
 import type { PlacedReport } from './fact-store.ts'
 
 /** A server that writes its replies to cost time gets no more of it at once. */
-const TURN_MS = 10
+const TURN = 20
 
 /** In the order of the given. */
 export async function judgeBounces(placed: readonly PlacedReport[]): Promise<PlacedReport[]> {
   const judged: PlacedReport[] = []
-  let turnEndsAt = performance.now() + TURN_MS
-  for (const one of placed) {
+  for (const [i, one] of placed.entries()) {
     const { report } = one
-    judged.push({ ...one, report: { ...report, fact: withVerdict(report.fact) } })
-    if (performance.now() < turnEndsAt) continue
-    await setImmediate()
-    turnEndsAt = performance.now() + TURN_MS
+    judged.push({ ...one, report: { ...report, fact: withVerdict(report) } })
+    if (i % TURN === TURN - 1) await setImmediate()
   }
   return judged
 }
 
-function withVerdict(fact: RelayFact): RelayFact {
-  if (fact.kind !== 'bounced' || fact.classified !== undefined) return fact
+function withVerdict({ fact, relay }: PlacedReport['report']): RelayFact {
+  if (fact.kind !== 'bounced') return fact
+  // That it is on the provider's list counts, unless the reply says why, and it was something else.
+  if (fact.classified !== undefined && !(relay !== undefined && saysOtherwise(fact))) return fact
   const { status, providerSays, suppresses, ...rest } = fact
   const { isOfAddress, classified } = judgeBounce({
     recipient: fact.email,
@@ -42,6 +41,12 @@ function withVerdict(fact: RelayFact): RelayFact {
     ...(isKept ? { suppresses } : {}),
     classified,
   }
+}
+
+function saysOtherwise(fact: RelayFact): boolean {
+  if (fact.suppresses !== 'bounced') return false
+  const { status, email: recipient } = fact
+  return judgeBounce({ recipient, status, diagnostic: diagnosticOf(fact) }).isOtherwise
 }
 
 /** Some give the code of the reply beside its words. */

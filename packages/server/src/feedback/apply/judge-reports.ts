@@ -2,8 +2,9 @@
  * What follows for one recipient from reports that have not been heard before: where it stands, which of
  * them are told, and what is counted. Pure.
  *
- * Each report is an event of its own, with two exceptions: a recipient is delivered to once, and has
- * unsubscribed once for as long as nobody lets the address in again.
+ * Each report is an event of its own, with three exceptions: a recipient is delivered to once, has
+ * unsubscribed once for as long as nobody lets the address in again, and of one who bounced already a
+ * mail server that reports it by mail says nothing new.
  */
 import type { RecipientStatus, StatisticName } from '@postrider/contract'
 import { failedReasonOf as sentenceOf } from '../../mail/index.ts'
@@ -55,6 +56,7 @@ export function judgeReports({ recipient, fresh, isNews }: FreshReports): Judgem
   for (const one of inOrder(fresh)) {
     const { fact } = one.report
     const at = new Date(Number(one.atMicros / 1000n))
+    const had = standing.status
     const next = decideStatus(standing, fact.kind)
     if (next !== standing) {
       failedReason = failedReasonOf(fact)
@@ -64,6 +66,7 @@ export function judgeReports({ recipient, fresh, isNews }: FreshReports): Judgem
     if (hasNoAnswer) messageId ??= answeredIdOf(fact)
     if (!isTold(fact.kind)) continue
     if (fact.kind === 'unsubscribed' && !isNews(one)) continue
+    if (fact.kind === 'bounced' && one.report.relay === undefined && had === 'bounced') continue
     if (fact.kind === 'delivered') {
       if (recipient.deliveredAt !== null || deliveredAt !== undefined) continue
       deliveredAt = at

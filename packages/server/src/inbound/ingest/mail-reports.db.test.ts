@@ -184,6 +184,16 @@ describe('[contract 3.5] a delivery report', () => {
     expect(await world.events()).toHaveLength(4)
   })
 
+  it('for good counts after one that was not, and is told no second time', async () => {
+    const sent = await send()
+    await receive(sent, deliveryReport(sent, { status: '5.2.2', words: '552 5.2.2 Mailbox full' }))
+    expect(await suppressed(sent)).toEqual([])
+    await receive(sent, deliveryReport(sent, { date: '11:00' }))
+    expect(await suppressed(sent)).toEqual([['Ada@example.com', 'bounced']])
+    await receive(sent, deliveryReport(sent, { status: '5.2.2', words: '552 5.2.2 Mailbox full' }))
+    expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+  })
+
   it.each([
     ['without a Message-ID', ''],
     ['with the Message-ID that a server has put in the place of ours', '<1@mx.example.net>'],

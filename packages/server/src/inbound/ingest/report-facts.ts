@@ -39,7 +39,8 @@ export function reportsOf(
       receivedAtMicros,
       fact: {
         ...fact,
-        factId: `mail ${fact.kind}`,
+        // One for good tells more than one that came before, and is heard beside it.
+        factId: report.isHard ? `mail ${fact.kind} for good` : `mail ${fact.kind}`,
         atMicros: reportedAtMicros,
         ref,
         reason: diagnostic,

@@ -3,12 +3,13 @@
  * what the fields leave open is told by the text, and what the text leaves open by the subject.
  */
 import { judgeBounce } from '../judge-bounce.ts'
+import { namesAnother } from '../other-recipients.ts'
 import { decodeHeaderText, headerOf } from '../parse/header-values.ts'
 import type { MailReport } from './mail-report.ts'
 import { originalMessageIdOf } from './original-message.ts'
 import { type RecipientFields, readStatusPart, type StatusPart } from './read-status-part.ts'
 import { type ReportWords, readWords } from './read-words.ts'
-import { isOfMachine, kindOfSubject, kindOfText } from './report-phrases.ts'
+import { isOfMachine, kindOfReport, kindOfSubject } from './report-phrases.ts'
 import type { ReportSource } from './report-source.ts'
 import {
   addressIn,
@@ -24,6 +25,7 @@ type Kind = 'bounce' | 'deferral'
 const BEGINNING_CHARS = 500
 const NO_FIELDS: RecipientFields = {
   recipient: undefined,
+  isForwarded: false,
   action: undefined,
   status: undefined,
   diagnostic: '',
@@ -39,7 +41,7 @@ export function readBounce(source: ReportSource): readonly MailReport[] {
   const isReport = part !== undefined || failed !== '' || isFromServer(source, ofSubject)
   if (!isReport) return []
   const words = readWords(source)
-  const ofWords = kindOfText(words.text) ?? ofSubject ?? (failed === '' ? undefined : 'bounce')
+  const ofWords = kindOfReport(words.text, ofSubject) ?? (failed === '' ? undefined : 'bounce')
   const named = namedRecipients(part, failed, words)
   const common = commonOf(source, part)
   return named.flatMap((fields) => {
@@ -108,14 +110,25 @@ function toReport(
   const status = fields.status ?? statusIn(reason)
   // Of what a whole text says, nothing is known for good.
   const { isOfAddress, classified } = judgeBounce({ recipient, status, diagnostic: reason })
+  const isClear =
+    !fields.isForwarded && fields.action !== 'unknown' && !isAboutOther(recipient, words)
   return {
     kind,
-    ...(kind === 'bounce' ? { isHard: isOfAddress, classified } : { isHard: false }),
+    ...(kind === 'bounce' ? { isHard: isOfAddress && isClear, classified } : { isHard: false }),
     diagnostic: reason || boundedText(isAlone ? words.text.slice(0, BEGINNING_CHARS) : ''),
     ...(recipient === undefined ? {} : { recipient }),
     ...(status === undefined ? {} : { status }),
     ...(remoteHost === undefined ? {} : { remoteHost }),
   }
+}
+
+/** The text names another where it speaks of the recipient: `forwarded to`, `generated from`. */
+function isAboutOther(recipient: string | undefined, { said }: ReportWords): boolean {
+  const block = said.get(recipient?.toLowerCase() ?? '') ?? ''
+  return (
+    /\b(?:forward|redirect|generated from|alias|expand)/i.test(block) &&
+    namesAnother(block, recipient)
+  )
 }
 
 /** What the text says of a recipient: a reply, else words. Of several, nobody knows whose reply a text holds. */

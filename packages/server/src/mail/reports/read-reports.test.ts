@@ -1140,3 +1140,93 @@ describe('[P3] a hostile report is bounded', () => {
     )
   })
 })
+
+describe('a report on somebody else, or on nothing yet', () => {
+  const fields = (...of: string[]) => read(...deliveryReport({ fields: [...ofMessage, ...of] }))
+  const failed = ['Action: failed', 'Status: 5.1.1']
+  const inWords = (...text: string[]) =>
+    read(
+      'From: Mail Delivery System <MAILER-DAEMON@mx.example.net>',
+      'To: shop@shop.example.com',
+      'Subject: Undelivered Mail Returned to Sender',
+      '',
+      ...text,
+    )
+
+  it('a dead target of a forward says nothing of the recipient', () => {
+    const original = 'Original-Recipient: rfc822;cy@example.net'
+    expect(
+      fields(original, 'Final-Recipient: rfc822; gone@else.example.com', ...failed),
+    ).toMatchObject([{ recipient: 'cy@example.net', isHard: false }])
+    expect(
+      fields(
+        'Final-Recipient: rfc822; cy@example.net',
+        ...failed,
+        'Diagnostic-Code: smtp; 550 5.1.1 <gone@else.example.com>: user unknown',
+      ),
+    ).toMatchObject([{ recipient: 'cy@example.net', isHard: false }])
+    expect(fields(original, 'Final-Recipient: rfc822; CY@mx.example.net', ...failed)).toMatchObject(
+      [{ recipient: 'cy@example.net', isHard: true }],
+    )
+    expect(
+      inWords('cy@example.net', '  forwarded to gone@else.example.com: 550 5.1.1 user unknown'),
+    ).toMatchObject([{ recipient: 'cy@example.net', isHard: false }])
+  })
+
+  it('an action that nobody knows is no failure for good', () => {
+    const [report] = fields(
+      'Final-Recipient: rfc822; cy@example.net',
+      'Action: parked',
+      'Status: 5.1.1',
+    )
+    expect(report).toMatchObject({ kind: 'bounce', isHard: false })
+    const [without] = fields('Final-Recipient: rfc822; cy@example.net', 'Status: 5.1.1')
+    expect(without).toMatchObject({ kind: 'bounce', isHard: true })
+  })
+
+  it.each([
+    ['as it is', ''],
+    ['quoted', '> '],
+    ['indented', '    '],
+  ])('the fields of the message, %s, name no recipient', (_, quote) => {
+    for (const named of [
+      ['From: Shop <shop@shop.example.com>', 'To: cy@example.net', 'Subject: Your order'],
+      ['To: cy@example.net', 'Subject: Your order', 'Date: Sun, 22 Nov 2026 09:00:00 +0000'],
+      [`Message-ID: ${ID}`, 'To: cy@example.net', '', 'cy@example.net: 550 5.1.1 user unknown'],
+      ['Received: from app.example.com', 'To: cy@example.net'],
+    ]) {
+      const reports = inWords(
+        'A message could not be delivered: 550 5.1.1 user unknown',
+        '',
+        ...named.map((line) => `${quote}${line}`),
+      )
+      expect(reports.filter(({ recipient }) => recipient !== undefined)).toEqual([])
+    }
+  })
+
+  it('but a report may announce its recipient so', () => {
+    expect(
+      inWords('Delivery failed.', '', 'To: cy@example.net', '550 5.1.1 user unknown'),
+    ).toMatchObject([{ recipient: 'cy@example.net', isHard: true }])
+  })
+
+  it.each([
+    ['Undelivered', 'This is a warning only. It will be retried. No permanent error yet.'],
+    ['Undelivered', 'We will keep trying for 5 days before giving up.'],
+    ['Undelivered', 'Your message could not be delivered for 4 hours. It will be retried.'],
+    ['Unzustellbar', 'Die Zustellung verzögert sich.'],
+    ['Undelivered', 'Votre message est retardé.'],
+    ['Delivery Status Notification (Delay)', 'Your message could not be delivered yet.'],
+  ])('a delay is no bounce: %s: %s', (subject, text) => {
+    const reports = read(
+      'From: Mail Delivery System <MAILER-DAEMON@mx.example.net>',
+      `Subject: ${subject}`,
+      'Content-Type: text/plain; charset=utf-8',
+      '',
+      text,
+      '',
+      '<cy@example.net>: 550 5.1.1 user unknown',
+    )
+    expect(reports).toMatchObject([{ kind: 'deferral', isHard: false }])
+  })
+})

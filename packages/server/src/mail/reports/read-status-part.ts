@@ -2,6 +2,7 @@
  * The fields of a delivery report (RFC 3464 §2, with addresses of RFC 6533): one group on the message,
  * then one for each recipient. Some put both into one group, and some leave half of the fields out.
  */
+import { isSameRecipient } from '../other-recipients.ts'
 import type { MailReport } from './mail-report.ts'
 import { type Fields, fieldOf, readFieldGroups } from './read-field-groups.ts'
 import type { ReportSource } from './report-source.ts'
@@ -26,8 +27,10 @@ export interface StatusPart {
 export interface RecipientFields {
   /** What we have sent to, which a server may have rewritten since. */
   readonly recipient: string | undefined
-  /** `none`: it was delivered, relayed or expanded. Undefined: its action is missing or not a known one. */
-  readonly action: MailReport['kind'] | 'none' | undefined
+  /** Who failed is another: mail to the recipient was forwarded, and not to them alone. */
+  readonly isForwarded: boolean
+  /** `none`: it was delivered, relayed or expanded. Undefined: its action is missing. */
+  readonly action: MailReport['kind'] | 'none' | 'unknown' | undefined
   readonly status: string | undefined
   /** Of `Diagnostic-Code`; '' without. */
   readonly diagnostic: string
@@ -59,11 +62,11 @@ function isOfRecipient(fields: Fields): boolean {
 }
 
 function readRecipient(fields: Fields): RecipientFields {
+  const original = typedAddress(fieldOf(fields, 'original-recipient'))
+  const final = typedAddress(fieldOf(fields, 'final-recipient'))
   return {
-    recipient:
-      typedAddress(fieldOf(fields, 'original-recipient')) ??
-      typedAddress(fieldOf(fields, 'final-recipient')) ??
-      addressIn(fieldOf(fields, 'x-actual-recipient') ?? ''),
+    recipient: original ?? final ?? addressIn(fieldOf(fields, 'x-actual-recipient') ?? ''),
+    isForwarded: original !== undefined && final !== undefined && !isSameRecipient(original, final),
     action: actionOf(fieldOf(fields, 'action') ?? ''),
     status: statusIn(fieldOf(fields, 'status') ?? ''),
     diagnostic: boundedText(typedText(fieldOf(fields, 'diagnostic-code')) ?? ''),
@@ -75,5 +78,6 @@ function actionOf(value: string): RecipientFields['action'] {
   const action = value.trim().toLowerCase()
   if (action.startsWith('fail')) return 'bounce'
   if (action.startsWith('delay')) return 'deferral'
-  return /^(deliver|relay|expand)/.test(action) ? 'none' : undefined
+  if (/^(deliver|relay|expand)/.test(action)) return 'none'
+  return action === '' ? undefined : 'unknown'
 }

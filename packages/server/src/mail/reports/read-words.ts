@@ -27,10 +27,13 @@ const PARAGRAPH_CHARS_MAX = 1_000
 const ANNOUNCES_COPY =
   /^[-=|\s]{0,80}(below (this line )?is a copy|this is a copy of|(a )?copy of (the|your) (original )?message|included is a copy|the body of the message|(original |your )?message (headers?|text|body) follows?|(original|returned|unsent|undelivered) message( (headers?|text|body|follows|below|is attached))*[^a-z]*$)/i
 /** A header of the message itself. */
-const BEGINS_COPY = /^(received|return-path|dkim-signature|delivered-to|mime-version): /i
+const BEGINS_COPY = /^[>\s]{0,20}(received|return-path|dkim-signature|delivered-to|mime-version): /i
 /** So does this one, where another header follows. */
-const MAY_BEGIN_COPY = /^message-id: /i
-const IS_HEADER = /^[a-z][\w-]{1,60}: /i
+const MAY_BEGIN_COPY = /^[>\s]{0,20}message-id: /i
+const IS_HEADER = /^[>\s]{0,20}[a-z][\w-]{1,60}: /i
+
+/** Several of these in a row are the message's own, in front of it or named by the report. */
+const IS_OF_MESSAGE = /^[>\s|]{0,20}(from|to|cc|subject|date|sent|message-id|reply-to):\s/i
 
 /** An address alone, in brackets, quotes, or behind a word that announces it. */
 const BEGINS_WITH_ADDRESS =
@@ -45,9 +48,10 @@ const SEPARATOR = /^\s{0,20}[-=*|]{3}.{0,80}[-=*|]{3}\s{0,20}$/
 const HEADLINE = /^\*\* .{1,100} \*\*$/
 
 export function readWords(source: ReportSource): ReportWords {
-  const lines = beforeCopy(source.text.slice(0, TEXT_CHARS_MAX).split('\n'))
+  const all = beforeCopy(source.text.slice(0, TEXT_CHARS_MAX).split('\n'))
+  const lines = all.filter((_, i) => !isOfMessage(all, i))
   const own = ownAddresses(source)
-  const text = lines.join('\n')
+  const text = all.join('\n')
   const { said: begun, introduction } = readBlocks(lines)
   const blocks = without(begun, (address) => own.has(address))
   if (blocks.size > 0) return { text, said: blocks, introduction }
@@ -70,6 +74,11 @@ function beforeCopy(lines: readonly string[]): readonly string[] {
 function beginsCopy(line: string, next: string): boolean {
   if (ANNOUNCES_COPY.test(line) || BEGINS_COPY.test(line)) return true
   return MAY_BEGIN_COPY.test(line) && IS_HEADER.test(next)
+}
+
+function isOfMessage(lines: readonly string[], i: number): boolean {
+  const isField = (at: number) => IS_OF_MESSAGE.test(lines[at] ?? '')
+  return isField(i) && (isField(i - 1) || isField(i + 1))
 }
 
 function ownAddresses({ headers }: ReportSource): ReadonlySet<string> {
@@ -133,7 +142,8 @@ function paragraphBefore(lines: readonly string[], end: number): string {
   while (to > 0 && (lines[to - 1] ?? '').trim() === '') to--
   let from = to
   while (from > 0 && (lines[from - 1] ?? '').trim() !== '') from--
-  return lines.slice(from, to).join(' ').slice(-PARAGRAPH_CHARS_MAX)
+  const said = lines.slice(from, to).filter((line) => !REPEATS_FIELD.test(line))
+  return said.join(' ').slice(-PARAGRAPH_CHARS_MAX)
 }
 
 function readMentions(lines: readonly string[]): ReadonlyMap<string, string> {

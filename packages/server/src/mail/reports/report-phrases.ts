@@ -5,9 +5,9 @@ const BY_MACHINE =
 const SAYS_FAILURE =
   /undeliver|unzustellbar|non remis|no se pudo entregar|не доставлено|delivery (has )?fail|delivery status notification(:| \() ?(fail|error)|(delivery )?failure (notice|report|notification)|mail (delivery )?failed|returned mail|(could|can|can't|cannot|did|was|were|has) ?n[o']?t (be |been )?(delivered|deliver|reach)|could ?n[o']t be delivered|(can't|cannot|couldn't|unable to|wasn't able to|weren't able to) (be )?deliver|wasn't delivered|did not reach|permanent (fatal )?error|failed permanently|aborted after|error (has )?occurred while attempting to deliver|(error|trouble) (sending|delivering) your (mail|message)|address(es)? (had|have) (permanent|failed|delivery problems)|because: user|^error: \w/im
 const SAYS_DELAY =
-  /warning: (message|could not send)|delivery (status notification(:| \() ?)?delay|(has|have) (not yet been delivered|been delayed)|message (is )?delayed|only a temporary failure|will (be retried|keep trying|continue to (try|be attempted)|retry)|still (being )?(tried|trying)|delivery attempts will continue/i
+  /warning: (message|could not send)|delivery (status notification(:| \() ?)?delay|(has|have) (not yet been delivered|been delayed)|message (is )?delayed|only a temporary failure|will (be retried|keep trying|continue to (try|be attempted)|retry)|still (being )?(tried|trying)|delivery attempts will continue|this is a warning\b|verz(ö|oe)ger|wird (weiter|erneut) versucht|(est|été) retardé|nouvelles tentatives|se ha retrasado|demorado|in ritardo|ritardat|foi adiad/i
 const SAYS_FOR_GOOD =
-  /permanent|giving up|address(es)? failed|could not be delivered|had permanent fatal|i'm not going to try/i
+  /(?<!\b(?:no|not|not a|without a?) )permanent|(?<!\bbefore )giving up|address(es)? failed|could not be delivered(?! (?:yet|so far|for|within|after|since|at)\b)|i'm not going to try/i
 
 const OPENING_CHARS = 4_096
 const SUBJECT_CHARS = 500
@@ -23,6 +23,15 @@ export function kindOfText(text: string): 'bounce' | 'deferral' | undefined {
   const opening = text.slice(0, OPENING_CHARS)
   if (SAYS_DELAY.test(opening) && !SAYS_FOR_GOOD.test(opening)) return 'deferral'
   return SAYS_FAILURE.test(opening) ? 'bounce' : undefined
+}
+
+/** A subject that says `delayed` is believed more than a text that does not say that it was given up. */
+export function kindOfReport(
+  text: string,
+  ofSubject: 'bounce' | 'deferral' | undefined,
+): 'bounce' | 'deferral' | undefined {
+  const isGivenUp = SAYS_FOR_GOOD.test(text.slice(0, OPENING_CHARS))
+  return ofSubject === 'deferral' && !isGivenUp ? ofSubject : (kindOfText(text) ?? ofSubject)
 }
 
 /** @param subject decoded */

@@ -109,10 +109,15 @@ function onList(evidence: string): Meaning {
   }
 }
 
+/** What it gives where it has none. */
+const GENERAL_STATUS = '5.0.0'
+
 function droppedOf(report: unknown): Meaning {
   const reasons = [textOf(report, 'reason'), textOf(report, 'type')]
   const found = reasons.flatMap((reason) => DROPPED.get(reason?.toLowerCase() ?? '') ?? [])[0]
-  return found ?? { kind: 'bounced', isHard: false }
+  if (found?.suppresses !== 'bounced') return found ?? { kind: 'bounced', isHard: false }
+  const status = textOf(report, 'status')
+  return status === undefined || status === GENERAL_STATUS ? found : { ...found, status }
 }
 
 function visitorOf(report: unknown): Pick<RelayFact, 'ip' | 'userAgent'> {

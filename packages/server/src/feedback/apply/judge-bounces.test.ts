@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { readFacts } from '../../relays/sendgrid/read-facts.ts'
+import { decideMeaning } from '../../relays/sparkpost/decide-meaning.ts'
+import type { PlacedReport } from './fact-store.ts'
+import { judgeBounces } from './judge-bounces.ts'
+
+type Fact = PlacedReport['report']['fact']
+
+const placed = (fact: Fact, relay: PlacedReport['report']['relay'] = 'sendgrid'): PlacedReport => ({
+  place: { refId: '01JABCDEFGHJKMNPQRSTVWXYZ0', n: 0 },
+  atMicros: 0n,
+  report: { tenantId: 'tn_1', relay, receivedAtMicros: 0n, fact },
+})
+const bounced = (fact: Partial<Fact>): Fact => ({
+  kind: 'bounced',
+  factId: '1',
+  type: 'bounce',
+  isHard: true,
+  suppresses: 'bounced',
+  email: 'cy@example.net',
+  reason: '',
+  raw: '',
+  atMicros: undefined,
+  ref: undefined,
+  ...fact,
+})
+const judgeOne = async (fact: Fact, relay?: PlacedReport['report']['relay']) =>
+  (await judgeBounces([placed(fact, relay)]))[0]?.report.fact
+
+describe('[contract 7.4] bounces of relay providers', () => {
+  it('leave the processor to others after a few', async () => {
+    const replies = (n: number) =>
+      Array.from({ length: n }, () => placed(bounced({ reason: '550 User unknown' })))
+    let others = 0
+    const count = () => {
+      others += 1
+      running = setImmediate(count)
+    }
+    let running = setImmediate(count)
+    await judgeBounces(replies(200))
+    clearImmediate(running)
+    expect(others).toBeGreaterThanOrEqual(9)
+  })
+
+  it('join the code that stands beside the words', async () => {
+    const vague = bounced({ reason: 'mailbox unavailable' })
+    expect((await judgeOne(vague))?.suppresses).toBeUndefined()
+    expect((await judgeOne({ ...vague, errorCode: '550' }))?.suppresses).toBe('bounced')
+    expect(
+      (await judgeOne({ ...vague, errorCode: '450', reason: '550 mailbox unavailable' }))
+        ?.suppresses,
+    ).toBe('bounced')
+  })
+
+  it('are judged by whom they are about', async () => {
+    const reason = '550 5.1.1 <dan@example.net>: User unknown'
+    expect((await judgeOne(bounced({ reason })))?.suppresses).toBeUndefined()
+    expect((await judgeOne(bounced({ reason, email: 'dan@example.net' })))?.suppresses).toBe(
+      'bounced',
+    )
+  })
+
+  it.each([
+    ['', '5.7.1', undefined],
+    ['550 5.7.1 Blocked', undefined, undefined],
+    ['', undefined, 'bounced'],
+  ] as const)(
+    'of an address on the list of SendGrid: %s %s',
+    async (response, status, suppresses) => {
+      const event = {
+        event: 'dropped',
+        email: 'cy@example.net',
+        type: 'Bounced Address',
+        reason: response || 'Bounced Address',
+        ...(status === undefined ? {} : { status }),
+      }
+      const [fact] = readFacts(JSON.stringify([event])) ?? []
+      if (fact === undefined) throw new Error('no fact')
+      expect((await judgeOne(fact))?.suppresses).toBe(suppresses)
+    },
+  )
+
+  it.each([
+    ['550 5.7.1 recipient address was suppressed', undefined],
+    ['554 5.2.2 recipient address was suppressed', undefined],
+    ['recipient address was suppressed', 'bounced'],
+  ] as const)('of an address on the list of SparkPost: %s', async (reason, suppresses) => {
+    const meaning = decideMeaning({
+      type: 'bounce',
+      bounceClass: '25',
+      feedbackType: undefined,
+      reason,
+    })
+    expect((await judgeOne({ ...bounced({ reason }), ...meaning }, 'sparkpost'))?.suppresses).toBe(
+      suppresses,
+    )
+  })
+
+  it('of a mail server were judged when they were read', async () => {
+    const classified = {
+      category: 'invalid_recipient',
+      by: 'words',
+      evidence: 'user unknown',
+    } as const
+    const fact = bounced({ classified, reason: '550 5.7.1 Blocked' })
+    const report = { ...placed(fact), report: { ...placed(fact).report, relay: undefined } }
+    expect((await judgeBounces([report]))[0]?.report.fact).toBe(fact)
+  })
+})
