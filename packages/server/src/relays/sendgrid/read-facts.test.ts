@@ -198,3 +198,10 @@ describe('a callback', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void read(text)))
   })
 })
+
+it('an address on its list is told with the status that says why', () => {
+  const dropped = { event: 'dropped', email: 'cy@example.net', reason: 'Bounced Address' }
+  const statusOf = (status: string) => factOf({ ...dropped, status })?.status
+  expect(statusOf('5.7.1')).toBe('5.7.1')
+  expect(statusOf('5.0.0')).toBeUndefined()
+})
