@@ -20,6 +20,7 @@ import { markReported } from './message-store.ts'
 import {
   type ClaimedMessage,
   dequeue,
+  type FencedMessage,
   giveBack,
   holdClaims,
   type MessageKey,
@@ -58,8 +59,8 @@ export async function finishMessages(
 ): Promise<readonly FinishResult[]> {
   const claims = finished.map(({ claim }) => claim)
   const [, held] = await Promise.all([planByIndex(tx), holdClaims(tx, claims)])
-  const isHeld = new Set(held.map(keyOf))
-  const mine = finished.filter(({ claim }) => isHeld.has(keyOf(claim)))
+  const isHeld = new Set(held.map(claimOf))
+  const mine = finished.filter(({ claim }) => isHeld.has(claimOf(claim)))
   const applied = await applyAll(tx, deps, mine)
   const events = mine.flatMap(({ event }) => event ?? [])
   const recorded = await recordEvents(tx, events)
@@ -84,7 +85,7 @@ export async function finishMessages(
     ),
   ])
   return finished.map(({ claim }, i) => ({
-    isFinished: isHeld.has(keyOf(claim)),
+    isFinished: isHeld.has(claimOf(claim)),
     outcomes: applied.outcomes.get(keyOf(claim)) ?? [],
     touched: i === 0 ? [...applied.touched, ...recorded.touched] : [],
     bounces: i === 0 ? applied.bounces : [],
@@ -120,6 +121,11 @@ async function applyAll(tx: Tx, deps: FinishDeps, finished: readonly FinishedMes
 
 function orderOf({ fact: { ref } }: Report): string {
   return `${ref?.refId ?? '~'} ${String(ref?.n ?? 0).padStart(5, '0')}`
+}
+
+/** Of a message that this process has taken again, an older claim may be among the given ones. */
+function claimOf(claim: FencedMessage): string {
+  return `${keyOf(claim)} ${claim.fence}`
 }
 
 function keyOf({ tenantId, inboundId }: MessageKey): string {

@@ -259,6 +259,29 @@ describe('of several that report', () => {
     expect(await ids()).toEqual([id])
   })
 
+  it('[I7] one that the same process has taken again, after its lease had run out, is reported once', async () => {
+    await world.receive()
+    const begun = Promise.withResolvers<void>()
+    const begunAgain = Promise.withResolvers<void>()
+    // Both are read to their end at the same time, so one transaction ends both.
+    const reader: MessageReader = {
+      async read(claim) {
+        begun.resolve()
+        if (claim.tries > 1) begunAgain.resolve()
+        await begunAgain.promise
+        const ended = { problem: undefined, lookAgainMs: undefined }
+        return { claim, isFirst: true, event: undefined, reports: [], ...ended }
+      },
+    }
+    const worker = world.worker({ reader })
+    const first = worker.runOnce()
+    await begun.promise
+    await world.endLeases()
+    await Promise.all([first, worker.runOnce()])
+    expect(worker.results.toSorted()).toEqual(['lost', 'reported'])
+    expect(await queued()).toBe(0)
+  })
+
   it('a lease is renewed for as long as its message is read', async () => {
     await world.receive()
     const held = Promise.withResolvers<void>()

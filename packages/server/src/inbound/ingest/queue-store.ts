@@ -16,8 +16,11 @@ export interface DueMessage extends MessageKey {
   readonly isSuspect: boolean
 }
 
-export interface ClaimedMessage extends DueMessage {
+export interface FencedMessage extends MessageKey {
   readonly fence: string
+}
+
+export interface ClaimedMessage extends DueMessage, FencedMessage {
   /** How often it was taken, this time included. */
   readonly tries: number
 }
@@ -142,7 +145,7 @@ export async function giveBack(
 
 const HOLD = statement(
   'inbound.hold_claims',
-  `select q.tenant_id as "tenantId", q.inbound_id as "inboundId" from ${FENCED}
+  `select q.tenant_id as "tenantId", q.inbound_id as "inboundId", q.fence from ${FENCED}
      join inbound_queue q on ${OF_FENCED}
     order by q.tenant_id, q.inbound_id for update of q`,
 )
@@ -150,9 +153,9 @@ const HOLD = statement(
 /** Those that are still the caller's, to the end of the transaction. */
 export async function holdClaims(
   tx: Tx,
-  claims: readonly ClaimedMessage[],
-): Promise<readonly MessageKey[]> {
-  return (await tx.query<MessageKey>(HOLD, fencesOf(claims))).rows
+  claims: readonly FencedMessage[],
+): Promise<readonly FencedMessage[]> {
+  return (await tx.query<FencedMessage>(HOLD, fencesOf(claims))).rows
 }
 
 const DEQUEUE = statement(
@@ -189,6 +192,6 @@ function keysOf(keys: readonly MessageKey[]): string[] {
   return [arrayText(keys.map((k) => k.tenantId)), arrayText(keys.map((k) => k.inboundId))]
 }
 
-function fencesOf(claims: readonly ClaimedMessage[]): string[] {
+function fencesOf(claims: readonly FencedMessage[]): string[] {
   return [...keysOf(claims), arrayText(claims.map(({ fence }) => fence))]
 }
