@@ -359,7 +359,10 @@ describe('a process that ends', () => {
     for (; (await queued()) > 0 && processes < 10; processes += 1) {
       const ended = Promise.withResolvers<void>()
       let isDead = false
+      const { db } = world
       const worker = world.worker({
+        // A process that has ended takes nothing more.
+        db: { ...db, transaction: (...of) => (isDead ? dead : db.transaction(...of)) },
         // Every message is being read when the one ends the process.
         authenticate: async ({ raw }, _timeoutMs) => {
           if (raw.includes('poison')) {
