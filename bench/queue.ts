@@ -129,7 +129,7 @@ async function resetStatements({ sql }: Cluster): Promise<void> {
   await sql.query('select pg_stat_statements_reset()')
 }
 
-/** Of the statement that claims a lane's rows, per row, in milliseconds. */
+/** Of the statement that claims a queue's rows, per row, in milliseconds. */
 async function claimMs({ sql }: Cluster): Promise<number> {
   const { rows } = await sql.query<{ ms: number }>(
     `select sum(total_exec_time) / sum(rows) as ms from pg_stat_statements

@@ -1,4 +1,4 @@
-/** A mailer whose password is changed at its server: found out, told, mended (interface §3, §6.3). */
+/** A mailer whose password is changed at its server: found out, told, fixed (interface §3, §6.3). */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createWorld, type World, waitForEvents } from './world.ts'
 

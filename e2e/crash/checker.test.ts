@@ -48,7 +48,7 @@ type MessageFact = Extract<SmtpLogFact, { fact: 'message.received' }>
 
 /**
  * An honest round by hand. Tenant a sends to `ok` (delivered), `later` (deferred, then delivered),
- * `never` (refused for good) and `doubt` (dropped after the dot, then delivered); tenant b to `b`.
+ * `never` (refused for good) and `doubt` (dropped after the commit point, then delivered); tenant b to `b`.
  * The sender dies once at a failpoint, the dispatcher once by the nemesis; request 3 repeats 2.
  *
  * Then tenant a sends to `sick`, whose event is poison, and to `fine`: request 5 holds both and is

@@ -1,6 +1,6 @@
 /**
  * A sender that is killed at each place of an attempt, and the one that comes after it. Up to the
- * commit of the dot the attempt never happened; from there to the commit of its result it is
+ * record of the commit point the attempt never happened; from there to the commit of its result it is
  * uncertain, and the mailer's policy decides; then it is told, once.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'

@@ -868,7 +868,7 @@ create table sending_queue (
   attempt       smallint not null default 1,
   max_attempts  smallint not null,
   fence         bigint not null default 0,
-  -- How often the end of a process cut off this attempt before the dot.
+  -- How often the end of a process cut off this attempt before the commit point.
   interrupted   smallint not null default 0,
   expires_at    timestamptz not null,
   -- About how much memory the email's content takes: known before the content is loaded.

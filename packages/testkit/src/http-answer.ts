@@ -9,7 +9,7 @@ export interface HttpAnswer {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
-  /** Holds the answer back until this settles: a test's own gate. */
+  /** Holds the answer back until this settles: a promise of the test. */
   readonly after?: Promise<unknown>
   readonly delayMs?: number
   /** One byte of the body every so many milliseconds. */

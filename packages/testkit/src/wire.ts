@@ -1,7 +1,7 @@
 /**
  * The two directions of one connection of a scripted server: bytes in, answers out.
  *
- * Answers leave strictly in order: while one is held back (a delay, a drip, a gate), what has been
+ * Answers leave strictly in order: while one is held back (a delay, a drip, a promise), what has been
  * pipelined behind it waits. All answers to one chunk of input leave in one write.
  */
 import type { Socket } from 'node:net'
@@ -11,7 +11,7 @@ import { type SecureContext, TLSSocket } from 'node:tls'
 export interface WireAction {
   /** Written as it is instead of, or after, the reply. After a `220` to STARTTLS it is in clear. */
   readonly raw?: string | Buffer
-  /** Holds the reply back until this settles: a test's own gate. */
+  /** Holds the reply back until this settles: a promise of the test. */
   readonly after?: Promise<unknown>
   readonly delayMs?: number
   /** One byte every so many milliseconds. */

@@ -242,7 +242,7 @@ async function tell(onError: OnError, error: unknown, context: WebhookContext): 
 }
 
 function report(error: unknown): void {
-  // biome-ignore lint/suspicious/noConsole: a receiver that fails in silence is never mended
+  // biome-ignore lint/suspicious/noConsole: a receiver that fails in silence is never fixed
   console.error(error)
 }
 

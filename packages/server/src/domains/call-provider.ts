@@ -82,7 +82,7 @@ export async function callProvider(
 }
 
 /**
- * What can be mended, or looked up anywhere. The tenant chose the address, so which of its ports are open is
+ * What can be fixed, or looked up anywhere. The tenant chose the address, so which of its ports are open is
  * not told: nobody scans a network by this.
  */
 const REASONS: Readonly<Record<string, string>> = {

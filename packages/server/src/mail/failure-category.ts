@@ -85,7 +85,7 @@ export const FAILURES = {
 
 export type FailureCategory = keyof typeof FAILURES
 
-/** What the mailer's owner or its provider can mend: login, account, server and the way to it. */
+/** What the mailer's owner or its provider can fix: login, account, server and the way to it. */
 const OF_MAILER: ReadonlySet<FailureCategory> = new Set([
   'auth_rejected',
   'auth_required',

@@ -2,7 +2,7 @@
  * What a failure without a reply means, by the name of the system's error.
  *
  * After the final dot there is only one answer, whatever the error: the message may have arrived.
- * A certificate that is expired, not valid yet or sent without its chain is usually mended by its
+ * A certificate that is expired, not valid yet or sent without its chain is usually fixed by its
  * owner soon; any other one is wrong until somebody changes the mailer or the server.
  */
 import type { FailureCategory } from './failure-category.ts'

@@ -74,7 +74,7 @@ const CHANGE_SETTINGS = statement(
     returning limits, uncertain`,
 )
 
-/** What is undefined stays. Undefined when there is no such domain; else its lane is to be woken. */
+/** What is undefined stays. Undefined when there is no such domain; else its queue is to be woken. */
 export async function changeDomainSettings(
   q: Queryable,
   { tenantId, mailerId }: MailerKey,
@@ -123,7 +123,7 @@ const RENEW = statement(
 /**
  * Key or address of the tenant's account at a relay have changed: what was found out about them
  * before counts no more. Those of its mailers that were deactivated are active again (a disabled one
- * stays so), as after any other new credentials. Answers all of them; their lanes are to be woken
+ * stays so), as after any other new credentials. Answers all of them; their queues are to be woken
  * after the commit.
  */
 export async function noteRelayChanged(
@@ -134,7 +134,7 @@ export async function noteRelayChanged(
   return rows
 }
 
-/** Mail that waits for it fails at its next attempt (contract §5); its lane is to be woken after the commit. */
+/** Mail that waits for it fails at its next attempt (contract §5); its queue is to be woken after the commit. */
 export async function deleteDomainMailer(
   tx: Tx,
   { tenantId, mailerId }: MailerKey,

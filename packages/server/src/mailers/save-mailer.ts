@@ -10,7 +10,7 @@ export interface SaveMailerDeps {
   readonly clock: Clock
   /**
    * To be called after the commit of any change: mail that waits for the mailer may go out, as the
-   * limits of its lane allow, whatever has gathered; and its mailbox is watched as it now says.
+   * limits of its queue allow, whatever has gathered; and its mailbox is watched as it now says.
    */
   readonly wakeMail: (mailer: Pick<Mailer, 'tenantId' | 'mailerId'>) => void
 }

@@ -1,4 +1,4 @@
-/** Folds changes of tallies into their sums, and forgets sums after 400 days. */
+/** Folds changes of counters into their sums, and forgets sums after 400 days. */
 
 import { dropOldTallies, foldTallies } from './counter-store.ts'
 import type { Db } from './db/index.ts'

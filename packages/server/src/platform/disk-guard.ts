@@ -1,5 +1,5 @@
 /**
- * Closes the intake before the disk is full (contract §2: 503 with `Retry-After`), so that what was
+ * Refuses new email before the disk is full (contract §2: 503 with `Retry-After`), so that what was
  * accepted has room to be finished.
  *
  * What an email will take is set aside from its admission until its commit has ended, on top of the

@@ -4,7 +4,7 @@
  *
  * A thread is a module that answers jobs (`thread-jobs.ts`), one at a time. A job that overruns a limit is
  * ended with its thread; the next job gets a new thread. A caller has one thread at most, and callers
- * take turns (`gate.ts`). Threads begin with the first job and do not keep the process alive.
+ * take turns (`concurrency-limiter.ts`). Threads begin with the first job and do not keep the process alive.
  *
  * The caller is answered when a limit is overrun. The thread ends when it can: a long built-in function,
  * such as `replaceAll` of megabytes, is not interrupted. As many threads may be ending as may be at work,

@@ -23,7 +23,7 @@ export interface DnsAnswer extends DnsReply {
   readonly hasWrongId?: boolean
   /** In place of a message: what is no DNS at all, or made of the query. */
   readonly raw?: Buffer | ((query: Buffer) => Buffer)
-  /** Holds the answer back until this settles: a test's own gate. */
+  /** Holds the answer back until this settles: a promise of the test. */
   readonly after?: Promise<unknown>
 }
 

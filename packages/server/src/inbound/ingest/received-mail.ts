@@ -1,5 +1,5 @@
 /**
- * Mail as it is received, by whichever door: what the intake stores before anything is answered.
+ * Mail as it is received, by whichever door: what ingest stores before anything is answered.
  */
 
 /** From here on a message is large: it has commits, places and a memory apart from those of small ones. */

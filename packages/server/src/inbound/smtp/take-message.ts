@@ -2,7 +2,7 @@
  * Takes one message in: from DATA to the answer to its final dot.
  *
  * Nothing that was not stored is answered with 250. What was stored and could not be answered comes
- * again, and is recognised by the intake.
+ * again, and is recognised by ingest.
  */
 import type { SMTPServerDataStream } from 'smtp-server'
 import { withTimeout } from '../../platform/timeout.ts'

@@ -69,7 +69,7 @@ interface Waiter {
   readonly timer: NodeJS.Timeout
 }
 
-/** Well within the time in which logins at one server are compared (decide-blame.ts). */
+/** Well within the time in which logins at one server are compared (detect-shared-outage.ts). */
 const WORKED_EVERY_MS = 3 * 60_000
 
 export function createConnectionPool(

@@ -27,7 +27,7 @@ export function loginFailure(failure: SmtpFailure): ApiError {
     : new ApiError('mailer_unreachable', { message: `${UNREACHABLE} (${stage}): ${said}` })
 }
 
-/** What the tenant can mend, or look up anywhere. */
+/** What the tenant can fix, or look up anywhere. */
 const TOLD: ReadonlySet<FailureCategory> = new Set([
   'host_not_found',
   'auth_required',

@@ -1,5 +1,5 @@
 /**
- * Connections to mailers' servers, kept for the next message: one line per mailer (smtp-line.ts),
+ * Connections to mailers' servers, kept for the next message: one pool per mailer (connection-pool.ts),
  * so that no session is ever used for another mailer. Used again for as many messages as the mailer
  * says, and for up to 5 minutes, closed after a few seconds of idleness.
  */
@@ -117,7 +117,7 @@ export function createSmtpPool(deps: SmtpPoolDeps): SmtpPool {
   return pool
 }
 
-/** As of a process that is full: see `openNew` in smtp-line.ts. */
+/** As of a process that is full: see `openNew` in connection-pool.ts. */
 const NOTHING_TRIED: OpenSessionResult = {
   ok: false,
   failure: { stage: 'connect', systemCode: 'busy' },

@@ -24,7 +24,7 @@ interface Waiter<I, R> {
   readonly reject: (error: unknown) => void
 }
 
-/** Groups of two lanes may lock the same rows in different orders. */
+/** Two groups may lock the same rows in different orders. */
 const conflictAttemptsMax = 3
 /** Items of one group that may each take too long alone before the rest is told so too. */
 const timeoutsMax = 2

@@ -23,7 +23,7 @@ import { describeWait, type LockWait, type LockWatch, watchLocks } from './lock-
 import { connectToPrimary } from './primaries.ts'
 import type { Queryable } from './statement.ts'
 
-/** This program and this database do not fit together; only a person can mend it. */
+/** This program and this database do not fit together; only a person can fix it. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError'
 }

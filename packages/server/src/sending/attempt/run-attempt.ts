@@ -123,7 +123,7 @@ async function attempt(
       ...withoutMailer(`${secretOf(claim)} of mailer ${claim.mailerId} cannot be opened`),
       retryable: true,
     }
-  // Held: it stays due, and its queue rests until the mailer is active again.
+  // Held: it stays due, and its queue pauses until the mailer is active again.
   if (mailer.state !== 'active') return undo(claim.interrupted > 0 ? INACTIVE_WAIT_MS : 0)
   return send(deps, loaded, mailer)
 }

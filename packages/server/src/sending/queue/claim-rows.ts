@@ -1,6 +1,6 @@
 /**
  * Claims rows of a queue as far as its mailer lets it now. Where it does not, that is said: the queue
- * rests, and no row of it is touched (invariant: waiting for a limit is not an attempt).
+ * pauses, and no row of it is touched (invariant: waiting for a limit is not an attempt).
  */
 import {
   hasRates,

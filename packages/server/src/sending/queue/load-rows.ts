@@ -15,7 +15,7 @@ export interface RowLoader {
     claimed: readonly Claim[],
     validUntilMs: number,
   ): Promise<LeasedRecipient[]>
-  /** They are due at once: a slow queue claims no more of them than it can begin, one that rests none. */
+  /** They are due at once: a slow queue claims no more of them than it can begin, one that pauses none. */
   giveBack(rows: readonly LeasedRecipient[]): void
 }
 

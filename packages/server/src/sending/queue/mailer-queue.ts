@@ -7,7 +7,7 @@
  * nothing but them.
  *
  * Bulk mail (`email.ts`) lets other mail of the queue go first, but has every fourth place in claims
- * and on connections. A queue that rests claims nothing: its mailer's limits permit no more now, or
+ * and on connections. A queue that pauses claims nothing: its mailer's limits permit no more now, or
  * its server was sent too much, or its mailer is not active.
  */
 import type { FailureCategory } from '../../mail/index.ts'
@@ -24,7 +24,7 @@ export interface LeasedRecipient {
   validUntilMs: number
 }
 
-/** Why a queue rests. */
+/** Why a queue pauses. */
 export type Rest = 'limited' | 'paused' | 'inactive'
 
 export interface MailerQueue extends Omit<WokenQueue, 'isBulk' | 'isChanged'> {

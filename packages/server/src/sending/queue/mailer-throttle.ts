@@ -12,7 +12,7 @@ export interface MailerThrottle {
   end(queue: MailerQueue): void
   /** How slow a queue is by what this process has heard, also if it was idle since. */
   slowingOf(queue: Pick<MailerQueue, 'id'>): Slowing | undefined
-  /** Learns from an attempt that began at `begunMs`; true when the queue rests from now on. */
+  /** Learns from an attempt that began at `begunMs`; true when the queue pauses from now on. */
   noteResult(queue: MailerQueue, ending: Finish, begunMs: number): boolean
   /** Those that rest because of their mailers' state. */
   inactive(): MailerQueue[]

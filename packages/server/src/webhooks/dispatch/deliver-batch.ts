@@ -147,7 +147,7 @@ function noteTaken(deps: DeliverDeps, { webhookId, ahead }: Take, taken: Taken):
 
 async function rest(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
   const state = await deps.backoffs.add(key)
-  // It looked from the first id on: what the take did not find lies below the low-water ids.
+  // It looked from the first id on: what the take did not find lies below the cursor's ids.
   if (state === 'busy') deps.queueCursor.reset(key.webhookId)
   return state === 'idle' ? IDLE : state === 'busy' ? AGAIN : BUSY
 }

@@ -6,7 +6,7 @@
  * discarded by the dispatcher, piece by piece: a backlog of any size is switched off in one short
  * transaction. Its events stay in the log and are had by replay. A request under way ends as it does.
  * inactive → active: gets what happens from then on, without the back-off of before.
- * Another URL or other headers: the receiver may have been mended, so the next try is made at once.
+ * Another URL or other headers: the receiver may have been fixed, so the next try is made at once.
  * Other toggles apply when an event is recorded, and once more when a request is made for the first time.
  */
 import type { Tx } from '../../platform/db/index.ts'

@@ -154,7 +154,7 @@ export async function removeSubscription(
 }
 
 /**
- * The stream is looked at anew, without a back-off: to try what may have been mended, or to discard
+ * The stream is looked at anew, without a back-off: to try what may have been fixed, or to discard
  * what is no longer to be sent. What a request still on its way to the old receiver brings
  * changes its delivery only: it is of an older epoch. What a receiver taught about sizes is forgotten with
  * it; after failures the first new request stays a small one. The pause of a deleted webhook ends: what

@@ -28,7 +28,7 @@ const settings = {
   max_connections: '100',
   checkpoint_timeout: '15min',
   // How much the log ahead of the tables grows between two checkpoints: it must fit in the margin that
-  // the intake leaves free (DISK_FREE_MIN, 512 MiB), with as much again for what comes during one.
+  // the disk guard leaves free (DISK_FREE_MIN, 512 MiB), with as much again for what comes during one.
   max_wal_size: '256MB',
   min_wal_size: '64MB',
   // A segment takes its room when it is made, and is used again, so that commits seldom need more.

@@ -11,7 +11,7 @@ import type { QueueCursorIds } from '../take/queue-cursor.ts'
 export const CLEARED_POINTERS_MAX = 2_500
 const CLEARED_OPEN_MAX = 100
 
-/** The first of each lane above the low-water ids. */
+/** The first of each lane above the cursor's ids. */
 const FIRST_POINTERS = (limit: string) => `
   (select p.ctid, lane, event_id, day, generation, queued_at from webhooks_pending p
     where p.tenant_id = k.tenant_id and p.webhook_id = k.webhook_id and p.lane = 0

@@ -26,7 +26,7 @@ it('a fault is not ended by the database; it is forgotten after a step that went
 it('an outage rests for a second, whatever faults there were, and is none of them', () => {
   let nowMs = 0
   const backoffs = createBackoffCache(() => nowMs)
-  /** How long it rests from now on. */
+  /** How long it backs off from now on. */
   const restMs = () => {
     const startMs = nowMs
     while (backoffs.isResting('a')) nowMs += 100

@@ -2,7 +2,7 @@
  * Which streams are left alone for a while, and until when: those that back off, of which the database
  * may say otherwise any time, and those whose step failed unexpectedly, the longer the more often.
  *
- * Of a bounded number of streams: the one that rests longest is forgotten first, and then asks the
+ * Of a bounded number of streams: the one that backs off longest is forgotten first, and then asks the
  * database once more.
  */
 import { createBoundedMap } from '../../../platform/bounded-map.ts'

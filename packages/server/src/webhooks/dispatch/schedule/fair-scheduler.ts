@@ -3,10 +3,10 @@
  * runs or waits.
  *
  * All steps under way share `total` places, and nothing takes one away again: a receiver may hold its
- * place for as long as a request may last. So each pace has room only within what those that are
+ * place for as long as a request may last. So each pace has places only within what those that are
  * trusted more leave to it, and what hangs, or may hang, never has all of it:
  *
- * | room    | who is in it       | of 512 | one tenant alone |
+ * | limit   | who counts         | of 512 | one tenant alone |
  * |---------|--------------------|--------|------------------|
  * | all     | everyone           | 512    | 256              |
  * | unquick | slow, new, failing | 448    | 112              |
@@ -16,9 +16,9 @@
  *
  * A tenant may have as many places as are free, or a third of that where they may be held for long:
  * each tenant that takes all it can leaves half, or three quarters, of what was free to the next, and
- * it takes ten, or twenty, of them to fill a room.
+ * it takes ten, or twenty, of them to reach a limit.
  *
- * The paces take turns, in each of them the tenants, and of each tenant its streams. Those that are
+ * Each pace has its turn, in each of them the tenants, and of each tenant its streams. Those that are
  * at a limit are passed over.
  */
 import { createFairQueue, type FairQueue } from '../../../platform/fair-queue.ts'
@@ -35,7 +35,7 @@ export interface Starter {
 
 type RoomName = 'all' | 'unquick' | 'unsure' | 'late' | 'failing'
 
-/** Places by room. */
+/** Places by limit. */
 export type SchedulerLimits = Readonly<Record<RoomName, number>>
 
 /** Under way, by the pace with which they started, and in line. */
@@ -48,8 +48,8 @@ export interface FairScheduler<T extends Starter> {
   next(): T | undefined
   leave(starter: T): void
   /**
-   * Whether somebody could start with the place that this one holds: not those that wait for a room
-   * which stays full, or whose tenant stays at its limit.
+   * Whether somebody could start with the place that this one holds: not those that wait at a limit
+   * which stays reached, or whose tenant stays at its limit.
    */
   isAnyWaitingFor(holder: T): boolean
   counts(): SchedulerCounts

@@ -6,7 +6,7 @@
  * time is kept right by its fence. The first event after idleness goes at once; while there is more,
  * requests of one stream start `lingerMs` apart. What backs off is left to the sweep, which reads the
  * database: an update of the webhook may end the wait early. A stream whose step fails unexpectedly
- * rests, the longer the more often, and holds no place.
+ * backs off, the longer the more often, and holds no place.
  */
 import { DatabaseUnavailableError } from '../../../platform/db/index.ts'
 import type { Logger } from '../../../platform/log.ts'

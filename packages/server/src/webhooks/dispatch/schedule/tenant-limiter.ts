@@ -1,6 +1,6 @@
 /**
  * Places that tenants share. A tenant may have only as many as are free, or a part of that: it cannot
- * fill the room alone, and each that takes all it can leaves a part of what it found to the next.
+ * fill all places alone, and each that takes all it can leaves a part of what it found to the next.
  */
 export interface TenantLimiter {
   isFull(): boolean

@@ -19,7 +19,7 @@ export interface SettleDeps {
   readonly settle: (settlement: Settlement) => Promise<Settled>
 }
 
-/** Not an outage to those who see it: its stream rests the longer, the more often this happens. */
+/** Not an outage to those who see it: its stream backs off the longer, the more often this happens. */
 export class UnsettledError extends Error {
   override readonly name = 'UnsettledError'
 }

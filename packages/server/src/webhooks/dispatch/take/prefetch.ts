@@ -23,7 +23,7 @@ export interface Prefetch {
 }
 
 const VALID_MS = 5_000
-/** Of the bodies of all streams together; beyond it nothing more is read ahead. */
+/** Of the bodies of all streams together; beyond it nothing more is prefetched. */
 const OCTETS_MAX = 33_554_432
 
 interface Known {

@@ -7,7 +7,7 @@
  * What somebody asked for again (lane 1) is sent as it was asked for.
  *
  * The lock of a stream is held to the end and never waited for. Rare things (what is to be discarded,
- * exhausted or mended) are only seen here and done elsewhere (clear-stream.ts): they must not hold up a
+ * exhausted or fixed) are only seen here and done elsewhere (clear-stream.ts): they must not hold up a
  * group.
  */
 import { type SubscriptionKey, subscriptionKeyOfEvent } from '@postrider/contract'
@@ -78,7 +78,7 @@ export type NotTaken =
   | { readonly kind: 'wait'; readonly waitMs: number }
   /** Something is to leave the queue without a request. */
   | { readonly kind: 'clear' }
-  /** Nothing was found above the low-water ids. */
+  /** Nothing was found above the cursor's ids. */
   | { readonly kind: 'empty' }
 
 const BUSY: Taken = { kind: 'busy' }

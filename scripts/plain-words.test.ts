@@ -1,0 +1,125 @@
+/**
+ * Words that the project has given up for the field's own, and the length of commit subjects
+ * (CONTRIBUTING.md, "A change"). Documents are read whole; of sources only the comments.
+ */
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+
+const root = new URL('../', import.meta.url)
+
+/** Commits before this one are as they are. */
+const RULED_SINCE = '334fd51c93213edf03b73ac96acee8edbbfe803d'
+const SUBJECT_CHARS_MAX = 72
+
+interface GivenUp {
+  readonly word: RegExp
+  readonly say: string
+  /** Paths where the word is right: a name of the wire or of a column, or what an RFC calls so. */
+  readonly except?: RegExp
+}
+
+const givenUp: readonly GivenUp[] = [
+  // `webhooks_pending.lane` is a column.
+  { word: /\blanes?\b/i, say: 'queue', except: /^packages\/server\/(src\/webhooks|migrations)\// },
+  { word: /\bslots?\b/i, say: 'place' },
+  { word: /\brooms\b/i, say: 'limits, or folders' },
+  { word: /\bpaces\b/i, say: 'endpoint health' },
+  { word: /\brests\b(?! on\b)/i, say: 'backs off, or pauses' },
+  { word: /\bstand-ins?\b/i, say: 'placeholder' },
+  { word: /\bgates?\b/i, say: 'limiter' },
+  { word: /\bintake\b/i, say: 'ingest', except: /^packages\/server\/src\/(feedback|tracking)\// },
+  // The dot that ends a message is a thing of SMTP itself.
+  {
+    word: /\b(after|before|of|to) the dot\b/i,
+    say: 'commit point',
+    except: /^packages\/(server\/src\/mail\/smtp|testkit)\//,
+  },
+  { word: /\bheld rows?\b/i, say: 'leased recipients' },
+  { word: /\bkept[- ]days?\b/i, say: 'retention' },
+  { word: /\blow[- ]water\b/i, say: 'cursor', except: /^docs\/adr\/0005-/ },
+  { word: /\b(smtp|login)[- ]line\b/i, say: 'connection pool, or login limiter' },
+  { word: /\btall(y|ies)\b/i, say: 'counter' },
+  { word: /\bmend(s|ed|ing)?\b/i, say: 'fix' },
+]
+
+const folders = ['docs', 'e2e', 'bench', 'scripts'].concat(
+  readdirSync(new URL('packages/', root)).flatMap((name) =>
+    ['src', 'test', 'migrations'].map((part) => `packages/${name}/${part}`),
+  ),
+)
+
+function filesOf(folder: string): string[] {
+  try {
+    return readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
+      .map((path) => `${folder}/${path.replaceAll('\\', '/')}`)
+      .filter((path) => /\.(md|ts|mjs|sql)$/.test(path) && !/\/(node_modules|dist)\//.test(path))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+const files = readdirSync(root)
+  .filter((name) => name.endsWith('.md'))
+  .concat(folders.flatMap(filesOf))
+  // It has to name them.
+  .filter((path) => path !== 'scripts/plain-words.test.ts')
+  .sort()
+
+/** What a reader reads as a sentence: no code, no option of a command, no target of a link. */
+function proseOf(line: string, path: string): string {
+  const text = path.endsWith('.md') ? line : commentOf(line)
+  return text
+    .replaceAll(/`[^`]*`/g, ' ')
+    .replaceAll(/\]\([^)]*\)/g, ' ')
+    .replaceAll(/--[\w-]+/g, ' ')
+}
+
+function commentOf(line: string): string {
+  return /^\s*(?:\/\/|\/?\*|--)(.*)$/.exec(line)?.[1] ?? /\s\/\/ (.*)$/.exec(line)?.[1] ?? ''
+}
+
+function findGivenUp(path: string, text: string): string[] {
+  const ruled = givenUp.filter(({ except }) => except?.test(path) !== true)
+  return text.split('\n').flatMap((line, i) => {
+    const prose = proseOf(line, path)
+    return ruled.flatMap(({ word, say }) => {
+      const found = word.exec(prose)?.[0]
+      return found === undefined ? [] : `${path}:${i + 1}: "${found}": say ${say}`
+    })
+  })
+}
+
+it('documents and comments use none of the words that were given up', () => {
+  expect(files.length).toBeGreaterThan(1_000)
+  const found = files.flatMap((path) =>
+    findGivenUp(path, readFileSync(new URL(path, root), 'utf8')),
+  )
+  expect(found).toEqual([])
+})
+
+it('a word that was given up is found in prose, and not in code', () => {
+  const path = 'packages/server/src/sending/a.ts'
+  expect(findGivenUp(path, '/** Wakes\n * the lane. */')).toEqual([`${path}:2: "lane": say queue`])
+  expect(findGivenUp(path, 'a() // mended')).toEqual([`${path}:1: "mended": say fix`])
+  expect(findGivenUp('docs/a.md', 'Rooms.')).toEqual([
+    'docs/a.md:1: "Rooms": say limits, or folders',
+  ])
+  expect(findGivenUp(path, "const lane = 'lane' // `lane`\nslots()")).toEqual([])
+  expect(findGivenUp('docs/a.md', '`slot`, --create-slot, [it](intake.md)')).toEqual([])
+  expect(findGivenUp('packages/server/src/webhooks/a.ts', '// By lane.')).toEqual([])
+})
+
+it(`commit subjects have at most ${SUBJECT_CHARS_MAX} characters`, () => {
+  const git = (...args: string[]) =>
+    spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1_048_576 })
+  // An unpacked archive has no history, and a shallow clone only its end: nothing to look at.
+  if (git('merge-base', '--is-ancestor', RULED_SINCE, 'HEAD').status !== 0) return
+  const log = git('log', '--no-merges', '--format=%h %s', `${RULED_SINCE}..HEAD`)
+  expect(log.status).toBe(0)
+  const tooLong = log.stdout
+    .split('\n')
+    .filter((line) => [...line.slice(line.indexOf(' ') + 1)].length > SUBJECT_CHARS_MAX)
+  expect(tooLong).toEqual([])
+})
