@@ -3,16 +3,22 @@
  * and where it is forbidden, the thread goes on as it is.
  */
 import { readlinkSync } from 'node:fs'
-import { setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 
-/** Of the calling thread, for ever: a quarter of the share of one that is not lowered. */
-export const LOWERED = 5
+/** Below the other threads of the process, whose niceness may not be 0: a third of their share. */
+const LOWERED_BY = 5
 
-/** False: it is as it was. */
+/** The niceness of a thread that was lowered by one of this niceness. */
+export function loweredFrom(niceness: number): number {
+  return Math.min(niceness + LOWERED_BY, constants.priority.PRIORITY_LOW)
+}
+
+/** Lowers the calling thread, for ever. False: it is as it was. */
 export function lowerPriority(): boolean {
   try {
     // <pid>/task/<tid>
-    setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), LOWERED)
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+    setPriority(thread, loweredFrom(getPriority(thread)))
     return true
   } catch {
     return false

@@ -1,8 +1,9 @@
+import { getPriority } from 'node:os'
 import { afterAll, describe, expect, it } from 'vitest'
 import { nicenesses } from '../../../test/nicenesses.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { ThreadOutcome } from '../../platform/thread-pool.ts'
-import { LOWERED } from '../../platform/thread-priority.ts'
+import { loweredFrom } from '../../platform/thread-priority.ts'
 import { createMessageParser } from './message-parser.ts'
 import type { ParseJob } from './parse-job.ts'
 import { FALLBACK_LIMITS } from './parse-job.ts'
@@ -76,7 +77,8 @@ describe('messages are read in threads', () => {
   })
 })
 
-const countLowered = () => nicenesses().filter((niceness) => niceness === LOWERED).length
+const lowered = loweredFrom(getPriority())
+const countLowered = () => nicenesses().filter((niceness) => niceness === lowered).length
 
 it.skipIf(process.platform !== 'linux')('large ones leave the processor to others', async () => {
   const own = createMessageParser()

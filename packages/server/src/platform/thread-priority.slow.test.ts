@@ -1,7 +1,8 @@
+import { getPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
 import { nicenesses } from '../../test/nicenesses.ts'
-import { LOWERED } from './thread-priority.ts'
+import { loweredFrom } from './thread-priority.ts'
 
 const module = new URL('./thread-priority.ts', import.meta.url).href
 const code = `import(${JSON.stringify(module)}).then(({ lowerPriority }) => {
@@ -11,13 +12,14 @@ const code = `import(${JSON.stringify(module)}).then(({ lowerPriority }) => {
 })`
 
 it.skipIf(process.platform !== 'linux')('a thread is lowered, and no other', async () => {
-  const before = nicenesses().filter((niceness) => niceness === LOWERED).length
+  const lowered = loweredFrom(getPriority())
+  const before = nicenesses().filter((niceness) => niceness === lowered).length
   const worker = new Worker(code, { eval: true })
   const isLowered = await new Promise((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
   })
   expect(isLowered).toBe(true)
-  expect(nicenesses().filter((niceness) => niceness === LOWERED)).toHaveLength(before + 1)
+  expect(nicenesses().filter((niceness) => niceness === lowered)).toHaveLength(before + 1)
   await worker.terminate()
 })
