@@ -1,7 +1,7 @@
 /** Removes what is kept aside and what stayed unmatched, when it is older than what is kept of emails. */
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
-import { createPeriodicTask, type PeriodicTask } from '../platform/periodic-task.ts'
+import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'
 import { dropOldParked } from './apply/park-store.ts'
 import { dropOldRefused } from './intake/inbox-store.ts'
 

@@ -3,7 +3,7 @@
 import { dropOldTallies, foldTallies } from './counter-store.ts'
 import type { Db } from './db/index.ts'
 import type { Logger } from './log.ts'
-import { createPeriodicTask, type PeriodicTask } from './periodic-task.ts'
+import { createPeriodicTask, type PeriodicTask } from './work/periodic-task.ts'
 
 const INTERVAL_MS = 10_000
 const PIECE = 5_000

@@ -5,7 +5,7 @@
 import { deleteOldErrors } from '../mailers/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
-import { createPeriodicTask, type PeriodicTask } from '../platform/periodic-task.ts'
+import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'
 import { deleteOldKeys } from './accept/key-store.ts'
 import { dropOldSentCopies } from './sent-copies/claim-store.ts'
 

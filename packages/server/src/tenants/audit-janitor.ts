@@ -1,7 +1,7 @@
 /** Removes entries of the audit log that are older than `AUDIT_RETENTION` (contract §7.3). */
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
-import { createPeriodicTask, type PeriodicTask } from '../platform/periodic-task.ts'
+import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'
 import { deleteOldAuditEntries } from './audit-store.ts'
 
 const INTERVAL_MS = 10 * 60_000

@@ -20,8 +20,9 @@ import {
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { Logger } from '../../platform/log.ts'
-import { createPeriodicTask } from '../../platform/periodic-task.ts'
 import type { Service } from '../../platform/service.ts'
+import { createLoop } from '../../platform/work/loop.ts'
+import { createPeriodicTask } from '../../platform/work/periodic-task.ts'
 import type { Wakeups } from '../../webhooks/index.ts'
 import { type AdmissionLimits, usualAdmission } from './admission-limiter.ts'
 import {
@@ -71,9 +72,6 @@ export interface InboundWorkerDeps extends FinishDeps {
 
 const SWEEP_MS = 1_000
 const LEASE_MS = 30_000
-/** After a failure; it doubles. */
-const REST_MS = 250
-const REST_MS_MAX = 5_000
 const GROUP_MAX = 32
 const GROUP_BYTES_MAX = 4 * 1024 * 1024
 /** Is asked of what is not to be read any more: it may be what cannot be had. */
@@ -85,12 +83,6 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   const { db, log, failpoints, observe, admission = usualAdmission, leaseMs = LEASE_MS } = deps
   const takings = createTakings({ db, admission, leaseMs })
   const jobs = new Set<Promise<void>>()
-  let isStopped = true
-  let isWoken = false
-  let restMs = REST_MS
-  let restsUntil = Number.NEGATIVE_INFINITY
-  let filling: Promise<void> | undefined
-  let sweep: NodeJS.Timeout | undefined
   let served = 0
 
   const finishes = createGroupCommit<FinishedMessage, FinishResult>({
@@ -157,7 +149,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   async function giveUp(claim: ClaimedMessage, error: unknown): Promise<void> {
     // Of this process, which cannot go on: the parser is stopped before the worker has ended.
     if (isDatabaseAway(error) || error instanceof ApiError) {
-      rest()
+      loop.backOff()
       return takings.returnLater(claim)
     }
     const isUntried = isConflict(error) || isStatementTimeout(error)
@@ -178,37 +170,15 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
       jobs.delete(job)
       takings.leave(claim)
       served += 1
-      run()
+      loop.wake()
     })
     jobs.add(job)
   }
 
-  function rest(): void {
-    restsUntil = performance.now() + restMs
-    restMs = Math.min(restMs * 2, REST_MS_MAX)
-  }
-
-  async function drain(): Promise<void> {
-    while (isWoken && !isStopped) {
-      isWoken = false
-      await fill(() => !isStopped)
-    }
-    restMs = REST_MS
-  }
-
-  function run(): void {
-    isWoken = true
-    if (isStopped || filling !== undefined || performance.now() < restsUntil) return
-    filling = drain()
-      .catch((error: unknown) => {
-        log.warn({ err: error }, 'inbound.failed')
-        rest()
-      })
-      .finally(() => {
-        filling = undefined
-        if (isWoken) run()
-      })
-  }
+  const loop = createLoop({
+    ...{ name: 'inbound worker', log, failed: 'inbound.failed', sweepMs: SWEEP_MS },
+    pass: fill,
+  })
 
   const renewals = createPeriodicTask({
     name: 'inbound leases',
@@ -221,8 +191,8 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   })
 
   return {
-    name: 'inbound worker',
-    wake: run,
+    name: loop.name,
+    wake: () => loop.wake(),
     async runOnce() {
       const before = served
       for (;;) {
@@ -232,16 +202,11 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
       }
     },
     async start() {
-      isStopped = false
       await renewals.start()
-      sweep ??= setInterval(run, SWEEP_MS)
-      run()
+      await loop.start()
     },
     async stop() {
-      isStopped = true
-      clearInterval(sweep)
-      sweep = undefined
-      await filling
+      await loop.stop()
       await within(STOP_MS, Promise.all(jobs))
       await renewals.stop()
     },

@@ -1,7 +1,7 @@
 /** Forgets what was seen longer ago than a message is recognised. */
 import type { Db } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
-import { createPeriodicTask, type PeriodicTask } from '../../platform/periodic-task.ts'
+import { createPeriodicTask, type PeriodicTask } from '../../platform/work/periodic-task.ts'
 import { dropOldSeen } from './seen-store.ts'
 
 const INTERVAL_MS = 60_000

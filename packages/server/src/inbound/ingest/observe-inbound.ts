@@ -3,7 +3,7 @@ import { type ReportOutcome, reportOutcomes } from '../../feedback/index.ts'
 import type { Db } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
-import { createPeriodicTask, type PeriodicTask } from '../../platform/periodic-task.ts'
+import { createPeriodicTask, type PeriodicTask } from '../../platform/work/periodic-task.ts'
 import { type ReportedResult, reportedResults } from './inbound-worker.ts'
 import { measureQueue, type QueueFigures } from './queue-store.ts'
 

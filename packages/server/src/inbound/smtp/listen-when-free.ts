@@ -3,7 +3,7 @@
  * goes on without it, says so once, and tries again every 30 s: inbound mail begins when the port is free.
  */
 import type { Logger } from '../../platform/log.ts'
-import { createPeriodicTask } from '../../platform/periodic-task.ts'
+import { createPeriodicTask } from '../../platform/work/periodic-task.ts'
 import type { InboundListener } from './listener.ts'
 
 const AGAIN_MS = 30_000

@@ -7,7 +7,7 @@
  */
 import { constants } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { createPeriodicTask, type PeriodicTask } from '../../platform/periodic-task.ts'
+import { createPeriodicTask, type PeriodicTask } from '../../platform/work/periodic-task.ts'
 import {
   type CertificateFiles,
   type KeyPair,

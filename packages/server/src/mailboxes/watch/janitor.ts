@@ -1,7 +1,7 @@
 /** Forgets messages of mailboxes that were fetched longer ago than anything of them is kept. */
 import type { Db } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
-import { createPeriodicTask, type PeriodicTask } from '../../platform/periodic-task.ts'
+import { createPeriodicTask, type PeriodicTask } from '../../platform/work/periodic-task.ts'
 import { dropOldFetched } from './mailbox-store.ts'
 
 const INTERVAL_MS = 10 * 60_000

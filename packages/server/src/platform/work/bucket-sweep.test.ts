@@ -1,7 +1,7 @@
 import { createSignal } from '@postrider/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { BucketLeases } from '../db/leases.ts'
 import { type BucketSweep, createBucketSweep } from './bucket-sweep.ts'
-import type { BucketLeases } from './leases.ts'
 
 const changed = createSignal()
 let owned: Set<number>

@@ -3,7 +3,7 @@
  * gets others and every `sweepMs`, and in between in those in which another process says it has made
  * some. One look at a time; what is asked for meanwhile is one look more, however often it was.
  */
-import type { BucketLeases } from './leases.ts'
+import type { BucketLeases } from '../db/leases.ts'
 
 export interface BucketSweep {
   start(): void

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createLogger } from './log.ts'
+import { createLogger } from '../log.ts'
 import { createPeriodicTask, type InPieces } from './periodic-task.ts'
 
 function rounds(round: (inPieces: InPieces) => Promise<number>) {

@@ -1,6 +1,6 @@
 /** Work in rounds: at an interval, one round at a time, each in a bounded number of pieces. */
-import type { Logger } from './log.ts'
-import type { Service } from './service.ts'
+import type { Logger } from '../log.ts'
+import type { Service } from '../service.ts'
 
 export interface PeriodicTask extends Service {
   /** One round, now; answers what it does. */

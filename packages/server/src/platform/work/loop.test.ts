@@ -1,0 +1,159 @@
+import pino from 'pino'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createLoop, type Loop, type LoopOptions } from './loop.ts'
+
+const SWEEP_MS = 60_000
+let loop: Loop
+let warnings: string[]
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  warnings = []
+})
+afterEach(async () => {
+  await loop.stop()
+  vi.useRealTimers()
+})
+
+function start(pass: LoopOptions['pass'], o: Partial<LoopOptions> = {}): Promise<void> {
+  const log = pino({}, { write: (line: string) => warnings.push(JSON.parse(line).msg) })
+  const times = { sweepMs: SWEEP_MS, backOffMs: 100, backOffMsMax: 400 }
+  loop = createLoop({ name: 'test', log, failed: 'test.failed', ...times, pass, ...o })
+  return loop.start()
+}
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+describe('a loop', () => {
+  it('makes a pass at its start, at each sweep and at each wake', async () => {
+    let passes = 0
+    await start(async () => passes++)
+    await pass(0)
+    expect(passes).toBe(1)
+    await pass(SWEEP_MS)
+    expect(passes).toBe(2)
+    loop.wake()
+    await pass(0)
+    expect(passes).toBe(3)
+  })
+
+  it('makes one pass more for all the wakes during a pass, and never two at a time', async () => {
+    let [passes, atOnce, atOnceMax] = [0, 0, 0]
+    await start(async () => {
+      passes += 1
+      atOnce += 1
+      atOnceMax = Math.max(atOnceMax, atOnce)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      atOnce -= 1
+    })
+    for (let i = 0; i < 10; i++) loop.wake()
+    await pass(1_000)
+    expect({ passes, atOnceMax }).toEqual({ passes: 2, atOnceMax: 1 })
+  })
+
+  it('makes a pass at the time that a wake names, and leaves later times to the sweep', async () => {
+    let passes = 0
+    await start(async () => passes++)
+    await pass(0)
+    loop.wake(300)
+    loop.wake(SWEEP_MS + 1)
+    await pass(299)
+    expect(passes).toBe(1)
+    await pass(1)
+    expect(passes).toBe(2)
+    await pass(SWEEP_MS - 301)
+    expect(passes).toBe(2)
+  })
+})
+
+describe('a pass that fails', () => {
+  it('is logged, and the loop waits twice as long each time, up to a bound', async () => {
+    const atMs: number[] = []
+    const startedMs = performance.now()
+    await start(
+      async () => {
+        atMs.push(performance.now() - startedMs)
+        throw new Error('no')
+      },
+      { sweepMs: 10 },
+    )
+    await pass(1_600)
+    expect(atMs).toEqual([0, 100, 300, 700, 1_100, 1_500])
+    expect(warnings).toEqual(Array(6).fill('test.failed'))
+  })
+
+  it('is not repeated sooner because of a wake', async () => {
+    let passes = 0
+    await start(async () => {
+      passes += 1
+      throw new Error('no')
+    })
+    await pass(0)
+    for (let i = 0; i < 5; i++) {
+      loop.wake()
+      await pass(10)
+    }
+    expect(passes).toBe(1)
+    await pass(50)
+    loop.wake()
+    await pass(0)
+    expect(passes).toBe(2)
+  })
+
+  it('is forgotten when the next one succeeds', async () => {
+    const atMs: number[] = []
+    const startedMs = performance.now()
+    const results = ['fails', 'fails', 'works', 'fails', 'works']
+    await start(
+      async () => {
+        atMs.push(performance.now() - startedMs)
+        if (results.shift() === 'fails') throw new Error('no')
+      },
+      { sweepMs: 50 },
+    )
+    await pass(450)
+    expect(atMs).toEqual([0, 100, 300, 350, 450])
+  })
+
+  it('backs off as well where its work fails after it', async () => {
+    let passes = 0
+    await start(async () => passes++, { sweepMs: 10 })
+    await pass(0)
+    loop.backOff()
+    await pass(90)
+    expect(passes).toBe(1)
+    await pass(10)
+    expect(passes).toBe(2)
+  })
+})
+
+describe('a stop', () => {
+  it('waits for the pass under way, tells it to end, and lets none begin', async () => {
+    let [passes, ended] = [0, 0]
+    await start(async (mayGoOn) => {
+      passes += 1
+      while (mayGoOn()) await new Promise((resolve) => setTimeout(resolve, 10))
+      ended += 1
+    })
+    loop.wake()
+    loop.wake(5)
+    const stopped = loop.stop()
+    await pass(10)
+    await stopped
+    expect({ passes, ended }).toEqual({ passes: 1, ended: 1 })
+    loop.wake()
+    await pass(2 * SWEEP_MS)
+    expect(passes).toBe(1)
+  })
+
+  it('is no end: the loop starts again, with a pass', async () => {
+    let passes = 0
+    await start(async () => passes++)
+    await pass(0)
+    await loop.stop()
+    await loop.stop()
+    await loop.start()
+    await pass(0)
+    expect(passes).toBe(2)
+  })
+})
