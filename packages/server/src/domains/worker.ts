@@ -4,8 +4,8 @@
  * has claimed is not due for the others until its lease is over.
  */
 import type { Logger } from '../platform/log.ts'
-import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'
 import { startTrace } from '../platform/trace.ts'
+import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'
 import { type CheckDeps, checkDomain } from './check-domain.ts'
 import { type CreateDeps, createAtProvider, STAGE_LEASE_MS } from './create-at-provider.ts'
 import { deleteAtProvider } from './delete-at-provider.ts'

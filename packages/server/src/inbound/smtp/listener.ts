@@ -7,13 +7,13 @@
  */
 import { constants } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { createPeriodicTask, type PeriodicTask } from '../../platform/work/periodic-task.ts'
 import {
   type CertificateFiles,
   type KeyPair,
   readCertificate,
 } from '../../platform/server-certificate.ts'
 import type { Service } from '../../platform/service.ts'
+import { createPeriodicTask, type PeriodicTask } from '../../platform/work/periodic-task.ts'
 import { createByteBudget } from './byte-budget.ts'
 import { createGuard } from './guard.ts'
 import { type ListenerLimits, listenerLimits } from './limits.ts'
