@@ -10,7 +10,7 @@ import { errorCatalogue } from '../packages/contract/src/index.ts'
 import { configPrefix, variables } from '../packages/server/src/config.ts'
 import { WORDLESS } from '../packages/server/src/feedback/apply/event-details.ts'
 import { ADDRESS_CODES } from '../packages/server/src/mail/address-evidence.ts'
-import { CATEGORY_ORDER } from '../packages/server/src/mail/classify-reply.ts'
+import { CATEGORY_ORDER, classifyFailure } from '../packages/server/src/mail/classify-reply.ts'
 import { FAILURES } from '../packages/server/src/mail/failure-category.ts'
 import { IMAP_SENTENCES } from '../packages/server/src/mail/imap/failure.ts'
 import { EVIDENCE_ORDER, judgeBounce } from '../packages/server/src/mail/judge-bounce.ts'
@@ -132,13 +132,17 @@ ${rows.join('\n')}
 ## What a verdict rests on
 
 The category is in the log line of each attempt and, with what it rests on, in \`classified\` of each failed attempt
-and each bounce (\`GET /v1/email/{ref_id}\`, \`postrider email show\`):
+and each report of a bounce (\`GET /v1/email/{ref_id}\`, \`postrider email show\`). It is \`null\` for an attempt that
+did not fail and for every other report: of a delay, a delivery, a complaint or a rejection by policy.
 
 | member | says |
 |---|---|
-| \`category\` | the category of the table above; \`unknown\` where nothing is known |
-| \`by\` | \`enhanced_code\` (\`5.1.1\`), \`reply_code\` (\`550\`) or \`words\` |
+| \`category\` | the category of the table above; \`unknown\` where the reply has no meaning that is known |
+| \`by\` | \`enhanced_code\` (\`5.1.1\`), \`reply_code\` (\`550\`) or \`words\`; of \`unknown\` what was looked at |
 | \`evidence\` | the code, or the words, in lower case and without addresses |
+
+A relay provider that refuses a mail at once answers with an HTTP status, which \`provider_error\` begins with. It is no
+reply code, so \`by\` is never \`reply_code\` then, and whether another attempt follows depends on what the provider's answer means.
 
 A reply can say two things at once: \`550 5.7.1 User unknown\`. This decides on the category, the first that applies:
 
@@ -146,7 +150,9 @@ A reply can say two things at once: \`550 5.7.1 User unknown\`. This decides on 
 |---|---|---|
 ${CATEGORY_ORDER.map(({ says, source }, i) => `| ${i + 1} | ${cell(says)} | ${cell(source)} |`).join('\n')}
 
-Where none applies, the category is \`unknown\`. The category of an attempt is the one that was decided then; what it
+So the category of \`550 5.7.1 User unknown\` is \`${categoryOf('550 5.7.1 User unknown')}\`. Where none applies, as in \`550 xyzzy\`, it is
+\`${categoryOf('550 xyzzy')}\`. This is about why a mail failed; whether the address is suppressed is decided by another order,
+which is stricter ([below](#who-is-suppressed)). The category of an attempt is the one that was decided then; what it
 rests on is read from the stored reply when you look. Of a bounce both are stored as they were decided.
 
 ## Who is suppressed
@@ -233,6 +239,11 @@ const JUDGED = [
   ['550 Sorry', 'a code that stands for many things'],
   ['450 4.1.1 User unknown', 'it may pass'],
 ] as const
+
+function categoryOf(text: string): string {
+  const reply = { code: Number(text.slice(0, 3)), text }
+  return classifyFailure({ stage: 'rcpt', reply }).category
+}
 
 function isSuppressing(diagnostic: string): boolean {
   return judgeBounce({ recipient: 'cy@example.net', status: undefined, diagnostic }).isOfAddress

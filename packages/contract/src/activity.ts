@@ -122,7 +122,10 @@ export const classified = closedObject(
         'The code, such as `5.1.1` or `550`, or the words, in lower case and without addresses',
     }),
   },
-  { description: 'Why it failed, and what says so; null where nothing does' },
+  {
+    description:
+      'Of a failed attempt, or of a reported bounce: why it failed, and what says so. null for any other',
+  },
 )
 export type Classified = Static<typeof classified>
 

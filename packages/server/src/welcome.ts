@@ -63,7 +63,7 @@ function firstSteps(url: string, apiKey: string): string[] {
       webhook_url: 'https://example.com/postrider',
       event: 'EMAIL_EVENT',
       method: 'POST',
-      webhook_options: { events: { delivery: true, smtp_error: true } },
+      webhook_options: { events: { delivery: true, smtp_error: true, bounce: true } },
     }),
     '',
     curl('/v1/smtp', {

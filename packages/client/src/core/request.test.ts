@@ -94,6 +94,9 @@ describe('a request', () => {
     ['an endless idle time-out', get, { idleTimeout: Number.POSITIVE_INFINITY }],
     ['a Retry-After of less than nothing', get, { maxRetryAfter: -1 }],
     ['a payload that JSON cannot hold', { ...plainPost, body: { id: 1n } }, {}],
+    ['no payload', { ...plainPost, body: undefined }, {}],
+    ['a payload that is null', { ...plainPost, body: null }, {}],
+    ['no input', { method: 'PUT', path: '/a/{id}', input: undefined } as unknown as Call, {}],
     ['an id that leaves its route', { ...get, path: '/a/{id}', parameters: { id: '..' } }, {}],
   ])('is never sent with %s', async (_, call, options) => {
     const { server, send, waits } = await scripted([])

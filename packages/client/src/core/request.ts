@@ -115,6 +115,10 @@ async function repeat<Data>(
 
 function prepare(deps: SendDeps, call: Call, options: RequestOptions) {
   const { method, path, query = {} } = call
+  // Programs that no compiler checks: without its payload it would be another request.
+  for (const name of ['body', 'input'] as const)
+    if (name in call && (call[name] ?? undefined) === undefined)
+      throw invalidArgument('The payload is missing')
   const { parameters, body } = call.input === undefined ? call : divide(path, call.input)
   return {
     url: deps.basePath + fillPath(path, parameters ?? {}) + queryOf(query),

@@ -414,6 +414,21 @@ describe('a trace', () => {
     expect(email.events_truncated).toBe(true)
   })
 
+  it("takes a relay provider's HTTP status for no reply code", async () => {
+    const { refId } = await sendMixed()
+    await world.db.query(
+      `update sending_attempt set provider_error = '400 Refused', category = 'invalid_recipient',
+              mailer_id = 'domain_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
+        where ref_id = $1 and outcome = 'failed'`,
+      [refId],
+    )
+    const [, bob] = (await trace(refId)).recipients
+    expect(bob?.attempts[0]).toMatchObject({
+      provider_error: '400 Refused',
+      classified: { category: 'invalid_recipient', by: 'words', evidence: 'refused' },
+    })
+  })
+
   it("of an unknown email and of another tenant's are the same 404", async () => {
     const { refId } = await sendMixed()
     const answerOf = async (path: string, key?: keyof typeof KEYS) => {

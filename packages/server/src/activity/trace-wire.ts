@@ -10,7 +10,8 @@ import {
 } from '@postrider/contract'
 import type { RecordedFact } from '../feedback/index.ts'
 import { classifierOf } from '../mail/index.ts'
-import { timeOfUlid } from '../platform/ids.ts'
+import { isId, timeOfUlid } from '../platform/ids.ts'
+import { withoutStatus } from '../relays/index.ts'
 import type { RecordedAttempt, RecordedRecipient, WholeEmail } from '../sending/index.ts'
 import type { RecordedHit } from '../tracking/index.ts'
 import type { EventOfEmail } from '../webhooks/index.ts'
@@ -103,10 +104,14 @@ function toAttempt(a: RecordedAttempt, classify: ReturnType<typeof classifierOf>
     outcome: a.outcome,
     failed_reason: a.failedReason,
     provider_error: a.providerError,
-    classified: a.category === null ? null : classify(a.category, a.providerError),
+    classified: a.category === null ? null : classify(a.category, replyOf(a)),
     retry_scheduled: a.retryScheduled,
     next_attempt_at: a.nextAttemptAt?.toISOString() ?? null,
   }
+}
+
+function replyOf({ mailerId, providerError }: RecordedAttempt): string {
+  return isId('domain', mailerId) ? withoutStatus(providerError) : providerError
 }
 
 function toReport(f: RecordedFact): TracedReport {

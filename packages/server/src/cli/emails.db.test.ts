@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { accept, drain, useSending } from '../../test/sender.ts'
 import { addMailer } from '../../test/sending.ts'
 import { runCli } from '../cli.ts'
+import { suppressAddress } from '../suppressions/index.ts'
 
 const world = useSending()
 const KEYS = `k:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`
@@ -57,10 +58,43 @@ describe('email show', () => {
   })
 
   it('says how to send again what another address would not have helped', async () => {
-    const { mailerId, refId } = await refused('554 5.3.0 out of service')
+    const { mailerId, refId } = await refused('554 5.7.1 Relay access denied')
     const { out } = await run('email', 'show', refId)
     expect(out).toContain(`postrider mailer test tn_a ${mailerId}`)
     expect(out).toContain('/v1/email/rescue')
+  })
+
+  it.each([
+    ['550 5.7.1 blocked', 'ask whoever runs that server'],
+    ['550 xyzzy', 'ask whoever runs that server'],
+    ['552 5.2.2 mailbox is full', 'wait until the recipient takes mail again'],
+    ['550 5.1.1 no such user', 'correct the address'],
+  ])('does not blame the mailer for %s', async (reply, advice) => {
+    const { refId } = await refused(reply)
+    const { out } = await run('email', 'show', refId)
+    expect(out).toContain(`What to do: `)
+    expect(out).toContain(advice)
+    expect(out).not.toContain('postrider mailer test')
+  })
+
+  it('says of a bounce whether the address is suppressed now, and how that is lifted', async () => {
+    await world.serve().then(({ port }) => addMailer(world.db, { port }))
+    const refId = await accept(world.db, { to: [{ email: 'bob@example.com' }] })
+    await drain(world.db, world.sender())
+    await world.db.query(`update sending_recipient set status = 'bounced' where ref_id = $1`, [
+      refId,
+    ])
+    const kept = await run('email', 'show', refId)
+    expect(kept.out).toContain('The address is not suppressed')
+    await suppressAddress(world.db, {
+      tenantId: 'tn_a',
+      address: 'bob@example.com',
+      email: 'bob@example.com',
+      reason: 'bounced',
+      source: null,
+    })
+    const suppressed = await run('email', 'show', refId)
+    expect(suppressed.out).toContain('DELETE /v1/suppressions/bob%40example.com')
   })
 
   it('repeats what is neither a ref_id nor an address', async () => {

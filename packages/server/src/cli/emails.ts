@@ -1,5 +1,5 @@
 /** `postrider email`: why a mail failed, and which did. Over all tenants, by the database itself. */
-import type { EmailLog, RecipientStatus } from '@postrider/contract'
+import type { EmailLog, RecipientStatus, TracedEmail } from '@postrider/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { getEmail, listLogs } from '../activity/index.ts'
 import { parseAddress } from '../mail/index.ts'
@@ -10,6 +10,7 @@ import { parseDuration } from '../platform/duration.ts'
 import { ApiError } from '../platform/errors.ts'
 import { dayOfUlid, isUlid } from '../platform/ids.ts'
 import { findTenantOf } from '../sending/index.ts'
+import { findSuppressed } from '../suppressions/index.ts'
 import { json, type OnDatabase, type Result, table } from './output.ts'
 import { tenantIdsOf } from './read-all.ts'
 import { emailText } from './show-email.ts'
@@ -101,8 +102,21 @@ async function showOne(
     observeMailers(tx, [{ tenantId, mailerId: email.mailer_id }]),
   )
   const mailer = observed?.mailer
-  const text = emailText({ tenantId, email, mailer, nowMs: Date.now() })
+  const suppressed = await suppressedOf(db, tenantId, email)
+  const text = emailText({ tenantId, email, mailer, suppressed, nowMs: Date.now() })
   return { json: { tenant_id: tenantId, email }, text }
+}
+
+/** Of those who bounced. */
+async function suppressedOf(db: Db, tenantId: string, { recipients }: TracedEmail) {
+  const bounced = recipients.flatMap(({ status, email }) => {
+    const parsed = parseAddress(email)
+    return status === 'bounced' && parsed.ok
+      ? { tenantId, email, address: parsed.address.address }
+      : []
+  })
+  const are = await findSuppressed(db, bounced)
+  return new Set(bounced.flatMap(({ email }, i) => (are[i] === true ? email : [])))
 }
 
 type ListedLog = EmailLog & { readonly tenant_id: string }

@@ -1,6 +1,6 @@
 /** An email as text for the operator: status, attempts, why it failed, and what to do next. */
 import type { Classified, TracedAttempt, TracedEmail, TracedRecipient } from '@postrider/contract'
-import { failedReasonOf } from '../mail/index.ts'
+import { concernsMailer } from '../mail/index.ts'
 import { type Mailer, printable, serverOf } from '../mailers/index.ts'
 import { describeDuration } from '../platform/duration.ts'
 import { table } from './output.ts'
@@ -10,6 +10,8 @@ export interface ShownEmail {
   readonly email: TracedEmail
   /** Undefined when it was deleted. */
   readonly mailer: Mailer | undefined
+  /** Of the recipients who bounced, the addresses that get no mail any more. */
+  readonly suppressed: ReadonlySet<string>
   readonly nowMs: number
 }
 
@@ -100,12 +102,11 @@ function eventsText({ events, deliveries }: TracedEmail): string {
   ])
 }
 
-function adviceFor(
-  { tenantId, email, mailer }: ShownEmail,
-  { status, email: to, attempts }: TracedRecipient,
-) {
-  const test = `postrider mailer test ${tenantId} ${email.mailer_id}`
-  const rescue = `POST /v1/email/rescue {"ref_ids": ["${email.ref_id}"]} sends it again`
+function adviceFor(shown: ShownEmail, recipient: TracedRecipient): string {
+  const { mailer } = shown
+  const { status, email: to, attempts } = recipient
+  const test = testOf(shown)
+  const lift = `DELETE /v1/suppressions/${encodeURIComponent(to)} lets it be sent to again`
   switch (status) {
     case 'delivered':
       return 'nothing: the mail server has taken it.'
@@ -123,21 +124,46 @@ function adviceFor(
         ? 'its mailer is gone: the next attempt fails.'
         : `its mailer is ${mailer.state}: give it a login that works, or make it active; the mail then goes out.`
     case 'suppressed':
-      return `it is not sent to: DELETE /v1/suppressions/${encodeURIComponent(to)} lets it be sent to again.`
+      return `it is not sent to: ${lift}.`
     case 'blocked':
       return 'phishing protection stopped it: docs/operations/phishing.md.'
     case 'bounced':
-      return 'the address or its server refused it: see the words above.'
+      return shown.suppressed.has(to)
+        ? `the address is suppressed now and gets no more mail. Where the words above are wrong about it: ${lift}.`
+        : 'nothing: the words above say why. The address is not suppressed: the next mail to it is tried.'
     case 'rejected':
       return 'nothing: it was taken back before it was sent, or refused by the relay.'
     case 'failed':
     case 'expired':
-      return attempts.at(-1)?.failed_reason === failedReasonOf('invalid_recipient')
-        ? 'correct the address: it does not exist there, and sending to it again fails again.'
-        : `fix what the words above name (${test}), then ${rescue}.`
+      return adviceForFailed(shown, attempts.at(-1))
     default:
       return status satisfies never
   }
+}
+
+/** By what has to be mended: the mailer, the address, or what the receiving server has against the mail. */
+function adviceForFailed(shown: ShownEmail, last: TracedAttempt | undefined): string {
+  const rescue = `POST /v1/email/rescue {"ref_ids": ["${shown.email.ref_id}"]} sends it again`
+  const category = last?.classified?.category
+  switch (category) {
+    case 'invalid_recipient':
+    case 'invalid_recipient_domain':
+    case 'mailbox_disabled':
+      return 'correct the address: it does not exist there or takes no mail, and sending to it again fails again. It is not suppressed: a refusal while sending suppresses nobody.'
+    case 'mailbox_full':
+    case 'recipient_rate_limited':
+      return `wait until the recipient takes mail again, then ${rescue}.`
+    case undefined:
+      return `fix what the words above name (${testOf(shown)}), then ${rescue}.`
+    default:
+      return concernsMailer(category, last?.provider_error ?? '')
+        ? `fix what the words above name (${testOf(shown)}), then ${rescue}.`
+        : `the words above are those of the server that refused it: change what they name, or ask whoever runs that server, then ${rescue}.`
+  }
+}
+
+function testOf({ tenantId, email }: ShownEmail): string {
+  return `postrider mailer test ${tenantId} ${email.mailer_id}`
 }
 
 function time(at: string): string {

@@ -29,7 +29,7 @@ export function addSuppressionCommands(program: Command, deps: SuppressionComman
   suppressions
     .command('review')
     .description(
-      'list addresses that are suppressed for a bounce which would not suffice today, and those of which nobody knows',
+      'list addresses that are suppressed for a bounce which would not suffice today, and those with no report kept',
     )
     .option('--apply', 'lift those that would not suffice')
     .addOption(new Option('--tenant <tenant_id>', 'only of this tenant'))

@@ -127,8 +127,11 @@ const OF_RECIPIENT = /^4\d\d[ -]4\.(?:1\.[^78]|2\.)/
  * Not the recipient, nor the message. A temporary problem that the reply's enhanced status code lays on the
  * recipient's address or mailbox (`450 4.2.1 Mailbox busy`) is not the mailer's.
  */
-export function concernsMailer(category: FailureCategory, reply: string): boolean {
-  return OF_MAILER.has(category) && !(category === 'temporary' && OF_RECIPIENT.test(reply))
+export function concernsMailer(category: string, reply: string): boolean {
+  return (
+    (OF_MAILER as ReadonlySet<string>).has(category) &&
+    !(category === 'temporary' && OF_RECIPIENT.test(reply))
+  )
 }
 
 export function failedReasonOf(category: FailureCategory): string {

@@ -23,6 +23,8 @@ import { currentTask, listenToTasks } from './task.ts'
 /** A turn may not last longer. */
 export const BLOCK_MS = 50
 const HEARTBEAT_MS = 20
+/** Without work of the task's own, a shorter block is the machine's scheduling, and not worth a warning. */
+const WITHOUT_CPU_MS = 500
 /** Shorter turns are nearly all, and of no interest. */
 const TOLD_MS_MIN = 1
 /** The last minute, in steps of five seconds. */
@@ -84,6 +86,7 @@ export function createWatchdog(o: {
     if (durationMs <= BLOCK_MS) return
     const cpuMs = clock.cpuMs() - heartbeatCpuMs
     worked.note({ task, durationMs: Math.min(durationMs, cpuMs) })
+    if (cpuMs <= BLOCK_MS && durationMs < WITHOUT_CPU_MS) return
     blocked.note({ task, duration_ms: Math.round(durationMs), cpu_ms: Math.round(cpuMs) })
   })
   const hook = canSkipPromises

@@ -32,6 +32,11 @@ export function relayFailure(
   }
 }
 
+/** What it says without the HTTP status in front, which looks like the code of an SMTP reply and is none. */
+export function withoutStatus(providerError: string): string {
+  return providerError.replace(/^\d{3} /, '')
+}
+
 /** Of a mail that the provider is not even asked to take. */
 export function refusedUnasked(category: FailureCategory, words: string): RelayFailure {
   return {

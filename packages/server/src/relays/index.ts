@@ -6,6 +6,7 @@ export {
   createCallbackReader,
 } from './callback-reader.ts'
 export { createRelays, type Relays, type RelaysDeps } from './create-relays.ts'
+export { withoutStatus } from './failure.ts'
 export { type CalledBack, findAccountByToken, loadAccount } from './load-account.ts'
 export {
   type ObservedRequest,

@@ -4,6 +4,7 @@
  */
 import { classifiedOf, hideAddresses } from '../../mail/index.ts'
 import type { Logger } from '../../platform/log.ts'
+import { withoutStatus } from '../../relays/index.ts'
 import { domainOf } from '../record/email.ts'
 import type { Ending } from '../results/ending.ts'
 import type { Ended } from '../results/finish-attempts.ts'
@@ -22,11 +23,8 @@ export interface LoggedAttempt {
   readonly mailer: ReadMailer | undefined
 }
 
-export function logAttempt(
-  deps: AttemptLogDeps,
-  { ending, durationMs, email, mailer }: LoggedAttempt,
-  { isLost }: Ended,
-): void {
+export function logAttempt(deps: AttemptLogDeps, attempt: LoggedAttempt, { isLost }: Ended): void {
+  const { ending, durationMs, email, mailer } = attempt
   const outcome = outcomeOf(ending)
   deps.observe({ outcome: isLost ? 'lost' : outcome, durationMs })
   deps.log.info(
@@ -35,7 +33,7 @@ export function logAttempt(
       host: hostOf(mailer),
       domain: domainOf(email),
       outcome,
-      ...describe(ending, email),
+      ...describe(attempt),
       duration_ms: Math.round(durationMs),
       is_lost: isLost || undefined,
     },
@@ -68,12 +66,18 @@ function outcomeOf(ending: Ending): string {
   return ending.next?.kind === 'retry' ? 'deferred' : 'failed'
 }
 
-function classifiedFor({ category, providerError }: AttemptFailed, email: string) {
-  const { by, evidence } = classifiedOf(category, providerError)
+function classifiedFor(
+  { category, providerError }: AttemptFailed,
+  { email, mailer }: LoggedAttempt,
+) {
+  const isRelay = typeof mailer === 'object' && mailer.kind !== 'smtp'
+  const reply = isRelay ? withoutStatus(providerError) : providerError
+  const { by, evidence } = classifiedOf(category, reply)
   return { by, evidence: hideAddresses(evidence, email) }
 }
 
-function describe(ending: Ending, email: string): Record<string, unknown> {
+function describe(attempt: LoggedAttempt): Record<string, unknown> {
+  const { ending, email } = attempt
   if (ending.kind === 'undone') return { wait_ms: ending.undo.waitMs }
   if (ending.kind === 'stopped') return {}
   const { result, next, traceparent } = ending
@@ -81,7 +85,7 @@ function describe(ending: Ending, email: string): Record<string, unknown> {
     ...(result.kind === 'failed'
       ? {
           category: result.category,
-          classified: classifiedFor(result, email),
+          classified: classifiedFor(result, attempt),
           reply: hideAddresses(result.providerError, email),
         }
       : {}),

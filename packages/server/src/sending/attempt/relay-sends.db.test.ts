@@ -23,6 +23,7 @@ import {
 import { addDomainMailer, trackingUrls } from '../../../test/sending.ts'
 import { noteRelayChanged } from '../../mailers/index.ts'
 import { bucketOf, DatabaseUnavailableError } from '../../platform/db/index.ts'
+import { createLogger } from '../../platform/log.ts'
 
 const world = useSending()
 const LATER = [3_600_000]
@@ -232,6 +233,18 @@ describe.each(['sparkpost', 'sendgrid'] as const)('by %s', (kind) => {
     await expect(accept(world.db, { ...ADA, mailer_id: mailerId }, tenantId)).rejects.toMatchObject(
       { code: 'mailer_inactive' },
     )
+  })
+})
+
+it("the log of an attempt takes a provider's HTTP status for no reply code", async () => {
+  await setUp('sparkpost', [AWAY])
+  const lines: Record<string, unknown>[] = []
+  const destination = { write: (text: string) => void lines.push(JSON.parse(text)) }
+  await accept(world.db, ADA)
+  await world.sender({ log: createLogger({ level: 'info', destination }) }).runOnce()
+  expect(lines.find(({ msg }) => msg === 'attempt.finished')).toMatchObject({
+    reply: expect.stringMatching(/^503 /),
+    classified: { by: 'words' },
   })
 })
 

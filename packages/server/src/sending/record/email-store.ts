@@ -63,6 +63,7 @@ export async function readEmail(
 
 export interface RecordedAttempt {
   readonly n: number
+  readonly mailerId: string
   readonly attempt: number
   readonly maxAttempts: number
   readonly startedAt: Date
@@ -80,7 +81,7 @@ const ATTEMPTS = statement(
   'sending.record_attempts',
   `select a.* from unnest($4::smallint[]) as k (n)
     cross join lateral (
-      select n, attempt, max_attempts as "maxAttempts", started_at as "startedAt",
+      select n, mailer_id as "mailerId", attempt, max_attempts as "maxAttempts", started_at as "startedAt",
              finished_at as "finishedAt", outcome, category, failed_reason as "failedReason",
              provider_error as "providerError", retry_scheduled as "retryScheduled",
              next_attempt_at as "nextAttemptAt"
