@@ -141,7 +141,7 @@ function adviceFor(shown: ShownEmail, recipient: TracedRecipient): string {
   }
 }
 
-/** By what has to be mended: the mailer, the address, or what the receiving server has against the mail. */
+/** By what has to be fixed: the mailer, the address, or what the receiving server has against the mail. */
 function adviceForFailed(shown: ShownEmail, last: TracedAttempt | undefined): string {
   const rescue = `POST /v1/email/rescue {"ref_ids": ["${shown.email.ref_id}"]} sends it again`
   const category = last?.classified?.category
