@@ -3,10 +3,8 @@
  * (CONTRIBUTING.md, "A change"). Documents are read whole; of sources only the comments.
  */
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-
-const root = new URL('../', import.meta.url)
+import { commentOf, projectFiles, read, root } from './project-files.ts'
 
 /** Commits before this one are as they are. */
 const RULED_SINCE = '334fd51c93213edf03b73ac96acee8edbbfe803d'
@@ -43,29 +41,8 @@ const givenUp: readonly GivenUp[] = [
   { word: /\bmend(s|ed|ing)?\b/i, say: 'fix' },
 ]
 
-const folders = ['docs', 'e2e', 'bench', 'scripts'].concat(
-  readdirSync(new URL('packages/', root)).flatMap((name) =>
-    ['src', 'test', 'migrations'].map((part) => `packages/${name}/${part}`),
-  ),
-)
-
-function filesOf(folder: string): string[] {
-  try {
-    return readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
-      .map((path) => `${folder}/${path.replaceAll('\\', '/')}`)
-      .filter((path) => /\.(md|ts|mjs|sql)$/.test(path) && !/\/(node_modules|dist)\//.test(path))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
-  }
-}
-
-const files = readdirSync(root)
-  .filter((name) => name.endsWith('.md'))
-  .concat(folders.flatMap(filesOf))
-  // It has to name them.
-  .filter((path) => path !== 'scripts/plain-words.test.ts')
-  .sort()
+// It has to name them.
+const files = projectFiles().filter((path) => path !== 'scripts/plain-words.test.ts')
 
 /** What a reader reads as a sentence: no code, no option of a command, no target of a link. */
 function proseOf(line: string, path: string): string {
@@ -74,10 +51,6 @@ function proseOf(line: string, path: string): string {
     .replaceAll(/`[^`]*`/g, ' ')
     .replaceAll(/\]\([^)]*\)/g, ' ')
     .replaceAll(/--[\w-]+/g, ' ')
-}
-
-function commentOf(line: string): string {
-  return /^\s*(?:\/\/|\/?\*|--)(.*)$/.exec(line)?.[1] ?? /\s\/\/ (.*)$/.exec(line)?.[1] ?? ''
 }
 
 function findGivenUp(path: string, text: string): string[] {
@@ -93,9 +66,7 @@ function findGivenUp(path: string, text: string): string[] {
 
 it('documents and comments use none of the words that were given up', () => {
   expect(files.length).toBeGreaterThan(1_000)
-  const found = files.flatMap((path) =>
-    findGivenUp(path, readFileSync(new URL(path, root), 'utf8')),
-  )
+  const found = files.flatMap((path) => findGivenUp(path, read(path)))
   expect(found).toEqual([])
 })
 
