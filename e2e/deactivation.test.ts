@@ -1,4 +1,7 @@
-/** A mailer whose password is changed at its server: found out, told, fixed (interface §3, §6.3). */
+/**
+ * A mailer whose password is changed at its server: found out, told, fixed
+ * (docs/reference/mailers.md#deactivation).
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createWorld, type World, waitForEvents } from './world.ts'
 

@@ -1,4 +1,4 @@
-/** `npm run demo`, as a newcomer sees it (contract §1). */
+/** `npm run demo`, as a newcomer sees it (docs/reference/running.md#commands). */
 import { startProcess } from '@postrider/testkit'
 import { expect, it } from 'vitest'
 

@@ -1,4 +1,7 @@
-/** `POSTRIDER_SENDING=paused`: what is accepted waits, and goes out once sending is on (contract §7.4). */
+/**
+ * `POSTRIDER_SENDING=paused`: what is accepted waits, and goes out once sending is on
+ * (docs/reference/running.md#pausing).
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createWorld, type World, waitForEvents } from './world.ts'
 

@@ -1,6 +1,6 @@
 /**
  * A start that is refused ends its process with a code other than 0, names what is to blame, and has
- * nothing left that would hold the process (contract §7.4).
+ * nothing left that would hold the process (docs/reference/running.md#start).
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

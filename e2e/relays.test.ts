@@ -125,7 +125,7 @@ describe.each(providers)('%s', (kind) => {
       success: false,
       details: { failed_reason: expect.stringContaining('550 5.1.1') },
     })
-    // Of provider A alone (interface §2.4).
+    // Of provider A alone (docs/reference/events.md#fields).
     if (kind === 'sparkpost')
       expect(bounce?.details).toMatchObject({ error_code: '550', num_retries: '2' })
     else expect(Object.keys(bounce?.details ?? {})).not.toContain('error_code')

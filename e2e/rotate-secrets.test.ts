@@ -1,6 +1,6 @@
 /**
- * Secret keys are replaced while processes send mail and change mailers (contract §7.4): nothing
- * defers for lack of a key, and the old key can be removed.
+ * Secret keys are replaced while processes send mail and change mailers
+ * (docs/reference/running.md#secret-keys): nothing defers for lack of a key, and the old key can be removed.
  */
 import { randomBytes } from 'node:crypto'
 import { Postrider } from '@postrider/client'

@@ -1,4 +1,7 @@
-/** Mail that waits is seen: metrics, log, doctor and `/readyz` tell of it (contract §7.4). */
+/**
+ * Mail that waits is seen: metrics, log, doctor and `/readyz` tell of it
+ * (docs/reference/running.md#late-queues).
+ */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

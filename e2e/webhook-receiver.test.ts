@@ -1,4 +1,7 @@
-/** The client library's receiver behind node:http takes what the real service sends (contract §6). */
+/**
+ * The client library's receiver behind node:http takes what the real service sends
+ * (docs/reference/client.md#webhooks).
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { WebhookDelivery } from '@postrider/client'

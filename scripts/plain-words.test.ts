@@ -39,6 +39,8 @@ const givenUp: readonly GivenUp[] = [
   { word: /\b(smtp|login)[- ]line\b/i, say: 'connection pool, or login limiter' },
   { word: /\btall(y|ies)\b/i, say: 'counter' },
   { word: /\bmend(s|ed|ing)?\b/i, say: 'fix' },
+  // Documents that are not in the repository.
+  { word: /\b(spec|interface|contract),? §/i, say: 'docs/reference/<page>.md#<heading>' },
 ]
 
 // It has to name them.

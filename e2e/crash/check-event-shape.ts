@@ -1,4 +1,6 @@
-/** The published shape of MAIL_DELIVERED and SMTP_ERROR (spec §2.3 to §2.5), restated by hand. */
+/**
+ * The published shape of MAIL_DELIVERED and SMTP_ERROR (docs/reference/events.md#fields), restated by hand.
+ */
 import type { DeliveredEvent } from './model.ts'
 
 const TRACKING_TEXTS = [

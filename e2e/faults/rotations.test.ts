@@ -1,4 +1,7 @@
-/** `postrider secrets rotate` is killed in the middle, or runs twice at once (contract §7.4). */
+/**
+ * `postrider secrets rotate` is killed in the middle, or runs twice at once
+ * (docs/reference/running.md#secret-keys).
+ */
 import { randomBytes } from 'node:crypto'
 import { Postrider } from '@postrider/client'
 import { type RunningProcess, startProcess } from '@postrider/testkit'

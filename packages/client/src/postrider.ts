@@ -1,5 +1,6 @@
 /**
- * The client: one object with every operation of the service by its name (spec §4.3; contract §6).
+ * The client: one object with every operation of the service by its name
+ * (docs/reference/client.md#operations).
  *
  * It holds no connection and no state, so that it needs no closing and may be shared. Every
  * operation resolves to the answer's data and rejects with `PostriderError`; lists are also gone

@@ -1,5 +1,5 @@
 /**
- * Query and answer of getEmailLogs, and the trace of an email (spec §4.3; contract §3.2, §3.6, §5).
+ * Query and answer of getEmailLogs, and the trace of an email (docs/reference/statuses.md#log-filters).
  *
  * A log is one recipient of one email. What times, dates, addresses and ids mean is checked by the
  * server.

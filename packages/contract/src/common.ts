@@ -1,5 +1,6 @@
 /**
- * Pieces that several schemas share: closed objects, string maps, times, paging (contract §2).
+ * Pieces that several schemas share: closed objects, string maps, times, paging
+ * (docs/reference/http.md#lists).
  *
  * Bodies are closed: an unknown field is refused by its path, never dropped. Schemas check shape,
  * presence and size; what a string means (an address, a URL, a time) is checked by the server,
@@ -22,7 +23,7 @@ export const partialKeyword = 'x-partial'
 /**
  * The body of an update, or an object within one: what is left out stays as it is, so null is not the
  * same as that. A field that can be removed takes null (`orNull`), and so does one that concerns the
- * request alone; any other refuses it (contract §7.3).
+ * request alone; any other refuses it (docs/reference/http.md#requests).
  */
 export function changes<P extends TProperties>(
   properties: P,
@@ -94,7 +95,10 @@ export const refId = Type.String({
   examples: ['01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
 })
 
-/** A bound of a span of time, as filters take it (contract §5); what it means is read by the server. */
+/**
+ * A bound of a span of time, as filters take it (docs/reference/statuses.md#log-filters); what it means is
+ * read by the server.
+ */
 export function timeOrDate(description: string) {
   return Type.String({
     minLength: 1,

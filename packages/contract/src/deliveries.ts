@@ -1,6 +1,6 @@
 /**
- * Queries, bodies and answers of the record of webhook deliveries, and of replay (contract §3, §4,
- * §5; spec §6.2.6).
+ * Queries, bodies and answers of the record of webhook deliveries, and of replay
+ * (docs/reference/webhooks.md#deliveries).
  *
  * A delivery is one request with its attempts; its content never changes. What times, dates and ids
  * mean is checked by the server.

@@ -1,5 +1,5 @@
 /**
- * Bodies, queries and answers of sending domains (spec §4.3; contract §3.4, §5 "Records").
+ * Bodies, queries and answers of sending domains (docs/reference/domains.md#records).
  *
  * A sending domain is a mailer: `mailer_id` names it in emails, events and logs. No answer holds a
  * private key.

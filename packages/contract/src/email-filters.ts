@@ -1,7 +1,7 @@
 /**
- * What emails are filtered by, under the names of getEmailLogs (spec §4.3; contract §5, "Log
- * filters"), wherever they are filtered: in logs, their export, and rescues. What addresses, times
- * and ids mean is checked by the server.
+ * What emails are filtered by, under the names of getEmailLogs (docs/reference/statuses.md#log-filters),
+ * wherever they are filtered: in logs, their export, and rescues. What addresses, times and ids mean is
+ * checked by the server.
  */
 import { Type } from 'typebox'
 import { refId, timeOrDate } from './common.ts'

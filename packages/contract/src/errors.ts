@@ -1,6 +1,6 @@
 /**
  * The one catalogue of refusals: every `code` that an error answer can carry, with its status,
- * its public text, what causes it and what the caller does about it (spec §7, contract §2).
+ * its public text, what causes it and what the caller does about it (docs/reference/errors.md#shape).
  *
  * Codes and statuses are part of the interface: one may be added, none renamed or moved.
  * `message` is the interface's own sentence where it gives one; a refusal may replace the others

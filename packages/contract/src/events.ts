@@ -1,6 +1,6 @@
 /**
  * Subscription keys, the events that they switch, and the wire form of every event
- * (spec §2.2 to §2.7, §6; contract §4, §5).
+ * (docs/reference/events.md#email-events).
  *
  * `EMAIL_EVENT` requests carry an array of `EmailEvent`; `DOMAIN_VERIFICATION`, `INCOMING_EMAIL`,
  * `IMAP_ERROR` and a mailbox's `MAILER_DEACTIVATED` are single objects. Receivers tell events
@@ -63,7 +63,7 @@ export const subscriptionKeyOfEvent = {
   PHISHING: 'phishing',
 } as const satisfies Record<MessageEventName, SubscriptionKey>
 
-/** Events with `success: true`; every other one has `false` (spec §2.3). */
+/** Events with `success: true`; every other one has `false` (docs/reference/events.md#fields). */
 export const successEvents = [
   'MAIL_DELIVERED',
   'MAIL_OPENED',
@@ -277,7 +277,10 @@ export type MailerConfigType = (typeof mailerConfigTypes)[number]
 export const deactivationReasons = ['oauth_revoked', 'provider_auth_error'] as const
 export type DeactivationReason = (typeof deactivationReasons)[number]
 
-/** Has no subscription key: goes to the `EMAIL_EVENT` webhook past its filters (spec §6.3). */
+/**
+ * Has no subscription key: goes to the `EMAIL_EVENT` webhook past its filters
+ * (docs/reference/events.md#mailer-deactivated).
+ */
 export const mailerDeactivated = closedObject(
   {
     event: nameOf('MAILER_DEACTIVATED'),
@@ -421,7 +424,10 @@ export interface DkimResult extends AuthenticationResult {
   partial?: true
 }
 
-/** A mail received by a route or a mailbox (contract §4, §5): exactly one of the two is named. */
+/**
+ * A mail received by a route or a mailbox (docs/reference/events.md#incoming-email): exactly one of the two
+ * is named.
+ */
 export interface IncomingEmail {
   event: 'INCOMING_EMAIL'
   success: true

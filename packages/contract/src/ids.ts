@@ -1,5 +1,5 @@
 /**
- * Identifiers: `<prefix>_<ULID>`, and the bare ULID of an email's `ref_id` (contract §2).
+ * Identifiers: `<prefix>_<ULID>`, and the bare ULID of an email's `ref_id` (docs/reference/http.md#ids).
  *
  * A ULID is 26 characters of Crockford's Base32 in upper case; its first character is at most 7,
  * because 26 × 5 bits are two more than the 128 that it holds.

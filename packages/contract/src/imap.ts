@@ -1,5 +1,5 @@
 /**
- * Bodies and answers of IMAP mailers (spec §4.3; contract §3.3, §3.5, §5 "IMAP mailers").
+ * Bodies and answers of IMAP mailers (docs/reference/inbound.md#mailboxes).
  *
  * `basic_imap` is a synonym of `imap` in requests; answers and events say `imap`, or `oauth_imap`.
  */

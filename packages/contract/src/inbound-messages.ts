@@ -1,6 +1,6 @@
 /**
- * Received messages as they are kept (contract §4, §5 `INCOMING_EMAIL`): what became of each, and what it
- * held, for what was too large to stand in its event.
+ * Received messages as they are kept (docs/reference/events.md#incoming-email): what became of each, and what
+ * it held, for what was too large to stand in its event.
  */
 import { type Static, Type } from 'typebox'
 import {

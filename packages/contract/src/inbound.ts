@@ -1,5 +1,5 @@
 /**
- * Bodies, queries and answers of inbound routing (spec §4.3; contract §3, §3.5, §5).
+ * Bodies, queries and answers of inbound routing (docs/reference/inbound.md#routes).
  *
  * A domain has a webhook, which takes its mail. A username is a route for one of its local parts; with
  * a `url` or `headers` it has a webhook of its own. No answer holds a header's value.

@@ -1,4 +1,4 @@
-/** A mail that was received, as its webhook gets it (contract §4, §5). */
+/** A mail that was received, as its webhook gets it (docs/reference/events.md#incoming-email). */
 import { Type } from 'typebox'
 import { closedObject, eventTime } from './common.ts'
 

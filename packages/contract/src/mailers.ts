@@ -1,5 +1,5 @@
 /**
- * Bodies and answers of SMTP mailers, and the shape of all mailers (spec §4.3; contract §3.3, §3.6).
+ * Bodies and answers of SMTP mailers, and the shape of all mailers (docs/reference/mailers.md#kinds).
  * What is IMAP's own is in imap.ts.
  *
  * No answer ever holds a password. `basic_smtp` is a synonym of `smtp` in requests; answers and
@@ -29,7 +29,10 @@ export type ConnectionType = (typeof connectionTypes)[number]
 
 export const smtpConfigTypes = ['smtp', 'basic_smtp'] as const
 
-/** What follows when the server's answer to a complete message was lost (contract §5). */
+/**
+ * What follows when the server's answer to a complete message was lost
+ * (docs/reference/sending.md#interrupted-attempts).
+ */
 export const uncertainPolicies = ['at_least_once', 'at_most_once'] as const
 export type UncertainPolicy = (typeof uncertainPolicies)[number]
 

@@ -1,6 +1,5 @@
 /**
- * Bodies and answers of OAuth apps and of mailers that log in by them (interface §4.3; contract §3,
- * §3.3, §5 "OAuth app").
+ * Bodies and answers of OAuth apps and of mailers that log in by them (docs/reference/mailers.md#oauth-apps).
  *
  * An app is a tenant's registration at an OAuth provider. No answer holds its secret or a token.
  */

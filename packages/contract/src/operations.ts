@@ -1,6 +1,6 @@
 /**
  * Method, path, success status and kind of key of every operation that the service answers
- * (spec §4; contract §3). Server routes and the client are both held against this table.
+ * (docs/reference/README.md). Server routes and the client are both held against this table.
  */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'

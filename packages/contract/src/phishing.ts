@@ -1,4 +1,4 @@
-/** Bodies and answers of phishing protection's settings (interface §6.1 `PHISHING`; contract §3.2 `blocked`). */
+/** Bodies and answers of phishing protection's settings (docs/reference/sending.md#phishing). */
 import { type Static, Type } from 'typebox'
 import { answer, changes, closedObject, orNull, stringOrNull } from './common.ts'
 

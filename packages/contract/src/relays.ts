@@ -1,5 +1,5 @@
 /**
- * Bodies and answers of accounts at relay providers (contract §3.4, §5 "Relay `api_base`").
+ * Bodies and answers of accounts at relay providers (docs/reference/domains.md#relay-accounts).
  *
  * A tenant has one account of a kind at the most, so that the kind names it. No answer holds a key or
  * a secret; the callback URL is shown, for it has to be registered at the provider.

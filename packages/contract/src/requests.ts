@@ -1,6 +1,6 @@
 /**
  * The requests that receivers of webhooks get, as the OpenAPI document describes them
- * (spec §6.2, §6.3; contract §4, §5). What is variable by configuration is told with its default.
+ * (docs/reference/webhooks.md#envelope). What is variable by configuration is told with its default.
  */
 import {
   imapError,

@@ -1,5 +1,6 @@
 /**
- * Body and answer of rescueEmails: failed recipients are sent to once more (contract §3, §5).
+ * Body and answer of rescueEmails: failed recipients are sent to once more
+ * (docs/reference/sending.md#rescue).
  *
  * The names of `filter` are those of getEmailLogs. What addresses, times and ids mean is checked by
  * the server.

@@ -1,6 +1,6 @@
 /**
  * Body and answer of sendEmail, and the limits that more than one field shares
- * (spec §4.3; contract §3.1, §3.2, §5).
+ * (docs/reference/sending.md#accepting).
  *
  * The schema checks shape, presence and the size of single fields. Addresses, repeated
  * recipients, header names, base64, the sums over several fields, durations and times are the

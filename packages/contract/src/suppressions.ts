@@ -1,6 +1,6 @@
 /**
  * Bodies, queries and answers of suppressions: addresses that a tenant must not send to
- * (spec §4.3; contract §3, §3.1, §5).
+ * (docs/reference/suppressions.md#suppressions).
  */
 import { type Static, Type } from 'typebox'
 import { answer, closedObject, nextPageToken, pageQuery, plainAnswer, timestamp } from './common.ts'

@@ -1,5 +1,5 @@
 /**
- * Bodies and answers of the operator's API under `/admin/v1` (contract §2, §3).
+ * Bodies and answers of the operator's API under `/admin/v1` (docs/reference/operator.md#tenants-and-keys).
  *
  * An API key is shown once, in the answer that creates it.
  */

@@ -1,5 +1,5 @@
 /**
- * Bodies and answers of webhook registration and management (spec §2.1, §4.1, §4.2; contract §4).
+ * Bodies and answers of webhook registration and management (docs/reference/webhooks.md#registration).
  *
  * Not in the schemas, because they have codes of their own or need more than shape: at least one
  * core event, no events for `DOMAIN_VERIFICATION`, the URL's rules, names and sizes of headers.

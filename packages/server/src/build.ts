@@ -1,5 +1,6 @@
 /**
- * Which program this is: its version, and the commit that it was made of (contract §7.4).
+ * Which program this is: its version, and the commit that it was made of
+ * (docs/reference/running.md#readiness).
  *
  * A package names its commit in the file `commit` beside `package.json`; a checkout is asked by its
  * files, since git need not be installed. Where neither is there, the commit is `unknown`.

@@ -1,5 +1,5 @@
 /**
- * The operator's command line: `postrider <command>` (contract §1).
+ * The operator's command line: `postrider <command>` (docs/reference/running.md#commands).
  *
  * Commands share their use cases with the admin API. Results go to stdout, as text for people or,
  * with `--json`, as one JSON document; whatever else is said goes to stderr.

@@ -1,5 +1,6 @@
 /**
- * The configuration (contract §1): one entry for each variable, read once at start.
+ * The configuration (docs/reference/running.md#configuration): one entry for each variable, read once at
+ * start.
  *
  * Every value is checked, every unknown `POSTRIDER_*` name refused, all problems reported at once
  * and by name; the value of a secret is never part of a message or of the summary. Defaults are

@@ -1,6 +1,6 @@
 /**
  * The one name by which this service greets: mail servers in EHLO, and clients of its own listener
- * in the banner (contract §7.4).
+ * in the banner (docs/reference/running.md#names-in-smtp).
  *
  * POSTRIDER_HELO_NAME; else this host's fully qualified name; else POSTRIDER_INBOUND_HOST where that
  * is a name with a dot; else this host's address as a literal, which many servers refuse.

@@ -57,7 +57,7 @@ import { welcome } from './welcome.ts'
 const CONNECT_RETRY_MS = 1_000
 const CONNECT_FOR_MS = 60_000
 const SAME_SIGNAL_MS = 2_000
-/** Less than the five seconds within which a refused start ends (contract §7.4). */
+/** Less than the five seconds within which a refused start ends (docs/reference/running.md#start). */
 const REFUSED_MS_MAX = 4_000
 
 /** A person at a terminal gets lines for people, whatever collects logs gets JSON. */

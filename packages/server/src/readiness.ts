@@ -1,7 +1,7 @@
 /**
- * What `/readyz` says (contract §7.4). A check that is not `ok` is a 503: no primary, a disk that is nearly
- * full, no free file descriptors, a newer breaking schema, an `INBOUND_PORT` that was set and is not listened
- * on. Details leave the answer at 200.
+ * What `/readyz` says (docs/reference/running.md#readiness). A check that is not `ok` is a 503: no primary, a
+ * disk that is nearly full, no free file descriptors, a newer breaking schema, an `INBOUND_PORT` that was set
+ * and is not listened on. Details leave the answer at 200.
  */
 import { type Config, isPaused } from './config.ts'
 import type { InboundListener } from './inbound/smtp/listener.ts'

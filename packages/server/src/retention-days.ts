@@ -1,6 +1,6 @@
 /**
- * The tables that are partitioned by day, and what keeps an old day from leaving (contract §1,
- * `POSTRIDER_RETENTION`). Like compose.ts it knows all capabilities.
+ * The tables that are partitioned by day, and what keeps an old day from leaving
+ * (docs/reference/running.md#retention, `POSTRIDER_RETENTION`). Like compose.ts it knows all capabilities.
  */
 import { isInboundDayQueued } from './inbound/ingest/queue-store.ts'
 import type { Db } from './platform/db/index.ts'

@@ -1,5 +1,5 @@
 /**
- * Turns an HTTP answer into the operation's data or a `PostriderError` (contract §2).
+ * Turns an HTTP answer into the operation's data or a `PostriderError` (docs/reference/client.md#failures).
  *
  * Nothing about an answer is taken on trust: a proxy may answer HTML with any status, and a
  * success is only what says so itself.

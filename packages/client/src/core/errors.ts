@@ -1,5 +1,5 @@
 /**
- * The one error that every operation rejects with (contract §2, §6).
+ * The one error that every operation rejects with (docs/reference/client.md#failures).
  *
  * `status` is the HTTP status of the answer, or 0 when there was none; then `code` says why:
  * `connection_error`, `timeout`, `aborted`, or `invalid_argument` for a call that was never sent.

@@ -1,5 +1,5 @@
 /**
- * An answer that is taken as it comes: bytes of any length (contract §3.6, exports).
+ * An answer that is taken as it comes: bytes of any length (docs/reference/statuses.md#log-filters).
  *
  * An attempt lasts until the first bytes are there, or the end of an answer without any: up to then
  * nothing has been handed over, so that it may be repeated like any other reading. What was handed

@@ -1,5 +1,6 @@
 /**
- * Lists (contract §2): awaited they are one page, in `for await` all entries, page after page.
+ * Lists (docs/reference/http.md#lists): awaited they are one page, in `for await` all entries, page after
+ * page.
  *
  * A page without a token is the last, also where the token is null or empty. A page may be empty and
  * not the last. The service gives a new token with every page, so one that comes again would go round

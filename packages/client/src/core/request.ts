@@ -1,6 +1,6 @@
 /**
  * Sends the request of an operation: prepares it once, tries it within its deadlines, repeats it
- * where that is safe (contract §2, §6).
+ * where that is safe (docs/reference/client.md#failures).
  *
  * Every attempt of one operation is the same request, byte for byte and under the same
  * `Idempotency-Key`. Each attempt has `timeout`; the whole operation has as much for every

@@ -1,6 +1,6 @@
 /**
  * Times may be given as `Date` wherever an operation takes one: in a body JSON writes it as the
- * service reads it, in a query we do (contract §2: RFC 3339 in UTC).
+ * service reads it, in a query we do (docs/reference/http.md#times: RFC 3339 in UTC).
  */
 import { invalidArgument } from './errors.ts'
 

@@ -1,5 +1,5 @@
 /**
- * What makes an event (interface §2.3 to §2.7; contract §4, §5): the fields that its type in the
+ * What makes an event (docs/reference/events.md#fields): the fields that its type in the
  * contract has, each of the right kind.
  *
  * Lists that the service may lengthen are open, and so are objects; an event of another name is

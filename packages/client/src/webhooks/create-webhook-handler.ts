@@ -1,5 +1,5 @@
 /**
- * A receiver as a function of `Request` and `Response` (interface §5.2, §5.3, §6.2; contract §4, §5).
+ * A receiver as a function of `Request` and `Response` (docs/reference/webhooks.md#envelope).
  *
  * It answers 2xx when every event has been handled, and not before: what it has acknowledged, the
  * service does not send again. What it answers otherwise decides what the service does, so the

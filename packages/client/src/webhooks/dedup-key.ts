@@ -1,6 +1,6 @@
 /**
- * The key by which a receiver recognises an event that it has had before (interface §6.2.7;
- * contract §4): a delivery may be repeated or replayed.
+ * The key by which a receiver recognises an event that it has had before
+ * (docs/reference/webhooks.md#deduplication): a delivery may be repeated or replayed.
  *
  * Events of an email: `ref_id`, `event` and `event_at`, and `attempt` of a failed attempt, which
  * together are unique for ever. Never `webhook_id`, which a replay to a later subscription changes.

@@ -1,5 +1,5 @@
 /**
- * Everything that a receiver can be sent, told apart by `event` (interface §6; contract §4).
+ * Everything that a receiver can be sent, told apart by `event` (docs/reference/events.md#fields).
  *
  * `ReceivedEvent` is a union that a `switch` over `event` narrows. It is not closed: a later
  * service may have further events, which are `UnknownEvent`. Its name is any string; to the
@@ -46,7 +46,9 @@ type Details<E extends { details: unknown }> = E['details']
 /** The names that are known, and those that a later service may add. */
 type Open<Name extends string> = Name | (string & {})
 
-/** Its transports and reasons are an open list (interface §2.6: "values seen"). */
+/**
+ * Its transports and reasons are an open list (docs/reference/events.md#mailer-deactivated).
+ */
 export type MailerDeactivated = Omit<ContractMailerDeactivated, 'details'> & {
   details: Omit<Details<ContractMailerDeactivated>, 'config_type' | 'failed_reason'> & {
     config_type: Open<Details<ContractMailerDeactivated>['config_type']>

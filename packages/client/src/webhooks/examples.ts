@@ -1,5 +1,6 @@
 /**
- * Events and requests as the service makes them, for the tests of a receiver (interface §6).
+ * Events and requests as the service makes them, for the tests of a receiver
+ * (docs/reference/events.md#fields).
  *
  * Each call makes new objects: a test that changes one changes no other.
  */

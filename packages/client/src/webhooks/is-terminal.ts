@@ -1,6 +1,6 @@
 /**
  * Whether an event ends a send: after it, nothing more is tried for that recipient
- * (interface §3, §6.4; contract §3.2).
+ * (docs/reference/sending.md#attempts).
  *
  * - MAIL_DELIVERED ends it well. A server that took the email may still send a MAIL_BOUNCE later.
  * - SMTP_ERROR ends it only with `retry_scheduled: false`; never by its counters. It includes

@@ -1,5 +1,5 @@
 /**
- * Reads the body of a webhook request (interface §6.2, §6.3; contract §4): an array of events, or
+ * Reads the body of a webhook request (docs/reference/webhooks.md#envelope): an array of events, or
  * one event as a single object.
  *
  * What is not of the service is refused with the place of the first flaw. Fields that are not

@@ -1,9 +1,9 @@
 /**
- * Checks the custom header by which a receiver knows the service (interface §5.2).
+ * Checks the custom header by which a receiver knows the service (docs/reference/webhooks.md#signatures).
  *
  * The time it takes says nothing about a secret, nor about how much of it was right, nor which of
  * several it was: all are compared, each over the longest length that a header can have
- * (contract §4), without a branch on their content.
+ * (docs/reference/webhooks.md#signatures), without a branch on their content.
  *
  * It is synchronous on purpose, and so does not use WebCrypto: a promise that somebody forgets to
  * await is always true, and lets everybody in.

@@ -1,6 +1,6 @@
 /**
- * All logs that fit, as text, page after page (contract §3.6): one page is held at a time, and no
- * transaction is open between two.
+ * All logs that fit, as text, page after page (docs/reference/statuses.md#log-filters): one page is held at a
+ * time, and no transaction is open between two.
  *
  * The first page is read before anything is answered, so that what is wrong with the request is an
  * ordinary refusal. What fails later ends the text without its end: NDJSON says so in a last line,

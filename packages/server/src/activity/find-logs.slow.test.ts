@@ -1,6 +1,6 @@
 /**
  * getEmailLogs against a plain reading of the same record: whatever the filters, the bounds and the
- * pages, exactly what fits is found, once and in order (contract §2, §3.2, §5 "Log filters").
+ * pages, exactly what fits is found, once and in order (docs/reference/statuses.md#log-filters).
  */
 import {
   type EmailLog,

@@ -1,5 +1,6 @@
 /**
- * A page of the record of recipients, newest first, by whatever it is filtered (contract §2, §5).
+ * A page of the record of recipients, newest first, by whatever it is filtered
+ * (docs/reference/statuses.md#log-filters).
  *
  * A page is one bounded piece of work: it looks at a bounded number of rows, in pieces that grow
  * while little fits. Where the bound is met first the page is short, or even empty, and says from

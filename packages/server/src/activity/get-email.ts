@@ -1,6 +1,6 @@
 /**
- * The trace of an email (contract §3, §3.6): the message, each recipient with its attempts, each
- * event, and each webhook delivery that carried one.
+ * The trace of an email (docs/reference/sending.md#trace): the message, each recipient with its attempts,
+ * each event, and each webhook delivery that carried one.
  *
  * It is bounded whatever happened to the email: of what there is more of, the newest is shown, and
  * it says so. An email of another tenant is not found, like one that there never was.

@@ -1,4 +1,7 @@
-/** What providers' bounces rest on, and whom they suppress (contract §7.4), the whole way from the callback. */
+/**
+ * What providers' bounces rest on, and whom they suppress (docs/reference/suppressions.md#bounces), the whole
+ * way from the callback.
+ */
 import { describe, expect, it } from 'vitest'
 import { type ProviderReport, type SentMail, useFeedback } from '../../test/feedback.ts'
 import { createLogger } from '../platform/log.ts'

@@ -1,4 +1,4 @@
-/** getEmailLogs (interface §4.3; contract §2, §3): a page of logs, newest first. */
+/** getEmailLogs (docs/reference/statuses.md#log-filters): a page of logs, newest first. */
 import type { EmailLog, GetEmailLogsQuery } from '@postrider/contract'
 import { type Db, readInOrder } from '../platform/db/index.ts'
 import { pageTokenAfter, readPage } from '../platform/http/paging.ts'

@@ -1,4 +1,7 @@
-/** A log as the API shows it (contract §3.6): the only place where this capability writes its names. */
+/**
+ * A log as the API shows it (docs/reference/statuses.md#log-filters): the only place where this capability
+ * writes its names.
+ */
 import type { EmailLog } from '@postrider/contract'
 import { timeOfUlid } from '../platform/ids.ts'
 import type { FoundLog } from './find-logs.ts'

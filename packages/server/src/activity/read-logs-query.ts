@@ -1,4 +1,7 @@
-/** What logs are asked for, checked: each refusal names its parameter (contract §3.2, §5). */
+/**
+ * What logs are asked for, checked: each refusal names its parameter
+ * (docs/reference/statuses.md#log-filters).
+ */
 import {
   type FieldError,
   type GetEmailLogsQuery,

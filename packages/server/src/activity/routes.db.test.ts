@@ -1,4 +1,7 @@
-/** getEmailLogs and the trace (contract §2, §3, §3.6) over the real HTTP application, of mail really sent. */
+/**
+ * getEmailLogs and the trace (docs/reference/sending.md#trace) over the real HTTP application, of mail really
+ * sent.
+ */
 import {
   type EmailLog,
   getEmailAnswer,

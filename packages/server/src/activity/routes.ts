@@ -1,4 +1,4 @@
-/** getEmailLogs and the trace of an email (interface §4.3; contract §2, §3, §5). */
+/** getEmailLogs and the trace of an email (docs/reference/sending.md#trace). */
 import { Readable } from 'node:stream'
 import {
   emailParams,

@@ -1,4 +1,4 @@
-/** The trace of an email as the API shows it (contract §3.6). */
+/** The trace of an email as the API shows it (docs/reference/sending.md#trace). */
 import {
   type TracedAttempt,
   type TracedEmail,

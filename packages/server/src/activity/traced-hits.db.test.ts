@@ -1,4 +1,7 @@
-/** What recipients did, in the trace of the email (contract §3.6), with the rule that told robots apart. */
+/**
+ * What recipients did, in the trace of the email (docs/reference/sending.md#trace), with the rule that told
+ * robots apart.
+ */
 import { expect, it } from 'vitest'
 import { useTracking } from '../../test/tracking.ts'
 import { getEmail } from './get-email.ts'

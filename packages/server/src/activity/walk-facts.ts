@@ -1,7 +1,7 @@
 /**
- * Recipients of whom a fact beside their status is true (contract §3.2): by what they did themselves,
- * as the tracker saw it, or by what a provider has reported of them. Someone who unsubscribed may stand
- * in both.
+ * Recipients of whom a fact beside their status is true (docs/reference/statuses.md#recipients): by what they
+ * did themselves, as the tracker saw it, or by what a provider has reported of them. Someone who unsubscribed
+ * may stand in both.
  */
 import type { RecipientFact } from '@postrider/contract'
 import { type ReportedFlags, readFlags, walkFlags } from '../feedback/index.ts'

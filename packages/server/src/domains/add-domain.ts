@@ -1,6 +1,6 @@
 /**
- * addDomain (interface §4.3; contract §3.4): stores the domain with its mailer, then creates it at the
- * provider, then says what to publish.
+ * addDomain (docs/reference/domains.md#sending-domains): stores the domain with its mailer, then creates it
+ * at the provider, then says what to publish.
  *
  * What a crash leaves between the two is gone on with in the background, or by the next addDomain of
  * the same domain.

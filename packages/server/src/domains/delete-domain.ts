@@ -1,6 +1,7 @@
 /**
- * deleteDomain (interface §4.3): gone at once, with its mailer and its claim; mail that waits for it
- * fails at its next attempt (contract §5). The provider is told afterwards, until it has heard.
+ * deleteDomain (docs/reference/domains.md#sending-domains): gone at once, with its mailer and its claim; mail
+ * that waits for it fails at its next attempt (docs/reference/domains.md#sending-domains). The provider is
+ * told afterwards, until it has heard.
  */
 import type { MailerKey } from '../mailers/index.ts'
 import { deleteDomainMailer } from '../mailers/index.ts'

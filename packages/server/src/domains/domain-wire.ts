@@ -1,4 +1,4 @@
-/** The wire form of a sending domain (contract §3.4, §5 "Records"): never a private key. */
+/** The wire form of a sending domain (docs/reference/domains.md#records): never a private key. */
 import type { Domain, DomainRecord as WireRecord } from '@postrider/contract'
 import {
   type DomainSettings,

@@ -1,6 +1,6 @@
 /**
- * A sending domain (interface §4.3; contract §3.4): what is published for it, what was seen of that,
- * and what its provider says.
+ * A sending domain (docs/reference/domains.md#sending-domains): what is published for it, what was seen of
+ * that, and what its provider says.
  *
  * It goes through three stages. `creating`: stored with its mailer, and not confirmed by the provider
  * yet. `ready`. `deleting`: gone for its tenant, its mailer deleted, and still to be deleted at the

@@ -1,4 +1,4 @@
-/** getDomain (interface §4.3). One that is being deleted is gone. */
+/** getDomain (docs/reference/domains.md#sending-domains). One that is being deleted is gone. */
 import type { Queryable } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { readName } from './check-name.ts'

@@ -1,4 +1,4 @@
-/** listDomains: newest first, keyset (contract §2). */
+/** listDomains: newest first, keyset (docs/reference/http.md#lists). */
 import type { Domain, ListDomainsQuery } from '@postrider/contract'
 import type { Queryable } from '../platform/db/index.ts'
 import { cutPage, readPage } from '../platform/http/paging.ts'

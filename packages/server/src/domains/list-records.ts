@@ -1,5 +1,5 @@
 /**
- * What is to be published for a domain (contract §3.4, §5 "Records"): the provider's part, and ours:
+ * What is to be published for a domain (docs/reference/domains.md#records): the provider's part, and ours:
  * the proof of ownership, our DKIM keys, and advice. Nothing needs an MX.
  */
 import type { KeyTurn } from '@postrider/contract'

@@ -1,4 +1,4 @@
-/** The operations on sending domains (spec §4.3, contract §3, §3.4). */
+/** The operations on sending domains (docs/reference/domains.md#sending-domains). */
 import {
   addDomainAnswer,
   addDomainBody,

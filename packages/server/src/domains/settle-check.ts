@@ -1,6 +1,6 @@
 /**
  * Stores what a check has found, in one transaction with everything that follows from it: whose the
- * domain is, whether its mailer may send, and the event (interface §2.7; contract §3.4).
+ * domain is, whether its mailer may send, and the event (docs/reference/domains.md#verification).
  *
  * The row is locked and decided anew, since another check may have ended meanwhile. Of two tenants
  * whose records are both there, the first to come here has the domain.

@@ -1,6 +1,6 @@
 /**
- * verifyDomain (interface §4.3; contract §3.4): checks now, and tells the result by an event, whatever
- * it is. Name servers or a provider that do not answer change nothing; then the result is as before.
+ * verifyDomain (docs/reference/domains.md#verification): checks now, and tells the result by an event,
+ * whatever it is. Name servers or a provider that do not answer change nothing; then the result is as before.
  */
 import type { CheckBounds } from '../platform/counted-check.ts'
 import { ApiError } from '../platform/errors.ts'

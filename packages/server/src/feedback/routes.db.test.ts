@@ -1,4 +1,4 @@
-/** `/callbacks/{kind}/{token}` (contract §3.4, §5 "Callbacks"), by what it answers. */
+/** `/callbacks/{kind}/{token}` (docs/reference/domains.md#callbacks), by what it answers. */
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { bodyOf, createSigner, providers, useFeedback } from '../../test/feedback.ts'

@@ -1,5 +1,5 @@
 /**
- * Where relay providers report (contract §3, public): `/callbacks/{kind}/{token}`.
+ * Where relay providers report (docs/reference/domains.md#callbacks, public): `/callbacks/{kind}/{token}`.
  *
  * The body alone counts, whatever type it is said to have: signatures are over its octets. It is not
  * read before the token is known. A compressed one is refused: it could be of any size.

@@ -1,6 +1,6 @@
 /**
  * What a refusal has to say before an address is suppressed: codes and words about the address itself, and
- * what speaks against them (contract §7.4). Data, with where each comes from.
+ * what speaks against them (docs/reference/suppressions.md#bounces). Data, with where each comes from.
  *
  * The words are read in reply-text.ts's form: lower case, without codes, addresses and URLs. They are few
  * and exact, for a wrong suppression loses a person's mail and nobody notices. reply-table.ts, which finds a

@@ -41,7 +41,8 @@ export function parseAddress(text: string): ParsedAddress {
 }
 
 /**
- * What two spellings of one address share: addresses are compared without case (contract §5).
+ * What two spellings of one address share: addresses are compared without case
+ * (docs/reference/sending.md#recipients).
  *
  * @param address in wire form
  */

@@ -1,6 +1,6 @@
 /**
- * What a category rests on: a code, or words of the reply (contract §7.4). Found from the category and the
- * stored reply when somebody looks, so that sending neither computes nor stores it.
+ * What a category rests on: a code, or words of the reply (docs/reference/suppressions.md#evidence). Found
+ * from the category and the stored reply when somebody looks, so that sending neither computes nor stores it.
  */
 import { FAILURES, type FailureCategory } from './failure-category.ts'
 import { AUTH_RULES, CODE_RULES, type ReplyRule, TEXT_RULES } from './reply-table.ts'

@@ -1,5 +1,6 @@
 /**
- * Turns a failed SMTP conversation into what it means and what may follow (spec §6.4.5).
+ * Turns a failed SMTP conversation into what it means and what may follow
+ * (docs/reference/sending.md#retries).
  *
  * CATEGORY_ORDER says what counts more; without a reply the system's error decides. The class of the
  * reply decides on retrying (4yz yes, 5yz no) unless the category is known not to follow it. A reply that

@@ -1,7 +1,7 @@
 /**
  * Why an attempt failed, as a closed set, with the sentence that customers read in `failed_reason`
- * (spec §2.4, §6.4.5). The sentences are part of the interface: programs compare them, so they do
- * not change.
+ * (docs/reference/sending.md#retries). The sentences are part of the interface: programs compare them, so
+ * they do not change.
  *
  * `retry` says what another attempt can do: `by-class` follows the reply (4yz yes, 5yz no), which is
  * the rule; the others are the cases in which the class is known to lie.

@@ -1,6 +1,6 @@
 /**
  * What a refusal that was reported later says: why it came, and whether it is good enough a reason never to
- * write to the address again (contract §7.4). The rule: doubt never suppresses.
+ * write to the address again (docs/reference/suppressions.md#bounces). The rule: doubt never suppresses.
  */
 import { ADDRESS_CODES, ADDRESS_HINT, GENERAL_CODE } from './address-evidence.ts'
 import { type AddressSaying, readSentences, saysItPasses } from './address-sentence.ts'

@@ -1,7 +1,7 @@
 /**
- * One mailer of a kind for an address (contract §7.4): a second one is refused by the id of the first,
- * unless it is asked for, whether it is made for the address or changed to it. Kinds are what sends and
- * what fetches; a mailbox that is both is of both.
+ * One mailer of a kind for an address (docs/reference/mailers.md#one-mailer-for-an-address): a second one is
+ * refused by the id of the first, unless it is asked for, whether it is made for the address or changed to
+ * it. Kinds are what sends and what fetches; a mailbox that is both is of both.
  */
 import { mailerConfigTypes } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'

@@ -134,7 +134,10 @@ export async function noteRelayChanged(
   return rows
 }
 
-/** Mail that waits for it fails at its next attempt (contract §5); its queue is to be woken after the commit. */
+/**
+ * Mail that waits for it fails at its next attempt (docs/reference/mailers.md#deletion); its queue is to be
+ * woken after the commit.
+ */
 export async function deleteDomainMailer(
   tx: Tx,
   { tenantId, mailerId }: MailerKey,

@@ -1,6 +1,7 @@
 /**
  * Which mailers a group of emails goes through: each by the mailer's id, or by its sender's address,
- * which finds its own mailer, else the sending domain of exactly its domain (contract §3.1).
+ * which finds its own mailer, else the sending domain of exactly its domain
+ * (docs/reference/sending.md#accepting).
  *
  * Where several mailers of a tenant have the same address, it is the oldest active one, and the
  * oldest of all when none is active. One round trip for the whole group, whatever the tenants.
@@ -54,7 +55,7 @@ export async function findMailers(
   })
 }
 
-/** The refusal of what wants a mailer that the tenant does not have (contract §3.1). */
+/** The refusal of what wants a mailer that the tenant does not have (docs/reference/sending.md#accepting). */
 export function noMailer(
   { mailerId, from }: { readonly mailerId?: string | undefined; readonly from?: string },
   found?: NoMailer,

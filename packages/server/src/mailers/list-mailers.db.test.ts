@@ -1,4 +1,4 @@
-/** listMailers over HTTP (contract §2, §3). */
+/** listMailers over HTTP (docs/reference/http.md#lists). */
 import { listMailersAnswer } from '@postrider/contract'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** listMailers (contract §2, §3): newest first, each with its last errors. */
+/** listMailers (docs/reference/http.md#lists): newest first, each with its last errors. */
 import type { ListMailersAnswer, ListMailersQuery } from '@postrider/contract'
 import { cutPage, readPage } from '../platform/http/paging.ts'
 import { type ShowDeps, showMailboxes } from './imap/show-mailboxes.ts'

@@ -1,4 +1,6 @@
-/** A mailer as every answer shows it (contract §3.6): without its password, sealed or not. */
+/**
+ * A mailer as every answer shows it (docs/reference/mailers.md#kinds): without its password, sealed or not.
+ */
 import type { DomainMailer as DomainOnWire, Mailer as MailerOnWire } from '@postrider/contract'
 import { type ShowDeps, type ShownMailbox, showMailboxes } from './imap/show-mailboxes.ts'
 import { effectiveDomainLimits, effectiveLimits } from './limits/limits.ts'

@@ -1,5 +1,5 @@
 /**
- * A mailer: a tenant's configuration for sending (spec §3 "Mailer", contract §3.3, §3.4). One that
+ * A mailer: a tenant's configuration for sending (docs/reference/mailers.md#kinds). One that
  * logs in at a mail server sends for its address; a sending domain sends for every address of its
  * domain, by the tenant's account at a relay provider.
  *
@@ -83,7 +83,7 @@ export interface DomainMailer extends MailerFacts {
 
 export type Mailer = ServerMailer | DomainMailer
 
-/** Told from its id, before anything is read (contract §2). */
+/** Told from its id, before anything is read (docs/reference/http.md#ids). */
 export function isDomainMailer(mailerId: string): boolean {
   return mailerId.startsWith('domain_')
 }

@@ -1,6 +1,7 @@
 /**
  * Deletes a mailer, and the webhook of its mailbox with it. Mail that still waits for it fails at its
- * next attempt (contract §5), held mail at once; its idle connections close by themselves within seconds.
+ * next attempt (docs/reference/mailers.md#deletion), held mail at once; its idle connections close by
+ * themselves within seconds.
  */
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'

@@ -1,4 +1,4 @@
-/** The operations on SMTP mailers, and the list of all mailers (spec §4.3, contract §3). */
+/** The operations on SMTP mailers, and the list of all mailers (docs/reference/mailers.md#kinds). */
 import {
   configureSmtpAnswer,
   configureSmtpBody,

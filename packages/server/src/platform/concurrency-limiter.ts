@@ -1,7 +1,7 @@
 /**
  * How much of one kind of work is done at once in this process: in all, and for one caller, so that
  * nobody takes all the places. Who finds none waits in line, the callers in turn; beyond a bounded
- * number of waiting ones 429 `rate_limited` (contract §2).
+ * number of waiting ones 429 `rate_limited` (docs/reference/limits.md#rates).
  */
 import { type ApiError, rateLimited } from './errors.ts'
 import { createFairQueue } from './fair-queue.ts'

@@ -26,9 +26,9 @@ export const allTime: TimeSpan = { from: EARLIEST, to: LATEST }
 
 /**
  * What a time or a date names: the whole day (UTC), the millisecond, or the microsecond where it has as
- * many digits (contract §5). What is stored has microseconds, and is shown by its millisecond in most
- * places: a time that was taken from there includes it. Nothing that is stored lies before 1970 or after
- * 9999; such times stand for those bounds.
+ * many digits (docs/reference/http.md#times). What is stored has microseconds, and is shown by its
+ * millisecond in most places: a time that was taken from there includes it. Nothing that is stored lies
+ * before 1970 or after 9999; such times stand for those bounds.
  */
 export function parseTimeSpan(text: string): TimeSpan | undefined {
   const isDate = DATE.test(text)

@@ -1,6 +1,6 @@
 /**
- * Refuses new email before the disk is full (contract §2: 503 with `Retry-After`), so that what was
- * accepted has room to be finished.
+ * Refuses new email before the disk is full (docs/reference/limits.md#disk: 503 with `Retry-After`), so that
+ * what was accepted has room to be finished.
  *
  * What an email will take is set aside from its admission until its commit has ended, on top of the
  * margin. A large one is admitted by a look at the disk of its own; small ones by the periodic look

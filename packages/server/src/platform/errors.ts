@@ -1,5 +1,6 @@
 /**
- * A refusal: what a use case throws when the answer is one of the catalogue's errors (contract §2).
+ * A refusal: what a use case throws when the answer is one of the catalogue's errors
+ * (docs/reference/errors.md#shape).
  *
  * The public text is the catalogue's unless a more exact one is given; `cause` stays inside and is
  * logged only. Only the HTTP error handler turns one into an answer.
@@ -42,7 +43,7 @@ export class ApiError extends Error {
   }
 }
 
-/** 429 with the fields of draft-ietf-httpapi-ratelimit-headers (contract §2). */
+/** 429 with the fields of draft-ietf-httpapi-ratelimit-headers (docs/reference/errors.md#shape). */
 export function rateLimited(o: {
   /** Names the limit: letters, digits and hyphens. */
   readonly policy: string

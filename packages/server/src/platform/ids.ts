@@ -1,5 +1,5 @@
 /**
- * Identifiers (contract §2): `<prefix>_<ULID>`, and bare ULIDs for `ref_id`.
+ * Identifiers (docs/reference/http.md#ids): `<prefix>_<ULID>`, and bare ULIDs for `ref_id`.
  *
  * A ULID begins with its time, so ids sort by creation and name the day partition that holds them.
  */

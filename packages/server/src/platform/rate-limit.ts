@@ -1,6 +1,6 @@
 /**
  * Counts what a caller does against a limit, in this process: over it, 429 `rate_limited` with
- * `Retry-After` and the fields of draft-ietf-httpapi-ratelimit-headers (contract §2).
+ * `Retry-After` and the fields of draft-ietf-httpapi-ratelimit-headers (docs/reference/limits.md#rates).
  *
  * The window begins with a caller's first use. Several processes allow several times as much, which
  * is enough for what is limited here; a counter that all of them shared would be a write for each

@@ -1,6 +1,6 @@
 /**
  * Retention: day partitions leave when every row in them is older than `POSTRIDER_RETENTION`
- * (contract §1), a bounded number a round, by one process at a time.
+ * (docs/reference/running.md#retention), a bounded number a round, by one process at a time.
  *
  * Tables that refer to each other leave day by day together, and a day of which something is
  * unfinished stays until that has ended.

@@ -1,5 +1,5 @@
 /**
- * Where the service's own secrets come from (contract §1).
+ * Where the service's own secrets come from (docs/reference/running.md#secret-keys).
  *
  * With a database of its own, a process gets them from its configuration and nowhere else. On the
  * embedded database, those that are not configured are generated once and kept in

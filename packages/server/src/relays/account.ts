@@ -1,6 +1,7 @@
 /**
- * A tenant's account at a relay provider, as it is stored (contract §3.4). The key, the callback's
- * secret and its token stand sealed; the key is opened for requests to the account's address alone.
+ * A tenant's account at a relay provider, as it is stored (docs/reference/domains.md#relay-accounts). The
+ * key, the callback's secret and its token stand sealed; the key is opened for requests to the account's
+ * address alone.
  *
  * The token is the last part of the callback URL. It is kept through every change of the account: it
  * is registered at the provider. It is found by its hash, and sealed only to be shown again.

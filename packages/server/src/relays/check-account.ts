@@ -1,6 +1,6 @@
 /**
- * What the fields of an account mean, beyond the shape that the schema checks (contract §3.4, §5
- * "Relay `api_base`"). Each refusal names its field's path.
+ * What the fields of an account mean, beyond the shape that the schema checks
+ * (docs/reference/domains.md#relay-accounts). Each refusal names its field's path.
  *
  * The key goes to `api_base`, so that is an https URL, or http to a network that the operator has
  * opened.

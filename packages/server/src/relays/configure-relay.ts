@@ -1,6 +1,7 @@
 /**
- * configureRelay (contract §3.4): makes the tenant's account at a provider, or changes it. What is
- * left out stays as it is, and the callback URL always does: it is registered at the provider.
+ * configureRelay (docs/reference/domains.md#relay-accounts): makes the tenant's account at a provider, or
+ * changes it. What is left out stays as it is, and the callback URL always does: it is registered at the
+ * provider.
  *
  * Whoever changes the address gives a key with it: whoever holds an API key of ours could otherwise
  * have the provider's sent to a place of his own. The key is not tried here (ADR 16).

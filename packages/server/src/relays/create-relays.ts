@@ -1,6 +1,6 @@
 /**
- * The client of all relay providers (contract §3.4, §5): makes the requests that adapters build, and
- * has them read the answers.
+ * The client of all relay providers (docs/reference/domains.md#relay-requests): makes the requests that
+ * adapters build, and has them read the answers.
  *
  * A simulator is asked in the same words, and answers within the process; what it would call back with
  * is stored before its answer counts, so that none of it is lost.

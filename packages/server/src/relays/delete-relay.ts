@@ -1,4 +1,7 @@
-/** deleteRelay (contract §3). One that sending domains use stays: they could not send any more. */
+/**
+ * deleteRelay (docs/reference/domains.md#relay-accounts). One that sending domains use stays: they could not
+ * send any more.
+ */
 import { isForeignKeyViolation, type Queryable } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AccountKey } from './account.ts'

@@ -1,4 +1,4 @@
-/** getRelay (contract §3). */
+/** getRelay (docs/reference/domains.md#relay-accounts). */
 import type { Queryable } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AccountKey, StoredAccount } from './account.ts'

@@ -1,4 +1,7 @@
-/** An account as every answer shows it (contract §3.4): without its key and secrets, sealed or not. */
+/**
+ * An account as every answer shows it (docs/reference/domains.md#relay-accounts): without its key and
+ * secrets, sealed or not.
+ */
 import type { Relay } from '@postrider/contract'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { openCallbackToken, type StoredAccount } from './account.ts'

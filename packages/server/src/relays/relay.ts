@@ -212,7 +212,7 @@ export interface RelayFact {
   readonly providerSays?: string
   /** Of a bounce: what it rests on. Left out by a provider's adapter, whose bounces are judged when they are applied. */
   readonly classified?: Classified
-  /** As received, of the providers that have them (interface §2.4). */
+  /** As received, of the providers that have them (docs/reference/events.md#fields). */
   readonly errorCode?: string
   readonly numRetries?: string
   /** Of an unsubscription. */

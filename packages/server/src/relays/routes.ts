@@ -1,4 +1,4 @@
-/** The operations on accounts at relay providers (contract §3, §3.4). */
+/** The operations on accounts at relay providers (docs/reference/domains.md#relay-accounts). */
 import {
   configureRelayAnswer,
   configureRelayBody,

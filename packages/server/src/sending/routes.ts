@@ -1,4 +1,4 @@
-/** sendEmail and what can be done about an accepted one (interface §4.3; contract §2, §3.1, §5). */
+/** sendEmail and what can be done about an accepted one (docs/reference/sending.md#accepting). */
 import {
   cancelScheduledEmailAnswer,
   emailParams,

@@ -1,4 +1,6 @@
-/** getSuppression (contract §7.3): one address, with what it was suppressed by. */
+/**
+ * getSuppression (docs/reference/suppressions.md#suppressions): one address, with what it was suppressed by.
+ */
 import type { SuppressionWithSource } from '@postrider/contract'
 import { addressKeyOf } from '../mail/index.ts'
 import type { Db } from '../platform/db/index.ts'

@@ -1,4 +1,4 @@
-/** listSuppressions (contract §2, §3): newest first, all, of one reason or of one address. */
+/** listSuppressions (docs/reference/http.md#lists): newest first, all, of one reason or of one address. */
 import type { ListSuppressionsQuery, Suppression } from '@postrider/contract'
 import { addressKeyOf } from '../mail/index.ts'
 import type { Db } from '../platform/db/index.ts'

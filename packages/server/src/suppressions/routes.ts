@@ -1,4 +1,4 @@
-/** The operations on suppressions (spec §4.3, contract §3, §5). */
+/** The operations on suppressions (docs/reference/suppressions.md#suppressions). */
 import {
   deleteSuppressionAnswer,
   getSuppressionAnswer,

@@ -1,6 +1,6 @@
 /**
- * subscribeEmail and deleteSuppression (contract §3): the address may be sent to again, whatever
- * the reason was. What was refused meanwhile stays refused.
+ * subscribeEmail and deleteSuppression (docs/reference/suppressions.md#suppressions): the address may be sent
+ * to again, whatever the reason was. What was refused meanwhile stays refused.
  */
 import { addressKeyOf } from '../mail/index.ts'
 import type { Db } from '../platform/db/index.ts'

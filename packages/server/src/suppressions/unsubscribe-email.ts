@@ -1,6 +1,7 @@
 /**
- * unsubscribeEmail (contract §3): nothing is sent to the address any more. What is queued for it
- * ends as `suppressed` when its turn comes; an attempt that is under way is not stopped.
+ * unsubscribeEmail (docs/reference/suppressions.md#suppressions): nothing is sent to the address any more.
+ * What is queued for it ends as `suppressed` when its turn comes; an attempt that is under way is not
+ * stopped.
  */
 import type { Db } from '../platform/db/index.ts'
 import { readAddress } from './read-address.ts'

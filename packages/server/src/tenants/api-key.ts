@@ -1,5 +1,5 @@
 /**
- * API keys (contract §2): `pr_`, 32 random bytes in base62, their CRC-32 in base62.
+ * API keys (docs/reference/http.md#authentication): `pr_`, 32 random bytes in base62, their CRC-32 in base62.
  *
  * The checksum tells a mistyped key from an unknown one without the database, and a key from
  * other text for secret scanners. Only the SHA-256 is stored: 256 random bits need no slow hash.

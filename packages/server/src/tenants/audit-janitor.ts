@@ -1,4 +1,7 @@
-/** Removes entries of the audit log that are older than `AUDIT_RETENTION` (contract §7.3). */
+/**
+ * Removes entries of the audit log that are older than `AUDIT_RETENTION`
+ * (docs/reference/operator.md#acting-for-a-tenant).
+ */
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'

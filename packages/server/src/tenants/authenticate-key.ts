@@ -1,5 +1,5 @@
 /**
- * Finds out who calls (spec §5): from a Bearer token to a tenant.
+ * Finds out who calls (docs/reference/http.md#authentication): from a Bearer token to a tenant.
  *
  * A key that was found is believed for two seconds and asked for again after one, so that a busy
  * key costs one query a second and no request waits for it. A revocation in this process counts at

@@ -1,4 +1,7 @@
-/** Names of tenants and keys are shown on terminals and in lists: one line of text (contract §3). */
+/**
+ * Names of tenants and keys are shown on terminals and in lists: one line of text
+ * (docs/reference/operator.md#tenants-and-keys).
+ */
 import { validationError } from '../platform/errors.ts'
 
 export function checkName(name: string): void {

@@ -1,4 +1,7 @@
-/** Creates a further API key of a tenant, with scopes and an expiry where asked for (contract §2). */
+/**
+ * Creates a further API key of a tenant, with scopes and an expiry where asked for
+ * (docs/reference/http.md#authentication).
+ */
 import type { CreateApiKeyBody } from '@postrider/contract'
 import type { Clock } from '../platform/clock.ts'
 import { parseDateTime } from '../platform/date-time.ts'

@@ -1,4 +1,6 @@
-/** Creates a tenant with its first API key, in one transaction (contract §3). */
+/**
+ * Creates a tenant with its first API key, in one transaction (docs/reference/operator.md#tenants-and-keys).
+ */
 import type { Db, Tx } from '../platform/db/index.ts'
 import { newId } from '../platform/ids.ts'
 import { hashApiKey, newApiKey } from './api-key.ts'

@@ -1,6 +1,6 @@
 /**
- * The first tenant of a new installation (contract §1): named `default`, with the configured key,
- * or with a new one that is shown once. Any number of processes may do this at the same time:
+ * The first tenant of a new installation (docs/reference/running.md#start): named `default`, with the
+ * configured key, or with a new one that is shown once. Any number of processes may do this at the same time:
  * exactly one creates it.
  */
 import type { Db } from '../platform/db/index.ts'

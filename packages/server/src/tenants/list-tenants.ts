@@ -1,4 +1,4 @@
-/** Pages of tenants, and of one tenant's keys: newest first (contract §2). */
+/** Pages of tenants, and of one tenant's keys: newest first (docs/reference/http.md#lists). */
 import type { ApiKey, PageQuery, Tenant } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'

@@ -1,5 +1,6 @@
 /**
- * The operator acts for a tenant (contract §7.1): who may be acted for, and the record of it.
+ * The operator acts for a tenant (docs/reference/operator.md#acting-for-a-tenant): who may be acted for, and
+ * the record of it.
  *
  * An entry is committed before the change is begun, so a change without an entry cannot be, also
  * where the process ends in between. How it was answered is added afterwards.

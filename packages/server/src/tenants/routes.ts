@@ -1,4 +1,4 @@
-/** The operator's API: tenants and their keys (contract §3). */
+/** The operator's API: tenants and their keys (docs/reference/operator.md#tenants-and-keys). */
 import {
   apiKeyParams,
   createApiKeyAnswer,

@@ -1,4 +1,4 @@
-/** Tenants and keys as the operator's API shows them (contract §3). */
+/** Tenants and keys as the operator's API shows them (docs/reference/operator.md#tenants-and-keys). */
 import type { ApiKey as WireApiKey, Tenant as WireTenant } from '@postrider/contract'
 import type { ApiKey, Tenant } from './store.ts'
 

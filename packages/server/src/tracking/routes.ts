@@ -1,6 +1,6 @@
 /**
- * What recipients' mail programs and browsers ask for (contract §3, public): the pixel, the redirect
- * of a link, and the page for unsubscribing.
+ * What recipients' mail programs and browsers ask for (docs/reference/http.md#public-paths, public): the
+ * pixel, the redirect of a link, and the page for unsubscribing.
  *
  * Whoever asks learns nothing: a token that is not ours gets the pixel all the same, and elsewhere
  * one and the same page. HEAD is answered and is no hit. No cookie is set.

@@ -1,6 +1,6 @@
 /**
- * Tokens of tracked links (contract §3, `/t/o`, `/t/c`, `/t/u`): who did it, on which link, and that
- * it was us who wrote it there. 66 characters, base64url of
+ * Tokens of tracked links (docs/reference/http.md#public-paths, `/t/o`, `/t/c`, `/t/u`): who did it, on which
+ * link, and that it was us who wrote it there. 66 characters, base64url of
  *
  *     mark (1) | SIV (12) | encrypted: tenant (16) | ref_id (16) | n (2) | link (2)
  *

@@ -1,6 +1,6 @@
 /**
- * The addresses that stand in a recipient's message (contract §3): of the pixel, of a link, and for
- * unsubscribing. The same each time they are made, so every attempt sends the same message.
+ * The addresses that stand in a recipient's message (docs/reference/http.md#public-paths): of the pixel, of a
+ * link, and for unsubscribing. The same each time they are made, so every attempt sends the same message.
  */
 import type { TrackingUrls } from '../sending/index.ts'
 import type { TrackingTokens } from './tokens.ts'

@@ -1,6 +1,6 @@
 /**
- * registerWebhook, updateWebhook, listWebhooks, deleteWebhook (interface §4.1, §4.2); the record of
- * deliveries, and replay (contract §3).
+ * registerWebhook, updateWebhook, listWebhooks, deleteWebhook (docs/reference/webhooks.md#registration); the
+ * record of deliveries, and replay (docs/reference/webhooks.md#registration).
  */
 import {
   deleteWebhookAnswer,

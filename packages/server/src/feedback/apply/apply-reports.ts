@@ -7,10 +7,10 @@
  * A rescue is waited for: what is reported of the series before it is not to end it.
  *
  * A report counts only where the address that it names is the recipient's, too: an id alone may be
- * another's (contract §7.4).
+ * another's (docs/reference/suppressions.md#whose-report-it-is).
  *
  * What a mail server reports by mail is believed less than what a provider's account does: nothing of it
- * ends an attempt (contract §3.5).
+ * ends an attempt (docs/reference/inbound.md#reports-by-mail).
  */
 import type { SuppressionSource } from '@postrider/contract'
 import { addressKeyOf, parseAddress, type UserAgent } from '../../mail/index.ts'

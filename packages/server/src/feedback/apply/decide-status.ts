@@ -1,7 +1,7 @@
 /**
- * Decides where a recipient stands after a report (contract §3.2): `sent`, then `delivered`, then how it
- * ended otherwise. Reports come in any order, and a recipient never goes back: the highest of all that
- * was heard is its status, so that every order of the same reports ends in the same one.
+ * Decides where a recipient stands after a report (docs/reference/statuses.md#recipients): `sent`, then
+ * `delivered`, then how it ended otherwise. Reports come in any order, and a recipient never goes back: the
+ * highest of all that was heard is its status, so that every order of the same reports ends in the same one.
  *
  * What sending itself has ended stays ended, with one exception: an attempt whose request got no answer
  * and that was not to be repeated is `failed`, but in doubt. The provider knows what became of it.

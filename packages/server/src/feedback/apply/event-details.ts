@@ -1,5 +1,5 @@
 /**
- * The events of reports in wire form (interface §2.4, §2.5, §6.5): the only place where this
+ * The events of reports in wire form (docs/reference/events.md#fields): the only place where this
  * capability writes their names.
  */
 import {
@@ -90,7 +90,7 @@ export function reportEvent(tenantId: string, told: ToldReport, userAgent: UserA
   }
 }
 
-/** Verbatim, and absent where the provider said nothing (interface §2.4). */
+/** Verbatim, and absent where the provider said nothing (docs/reference/events.md#fields). */
 function bounceDetails({ errorCode, numRetries }: RelayFact) {
   return {
     ...(errorCode === undefined ? {} : { error_code: errorCode }),

@@ -1,7 +1,7 @@
 /**
- * Decides what providers' bounces rest on, and whether that is good enough a reason to suppress (contract §7.4):
- * the provider has to call the bounce permanent, and the reply has to be about the address. What a mail server
- * reports by mail was judged when the mail was read.
+ * Decides what providers' bounces rest on, and whether that is good enough a reason to suppress
+ * (docs/reference/suppressions.md#bounces): the provider has to call the bounce permanent, and the reply has
+ * to be about the address. What a mail server reports by mail was judged when the mail was read.
  */
 import { setImmediate } from 'node:timers/promises'
 import { judgeBounce } from '../../mail/index.ts'

@@ -1,5 +1,6 @@
 /**
- * Takes a callback in (contract §3.4, §5 "Callbacks"): from a request to a durable row, within a second.
+ * Takes a callback in (docs/reference/domains.md#callbacks): from a request to a durable row, within a
+ * second.
  *
  * The path's token says whose it is, and is looked at before the body is read. The body is checked as
  * far as it must be to be refused at once: that the provider has sent it, and that it is what this

@@ -1,6 +1,6 @@
 /**
- * Judges again what suppressions for a bounce rest on (contract §7.4), as far as it is kept: the reports on
- * emails that were sent to the address before. A page at a time, newest first.
+ * Judges again what suppressions for a bounce rest on (docs/reference/suppressions.md#evidence), as far as it
+ * is kept: the reports on emails that were sent to the address before. A page at a time, newest first.
  *
  * Of a provider's report its own verdict is not kept, only the reply. So a reply that says nothing that is known
  * leaves it open, and only one that speaks against the suppression counts against it.

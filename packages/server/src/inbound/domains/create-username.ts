@@ -1,7 +1,7 @@
 /**
- * createInboundUsername (interface §4.3; contract §3.5): a route for one local part. With a URL or headers it has a
- * webhook of its own; with headers alone that follows the domain's URL. The domain's headers are never
- * sent by it: they are made for another receiver.
+ * createInboundUsername (docs/reference/inbound.md#routes): a route for one local part. With a URL or headers
+ * it has a webhook of its own; with headers alone that follows the domain's URL. The domain's headers are
+ * never sent by it: they are made for another receiver.
  */
 import { type CreateInboundUsernameBody, inboundUsernamesMax } from '@postrider/contract'
 import { ApiError, validationError } from '../../platform/errors.ts'

@@ -1,4 +1,7 @@
-/** What becomes of the webhook of a username by a change of it (contract §3.5). Pure. */
+/**
+ * What becomes of the webhook of a username by a change of it (docs/reference/inbound.md#webhook-changes).
+ * Pure.
+ */
 
 export interface WebhookBefore {
   readonly url: string | null

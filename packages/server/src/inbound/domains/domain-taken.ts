@@ -1,4 +1,7 @@
-/** The refusal of a domain that another tenant has proven, with the way to have it back (contract §5). */
+/**
+ * The refusal of a domain that another tenant has proven, with the way to have it back
+ * (docs/reference/inbound.md#ownership).
+ */
 import { ApiError } from '../../platform/errors.ts'
 
 export function domainTaken(domain: string): ApiError {

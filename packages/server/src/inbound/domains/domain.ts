@@ -1,6 +1,6 @@
 /**
- * An inbound domain (contract §3.5): its webhook takes the mail of its local parts, once its owner has
- * proven that it is theirs.
+ * An inbound domain (docs/reference/inbound.md#routes): its webhook takes the mail of its local parts, once
+ * its owner has proven that it is theirs.
  *
  * Two tenants may have configured one: settle-ownership.ts says whose it is.
  */

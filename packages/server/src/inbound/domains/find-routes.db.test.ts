@@ -1,4 +1,4 @@
-/** By which route a recipient's mail comes (contract §3.5). */
+/** By which route a recipient's mail comes (docs/reference/inbound.md#routes). */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'

@@ -1,5 +1,5 @@
 /**
- * By which route a recipient's mail comes, asked at every RCPT (contract §3.5).
+ * By which route a recipient's mail comes, asked at every RCPT (docs/reference/inbound.md#routes).
  *
  * What is asked while a statement is under way goes into the next: a burst of recipients, or of a
  * harvester's guesses, costs a statement for hundreds of them. Nothing is kept in memory: a route that

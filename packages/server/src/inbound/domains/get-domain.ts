@@ -1,6 +1,6 @@
 /**
- * getInboundDomain (contract §3.5): while it is not verified, it is checked before it is answered. Of a
- * domain that somebody else has proven by then, that is the answer.
+ * getInboundDomain (docs/reference/inbound.md#ownership): while it is not verified, it is checked before it
+ * is answered. Of a domain that somebody else has proven by then, that is the answer.
  */
 import type { RoutedDomain } from './domain.ts'
 import { isCheckDue, lookUpOwnership, type OwnershipDeps } from './look-up-ownership.ts'

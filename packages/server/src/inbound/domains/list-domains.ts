@@ -1,4 +1,4 @@
-/** Inbound domains, newest first, keyset (contract §2). Nothing is checked. */
+/** Inbound domains, newest first, keyset (docs/reference/http.md#lists). Nothing is checked. */
 import type { ListInboundDomainsQuery } from '@postrider/contract'
 import type { Queryable } from '../../platform/db/index.ts'
 import { cutPage, readPage } from '../../platform/http/paging.ts'

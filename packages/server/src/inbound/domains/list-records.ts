@@ -1,6 +1,6 @@
 /**
- * What is to be published for an inbound domain (contract §3.5, §5 "Records"): either of them proves it,
- * where no other tenant comes into question.
+ * What is to be published for an inbound domain (docs/reference/inbound.md#ownership): either of them proves
+ * it, where no other tenant comes into question.
  */
 import { type DomainRecord, ownershipRecord } from '../../domains/index.ts'
 import type { InboundDomain } from './domain.ts'

@@ -1,4 +1,4 @@
-/** Usernames of a domain, newest first, keyset (contract §2). */
+/** Usernames of a domain, newest first, keyset (docs/reference/http.md#lists). */
 import type { ListInboundUsernamesQuery } from '@postrider/contract'
 import type { Queryable } from '../../platform/db/index.ts'
 import { cutPage, readPage } from '../../platform/http/paging.ts'

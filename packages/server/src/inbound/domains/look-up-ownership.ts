@@ -1,6 +1,6 @@
 /**
- * What name servers say of whose an inbound domain is (contract §3.5, §7.4). Asked outside of any
- * transaction; settleOwnership decides by it.
+ * What name servers say of whose an inbound domain is (docs/reference/inbound.md#ownership). Asked outside of
+ * any transaction; settleOwnership decides by it.
  *
  * The records of all tenants that have configured a domain have the same two names. So two questions
  * are enough to know for each of them whether its record is published.

@@ -1,6 +1,6 @@
 /**
- * Whose an inbound domain is where several tenants have configured it (contract §7.4): an MX names no
- * tenant, a TXT record names one.
+ * Whose an inbound domain is where several tenants have configured it (docs/reference/inbound.md#ownership):
+ * an MX names no tenant, a TXT record names one.
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'

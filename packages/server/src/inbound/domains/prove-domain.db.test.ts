@@ -1,4 +1,7 @@
-/** What is looked up when mail for a domain arrives that nobody has proven (contract §3.5). */
+/**
+ * What is looked up when mail for a domain arrives that nobody has proven
+ * (docs/reference/inbound.md#ownership).
+ */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { failingOnce } from '../../../test/failing-once.ts'

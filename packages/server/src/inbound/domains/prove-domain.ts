@@ -1,6 +1,7 @@
 /**
  * Looks up the records of a domain that is configured and not proven, when mail for it arrives: who has
- * published them and never asked again would have its first mail refused for good (contract §3.5).
+ * published them and never asked again would have its first mail refused for good
+ * (docs/reference/inbound.md#ownership).
  *
  * Who sends mail makes us ask name servers by this. So a domain is looked up once at a time and once in
  * ten seconds, and few at once over all; between them the last answer holds. Only domains that a

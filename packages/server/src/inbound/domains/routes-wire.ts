@@ -1,4 +1,6 @@
-/** The wire form of inbound domains and usernames (contract §3.5): never a header's value. */
+/**
+ * The wire form of inbound domains and usernames (docs/reference/inbound.md#routes): never a header's value.
+ */
 import type {
   InboundRecord,
   InboundDomain as WireDomain,

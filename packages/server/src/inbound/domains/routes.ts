@@ -1,4 +1,4 @@
-/** The operations of inbound routing (interface §4.3; contract §3, §3.5). */
+/** The operations of inbound routing (docs/reference/inbound.md#routes). */
 import {
   configureInboundRoutingAnswer,
   configureInboundRoutingBody,

@@ -1,6 +1,6 @@
 /**
- * Settles whose an inbound domain is (contract §3.5, §7.4), while its name is locked over all tenants.
- * Proof is the tenant's own TXT record, a verified sending domain of the same name, or an MX that
+ * Settles whose an inbound domain is (docs/reference/inbound.md#ownership), while its name is locked over all
+ * tenants. Proof is the tenant's own TXT record, a verified sending domain of the same name, or an MX that
  * leads here.
  *
  * An MX names no tenant. Alone it proves the domain only while no other tenant has configured the

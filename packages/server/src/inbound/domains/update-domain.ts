@@ -1,7 +1,7 @@
 /**
- * updateInboundDomain (contract §3.5): what is left out stays; given headers replace the old ones. Usernames
- * that have headers and no URL of their own follow the domain's. While it is not verified, it is
- * checked as well.
+ * updateInboundDomain (docs/reference/inbound.md#webhook-changes): what is left out stays; given headers
+ * replace the old ones. Usernames that have headers and no URL of their own follow the domain's. While it is
+ * not verified, it is checked as well.
  */
 import type { UpdateInboundDomainBody } from '@postrider/contract'
 import type { Tx } from '../../platform/db/index.ts'

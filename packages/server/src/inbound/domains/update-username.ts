@@ -1,7 +1,7 @@
 /**
- * updateInboundUsername (contract §3.5): what is left out stays; given headers replace the old ones. A `url` of
- * null is the domain's again. Without URL and headers of its own it has no webhook of its own any
- * more: what that had not delivered is not sent, and can be replayed to none.
+ * updateInboundUsername (docs/reference/inbound.md#webhook-changes): what is left out stays; given headers
+ * replace the old ones. A `url` of null is the domain's again. Without URL and headers of its own it has no
+ * webhook of its own any more: what that had not delivered is not sent, and can be replayed to none.
  */
 import type { UpdateInboundUsernameBody } from '@postrider/contract'
 import type { Tx } from '../../platform/db/index.ts'

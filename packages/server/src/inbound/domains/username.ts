@@ -1,6 +1,6 @@
 /**
- * Which local parts are one (contract §3.5, §5): compared without case and in NFC, quoted or not
- * (RFC 5321 §4.1.2: quotes say nothing), whatever their tag. Dots count.
+ * Which local parts are one (docs/reference/inbound.md#routes): compared without case and in NFC, quoted or
+ * not (RFC 5321 §4.1.2: quotes say nothing), whatever their tag. Dots count.
  */
 import { inboundUsernameBytesMax } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '../../mail/index.ts'

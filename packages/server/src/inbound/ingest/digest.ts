@@ -1,7 +1,8 @@
 /**
- * What a message is recognised by when a server sends it again because our `250` got lost (contract §5):
- * its recipient, its Message-ID and its content, which is its body and what its author has written above
- * it. The rest of the header may be another each time: every server on the way adds to it.
+ * What a message is recognised by when a server sends it again because our `250` got lost
+ * (docs/reference/inbound.md#storing): its recipient, its Message-ID and its content, which is its body and
+ * what its author has written above it. The rest of the header may be another each time: every server on the
+ * way adds to it.
  *
  * A Message-ID and a body alone do not make two messages one: of some machines all have the same, and
  * whoever has had a message could send it under another subject, or in another name, before it comes.

@@ -1,5 +1,6 @@
 /**
- * INCOMING_EMAIL in wire form (contract §4, §5): the only place where this capability writes its names.
+ * INCOMING_EMAIL in wire form (docs/reference/events.md#incoming-email): the only place where this capability
+ * writes its names.
  *
  * What is large is not in the event: attachments beyond what stands inline have a link instead of their
  * content, and of bodies beyond it `problem` says that they are in the raw message alone.

@@ -5,7 +5,10 @@
 /** From here on a message is large: it has commits, places and a memory apart from those of small ones. */
 export const LARGE_BYTES = 512 * 1024
 
-/** What an SMTP client said of it, RFC 5321; as `envelope` in INCOMING_EMAIL (contract §5). */
+/**
+ * What an SMTP client said of it, RFC 5321; as `envelope` in INCOMING_EMAIL
+ * (docs/reference/events.md#incoming-email).
+ */
 export interface Envelope {
   /** '' for a report. */
   readonly from: string
@@ -15,7 +18,7 @@ export interface Envelope {
   readonly isTls: boolean
 }
 
-/** A route that takes some of the recipients (contract §3.5). */
+/** A route that takes some of the recipients (docs/reference/inbound.md#routes). */
 export interface InboundRoute {
   readonly tenantId: string
   /** In wire form. */

@@ -1,11 +1,12 @@
 /**
- * What a mail server has reported by mail, as feedback takes it (contract §3.5).
+ * What a mail server has reported by mail, as feedback takes it (docs/reference/inbound.md#reports-by-mail).
  *
  * It is a claim of whoever wrote the mail, and anybody can write one. So nothing follows from it unless
  * it names the Message-ID of one of the tenant's own emails, or else the id of its envelope, which each
  * recipient's copy has for itself and which nobody guesses; and unless it names that very recipient
- * (contract §7.4): a complaint whose recipient is blacked out does nothing. Who has had one copy of an
- * email could still speak for another recipient of the same email, if that one's address is known.
+ * (docs/reference/inbound.md#reports-by-mail): a complaint whose recipient is blacked out does nothing. Who
+ * has had one copy of an email could still speak for another recipient of the same email, if that one's
+ * address is known.
  *
  * What comes back to the return path of one copy is about that copy, whatever it names: the address was
  * made for it, and nobody else makes one.

@@ -6,7 +6,7 @@ export interface SeenKey {
   readonly digest: Buffer
 }
 
-/** How long a message is recognised (contract §5). */
+/** How long a message is recognised (docs/reference/inbound.md#storing). */
 export const SEEN_MS = 24 * 3_600_000
 
 // Whoever else takes the same in is waited for; in one order, so that two never wait for each other.

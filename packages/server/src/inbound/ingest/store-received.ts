@@ -3,8 +3,8 @@
  * with a message for each route, and each message's place in the queue.
  *
  * What came by SMTP is stored for those recipients who have not had it: a server sends again what it got
- * no answer to (contract §5). That is told by the Message-ID: without one, a message is always another, as
- * machines write the same time and again.
+ * no answer to (docs/reference/inbound.md#storing). That is told by the Message-ID: without one, a message is
+ * always another, as machines write the same time and again.
  */
 import type { Tx } from '../../platform/db/index.ts'
 import { newIdAt } from '../../platform/ids.ts'

@@ -1,4 +1,4 @@
-/** A received message in wire form (contract §2, §4). */
+/** A received message in wire form (docs/reference/events.md#incoming-email). */
 import type { InboundMessage } from '@postrider/contract'
 import type { StoredMessage } from '../ingest/message-store.ts'
 

@@ -1,4 +1,4 @@
-/** Received messages: what became of each, and what it held (contract §4, §5 `INCOMING_EMAIL`). */
+/** Received messages: what became of each, and what it held (docs/reference/events.md#incoming-email). */
 import { Readable } from 'node:stream'
 import {
   getInboundMessageAnswer,

@@ -1,6 +1,7 @@
 /**
- * The listener on the default port, which another program may have (contract §7.4). The service then
- * goes on without it, says so once, and tries again every 30 s: inbound mail begins when the port is free.
+ * The listener on the default port, which another program may have (docs/reference/running.md#readiness). The
+ * service then goes on without it, says so once, and tries again every 30 s: inbound mail begins when the
+ * port is free.
  */
 import type { Logger } from '../../platform/log.ts'
 import { createPeriodicTask } from '../../platform/work/periodic-task.ts'

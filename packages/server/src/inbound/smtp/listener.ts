@@ -1,6 +1,6 @@
 /**
- * The SMTP listener of inbound routing (contract §3.5): takes mail for routes, from anyone, and relays
- * none. Offers STARTTLS, SIZE, 8BITMIME, SMTPUTF8 and PIPELINING; no login.
+ * The SMTP listener of inbound routing (docs/reference/inbound.md#smtp): takes mail for routes, from anyone,
+ * and relays none. Offers STARTTLS, SIZE, 8BITMIME, SMTPUTF8 and PIPELINING; no login.
  *
  * It stops in order: no new connections and no new messages; those that are coming in are finished within
  * the grace, and answered.

@@ -1,6 +1,6 @@
 /**
- * What the listener says to a sender and to each recipient (contract §3.5): mail is taken for routes alone,
- * whoever brings it.
+ * What the listener says to a sender and to each recipient (docs/reference/inbound.md#smtp): mail is taken
+ * for routes alone, whoever brings it.
  */
 import type { SMTPServerAddress } from 'smtp-server'
 import { parseAddress } from '../../mail/index.ts'

@@ -1,5 +1,5 @@
 /**
- * Turns a mailbox's failure into what it means (contract §3.5, §5 "IMAP mailers"): the sentence that
+ * Turns a mailbox's failure into what it means (docs/reference/inbound.md#mailboxes): the sentence that
  * `IMAP_ERROR` carries, and whether the server has rejected the mailer's login.
  *
  * A reply that nothing here knows is `unknown` and its own text is the reason.

@@ -1,5 +1,5 @@
 /**
- * What phishing protection looks at, and what it finds (interface §6.1 `PHISHING`): the shapes that
+ * What phishing protection looks at, and what it finds (docs/reference/sending.md#phishing): the shapes that
  * pass between the scan, the thread that runs it and those who decide. All of it can be cloned.
  */
 import type { Sign } from './signs.ts'

@@ -1,5 +1,5 @@
 /**
- * Renders the subject and the bodies of an email as Liquid templates (contract §3.1).
+ * Renders the subject and the bodies of an email as Liquid templates (docs/reference/sending.md#accepting).
  *
  * The data is JSON of the tenant's own, and nothing else is within reach: no file, no partial, no
  * prototype. What is missing renders as nothing, as it does with other senders; an unknown filter or

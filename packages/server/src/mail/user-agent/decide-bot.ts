@@ -1,4 +1,7 @@
-/** Decides whether a person or a program opened or clicked (interface §2.5, `bot`), and by what rule. */
+/**
+ * Decides whether a person or a program opened or clicked (docs/reference/events.md#tracking, `bot`), and by
+ * what rule.
+ */
 import { botRules, type Engagement } from './bot-rules.ts'
 
 export interface BotVerdict {

@@ -1,5 +1,6 @@
 /**
- * What a User-Agent header says of its sender (interface §2.5), and whether it names a known robot.
+ * What a User-Agent header says of its sender (docs/reference/events.md#tracking), and whether it names a
+ * known robot.
  *
  * Readings are kept, since a few thousand different texts make up nearly all traffic and one reading
  * costs as much as the rest of a request. Bowser knows browsers, isbot robots, and neither of them

@@ -1,4 +1,7 @@
-/** Sent copies of mailboxes that were connected by OAuth: interface §4.3, oauthLogin of type `smtp_imap`. */
+/**
+ * Sent copies of mailboxes that were connected by OAuth: docs/reference/mailers.md#oauth-apps, oauthLogin of
+ * type `smtp_imap`.
+ */
 import type { Mailer } from '@postrider/contract'
 import { createImapServer, type ImapServer } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
 /**
- * Where watching a folder begins, or goes on under new numbers (contract §3.5).
+ * Where watching a folder begins, or goes on under new numbers (docs/reference/inbound.md#mailboxes).
  *
  * At first everything that was there when the mailbox was configured is passed over: by the last UID
  * that was noted then, else by the time of arrival, which `since` may set back. The last messages among

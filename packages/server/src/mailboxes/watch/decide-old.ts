@@ -1,6 +1,5 @@
 /**
- * Whether a message is older than what is reported of its folder (contract §3.5 "Only mail that arrives
- * after configuration").
+ * Whether a message is older than what is reported of its folder (docs/reference/inbound.md#mailboxes).
  *
  * Under the numbers that a folder had when it was begun, or given new ones, what arrived before its
  * bound was there already. Above them a UID is proof of arrival, and the server's clock is not asked,

@@ -1,4 +1,7 @@
-/** How long a mailbox is left alone after a failure (contract §5 "IMAP mailers"): 1 s, doubling to 60 s. */
+/**
+ * How long a mailbox is left alone after a failure (docs/reference/inbound.md#mailboxes): 1 s, doubling to 60
+ * s.
+ */
 const FIRST_MS = 1_000
 const MAX_MS = 60_000
 const JITTER = 0.2

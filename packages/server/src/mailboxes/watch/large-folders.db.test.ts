@@ -1,4 +1,7 @@
-/** Folders with very many messages are listed and searched in pieces, and nothing is passed over (contract §3.5). */
+/**
+ * Folders with very many messages are listed and searched in pieces, and nothing is passed over
+ * (docs/reference/inbound.md#mailboxes).
+ */
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { createMailboxBench, type MailboxBench, mail } from '../../../test/mailboxes.ts'
 

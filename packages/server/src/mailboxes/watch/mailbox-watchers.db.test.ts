@@ -1,4 +1,6 @@
-/** What arrives in a mailbox is stored once, whatever its server does (contract §3.5). */
+/**
+ * What arrives in a mailbox is stored once, whatever its server does (docs/reference/inbound.md#mailboxes).
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   createMailboxBench,

@@ -1,8 +1,8 @@
 /**
- * What a mailbox's failure leads to (contract §3.5, interface §6.3): its login that is rejected for good
- * deactivates the mailer; anything else is an episode of failure, of which IMAP_ERROR tells when it begins
- * and each time that it has lasted for so long again. That stands in the row, so that neither a restart nor
- * another process begins it anew. All of it is one transaction with its event.
+ * What a mailbox's failure leads to (docs/reference/events.md#imap-error): its login that is rejected for
+ * good deactivates the mailer; anything else is an episode of failure, of which IMAP_ERROR tells when it
+ * begins and each time that it has lasted for so long again. That stands in the row, so that neither a
+ * restart nor another process begins it anew. All of it is one transaction with its event.
  */
 import { classifyImapFailure, type ImapFailure } from '../../mail/index.ts'
 import { type NoteDeactivated, printable, settleRejectedLogins } from '../../mailers/index.ts'

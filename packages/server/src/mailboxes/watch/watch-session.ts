@@ -1,6 +1,6 @@
 /**
- * Watches the folders of a mailbox over one connection, until that ends (contract §3.5, §5 "IMAP
- * mailers").
+ * Watches the folders of a mailbox over one connection, until that ends
+ * (docs/reference/inbound.md#mailboxes).
  *
  * The first folder is told of by IDLE where the server does that; without it, and the others, are looked
  * at every 30 s: what STATUS says of them is compared with what it said before, and taken as a hint, so

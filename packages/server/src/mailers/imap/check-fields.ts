@@ -1,6 +1,6 @@
 /**
- * What the fields of a mailbox mean, beyond the shape that the schema checks (contract §3.3, §3.5). Each
- * refusal names its field's path.
+ * What the fields of a mailbox mean, beyond the shape that the schema checks
+ * (docs/reference/inbound.md#mailboxes). Each refusal names its field's path.
  */
 import type { ConnectionType, FieldError, ImapConfig } from '@postrider/contract'
 import { parseDateTime } from '../../platform/date-time.ts'

@@ -1,6 +1,6 @@
 /**
- * Tries a mailbox before it is stored (contract §3.3): 10 seconds for all of it. Its folders have to be
- * there, and what they hold already is noted, for it is not to be reported.
+ * Tries a mailbox before it is stored (docs/reference/mailers.md#login-check): 10 seconds for all of it. Its
+ * folders have to be there, and what they hold already is noted, for it is not to be reported.
  */
 import type { ImapFlow } from 'imapflow'
 import { IMAP_REFUSALS } from '../../mail/index.ts'

@@ -1,5 +1,5 @@
 /**
- * configureIMAP (spec §4.3, contract §3.3, §3.5): checks the fields and the webhook, tries the login
+ * configureIMAP (docs/reference/inbound.md#mailboxes): checks the fields and the webhook, tries the login
  * unless told not to, stores the mailer with its password or its tokens sealed, and its webhook.
  */
 import type { ConfigureImapBody } from '@postrider/contract'

@@ -1,4 +1,7 @@
-/** deleteIMAPConfig (spec §4.3). Mail that was received already is still reported, or recorded. */
+/**
+ * deleteIMAPConfig (docs/reference/inbound.md#mailboxes). Mail that was received already is still reported,
+ * or recorded.
+ */
 import { type RemoveMailerDeps, removeMailer } from '../remove-mailer.ts'
 import { getImap } from './get-imap.ts'
 

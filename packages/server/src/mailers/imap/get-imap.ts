@@ -1,4 +1,7 @@
-/** getIMAPConfig (spec §4.3). A mailer without a mailbox is as unknown as one that never was. */
+/**
+ * getIMAPConfig (docs/reference/inbound.md#mailboxes). A mailer without a mailbox is as unknown as one that
+ * never was.
+ */
 import type { Queryable } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { canFetch, type ServerMailer } from '../mailer.ts'

@@ -2,8 +2,8 @@
  * Logs in at a mailbox as it is stored, with an access token where it has no password.
  *
  * As with a send, one rejected login proves little: it is tried once more, after a while, on a fresh
- * connection and with a freshly refreshed token, before anything is concluded from it (contract §1
- * `AUTH_CONFIRM_DELAY`). What cannot heal by waiting skips the second try.
+ * connection and with a freshly refreshed token, before anything is concluded from it
+ * (docs/reference/mailers.md#deactivation). What cannot heal by waiting skips the second try.
  */
 import { setTimeout } from 'node:timers/promises'
 import { classifyImapFailure, type ImapFailure, LOCAL_REFUSALS } from '../../mail/index.ts'

@@ -1,6 +1,6 @@
 /**
  * What of a mailbox is fetched: its folders, each with the point from which on its mail is reported
- * (contract §3.5).
+ * (docs/reference/inbound.md#mailboxes).
  *
  * That point is `since`, and where the folder was looked at when it was configured, the last UID that it
  * had then: no clock of any server has a say in what arrives afterwards. `start` is another whenever a

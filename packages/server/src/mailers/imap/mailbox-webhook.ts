@@ -1,6 +1,7 @@
 /**
  * The webhook of a mailbox: it takes INCOMING_EMAIL, IMAP_ERROR and MAILER_DEACTIVATED of this mailbox
- * alone (interface §6.3), and is made, changed and deleted with it. Checked as any webhook is.
+ * alone (docs/reference/webhooks.md#registration), and is made, changed and deleted with it. Checked as any
+ * webhook is.
  */
 import type { MailboxWebhook, UpdateImapBody } from '@postrider/contract'
 import type { Queryable, Tx } from '../../platform/db/index.ts'

@@ -1,7 +1,7 @@
 /**
- * What a tenant is told when a mailbox could not be logged in to (contract §3.3). As of a mail server
- * (login-failure.ts): the words of the peer are repeated only where they are a refusal of IMAP, and a
- * connection that did not come about has one sentence, but for what the tenant can fix.
+ * What a tenant is told when a mailbox could not be logged in to (docs/reference/mailers.md#login-check). As
+ * of a mail server (login-failure.ts): the words of the peer are repeated only where they are a refusal of
+ * IMAP, and a connection that did not come about has one sentence, but for what the tenant can fix.
  */
 import { classifyImapFailure, type ImapFailure } from '../../mail/index.ts'
 import { notReachable } from '../../platform/egress/index.ts'

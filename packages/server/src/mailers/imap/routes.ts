@@ -1,4 +1,4 @@
-/** The operations on IMAP mailers (spec §4.3, contract §3, §3.3, §3.5). */
+/** The operations on IMAP mailers (docs/reference/inbound.md#mailboxes). */
 import {
   configureImapAnswer,
   configureImapBody,

@@ -1,5 +1,5 @@
 /**
- * updateIMAP (spec §4.3, contract §3.3, §3.5): what is left out stays as it is.
+ * updateIMAP (docs/reference/inbound.md#mailboxes): what is left out stays as it is.
  *
  * As with updateSMTP, stored credentials are used on without being given again only while they go to the
  * same place, in the same name and no less protected; a given `config` is logged in with, unless `verify`

@@ -1,6 +1,7 @@
 /**
- * Which mailers have due mail that waits for something else than their limits (contract §7.4: a queue
- * is late when its oldest due mail is older than 60 s and than twice its limit allows).
+ * Which mailers have due mail that waits for something else than their limits
+ * (docs/reference/running.md#late-queues: a queue is late when its oldest due mail is older than 60 s and
+ * than twice its limit allows).
  */
 import type { Queryable } from '../../platform/db/index.ts'
 import type { Mailer } from '../mailer.ts'

@@ -1,5 +1,5 @@
 /**
- * The limits that hold for a mailer (contract §3.3): its own, else those that its provider
+ * The limits that hold for a mailer (docs/reference/mailers.md#limits): its own, else those that its provider
  * publishes, else five connections and no rate.
  */
 import type { EffectiveDomainLimits, EffectiveLimits } from '@postrider/contract'

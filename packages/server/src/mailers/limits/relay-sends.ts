@@ -2,7 +2,7 @@
  * Mail of sending domains, handed to their relay provider.
  *
  * One refused key proves little, and is tried once more after a while before anything is concluded
- * from it, as with logins at mail servers (contract §1 `AUTH_CONFIRM_DELAY`). An account has one
+ * from it, as with logins at mail servers (docs/reference/mailers.md#deactivation). An account has one
  * second try at a time; who has mail for it meanwhile, and for a moment after a refusal that was
  * confirmed, is told to stop. A refusal that is answered is final.
  */

@@ -1,6 +1,7 @@
 /**
- * From a grant to a mailer: is it lasting, does it allow mail, and whose mailbox is it (contract §5
- * "OAuth app")? Problems are values: a program reads them in an answer, a person on a page.
+ * From a grant to a mailer: is it lasting, does it allow mail, and whose mailbox is it
+ * (docs/reference/mailers.md#oauth-apps)? Problems are values: a program reads them in an answer, a person on
+ * a page.
  */
 import type { OAuthLoginType } from '@postrider/contract'
 import type { Clock } from '../../platform/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * What an OAuth app's fields mean, beyond the shape that the schema checks (contract §5 "OAuth app").
- * Each refusal names its field's path.
+ * What an OAuth app's fields mean, beyond the shape that the schema checks
+ * (docs/reference/mailers.md#oauth-apps). Each refusal names its field's path.
  *
  * Tokens and the client's secret go to `token_url` and `userinfo_url`: https, save to networks that
  * the operator has opened, and never to an address that is not allowed.

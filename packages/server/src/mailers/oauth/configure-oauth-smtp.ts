@@ -1,6 +1,7 @@
 /**
- * configureSMTP and updateSMTP of mailers that log in by OAuth (contract §3.3). A refresh token that
- * is given is tried, and the access token that it gives logs in once, unless `verify` is false.
+ * configureSMTP and updateSMTP of mailers that log in by OAuth (docs/reference/mailers.md#login-check). A
+ * refresh token that is given is tried, and the access token that it gives logs in once, unless `verify` is
+ * false.
  *
  * Unlike at oauthLogin the caller names the address: that of a shared mailbox is not the one of the
  * user whose token opens it, and the server's answer to the login decides.

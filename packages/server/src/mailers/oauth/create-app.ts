@@ -1,4 +1,4 @@
-/** createOAuthApp (contract §3, §5 "OAuth app"). */
+/** createOAuthApp (docs/reference/mailers.md#oauth-apps). */
 import {
   type CreateOAuthAppBody,
   type FieldError,

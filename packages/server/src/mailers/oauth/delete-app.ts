@@ -1,4 +1,7 @@
-/** deleteOAuthApp (contract §3). One that mailers log in by stays: they could not any more. */
+/**
+ * deleteOAuthApp (docs/reference/mailers.md#oauth-apps). One that mailers log in by stays: they could not any
+ * more.
+ */
 import { isForeignKeyViolation, type Queryable } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { deleteApp as remove } from './app-store.ts'

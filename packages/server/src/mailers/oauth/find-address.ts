@@ -1,6 +1,6 @@
 /**
- * Whose mailbox a grant is for (contract §5 "OAuth app"): by the id token, else by the provider's
- * userinfo (OpenID Connect Core §5.3), else unknown.
+ * Whose mailbox a grant is for (docs/reference/mailers.md#oauth-apps): by the id token, else by the
+ * provider's userinfo (OpenID Connect Core §5.3), else unknown.
  */
 import { parseAddress } from '../../mail/index.ts'
 import { type Egress, EgressError } from '../../platform/egress/index.ts'

@@ -1,7 +1,7 @@
 /**
  * The provider sends the browser back (RFC 6749 §4.1.2): the state names the login and is used up,
  * the code becomes a grant, the grant a mailer. Then the browser goes where the login said, with
- * `success` and `mailer_id` or `error`, or is shown a page (contract §5 "OAuth app").
+ * `success` and `mailer_id` or `error`, or is shown a page (docs/reference/mailers.md#oauth-apps).
  */
 
 import type { Logger } from '../../platform/log.ts'

@@ -1,4 +1,4 @@
-/** listOAuthApps (contract §3): newest first, without their secrets. */
+/** listOAuthApps (docs/reference/mailers.md#oauth-apps): newest first, without their secrets. */
 import { oauthAppsMax } from '@postrider/contract'
 import type { Queryable } from '../../platform/db/index.ts'
 import { listApps as select } from './app-store.ts'

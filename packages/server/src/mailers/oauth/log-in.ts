@@ -1,5 +1,5 @@
 /**
- * oauthLogin (interface §4.3; contract §3, §5 "OAuth app"): with a refresh token the mailer is made
+ * oauthLogin (docs/reference/mailers.md#oauth-apps): with a refresh token the mailer is made
  * or authenticated again at once; without one, a browser has to go to the provider first.
  */
 import type { FieldError, OAuthLoginBody, OAuthLoginType } from '@postrider/contract'

@@ -1,6 +1,6 @@
 /**
- * An OAuth app: a tenant's registration at a provider (contract §5 "OAuth app"). Its secret stands
- * sealed and is opened for requests to the token endpoint alone.
+ * An OAuth app: a tenant's registration at a provider (docs/reference/mailers.md#oauth-apps). Its secret
+ * stands sealed and is opened for requests to the token endpoint alone.
  */
 import type {
   OAuthApp as AppOnWire,
@@ -12,7 +12,7 @@ import type {
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import { PROVIDERS } from './provider.ts'
 
-/** What a mailer is used for, by its type, and the other way round (contract §3.3). */
+/** What a mailer is used for, by its type, and the other way round (docs/reference/mailers.md#kinds). */
 export const CONFIG_TYPES = {
   smtp: 'oauth_smtp',
   imap: 'oauth_imap',

@@ -1,5 +1,5 @@
 /**
- * What is known of the OAuth providers (interface §4.3; contract §5 "OAuth app"): where their
+ * What is known of the OAuth providers (docs/reference/mailers.md#oauth-apps): where their
  * endpoints and mail servers are, what has to be asked for, and whom their id tokens come from.
  *
  * An app may name other addresses of its provider, such as a national cloud's or one directory's.

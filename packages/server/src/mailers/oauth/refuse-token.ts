@@ -1,6 +1,6 @@
 /**
- * What a caller is told when a token endpoint did not give a token (contract §3.3). The address of
- * the endpoint may be the tenant's choice: what is no answer of one is told in one sentence.
+ * What a caller is told when a token endpoint did not give a token (docs/reference/mailers.md#login-check).
+ * The address of the endpoint may be the tenant's choice: what is no answer of one is told in one sentence.
  */
 import { ApiError } from '../../platform/errors.ts'
 import { printable } from '../smtp/login-failure.ts'

@@ -1,6 +1,6 @@
 /**
- * The operations on OAuth apps and on mailers that log in by them (interface §4.3; contract §3, §5
- * "OAuth app"), and the page that providers send browsers back to.
+ * The operations on OAuth apps and on mailers that log in by them (docs/reference/mailers.md#oauth-apps), and
+ * the page that providers send browsers back to.
  */
 import {
   createOAuthAppAnswer,

@@ -1,6 +1,6 @@
 /**
- * Stores a grant (contract §5 "OAuth app"): with a mailer that is created for it, or with the one
- * that it authenticates again, which becomes active if it was deactivated. A disabled one stays so.
+ * Stores a grant (docs/reference/mailers.md#oauth-apps): with a mailer that is created for it, or with the
+ * one that it authenticates again, which becomes active if it was deactivated. A disabled one stays so.
  *
  * Logins to one app are stored one after the other: two at the same time for a new mailbox make one
  * mailer.

@@ -1,5 +1,5 @@
 /**
- * oauthLogin without a token (contract §3, §5 "OAuth app"): the address to open in a browser.
+ * oauthLogin without a token (docs/reference/mailers.md#oauth-apps): the address to open in a browser.
  *
  * The state is 256 random bits, kept as a hash, good once and for ten minutes, and stands for the
  * tenant, the app, the mailer and the way back. PKCE (RFC 7636, S256) always. The browser that comes

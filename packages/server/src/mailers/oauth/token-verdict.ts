@@ -1,5 +1,5 @@
 /**
- * What a refusal of a token endpoint means (RFC 6749 §5.2; contract §3.6; interface §2.6), as data.
+ * What a refusal of a token endpoint means (RFC 6749 §5.2; docs/reference/mailers.md#deactivation), as data.
  *
  * - `revoked`: this mailbox's refresh token gives nothing any more; its owner has to log in again.
  * - `app`: the app's registration or its secret is at fault, or what it asks for. Every mailbox of

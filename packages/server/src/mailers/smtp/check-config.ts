@@ -1,6 +1,6 @@
 /**
- * Which fields of `config` a connection type takes (contract §3.3). The schema knows both types'
- * fields; a refusal names the field as the schema would.
+ * Which fields of `config` a connection type takes (docs/reference/mailers.md#kinds). The schema knows both
+ * types' fields; a refusal names the field as the schema would.
  */
 import type { ConnectionType, FieldError, SmtpConfig, SmtpConfigChange } from '@postrider/contract'
 

@@ -1,5 +1,5 @@
 /**
- * What a mailer's fields mean, beyond the shape that the schema checks (contract §3.3).
+ * What a mailer's fields mean, beyond the shape that the schema checks (docs/reference/mailers.md#kinds).
  *
  * Everything here ends in a protocol line sooner or later (EHLO, AUTH, a header), so line breaks and
  * other control characters are refused where they enter. Each refusal names its field's path.

@@ -1,5 +1,6 @@
 /**
- * Tries a configuration's login before it is stored (contract §3.3): 10 seconds for all of it.
+ * Tries a configuration's login before it is stored (docs/reference/mailers.md#login-check): 10 seconds for
+ * all of it.
  *
  * A host that may not be connected to is the configuration's fault (400, by path), whether or not
  * the login is to be tried. What the others are told is in login-failure.ts. As with webhooks, a

@@ -1,6 +1,6 @@
 /**
- * configureSMTP (spec §4.3, contract §3.3): checks the fields, tries the login unless told not to,
- * stores the mailer with its password or its tokens sealed.
+ * configureSMTP (docs/reference/mailers.md#login-check): checks the fields, tries the login unless told not
+ * to, stores the mailer with its password or its tokens sealed.
  */
 import type { ConfigureSmtpBody, SmtpConfig } from '@postrider/contract'
 import type { Db } from '../../platform/db/index.ts'

@@ -1,4 +1,4 @@
-/** deleteSMTPConfig (spec §4.3). */
+/** deleteSMTPConfig (docs/reference/mailers.md#kinds). */
 
 import { type RemoveMailerDeps, removeMailer } from '../remove-mailer.ts'
 import { getSmtp } from './get-smtp.ts'

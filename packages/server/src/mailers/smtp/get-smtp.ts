@@ -1,4 +1,4 @@
-/** getSMTPConfig (spec §4.3). Another tenant's mailer, or a sending domain, is as unknown as
+/** getSMTPConfig (docs/reference/mailers.md#kinds). Another tenant's mailer, or a sending domain, is as unknown as
  * one that never was. */
 import type { Queryable } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'

@@ -1,5 +1,6 @@
 /**
- * What a tenant is told when a login that was tried did not come about (contract §3.3).
+ * What a tenant is told when a login that was tried did not come about
+ * (docs/reference/mailers.md#login-check).
  *
  * Host and port are the tenant's choice, so the answer must not serve as a port scanner: the words
  * of the peer are repeated only where they are an SMTP refusal, and a connection that did not come

@@ -3,7 +3,7 @@
  *
  * One rejected login proves little: servers have hiccups, and answer an expired access token as they
  * answer a wrong one (535). So it is tried once more, after a while, on a fresh connection and with a
- * freshly refreshed token, before anything is concluded from it (contract §1 `AUTH_CONFIRM_DELAY`).
+ * freshly refreshed token, before anything is concluded from it (docs/reference/mailers.md#deactivation).
  * Replies that cannot heal by waiting skip the second try. A rejection that is answered is final.
  */
 import { setTimeout } from 'node:timers/promises'

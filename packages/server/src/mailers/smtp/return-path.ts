@@ -1,7 +1,7 @@
 /**
- * The return path of a mailer (contract §7.4): `bounces@` a verified inbound domain of its tenant. A domain
- * that the tenant loses or deletes is taken out of its mailers: their mail goes on with their own
- * addresses as envelope senders.
+ * The return path of a mailer (docs/reference/suppressions.md#return-paths): `bounces@` a verified inbound
+ * domain of its tenant. A domain that the tenant loses or deletes is taken out of its mailers: their mail
+ * goes on with their own addresses as envelope senders.
  */
 import { addressKeyOf, parseAddress } from '../../mail/index.ts'
 import type { Db, Tx } from '../../platform/db/index.ts'

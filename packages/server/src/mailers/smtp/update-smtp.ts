@@ -1,5 +1,5 @@
 /**
- * updateSMTP (spec §4.3, contract §3.3): what is left out stays as it is.
+ * updateSMTP (docs/reference/mailers.md#kinds): what is left out stays as it is.
  *
  * A stored password is used on without being given again only while host, port and username stay
  * the same and the way to the server does not get weaker. Otherwise whoever holds an API key could

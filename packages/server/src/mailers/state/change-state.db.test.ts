@@ -1,4 +1,4 @@
-/** Where a deactivation is told (interface §6.3). */
+/** Where a deactivation is told (docs/reference/mailers.md#deactivation). */
 import { mailerConfigTypes } from '@postrider/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'

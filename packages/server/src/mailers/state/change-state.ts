@@ -1,7 +1,7 @@
 /**
- * The one way from a mailer's state to another (interface §3 "Mailer", §2.6, §6.3; contract §5
- * "Deactivation"). The row is locked while it is decided, so that of many who find the same, one
- * changes it; the event of a deactivation is to be recorded in the same transaction.
+ * The one way from a mailer's state to another (docs/reference/mailers.md#deactivation). The row is locked
+ * while it is decided, so that of many who find the same, one changes it; the event of a deactivation is to
+ * be recorded in the same transaction.
  */
 import type { MailerConfigType } from '@postrider/contract'
 import type { Clock } from '../../platform/clock.ts'

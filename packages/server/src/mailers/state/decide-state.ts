@@ -1,5 +1,5 @@
 /**
- * The states of a mailer, and what leads from one to another (interface §3 "Mailer", contract §3.3).
+ * The states of a mailer, and what leads from one to another (docs/reference/statuses.md#mailers).
  *
  * - `active`: sends and fetches. Left by a rejected login and by hand.
  * - `deactivated`: a login was rejected for good, or a grant revoked. Left when credentials have

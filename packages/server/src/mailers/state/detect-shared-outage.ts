@@ -1,8 +1,8 @@
 /**
- * Whether what was refused is each mailer's own fault, or that of something they share (interface §3
- * "Mailer"): the OAuth app through which they get their tokens, the server at which they log in. A
- * secret that was replaced, or a server that cannot reach its directory, looks like every mailbox
- * withdrawing at the same time; then none of them is deactivated.
+ * Whether what was refused is each mailer's own fault, or that of something they share
+ * (docs/reference/mailers.md#deactivation): the OAuth app through which they get their tokens, the server at
+ * which they log in. A secret that was replaced, or a server that cannot reach its directory, looks like
+ * every mailbox withdrawing at the same time; then none of them is deactivated.
  */
 
 /** Of the mailers that share it, within `BLAME_WINDOW_MS`. */

@@ -1,5 +1,5 @@
 /**
- * Keeps the last errors of mailers (contract §3 `mailers`), in the transaction of the attempts that
+ * Keeps the last errors of mailers (docs/reference/mailers.md#kinds), in the transaction of the attempts that
  * met them: of each kind the latest, so that a server that is away does not push everything else out.
  */
 import { concernsMailer, type FailureCategory } from '../../mail/index.ts'

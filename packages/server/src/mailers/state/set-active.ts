@@ -1,5 +1,5 @@
 /**
- * setMailerActive and setOAuthActive (interface §3 "Mailer", §4.3; contract §7.3): `false` disables a
+ * setMailerActive and setOAuthActive (docs/reference/statuses.md#mailers): `false` disables a
  * mailer of any kind, `true` makes it active again. Neither is told by an event.
  *
  * One that is not active becomes so only when its login is not rejected: its grant was revoked, or its

@@ -1,5 +1,5 @@
 /**
- * What rejected logins mean for their mailers (contract §5 "Deactivation", §3.3), in the transaction
+ * What rejected logins mean for their mailers (docs/reference/mailers.md#deactivation), in the transaction
  * of the attempts that found them. Each is deactivated once, whoever comes first.
  *
  * Servers that cannot reach their own directory have been seen to reject everybody. So where many of

@@ -1,5 +1,6 @@
 /**
- * Asks the server how durable a commit is (spec §1: what is accepted is not lost), instead of assuming it.
+ * Asks the server how durable a commit is (docs/reference/sending.md#accepting: what is accepted is not
+ * lost), instead of assuming it.
  */
 import type { Queryable } from './statement.ts'
 

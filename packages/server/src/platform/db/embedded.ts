@@ -1,5 +1,6 @@
 /**
- * The embedded PostgreSQL: a real server that lives in the data directory and as long as the service (contract §1).
+ * The embedded PostgreSQL: a real server that lives in the data directory and as long as the service
+ * (docs/reference/running.md#start).
  *
  * New → start → running → stop. Exclusive use of the directory is held by a lock file and proved by an advisory lock
  * in the database. A server that a killed service left behind is found by its own pid file, shut down

@@ -1,4 +1,7 @@
-/** `null` in the bodies of all operations (contract §7.3), by random bodies of their schemas. */
+/**
+ * `null` in the bodies of all operations (docs/reference/http.md#requests), by random bodies of their
+ * schemas.
+ */
 import * as contract from '@postrider/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * `null` for an optional field of a body means that the field is absent (contract §7.3): it is taken out
- * before the body is checked, so that no handler meets it.
+ * `null` for an optional field of a body means that the field is absent (docs/reference/http.md#requests): it
+ * is taken out before the body is checked, so that no handler meets it.
  *
  * Within an update it stays, as absent means unchanged there: a field that cannot be removed refuses it by
  * its schema. What callers name themselves (within `custom_args`) is not looked into.

@@ -1,7 +1,7 @@
 /**
- * The operator's token on a tenant's routes (contract §7.1): with `X-Postrider-Tenant` it acts for
- * that tenant, without any limit of scopes. Each call that may change something is recorded before
- * it is begun.
+ * The operator's token on a tenant's routes (docs/reference/operator.md#acting-for-a-tenant): with
+ * `X-Postrider-Tenant` it acts for that tenant, without any limit of scopes. Each call that may change
+ * something is recorded before it is begun.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError, validationError } from '../errors.ts'

@@ -1,6 +1,6 @@
 /**
  * What happens to every request before its body is read: an id, a trace, and the proof that the
- * caller may use the route (spec §5, contract §2).
+ * caller may use the route (docs/reference/http.md#authentication).
  *
  * A route declares who may call it: `tenant` (an API key with one of the route's scopes), `admin`
  * (the operator's token) or `public`. One that declares nothing cannot be registered.
@@ -153,7 +153,7 @@ export function guardRoutes(app: FastifyInstance, guards: Guards): void {
   }
 }
 
-/** Told as it is, until the address has had too many of them (contract §7.4). */
+/** Told as it is, until the address has had too many of them (docs/reference/http.md#authentication). */
 function wrongKey({ wrongKeys }: Guards, request: FastifyRequest, message: string): ApiError {
   return wrongKeys.note(request.clientAddress) ?? new ApiError('unauthorized', { message })
 }

@@ -1,5 +1,5 @@
 /**
- * Which methods a path knows: tells 405 with `Allow` from 404 (contract §2).
+ * Which methods a path knows: tells 405 with `Allow` from 404 (docs/reference/errors.md#order).
  *
  * Asked only for a request that no route took, so it simply tries every route's pattern.
  */

@@ -1,5 +1,6 @@
 /**
- * The HTTP application: the conventions of contract §2 for every route that is added to it.
+ * The HTTP application: the conventions of docs/reference/http.md#requests for every route that is added to
+ * it.
  *
  * One error shape for everything, also for what never reaches a route; ids and traces on every
  * request; bodies and queries checked against closed schemas; a guard on every route.
@@ -51,7 +52,7 @@ declare module 'fastify' {
 /** A route may allow more by its `bodyLimit`. */
 const bodyBytesMax = 1024 * 1024
 
-/** From one address in a minute (contract §7.4). */
+/** From one address in a minute (docs/reference/http.md#authentication). */
 export const wrongKeysMax = 60
 
 export interface HttpTimeouts {

@@ -1,7 +1,7 @@
 /**
  * Answers what never becomes a request: malformed HTTP, headers without end, requests that do not
- * arrive in time, CONNECT. The same error shape and `X-Request-Id` as everywhere (contract §2),
- * written straight to the socket, which is then closed.
+ * arrive in time, CONNECT. The same error shape and `X-Request-Id` as everywhere
+ * (docs/reference/errors.md#shape), written straight to the socket, which is then closed.
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'

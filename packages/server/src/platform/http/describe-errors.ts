@@ -1,6 +1,6 @@
 /**
- * Turns Ajv's findings into the contract's `errors` (contract §2): one sentence for each offending
- * field, under the field's own path.
+ * Turns Ajv's findings into the contract's `errors` (docs/reference/errors.md#shape): one sentence for each
+ * offending field, under the field's own path.
  */
 import type { FieldError } from '@postrider/contract'
 import type { ErrorObject } from 'ajv'

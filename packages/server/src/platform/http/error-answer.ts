@@ -1,5 +1,5 @@
 /**
- * Turns whatever was thrown into the one error shape (contract §2).
+ * Turns whatever was thrown into the one error shape (docs/reference/errors.md#shape).
  *
  * Refusals come as `ApiError`. The framework's own refusals are translated by their code; a
  * database that is away is 503; everything else is a fault of ours: logged, and answered without

@@ -1,5 +1,5 @@
 /**
- * Request bodies: JSON in UTF-8 and nothing else (contract §2).
+ * Request bodies: JSON in UTF-8 and nothing else (docs/reference/http.md#requests).
  *
  * What JSON allows and the rest of the service cannot carry is refused here, by path, before any
  * schema sees it: nesting without end, NUL and lone surrogates (PostgreSQL stores neither),

@@ -1,5 +1,5 @@
 /**
- * Pages of a list (contract §2): keyset, newest first, with an opaque token.
+ * Pages of a list (docs/reference/http.md#lists): keyset, newest first, with an opaque token.
  *
  * A token is the last id of its page with a digest of it and of the list and the filters that it
  * belongs to: with other filters it would go on in the middle of another list, and one that was cut or

@@ -1,5 +1,5 @@
 /**
- * Checks bodies, queries and path parameters against the contract's schemas (contract §2, §5).
+ * Checks bodies, queries and path parameters against the contract's schemas (docs/reference/errors.md#shape).
  *
  * Nothing is coerced or defaulted in a body, and nothing dropped but a null that means nothing; a query's
  * text is read as the type its schema names. A refusal names every offending field by its path, a missing one by where it would

@@ -1,4 +1,7 @@
-/** Wrong keys (contract §7.4): 60 a minute from an address, then 429; a right key is never slowed. */
+/**
+ * Wrong keys (docs/reference/http.md#authentication): 60 a minute from an address, then 429; a right key is
+ * never slowed.
+ */
 import { PassThrough } from 'node:stream'
 import { beforeEach, expect, it } from 'vitest'
 import { createLogger } from '../log.ts'

@@ -1,5 +1,5 @@
 /**
- * Whether the configured keys are all that this database needs (contract §1).
+ * Whether the configured keys are all that this database needs (docs/reference/running.md#secret-keys).
  *
  * A start with a lost or mistaken key is refused at once, instead of when the first stored password
  * cannot be opened. A key is needed while it seals anything, and until `secrets rotate` has stored

@@ -1,5 +1,5 @@
 /**
- * Seals everything by the first key that another key seals (contract §7.4).
+ * Seals everything by the first key that another key seals (docs/reference/running.md#secret-keys).
  *
  * It goes through each column in the order of its primary key, a batch at a time, and writes a value
  * only over the one that it read: what somebody changes meanwhile stays. So it may be stopped at any

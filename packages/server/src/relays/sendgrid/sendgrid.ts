@@ -1,6 +1,6 @@
 /**
- * SendGrid, the interface's provider B (contract §3.4). Written from its public documents
- * (https://www.twilio.com/docs/sendgrid/api-reference); nothing here has met a live account.
+ * SendGrid, the interface's provider B (docs/reference/domains.md#relay-accounts). Written from its public
+ * documents (https://www.twilio.com/docs/sendgrid/api-reference); nothing here has met a live account.
  */
 import type { RelayProvider } from '../relay.ts'
 import { callbacks } from './callbacks.ts'

@@ -3,8 +3,8 @@
  * (`bounce-hard+anna@…`) makes as many addresses as are wanted of each: what bounces or complains is
  * suppressed from then on, as it would be with a provider.
  *
- * Its reports are like provider A's, which has more of them and says more in them (interface §2.4,
- * §6.1): `error_code` on what failed, `num_retries` where it was tried.
+ * Its reports are like provider A's, which has more of them and says more in them
+ * (docs/reference/events.md#fields): `error_code` on what failed, `num_retries` where it was tried.
  */
 import type { FailureCategory } from '../../mail/index.ts'
 import type { SimulatedReport } from './report.ts'

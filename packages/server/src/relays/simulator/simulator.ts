@@ -1,7 +1,7 @@
 /**
- * A relay that sends nothing (contract §3.4): it takes a mail, or refuses it, and reports what became
- * of it, as its recipient's address says. For trying everything that follows a send, without a
- * provider, without DNS, and without anybody getting mail.
+ * A relay that sends nothing (docs/reference/domains.md#simulator): it takes a mail, or refuses it, and
+ * reports what became of it, as its recipient's address says. For trying everything that follows a send,
+ * without a provider, without DNS, and without anybody getting mail.
  *
  * The same mail has the same ids, so a send that is repeated reports nothing new. Its reports come
  * from within: over the network nobody is authentic.

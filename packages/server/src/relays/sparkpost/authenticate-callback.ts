@@ -1,7 +1,7 @@
 /**
- * Whether a callback comes from whoever knows the account's secret (contract §3.4). SparkPost signs
- * nothing: it gives along a header that the webhook was registered with, or Basic credentials, of which
- * the password is the secret. Without a secret the path alone tells.
+ * Whether a callback comes from whoever knows the account's secret (docs/reference/domains.md#callbacks).
+ * SparkPost signs nothing: it gives along a header that the webhook was registered with, or Basic
+ * credentials, of which the password is the secret. Without a secret the path alone tells.
  */
 import { isSameSecret } from '../../platform/same-secret.ts'
 import type { CallbackRequest, CallbackSecrets } from '../relay.ts'

@@ -36,7 +36,7 @@ export interface AcceptRequest {
 export type Accepted = {
   readonly refId: string
   readonly isScheduled: boolean
-  /** The places of the recipients who are not sent to (contract §3.1). */
+  /** The places of the recipients who are not sent to (docs/reference/suppressions.md#suppressions). */
   readonly suppressed: readonly number[]
 } & (
   | { readonly isReplay: false; readonly mailerId: string }
@@ -54,7 +54,10 @@ type Refused =
 type Outcome = Accepted | Refused
 
 export interface AcceptEmails {
-  /** Throws the refusals of sendEmail (contract §3.1, §5), `unavailable` where the disk has no room. */
+  /**
+   * Throws the refusals of sendEmail (docs/reference/sending.md#accepting), `unavailable` where the disk has
+   * no room.
+   */
   accept(request: AcceptRequest): Promise<Accepted>
 }
 
@@ -213,7 +216,7 @@ function judge(
   return { isReplay: false, refId, mailerId, isScheduled: isScheduled(refId, email), suppressed }
 }
 
-/** Contract §5: up to five minutes ago means now. */
+/** docs/reference/sending.md#scheduling: up to five minutes ago means now. */
 function problemOfSendAt({ sendAt }: NewEmail, now: Date): string | undefined {
   const aheadMs = sendAt === undefined ? 0 : sendAt.getTime() - now.getTime()
   if (aheadMs > sendAtAheadMsMax) return 'must be at most 30 days ahead'

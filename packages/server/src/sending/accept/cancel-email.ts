@@ -1,6 +1,6 @@
 /**
- * cancelScheduledEmail (contract §5): what has not been attempted is not sent any more. Its status is
- * `rejected`, and there is no event.
+ * cancelScheduledEmail (docs/reference/sending.md#scheduling): what has not been attempted is not sent any
+ * more. Its status is `rejected`, and there is no event.
  */
 import { setTimeout } from 'node:timers/promises'
 import { addTallies } from '../../platform/counter-store.ts'

@@ -1,6 +1,7 @@
 /**
- * Checks attachments (contract §3.1). Their base64 is kept as text and goes into the message without
- * being decoded, so it has to be exact. Its line ends are gone before (`without-line-ends.ts`).
+ * Checks attachments (docs/reference/limits.md#emails). Their base64 is kept as text and goes into the
+ * message without being decoded, so it has to be exact. Its line ends are gone before
+ * (`without-line-ends.ts`).
  */
 import { attachmentBytesMax, type EmailAttachment } from '@postrider/contract'
 import { checkHeaderText } from '../../mail/index.ts'

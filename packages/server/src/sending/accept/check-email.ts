@@ -131,7 +131,7 @@ function locateRecipients(body: SendEmailBody, refuse: Refuse): LocatedRecipient
   return located
 }
 
-/** Contract §5: one address occurs once, compared without case. */
+/** docs/reference/sending.md#recipients: one address occurs once, compared without case. */
 function refuseRepeated(recipients: readonly LocatedRecipient[]): void {
   const seen = new Set<string>()
   const errors: FieldError[] = []
@@ -198,7 +198,10 @@ function contentOf(
   return value
 }
 
-/** What a template says is not looked at: an error in one is an attempt's (interface §6.4.6). */
+/**
+ * What a template says is not looked at: an error in one is an attempt's
+ * (docs/reference/sending.md#failures-before-the-first-connection).
+ */
 function checkTemplates({ content, template_data: data }: SendEmailBody, refuse: Refuse): void {
   if (data === undefined) return
   for (const [i, { value }] of content.entries())

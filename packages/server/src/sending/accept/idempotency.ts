@@ -1,6 +1,7 @@
 /**
- * Idempotency-Key of sendEmail (contract §2, §5): the same key with the same JSON value gives the
- * first answer again; with another it is refused; while the first is under way it is told so.
+ * Idempotency-Key of sendEmail (docs/reference/idempotency.md#the-same-request-again): the same key with the
+ * same JSON value gives the first answer again; with another it is refused; while the first is under way it
+ * is told so.
  *
  * The row that keeps a key is written in the transaction that accepts the email, so a key is kept
  * exactly when its email is.

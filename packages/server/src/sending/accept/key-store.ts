@@ -34,9 +34,9 @@ const SELECT_KEYS = statement(
 )
 
 /**
- * Keeps keys for 24 hours (contract §2) and answers, by `keyId`, whose each is now: the caller's,
- * or that of the request which came first. Waits for other processes that are about to keep one
- * of these keys.
+ * Keeps keys for 24 hours (docs/reference/idempotency.md#the-same-request-again) and answers, by `keyId`,
+ * whose each is now: the caller's, or that of the request which came first. Waits for other processes that
+ * are about to keep one of these keys.
  */
 export async function keepKeys(
   tx: Queryable,

@@ -1,6 +1,6 @@
 /**
- * What emails are filtered by, checked (contract §5, "Log filters"): in logs, their export and
- * rescues. Each refusal names its path.
+ * What emails are filtered by, checked (docs/reference/statuses.md#log-filters, "Log filters"): in logs,
+ * their export and rescues. Each refusal names its path.
  */
 import type { FieldError, RecipientType, RescueFilter } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '../../mail/index.ts'

@@ -3,7 +3,7 @@
  * all send the same, and what is stored, shown and judged is what recipients read.
  *
  * Templates that cannot be rendered do not refuse the request: their failure is an attempt of every
- * recipient, final and with its event (interface §6.4.6; contract §3.6).
+ * recipient, final and with its event (docs/reference/sending.md#failures-before-the-first-connection).
  */
 import { contentBytesMax, contentLengthMax, subjectLengthMax } from '@postrider/contract'
 import type { TemplateInput, TemplateRenderer } from '../../mail/index.ts'

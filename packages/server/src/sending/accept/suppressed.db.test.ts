@@ -1,4 +1,7 @@
-/** Suppressed recipients (contract §3.1): at acceptance, and for mail that is queued already. */
+/**
+ * Suppressed recipients (docs/reference/suppressions.md#suppressions): at acceptance, and for mail that is
+ * queued already.
+ */
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   accept,

@@ -5,7 +5,7 @@
  * In the queue a row is
  * - `waiting`: not before `due_at`;
  * - `sending`: claimed until `due_at`. The final dot is not sent: when the claim runs out, the same
- *   attempt is run again and leaves no event (contract §5);
+ *   attempt is run again and leaves no event (docs/reference/sending.md#interrupted-attempts);
  * - `dot`: claimed, and the final dot may be sent. When the claim runs out, the outcome is
  *   uncertain: a failed attempt whose mail may have been delivered.
  * Every claim raises the fence; whoever holds an older one has lost the row.
@@ -70,13 +70,16 @@ export interface AttemptFailed {
   readonly retryAfterMsMin?: number
   /** Its server rejected the mailer's login for good, or, where `isBeyondDoubt`, said why it must. */
   readonly rejectedLogin?: { readonly configVersion: number; readonly isBeyondDoubt: boolean }
-  /** `message_id` is empty in the event: nothing was made for this recipient (interface §6.4.6). */
+  /**
+   * `message_id` is empty in the event: nothing was made for this recipient
+   * (docs/reference/sending.md#failures-before-the-first-connection).
+   */
   readonly isBeforeMessage: boolean
 }
 
 /**
  * Not sent, and not an attempt: its address was suppressed after it was accepted (no event), or
- * phishing protection stopped it (interface §6.4.7).
+ * phishing protection stopped it (docs/reference/sending.md#phishing).
  */
 export type Stopped =
   | { readonly kind: 'stopped'; readonly status: 'suppressed' }

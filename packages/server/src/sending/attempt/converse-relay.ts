@@ -1,6 +1,7 @@
 /**
- * The request by which one attempt hands its mail to a relay provider (contract §3.4, §5). What is
- * the final dot at a mail server is the request here: committed before, uncertain without an answer.
+ * The request by which one attempt hands its mail to a relay provider
+ * (docs/reference/sending.md#interrupted-attempts). What is the final dot at a mail server is the request
+ * here: committed before, uncertain without an answer.
  */
 import type { RelayMailerForSend, RelaySends, RelaySent } from '../../mailers/index.ts'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'

@@ -1,4 +1,7 @@
-/** Mail of sending domains, from acceptance to where it ends without a provider (contract §3.1, §5). */
+/**
+ * Mail of sending domains, from acceptance to where it ends without a provider
+ * (docs/reference/domains.md#relay-requests).
+ */
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   accept,

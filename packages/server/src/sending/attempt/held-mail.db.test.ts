@@ -1,4 +1,4 @@
-/** Mail of mailers that are not active (contract §3.2 `held`, §3.3, §5). */
+/** Mail of mailers that are not active (docs/reference/statuses.md#mailers). */
 import { expect, it } from 'vitest'
 import {
   accept,

@@ -1,4 +1,4 @@
-/** Sending through mailers that log in by OAuth (interface §3, §6.4; contract §5 "Deactivation"). */
+/** Sending through mailers that log in by OAuth (docs/reference/mailers.md#deactivation). */
 import type { Mailer } from '@postrider/contract'
 import { REFUSALS } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'

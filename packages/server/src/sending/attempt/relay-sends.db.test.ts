@@ -1,4 +1,7 @@
-/** Mail of sending domains, by fakes of the providers as strict as their documents (contract §3.4, §5). */
+/**
+ * Mail of sending domains, by fakes of the providers as strict as their documents
+ * (docs/reference/domains.md#relay-requests).
+ */
 import { randomBytes } from 'node:crypto'
 import {
   createSendGridServer,

@@ -1,6 +1,6 @@
 /**
- * Return paths of single copies (VERP, contract §7.4): `bounces+<token>@` an inbound domain of the tenant.
- * A token is 50 characters, base32 (RFC 4648 §6, lower case) of
+ * Return paths of single copies (VERP, docs/reference/suppressions.md#return-paths): `bounces+<token>@` an
+ * inbound domain of the tenant. A token is 50 characters, base32 (RFC 4648 §6, lower case) of
  *
  *     mark (1) | MAC (12) | ref_id (16) | n (2)
  *

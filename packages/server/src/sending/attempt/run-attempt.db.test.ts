@@ -246,7 +246,7 @@ describe('the next attempt', () => {
   })
 })
 
-describe('an uncertain attempt (contract §5)', () => {
+describe('an uncertain attempt', () => {
   const cut = { 'ada@example.com': ['dot: rst', 'ok'] }
 
   it('says that the mail may have been delivered, and is repeated under at_least_once', async () => {
@@ -454,7 +454,7 @@ describe('a mailer that is not active', () => {
   })
 })
 
-describe('expiry (contract §5)', () => {
+describe('expiry', () => {
   it('is a failed attempt with the next number, final, without a provider_error', async () => {
     const { db } = world
     const server = await world.serve({ 'ada@example.com': ['451 4.3.0 later'] })

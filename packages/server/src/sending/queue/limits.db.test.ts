@@ -33,7 +33,7 @@ async function letPass(ms: number): Promise<void> {
   }
 }
 
-describe('a mailer with a limit (contract §3.3)', () => {
+describe('a mailer with a limit', () => {
   it.each([
     ['per_second', 1_100],
     ['per_minute', 60_000],

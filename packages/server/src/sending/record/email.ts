@@ -1,6 +1,6 @@
 /**
- * An accepted email (contract §3.1): one send request with its recipients. Each recipient is a
- * send of its own, with its own attempts and events; all share the `ref_id` and the visible
+ * An accepted email (docs/reference/sending.md#recipients): one send request with its recipients. Each
+ * recipient is a send of its own, with its own attempts and events; all share the `ref_id` and the visible
  * headers.
  */
 import type { RecipientType } from '@postrider/contract'
@@ -85,7 +85,7 @@ export function isScheduled(refId: string, { sendAt }: Pick<NewEmail, 'sendAt'>)
 
 /**
  * Stable over all attempts of one recipient, so that a copy that was delivered twice can be told
- * (contract §3.1). Derived, so that a crash cannot change it.
+ * (docs/reference/sending.md#recipients). Derived, so that a crash cannot change it.
  */
 export function messageIdOf(refId: string, n: number, fromAddress: string): string {
   return `<${envelopeIdOf(refId, n)}@${domainOf(fromAddress)}>`

@@ -1,4 +1,7 @@
-/** What a rescue asks for, checked: each refusal names its path (contract §5, "Log filters"). */
+/**
+ * What a rescue asks for, checked: each refusal names its path (docs/reference/sending.md#rescue, "Log
+ * filters").
+ */
 import {
   type FieldError,
   type RescuableStatus,

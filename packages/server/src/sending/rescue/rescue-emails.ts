@@ -1,6 +1,6 @@
 /**
- * rescueEmails (contract §3, §5): recipients whose series of attempts failed are queued again. The
- * numbers go on, and the new series ends in one terminal event of its own.
+ * rescueEmails (docs/reference/sending.md#rescue): recipients whose series of attempts failed are queued
+ * again. The numbers go on, and the new series ends in one terminal event of its own.
  *
  * A call walks from the newest failure to older ones, looks at a bounded number of them and takes a
  * bounded number; where a bound is met first, its token goes on from there. It is one transaction.

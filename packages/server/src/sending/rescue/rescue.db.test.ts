@@ -1,4 +1,7 @@
-/** rescueEmails (contract §3, §5) over the real HTTP application, with a sender and a mail server. */
+/**
+ * rescueEmails (docs/reference/sending.md#rescue) over the real HTTP application, with a sender and a mail
+ * server.
+ */
 import { rescueEmailsAnswer } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'

@@ -1,4 +1,4 @@
-/** rescueEmails (contract §3, §5). */
+/** rescueEmails (docs/reference/sending.md#rescue). */
 import {
   type RescueEmailsBody,
   rescuedMax,

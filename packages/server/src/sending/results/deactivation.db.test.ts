@@ -1,4 +1,6 @@
-/** Rejected logins, and what becomes of their mailer and its mail (contract §3.3, §5 "Deactivation"). */
+/**
+ * Rejected logins, and what becomes of their mailer and its mail (docs/reference/mailers.md#deactivation).
+ */
 import type { SmtpScript } from '@postrider/testkit'
 import { describe, expect, it } from 'vitest'
 import { untilBlocked } from '../../../test/blocked.ts'
@@ -532,7 +534,7 @@ describe('many mailers of one server, rejected at once', () => {
   })
 })
 
-describe('the last errors of a mailer (contract §3)', () => {
+describe('the last errors of a mailer', () => {
   const errors = async () => {
     const { rows } = await world.db.query<Record<string, unknown>>(
       'select mailer_id, category, failed_reason, provider_error, ref_id from mailers_error',

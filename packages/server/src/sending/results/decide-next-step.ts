@@ -1,5 +1,5 @@
 /**
- * Decides what follows a failed attempt (interface §3 "Send", §6.4; contract §1, §5).
+ * Decides what follows a failed attempt (docs/reference/sending.md#attempts).
  *
  * `retry_scheduled` on the wire is this decision, never arithmetic on the counters: a permanent
  * failure gives up on attempt 1.

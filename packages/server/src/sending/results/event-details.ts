@@ -1,5 +1,5 @@
 /**
- * The events of direct sending in wire form (interface §2.4, §6.4, §6.5): the only place where this
+ * The events of direct sending in wire form (docs/reference/events.md#fields): the only place where this
  * capability writes their names.
  */
 import { zeroTracking } from '@postrider/contract'
@@ -46,7 +46,7 @@ export function smtpErrorEvent(
   }
 }
 
-/** Interface §6.4.7: no attempt metadata, and no message was made. */
+/** docs/reference/sending.md#phishing: no attempt metadata, and no message was made. */
 export function phishingEvent(subject: EventSubject, failedReason: string): NewEvent {
   return {
     ...envelope(subject),

@@ -274,7 +274,7 @@ function toStopped({ claim, status, failedReason }: Stop): StatusChange {
   return attempt === 0 ? { ...change, messageId: '' } : change
 }
 
-/** Contract §3.2. */
+/** docs/reference/statuses.md#recipients. */
 function statusOf(result: AttemptResult, next: NextStep | undefined): string {
   if (result.kind === 'accepted') return 'delivered'
   if (result.kind === 'sent') return 'sent'

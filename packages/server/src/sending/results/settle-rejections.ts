@@ -1,7 +1,7 @@
 /**
- * Attempts that found their mailer's login rejected (contract §5 "Deactivation"): in the transaction
- * that ends them, the first of each mailer deactivates it and is final. The others, and those that
- * come after somebody else's, are undone: their mail is held and leaves no event.
+ * Attempts that found their mailer's login rejected (docs/reference/mailers.md#deactivation): in the
+ * transaction that ends them, the first of each mailer deactivates it and is final. The others, and those
+ * that come after somebody else's, are undone: their mail is held and leaves no event.
  */
 import { type Deactivated, type RejectedLogin, settleRejectedLogins } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'

@@ -1,7 +1,7 @@
 /**
- * Attempts of recipients of whom something was reported while they were under way (contract §3.4, §5):
- * the provider has their mail, so no other attempt follows, whatever came of this one. One without
- * an answer was taken after all, and is no failure.
+ * Attempts of recipients of whom something was reported while they were under way
+ * (docs/reference/suppressions.md#whose-report-it-is): the provider has their mail, so no other attempt
+ * follows, whatever came of this one. One without an answer was taken after all, and is no failure.
  *
  * In the transaction that ends them: whoever reports at the same time is waited for
  * (record/report-store.ts).

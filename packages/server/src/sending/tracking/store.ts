@@ -99,7 +99,7 @@ export async function findUnsubscribable(
   return rows[0]?.email ?? undefined
 }
 
-/** What an event about one recipient's copy needs (interface §2.4). */
+/** What an event about one recipient's copy needs (docs/reference/events.md#fields). */
 export interface TrackedCopy {
   /** As the caller wrote it. */
   readonly email: string

@@ -1,4 +1,4 @@
-/** Tracked mail as its recipients get it (contract §3.1 `settings`; RFC 8058). */
+/** Tracked mail as its recipients get it (docs/reference/sending.md#tracking; RFC 8058). */
 import type { SendEmailBody } from '@postrider/contract'
 import PostalMime, { type Email } from 'postal-mime'
 import { describe, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * The port to whoever makes the URLs of tracking (contract §2, "Public"): the pixel, the redirect of
- * a link, the page that unsubscribes.
+ * The port to whoever makes the URLs of tracking (docs/reference/sending.md#tracking, "Public"): the pixel,
+ * the redirect of a link, the page that unsubscribes.
  */
 
 /** Whose copy of an email. */

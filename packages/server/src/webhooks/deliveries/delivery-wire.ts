@@ -1,6 +1,6 @@
 /**
- * A recorded delivery as the API shows it (contract §3, §5). `created_at` is the time within its id,
- * by which it is listed and found. That is from the dispatcher's clock, `finished_at` from the
+ * A recorded delivery as the API shows it (docs/reference/webhooks.md#deliveries). `created_at` is the time
+ * within its id, by which it is listed and found. That is from the dispatcher's clock, `finished_at` from the
  * database's, which may be behind: a delivery never ends before it began.
  */
 import type { DeliveredEvent, WebhookAttempt, WebhookDelivery } from '@postrider/contract'

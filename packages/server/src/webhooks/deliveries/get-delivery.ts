@@ -1,5 +1,5 @@
 /**
- * getWebhookDelivery (contract §3, §5): one delivery with its attempts and its request.
+ * getWebhookDelivery (docs/reference/webhooks.md#deliveries): one delivery with its attempts and its request.
  *
  * The body is not stored: it is written anew from the immutable events by the function that wrote
  * what was sent, and is therefore the same, byte for byte. Of a very large one the beginning is shown,

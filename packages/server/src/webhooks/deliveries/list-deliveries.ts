@@ -1,5 +1,6 @@
 /**
- * listWebhookDeliveries (contract §2, §3, §5): newest first over open and settled deliveries.
+ * listWebhookDeliveries (docs/reference/webhooks.md#deliveries): newest first over open and settled
+ * deliveries.
  *
  * A page is one bounded piece of work, whatever is asked for: it looks at a bounded number of
  * deliveries and of events in them, and holds a bounded number of events and attempts. Where a

@@ -1,6 +1,6 @@
 /**
- * `start` and `end` of a query or a body (contract §5): a date stands for its whole day, both ends belong
- * to the range. Each refusal names its path.
+ * `start` and `end` of a query or a body (docs/reference/statuses.md#log-filters): a date stands for its
+ * whole day, both ends belong to the range. Each refusal names its path.
  */
 import type { FieldError } from '@postrider/contract'
 import {

@@ -1,6 +1,6 @@
 /**
- * redeliver (contract §3, §4): the events of one delivery are sent again, to the webhook that takes
- * such events now, whatever its toggles say.
+ * redeliver (docs/reference/webhooks.md#replay): the events of one delivery are sent again, to the webhook
+ * that takes such events now, whatever its toggles say.
  *
  * Of a delivery that is still open they are on their way: it is not doubled, but tried at once
  * instead of when its wait is over, byte for byte as before.

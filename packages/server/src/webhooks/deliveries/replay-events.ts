@@ -1,7 +1,7 @@
 /**
- * replayWebhookEvents (contract §3, §4, §5): recorded events are queued again, behind what is live,
- * for the webhook that takes such events now. They keep their content and `event_at`, so that
- * receivers recognise them.
+ * replayWebhookEvents (docs/reference/webhooks.md#replay): recorded events are queued again, behind what is
+ * live, for the webhook that takes such events now. They keep their content and `event_at`, so that receivers
+ * recognise them.
  *
  * What was recorded before the call is first found and counted, then queued in pieces, each a short
  * transaction. So a refusal leaves nothing behind, save one: when another replay takes the room in

@@ -3,8 +3,8 @@
  * that may go on at once takes what follows in the transaction that settles what was accepted.
  *
  * Take → POST → settle. The members of a request are committed before it is made and its bytes follow
- * from immutable event rows, so that a repetition, also after a crash, has the same body (contract §4).
- * URL, headers and `active` are read anew for every request.
+ * from immutable event rows, so that a repetition, also after a crash, has the same body
+ * (docs/reference/webhooks.md#retries). URL, headers and `active` are read anew for every request.
  */
 import {
   DatabaseUnavailableError,

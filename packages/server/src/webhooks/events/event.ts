@@ -1,10 +1,10 @@
 /**
- * An event as the log keeps it, and as a request carries it (interface §2.3 to §2.7, §6.2, §6.3).
+ * An event as the log keeps it, and as a request carries it (docs/reference/events.md#fields).
  *
  * The body is serialised once, when the event is recorded, with `details.webhook_id` empty: it is
  * the id of whichever subscription delivers the event, also when it is replayed to one registered
- * later (contract §4), and is put in when a request is made. An event recorded without that field
- * is sent as it is.
+ * later (docs/reference/events.md#fields), and is put in when a request is made. An event recorded without
+ * that field is sent as it is.
  */
 import type { PostriderEvent } from '@postrider/contract'
 import { formatMicros } from '../../platform/clock.ts'
@@ -29,7 +29,7 @@ export interface NewEvent {
   readonly owner?: string
 }
 
-/** Interface §2.6, §2.7, contract §4: what leaves out a field that every message event has. */
+/** docs/reference/events.md#mailer-deactivated: what leaves out a field that every message event has. */
 const WITHOUT_ID: ReadonlySet<EventName> = new Set([
   'MAILER_DEACTIVATED',
   'IMAP_ERROR',

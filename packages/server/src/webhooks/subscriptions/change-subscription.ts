@@ -1,5 +1,5 @@
 /**
- * Changes a webhook (interface §4.2, contract §4, §5): what is given replaces the old, what is left
+ * Changes a webhook (docs/reference/webhooks.md#changes): what is given replaces the old, what is left
  * out stays. Every request that starts afterwards uses the new values.
  *
  * active → inactive: the generation grows. What was queued before it belongs to an older one and is

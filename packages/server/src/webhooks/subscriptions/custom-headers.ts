@@ -1,5 +1,5 @@
 /**
- * The headers that a tenant has us send (interface §2.1, contract §4): verbatim, on every request.
+ * The headers that a tenant has us send (docs/reference/webhooks.md#headers): verbatim, on every request.
  *
  * Names keep their case. What would change the request itself is refused: undici lets a `host` or
  * `connection` through, and two spellings of one name make a request ambiguous.
@@ -53,7 +53,10 @@ function problemOf(
   return undefined
 }
 
-/** Values are credentials (interface §5.2): bound to their tenant and webhook, never in clear. */
+/**
+ * Values are credentials (docs/reference/webhooks.md#headers): bound to their tenant and webhook, never in
+ * clear.
+ */
 export function sealHeaders(keyRing: KeyRing, owner: HeaderOwner, headers: CustomHeaders): string {
   return keyRing.encrypt(JSON.stringify(headers), headersPlaceOf(owner))
 }

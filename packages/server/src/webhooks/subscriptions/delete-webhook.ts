@@ -1,4 +1,4 @@
-/** deleteWebhook (interface §4.2): events are no longer sent. */
+/** deleteWebhook (docs/reference/webhooks.md#changes): events are no longer sent. */
 import type { WebhookEvent } from '@postrider/contract'
 import { ApiError } from '../../platform/errors.ts'
 import { deleteSubscription } from './delete-subscription.ts'

@@ -1,6 +1,7 @@
 /**
- * listWebhooks (interface §4.2): the webhooks that a tenant registers, newest first (contract §2).
- * Those of IMAP and inbound configurations are not subscriptions and are read there.
+ * listWebhooks (docs/reference/webhooks.md#registration): the webhooks that a tenant registers, newest first
+ * (docs/reference/http.md#lists). Those of IMAP and inbound configurations are not subscriptions and are read
+ * there.
  */
 import type { Webhook } from '@postrider/contract'
 import type { Db } from '../../platform/db/index.ts'

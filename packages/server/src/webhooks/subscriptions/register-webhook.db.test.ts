@@ -639,7 +639,7 @@ describe('429', () => {
   })
 })
 
-describe('the order of the checks (contract §4)', () => {
+describe('the order of the checks', () => {
   it('is shape and rules, already registered, address, connection', async () => {
     const closed = await createWebhookReceiver()
     await closed.close()

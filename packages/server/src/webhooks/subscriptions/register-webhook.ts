@@ -1,6 +1,6 @@
 /**
- * registerWebhook (interface §4.1, §7). Checks come in the contract's order (§4): shape and rules,
- * already registered, address allowed, connects. The unique key has the last word when two
+ * registerWebhook (docs/reference/webhooks.md#registration). Checks come in this order: shape
+ * and rules, already registered, address allowed, connects. The unique key has the last word when two
  * registrations race.
  */
 import type { RegisterWebhookBody } from '@postrider/contract'

@@ -1,6 +1,6 @@
 /**
- * A webhook (interface §2.1, §2.2): a tenant's, at most one per event type, or the incoming one of
- * a mailbox or an inbound route, its owner.
+ * A webhook (docs/reference/webhooks.md#registration): a tenant's, at most one per event type, or the
+ * incoming one of a mailbox or an inbound route, its owner.
  */
 import {
   coreSubscriptionKeys,
@@ -13,7 +13,10 @@ import {
 import { ApiError } from '../../platform/errors.ts'
 import type { NewEvent } from '../events/event.ts'
 
-/** All twelve toggles (contract §4). `imap_error` is kept and shown, never consulted. */
+/**
+ * All twelve toggles (docs/reference/events.md#email-events). `imap_error` is kept and shown, never
+ * consulted.
+ */
 export type Toggles = Readonly<Record<SubscriptionKey, boolean>>
 
 /** `INCOMING` cannot be registered by a tenant: it comes and goes with its owner. */
@@ -41,7 +44,10 @@ export interface Subscription extends SubscriptionName {
   readonly updatedAt: Date
 }
 
-/** Interface §4.1 rules 1 and 2: `phishing` and `imap_error` alone do not satisfy the first. */
+/**
+ * docs/reference/webhooks.md#registration rules 1 and 2: `phishing` and `imap_error` alone do not satisfy the
+ * first.
+ */
 export function togglesOf(
   body: Pick<RegisterWebhookBody, 'event' | 'webhook_options'>,
 ): Toggles | undefined {
@@ -64,8 +70,8 @@ export interface Route {
 }
 
 /**
- * Interface §6.1, §6.3. MAILER_DEACTIVATED of a mailbox goes to the mailbox's own webhook, of every
- * other mailer to the EMAIL_EVENT webhook, past its filters.
+ * docs/reference/events.md#mailer-deactivated. MAILER_DEACTIVATED of a mailbox goes to the mailbox's own
+ * webhook, of every other mailer to the EMAIL_EVENT webhook, past its filters.
  */
 export function routeOf({ event, owner = '' }: Pick<NewEvent, 'event' | 'owner'>): Route {
   switch (event) {

@@ -1,6 +1,6 @@
 /**
- * updateWebhook (interface §4.2): given headers and filters replace the old ones; what is left out
- * stays. Another URL is checked as at registration.
+ * updateWebhook (docs/reference/webhooks.md#changes): given headers and filters replace the old ones; what is
+ * left out stays. Another URL is checked as at registration.
  */
 import type { UpdateWebhookBody } from '@postrider/contract'
 import { ApiError } from '../../platform/errors.ts'

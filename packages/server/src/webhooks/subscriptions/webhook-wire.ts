@@ -1,5 +1,6 @@
 /**
- * A subscription as listWebhooks shows it (interface §2.1): names of headers, never their values.
+ * A subscription as listWebhooks shows it (docs/reference/webhooks.md#headers): names of headers, never their
+ * values.
  */
 import type { Webhook } from '@postrider/contract'
 import type { TenantSubscription } from './subscription-store.ts'

@@ -1,4 +1,7 @@
-/** The `webhooks` of the OpenAPI document: the requests that the service makes (interface §6.2). */
+/**
+ * The `webhooks` of the OpenAPI document: the requests that the service makes
+ * (docs/reference/webhooks.md#envelope).
+ */
 import {
   domainVerification,
   emailEventComponents,

@@ -1,4 +1,7 @@
-/** Header fields of requests and answers, as the OpenAPI description shows them (contract §2, §7.1). */
+/**
+ * Header fields of requests and answers, as the OpenAPI description shows them
+ * (docs/reference/http.md#answers).
+ */
 import { idempotencyKeyLengthMax } from '@postrider/contract'
 import { tenantHeader } from '../act-for-tenant.ts'
 

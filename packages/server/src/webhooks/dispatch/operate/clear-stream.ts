@@ -1,5 +1,6 @@
 /**
- * Moves into the record what a stream holds and does not send, a piece at a time (contract §4, §5):
+ * Moves into the record what a stream holds and does not send, a piece at a time
+ * (docs/reference/webhooks.md#changes):
  *
  * - everything that was queued for a webhook that is switched off or gone, as discarded;
  * - what waited for all of `retryForMs` behind a receiver that failed as long, as exhausted: queued

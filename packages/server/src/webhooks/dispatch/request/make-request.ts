@@ -1,5 +1,5 @@
 /**
- * One webhook request (interface §5.2, §5.3, §6.2): what is sent, and what came back as values that
+ * One webhook request (docs/reference/webhooks.md#envelope): what is sent, and what came back as values that
  * can be decided on and stored.
  */
 import type { Clock } from '../../../platform/clock.ts'

@@ -1,5 +1,5 @@
 /**
- * Decides what follows a webhook request (contract §1 `WEBHOOK_RETRY_*`, §4, §5).
+ * Decides what follows a webhook request (docs/reference/webhooks.md#retries).
  *
  * A 2xx delivers. 400, 413, 415 and 422 refuse the content: the receiver is up, so its stream goes on,
  * and the events are divided until the offending one stands alone; that one is parked and tried again by

@@ -1,5 +1,6 @@
 /**
- * Decides what a stream does next (contract §4, §5), for a stream that is locked and read as one.
+ * Decides what a stream does next (docs/reference/webhooks.md#batches), for a stream that is locked and read
+ * as one.
  *
  * In this order: what was queued for a webhook that is gone is discarded; nothing while it is paused;
  * what was queued for a webhook that is switched off is discarded; nothing before its back-off is over; what waits behind a receiver that has failed for

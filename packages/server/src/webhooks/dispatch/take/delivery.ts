@@ -1,5 +1,6 @@
 /**
- * A webhook delivery while it is open: its content is frozen and not settled (contract §4, §5).
+ * A webhook delivery while it is open: its content is frozen and not settled
+ * (docs/reference/webhooks.md#retries).
  *
  * It is a row of `webhooks_open`: the current one of its stream (`webhooks_stream.delivery_id`), or one
  * that waits for its turn there (a half of a divided delivery, a parked event).

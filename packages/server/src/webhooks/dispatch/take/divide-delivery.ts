@@ -1,7 +1,7 @@
 /**
- * Divides a delivery whose content was refused in two (contract §5): each half a delivery of its own,
- * the earlier events first. Halves wait for their turn before anything newer, in the order of events; of a
- * receiver that refuses everything behind what it has not seen (decide-take.ts).
+ * Divides a delivery whose content was refused in two (docs/reference/webhooks.md#refused-events): each half
+ * a delivery of its own, the earlier events first. Halves wait for their turn before anything newer, in the
+ * order of events; of a receiver that refuses everything behind what it has not seen (decide-take.ts).
  */
 import { dayOfUlid, newIdAt } from '../../../platform/ids.ts'
 import { continueTrace } from '../../../platform/trace.ts'

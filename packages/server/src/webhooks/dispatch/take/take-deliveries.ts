@@ -1,7 +1,7 @@
 /**
  * Takes what the streams of a group have to send next, in one transaction that is flushed before any
  * request is made: what a request holds is on disk first, so that a repetition, also after a crash,
- * has the same bytes (contract §4).
+ * has the same bytes (docs/reference/webhooks.md#retries).
  *
  * What waits in the queue is held against the filter once more: the webhook may have been updated since.
  * What somebody asked for again (lane 1) is sent as it was asked for.

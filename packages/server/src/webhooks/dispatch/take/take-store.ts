@@ -284,7 +284,7 @@ interface EventBodyRow {
 
 /**
  * By place in `owners`, the events that are still in the log, oldest first by (event_at, event_id)
- * (interface §6.2.3): immutable rows, so that the same ids always give the same order.
+ * (docs/reference/webhooks.md#ordering): immutable rows, so that the same ids always give the same order.
  */
 export async function loadEvents(tx: Tx, owners: readonly EventOwner[]): Promise<LoggedEvent[][]> {
   const events = owners.map((): LoggedEvent[] => [])
