@@ -8,6 +8,7 @@ import { type Static, Type } from 'typebox'
 import {
   answer,
   closedObject,
+  eventTime,
   jsonObject,
   jsonObjectOrNull,
   nextPageToken,
@@ -16,6 +17,7 @@ import {
   stringOrNull,
   timeOrDate,
   timestamp,
+  timestampOrNull,
 } from './common.ts'
 import { webhookAttempt, webhookDeliveryStatuses } from './deliveries.ts'
 import { emailFilters } from './email-filters.ts'
@@ -65,7 +67,7 @@ export const emailLog = closedObject({
   opens: whole('By people, as far as that is known'),
   clicks: whole('By people, as far as that is known'),
   created_at: timestamp('When the email was accepted'),
-  delivered_at: stringOrNull('null while it is not delivered'),
+  delivered_at: timestampOrNull('null while it is not delivered'),
 })
 export type EmailLog = Static<typeof emailLog>
 
@@ -142,7 +144,7 @@ export const tracedAttempt = closedObject({
   provider_error: Type.String({ description: "The server's reply as received; empty if none" }),
   classified: orNull(classified),
   retry_scheduled: Type.Boolean({ description: 'Whether another attempt was to follow' }),
-  next_attempt_at: stringOrNull('When the next one was to be made'),
+  next_attempt_at: timestampOrNull('When the next one was to be made'),
 })
 export type TracedAttempt = Static<typeof tracedAttempt>
 
@@ -214,7 +216,7 @@ export type TracedRecipient = Static<typeof tracedRecipient>
 
 export const tracedEvent = closedObject({
   event: Type.Enum(Object.values(eventOfSubscriptionKey), { description: 'Which event it is' }),
-  event_at: Type.String({ description: 'RFC 3339 in UTC, with microseconds' }),
+  event_at: eventTime('RFC 3339 in UTC, with microseconds'),
   success: Type.Boolean({ description: 'As a webhook gets it' }),
   details: jsonObject({
     description: 'As a webhook gets them, but for `webhook_id`',

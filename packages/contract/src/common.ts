@@ -85,13 +85,20 @@ export function jsonObjectOrNull(options: {
 
 /** Id of a received message, as a filter: any text, so that an unknown one finds nothing. */
 export const inboundIdFilter = Type.String({
-  description: 'Id of a received message, as `INCOMING_EMAIL` has it',
+  description:
+    'Id of a received message, as `INCOMING_EMAIL` has it. One that is unknown or malformed finds nothing',
   examples: ['in_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
 })
 
 /** Reference id of an email, as a filter or in a list: any text, so that an unknown one finds nothing. */
 export const refId = Type.String({
   description: 'Reference id of an email',
+  examples: ['01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+})
+
+/** The same as a filter. */
+export const refIdFilter = Type.String({
+  description: 'Reference id of an email. One that is unknown or malformed finds nothing',
   examples: ['01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
 })
 
@@ -114,12 +121,17 @@ export function stringOrNull(description: string) {
 
 /** RFC 3339 in UTC, with milliseconds. */
 export function timestamp(description: string) {
-  return Type.String({ description, examples: ['2026-11-20T13:01:02.123Z'] })
+  return Type.String({ format: 'date-time', description, examples: ['2026-11-20T13:01:02.123Z'] })
+}
+
+export function timestampOrNull(description: string) {
+  return Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description })
 }
 
 /** RFC 3339 in UTC, with microseconds: the ordering key of events. */
 export function eventTime(description: string) {
   return Type.String({
+    format: 'date-time',
     description,
     examples: ['2026-11-20T13:01:02.123456Z'],
   })

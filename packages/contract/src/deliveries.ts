@@ -13,9 +13,11 @@ import {
   nextPageToken,
   pageQuery,
   refId,
+  refIdFilter,
   stringOrNull,
   timeOrDate,
   timestamp,
+  timestampOrNull,
 } from './common.ts'
 import type { PostriderEvent } from './events.ts'
 
@@ -74,7 +76,7 @@ const whole = (description: string) => Type.Integer({ minimum: 0, description })
 
 export const listWebhookDeliveriesQuery = closedObject({
   event: Type.Optional(eventName),
-  ref_id: Type.Optional(refId),
+  ref_id: Type.Optional(refIdFilter),
   inbound_id: Type.Optional(inboundIdFilter),
   status: Type.Optional(deliveryStatus),
   start: Type.Optional(timeOrDate('Made at this time or later')),
@@ -98,7 +100,7 @@ export const deliveredEvent = closedObject({
   inbound_id: Type.Optional(
     Type.String({ description: 'On `INCOMING_EMAIL`: the received message that it tells of' }),
   ),
-  event_at: stringOrNull('When it happened: RFC 3339 in UTC, with microseconds'),
+  event_at: timestampOrNull('When it happened: RFC 3339 in UTC, with microseconds'),
   attempt: Type.Optional(
     Type.Integer({ minimum: 1, description: 'On send failures: the attempt that failed' }),
   ),
@@ -138,9 +140,9 @@ const deliveryFields = {
   webhook_id: Type.String({ description: 'The webhook that it was made for' }),
   status: deliveryStatus,
   events: Type.Array(deliveredEvent, { description: 'In the order of the request' }),
-  next_attempt_at: stringOrNull('When it is tried again, while that is known'),
+  next_attempt_at: timestampOrNull('When it is tried again, while that is known'),
   created_at: timestamp('When its content was fixed'),
-  finished_at: stringOrNull('When it was settled; null while it is open'),
+  finished_at: timestampOrNull('When it was settled; null while it is open'),
   divided_into: Type.Optional(
     Type.Array(Type.String(), {
       description: 'After a refusal of the whole: the deliveries that took its events over',

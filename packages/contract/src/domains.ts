@@ -15,6 +15,7 @@ import {
   pageQuery,
   stringOrNull,
   timestamp,
+  timestampOrNull,
 } from './common.ts'
 import { domainLimits, uncertain } from './mailers.ts'
 import { relayKinds } from './relays.ts'
@@ -155,7 +156,7 @@ export const domain = closedObject({
   verified: Type.Boolean({
     description: 'Whether all required records are valid and the provider agrees: it can send',
   }),
-  verified_at: stringOrNull('Since when it is verified; null: it is not'),
+  verified_at: timestampOrNull('Since when it is verified; null: it is not'),
   custom_args: jsonObjectOrNull({ description: 'As given, else null' }),
   ...domainOptions,
   selector: stringOrNull('DKIM selector in use; null: the provider has its own'),
@@ -169,8 +170,8 @@ export const domain = closedObject({
     },
     { description: 'What the relay provider said last' },
   ),
-  last_check_at: stringOrNull('When it was last checked; null: never'),
-  next_check_at: stringOrNull(
+  last_check_at: timestampOrNull('When it was last checked; null: never'),
+  next_check_at: timestampOrNull(
     'When it is checked by itself; null: not any more, after 30 days without being verified, until verifyDomain',
   ),
   created_at: timestamp('When it was added'),

@@ -4,7 +4,7 @@
  * checked by the server.
  */
 import { Type } from 'typebox'
-import { refId, timeOrDate } from './common.ts'
+import { refIdFilter, timeOrDate } from './common.ts'
 import { emailLengthMax } from './mailers.ts'
 import { campaignIdLengthMax, recipientTypes, subjectLengthMax } from './sending.ts'
 
@@ -25,7 +25,7 @@ export const emailFilters = {
       examples: ['example.com'],
     }),
   ),
-  refId: Type.Optional(refId),
+  refId: Type.Optional(refIdFilter),
   startCreatedAt: Type.Optional(timeOrDate('Accepted at this time or later')),
   endCreatedAt: Type.Optional(timeOrDate('Accepted at this time or earlier')),
   subject: Type.Optional(

@@ -11,6 +11,7 @@ import {
   pageQuery,
   stringOrNull,
   timestamp,
+  timestampOrNull,
 } from './common.ts'
 
 export const inboundMessageStates = ['waiting', 'reported'] as const
@@ -46,7 +47,7 @@ export const inboundMessage = closedObject({
   username: stringOrNull('The username whose route took it; null: the route of the whole domain'),
   bytes: Type.Integer({ minimum: 0, description: 'Size of the message as it was received' }),
   received_at: timestamp('When it was received'),
-  reported_at: stringOrNull('When its event was recorded; null: not yet'),
+  reported_at: timestampOrNull('When its event was recorded; null: not yet'),
   problem: stringOrNull('Why it could not be read as a whole; null: it could, or was not read yet'),
   raw_url: Type.String({ description: 'Where it is to be had as it was received' }),
 })

@@ -13,8 +13,8 @@ import {
   orNull,
   pageQuery,
   stringMap,
-  stringOrNull,
   timestamp,
+  timestampOrNull,
 } from './common.ts'
 import { domainRecord } from './domains.ts'
 import {
@@ -121,9 +121,9 @@ export const inboundDomain = closedObject({
   verified: Type.Boolean({
     description: 'Whether ownership is proven: mail is accepted from then on',
   }),
-  verified_at: stringOrNull('Since when; null: it is not'),
+  verified_at: timestampOrNull('Since when; null: it is not'),
   records: Type.Array(inboundRecord, { description: 'To be published' }),
-  last_check_at: stringOrNull('When the records were last looked up; null: never'),
+  last_check_at: timestampOrNull('When the records were last looked up; null: never'),
   created_at: timestamp('When it was configured'),
   updated_at: timestamp('When it was last changed, checks included'),
 })

@@ -16,6 +16,7 @@ import {
   plainAnswer,
   stringOrNull,
   timestamp,
+  timestampOrNull,
 } from './common.ts'
 import { mailerConfigTypes } from './events.ts'
 import { relayKinds } from './relays.ts'
@@ -299,9 +300,6 @@ const mailboxWebhook = Type.Union(
   },
 )
 export type MailboxWebhook = Static<typeof mailboxWebhook>
-
-const timestampOrNull = (description: string) =>
-  Type.Union([timestamp(description), Type.Null()], { description })
 
 export const mailboxStates = ['waiting', 'watched', 'failing', 'stopped'] as const
 

@@ -1,6 +1,6 @@
 /** Bodies and answers of phishing protection's settings (docs/reference/sending.md#phishing). */
 import { type Static, Type } from 'typebox'
-import { answer, changes, closedObject, orNull, stringOrNull } from './common.ts'
+import { answer, changes, closedObject, orNull, timestampOrNull } from './common.ts'
 
 /** Ordinary mail stays below it; see docs/operations/phishing.md. */
 export const defaultPhishingThreshold = 60
@@ -39,7 +39,7 @@ export const phishingSettings = closedObject({
   blocked_domains: Type.Array(Type.String(), {
     description: 'In lower case and A-labels, each once, in order',
   }),
-  updated_at: stringOrNull('When it was last set; null: never, all of it is the default'),
+  updated_at: timestampOrNull('When it was last set; null: never, all of it is the default'),
 })
 export type PhishingSettings = Static<typeof phishingSettings>
 

@@ -33,7 +33,11 @@ export const statisticDaysMax = 400
 export const getStatisticsQuery = closedObject({
   start: Type.Optional(timeOrDate('From the hour or day of this time on; a week before `end`')),
   end: Type.Optional(timeOrDate('To the hour or day of this time; now when left out')),
-  mailer_id: Type.Optional(Type.String({ description: 'Only what concerns this mailer' })),
+  mailer_id: Type.Optional(
+    Type.String({
+      description: 'Only what concerns this mailer. One that is unknown or malformed finds nothing',
+    }),
+  ),
   interval: Type.Optional(Type.Enum(['hour', 'day'], { description: '`day` (UTC) when left out' })),
 })
 export type GetStatisticsQuery = Static<typeof getStatisticsQuery>

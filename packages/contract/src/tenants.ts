@@ -11,6 +11,7 @@ import {
   plainAnswer,
   stringOrNull,
   timestamp,
+  timestampOrNull,
 } from './common.ts'
 
 export const tenantNameLengthMax = 200
@@ -87,8 +88,8 @@ export const apiKey = closedObject({
   name: stringOrNull('Name, for people'),
   scopes,
   created_at: timestamp('When it was created'),
-  expires_at: stringOrNull('null: never'),
-  revoked_at: stringOrNull('null: not revoked'),
+  expires_at: timestampOrNull('null: never'),
+  revoked_at: timestampOrNull('null: not revoked'),
 })
 export type ApiKey = Static<typeof apiKey>
 

@@ -294,6 +294,22 @@ describe('the OpenAPI document', () => {
     }
   })
 
+  it('says of every time in an answer that it is one', () => {
+    const untold: string[] = []
+    const look = (value: unknown, at: string): void => {
+      if (typeof value !== 'object' || value === null) return
+      for (const [name, inner] of Object.entries(value)) {
+        const { type, format } = (inner ?? {}) as { type?: unknown; format?: unknown }
+        const isText = [type].flat().includes('string')
+        if (/_at$/.test(name) && !/Body\//.test(at) && isText && format !== 'date-time')
+          untold.push(`${at}/${name}`)
+        look(inner, `${at}/${name}`)
+      }
+    }
+    look(JSON.parse(text).components.schemas, '')
+    expect(untold).toEqual([])
+  })
+
   it('is the committed one (UPDATE_GOLDEN=1 renews it)', () => {
     if (process.env.UPDATE_GOLDEN === '1' || !existsSync(golden)) writeFileSync(golden, text)
     expect(readFileSync(golden, 'utf8')).toBe(text)
