@@ -173,6 +173,8 @@ const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 
 export interface App extends Service {
   readonly db: Db
+  /** The names of its services, in the order in which they start. */
+  readonly services: readonly string[]
   /** Where it listens, with the port that was really taken. */
   address(): { readonly host: string; readonly port: number }
   /** Likewise, of the SMTP listener, where it listens. */
@@ -307,7 +309,7 @@ export function compose(o: {
   const queueWatch = watch?.queueWatch
   const roles = { tracker, feedback, listener, queueWatch }
   const server = composeHttp(parts, { ...o, ...roles, templates, places })
-  const group = createServiceGroup('postrider', [
+  const services: readonly Service[] = [
     closer('database', () => db.close()),
     closer('egress', () => egress.close()),
     closer('dns', async () => parts.dns.close()),
@@ -333,9 +335,10 @@ export function compose(o: {
     server,
     // A start compiles much at once, when nobody waits for anything else yet.
     parts.watchdog,
-  ])
+  ]
   return {
-    ...group,
+    ...createServiceGroup('postrider', services),
+    services: services.map(({ name }) => name),
     db,
     address: () => server.address(),
     inboundAddress: () => (listener?.isListening() === true ? listener.address() : undefined),
