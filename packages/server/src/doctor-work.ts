@@ -3,7 +3,7 @@
  * fail or do not keep up, callbacks that are not applied, days that should be there, and days that should have gone.
  */
 import { configPrefix, type Role } from './config.ts'
-import { measureInbox } from './feedback/intake/inbox-store.ts'
+import { measureInbox } from './feedback/index.ts'
 import { type DaySpan, type Queryable, readDaySpans } from './platform/db/index.ts'
 import { bucketCount } from './platform/db/leases.ts'
 import { describeDuration } from './platform/duration.ts'
@@ -15,7 +15,7 @@ import {
   findLongestFailing,
   observeStreams,
   type StreamFigures,
-} from './webhooks/dispatch/operate/observe-store.ts'
+} from './webhooks/index.ts'
 
 export interface Finding {
   readonly check: string

@@ -4,7 +4,6 @@
  * and is not listened on. Details leave the answer at 200.
  */
 import { type Config, isPaused } from './config.ts'
-import type { InboundListener } from './inbound/smtp/listener.ts'
 import {
   durability,
   NoPrimaryError,
@@ -15,7 +14,6 @@ import type { Descriptors } from './platform/descriptors.ts'
 import type { DiskGuard } from './platform/disk-guard.ts'
 import type { Readiness } from './platform/http/status-routes.ts'
 import type { Watchdog } from './platform/watchdog.ts'
-import type { QueueWatch } from './sending/queue-watch/queue-watch.ts'
 
 export interface ReadinessDeps {
   readonly config: Pick<Config, 'sending' | 'inboundPort' | 'isInboundPortSet'>
@@ -25,9 +23,9 @@ export interface ReadinessDeps {
   readonly schema: Pick<SchemaFence, 'closedBy'>
   readonly watchdog: Pick<Watchdog, 'detail'>
   /** Of the role `inbound`. */
-  readonly listener: Pick<InboundListener, 'isListening'> | undefined
+  readonly listener: { readonly isListening: () => boolean } | undefined
   /** Of the role `sender`. */
-  readonly queueWatch: Pick<QueueWatch, 'detail'> | undefined
+  readonly queueWatch: { readonly detail: () => string | undefined } | undefined
 }
 
 export async function checkReadiness(deps: ReadinessDeps): Promise<Readiness> {

@@ -2,14 +2,11 @@
  * The tables that are partitioned by day, and what keeps an old day from leaving
  * (docs/reference/running.md#retention, `POSTRIDER_RETENTION`). Like compose.ts it knows all capabilities.
  */
-import { isInboundDayQueued } from './inbound/ingest/queue-store.ts'
+import { isInboundDayQueued } from './inbound/index.ts'
 import type { Db } from './platform/db/index.ts'
 import type { RetentionGroup } from './platform/retention.ts'
-import { isDayQueued, wasQueuedLately } from './sending/queue/queue-store.ts'
-import {
-  isDeliveryDayOpen,
-  isEventDayAwaited,
-} from './webhooks/dispatch/operate/retention-store.ts'
+import { isDayQueued, wasQueuedLately } from './sending/index.ts'
+import { isDeliveryDayOpen, isEventDayAwaited } from './webhooks/index.ts'
 
 const events = ['webhooks_event']
 const deliveries = ['webhooks_delivery', 'webhooks_attempt', 'webhooks_item']

@@ -3,22 +3,24 @@
  * secrets rotate`. Like compose.ts it knows all capabilities. A value that is not in it would be lost
  * with its key.
  */
-import { dkimPlaceOf } from './domains/domain.ts'
-import { passwordPlaceOf } from './mailers/mailer.ts'
-import { tokenPlaceOf } from './mailers/oauth/mailer-token.ts'
-import { clientSecretPlaceOf } from './mailers/oauth/oauth-app.ts'
-import { loginPlaceOf } from './mailers/oauth/start-login.ts'
+import { dkimPlaceOf } from './domains/index.ts'
+import {
+  clientSecretPlaceOf,
+  loginPlaceOf,
+  passwordPlaceOf,
+  tokenPlaceOf,
+} from './mailers/index.ts'
 import {
   derivedKeys,
   type SealedColumn,
   type SealedRow,
   sealedText,
 } from './platform/secrets/index.ts'
-import { accountPlaceOf } from './relays/account.ts'
-import { headersPlaceOf } from './webhooks/subscriptions/custom-headers.ts'
+import { accountPlaceOf } from './relays/index.ts'
+import { headersPlaceOf } from './webhooks/index.ts'
 
 /** What is made of a key and has to outlast it, too. */
-export { trackingKeys } from './tracking/tokens.ts'
+export { trackingKeys } from './tracking/index.ts'
 
 const mailerOf = (row: SealedRow) => ({
   tenantId: String(row.tenant_id),

@@ -39,9 +39,12 @@ export {
   type RelayMailerForSend,
   type SmtpMailerForSend,
 } from './load-mailer.ts'
-export { defaultUncertain, isDomainMailer, type Mailer } from './mailer.ts'
+export { defaultUncertain, isDomainMailer, type Mailer, passwordPlaceOf } from './mailer.ts'
 export { type AccessTokens, createAccessTokens } from './oauth/access-tokens.ts'
 export { findSentMailer, type SentMailer } from './oauth/find-sent-mailer.ts'
+export { tokenPlaceOf } from './oauth/mailer-token.ts'
+export { clientSecretPlaceOf } from './oauth/oauth-app.ts'
+export { loginPlaceOf } from './oauth/start-login.ts'
 export type { MailerDeps } from './smtp/configure-smtp.ts'
 export type { Acquired, SmtpLease } from './smtp/connection-pool.ts'
 export { ehloNameOf, qualifiedNameOf } from './smtp/ehlo-name.ts'

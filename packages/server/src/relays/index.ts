@@ -1,4 +1,5 @@
 /** Relay providers: the front door. Routes are mounted by compose. */
+export { accountPlaceOf } from './account.ts'
 export { adapterOf } from './adapters.ts'
 export {
   type CallbackReader,

@@ -3,6 +3,7 @@
 export { type EmailSelection, readEmailFilters, readSpan } from './accept/read-filters.ts'
 export { createReturnPathTokens, type ReturnPathTokens } from './attempt/return-path-tokens.ts'
 export { discoverQueues } from './queue/claim-store.ts'
+export { isDayQueued, wasQueuedLately } from './queue/queue-store.ts'
 export { createQueueWakeups, type QueueWakeups } from './queue/queue-wakeups.ts'
 export { findBlamed, type WaitingReason } from './queue-watch/find-blamed.ts'
 export { measureQueue, type QueueFigures } from './queue-watch/measure-queue.ts'

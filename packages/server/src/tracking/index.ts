@@ -6,3 +6,5 @@ export {
   readHitsOf,
   walkEngagement,
 } from './record/engagement-store.ts'
+export { REFUSED, TAKEN, UNREADABLE, WRITTEN } from './spool/spool-files.ts'
+export { trackingKeys } from './tokens.ts'

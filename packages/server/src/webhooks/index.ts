@@ -2,6 +2,14 @@
 
 export { listDeliveries } from './deliveries/list-deliveries.ts'
 export {
+  countGivenUp,
+  countOpen,
+  countPending,
+  findLongestFailing,
+  observeStreams,
+  type StreamFigures,
+} from './dispatch/operate/observe-store.ts'
+export {
   type ListedStream,
   listStreams,
   pauseStream,
@@ -9,6 +17,7 @@ export {
   replayStream,
   resumeStream,
 } from './dispatch/operate/operate-streams.ts'
+export { isDeliveryDayOpen, isEventDayAwaited } from './dispatch/operate/retention-store.ts'
 export { createWakeups, type Wakeups } from './dispatch/schedule/wakeups.ts'
 export type { NewEvent } from './events/event.ts'
 export { type EventOfEmail, readEventsOfEmail } from './events/event-store.ts'
@@ -21,7 +30,7 @@ export {
   type ReceiverUrl,
 } from './subscriptions/check-receiver.ts'
 export { createSubscription } from './subscriptions/create-subscription.ts'
-export { checkHeaders } from './subscriptions/custom-headers.ts'
+export { checkHeaders, headersPlaceOf } from './subscriptions/custom-headers.ts'
 export { findIncoming } from './subscriptions/incoming-store.ts'
 export { deleteIncoming, moveIncoming } from './subscriptions/incoming-subscriptions.ts'
 export type { WebhookDeps } from './subscriptions/register-webhook.ts'
