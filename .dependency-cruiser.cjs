@@ -86,7 +86,12 @@ module.exports = {
       rule(
         `order-${name}`,
         { path: dir(name) },
-        { path: [...ORDER.slice(i + 1).map(dir), `^${S}/(compose|main|config|cli)[./]`] },
+        {
+          path: [
+            ...ORDER.slice(i + 1).map(dir),
+            `^${S}/(compose|create-platform|main|config|cli)[./]`,
+          ],
+        },
       ),
     ),
     rule(
@@ -101,8 +106,25 @@ module.exports = {
       { path: `^${S}/[^/]+/`, pathNot: [`^${S}/$1/`, `^${S}/[^/]+/index\\.ts$`, dir('platform')] },
     ),
     rule(
-      'only-compose-mounts',
+      'only-the-front-door-from-the-root',
+      { path: `^${S}/[^/]+$`, pathNot: ['/compose\\.ts$', ...TESTS] },
+      { path: `^${S}/[^/]+/`, pathNot: [`^${S}/[^/]+/index\\.ts$`, dir('platform'), dir('cli')] },
+      'files that are in no folder, such as readiness and doctor',
+    ),
+    rule(
+      'compose-knows-only-constructors',
+      { path: '/compose\\.ts$' },
+      { path: `^${S}/[^/]+/`, pathNot: [`^${S}/[^/]+/create\\.ts$`, dir('platform')] },
+      'a capability is made by its `create.ts`: what else it needs is made there',
+    ),
+    rule(
+      'only-compose-constructs',
       { path: `^${S}/`, pathNot: ['/compose\\.ts$', ...TESTS] },
+      { path: `^${S}/[^/]+/create\\.ts$` },
+    ),
+    rule(
+      'only-constructors-mount',
+      { path: `^${S}/`, pathNot: ['/create\\.ts$', ...TESTS] },
       { path: '/(routes|worker)\\.ts$', pathNot: dir('platform') },
     ),
 

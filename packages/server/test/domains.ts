@@ -35,7 +35,7 @@ import type { Db } from '../src/platform/db/index.ts'
 import { createDnsResolver } from '../src/platform/dns/index.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'
 import type { PeriodicTask } from '../src/platform/work/periodic-task.ts'
-import { adapterOf, createRelays } from '../src/relays/index.ts'
+import { adapterOf, createRelayCalls } from '../src/relays/index.ts'
 import { relayRoutes } from '../src/relays/routes.ts'
 import { createSendingDatabase } from './sending.ts'
 import { type Answer, type CallOptions, createTestApi, type Key } from './test-api.ts'
@@ -109,7 +109,7 @@ export async function createDomainWorld(
   const deps: DomainRoutesDeps & DomainWorkDeps = {
     db,
     keyRing: testKeyRing,
-    relays: createRelays({ egress, clock, adapterOf, deliverCallback: async () => undefined }),
+    relays: createRelayCalls({ egress, clock, adapterOf, deliverCallback: async () => undefined }),
     dns,
     clock,
     log,

@@ -7,10 +7,10 @@ import type { RelayKind, SendEmailBody, SubscriptionKey } from '@postrider/contr
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import {
-  createFeedback,
-  type Feedback,
-  type FeedbackDeps,
-} from '../src/feedback/create-feedback.ts'
+  createFeedbackWork,
+  type FeedbackWork,
+  type FeedbackWorkDeps,
+} from '../src/feedback/create.ts'
 import { createFeedbackInbox } from '../src/feedback/intake/inbox.ts'
 import { callbackRoutes } from '../src/feedback/routes.ts'
 import { newSecret } from '../src/platform/base62.ts'
@@ -56,7 +56,7 @@ export interface SentMail {
 
 export interface AnotherFeedback {
   readonly app: FastifyInstance
-  readonly feedback: Feedback
+  readonly feedback: FeedbackWork
   readonly metrics: Metrics
   readonly woken: readonly TouchedStream[]
 }
@@ -65,7 +65,7 @@ export interface FeedbackWorld extends AnotherFeedback {
   readonly db: Db
   readonly url: string
   /** Another process, or one on another way to the database. */
-  another(o?: Partial<FeedbackDeps> & { readonly clock?: Clock }): Promise<AnotherFeedback>
+  another(o?: Partial<FeedbackWorkDeps> & { readonly clock?: Clock }): Promise<AnotherFeedback>
   account(
     kind: Provider,
     o?: { tenantId?: string; callbackSecret?: string; verificationKey?: string },
@@ -109,14 +109,14 @@ export function useFeedback(): FeedbackWorld {
   })
 
   /** Nothing runs by itself: what waits is applied when it is asked for. */
-  async function another(o: Partial<FeedbackDeps> = {}): Promise<AnotherFeedback> {
+  async function another(o: Partial<FeedbackWorkDeps> = {}): Promise<AnotherFeedback> {
     const metrics = createMetrics()
     const db = o.db ?? database.db
     const clock = o.clock ?? createClock()
     const wakeups = createWakeups()
     const woken: TouchedStream[] = []
     wakeups.onWake((streams) => woken.push(...streams))
-    const feedback = createFeedback({
+    const feedback = createFeedbackWork({
       db,
       clock,
       log: silent,

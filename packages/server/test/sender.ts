@@ -21,7 +21,7 @@ import { type BucketLeases, bucketCount } from '../src/platform/db/leases.ts'
 import { noDiskGuard } from '../src/platform/disk-guard.ts'
 import { createEgress } from '../src/platform/egress/index.ts'
 import type { Logger } from '../src/platform/log.ts'
-import { adapterOf, createRelays, type DeliverCallback } from '../src/relays/index.ts'
+import { adapterOf, createRelayCalls, type DeliverCallback } from '../src/relays/index.ts'
 import { createAcceptEmails } from '../src/sending/accept/accept-email.ts'
 import { checkEmail } from '../src/sending/accept/check-email.ts'
 import { createPhishingCheck } from '../src/sending/phishing/check-phishing.ts'
@@ -108,7 +108,7 @@ export function createTestSender(
     leases: everyLease,
     pool,
     relaySends: createRelaySends({
-      relays: createRelays({
+      relays: createRelayCalls({
         egress,
         clock: createClock(),
         adapterOf,

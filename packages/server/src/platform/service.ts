@@ -44,3 +44,8 @@ export function createServiceGroup(name: string, services: readonly Service[]): 
     stop,
   }
 }
+
+/** For what is open from its first use on, and only has to be closed. */
+export function closer(name: string, close: () => Promise<void>): Service {
+  return { name, start: async () => undefined, stop: close }
+}

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createClock } from '../platform/clock.ts'
 import { createEgress, type Egress } from '../platform/egress/index.ts'
 import { adapterOf } from './adapters.ts'
-import { createRelays, type Relays } from './create-relays.ts'
+import { createRelayCalls, type Relays } from './call-relays.ts'
 import { anyAnswer, anyCallback, anyMail, isStorable } from './garbage.fixture.ts'
 import type { RelayResult } from './make-request.ts'
 import { PEERS, type Peer } from './peers.fixture.ts'
@@ -69,7 +69,12 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
   let relays: Relays
   beforeAll(async () => {
     egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
-    relays = createRelays({ egress, clock: createClock(), adapterOf, deliverCallback: unexpected })
+    relays = createRelayCalls({
+      egress,
+      clock: createClock(),
+      adapterOf,
+      deliverCallback: unexpected,
+    })
     peer = await PEERS[kind]()
     peer.addDomain('example.com')
   })

@@ -1,19 +1,18 @@
 /** Relay providers: the front door. Routes are mounted by compose. */
 export { accountPlaceOf } from './account.ts'
 export { adapterOf } from './adapters.ts'
+export { createRelayCalls, type Relays, type RelaysDeps } from './call-relays.ts'
 export {
   type CallbackReader,
   callbackInPlaceBytesMax,
   createCallbackReader,
 } from './callback-reader.ts'
-export { createRelays, type Relays, type RelaysDeps } from './create-relays.ts'
 export { withoutStatus } from './failure.ts'
 export { type CalledBack, findAccountByToken, loadAccount } from './load-account.ts'
-export {
-  type ObservedRequest,
-  type RelayCallOptions,
-  type RelayResult,
-  requestResults,
+export type {
+  ObservedRequest,
+  RelayCallOptions,
+  RelayResult,
 } from './make-request.ts'
 export type {
   CallbackRequest,

@@ -4,7 +4,6 @@ export { type EmailSelection, readEmailFilters, readSpan } from './accept/read-f
 export { createReturnPathTokens, type ReturnPathTokens } from './attempt/return-path-tokens.ts'
 export { discoverQueues } from './queue/claim-store.ts'
 export { isDayQueued, wasQueuedLately } from './queue/queue-store.ts'
-export { createQueueWakeups, type QueueWakeups } from './queue/queue-wakeups.ts'
 export { findBlamed, type WaitingReason } from './queue-watch/find-blamed.ts'
 export { measureQueue, type QueueFigures } from './queue-watch/measure-queue.ts'
 export { countQueues } from './queue-watch/observe-store.ts'

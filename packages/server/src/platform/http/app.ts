@@ -76,6 +76,9 @@ export const defaultTimeouts: HttpTimeouts = {
   checkEveryMs: 1_000,
 }
 
+/** What routes are added to: the app itself, or a part of it. */
+export type HttpApp = FastifyInstance
+
 export interface HttpAppOptions {
   readonly log: Logger
   readonly metrics: Metrics
@@ -94,7 +97,7 @@ export interface HttpAppOptions {
   readonly monotonicMs?: () => number
 }
 
-export function createHttpApp(o: HttpAppOptions): FastifyInstance {
+export function createHttpApp(o: HttpAppOptions): HttpApp {
   const timeouts = { ...defaultTimeouts, ...o.timeouts }
   const underWay = createRequestsUnderWay(o.requestsPerKeyMax ?? requestsPerKeyMax)
   const observation = createObservation(o.log, o.metrics, (request) => {

@@ -7,7 +7,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createClock } from '../../platform/clock.ts'
 import { createEgress, type Egress } from '../../platform/egress/index.ts'
-import { createRelays, type Relays } from '../create-relays.ts'
+import { createRelayCalls, type Relays } from '../call-relays.ts'
 import type { RelayAccount, RelayDomain, RelayDomainOutcome, RelayMail } from '../relay.ts'
 import { sendgrid } from './sendgrid.ts'
 
@@ -19,7 +19,7 @@ let account: RelayAccount
 beforeEach(async () => {
   server = await createSendGridServer()
   egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
-  relays = createRelays({
+  relays = createRelayCalls({
     egress,
     clock: createClock(),
     adapterOf: () => sendgrid,

@@ -10,7 +10,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createClock } from '../../platform/clock.ts'
 import { createEgress } from '../../platform/egress/index.ts'
-import { createRelays, type Relays } from '../create-relays.ts'
+import { createRelayCalls, type Relays } from '../call-relays.ts'
 import type { RelayAccount, RelayDomain, RelayMail } from '../relay.ts'
 import { aMail, account as anAccount, refId } from './mail.fixture.ts'
 import { sparkpost } from './sparkpost.ts'
@@ -29,7 +29,7 @@ async function start(o: Parameters<typeof createSparkPostServer>[0] = {}) {
 beforeEach(async () => {
   const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
   cleanups.push(() => egress.close())
-  relays = createRelays({
+  relays = createRelayCalls({
     egress,
     clock: createClock(),
     adapterOf: () => sparkpost,

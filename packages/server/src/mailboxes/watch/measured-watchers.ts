@@ -1,4 +1,4 @@
-/** Makes what watches mailboxes; nothing runs before its service starts. */
+/** Makes what watches mailboxes, with its metrics; nothing runs before its service starts. */
 import type { Metrics } from '../../platform/metrics.ts'
 import { createFetchTurns } from './fetch-turns.ts'
 import { createLoginLine } from './login-line.ts'
@@ -10,7 +10,7 @@ import {
 import { fetchedResults } from './take-mail.ts'
 import { loginResults } from './watch-mailbox.ts'
 
-export function createMailboxes(
+export function createMeasuredWatchers(
   deps: Omit<MailboxWatchersDeps, 'line' | 'inTurn' | 'observe' | 'observeLogin' | 'random'> & {
     readonly metrics: Metrics
   },

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createClock } from '../platform/clock.ts'
 import { createEgress } from '../platform/egress/index.ts'
 import { listenRaw, pem } from '../platform/egress/raw-receiver.fixture.ts'
-import { createRelays, type RelaysDeps } from './create-relays.ts'
+import { createRelayCalls, type RelaysDeps } from './call-relays.ts'
 import type { ObservedRequest, RelayCallOptions } from './make-request.ts'
 import type {
   DeliverCallback,
@@ -55,7 +55,7 @@ const provider = {
 
 function relaysOver(egress: RelaysDeps['egress'], o: Partial<RelaysDeps> = {}) {
   const deliverCallback: DeliverCallback = async () => undefined
-  return createRelays({
+  return createRelayCalls({
     egress,
     clock: createClock(),
     adapterOf: () => provider,

@@ -1,12 +1,14 @@
-/** Makes what the role `tracker` is made of; nothing runs before its services start. */
+/** Makes tracking: tokens and addresses for every role, and what the role `tracker` is made of. */
 import { join } from 'node:path'
 import { createUserAgentReader } from '../mail/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
+import type { HttpApp } from '../platform/http/app.ts'
 import { createClientAddress } from '../platform/http/client-address.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { KeyRing } from '../platform/secrets/index.ts'
 import type { Service } from '../platform/service.ts'
 import type { Wakeups } from '../webhooks/index.ts'
 import { createFloodGuard } from './intake/flood-guard.ts'
@@ -15,8 +17,10 @@ import { createGeoip } from './places/geoip.ts'
 import { packagedGeoip } from './places/packaged-geoip.ts'
 import { createHitObserver, type HitObserver } from './record/observe-hits.ts'
 import { createHitRecorder } from './record/record-hits.ts'
+import { trackingRoutes } from './routes.ts'
 import { createHitSpool } from './spool/hit-spool.ts'
-import type { TrackingTokens } from './tokens.ts'
+import { createTrackingTokens, type TrackingTokens } from './tokens.ts'
+import { createTrackingUrls } from './tracking-urls.ts'
 
 export interface TrackerDeps {
   readonly db: Db
@@ -49,7 +53,29 @@ export interface Tracker {
 
 const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
-/** Throws when a file of places cannot be read. */
+/** Throws when a file of places cannot be read. Nothing runs before its services start. */
+export function createTracking(
+  deps: Omit<TrackerDeps, 'tokens'> & {
+    readonly keyRing: KeyRing
+    /** Whether this process has the role `tracker`. */
+    readonly isTracking: boolean
+    readonly config: { readonly publicUrl: string }
+  },
+) {
+  const tokens = createTrackingTokens(deps.keyRing)
+  const tracker = deps.isTracking ? createTracker({ ...deps, tokens }) : undefined
+  return {
+    /** For the messages that are sent. */
+    urls: createTrackingUrls({ tokens, publicUrl: deps.config.publicUrl }),
+    services: tracker?.services ?? [],
+    /** Public ones: none without the role. */
+    routes(app: HttpApp) {
+      if (tracker !== undefined) trackingRoutes(app, tracker.routes)
+    },
+  }
+}
+
+/** What the role `tracker` is made of. Throws when a file of places cannot be read. */
 export function createTracker(deps: TrackerDeps): Tracker {
   const { config, clock, db, log, metrics, tokens } = deps
   const hits = metrics.counter(

@@ -1,16 +1,22 @@
-/** Makes what takes callbacks in and applies them; nothing runs before its services start. */
+/** Makes feedback: the inbox for every role, and what takes callbacks in and applies them. */
 import type { RelayKind } from '@postrider/contract'
 import { createUserAgentReader } from '../mail/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { DiskGuard } from '../platform/disk-guard.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
+import type { HttpApp } from '../platform/http/app.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import type { Service } from '../platform/service.ts'
 import type { ThreadJobsObserver } from '../platform/thread-observer.ts'
-import { createCallbackReader, findAccountByToken, type RelayAdapter } from '../relays/index.ts'
+import {
+  adapterOf,
+  createCallbackReader,
+  findAccountByToken,
+  type RelayAdapter,
+} from '../relays/index.ts'
 import type { Wakeups } from '../webhooks/index.ts'
 import { type CallbackApplier, createCallbackApplier } from './apply/apply-callbacks.ts'
 import { createParkedApplier } from './apply/apply-parked.ts'
@@ -18,11 +24,13 @@ import { createFeedbackWorker, type FeedbackWorker } from './apply/feedback-work
 import type { Handled } from './apply/handle-reports.ts'
 import { logBounces } from './apply/log-bounces.ts'
 import { createCallbackAccounts } from './intake/callback-accounts.ts'
-import type { FeedbackInbox } from './intake/inbox.ts'
+import { createFeedbackInbox, type FeedbackInbox } from './intake/inbox.ts'
 import { type CallbackIntake, createCallbackIntake } from './intake/take-callback.ts'
+import { createFeedbackJanitor } from './janitor.ts'
 import { createFeedbackObserver, createInboxGauge, type InboxGauge } from './observe-feedback.ts'
+import { callbackRoutes } from './routes.ts'
 
-export interface FeedbackDeps {
+export interface FeedbackWorkDeps {
   readonly db: Db
   readonly clock: Clock
   readonly log: Logger
@@ -41,7 +49,7 @@ export interface FeedbackDeps {
   readonly waitingBytesMax?: number
 }
 
-export interface Feedback {
+export interface FeedbackWork {
   readonly services: readonly Service[]
   /** What its route needs. */
   readonly intake: CallbackIntake
@@ -50,7 +58,34 @@ export interface Feedback {
   readonly gauge: InboxGauge
 }
 
-export function createFeedback(deps: FeedbackDeps): Feedback {
+/** Nothing runs before its services start. */
+export function createFeedback(
+  deps: Omit<FeedbackWorkDeps, 'adapterOf' | 'inbox' | 'retentionMs'> & {
+    /** Whether this process has the role `tracker`. */
+    readonly isTracking: boolean
+    readonly config: { readonly retentionMs: number }
+  },
+) {
+  const { db, log } = deps
+  const { retentionMs } = deps.config
+  const inbox = createFeedbackInbox(deps)
+  const work = deps.isTracking
+    ? createFeedbackWork({ ...deps, adapterOf, inbox, retentionMs })
+    : undefined
+  return {
+    /** What the simulator calls back with; another process may apply it. */
+    inbox,
+    services: work?.services ?? [],
+    janitor: createFeedbackJanitor({ db, log, retentionMs }),
+    /** Public ones: none without the role. */
+    routes(app: HttpApp) {
+      if (work !== undefined) callbackRoutes(app, work.intake)
+    },
+  }
+}
+
+/** What takes callbacks in and applies them, in the role `tracker`. */
+export function createFeedbackWork(deps: FeedbackWorkDeps): FeedbackWork {
   const { db, keyRing, log, metrics, inbox, monotonicMs = () => performance.now() } = deps
   const observer = createFeedbackObserver(metrics)
   const gauge = createInboxGauge({ db, log, metrics, bytesMax: deps.waitingBytesMax })

@@ -50,7 +50,7 @@ export interface RelaysDeps extends MakeRequestDeps {
 const DOMAIN_ANSWER_BYTES_MAX = 512 * 1024
 const CALLS_IN_A_ROW_MAX = 3
 
-export function createRelays(deps: RelaysDeps): Relays {
+export function createRelayCalls(deps: RelaysDeps): Relays {
   return {
     async send(account, mail, o = {}) {
       const adapter = deps.adapterOf(account.kind)

@@ -1,0 +1,108 @@
+/** Makes mailers: OAuth tokens and what is noted of them for every role, and their routes. */
+import { deactivationReasons } from '@postrider/contract'
+import type { Clock } from '../platform/clock.ts'
+import type { CheckBounds } from '../platform/counted-check.ts'
+import type { Db } from '../platform/db/index.ts'
+import type { Descriptors } from '../platform/descriptors.ts'
+import type { Egress } from '../platform/egress/index.ts'
+import type { HttpApp } from '../platform/http/app.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import { createRateLimit } from '../platform/rate-limit.ts'
+import type { KeyRing } from '../platform/secrets/index.ts'
+import type { ReceiverRules, Wakeups } from '../webhooks/index.ts'
+import { listDomainsOfRelay, noteRelayChanged } from './domain-store.ts'
+import { createImapBounds } from './imap/imap-bounds.ts'
+import type { OnImapBound } from './imap/open-mailbox.ts'
+import { imapRoutes } from './imap/routes.ts'
+import { type AccessTokens, createAccessTokens } from './oauth/access-tokens.ts'
+import type { RefreshDeps } from './oauth/refresh-token.ts'
+import { oauthRoutes } from './oauth/routes.ts'
+import { registerMailerRoutes } from './routes.ts'
+import type { MailerDeps } from './smtp/configure-smtp.ts'
+import { createNoteDeactivated, type NoteDeactivated } from './state/note-deactivated.ts'
+import type { MailerKey } from './state/state-store.ts'
+
+export interface MailersDeps
+  extends Pick<MailerDeps, 'wakeMail' | 'readMailboxHealth' | 'isInboundDomain'> {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly keyRing: KeyRing
+  readonly egress: Egress
+  readonly descriptors: Descriptors
+  readonly wakeups: Wakeups
+  readonly receivers: ReceiverRules
+  /** By which this service greets. */
+  readonly ehloName: string
+  /** Of logins and lookups. */
+  readonly checks: CheckBounds
+  readonly config: { readonly publicUrl: string }
+}
+
+export interface Mailers {
+  readonly accessTokens: AccessTokens
+  readonly noteDeactivated: NoteDeactivated
+  readonly onImapBound: OnImapBound
+  readonly services: readonly [AccessTokens]
+  readonly routes: (app: HttpApp) => void
+  /** The first few domains that send by a relay account. */
+  readonly domainsOfRelay: (
+    key: Parameters<typeof listDomainsOfRelay>[1],
+    limit: number,
+  ) => Promise<string[]>
+  /** Those whose mail may go out by the changed account, once the transaction is committed. */
+  readonly noteRelayChanged: (...args: Parameters<typeof noteRelayChanged>) => Promise<MailerKey[]>
+}
+
+const REFRESHED = ['refreshed', 'failed', 'deactivated', 'lost'] as const
+
+/** Nothing runs before its services start. */
+export function createMailers(deps: MailersDeps): Mailers {
+  const noteDeactivated = createCountedNote(deps)
+  const accessTokens = createAccessTokens({
+    ...deps,
+    noteDeactivated,
+    observe: createRefreshObserver(deps.metrics),
+  })
+  const onImapBound = createImapBounds(deps)
+  return {
+    accessTokens,
+    noteDeactivated,
+    onImapBound,
+    services: [accessTokens],
+    routes(app) {
+      const routeDeps = { ...deps, accessTokens, onImapBound }
+      registerMailerRoutes(app, routeDeps)
+      imapRoutes(app, routeDeps)
+      oauthRoutes(app, {
+        ...routeDeps,
+        callbackUrl: `${deps.config.publicUrl}/oauth/callback`,
+        loginLimit: createRateLimit({ name: 'oauth-logins', usesMax: 60, windowS: 60 }),
+      })
+    },
+    domainsOfRelay: (key, limit) => listDomainsOfRelay(deps.db, key, limit),
+    noteRelayChanged,
+  }
+}
+
+function createCountedNote({ log, metrics }: Pick<MailersDeps, 'log' | 'metrics'>) {
+  const deactivated = metrics.counter(
+    'mailers_deactivated_total',
+    'Mailers that were deactivated, by why',
+    ['reason'],
+  )
+  for (const reason of deactivationReasons) deactivated.inc({ reason }, 0)
+  return createNoteDeactivated({ log, observe: (reason) => deactivated.inc({ reason }) })
+}
+
+function createRefreshObserver(metrics: Metrics): RefreshDeps['observe'] {
+  const refreshes = metrics.counter(
+    'oauth_refreshes_total',
+    'Refreshes of OAuth tokens, by what came of them',
+    ['outcome'],
+  )
+  for (const outcome of REFRESHED) refreshes.inc({ outcome }, 0)
+  return (outcome) => refreshes.inc({ outcome })
+}

@@ -1,0 +1,85 @@
+/** Makes sending: what accepts emails in every role, the send queue, and what watches that queue. */
+import type { LinkFinder, TemplateRenderer } from '../mail/index.ts'
+import { createConcurrencyLimiter } from '../platform/concurrency-limiter.ts'
+import { type BucketLeases, bucketOf, type Others } from '../platform/db/index.ts'
+import type { DiskGuard } from '../platform/disk-guard.ts'
+import type { HttpApp } from '../platform/http/app.ts'
+import { createAcceptEmails } from './accept/accept-email.ts'
+import { createKeysInProgress } from './accept/idempotency.ts'
+import { createJanitor } from './janitor.ts'
+import { phishingRoutes } from './phishing/routes.ts'
+import { createSendQueue, type SendQueueDeps } from './queue/create.ts'
+import { createQueueWakeups } from './queue/queue-wakeups.ts'
+import { createQueueWatch } from './queue-watch/queue-watch.ts'
+import { rescueRoutes } from './rescue/routes.ts'
+import { sendRoutes } from './routes.ts'
+
+export interface SendingDeps extends SendQueueDeps {
+  readonly disk: DiskGuard
+  /** The other processes with the role `sender`. */
+  readonly others: Others
+  /** Processes whose sending is paused divide the queue by these, and take no bucket from a sender. */
+  readonly pausedLeases: BucketLeases
+  readonly templates: TemplateRenderer
+  readonly links: Pick<LinkFinder, 'find'>
+  /** Whether this process has the role `sender`. */
+  readonly isSender: boolean
+  /** Accepts, and sends nothing. */
+  readonly isPaused: boolean
+  readonly config: SendQueueDeps['config'] & {
+    readonly retentionMs: number
+    readonly sendMaxAttempts: number
+  }
+}
+
+const EXPIRES_IN_MS = 3 * 24 * 3_600_000
+/** Each is a transaction of up to 10,000 rows. */
+const RESCUES_AT_ONCE = { atOnceMax: 2, atOncePerCallerMax: 1, waitingPerCallerMax: 20 } as const
+
+/** Nothing runs before its services start. */
+export function createSending(deps: SendingDeps) {
+  const { config, db, isPaused, isSender, log } = deps
+  const { retentionMs } = config
+  const wakeups = createQueueWakeups(deps.others)
+  const queue = isSender && !isPaused ? createSendQueue(deps, wakeups) : []
+  const watch = isSender ? createWatch(deps) : undefined
+  return {
+    /** After a change of a mailer. */
+    wakeMailer({ tenantId, mailerId }: { readonly tenantId: string; readonly mailerId: string }) {
+      wakeups.wake([{ tenantId, mailerId, bucket: bucketOf(mailerId), isChanged: true }])
+    },
+    services: [...queue, ...(watch?.services ?? [])],
+    janitor: createJanitor({ db, log, retentionMs }),
+    /** What `/readyz` tells of the queue. */
+    readiness: watch?.queueWatch,
+    routes(app: HttpApp) {
+      phishingRoutes(app, { db })
+      sendRoutes(app, {
+        db,
+        emails: createAcceptEmails(deps),
+        templates: deps.templates,
+        places: deps.links,
+        log,
+        keysInProgress: createKeysInProgress(),
+        wakeups,
+        defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
+      })
+    },
+    /** Described after the routes of activity. */
+    rescueRoutes: (app: HttpApp) =>
+      rescueRoutes(app, {
+        ...deps,
+        wakeups,
+        retentionMs,
+        limiter: createConcurrencyLimiter({ ...RESCUES_AT_ONCE, name: 'rescues-at-once' }),
+      }),
+  }
+}
+
+/** An operator of a paused copy wants to see what waits, too. */
+function createWatch(deps: SendingDeps) {
+  const { isPaused, pausedLeases } = deps
+  const leases = isPaused ? pausedLeases : deps.leases
+  const queueWatch = createQueueWatch({ ...deps, leases })
+  return { queueWatch, services: isPaused ? [leases, queueWatch] : [queueWatch] }
+}

@@ -1,0 +1,76 @@
+/** Makes the check for phishing before each attempt, with Rspamd's opinion where it is configured. */
+import {
+  createPhishingScanner,
+  createRspamd,
+  rspamdOutcomes,
+  withSecondOpinion,
+} from '../../mail/index.ts'
+import type { Db } from '../../platform/db/index.ts'
+import type { Descriptors } from '../../platform/descriptors.ts'
+import { createEgress } from '../../platform/egress/index.ts'
+import type { Logger } from '../../platform/log.ts'
+import type { Metrics } from '../../platform/metrics.ts'
+import { closer, type Service } from '../../platform/service.ts'
+import type { ThreadJobsObserver } from '../../platform/thread-observer.ts'
+import { createPhishingCheck, type PhishingCheck, phishingOutcomes } from './check-phishing.ts'
+import { createFreshSettings } from './fresh-settings.ts'
+
+export interface PhishingDeps {
+  readonly db: Db
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly descriptors: Descriptors
+  readonly threadJobs: ThreadJobsObserver
+  readonly config: {
+    readonly rspamdUrl: string | undefined
+    readonly dnsServers: readonly string[] | undefined
+  }
+}
+
+/** Nothing runs before its services start. */
+export function createPhishing(deps: PhishingDeps): {
+  readonly check: PhishingCheck
+  readonly services: readonly Service[]
+} {
+  const { db, log, metrics } = deps
+  const checks = metrics.counter(
+    'phishing_checks_total',
+    'Recipients whose email was checked for phishing before an attempt, by what came of it',
+    ['outcome'],
+  )
+  for (const outcome of phishingOutcomes) checks.inc({ outcome }, 0)
+  const scanner = createPhishingScanner({ observer: deps.threadJobs })
+  const second = createSecondOpinion(deps)
+  const check = createPhishingCheck({
+    scanner: second === undefined ? scanner : withSecondOpinion(scanner, second.rspamd),
+    settings: createFreshSettings({ db, monotonicMs: () => performance.now() }),
+    log,
+    observe: (outcome) => checks.inc({ outcome }),
+  })
+  return { check, services: second === undefined ? [scanner] : [second.egress, scanner] }
+}
+
+/** The operator's own service: wherever it is, it may be reached. */
+function createSecondOpinion({ config, descriptors, log, metrics }: PhishingDeps) {
+  const { rspamdUrl: url } = config
+  if (url === undefined) return undefined
+  const egress = createEgress({
+    allowNetworks: ['0.0.0.0/0', '::/0'],
+    dnsServers: config.dnsServers,
+    descriptors,
+  })
+  const requests = metrics.counter(
+    'rspamd_checks_total',
+    'Emails on which Rspamd was to be asked, by what came of it',
+    ['outcome'],
+  )
+  for (const outcome of rspamdOutcomes) requests.inc({ outcome }, 0)
+  const rspamd = createRspamd({
+    request: egress.request,
+    url,
+    log,
+    observe: (outcome) => requests.inc({ outcome }),
+    monotonicMs: () => performance.now(),
+  })
+  return { rspamd, egress: closer('rspamd', () => egress.close()) }
+}
