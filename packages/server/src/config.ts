@@ -88,7 +88,7 @@ export const variables = {
     type: integer(0, 65_535),
     default: '8080',
     meaning:
-      'Its port; 0 takes a free one, of which tracked links know nothing: set `PUBLIC_URL` then',
+      'Its port; 0 picks a free port. Set `PUBLIC_URL` too, or tracked links point to port 0',
   },
   publicUrl: {
     name: 'PUBLIC_URL',
