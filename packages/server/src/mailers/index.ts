@@ -1,4 +1,4 @@
-/** Mailers: the front door. Routes are mounted by compose. */
+/** Mailers: the front door. Routes are mounted by `create.ts`. */
 
 export {
   changeDomainSettings,

@@ -1,4 +1,4 @@
-/** Relay providers: the front door. Routes are mounted by compose. */
+/** Relay providers: the front door. Routes are mounted by `create.ts`. */
 export { accountPlaceOf } from './account.ts'
 export { adapterOf } from './adapters.ts'
 export { createRelayCalls, type Relays, type RelaysDeps } from './call-relays.ts'
