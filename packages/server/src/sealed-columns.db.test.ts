@@ -137,7 +137,7 @@ describe('the list of sealed columns', () => {
       'platform/secrets/known-keys.ts',
       'platform/secrets/rotate-keys.ts',
       'relays/account.ts',
-      'webhooks/custom-headers.ts',
+      'webhooks/subscriptions/custom-headers.ts',
     ])
   })
 
