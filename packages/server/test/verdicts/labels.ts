@@ -5,6 +5,8 @@
  * The second half by a fixed seed is for the score alone: nobody writes a rule from it. Which half an entry
  * is in depends on its words, so that new ones move no others, and what differs in addresses or numbers only
  * stays together.
+ *
+ * The blind part is in files of its own, and was labelled before our code judged any of it.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -13,7 +15,8 @@ import { FAILURES, type FailureCategory } from '../../src/mail/failure-category.
 const SEED = 'verdicts 1'
 
 export const halves = ['work', 'score'] as const
-export type Half = (typeof halves)[number]
+export const parts = [...halves, 'blind'] as const
+export type Part = (typeof parts)[number]
 
 /**
  * `address`: for good, and about the address: a bounce suppresses it. `either`: nobody can tell whether it is.
@@ -26,7 +29,9 @@ export type Verdict = (typeof bounceVerdicts)[number]
 
 interface Labelled {
   readonly line: string
-  readonly half: Half
+  readonly part: Part
+  /** Without what differs from one server to the next, so that what was found twice is alike. */
+  readonly words: string
   /** Where such words were found: whose, on what kind of page. */
   readonly source: string
   /** Empty for `none`. */
@@ -49,7 +54,7 @@ export interface LabelledBounce extends Labelled {
 }
 
 export function readReplies(): readonly LabelledReply[] {
-  return readLines('replies.txt', ({ line, source }) => {
+  return readLines('replies.txt', ({ line, source, isBlind }) => {
     const [, verdict = '', categories = '', text = ''] =
       /^(\S+) (\S+) ([45]\d\d.*)$/.exec(line) ?? []
     return {
@@ -58,13 +63,14 @@ export function readReplies(): readonly LabelledReply[] {
       verdict: oneOf(replyVerdicts, verdict, line),
       categories: categoriesOf(categories, line),
       text,
-      half: halfOf(`${text.slice(0, 3)} ${wordsOf(text)}`),
+      words: wordsOf(text),
+      part: isBlind ? 'blind' : halfOf(`${text.slice(0, 3)} ${wordsOf(text)}`),
     }
   })
 }
 
 export function readBounces(): readonly LabelledBounce[] {
-  return readLines('bounces.txt', ({ line, source }) => {
+  return readLines('bounces.txt', ({ line, source, isBlind }) => {
     const [, verdict = '', categories = '', form = '', options = '', said = ''] =
       /^(\S+) (\S+) ([\w-]+)(?:\{([^}]*)\})?(?: (.*))?$/.exec(line) ?? []
     return {
@@ -75,22 +81,26 @@ export function readBounces(): readonly LabelledBounce[] {
       form,
       options: optionsOf(options),
       said,
-      half: halfOf(`${form} ${options} ${wordsOf(said)}`),
+      words: wordsOf(said),
+      part: isBlind ? 'blind' : halfOf(`${form} ${options} ${wordsOf(said)}`),
     }
   })
 }
 
 function readLines<T>(
   name: string,
-  read: (o: { readonly line: string; readonly source: string }) => T,
+  read: (o: { readonly line: string; readonly source: string; readonly isBlind: boolean }) => T,
 ): readonly T[] {
-  let source = ''
-  return readFileSync(new URL(name, import.meta.url), 'utf8')
-    .split('\n')
-    .flatMap((line) => {
-      if (line.startsWith('# ')) source = line.slice(2)
-      return line === '' || line.startsWith('#') ? [] : [read({ line, source })]
-    })
+  return [false, true].flatMap((isBlind) => {
+    let source = ''
+    const file = new URL(isBlind ? `blind-${name}` : name, import.meta.url)
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap((line) => {
+        if (line.startsWith('# ')) source = line.slice(2)
+        return line === '' || line.startsWith('#') ? [] : [read({ line, source, isBlind })]
+      })
+  })
 }
 
 function oneOf<T extends string>(all: readonly T[], value: string, line: string): T {
@@ -126,7 +136,7 @@ function wordsOf(text: string): string {
     .trim()
 }
 
-function halfOf(key: string): Half {
+function halfOf(key: string): Part {
   const [first = 0] = createHash('sha256').update(`${SEED} ${key}`).digest()
   return first % 2 === 0 ? 'work' : 'score'
 }
