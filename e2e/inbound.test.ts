@@ -167,7 +167,8 @@ describe('[contract 3.5] mail to a routed domain', () => {
         }
         client.close()
         await world.start()
-        const requests = await receiver.waitForRequests(ids.length)
+        // What the old process was reading is the new one's when the lease is over.
+        const requests = await receiver.waitForRequests(ids.length, POSTFIX_MS)
         const told = requests.map((one) => incomingOf(one).details)
         const all = ids.map((id) => `<${id}@sender.test>`).toSorted()
         expect(told.map(({ message_id }) => message_id).toSorted()).toEqual(all)

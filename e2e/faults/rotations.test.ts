@@ -101,19 +101,24 @@ async function lock(rows: string): Promise<() => Promise<unknown>> {
   return () => locker.query('rollback')
 }
 
-const untilWaiting = (count: number) =>
+/** How many sessions of the database fit. */
+const untilSessions = (count: number, condition: string) =>
   expect
     .poll(
       async () => {
         const { rows } = await sql.query(
           `select count(*)::integer as n from pg_stat_activity
-            where datname = current_database() and wait_event_type = 'Lock'`,
+            where datname = current_database() and ${condition}`,
         )
         return rows[0].n
       },
       { timeout: 30_000, interval: 20 },
     )
     .toBe(count)
+
+const untilWaiting = (count: number) => untilSessions(count, "wait_event_type = 'Lock'")
+/** The server ends the transaction of a killed process, and its locks, some time after the process. */
+const untilRotating = (count: number) => untilSessions(count, "application_name = 'postrider cli'")
 
 async function sealedBy(): Promise<unknown> {
   const { rows } = await sql.query(
@@ -152,7 +157,7 @@ describe('a rotation of secret keys', () => {
     await untilWaiting(1)
     await first.kill()
     await releaseMailer()
-    await untilWaiting(0)
+    await untilRotating(0)
     expect(await sealedBy()).toEqual({ passwords: mailers, headers: 1 })
 
     const releaseWebhook = await lock('select from webhooks_subscription')
@@ -160,7 +165,7 @@ describe('a rotation of secret keys', () => {
     await untilWaiting(1)
     await second.kill()
     await releaseWebhook()
-    await untilWaiting(0)
+    await untilRotating(0)
     expect(await sealedBy()).toEqual({ passwords: 0, headers: 1 })
 
     const third = await resultOf(await rotate())
