@@ -7,6 +7,7 @@
  */
 import { constants } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
+import { createByteLimiter } from '../../platform/byte-limiter.ts'
 import {
   type CertificateFiles,
   type KeyPair,
@@ -14,7 +15,6 @@ import {
 } from '../../platform/server-certificate.ts'
 import type { Service } from '../../platform/service.ts'
 import { createPeriodicTask, type PeriodicTask } from '../../platform/work/periodic-task.ts'
-import { createByteBudget } from './byte-budget.ts'
 import { createGuard } from './guard.ts'
 import { type ListenerLimits, listenerLimits } from './limits.ts'
 import { createReceiveThrottle } from './receive-throttle.ts'
@@ -42,12 +42,17 @@ export interface ListenerOptions extends Omit<TransactionDeps, 'limits' | 'budge
 
 export function createInboundListener(o: ListenerOptions): InboundListener {
   const limits = { ...listenerLimits, ...o.limits }
-  const budget = createByteBudget(limits.bytesInTransitMax)
+  // An address has half of it at most: messages that drip keep nobody else from sending.
+  const budget = createByteLimiter({
+    bytesMax: limits.bytesInTransitMax,
+    bytesOfCallerMax: limits.bytesInTransitMax / 2,
+    letsLargeInAlone: false,
+  })
   const deps: TransactionDeps = { ...o, limits, budget, turns: createReceiveThrottle() }
   const guard = createGuard({ ...o, limits })
   o.observe.watch(() => ({
     connections: guard.open().size,
-    bytesInTransit: budget.takenBytes(),
+    bytesInTransit: budget.takenBytes,
   }))
   let state: 'new' | 'listening' | 'stopping' = 'new'
   let sweeping: NodeJS.Timeout | undefined

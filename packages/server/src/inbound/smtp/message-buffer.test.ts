@@ -1,14 +1,16 @@
 /** Messages are kept as they come, but for their line ends, however they are divided. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createByteBudget } from './byte-budget.ts'
+import { createByteLimiter } from '../../platform/byte-limiter.ts'
 import { createMessageBuffer } from './message-buffer.ts'
 
 const BEFORE = Buffer.from('Received: from a\r\n\tby b\r\n')
 const ADDRESS = '192.0.2.1'
 
 function open(bytesMax = 1_000_000, budgetBytes = 4_000_000) {
-  const budget = createByteBudget(budgetBytes)
+  const budget = createByteLimiter({
+    ...{ bytesMax: budgetBytes, bytesOfCallerMax: budgetBytes / 2, letsLargeInAlone: false },
+  })
   const buffer = createMessageBuffer({
     before: BEFORE,
     bytesMax,
@@ -53,7 +55,7 @@ describe('a message', () => {
         const raw = ended.kind === 'whole' ? ended.raw.toString('latin1') : ended.kind
         expect(raw).toBe(BEFORE.toString('latin1') + withLineEnds(text))
         buffer.release()
-        expect(budget.takenBytes()).toBe(0)
+        expect(budget.takenBytes).toBe(0)
       }),
       { numRuns: 2_000 },
     )
@@ -64,7 +66,7 @@ describe('a message', () => {
       const { budget, buffer } = open(bytesMax)
       for (const chunk of chunks) buffer.add(chunk)
       const { kind } = buffer.end()
-      if (kind !== 'whole') expect(budget.takenBytes()).toBe(0)
+      if (kind !== 'whole') expect(budget.takenBytes).toBe(0)
       return kind
     }
     fc.assert(
@@ -83,7 +85,7 @@ describe('a message', () => {
     const piece = `${'text\n.\r'.repeat(2_000)}\r\n`
     for (let n = 1; n <= 20; n += 1) {
       buffer.add(Buffer.from(piece))
-      expect(budget.takenBytes()).toBeGreaterThanOrEqual(n * piece.length)
+      expect(budget.takenBytes).toBeGreaterThanOrEqual(n * piece.length)
     }
     const ended = buffer.end()
     const raw = ended.kind === 'whole' ? ended.raw.toString() : ended.kind
@@ -93,17 +95,17 @@ describe('a message', () => {
   it('holds no memory once it is released, whatever else of it comes', () => {
     const { budget, buffer } = open()
     buffer.add(Buffer.alloc(100_000))
-    expect(budget.takenBytes()).toBeGreaterThanOrEqual(100_000)
+    expect(budget.takenBytes).toBeGreaterThanOrEqual(100_000)
     buffer.release()
     expect(buffer.add(Buffer.alloc(1_000))).not.toBe('ok')
-    expect(budget.takenBytes()).toBe(0)
+    expect(budget.takenBytes).toBe(0)
   })
 
   it('for which there is no room gives back what it had, and stays refused', () => {
     const { budget, buffer } = open(1_000_000, 200_000)
     expect(buffer.add(Buffer.alloc(30_000))).toBe('ok')
     expect(buffer.add(Buffer.alloc(60_000))).toBe('no_room')
-    expect(budget.takenBytes()).toBe(0)
+    expect(budget.takenBytes).toBe(0)
     expect(buffer.add(Buffer.alloc(1))).toBe('no_room')
     expect(buffer.end()).toEqual({ kind: 'no_room' })
   })

@@ -4,7 +4,7 @@
  * Every line end is CRLF afterwards: a CR or an LF that stands alone is one line end to some who read the
  * message and none to others, which is what smuggled mail is made of.
  */
-import type { ByteBudget } from './byte-budget.ts'
+import type { ByteLimiter } from '../../platform/byte-limiter.ts'
 
 export interface MessageBuffer {
   /** What is refused gives its memory back, and stays refused. */
@@ -24,7 +24,7 @@ export function createMessageBuffer(o: {
   readonly before: Buffer
   /** Of the message, without what stands before it. */
   readonly bytesMax: number
-  readonly budget: ByteBudget
+  readonly budget: ByteLimiter
   readonly address: string
   /** How many line ends were made whole. */
   readonly madeWhole: (lineEnds: number) => void

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { SMTPServerDataStream } from 'smtp-server'
 import { describe, expect, it } from 'vitest'
-import { createByteBudget } from './byte-budget.ts'
+import { createByteLimiter } from '../../platform/byte-limiter.ts'
 import { createMessageBuffer } from './message-buffer.ts'
 import { receiveMessage } from './receive-message.ts'
 import { PIECE_BYTES } from './receive-throttle.ts'
@@ -14,7 +14,13 @@ const UNTIMED_BYTES = 256 * 1024
 /** A message that comes in, and whoever waits for a turn with it. */
 function receive() {
   const stream = Object.assign(new PassThrough({ highWaterMark: 1 }), { byteLength: 0 })
-  const budget = createByteBudget(64 * 1024 * 1024)
+  const budget = createByteLimiter({
+    ...{
+      bytesMax: 64 * 1024 * 1024,
+      bytesOfCallerMax: (64 * 1024 * 1024) / 2,
+      letsLargeInAlone: false,
+    },
+  })
   const before = Buffer.from('Received: here\r\n')
   const bytesMax = 1024 * 1024
   const waiting: (() => void)[] = []

@@ -4,12 +4,12 @@
  */
 import type { SMTPServerAddress } from 'smtp-server'
 import { parseAddress } from '../../mail/index.ts'
+import type { ByteLimiter } from '../../platform/byte-limiter.ts'
 import type { DiskGuard } from '../../platform/disk-guard.ts'
 import type { Logger } from '../../platform/log.ts'
 import { withTimeout } from '../../platform/timeout.ts'
 import type { FoundRoute } from '../domains/find-routes.ts'
 import type { SmtpMail } from '../ingest/received-mail.ts'
-import type { ByteBudget } from './byte-budget.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { ListenerObserver } from './observe-listener.ts'
 import { WORTH } from './paced-parser.ts'
@@ -21,7 +21,7 @@ export interface TransactionDeps {
   readonly name: string
   readonly bytesMax: number
   readonly limits: ListenerLimits
-  readonly budget: ByteBudget
+  readonly budget: ByteLimiter
   readonly turns: ReceiveThrottle
   readonly disk: Pick<DiskGuard, 'isOpen' | 'admit'>
   readonly findRoute: (address: string) => Promise<FoundRoute>

@@ -5,11 +5,11 @@
  * each copy.
  */
 import { setTimeout } from 'node:timers/promises'
+import { createByteLimiter } from '../../platform/byte-limiter.ts'
 import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import { type BucketLeases, createBucketSweep, readByIndex } from '../../platform/db/index.ts'
 import type { Service } from '../../platform/service.ts'
 import { discoverSentCopies, type SentCopyMailer } from '../../sending/index.ts'
-import { createCopyMemory } from './memory.ts'
 import { COPIES_MAX, type ServeMailerDeps, serveMailer } from './serve-mailer.ts'
 
 export interface SentCopyDeps extends Omit<ServeMailerDeps, 'memory'> {
@@ -26,11 +26,14 @@ const AT_ONCE_MAX = 16
 const AT_ONCE_PER_TENANT_MAX = 4
 /** A copy takes about three times as much while it is built. */
 const MEMORY_BYTES_MAX = 32 * 1024 * 1024
+const MEMORY = {
+  ...{ bytesMax: MEMORY_BYTES_MAX, bytesOfCallerMax: MEMORY_BYTES_MAX, letsLargeInAlone: true },
+}
 const STOP_GRACE_MS = 5_000
 
 export function createSentCopyWorker(deps: SentCopyDeps): SentCopyWorker {
   const { db, leases, log } = deps
-  const serveDeps = { ...deps, memory: createCopyMemory(MEMORY_BYTES_MAX) }
+  const serveDeps = { ...deps, memory: createByteLimiter(MEMORY) }
   const limiter = createConcurrencyLimiter({
     name: 'sent-copies',
     atOnceMax: AT_ONCE_MAX,

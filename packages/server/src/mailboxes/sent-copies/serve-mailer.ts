@@ -5,7 +5,9 @@
  * of each is written by itself. One that fails is tried again, and then given up; what a session did
  * not get to, and what waits for the mailer to be active again, has not been tried.
  */
+
 import { findSentMailer } from '../../mailers/index.ts'
+import type { ByteLimiter } from '../../platform/byte-limiter.ts'
 import { transactByIndex } from '../../platform/db/index.ts'
 import {
   buildSentCopy,
@@ -18,12 +20,12 @@ import {
 } from '../../sending/index.ts'
 import { type CopySession, type CopySessionDeps, openCopySession } from './copy-session.ts'
 import { isSpent } from './decide-copy.ts'
-import type { CopyMemory } from './memory.ts'
 import { type SavedCopy, saveCopy } from './save-copy.ts'
 import { failCopy, finishCopy, reasonOf, type SettleCopyDeps } from './settle-copy.ts'
 
 export interface ServeMailerDeps extends SettleCopyDeps, CopySessionDeps {
-  readonly memory: CopyMemory
+  /** For emails' contents that are made into copies. */
+  readonly memory: ByteLimiter
 }
 
 /** Of one mailer at once. */
@@ -86,8 +88,8 @@ async function serveCopy(
   signal: AbortSignal,
 ): Promise<void> {
   const { db, memory } = deps
-  const giveBack = session.isOver() ? undefined : memory.take(copy.contentBytes)
-  if (giveBack === undefined) return putOff(deps, copy)
+  const { tenantId, contentBytes } = copy
+  if (session.isOver() || !memory.take(tenantId, contentBytes)) return putOff(deps, copy)
   let saved: SavedCopy
   try {
     const build = () => buildSentCopy(db, copy)
@@ -95,7 +97,7 @@ async function serveCopy(
   } catch (error) {
     return await noteFailure(deps, copy, error, signal)
   } finally {
-    giveBack()
+    memory.giveBack(tenantId, contentBytes)
   }
   await finishCopy(deps, copy, saved)
 }

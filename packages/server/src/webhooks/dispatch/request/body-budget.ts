@@ -5,7 +5,9 @@
  * A tenant has a quarter of the room, or one request. Who finds none comes again, and is not read before
  * there is some: nothing is kept in memory for it meanwhile.
  */
+
 import { createBoundedMap } from '../../../platform/bounded-map.ts'
+import { createByteLimiter } from '../../../platform/byte-limiter.ts'
 import type { StreamKey } from '../stream-store.ts'
 
 export interface BodyBudget {
@@ -22,38 +24,26 @@ const TENANT_SHARE = 1 / 4
 const WAITING_MAX = 10_000
 
 export function createBodyBudget(octetsMax = OCTETS_MAX): BodyBudget {
-  const byTenant = new Map<string, number>()
+  const limiter = createByteLimiter({
+    bytesMax: octetsMax,
+    bytesOfCallerMax: octetsMax * TENANT_SHARE,
+    letsLargeInAlone: true,
+  })
   const waiting = createBoundedMap<string, number>(WAITING_MAX)
-  let inAll = 0
-
-  /** Of one that is larger than all of it, alone. */
-  function hasRoom(tenantId: string, octets: number): boolean {
-    const own = byTenant.get(tenantId) ?? 0
-    const hasShare = own === 0 || own + octets <= octetsMax * TENANT_SHARE
-    return hasShare && (inAll === 0 || inAll + octets <= octetsMax)
-  }
-
-  function add(tenantId: string, octets: number): void {
-    inAll += octets
-    const own = (byTenant.get(tenantId) ?? 0) + octets
-    if (own === 0) byTenant.delete(tenantId)
-    else byTenant.set(tenantId, own)
-  }
 
   return {
     take({ tenantId, webhookId }, octets) {
       if (octets < LARGE_OCTETS) return () => undefined
-      if (!hasRoom(tenantId, octets)) {
+      if (!limiter.take(tenantId, octets)) {
         waiting.set(webhookId, octets)
         return undefined
       }
       waiting.delete(webhookId)
-      add(tenantId, octets)
-      return () => add(tenantId, -octets)
+      return () => limiter.giveBack(tenantId, octets)
     },
     isCrowdedOut({ tenantId, webhookId }) {
       const octets = waiting.get(webhookId)
-      return octets !== undefined && !hasRoom(tenantId, octets)
+      return octets !== undefined && !limiter.hasRoom(tenantId, octets)
     },
   }
 }

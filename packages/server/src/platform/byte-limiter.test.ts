@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createByteLimiter } from './byte-limiter.ts'
+
+describe('a byte limiter', () => {
+  it('gives a caller no more than its share, and all callers no more than there is', () => {
+    const limiter = createByteLimiter({
+      ...{ bytesMax: 100, bytesOfCallerMax: 50, letsLargeInAlone: false },
+    })
+    expect(limiter.take('a', 51)).toBe(false)
+    expect(limiter.take('a', 50)).toBe(true)
+    expect(limiter.take('a', 1)).toBe(false)
+    expect(limiter.take('b', 30)).toBe(true)
+    expect(limiter.hasRoom('c', 20)).toBe(true)
+    expect(limiter.take('c', 21)).toBe(false)
+    limiter.giveBack('a', 10)
+    expect(limiter.takenBytes).toBe(70)
+    expect(limiter.take('c', 21)).toBe(true)
+    expect(limiter.take('a', 10)).toBe(false)
+  })
+
+  it('lets in alone what is larger than all of it, where it is told so', () => {
+    const limiter = createByteLimiter({
+      ...{ bytesMax: 100, bytesOfCallerMax: 25, letsLargeInAlone: true },
+    })
+    expect(limiter.take('a', 1)).toBe(true)
+    expect(limiter.take('b', 1_000)).toBe(false)
+    expect(limiter.take('b', 60)).toBe(true)
+    expect(limiter.take('b', 1)).toBe(false)
+    limiter.giveBack('a', 1)
+    limiter.giveBack('b', 60)
+    expect(limiter.take('b', 1_000)).toBe(true)
+    expect(limiter.take('a', 1)).toBe(false)
+  })
+
+  it('forgets what was given back, in any order, and never passes its bounds', () => {
+    const steps = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(60)))
+    fc.assert(
+      fc.property(steps, (taken) => {
+        const limiter = createByteLimiter({
+          ...{ bytesMax: 100, bytesOfCallerMax: 50, letsLargeInAlone: false },
+        })
+        const held = taken.filter(([caller, bytes]) => limiter.take(caller, bytes))
+        expect(limiter.takenBytes).toBeLessThanOrEqual(100)
+        for (const [caller, bytes] of held.toReversed()) limiter.giveBack(caller, bytes)
+        expect(limiter.takenBytes).toBe(0)
+        expect(limiter.hasRoom('a', 50)).toBe(true)
+      }),
+    )
+  })
+})
