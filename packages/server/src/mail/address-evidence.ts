@@ -62,27 +62,38 @@ export const GENERAL_CODE = /^5\.(?:[0-6]\.0|1\.(?![789]$|90$)\d+|4\.(?:1|4|310)
 export const ADDRESS_HINT = /^5\.4\.(?:1|4|310)$/
 
 /** A name or what is left of an address, which reply-text.ts takes out. */
-const NAME = String.raw`(?: ?["'(<[] ?[^\s"'()<>[\]]{0,64} ?["')>\]])?`
+const NAME = String.raw`(?: ?["'(<[] ?[^\s"'()<>[\]]{0,64} ?["')>\]]| [a-z]{1,32}[._\d][\w.+-]{0,64})?`
 const KIND =
   '(?:(?:or illegal|or unknown|local|virtual|e-?mail|mail|recipient|destination|target|final delivery|smtp) ){0,2}'
-const WHO = String.raw`(?:user|recipient|rcpt|mail ?box|mail ?drop|account|address|addressee|customer|subscriber|alias|e-?mail (?:id|name|user)|user ?id|local[- ]?part|person)(?:(?: ?id)? ?name)?(?:\(s\)|e?s)?`
+const WHO = String.raw`(?:user|recipient|rcpt|mail ?box|mail ?drop|account|address|addressee|customer|subscriber|alias|e-?mail (?:id|name|user)|user ?id|local[- ]?part|person|mbox|in-?box|employee|student|(?:mailing|distribution) (?:list|group))(?:(?: ?id)? ?name)?(?:\(s\)|e?s)?`
 /** Nothing that makes it mail of some kind: `larger than`, `without TLS`. */
 const OF_ANY_KIND =
   '(?! (?:at|because|by|due|during|for|from|in|larger|of|on|or|outside|over|than|that|this|through|to|under|unless|until|using|via|when|while|with|without|written|yet)\\b)'
 /** `invalid recipient count` and `unknown user type` are about something else. */
 const ALONE = String.raw`\b(?!(?:'s)?[ -](?:of|agents?|clients?|class|commands?|counts?|data|fields?|formats?|groups?|in (?:the )?(?:headers?|from)|input|lists?|loops?|options?|parameters?|password|profile|requests?|sessions?|stat(?:e|us)|types?)\b(?!:))`
 const MEANT =
-  '(?: (?:that )?you (?:tried to (?:reach|contact)|entered|typed|specified|sent (?:to|(?:your|the) message to)))?'
+  "(?: (?:that |which |whom? |to (?:which|whom) )?you(?:'re|'ve)? (?:(?:have |had )?(?:tried|attempted) to (?:reach|contact)|(?:are )?(?:trying|attempting) to (?:reach|contact)|want(?:ed)? to (?:reach|contact)|entered|typed|specified|gave|sent (?:to|(?:your|the) message to)|wrote to|are (?:writing|sending|mailing) to))?"
 const BE =
-  '(?: (?:is|was|are|were|has been|have been|seems to be))?(?: (?:now|currently|already|either|also|an?))?'
+  '(?: (?:that|which|who))?(?: (?:is|was|are|were|has been|have been|seems to be))?(?: (?:now|currently|already|either|also|an?))?'
 const HERE =
   '(?:here|on file|in (?:(?:this|our|the|any) )?(?:system|domain|directory|database|server|organi[sz]ation|table|list|ldap)|(?:at|on|with) (?:this|our|the) (?:site|host|server|system|domain|location|machine))'
-const MISSING = `(?:unknown|not ?found|(?:was|were)n'?t found|not (?:be )?known|isn'?t known|non-?exist[ae]nt|inexist[ae]nt|invalid|in?valid|not valid|wrong|incorrect|undefined|not defined|un-?recogni[sz]ed|not (?:be )?recogni[sz]ed|(?:does not|do not|does ?n'?t|don'?t|did not|didn'?t|not|no longer) exists?|not registered|not listed|not present|not ${HERE}|(?:cannot|can ?not|can'?t|could not|couldn'?t) be (?:found|located|recogni[sz]ed)|no longer (?:valid|available|active|exists|in use|used|employed|${HERE}|with (?:us|this|our|the)|(?:on|with|at) (?:(?:this|our|the) )?(?:server|system|company|domain|organi[sz]ation))|no longer accept(?:s|ing) (?:e-?)?mails?\\b${OF_ANY_KIND}|has left (?:the|our|this) (?:company|organi[sz]ation))`
+const MISSING = `(?:unknown|not ?found|(?:was|were)n'?t found|not (?:be )?known|isn'?t known|non-?exist[ae]nt|inexist[ae]nt|invalid|in?valid|not valid|wrong|incorrect|undefined|not defined|un-?recogni[sz]ed|not (?:be )?recogni[sz]ed|(?:does not|do not|does ?n'?t|don'?t|did not|didn'?t|not|no longer) exists?|not registered(?! (?:for (?:this|the|our) (?:list|service)|to\\b|as\\b))|not listed|not present|not (?:in (?:use|service)|one of ours|ours)|not (?:assigned|allocated|provisioned|enrolled)(?! (?:for|to)\\b)|un(?:assigned|allocated|provisioned)|(?:(?:was|were|has|have|had) )?never (?:(?:been )?(?:created|provisioned|assigned|allocated|registered)(?! (?:for|to)\\b)|exist(?:ed|s))|(?:do(?:es)?|did) no exists?|ceased to exist|(?:does not|doesn'?t|did not|didn'?t) match any|matches no|not (?:associated with|assigned to) any|not ${HERE}|(?:cannot|can ?not|can'?t|could not|couldn'?t) be (?:found|located|recogni[sz]ed|identified|matched)|no longer (?:valid|in service|registered|assigned|allocated|enrolled|provisioned|known|present|an? (?:student|employee|customer|user|subscriber)|available|active|exists|in use|used|employed|${HERE}|with (?:us|this|our|the)|(?:on|with|at) (?:(?:this|our|the) )?(?:server|system|company|domain|organi[sz]ation))|no longer accept(?:s|ing) (?:e-?)?mails?\\b${OF_ANY_KIND}|(?:has )?left (?:the|our|this) (?:company|organi[sz]ation|firm|school|university|college|institution|department))`
 const DISABLED =
-  '(?:(?:administratively|permanently) )?(?:disabled|deactivated|de-activated|inactivated|inactive|terminated|discontinued|dormant|not active|(?:not|never) (?:been )?activated)'
+  '(?:(?:administratively|permanently) )?(?:disabled|deactivated|de-activated|inactivated|inactive|terminated|discontinued|dormant|decommissioned|deprovisioned|retired|abolished|purged|erased|revoked|(?:switched|turned) off|shut down|not active|(?:not|never) (?:been )?activated)'
 /** Only of what was done to the mailbox: `user deleted your message`. */
-const ENDED = '(?:deleted|removed|archived|closed|cancell?ed|expired|frozen)'
-const words = (pattern: string): RegExp => new RegExp(pattern)
+const ENDED = '(?:deleted|removed|archived|closed|cancell?ed|expired|frozen|withdrawn)'
+/** Several of them, of which there is none: `no mailbox, alias or list`. */
+const NONE_OF = `no (?:such )?(?:(?:local|matching|active|registered|corresponding) ){0,2}${KIND}(?:mail ?box|in-?box|mbox|user|account|recipient|address|addressee|alias|subscriber|customer|employee|student|person)(?:e?s)?(?:(?:,|,? or|,? and) (?:(?:distribution |mailing )?(?:list|group)|contact|alias|user|account|mail ?box|recipient)(?:e?s)?){0,3}`
+/** The sender's own address, account or domain. */
+const NOT_YOURS =
+  '(?<!\\b(?:votre|ihre?|sus?|tus?|tu[oa]|su[oa]|seu|teu|vostr[oa]|uw|jouw|deine?) )'
+const GERMAN =
+  '(?:benutzer(?:konto|name)?|nutzer|teilnehmer|empf(?:.|ae)nger(?:in|adresse|postfach)?|(?:e-?)?mail-?(?:adresse|konto)|adresse|adressat|postfach|mailbox|konto|alias|mitarbeiter(?:in)?)'
+const GERMAN_PLACE =
+  '(?: (?:hier|bei uns|(?:auf|in|an|unter|bei) (?:diese[mr]|unsere[mr]|dem|der) (?:system|server|domain|dom.ne|host|rechner|organisation|verzeichnis)))?'
+const RUSSIAN =
+  '(?:пользовател[ья]|получател[ья]|адресата?|(?:почтов(?:ый|ого) )?ящика?|(?:почтов(?:ый|ого) )?адреса?|уч[её]тн(?:ая|ой) запис[ьи]|аккаунта?|абонента?)'
+const words = (pattern: string, flags = ''): RegExp => new RegExp(pattern, flags)
 
 export interface AddressWords {
   readonly is: FailureCategory
@@ -112,53 +123,77 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
   {
     is: 'mailbox_disabled',
     words: words(
-      String.raw`(?:\b${WHO}${NAME}|<[^<>\s]{1,64}>)(?: (?:or|and) (?:domain|${WHO}))?${MEANT}[,:.]{0,3}${BE} ${DISABLED}\b|\b${WHO}${NAME}${MEANT} (?:is|was|has been|have been|were)(?: (?:now|already|permanently))? ${ENDED}(?=$|[\s.,;:)!])(?! your)|\b${WHO}(?: (?:is|was|has been))? (?:blocked|closed|suspended|disabled|locked|expired|removed|deleted) (?:due to|because of|for) (?:inactivity|non-?use|lack of use)\b|\b(?:disabled|deactivated|inactive|archived|terminated) ${KIND}${WHO}${ALONE}|\ba (?:disabled|deactivated|closed|deleted) ${KIND}${WHO}${ALONE}`,
+      String.raw`(?:\b${WHO}${NAME}|<[^<>\s]{1,64}>)(?: (?:or|and) (?:domain|${WHO}))?${MEANT}[,:.]{0,3}${BE} ${DISABLED}\b|\b${WHO}${NAME}${MEANT} (?:is|was|has been|have been|were)(?: (?:now|already|permanently))? ${ENDED}(?=$|[\s.,;:)!])(?! your)|\b${WHO}(?: (?:is|was|has been))? (?:blocked|closed|suspended|disabled|locked|expired|removed|deleted) (?:due to|because of|for) (?:inactivity|non-?use|lack of use)\b|\b(?:disabled|deactivated|inactive|archived|terminated) ${KIND}${WHO}${ALONE}|\ba (?:disabled|deactivated|closed|deleted) ${KIND}${WHO}${ALONE}|\b(?:unknown|invalid|inactive|disabled) or (?:disabled|deactivated|inactive|closed|deleted|removed) ${KIND}${WHO}${ALONE}|(?<=^|[.,;:!)>-] ?|\baddress )(?:mail ?box|account|alias) (?:deleted|removed)(?: by (?:the |an? |its )?(?:system )?(?:administrator|admin|owner))?(?=$|[.,;:)!])`,
     ),
   },
   {
     is: 'invalid_recipient',
     words: words(
-      String.raw`\bno (?:such )?person\b|\bno (?:matching|local) ${WHO}${ALONE}(?: found)?|\bno (?:user|person|recipient) of that name\b|\bno record of (?:(?:this|that|such|a|an) ){1,2}${WHO}\b|\bno mail ?box by that name is (?:currently )?available\b|\bmissing home directory\b|\baddress look ?up in \S{1,40} (?:map|table) failed\b|\buser not a member of domain\b|\be-?mail (?:does not|doesn'?t|not) exists?\b|\bno(?: ?one|body) (?:here )?(?:(?:by|with|of|under|called|named|at) (?:that|this|the)|here)\b(?: e-?mail)?(?: (?:name|address))?|\b(?:no|without an?) (?:${KIND}(?:mail ?box|user|account|recipient|address|subscriber|customer)(?:es|s)?) (?:here|available|found|exists?|matche[sd]|matching|known|registered|defined|by|with|of|under|for|at|on) ?(?:by|with|of|under|for|at|on)? ?(?:that|this|the|user)? ?(?:name|address|user|domain|host|server|system)?\b|\bnot our (?:customer|user)\b|\b(?:does not|doesn'?t|has not|hasn'?t) (?:have|got) (?:an?|any) (?:\S{1,64} )?(?:account|mail ?box)\b|\bno user record found\b|\bnot listed in (?:(?:the|public|domino) ){0,2}(?:name (?:& |and )?)?(?:address )?(?:book|directory)\b|\bunroute?able address\b|\brecip(?:ient)?notfound\b|\bno longer (?:works?|lives?) (?:here|at|for)\b|\bno longer an? (?:employee|customer|subscriber|user)\b`,
+      String.raw`\bno (?:such )?person\b|\bno (?:matching|local) ${WHO}${ALONE}(?: found)?|\bno (?:user|person|recipient) of that name\b|\bno record of (?:(?:this|that|such|a|an) ){1,2}${WHO}\b|\bno mail ?box by that name is (?:currently )?available\b|\bmissing home directory\b|\baddress look ?up in \S{1,40} (?:map|table) failed\b|\buser not a member of domain\b|\be-?mail (?:does not|doesn'?t|not) exists?\b|\bno(?: ?one|body) (?:here )?(?:(?:by|with|of|under|called|named|at) (?:that|this|the)|here)\b(?: e-?mail)?(?: (?:name|address))?|\b(?:no|without an?) (?:${KIND}(?:mail ?box|user|account|recipient|address|subscriber|customer)(?:es|s)?) (?:here|available|found|exists?|matche[sd]|matching|known|registered|defined|by|with|of|under|for|at|on) ?(?:by|with|of|under|for|at|on)? ?(?:that|this|the|user)? ?(?:name|address|user|domain|host|server|system)?\b|\bnot our (?:customer|user)\b|\b(?:does not|doesn'?t|has not|hasn'?t) (?:have|got) (?:an?|any) (?:\S{1,64} )?(?:account|mail ?box)\b|\bno user record found\b|\bnot listed in (?:(?:the|public|domino) ){0,2}(?:name (?:& |and )?)?(?:address )?(?:book|directory)\b|\bunroute?able address\b|\brecip(?:ient)?notfound\b|\bno longer (?:works?|lives?) (?:here|at|for)\b|\b(?:person|user|employee|recipient|addressee) (?:does not|doesn'?t) (?:work|live) (?:here|for us)\b|\bno longer an? (?:(?:valid|existing|active|known) )?${KIND}${WHO}${ALONE}|\bno longer (?:has|have) an? (?:(?:active|valid) )?(?:account|mail ?box)\b`,
     ),
   },
   {
     is: 'invalid_recipient',
-    words:
-      /\b(?:utilisateur|destinataire|adresse|compte|bo.te(?: aux lettres)?|abonn.)(?: address)?(?: (?:est|semble))? (?:inconnue?|introuvable|inexistante?|invalide|incorrecte?|n'existe (?:pas|plus)|n'est plus (?:valide|acti[fv]e?)|d.sactiv.e?|supprim.e?)(?![\p{L}])|\baucune? (?:utilisateur|destinataire|compte|bo.te) (?:de|avec|.) (?:ce|cette) (?:nom|adresse)\b|\bn'existe (?:pas|plus)\b|\bau moins un destinataire invalide\b/u,
+    words: words(
+      String.raw`\b${NONE_OF}(?: (?:is|was|are|were|could be|can be))? (?:here|there|called|named|known|found|exists?|registered|defined|matche[sd]|matching|associated|assigned|(?:by|with|of|under|for|at|on|in) (?:that|this|the|such|your|our)|(?:with|under|for|at) address|at (?:[a-z\d-]{1,63}\.){1,8}[a-z\d-]{1,63})\b|\bno(?: ?one|body)(?: (?:here|is))? (?:called|named|known as)\b|\bno such (?:local )?log ?in\b|\bno match(?:es)?(?: was| were)?(?: found)? for (?:the|this|that|your) ${KIND}${WHO}${ALONE}|\b(?:does not|doesn'?t|do not|don'?t) (?:know|exists?) (?:(?:about|of|the|this|that|such|any|an?) ){1,2}${KIND}${WHO}${ALONE}|\b(?:do not|don'?t|does not|doesn'?t) have an? ${KIND}(?:user|recipient|person|employee|student|customer) (?:here|called|named|by that|by this|with (?:that|this|the)|of that)\b|\b${WHO} has no (?:(?:such|local|active|valid) )?(?:mail ?box|account)\b(?! (?:balance|credit|right|type))|\b(?:does not|doesn'?t) match any (?:(?:known|existing|valid|local) )?${KIND}${WHO}${ALONE}|\bnot (?:an? )?(?:registered |valid |known |local )?(?:${KIND}|gateway |network |webmail )(?:user|customer|subscriber|account|mail ?box|recipient)s? (?:of|on|at|in) (?:this|our|the) (?:server|system|site|host|domain|machine|organi[sz]ation)\b|\bnot an? (?:registered|known|existing) (?:gateway|network|webmail|system) user\b`,
+    ),
   },
   {
     is: 'invalid_recipient',
-    words:
-      /\b(?:benutzer|nutzer|teilnehmer|empf(?:.|ae)nger(?:adresse)?|adresse|adressat|postfach|mailbox|konto)(?: address)?(?: (?:ist|wurde))? (?:unbekannt|existiert (?:hier )?nicht|gibt es (?:hier )?nicht|nicht (?:gefunden|bekannt|vorhanden|existent)|ung(?:.|ue)ltig|deaktiviert|gel(?:.|oe)scht)\b|\b(?:unbekannte|ung(?:.|ue)ltige)[rsn]? (?:empf(?:.|ae)nger(?:adresse)?|benutzer(?:name)?|adresse|postfach|mailbox)\b|\bkeine?n? (?:solche[rsn]? )?(?:benutzer|empf(?:.|ae)nger|postfach|mailbox) (?:gefunden|vorhanden|mit diesem namen|unter dieser adresse)\b/,
+    words: words(
+      String.raw`${NOT_YOURS}\b(?:utilisat(?:eur|rice)|destinataire|adresse|compte|bo.te(?: (?:aux lettres|de r.ception|e?-?mail))?|messagerie|abonn.e?|alias)(?: (?:address|e-?mail|mail|.lectronique|de messagerie|du destinataire|de destination|demand.e?|indiqu.e?)){0,2}(?: (?:est|semble|a .t.))?(?: d.finitivement)? (?:inconnue?|introuvable|inexistante?|invalide|incorrecte?|n'existe (?:pas|plus)|n'est (?:pas|plus) (?:valide|acti[fv]e?|connue?|enregistr.e?|attribu.e?|utilis.e?|en service)|n'a pas .t. trouv.e?|d.sactiv.e?|supprim.e?|r.sili.e?|cl.tur.e?|d.finitivement ferm.e?|ferm.e? d.finitivement)(?![\p{L}])|\baucune? (?:utilisateur|destinataire|compte|bo.te|adresse) (?:de|avec|.|correspondante?) (?:(?:ce|cette) (?:nom|adresse))?|\bn'existe (?:pas|plus)\b|\bau moins un destinataire invalide\b`,
+      'u',
+    ),
   },
   {
     is: 'invalid_recipient',
-    words:
-      /\b(?:usuario|destinatario|buz.n|casilla|direcci.n|cuenta)(?: (?:de correo|address))?(?: (?:es|est.|fue|ha sido))? (?:ha (?:expirado|caducado)(?: por falta de uso)?|desconocid[oa]|no existe|inexistente|no (?:fue )?encontrad[oa]|inv.lid[oa]|no (?:es )?v.lid[oa]|no (?:se )?encuentra|deshabilitad[oa]|desactivad[oa]|inactiv[oa]|eliminad[oa]|dad[oa] de baja)\b|\bno existe (?:(?:la|el|dich[oa]|es[et][ea]?|ning.n) ){0,2}(?:persona|usuario|cuenta|buz.n|casilla|direcci.n|destinatario)\b/,
+    words: words(
+      String.raw`${NOT_YOURS}\b${GERMAN}(?: address)?(?: (?:mit|unter) (?:diesem|dem|dieser|der) (?:namen?|adresse|kennung))?(?: (?:ist|sind|wurde|konnte))?${GERMAN_PLACE}(?: (?:dauerhaft|endg.ltig|inzwischen|bereits|leider|uns))? (?:unbekannt|nicht (?:mehr )?(?:gefunden|bekannt|vorhanden|existent|g(?:.|ue)ltig|vergeben|registriert|eingerichtet|angelegt|aktiv)|ung(?:.|ue)ltig|deaktiviert|abgeschaltet|stillgelegt|aufgel(?:.|oe)st|entfernt|gel(?:.|oe)scht|(?:dauerhaft|endg.ltig) geschlossen)\b|${NOT_YOURS}\b${GERMAN}(?: address)? (?:existiert|gibt es)${GERMAN_PLACE} nicht(?: mehr)?\b|\b(?:unbekannte|ung(?:.|ue)ltige)[rsn]? ${GERMAN}(?:name)?\b|\b(?:keine?n?|niemand(?:en)?)(?: solche[rsn]?)?(?: ${GERMAN})? (?:gefunden|vorhanden|registriert|namens|mit (?:diesem|dem) namen|unter (?:dieser|der) adresse)\b|\bhat (?:das unternehmen|die firma) verlassen\b|\bnicht mehr (?:im unternehmen|in der firma|bei uns besch.ftigt)\b`,
+    ),
   },
   {
     is: 'invalid_recipient',
-    words:
-      /\b(?:utente|destinatario|casella(?: di posta)?|indirizzo|account)(?: address)?(?: (?:.'?|risulta|.stat[oa]))? ?(?:bloccat[oa] per inutilizzo|sconosciut[oa]|inesistente|non (?:esiste|esistente|trovat[oa]|valid[oa]|attiv[oa])|errat[oa]|disattivat[oa]|disabilitat[oa]|cessat[oa])\b|\bnon esiste (?:(?:la|il|quest[oa]|l'|nessun) ?){0,2}(?:utente|casella|indirizzo|destinatario)\b/,
+    words: words(
+      String.raw`${NOT_YOURS}\b(?:usuari[oa]|destinatari[oa]|buz.n|casilla|direcci.n|cuenta|alias)(?: (?:de (?:correo(?: electr.nico)?|e-?mail|destino|usuario)|del destinatario|electr.nica|indicad[oa]|solicitad[oa]|address)){0,2}(?: a (?:la|el) que (?:escribe|escribi.|env.a))?(?: (?:ya|es|est.|fue|ha sido|se encuentra))?(?: (?:permanentemente|definitivamente))? (?:ha (?:expirado|caducado)(?: por falta de uso)?|desconocid[oa]|(?:ya )?no existe|inexistente|no (?:fue |ha sido )?(?:encontrad|localizad)[oa]|inv.lid[oa]|no (?:es |est. )?(?:v.lid|registrad|conocid|reconocid|asignad)[oa](?! para\b)|no (?:se )?encuentra|deshabilitad[oa]|desactivad[oa]|inactiv[oa]|(?:elimin|borr|cancel)ad[oa]|suprimid[oa]|dad[oa] de baja)\b|\bno existe (?:(?:el|la|un|una|dich[oa]|es[et][ea]?|ning.na?) ){0,2}(?:persona|usuario|cuenta|buz.n|casilla|direcci.n|destinatario)\b|\bno hay (?:ning.na? )(?:usuario|cuenta|buz.n|casilla|destinatario) (?:con|llamad[oa])\b`,
+    ),
   },
   {
     is: 'invalid_recipient',
-    words:
-      /\b(?:usu.rio|destinat.rio|conta|caixa(?: postal)?|endere.o)(?: (?:de e-?mail|address))?(?: (?:.|est.|foi))? (?:desconhecid[oa]|n.o existe|inexistente|n.o (?:foi )?encontrad[oa]|inv.lid[oa]|desativad[oa]|inativ[oa])\b|\bn.o existe (?:(?:o|a|este|esta) )?(?:usu.rio|destinat.rio|conta|caixa)\b|\b(?:gebruiker|ontvanger|postvak|adres)(?: address)?(?: is)? (?:onbekend|bestaat niet|niet gevonden|ongeldig)\b|\bonbekende? (?:gebruiker|ontvanger|adres)\b/,
+    words: words(
+      String.raw`${NOT_YOURS}\b(?:utente|destinatario|casella(?: di posta)?|indirizzo|account|alias)(?: (?:address|elettronica|e-?mail|di posta elettronica|del destinatario|richiest[oa]|indicat[oa])){0,2}(?: (?:.'?|risulta|(?:. )?stat[oa]))? ?(?:bloccat[oa] per inutilizzo|sconosciut[oa]|inesistente|non (?:.'? )?(?:pi. )?(?:stat[oa] )?(?:esiste|esistente|trovat[oa]|valid[oa]|attiv[oa]|registrat[oa]|presente|conosciut[oa]|in uso)|errat[oa]|disattivat[oa]|disabilitat[oa]|cessat[oa]|(?:cancell|elimin)at[oa]|rimoss[oa]|dismess[oa])\b|\bnon esiste (?:(?:pi.|la|il|un|una|quest[oa]|l'|nessun) ?){0,2}(?:utente|casella|indirizzo|destinatario)\b|\bnessun (?:utente|destinatario|account) (?:trovato|con quest)`,
+    ),
+  },
+  {
+    is: 'invalid_recipient',
+    words: words(
+      String.raw`${NOT_YOURS}\b(?:usu.ri[oa]|destinat.ri[oa]|conta|caixa(?: postal)?|endere.o|alias)(?: (?:de (?:e-?mail|correio|destino)|eletr.nic[oa]|do destinat.rio|informad[oa]|address)){0,2}(?: (?:.|est.|foi))?(?: (?:permanentemente|definitivamente))? (?:desconhecid[oa]|(?:j. )?n.o existe|inexistente|n.o (?:foi |est. |. )?(?:encontrad|localizad|cadastrad|registr?ad|conhecid|v.lid)[oa](?! para\b)|inv.lid[oa]|(?:desativ|cancel|encerr|apag|elimin)ad[oa]|inativ[oa]|exclu.d[oa]|removid[oa])\b|\bn.o existe (?:(?:o|a|um|uma|este|esta|nenhuma?) )?(?:usu.rio|destinat.rio|conta|caixa|endere.o)\b|\bnenhuma? (?:usu.rio|conta|caixa|destinat.rio) (?:encontrad[oa]|com este)|${NOT_YOURS}\b(?:gebruiker|ontvanger|postvak|mailbox|account|(?:e-?mail)?adres)(?: address)?(?: (?:is|werd))?(?: hier)? (?:onbekend|bestaat (?:hier )?niet(?: meer)?|niet (?:meer )?(?:gevonden|bekend|geldig|actief)|ongeldig|opgeheven|verwijderd|gedeactiveerd|uitgeschakeld)\b|\bonbekende? (?:gebruiker|ontvanger|adres)\b`,
+    ),
+  },
+  {
+    is: 'invalid_recipient',
+    words: words(
+      String.raw`(?<![\p{L}])${RUSSIAN}(?: (?:с таким (?:именем|адресом)|получателя|пользователя|электронной почты|address)){0,2}(?: больше)? (?:не (?:существует|найден[ао]?|зарегистрирован[ао]?|известен|значится)|неизвест(?:ен|на|ный)|удал[её]н[ао]?|отключ[её]н[ао]?|деактивирован[ао]?|недействител(?:ен|ьна))(?![\p{L}])|(?<![\p{L}])(?:нет такого|нет такой|неизвестный|несуществующий) ${RUSSIAN}|(?<![\p{L}])тако(?:го|й) ${RUSSIAN} (?:нет|не существует)|(?:用户|用戶|使用者|收件人|收件者|收信人|邮箱|郵箱|信箱|地址|帐号|账号|帳號|账户|帐户)(?:名|地址|邮箱|信箱|帐号|账号|address|\s){0,3}(?:不存在|不存在于此|未找到|找不到|没有找到|无效|無效|未注册|已(?:被|经)?(?:停用|禁用|注销|删除|刪除|关闭))|(?:查无此|查無此|无此|無此|找不到(?:该|此)?|没有(?:该|此|这个)|不存在的|未知的?|无效的?)(?:用户|用戶|使用者|收件人|收件者|邮箱|信箱|地址|帐号|账号|帳號)|非本邮件系统用户`,
+      'u',
+    ),
   },
   {
     is: 'invalid_recipient',
     isAll: true,
     words:
-      /(?:odbiorca|u.ytkownik|konto|adres)(?: address)? (?:nie istnieje|nieznany)|nie ma takiego (?:u.ytkownika|konta)|konto jest nieaktywne|mottagaren (?:finns inte|ok.nd)|ukendt (?:modtager|bruger)|ukjent (?:mottaker|bruker)|u.ivatel neexistuje|(?:такого )?(?:пользовател[ья]|адреса?|ящика?)(?: address)? не (?:существует|найден)|(?:нет такого|неизвестный) (?:пользователя|пользователь|адреса|ящика)|(?:用户|收件人|邮箱|地址)(?:address|\s)*不存在|非本邮件系统用户|ユーザーが存在しません|존재하지 않는 (?:사용자|수신자)/,
+      /(?:odbiorca|u.ytkownik|konto|adres|skrzynka(?: pocztowa)?)(?: address)? (?:nie istnieje|nieznan[yae])|nie ma takiego (?:u.ytkownika|konta|adresu)|konto (?:odbiorcy )?(?:jest nieaktywne|zosta.o usuni.te)|mottagaren (?:finns inte|ok.nd)|ukendt (?:modtager|bruger)|ukjent (?:mottaker|bruker)|(?:u.ivatel|schr.nka|adresa) neexistuje|nincs ilyen (?:felhaszn.l.|c.m)|utilizatorul nu exist.|(?:bu (?:adreste|sunucuda) )?b.yle bir (?:kullan.c.|adres|al.c.|hesap|posta kutusu) (?:yok|bulunamad.|mevcut de.il)|(?:kullan.c.|al.c.|adres|hesap|posta kutusu) (?:bulunamad.|mevcut de.il|bilinmiyor|ge.ersiz)|(?:ユーザー?|アドレス|宛先|受信者|メールボックス)[がは](?:存在しません|見つかりません|不明です)|존재하지 않는 (?:사용자|수신자)|(?:사용자|수신자)[가를이] (?:존재하지 않습니다|찾을 수 없습니다)/,
   },
   {
     is: 'invalid_recipient_domain',
     words: words(
-      String.raw`\b(?:(?:host or |dns )?domain(?: name)?(?: ?["'(<[]?(?:[a-z\d-]{1,63}\.){1,8}[a-z\d-]{1,63}["')>\]]?)?|host(?: or domain)? name|host or domain)(?: is)? (?:(?:does not|doesn'?t) exist|not found|unknown|(?:cannot|can'?t|could not|couldn'?t) be (?:found|resolved))\b|\b(?:no such|non-?exist[ae]nt|unroute?able|unknown|invalid) (?:(?:recipient|destination) )?(?:mail )?domain\b|\bdns hard error looking up \S{1,255} \((?:mx|a|aaaa)\): nxdomain\b|\b(?:dns error: \d{1,20} )?dns type '?mx'? lookup of \S{1,255} responded with code nxdomain\b|\bnxdomain\b|\bnull ?mx\b|\bindicated no smtp service\b|\b(?:domain|host)(?: ?(?:[a-z\d-]{1,63}\.){1,8}[a-z\d-]{1,63})? does(?: not|n'?t) accept (?:(?:any|incoming) )?(?:e-?)?mails?\b${OF_ANY_KIND}|\bbad destination (?:system|host)\b`,
+      String.raw`\b(?:(?:host or |dns )?domain(?: name)?(?: ?["'(<[]?(?:[a-z\d-]{1,63}\.){1,8}[a-z\d-]{1,63}["')>\]]?)?|host(?: or domain)? name|host or domain)(?: is)? (?:(?:does not|doesn'?t) exist|not found|unknown|(?:cannot|can'?t|could not|couldn'?t) be (?:found|resolved))\b|\b(?:no such|non-?exist[ae]nt|unroute?able|unknown|invalid) (?:(?:recipient|destination) )?(?:mail )?domain\b|\bdns hard error looking up \S{1,255} \((?:mx|a|aaaa)\): nxdomain\b|\b(?:dns error: \d{1,20} )?dns type '?mx'? lookup of \S{1,255} responded with code nxdomain\b|\bnxdomain\b|\bnull ?mx\b|\bindicated no smtp service\b|\b(?:domain|host)(?: ?(?:[a-z\d-]{1,63}\.){1,8}[a-z\d-]{1,63})? does(?: not|n'?t) accept (?:(?:any|incoming) )?(?:e-?)?mails?\b${OF_ANY_KIND}|\bbad destination (?:system|host)\b|\brecipient(?:'s)? (?:mail )?domain(?: (?:[a-z\d-]{1,63}\.){1,8}[a-z\d-]{1,63})?(?: (?:is|was))? (?:not (?:registered|found|known|valid)|unknown|invalid|does not exist)\b`,
     ),
   },
-  { is: 'mailbox_disabled', words: /\baccount (?:closed|expired|deleted|removed)\b/, isAll: true },
+  {
+    is: 'mailbox_disabled',
+    words:
+      /\baccount (?:closed|expired|deleted|removed)\b|\b(?:deleted|removed|retired|decommissioned) (?:mail ?box|user|account|address|alias|recipient)\b/,
+    isAll: true,
+  },
   {
     is: 'invalid_recipient_domain',
     words: /\b(?:unknown host|host (?:unknown|not found))\b/,
@@ -180,7 +215,7 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
 export const HARMLESS: readonly RegExp[] = [
   /\b(?:please )?(?:try )?(?:re-?|double-?)?(?:check(?:ing)?|verify|correct|confirm)\b(?! fail)[^.;!?]{0,60}\b(?:address|spelling|recipient|typos|spaces|name)\b(?:[^.;!?]{0,60}\b(?:and|before) (?:try(?:ing)?|re-?send(?:ing)?|send(?:ing)?)(?: (?:it|(?:your|the) message))?(?: again)?)?/g,
   /\b(?:please )?(?:check|verify|correct|confirm)(?: it)? and (?:try again|re-?send)/g,
-  /\b(?:please )?contact [^.;!?]{0,80}/g,
+  /(?<!\b(?:or|no|such|(?:trying|tried|attempted|attempting|want|wanted|wish) to) )\b(?:please )?contact [^.;!?]{0,80}/g,
   /\b(?:your |the |this )?(?:e-?mail|message|mail)(?: to (?:the )?(?:address|recipient|user))?,? (?:was|is|has been|could|can|has|will)(?: ?not|n'?t) (?:be |been )?(?:accepted|delivered|sent)\b(?! (?:for|because|due|by|from)\b)/g,
   /\bi will not accept (?:it|(?:your|this) (?:mail|message))\b/g,
   /\b(?:permanent|delivery|transaction|mail) (?:has )?fail(?:ed|ure)(?: for one or more recipients)?/g,
@@ -197,12 +232,18 @@ export const HARMLESS: readonly RegExp[] = [
   /\bdns (?:look ?up )?(?:error|failure|failed):? (?=domain|host|no such|non-?exist|nxdomain)/g,
   /\b(?:error|response|reply|answer|status) (?:received )?from (?:the )?(?:remote |destination |recipient'?s? |other )?(?:mail )?(?:server|host|system)\b/g,
   /\byou do not have authorization to see it\b|\bor not yet active\b|\brelay recipient table\b/g,
-  /\bcan'?t accept (?:user|recipient|address)\b|\bremoved from (?:our|the|this) (?:system|server|data ?base|directory|domain|company|organi[sz]ation)\b/g,
+  /\bcan'?t accept (?:user|recipient|address)\b|(?<=\b(?:removed|deleted)) from (?:our|the|this) (?:system|server|data ?base|directory|domain|company|organi[sz]ation)\b/g,
   /\b(?:not|n'?t|no longer) accept(?:s|ing|ed)? (?:any )?(?:e-?mails?|messages?|mail) (?:for|to|at) (?:this|that|the|such) (?:e-?mail )?(?:address|user|recipient|mail ?box|account)\b/g,
   /\bthank(?:s| you)\b|\bsuppressed sending to this address\b|\bupdate your [^.;!?]{0,40}/g,
   /\b(?:remove|delete) (?:(?:it|them|this|that|the) )?(?:e-?mail )?(?:(?:address|recipient|user) )?from (?:your|the|all) [^.;!?]{0,40}/g,
   /\b(?:user|account|mail ?box|address|recipient) (?:(?:is|was|has been) )?(?:suspended|locked|frozen|expired)(?: or (?:suspended|locked|disabled))?\b(?! (?:at|because|by|due|during|for|from|in|on|or|over|this|to|until|while)\b)/g,
   /\b(?:(?:is |are )?(?:not|no longer) accepting|(?:user|recipient|account|mail ?box|address) (?:does not|doesn'?t|can ?not|can'?t) accept) (?:any |new )?(?:e-?mails?|messages?|mail)\b(?! (?:at|because|by|due|during|for|from|in|larger|of|on|outside|over|than|that|this|to|unless|until|with|without)\b)/g,
+  /\b(?:suspended|locked|frozen|expired) (?:user|account|mail ?box)(?=$|[.,;:)!])/g,
+  /\byour (?=(?:(?:envelope|intended) )?(?:recipient|addressee)\b)/g,
+  /\b(?:did you|you (?:(?:may|might|must) )?(?:have )?)mis-?(?:type|typed|spell|spelled|spelt)\b[^.;!?]{0,30}/g,
+  /\b(?:do not|don'?t) (?:write|send(?: (?:mail|messages?|e-?mails?))?|mail) (?:to )?(?:it|(?:this|that) address)(?: (?:again|any ?more))?\b/g,
+  /\baccepts no (?:e-?)?mails?\b(?! (?:at|because|by|due|during|for|from|in|larger|of|on|outside|over|than|that|this|to|unless|until|with|without)\b)/g,
+  /\bverif.que(?:l[ao])?(?=$|[.;!?)])|\b(?:verif(?:ique|icare)|v.rifiez|compruebe|revise|controllare)\b[^.;!?]{0,40}\b(?:direcci.n|ortograf.a|adresse|orthographe|indirizzo|endere.o)(?![\p{L}])/gu,
   /\b(?:(?:mon|tue|wed|thu|fri|sat|sun), )?\d{1,2} [a-z]{3} \d{4} \d\d:\d\d(?::\d\d)?(?: [+-]\d{4})?/g,
   /\b\d{4}-\d\d-\d\dt?\s?\d\d:\d\d(?::\d\d)?(?:\.\d{1,6})?z?/g,
 ]
@@ -223,14 +264,32 @@ export const AGAINST: Readonly<
   content:
     /spam|\bjunk\b|\bbulk\b|virus|malware|trojan|infect|phish|attach|\bcontent|\bheaders?\b|\bsubject\b|\blinks?\b|\burls?\b|\bhtml\b|\bmime\b|\bformat|\bfields?\b|\bbody\b|\bmessages? (?:was |is |has been )?(?:rejected|refused|blocked|filtered|denied)|\bfiltered\b|unsolicited|unwanted|\badvert|\bforge/,
   policy:
-    /polic(?:y|ies)|\bblock|\bbann|\bbarr|\bden(?:y|ied)\b|\bblack ?list|\blisted\b|\bdeny ?list|reputation|\bspf\b|\bdkim\b|\bdmarc\b|\brelay|\bauth(?!oritative)|\baccess\b|\bpermi|\ballow|\bprohibit|\bforbid|\brestrict|\brefus|\bprefer|\baccept|\brules?\b|\babuse|\bsecurity\b|\bunsubscri|\bopted\b|\bnot wanted|\bprivilege|\bsuspen|\brejected by\b|\bcompl|\btls\b|\bencrypt|\blog ?in\b|\bpasswords?\b|\bmembers?\b|\bonly\b|\bunless\b|\bwithout\b|\bambiguous\b|\bpa(?:id|y|yments?)\b|\bloop|\bhops?\b/,
+    /polic(?:y|ies)|\bblock|\bbann|\bbarr|\bden(?:y|ied)\b|\b(?:black|white) ?list|\blisted\b|\bdeny ?list|reputation|\bspf\b|\bdkim\b|\bdmarc\b|\brelay|\bauth(?!oritative)|\baccess\b|\bpermi|\ballow|\bprohibit|\bforbid|\brestrict|\brefus|\bprefer|\baccept|\brules?\b|\babuse|\bsecurity\b|\bunsubscri|\bopted\b|\bnot wanted|\bprivilege|\bsuspen|\brejected by\b|\bcompl|\btls\b|\bencrypt|\blog ?in\b|\bpasswords?\b|\bmembers?\b|\bonly\b|\bunless\b|\bwithout\b|\bambiguous\b|\bpa(?:id|y|yments?)\b|\bloop|\bhops?\b/,
   size: /\bsize|\blarge|\bbig(?:ger)?\b|quota|\bfull\b|\bspace\b|\bstorage\b|\bdisk\b|\bexceed|\blimit|\bcapacity\b|\btoo (?:many|much|long|fast|quickly|old)\b|\b\d{1,9} ?(?:[kmg]i?b|bytes)\b|\brates?\b|\bover ?loaded\b|\bmore mail\b|\busage\b|\bbandwidth\b/,
   time: /\btemporar|\bagain\b|\blater\b|\bretr(?:y|ied|ies)|\bmoment\b|\bcurrently\b|\bbusy\b|\bseconds?\b|\bminutes?\b|\bhours?\b|\bdays?\b|\bweek|\btomorrow\b|\bmonday\b|\bholiday|\bvacation\b|\btime|\buntil\b|\bwhile\b|\bdelay|\bdefer|\bsoon\b|\byet\b|\bwait|\bmaintenance\b|\bmigrat|\bbackup\b|\bnow\b|\btoday\b|\bqueue|\bin progress\b/,
   system:
     /\bdown\b|\boffline\b|\bun(?:reachable|verified)\b|\bnot (?:be )?reach|\bfail-?over\b|\bdid(?: not|n'?t) (?:answer|respond)|\bat this point\b|\bgone away\b|\bcrash|\binternal (?:\w{1,20} ){0,2}(?:errors?|fail|problem)|\bservfail\b|\b(?:look ?up|search|query|check|validation|resolution|dns|directory|data ?base|backend|server|system|configuration|ldap|sql|db)\b[^.;!?]{0,30}\b(?:fail|errors?\b|problem|trouble|unavailable|not available)/,
   inOtherLanguages:
-    /\bexp.diteur|\b.metteur|absender|\bremitente|\bremetente|\bemisor|\bmittente|\bafzender|\bvo(?:tre|s) |\bihre?[rmns]? |\bsus? (?:correo|direcci|dominio|servidor|ip)|\b(?:tu[oa]|su[oa]|seu|sua) (?:dominio|server|indirizzo|servidor|endere|ip)|bloqu|blo[ck]?kier|blocc|geblokkeerd|sperr|abgelehnt|abgewiesen|zur.ckgewiesen|\brejet|rechaz|rejeit|rifiut|geweigerd|\bautori|\bnicht (?:erlaubt|berechtigt|erreichbar)|interdit|verboten|\bproib|vietat|\bfiltr|liste noire|lista n[eo]|politique|pol.tica|richtlini|\bplein|\bvoll(?:es|en|er)?\b|.berf.llt|.berschritten|\bllen[oa]|\bpien[oa]\b|\bchei[oa]|\bvol\b|speicher|\bespace\b|\bespacio|\bspazio|\bespa.o|\bcuota|\bcota\b|\btaille|\bgr..e\b|\bzu gro|tama.o|tamanho|\bd.pass|\bexc[eé]d|super(?:ad|at)|\bl.mite|\bzu viele|\btrop\b|\bdemasiad|\btropp|\bte veel|tempor.r|tempora[ln]|\bplus tard|r.essay|\bsp.ter|sp(?:.|ae)ter\b|\berneut|\bversuch|\bintent|reintent|\bm.s tarde|\bpi. tardi|riprov|\bmais tarde|\btente\b|\bopnieuw|\bderzeit|\bzurzeit|\bmomentan|actual?mente|attualmente|actuellement|\bstunden?\b|\bheures?\b|\bhoras?\b|\bminut|courrier ind|ind.sirable|unerw.nscht|\banh.ng|pi.ce jointe|\badjunto|\ballegat|conten(?:u|ido|uto|.do)\b|\binhalt|indisponi|no disponible|non disponibile|ausgefallen|\bpanne\b|hors service|\bgest.rt|fuera de servicio/,
+    /\bexp.diteur|\b.metteur|absender|\bremitente|\bremetente|\bemisor|\bmittente|\bafzender|\bvo(?:tre|s) |\bihre?[rmns]? |\bsus? (?:correo|direcci|dominio|servidor|ip)|\b(?:tu[oa]|su[oa]|seu|sua) (?:dominio|server|indirizzo|servidor|endere|ip)|bloqu|blo[ck]?kier|blocc|geblokkeerd|sperr|abgelehnt|abgewiesen|zur.ckgewiesen|\brejet|rechaz|rejeit|rifiut|geweigerd|\bautori|\bnicht (?:erlaubt|berechtigt|erreichbar)|interdit|verboten|\bproib|vietat|\bfiltr|liste (?:noire|blanche)|lista (?:n[eo]|b[lri])|wei(?:ss|ß)e liste|positivliste|politique|pol.tica|richtlini|\bplein|\bvoll(?:es|en|er)?\b|.berf.llt|.berschritten|\bllen[oa]|\bpien[oa]\b|\bchei[oa]|\bvol\b|speicher|\bespace\b|\bespacio|\bspazio|\bespa.o|\bcuota|\bcota\b|\btaille|\bgr..e\b|\bzu gro|tama.o|tamanho|\bd.pass|\bexc[eé]d|super(?:ad|at)|\bl.mite|\bzu viele|\btrop\b|\bdemasiad|\btropp|\bte veel|tempor.r|tempora[ln]|\bplus tard|r.essay|\bsp.ter|sp(?:.|ae)ter\b|\berneut|\bversuch|\bintent|reintent|\bm.s tarde|\bpi. tardi|riprov|\bmais tarde|\btente\b|\bopnieuw|\bderzeit|\bzurzeit|\bmomentan|actual?mente|attualmente|actuellement|\bstunden?\b|\bheures?\b|\bhoras?\b|\bminut|courrier ind|ind.sirable|unerw.nscht|\banh.ng|pi.ce jointe|\badjunto|\ballegat|conten(?:u|ido|uto|.do)\b|\binhalt|indisponi|no disponible|non disponibile|ausgefallen|\bpanne\b|hors service|\bgest.rt|fuera de servicio|переполнен|полон|квот|лимит|превы|повтор|позже|позднее|временн|попроб|спам|отправител|заблок|блокир|политик|откл[оа]н|отказ|запрещ|доступ|вирус|満|满|滿|容量|配额|超过|超出|超限|过大|太大|暂|暫|稍后|稍後|重试|再试|繁忙|垃圾|拒|策略|限制|频率|频繁|黑名单|屏蔽|阻止|发件|發件|寄件|发信|来信|病毒|权限|认证|身份|内容|一時|送信|制限|迷惑|pe.na skrzynka|przepe.nion|nadawc|p..niej|tymczas|odrzuc|g.nderen|engel|ge.ici|kota\b|\bdolu\b|daha sonra/,
 }
+
+/**
+ * Of these the broad words above are a part, and beside a code that is about the address (5.1.1) they say
+ * nothing against it. Without such a code they count.
+ */
+export const WEAK_BESIDE_CODE: readonly RegExp[] = [
+  /\b(?:is|are|was|be|one|user|person|mail ?box|alias|list) called\b(?! (?:by|from)\b)/g,
+  /\byou(?:'ve)? (?:have )?(?:wrote|written|addressed|mailed|reached|looked for|are (?:looking for|writing|mailing)|asked for)\b/g,
+  /\baccepted (?:recipients?|addresses|domains?|list)\b/g,
+  /\b(?:ticket|support|help ?desk|no|such|unknown) queue\b|\bqueue (?:or|and) mail ?box\b/g,
+  /\bnow (?:closed|deleted|disabled|removed|inactive|deactivated|gone|invalid|at|with)\b/g,
+  /\b(?:full (?:name|address)|complete (?:e-?mail )?address|(?:in|on|of) (?:our|this|the) network)\b/g,
+  /\b(?:removed|deleted|missing|absent|gone|dropped|purged) from (?:our|this|the) (?:system|server|data ?base|directory|domain|company|organi[sz]ation|site|host|address book)\b/g,
+  /\b(?:do not|don'?t|never) (?:(?!try\b)\w{1,20} ){1,4}again\b/g,
+  /\b\d{1,5} (?:days|weeks|months|years) ago\b|\bdays of inactivity\b/g,
+  /\bnot listed (?:in|on|at)\b|\bno such log ?in\b/g,
+  /\b(?:contains?|containing) (?:an? |any )?(?:illegal |invalid )?(?:spaces?|characters?)\b|\b(?:address|local part|recipient) (?:is )?too long\b|\b(?:address|recipient) (?:format|is (?:\w{1,20} )?formatted)\b|\bwithout an? (?:at[- ]sign|local part)\b/g,
+]
 
 /** That another attempt may do better, whatever else is said. */
 export const WILL_PASS =

@@ -1,5 +1,12 @@
 /** Finds words that name the recipient as unknown or disabled, in a reply that is about nothing else. */
-import { ADDRESS_WORDS, AGAINST, HARMLESS, IP_ADDRESS, WILL_PASS } from './address-evidence.ts'
+import {
+  ADDRESS_WORDS,
+  AGAINST,
+  HARMLESS,
+  IP_ADDRESS,
+  WEAK_BESIDE_CODE,
+  WILL_PASS,
+} from './address-evidence.ts'
 import type { FailureCategory } from './failure-category.ts'
 
 export interface AddressSaying {
@@ -10,8 +17,10 @@ export interface AddressSaying {
 export interface ReadSentences {
   /** Undefined where there are no such words, and where anything in the reply makes them doubtful. */
   readonly saying: AddressSaying | undefined
-  /** Something is said that speaks against a code about the address. */
+  /** Something is said that speaks against the address as the cause. */
   readonly isContrary: boolean
+  /** It speaks against a code about the address, too. */
+  readonly isContraryToCode: boolean
 }
 
 const AGAINST_ANY = Object.values(AGAINST)
@@ -32,14 +41,19 @@ export function readSentences(words: string, code: number): ReadSentences {
       : isReporters !== true && !(needsReply && code === MAILBOX_FULL),
   )
   const rest = known.reduce((left, { all }) => left.replace(all, ' '), cleared)
-  const isContrary = speaksOfMore(rest.replace(IP_ADDRESS, ' '))
+  const withoutIp = rest.replace(IP_ADDRESS, ' ')
+  const isContrary = speaksOfMore(withoutIp)
+  const isContraryToCode =
+    isContrary &&
+    speaksOfMore(WEAK_BESIDE_CODE.reduce((left, weak) => left.replace(weak, ' '), withoutIp))
   const isClean = !isContrary && !speaksOfMore(rest) && !isOfLogin(code)
   const isAlone = !LETTER.test(rest.replace(/\baddress\b/g, ' '))
   for (const { is, words: pattern, isAll } of isClean ? known : []) {
     const found = isAll === true && !isAlone ? null : pattern.exec(cleared)
-    if (found !== null) return { saying: { is, said: found[0].trim() }, isContrary }
+    if (found !== null)
+      return { saying: { is, said: found[0].trim() }, isContrary, isContraryToCode }
   }
-  return { saying: undefined, isContrary }
+  return { saying: undefined, isContrary, isContraryToCode }
 }
 
 /** RFC 4954 §6: the account is the sender's. */

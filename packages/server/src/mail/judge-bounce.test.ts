@@ -193,6 +193,123 @@ describe('words that say less than they seem to', () => {
   })
 })
 
+describe('sentences by their form', () => {
+  it.each([
+    'User john.doe unknown',
+    'Employee has left the company',
+    'Mailbox not in use',
+    'The recipient address does not match any known user',
+    'a@example.com... we do not know this user',
+    "We don't have a user by that name",
+    "You've reached an address that doesn't exist",
+    'The user you are trying to contact is unknown',
+    'user no longer has a mailbox here',
+    'no longer a valid address',
+    "this person doesn't work here",
+    'Retired address',
+    'mailbox has been decommissioned',
+    'Student no longer enrolled, mailbox removed',
+    'this recipient was removed from our server',
+    'No mailbox, alias or list is called cy',
+    'We have no employee with the address a@example.com',
+    'The alias you wrote to is not defined here',
+    "local server don't exists that user",
+    'not user of this server',
+    'Das Postfach wurde dauerhaft deaktiviert',
+    'Die Mailadresse a@example.com ist auf diesem System nicht bekannt',
+    'Ce compte a été supprimé',
+    'La cuenta de correo a la que escribe fue dada de baja',
+    'El usuario no está registrado',
+    "L'indirizzo del destinatario è stato rimosso",
+    'Usuário não cadastrado',
+    'De mailbox is opgeheven',
+    'Почтовый ящик не существует',
+    '收件人邮箱不存在',
+    '无此用户',
+    'Bu adreste böyle bir kullanıcı yok',
+  ])('suppress without a code about the address: %s', (said) => {
+    expect(judge(`550 ${said}`).isOfAddress).toBe(true)
+  })
+
+  it.each([
+    '5.1.1 There is nobody called cy here',
+    '5.1.1 Ticket queue or mailbox with this address was not found',
+    '5.1.1 You have written to a nonexistent address',
+    '5.1.1 Alias not found in the accepted list',
+    '5.1.1 Unknown here, do not use this address again',
+    '5.1.3 Recipient address contains a space',
+    '5.1.10 example.com publishes a null MX and accepts no mail',
+    '5.2.1 Closed 30 days ago',
+  ])('have broad words that count for nothing beside such a code: %s', (said) => {
+    expect(judge(`550 ${said}`)).toMatchObject({
+      isOfAddress: true,
+      classified: { by: 'enhanced_code' },
+    })
+  })
+
+  it.each([
+    '550 There is somebody called cy, no such user',
+    '550 No such user in the ticket queue',
+    '550 User unknown, do not use this address again',
+  ])('without such a code these words count: %s', (said) => {
+    expect(judge(said).isOfAddress).toBe(false)
+  })
+
+  it('of the syntax of an address are believed with a code, whatever the reply code is called', () => {
+    expect(judge('501 5.1.3 Recipient cannot be parsed').isOfAddress).toBe(true)
+    expect(judge('553 5.1.3 Malformed recipient').isOfAddress).toBe(true)
+    expect(judge('501 Recipient cannot be parsed').isOfAddress).toBe(false)
+  })
+
+  it.each([
+    'no user with access to this list',
+    'no valid recipients for this message',
+    'mailbox closed',
+    'recipient deleted',
+    'user removed message',
+    'user agent 1.2 unknown',
+    'recipient 192.0.2.5 not found',
+    'The account you are sending from has been deactivated',
+    'your account has been removed',
+    'address not registered for this list',
+    'address removed from list of allowed senders',
+    'not a user of this server may relay',
+    "plain SMTP doesn't work here",
+    'student mailbox is never assigned to outside mail',
+    'mailbox shut down for maintenance',
+    'Absenderadresse existiert nicht',
+    'Ihre Adresse ist nicht bekannt',
+    'Compte fermé pour congés',
+    'adresse inconnue dans la liste blanche',
+    'Su cuenta fue cancelada',
+    'La cuenta no está registrada para enviar',
+    'Il tuo indirizzo non esiste',
+    'Sua conta foi cancelada',
+    'Uw account is uitgeschakeld',
+    'Адрес отправителя не существует',
+    'Пользователь не найден, временная ошибка',
+    '发件人地址不存在',
+    '收件人不存在，请稍后重试',
+    'gönderen adresi bulunamadı',
+    '5.1.1 收件人邮箱已满',
+    '5.1.1 nobody called us from this IP',
+    '5.1.1 called back: no answer',
+    '5.1.1 you are not welcome',
+    '5.1.1 user accepts mail from known senders',
+    '5.1.1 not available please try again',
+    '5.1.1 message is still in queue',
+    '5.1.1 mailbox is now being moved',
+    '5.1.1 mailbox not yet created',
+    '5.1.1 removed from whitelist',
+    '5.1.3 sender address contains a space',
+    '5.1.3 Malformed message',
+    '5.1.3 file name too long',
+    '5.2.1 mailbox does not accept mail of this kind',
+  ])('suppress nobody: %s', (said) => {
+    expect(judge(`550 ${said}`).isOfAddress).toBe(false)
+  })
+})
+
 describe('a refusal that suppresses nobody', () => {
   it.each<[string, string | undefined, FailureCategory]>([
     ['550 Access from ip address 203.0.113.4 blocked.', undefined, 'blocked_reputation'],

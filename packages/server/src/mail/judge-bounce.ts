@@ -78,7 +78,7 @@ export const EVIDENCE_ORDER: readonly EvidenceStep[] = [
     },
   },
   {
-    says: "Words that speak of sender, IP address, content, policy, size, time or the state of a server; or an address, or a domain that does not exist, that is not the recipient's",
+    says: "Words that speak of sender, IP address, content, policy, size, time or the state of a server (beside a code about the address some of the broadest words do not count); or an address, or a domain that does not exist, that is not the recipient's",
     verdict: 'doubt',
     source: 'replies of real servers',
     find: (read) => (read.isContrary ? otherwise(read) : undefined),
@@ -188,9 +188,12 @@ function readRefusal({ recipient, status = '', diagnostic, providerSays }: Refus
   const ofAnother = namesAnother(text, recipient)
   const { saying: clean, ...sentences } = readSentences(sentencesOf(given), code)
   const saying = ofAnother ? undefined : clean
-  const isContrary = ofAnother || sentences.isContrary
+  const hasCode = codes.some(isOfAddress)
+  const isContrary = ofAnother || (hasCode ? sentences.isContraryToCode : sentences.isContrary)
   const category = categoryOf(facts, isTemporary, saying)
-  const byWords = categoryOf({ ...facts, enhanced: undefined }, isTemporary, saying)
+  // Of the syntax of the address, where a code says so; 501 says only that there is something wrong with it.
+  const ofWords = hasCode && code === SYNTAX_ERROR ? SOME_5YZ : code
+  const byWords = categoryOf({ ...facts, code: ofWords, enhanced: undefined }, isTemporary, saying)
   return { facts, codes, isTemporary, category, byWords, saying, isContrary, providerSays }
 }
 
@@ -201,6 +204,8 @@ function withoutAdded(text: string): string {
 /** Codes of no server, of a class each: words are told apart by it, and a code is never made up. */
 const SOME_4YZ = 499
 const SOME_5YZ = 599
+/** RFC 5321 §4.2.3: in parameters. */
+const SYNTAX_ERROR = 501
 
 /** Without a reply code, what only sounds like an unknown recipient is not known. */
 function categoryOf(

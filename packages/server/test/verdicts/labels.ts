@@ -6,7 +6,8 @@
  * is in depends on its words, so that new ones move no others, and what differs in addresses or numbers only
  * stays together.
  *
- * The blind part is in files of its own, and was labelled before our code judged any of it.
+ * What is in the files of unfamiliar wording is work throughout. It was labelled before our code judged any of
+ * it, and its failures were read afterwards.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -14,8 +15,7 @@ import { FAILURES, type FailureCategory } from '../../src/mail/failure-category.
 
 const SEED = 'verdicts 1'
 
-export const halves = ['work', 'score'] as const
-export const parts = [...halves, 'blind'] as const
+export const parts = ['work', 'score'] as const
 export type Part = (typeof parts)[number]
 
 /**
@@ -54,7 +54,7 @@ export interface LabelledBounce extends Labelled {
 }
 
 export function readReplies(): readonly LabelledReply[] {
-  return readLines('replies.txt', ({ line, source, isBlind }) => {
+  return readLines('replies.txt', ({ line, source, isUnfamiliar }) => {
     const [, verdict = '', categories = '', text = ''] =
       /^(\S+) (\S+) ([45]\d\d.*)$/.exec(line) ?? []
     return {
@@ -64,13 +64,13 @@ export function readReplies(): readonly LabelledReply[] {
       categories: categoriesOf(categories, line),
       text,
       words: wordsOf(text),
-      part: isBlind ? 'blind' : halfOf(`${text.slice(0, 3)} ${wordsOf(text)}`),
+      part: isUnfamiliar ? 'work' : halfOf(`${text.slice(0, 3)} ${wordsOf(text)}`),
     }
   })
 }
 
 export function readBounces(): readonly LabelledBounce[] {
-  return readLines('bounces.txt', ({ line, source, isBlind }) => {
+  return readLines('bounces.txt', ({ line, source, isUnfamiliar }) => {
     const [, verdict = '', categories = '', form = '', options = '', said = ''] =
       /^(\S+) (\S+) ([\w-]+)(?:\{([^}]*)\})?(?: (.*))?$/.exec(line) ?? []
     return {
@@ -82,23 +82,27 @@ export function readBounces(): readonly LabelledBounce[] {
       options: optionsOf(options),
       said,
       words: wordsOf(said),
-      part: isBlind ? 'blind' : halfOf(`${form} ${options} ${wordsOf(said)}`),
+      part: isUnfamiliar ? 'work' : halfOf(`${form} ${options} ${wordsOf(said)}`),
     }
   })
 }
 
 function readLines<T>(
   name: string,
-  read: (o: { readonly line: string; readonly source: string; readonly isBlind: boolean }) => T,
+  read: (o: {
+    readonly line: string
+    readonly source: string
+    readonly isUnfamiliar: boolean
+  }) => T,
 ): readonly T[] {
-  return [false, true].flatMap((isBlind) => {
+  return [false, true].flatMap((isUnfamiliar) => {
     let source = ''
-    const file = new URL(isBlind ? `blind-${name}` : name, import.meta.url)
+    const file = new URL(isUnfamiliar ? `unfamiliar-${name}` : name, import.meta.url)
     return readFileSync(file, 'utf8')
       .split('\n')
       .flatMap((line) => {
         if (line.startsWith('# ')) source = line.slice(2)
-        return line === '' || line.startsWith('#') ? [] : [read({ line, source, isBlind })]
+        return line === '' || line.startsWith('#') ? [] : [read({ line, source, isUnfamiliar })]
       })
   })
 }

@@ -730,6 +730,38 @@ describe('a bounce of a server that knows no RFC 3464', () => {
       { isHard: true, diagnostic: /^Unknown user/ },
     ],
     [
+      'Coremail, in Chinese',
+      [
+        'From: Postmaster <postmaster@example.net>',
+        'Subject: =?UTF-8?B?57O757uf6YCA5L+h?=',
+        '',
+        '很抱歉，您的邮件被退回。',
+        '',
+        '收件人：cy@example.net',
+        '退信原因：550 收件人邮箱不存在',
+        '',
+        '--- Original message ---',
+        ...copy,
+      ],
+      { isHard: true, diagnostic: /^550 收件人邮箱不存在$/ },
+    ],
+    [
+      'a server in German',
+      [
+        'From: postmaster@example.net',
+        'Subject: Ihre Nachricht',
+        '',
+        'Ihre Nachricht konnte nicht zugestellt werden.',
+        '',
+        'cy@example.net',
+        '550 5.1.1 Unbekannter Benutzer',
+        '',
+        '--- Original message ---',
+        ...copy,
+      ],
+      { isHard: true, status: '5.1.1' },
+    ],
+    [
       'IMail, of a full mailbox',
       [
         'From: "Postmaster" <postmaster@example.net>',

@@ -37,7 +37,7 @@ const IS_OF_MESSAGE = /^[>\s|]{0,20}(from|to|cc|subject|date|sent|message-id|rep
 
 /** An address alone, in brackets, quotes, or behind a word that announces it. */
 const BEGINS_WITH_ADDRESS =
-  /^[\s>*"'<([-]{0,20}(?:(?:(?:was |were )?not delivered |failed |final |original )?(?:recipient|rcpt to|to|user|e?-?mail|address)\s{0,5}[:=]\s{0,5})?[<"'[]{0,2}([^\s<>"'(),:;[\]]{1,64}@[a-z\d](?:[a-z\d.-]{0,252}[a-z\d])?)["'>\]]{0,2}(?=$|[\s,:;(>])/i
+  /^[\s>*"'<([-]{0,20}(?:(?:(?:was |were )?not delivered |failed |final |original )?(?:recipient|rcpt to|to|user|e?-?mail|address|收件人)\s{0,5}[:=：]\s{0,5})?[<"'[]{0,2}([^\s<>"'(),:;[\]：，；（）。]{1,64}@[a-z\d](?:[a-z\d.-]{0,252}[a-z\d])?)["'>\]]{0,2}(?=$|[\s,:;(>])/i
 /** Repeats a field of the message: nothing in it is said of a recipient. */
 const REPEATS_FIELD =
   /^[\s>*]{0,20}((original |mail |envelope )?(from|sender)|reply-to|return-path|cc|subject|date|sent( date)?|message-id)\s{0,5}:/i

@@ -16,7 +16,8 @@ export function boundedText(text: string): string {
     .toWellFormed()
 }
 
-const ADDRESS = /[^\s<>"'(),:;[\]]{1,64}@[\p{L}\d](?:[\p{L}\p{M}\d.-]{0,252}[\p{L}\d])?/u
+const ADDRESS =
+  /[^\s<>"'(),:;[\]：，；（）。]{1,64}@[\p{L}\d](?:[\p{L}\p{M}\d.-]{0,252}[\p{L}\d])?/u
 const ADDRESSES = new RegExp(ADDRESS, 'gu')
 const LINE_CHARS_MAX = 1_000
 
@@ -66,7 +67,7 @@ export function boundedId(text: string | undefined): string | undefined {
 
 /** From the reply on: `550 5.1.1 …`, `550-5.1.1 …`; undefined without one. */
 export function replyIn(text: string): string | undefined {
-  const found = /(?<![\d.])[45]\d\d(?:[ :-](?=[ #]?[\dA-Za-z<"(-]))/.exec(text)
+  const found = /(?<![\d.])[45]\d\d(?:[ :-](?=[ #]?[\d\p{L}<"(-]))/u.exec(text)
   return found === null ? undefined : text.slice(found.index)
 }
 
