@@ -122,8 +122,8 @@ const untilRotating = (count: number) => untilSessions(count, "application_name 
 
 async function sealedBy(): Promise<unknown> {
   const { rows } = await sql.query(
-    `select (select count(*)::integer from mailers_mailer where secret like '%k1%') as passwords,
-            (select count(*)::integer from webhooks_subscription where headers_sealed like '%k1%')
+    `select (select count(*)::integer from mailers_mailer where secret like '%v1.k1.%') as passwords,
+            (select count(*)::integer from webhooks_subscription where headers_sealed like '%v1.k1.%')
               as headers`,
   )
   return rows[0]
