@@ -250,7 +250,7 @@ export const errorCatalogue = {
     status: 503,
     message: 'Service Unavailable',
     cause: 'The storage is away or nearly full, or the service is starting or stopping.',
-    fix: 'Repeat the request after `Retry-After`. With `outcome: "unknown"` in the answer, the storage was lost while the request was carried out: look whether it was done before you repeat it, unless it has an `Idempotency-Key` or does the same twice as once.',
+    fix: 'Repeat the request after `Retry-After`. With `outcome: "unknown"` in the answer, the request may have been carried out: look whether it was before you repeat it. A request with an `Idempotency-Key`, or one that does the same twice as once, is safe to repeat.',
   },
 } as const satisfies Record<string, ErrorEntry>
 

@@ -78,7 +78,7 @@ export const EVIDENCE_ORDER: readonly EvidenceStep[] = [
     },
   },
   {
-    says: "Words that speak of sender, IP address, content, policy, size, time or the state of a server (beside a code about the address some of the broadest words do not count); or an address, or a domain that does not exist, that is not the recipient's",
+    says: "Words that speak of sender, IP address, content, policy, size, time or the state of a server; or an address, or a missing domain, that is not the recipient's. Beside a code about the address, some broad words do not count",
     verdict: 'doubt',
     source: 'replies of real servers',
     find: (read) => (read.isContrary ? otherwise(read) : undefined),
