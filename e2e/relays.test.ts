@@ -184,13 +184,13 @@ describe.each(providers)('%s', (kind) => {
 
   it('reports that come before the answer to the request are not lost', async () => {
     const { provider, send, told, statusesOf } = await scene(kind)
-    const limiter = Promise.withResolvers<void>()
-    provider.setScript(() => ({ isCarriedOut: true, after: limiter.promise }))
+    const gate = Promise.withResolvers<void>()
+    provider.setScript(() => ({ isCarriedOut: true, after: gate.promise }))
     const refId = await send(['ada'])
     await provider.waitForMails(1)
     await provider.callbacksSettled()
     expect(provider.batches.at(-1)).toMatchObject({ isAccepted: true, events: { length: 2 } })
-    limiter.resolve()
+    gate.resolve()
     expect(await told(refId, 1)).toEqual(['MAIL_DELIVERED ada'])
     expect(await statusesOf(refId)).toEqual({ ada: 'delivered' })
   })

@@ -155,14 +155,14 @@ export function inShort({ event, details }: WireEvent): string {
 
 /** A script that holds the first reply at `phase` back until it is let go. */
 export function holdAt(phase: SmtpPhase) {
-  const limiter = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
   let isFirst = true
   const script = (now: SmtpContext) => {
     if (now.phase !== phase || !isFirst) return undefined
     isFirst = false
     reached.resolve()
-    return { after: limiter.promise }
+    return { after: gate.promise }
   }
-  return { script, reached: reached.promise, letGo: () => limiter.resolve() }
+  return { script, reached: reached.promise, letGo: () => gate.resolve() }
 }

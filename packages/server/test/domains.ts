@@ -39,7 +39,7 @@ import { adapterOf, createRelayCalls } from '../src/relays/index.ts'
 import { relayRoutes } from '../src/relays/routes.ts'
 import { createSendingDatabase } from './sending.ts'
 import { type Answer, type CallOptions, createTestApi, type Key } from './test-api.ts'
-import { createTestEgress, testGate, testKeyRing } from './webhook-api.ts'
+import { createTestEgress, testKeyRing, testLimiter } from './webhook-api.ts'
 
 const ANSWERS = {
   addDomain: addDomainAnswer,
@@ -105,7 +105,7 @@ export async function createDomainWorld(
   const wokenStreams: string[] = []
   const { log, seen, createApp, call } = createTestApi<DomainOperation>(ANSWERS)
   const limitOf = (usesMax: number) => createRateLimit({ name: 'test', usesMax, windowS: 60 })
-  const bounds = { limit: limitOf(1_000), limiter: testGate }
+  const bounds = { limit: limitOf(1_000), limiter: testLimiter }
   const deps: DomainRoutesDeps & DomainWorkDeps = {
     db,
     keyRing: testKeyRing,
@@ -117,7 +117,7 @@ export async function createDomainWorld(
     wakeups: { wake: (streams) => wokenStreams.push(...streams.map(({ webhookId }) => webhookId)) },
     wakeMail: ({ mailerId }) => wokenMail.push(mailerId),
     checks: bounds,
-    verifications: { limit: limitOf(o.verificationsMax ?? 1_000), limiter: testGate },
+    verifications: { limit: limitOf(o.verificationsMax ?? 1_000), limiter: testLimiter },
     observe: () => undefined,
   }
   const app = createApp()

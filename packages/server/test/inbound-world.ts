@@ -41,7 +41,7 @@ import { createRateLimit } from '../src/platform/rate-limit.ts'
 import { createReturnPathTokens } from '../src/sending/index.ts'
 import { createSendingDatabase } from './sending.ts'
 import { type Answer, type CallOptions, createTestApi, type Key } from './test-api.ts'
-import { createTestEgress, testGate, testKeyRing, testReceivers } from './webhook-api.ts'
+import { createTestEgress, testKeyRing, testLimiter, testReceivers } from './webhook-api.ts'
 
 const returnPaths = createReturnPathTokens(testKeyRing)
 
@@ -120,7 +120,7 @@ export async function createInboundWorld(
     receivers: testReceivers(egress),
     wakeups: { wake: (streams) => woken.push(...streams.map(({ webhookId }) => webhookId)) },
     inboundHost: INBOUND_HOST,
-    verifications: { limit, limiter: testGate },
+    verifications: { limit, limiter: testLimiter },
   }
   const app = createApp()
   inboundRoutes(app, deps)

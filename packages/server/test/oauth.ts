@@ -29,7 +29,7 @@ import { createRateLimit } from '../src/platform/rate-limit.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import { keyRing } from './sender.ts'
 import { createSendingDatabase } from './sending.ts'
-import { testGate } from './webhook-api.ts'
+import { testLimiter } from './webhook-api.ts'
 
 export const CALLBACK_URL = 'https://mail.example.com/oauth/callback'
 export const REDIRECT_URI = 'https://shop.example.com/connected?from=mail'
@@ -115,7 +115,7 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
     readMailboxHealth,
     isInboundDomain: async () => true,
     ehloName: 'sender.example.com',
-    checks: { limit, limiter: testGate },
+    checks: { limit, limiter: testLimiter },
     loginLimit: limit,
     callbackUrl: CALLBACK_URL,
   }

@@ -57,7 +57,7 @@ export function createTestEgress(lookedUp: string[] = []): Egress {
 
 const testLimit = createRateLimit({ name: 'test', usesMax: 1_000_000, windowS: 60 })
 
-export const testGate = createConcurrencyLimiter({
+export const testLimiter = createConcurrencyLimiter({
   name: 'test',
   atOnceMax: 1_000,
   atOncePerCallerMax: 1_000,
@@ -71,7 +71,7 @@ export function testReceivers(egress: Egress, change: Partial<ReceiverRules> = {
     allowHttp: true,
     connectTimeoutMs: 5_000,
     limit: testLimit,
-    limiter: testGate,
+    limiter: testLimiter,
     wait: async () => undefined,
     ...change,
   }
@@ -121,7 +121,7 @@ export interface WebhookApi {
 export async function createWebhookApi(
   o: Partial<ReceiverRules> = {},
   deliveries: Pick<WebhookRoutesDeps, 'pageBounds' | 'replayLimits' | 'replayBudget'> & {
-    readonly gates?: WebhookRoutesDeps['gates']
+    readonly limiters?: WebhookRoutesDeps['limiters']
     readonly replayLimit?: WebhookRoutesDeps['replayLimit']
   } = {},
 ): Promise<WebhookApi> {
@@ -147,7 +147,7 @@ export async function createWebhookApi(
     wakeups: { wake: (streams) => woken.push(...streams) },
     clock: createClock(),
     replayLimit: testLimit,
-    gates: { record: testGate, replays: testGate },
+    limiters: { record: testLimiter, replays: testLimiter },
     ...deliveries,
   })
   await app.ready()

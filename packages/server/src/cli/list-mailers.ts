@@ -42,14 +42,14 @@ const NO_QUEUE: Queue = { due: 0, waiting: 0, oldest_due_at: null }
 
 async function readQueues(db: Db, nowMs: number): Promise<ReadonlyMap<string, Queue>> {
   return await readInOrder(db, async (tx) => {
-    const lanes = await discoverQueues(tx, everyBucket)
-    const counts = await countQueues(tx, lanes, COUNT_MAX)
+    const found = await discoverQueues(tx, everyBucket)
+    const counts = await countQueues(tx, found, COUNT_MAX)
     const queues = new Map<string, Queue>()
     for (const { mailerId, due, waiting } of counts) {
       const other = queues.get(mailerId) ?? NO_QUEUE
       queues.set(mailerId, { ...other, due: other.due + due, waiting: other.waiting + waiting })
     }
-    for (const { mailerId, waitMs } of lanes) {
+    for (const { mailerId, waitMs } of found) {
       const queue = queues.get(mailerId)
       if (queue === undefined || waitMs > 0) continue
       const at = new Date(nowMs + waitMs).toISOString()

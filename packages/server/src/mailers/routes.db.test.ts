@@ -12,7 +12,7 @@ import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { addDomainMailer } from '../../test/sending.ts'
-import { testGate } from '../../test/webhook-api.ts'
+import { testLimiter } from '../../test/webhook-api.ts'
 import { createClock } from '../platform/clock.ts'
 import { createEgress } from '../platform/egress/index.ts'
 import { createHttpApp } from '../platform/http/app.ts'
@@ -84,7 +84,7 @@ beforeAll(async () => {
     accessTokens: { get: async () => ({ kind: 'inactive' }) },
     checks: {
       limit: { use: (...o) => limit.use(...o), useUnlessDone: (...o) => limit.useUnlessDone(...o) },
-      limiter: testGate,
+      limiter: testLimiter,
     },
   })
   await app.ready()
@@ -764,17 +764,17 @@ describe('updateSMTP', () => {
 
   it('409: refuses an update that was overtaken by another', async () => {
     const { mailer_id: id } = await configured()
-    const limiter = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()
     smtp.setScript(({ phase }) => {
       if (phase !== 'connect') return undefined
       reached.resolve()
-      return { after: limiter.promise }
+      return { after: gate.promise }
     })
     const slow = update(id, { name: 'Slow', config: { password: PASSWORD } })
     await reached.promise
     expect(await update(id, { name: 'Quick' })).toMatchObject({ status: 200 })
-    limiter.resolve()
+    gate.resolve()
     expect(await slow).toMatchObject({ status: 409, body: { code: 'conflict' } })
     expect((await get(id)).body.mailer.name).toBe('Quick')
   })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { type ConcurrencyLimiter, createConcurrencyLimiter } from './concurrency-limiter.ts'
 
-const gateOf = (o: { atOnce?: number; perCaller?: number; waiting?: number } = {}) =>
+const limiterOf = (o: { atOnce?: number; perCaller?: number; waiting?: number } = {}) =>
   createConcurrencyLimiter({
     name: 'reads',
     atOnceMax: o.atOnce ?? 2,
@@ -30,7 +30,7 @@ function through(limiter: ConcurrencyLimiter) {
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 it('runs so much at once for one caller, and others beside it', async () => {
-  const { begun, enter } = through(gateOf())
+  const { begun, enter } = through(limiterOf())
   const first = enter('a', 'a1')
   const second = enter('a', 'a2')
   const other = enter('b')
@@ -45,7 +45,7 @@ it('runs so much at once for one caller, and others beside it', async () => {
 })
 
 it('runs so much at once in all, the callers in turn', async () => {
-  const { begun, enter } = through(gateOf({ atOnce: 1, perCaller: 1 }))
+  const { begun, enter } = through(limiterOf({ atOnce: 1, perCaller: 1 }))
   const works = ['a1', 'a2', 'a3', 'b1'].map((name) => enter(name.slice(0, 1), name))
   await turn()
   expect(begun).toEqual(['a1'])
@@ -58,7 +58,7 @@ it('runs so much at once in all, the callers in turn', async () => {
 })
 
 it('gives the place of what fails to the next one', async () => {
-  const { begun, enter } = through(gateOf())
+  const { begun, enter } = through(limiterOf())
   const first = enter('a', 'a1')
   const second = enter('a', 'a2')
   const failure = new Error('failed')
@@ -70,7 +70,7 @@ it('gives the place of what fails to the next one', async () => {
 })
 
 it('[contract 2] refuses whoever has too many waiting, and nobody else', async () => {
-  const { enter } = through(gateOf())
+  const { enter } = through(limiterOf())
   const held = [enter('a'), enter('a'), enter('a')]
   expect(await enter('a').ended).toMatchObject({
     code: 'rate_limited',

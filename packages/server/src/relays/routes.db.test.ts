@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
-import { createTestEgress, testGate, testKeyRing } from '../../test/webhook-api.ts'
+import { createTestEgress, testKeyRing, testLimiter } from '../../test/webhook-api.ts'
 import type { Egress } from '../platform/egress/index.ts'
 import { createHttpApp } from '../platform/http/app.ts'
 import { createLogger } from '../platform/log.ts'
@@ -57,7 +57,7 @@ beforeAll(async () => {
     publicUrl: PUBLIC_URL,
     checks: {
       limit: createRateLimit({ name: 'relay-checks', usesMax: 30, windowS: 60 }),
-      limiter: testGate,
+      limiter: testLimiter,
     },
     domainsOf: async (_key, limit) =>
       ['a.example', 'b.example', 'c.example', 'd.example'].slice(0, limit),

@@ -94,7 +94,7 @@ export function createWebhooks(deps: WebhooksDeps) {
           usesMax: replayedEventsADayMax,
           windowS: 86_400,
         }),
-        gates: { record: deps.recordReads, replays },
+        limiters: { record: deps.recordReads, replays },
       }),
   }
 }

@@ -47,7 +47,7 @@ const NOTHING_REDELIVERED = 'Nothing Redelivered: its events wait already, or ha
 export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps {
   /** Of calls that queue events again. */
   readonly replayLimit: RateLimit
-  readonly gates: {
+  readonly limiters: {
     /** Of calls that read the record; replays count among them. */
     readonly record: ConcurrencyLimiter
     readonly replays: ConcurrencyLimiter
@@ -129,9 +129,9 @@ function subscriptionRoutes(app: FastifyInstance, deps: WebhookDeps): void {
 }
 
 function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
-  const { gates } = deps
+  const { limiters } = deps
   const asReplay = <T>(tenantId: string, work: () => Promise<T>) =>
-    gates.replays.run(tenantId, () => gates.record.run(tenantId, work))
+    limiters.replays.run(tenantId, () => limiters.record.run(tenantId, work))
 
   addOperation(app, 'listWebhookDeliveries', {
     summary: 'List the webhook deliveries, open and settled',
@@ -144,7 +144,7 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
     async handle({ tenant, query }) {
       return {
         message: 'Webhook Deliveries',
-        ...(await gates.record.run(tenant.tenantId, () =>
+        ...(await limiters.record.run(tenant.tenantId, () =>
           listDeliveries(deps, tenant.tenantId, query),
         )),
       }
@@ -160,7 +160,7 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
     scopes: ['webhooks', 'read'],
     errors: ['rate_limited'],
     async handle({ tenant, params }) {
-      const delivery = await gates.record.run(tenant.tenantId, () =>
+      const delivery = await limiters.record.run(tenant.tenantId, () =>
         getDelivery(deps, tenant.tenantId, params.delivery_id),
       )
       return { message: 'Webhook Delivery', delivery }

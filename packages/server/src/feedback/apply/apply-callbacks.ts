@@ -40,7 +40,7 @@ const TENANTS_MAX = 16
 const OF_EACH_MAX = 8
 const BATCH_BYTES_MAX = 512 * 1024
 /** One is read while the database works on the other. */
-const QUEUES = 2
+const BATCHES_AT_ONCE = 2
 
 export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier {
   const { db, failpoints } = deps
@@ -96,16 +96,16 @@ export function createCallbackApplier(deps: ApplyCallbacksDeps): CallbackApplier
   return {
     async runOnce(mayGoOn = () => true) {
       const batches = (await findLines()).flatMap(toBatches)
-      const lanes = Array.from({ length: QUEUES }, async () => {
+      const appliers = Array.from({ length: BATCHES_AT_ONCE }, async () => {
         let count = 0
         for (let batch = batches.shift(); batch !== undefined && mayGoOn(); batch = batches.shift())
           count += await apply(batch)
         return count
       })
       let done = 0
-      for (const lane of await Promise.allSettled(lanes)) {
-        if (lane.status === 'rejected') throw lane.reason
-        done += lane.value
+      for (const applied of await Promise.allSettled(appliers)) {
+        if (applied.status === 'rejected') throw applied.reason
+        done += applied.value
       }
       return done
     },

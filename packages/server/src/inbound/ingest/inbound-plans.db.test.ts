@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { explaining, type PlanMode, type PlanNode, type SeenPlan } from '../../../test/explain.ts'
 import { rawMail, routeOf } from '../../../test/inbound.ts'
 import { useInbound } from '../../../test/inbound-worker.ts'
-import { testGate } from '../../../test/webhook-api.ts'
+import { testLimiter } from '../../../test/webhook-api.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { transactByIndex } from '../../platform/db/index.ts'
 import { newUlid } from '../../platform/ids.ts'
@@ -53,7 +53,7 @@ async function useAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<vo
   expect(list.inbound_messages).toMatchObject([{ inbound_id: id }])
   const one = await listInboundMessages({ db: on, publicUrl }, tenantId, { inbound_id: id })
   expect(one.inbound_messages).toMatchObject([{ inbound_id: id }])
-  const { stream } = await openRaw({ db: on, limiter: testGate }, tenantId, id)
+  const { stream } = await openRaw({ db: on, limiter: testLimiter }, tenantId, id)
   expect(Buffer.concat(await stream.toArray())).toEqual(raw)
 }
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rawMail, routeOf } from '../../../test/inbound.ts'
 import { useInbound } from '../../../test/inbound-worker.ts'
 import { silent } from '../../../test/sending.ts'
-import { testGate } from '../../../test/webhook-api.ts'
+import { testLimiter } from '../../../test/webhook-api.ts'
 import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
 import { createMetrics } from '../../platform/metrics.ts'
@@ -27,8 +27,8 @@ async function open(change: Partial<InboundMessageRouteDeps> = {}): Promise<Fast
   inboundMessageRoutes(one, {
     db: world.db,
     parser: world.parser,
-    limiter: testGate,
-    attachmentLimiter: testGate,
+    limiter: testLimiter,
+    attachmentLimiter: testLimiter,
     publicUrl: 'https://post.example.com',
     ...change,
   })

@@ -194,12 +194,12 @@ describe('where the server keeps nothing', () => {
 
   it('[F2] a worker that has lost its claim meanwhile says nothing of it', async () => {
     const refId = await send()
-    const limiter = Promise.withResolvers<void>()
-    box.setScript(({ command }) => (command === 'APPEND' ? { after: limiter.promise } : undefined))
+    const gate = Promise.withResolvers<void>()
+    box.setScript(({ command }) => (command === 'APPEND' ? { after: gate.promise } : undefined))
     const late = worker().runOnce()
     await box.waitFor(({ count }) => count('APPEND') === 1)
     await world.db.query('update sending_sent_copy set fence = fence + 1')
-    limiter.resolve()
+    gate.resolve()
     await late
     expect(outcomes).toEqual([])
     expect(await copies()).toHaveLength(1)
@@ -320,11 +320,11 @@ describe('what cannot be kept now', () => {
     await accept(world.db, { from: { email: 'bob@example.com' } })
     await send()
     await world.db.query(`update sending_sent_copy set content_bytes = 20 << 20`)
-    const limiter = Promise.withResolvers<void>()
-    box.setScript(({ command }) => (command === 'APPEND' ? { after: limiter.promise } : undefined))
+    const gate = Promise.withResolvers<void>()
+    box.setScript(({ command }) => (command === 'APPEND' ? { after: gate.promise } : undefined))
     const running = worker().runOnce()
     await box.waitFor(({ count }) => count('APPEND') === 1 && count('LOGOUT') === 1)
-    limiter.resolve()
+    gate.resolve()
     await running
     expect(outcomes).toEqual(['saved'])
     expect(await copies()).toMatchObject([{ tries: 0, wait_s: 5 }])
@@ -365,12 +365,12 @@ describe('what cannot be kept now', () => {
 
 it('finds what is due by itself, and ends while a server hangs', async () => {
   await send()
-  const limiter = Promise.withResolvers<void>()
-  box.setScript(({ command }) => (command === 'APPEND' ? { after: limiter.promise } : undefined))
+  const gate = Promise.withResolvers<void>()
+  box.setScript(({ command }) => (command === 'APPEND' ? { after: gate.promise } : undefined))
   const running = worker({ graceMs: 0 })
   await running.start()
   await box.waitFor(({ count }) => count('APPEND') === 1)
   await running.stop()
   expect(await copies()).toMatchObject([{ tries: 0 }])
-  limiter.resolve()
+  gate.resolve()
 })

@@ -12,7 +12,7 @@ import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
-import { testGate, testKeyRing, testReceivers } from '../../../test/webhook-api.ts'
+import { testKeyRing, testLimiter, testReceivers } from '../../../test/webhook-api.ts'
 import { createClock } from '../../platform/clock.ts'
 import { createEgress } from '../../platform/egress/index.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
@@ -79,7 +79,7 @@ beforeAll(async () => {
     readMailboxHealth: async () => new Map(healths),
     isInboundDomain: async () => false,
     accessTokens: { get: async () => ({ kind: 'inactive' }) as const },
-    checks: { limit, limiter: testGate },
+    checks: { limit, limiter: testLimiter },
   }
   registerMailerRoutes(app, deps)
   imapRoutes(app, { ...deps, receivers: testReceivers(egress), wakeups: createWakeups() })

@@ -28,7 +28,7 @@ export interface RelaySends {
   ): Promise<RelaySent>
 }
 
-const GATES_MAX = 10_000
+const BREAKERS_MAX = 10_000
 const STOPPED: RelaySent = { kind: 'stopped' }
 
 export function createRelaySends({
@@ -38,27 +38,27 @@ export function createRelaySends({
   readonly relays: Pick<Relays, 'send'>
   readonly authConfirmDelayMs: number
 }): RelaySends {
-  const gates = createBoundedMap<string, AuthCircuitBreaker>(GATES_MAX)
+  const breakers = createBoundedMap<string, AuthCircuitBreaker>(BREAKERS_MAX)
 
-  function gateOf({ account: { tenantId, kind } }: RelayMailerForSend): AuthCircuitBreaker {
+  function breakerOf({ account: { tenantId, kind } }: RelayMailerForSend): AuthCircuitBreaker {
     const id = `${tenantId} ${kind}`
-    const limiter = gates.get(id) ?? createAuthCircuitBreaker()
-    gates.set(id, limiter)
-    return limiter
+    const breaker = breakers.get(id) ?? createAuthCircuitBreaker()
+    breakers.set(id, breaker)
+    return breaker
   }
 
   return {
     async send(mailer, mail, o) {
       const { account } = mailer
-      const limiter = gateOf(mailer)
-      if (limiter.isConfirming || limiter.isRejected(account.configVersion)) return STOPPED
+      const breaker = breakerOf(mailer)
+      if (breaker.isConfirming || breaker.isRejected(account.configVersion)) return STOPPED
       const first = await relays.send(account, mail, o)
       if (!isRejection(first)) return first
       // Somebody else's second try has ended while this one was under way.
-      if (limiter.isRejected(account.configVersion)) return STOPPED
+      if (breaker.isRejected(account.configVersion)) return STOPPED
       const sent = isBeyondDoubt(first)
         ? first
-        : await limiter.confirm(async () => {
+        : await breaker.confirm(async () => {
             if (performance.now() + authConfirmDelayMs >= o.deadlineAt) return undefined
             if (!(await waitUnlessAborted(authConfirmDelayMs, o.signal))) return undefined
             // The first request was refused, but what it had to wait for is done.
@@ -66,7 +66,7 @@ export function createRelaySends({
             return relays.send(account, mail, rest)
           })
       if (sent === undefined) return STOPPED
-      if (isRejection(sent)) limiter.noteRejected(account.configVersion)
+      if (isRejection(sent)) breaker.noteRejected(account.configVersion)
       return sent
     },
   }

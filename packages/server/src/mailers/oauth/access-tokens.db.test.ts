@@ -101,15 +101,15 @@ const unblock = () => db.query('update mailers_oauth_token set blocked_until = n
 
 /** The provider's first answer waits until it is let go; the others are given at once. */
 function hold(reply?: TokenReply) {
-  const limiter = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<void>()
   provider.setScript(async ({ n }) => {
     if (n > 1) return undefined
     asked.resolve()
-    await limiter.promise
+    await gate.promise
     return reply
   })
-  return { asked: asked.promise, letGo: () => limiter.resolve() }
+  return { asked: asked.promise, letGo: () => gate.resolve() }
 }
 
 describe('an access token', () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createSmtpServer } from '@postrider/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
-import { testGate } from '../../../test/webhook-api.ts'
+import { testLimiter } from '../../../test/webhook-api.ts'
 import { createEgress } from '../../platform/egress/index.ts'
 import { createRateLimit } from '../../platform/rate-limit.ts'
 import { checkLogin } from './check-login.ts'
@@ -44,7 +44,7 @@ async function told(o: { host?: string; port: number; secure?: 'Auto' | 'SSL'; l
   const config = { host, port, secure, tlsVerify: true, username: 'a', password: 'b' }
   const checks = {
     limit: createRateLimit({ name: 'checks', usesMax: 60, windowS: 60 }),
-    limiter: testGate,
+    limiter: testLimiter,
   }
   return checkLogin({ egress, ehloName: 'sender.example.com', checks }, 'tn_a', config).then(
     () => undefined,

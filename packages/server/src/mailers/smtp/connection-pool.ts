@@ -82,7 +82,7 @@ export function createConnectionPool(
   let idle: Pooled[] = []
   const waiters: Waiter[] = []
   const opening = new Set<AbortController>()
-  const limiter = createAuthCircuitBreaker()
+  const breaker = createAuthCircuitBreaker()
   let workedMs = Number.NEGATIVE_INFINITY
 
   const isFit = (pooled: Pooled): boolean =>
@@ -135,7 +135,7 @@ export function createConnectionPool(
     serveNext()
   }
 
-  const hasPlace = () => !limiter.isConfirming && (idle.length > 0 || open < connectionsMax)
+  const hasPlace = () => !breaker.isConfirming && (idle.length > 0 || open < connectionsMax)
 
   /** Called whenever a session became idle or a place free. */
   const serveNext = () => {
@@ -161,17 +161,17 @@ export function createConnectionPool(
   }
 
   const openNew = async (mailer: SmtpMailerForSend, deadlineAt: number): Promise<Acquired> => {
-    if (limiter.isRejected(mailer.configVersion)) return { kind: 'busy' }
+    if (breaker.isRejected(mailer.configVersion)) return { kind: 'busy' }
     open += 1
     const stopper = new AbortController()
     opening.add(stopper)
     const { signal } = stopper
-    const opened = await o.open(mailer, { deadlineAt, signal, confirm: limiter.confirm })
+    const opened = await o.open(mailer, { deadlineAt, signal, confirm: breaker.confirm })
     opening.delete(stopper)
     if (!opened.ok) {
       open -= 1
       workedMs = Number.NEGATIVE_INFINITY
-      if (classifyFailure(opened.failure).authRejected) limiter.noteRejected(mailer.configVersion)
+      if (classifyFailure(opened.failure).authRejected) breaker.noteRejected(mailer.configVersion)
       serveNext()
       // Nothing was tried: this process looks up as many names at once as it may.
       if (isStopped || opened.failure.systemCode === 'busy') return { kind: 'busy' }

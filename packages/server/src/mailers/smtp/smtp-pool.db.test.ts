@@ -273,11 +273,11 @@ describe('a server that cannot be reached', () => {
   })
 
   it('while a login is tried again the others wait, and go on at once when it works', async () => {
-    const limiter = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
     const server = await serve({ auth: { users: { news: 'right' } } })
     server.setScript(({ phase, connection }) => {
       if (phase !== 'auth') return undefined
-      return connection === 1 ? '535 5.7.8 not now' : { after: limiter.promise }
+      return connection === 1 ? '535 5.7.8 not now' : { after: gate.promise }
     })
     const pool = poolWith()
     const mailer = mailerOn(server, { username: 'news', password: 'right' })
@@ -285,7 +285,7 @@ describe('a server that cannot be reached', () => {
     await server.waitFor(() => server.connections.length === 2)
     const other = pool.acquire(mailer, soon())
     expect(pool.stats).toMatchObject({ open: 1, waiting: 1 })
-    limiter.resolve()
+    gate.resolve()
     expect((await first).kind).toBe('session')
     // The first one has not given its own back.
     expect((await other).kind).toBe('session')

@@ -38,12 +38,12 @@ describe('bulk mail of a mailer', () => {
   })
 
   it('lets other mail go first that comes when it was claimed ahead', async () => {
-    const limiter = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()
     const server = await world.serve(({ phase, attempt, recipient }) => {
       if (phase !== 'rcpt' || recipient !== 'r0@example.com' || attempt !== 1) return undefined
       reached.resolve()
-      return { after: limiter.promise }
+      return { after: gate.promise }
     })
     const { mailerId } = await addMailer(world.db, {
       port: server.port,
@@ -56,7 +56,7 @@ describe('bulk mail of a mailer', () => {
     await accept(world.db, { to: [{ email: 'reset@example.com' }] })
     sender.wakeups.wake([{ tenantId: 'tn_a', mailerId, bucket: 0 }])
     await sender.runOnce().catch(() => undefined)
-    limiter.resolve()
+    gate.resolve()
     await running
     const order = server.messages.map((one) => one.recipients[0])
     expect(order.indexOf('reset@example.com')).toBeLessThan(3)

@@ -225,19 +225,19 @@ describe('[contract 5] cancelling', () => {
   })
 
   it('stops an attempt under way whose dot is not sent, and no other', async () => {
-    const limiter = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()
     const server = await world.serve(({ phase }) => {
       if (phase !== 'rcpt') return undefined
       reached.resolve()
-      return { after: limiter.promise }
+      return { after: gate.promise }
     })
     await addMailer(world.db, { port: server.port })
     const refId = await accept(world.db)
     const running = world.sender().runOnce()
     await reached.promise
     expect(await cancelEmail(world.db, 'tn_a', refId)).toMatchObject({ cancelled: 1 })
-    limiter.resolve()
+    gate.resolve()
     await running
     expect(server.messages).toEqual([])
     expect(await statuses(refId)).toEqual(['rejected'])

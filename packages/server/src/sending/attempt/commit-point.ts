@@ -1,5 +1,5 @@
 /**
- * The commit point of an attempt: committed once, right before its mail may be taken. From then on a lost
+ * The commit point of an attempt: it is written once, right before its mail may be taken. From then on a lost
  * connection means that it may have been; whoever has lost the claim by then never sends it.
  */
 import type { Failpoints } from '../../platform/failpoints.ts'
@@ -7,14 +7,14 @@ import type { Claim } from './attempt.ts'
 
 export interface CommitPointDeps {
   readonly failpoints: Failpoints
-  /** Commits that the commit point may be sent; false when the claim is lost. */
+  /** Commits that the final dot may be sent; false when the claim is lost. */
   readonly markCommitted: (claim: Claim) => Promise<boolean>
 }
 
 export interface CommitPoint {
   /** `unknown`: the database did not say, and nothing was sent. */
   readonly state: 'open' | 'committed' | 'lost' | 'unknown'
-  /** Throws where the commit point must not be sent. */
+  /** Throws where the final dot must not be sent. */
   commit(): Promise<void>
 }
 

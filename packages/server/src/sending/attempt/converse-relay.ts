@@ -33,7 +33,7 @@ export async function converseRelay(
     ),
   )
   if (dot.state === 'lost') return 'lost'
-  // By whoever has to stop, or where an account's key is in question; the commit point did no harm.
+  // By whoever has to stop, or where an account's key is in question; having passed the commit point did no harm.
   if (sent.kind === 'stopped') return 'undone'
   deps.failpoints.hit('send.after_reply')
   return toResult(o.mailer, sent)

@@ -1,7 +1,7 @@
 /**
  * The SMTP conversation of one attempt, below one absolute deadline.
  *
- * The commit point is committed before it is sent: from then on a lost connection means that the mail may
+ * The commit point is written before the final dot is sent: from then on a lost connection means that the mail may
  * have been delivered, and the mailer's policy decides on another attempt
  * (docs/reference/sending.md#interrupted-attempts). Whoever has lost the claim by then never sends it.
  */

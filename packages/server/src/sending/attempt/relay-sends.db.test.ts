@@ -367,17 +367,15 @@ describe('a key that is refused', () => {
 
   it('of an account that has a new one by now: nothing follows, and its mail goes out', async () => {
     const { provider, mailerId } = await setUp()
-    const limiter = Promise.withResolvers<void>()
-    provider.setScript(({ n }) =>
-      n <= 2 ? { ...UNAUTHORIZED, after: limiter.promise } : undefined,
-    )
+    const gate = Promise.withResolvers<void>()
+    provider.setScript(({ n }) => (n <= 2 ? { ...UNAUTHORIZED, after: gate.promise } : undefined))
     const refId = await accept(world.db, ADA)
     const sender = world.sender()
     const running = sender.runOnce()
     await provider.waitUntil(() => provider.requests.length === 1)
     await world.db.query('update mailers_mailer set config_version = config_version + 1')
     await world.db.query('update relays_account set config_version = config_version + 1')
-    limiter.resolve()
+    gate.resolve()
     await running
     expect(await stateOf(mailerId)).toBe('active')
     sender.wakeups.wake([

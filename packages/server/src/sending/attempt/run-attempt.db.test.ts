@@ -196,7 +196,7 @@ describe('[6.4] a failed attempt', () => {
     'body: rst',
     'rcpt: rst',
     'data: 421 4.3.2 going down >> fin',
-  ])('before the commit point was surely not sent and is tried again: %s', async (text) => {
+  ])('before the final dot was surely not sent and is tried again: %s', async (text) => {
     const { server, events, shorts } = await sendOne({ 'ada@example.com': [text, 'ok'] })
     expect(shorts).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
     expect(events[0]?.details.provider_error).not.toBe('')
@@ -284,7 +284,7 @@ describe('an uncertain attempt', () => {
     expect(rows).toEqual([{ outcome: 'uncertain', is_whole: true }])
   })
 
-  it('is not one when the server refused after the commit point', async () => {
+  it('is not one when the server refused after the final dot', async () => {
     const { refId } = await sendOne(
       { 'ada@example.com': ['dot: 554 5.7.1 spam'] },
       {},

@@ -110,7 +110,7 @@ async function attempt(
   loaded: LoadedAttempt,
 ): Promise<AttemptResult | Stopped | Undo | 'lost'> {
   const { claim, mailer } = loaded
-  // An earlier claim ran out after the commit point was committed: its outcome is this attempt's.
+  // An earlier claim ran out after the commit point: its outcome is this attempt's.
   if (claim.was === 'dot') return { ...failure('uncertain'), retryable: true, isUncertain: true }
   const suppressed = await isSuppressed(loaded)
   if (suppressed !== false) return suppressed

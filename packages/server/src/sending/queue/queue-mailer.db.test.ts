@@ -38,7 +38,7 @@ it('a mailer is read once a second, once for all who need it', async () => {
 it('of readings that overtake each other the later one stays', async () => {
   const { mailerId } = await addMailer(world.db, { limits: { connections: 7 } })
   const queue = createMailerQueue({ tenantId: 'tn_a', mailerId, bucket: 0 })
-  const limiter = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
   let nowMs = 0
   let reads = 0
   const db: Db = {
@@ -47,7 +47,7 @@ it('of readings that overtake each other the later one stays', async () => {
       reads += 1
       const isFirst = reads === 1
       const rows = await world.db.query<Row>(...args)
-      if (isFirst) await limiter.promise
+      if (isFirst) await gate.promise
       return rows
     },
     transaction: world.db.transaction,
@@ -58,7 +58,7 @@ it('of readings that overtake each other the later one stays', async () => {
   nowMs = 1
   await world.db.query('delete from mailers_mailer')
   expect(await mailerOf(deps, queue)).toBe('gone')
-  limiter.resolve()
+  gate.resolve()
   await early
   expect(mailerOf(deps, queue)).toBe('gone')
 })

@@ -26,14 +26,14 @@ const world = useSending()
 const shorts = async () => (await eventsOf(world.db)).map(inShort)
 /** A script that holds the reply at `phase` of one attempt back until it is let go. */
 function hold(phase: SmtpPhase, attempt = 1) {
-  const limiter = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
   const script = (now: SmtpContext) => {
     if (now.phase !== phase || now.attempt !== attempt) return undefined
     reached.resolve()
-    return { after: limiter.promise }
+    return { after: gate.promise }
   }
-  return { script, reached: reached.promise, letGo: limiter.resolve }
+  return { script, reached: reached.promise, letGo: gate.resolve }
 }
 
 /** Ada, and others. */
@@ -108,7 +108,7 @@ describe('a sender that goes away', () => {
     expect(server.transactions).toHaveLength(1)
   })
 
-  it('and comes back before the commit point: it has lost its claim and never sends the commit point', async () => {
+  it('and comes back before the commit point: it has lost its claim and never sends the final dot', async () => {
     const { server, letGo, outcomes } = await standAt('rcpt')
     await world.db.query('update sending_queue set fence = fence + 1')
     await letGo()
@@ -145,7 +145,7 @@ describe('a sender that goes away', () => {
     expect(await shorts()).toEqual(['MAIL_DELIVERED'])
   })
 
-  it('after the commit point was committed: its attempt is uncertain, and the next one follows', async () => {
+  it('after the commit point: its attempt is uncertain, and the next one follows', async () => {
     const { server, refId, letGo, outcomes } = await standAt('dot')
     await runOutClaims(world.db)
     await drain(world.db, world.sender())
@@ -166,7 +166,7 @@ describe('a sender that goes away', () => {
     expect(server.accepted).toBe(2)
   })
 
-  it('after the commit point was committed, and so does the next before it has looked: still uncertain', async () => {
+  it('after the commit point, and so does the next before it has looked: still uncertain', async () => {
     const { server, refId, letGo } = await standAt('dot')
     await runOutClaims(world.db)
     const failpoints = { hit: () => stopped.resolve(next.stop()) }
@@ -185,7 +185,7 @@ describe('a sender that goes away', () => {
     expect(server.accepted).toBe(2)
   })
 
-  it('after the commit point was committed, and the next one in the moment of its claim: still uncertain', async () => {
+  it('after the commit point, and the next one in the moment of its claim: still uncertain', async () => {
     const { server, letGo } = await standAt('dot')
     await runOutClaims(world.db)
     const [queue] = await discoverQueues(world.db, [...Array(bucketCount).keys()], 0)
@@ -222,7 +222,7 @@ describe('a sender that goes away', () => {
     expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1 }, { attempt: 2 }])
   })
 
-  it('after the commit point was committed, under at_most_once: final', async () => {
+  it('after the commit point, under at_most_once: final', async () => {
     const { server, refId, letGo, outcomes } = await standAt('dot', { uncertain: 'at_most_once' })
     await runOutClaims(world.db)
     await drain(world.db, world.sender())
@@ -378,7 +378,7 @@ describe('the database away', () => {
   })
 
   it.each(['away', 'lost-answer'] as const)(
-    'at the commit point (%s): the commit point is not sent, and the same attempt is run again without an event',
+    'at the commit point (%s): the final dot is not sent, and the same attempt is run again without an event',
     async (mode) => {
       const { db, self } = brittle(world.db)
       const server = await world.serve(({ phase, attempt }) => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createWebhookApi, testGate, type WebhookApi } from '../../../test/webhook-api.ts'
+import { createWebhookApi, testLimiter, type WebhookApi } from '../../../test/webhook-api.ts'
 import { newEvent } from '../../../test/webhook-dispatch.ts'
 import {
   clearWebhooks,
@@ -42,7 +42,7 @@ describe('calls that read the record', () => {
     api = await createWebhookApi(
       {},
       {
-        gates: {
+        limiters: {
           record: { run: (...o) => record.run(...o) },
           replays: { run: (...o) => replays.run(...o) },
         },
@@ -89,13 +89,13 @@ describe('calls that read the record', () => {
       () => api.call('POST', '/v1/webhook/replay', { payload }),
     ]
     for (const call of calls) {
-      record = heldLimiter(testGate)
+      record = heldLimiter(testLimiter)
       const answer = call()
       await expect.poll(() => record.entered).toEqual(['tn_a'])
       record.open()
       expect((await answer).status).toBeLessThan(300)
     }
-    record = heldLimiter(testGate)
+    record = heldLimiter(testLimiter)
     const both = calls.slice(1).map((call) => call())
     const refused = calls[2]?.()
     expect((await Promise.race([...both, refused]))?.status).toBe(429)

@@ -93,11 +93,8 @@ describe('a delivery of the dispatcher', () => {
     })
     await world.record(newEvent({ details: fill(0) }), newEvent({ details: fill(0) }))
     await (await world.dispatcher()).runOnce()
-    const tenantLimiter = 1024 * 1024 - Buffer.byteLength(bodies()[0] ?? '')
-    const events = [
-      newEvent({ details: fill(tenantLimiter - 7) }),
-      newEvent({ details: fill(7 + more) }),
-    ]
+    const room = 1024 * 1024 - Buffer.byteLength(bodies()[0] ?? '')
+    const events = [newEvent({ details: fill(room - 7) }), newEvent({ details: fill(7 + more) })]
     await world.record(...events)
     await (await world.dispatcher({ batchBytesMax: 2 ** 21 })).runOnce()
     const sent = receiver.requests[1]?.body

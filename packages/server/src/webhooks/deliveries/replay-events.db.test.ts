@@ -646,7 +646,7 @@ describe('POST /v1/webhook/replay', () => {
         await recordUnwanted(db, ...Array.from({ length: 5 }, () => newEvent({ event })))
       await recordUnwanted(db, ...Array.from({ length: 4 }, () => newEvent()))
       expect((await post({ start: '2020-01-01', event: 'MAIL_DELIVERED' })).body.replayed).toBe(4)
-      const limiter = Promise.withResolvers<void>()
+      const gate = Promise.withResolvers<void>()
       const reached = Promise.withResolvers<void>()
       // Held between its last statement and its commit.
       const held: Db = {
@@ -657,7 +657,7 @@ describe('POST /v1/webhook/replay', () => {
             const { rowCount } = await tx.query('select 1 from webhooks_pending')
             if (rowCount > 4) {
               reached.resolve()
-              await limiter.promise
+              await gate.promise
             }
             return result
           }, o),
@@ -680,7 +680,7 @@ describe('POST /v1/webhook/replay', () => {
       const second = replayEvents({ ...deps, db: counted }, 'tn_a', select('MAIL_CLICKED'))
       const refused = expect(second).rejects.toMatchObject({ code: 'rate_limited' })
       await queued.promise
-      limiter.resolve()
+      gate.resolve()
       expect(await first).toEqual({ replayed: 5 })
       await refused
       expect(await pendingOf(key)).toHaveLength(9)

@@ -249,17 +249,17 @@ async function requireRoom(
     countReplayed(tx, tenantId, [...perWebhook.keys()], waitingMax),
   )
   for (const [webhookId, count] of perWebhook) {
-    const tenantLimiter = waitingMax - (waiting.get(webhookId) ?? 0)
-    if (count > tenantLimiter) throw noRoom(waitingMax, tenantLimiter)
+    const room = waitingMax - (waiting.get(webhookId) ?? 0)
+    if (count > room) throw noRoom(waitingMax, room)
   }
 }
 
 /** When there is room depends on the receiver; the time is for the caller's patience. */
-function noRoom(waitingMax: number, tenantLimiter: number): ApiError {
+function noRoom(waitingMax: number, room: number): ApiError {
   return rateLimited({
     policy: 'replayed-events',
     quota: waitingMax,
-    left: tenantLimiter,
+    left: room,
     retryAfterS: RETRY_AFTER_S,
     message: `At most ${waitingMax} replayed events may wait for one webhook`,
   })

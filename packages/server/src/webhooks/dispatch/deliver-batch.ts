@@ -45,7 +45,7 @@ export interface DeliverDeps extends RequestDeps {
     settlement: Settlement,
     take: Take,
   ) => Promise<{ readonly settled: Settled; readonly taken: Taken }>
-  readonly backoffs: GroupCommit<StreamKey, Rest>
+  readonly rests: GroupCommit<StreamKey, Rest>
   readonly queueCursor: QueueCursor
   readonly prefetch: Prefetch
   readonly bodyBudget: BodyBudget
@@ -146,7 +146,7 @@ function noteTaken(deps: DeliverDeps, { webhookId, ahead }: Take, taken: Taken):
 }
 
 async function rest(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
-  const state = await deps.backoffs.add(key)
+  const state = await deps.rests.add(key)
   // It looked from the first id on: what the take did not find lies below the cursor's ids.
   if (state === 'busy') deps.queueCursor.reset(key.webhookId)
   return state === 'idle' ? IDLE : state === 'busy' ? AGAIN : BUSY

@@ -103,13 +103,13 @@ export type Rest = 'idle' | 'busy' | 'locked'
  * that comes later waits for it, and then finds the stream idle and makes it active.
  */
 export async function restStreams(tx: Tx, keys: readonly StreamKey[]): Promise<Rest[]> {
-  const backoffs = new Array<Rest>(keys.length).fill('locked')
+  const rests = new Array<Rest>(keys.length).fill('locked')
   const [, locked] = await Promise.all([
     planByIndex(tx),
     tx.query<{ n: number }>(LOCK_FOR_REST, columnsOf(keys)),
   ])
   const held = locked.rows.map((row) => row.n - 1).flatMap((n) => placed(keys, n))
-  if (held.length === 0) return backoffs
+  if (held.length === 0) return rests
   // A statement of its own: it sees what was committed before the lock was had.
   const looked = await tx.query<{ n: number; is_busy: boolean; is_needed: boolean }>(
     LOOK_FOR_REST,
@@ -119,7 +119,7 @@ export async function restStreams(tx: Tx, keys: readonly StreamKey[]): Promise<R
   const gone: StreamKey[] = []
   for (const { n, is_busy: isBusy, is_needed: isNeeded } of looked.rows) {
     for (const stream of placed(held, n - 1)) {
-      backoffs[stream.place] = isBusy ? 'busy' : 'idle'
+      rests[stream.place] = isBusy ? 'busy' : 'idle'
       if (!isBusy) (isNeeded ? idle : gone).push(stream)
     }
   }
@@ -127,7 +127,7 @@ export async function restStreams(tx: Tx, keys: readonly StreamKey[]): Promise<R
     ...(idle.length > 0 ? [tx.query(GO_IDLE, columnsOf(idle))] : []),
     ...(gone.length > 0 ? [tx.query(DELETE_STREAMS, columnsOf(gone))] : []),
   ])
-  return backoffs
+  return rests
 }
 
 function placed<K extends StreamKey>(keys: readonly K[], place: number) {

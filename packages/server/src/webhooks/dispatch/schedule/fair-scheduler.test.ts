@@ -242,10 +242,9 @@ it('keeps every limit at every moment, and starts each once in the end', () => {
           const seen = w.started.length
           w.fill()
           for (const step of w.started.slice(seen)) running.add(step)
-          const of = (endpointHealth: Pace[], tenant?: string) =>
+          const of = (paces: Pace[], tenant?: string) =>
             [...running].filter(
-              (s) =>
-                endpointHealth.includes(s.pace) && (tenant === undefined || s.tenantId === tenant),
+              (s) => paces.includes(s.pace) && (tenant === undefined || s.tenantId === tenant),
             ).length
           const limiters: [Pace[], number, number][] = [
             [['quick', 'slow', 'new', 'failing'], limits.all, 1 / 2],
@@ -254,10 +253,10 @@ it('keeps every limit at every moment, and starts each once in the end', () => {
             [['slow', 'failing'], limits.late, 1 / 4],
             [['failing'], limits.failing, 1 / 4],
           ]
-          for (const [endpointHealth, places, part] of limiters) {
-            expect(of(endpointHealth)).toBeLessThanOrEqual(places)
+          for (const [paces, places, part] of limiters) {
+            expect(of(paces)).toBeLessThanOrEqual(places)
             for (const tenant of tenants)
-              expect(of(endpointHealth, tenant)).toBeLessThanOrEqual(Math.ceil(places * part))
+              expect(of(paces, tenant)).toBeLessThanOrEqual(Math.ceil(places * part))
           }
           const { waiting, ...counts } = w.scheduler.counts()
           for (const pace of ['quick', 'slow', 'new', 'failing'] as const)

@@ -23,11 +23,10 @@ beforeAll(async () => {
   world = await createWebhookDispatch({ poolMax: 10 })
 })
 beforeEach(async () => {
-  const limiter = Promise.withResolvers<void>()
-  release = limiter.resolve
+  const gate = Promise.withResolvers<void>()
+  release = gate.resolve
   receiver = await createWebhookReceiver({
-    script: ({ path }) =>
-      path.startsWith('/dead') ? { status: 200, after: limiter.promise } : 200,
+    script: ({ path }) => (path.startsWith('/dead') ? { status: 200, after: gate.promise } : 200),
   })
   // Nothing that hangs ends by itself while a test lasts.
   dispatcher = await world.dispatcher({ concurrency: 512, timeoutMs: 600_000 })

@@ -124,13 +124,13 @@ describe('the dispatcher', () => {
 
   it('looks again when it is woken just after it found nothing', async () => {
     await world.register(receiver.origin)
-    const { backoffs } = createDeliveryCommits(world.db)
+    const { rests } = createDeliveryCommits(world.db)
     let isFirst = true
     const dispatcher = await start({
-      backoffs: {
-        ...backoffs,
+      rests: {
+        ...rests,
         async add(key) {
-          const result = await backoffs.add(key)
+          const result = await rests.add(key)
           if (result === 'idle' && isFirst) {
             isFirst = false
             await world.record(newEvent())

@@ -24,7 +24,7 @@ export function createDeliveryCommits(
   | 'take'
   | 'settle'
   | 'settleAndTake'
-  | 'backoffs'
+  | 'rests'
   | 'queueCursor'
   | 'prefetch'
   | 'bodyBudget'
@@ -48,7 +48,7 @@ export function createDeliveryCommits(
       const result = await turns.add({ settlement, take })
       return { settled: settled(result), taken: taken(result) }
     },
-    backoffs: createGroupCommit({ db, itemsMax: GROUP_MAX, run: restStreams, isFlushed: false }),
+    rests: createGroupCommit({ db, itemsMax: GROUP_MAX, run: restStreams, isFlushed: false }),
     queueCursor: createQueueCursor(),
     prefetch: createPrefetch(),
     bodyBudget: createBodyBudget(),

@@ -57,8 +57,8 @@ describe('a request that was answered', () => {
   it('waits for nobody who holds the stream of another', async () => {
     const other = await createWebhookReceiver()
     const held = await world.register(other.origin, { tenantId: 'tn_b' })
-    const limiter = Promise.withResolvers<void>()
-    for (const one of [receiver, other]) one.setScript([{ status: 200, after: limiter.promise }])
+    const gate = Promise.withResolvers<void>()
+    for (const one of [receiver, other]) one.setScript([{ status: 200, after: gate.promise }])
     await world.record(newEvent(), newEvent({ tenantId: 'tn_b' }))
     const dispatcher = await world.dispatcher()
     await dispatcher.start()
@@ -71,7 +71,7 @@ describe('a request that was answered', () => {
       await holder.query('select from webhooks_stream where webhook_id = $1 for update', [
         held.webhookId,
       ])
-      limiter.resolve()
+      gate.resolve()
       const finished = world.nextLine('webhook_delivery.finished')
       expect(await finished).toMatchObject({ tenant_id: 'tn_a', outcome: 'delivered' })
       await world.record(newEvent())
