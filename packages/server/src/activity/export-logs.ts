@@ -6,10 +6,9 @@
  * ordinary refusal. What fails later ends the text without its end: NDJSON says so in a last line,
  * and in either format the connection is cut, so that no part is taken for the whole.
  */
-import type { EmailLog, ExportEmailLogsQuery } from '@postrider/contract'
+import { type EmailLog, type ExportEmailLogsQuery, emailLog } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { listLogs } from './list-logs.ts'
-import { csvHeader, toCsv } from './log-csv.ts'
 
 const PAGE = 500
 
@@ -52,4 +51,26 @@ export async function exportLogs(
   function lineOf(log: EmailLog): string {
     return format === 'csv' ? toCsv(log) : `${JSON.stringify(log)}\n`
   }
+}
+
+const COLUMNS = Object.keys(emailLog.properties) as (keyof EmailLog)[]
+const FORMULA = /^[=+\-@\t\r]/
+const NEEDS_QUOTES = /[",\r\n]/
+
+const csvHeader = `${COLUMNS.join()}\r\n`
+
+/**
+ * A log as a line of CSV (RFC 4180), in UTF-8.
+ *
+ * A text that a spreadsheet would take for a formula gets an apostrophe in front: recipients and
+ * their servers write into subjects, addresses and reasons.
+ */
+function toCsv(log: EmailLog): string {
+  return `${COLUMNS.map((name) => toField(log[name])).join()}\r\n`
+}
+
+function toField(value: string | number | null): string {
+  if (typeof value !== 'string') return value === null ? '' : String(value)
+  const text = FORMULA.test(value) ? `'${value}` : value
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

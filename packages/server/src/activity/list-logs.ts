@@ -2,9 +2,9 @@
 import type { EmailLog, GetEmailLogsQuery } from '@postrider/contract'
 import { type Db, readInOrder } from '../platform/db/index.ts'
 import { pageTokenAfter, readPage } from '../platform/http/paging.ts'
+import { timeOfUlid } from '../platform/ids.ts'
 import type { Place } from '../sending/index.ts'
-import { findLogs, type LogBounds } from './find-logs.ts'
-import { toLog } from './log-wire.ts'
+import { type FoundLog, findLogs, type LogBounds } from './find-logs.ts'
 import { readLogsQuery } from './read-logs-query.ts'
 
 export interface LogDeps {
@@ -45,4 +45,28 @@ function placeText({ refId, n }: Place): string {
 function readPlace(text: string): Place {
   const [refId = '', n] = text.split('.')
   return { refId, n: Number(n) }
+}
+
+/**
+ * A log as the API shows it (docs/reference/statuses.md#log-filters): the only place where this capability
+ * writes its names.
+ */
+function toLog({ recipient: r, email, engagement }: FoundLog): EmailLog {
+  return {
+    ref_id: r.refId,
+    email: r.email,
+    recipient_type: r.type,
+    from: email.from,
+    subject: email.subject,
+    mailer_id: email.mailerId,
+    campaign_id: email.campaignId,
+    status: r.status,
+    failed_reason: r.failedReason,
+    message_id: r.messageId,
+    attempts: r.attempts,
+    opens: engagement?.opens ?? 0,
+    clicks: engagement?.clicks ?? 0,
+    created_at: timeOfUlid(r.refId).toISOString(),
+    delivered_at: r.deliveredAt?.toISOString() ?? null,
+  }
 }
