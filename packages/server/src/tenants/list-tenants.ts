@@ -3,8 +3,13 @@ import type { ApiKey, PageQuery, Tenant } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { cutPage, readPage } from '../platform/http/paging.ts'
-import { hasTenant, listApiKeys, listTenants } from './store.ts'
-import { toWireApiKey, toWireTenant } from './tenant-wire.ts'
+import {
+  hasTenant,
+  listApiKeys,
+  listTenants,
+  type ApiKey as StoredKey,
+  type Tenant as StoredTenant,
+} from './store.ts'
 
 type WithToken = { readonly nextPageToken?: string }
 
@@ -31,4 +36,25 @@ export async function pageOfApiKeys(
   })
   const { rows, ...token } = cutPage(found, page, (row) => row.keyId)
   return { keys: rows.map(toWireApiKey), ...token }
+}
+
+/** A tenant as the operator's API shows it (docs/reference/operator.md#tenants-and-keys). */
+function toWireTenant(tenant: StoredTenant): Tenant {
+  return {
+    tenant_id: tenant.tenantId,
+    name: tenant.name,
+    created_at: tenant.createdAt.toISOString(),
+  }
+}
+
+/** An API key as the operator's API shows it. */
+function toWireApiKey(key: StoredKey): ApiKey {
+  return {
+    key_id: key.keyId,
+    name: key.name,
+    scopes: [...key.scopes],
+    created_at: key.createdAt.toISOString(),
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+  }
 }
