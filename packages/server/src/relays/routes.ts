@@ -1,19 +1,21 @@
 /** The operations on accounts at relay providers (docs/reference/domains.md#relay-accounts). */
+
 import {
   configureRelayAnswer,
   configureRelayBody,
   deleteRelayAnswer,
   getRelayAnswer,
+  type Relay,
   type RelayParams,
   relayParams,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../platform/http/operation.ts'
-import type { AccountKey } from './account.ts'
+import type { KeyRing } from '../platform/secrets/index.ts'
+import { type AccountKey, openCallbackToken, type StoredAccount } from './account.ts'
 import { type ConfigureRelayDeps, configureRelay } from './configure-relay.ts'
 import { type DeleteRelayDeps, deleteRelay } from './delete-relay.ts'
 import { getRelay } from './get-relay.ts'
-import { type RelayWireDeps, toWire } from './relay-wire.ts'
 
 export type RelayRoutesDeps = ConfigureRelayDeps & DeleteRelayDeps & RelayWireDeps
 
@@ -65,4 +67,24 @@ export function relayRoutes(app: FastifyInstance, deps: RelayRoutesDeps): void {
 
 function keyOf(tenant: { readonly tenantId: string }, { kind }: RelayParams): AccountKey {
   return { tenantId: tenant.tenantId, kind }
+}
+
+interface RelayWireDeps {
+  readonly keyRing: KeyRing
+  readonly publicUrl: string
+}
+
+/**
+ * An account as every answer shows it (docs/reference/domains.md#relay-accounts): without its key and
+ * secrets, sealed or not.
+ */
+function toWire({ keyRing, publicUrl }: RelayWireDeps, account: StoredAccount): Relay {
+  const { kind, apiBase } = account
+  return {
+    kind,
+    api_base: apiBase === '' ? null : apiBase,
+    callback_url: `${publicUrl}/callbacks/${kind}/${openCallbackToken(keyRing, account)}`,
+    created_at: account.createdAt.toISOString(),
+    updated_at: account.updatedAt.toISOString(),
+  }
 }

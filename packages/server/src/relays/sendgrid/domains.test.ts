@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RelayAccount, RelayAnswer, RelayDomain, RelayDomainCall } from '../relay.ts'
-import { recordsOf } from './domain-records.ts'
-import { domains } from './domains.ts'
+import { domains, recordsOf } from './domains.ts'
 
 const account: RelayAccount = {
   tenantId: 'tn_a',

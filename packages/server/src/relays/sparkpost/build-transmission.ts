@@ -11,7 +11,6 @@
 import { type Attachment, dispositionOf, mediaTypeOf } from '../../mail/index.ts'
 import { mailRefName, writeMailRef } from '../mail-ref.ts'
 import type { RelayAttachment, RelayMail, RelayMailbox } from '../relay.ts'
-import { createLiterals, type Literals } from './literals.ts'
 
 const CAMPAIGN_OCTETS_MAX = 64
 const FILENAME_OCTETS_MAX = 255
@@ -123,4 +122,38 @@ function mailboxOf({ address, name = '' }: RelayMailbox): string {
 
 function oneLine(text: string): string {
   return text.replace(/[\r\n\0]+/g, ' ')
+}
+
+/**
+ * Keeps SparkPost's template language out of texts that customers wrote.
+ *
+ * `perform_substitutions: false` spares the bodies, but the headers still pass through the language,
+ * encoded words included: `{{` in a subject would print nothing, or fail the whole message at the
+ * provider. There is no way to switch that off, so such a text is given as data, and the header is a
+ * reference to it: what a reference prints is not looked at again.
+ */
+interface Literals {
+  /** What prints the text as it is. */
+  of(text: string): string
+  /** What the references are to; undefined where there are none. */
+  data(): Readonly<Record<string, string>> | undefined
+}
+
+function createLiterals(): Literals {
+  const texts: string[] = []
+  return {
+    of(text) {
+      if (!text.includes('{{')) return text
+      texts.push(text)
+      return `{{{${nameOf(texts.length)}}}}`
+    },
+    data() {
+      if (texts.length === 0) return undefined
+      return Object.fromEntries(texts.map((text, i) => [nameOf(i + 1), text]))
+    },
+  }
+}
+
+function nameOf(n: number): string {
+  return `postrider_literal_${n}`
 }
