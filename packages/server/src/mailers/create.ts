@@ -12,9 +12,9 @@ import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import type { ReceiverRules, Wakeups } from '../webhooks/index.ts'
 import { listDomainsOfRelay, noteRelayChanged } from './domain-store.ts'
-import { createImapBounds } from './imap/imap-bounds.ts'
 import type { OnImapBound } from './imap/open-mailbox.ts'
 import { imapRoutes } from './imap/routes.ts'
+import { IMAP_BOUNDS } from './imap/wire-guard.ts'
 import { type AccessTokens, createAccessTokens } from './oauth/access-tokens.ts'
 import type { RefreshDeps } from './oauth/refresh-token.ts'
 import { oauthRoutes } from './oauth/routes.ts'
@@ -105,4 +105,18 @@ function createRefreshObserver(metrics: Metrics): RefreshDeps['observe'] {
   )
   for (const outcome of REFRESHED) refreshes.inc({ outcome }, 0)
   return (outcome) => refreshes.inc({ outcome })
+}
+
+/** Says which bounds the servers of mailboxes break: in the log with the server, and in a counter. */
+function createImapBounds(deps: { readonly log: Logger; readonly metrics: Metrics }): OnImapBound {
+  const broken = deps.metrics.counter(
+    'imap_bounds_broken_total',
+    'Connections to mailboxes that were ended because their server broke a bound',
+    ['bound'],
+  )
+  for (const bound of Object.keys(IMAP_BOUNDS)) broken.inc({ bound }, 0)
+  return (bound, { host, port }) => {
+    broken.inc({ bound })
+    deps.log.info({ bound, host, port, means: IMAP_BOUNDS[bound] }, 'imap.bound_broken')
+  }
 }

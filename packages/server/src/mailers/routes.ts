@@ -16,8 +16,8 @@ import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../platform/http/operation.ts'
 import { listMailers } from './list-mailers.ts'
 import { domainToWire, showMailer } from './mailer-wire.ts'
+import { type RemoveMailerDeps, removeMailer } from './remove-mailer.ts'
 import { configureSmtp, type MailerDeps } from './smtp/configure-smtp.ts'
-import { deleteSmtp } from './smtp/delete-smtp.ts'
 import { getSmtp } from './smtp/get-smtp.ts'
 import { updateSmtp } from './smtp/update-smtp.ts'
 import { setActive } from './state/set-active.ts'
@@ -107,4 +107,13 @@ export function registerMailerRoutes(app: FastifyInstance, deps: MailerDeps): vo
       }
     },
   })
+}
+
+/** deleteSMTPConfig (docs/reference/mailers.md#kinds). */
+async function deleteSmtp(
+  deps: RemoveMailerDeps,
+  tenantId: string,
+  mailerId: string,
+): Promise<void> {
+  await removeMailer(deps, await getSmtp(deps, tenantId, mailerId))
 }

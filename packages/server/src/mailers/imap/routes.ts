@@ -11,8 +11,8 @@ import {
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../../platform/http/operation.ts'
 import { showMailer } from '../mailer-wire.ts'
+import { type RemoveMailerDeps, removeMailer } from '../remove-mailer.ts'
 import { configureImap, type ImapDeps } from './configure-imap.ts'
-import { deleteImap } from './delete-imap.ts'
 import { getImap } from './get-imap.ts'
 import { updateImap } from './update-imap.ts'
 
@@ -77,4 +77,16 @@ export function imapRoutes(app: FastifyInstance, deps: ImapDeps): void {
       return { success: true, message: 'Mailer deleted' }
     },
   })
+}
+
+/**
+ * deleteIMAPConfig (docs/reference/inbound.md#mailboxes). Mail that was received already is still reported,
+ * or recorded.
+ */
+async function deleteImap(
+  deps: RemoveMailerDeps,
+  tenantId: string,
+  mailerId: string,
+): Promise<void> {
+  await removeMailer(deps, await getImap(deps, tenantId, mailerId))
 }

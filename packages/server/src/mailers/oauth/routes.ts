@@ -19,13 +19,13 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { addOperation } from '../../platform/http/operation.ts'
+import { escapeHtml, PAGE_STYLE, pageHeaders } from '../../platform/http/page.ts'
 import type { ShowDeps } from '../imap/show-mailboxes.ts'
 import { showMailer } from '../mailer-wire.ts'
 import { type SetActiveDeps, setOAuthActive } from '../state/set-active.ts'
-import { callbackPage, PAGE_HEADERS } from './callback-page.ts'
 import { type AppDeps, createApp } from './create-app.ts'
 import { deleteApp } from './delete-app.ts'
-import { type FinishLoginDeps, finishLogin } from './finish-login.ts'
+import { type CallbackAnswer, type FinishLoginDeps, finishLogin } from './finish-login.ts'
 import { listApps } from './list-apps.ts'
 import { type LogInDeps, logIn } from './log-in.ts'
 import { toWire } from './oauth-app.ts'
@@ -171,4 +171,18 @@ function parameterOf({ query }: FastifyRequest, name: string): string | undefine
   const value: unknown =
     typeof query === 'object' && query !== null ? Reflect.get(query, name) : undefined
   return typeof value === 'string' ? value : undefined
+}
+
+/** The address of this page holds a code: it goes to nobody. */
+const PAGE_HEADERS = pageHeaders({ formAction: "'none'" })
+
+/** The page that ends a login without a way back. */
+function callbackPage({ isSuccess, message }: CallbackAnswer): string {
+  const title = isSuccess ? 'Connected' : 'Not connected'
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${PAGE_STYLE}</style></head>
+<body><h1>${title}</h1><p>${escapeHtml(message)}</p></body>
+</html>
+`
 }
