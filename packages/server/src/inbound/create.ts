@@ -1,5 +1,9 @@
 /** Makes inbound: what stores received mail in every role, its listener, and what reports the mail. */
-import { createMailAuthenticator, type MessageParser } from '../mail/index.ts'
+import {
+  createMailAuthenticator,
+  createUserAgentReader,
+  type MessageParser,
+} from '../mail/index.ts'
 import {
   type ConcurrencyLimiter,
   createConcurrencyLimiter,
@@ -15,9 +19,11 @@ import { createReturnPathTokens, type ReturnPathTokens } from '../sending/index.
 import type { ReceiverRules, Wakeups } from '../webhooks/index.ts'
 import { isHeld } from './domains/domain-store.ts'
 import { inboundRoutes } from './domains/routes.ts'
-import { createInboundWork } from './ingest/create-inbound-work.ts'
+import { createInboundWorker } from './ingest/inbound-worker.ts'
 import { createIngest, type Ingest } from './ingest/ingest.ts'
 import { createInboundJanitor } from './ingest/janitor.ts'
+import { createInboundGauge, createInboundObserver } from './ingest/observe-inbound.ts'
+import { createMessageReader } from './ingest/read-message.ts'
 import { inboundMessageRoutes } from './messages/routes.ts'
 import { createListener, type ListenerDeps } from './smtp/create.ts'
 
@@ -99,7 +105,10 @@ export function createInbound(deps: CreateInboundDeps) {
   }
 }
 
-/** What reads and reports received mail, however it was received. */
+/**
+ * What reads and reports received mail, however it was received. Nothing runs before its services
+ * start.
+ */
 function createReports(
   deps: CreateInboundDeps,
   o: { readonly ingest: Ingest; readonly returnPaths: ReturnPathTokens },
@@ -110,7 +119,8 @@ function createReports(
     resolver: rememberAnswers(deps.dns),
     observer: deps.threadJobs,
   })
-  const work = createInboundWork({
+  const observer = createInboundObserver(deps.metrics)
+  const reader = createMessageReader({
     ...deps,
     ...o,
     publicUrl: config.publicUrl,
@@ -127,5 +137,13 @@ function createReports(
             : { remoteIp: envelope.remote_ip, helo: envelope.helo, mailFrom: envelope.from },
       }),
   })
-  return [authenticator, ...work]
+  const worker = createInboundWorker({
+    ...deps,
+    takeRaw: o.ingest.takeRaw,
+    readUserAgent: createUserAgentReader(),
+    reader,
+    observe: observer.reported,
+  })
+  o.ingest.onStored(() => worker.wake())
+  return [authenticator, createInboundGauge(deps), worker]
 }

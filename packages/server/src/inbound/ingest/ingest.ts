@@ -11,7 +11,6 @@ import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { Service } from '../../platform/service.ts'
 import { LARGE_BYTES, type SmtpMail } from './received-mail.ts'
-import { createRecentRaws } from './recent-raws.ts'
 import { type DigestedMail, digestMail, storeDigested } from './store-received.ts'
 
 export interface Ingest extends Service {
@@ -102,4 +101,45 @@ function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
 
 function unavailable(): ApiError {
   return new ApiError('unavailable', { retryAfterS: RETRY_S })
+}
+
+interface RecentRaws {
+  keep(inboundIds: readonly string[], raw: Buffer): void
+  /** Once. */
+  take(inboundId: string): Buffer | undefined
+}
+
+const RECENT_BYTES_MAX = 64 * 1024 * 1024
+const RECENT_MS = 10_000
+
+/**
+ * Large messages that this process has just stored, as they are, for the worker of the same process: to
+ * have one of 25 MB back from the database takes it as long as all else there is to do with it.
+ *
+ * Nothing rests on it: what has no place, or was not asked for in time, is read from the database.
+ */
+export function createRecentRaws(): RecentRaws {
+  const kept = new Map<string, { readonly raw: Buffer; readonly timer: NodeJS.Timeout }>()
+  let bytes = 0
+
+  function take(inboundId: string): Buffer | undefined {
+    const one = kept.get(inboundId)
+    if (one === undefined) return undefined
+    clearTimeout(one.timer)
+    kept.delete(inboundId)
+    bytes -= one.raw.length
+    return one.raw
+  }
+
+  return {
+    keep(inboundIds, raw) {
+      if (raw.length < LARGE_BYTES) return
+      for (const id of inboundIds) {
+        if (bytes + raw.length > RECENT_BYTES_MAX) return
+        bytes += raw.length
+        kept.set(id, { raw, timer: setTimeout(() => take(id), RECENT_MS).unref() })
+      }
+    },
+    take,
+  }
 }

@@ -2,24 +2,24 @@
  * Makes of a message that was received what is to be recorded of it. That a server or its DNS is slow, or
  * a message cannot be read, is part of the answer: nothing but a stop of this process makes it fail.
  */
+
 import {
   type Authentication,
   type MessageParser,
   type ParsedMessage,
   unreadMessage,
 } from '../../mail/index.ts'
+import { createBoundedMap } from '../../platform/bounded-map.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
 import { startTrace } from '../../platform/trace.ts'
-import type { ReturnPathTokens } from '../../sending/index.ts'
-import { type Authenticate, createAuthenticateOnce } from './authenticate-once.ts'
+import type { Place, ReturnPathTokens } from '../../sending/index.ts'
 import { type DetailsOptions, incomingDetails } from './event-details.ts'
 import type { FinishedMessage } from './finish-messages.ts'
 import type { StoredMessage } from './message-store.ts'
 import { createParseOnce } from './parse-once.ts'
 import type { ClaimedMessage } from './queue-store.ts'
 import { reportsOf } from './report-facts.ts'
-import { returnedTo } from './returned-to.ts'
 
 export interface MessageReader {
   read(
@@ -125,3 +125,42 @@ const NOTHING = { result: 'none' } as const
 const UNKNOWN: Authentication = { spf: NOTHING, dkim: [], dmarc: NOTHING, arc: NOTHING }
 
 const UNREAD = unreadMessage(`The message could not be read ${READ_TRIES_MAX} times`)
+
+type Authenticate = (
+  message: StoredMessage & { readonly raw: Buffer },
+  parsed: ParsedMessage,
+  /** How long name servers are waited for. */
+  timeoutMs: number,
+) => Promise<Authentication>
+
+/** More than are read at once. */
+const MESSAGES_MAX = 256
+
+/**
+ * One message that goes to many webhooks of a tenant is authenticated once, as far as they are read by one
+ * process at about one time: a hundred recipients are not to make a hundred times as many questions of
+ * name servers that its sender has chosen.
+ */
+function createAuthenticateOnce(authenticate: Authenticate): Authenticate {
+  const known = createBoundedMap<string, ReturnType<Authenticate>>(MESSAGES_MAX)
+  return (message, parsed, timeoutMs) => {
+    const key = `${message.tenantId} ${message.rawId}`
+    const before = known.get(key)
+    if (before !== undefined) return before
+    const found = authenticate(message, parsed, timeoutMs)
+    known.set(key, found)
+    found.catch(() => known.delete(key))
+    return found
+  }
+}
+
+/** Whose copy a received message comes back from: all of its recipients are return paths of ours. */
+function returnedTo(
+  tokens: Pick<ReturnPathTokens, 'read'>,
+  { tenantId, envelope }: Pick<StoredMessage, 'tenantId' | 'envelope'>,
+): Place | undefined {
+  const places = (envelope?.to ?? []).map((address) =>
+    tokens.read(tenantId, address.slice(0, Math.max(0, address.lastIndexOf('@')))),
+  )
+  return places.includes(undefined) ? undefined : places[0]
+}
