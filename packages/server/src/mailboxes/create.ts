@@ -15,7 +15,12 @@ import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import type { Wakeups } from '../webhooks/index.ts'
-import { createSentCopies } from './sent-copies/create-sent-copies.ts'
+import {
+  createSentCopyWorker,
+  type SentCopyDeps,
+  type SentCopyWorker,
+} from './sent-copies/serve-copies.ts'
+import { sentCopyOutcomes } from './sent-copies/settle-copy.ts'
 import { createMailboxJanitor } from './watch/janitor.ts'
 import type { MailboxWatchersDeps, WokenMailbox } from './watch/mailbox-watchers.ts'
 import { createMeasuredWatchers } from './watch/measured-watchers.ts'
@@ -73,4 +78,21 @@ function createWatch(deps: MailboxesDeps & Pick<MailboxWatchersDeps, 'mailboxWak
     retentionMs: config.retentionMs,
   })
   return [leases, watchers, createSentCopies(deps)]
+}
+
+/** Makes what keeps copies of sent mail, and counts them. */
+function createSentCopies(
+  deps: Omit<SentCopyDeps, 'observe'> & { readonly metrics: Metrics },
+): SentCopyWorker {
+  const { metrics } = deps
+  const copies = metrics.counter(
+    'sent_copies_total',
+    'Copies of sent mail for the Sent folders of mailboxes, by what came of them',
+    ['outcome'],
+  )
+  for (const outcome of sentCopyOutcomes) copies.inc({ outcome }, 0)
+  return createSentCopyWorker({
+    ...deps,
+    observe: (outcome, count) => copies.inc({ outcome }, count),
+  })
 }

@@ -1,7 +1,7 @@
 /** Servers that do what they should not: nothing is lost, and nothing is without a bound. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createMailboxBench, type MailboxBench, mail } from '../../../test/mailboxes.ts'
-import { createFetchTurns } from './fetch-turns.ts'
+import { createFetchTurns } from './measured-watchers.ts'
 
 let bench: MailboxBench
 beforeAll(async () => {

@@ -1,13 +1,14 @@
 /** Makes what watches mailboxes, with its metrics; nothing runs before its service starts. */
+
+import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import type { Metrics } from '../../platform/metrics.ts'
-import { createFetchTurns } from './fetch-turns.ts'
 import { createLoginLine } from './login-line.ts'
 import {
   createMailboxWatchers,
   type MailboxWatchers,
   type MailboxWatchersDeps,
 } from './mailbox-watchers.ts'
-import { fetchedResults } from './take-mail.ts'
+import { fetchedResults, type TakeMailDeps } from './take-mail.ts'
 import { loginResults } from './watch-mailbox.ts'
 
 export function createMeasuredWatchers(
@@ -45,4 +46,27 @@ export function createMeasuredWatchers(
     }),
   )
   return watchers
+}
+
+const AT_ONCE = { atOnceMax: 6, atOncePerCallerMax: 3 } as const
+const SLOW_AT_ONCE = { atOnceMax: 2, atOncePerCallerMax: 1 } as const
+
+/**
+ * Batches that are fetched at once: each holds a few MiB, or one message of the largest size. Turns are
+ * short. A server that has outlasted one takes its next turn among the slow ones, so that it delays
+ * nobody else.
+ */
+export function createFetchTurns(): TakeMailDeps['inTurn'] {
+  const waitingPerCallerMax = Number.POSITIVE_INFINITY
+  const quick = createConcurrencyLimiter({
+    ...AT_ONCE,
+    waitingPerCallerMax,
+    name: 'mailbox-fetches',
+  })
+  const slow = createConcurrencyLimiter({
+    ...SLOW_AT_ONCE,
+    waitingPerCallerMax,
+    name: 'slow-mailbox-fetches',
+  })
+  return ({ tenantId, isSlow }, work) => (isSlow ? slow : quick).run(tenantId, work)
 }
