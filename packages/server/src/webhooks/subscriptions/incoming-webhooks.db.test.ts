@@ -11,7 +11,7 @@ import { changeSubscription, type SubscriptionChange } from './change-subscripti
 import { parseReceiverUrl } from './check-receiver.ts'
 import { createSubscription } from './create-subscription.ts'
 import { openHeaders } from './custom-headers.ts'
-import { deleteSubscription } from './delete-subscription.ts'
+import { deleteSubscription } from './delete-webhook.ts'
 import { findSubscription } from './subscription-store.ts'
 
 let api: WebhookApi

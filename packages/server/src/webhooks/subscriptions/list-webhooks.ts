@@ -5,12 +5,29 @@
  */
 import type { Webhook } from '@postrider/contract'
 import type { Db } from '../../platform/db/index.ts'
-import { listSubscriptions } from './subscription-store.ts'
-import { toWebhook } from './webhook-wire.ts'
+import { listSubscriptions, type TenantSubscription } from './subscription-store.ts'
 
 export async function listWebhooks(
   deps: { readonly db: Db },
   tenantId: string,
 ): Promise<Webhook[]> {
   return (await listSubscriptions(deps.db, tenantId)).map(toWebhook)
+}
+
+/**
+ * A subscription as listWebhooks shows it (docs/reference/webhooks.md#headers): names of headers, never their
+ * values.
+ */
+function toWebhook(s: TenantSubscription): Webhook {
+  return {
+    webhook_id: s.webhookId,
+    event: s.event,
+    url: s.url,
+    method: 'POST',
+    active: s.active,
+    ...(s.toggles === undefined ? {} : { options: { events: s.toggles } }),
+    headers_present: [...s.headerNames],
+    created_at: s.createdAt.toISOString(),
+    updated_at: s.updatedAt.toISOString(),
+  }
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { untilBlocked } from '../../../../test/blocked.ts'
 import { createWebhookDispatch } from '../../../../test/webhook-dispatch.ts'
 import { insertWebhook } from '../../../../test/webhook-record.ts'
-import { deleteSubscription } from '../../subscriptions/delete-subscription.ts'
+import { deleteSubscription } from '../../subscriptions/delete-webhook.ts'
 import { pauseStream } from './operate-streams.ts'
 
 it('of two at once, a deletion and a pause, nothing stays paused', async () => {

@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { backlogId, queueBacklog } from '../../../../test/webhook-backlog.ts'
 import { createWebhookDispatch, type WebhookDispatch } from '../../../../test/webhook-dispatch.ts'
 import type { Tx } from '../../../platform/db/index.ts'
-import type { Settlement } from '../settle/settle-deliveries.ts'
 import type { StreamKey } from '../stream-store.ts'
-import type { QueuedEvent } from './prefetch.ts'
-import type { ReadyDelivery, Take, Taken } from './take-deliveries.ts'
-import { type Turn, takeTurns } from './take-turns.ts'
+import type { QueuedEvent } from '../take/prefetch.ts'
+import type { ReadyDelivery, Take, Taken } from '../take/take-deliveries.ts'
+import { type Turn, takeTurns } from './delivery-commits.ts'
+import type { Settlement } from './settle-deliveries.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver
