@@ -13,7 +13,6 @@ import type { Hit } from './intake/hit.ts'
 import type { HitIntake, TakenIn } from './intake/hit-intake.ts'
 import { readHit } from './intake/read-hit.ts'
 import { type PageName, recipientPage, recipientPageHeaders } from './pages/page.ts'
-import { locationOf } from './places/read-location.ts'
 import type { HitObserver } from './record/observe-hits.ts'
 import type { TokenKind, TrackingTokens } from './tokens.ts'
 
@@ -163,4 +162,14 @@ function refuse(reply: FastifyReply): (error: unknown) => undefined {
 function sendPage(request: FastifyRequest, reply: FastifyReply, status: number, name: PageName) {
   const page = recipientPage(name, request.headers['accept-language'])
   return reply.code(status).headers(recipientPageHeaders).send(page)
+}
+
+/**
+ * The Location header for a URL as it stands in an email: as it is, unless a header cannot hold it;
+ * then as a browser resolves it (WHATWG URL), host as A-labels. Undefined where it is no web
+ * address: what `javascript:` and the like would do there is nobody's wish.
+ */
+export function locationOf(url: string): string | undefined {
+  if (!/^https?:\/\/[^/]/i.test(url)) return undefined
+  return /^[\x21-\x7e]+$/.test(url) ? url : URL.parse(url)?.href
 }

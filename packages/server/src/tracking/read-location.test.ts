@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { locationOf } from './read-location.ts'
+import { locationOf } from './routes.ts'
 
 it.each([
   ['https://example.com/a?b=%20c&d=[1]|"#e', 'https://example.com/a?b=%20c&d=[1]|"#e'],
