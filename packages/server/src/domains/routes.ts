@@ -25,11 +25,23 @@ import { type VerifyDeps, verifyDomain } from './verify-domain.ts'
 
 export type DomainRoutesDeps = AddDomainDeps & DeleteDomainDeps & UpdateDomainDeps & VerifyDeps
 
+const tag = 'Domains'
+
 export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void {
-  const tag = 'Domains'
-  /** Not afterwards: what is done is not to be answered by the failure of a read. */
-  const settingsBefore = async (tenantId: string, name: string) =>
-    settingsOf(deps, await getDomain(deps, tenantId, name))
+  addRoute(app, deps)
+  readRoutes(app, deps)
+  updateRoute(app, deps)
+  verifyRoute(app, deps)
+  rotateKeyRoute(app, deps)
+  deleteRoute(app, deps)
+}
+
+/** Read before the change: what is done is not to be answered by the failure of a read. */
+async function settingsBefore(deps: DomainRoutesDeps, tenantId: string, name: string) {
+  return settingsOf(deps, await getDomain(deps, tenantId, name))
+}
+
+function addRoute(app: FastifyInstance, deps: AddDomainDeps): void {
   addOperation(app, 'addDomain', {
     summary: 'Add a sending domain',
     description:
@@ -54,6 +66,9 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
       return { message: 'Domain Added', domain: toWire(domain, settings) }
     },
   })
+}
+
+function readRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void {
   addOperation(app, 'listDomains', {
     summary: 'List sending domains',
     tag,
@@ -76,6 +91,9 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
       return { message: 'Domain Found', domain: toWire(domain, settings) }
     },
   })
+}
+
+function updateRoute(app: FastifyInstance, deps: DomainRoutesDeps): void {
   addOperation(app, 'updateDomain', {
     summary: 'Change how a sending domain sends',
     description:
@@ -91,6 +109,9 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
       return { message: 'Domain Updated', domain: toWire(domain, settings) }
     },
   })
+}
+
+function verifyRoute(app: FastifyInstance, deps: DomainRoutesDeps): void {
   addOperation(app, 'verifyDomain', {
     summary: 'Check a sending domain now',
     description:
@@ -108,7 +129,7 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
     ],
     async handle({ tenant, params, traceparent }) {
       const { tenantId } = tenant
-      const settings = await settingsBefore(tenantId, params.domain)
+      const settings = await settingsBefore(deps, tenantId, params.domain)
       const domain = await verifyDomain(deps, { tenantId, name: params.domain, traceparent })
       const isVerified = domain.verifiedAt !== undefined
       return {
@@ -117,6 +138,9 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
       }
     },
   })
+}
+
+function rotateKeyRoute(app: FastifyInstance, deps: DomainRoutesDeps): void {
   addOperation(app, 'rotateDomainKey', {
     summary: 'Replace the DKIM key of a sending domain',
     description:
@@ -127,11 +151,14 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
     answer: rotateDomainKeyAnswer,
     errors: ['conflict', 'rate_limited'],
     async handle({ tenant, params }) {
-      const settings = await settingsBefore(tenant.tenantId, params.domain)
+      const settings = await settingsBefore(deps, tenant.tenantId, params.domain)
       const domain = await rotateKey(deps, tenant.tenantId, params.domain)
       return { message: 'Domain Key Rotated', domain: toWire(domain, settings) }
     },
   })
+}
+
+function deleteRoute(app: FastifyInstance, deps: DomainRoutesDeps): void {
   addOperation(app, 'deleteDomain', {
     summary: 'Delete a sending domain',
     description:
@@ -141,7 +168,7 @@ export function domainRoutes(app: FastifyInstance, deps: DomainRoutesDeps): void
     params: domainParams,
     answer: deleteDomainAnswer,
     async handle({ tenant, params }) {
-      const settings = await settingsBefore(tenant.tenantId, params.domain)
+      const settings = await settingsBefore(deps, tenant.tenantId, params.domain)
       const domain = await deleteDomain(deps, tenant.tenantId, params.domain)
       return { message: 'Domain Deleted', domain: toWire(domain, settings) }
     },
