@@ -32,6 +32,7 @@ import { createTracking } from './tracking/create.ts'
 import { createWebhooks } from './webhooks/create.ts'
 
 const CHECKS_AT_ONCE = { atOnceMax: 50, atOncePerCallerMax: 5, waitingPerCallerMax: 20 } as const
+
 export interface App extends Service {
   readonly db: Db
   /** The names of its services, in the order in which they start. */
@@ -89,6 +90,27 @@ export function compose(o: ComposeOptions): App {
   }
 }
 
+/** Limits that several capabilities share. */
+function createSharedLimits(config: Config) {
+  // Of a thousand lookups at once: the rest is for what is sent and dispatched.
+  const checks = createConcurrencyLimiter({ ...CHECKS_AT_ONCE, name: 'checks-at-once' })
+  return {
+    checks,
+    domainChecks: createConcurrencyLimiter({ ...CHECKS_AT_ONCE, name: 'domain-checks-at-once' }),
+    mailerChecks: {
+      limit: createRateLimit({ name: 'mailer-checks', usesMax: 60, windowS: 60 }),
+      limiter: checks,
+    },
+    // Half of the connections are left to others.
+    recordReads: createConcurrencyLimiter({
+      name: 'record-reads',
+      atOnceMax: Math.max(1, Math.floor(config.databasePool * 0.5)),
+      atOncePerCallerMax: 2,
+      waitingPerCallerMax: 20,
+    }),
+  }
+}
+
 type Capabilities = ReturnType<typeof createCapabilities>
 
 /** Each is given what those before it made; what is made later is called by a function. */
@@ -96,24 +118,7 @@ function createCapabilities(platform: Platform, config: Config) {
   const { db, leasesOf, shareOf } = platform
   const runs = (role: Role) => config.roles.has(role)
   const works = (role: Role) => runs(role) && !isPaused(config)
-  // Of a thousand lookups at once: the rest is for what is sent and dispatched.
-  const checks = createConcurrencyLimiter({ ...CHECKS_AT_ONCE, name: 'checks-at-once' })
-  const domainChecks = createConcurrencyLimiter({
-    ...CHECKS_AT_ONCE,
-    name: 'domain-checks-at-once',
-  })
-  const mailerChecks = {
-    limit: createRateLimit({ name: 'mailer-checks', usesMax: 60, windowS: 60 }),
-    limiter: checks,
-  }
-  // Half of the connections are left to others.
-  const recordReads = createConcurrencyLimiter({
-    name: 'record-reads',
-    atOnceMax: Math.max(1, Math.floor(config.databasePool * 0.5)),
-    atOncePerCallerMax: 2,
-    waitingPerCallerMax: 20,
-  })
-
+  const { checks, domainChecks, mailerChecks, recordReads } = createSharedLimits(config)
   const mail = createMail(platform)
   const tenants = createTenants(platform)
   const suppressions = createSuppressions({ db })
