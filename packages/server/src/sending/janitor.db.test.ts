@@ -5,7 +5,7 @@ import { createJanitor } from './janitor.ts'
 
 const world = useSending()
 
-it('removes keys that are older than 24 hours, and no others', async () => {
+it('removes idempotency keys after 24 hours, and no others', async () => {
   const { db } = world
   await db.query(
     `insert into sending_idempotency (tenant_id, key, body_hash, ref_id, created_at)
@@ -21,7 +21,7 @@ it('removes keys that are older than 24 hours, and no others', async () => {
   await janitor.stop()
 })
 
-it("removes mailers' last errors that are older than the retention, and no others", async () => {
+it('removes the last errors of mailers after their retention, and no others', async () => {
   const { db } = world
   await db.query(
     `insert into mailers_error (tenant_id, mailer_id, category, at, failed_reason, provider_error, ref_id)
@@ -35,7 +35,7 @@ it("removes mailers' last errors that are older than the retention, and no other
   await janitor.stop()
 })
 
-it('removes copies for Sent folders that were sent longer ago than the retention, and no others', async () => {
+it('removes sent copies after their retention, and no others', async () => {
   const { db } = world
   await db.query(
     `insert into sending_sent_copy (tenant_id, ref_id, mailer_id, bucket, message_id, content_bytes,

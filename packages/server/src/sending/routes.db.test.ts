@@ -136,8 +136,8 @@ async function cancel(refId: string, key: CallOptions['key'] = 'a') {
 const count = async (table: string) =>
   Number((await db.query<{ n: string }>(`select count(*) as n from ${table}`)).rows[0]?.n)
 
-describe('202', () => {
-  it('names recipients who are suppressed, and repeats that under its key whatever came since', async () => {
+describe('sendEmail: 202', () => {
+  it('names suppressed recipients, and repeats that answer under its idempotency key', async () => {
     await unsubscribe(db, 'bob@example.com')
     const body = emailBody({
       cc: [{ email: 'Bob@example.com' }],
@@ -185,7 +185,7 @@ describe('202', () => {
     expect(Check(sendEmailAnswer, answer.body)).toBe(true)
   })
 
-  it('has stored email, recipients and queue, due at once by the time of the database', async () => {
+  it('stores email, recipients and queue rows, due at once by the clock of the database', async () => {
     const { body } = await send(
       emailBody({
         cc: [{ email: 'bob@example.com' }],
@@ -246,19 +246,19 @@ describe('202', () => {
     ])
   })
 
-  it('takes the mailer by its id, and a key that may only send', async () => {
+  it('accepts a mailer by its id, and a key that may only send', async () => {
     const from = { email: 'other@example.org' }
     const answer = await send(emailBody({ from, mailer_id: mailerId }), { key: 'sender' })
     expect(answer.status).toBe(202)
   })
 
-  it('takes 1,000 recipients in one email', async () => {
+  it('accepts 1,000 recipients in one email', async () => {
     const to = Array.from({ length: 1000 }, (_, i) => ({ email: `r${i}@example.com` }))
     expect(await send(emailBody({ to }))).toMatchObject({ status: 202 })
     expect(await count('sending_queue')).toBe(1000)
   })
 
-  it('takes what JSON allows in custom_args, and internationalised addresses', async () => {
+  it('accepts any JSON in custom_args, and internationalised addresses', async () => {
     const answer = await send(
       emailBody({
         to: [{ email: 'jörg@bücher.example', name: 'Jörg "J" <x>' }],
@@ -272,7 +272,7 @@ describe('202', () => {
     })
   })
 
-  it('commits concurrent requests together, and one that the database refuses fails alone', async () => {
+  it('commits concurrent requests together; a request that the database refuses fails alone', async () => {
     await db.query(`alter table sending_email add constraint no_bad check (subject <> 'bad')`)
     const subjects = Array.from({ length: 12 }, (_, i) => (i === 5 ? 'bad' : `good ${i}`))
     const answers = await Promise.all(subjects.map((subject) => send(emailBody({ subject }))))
@@ -285,10 +285,10 @@ describe('202', () => {
   })
 })
 
-describe('send_at', () => {
+describe('sendEmail with send_at', () => {
   const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
 
-  it('202: scheduled for everyone, and wakes nobody; a repetition is answered the same', async () => {
+  it('answers 202 scheduled for every recipient, wakes nobody, and repeats that answer', async () => {
     const payload = emailBody({ cc: [{ email: 'bob@example.com' }], send_at: inAnHour() })
     const answer = await send(payload, { idempotency: 'k' })
     expect(answer).toMatchObject({
@@ -300,13 +300,13 @@ describe('send_at', () => {
     expect(await count('sending_scheduled')).toBe(2)
   })
 
-  it('a time that is refused keeps no idempotency key', async () => {
+  it('keeps no idempotency key when send_at is refused', async () => {
     const payload = emailBody({ send_at: '2020-01-01T00:00:00Z' })
     expect(await send(payload, { idempotency: 'k' })).toMatchObject({ status: 400 })
     expect(await count('sending_idempotency')).toBe(0)
   })
 
-  it('DELETE …/schedule: 200, and 200 when it is repeated', async () => {
+  it('cancels with 200, and with 200 again', async () => {
     const { body } = await send(emailBody({ send_at: inAnHour() }))
     const recipients = [{ email: 'ada@example.com', type: 'to', status: 'rejected' }]
     for (const [cancelled, message] of [
@@ -323,7 +323,7 @@ describe('send_at', () => {
     expect(await count('sending_scheduled')).toBe(0)
   })
 
-  it("DELETE …/schedule: 404 for another tenant's, 403 for a key that may only read", async () => {
+  it('answers 404 to a cancellation by another tenant, and 403 to a read-only key', async () => {
     const { body } = await send(emailBody({ send_at: inAnHour() }))
     expect(await cancel(body.ref_id, 'b')).toMatchObject({ status: 404 })
     expect(await cancel('x', 'a')).toMatchObject({ status: 404 })
@@ -333,7 +333,7 @@ describe('send_at', () => {
   })
 })
 
-it('a tab in the subject is sent as a blank', async () => {
+it('sends a tab in the subject as a space', async () => {
   const { status, body } = await send(emailBody({ subject: 'Order\t12\t' }))
   expect(status).toBe(202)
   const values = [body.ref_id]
@@ -341,8 +341,8 @@ it('a tab in the subject is sent as a blank', async () => {
   expect(rows).toEqual([{ subject: 'Order 12 ' }])
 })
 
-describe('template_data', () => {
-  it('202: rendered, and a template that cannot be is accepted like any other', async () => {
+describe('sendEmail with template_data', () => {
+  it('answers 202, also when the template cannot be rendered', async () => {
     const template_data = { name: 'Ada' }
     for (const [subject, stored] of [
       ['Hello {{ name }}', 'Hello Ada'],
@@ -358,7 +358,7 @@ describe('template_data', () => {
     }
   })
 
-  it('is part of what an idempotency key names', async () => {
+  it('makes template_data part of the idempotent request', async () => {
     const payload = (name: string) => emailBody({ template_data: { name } })
     const first = await send(payload('Ada'), { idempotency: 'k' })
     expect(await send(payload('Ada'), { idempotency: 'k' })).toMatchObject({ body: first.body })
@@ -367,7 +367,7 @@ describe('template_data', () => {
 })
 
 describe('Idempotency-Key', () => {
-  it('gives the first answer again for the same key and the same JSON value', async () => {
+  it('repeats the first answer for the same key and the same JSON value', async () => {
     const payload = emailBody({ custom_args: { a: 1, b: 2 } })
     const first = await send(payload, { idempotency: 'k 1' })
     const again = await send(
@@ -381,7 +381,7 @@ describe('Idempotency-Key', () => {
     expect(woken).toHaveLength(1)
   })
 
-  it('replays although the mailer is gone by now', async () => {
+  it('repeats the answer when the mailer is gone by now', async () => {
     const mailer = await addMailer(db, { email: 'gone@example.com' })
     const payload = emailBody({ mailer_id: mailer.mailerId })
     const first = await send(payload, { idempotency: 'gone' })
@@ -392,7 +392,7 @@ describe('Idempotency-Key', () => {
     })
   })
 
-  it('409 idempotency_mismatch: the same key with another body', async () => {
+  it('answers 409 idempotency_mismatch to the same key with another body', async () => {
     await send(emailBody(), { idempotency: 'k' })
     const other = await send(emailBody({ subject: 'Other' }), { idempotency: 'k' })
     expect(other).toMatchObject({ status: 409, body: { code: 'idempotency_mismatch' } })
@@ -400,7 +400,7 @@ describe('Idempotency-Key', () => {
     expect(await count('sending_email')).toBe(1)
   })
 
-  it('409 idempotency_in_progress: while the first is under way', async () => {
+  it('answers 409 idempotency_in_progress while the first request is under way', async () => {
     const opened = Promise.withResolvers<void>()
     limiter = opened.promise
     const first = send(emailBody(), { idempotency: 'k' })
@@ -443,7 +443,7 @@ describe('Idempotency-Key', () => {
     expect((await send(emailBody(), { idempotency: 'k' })).status).toBe(202)
   })
 
-  it('is kept in the group in which another request was refused', async () => {
+  it('is kept when another request of the same commit is refused', async () => {
     const from = { email: 'nobody@example.com' }
     const [kept, refused] = await Promise.all([
       send(emailBody(), { idempotency: 'kept' }),
@@ -466,7 +466,7 @@ describe('Idempotency-Key', () => {
     expect(await send(emailBody(), { idempotency: 'k' })).toMatchObject({ status: 409 })
   })
 
-  it.each([['x'.repeat(256)], ['caf\u00e9']])('400: %j', async (idempotency) => {
+  it.each([['x'.repeat(256)], ['caf\u00e9']])('answers 400 to %j', async (idempotency) => {
     expect(await send(emailBody(), { idempotency })).toMatchObject({
       status: 400,
       body: { errors: [{ path: 'Idempotency-Key' }] },
@@ -474,21 +474,21 @@ describe('Idempotency-Key', () => {
   })
 })
 
-describe('refusals', () => {
-  it('401: no key, or one that is unknown', async () => {
+describe('sendEmail: refusals', () => {
+  it('answers 401 without a key, and to an unknown key', async () => {
     const answer = await send(emailBody(), { key: 'nobody' })
     expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer/)
   })
 
-  it('403: a key that may only read', async () => {
+  it('answers 403 to a read-only key', async () => {
     expect(await send(emailBody(), { key: 'reader' })).toMatchObject({
       status: 403,
       body: { code: 'forbidden' },
     })
   })
 
-  it('409 mailer_inactive: deactivated or disabled', async () => {
+  it('answers 409 mailer_inactive for a deactivated or disabled mailer', async () => {
     for (const state of ['deactivated', 'disabled']) {
       const { mailerId: id } = await addMailer(db, { email: `${state}@example.com` })
       await db.query('update mailers_mailer set state = $2 where mailer_id = $1', [id, state])
@@ -499,7 +499,7 @@ describe('refusals', () => {
     }
   })
 
-  it('413: a body over 40 MiB', async () => {
+  it('answers 413 to a body over 40 MiB', async () => {
     const response = await app.inject({
       method: 'POST',
       url: '/v1/email/send',
@@ -513,7 +513,7 @@ describe('refusals', () => {
     expect(response).toMatchObject({ statusCode: 413 })
   })
 
-  it('415: another content type', async () => {
+  it('answers 415 to another content type', async () => {
     const response = await app.inject({
       method: 'POST',
       url: '/v1/email/send',
@@ -523,7 +523,7 @@ describe('refusals', () => {
     expect(response.statusCode).toBe(415)
   })
 
-  it('422 no_mailer: nobody sends for the address', async () => {
+  it('answers 422 no_mailer when no mailer sends for the address', async () => {
     const from = { email: 'nobody@example.com' }
     expect(await send(emailBody({ from }))).toMatchObject({
       status: 422,
@@ -535,7 +535,7 @@ describe('refusals', () => {
     })
   })
 
-  it("422 no_mailer: another tenant's mailer, by id or by address", async () => {
+  it('answers 422 no_mailer for a mailer of another tenant, by id and by address', async () => {
     const byId = await send(emailBody({ mailer_id: 'smtp_of_b' }))
     const byAddress = await send(emailBody({ from: { email: 'b@example.com' } }))
     const unknownId = await send(emailBody({ mailer_id: 'smtp_of_nobody' }))
@@ -557,7 +557,7 @@ describe('refusals', () => {
     }
   })
 
-  it('503 with Retry-After: the disk is nearly full', async () => {
+  it('answers 503 with Retry-After when the disk is nearly full', async () => {
     space.bsize = 500 * 1024
     await disk.runOnce()
     const answer = await send()
@@ -568,7 +568,7 @@ describe('refusals', () => {
     expect(await count('sending_email')).toBe(0)
   })
 
-  it('503 with Retry-After: the disk has room for small emails, not for this one', async () => {
+  it('answers 503 with Retry-After to a large email when the disk has space for small ones only', async () => {
     space.bsize = 1024 * 1024
     const content = Buffer.alloc(200 * 1024).toString('base64')
     const large = await send(emailBody({ attachments: [{ filename: 'a.bin', content }] }))
@@ -581,7 +581,7 @@ describe('refusals', () => {
     expect(await count('sending_email')).toBe(1)
   })
 
-  it('503 with Retry-After: the database is away, and 202 when it is back', async () => {
+  it('answers 503 with Retry-After while the database is away, and 202 when it is back', async () => {
     const away = createDb({
       url: 'postgres://postgres@127.0.0.1:1/none',
       poolMax: 1,
@@ -598,7 +598,7 @@ describe('refusals', () => {
   })
 })
 
-describe('tracking', () => {
+describe('sendEmail with tracking', () => {
   const tracked = (value: string, change = {}) =>
     emailBody({
       content: [{ type: 'text/html', value }],
@@ -608,14 +608,14 @@ describe('tracking', () => {
   const links = async () =>
     (await db.query<{ urls: string[] }>('select urls from sending_link')).rows.map((r) => r.urls)
 
-  it('has the links that templates were rendered to', async () => {
+  it('stores the links of rendered templates', async () => {
     const template = '<a href="https://a.example/{{ id }}?x=1&y=2">a</a>'
     const answer = await send(tracked(template, { template_data: { id: 7 } }))
     expect(answer.status).toBe(202)
     expect(await links()).toEqual([['https://a.example/7?x=1&y=2']])
   })
 
-  it('stores no links of what is refused or was accepted before', async () => {
+  it('stores no links of a refused or repeated request', async () => {
     const body = tracked('<a href="https://a.example/">a</a>')
     await send(body, { idempotency: 'k' })
     await send(body, { idempotency: 'k' })
@@ -623,7 +623,7 @@ describe('tracking', () => {
     expect(await links()).toEqual([['https://a.example/']])
   })
 
-  it('of HTML with too many links is left out, and the log says so', async () => {
+  it('tracks no clicks in HTML with too many links, and logs that', async () => {
     const html = '<a href="https://a.example/">a</a>'.repeat(LINKS_MAX + 1)
     const { status, body } = await send(tracked(html))
     expect(status).toBe(202)
@@ -638,7 +638,7 @@ describe('tracking', () => {
   })
 })
 
-describe('400', () => {
+describe('sendEmail: 400', () => {
   const long = (n: number) => 'x'.repeat(n)
   const many = (n: number, prefix: string) =>
     Array.from({ length: n }, (_, i) => ({ email: `${prefix}${i}@example.com` }))
@@ -752,7 +752,7 @@ describe('400', () => {
     expect(answer.body.errors).toEqual([{ path, message: expect.any(String) }])
   })
 
-  it('names every field that is wrong, at once', async () => {
+  it('names all invalid fields in one answer', async () => {
     const { body } = await send(
       emailBody({
         to: [{ email: 'a@b' }],
@@ -769,7 +769,7 @@ describe('400', () => {
     ])
   })
 
-  it('duplicate_recipient: over to, cc and bcc, whatever the case or spelling of the domain', async () => {
+  it('names duplicate recipients over to, cc and bcc, whatever the case or spelling of the domain', async () => {
     const answer = await send({
       ...withoutTo,
       to: [{ email: 'ada@bücher.example' }, { email: 'ADA@xn--bcher-kva.example' }],
@@ -795,7 +795,7 @@ describe('400', () => {
   })
 })
 
-describe('allowed', () => {
+describe('sendEmail: accepted bodies', () => {
   it.each([
     ['an empty subject', { subject: '' }],
     [
@@ -816,7 +816,7 @@ describe('allowed', () => {
       { attachments: [{ filename: 'a', content: `${'AAAA'.repeat(8738133)}AA==` }] },
     ],
     ['tracking', { settings: { open_tracking: true, click_tracking: true, unsubscribe: true } }],
-  ])('%s', async (_, change) => {
+  ])('accepts %s', async (_, change) => {
     expect((await send(emailBody(change))).status).toBe(202)
   })
 })

@@ -21,12 +21,12 @@ it.each([
   ['a campaign', { campaign_id: 'spring' }, true],
   ['many recipients', { to: to(20) }, true],
   ['some recipients', { to: to(10), cc: to(9, 'cc') }, false],
-])('%s: bulk %j', (_, change, expected) => {
+])('counts %s as bulk mail: %j', (_, change, expected) => {
   expect(isBulk(checkEmail({ ...body, ...change }, defaults))).toBe(expected)
 })
 
 describe('bulk mail of a mailer', () => {
-  it('lets other mail go first, in the database', async () => {
+  it('sends other mail of the same mailer before bulk mail', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
     await accept(world.db, { to: to(60) })
@@ -37,7 +37,7 @@ describe('bulk mail of a mailer', () => {
     expect(order.indexOf('reset@example.com')).toBeLessThan(2)
   })
 
-  it('lets other mail go first that comes when it was claimed ahead', async () => {
+  it('sends new mail before bulk mail that was claimed ahead', async () => {
     const gate = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()
     const server = await world.serve(({ phase, attempt, recipient }) => {
@@ -63,7 +63,7 @@ describe('bulk mail of a mailer', () => {
     expect(await queueOf(world.db)).toEqual([])
   })
 
-  it('keeps a share where other mail does not end', async () => {
+  it('gives bulk mail a share of the turns while other mail keeps coming', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
     for (let i = 0; i < 40; i++) await accept(world.db, { to: to(1, `small${i}-`) })
@@ -76,7 +76,7 @@ describe('bulk mail of a mailer', () => {
     expect(early).toBeLessThanOrEqual(14)
   })
 
-  it('has its share of a narrow limit, too', async () => {
+  it('gives bulk mail a share of a narrow rate limit', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port, limits: { per_day: 8, connections: 1 } })
     for (let i = 0; i < 20; i++) await accept(world.db, { to: to(1, `small${i}-`) })
@@ -87,7 +87,7 @@ describe('bulk mail of a mailer', () => {
     expect(order.filter((name) => name.startsWith('bulk')).length).toBeGreaterThan(0)
   })
 
-  it('stays bulk when it was scheduled', async () => {
+  it('keeps scheduled bulk mail marked as bulk', async () => {
     await addMailer(world.db)
     const sendAt = new Date(Date.now() + 3_600_000).toISOString()
     await accept(world.db, { campaign_id: 'spring', send_at: sendAt })

@@ -116,8 +116,8 @@ const ALLOWED_FIELDS = [
   'Content-ID',
 ]
 
-describe('whatever is given', () => {
-  it('is accepted or refused by paths of the body; nothing else is thrown', () => {
+describe('any body', () => {
+  it('accepts a body, or refuses it by paths of its own fields, and throws nothing else', () => {
     fc.assert(
       fc.property(body, (given) => {
         const result = check(given)
@@ -130,7 +130,7 @@ describe('whatever is given', () => {
     )
   })
 
-  it('what is accepted becomes a message without a header that nobody asked for', async () => {
+  it('builds no header that the sender of an accepted body did not ask for', async () => {
     await fc.assert(
       fc.asyncProperty(body, async (given) => {
         // Mostly sound, so that much is accepted: one or two fields at a time are hostile.
@@ -179,8 +179,8 @@ async function expectNoInjection(email: NewEmail): Promise<void> {
   expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length)
 }
 
-describe('what comes out', () => {
-  it('has addresses in wire form in the headers and as given in the recipients', () => {
+describe('an accepted email', () => {
+  it('puts addresses in wire form in the headers, and as given in the recipients', () => {
     const email = checkEmail(
       {
         ...sound,
@@ -197,7 +197,7 @@ describe('what comes out', () => {
     ])
   })
 
-  it('has the defaults where nothing is given', () => {
+  it('fills fields that were left out with their defaults', () => {
     expect(checkEmail(sound, defaults)).toMatchObject({
       customArgs: null,
       maxAttempts: 5,
@@ -205,7 +205,7 @@ describe('what comes out', () => {
     })
   })
 
-  it('keeps base64 without its line ends, however long it is', async () => {
+  it('removes the line ends of base64 of any length', async () => {
     const long = 'QUJD'.repeat(200_000)
     const attachments = [
       { filename: 'a', content: 'aG\r\nk=\n' },
@@ -218,7 +218,7 @@ describe('what comes out', () => {
     ])
   })
 
-  it('takes custom_args of exactly 10 KiB and not of one byte more', () => {
+  it('accepts custom_args of 10 KiB, and refuses one byte more', () => {
     const withArgs = (bytes: number) => {
       const overhead = JSON.stringify({ a: '' }).length
       return { ...sound, custom_args: { a: 'x'.repeat(bytes - overhead) } }
@@ -227,7 +227,7 @@ describe('what comes out', () => {
     expect(check(withArgs(customArgsBytesMax + 1))).toEqual(['/custom_args'])
   })
 
-  it('takes content of exactly 10 MiB in UTF-8 and not of one byte more', () => {
+  it('accepts content of 10 MiB in UTF-8, and refuses one byte more', () => {
     const html = 'é'.repeat(contentBytesMax / 4)
     const withText = (value: string) => ({
       ...sound,

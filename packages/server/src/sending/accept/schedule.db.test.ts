@@ -38,7 +38,7 @@ const statuses = async (refId: string) =>
 const two = [{ email: 'ada@example.com' }, { email: 'bob@example.com' }]
 
 describe('an email with send_at', () => {
-  it('waits beside the queue, and its expiry counts from send_at', async () => {
+  it('stores an email with send_at outside the queue, and counts its expiry from send_at', async () => {
     await addMailer(world.db)
     const settings = { expires_in: '6h' }
     const refId = await accept(world.db, { to: two, send_at: ahead(HOUR_MS), settings })
@@ -51,7 +51,7 @@ describe('an email with send_at', () => {
     expect(await statuses(refId)).toEqual(['scheduled', 'scheduled'])
   })
 
-  it('is kept from its time on, one without from its acceptance on', async () => {
+  it('counts retention from send_at, or from acceptance where there is no send_at', async () => {
     await addMailer(world.db)
     await accept(world.db, { send_at: ahead(HOUR_MS), subject: 'later' })
     await accept(world.db, { send_at: ahead(-60_000), subject: 'now' })
@@ -67,7 +67,7 @@ describe('an email with send_at', () => {
     ])
   })
 
-  it('is not sent before its time, and is sent then, once', async () => {
+  it('sends a scheduled email once, and not before its time', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     const refId = await accept(world.db, { to: two, send_at: ahead(HOUR_MS) })
@@ -82,7 +82,7 @@ describe('an email with send_at', () => {
     expect(await scheduled()).toEqual([])
   })
 
-  it('is queued once its time is near, and waits there for the rest', async () => {
+  it('moves a scheduled email to the queue shortly before its time', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db, { send_at: ahead(HOUR_MS) })
     await world.db.query(`update sending_scheduled set due_at = now() + interval '2 seconds'`)
@@ -94,7 +94,7 @@ describe('an email with send_at', () => {
     expect(rows).toHaveLength(1)
   })
 
-  it('is moved in pieces when there are many', async () => {
+  it('moves many due emails to the queue in pieces', async () => {
     await addMailer(world.db)
     const to = Array.from({ length: 1_000 }, (_, i) => ({ email: `r${i}@example.com` }))
     for (let i = 0; i < 3; i++) await accept(world.db, { to, send_at: ahead(HOUR_MS) })
@@ -104,7 +104,7 @@ describe('an email with send_at', () => {
     expect(await scheduled()).toEqual([])
   })
 
-  it('is left alone by a sender that does not have its bucket', async () => {
+  it('moves only emails of the buckets that the sender owns', async () => {
     await addMailer(world.db)
     await accept(world.db, { send_at: ahead(HOUR_MS) })
     await makeDue()
@@ -118,7 +118,7 @@ describe('an email with send_at', () => {
     expect(await scheduled()).toHaveLength(1)
   })
 
-  it('up to five minutes ago is due at once, like one without', async () => {
+  it('queues an email at once when send_at is up to five minutes ago', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db, { send_at: ahead(-4 * 60_000) })
     expect(await queueOf(world.db)).toMatchObject([{ phase: 'waiting', wait_s: 0 }])
@@ -132,7 +132,7 @@ describe('an email with send_at', () => {
   it.each([
     ['more than five minutes ago', -5 * 60_000 - 10_000, 'is more than 5 minutes ago'],
     ['more than 30 days ahead', sendAtAheadMsMax + 60_000, 'must be at most 30 days ahead'],
-  ])('%s is refused', async (_what, ms, message) => {
+  ])('refuses a send_at that is %s', async (_what, ms, message) => {
     await addMailer(world.db)
     await expect(accept(world.db, { send_at: ahead(ms) })).rejects.toMatchObject({
       code: 'validation_failed',
@@ -142,7 +142,7 @@ describe('an email with send_at', () => {
     expect(await scheduled()).toHaveLength(1)
   })
 
-  it('the first answer is given again although its time is long past', async () => {
+  it('repeats the first answer to an idempotency key when send_at is long past', async () => {
     await addMailer(world.db)
     const emails = createAcceptEmails({
       db: world.db,
@@ -176,7 +176,7 @@ describe('an email with send_at', () => {
 })
 
 describe('[contract 5] cancelling', () => {
-  it('takes back what waits for its time: rejected, without an event, never sent', async () => {
+  it('cancels an email that waits for its time: rejected, without an event, never sent', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     const refId = await accept(world.db, { to: two, send_at: ahead(HOUR_MS) })
@@ -196,7 +196,7 @@ describe('[contract 5] cancelling', () => {
     expect((await eventsOf(world.db)).map(inShort)).toEqual(['MAIL_DELIVERED'])
   })
 
-  it('repeated, takes back nothing more', async () => {
+  it('cancels nothing more when a cancellation is repeated', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db, { send_at: ahead(HOUR_MS) })
     const recipients = [{ email: 'ada@example.com', type: 'to', status: 'rejected' }]
@@ -205,7 +205,7 @@ describe('[contract 5] cancelling', () => {
     expect(await cancelEmail(world.db, 'tn_a', refId)).toEqual({ cancelled: 0, recipients })
   })
 
-  it('takes back what is queued, and leaves what was attempted', async () => {
+  it('cancels queued recipients, and leaves attempted ones alone', async () => {
     const server = await world.serve(({ recipient, phase }) =>
       phase === 'rcpt' && recipient?.startsWith('ada') ? { reply: '450 4.2.1 later' } : undefined,
     )
@@ -224,7 +224,7 @@ describe('[contract 5] cancelling', () => {
     expect(await queueOf(world.db)).toMatchObject([{ ref_id: refId, n: 0, attempt: 2 }])
   })
 
-  it('stops an attempt under way whose dot is not sent, and no other', async () => {
+  it('stops an attempt that has not reached its commit point, and no other attempt', async () => {
     const gate = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()
     const server = await world.serve(({ phase }) => {
@@ -244,7 +244,7 @@ describe('[contract 5] cancelling', () => {
     expect(await eventsOf(world.db)).toEqual([])
   })
 
-  it('comes too late after the commit point', async () => {
+  it('does not cancel a recipient after the commit point', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
     await world.db.query(`update sending_queue set phase = 'dot', fence = 1`)
@@ -252,7 +252,7 @@ describe('[contract 5] cancelling', () => {
     expect(await queueOf(world.db)).toHaveLength(1)
   })
 
-  it('waits for a row that something holds for a moment', async () => {
+  it('waits for a row that another transaction has locked', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
     const held = Promise.withResolvers<void>()
@@ -271,7 +271,7 @@ describe('[contract 5] cancelling', () => {
     expect(await cancelling).toMatchObject({ cancelled: 1 })
   })
 
-  it("404: another tenant's, an unknown one, no id at all", async () => {
+  it('answers 404 for an email of another tenant, an unknown id and a malformed id', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db, { send_at: ahead(HOUR_MS) })
     for (const [tenantId, id] of [
@@ -284,7 +284,7 @@ describe('[contract 5] cancelling', () => {
   })
 })
 
-it('what is scheduled is found by its time, and is in no way of the queue', async () => {
+it('finds due scheduled emails by index, without reading the queue', async () => {
   await world.db.query(
     `insert into sending_scheduled
        select 'tn_' || i % 100, lpad(i::text, 26, '0'), 0, 'smtp_' || i % 1000, i % 64,

@@ -27,8 +27,8 @@ const statuses = async (refId: string) =>
 
 beforeEach(() => world.db.query('truncate suppressions_address'))
 
-describe('at acceptance', () => {
-  it('a suppressed recipient is not queued, the others are sent to', async () => {
+describe('suppression at acceptance', () => {
+  it('does not queue a suppressed recipient, and queues the others', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     await unsubscribe(world.db, 'bob@example.com')
@@ -50,7 +50,7 @@ describe('at acceptance', () => {
     ])
   })
 
-  it('a suppressed recipient of an email for later is not scheduled', async () => {
+  it('does not schedule a suppressed recipient of an email for later', async () => {
     await addMailer(world.db)
     await unsubscribe(world.db, 'bob@example.com')
     const refId = await accept(world.db, {
@@ -65,7 +65,7 @@ describe('at acceptance', () => {
     expect(rows).toEqual([{ n: 0 }])
   })
 
-  it('an email of which every recipient is suppressed is accepted and over', async () => {
+  it('accepts an email of which all recipients are suppressed, and ends it', async () => {
     await addMailer(world.db)
     await unsubscribe(world.db, 'ada@example.com')
     const refId = await accept(world.db)
@@ -74,7 +74,7 @@ describe('at acceptance', () => {
     expect(await eventsOf(world.db)).toEqual([])
   })
 
-  it('the suppressed of a thousand recipients are found by one statement', async () => {
+  it('looks up a thousand recipients in one statement', async () => {
     await addMailer(world.db)
     const names = Array.from({ length: 1_000 }, (_, i) => `r${i}@example.com`)
     await unsubscribe(world.db, 'r3@example.com')
@@ -87,8 +87,8 @@ describe('at acceptance', () => {
   })
 })
 
-describe('at sending', () => {
-  it('what is queued for it ends without a byte, an attempt or an event', async () => {
+describe('suppression before sending', () => {
+  it('ends a queued recipient without a request, an attempt or an event', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     const refId = await accept(world.db, { cc: [{ email: 'bob@example.com' }] })
@@ -104,7 +104,7 @@ describe('at sending', () => {
     expect(server.transactions).toHaveLength(1)
   })
 
-  it('what waits for a retry keeps the number of its attempts', async () => {
+  it('keeps the number of attempts of a recipient who waits for a retry', async () => {
     const server = await world.serve((now) => (now.phase === 'rcpt' ? '451 4.3.0 busy' : undefined))
     await addMailer(world.db, { port: server.port })
     const refId = await accept(world.db)
@@ -119,7 +119,7 @@ describe('at sending', () => {
     expect(await shorts()).toEqual(['SMTP_ERROR 1 retry'])
   })
 
-  it('mail that expires is over, too; that of a mailer that is not active waits for it', async () => {
+  it('ends a suppressed recipient at expiry, or when its mailer is active again', async () => {
     const { mailerId } = await addMailer(world.db)
     await world.db.query(`update mailers_mailer set state = 'active'`)
     const held = await accept(world.db)
@@ -143,7 +143,7 @@ describe('at sending', () => {
     expect(await eventsOf(world.db)).toEqual([])
   })
 
-  it('an attempt that was cut off after the commit point is reported as uncertain all the same', async () => {
+  it('reports an attempt that was interrupted after the commit point as uncertain', async () => {
     await addMailer(world.db, { uncertain: 'at_most_once' })
     const refId = await accept(world.db)
     await world.db.query(`update sending_queue set phase = 'dot', fence = 1, started_at = now()`)
@@ -154,7 +154,7 @@ describe('at sending', () => {
     expect(await statuses(refId)).toEqual(['ada@example.com failed'])
   })
 
-  it('one that waited for its turn after it was claimed is looked up again', async () => {
+  it('looks the recipient up again after a claim has waited for its turn', async () => {
     const { db } = world
     const { mailerId } = await addMailer(db)
     await accept(db)
@@ -177,7 +177,7 @@ describe('at sending', () => {
     expect(await attempts[0]?.isSuppressed()).toBe(true)
   })
 
-  it('one whose claim was lost on the way changes nothing', async () => {
+  it('changes nothing when the claim was lost meanwhile', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
     await unsubscribe(world.db, 'ada@example.com')

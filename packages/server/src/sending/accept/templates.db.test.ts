@@ -42,7 +42,7 @@ const content = (html: string, text?: string): SendEmailBody['content'] => [
 const two = [{ email: 'ada@example.com' }, { email: 'bob@example.com' }]
 
 describe('an email with template_data', () => {
-  it('is rendered once: stored and sent as recipients read it', async () => {
+  it('renders a template once: stored and sent text are the same', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     const refId = await acceptTemplate({
@@ -68,7 +68,7 @@ describe('an email with template_data', () => {
       })
   })
 
-  it('without it, braces are braces', async () => {
+  it('leaves braces alone without template_data', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     await accept(world.db, { subject: '{{ id', content: content('{% nope %}', '{{ a }}') })
@@ -82,7 +82,7 @@ describe('an email with template_data', () => {
     ['larger than what is loaded with a claim', `{{ name ${' '.repeat(200_000)}`],
     ['of a kind that renders to too much', '{% for i in (1..6000) %}{{ x }}{% endfor %}'],
   ])(
-    '[6.4.6] that cannot be rendered, %s: a final failure of every recipient',
+    '[6.4.6] fails every recipient for good when a template cannot be rendered: %s',
     async (_what, html) => {
       const server = await world.serve()
       await addMailer(world.db, { port: server.port })
@@ -121,7 +121,7 @@ describe('an email with template_data', () => {
     },
   )
 
-  it('fails at its first attempt, not before its time', async () => {
+  it('reports a template that cannot be rendered at the first attempt, not before send_at', async () => {
     await addMailer(world.db)
     const send_at = new Date(Date.now() + 3_600_000).toISOString()
     const refId = await acceptTemplate({ content: content('{{'), template_data: {}, send_at })

@@ -19,8 +19,8 @@ function capture() {
   return { log, of: (msg: string) => lines.filter((line) => line.msg === msg), lines }
 }
 
-describe('the line of an attempt', () => {
-  it('says host, reply and domain of a refusal, and hides the local part', async () => {
+describe('the log line of an attempt', () => {
+  it('names host, reply and domain of a refusal, and hides the local part', async () => {
     const server = await world.serve(({ phase }) =>
       phase === 'rcpt' ? '550 5.1.1 <ada@example.com> mailbox ada is unknown' : undefined,
     )
@@ -43,7 +43,7 @@ describe('the line of an attempt', () => {
     expect(JSON.stringify(lines)).not.toContain('ada')
   })
 
-  it('says host and domain of a delivery', async () => {
+  it('names host and domain of a delivery', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     const { log, of } = capture()
@@ -55,8 +55,8 @@ describe('the line of an attempt', () => {
   })
 })
 
-describe('a mailer that fails', () => {
-  it('is one warn line for many deferred mails, and one line when it works again', async () => {
+describe('the log of a failing mailer', () => {
+  it('has one warning for many deferred mails, and one line when the mailer works again', async () => {
     let isStopped = true
     const server = await world.serve(({ phase }) =>
       isStopped && phase === 'connect' ? '421 4.3.2 shutting down' : undefined,
@@ -78,7 +78,7 @@ describe('a mailer that fails', () => {
     expect(of('mailer.works_again')).toMatchObject([{ host: '127.0.0.1', duration_ms: 60_000 }])
   })
 
-  it('has one line for each category of failure', async () => {
+  it('has one warning for each category of failure', async () => {
     let reply = '451 4.3.0 no space on the disk'
     const server = await world.serve(({ phase }) => (phase === 'mail' ? reply : undefined))
     await addMailer(world.db, { port: server.port })
@@ -102,7 +102,7 @@ describe('a mailer that fails', () => {
     '451 4.7.1 greylisted, try again later',
     '450 4.2.1 Mailbox busy',
     '451 4.1.1 try again later',
-  ])('is none when a server says of a recipient: %s', async (reply) => {
+  ])('has no warning when a server refuses a single recipient: %s', async (reply) => {
     const server = await world.serve(({ phase }) => (phase === 'rcpt' ? reply : undefined))
     await addMailer(world.db, { port: server.port })
     const { log, of } = capture()

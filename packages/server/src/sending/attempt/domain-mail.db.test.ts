@@ -21,7 +21,7 @@ afterEach(() => world.db.query('truncate suppressions_address'))
 const from = (email: string) => ({ from: { email } })
 
 describe('an email of a domain', () => {
-  it('[3.1] is accepted for every address of a verified one, and has no message_id yet', async () => {
+  it('[3.1] accepts an email for every address of a verified domain, without a message_id at first', async () => {
     const { mailerId } = await addDomainMailer(world.db)
     const refId = await accept(world.db, from('Anybody@example.com'))
     expect(await recipientsOf(world.db, refId)).toMatchObject([
@@ -31,7 +31,7 @@ describe('an email of a domain', () => {
     expect(rows).toEqual([{ mailer_id: mailerId }])
   })
 
-  it('is refused for another domain, and for one that is not verified, which is said', async () => {
+  it('refuses an email of another domain, and says when a domain is not verified', async () => {
     const { mailerId } = await addDomainMailer(world.db, { isVerified: false })
     const refused = (message: string) => ({ code: 'no_mailer', message })
     const unverified = refused('The domain is not verified')
@@ -47,7 +47,7 @@ describe('an email of a domain', () => {
     )
   })
 
-  it('[3.2] is held while its domain is deactivated, and expires in its time', async () => {
+  it('[3.2] keeps the mail of a deactivated domain until it expires', async () => {
     const { mailerId } = await addDomainMailer(world.db)
     const refId = await accept(world.db, { settings: { expires_in: '1s' } })
     await world.db.query(`update mailers_mailer set state = 'deactivated'`)
@@ -63,7 +63,7 @@ describe('an email of a domain', () => {
     expect(event?.details).toMatchObject({ mailer_id: mailerId, message_id: '' })
   })
 
-  it('[5] fails at its next attempt when its domain is deleted', async () => {
+  it('[5] fails at the next attempt when the domain was deleted', async () => {
     const key = await addDomainMailer(world.db)
     const refId = await accept(world.db)
     await world.db.transaction((tx) => deleteDomainMailer(tx, key))
@@ -72,7 +72,7 @@ describe('an email of a domain', () => {
     expect(await attemptsOf(world.db, refId)).toMatchObject([{ category: 'mailer_config' }])
   })
 
-  it('of another sender, which a rescue brought it, is not sent', async () => {
+  it('does not send an email that a rescue moved to a domain of another sender', async () => {
     const { mailerId } = await addDomainMailer(world.db, { domain: 'example.org' })
     await addMailer(world.db)
     const refId = await accept(world.db)
@@ -87,7 +87,7 @@ describe('an email of a domain', () => {
     ])
   })
 
-  it('gets its Message-ID where a rescue brought it to a mail server', async () => {
+  it('gives an email a Message-ID when a rescue moves it to a mail server', async () => {
     const server = await world.serve()
     await addDomainMailer(world.db)
     const refId = await accept(world.db)
@@ -102,17 +102,17 @@ describe('an email of a domain', () => {
   })
 })
 
-describe('a recipient for whom nothing was made has no message_id', () => {
+describe('a recipient without a message', () => {
   const messageIdsOf = async (refId: string) =>
     (await recipientsOf(world.db, refId)).map((one) => [one.status, one.message_id])
 
-  it('suppressed when it was accepted', async () => {
+  it('has no message_id when it was suppressed at acceptance', async () => {
     await addMailer(world.db)
     await unsubscribe(world.db, 'ada@example.com')
     expect(await messageIdsOf(await accept(world.db))).toEqual([['suppressed', '']])
   })
 
-  it('suppressed before it was sent', async () => {
+  it('has no message_id when it was suppressed before sending', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
     await unsubscribe(world.db, 'ada@example.com')
@@ -120,7 +120,7 @@ describe('a recipient for whom nothing was made has no message_id', () => {
     expect(await messageIdsOf(refId)).toEqual([['suppressed', '']])
   })
 
-  it('stopped by phishing protection', async () => {
+  it('has no message_id when phishing protection stopped it', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
     const check = async () => ({ kind: 'flagged', failedReason: 'bad' }) as const
@@ -128,14 +128,14 @@ describe('a recipient for whom nothing was made has no message_id', () => {
     expect(await messageIdsOf(refId)).toEqual([['blocked', '']])
   })
 
-  it('taken back', async () => {
+  it('has no message_id when it was cancelled', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
     await cancelEmail(world.db, 'tn_a', refId)
     expect(await messageIdsOf(refId)).toEqual([['rejected', '']])
   })
 
-  it('expired before its first attempt', async () => {
+  it('has no message_id when it expired before its first attempt', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
     await world.db.query('update sending_queue set expires_at = now()')
@@ -145,7 +145,7 @@ describe('a recipient for whom nothing was made has no message_id', () => {
     expect(event?.details.message_id).toBe('')
   })
 
-  it('failed with its mailer gone', async () => {
+  it('has no message_id when its mailer was deleted', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
     await world.db.query('delete from mailers_mailer')
@@ -153,7 +153,7 @@ describe('a recipient for whom nothing was made has no message_id', () => {
     expect(await messageIdsOf(refId)).toEqual([['failed', '']])
   })
 
-  it('and has the one of the message that was made, whatever became of it', async () => {
+  it('keeps the message_id of a message that was built, whatever its outcome', async () => {
     const server = await world.serve({ 'ada@example.com': ['450 4.2.0 later'] })
     await addMailer(world.db, { port: server.port })
     const refId = await accept(world.db)

@@ -45,7 +45,7 @@ async function fences(): Promise<string[]> {
 
 const shorts = async () => (await eventsOf(world.db)).map(inShort)
 
-it('is not claimed and given back again and again', async () => {
+it('does not claim mail of an inactive mailer', async () => {
   const { server, sender } = await held(3)
   for (let i = 0; i < 3; i += 1) await sender.runOnce()
   expect(await fences()).toEqual(['0', '0', '0'])
@@ -57,7 +57,7 @@ it.each([
   ['authenticated', { kind: 'authenticated' }],
   ['switched on', { kind: 'switched', to: 'active' }],
 ] as const)(
-  'goes out once its mailer is %s, also by a process that is not told',
+  'sends waiting mail once its mailer is %s, also in a process that is not notified',
   async (_, cause) => {
     const { server, mailerId, sender } = await held(3)
     await change(mailerId, cause)
@@ -68,7 +68,7 @@ it.each([
   },
 )
 
-it('goes out within its limits, and in the order in which it came', async () => {
+it('sends waiting mail within the limits of its mailer, in order of acceptance', async () => {
   const { server, mailerId, sender } = await held(40, { limits: { connections: 1 } })
   await change(mailerId, { kind: 'authenticated' })
   await sender.runOnce()
@@ -78,7 +78,7 @@ it('goes out within its limits, and in the order in which it came', async () => 
   expect(ids).toEqual(ids.toSorted())
 })
 
-it('stays where another mailer becomes active', async () => {
+it('does not claim it when a different mailer becomes active', async () => {
   const { sender } = await held(1)
   const other = await addMailer(world.db, { email: 'other@example.com' })
   await change(other.mailerId, { ...rejected, configVersion: 1 })
@@ -87,7 +87,7 @@ it('stays where another mailer becomes active', async () => {
   expect(await fences()).toEqual(['0'])
 })
 
-it('expires while it is held', async () => {
+it('expires mail of an inactive mailer', async () => {
   const { sender } = await held(1)
   await world.db.query(`update sending_queue set expires_at = now() - interval '1 s'`)
   await sender.runOnce()
@@ -97,14 +97,14 @@ it('expires while it is held', async () => {
 it.each([
   ['by a process that is told', woken],
   ['also by one that is not', (sender: TestSender) => sender.runOnce()],
-] as const)('fails when its mailer is deleted, %s', async (_, goOn) => {
+] as const)('fails waiting mail when its mailer is deleted, %s', async (_, goOn) => {
   const { mailerId, sender } = await held(2)
   await world.db.query('delete from mailers_mailer')
   await goOn(sender, mailerId)
   expect(await shorts()).toEqual(['SMTP_ERROR 1 final', 'SMTP_ERROR 1 final'])
 })
 
-it('waits as it is where it ended processes before', async () => {
+it('does not count mail of an inactive mailer as poisonous', async () => {
   const { db } = world
   const { sender } = await held(1)
   await db.query('update sending_queue set interrupted = 2')

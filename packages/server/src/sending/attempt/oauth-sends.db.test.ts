@@ -49,7 +49,7 @@ const forgetToken = () =>
 const logins = () => api.smtp.connections.map(({ username }) => username)
 const dueNow = () => api.db.query("update sending_queue set due_at = now() - interval '1 s'")
 
-it('[interface 1] mail goes out with an access token, one login for many', async () => {
+it('[interface 1] sends mail with an access token, and many mails with one login', async () => {
   const refIds = [await send(), await send()]
   await drain(api.db, sender)
   expect(api.smtp.messages).toHaveLength(2)
@@ -62,7 +62,7 @@ it('[interface 1] mail goes out with an access token, one login for many', async
 })
 
 describe('an access token that the server refuses', () => {
-  it('[contract 1] is renewed, and tried once more on a fresh connection, in the same attempt', async () => {
+  it('[contract 1] renews a refused token, and tries once more on a new connection in the same attempt', async () => {
     const refId = await send()
     api.provider.expireAccessTokens()
     await drain(api.db, sender)
@@ -71,7 +71,7 @@ describe('an access token that the server refuses', () => {
     expect((await attemptsOf(api.db, refId)).map(({ attempt }) => attempt)).toEqual([1])
   })
 
-  it('again after it was renewed: the attempt failed, and the login was tried twice', async () => {
+  it('fails the attempt when the renewed token is refused too, after two logins', async () => {
     const refId = await send()
     const refusal = '535 5.7.8 Username and Password not accepted'
     api.smtp.setScript(({ phase }) => (phase === 'auth' ? refusal : undefined))
@@ -93,7 +93,7 @@ describe('an access token that the server refuses', () => {
     })
   })
 
-  it('with words that cannot heal by waiting is not tried again', async () => {
+  it('does not try again after a refusal that waiting cannot fix', async () => {
     await send()
     const refusal =
       '535 5.7.139 Authentication unsuccessful, SmtpClientAuthentication is disabled for the Tenant.'
@@ -102,7 +102,7 @@ describe('an access token that the server refuses', () => {
     expect(api.smtp.connections).toHaveLength(1)
   })
 
-  it('for the moment alone (454) is kept', async () => {
+  it('keeps a token that was refused for the moment only (454)', async () => {
     const refId = await send({ settings: { max_attempts: 2 } })
     let n = 0
     api.smtp.setScript(({ phase }) =>
@@ -113,8 +113,8 @@ describe('an access token that the server refuses', () => {
   })
 })
 
-describe('a grant that was revoked', () => {
-  it('[contract 5] ends the attempt that found it, and holds all other mail', async () => {
+describe('a revoked grant', () => {
+  it('[contract 5] ends the attempt that found it, and stops all other mail', async () => {
     const refIds = await Promise.all(Array.from({ length: 6 }, () => send()))
     await forgetToken()
     api.provider.revoke(FROM.email)
@@ -135,7 +135,7 @@ describe('a grant that was revoked', () => {
     })
   })
 
-  it('held mail goes out when the mailbox has logged in again', async () => {
+  it('sends the waiting mail when the mailbox has logged in again', async () => {
     const refIds = await Promise.all([send(), send(), send()])
     await forgetToken()
     api.provider.revoke(FROM.email)
@@ -152,7 +152,7 @@ describe('a grant that was revoked', () => {
   })
 })
 
-describe('a provider that gives no token', () => {
+describe('a provider that returns no token', () => {
   it.each([
     ['is away', REFUSALS.googleUnavailable, 'oauth_unavailable', 'HTTP status 503'],
     [
@@ -161,7 +161,7 @@ describe('a provider that gives no token', () => {
       'oauth_app',
       JSON.stringify(REFUSALS.microsoftSecretExpired.body),
     ],
-  ])('because it %s: a failed attempt, and another follows', async (_, reply, category, raw) => {
+  ])('fails the attempt, and retries it, when the provider %s', async (_, reply, category, raw) => {
     const refId = await send({ settings: { max_attempts: 2 } })
     await forgetToken()
     api.provider.setScript(() => reply)
@@ -176,7 +176,7 @@ describe('a provider that gives no token', () => {
   })
 })
 
-it('a disabled mailer sends nothing, and asks for no token', async () => {
+it('does not send by a disabled mailer, and requests no token for it', async () => {
   await send()
   await forgetToken()
   await api.call('PUT', `/v1/oauth/${mailer.mailer_id}/active`, { active: false })

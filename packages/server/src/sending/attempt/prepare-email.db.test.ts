@@ -28,7 +28,7 @@ async function prepare(change: Partial<EmailContent>): Promise<Email> {
 }
 
 describe('the text part', () => {
-  it('of HTML alone is what the HTML says', async () => {
+  it('is made from the HTML when there is HTML alone', async () => {
     const html = '<p>Hello <a href="https://shop.example.com">Ada</a></p>'
     expect(await prepare({ html })).toMatchObject({
       text: 'Hello Ada <https://shop.example.com>\n',
@@ -36,18 +36,18 @@ describe('the text part', () => {
     })
   })
 
-  it('is the given one where there is one', async () => {
+  it('is the given text when there is one', async () => {
     expect(await prepare({ html: '<p>a</p>', text: 'b' })).toMatchObject({ text: 'b\n' })
   })
 
   it.each([
     ['is left out where it is given empty', { html: '<p>a</p>', text: '' }],
     ['is left out where there is nothing to say', { html: '<img src="cid:a">' }],
-  ])('%s', async (_what, change) => {
+  ])('makes text from HTML: %s', async (_what, change) => {
     expect((await prepare(change)).text).toBeUndefined()
   })
 
-  it('alone may be empty', async () => {
+  it('may be empty when it is the only part', async () => {
     const email = await prepare({ text: '' })
     expect([email.text?.trim(), email.html]).toEqual(['', undefined])
   })

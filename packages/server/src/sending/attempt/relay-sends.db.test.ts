@@ -88,8 +88,8 @@ async function stateOf(mailerId: string): Promise<unknown> {
   return rows[0]?.state
 }
 
-describe.each(['sparkpost', 'sendgrid'] as const)('by %s', (kind) => {
-  it('[3.4] a mail that is taken is `sent`, with the provider’s id and without an event', async () => {
+describe.each(['sparkpost', 'sendgrid'] as const)('a mail by %s', (kind) => {
+  it('[3.4] is `sent` when the provider takes it, with the id of the provider and no event', async () => {
     const { provider, refId, mailerId, recipient, shorts } = await sendOne(kind, [])
     const [mail] = provider.mails
     expect(recipient).toEqual({
@@ -113,7 +113,7 @@ describe.each(['sparkpost', 'sendgrid'] as const)('by %s', (kind) => {
     expect(rows).toEqual([counted('accepted'), counted('sent')])
   })
 
-  it('a mail has what was asked for, and one request for each recipient', async () => {
+  it('has all the fields that were asked for, in one request for each recipient', async () => {
     const change = {
       from: { email: 'News@example.com', name: 'News, Ünited' },
       to: [{ email: 'ada@example.net', name: 'Ada' }, { email: 'bob@example.net' }],
@@ -160,7 +160,7 @@ describe.each(['sparkpost', 'sendgrid'] as const)('by %s', (kind) => {
     }
   })
 
-  it('[RFC 8058] tracked mail has each recipient’s own pixel, links and way out', async () => {
+  it('[RFC 8058] has a tracking pixel, links and an unsubscribe address of its own for each recipient', async () => {
     const { provider, refId } = await sendOne(kind, [], {
       to: [{ email: 'ada@example.net' }, { email: 'bob@example.net' }],
       content: [
@@ -191,7 +191,7 @@ describe.each(['sparkpost', 'sendgrid'] as const)('by %s', (kind) => {
     }
   })
 
-  it('a refusal is an attempt like any other, without a message_id, and retried where that helps', async () => {
+  it('records a refusal as an attempt without a message_id, and retries where a retry can help', async () => {
     const { refId, recipient, shorts, provider } = await sendOne(kind, [AWAY])
     expect(shorts).toEqual(['SMTP_ERROR 1 retry'])
     const [event] = await eventsOf(world.db)
@@ -208,7 +208,7 @@ describe.each(['sparkpost', 'sendgrid'] as const)('by %s', (kind) => {
     expect(provider.mails).toHaveLength(1)
   })
 
-  it('[3.4, 5] a key that is refused twice deactivates the domain, once and with its evidence', async () => {
+  it('[3.4, 5] deactivates the domain once, with evidence, when its key is refused twice', async () => {
     const { provider, mailerId, tenantId } = await setUp(kind)
     const { apiKey } = provider
     provider.setApiKey('another')
@@ -239,7 +239,7 @@ describe.each(['sparkpost', 'sendgrid'] as const)('by %s', (kind) => {
   })
 })
 
-it("the log of an attempt takes a provider's HTTP status for no reply code", async () => {
+it('logs the HTTP status of a provider not as an SMTP reply code', async () => {
   await setUp('sparkpost', [AWAY])
   const lines: Record<string, unknown>[] = []
   const destination = { write: (text: string) => void lines.push(JSON.parse(text)) }
@@ -251,8 +251,8 @@ it("the log of an attempt takes a provider's HTTP status for no reply code", asy
   })
 })
 
-describe('a provider that is sent too much', () => {
-  it('is sent nothing for as long as it asks for, which is no attempt', async () => {
+describe('a rate limit of the provider', () => {
+  it('pauses requests for as long as the provider asks; the pause is no attempt', async () => {
     const { provider } = await setUp('sparkpost', [TOO_MANY])
     await accept(world.db, ADA)
     const sender = world.sender()
@@ -264,7 +264,7 @@ describe('a provider that is sent too much', () => {
     expect((await eventsOf(world.db)).map(inShort)).toEqual(['SMTP_ERROR 1 retry'])
   })
 
-  it('never sees more than the domain’s limits allow', async () => {
+  it('the limits of the domain bound the requests to its provider', async () => {
     const { provider, mailerId } = await setUp()
     await world.db.query(`update mailers_mailer set limits = '{"per_day": 2}'`)
     for (let i = 0; i < 3; i++) await accept(world.db, { ...ADA, mailer_id: mailerId })
@@ -274,12 +274,12 @@ describe('a provider that is sent too much', () => {
   })
 })
 
-describe('an answer that does not come', () => {
+describe('a missing answer', () => {
   it.each<[string, ScriptedAnswer]>([
     ['the connection is reset', { ending: 'rst' }],
     ['the connection is closed', { ending: 'fin' }],
     ['the answer ends early', { status: 200, body: '{"results"' }],
-  ])('is uncertain: %s', async (_, answer) => {
+  ])('makes the attempt uncertain: %s', async (_, answer) => {
     const { refId, recipient, shorts } = await sendOne('sparkpost', [
       { ...answer, isCarriedOut: true },
     ])
@@ -297,14 +297,14 @@ describe('an answer that does not come', () => {
   it.each<[string, ScriptedAnswer]>([
     ['begins', { ending: 'hang' }],
     ['ends', { status: 200, body: '{"results"', ending: 'hang' }],
-  ])('is uncertain where it never %s', async (_, answer) => {
+  ])('makes the attempt uncertain where it never %s', async (_, answer) => {
     await setUp('sparkpost', [{ ...answer, isCarriedOut: true }])
     const refId = await accept(world.db, ADA)
     await world.sender({ retryScheduleMs: LATER, timeoutMs: 500 }).runOnce()
     expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1, outcome: 'uncertain' }])
   })
 
-  it('is final under at_most_once', async () => {
+  it('fails the recipient for good under at_most_once', async () => {
     const { provider } = await setUp('sparkpost', [{ ending: 'rst', isCarriedOut: true }])
     await world.db.query(`update mailers_mailer set uncertain = 'at_most_once'`)
     const refId = await accept(world.db, ADA)
@@ -314,7 +314,7 @@ describe('an answer that does not come', () => {
     expect(provider.mails).toHaveLength(1)
   })
 
-  it('is not uncertain where nothing was listening: it is tried again under at_most_once, too', async () => {
+  it('retries under at_most_once when nothing was listening', async () => {
     const { provider } = await setUp()
     await world.db.query(`update mailers_mailer set uncertain = 'at_most_once'`)
     await provider.close()
@@ -327,8 +327,8 @@ describe('an answer that does not come', () => {
   })
 })
 
-describe('a key that is refused', () => {
-  it('once is no news: the second try within the attempt sends', async () => {
+describe('a refused key', () => {
+  it('sends the mail when the second try within the attempt succeeds', async () => {
     const { recipient, shorts, provider, mailerId } = await sendOne('sparkpost', [UNAUTHORIZED])
     expect(shorts).toEqual([])
     expect(recipient).toMatchObject({ status: 'sent', attempts: 1 })
@@ -336,7 +336,7 @@ describe('a key that is refused', () => {
     expect(await stateOf(mailerId)).toBe('active')
   })
 
-  it('is tried once more by one attempt alone; the others are held without an event', async () => {
+  it('is tried once more by one attempt; other mail waits without an event', async () => {
     const { provider, mailerId } = await setUp()
     const { apiKey } = provider
     provider.setApiKey('another')
@@ -365,7 +365,7 @@ describe('a key that is refused', () => {
     expect(provider.mails).toHaveLength(11)
   })
 
-  it('of an account that has a new one by now: nothing follows, and its mail goes out', async () => {
+  it('deactivates nothing when the account was changed meanwhile, and sends the mail', async () => {
     const { provider, mailerId } = await setUp()
     const gate = Promise.withResolvers<void>()
     provider.setScript(({ n }) => (n <= 2 ? { ...UNAUTHORIZED, after: gate.promise } : undefined))
@@ -387,7 +387,7 @@ describe('a key that is refused', () => {
   })
 })
 
-it('a key that this process cannot open is tried again: it may come back', async () => {
+it('retries when this process cannot decrypt the key', async () => {
   const { provider } = await setUp()
   await world.db.query(
     `update relays_account set api_key = overlay(api_key placing 'xxxx' from 20)`,
@@ -403,7 +403,7 @@ it('a key that this process cannot open is tried again: it may come back', async
   expect(provider.requests).toEqual([])
 })
 
-it('what phishing protection stops is asked of no provider', async () => {
+it('does not ask the provider for mail that phishing protection stops', async () => {
   const { provider } = await setUp()
   const refId = await accept(world.db, ADA)
   const check = async () => ({ kind: 'flagged', failedReason: 'bad' }) as const
@@ -412,7 +412,7 @@ it('what phishing protection stops is asked of no provider', async () => {
   expect(await recipientsOf(world.db, refId)).toMatchObject([{ status: 'blocked', message_id: '' }])
 })
 
-it('large attachments go whole to each recipient', async () => {
+it('sends large attachments whole to each recipient', async () => {
   const { provider } = await setUp('sendgrid')
   const bytes = randomBytes(1_000_000)
   await accept(world.db, {
@@ -425,8 +425,8 @@ it('large attachments go whole to each recipient', async () => {
     expect(attachments[0]?.content.equals(bytes)).toBe(true)
 })
 
-describe('a sender that ends', () => {
-  it('before the request, leaves the attempt to the next, without an event', async () => {
+describe('a sender that ends during an attempt', () => {
+  it('gives the attempt back without an event when it stops before the request', async () => {
     const { provider } = await setUp()
     const refId = await accept(world.db, ADA)
     const sender = world.sender({
@@ -446,7 +446,7 @@ describe('a sender that ends', () => {
     expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1, outcome: 'accepted' }])
   })
 
-  it('during the request: its outcome is uncertain', async () => {
+  it('records an uncertain attempt when it stops during the request', async () => {
     const { provider } = await setUp('sparkpost', [{ ending: 'hang', isCarriedOut: true }])
     const refId = await accept(world.db, ADA)
     const sender = world.sender({ retryScheduleMs: LATER })
@@ -457,7 +457,7 @@ describe('a sender that ends', () => {
     expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1, outcome: 'uncertain' }])
   })
 
-  it('without a word after the request: the next finds its dot, and the attempt is uncertain', async () => {
+  it('leaves an uncertain attempt when it dies after the commit point', async () => {
     const { provider } = await setUp('sparkpost', [{ ending: 'hang', isCarriedOut: true }])
     const refId = await accept(world.db, ADA)
     const dead = world.sender()
@@ -473,7 +473,7 @@ describe('a sender that ends', () => {
     expect((await eventsOf(world.db)).map(inShort)).toEqual(['SMTP_ERROR 1 retry'])
   })
 
-  it('and comes back after another took the row: it makes no request', async () => {
+  it('makes no request when another sender has taken the row meanwhile', async () => {
     const { provider } = await setUp()
     await accept(world.db, ADA)
     const sender = world.sender({
@@ -490,7 +490,7 @@ describe('a sender that ends', () => {
   })
 })
 
-it('an email to 1,000 recipients is handed over once for each', async () => {
+it('sends an email to 1,000 recipients with one request for each', async () => {
   const { provider } = await setUp('sendgrid')
   const to = Array.from({ length: 1_000 }, (_, n) => ({ email: `r${n}@example.net` }))
   const refId = await accept(world.db, { to })
@@ -502,7 +502,7 @@ it('an email to 1,000 recipients is handed over once for each', async () => {
   expect(recipients.every(({ status }) => status === 'sent')).toBe(true)
 })
 
-it('a simulator whose callback cannot be stored sends nothing, and the attempt is run again', async () => {
+it('repeats the attempt when the callback of the simulator cannot be stored', async () => {
   await addDomainMailer(world.db)
   const refId = await accept(world.db, ADA)
   let isAway = true
@@ -524,7 +524,7 @@ it('a simulator whose callback cannot be stored sends nothing, and the attempt i
   expect(stored).toHaveLength(1)
 })
 
-it('mail of a domain goes out by the simulator, which calls back before it counts as sent', async () => {
+it('sends mail by the simulator, which stores its callback before the mail counts as sent', async () => {
   await addDomainMailer(world.db)
   const refId = await accept(world.db, { to: [{ email: 'bounce-hard@example.net' }] })
   const stored: string[] = []

@@ -10,22 +10,22 @@ const who = { tenantId: newId('tn'), refId: newUlid(), n: 49_999 }
 const place = { refId: who.refId, n: who.n }
 const local = tokens.make(who)
 
-it('[7.4] fit into a local part and name one recipient of one email', () => {
+it('[7.4] fit into a local part, and name one recipient of one email', () => {
   expect(local).toMatch(/^bounces\+[a-z2-7]{50}$/)
   expect(local.length).toBeLessThanOrEqual(64)
   expect(tokens.read(who.tenantId, local)).toEqual(place)
   expect(tokens.make(who)).toBe(local)
 })
 
-it('are read whatever a server has done to their case', () => {
+it('can be read when a server has changed upper and lower case', () => {
   expect(tokens.read(who.tenantId, local.toUpperCase())).toEqual(place)
 })
 
-it('are nothing to another tenant', () => {
+it('cannot be read for another tenant', () => {
   expect(tokens.read(newId('tn'), local)).toBeUndefined()
 })
 
-it('are refused when any single character is changed, left out or added', () => {
+it('are refused when a single character is changed, left out or added', () => {
   for (let i = 'bounces+'.length; i < local.length; i += 1)
     for (const sign of 'abcdefghijklmnopqrstuvwxyz234567') {
       const changed = local.slice(0, i) + sign + local.slice(i + 1)
@@ -35,7 +35,7 @@ it('are refused when any single character is changed, left out or added', () => 
     expect(tokens.read(who.tenantId, text)).toBeUndefined()
 })
 
-it('are read after a rotation for as long as their key is configured', () => {
+it('can be read after a key rotation while their key is configured', () => {
   const rotated = createReturnPathTokens(createKeyRing(`b:${keyOf(2)},a:${keyOf(1)}`))
   expect(rotated.read(who.tenantId, local)).toEqual(place)
   expect(rotated.make(who)).not.toBe(local)

@@ -35,7 +35,7 @@ async function sendOne(
 }
 
 describe('an accepted mail', () => {
-  it('[6.5] ends in MAIL_DELIVERED, with every field of the interface', async () => {
+  it('[6.5] ends in MAIL_DELIVERED with every documented field', async () => {
     const args = { custom_args: { order: 7 } }
     const { server, refId, mailerId, events, recipient } = await sendOne(undefined, args)
     const messageId = `<${refId}.0@example.com>`
@@ -88,7 +88,7 @@ describe('an accepted mail', () => {
     expect(rows).toEqual([{ traceparent: TRACEPARENT }])
   })
 
-  it('is named by its envelope where the server offers that, for a report to repeat (RFC 3461 §4.4)', async () => {
+  it('passes an envelope id where the server supports it (RFC 3461 §4.4)', async () => {
     const { db } = world
     const to = [{ email: 'ada@example.com' }, { email: 'ben@example.com' }]
     for (const offered of [['DSN'], []]) {
@@ -105,7 +105,7 @@ describe('an accepted mail', () => {
     }
   })
 
-  it('[7.4] has a return path of its own for each recipient, where its mailer has one', async () => {
+  it('[7.4] has a return path of its own for each recipient where the mailer has one', async () => {
     const { db } = world
     const server = await world.serve()
     const returnPath = 'bounces@in.example.com'
@@ -125,14 +125,14 @@ describe('an accepted mail', () => {
     ])
   })
 
-  it('[2.4] has null as custom_args where none were given', async () => {
+  it('[2.4] reports null as custom_args where none were given', async () => {
     const { events } = await sendOne(undefined)
     expect(events[0]?.details.custom_args).toBeNull()
   })
 })
 
 describe('[6.4] a failed attempt', () => {
-  it('[6.4.1 6.4.2] is reported with its number and budget, and then delivered', async () => {
+  it('[6.4.1 6.4.2] is reported with its number and budget, and the retry delivers', async () => {
     const script = { 'ada@example.com': ['452-4.2.2 over\n452 4.2.2 quota', 'ok'] }
     const { refId, mailerId, events, recipient } = await sendOne(script)
     expect(events.map(inShort)).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
@@ -159,7 +159,7 @@ describe('[6.4] a failed attempt', () => {
     ])
   })
 
-  it('[6.4.4] that is permanent is final on attempt 1', async () => {
+  it('[6.4.4] is final at attempt 1 when the failure is permanent', async () => {
     const { refId, shorts, recipient } = await sendOne({
       'ada@example.com': ['550 5.1.1 no such user'],
     })
@@ -182,7 +182,7 @@ describe('[6.4] a failed attempt', () => {
     expect(server.accepted).toBe(0)
   })
 
-  it('[6.4.5] has the raw text as its reason where nothing is known of it', async () => {
+  it('[6.4.5] has the raw text as its reason where the text is unknown', async () => {
     const { events } = await sendOne({ 'ada@example.com': ['599 xyzzy'] })
     expect(events[0]?.details).toMatchObject({
       failed_reason: '599 xyzzy',
@@ -196,14 +196,14 @@ describe('[6.4] a failed attempt', () => {
     'body: rst',
     'rcpt: rst',
     'data: 421 4.3.2 going down >> fin',
-  ])('before the final dot was surely not sent and is tried again: %s', async (text) => {
+  ])('is retried when the connection ends before the end of the message: %s', async (text) => {
     const { server, events, shorts } = await sendOne({ 'ada@example.com': [text, 'ok'] })
     expect(shorts).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
     expect(events[0]?.details.provider_error).not.toBe('')
     expect(server.transactions).toHaveLength(1)
   })
 
-  it('is one when no server can be reached, by a mailer that cannot be', async () => {
+  it('counts as an attempt when a mailer cannot reach its server', async () => {
     const server = await world.serve()
     await server.close()
     await addMailer(world.db, { port: server.port })
@@ -218,8 +218,8 @@ describe('[6.4] a failed attempt', () => {
   })
 })
 
-describe('a kept connection that turns out to be gone', () => {
-  it('is no attempt: the mail goes out by a new one, without an event', async () => {
+describe('a reused connection that has closed', () => {
+  it('does not count as an attempt: the mail is sent over a new connection', async () => {
     const { db } = world
     const used = new Set<number>()
     const server = await world.serve(({ phase, connection }) => {
@@ -234,8 +234,8 @@ describe('a kept connection that turns out to be gone', () => {
   })
 })
 
-describe('the next attempt', () => {
-  it('begins with no interruption, whatever happened to the one before', async () => {
+describe('the counter of interruptions', () => {
+  it('is zero again at the next attempt', async () => {
     const { db } = world
     const server = await world.serve({ 'ada@example.com': ['451 4.3.0 later'] })
     await addMailer(db, { port: server.port })
@@ -268,7 +268,7 @@ describe('an uncertain attempt', () => {
     expect(server.transactions).toHaveLength(1)
   })
 
-  it('began when it was first claimed, not when it was found out', async () => {
+  it('lasts from its first claim to the time when it was found', async () => {
     const { db } = world
     const { mailerId } = await addMailer(db)
     await accept(db, { mailer_id: mailerId })
@@ -284,7 +284,7 @@ describe('an uncertain attempt', () => {
     expect(rows).toEqual([{ outcome: 'uncertain', is_whole: true }])
   })
 
-  it('is not one when the server refused after the final dot', async () => {
+  it('does not occur when the server refused after the end of the message', async () => {
     const { refId } = await sendOne(
       { 'ada@example.com': ['dot: 554 5.7.1 spam'] },
       {},
@@ -293,7 +293,7 @@ describe('an uncertain attempt', () => {
     expect(await attemptsOf(world.db, refId)).toMatchObject([{ outcome: 'failed', attempt: 1 }])
   })
 
-  it('what surely was not taken is tried again under at_most_once, too', async () => {
+  it('is not assumed for a refused mail, which is retried under at_most_once', async () => {
     const { shorts } = await sendOne(
       { 'ada@example.com': ['450 4.2.0 later', 'dot: 451 4.3.0 later', 'ok'] },
       {},
@@ -319,7 +319,7 @@ describe('the message', () => {
     expect(others).toEqual([first, first])
   })
 
-  it('goes to each recipient by itself; each has an outcome of its own, and bcc is invisible', async () => {
+  it('is sent separately to each recipient, with separate outcomes and an invisible bcc', async () => {
     const { db } = world
     const server = await world.serve({
       'bob@example.com': ['550 5.1.1 unknown'],
@@ -362,7 +362,7 @@ describe('the message', () => {
     }
   })
 
-  it('needs SMTPUTF8 when any address in its headers does', async () => {
+  it('needs SMTPUTF8 when an address in its headers needs it', async () => {
     const { db } = world
     const server = await world.serve(undefined, { extensions: ['8BITMIME'] })
     await addMailer(db, { port: server.port })
@@ -378,8 +378,8 @@ describe('the message', () => {
   })
 })
 
-describe('[6.4.6] before a message is made', () => {
-  it('a mailer that was deleted is final for every recipient, with an empty message_id', async () => {
+describe('[6.4.6] a failure before the message is built', () => {
+  it('is final for every recipient when the mailer was deleted, with an empty message_id', async () => {
     const { db } = world
     const { mailerId } = await addMailer(db)
     await accept(db, { cc: [{ email: 'bob@example.com' }] })
@@ -400,7 +400,7 @@ describe('[6.4.6] before a message is made', () => {
     }
   })
 
-  it('a password that this process cannot open is tried again: the key may come back', async () => {
+  it('is retried when this process cannot decrypt the password', async () => {
     const { db } = world
     const server = await world.serve(undefined, { auth: { users: { news: 'right' } } })
     const key = { tenantId: 'tn_a', mailerId: 'smtp_sealed' }
@@ -423,9 +423,9 @@ describe('[6.4.6] before a message is made', () => {
   })
 })
 
-describe('a mailer that is not active', () => {
+describe('an inactive mailer', () => {
   it.each(['deactivated', 'disabled'])(
-    'is not used; its mail waits, without an attempt: %s',
+    'keeps its mail waiting without an attempt: %s',
     async (state) => {
       const { db } = world
       const server = await world.serve()
@@ -443,7 +443,7 @@ describe('a mailer that is not active', () => {
     },
   )
 
-  it('lets its mail expire', async () => {
+  it('lets its waiting mail expire', async () => {
     const { db } = world
     const { mailerId } = await addMailer(db)
     await accept(db)
@@ -455,7 +455,7 @@ describe('a mailer that is not active', () => {
 })
 
 describe('expiry', () => {
-  it('is a failed attempt with the next number, final, without a provider_error', async () => {
+  it('is a final failed attempt with the next number and no provider_error', async () => {
     const { db } = world
     const server = await world.serve({ 'ada@example.com': ['451 4.3.0 later'] })
     await addMailer(db, { port: server.port })

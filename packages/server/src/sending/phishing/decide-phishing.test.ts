@@ -10,14 +10,14 @@ const decide = (scan: Partial<Scan>, set: Partial<typeof defaultSettings> = {}) 
     { ...defaultSettings, ...set },
   )
 
-it('a score below the threshold passes, one that reaches it does not', () => {
+it('passes a score below the threshold, and flags one that reaches it', () => {
   expect(decide({ signs: [sign(40, 'a'), sign(19, 'b')] })).toEqual({ kind: 'passed', score: 59 })
   expect(decide({ signs: [sign(40, 'a'), sign(20, 'b')] })).toMatchObject({ because: 'score' })
   expect(decide({ signs: [sign(1, 'a')] }, { threshold: 1 })).toMatchObject({ because: 'score' })
   expect(decide({}, { threshold: 1 })).toEqual({ kind: 'passed', score: 0 })
 })
 
-it('the reason names the score, the threshold and the three heaviest signs', () => {
+it('names the score, the threshold and the three heaviest signs as the reason', () => {
   const signs = [sign(70, 'one'), sign(65, 'two'), sign(20, 'three'), sign(5, 'four')]
   expect(decide({ signs })).toEqual({
     kind: 'flagged',
@@ -26,7 +26,7 @@ it('the reason names the score, the threshold and the three heaviest signs', () 
   })
 })
 
-it('a blocked domain stops whatever the score, with everything below it and nothing else', () => {
+it('flags a blocked domain and its subdomains at any score', () => {
   const blockedDomains = new Set(['bad.example'])
   for (const host of ['bad.example', 'www.bad.example', 'a.b.bad.example'])
     expect(decide({ hosts: ['good.example', host] }, { blockedDomains })).toEqual({
@@ -41,7 +41,7 @@ it('a blocked domain stops whatever the score, with everything below it and noth
   expect(decide({ hosts: ['a.zip'] }, suffix)).toMatchObject({ because: 'blocked_domain' })
 })
 
-it('what cannot be looked at does not pass', () => {
+it('flags mail that cannot be scanned', () => {
   expect(decidePhishing({ kind: 'too-much' }, defaultSettings)).toEqual({
     kind: 'flagged',
     because: 'too_much',

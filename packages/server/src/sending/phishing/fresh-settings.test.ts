@@ -17,7 +17,7 @@ function countingDb(): { db: Queryable; reads: string[]; fail: boolean } {
   return counted
 }
 
-it('a tenant’s settings are read once a second, once for all who ask', async () => {
+it('reads the settings of a tenant once a second for all callers', async () => {
   const counted = countingDb()
   let now = 0
   const settings = createFreshSettings({ db: counted.db, monotonicMs: () => now })
@@ -29,7 +29,7 @@ it('a tenant’s settings are read once a second, once for all who ask', async (
   expect(counted.reads).toEqual(['a', 'b', 'a'])
 })
 
-it('a reading that failed is not kept', async () => {
+it('does not keep a failed read', async () => {
   const counted = countingDb()
   counted.fail = true
   const settings = createFreshSettings({ db: counted.db, monotonicMs: () => 0 })

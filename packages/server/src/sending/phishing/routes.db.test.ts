@@ -20,14 +20,14 @@ const settingsOf = async (key: Key = 'a') =>
 
 const DEFAULTS = { enabled: true, threshold: 60, blocked_domains: [], updated_at: null }
 
-describe('200', () => {
-  it('getPhishingSettings: the defaults until something is set', async () => {
+describe('phishing settings: 200', () => {
+  it('getPhishingSettings answers the defaults until something is set', async () => {
     const { status, body } = await call('getPhishingSettings', { key: 'reader' })
     expect(status).toBe(200)
     expect(body.settings).toEqual(DEFAULTS)
   })
 
-  it('updatePhishingSettings: what is left out stays, the list is replaced', async () => {
+  it('updatePhishingSettings keeps fields that were left out, and replaces the list', async () => {
     const first = await update({ threshold: 80, blocked_domains: ['b.example', 'a.example'] })
     expect(first.status).toBe(200)
     const updated_at = expect.stringMatching(/^\d{4}-.*Z$/)
@@ -48,18 +48,18 @@ describe('200', () => {
     expect(await settingsOf()).toEqual({ ...DEFAULTS, updated_at })
   })
 
-  it('a first change of one setting leaves the others at their defaults', async () => {
+  it('updatePhishingSettings keeps the other defaults at the first change', async () => {
     await update({ enabled: false })
     expect(await settingsOf()).toMatchObject({ enabled: false, threshold: 60, blocked_domains: [] })
   })
 
-  it('domains are kept in lower case and A-labels, each once', async () => {
+  it('updatePhishingSettings stores each domain once, in lower case and A-labels', async () => {
     const given = ['Bücher.example', 'xn--bcher-kva.example', 'BAD.example.', 'zip']
     const { body } = await update({ blocked_domains: given })
     expect(body.settings.blocked_domains).toEqual(['bad.example', 'xn--bcher-kva.example', 'zip'])
   })
 
-  it('are the tenant’s own', async () => {
+  it('updatePhishingSettings changes the settings of its own tenant only', async () => {
     await update({ threshold: 99 })
     expect(await settingsOf('b')).toEqual(DEFAULTS)
     await update({ threshold: 98 }, 'b')
@@ -67,7 +67,7 @@ describe('200', () => {
   })
 })
 
-describe('400 validation_failed', () => {
+describe('phishing settings: 400 validation_failed', () => {
   it.each([
     [{ threshold: 0 }, '/threshold'],
     [{ threshold: 101 }, '/threshold'],
@@ -85,7 +85,7 @@ describe('400 validation_failed', () => {
       '/blocked_domains',
     ],
     [{ blockedDomains: [] }, '/blockedDomains'],
-  ])('%j', async (body, path) => {
+  ])('refuses %j', async (body, path) => {
     const answered = await update(body)
     expect(answered.status).toBe(400)
     expect(answered.body.code).toBe('validation_failed')
@@ -93,7 +93,7 @@ describe('400 validation_failed', () => {
     expect(await settingsOf()).toEqual(DEFAULTS)
   })
 
-  it('names every domain that is none', async () => {
+  it('names every invalid domain', async () => {
     const { body } = await update({ blocked_domains: ['a b', 'ok.example', '-'] })
     expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
       '/blocked_domains/0',
@@ -102,11 +102,11 @@ describe('400 validation_failed', () => {
   })
 })
 
-it('401 without a key that is known', async () => {
+it('answers 401 without a known key', async () => {
   expect((await call('getPhishingSettings', { key: 'nobody' })).status).toBe(401)
 })
 
-it('403 for keys with scopes: `read` reads, and none of them switches it off', async () => {
+it('answers 403 to a change with a key of a scope, and lets `read` read', async () => {
   expect((await call('getPhishingSettings', { key: 'sender' })).status).toBe(403)
   for (const key of ['sender', 'reader'] as const)
     expect((await update({ enabled: false }, key)).status).toBe(403)

@@ -48,7 +48,7 @@ function countingCheck(
 }
 
 describe('[6.4.7] an email that is flagged', () => {
-  it('is stopped: PHISHING, blocked, no attempt, and not a byte to any server', async () => {
+  it('is stopped: PHISHING, blocked, no attempt, and no connection to a server', async () => {
     const { db } = world
     const server = await world.serve()
     const { mailerId } = await addMailer(db, { port: server.port })
@@ -83,7 +83,7 @@ describe('[6.4.7] an email that is flagged', () => {
     expect(server.connections).toEqual([])
   })
 
-  it('is stopped for each recipient, and looked at once', async () => {
+  it('is scanned once, and stopped for each recipient', async () => {
     const { db } = world
     const server = await world.serve()
     await addMailer(db, { port: server.port })
@@ -101,7 +101,7 @@ describe('[6.4.7] an email that is flagged', () => {
     expect(server.connections).toEqual([])
   })
 
-  it('is stopped by a page that is attached to it', async () => {
+  it('is stopped for an attached page', async () => {
     const { db } = world
     const server = await world.serve()
     await addMailer(db, { port: server.port })
@@ -116,7 +116,7 @@ describe('[6.4.7] an email that is flagged', () => {
     expect((await eventsOf(db)).map(inShort).sort()).toEqual(['MAIL_DELIVERED', 'PHISHING'])
   })
 
-  it('is stopped before a retry too, and its failed attempt stays on record', async () => {
+  it('is stopped before a retry, and keeps its failed attempt on record', async () => {
     const { db } = world
     const server = await world.serve({ 'ada@example.com': ['450 4.2.1 later'] })
     await addMailer(db, { port: server.port })
@@ -133,7 +133,7 @@ describe('[6.4.7] an email that is flagged', () => {
     expect(await recipientsOf(db, refId)).toMatchObject([{ status: 'blocked', attempts: failed }])
   })
 
-  it('is stopped when it cannot be looked at within the limits', async () => {
+  it('is stopped when the scan exceeds its limits', async () => {
     const { db } = world
     const server = await world.serve()
     await addMailer(db, { port: server.port })
@@ -154,7 +154,7 @@ describe('the settings of a tenant', () => {
     return (await eventsOf(db)).at(-1)?.event
   }
 
-  it('decide: off, another threshold, blocked domains, and nobody else’s', async () => {
+  it('decide for their tenant alone: off, another threshold, blocked domains', async () => {
     const { db } = world
     const server = await world.serve()
     await addMailer(db, { port: server.port })
@@ -169,7 +169,7 @@ describe('the settings of a tenant', () => {
     expect(await sent()).toBe('MAIL_DELIVERED')
   })
 
-  it('that are off cost no scan', async () => {
+  it('save the scan when they are off', async () => {
     const { db } = world
     const server = await world.serve()
     await addMailer(db, { port: server.port })
@@ -181,7 +181,7 @@ describe('the settings of a tenant', () => {
   })
 })
 
-it('while nothing can be found out, mail waits: no event, no attempt, and it is sent later', async () => {
+it('keeps mail waiting without an event or an attempt while the scanner is away', async () => {
   const { db } = world
   const server = await world.serve()
   await addMailer(db, { port: server.port })

@@ -94,27 +94,30 @@ async function look(mode: PlanMode): Promise<Read[]> {
   return reads
 }
 
-describe.each<PlanMode>(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => {
-  it('reads rows by an index or by the page, at most so many', async () => {
-    await fill(100_000)
-    await database.db.query('analyze sending_queue')
-    const reads = await look(mode)
-    expect(new Set(reads.map(({ name }) => name)).size).toBe(6)
-    const unbounded = reads.filter(
-      ({ node }) => !/^(Index (Only )?Scan|Tid Range Scan)$/.test(node['Node Type']),
-    )
-    expect(unbounded).toEqual([])
-    for (const { name, rows } of reads)
-      expect({ name, isBounded: rows <= boundOf(name) }).toEqual({ name, isBounded: true })
-  }, 60_000)
+describe.each<PlanMode>(['force_custom_plan', 'force_generic_plan'])(
+  'the queries of the queue watch with %s',
+  (mode) => {
+    it('read a bounded number of rows, by an index or by page', async () => {
+      await fill(100_000)
+      await database.db.query('analyze sending_queue')
+      const reads = await look(mode)
+      expect(new Set(reads.map(({ name }) => name)).size).toBe(6)
+      const unbounded = reads.filter(
+        ({ node }) => !/^(Index (Only )?Scan|Tid Range Scan)$/.test(node['Node Type']),
+      )
+      expect(unbounded).toEqual([])
+      for (const { name, rows } of reads)
+        expect({ name, isBounded: rows <= boundOf(name) }).toEqual({ name, isBounded: true })
+    }, 60_000)
 
-  it('reads as much of ten times as long a queue', async () => {
-    await fill(20_000)
-    const short = totalOf(await look(mode))
-    await fill(200_000)
-    expect(totalOf(await look(mode))).toBeLessThan(short * 1.05)
-  }, 60_000)
-})
+    it('read no more when the queue is ten times as long', async () => {
+      await fill(20_000)
+      const short = totalOf(await look(mode))
+      await fill(200_000)
+      expect(totalOf(await look(mode))).toBeLessThan(short * 1.05)
+    }, 60_000)
+  },
+)
 
 function boundOf(name: string): number {
   if (name.startsWith('mailers.')) return QUEUES

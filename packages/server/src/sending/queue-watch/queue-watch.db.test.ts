@@ -77,8 +77,8 @@ async function queue(
 
 const of = (msg: string) => lines.filter((line) => line.msg === msg)
 
-describe('the figures of the send queue', () => {
-  it('count what is due, what waits and what is held, and say for how long the oldest is due', async () => {
+describe('the metrics of the send queue', () => {
+  it('count due, waiting and inactive mail, and the age of the oldest due mail', async () => {
     const { mailerId } = await addMailer(world.db)
     const held = await addHeld()
     await queue(mailerId, { count: 3, dueForS: 30 })
@@ -97,7 +97,7 @@ describe('the figures of the send queue', () => {
     })
   })
 
-  it('are of the buckets that the process owns, and zero where it owns none', async () => {
+  it('cover the buckets that the process owns, and are zero without a bucket', async () => {
     const { mailerId } = await addMailer(world.db)
     await queue(mailerId, { count: 3 })
     const others = new Set([(bucketOf(mailerId) + 1) % 64])
@@ -107,7 +107,7 @@ describe('the figures of the send queue', () => {
     }
   })
 
-  it('are estimated by a sample where one state has more rows than are counted', async () => {
+  it('are estimated from a sample where one state has more rows than are counted', async () => {
     const { mailerId } = await addMailer(world.db)
     const held = await addHeld()
     for (let i = 0; i < 10; i++) {
@@ -127,7 +127,7 @@ describe('the figures of the send queue', () => {
     expect(heldCount).toBeLessThan(7_500)
   }, 30_000)
 
-  it('stay exact for a state with few rows beside one with many', async () => {
+  it('stay exact for a state with few rows beside a state with many', async () => {
     const { mailerId } = await addMailer(world.db)
     await queue(mailerId, { count: 3_000, dueForS: 10 })
     await queue(mailerId, { count: 7, dueForS: -600 })
@@ -137,8 +137,8 @@ describe('the figures of the send queue', () => {
   })
 })
 
-describe('a late queue', () => {
-  it('is one warn line at the second look, a detail, and one line when it has caught up', async () => {
+describe('the warning of a late queue', () => {
+  it('is logged at the second look, with the cause, and again when the queue has caught up', async () => {
     const { mailerId } = await addMailer(world.db)
     await queue(mailerId, { count: 7, dueForS: 120 })
     await queue(mailerId, { count: 2, dueForS: 10, isBulk: true })
@@ -162,7 +162,7 @@ describe('a late queue', () => {
     expect(await gauges()).toMatchObject({ send_queues_late: 0 })
   })
 
-  it('is not one whose oldest mail has been due for less than a minute, waits, or is held', async () => {
+  it('is not logged for mail that is due for less than a minute, waits, or has an inactive mailer', async () => {
     const { mailerId } = await addMailer(world.db)
     const held = await addHeld()
     await queue(mailerId, { dueForS: 55 })
@@ -181,7 +181,7 @@ describe('a late queue', () => {
     ['a limit a day that is used up', { per_day: 10 }, { day: 10 }, false],
     ['a limit a day with something left', { per_day: 10 }, { day: 9 }, true],
     ['two limits, of which one is used up', { per_minute: 10, per_day: 5 }, { day: 5 }, false],
-  ])('with %s', async (_, limits, used, isLate) => {
+  ])('depends on the use of limits: %s', async (_, limits, used, isLate) => {
     const { mailerId } = await addMailer(world.db, { limits })
     await queue(mailerId, { count: 50, dueForS: 600 })
     const { rows: now } = await world.db.query<{ ms: number }>(
@@ -199,7 +199,7 @@ describe('a late queue', () => {
     expect(of('send_queue.late')).toHaveLength(isLate ? 1 : 0)
   })
 
-  it('is told of by the process that owns its bucket, and by the next owner anew', async () => {
+  it('is logged by the process that owns the bucket, and again by the next owner', async () => {
     const { mailerId } = await addMailer(world.db)
     await queue(mailerId, { dueForS: 120 })
     let owned = new Set([bucketOf(mailerId)])
@@ -214,7 +214,7 @@ describe('a late queue', () => {
     expect(of('send_queue.late')).toHaveLength(2)
   })
 
-  it('is one of at most twenty that one look tells of; the others follow', async () => {
+  it('is logged for at most twenty queues at one look; the others follow', async () => {
     for (let i = 0; i < 25; i++) {
       const { mailerId } = await addMailer(world.db, { email: `m${i}@example.com` })
       await queue(mailerId, { dueForS: 120 + i })

@@ -83,7 +83,7 @@ function isFine(node: PlanNode): boolean {
 }
 
 it.each<PlanMode>(['force_custom_plan', 'force_generic_plan', 'auto'])(
-  'by index, with %s and plans of an empty table',
+  'claims rows by index, with %s and plans of an empty table',
   async (mode) => {
     await database.db.query('truncate sending_queue')
     if (mode === 'auto') {

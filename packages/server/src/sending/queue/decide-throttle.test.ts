@@ -3,7 +3,7 @@ import { isRateRefusal, slowDown, speedUp } from './decide-throttle.ts'
 
 const max = { connectionsMax: 8 }
 
-it('a refusal halves the connections and pauses; each further one again, and for longer', () => {
+it('halves the connections and pauses at a refusal, and longer at each further one', () => {
   const first = slowDown(undefined, { ...max, begunMs: 0, nowMs: 100 })
   expect(first).toEqual({ connections: 4, pauseMs: 2_000, sinceMs: 100 })
   const second = slowDown(first, { ...max, begunMs: 3_000, nowMs: 3_100 })
@@ -14,12 +14,12 @@ it('a refusal halves the connections and pauses; each further one again, and for
   expect(slowing).toMatchObject({ connections: 1, pauseMs: 120_000 })
 })
 
-it('attempts that were under way together count once', () => {
+it('counts attempts that were under way together once', () => {
   const first = slowDown(undefined, { ...max, begunMs: 0, nowMs: 100 })
   expect(slowDown(first, { ...max, begunMs: 50, nowMs: 150 })).toEqual(first)
 })
 
-it('a wait that the server names is kept, also by one that counts no more', () => {
+it('obeys a wait that the server asks for, also of a refusal that does not count', () => {
   const first = slowDown(undefined, { ...max, begunMs: 0, nowMs: 100, askedMs: 60_000 })
   expect(first.pauseMs).toBe(60_000)
   const later = slowDown(first, { ...max, begunMs: 50, nowMs: 150, askedMs: 90_000 })
@@ -28,7 +28,7 @@ it('a wait that the server names is kept, also by one that counts no more', () =
   expect(absurd.pauseMs).toBe(3_600_000)
 })
 
-it('comes back step by step, and is forgotten at last', () => {
+it('raises the connections step by step, and forgets the throttle at the end', () => {
   const slow = { connections: 6, pauseMs: 8_000, sinceMs: 0 }
   expect(speedUp(slow, { ...max, nowMs: 30_000 })).toEqual(slow)
   const faster = speedUp(slow, { ...max, nowMs: 38_000 })
@@ -43,6 +43,6 @@ it.each([
   ['recipient_rate_limited', false],
   ['greylisted', false],
   ['sender_quota_exhausted', false],
-] as const)('%s is a refusal of the rate: %s', (category, expected) => {
+] as const)('tells whether %s is a refusal of the rate: %s', (category, expected) => {
   expect(isRateRefusal(category)).toBe(expected)
 })

@@ -33,7 +33,7 @@ function world() {
 }
 
 describe('large emails under way', () => {
-  it('are 100 MiB, of a tenant 50 MiB; small ones do not count', () => {
+  it('have 100 MiB in all and 50 MiB for one tenant; small emails do not count', () => {
     const { take } = world()
     expect(take('a', 30)).toBeDefined()
     expect(take('a', 21)).toBeUndefined()
@@ -43,14 +43,14 @@ describe('large emails under way', () => {
     expect(take('c', 0.1)).toBeDefined()
   })
 
-  it('by a relay provider count twice: as a text, and as its bytes', () => {
+  it('count twice with a relay provider: once as text and once as bytes', () => {
     const { begin, rowOf } = world()
     expect(begin(rowOf('a', 15, 'domain_1'))).toBeDefined()
     expect(begin(rowOf('a', 11, 'domain_1'))).toBeUndefined()
     expect(begin(rowOf('b', 10, 'domain_2'))).toBeDefined()
   })
 
-  it('may be of any size when nothing else is under way', () => {
+  it('may have any size when no other large email is under way', () => {
     const { take } = world()
     const use = take('a', 200)
     expect(use).toBeDefined()
@@ -60,7 +60,7 @@ describe('large emails under way', () => {
     expect(take('b', 1)).toBeDefined()
   })
 
-  it('make room when they are slow, and their tenant has an eighth of 300 MiB from then on', () => {
+  it('leave the main budget when they are slow; one tenant has 1/8 of the 300 MiB for slow ones', () => {
     const { take } = world()
     const slow = take('a', 30)
     slow?.slow()
@@ -76,7 +76,7 @@ describe('large emails under way', () => {
     expect(take('d', 1)).toBeUndefined()
   })
 
-  it('stay where they are while 300 MiB are slow, and move when there is room', () => {
+  it('stay in the main budget while 300 MiB are slow, and leave it when some of those end', () => {
     const { take } = world()
     const slow = Array.from({ length: 6 }, (_, i) => {
       const use = take(`slow${i}`, 50)
@@ -94,7 +94,7 @@ describe('large emails under way', () => {
     expect(take('g', 1)).toBeUndefined()
   })
 
-  it('that need much room are not overtaken by those that need little', () => {
+  it('are not overtaken by smaller ones while they wait', () => {
     const { rowOf, begin, take } = world()
     const first = take('a', 40)
     const second = take('b', 30)
@@ -108,7 +108,7 @@ describe('large emails under way', () => {
     first?.end()
   })
 
-  it('wait for nobody who has given up, or cannot begin before what is slow has ended', () => {
+  it('are overtaken when they have given up, or cannot begin before slow ones end', () => {
     const { rowOf, begin, take, waiting } = world()
     const uses = [take('a', 40), take('b', 40)]
     const big = rowOf('c', 50)

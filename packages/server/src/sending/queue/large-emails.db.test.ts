@@ -36,7 +36,7 @@ const content = async (refId: string): Promise<EmailContent> => ({
   attachments: [],
 })
 
-it('an email is read and encoded once, however many want it at once and afterwards', async () => {
+it('reads and encodes an email once for many concurrent and later readers', async () => {
   const { get, reads } = reading(content)
   const all = await Promise.all([1, 2, 3].map(() => get(claim('a'))))
   await get(claim('a'))
@@ -44,7 +44,7 @@ it('an email is read and encoded once, however many want it at once and afterwar
   expect(reads).toEqual(['a'])
 })
 
-it('no more than 64 MiB are kept, the last ones used', async () => {
+it('keeps the 64 MiB that were used last', async () => {
   const { get, reads } = reading(content)
   await get(claim('a', 30))
   await get(claim('b', 30))
@@ -55,14 +55,14 @@ it('no more than 64 MiB are kept, the last ones used', async () => {
   expect(reads).toEqual(['a', 'b', 'c', 'b'])
 })
 
-it('an email of one tenant is not that of another', async () => {
+it('keeps emails of different tenants apart', async () => {
   const { get, reads } = reading(content)
   await get(claim('a'))
   await get({ ...claim('a'), tenantId: 'tn_b' })
   expect(reads).toEqual(['a', 'a'])
 })
 
-it('an email made ready for a mail server is not what a relay provider takes', async () => {
+it('builds an email separately for a mail server and for a relay provider', async () => {
   const { get, reads } = reading(content)
   const ready = await get(claim('a'))
   const other = await get({ ...claim('a'), mailerId: 'domain_a' })
@@ -70,7 +70,7 @@ it('an email made ready for a mail server is not what a relay provider takes', a
   expect(reads).toEqual(['a', 'a'])
 })
 
-it('a reading that failed is repeated', async () => {
+it('reads again after a failed read', async () => {
   let isAway = true
   const { get } = reading(async (refId) => {
     if (isAway) throw new Error('away')

@@ -28,7 +28,7 @@ afterAll(() => database.close())
 const many = (count: number, claim: (i: number) => Partial<Claim>) =>
   Array.from({ length: count }, (_, i) => row({ refId: `ref_${i}`, ...claim(i) }))
 
-it('a tenant may hold 1,024 rows, all together 8,192, and whoever holds none one more', () => {
+it('bounds leased rows to 1,024 per tenant and 8,192 in all, and gives every tenant one', () => {
   const rows = held()
   expect(rows.roomFor('tn_0')).toBe(1024)
   for (let t = 0; t < 8; t++) {
@@ -45,7 +45,7 @@ it('a tenant may hold 1,024 rows, all together 8,192, and whoever holds none one
   expect(rows.roomFor('tn_8')).toBe(1)
 })
 
-it('a tenant may hold 8 MiB of contents that are loaded ahead, all together 64 MiB', () => {
+it('bounds contents that are loaded ahead to 8 MiB per tenant and 64 MiB in all', () => {
   const rows = held()
   rows.add([row({ refId: 'large', contentBytes: 1024 * 1024 * 1024 })])
   expect(rows.roomFor('tn_a')).toBeGreaterThan(0)
@@ -61,7 +61,7 @@ it('a tenant may hold 8 MiB of contents that are loaded ahead, all together 64 M
   expect(rows.roomFor('tn_b')).toBe(1)
 })
 
-it('a content counts once for all recipients that share it, until the last of them is gone', () => {
+it('counts a shared content once, until the last recipient that shares it is gone', () => {
   const rows = held()
   const contentBytes = 128 * 1024 - 1
   const shared = many(1000, () => ({ refId: 'shared', contentBytes }))
@@ -82,7 +82,7 @@ it('a content counts once for all recipients that share it, until the last of th
   ).toBeUndefined()
 })
 
-it('what makes a message ready is shared with rows of the same email', () => {
+it('shares the prepared message with other rows of the same email', () => {
   const rows = held()
   const prepare = () => Promise.reject(new Error('not here'))
   const one = row({ refId: 'a' })
@@ -96,7 +96,7 @@ it('what makes a message ready is shared with rows of the same email', () => {
   expect(rows.prepareOf(byRelay)).toBeUndefined()
 })
 
-it('a process that stood still extends its claims before it makes new ones', async () => {
+it('extends the leases of a process that was suspended before it claims more', async () => {
   const { db } = database
   const { mailerId } = await addMailer(db, { mailerId: 'smtp_still', email: 'still@example.com' })
   await accept(db, { mailer_id: mailerId, from: { email: 'still@example.com' } })
@@ -119,7 +119,7 @@ it('a process that stood still extends its claims before it makes new ones', asy
   nowMs = 0
 })
 
-it('claims are extended when a third of their time is over, and known to be valid as long', async () => {
+it('extends leases after a third of their time, and knows how long they are valid', async () => {
   const { db } = database
   const { mailerId } = await addMailer(db)
   await accept(db)

@@ -38,7 +38,7 @@ describe('a mailer with a limit', () => {
     ['per_second', 1_100],
     ['per_minute', 60_000],
     ['per_day', 86_400_000],
-  ])('%s: sends that many over all processes, and the rest later', async (limit, lengthMs) => {
+  ])('obeys %s over all processes, and sends the rest later', async (limit, lengthMs) => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port, limits: { [limit]: 5 } })
     // One second must not pass between the first and the last of them on a busy machine.
@@ -61,7 +61,7 @@ describe('a mailer with a limit', () => {
     expect(await shorts()).toEqual(Array.from({ length: 12 }, () => 'MAIL_DELIVERED'))
   })
 
-  it('holds for mail that was interrupted again and again, too', async () => {
+  it('obeys the limit for mail that was interrupted repeatedly', async () => {
     const { db } = world
     const server = await world.serve()
     await addMailer(db, { port: server.port, limits: { per_day: 2 } })
@@ -83,7 +83,7 @@ describe('a mailer with a limit', () => {
     expect(server.accepted).toBe(5)
   })
 
-  it('wakes by itself when it may send again', async () => {
+  it('wakes by itself when the limit allows more', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port, limits: { per_second: 2 } })
     await accept(world.db, { to: to(5) })
@@ -92,7 +92,7 @@ describe('a mailer with a limit', () => {
     await server.waitForMessages(5)
   })
 
-  it('does not touch what it may not send, and says that it waits', async () => {
+  it('does not touch rows beyond the limit, and reports that the mailer waits', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port, limits: { per_day: 1 } })
     await accept(world.db, { to: to(3) })
@@ -106,7 +106,7 @@ describe('a mailer with a limit', () => {
     expect(after.rows).toHaveLength(2)
   })
 
-  it('lets its mail expire meanwhile', async () => {
+  it('lets waiting mail expire', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port, limits: { per_day: 1 } })
     await accept(world.db)
@@ -120,7 +120,7 @@ describe('a mailer with a limit', () => {
     expect(server.accepted).toBe(1)
   })
 
-  it('counts attempts, whatever comes of them, and nothing that was not tried', async () => {
+  it('counts every attempt, whatever its outcome, and nothing else', async () => {
     const server = await world.serve({ 'r0@example.com': ['550 5.1.1 no such user'] })
     await addMailer(world.db, { port: server.port, limits: { per_day: 2 } })
     await accept(world.db, { to: to(1) })
@@ -133,7 +133,7 @@ describe('a mailer with a limit', () => {
     expect(await queueOf(world.db)).toHaveLength(1)
   })
 
-  it('that is raised or taken away goes on', async () => {
+  it('goes on when the limit is raised or removed', async () => {
     const server = await world.serve()
     const { mailerId } = await addMailer(world.db, { port: server.port, limits: { per_day: 1 } })
     await accept(world.db, { to: to(4) })
@@ -163,7 +163,7 @@ describe('a mailer with a limit', () => {
 })
 
 describe('a mailer that is deleted', () => {
-  it('leaves nothing of its limits', async () => {
+  it('leaves no rows of its limits behind', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port, limits: { per_day: 1 } })
     await accept(world.db, { to: to(2) })
@@ -175,10 +175,10 @@ describe('a mailer that is deleted', () => {
   })
 })
 
-describe('a server that is sent too much', () => {
+describe('a server that refuses the rate', () => {
   const tooFast = '454 4.7.0 Throttling failure: Maximum sending rate exceeded'
 
-  it('is left alone for a while: other mail of its mailer waits, without an attempt', async () => {
+  it('gets a pause: other mail of its mailer waits without an attempt', async () => {
     const server = await world.serve({ 'r0@example.com': [tooFast] })
     await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
     await accept(world.db, { to: to(8) })
@@ -195,7 +195,7 @@ describe('a server that is sent too much', () => {
     expect(server.messages.map((one) => one.recipients)).toEqual([['bob@example.com']])
   })
 
-  it('is sent the rest afterwards', async () => {
+  it('gets the rest after the pause', async () => {
     const server = await world.serve({ 'r0@example.com': [tooFast, 'ok'] })
     await addMailer(world.db, { port: server.port, limits: { connections: 2 } })
     await accept(world.db, { to: to(6) })

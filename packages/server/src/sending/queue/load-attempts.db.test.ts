@@ -13,7 +13,7 @@ const monotonicMs = () => performance.now()
 it.each([
   ['a small', 1_000],
   ['a large', 1_000_000],
-])('20 recipients share %s email, encoded once', async (_, length) => {
+])('loads and encodes %s email once for 20 recipients', async (_, length) => {
   const { db } = world
   const { mailerId } = await addMailer(db)
   await accept(db, {
@@ -30,7 +30,7 @@ it.each([
   expect(new Set(prepared).size).toBe(1)
 })
 
-it('an email of which a row is held already is not loaded again', async () => {
+it('does not load an email again of which a row is leased already', async () => {
   const { db } = world
   const { mailerId } = await addMailer(db)
   await accept(db)

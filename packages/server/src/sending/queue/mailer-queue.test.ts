@@ -25,7 +25,7 @@ const queueOf = (change: object) => ({
 const rows = (count: number, isBulk = false) =>
   Array.from({ length: count }, () => ({ loaded: { claim: { isBulk } } }) as LeasedRecipient)
 
-it('a queue claims ahead of its connections, when little is left and something may be due', () => {
+it('claims ahead of its connections when little is left and something may be due', () => {
   expect(claimableBy(queueOf({}))).toBe(20)
   expect(claimableBy(queueOf({ waiting: rows(10) }))).toBe(10)
   expect(claimableBy(queueOf({ waiting: rows(11) }))).toBe(0)
@@ -33,7 +33,7 @@ it('a queue claims ahead of its connections, when little is left and something m
   expect(claimableBy(queueOf({ isClaiming: true }))).toBe(0)
 })
 
-it('a queue whose server cannot be reached makes one attempt at a time', () => {
+it('makes one attempt at a time when its server cannot be reached', () => {
   const failing = { isFailing: true, waiting: rows(1) }
   expect(canStart(queueOf({ ...failing, inFlight: 0 }))).toBe(true)
   expect(canStart(queueOf({ ...failing, inFlight: 1 }))).toBe(false)
@@ -42,7 +42,7 @@ it('a queue whose server cannot be reached makes one attempt at a time', () => {
   expect(claimableBy(queueOf({ isFailing: true }))).toBe(4)
 })
 
-it('a queue with nothing but slow attempts holds no more than its connections can begin', () => {
+it('leases no more than its connections can begin while all attempts are slow', () => {
   const queue = queueOf({ inFlight: 2, waiting: rows(10) })
   noteSlow(queue)
   expect(takeSurplus(queue)).toEqual([])
@@ -56,7 +56,7 @@ it('a queue with nothing but slow attempts holds no more than its connections ca
   expect(claimableBy(queue)).toBe(0)
 })
 
-it('a slow queue claims ahead again when an attempt has ended quickly', () => {
+it('claims ahead again when an attempt has ended quickly', () => {
   const queue = queueOf({ inFlight: 2 })
   noteSlow(queue)
   noteSlow(queue)
@@ -68,7 +68,7 @@ it('a slow queue claims ahead again when an attempt has ended quickly', () => {
   expect(claimableBy(queue)).toBe(20)
 })
 
-it('what is not bulk goes first, and every fourth place is for bulk mail', () => {
+it('serves other mail first, and gives every fourth turn to bulk mail', () => {
   const queue = queueOf({ waiting: [...rows(4, true), ...rows(6)] })
   const order = Array.from({ length: 10 }, () => {
     const first = firstOf(queue)
@@ -80,7 +80,7 @@ it('what is not bulk goes first, and every fourth place is for bulk mail', () =>
   expect(firstOf(queue)).toBeUndefined()
 })
 
-it('mail that is not bulk is claimed at once where all that was claimed ahead is bulk', () => {
+it('claims other mail at once when everything that was claimed ahead is bulk', () => {
   const ahead = { waiting: rows(20, true) }
   expect(claimableBy(queueOf(ahead))).toBe(5)
   expect(takeClasses(queueOf({ ...ahead, hasBulk: true }))).toEqual({ small: true, bulk: false })
@@ -89,7 +89,7 @@ it('mail that is not bulk is claimed at once where all that was claimed ahead is
   expect(claimableBy(queueOf({ ...ahead, isPaced: true }))).toBe(0)
 })
 
-it('a claim takes its marks with it; of several, bulk mail has a quarter', () => {
+it('clears the due marks of what it claims, and gives bulk mail a quarter of a claim', () => {
   const queue = queueOf({ hasBulk: true })
   expect(takeClasses(queue)).toEqual({ small: true, bulk: true })
   expect(claimableBy(queue)).toBe(0)
@@ -100,19 +100,19 @@ it('a claim takes its marks with it; of several, bulk mail has a quarter', () =>
   ])
 })
 
-it('a queue whose mailer has a rate claims only what can begin', () => {
+it('claims only what can begin when the mailer has a rate limit', () => {
   expect(claimableBy(queueOf({ isPaced: true, inFlight: 3 }))).toBe(2)
   expect(claimableBy(queueOf({ isPaced: true, inFlight: 5 }))).toBe(0)
 })
 
-it('a queue that rests claims nothing, and one that is slowed down uses fewer connections', () => {
+it('claims nothing while it backs off, and uses fewer connections while throttled', () => {
   expect(claimableBy(queueOf({ rest: 'limited' }))).toBe(0)
   const slowing = { connections: 2, pauseMs: 2_000, sinceMs: 0 }
   expect(canStart(queueOf({ slowing, waiting: rows(1), inFlight: 1 }))).toBe(true)
   expect(canStart(queueOf({ slowing, waiting: rows(1), inFlight: 2 }))).toBe(false)
 })
 
-it('a queue is idle only when nothing is held and nothing may be due', () => {
+it('is idle only when nothing is leased and nothing may be due', () => {
   expect(isIdle(queueOf({ hasSmall: false }))).toBe(true)
   for (const busy of [
     { hasSmall: true },
@@ -131,7 +131,10 @@ it.each([
   ['tls_certificate', true],
   ['invalid_recipient', false],
   ['uncertain', false],
-])('a failure of category %s says that the server cannot be reached: %s', (category, expected) => {
-  const ending = { kind: 'finished', result: { kind: 'failed', category } } as unknown as Ending
-  expect(isUnreachable(ending)).toBe(expected)
-})
+])(
+  'tells whether a failure of category %s means that the server is unreachable: %s',
+  (category, expected) => {
+    const ending = { kind: 'finished', result: { kind: 'failed', category } } as unknown as Ending
+    expect(isUnreachable(ending)).toBe(expected)
+  },
+)

@@ -7,7 +7,7 @@ import { forgetMailer, mailerOf } from './queue-mailer.ts'
 
 const world = useSending()
 
-it('a mailer is read once a second, once for all who need it', async () => {
+it('reads a mailer once a second for all callers', async () => {
   const { mailerId } = await addMailer(world.db, { limits: { connections: 7 } })
   const queue = createMailerQueue({ tenantId: 'tn_a', mailerId, bucket: 0 })
   let nowMs = 5
@@ -35,7 +35,7 @@ it('a mailer is read once a second, once for all who need it', async () => {
   expect(reads).toBe(2)
 })
 
-it('of readings that overtake each other the later one stays', async () => {
+it('keeps the later one of two concurrent reads', async () => {
   const { mailerId } = await addMailer(world.db, { limits: { connections: 7 } })
   const queue = createMailerQueue({ tenantId: 'tn_a', mailerId, bucket: 0 })
   const gate = Promise.withResolvers<void>()

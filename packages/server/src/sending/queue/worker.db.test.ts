@@ -97,8 +97,8 @@ function brittle(on: Db) {
   return { db, self }
 }
 
-describe('a sender that goes away', () => {
-  it('before the commit point: the same attempt is run again and leaves no event', async () => {
+describe('a sender that dies or is suspended', () => {
+  it('has its attempt repeated without an event when it dies before the commit point', async () => {
     const { server, refId, letGo } = await standAt('rcpt')
     await runOutClaims(world.db)
     await drain(world.db, world.sender())
@@ -108,7 +108,7 @@ describe('a sender that goes away', () => {
     expect(server.transactions).toHaveLength(1)
   })
 
-  it('and comes back before the commit point: it has lost its claim and never sends the final dot', async () => {
+  it('never ends the message when it resumes before the commit point and has lost its claim', async () => {
     const { server, letGo, outcomes } = await standAt('rcpt')
     await world.db.query('update sending_queue set fence = fence + 1')
     await letGo()
@@ -117,7 +117,7 @@ describe('a sender that goes away', () => {
     expect(outcomes).toEqual([])
   })
 
-  it('and comes back before the commit point, while another is at the same attempt: one of them sends', async () => {
+  it('sends once when it resumes before the commit point while another sender has the attempt', async () => {
     const [first, second] = [hold('rcpt', 1), hold('rcpt', 2)]
     const server = await world.serve(firstScript(first.script, second.script))
     await addMailer(world.db, { port: server.port })
@@ -136,7 +136,7 @@ describe('a sender that goes away', () => {
     expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1, outcome: 'accepted' }])
   })
 
-  it('and comes back before the commit point, when its claim has run out and nobody else has it', async () => {
+  it('never ends the message when it resumes after its claim has expired, though nobody has it', async () => {
     const { server, letGo } = await standAt('rcpt')
     await runOutClaims(world.db)
     await letGo()
@@ -145,7 +145,7 @@ describe('a sender that goes away', () => {
     expect(await shorts()).toEqual(['MAIL_DELIVERED'])
   })
 
-  it('after the commit point: its attempt is uncertain, and the next one follows', async () => {
+  it('leaves an uncertain attempt when it dies after the commit point, and the next one follows', async () => {
     const { server, refId, letGo, outcomes } = await standAt('dot')
     await runOutClaims(world.db)
     await drain(world.db, world.sender())
@@ -166,7 +166,7 @@ describe('a sender that goes away', () => {
     expect(server.accepted).toBe(2)
   })
 
-  it('after the commit point, and so does the next before it has looked: still uncertain', async () => {
+  it('leaves an uncertain attempt when its successor dies before looking at the row', async () => {
     const { server, refId, letGo } = await standAt('dot')
     await runOutClaims(world.db)
     const failpoints = { hit: () => stopped.resolve(next.stop()) }
@@ -185,7 +185,7 @@ describe('a sender that goes away', () => {
     expect(server.accepted).toBe(2)
   })
 
-  it('after the commit point, and the next one in the moment of its claim: still uncertain', async () => {
+  it('leaves an uncertain attempt when its successor dies right after its claim', async () => {
     const { server, letGo } = await standAt('dot')
     await runOutClaims(world.db)
     const [queue] = await discoverQueues(world.db, [...Array(bucketCount).keys()], 0)
@@ -199,7 +199,7 @@ describe('a sender that goes away', () => {
     expect(server.accepted).toBe(2)
   })
 
-  it('after the commit point, and answers while another process is at the next attempt: it is fenced', async () => {
+  it('is fenced when it answers after another sender has begun the next attempt', async () => {
     const [first, second] = [hold('dot'), hold('rcpt', 2)]
     const server = await world.serve(firstScript(first.script, second.script))
     await addMailer(world.db, { port: server.port })
@@ -222,7 +222,7 @@ describe('a sender that goes away', () => {
     expect(await attemptsOf(world.db, refId)).toMatchObject([{ attempt: 1 }, { attempt: 2 }])
   })
 
-  it('after the commit point, under at_most_once: final', async () => {
+  it('fails the recipient under at_most_once when it dies after the commit point', async () => {
     const { server, refId, letGo, outcomes } = await standAt('dot', { uncertain: 'at_most_once' })
     await runOutClaims(world.db)
     await drain(world.db, world.sender())
@@ -233,7 +233,7 @@ describe('a sender that goes away', () => {
     expect(server.accepted).toBe(1)
   })
 
-  it('three times with the same mail: it is given up', async () => {
+  it('gives a mail up that has interrupted three senders', async () => {
     const server = await world.serve({ 'ada@example.com': ['hang'] })
     await addMailer(world.db, { port: server.port })
     await accept(world.db)
@@ -249,7 +249,7 @@ describe('a sender that goes away', () => {
     expect(server.connections).toHaveLength(3)
   })
 
-  it('with others under way: those that were interrupted twice are tried one at a time', async () => {
+  it('has twice-interrupted mails tried one at a time', async () => {
     let underWay = 0
     let most = 0
     const server = await world.serve(({ phase }) => {
@@ -273,7 +273,7 @@ describe('a sender that goes away', () => {
 })
 
 describe('two senders on one database', () => {
-  it('send every mail once, whatever both claim at the same time', async () => {
+  it('send every mail once when both claim at the same time', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     for (let i = 0; i < 6; i++) {
@@ -287,7 +287,7 @@ describe('two senders on one database', () => {
     expect(await shorts()).toEqual(Array.from({ length: 60 }, () => 'MAIL_DELIVERED'))
   })
 
-  it('[S9] one that stood still for longer than its claims last begins none of them', async () => {
+  it('[S9] begins no attempt whose claim expired while it was suspended', async () => {
     const { script, reached, letGo } = hold('rcpt')
     const server = await world.serve(script)
     await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
@@ -308,8 +308,8 @@ describe('two senders on one database', () => {
   })
 })
 
-describe('[S9] a sender that stood still', () => {
-  it('does not claim its own rows as if they had been interrupted', async () => {
+describe('[S9] a sender that was suspended', () => {
+  it('does not treat its own claimed rows as interrupted', async () => {
     const { script, reached, letGo } = hold('rcpt')
     const server = await world.serve(script)
     await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
@@ -342,8 +342,8 @@ describe('[S9] a sender that stood still', () => {
   })
 })
 
-describe('the database away', () => {
-  it('when the server has accepted: the answer is kept and written when it is back', async () => {
+describe('a database outage', () => {
+  it('does not lose the answer of the server: it is written when the database is back', async () => {
     const { db, self } = brittle(world.db)
     const server = await world.serve(({ phase }) => {
       if (phase === 'dot') self.mode = 'away'
@@ -360,7 +360,7 @@ describe('the database away', () => {
     expect(server.accepted).toBe(1)
   })
 
-  it('after the answer was committed: nothing is written twice', async () => {
+  it('writes nothing twice when it begins after the commit of the answer', async () => {
     const { db, self } = brittle(world.db)
     const server = await world.serve(({ phase }) => {
       if (phase === 'dot') self.mode = 'lost-answer'
@@ -378,7 +378,7 @@ describe('the database away', () => {
   })
 
   it.each(['away', 'lost-answer'] as const)(
-    'at the commit point (%s): the final dot is not sent, and the same attempt is run again without an event',
+    'at the commit point (%s) ends the attempt unsent, and repeats it without an event',
     async (mode) => {
       const { db, self } = brittle(world.db)
       const server = await world.serve(({ phase, attempt }) => {
@@ -402,7 +402,7 @@ describe('the database away', () => {
     },
   )
 
-  it('between claim and reading: the claim is given back and counts for nothing', async () => {
+  it('between claim and load gives the claim back without counting it', async () => {
     const { db, self } = brittle(world.db)
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
@@ -428,7 +428,7 @@ describe('[S7] the transaction of a finish', () => {
     ['its event', 'webhooks_event', `event <> 'MAIL_DELIVERED'`],
     ['its attempt', 'sending_attempt', `outcome <> 'accepted'`],
     ['the status', 'sending_recipient', `status <> 'delivered'`],
-  ])('that cannot store %s stores nothing', async (_, table, rule) => {
+  ])('stores nothing when %s cannot be stored', async (_, table, rule) => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     const refId = await accept(world.db)
@@ -445,7 +445,7 @@ describe('[S7] the transaction of a finish', () => {
     expect(await shorts()).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
   })
 
-  it('that is refused for a while is tried again, with an event of now: the answer is not lost', async () => {
+  it('is repeated when the database refuses it for a while, with the event time of the retry', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     await accept(world.db)
@@ -476,7 +476,7 @@ describe('[S7] the transaction of a finish', () => {
 })
 
 describe('a stop', () => {
-  it('cuts a server that hangs before the commit point, and gives its mail and all others back at once', async () => {
+  it('ends a hanging conversation before the commit point, and gives all claimed mail back', async () => {
     const server = await world.serve({ 'ada@example.com': ['hang'] })
     await addMailer(world.db, { port: server.port, limits: { connections: 1 } })
     await accept(world.db)
@@ -496,7 +496,7 @@ describe('a stop', () => {
     expect(rows).toEqual([])
   })
 
-  it('begins nothing that it has just claimed', async () => {
+  it('begins no attempt of rows that were just claimed', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     await accept(world.db)
@@ -511,7 +511,7 @@ describe('a stop', () => {
     ])
   })
 
-  it('records as uncertain what it cuts after the commit point', async () => {
+  it('records conversations that it ends after the commit point as uncertain', async () => {
     const server = await world.serve({ 'ada@example.com': ['dot: hang'] })
     await addMailer(world.db, { port: server.port })
     await accept(world.db)
@@ -523,7 +523,7 @@ describe('a stop', () => {
     expect(await queueOf(world.db)).toMatchObject([{ phase: 'waiting', attempt: 2 }])
   })
 
-  it('cuts a server that never greets', async () => {
+  it('ends a connection to a server that never greets', async () => {
     const server = await world.serve(({ phase }) =>
       phase === 'connect' ? { ending: 'hang' } : undefined,
     )
@@ -537,7 +537,7 @@ describe('a stop', () => {
     expect(await queueOf(world.db)).toMatchObject([{ phase: 'waiting', attempt: 1 }])
   })
 
-  it('lets what is under way finish within the grace', async () => {
+  it('lets attempts under way finish within the grace period', async () => {
     const { server, refId, stalled, letGo } = await standAt('dot', {}, { stopGraceMs: 20_000 })
     const stopping = stalled.stop()
     await letGo()
@@ -562,13 +562,13 @@ describe('a stop', () => {
     expect(await queueOf(world.db)).toMatchObject([{ phase: 'sending' }, { phase: 'sending' }])
   })
 
-  it('is fine before a start', async () => {
+  it('does nothing before a start', async () => {
     await world.sender().stop()
   })
 })
 
 describe('a started sender', () => {
-  it('sends what it is woken for, and what becomes due', async () => {
+  it('sends mail after a wake-up, and mail that becomes due', async () => {
     const server = await world.serve({ 'ada@example.com': ['451 4.3.0 later', 'ok'] })
     const { mailerId } = await addMailer(world.db, { port: server.port })
     const sender = world.sender()
@@ -578,7 +578,7 @@ describe('a started sender', () => {
     await server.waitForMessages(1)
   })
 
-  it('sends without a sweep what another process says it has accepted', async () => {
+  it('sends mail that another process has announced, without a sweep', async () => {
     const server = await world.serve()
     const { mailerId } = await addMailer(world.db, { port: server.port })
     let tell: (buckets: ReadonlySet<number>) => void = () => undefined
@@ -598,7 +598,7 @@ describe('a started sender', () => {
     await server.waitForMessages(1)
   })
 
-  it('does not look at all mailers again and again where that costs much', async () => {
+  it('sweeps less often when a sweep is expensive', async () => {
     const seen = Promise.withResolvers<void>()
     const again = Promise.withResolvers<void>()
     let nowMs = 0
@@ -625,7 +625,7 @@ describe('a started sender', () => {
     await again.promise
   })
 
-  it('is not held up by servers that hang', async () => {
+  it('serves other mailers while servers hang', async () => {
     const [hanging, fine] = [
       await world.serve({ 'ada@example.com': ['hang'] }),
       await world.serve(),
@@ -644,7 +644,7 @@ describe('a started sender', () => {
 })
 
 describe('servers that hang', () => {
-  it('hold nothing but what is under way: the rest goes back', async () => {
+  it('leave rows leased only for attempts under way; other rows go back to the queue', async () => {
     const server = await world.serve(({ phase }) =>
       phase === 'rcpt' ? { ending: 'hang' } : undefined,
     )
@@ -679,7 +679,7 @@ describe('servers that hang', () => {
     expect(server.connections).toHaveLength(1)
   })
 
-  it("with large emails do not use up the room of other tenants'", async () => {
+  it('leave the budget for large emails to other tenants', async () => {
     const [hanging, fine] = [
       await world.serve(({ phase }) => (phase === 'rcpt' ? { ending: 'hang' } : undefined)),
       await world.serve(),
@@ -700,8 +700,8 @@ describe('servers that hang', () => {
   })
 })
 
-describe('large emails', () => {
-  it('are under way at the same time only as far as there is room', async () => {
+describe('the budget for large emails', () => {
+  it('bounds the large emails that are under way at the same time', async () => {
     let underWay = 0
     let most = 0
     const server = await world.serve(({ phase }) => {
@@ -718,7 +718,7 @@ describe('large emails', () => {
     expect(most).toBe(1)
   })
 
-  it('for which there is no room now do not hold up small ones behind them', async () => {
+  it('does not delay small emails behind large ones that wait', async () => {
     const { script, reached, letGo } = hold('rcpt')
     const server = await world.serve((now) =>
       now.recipient === 'small@example.com' ? undefined : script(now),
@@ -759,7 +759,7 @@ describe('a mailer that changes while its mail is claimed ahead', () => {
     }
   }
 
-  it('is used as it is now', async () => {
+  it('is used with its new configuration', async () => {
     const { server, letGoLater } = await standing()
     const other = await world.serve()
     await world.db.query(
@@ -771,7 +771,7 @@ describe('a mailer that changes while its mail is claimed ahead', () => {
     expect(other.accepted).toBe(2)
   })
 
-  it('and is deleted is not used any more', async () => {
+  it('is not used any more when it was deleted', async () => {
     const { server, letGoLater } = await standing()
     await world.db.query('delete from mailers_mailer')
     await letGoLater()
@@ -779,7 +779,7 @@ describe('a mailer that changes while its mail is claimed ahead', () => {
     expect(await shorts()).toEqual(['MAIL_DELIVERED', 'SMTP_ERROR 1 final', 'SMTP_ERROR 1 final'])
   })
 
-  it('and is deactivated keeps its mail', async () => {
+  it('keeps its mail when it was deactivated', async () => {
     const { server, letGoLater } = await standing()
     await world.db.query(`update mailers_mailer set state = 'deactivated'`)
     await letGoLater()
@@ -791,8 +791,8 @@ describe('a mailer that changes while its mail is claimed ahead', () => {
   })
 })
 
-describe('an email to many', () => {
-  it('reaches 1,000 recipients, each once', async () => {
+describe('an email to many recipients', () => {
+  it('reaches each of 1,000 recipients once', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     const to = Array.from({ length: 1000 }, (_, i) => ({ email: `r${i}@example.com` }))
@@ -806,7 +806,7 @@ describe('an email to many', () => {
     expect(counts.rows).toEqual([{ n: 1000, times: 1000 }])
   })
 
-  it('with a large attachment reads it once', async () => {
+  it('reads a large attachment once', async () => {
     const server = await world.serve()
     await addMailer(world.db, { port: server.port })
     const to = Array.from({ length: 40 }, (_, i) => ({ email: `r${i}@example.com` }))
@@ -847,7 +847,7 @@ describe('whatever servers say (architecture: exactly one terminal event per rec
   )
   const script = fc.array(step, { minLength: 1, maxLength: 4 })
 
-  it('attempts are numbered without gaps, and the series ends once, as the server saw it', async () => {
+  it('ends the series of attempts once, numbered without gaps, as the server saw it', async () => {
     const server = await world.serve()
     let run = 0
     await fc.assert(

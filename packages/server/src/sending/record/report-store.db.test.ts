@@ -51,7 +51,7 @@ const report = (change: Omit<ReportedStatus, 'refId' | 'n'>, n = 0) =>
 const delivered = { status: 'delivered', failedReason: '', deliveredAt: new Date() } as const
 
 describe('a locked recipient', () => {
-  it('comes with all that an event of it needs', async () => {
+  it('has all that its event needs', async () => {
     expect(await lock(0)).toEqual([
       {
         refId,
@@ -71,7 +71,7 @@ describe('a locked recipient', () => {
     ])
   })
 
-  it('is none of another tenant, nor one that the email does not have', async () => {
+  it('is not found for another tenant, or when the email does not have it', async () => {
     expect(await lock(1)).toEqual([])
     const elsewhere = await run((tx) => lockReported(tx, 'tn_b', [at()]))
     expect(elsewhere).toEqual([])
@@ -80,15 +80,15 @@ describe('a locked recipient', () => {
     expect(await recipientsOf(world.db, refId)).toMatchObject([{ status: 'deferred' }])
   })
 
-  it('has its last attempt by the mailer that made it, and none before the first', async () => {
+  it('has the mailer of its last attempt, and no outcome before the first', async () => {
     const other = await accept(world.db)
     const [found] = await run((tx) => lockReported(tx, 'tn_a', [{ refId: other, n: 0 }]))
     expect(found).toMatchObject({ mailerId, lastOutcome: undefined, status: 'queued' })
   })
 })
 
-describe('a report on a recipient who waits', () => {
-  it('takes it out of the queue, and no attempt follows', async () => {
+describe('a report on a recipient who waits for an attempt', () => {
+  it('takes the recipient out of the queue, so that no attempt follows', async () => {
     expect(await report({ ...delivered, messageId: 'provider-1' })).toEqual([at()])
     expect(await queueOf(world.db)).toEqual([])
     expect(await recipientsOf(world.db, refId)).toMatchObject([
@@ -97,7 +97,7 @@ describe('a report on a recipient who waits', () => {
     expect((await eventsOf(world.db)).map(inShort)).toEqual(['SMTP_ERROR 1 retry'])
   })
 
-  it('ends an attempt that is under way before its dot: it sends nothing', async () => {
+  it('makes an attempt stop that has not reached its commit point', async () => {
     const { db } = world
     const server = await world.serve()
     await db.query('update mailers_mailer set port = $1', [server.port])
@@ -113,7 +113,7 @@ describe('a report on a recipient who waits', () => {
     expect(await recipientsOf(db, refId)).toMatchObject([{ status: 'delivered' }])
   })
 
-  it('does not take out what is just being claimed, and says so', async () => {
+  it('does not take a row that is being claimed, and says so', async () => {
     const { db } = world
     await db.query(`update sending_queue set due_at = now()`)
     const claimed = Promise.withResolvers<void>()
@@ -131,7 +131,7 @@ describe('a report on a recipient who waits', () => {
     expect(await report(delivered)).toEqual([at()])
   })
 
-  it('leaves one alone whose dot may be on its way: that attempt was taken, and is the last', async () => {
+  it('leaves a row after its commit point alone; the attempt that follows is the last', async () => {
     const { db } = world
     await db.query(`update sending_queue set phase = 'dot', due_at = now() + interval '1 hour'`)
     expect(await report(delivered)).toEqual([])
@@ -146,7 +146,7 @@ describe('a report on a recipient who waits', () => {
     expect((await eventsOf(db)).map(inShort)).toEqual(['SMTP_ERROR 1 retry'])
   })
 
-  it('waits for the end of an attempt that is being written, and is waited for by it', async () => {
+  it('waits for an attempt that is being committed, and blocks it in turn', async () => {
     const { db } = world
     const held = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
@@ -169,12 +169,12 @@ describe('a report on a recipient who waits', () => {
   })
 })
 
-describe('what an attempt finds out after a report', () => {
+describe('the outcome of an attempt after a report', () => {
   it.each([
     ['deferred', ['450 4.2.0 later']],
     ['delivered', ['ok']],
     ['failed', ['550 5.1.1 no']],
-  ])('is no news of its recipient: %s', async (_, script) => {
+  ])('does not change the reported status: %s', async (_, script) => {
     const { db } = world
     const server = await world.serve({ 'ada@example.com': script })
     await addMailer(db, { port: server.port, email: 'other@example.com' })
@@ -190,14 +190,14 @@ describe('what an attempt finds out after a report', () => {
   })
 })
 
-describe('what an attempt by a relay finds out after a report', () => {
+describe('the outcome of an attempt by a relay provider after a report', () => {
   const refused = { status: 503, json: { errors: [{ message: 'Try again' }] } }
 
   it.each<[string, ScriptedAnswer, readonly string[]]>([
     ['taken', {}, []],
     ['refused', refused, ['SMTP_ERROR 1 final']],
     ['without an answer', { ending: 'rst' }, []],
-  ])('is the last of it, for the provider has the mail: %s', async (_, answer, told) => {
+  ])('is the last one, as the provider has the mail: %s', async (_, answer, told) => {
     const { db } = world
     const provider = await createSparkPostServer()
     provider.domains.add('example.org')
@@ -225,7 +225,7 @@ describe('what an attempt by a relay finds out after a report', () => {
   })
 })
 
-describe('a recipient is found by what was reported', () => {
+describe('finding recipients by what was reported', () => {
   const found = async (of: PlacesOf) => {
     const day = dayOfUlid(refId)
     const places = await readPlaces(world.db, of, {
@@ -238,27 +238,27 @@ describe('a recipient is found by what was reported', () => {
     return places.map((place) => place.refId)
   }
 
-  it.each(['failed', 'bounced', 'rejected'] as const)('%s', async (status) => {
+  it.each(['failed', 'bounced', 'rejected'] as const)('finds %s', async (status) => {
     const of = placesOfStatus(status) ?? 'waiting'
     expect(await found(of)).toEqual([])
     await report({ status, failedReason: 'as reported' })
     expect(await found(of)).toEqual([refId])
   })
 
-  it('delivered on a later day than it was accepted', async () => {
+  it('finds a recipient who was delivered to on a later day than the acceptance', async () => {
     const nextDay = new Date(Date.parse(dayOfUlid(refId)) + 36 * 3_600_000)
     await report({ ...delivered, deliveredAt: nextDay })
     expect(await found('late')).toEqual([refId])
   })
 
-  it('the same of one that has bounced since', async () => {
+  it('finds a recipient who was delivered to on a later day and bounced since', async () => {
     const nextDay = new Date(Date.parse(dayOfUlid(refId)) + 36 * 3_600_000)
     await report({ status: 'bounced', failedReason: 'no', deliveredAt: nextDay })
     expect(await found('late')).toEqual([refId])
     expect(await found({ stopped: 'bounced' })).toEqual([refId])
   })
 
-  it('the first time that is told of its delivery stays', async () => {
+  it('keeps the first time of delivery that was reported', async () => {
     const first = new Date(Date.parse(dayOfUlid(refId)))
     await report({ ...delivered, deliveredAt: first })
     await report({ ...delivered, deliveredAt: new Date() })

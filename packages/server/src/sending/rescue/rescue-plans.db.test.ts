@@ -44,39 +44,46 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => database.close())
 
-it.each(['without', 'with'])('by index and within bounds, %s statistics', async (statistics) => {
-  const { db } = database
-  if (statistics === 'with') await db.query('analyze sending_attempt, sending_stopped')
-  const range = {
-    tenantId: 'tn_a',
-    days: { from: dayAt(Date.now() - (DAYS + 1) * DAY_MS), to: dayAt(Date.now()) },
-    refIdMin: ulidAtTime(0),
-    limit: LIMIT,
-  }
-  let below = { refId: ulidAtTime(Date.now() + DAY_MS), n: 0, attempt: 0 }
-  let found = 0
-  for (;;) {
-    const plans: SeenPlan[] = []
-    const piece = await db.transaction(async (tx) => {
-      const walked = await walkFailed(explaining(tx, plans, 'auto'), { ...range, below }, undefined)
-      for (const { name, values } of plans) {
-        const nodes = await planOf(tx, name, values, 'analyze, timing off, format json')
-        const scans = nodes.filter((node) => node['Relation Name']?.startsWith('sending_'))
-        const bad = scans.filter((node) => !/^Index (Only )?Scan/.test(node['Node Type']))
-        const rows = scans.reduce(
-          (sum, node) => sum + (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 0),
-          0,
+it.each(['without', 'with'])(
+  'reads a bounded number of rows by index, %s statistics',
+  async (statistics) => {
+    const { db } = database
+    if (statistics === 'with') await db.query('analyze sending_attempt, sending_stopped')
+    const range = {
+      tenantId: 'tn_a',
+      days: { from: dayAt(Date.now() - (DAYS + 1) * DAY_MS), to: dayAt(Date.now()) },
+      refIdMin: ulidAtTime(0),
+      limit: LIMIT,
+    }
+    let below = { refId: ulidAtTime(Date.now() + DAY_MS), n: 0, attempt: 0 }
+    let found = 0
+    for (;;) {
+      const plans: SeenPlan[] = []
+      const piece = await db.transaction(async (tx) => {
+        const walked = await walkFailed(
+          explaining(tx, plans, 'auto'),
+          { ...range, below },
+          undefined,
         )
-        expect(bad).toEqual([])
-        expect(rows).toBeLessThanOrEqual(ROWS_MAX)
-      }
-      expect(plans).toHaveLength(1)
-      return walked
-    })
-    found += piece.length
-    const last = piece.at(-1)
-    if (last !== undefined) below = last
-    if (piece.length < LIMIT) break
-  }
-  expect(found).toBe(failures)
-})
+        for (const { name, values } of plans) {
+          const nodes = await planOf(tx, name, values, 'analyze, timing off, format json')
+          const scans = nodes.filter((node) => node['Relation Name']?.startsWith('sending_'))
+          const bad = scans.filter((node) => !/^Index (Only )?Scan/.test(node['Node Type']))
+          const rows = scans.reduce(
+            (sum, node) => sum + (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 0),
+            0,
+          )
+          expect(bad).toEqual([])
+          expect(rows).toBeLessThanOrEqual(ROWS_MAX)
+        }
+        expect(plans).toHaveLength(1)
+        return walked
+      })
+      found += piece.length
+      const last = piece.at(-1)
+      if (last !== undefined) below = last
+      if (piece.length < LIMIT) break
+    }
+    expect(found).toBe(failures)
+  },
+)

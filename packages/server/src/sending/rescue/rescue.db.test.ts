@@ -110,7 +110,7 @@ const statuses = async (refId: string) =>
   (await recipientsOf(world.db, refId)).map(({ status }) => status)
 
 describe('a rescued recipient', () => {
-  it('goes on with the numbers, on a fresh budget, and ends once more in one terminal event', async () => {
+  it('continues the attempt numbers with a new budget, and ends in one terminal event', async () => {
     const { script, mailerId, server } = await refusing()
     const refId = await failed({ settings: { max_attempts: 3, expires_in: '6h' } })
     expect(await shorts()).toEqual(['SMTP_ERROR 1 final'])
@@ -149,7 +149,7 @@ describe('a rescued recipient', () => {
     expect(server.messages.map(({ messageId }) => messageId)).toEqual([before[0]?.message_id])
   })
 
-  it('may fail for good and be rescued again: each series has its own end', async () => {
+  it('may fail for good and be rescued again; each series has its own end', async () => {
     await refusing()
     const refId = await failed()
     for (const attempt of [2, 3]) {
@@ -177,7 +177,7 @@ describe('a rescued recipient', () => {
     return refId
   }
 
-  it('that was taken and then reported as failed is sent once more', async () => {
+  it('is sent once more when it was taken and then reported as failed', async () => {
     const { script, server } = await refusing()
     script.reply = undefined
     const refId = await failedLater()
@@ -193,7 +193,7 @@ describe('a rescued recipient', () => {
     expect(await counts({ filter: {} })).toEqual([0, 0])
   })
 
-  it('and fails by its attempts then is found once, and rescued again', async () => {
+  it('is found once and rescued again when its new attempts fail', async () => {
     const { script } = await refusing()
     script.reply = undefined
     const refId = await failedLater()
@@ -205,7 +205,7 @@ describe('a rescued recipient', () => {
     }
   })
 
-  it('is found page by page, whatever it failed by', async () => {
+  it('is found page by page, however it failed', async () => {
     const { script } = await refusing()
     const names = (prefix: string) =>
       Array.from({ length: 4 }, (_, i) => ({ email: `${prefix}${i}@example.com` }))
@@ -227,7 +227,7 @@ describe('a rescued recipient', () => {
     expect(await queueOf(world.db)).toHaveLength(24)
   })
 
-  it('that expired is tried anew', async () => {
+  it('is tried again after it expired', async () => {
     const { script } = await refusing()
     const refId = await accept(world.db)
     await world.db.query(`update sending_queue set expires_at = now() - interval '1 s'`)
@@ -240,7 +240,7 @@ describe('a rescued recipient', () => {
     expect(await shorts(refId)).toEqual(['SMTP_ERROR 1 final', 'MAIL_DELIVERED'])
   })
 
-  it('of an email for later has as long as one for now, from its rescue on', async () => {
+  it('of a scheduled email has the full time until expiry, counted from the rescue', async () => {
     const { script } = await refusing()
     const at = Date.now() + 20 * 86_400_000
     const refId = await accept(world.db, {
@@ -260,7 +260,7 @@ describe('a rescued recipient', () => {
     expect(await statuses(refId)).toEqual(['delivered'])
   })
 
-  it('is kept from its rescue on, and its tracked links lead where they led', async () => {
+  it('starts its retention anew, and keeps the targets of its tracked links', async () => {
     const { script, server } = await refusing()
     const content = [{ type: 'text/html' as const, value: '<a href="https://a.example/">a</a>' }]
     const refId = await failed({ content, settings: { click_tracking: true } })
@@ -278,7 +278,7 @@ describe('a rescued recipient', () => {
     expect(await findLink(world.db, who, 0)).toBe('https://a.example/')
   })
 
-  it('goes through another mailer where that is asked for', async () => {
+  it('goes through another mailer on request', async () => {
     await refusing()
     const other = await world.serve()
     const { mailerId } = await addMailer(world.db, { port: other.port, email: 'b@example.com' })
@@ -305,7 +305,7 @@ describe('a rescued recipient', () => {
     expect(server.messages).toHaveLength(2)
   })
 
-  it('whose address was suppressed since is not sent to', async () => {
+  it('is not sent to an address that was suppressed meanwhile', async () => {
     await refusing()
     const refId = await failed()
     await unsubscribe(world.db, 'ada@example.com')
@@ -317,7 +317,7 @@ describe('a rescued recipient', () => {
     expect(await shorts()).toEqual(['SMTP_ERROR 1 final'])
   })
 
-  it('cannot be finished by who held a claim of the series before', async () => {
+  it('cannot be finished with a claim of the earlier series', async () => {
     await refusing()
     const refId = await accept(world.db)
     await world.db.query('update sending_queue set fence = 7000')
@@ -328,8 +328,8 @@ describe('a rescued recipient', () => {
   })
 })
 
-describe('what matches', () => {
-  it('is what failed, once per call and however many calls there are at once', async () => {
+describe('a rescue', () => {
+  it('takes every failed recipient once, also with concurrent calls', async () => {
     const { script } = await refusing()
     const to = Array.from({ length: 60 }, (_, i) => ({ email: `r${i}@example.com` }))
     const refId = await failed({ to })
@@ -346,7 +346,7 @@ describe('what matches', () => {
     expect((await shorts(refId)).filter((one) => one === 'MAIL_DELIVERED')).toHaveLength(60)
   })
 
-  it('is not what is delivered, waits for a retry, is suppressed or belongs to another tenant', async () => {
+  it('leaves out delivered, deferred and suppressed recipients, and other tenants', async () => {
     const server = await world.serve((now) => {
       if (now.phase !== 'rcpt') return undefined
       if (now.line?.includes('later@')) return '451 4.3.0 busy'
@@ -369,7 +369,7 @@ describe('what matches', () => {
     ])
   })
 
-  it('can be chosen by each name of the filter', async () => {
+  it('filters by each field of the filter', async () => {
     await refusing()
     const first = await failed({
       to: [{ email: 'Ada@Exämple.com' }],
@@ -405,7 +405,7 @@ describe('what matches', () => {
     expect(await of({ endCreatedAt: new Date(at - 1).toISOString() })).toEqual([2, 0])
   })
 
-  it('says in its message what came of it', async () => {
+  it('says in its message what it did', async () => {
     await refusing()
     await failed()
     const messageOf = async (body: object) => (await rescue(body)).body.message
@@ -416,7 +416,7 @@ describe('what matches', () => {
     expect(await messageOf({ filter: {} })).toBe('Nothing Was Rescued')
   })
 
-  it('is not what retention may be about to remove', async () => {
+  it('leaves out what retention may be about to remove', async () => {
     await refusing()
     const refId = await failed()
     const at = (ageMs: number) =>
@@ -427,10 +427,10 @@ describe('what matches', () => {
   })
 })
 
-describe('pages', () => {
+describe('pages of a rescue', () => {
   const bounds = { walkedMax: 7, matchedMax: 3, pieceMax: 2 }
 
-  it('go on from the token, each failure in one of them', async () => {
+  it('hold each failure once, and continue from the token', async () => {
     await refusing()
     const to = Array.from({ length: 8 }, (_, i) => ({ email: `r${i}@example.com` }))
     await failed({ to })
@@ -458,7 +458,7 @@ describe('pages', () => {
     expect(await statuses(refId)).toEqual(['queued'])
   })
 
-  it('may be empty and not the last when little matches', async () => {
+  it('may be empty before the last page when little matches', async () => {
     await refusing()
     const rare = await failed({ to: [{ email: 'rare@example.com' }] })
     const to = Array.from({ length: 9 }, (_, i) => ({ email: `r${i}@example.com` }))
@@ -474,7 +474,7 @@ describe('pages', () => {
     expect(other).toMatchObject({ status: 400, body: { errors: [{ path: '/pageToken' }] } })
   })
 
-  it('find the last failure of one that was rescued before, wherever they are cut', async () => {
+  it('find the last failure of a recipient who was rescued before, at any page size', async () => {
     await refusing()
     const refId = await failed({ cc: [{ email: 'bob@example.com' }] })
     for (let i = 0; i < 3; i++) {
@@ -488,7 +488,7 @@ describe('pages', () => {
   })
 })
 
-describe('refusals', () => {
+describe('a refused rescue', () => {
   it.each([
     [{}, '/filter'],
     [{ filter: { unknown: 1 } }, '/filter/unknown'],
@@ -506,14 +506,14 @@ describe('refusals', () => {
     [{ filter: {}, pageToken: 'x' }, '/pageToken'],
     [{ filter: {}, pageSize: 1 }, '/pageSize'],
     [{ filter: {}, dry_run: 'yes' }, '/dry_run'],
-  ])('400: %j', async (payload, path) => {
+  ])('answers 400 to %j', async (payload, path) => {
     expect(await rescue(payload)).toMatchObject({
       status: 400,
       body: { code: 'validation_failed', errors: [{ path }] },
     })
   })
 
-  it('422 and 409: a mailer that is not the tenant’s, or not active', async () => {
+  it('answers 422 or 409 for a mailer that is unknown or not active', async () => {
     await refusing()
     const refId = await failed()
     const theirs = await addMailer(world.db, { tenantId: 'tn_b', mailerId: 'smtp_theirs' })
@@ -537,7 +537,7 @@ describe('refusals', () => {
     expect(await statuses(refId)).toEqual(['failed'])
   })
 
-  it('403: a key that may only read', async () => {
+  it('answers 403 to a read-only key', async () => {
     expect((await rescue({ filter: {} }, { key: 'reader' })).status).toBe(403)
     expect((await rescue({ filter: {} }, { key: 'sender' })).status).toBe(202)
   })

@@ -58,7 +58,7 @@ const onAuth =
     phase === 'auth' ? reply : undefined
 
 describe('a login that is rejected twice', () => {
-  it('[interface 3, 2.6] deactivates the mailer, with the attempt that found it final', async () => {
+  it('[interface 3, 2.6] deactivates the mailer in the transaction of its final attempt', async () => {
     const { db } = world
     const { server, mailerId } = await setUp()
     const refId = await accept(db)
@@ -97,7 +97,7 @@ describe('a login that is rejected twice', () => {
     expect(rows).toEqual([{ traceparent: TRACEPARENT }, { traceparent: TRACEPARENT }])
   })
 
-  it('[contract 5] holds all other mail, and tries no login for it', async () => {
+  it('[contract 5] stops all other mail of the mailer, and tries no login for it', async () => {
     const { db } = world
     const { server, mailerId } = await setUp()
     const refIds = await Promise.all(Array.from({ length: 12 }, () => accept(db)))
@@ -118,7 +118,7 @@ describe('a login that is rejected twice', () => {
     expect(await stateOf(mailerId)).toMatchObject({ state: 'deactivated' })
   })
 
-  it('in one transaction with the attempt: neither is there without the other', async () => {
+  it('deactivates in one transaction with the attempt: both are stored or neither', async () => {
     const { db } = world
     const { mailerId } = await setUp()
     await accept(db)
@@ -145,7 +145,7 @@ describe('a login that is rejected twice', () => {
     ['is not active any more', `update mailers_mailer set state = 'deactivated'`],
     ['has another configuration by now', 'update mailers_mailer set config_version = 2'],
     ['is gone', 'delete from mailers_mailer'],
-  ])('leaves no trace where the mailer %s', async (_, meanwhile) => {
+  ])('changes nothing where the mailer %s', async (_, meanwhile) => {
     const { db } = world
     let connections = 0
     const { mailer } = await setUp({
@@ -163,7 +163,7 @@ describe('a login that is rejected twice', () => {
       expect(await stateOf(mailer.mailerId)).toMatchObject({ state: 'active' })
   })
 
-  it('ends no activation that came after it was found', async () => {
+  it('does not undo an activation that came later', async () => {
     const { db } = world
     const key = { tenantId: 'tn_a', mailerId: newId('smtp') }
     const change = (cause: Parameters<typeof changeState>[3]) =>
@@ -200,7 +200,7 @@ describe('a login that is rejected twice', () => {
     expect(await shorts()).toEqual([])
   })
 
-  it('is told once by two senders that find it at the same time', async () => {
+  it('is reported once by two senders that find it at the same time', async () => {
     const { db } = world
     const { server } = await setUp()
     for (let i = 0; i < 6; i += 1) await accept(db)
@@ -210,8 +210,8 @@ describe('a login that is rejected twice', () => {
   })
 })
 
-describe('the second try', () => {
-  it('[contract 1] delivers in the same attempt where the login works again', async () => {
+describe('the second login within the attempt', () => {
+  it('[contract 1] delivers when it succeeds', async () => {
     const { db } = world
     let logins = 0
     const { server, mailerId } = await setUp({
@@ -242,7 +242,7 @@ describe('the second try', () => {
     expect(await stateOf(mailerId)).toMatchObject({ state: 'active' })
   })
 
-  it('[M13] deactivates nothing where the server goes away', async () => {
+  it('[M13] deactivates nothing where the server closes the connection', async () => {
     const { db } = world
     let logins = 0
     const { mailerId } = await setUp({
@@ -264,7 +264,7 @@ describe('the second try', () => {
     expect(await stateOf(mailerId)).toMatchObject({ state: 'deactivated', state_evidence: reply })
   })
 
-  it('is made within the attempt or not at all: without the time for it nothing is concluded', async () => {
+  it('is made within the attempt only: without time for it nothing is decided', async () => {
     const { db } = world
     const { mailerId } = await setUp()
     await accept(db)
@@ -275,11 +275,11 @@ describe('the second try', () => {
   })
 })
 
-describe('a login that is demanded at MAIL (530)', () => {
+describe('a login that the server demands at MAIL (530)', () => {
   const demand: SmtpScript = ({ phase }) =>
     phase === 'mail' ? '530 5.7.0 Authentication required' : undefined
 
-  it('deactivates a mailer that has none, when it is demanded twice', async () => {
+  it('deactivates a mailer without a login when it is demanded twice', async () => {
     const { db } = world
     const server = await world.serve(demand)
     const { mailerId } = await addMailer(db, { port: server.port })
@@ -290,7 +290,7 @@ describe('a login that is demanded at MAIL (530)', () => {
     expect(await stateOf(mailerId)).toMatchObject({ state: 'deactivated' })
   })
 
-  it('once is no reason: the mail goes out', async () => {
+  it('deactivates nothing when it is demanded once, and the mail is sent', async () => {
     const { db } = world
     let mails = 0
     const server = await world.serve((c) =>
@@ -302,7 +302,7 @@ describe('a login that is demanded at MAIL (530)', () => {
     expect(await shorts()).toEqual(['MAIL_DELIVERED'])
   })
 
-  it('at RCPT is about the recipient, and deactivates nothing', async () => {
+  it('deactivates nothing when it is demanded at RCPT, which is about the recipient', async () => {
     const { db } = world
     const server = await world.serve(({ phase }) =>
       phase === 'rcpt' ? '530 5.7.0 Authentication required' : undefined,
@@ -315,13 +315,13 @@ describe('a login that is demanded at MAIL (530)', () => {
   })
 })
 
-describe('[M13] what is no rejected login', () => {
+describe('[M13] a failure that is no rejected login', () => {
   it.each([
     ['454 4.7.0 Temporary authentication failure', 'auth_temporary'],
     ['421 4.7.0 Too many login attempts', 'auth_throttled'],
     ['535 5.7.139 The federated STS service was unreachable', 'auth_temporary'],
     ['454 Throttling failure: Daily message quota exceeded', 'sender_quota_exhausted'],
-  ])('%s', async (reply, category) => {
+  ])('deactivates nothing: %s', async (reply, category) => {
     const { db } = world
     const { mailerId } = await setUp({ script: onAuth(reply) })
     const refId = await accept(db, { settings: { max_attempts: 1 } })
@@ -331,7 +331,7 @@ describe('[M13] what is no rejected login', () => {
     expect(await stateOf(mailerId)).toMatchObject({ state: 'active' })
   })
 
-  it('a connection that ends at AUTH, a refused one, a broken STARTTLS', async () => {
+  it('deactivates nothing: a cut AUTH, a refused connection, a broken STARTTLS', async () => {
     const { db } = world
     const script: SmtpScript = ({ phase }) => (phase === 'auth' ? { ending: 'fin' } : undefined)
     await setUp({ script })
@@ -344,7 +344,7 @@ describe('[M13] what is no rejected login', () => {
   })
 })
 
-describe('many mailers of one server, rejected at once', () => {
+describe('many mailers of one server that are rejected at once', () => {
   const emails = (n: number) => Array.from({ length: n }, (_, i) => `m${i}@example.com`)
 
   async function rejectedMailers(n: number, port: number, o: { everWorked?: boolean } = {}) {
@@ -362,7 +362,7 @@ describe('many mailers of one server, rejected at once', () => {
     }
   }
 
-  it('are the fault of the server after a few: their mail is retried, and goes out', async () => {
+  it('are taken for a fault of the server after a few; their mail is retried and sent', async () => {
     const { db } = world
     const server = await world.serve(onAuth(REJECTED), { auth: { users } })
     await rejectedMailers(8, server.port)
@@ -383,7 +383,7 @@ describe('many mailers of one server, rejected at once', () => {
     expect((await shorts()).filter((one) => one === 'MAIL_DELIVERED')).toHaveLength(3)
   })
 
-  it('are believed one by one, each when it is rejected for longer', async () => {
+  it('are deactivated one by one as each is rejected for longer', async () => {
     const { db } = world
     const server = await world.serve(onAuth(REJECTED), { auth: { users } })
     await rejectedMailers(8, server.port)
@@ -398,7 +398,7 @@ describe('many mailers of one server, rejected at once', () => {
     expect((await shorts()).filter((one) => one === 'MAILER_DEACTIVATED')).toHaveLength(6)
   })
 
-  it('are believed where as many others log in meanwhile', async () => {
+  it('are deactivated where as many others log in meanwhile', async () => {
     const { db } = world
     const server = await world.serve(undefined, { auth: { users } })
     const own = async (email: string, password: string) => {
@@ -418,7 +418,7 @@ describe('many mailers of one server, rejected at once', () => {
     expect((await shorts()).filter((one) => one === 'MAILER_DEACTIVATED')).toHaveLength(6)
   })
 
-  it('are believed when it lasts for longer', async () => {
+  it('are deactivated when the rejection lasts longer', async () => {
     const { db } = world
     const server = await world.serve(onAuth(REJECTED), { auth: { users } })
     await rejectedMailers(8, server.port)
@@ -433,7 +433,7 @@ describe('many mailers of one server, rejected at once', () => {
   it.each([
     ['have never logged in', REJECTED, false],
     ['are told why it must be', '535 5.7.139 SmtpClientAuthentication is disabled', true],
-  ])('are believed where they %s', async (_, reply, everWorked) => {
+  ])('are deactivated where they %s', async (_, reply, everWorked) => {
     const server = await world.serve(onAuth(reply), { auth: { users } })
     await rejectedMailers(8, server.port, { everWorked })
     await drain(world.db, world.sender())
@@ -457,7 +457,7 @@ describe('many mailers of one server, rejected at once', () => {
     traceparent: TRACEPARENT,
   })
 
-  it('give no doubt to one that has never logged in', async () => {
+  it('do not protect a mailer that has never logged in', async () => {
     const server = await world.serve(onAuth(REJECTED), { auth: { users } })
     await rejectedMailers(8, server.port)
     const sender = world.sender({ retryScheduleMs: [3_600_000] })
@@ -477,7 +477,7 @@ describe('many mailers of one server, rejected at once', () => {
     expect(await stateOf(mailerId)).toMatchObject({ state: 'deactivated' })
   })
 
-  it('are judged one after the other, whichever process finds them', async () => {
+  it('are judged one after the other over all processes', async () => {
     const { db } = world
     const server = await world.serve(onAuth(REJECTED), { auth: { users } })
     await rejectedMailers(5, server.port)
@@ -495,7 +495,7 @@ describe('many mailers of one server, rejected at once', () => {
     await second
   })
 
-  it('that logged in and were rejected again do not speak for the server', async () => {
+  it('do not vouch for the server when they logged in and were rejected again', async () => {
     const { db } = world
     const [port, ago] = [9, (minutes: number) => `now() - interval '${minutes} minutes'`]
     await rejectedMailers(8, port)
@@ -513,7 +513,7 @@ describe('many mailers of one server, rejected at once', () => {
     expect(verdicts).toEqual([{ kind: 'doubted' }])
   })
 
-  it('that became active again are in doubt like others', async () => {
+  it('are protected again after they became active', async () => {
     const { db } = world
     const server = await world.serve(onAuth(REJECTED), { auth: { users } })
     await rejectedMailers(8, server.port)
@@ -542,7 +542,7 @@ describe('the last errors of a mailer', () => {
     return rows
   }
 
-  it('are kept with the attempt that met them', async () => {
+  it('are stored with the attempt that met them', async () => {
     const { db } = world
     const { mailerId } = await setUp()
     const refId = await accept(db)
@@ -558,7 +558,7 @@ describe('the last errors of a mailer', () => {
     ])
   })
 
-  it('are not those of a recipient', async () => {
+  it('exclude errors of single recipients', async () => {
     const { db } = world
     const server = await world.serve({ 'ada@example.com': ['550 5.1.1 no such user'] })
     const { mailerId } = await addMailer(db, { port: server.port })

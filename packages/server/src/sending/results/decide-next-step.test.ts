@@ -5,22 +5,22 @@ import { decideNextStep } from './decide-next-step.ts'
 const schedule = [30_000, 120_000, 600_000]
 const failure = { retryable: true, attempt: 1, maxAttempts: 5 }
 
-describe('what follows a failed attempt', () => {
-  it('[6.4.4] gives up on attempt 1 when the failure is permanent', () => {
+describe('the step after a failed attempt', () => {
+  it('[6.4.4] is final at attempt 1 when the failure is permanent', () => {
     expect(decideNextStep({ ...failure, retryable: false }, schedule, 0.5)).toEqual({
       kind: 'give-up',
       because: 'permanent',
     })
   })
 
-  it('[6.4.4] gives up when the budget is exhausted', () => {
+  it('[6.4.4] is final when the budget is exhausted', () => {
     expect(decideNextStep({ ...failure, attempt: 5 }, schedule, 0.5)).toEqual({
       kind: 'give-up',
       because: 'budget-exhausted',
     })
   })
 
-  it('[3] retries exactly when the failure is retryable and budget remains', () => {
+  it('[3] is a retry exactly when the failure is retryable and budget remains', () => {
     fc.assert(
       fc.property(
         fc.boolean(),
@@ -43,7 +43,7 @@ describe('what follows a failed attempt', () => {
     expect(wait(9, 0.5)).toEqual({ kind: 'retry', waitMs: 600_000 })
   })
 
-  it('honours the least wait that a failure asks for, up to the longest of the schedule', () => {
+  it('waits as long as the failure asks for, up to the longest wait of the schedule', () => {
     const wait = (retryAfterMsMin: number) =>
       decideNextStep({ ...failure, retryAfterMsMin }, schedule, 0.5)
     expect(wait(300_000)).toEqual({ kind: 'retry', waitMs: 300_000 })

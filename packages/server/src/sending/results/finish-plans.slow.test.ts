@@ -201,7 +201,7 @@ function isFine(node: PlanNode): boolean {
 }
 
 it.each<PlanMode>(['auto', 'force_generic_plan', 'force_custom_plan'])(
-  'by index, with %s and plans of empty tables',
+  'finishes by index, with %s and plans of empty tables',
   async (mode) => {
     await makeDays()
     await database.db.query(`set plan_cache_mode = ${mode}`)

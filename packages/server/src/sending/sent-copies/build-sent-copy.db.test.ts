@@ -34,7 +34,7 @@ async function claimCopy(): Promise<SentCopy> {
   return copy
 }
 
-it('byte for byte what was sent, where every recipient got the same', async () => {
+it('equals the sent message byte for byte where every recipient got the same', async () => {
   const { raw, sent } = await send({
     cc: [{ email: 'cy@example.com', name: 'Cy' }],
     replyTo: { email: 'help@example.com' },
@@ -48,7 +48,7 @@ it('byte for byte what was sent, where every recipient got the same', async () =
   expect(raw.equals(sent)).toBe(true)
 })
 
-it('names blind recipients, whom the copies that were sent do not', async () => {
+it('names blind recipients, who are not in the sent messages', async () => {
   const bcc = [{ email: 'Bob@Example.com', name: 'Bob' }, { email: 'di@example.com' }]
   const { mail, sent } = await send({ bcc })
   expect(mail.bcc?.map(({ address }) => address)).toEqual(['Bob@example.com', 'di@example.com'])
@@ -56,7 +56,7 @@ it('names blind recipients, whom the copies that were sent do not', async () => 
   expect(sent.toString()).not.toMatch(/bcc|bob@|di@/i)
 })
 
-it('nothing in it is counted or unsubscribes', async () => {
+it('has no tracking pixel, tracked link or unsubscribe header', async () => {
   const html =
     '<p><a href="https://a.example/">here</a> <a href="%unsubscribe_url%">No more</a></p>'
   const { mail, sent, raw, copy } = await send({
@@ -72,7 +72,7 @@ it('nothing in it is counted or unsubscribes', async () => {
   expect(date.exec(raw.toString())?.[0]).toBe(date.exec(sent.toString())?.[0])
 })
 
-it('none when the email has left', async () => {
+it('is not built when the email was removed', async () => {
   const { copy } = await send({})
   await world.db.query('delete from sending_email')
   expect(await buildSentCopy(world.db, copy)).toBeUndefined()

@@ -41,14 +41,14 @@ beforeEach(async () => {
   await add(bob, 'r4', 100)
 })
 
-it('finds each mailer with something due, in the buckets that are asked for', async () => {
+it('finds each mailer with a due copy, in the given buckets', async () => {
   expect(await discoverSentCopies(world.db, [3, 4])).toEqual([ada])
   expect(await discoverSentCopies(world.db, [4])).toEqual([])
   await add(bob, 'r5')
   expect(await discoverSentCopies(world.db, [3])).toEqual([ada, bob])
 })
 
-it('gives the longest due of a mailer to one at a time, as a try', async () => {
+it('claims the copies of a mailer that are due longest, and counts a try', async () => {
   const [first] = await claim(ada, 1)
   expect(first).toMatchObject({
     refId: 'r1',
@@ -62,7 +62,7 @@ it('gives the longest due of a mailer to one at a time, as a try', async () => {
   expect(await rows()).toMatchObject([{ wait_s: 60 }, { wait_s: 60 }, { wait_s: 100 }, {}])
 })
 
-it('a claim that was lost ends and moves nothing', async () => {
+it('changes nothing with a claim that was lost', async () => {
   const [late] = await claim(ada, 1)
   if (late === undefined) throw new Error('nothing was claimed')
   await world.db.query(
@@ -76,7 +76,7 @@ it('a claim that was lost ends and moves nothing', async () => {
   expect(await endSentCopies(world.db, next === undefined ? [] : [next])).toBe(1)
 })
 
-it('what was not tried counts as no try', async () => {
+it('does not count a copy that was not tried', async () => {
   const [one, two] = await claim(ada)
   if (one === undefined || two === undefined) throw new Error('nothing was claimed')
   await postponeSentCopies(world.db, [
@@ -90,7 +90,7 @@ it('what was not tried counts as no try', async () => {
   expect(await endSentCopies(world.db, [one, two])).toBe(0)
 })
 
-it('a mailer rests with all that is due, and is forgotten with all that it has', async () => {
+it('postpones all due copies of a mailer, and deletes all its copies', async () => {
   await claim(ada, 1)
   await restSentCopies(world.db, ada, 300_000)
   expect((await rows()).map(({ wait_s }) => wait_s)).toEqual([60, 300, 100, 100])
@@ -99,7 +99,7 @@ it('a mailer rests with all that is due, and is forgotten with all that it has',
 })
 
 it.each<PlanMode>(['force_generic_plan', 'force_custom_plan'])(
-  'is found and claimed by index, with %s',
+  'finds and claims copies by index, with %s',
   async (mode) => {
     const { db } = world
     await db.query(

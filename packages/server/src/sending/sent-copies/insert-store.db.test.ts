@@ -56,7 +56,7 @@ function finishesOn(db: Db) {
   })
 }
 
-it('one for each email, with the Message-ID of the first copy that was accepted', async () => {
+it('makes one copy for each email, with the Message-ID of the first accepted message', async () => {
   const server = await world.serve({ 'ada@example.com': ['450 4.2.0 later', 'ok'] })
   const { mailerId } = await addMailer(world.db, { port: server.port, configType: 'smtp_imap' })
   const refId = await accept(world.db, { to: to('ada', 'bob', 'cy') })
@@ -79,7 +79,7 @@ it('one for each email, with the Message-ID of the first copy that was accepted'
   expect(await copies()).toEqual([])
 })
 
-it('none of what nobody accepted, or of what may have been accepted', async () => {
+it('makes no copy when no server surely accepted a message', async () => {
   const server = await world.serve({
     'ada@example.com': ['550 5.1.1 no'],
     'bob@example.com': ['dot: rst'],
@@ -91,7 +91,7 @@ it('none of what nobody accepted, or of what may have been accepted', async () =
   expect(await copies()).toEqual([])
 })
 
-it('of an email that goes out by two mailboxes, one in each', async () => {
+it('makes a copy in each of two mailboxes that sent the email', async () => {
   const server = await world.serve({ 'bob@example.com': ['450 4.2.0 later', 'ok'] })
   const from = { port: server.port, configType: 'smtp_imap' } as const
   const [first, second] = [await addMailer(world.db, from), await addMailer(world.db, from)]
@@ -109,7 +109,7 @@ it('of an email that goes out by two mailboxes, one in each', async () => {
   )
 })
 
-it('in the transaction of the outcome: a claim that was lost leaves none', async () => {
+it('makes no copy when the claim was lost, as both are one transaction', async () => {
   const server = await world.serve()
   await addMailer(world.db, { port: server.port, configType: 'smtp_imap' })
   await accept(world.db)
@@ -126,7 +126,7 @@ it('in the transaction of the outcome: a claim that was lost leaves none', async
   expect(await copies()).toEqual([])
 })
 
-it('other mailers have none, and their attempts end without a statement for it', async () => {
+it('makes no copy and runs no extra statement for mailers without a mailbox', async () => {
   const server = await world.serve()
   await addMailer(world.db, { port: server.port })
   await accept(world.db)

@@ -25,14 +25,14 @@ it.each([
   [{ click_tracking: true }, { links: [[9, 27, 0]], unsubscribes: false }, ['https://a.example/']],
   [{ unsubscribe: true }, { unsubscribes: true }, undefined],
   [{ open_tracking: false }, undefined, undefined],
-])('with %j there are just the places for it', async (settings, tracking, links) => {
+])('finds the offsets that %j needs, and no others', async (settings, tracking, links) => {
   const { email, leftOut } = await plan(LINK, settings)
   expect(email.content.tracking).toEqual(tracking)
   expect(email.links).toEqual(links)
   expect(leftOut).toBeUndefined()
 })
 
-it('HTML is not looked at where it need not be', async () => {
+it('does not parse HTML where nothing in it is tracked', async () => {
   const notCalled = () => Promise.reject(new Error('not called'))
   expect((await plan(LINK, {}, notCalled)).email.content).not.toHaveProperty('tracking')
   const { email } = await plan(LINK, { unsubscribe: true }, notCalled)
@@ -41,7 +41,7 @@ it('HTML is not looked at where it need not be', async () => {
   expect(plain.email.content.tracking).toEqual({ unsubscribes: true })
 })
 
-it('what cannot be rendered is not tracked either', async () => {
+it('does not track a template that cannot be rendered', async () => {
   const checked = checkEmail(emailBody({ settings: everything }), {
     maxAttempts: 5,
     expiresInMs: 1_000,
@@ -51,7 +51,7 @@ it('what cannot be rendered is not tracked either', async () => {
   expect(await planTracking({ find }, 'tn_a', broken)).toEqual({ email: broken })
 })
 
-it('HTML with too many links is sent with a pixel and its own links', async () => {
+it('tracks opens only, and keeps the links, in HTML with too many links', async () => {
   const html = LINK.repeat(LINKS_MAX + 1)
   const { email, leftOut } = await plan(html, everything)
   expect(email.content.tracking).toEqual({ pixelAt: html.length, unsubscribes: true })
@@ -60,7 +60,7 @@ it('HTML with too many links is sent with a pixel and its own links', async () =
   expect((await plan(html, { open_tracking: true })).leftOut).toBeUndefined()
 })
 
-it('HTML that takes too long is sent as it was written', async () => {
+it('leaves HTML as it is when parsing takes too long', async () => {
   const { email, leftOut } = await plan(LINK, everything, async () => undefined as never)
   expect(email.content.tracking).toEqual({ unsubscribes: true })
   expect(email.links).toBeUndefined()

@@ -61,7 +61,7 @@ async function fill(): Promise<void> {
 }
 
 it.each(['force_custom_plan', 'force_generic_plan'] as const)(
-  'a hit reads a row of each table by its primary key (%s)',
+  'reads one row of each table by primary key for a hit (%s)',
   async (mode) => {
     const plans: SeenPlan[] = []
     await database.db.transaction(async (tx) => {

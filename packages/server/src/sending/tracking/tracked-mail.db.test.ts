@@ -56,8 +56,8 @@ function withoutOwn(html: string, refId: string, n: number): string {
     .replaceAll(trackingUrls.unsubscribeUrl(who), 'PAGE')
 }
 
-describe('with everything on', () => {
-  it('each recipient, bcc too, gets URLs of its own, and all else as it was written', async () => {
+describe('a tracked email', () => {
+  it('has separate URLs for each recipient, bcc too, and is otherwise unchanged', async () => {
     const { refId, received } = await receive({
       content: htmlContent(HTML),
       bcc: [{ email: 'bob@example.com' }],
@@ -74,7 +74,7 @@ describe('with everything on', () => {
     expect(ada?.mail.html).not.toBe(bob?.mail.html)
   })
 
-  it('[RFC 8058] one click unsubscribes, by headers of each recipient', async () => {
+  it('[RFC 8058] has one-click unsubscribe headers for each recipient', async () => {
     const { refId, received } = await receive({
       to: [{ email: 'ada@example.com' }, { email: 'bob@example.com' }],
       settings: { unsubscribe: true },
@@ -86,7 +86,7 @@ describe('with everything on', () => {
     }
   })
 
-  it('texts have no tracked links, but the address of the page where it is asked for', async () => {
+  it('has no tracked links in its text, and the unsubscribe page where the text asks for it', async () => {
     const text = 'See https://a.example/ or %unsubscribe_url%'
     const { refId, received } = await receive({
       content: [{ type: 'text/plain', value: text }, ...htmlContent(HTML)],
@@ -96,7 +96,7 @@ describe('with everything on', () => {
     expect(received[0]?.mail.text?.trim()).toBe(`See https://a.example/ or ${page}`)
   })
 
-  it('the text of HTML alone is that of the HTML as it was written', async () => {
+  it('has text that is made from the HTML before tracking', async () => {
     const { refId, received } = await receive({
       content: htmlContent(HTML),
       settings: everything,
@@ -107,7 +107,7 @@ describe('with everything on', () => {
     )
   })
 
-  it('more placeholders than anybody writes do not make a mail many times as long', async () => {
+  it('does not become many times as long when HTML has very many placeholders', async () => {
     const text = '%unsubscribe_url% '.repeat(1_002)
     const { refId, received } = await receive({
       content: [{ type: 'text/plain', value: text }, ...htmlContent(`<p>${text}</p>`)],
@@ -120,7 +120,7 @@ describe('with everything on', () => {
     }
   })
 
-  it('every attempt sends the same bytes', async () => {
+  it('has the same bytes at every attempt', async () => {
     const server = await world.serve({ 'ada@example.com': ['dot: 451 4.3.0 later', 'ok'] })
     await addMailer(world.db, { port: server.port })
     await accept(world.db, { content: htmlContent(HTML), settings: everything })
@@ -133,7 +133,7 @@ describe('with everything on', () => {
   it.each([
     ['long', `${HTML}${'<td>ä</td>'.repeat(20_000)}`],
     ['of another script', HTML.replace('Grüße', '日本語のメールです。'.repeat(99))],
-  ])('HTML that is %s comes as it was written, too', async (_, html) => {
+  ])('is otherwise unchanged when its HTML is %s', async (_, html) => {
     const { refId, received } = await receive({
       content: htmlContent(html),
       settings: { click_tracking: true },
@@ -151,22 +151,22 @@ describe('with everything on', () => {
     }
   })
 
-  it('mail of text alone has nothing to track', async () => {
+  it('has nothing to track when it is text alone', async () => {
     const { received } = await receive({ settings: { open_tracking: true, click_tracking: true } })
     expect(received[0]?.mail).toMatchObject({ text: 'Hello Ada\n' })
     expect(received[0]?.raw).not.toContain('/t/')
   })
 })
 
-it('tracking is off unless it is asked for', async () => {
+it('is off by default', async () => {
   const { refId, received } = await receive({ content: htmlContent(HTML) })
   expect(received[0]?.mail.html?.trimEnd()).toBe(HTML)
   expect(received[0]?.raw).not.toMatch(/^list-unsubscribe/im)
   expect(await findLink(world.db, whoOf(refId, 0), 0)).toBeUndefined()
 })
 
-describe('what a hit is about', () => {
-  it('is found: where links lead to, and whose copy it was', async () => {
+describe('the lookup of a hit', () => {
+  it('finds the target of a link and the recipient of the copy', async () => {
     const { refId } = await receive({
       content: htmlContent(HTML),
       bcc: [{ email: 'Bob@Example.com' }],
@@ -191,7 +191,7 @@ describe('what a hit is about', () => {
     ])
   })
 
-  it('is nothing for another tenant, another email, or a recipient that there is not', async () => {
+  it('finds nothing for another tenant, another email or an unknown recipient', async () => {
     const { refId } = await receive({ content: htmlContent(HTML), settings: everything })
     const { db } = world
     const foreign = { ...whoOf(refId, 0), tenantId: 'tn_b' }
@@ -202,7 +202,7 @@ describe('what a hit is about', () => {
     expect(await findLink(db, whoOf(another, 0), 0)).toBeUndefined()
   })
 
-  it('[contract 3 rescue] names the mailer that it was sent through at last', async () => {
+  it('[contract 3 rescue] names the last mailer that sent the copy', async () => {
     const { refId } = await receive({ content: htmlContent(HTML), settings: everything })
     const { db } = world
     await db.query(
