@@ -33,7 +33,7 @@ function heldLimiter(limiter: ConcurrencyLimiter) {
   }
 }
 
-describe('calls that read the record', () => {
+describe('reads of the delivery record', () => {
   let api: WebhookApi
   let record: ReturnType<typeof heldLimiter>
   let replays: ConcurrencyLimiter
@@ -65,7 +65,7 @@ describe('calls that read the record', () => {
   const statusesOf = async (calls: ReturnType<typeof list>[]) =>
     (await Promise.all(calls)).map(({ status }) => status).sort()
 
-  it('are two of a tenant at once, a few wait, and nobody else waits for them', async () => {
+  it('run two at a time for one tenant, a few more wait, and other tenants do not wait', async () => {
     const { db } = api.database
     const mine = Array.from({ length: 10 }, () => list())
     expect((await Promise.race(mine)).status).toBe(429)
@@ -78,7 +78,7 @@ describe('calls that read the record', () => {
     expect((await other).status).toBe(200)
   })
 
-  it('are reads of one delivery and replays, too, and a replay is one of a tenant', async () => {
+  it('include reads of one delivery and replays; a tenant runs one replay at a time', async () => {
     const key = await insertWebhook(api.database.db)
     const members = await recordUnwanted(api.database.db, newEvent())
     const id = await insertDelivery(api.database.db, { key, members, status: 'delivered' })
@@ -109,7 +109,7 @@ describe('calls that read the record', () => {
   it.each([
     ['redeliver', '/v1/webhook/deliveries/dlv_00000000000000000000000000/redeliver', undefined],
     ['replay', '/v1/webhook/replay', { start: '2020-01-01' }],
-  ])('%s counts against its limit', async (_name, url, payload) => {
+  ])('counts %s against its rate limit', async (_name, url, payload) => {
     record.open()
     limit = createRateLimit({ name: 'replays', usesMax: 1, windowS: 60 })
     const call = () => api.call('POST', url, { payload })

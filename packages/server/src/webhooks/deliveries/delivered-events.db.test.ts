@@ -60,8 +60,8 @@ const deliver = async () => (await world.dispatcher()).runOnce()
 const bodies = () => receiver.requests.map((request) => request.json)
 const deactivated = { mailer_id: 'm_1', config_type: 'smtp', failed_reason: 'oauth_revoked' }
 
-describe('events of no email', () => {
-  it('[6.3] MAILER_DEACTIVATED stands alone in its array, between the batches around it', async () => {
+describe('events that belong to no email', () => {
+  it('[6.3] sends MAILER_DEACTIVATED alone in its array, between the batches around it', async () => {
     await store('EMAIL_EVENT')
     const event = newEvent({
       event: 'MAILER_DEACTIVATED',
@@ -82,7 +82,7 @@ describe('events of no email', () => {
     ])
   })
 
-  it('[2.7] DOMAIN_VERIFICATION is one object with the id of its webhook, and no success', async () => {
+  it('[2.7] sends DOMAIN_VERIFICATION as one object with the id of its webhook and without success', async () => {
     const { webhookId } = await store('DOMAIN_VERIFICATION')
     const details = { domain: 'd.test', verified: true, mailer_id: 'domain_1', custom_args: null }
     const { success: _, ...event } = newEvent({ event: 'DOMAIN_VERIFICATION', refId: '', details })
@@ -97,7 +97,7 @@ describe('events of no email', () => {
     expect(bodies().every((body) => Check(domainVerification, body))).toBe(true)
   })
 
-  it("[6.3] those of a mailbox are single objects to the mailbox's own webhook", async () => {
+  it('[6.3] sends events of a mailbox as single objects to the webhook of the mailbox', async () => {
     await store('INCOMING', { owner: 'imap_1' })
     await store('EMAIL_EVENT', { url: 'http://127.0.0.1:1/' })
     const base = { refId: '', owner: 'imap_1' }
@@ -121,8 +121,8 @@ describe('events of no email', () => {
   })
 })
 
-describe('a change of the webhook', () => {
-  it('of its filters leaves what failed as it is, and holds what waits against the new ones', async () => {
+describe('a change of a webhook', () => {
+  it('applies new filters to queued events, and not to a delivery that failed', async () => {
     await store('EMAIL_EVENT')
     await change({ webhook_options: { events: { delivery: true, open: true } } })
     receiver.setScript([503])
@@ -142,7 +142,7 @@ describe('a change of the webhook', () => {
     expect(sent[1]).toEqual(sent[0])
   })
 
-  it('of its URL sends what failed to the new one at once, byte for byte', async () => {
+  it('repeats a failed delivery at the new URL at once, byte for byte', async () => {
     const key = await store('EMAIL_EVENT')
     const other = await createWebhookReceiver()
     receiver.setScript([503])
@@ -158,7 +158,7 @@ describe('a change of the webhook', () => {
     await other.close()
   })
 
-  it('switched off and on while requests are under way sends only what happened since', async () => {
+  it('sends only new events after the webhook was switched off and on during requests', async () => {
     await store('EMAIL_EVENT')
     await world.record(newEvent(), newEvent())
     await change({ active: false })
@@ -172,7 +172,7 @@ describe('a change of the webhook', () => {
   })
 })
 
-describe('a stored URL that leads where nobody should go', () => {
+describe('a stored URL with a forbidden target', () => {
   const spellings = Object.values(refusedHosts).flatMap((hosts) => [hosts[0], hosts.at(-1) ?? ''])
 
   it.each(spellings)('is never connected to: %s', async (host) => {
@@ -188,7 +188,7 @@ describe('a stored URL that leads where nobody should go', () => {
     await egress.close()
   })
 
-  it('says nothing of the address behind a name', async () => {
+  it('reveals no address behind its name', async () => {
     const egress = createEgress({
       allowNetworks: [],
       lookup: async () => [{ address: '10.9.8.7', family: 4 }],
@@ -200,7 +200,7 @@ describe('a stored URL that leads where nobody should go', () => {
     await egress.close()
   })
 
-  it('a port of another protocol is never connected to', async () => {
+  it('is never connected to when its port belongs to another protocol', async () => {
     const key = await store('EMAIL_EVENT', { url: 'http://127.0.0.1:25/' })
     await world.record(newEvent())
     await deliver()
@@ -210,7 +210,7 @@ describe('a stored URL that leads where nobody should go', () => {
   })
 })
 
-it('what a receiver echoes of the headers is masked in the record', async () => {
+it('masks header values that a receiver echoes in the record', async () => {
   const key = await store('EMAIL_EVENT', {
     headers: [
       ['X-Secret', 'canary-1-value'],

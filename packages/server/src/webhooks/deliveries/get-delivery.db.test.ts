@@ -20,7 +20,7 @@ import { newId } from '../../platform/ids.ts'
 import { getDelivery } from './get-delivery.ts'
 import { listDeliveries } from './list-deliveries.ts'
 
-describe('a delivery of the dispatcher', () => {
+describe('getDelivery of a dispatched delivery', () => {
   let world: WebhookDispatch
   let receiver: WebhookReceiver
   beforeAll(async () => {
@@ -85,7 +85,7 @@ describe('a delivery of the dispatcher', () => {
   it.each([
     ['whole, just as large as is shown', 0, false],
     ['its first 1 MiB, of one octet more', 1, true],
-  ])('of a large request shows %s', async (_, more, isCut) => {
+  ])('shows of a large request %s', async (_, more, isCut) => {
     await world.register(receiver.origin)
     const fill = (length: number) => ({
       ...newEvent().details,
@@ -105,7 +105,7 @@ describe('a delivery of the dispatcher', () => {
     })
   })
 
-  it('of a request of many megabytes reads and shows the beginning, in whole characters', async () => {
+  it('reads and shows the beginning of a request of many megabytes, in whole characters', async () => {
     await world.register(receiver.origin)
     const details = { ...newEvent().details, custom_args: { x: `${'é'.repeat(300_000)}` } }
     await world.record(...Array.from({ length: 8 }, () => newEvent({ details })))
@@ -121,7 +121,7 @@ describe('a delivery of the dispatcher', () => {
     expect(request.body).not.toContain('\ufffd')
   })
 
-  it('keeps its request when its webhook is gone', async () => {
+  it('shows the request when the webhook is gone', async () => {
     await world.register(receiver.origin)
     await world.record(newEvent())
     await (await world.dispatcher()).runOnce()
@@ -129,7 +129,7 @@ describe('a delivery of the dispatcher', () => {
     expect((await newest()).request.body).toBe(bodies()[0])
   })
 
-  it('of a webhook that takes one event a request shows the object that was sent', async () => {
+  it('shows the object that was sent by a webhook of one event per request', async () => {
     await world.register(receiver.origin)
     await world.db.query(`update webhooks_stream set mode = 'single'`)
     await world.record(newEvent())
@@ -138,7 +138,7 @@ describe('a delivery of the dispatcher', () => {
     expect(bodies()[0]).toMatch(/^\{/)
   })
 
-  it('[contract 5] that was divided names the two that took its events over', async () => {
+  it('[contract 5] names the two deliveries that took over the events of a divided one', async () => {
     receiver.setScript([422, 200, 422])
     await world.register(receiver.origin)
     await world.record(newEvent(), newEvent())
@@ -172,7 +172,7 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
     return { ...answer, delivery: answer.body.delivery as WebhookDeliveryDetail }
   }
 
-  it('200: before its first request it has a body and no headers yet', async () => {
+  it('answers a body without headers before the first request', async () => {
     const { db } = api.database
     const key = await insertWebhook(db)
     const members = await recordUnwanted(db, newEvent(), newEvent())
@@ -190,7 +190,7 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
     expect((await get(id, 'webhooks')).status).toBe(200)
   })
 
-  it('200: ends no earlier than it began, whatever the clock of the database says', async () => {
+  it('answers a finish that is not before the start, even when clocks differ', async () => {
     const { db } = api.database
     const key = await insertWebhook(db)
     const members = await recordUnwanted(db, newEvent())
@@ -201,7 +201,7 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
     expect(delivery.finished_at).toBe(delivery.created_at)
   })
 
-  it('200: the body is null when an event of it has left the log', async () => {
+  it('answers a null body when one of the events has left the log', async () => {
     const { db } = api.database
     const key = await insertWebhook(db)
     const [member] = await recordUnwanted(db, newEvent())
@@ -220,7 +220,7 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
     expect(delivery.events.map((event) => event.event)).toEqual(['MAIL_DELIVERED', null])
   })
 
-  it('200: of very many attempts the newest are shown, oldest first', async () => {
+  it('answers the newest of very many attempts, oldest first', async () => {
     const { db } = api.database
     const key = await insertWebhook(db)
     const members = await recordUnwanted(db, newEvent())
@@ -247,7 +247,7 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
     }
   })
 
-  it('200: an attempt made after the delivery was read is left to the next answer', async () => {
+  it('leaves out an attempt that was made after the delivery was read', async () => {
     const { db } = api.database
     const key = await insertWebhook(db)
     const members = await recordUnwanted(db, newEvent())
@@ -261,7 +261,7 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
     expect(delivery.attempts.map((attempt) => attempt.duration_ms)).toEqual([1, 2])
   })
 
-  it('404: the same for a malformed id, one that never was, and one of another tenant', async () => {
+  it('answers the same 404 to a malformed id, an unknown id and an id of another tenant', async () => {
     const { db } = api.database
     const key = await insertWebhook(db, { tenantId: 'tn_b' })
     const members = await recordUnwanted(db, newEvent({ tenantId: 'tn_b' }))
@@ -287,7 +287,7 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
     expect(answers.size).toBe(1)
   })
 
-  it('401 and 403: without a key, and with one for sending', async () => {
+  it('answers 401 without a key, and 403 to a key for sending', async () => {
     expect((await get(newId('dlv'), '')).status).toBe(401)
     expect((await get(newId('dlv'), 'sender')).status).toBe(403)
   })

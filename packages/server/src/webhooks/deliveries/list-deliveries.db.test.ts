@@ -76,7 +76,7 @@ async function deliver(count: number, status: 'delivered' | 'exhausted' = 'deliv
   return ids
 }
 
-describe('200', () => {
+describe('listDeliveries: 200', () => {
   it('shows an open and a settled delivery with every field, newest first', async () => {
     const failure = newEvent({ event: 'SMTP_ERROR', success: false, attempt: 3 })
     const [failed, deactivated] = await recordUnwanted(
@@ -149,25 +149,25 @@ describe('200', () => {
     ])
   })
 
-  it('is empty, without a token, for a tenant without deliveries', async () => {
+  it('answers an empty page without a token to a tenant without deliveries', async () => {
     await deliver(1)
     const answer = await list({}, 'b')
     expect(answer.body).toEqual({ success: true, message: 'Webhook Deliveries', deliveries: [] })
   })
 
-  it('is answered to keys that read, and to those of webhooks', async () => {
+  it('accepts keys for reading, and keys for webhooks', async () => {
     expect((await list({}, 'reader')).status).toBe(200)
     expect((await list({}, 'webhooks')).status).toBe(200)
   })
 
-  it('takes no part in the routes beside it', async () => {
+  it('leaves the neighbouring routes as they are', async () => {
     expect((await api.list()).body).toHaveProperty('webhooks')
     expect((await api.call('GET', '/v1/webhook/replay')).status).toBe(405)
   })
 })
 
-describe('pages', () => {
-  it('of both tables hold every delivery once, in the order of their ids', async () => {
+describe('pages of deliveries', () => {
+  it('hold every open and settled delivery once, in order of their ids', async () => {
     const [member] = await recordUnwanted(db, newEvent())
     const ids: string[] = []
     for (let i = 0; i < 25; i++) {
@@ -178,7 +178,7 @@ describe('pages', () => {
       expect(await listAll({ pageSize })).toEqual(ids.toReversed())
   })
 
-  it('neither miss nor repeat what is settled or made between them', async () => {
+  it('neither miss nor repeat a delivery that is made or settled between pages', async () => {
     const [member] = await recordUnwanted(db, newEvent())
     const members = [member as EventPlace]
     const ids: string[] = []
@@ -194,7 +194,7 @@ describe('pages', () => {
     expect(listed).toEqual(ids.toReversed())
   })
 
-  it('hold a delivery that is settled while they are read', async () => {
+  it('hold every delivery that is settled during the reads', async () => {
     const [member] = await recordUnwanted(db, newEvent())
     const ids: string[] = []
     for (let i = 0; i < 30; i++)
@@ -209,7 +209,7 @@ describe('pages', () => {
     for (const page of pages) expect(page).toEqual(ids.toReversed())
   })
 
-  it('end before their bound of events and attempts is passed, and go on from there', async () => {
+  it('end at a bounded number of events and attempts, and continue from there', async () => {
     const places = await recordUnwanted(db, ...Array.from({ length: 200 }, () => newEvent()))
     const ids: string[] = []
     for (let i = 0; i < 5; i++)
@@ -223,7 +223,7 @@ describe('pages', () => {
     expect(await listAll({ status: 'pending' })).toEqual([over, ...ids.toReversed()])
   })
 
-  it('look at so many events at most, where they are looked up, and go on from there', async () => {
+  it('end at a bounded number of events that a filter looks at, and continue from there', async () => {
     const wide = await recordUnwanted(db, ...Array.from({ length: 45 }, () => newEvent()))
     const places = wide.slice(0, 15)
     const ids: string[] = []
@@ -243,7 +243,7 @@ describe('pages', () => {
     expect(await pagesOf('MAILER_DEACTIVATED')).toEqual(pages.map(() => []))
   })
 
-  it('refuse a token of another list, and one that was tampered with', async () => {
+  it('refuse a token of another list, and a token that was tampered with', async () => {
     await deliver(3)
     const { token = '' } = await list({ pageSize: 1 })
     const text = Buffer.from(token, 'base64url').toString()
@@ -262,7 +262,7 @@ describe('pages', () => {
       })
   })
 
-  it('refuse a token of the same list with other filters; another size is none', async () => {
+  it('refuse a token with other filters, and accept it with another page size', async () => {
     const ids = await deliver(3)
     const other = newUlid()
     const { token = '' } = await list({ pageSize: 1, status: 'delivered', start: '2020-01-01' })
@@ -281,17 +281,17 @@ describe('pages', () => {
       })
   })
 
-  it('of a token with the largest id there can be begin with the newest', async () => {
+  it('begin with the newest delivery for a token of the largest possible id', async () => {
     const ids = await deliver(1)
     const pageToken = pageTokenAfter({ mark: 'webhook_deliveries' }, `dlv_7${'Z'.repeat(25)}`)
     expect(idsOf((await list({ pageToken })).deliveries)).toEqual(ids)
   })
 })
 
-describe('status', () => {
+describe('the filter `status`', () => {
   const statuses = ['pending', 'retrying', 'parked', 'delivered', 'exhausted', 'discarded'] as const
 
-  it.each(statuses)('%s finds those, over any number of others', async (status) => {
+  it.each(statuses)('finds %s among any number of others', async (status) => {
     const [member] = await recordUnwanted(db, newEvent())
     const wanted: string[] = []
     for (let i = 0; i < 40; i++) {
@@ -304,8 +304,8 @@ describe('status', () => {
   })
 })
 
-describe('event and ref_id', () => {
-  it('find the deliveries that carry such an event, open and settled', async () => {
+describe('the filters `event` and `ref_id`', () => {
+  it('find open and settled deliveries that carry such an event', async () => {
     const mine = newEvent({ event: 'MAIL_OPENED' })
     const [opened, delivered, other] = await recordUnwanted(
       db,
@@ -330,13 +330,13 @@ describe('event and ref_id', () => {
     expect(await listAll({ event: 'IMAP_ERROR' })).toEqual([])
   })
 
-  it('find nothing by a ref_id that is none, nor events of no email', async () => {
+  it('find nothing by a malformed ref_id, and no event without an email', async () => {
     const [place] = await recordUnwanted(db, newEvent({ refId: '', event: 'DOMAIN_VERIFICATION' }))
     await insertDelivery(db, { key, members: [place as EventPlace], status: 'parked' })
     for (const ref_id of ['', 'x', 'x'.repeat(500)]) expect(await listAll({ ref_id })).toEqual([])
   })
 
-  it('find by inbound_id what tells of that message, open and settled, and name it', async () => {
+  it('find the open and settled deliveries of a received message by its inbound_id', async () => {
     const incoming = (refId: string) => newEvent({ refId, event: 'INCOMING_EMAIL', owner: 'in/' })
     const [mine, others] = [newId('in'), newId('in')]
     const places = (await recordUnwanted(db, incoming(mine), incoming(others))) as EventPlace[]
@@ -359,7 +359,7 @@ describe('event and ref_id', () => {
     expect(await listAll({ ref_id: mine })).toEqual([])
   })
 
-  it('find every event that there is by its name', async () => {
+  it('find every event by its name', async () => {
     const [place] = await recordUnwanted(
       db,
       newEvent({ refId: '', event: 'IMAP_ERROR', success: false, owner: 'imap_1', details: {} }),
@@ -372,7 +372,7 @@ describe('event and ref_id', () => {
     expect(await listAll({ event: 'IMAP_ERROR' })).toEqual([id])
   })
 
-  it('find what lies beyond the bound of what a page looks at', async () => {
+  it('find a delivery behind more events than one page looks at', async () => {
     const rare = newEvent({ event: 'MAIL_SPAM', success: false })
     const [spam, ...others] = await recordUnwanted(
       db,
@@ -393,7 +393,7 @@ describe('event and ref_id', () => {
     expect(await listAll({ ref_id: rare.refId })).toEqual([open, settled])
   })
 
-  it('find what lies behind a few deliveries with very many events', async () => {
+  it('find a delivery behind a few deliveries with very many events', async () => {
     const [spam, ...others] = await recordUnwanted(
       db,
       newEvent({ event: 'MAIL_SPAM', success: false }),
@@ -409,7 +409,7 @@ describe('event and ref_id', () => {
     expect(await listAll({ event: 'MAIL_SPAM' })).toEqual([wide, first])
   })
 
-  it('[contract 3] find replays of an event far later than the event', async () => {
+  it('[contract 3] find the replay of an event long after the event', async () => {
     const atMs = Date.now() - 4 * DAY_MS
     const event = newEvent({
       refId: deliveryIdAt(atMs).slice(4),
@@ -423,7 +423,7 @@ describe('event and ref_id', () => {
   })
 })
 
-describe('start and end', () => {
+describe('the filters `start` and `end`', () => {
   const now = Date.now()
   const times = [now - 3 * DAY_MS, now - DAY_MS - 1, now - DAY_MS, now - DAY_MS + 1, now - 5]
   let ids: string[]
@@ -438,7 +438,7 @@ describe('start and end', () => {
   })
   const found = (...places: number[]) => places.map((i) => ids[i])
 
-  it('include deliveries of exactly that time, as it is shown', async () => {
+  it('include deliveries of exactly that time, as shown', async () => {
     const [, , third = 0] = times
     expect(await listAll({ start: shown(third) })).toEqual(found(4, 3, 2))
     expect(await listAll({ end: shown(third) })).toEqual(found(2, 1, 0))
@@ -447,7 +447,7 @@ describe('start and end', () => {
     expect(deliveries[0]?.created_at).toBe(shown(third))
   })
 
-  it('[contract 5] that are dates mean the whole day, UTC', async () => {
+  it('[contract 5] take dates as whole days in UTC', async () => {
     const day = shown(times[0] ?? 0).slice(0, 10)
     expect(await listAll({ start: day, end: day })).toEqual(found(0))
     const midnight = Date.parse(shown(now).slice(0, 10))
@@ -472,11 +472,11 @@ describe('start and end', () => {
     expect(await listAll({ start: before, end: before })).toContain(last)
   })
 
-  it('hold over all pages', async () => {
+  it('apply to all pages', async () => {
     expect(await listAll({ start: shown(times[1] ?? 0), pageSize: 1 })).toEqual(found(4, 3, 2, 1))
   })
 
-  it('may lie anywhere in time', async () => {
+  it('accept any time', async () => {
     for (const start of ['0000-01-01', '0001-01-01T00:00:00+23:59'])
       expect(await listAll({ start, end: '9999-12-31' })).toHaveLength(5)
     expect(await listAll({ start: '9999-12-31T23:59:59-23:59' })).toEqual([])
@@ -484,7 +484,7 @@ describe('start and end', () => {
 })
 
 describe('400 validation_failed', () => {
-  it('tells how a + is written, where a query made it a space', async () => {
+  it('explains how to write a + where a query turned it into a space', async () => {
     const hint = async (start: string) => (await list({ start })).body.errors?.[0]?.message
     expect(await hint('2026-11-20T18:00:00 01:00')).toContain('%2B')
     expect(await hint('2026-11-20 18:00:00')).not.toContain('%2B')
@@ -502,22 +502,22 @@ describe('400 validation_failed', () => {
     [{ pageSize: 0 }, '/pageSize'],
     [{ pageSize: 501 }, '/pageSize'],
     [{ webhook_id: 'wh_1' }, '/webhook_id'],
-  ])('%o is refused at %s', async (query, path) => {
+  ])('refuses %o at %s', async (query, path) => {
     const { status, body } = await list(query as Record<string, string>)
     expect(status).toBe(400)
     expect(body).toMatchObject({ code: 'validation_failed', errors: [{ path }] })
   })
 })
 
-describe('401 and 403', () => {
-  it('without a key, and with one for sending', async () => {
+describe('listDeliveries: 401 and 403', () => {
+  it('answers 401 without a key, and 403 to a key for sending', async () => {
     expect((await list({}, '')).status).toBe(401)
     expect((await list({}, 'sender')).status).toBe(403)
   })
 })
 
-describe('tenants', () => {
-  it('see their own deliveries alone, by every filter', async () => {
+describe('isolation of tenants', () => {
+  it('shows only deliveries of the own tenant, with every filter', async () => {
     const event = newEvent()
     const [mine] = await recordUnwanted(db, event)
     const theirs = await insertWebhook(db, { tenantId: 'tn_b' })
@@ -546,7 +546,7 @@ describe('tenants', () => {
       }
   })
 
-  it('get their own page with a token of another', async () => {
+  it('shows only the own deliveries for a token of another tenant', async () => {
     await deliver(3)
     const { token = '' } = await list({ pageSize: 1 })
     const theirs = await insertWebhook(db, { tenantId: 'tn_b' })

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-it('a page ends before its bound of text is passed, and the next one goes on from there', async () => {
+it('ends a page before its bound of text, and continues on the next', async () => {
   const { db } = database
   await makeDays(db, 1)
   const key = await insertWebhook(db)

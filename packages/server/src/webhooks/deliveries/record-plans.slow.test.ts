@@ -62,84 +62,90 @@ function mostRows(plan: string): number {
   return most
 }
 
-describe.each(['without statistics', 'with statistics'])('200,000 deliveries %s', (which) => {
-  beforeAll(async () => {
-    if (which === 'with statistics') await database.db.query('vacuum analyze')
-  }, 60_000)
+describe.each(['without statistics', 'with statistics'])(
+  'a record of 200,000 deliveries %s',
+  (which) => {
+    beforeAll(async () => {
+      if (which === 'with statistics') await database.db.query('vacuum analyze')
+    }, 60_000)
 
-  const day = dayAgo(5)
-  const some = deliveryIdOf(day, 777)
-  // Of each of the two tables up to the bound of a page.
-  const queries: [ListWebhookDeliveriesQuery, number][] = [
-    [{}, 110],
-    [{ pageSize: 500 }, 1_010],
-    [{ start: day, end: day }, 110],
-    [{ status: 'exhausted' }, 60],
-    [{ status: 'discarded' }, 60],
-    [{ status: 'delivered' }, 2_100],
-    [{ status: 'pending' }, 2_100],
-    [{ status: 'parked' }, 2_100],
-    [{ event: 'IMAP_ERROR' }, 4_010],
-    [{ ref_id: some.slice(4) }, PARKED + 1],
-    [{ ref_id: some.slice(4), event: 'MAIL_DELIVERED' }, PARKED + 1],
-    [{ inbound_id: `in_${MESSAGE}` }, PARKED + 1],
-  ]
-  it.each(queries)('the list of %o reads at most %i rows in any step', async (query, rowsMax) => {
-    const plans: string[] = []
-    const db = explained(database.db, plans, 'explain (analyze, costs off)')
-    await listDeliveries({ db }, 'tn_a', query)
-    expect(plans.length).toBeGreaterThanOrEqual(4)
-    for (const plan of plans) {
-      expect(plan).not.toMatch(wholeTable)
-      expect(mostRows(plan)).toBeLessThanOrEqual(rowsMax)
-    }
-  })
+    const day = dayAgo(5)
+    const some = deliveryIdOf(day, 777)
+    // Of each of the two tables up to the bound of a page.
+    const queries: [ListWebhookDeliveriesQuery, number][] = [
+      [{}, 110],
+      [{ pageSize: 500 }, 1_010],
+      [{ start: day, end: day }, 110],
+      [{ status: 'exhausted' }, 60],
+      [{ status: 'discarded' }, 60],
+      [{ status: 'delivered' }, 2_100],
+      [{ status: 'pending' }, 2_100],
+      [{ status: 'parked' }, 2_100],
+      [{ event: 'IMAP_ERROR' }, 4_010],
+      [{ ref_id: some.slice(4) }, PARKED + 1],
+      [{ ref_id: some.slice(4), event: 'MAIL_DELIVERED' }, PARKED + 1],
+      [{ inbound_id: `in_${MESSAGE}` }, PARKED + 1],
+    ]
+    it.each(queries)(
+      'lists deliveries by %o with at most %i rows in any step',
+      async (query, rowsMax) => {
+        const plans: string[] = []
+        const db = explained(database.db, plans, 'explain (analyze, costs off)')
+        await listDeliveries({ db }, 'tn_a', query)
+        expect(plans.length).toBeGreaterThanOrEqual(4)
+        for (const plan of plans) {
+          expect(plan).not.toMatch(wholeTable)
+          expect(mostRows(plan)).toBeLessThanOrEqual(rowsMax)
+        }
+      },
+    )
 
-  it('one delivery is read by a handful of rows', async () => {
-    const plans: string[] = []
-    const db = explained(database.db, plans, 'explain (analyze, costs off)')
-    const delivery = await getDelivery({ db }, 'tn_a', some)
-    expect(delivery.request.body).not.toBeNull()
-    for (const plan of plans) {
-      expect(plan).not.toMatch(wholeTable)
-      expect(mostRows(plan)).toBeLessThanOrEqual(5)
-    }
-  })
+    it('reads one delivery with a handful of rows', async () => {
+      const plans: string[] = []
+      const db = explained(database.db, plans, 'explain (analyze, costs off)')
+      const delivery = await getDelivery({ db }, 'tn_a', some)
+      expect(delivery.request.body).not.toBeNull()
+      for (const plan of plans) {
+        expect(plan).not.toMatch(wholeTable)
+        expect(mostRows(plan)).toBeLessThanOrEqual(5)
+      }
+    })
 
-  it.each([
-    ['a day', { start: day, end: day }, DELIVERIES_A_DAY],
-    ['what was never delivered', { start: day, undelivered: true }, (5 + 1) * 100],
-    ['an email', { ref_id: some.slice(4) }, 1],
-  ])('a replay of %s looks up every event by index', async (_, selection, count) => {
-    const plans: string[] = []
-    const deps = {
-      db: explained(database.db, plans),
-      clock: createClock(),
-      wakeups: { wake: () => undefined },
-    }
-    expect(await replayEvents(deps, 'tn_a', selection)).toEqual({ replayed: count })
-    await database.db.query('delete from webhooks_pending')
-    for (const plan of plans) {
-      expect(plan).not.toMatch(wholeTable)
-      expect(plan).not.toMatch(wrongKey)
-      expect(plan).not.toMatch(/Filter: .*event = \(?CASE/)
-    }
-    // What is frozen is looked up by key, not compared one by one.
-    expect(plans.join()).toContain('frozen.members ?')
-  })
+    it.each([
+      ['a day', { start: day, end: day }, DELIVERIES_A_DAY],
+      ['what was never delivered', { start: day, undelivered: true }, (5 + 1) * 100],
+      ['an email', { ref_id: some.slice(4) }, 1],
+    ])('replays %s with an index lookup for each event', async (_, selection, count) => {
+      const plans: string[] = []
+      const deps = {
+        db: explained(database.db, plans),
+        clock: createClock(),
+        wakeups: { wake: () => undefined },
+      }
+      expect(await replayEvents(deps, 'tn_a', selection)).toEqual({ replayed: count })
+      await database.db.query('delete from webhooks_pending')
+      for (const plan of plans) {
+        expect(plan).not.toMatch(wholeTable)
+        expect(plan).not.toMatch(wrongKey)
+        expect(plan).not.toMatch(/Filter: .*event = \(?CASE/)
+      }
+      // What is frozen is looked up by key, not compared one by one.
+      expect(plans.join()).toContain('frozen.members ?')
+    })
 
-  it('a redelivery looks up every event by index', async () => {
-    const plans: string[] = []
-    const deps = {
-      db: explained(database.db, plans),
-      clock: createClock(),
-      wakeups: { wake: () => undefined },
-    }
-    expect(await redeliver(deps, 'tn_a', some)).toEqual({ replayed: 1 })
-    await database.db.query('delete from webhooks_pending')
-    for (const plan of plans) {
-      expect(plan).not.toMatch(wholeTable)
-      expect(plan).not.toMatch(wrongKey)
-    }
-  })
-})
+    it('redelivers with an index lookup for each event', async () => {
+      const plans: string[] = []
+      const deps = {
+        db: explained(database.db, plans),
+        clock: createClock(),
+        wakeups: { wake: () => undefined },
+      }
+      expect(await redeliver(deps, 'tn_a', some)).toEqual({ replayed: 1 })
+      await database.db.query('delete from webhooks_pending')
+      for (const plan of plans) {
+        expect(plan).not.toMatch(wholeTable)
+        expect(plan).not.toMatch(wrongKey)
+      }
+    })
+  },
+)

@@ -50,7 +50,7 @@ describe('redelivery', () => {
   const parked = async (key: StreamKey) =>
     (await world.deliveries(key)).find((one) => one.status === 'parked')?.delivery_id ?? ''
 
-  it('[contract 3] of a settled delivery sends its events again, as they were', async () => {
+  it('[contract 3] sends the events of a settled delivery again, unchanged', async () => {
     const key = await world.register(receiver.origin)
     await world.record(newEvent(), newEvent(), newEvent())
     await run()
@@ -63,7 +63,7 @@ describe('redelivery', () => {
     ])
   })
 
-  it('goes behind what is live', async () => {
+  it('sends live events first', async () => {
     const key = await world.register(receiver.origin)
     await world.record(newEvent())
     await run()
@@ -94,7 +94,7 @@ describe('redelivery', () => {
     await other.close()
   })
 
-  it('does not ask the toggles', async () => {
+  it('ignores the event switches', async () => {
     const key = await world.register(receiver.origin)
     await world.record(newEvent())
     await run()
@@ -107,7 +107,7 @@ describe('redelivery', () => {
     expect(bodies()[1]).toBe(bodies()[0])
   })
 
-  it('of a delivery that waits for its next attempt makes it now, and nothing twice', async () => {
+  it('makes the waiting attempt of a failed delivery now, and sends nothing twice', async () => {
     receiver.setScript([500])
     const key = await world.register(receiver.origin)
     await world.record(newEvent(), newEvent())
@@ -125,7 +125,7 @@ describe('redelivery', () => {
     ])
   })
 
-  it('of a parked event makes it its turn', async () => {
+  it('tries a parked event at once', async () => {
     receiver.setScript([422, 422, 200])
     const key = await world.register(receiver.origin)
     await world.record(newEvent())
@@ -143,7 +143,7 @@ describe('redelivery', () => {
     expect(await world.pending(key)).toEqual([])
   })
 
-  it('of what waits already queues nothing', async () => {
+  it('queues nothing that is queued already', async () => {
     const key = await world.register(receiver.origin)
     await world.record(newEvent(), newEvent())
     await run()
@@ -156,7 +156,7 @@ describe('redelivery', () => {
     expect(receiver.requests).toHaveLength(2)
   })
 
-  it('by many at once queues each event once', async () => {
+  it('queues each event once for many concurrent calls', async () => {
     const key = await world.register(receiver.origin)
     await world.record(...Array.from({ length: 20 }, () => newEvent()))
     await run()
@@ -166,7 +166,7 @@ describe('redelivery', () => {
     expect(await world.pending(key)).toHaveLength(20)
   })
 
-  it('of a webhook that was switched off and on sends what was discarded', async () => {
+  it('sends discarded events of a webhook that was switched off and on', async () => {
     receiver.setScript([500])
     const key = await world.register(receiver.origin)
     await world.record(newEvent())
@@ -181,7 +181,7 @@ describe('redelivery', () => {
     expect(bodies()).toEqual([bodies()[0], bodies()[0]])
   })
 
-  it('of a parked event of a webhook that was switched off and on sends it', async () => {
+  it('sends a parked event of a webhook that was switched off and on', async () => {
     receiver.setScript([400])
     const key = await world.register(receiver.origin)
     await world.record(newEvent())
@@ -219,7 +219,7 @@ describe('redelivery beside the dispatcher', () => {
       deliveryId,
     )
 
-  it('counts against the budget of a day what it queues, and no more', async () => {
+  it('counts the queued events, and nothing else, against the daily budget', async () => {
     const { db } = world
     const replayBudget = createRateLimit({ name: 'test', usesMax: 3, windowS: 60 })
     const again = (id: string) => redeliver({ ...world, replayBudget }, 'tn_a', id)
@@ -245,7 +245,7 @@ describe('redelivery beside the dispatcher', () => {
     expect(await world.stream(key)).toMatchObject({ state: 'active', delivery_id: id })
   })
 
-  it('queues anew what is about to be discarded, and does not try it', async () => {
+  it('queues events of a delivery that is about to be discarded', async () => {
     const members = await recordUnwanted(world.db, newEvent())
     const id = await insertDelivery(world.db, { key, members, status: 'retrying', isCurrent: true })
     await world.db.query('update webhooks_subscription set generation = 1')
@@ -258,7 +258,7 @@ describe('redelivery beside the dispatcher', () => {
     expect(rows).toEqual([{ lane: 1, generation: 1 }])
   })
 
-  it('hastens a delivery that waits for its turn, and not the stream that backs off', async () => {
+  it('hastens a delivery that waits for its turn, but not a stream that backs off', async () => {
     const members = await recordUnwanted(world.db, newEvent())
     const id = await insertDelivery(world.db, { key, members, status: 'parked' })
     await world.db.query(`update webhooks_stream set not_before = '2099-01-01'`)
@@ -267,7 +267,7 @@ describe('redelivery beside the dispatcher', () => {
     expect(await world.stream(key)).toMatchObject({ state: 'active', not_before: notBefore })
   })
 
-  it('queues what is settled while it waits for the stream', async () => {
+  it('queues the events of a delivery that was settled meanwhile', async () => {
     const { db } = world
     const members = await recordUnwanted(db, newEvent())
     const id = await insertDelivery(db, { key, members, status: 'retrying', isCurrent: true })
@@ -304,7 +304,7 @@ describe('POST /v1/webhook/deliveries/{delivery_id}/redeliver', () => {
   const pending = async () =>
     (await db.query('select * from webhooks_pending order by event_id')).rows
 
-  it('202: counts what is queued, and wakes its stream', async () => {
+  it('answers 202 with the number of queued events, and wakes the stream', async () => {
     const key = await insertWebhook(db)
     const members = await recordUnwanted(
       db,
@@ -336,7 +336,7 @@ describe('POST /v1/webhook/deliveries/{delivery_id}/redeliver', () => {
     expect((await post(id, 'webhooks')).status).toBe(202)
   })
 
-  it('202: queues the events that are still in the log', async () => {
+  it('answers 202 and queues the events that are still in the log', async () => {
     const key = await insertWebhook(db)
     const [member] = await recordUnwanted(db, newEvent())
     const gone = { eventId: newId('evt'), day: (member as EventPlace).day }
@@ -350,11 +350,11 @@ describe('POST /v1/webhook/deliveries/{delivery_id}/redeliver', () => {
     expect((await post(partly)).body.replayed).toBe(1)
   })
 
-  it('403: with a key that only reads', async () => {
+  it('answers 403 to a read-only key', async () => {
     expect((await post(newId('dlv'), 'reader')).status).toBe(403)
   })
 
-  it('404: of no delivery, of another tenant, and where no webhook takes such events', async () => {
+  it('answers 404 to an unknown delivery, another tenant, and events without a webhook', async () => {
     const key = await insertWebhook(db)
     const members = await recordUnwanted(db, newEvent())
     const id = await insertDelivery(db, { key, members, status: 'delivered' })
@@ -367,7 +367,7 @@ describe('POST /v1/webhook/deliveries/{delivery_id}/redeliver', () => {
     expect(api.woken).toEqual([])
   })
 
-  it('409: while the webhook is not active', async () => {
+  it('answers 409 while the webhook is not active', async () => {
     const key = await insertWebhook(db, { active: false })
     const members = await recordUnwanted(db, newEvent())
     const id = await insertDelivery(db, { key, members, status: 'delivered' })
@@ -375,7 +375,7 @@ describe('POST /v1/webhook/deliveries/{delivery_id}/redeliver', () => {
     expect(await pending()).toEqual([])
   })
 
-  it('429: when more would wait than may, and nothing of it is queued', async () => {
+  it('answers 429 and queues nothing when too many events would wait', async () => {
     const key = await insertWebhook(db)
     const members = await recordUnwanted(db, ...Array.from({ length: 7 }, () => newEvent()))
     const first = await insertDelivery(db, {

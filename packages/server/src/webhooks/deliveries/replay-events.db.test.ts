@@ -55,7 +55,7 @@ describe('a replay', () => {
   const sent = () => receiver.requests.flatMap((request) => request.json as Sent[])
   const everything = { start: '2020-01-01' }
 
-  it('[contract 3] sends events as they were, under the id of the webhook of now', async () => {
+  it('[contract 3] sends unchanged events under the id of the current webhook', async () => {
     const old = await world.register(receiver.origin)
     await world.record(newEvent(), newEvent())
     await run()
@@ -68,7 +68,7 @@ describe('a replay', () => {
     expect(second).toBe(first?.replaceAll(old.webhookId, key.webhookId))
   })
 
-  it('reaches what happened before there was a webhook', async () => {
+  it('sends events from before the webhook existed', async () => {
     const event = newEvent()
     await world.record(event)
     await world.register(receiver.origin)
@@ -81,7 +81,7 @@ describe('a replay', () => {
     ])
   })
 
-  it('doubles nothing that is queued or in a request that is not settled', async () => {
+  it('does not repeat events that are queued or in an unsettled request', async () => {
     receiver.setScript([500])
     const key = await world.register(receiver.origin)
     await world.record(newEvent(), newEvent())
@@ -97,7 +97,7 @@ describe('a replay', () => {
     expect(await world.pending(key)).toHaveLength(3)
   })
 
-  it('sends what was queued before the webhook was switched off, once, and records it as discarded', async () => {
+  it('sends discarded events of a webhook that was switched off once', async () => {
     const key = await world.register(receiver.origin)
     await world.record(...Array.from({ length: 6 }, () => newEvent()))
     await run()
@@ -123,7 +123,7 @@ describe('a replay', () => {
     expect(await world.pending(key)).toEqual([])
   })
 
-  it('while a long queue is being discarded sends every event once', async () => {
+  it('sends every event once while a long queue is being discarded', async () => {
     await world.register(receiver.origin)
     for (let i = 0; i < 12; i++)
       await world.record(...Array.from({ length: 500 }, () => newEvent()))
@@ -137,7 +137,7 @@ describe('a replay', () => {
     expect(new Set(sent().map((one) => one.details.ref_id)).size).toBe(6_000)
   }, 30_000)
 
-  it('by many at once queues each event once', async () => {
+  it('queues each event once for many concurrent calls', async () => {
     const key = await world.register(receiver.origin)
     await world.record(...Array.from({ length: 50 }, () => newEvent()))
     await run()
@@ -146,7 +146,7 @@ describe('a replay', () => {
     expect(await world.pending(key)).toHaveLength(50)
   })
 
-  it('while events keep coming sends every event, and those of now once', async () => {
+  it('sends every event while new ones keep coming, and the new ones once', async () => {
     await world.register(receiver.origin)
     const old = Array.from({ length: 300 }, () => newEvent())
     await world.record(...old)
@@ -179,7 +179,7 @@ describe('a replay', () => {
     expect(replayed).toBe(old.length + twice)
   })
 
-  it('that was cut off can be called again: what waits is not queued twice', async () => {
+  it('can be called again after an interruption, and queues no waiting event twice', async () => {
     const key = await world.register(receiver.origin)
     await world.record(...Array.from({ length: 12 }, () => newEvent()))
     await run()
@@ -203,7 +203,7 @@ describe('a replay', () => {
     expect(await world.pending(key)).toHaveLength(12)
   })
 
-  it('of undelivered events leaves out what any delivery has brought', async () => {
+  it('leaves out delivered events when it is limited to undelivered ones', async () => {
     receiver.setScript([200, 422, 200])
     const key = await world.register(receiver.origin)
     const [delivered, refused, unwanted] = [newEvent(), newEvent(), newEvent()]
@@ -225,7 +225,7 @@ describe('a replay', () => {
     expect(await replay({ ...everything, undelivered: false })).toEqual({ replayed: 3 })
   })
 
-  it('of undelivered events finds deliveries of before the day that an event is kept under', async () => {
+  it('recognises deliveries from before the day under which a late event is stored', async () => {
     const key = await insertWebhook(world.db)
     const members = await recordUnwanted(world.db, newEvent())
     await world.db.query('update webhooks_event set is_late = true')
@@ -234,7 +234,7 @@ describe('a replay', () => {
     expect(await replay({ ...everything, undelivered: true })).toEqual({ replayed: 0 })
   })
 
-  it('asks the toggles of now, for all but MAILER_DEACTIVATED', async () => {
+  it('obeys the current event switches, except for MAILER_DEACTIVATED', async () => {
     await world.register(receiver.origin, { events: { delivery: true } })
     const events = [
       newEvent(),
@@ -285,7 +285,7 @@ describe('POST /v1/webhook/replay', () => {
   const nowMicros = () => BigInt(Date.now()) * 1000n
 
   describe('202', () => {
-    it('counts what is queued, in as many pieces as it takes, and wakes the stream', async () => {
+    it('counts the queued events over several pieces, and wakes the stream', async () => {
       const key = await insertWebhook(db)
       const places = await recordUnwanted(db, ...Array.from({ length: 11 }, () => newEvent()))
       const answer = await post({ start: '2020-01-01' }, 'webhooks')
@@ -305,7 +305,7 @@ describe('POST /v1/webhook/replay', () => {
       ])
     })
 
-    it('selects by when events happened, to the microsecond, both ends included', async () => {
+    it('selects events by the microsecond, both ends included', async () => {
       const key = await insertWebhook(db)
       const at = nowMicros() - HOUR_MICROS
       const times = [at - 1n, at, at + 1n, at + 2n, at + 3n]
@@ -318,7 +318,7 @@ describe('POST /v1/webhook/replay', () => {
       expect(await pendingOf(key)).toEqual(idsOf(places.slice(1, 4)))
     })
 
-    it('finds events however late they were recorded, and under whatever day they are kept', async () => {
+    it('finds events that were recorded late, under any day', async () => {
       const key = await insertWebhook(db)
       const at = nowMicros()
       const far = 200n * DAY_MICROS
@@ -367,7 +367,7 @@ describe('POST /v1/webhook/replay', () => {
       }
     })
 
-    it('finds an event under the day of the database, whose clock may be another', async () => {
+    it('finds an event under the day of the database when the clocks differ', async () => {
       await insertWebhook(db)
       const day = '2026-03-10'
       const at = BigInt(Date.parse(`${day}T12:00:00Z`)) * 1000n
@@ -388,7 +388,7 @@ describe('POST /v1/webhook/replay', () => {
       await db.query('drop table webhooks_event_march')
     })
 
-    it('leaves out what is yet to happen, by a clock that is ahead', async () => {
+    it('leaves out events of the future, which come from a fast clock', async () => {
       await insertWebhook(db)
       const event = newEvent({ eventAtMicros: nowMicros() + HOUR_MICROS })
       await recordUnwanted(db, event, newEvent({ refId: event.refId }))
@@ -398,7 +398,7 @@ describe('POST /v1/webhook/replay', () => {
       expect((await post({ ref_id: event.refId })).body.replayed).toBe(1)
     })
 
-    it('[contract 5] takes dates as whole days, UTC', async () => {
+    it('[contract 5] takes dates as whole days in UTC', async () => {
       await insertWebhook(db)
       const today = BigInt(Date.parse(new Date().toISOString().slice(0, 10))) * 1000n
       const first = today - 2n * DAY_MICROS
@@ -442,7 +442,7 @@ describe('POST /v1/webhook/replay', () => {
       if (incoming.has(event)) return [{ event, owner: 'imap_1' }]
       return event === 'MAILER_DEACTIVATED' ? [{ event }, { event, owner: 'imap_1' }] : [{ event }]
     })
-    it.each(routes)('sends %o where a new one goes', async (route) => {
+    it.each(routes)('sends %o to the same webhook as a new event', async (route) => {
       for (const event of ['EMAIL_EVENT', 'DOMAIN_VERIFICATION'] as const)
         await insertWebhook(db, { event })
       for (const owner of ['imap_1', 'imap_2'])
@@ -478,7 +478,7 @@ describe('POST /v1/webhook/replay', () => {
       expect(await pendingOf(key)).toEqual(idsOf([mail]))
     })
 
-    it('to one webhook, for the operator, sends what goes there', async () => {
+    it('sends the events of one webhook on request of the operator', async () => {
       await insertWebhook(db)
       const key = await insertWebhook(db, { event: 'DOMAIN_VERIFICATION' })
       const [, domain] = await recordUnwanted(
@@ -493,7 +493,7 @@ describe('POST /v1/webhook/replay', () => {
       expect(await pendingOf(key)).toEqual(idsOf([domain]))
     })
 
-    it('leaves out what is in an open delivery of this webhook, not of one that is gone', async () => {
+    it('leaves out events in an open delivery of this webhook, but not of a deleted one', async () => {
       const old = await insertWebhook(db)
       const [open, parked, free] = await recordUnwanted(db, newEvent(), newEvent(), newEvent())
       await insertDelivery(db, {
@@ -524,7 +524,7 @@ describe('POST /v1/webhook/replay', () => {
       [{ start: '2026-11-20', event: 'EMAIL_EVENT' }, '/event'],
       [{ start: '2026-11-20', undelivered: 'yes' }, '/undelivered'],
       [{ start: '2026-11-20', webhook_id: 'wh_1' }, '/webhook_id'],
-    ])('%o is refused at %s', async (selection, path) => {
+    ])('refuses %o at %s', async (selection, path) => {
       await insertWebhook(db)
       expect(await post(selection)).toMatchObject({
         status: 400,
@@ -532,7 +532,7 @@ describe('POST /v1/webhook/replay', () => {
       })
     })
 
-    it('names the bound of a selection that is too large, and queues nothing of it', async () => {
+    it('names the bound of a selection that is too large, and queues nothing', async () => {
       const key = await insertWebhook(db)
       const refId = newUlid()
       await recordUnwanted(db, ...Array.from({ length: 13 }, () => newEvent({ refId })))
@@ -547,7 +547,7 @@ describe('POST /v1/webhook/replay', () => {
       expect(await pendingOf(key)).toEqual([])
     })
 
-    it('names the bound of what is looked at, whatever is selected of it', async () => {
+    it('names the bound of events that it looks at, whatever it selects', async () => {
       const key = await insertWebhook(db)
       const refId = newUlid()
       const events = Array.from({ length: 45 }, () => newEvent({ refId }))
@@ -562,12 +562,12 @@ describe('POST /v1/webhook/replay', () => {
     })
   })
 
-  it('401 and 403: without a key, and with one that only reads', async () => {
+  it('answers 401 without a key, and 403 to a read-only key', async () => {
     expect((await post({ start: '2020-01-01' }, '')).status).toBe(401)
     expect((await post({ start: '2020-01-01' }, 'reader')).status).toBe(403)
   })
 
-  it('404: when no webhook takes such events, or there is none at all', async () => {
+  it('answers 404 when no webhook takes such events, or when there is no webhook', async () => {
     const notFound = { status: 404, body: { code: 'webhook_not_found' } }
     await recordUnwanted(db, newEvent())
     expect(await post({ start: '2020-01-01' })).toMatchObject(notFound)
@@ -579,14 +579,14 @@ describe('POST /v1/webhook/replay', () => {
     expect(await post({ start: '2020-01-01', event: 'MAIL_OPENED' })).toMatchObject(notFound)
   })
 
-  it('409: when every webhook that takes such events is inactive', async () => {
+  it('answers 409 when every webhook that takes such events is inactive', async () => {
     await insertWebhook(db, { active: false })
     await recordUnwanted(db, newEvent())
     for (const selection of [{ start: '2020-01-01' }, { ref_id: newUlid(), event: 'MAIL_OPENED' }])
       expect(await post(selection)).toMatchObject({ status: 409, body: { code: 'conflict' } })
   })
 
-  it('404 and 409: when none of the events found has an active webhook, whatever else is there', async () => {
+  it('answers 404 or 409 when no found event has an active webhook', async () => {
     const mail = newEvent()
     const domain = newEvent({ refId: '', event: 'DOMAIN_VERIFICATION', details: {} })
     await recordUnwanted(db, mail)
@@ -612,7 +612,7 @@ describe('POST /v1/webhook/replay', () => {
     expect((await post({ ref_id: mail.refId })).status).toBe(409)
   })
 
-  it('202 with nothing: when the switches leave out all that is found', async () => {
+  it('answers 202 with 0 when the event switches leave out all events', async () => {
     await insertWebhook(db, { toggles: { open: true } })
     const event = newEvent()
     await recordUnwanted(db, event)
@@ -624,7 +624,7 @@ describe('POST /v1/webhook/replay', () => {
   })
 
   describe('429', () => {
-    it('when it does not fit beside what waits, and nothing of it is queued', async () => {
+    it('queues nothing when the events do not fit beside the waiting ones', async () => {
       const key = await insertWebhook(db)
       const first = await recordUnwanted(db, ...Array.from({ length: 7 }, () => newEvent()))
       expect((await post({ start: '2020-01-01' })).body.replayed).toBe(7)
@@ -640,7 +640,7 @@ describe('POST /v1/webhook/replay', () => {
       expect((await post({ start: '2020-01-01' })).body.replayed).toBe(6)
     })
 
-    it('counts what another replay is just about to queue', async () => {
+    it('counts the events that a concurrent replay is about to queue', async () => {
       const key = await insertWebhook(db)
       for (const event of ['MAIL_OPENED', 'MAIL_CLICKED'] as const)
         await recordUnwanted(db, ...Array.from({ length: 5 }, () => newEvent({ event })))
@@ -686,7 +686,7 @@ describe('POST /v1/webhook/replay', () => {
       expect(await pendingOf(key)).toHaveLength(9)
     })
 
-    it('[contract 2] counts all that is replayed in a day against a budget', async () => {
+    it('[contract 2] counts all replayed events of a day against a budget', async () => {
       const usesMax = 5
       const budget = createRateLimit({ name: 'replayed', usesMax, windowS: 60 })
       const key = await insertWebhook(db)
@@ -708,7 +708,7 @@ describe('POST /v1/webhook/replay', () => {
       expect(await pendingOf(other)).toHaveLength(1)
     })
 
-    it('while another process queues for the tenant, with what a limit says', async () => {
+    it('says when to try again while another process replays for the tenant', async () => {
       await insertWebhook(db)
       await recordUnwanted(db, newEvent())
       const refused = await db.transaction(async (tx) => {
@@ -727,7 +727,7 @@ describe('POST /v1/webhook/replay', () => {
       expect((await post({ start: '2020-01-01' })).body.replayed).toBe(1)
     })
 
-    it('of many at once never lets more wait than may', async () => {
+    it('never lets more events wait than allowed with many concurrent replays', async () => {
       const key = await insertWebhook(db)
       const events = Array.from({ length: 4 }, (_, i) =>
         newEvent({ event: eventNames[i] ?? 'SMTP_ERROR' }),
@@ -743,7 +743,7 @@ describe('POST /v1/webhook/replay', () => {
     })
   })
 
-  it('never queues an event of another tenant, by any selection', async () => {
+  it('never queues an event of another tenant, with any selection', async () => {
     const mine = await insertWebhook(db)
     const theirs = await insertWebhook(db, { tenantId: 'tn_b' })
     const event = newEvent()

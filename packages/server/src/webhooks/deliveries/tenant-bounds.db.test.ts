@@ -32,7 +32,7 @@ async function copyEvent(place: EventPlace | undefined, change: object): Promise
   )
 }
 
-it('an event is read of its tenant, also where another has one of the same id', async () => {
+it('reads an event of its tenant when another tenant has one with the same id', async () => {
   const event = newEvent()
   const other = newUlid()
   const [place] = await recordUnwanted(db, event)
@@ -45,7 +45,7 @@ it('an event is read of its tenant, also where another has one of the same id', 
   expect(await refOf('tn_c')).toEqual([])
 })
 
-it('the events of an email are those of its tenant, also where another has one of the same id', async () => {
+it('reads the events of an email of its tenant when another tenant has one with the same id', async () => {
   const { refId } = newEvent()
   const [mine] = await recordUnwanted(db, newEvent({ refId }))
   const event_id = `evt_${newUlid()}`
@@ -56,7 +56,7 @@ it('the events of an email are those of its tenant, also where another has one o
   expect(await ask('tn_b')).toEqual([event_id])
 })
 
-it('a stream that is held cannot be taken away, and only those of the tenant are', async () => {
+it('keeps a locked stream, and deletes streams of its tenant only', async () => {
   const mine = await insertWebhook(db)
   const theirs = await insertWebhook(db, { tenantId: 'tn_b' })
   const webhookIds = [mine.webhookId, theirs.webhookId]

@@ -34,7 +34,7 @@ type Sent = { event: string; details: { ref_id: string; event_at: string; webhoo
 const sent = (i: number) => receiver.requests[i]?.json as Sent[]
 const refs = (i: number) => sent(i).map((event) => event.details.ref_id)
 
-it('is not counted as an attempt while the process looks up as many names as it may', async () => {
+it('counts no attempt while the process has too many name lookups under way', async () => {
   const key = await world.register(receiver.origin.replace('127.0.0.1', 'hooks.example.test'))
   await world.record(newEvent())
   let lookups = 0
@@ -52,7 +52,7 @@ it('is not counted as an attempt while the process looks up as many names as it 
   expect(await world.deliveries(key)).toMatchObject([{ status: 'delivered', attempts: 1 }])
 })
 
-it('is neither counted as an attempt nor read while large requests have all the memory', async () => {
+it('counts no attempt and reads no body while large requests use all the memory', async () => {
   const key = await world.register(receiver.origin)
   const failedReason = 'x'.repeat(300_000)
   await world.record(newEvent({ details: { ...newEvent().details, failed_reason: failedReason } }))
@@ -67,8 +67,8 @@ it('is neither counted as an attempt nor read while large requests have all the 
   expect(await world.deliveries(key)).toMatchObject([{ status: 'delivered', attempts: 1 }])
 })
 
-describe('a request', () => {
-  it('[6.2.5] is a POST of a JSON array to the URL, path and query included', async () => {
+describe('a webhook request', () => {
+  it('[6.2.5] is a POST of a JSON array to the URL with its path and query', async () => {
     await world.register(`${receiver.origin}/hook/x?token=1&b`)
     await world.record(newEvent())
     await (await world.dispatcher()).runOnce()
@@ -112,7 +112,7 @@ describe('a request', () => {
     expect(trace?.spanId).not.toBe(parseTraceparent(first.traceparent)?.spanId)
   })
 
-  it('in single mode is the one object, one event after the other', async () => {
+  it('is one object in single mode, one event after the other', async () => {
     const key = await world.register(receiver.origin)
     await world.db.query(`update webhooks_stream set mode = 'single'`)
     const events = [newEvent(), newEvent()]
@@ -146,7 +146,7 @@ describe('a batch', () => {
     expect(refs(0)).toEqual(expected.map(({ event }) => event.refId))
   })
 
-  it('takes what was recorded first, up to the number of events', async () => {
+  it('takes events in order of recording, up to their maximum number', async () => {
     await world.register(receiver.origin)
     const events = Array.from({ length: 7 }, () => newEvent())
     for (const event of events) await world.record(event)
@@ -158,7 +158,7 @@ describe('a batch', () => {
     ])
   })
 
-  it('takes as many bytes as the body may have, to the byte', async () => {
+  it('fills the body to its maximum size exactly', async () => {
     await world.register(receiver.origin)
     // Longer in UTF-8 than in characters.
     const details = { ...newEvent().details, failed_reason: 'ä€😀'.repeat(50) }
@@ -179,14 +179,14 @@ describe('a batch', () => {
     )
   })
 
-  it('of one event may be larger than the limit', async () => {
+  it('may exceed the size limit with a single event', async () => {
     await world.register(receiver.origin)
     await world.record(newEvent(), newEvent())
     await (await world.dispatcher({ batchBytesMax: 1 })).runOnce()
     expect(receiver.requests).toHaveLength(2)
   })
 
-  it('does not lose an event that commits late, while a newer one is under way', async () => {
+  it('does not lose an event that commits late while a newer one is under way', async () => {
     const key = await world.register(receiver.origin)
     const { promise: committed, resolve: commit } = Promise.withResolvers<void>()
     receiver.setScript([{ status: 200, after: committed }])
@@ -209,8 +209,8 @@ describe('a batch', () => {
   })
 })
 
-describe('after a 2xx', () => {
-  it.each([200, 201, 202, 204, 299])('%i the events leave the queue, for good', async (status) => {
+describe('an accepted batch (2xx)', () => {
+  it.each([200, 201, 202, 204, 299])('leaves the queue for good after %i', async (status) => {
     const key = await world.register(receiver.origin)
     receiver.setScript([status])
     await world.record(newEvent(), newEvent())
@@ -227,7 +227,7 @@ describe('after a 2xx', () => {
     })
   })
 
-  it('the delivery, its events and its attempt are on record', async () => {
+  it('is on record with its delivery, its events and its attempt', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript([{ status: 200, body: Buffer.from('ok\0\xff\xed\xa0\x80 \u{1f600}') }])
     await world.record(newEvent(), newEvent())
@@ -248,7 +248,7 @@ describe('after a 2xx', () => {
     expect(attempt?.timings).toMatchObject({ totalMs: expect.any(Number) })
   })
 
-  it('one canonical line says what happened, without URL, headers or events', async () => {
+  it('has one log line without URL, headers or events', async () => {
     const key = await world.register(`${receiver.origin}/canary-path`, {
       headers: { 'X-Secret': 'canary-header' },
     })
@@ -271,8 +271,8 @@ describe('after a 2xx', () => {
   })
 })
 
-describe('what cannot be sent', () => {
-  it('events that have left the log are on record as discarded, the others go out', async () => {
+describe('a request that cannot be made', () => {
+  it('records events that have left the log as discarded, and sends the others', async () => {
     const key = await world.register(receiver.origin)
     const events = [newEvent(), newEvent(), newEvent()]
     for (const event of events) await world.record(event)
@@ -292,7 +292,7 @@ describe('what cannot be sent', () => {
     expect(await world.stream(key)).toMatchObject({ state: 'idle' })
   })
 
-  it('a frozen request that cannot be rebuilt is discarded; what is left goes out anew', async () => {
+  it('discards a frozen request that cannot be rebuilt, and sends the remaining events anew', async () => {
     const key = await world.register(receiver.origin)
     const events = [newEvent(), newEvent()]
     await world.record(...events)
@@ -308,7 +308,7 @@ describe('what cannot be sent', () => {
     expect(await world.stream(key)).toMatchObject({ state: 'idle', delivery_id: null })
   })
 
-  it('a stream whose delivery is not there goes on', async () => {
+  it('continues a stream whose open delivery is missing', async () => {
     const key = await world.register(receiver.origin)
     await world.record(newEvent())
     receiver.setScript([500])
@@ -323,7 +323,7 @@ describe('what cannot be sent', () => {
     expect(await world.stream(key)).toMatchObject({ state: 'idle', delivery_id: null })
   })
 
-  it('headers that cannot be decrypted are a failed attempt, and hold up nobody else', async () => {
+  it('fails the attempt when headers cannot be decrypted, and delays no other webhook', async () => {
     const key = await world.register(receiver.origin, { headers: { 'X-Secret': 'canary-x' } })
     await world.register(`${receiver.origin}/healthy`, { tenantId: 'tn_b' })
     await world.record(newEvent(), newEvent({ tenantId: 'tn_b' }))
@@ -351,7 +351,7 @@ describe('what cannot be sent', () => {
     expect(await world.pending(key)).toEqual([])
   })
 
-  it('an http: URL from when it was allowed gets no request, and the reason is on record', async () => {
+  it('fails the attempt to an http: URL that is no longer allowed, and records the reason', async () => {
     const key = await world.register(receiver.origin)
     await world.record(newEvent())
     await (await world.dispatcher({ allowHttp: false })).runOnce()
@@ -365,7 +365,7 @@ describe('what cannot be sent', () => {
   })
 })
 
-it('a time stands in the body with microseconds, as it was recorded', async () => {
+it('sends times with microseconds, as recorded', async () => {
   await world.register(receiver.origin)
   const event = newEvent()
   await world.record(event)

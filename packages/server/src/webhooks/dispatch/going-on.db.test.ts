@@ -63,8 +63,8 @@ async function recordMany(count: number): Promise<string[]> {
   return events.map((event) => event.refId)
 }
 
-describe('a stream that may go on at once', () => {
-  it('sends everything in its order, and looks at the queue once for many requests', async () => {
+describe('a stream that may continue at once', () => {
+  it('sends everything in order, and reads the queue once for many requests', async () => {
     const expected = await recordMany(40)
     const { dispatcher, seen } = await watched()
     await dispatcher.runOnce()
@@ -79,7 +79,7 @@ describe('a stream that may go on at once', () => {
     expect(deliveries.every((one) => one.status === 'delivered' && one.attempts === 1)).toBe(true)
   })
 
-  it('keeps the order of what comes meanwhile, and of what is left of an earlier look', async () => {
+  it('keeps the order of new events and of prefetched ones', async () => {
     const expected = await recordMany(10)
     const recordMore = async () => expected.push(...(await recordMany(5)))
     receiver.setScript(({ request }) => ({
@@ -93,7 +93,7 @@ describe('a stream that may go on at once', () => {
     expect(refs()).toHaveLength(16)
   })
 
-  it('waits its turn where others wait for a place, and where requests are to be spaced', async () => {
+  it('takes turns when others wait for a place or when requests are spaced', async () => {
     await world.register(receiver.origin, { tenantId: 'tn_b' })
     const both = () => [newEvent(), newEvent({ tenantId: 'tn_b' })]
     await world.record(...both(), ...both(), ...both())
@@ -112,7 +112,7 @@ describe('a stream that may go on at once', () => {
     expect(spaced.seen.folded).toBe(0)
   })
 
-  it('ends its step with an answer that is late, and lets go of bodies that are under way', async () => {
+  it('ends its step after a late answer, and releases the memory of its bodies', async () => {
     await recordMany(8)
     const { take } = createDeliveryCommits(world.db)
     const bodies: string[][] = []
@@ -138,7 +138,7 @@ describe('a stream that may go on at once', () => {
     expect(seen.settled).toBeGreaterThanOrEqual(5)
   })
 
-  it('notices a new URL with its next request', async () => {
+  it('uses a new URL with its next request', async () => {
     const other = await createWebhookReceiver()
     await recordMany(6)
     const move = () => world.db.query('update webhooks_subscription set url = $1', [other.origin])
@@ -150,11 +150,11 @@ describe('a stream that may go on at once', () => {
   })
 })
 
-describe('when both in one transaction fail', () => {
+describe('a failed transaction that settles and takes at once', () => {
   it.each([
-    ['the settlement is written alone, and the stream goes on', false],
-    ['also where the commit may have happened', true],
-  ])('%s', async (_what, isCommitUnknown) => {
+    ['the commit surely failed', false],
+    ['the commit may have happened', true],
+  ])('loses and repeats no event: %s', async (_what, isCommitUnknown) => {
     const expected = await recordMany(8)
     const { settleAndTake } = createDeliveryCommits(world.db)
     let failures = 0
@@ -174,7 +174,7 @@ describe('when both in one transaction fail', () => {
     expect(await world.deliveries(key)).toHaveLength(8)
   })
 
-  it('nothing is sent of what was taken beside a settlement that came too late', async () => {
+  it('sends nothing of a take whose settlement came too late', async () => {
     const expected = await recordMany(8)
     const { settleAndTake } = createDeliveryCommits(world.db)
     let isFirst = true
@@ -193,7 +193,7 @@ describe('when both in one transaction fail', () => {
     expect(world.lines.filter((line) => line.outcome === 'superseded')).toHaveLength(1)
   })
 
-  it('a take that fails does not let what was read behind it go first', async () => {
+  it('keeps the order when a take of a prefetched event fails', async () => {
     const expected = await recordMany(6)
     const { take } = createDeliveryCommits(world.db)
     let failures = 0
@@ -211,7 +211,7 @@ describe('when both in one transaction fail', () => {
     expect(refs()).toEqual(expected)
   })
 
-  it('an event that left the queue meanwhile is not sent, and the rest is', async () => {
+  it('leaves out a prefetched event that left the queue meanwhile', async () => {
     const expected = await recordMany(6)
     const remove = () =>
       world.db.query(
@@ -227,12 +227,12 @@ describe('when both in one transaction fail', () => {
   })
 })
 
-describe('a replay while live events trickle', () => {
+describe('a replay beside a trickle of live events', () => {
   it.each([
-    ['of what is older than the last replay', 5, 0, 1],
-    ['of what is newer', 0, 5, 1],
-    ['also when no live one comes any more', 5, 0, 0],
-  ])('%s is not held up', async (_what, first, second, live) => {
+    ['events older than the last replay', 5, 0, 1],
+    ['events newer than the last replay', 0, 5, 1],
+    ['older events, when no live event comes any more', 5, 0, 0],
+  ])('is not delayed: %s', async (_what, first, second, live) => {
     const lastRequests = createLastRequests(() => 0)
     const { dispatcher } = await watched({ lastRequests, batchEventsMax: 500 })
     const replay = (from: number) => queueBacklog(world.db, key, { count: 3, from, lane: 1 })
@@ -247,7 +247,7 @@ describe('a replay while live events trickle', () => {
   })
 })
 
-it('a stream that has just sent something stays active, until a look finds that nothing follows', async () => {
+it('keeps a stream active after a request until a read finds nothing more', async () => {
   let nowMs = 0
   const lastRequests = createLastRequests(() => nowMs)
   const { dispatcher } = await watched({ lastRequests })

@@ -228,7 +228,7 @@ it.each<[string, number, number]>([
   ['one stream', 1, 1_000_000],
   ['ten thousand streams', 10_000, 100],
 ])(
-  'at a million queued events of %s every statement goes by index or place',
+  'runs every statement by index or row position at a million queued events of %s',
   async (_what, streams, each) => {
     await addStreams(10_100)
     await fillPending(streams, each)
@@ -243,7 +243,7 @@ it.each<[string, number, number]>([
   120_000,
 )
 
-it('also without statistics, and with the plans of a session that began with empty tables', async () => {
+it('runs every statement by index without statistics, and with plans of empty tables', async () => {
   await addStreams(200)
   // Often enough that the server keeps its plans.
   for (let round = 0; round < 7; round += 1) await useAll(round * 10, inPlainTx)

@@ -32,8 +32,8 @@ const drain = (of = key) =>
   ])
 const state = async () => (await world.stream(key))?.state
 
-describe('going idle', () => {
-  it('is refused while something is pending, and while a request is frozen', async () => {
+describe('making a stream idle', () => {
+  it('is refused while an event is queued or a request is frozen', async () => {
     await world.record(newEvent())
     expect(await rest()).toBe('busy')
     await drain()
@@ -45,7 +45,7 @@ describe('going idle', () => {
     expect(await rest()).toBe('idle')
   })
 
-  it('is refused while a writer has not committed what it adds', async () => {
+  it('is refused while a writer has not committed its event', async () => {
     await world.record(newEvent())
     await drain()
     await world.db.transaction(async (tx) => {
@@ -66,7 +66,7 @@ describe('going idle', () => {
     expect(await state()).toBe('active')
   })
 
-  it('is not held up by what is parked for later, and refused when something is due', async () => {
+  it('is allowed with parked events for later, and refused when one is due', async () => {
     const park = (dueAt: string) =>
       world.db.query(
         `insert into webhooks_open (tenant_id, delivery_id, day, webhook_id, bucket, generation,
@@ -82,7 +82,7 @@ describe('going idle', () => {
     expect(await rest()).toBe('busy')
   })
 
-  it('of a webhook that is gone deletes the stream, once nothing of it is left', async () => {
+  it('deletes the stream of a deleted webhook once nothing of it is left', async () => {
     await world.record(newEvent())
     await world.db.query('delete from webhooks_subscription')
     expect(await rest()).toBe('busy')
@@ -97,7 +97,7 @@ describe('going idle', () => {
     expect(await rest()).toBe('locked')
   })
 
-  it('settles each of a group by itself', async () => {
+  it('settles each stream of a group by itself', async () => {
     const busy = await world.register(receiver.origin, { tenantId: 'tn_b' })
     const held = await world.register(receiver.origin, { tenantId: 'tn_c' })
     await world.record(newEvent({ tenantId: 'tn_b' }))
@@ -108,7 +108,7 @@ describe('going idle', () => {
     })
   })
 
-  it('loses no wake-up: many writers against it, thousands of times', async () => {
+  it('loses no wake-up against many concurrent writers', async () => {
     const streams = [key]
     for (const tenantId of ['tn_b', 'tn_c', 'tn_d'])
       streams.push(await world.register(receiver.origin, { tenantId }))
@@ -130,7 +130,7 @@ describe('going idle', () => {
     expect(rests).toBeGreaterThan(0)
   }, 120_000)
 
-  it('leaves no event behind: dispatchers that rest all the time, writers that wake nobody', async () => {
+  it('leaves no event behind against writers that wake nobody', async () => {
     const dispatchers = [await world.dispatcher(), await world.dispatcher()]
     const refIds: string[] = []
     let isWriting = true

@@ -29,7 +29,7 @@ const customArgs = fc.oneof(
 )
 
 describe('an event as it is sent', () => {
-  it('[2.4] is what was recorded, with the id of the subscription and the time', () => {
+  it('[2.4] is the recorded event with the id of the subscription and the time', () => {
     fc.assert(
       fc.property(customArgs, fc.string({ unit: 'binary' }), (args, failedReason) => {
         const details = {
@@ -53,14 +53,14 @@ describe('an event as it is sent', () => {
     )
   })
 
-  it('can be stored by PostgreSQL whatever is in it: no NUL and no half a pair', () => {
+  it('can be stored by PostgreSQL without NUL and lone surrogates', () => {
     const details = { custom_args: { a: '\0', '\0b': '\udfff\ud800' } }
     const body = serializeEvent(newEvent({ details }), AT)
     expect(body.isWellFormed()).toBe(true)
     expect(body).not.toContain('\0')
   })
 
-  it('[2.6, 2.7] is what the contract describes, also without id, time or success', () => {
+  it('[2.6, 2.7] matches its schema, also without id, time or success', () => {
     const sent = (change: Partial<NewEvent>) =>
       JSON.parse(addressEvent(serializeEvent({ ...newEvent(), ...change }, AT), WEBHOOK))
     for (const schema of messageEventSchemas) {
@@ -98,7 +98,7 @@ describe('an event as it is sent', () => {
     expect(sent({ ...incoming, owner: 'imap_1' })).toStrictEqual(incoming)
   })
 
-  it('[2.6] recorded without webhook_id it is sent as it is', () => {
+  it('[2.6] is unchanged when it was recorded without webhook_id', () => {
     for (const body of [
       '{"event":"MAILER_DEACTIVATED","success":false,"details":{"mailer_id":"smtp_1"}}',
       '{"event":"IMAP_ERROR","success":false,"details":{"x":{"details":{"webhook_id":""}}}}',
@@ -106,7 +106,7 @@ describe('an event as it is sent', () => {
       expect(addressEvent(body, WEBHOOK)).toBe(body)
   })
 
-  it('[2.7] needs no success', () => {
+  it('[2.7] needs no success field for DOMAIN_VERIFICATION', () => {
     const body = '{"event":"DOMAIN_VERIFICATION","details":{"webhook_id":"","domain":"d.test"}}'
     expect(JSON.parse(addressEvent(body, WEBHOOK))).toEqual({
       event: 'DOMAIN_VERIFICATION',
@@ -118,7 +118,7 @@ describe('an event as it is sent', () => {
 describe('a request body', () => {
   const body = serializeEvent(newEvent(), AT)
 
-  it('[6.2.1] is an array of events as the contract describes them, also for one', () => {
+  it('[6.2.1] is an array of events that match their schema, also for one event', () => {
     for (const count of [1, 3]) {
       const sent = JSON.parse(serializeRequest('array', Array(count).fill({ body }), WEBHOOK))
       expect(sent).toHaveLength(count)
@@ -126,7 +126,7 @@ describe('a request body', () => {
     }
   })
 
-  it('[2.7] is the one object in single mode', () => {
+  it('[2.7] is one object in single mode', () => {
     expect(serializeRequest('single', [{ body }], WEBHOOK)).toBe(addressEvent(body, WEBHOOK))
   })
 })

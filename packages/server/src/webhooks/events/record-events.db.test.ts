@@ -62,8 +62,8 @@ async function generations(key: StreamKey): Promise<number[]> {
 const record = (...events: Parameters<typeof recordEvents>[1]) =>
   world.db.transaction((tx) => recordEvents(tx, events))
 
-describe('recording', () => {
-  it('stores the event as it will be sent, its day and its trace', async () => {
+describe('recording events', () => {
+  it('stores the event as it will be sent, with its day and its trace', async () => {
     const event = newEvent({ event: 'SMTP_ERROR', success: false, attempt: 3 })
     await record(event)
     const [row] = await log()
@@ -84,11 +84,11 @@ describe('recording', () => {
     })
   })
 
-  it('of nothing does nothing', async () => {
+  it('does nothing without events', async () => {
     expect(await record()).toEqual({ touched: [] })
   })
 
-  it('without a webhook keeps the event all the same', async () => {
+  it('keeps the event without a webhook', async () => {
     expect(await record(newEvent())).toEqual({ touched: [] })
     expect(await log()).toHaveLength(1)
   })
@@ -102,7 +102,7 @@ describe('recording', () => {
     expect(await world.stream(key)).toMatchObject({ state: 'active' })
   })
 
-  it('of a thousand events at once loses none', async () => {
+  it('loses none of a thousand events at once', async () => {
     const key = await world.register(receiver.origin)
     await record(...Array.from({ length: 1_000 }, () => newEvent()))
     expect(await log()).toHaveLength(1_000)
@@ -110,10 +110,10 @@ describe('recording', () => {
   })
 })
 
-describe('filters', () => {
+describe('event switches', () => {
   const every = messageEventSchemas.map((schema) => schema.properties.event.const)
 
-  it.each(every)('[6.1] %s is queued when its toggle is on, and only then', async (name) => {
+  it.each(every)('[6.1] queue %s exactly when its switch is on', async (name) => {
     const toggle = subscriptionKeyOfEvent[name]
     const others = Object.fromEntries(
       every.map((one) => [subscriptionKeyOfEvent[one], one !== name]),
@@ -131,7 +131,7 @@ describe('filters', () => {
     expect(await log()).toHaveLength(2)
   })
 
-  it('[2.2] imap_error is never consulted', async () => {
+  it('[2.2] never consult imap_error', async () => {
     const key = await world.register(receiver.origin, { events: { open: true, imap_error: true } })
     const rest = every.filter((name) => name !== 'MAIL_OPENED')
     await record(...rest.map((event) => newEvent({ event })))
@@ -149,7 +149,7 @@ describe('filters', () => {
     expect(await world.pending(key)).toHaveLength(1)
   })
 
-  it('an inactive webhook is queued nothing; the events are in the log', async () => {
+  it('do not matter for an inactive webhook: nothing is queued, and the events are logged', async () => {
     const key = await world.register(receiver.origin)
     await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active: false })
     expect(await record(newEvent())).toEqual({ touched: [] })
@@ -157,7 +157,7 @@ describe('filters', () => {
     expect(await log()).toHaveLength(1)
   })
 
-  it('events of two tenants in one group reach each its own webhook', async () => {
+  it('send the events of two tenants in one group to the webhook of each', async () => {
     const a = await world.register(receiver.origin)
     const b = await world.register(receiver.origin, { tenantId: 'tn_b' })
     const events = ['tn_b', 'tn_a', 'tn_c', 'tn_b'].map((tenantId) => newEvent({ tenantId }))
@@ -169,7 +169,7 @@ describe('filters', () => {
   })
 })
 
-describe('routes', () => {
+describe('webhooks of an event', () => {
   const deactivated = { mailer_id: 'm_1', config_type: 'smtp', failed_reason: 'oauth_revoked' }
   const event = {
     MAILER_DEACTIVATED: {
@@ -202,7 +202,7 @@ describe('routes', () => {
     return rows
   }
 
-  it('[6.3] MAILER_DEACTIVATED of a sending mailer goes past the filters, and travels alone', async () => {
+  it('[6.3] include the webhook of MAILER_DEACTIVATED without its switch, and the event travels alone', async () => {
     const key = await addWebhook('EMAIL_EVENT')
     await addWebhook('DOMAIN_VERIFICATION')
     await addWebhook('INCOMING', 'm_1')
@@ -213,7 +213,7 @@ describe('routes', () => {
     ])
   })
 
-  it('[2.7] DOMAIN_VERIFICATION goes to the webhook of its type, without success', async () => {
+  it('[2.7] include the webhook of its own type for DOMAIN_VERIFICATION, without success', async () => {
     const key = await addWebhook('DOMAIN_VERIFICATION')
     await addWebhook('EMAIL_EVENT')
     const { success: _, ...verification } = newEvent(event.DOMAIN_VERIFICATION)
@@ -228,7 +228,7 @@ describe('routes', () => {
   })
 
   it.each(['IMAP_ERROR', 'INCOMING_EMAIL', 'MAILER_DEACTIVATED'] as const)(
-    "[6.3] %s of an owner goes to the owner's own webhook alone",
+    '[6.3] send %s of an owner to the webhook of the owner only',
     async (name) => {
       const key = await addWebhook('INCOMING', 'm_1')
       await addWebhook('INCOMING', 'm_2')
@@ -241,13 +241,13 @@ describe('routes', () => {
   )
 
   it.each(['IMAP_ERROR', 'INCOMING_EMAIL'] as const)(
-    '%s without an owner is a fault of ours',
+    'refuse %s without an owner as a bug',
     async (name) => {
       await expect(record(newEvent(event[name]))).rejects.toThrow('without its owner')
     },
   )
 
-  it('what nobody takes is kept, with its owner', async () => {
+  it('may be missing: the event is kept with its owner', async () => {
     await addWebhook('INCOMING', 'm_2')
     const given = [
       newEvent({ ...event.INCOMING_EMAIL, owner: 'm_1' }),
@@ -262,7 +262,7 @@ describe('routes', () => {
     ])
   })
 
-  it('pointers carry the generation that the webhook has', async () => {
+  it('mark queued events with their current generation', async () => {
     const key = await world.register(receiver.origin)
     for (const active of [false, true, false, true])
       await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', active })
@@ -291,7 +291,7 @@ describe('an event whose day the log does not have', () => {
     ['weeks ago', -40n * day],
     ['years ago', -4_000n * day],
     ['weeks ahead', 40n * day],
-  ])('is kept under today, and sent with its own time: %s', async (_, distance) => {
+  ])('is stored under today, and sent with its own time: %s', async (_, distance) => {
     const key = await world.register(receiver.origin)
     const event = newEvent({ eventAtMicros: world.clock.nowMicros() + distance })
     await record(event)
@@ -301,7 +301,7 @@ describe('an event whose day the log does not have', () => {
     expect(await world.pending(key)).toEqual([row?.event_id])
   })
 
-  it('has a deduplication key of its own all the same, whichever day keeps the other', async () => {
+  it('is deduplicated by its own key, whichever day another is stored under', async () => {
     const same = { refId: newUlid(), eventAtMicros: world.clock.nowMicros() - 40n * day }
     const at = same.eventAtMicros
     await record(newEvent(same), newEvent(same))
@@ -317,7 +317,7 @@ describe('an event whose day the log does not have', () => {
     expect(rows).toEqual([])
   })
 
-  it('waits for another of its email that is being kept under another day', async () => {
+  it('waits for another event of its email that is being stored under another day', async () => {
     const same = { refId: newUlid(), eventAtMicros: world.clock.nowMicros() - 40n * day }
     const end = Promise.withResolvers<void>()
     const isKept = Promise.withResolvers<void>()
@@ -346,7 +346,7 @@ describe('an event whose day the log does not have', () => {
     expect((await log()).map((row) => row.at)).toEqual([at, at + 1n].map(formatMicros))
   })
 
-  it('is no reason to fail for a day that is being taken away', async () => {
+  it('does not fail for a day that is being removed', async () => {
     const { rows } = await world.db.query<{ own: string; kept: string }>(
       `select d::date as own, webhooks_event_day(d::date) as kept
          from generate_series(current_date - 3, current_date + 16, interval '1 day') d`,
@@ -356,7 +356,7 @@ describe('an event whose day the log does not have', () => {
     expect(new Set(moved.map((row) => row.kept))).toEqual(new Set([await today()]))
   })
 
-  it('only what is found by the time within its id is not marked as late', async () => {
+  it('is marked as late when its time cannot be found by its id', async () => {
     const minute = 60_000_000n
     const now = world.clock.nowMicros()
     await record(
@@ -375,7 +375,7 @@ describe('the deduplication key (6.2.7)', () => {
   const base = () => ({ refId: newUlid(), eventAtMicros: world.clock.nowMicros() })
   const times = async () => (await log()).map((row) => row.at)
 
-  it('events of one email in one microsecond are moved apart, within one group', async () => {
+  it('moves events of one email and microsecond apart within one group', async () => {
     const same = base()
     await record(newEvent(same), newEvent(same), newEvent(same))
     const at = same.eventAtMicros
@@ -384,7 +384,7 @@ describe('the deduplication key (6.2.7)', () => {
       expect(JSON.parse(row.body)).toMatchObject({ details: { event_at: row.at } })
   })
 
-  it('and over groups, also over those in flight at once', async () => {
+  it('moves them apart over groups, also over concurrent ones', async () => {
     const same = base()
     await Promise.all(Array.from({ length: 6 }, () => record(newEvent(same))))
     const expected = Array.from({ length: 6 }, (_, i) =>
@@ -393,7 +393,7 @@ describe('the deduplication key (6.2.7)', () => {
     expect(await times()).toEqual(expected)
   })
 
-  it('[2.4] a thousand recipients in one second of a callback are moved by seconds at most', async () => {
+  it('[2.4] moves a thousand recipients of one callback second by seconds at most', async () => {
     const same = base()
     // Batches as large as one email's share of a callback, and larger.
     for (let batch = 0; batch < 100; batch += 1)
@@ -406,7 +406,7 @@ describe('the deduplication key (6.2.7)', () => {
     expect(String(ats.at(-1)) < formatMicros(same.eventAtMicros + 4_000_000n)).toBe(true)
   })
 
-  it('one moved over midnight is kept in the next day', async () => {
+  it('keeps an event that is moved over midnight in the next day', async () => {
     const midnight = BigInt(Date.parse(`${formatMicros(base().eventAtMicros).slice(0, 10)}T00:00Z`))
     const same = { ...base(), eventAtMicros: midnight * 1000n - 1n }
     await record(newEvent(same), newEvent(same))
@@ -415,7 +415,7 @@ describe('the deduplication key (6.2.7)', () => {
     expect(new Set(rows.map((row) => row.day)).size).toBe(2)
   })
 
-  it('another event, attempt, email or tenant in that microsecond is no collision', async () => {
+  it('differs by event, attempt, email and tenant', async () => {
     const same = base()
     await record(
       newEvent(same),
@@ -429,8 +429,8 @@ describe('the deduplication key (6.2.7)', () => {
   })
 })
 
-describe('the transaction', () => {
-  it('that is rolled back leaves nothing', async () => {
+describe('the transaction of a recording', () => {
+  it('leaves nothing when it is rolled back', async () => {
     const key = await world.register(receiver.origin)
     const failed = world.db.transaction(async (tx) => {
       await recordEvents(tx, [newEvent()])
@@ -442,7 +442,7 @@ describe('the transaction', () => {
     expect(await world.stream(key)).toMatchObject({ state: 'idle' })
   })
 
-  it('never fails because a webhook is switched off, or deleted with its stream, meanwhile', async () => {
+  it('never fails because a webhook is switched off or deleted meanwhile', async () => {
     const stop = new AbortController()
     const recording = Array.from({ length: 4 }, async () => {
       while (!stop.signal.aborted) await record(newEvent(), newEvent({ tenantId: 'tn_b' }))
@@ -465,7 +465,7 @@ describe('the transaction', () => {
     await Promise.all(recording)
   })
 
-  it("no tenant waits for another's: neither for a long one nor for a change of its webhook", async () => {
+  it('makes no tenant wait for a long transaction of another, or a change of its webhook', async () => {
     const a = await world.register(receiver.origin)
     const b = await world.register(receiver.origin, { tenantId: 'tn_b' })
     await record(newEvent(), newEvent({ tenantId: 'tn_b' }))

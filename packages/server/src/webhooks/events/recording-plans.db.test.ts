@@ -6,7 +6,7 @@ import { newEvent } from '../../../test/webhook-dispatch.ts'
 import { createDayPartitions } from '../../platform/db/index.ts'
 import { recordEvents } from './record-events.ts'
 
-it('who wants an event is found by index, however many webhooks there are', async () => {
+it('finds the webhooks of an event by index among many webhooks', async () => {
   const { db, close } = await createTestDatabase({ poolMax: 1 })
   const log = pino({ level: 'silent' })
   await createDayPartitions({ db, tables: ['webhooks_event'], log }).runOnce()

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('has one time for looking the name up and for connecting', async () => {
+it('has one time limit for lookup and connection together', async () => {
   const timeouts: (number | undefined)[] = []
   const egress: Egress = {
     async check(_host, timeoutMs) {

@@ -26,7 +26,7 @@ const name = fc.oneof(
 const value = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme-ascii' }))
 
 describe('custom headers', () => {
-  it('what is accepted can be sent as it is: tokens, printable ASCII, no reserved or double name', () => {
+  it('can be sent as they are when accepted: tokens, printable ASCII, no reserved or double name', () => {
     fc.assert(
       fc.property(fc.dictionary(name, value), (headers) => {
         if (problems(headers).length > 0) return
@@ -46,7 +46,7 @@ describe('custom headers', () => {
     )
   })
 
-  it('every good header is accepted', () => {
+  it('are accepted when they are valid', () => {
     const good = fc
       .stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,60}$/)
       .filter((one) => !reservedWebhookHeaders.some((r) => r === one.toLowerCase()))
@@ -55,7 +55,7 @@ describe('custom headers', () => {
     fc.assert(fc.property(good, text, (key, held) => problems({ [key]: held }).length === 0))
   })
 
-  it('every bad one is named by its path, escaped as RFC 6901 has it', () => {
+  it('are refused by their path, escaped as in RFC 6901', () => {
     expect(problems({ 'a/b': 'x', 'c~d': 'x', Host: 'x', 'e f~/': 'x', ok: 'x' })).toEqual([
       '/headers/a~1b',
       '/headers/Host',
@@ -63,7 +63,7 @@ describe('custom headers', () => {
     ])
   })
 
-  it('of a configuration stand under its own path', () => {
+  it('of an inbound configuration are refused under its path', () => {
     expect(() => checkHeaders({ Host: 'x' }, '/webhook/headers')).toThrow(
       expect.objectContaining({
         errors: [{ path: '/webhook/headers/Host', message: 'is a reserved header name' }],
@@ -71,14 +71,14 @@ describe('custom headers', () => {
     )
   })
 
-  it('[contract 4] values of 4 KiB each, and names of their own length', () => {
+  it('[contract 4] have values of at most 4 KiB, and bounded names', () => {
     const name = 'X'.repeat(256)
     expect(problems({ 'X-A': 'x'.repeat(4096), [name]: 'x'.repeat(4096) })).toEqual([])
     expect(problems({ 'X-A': 'x'.repeat(4097) })).toEqual(['/headers/X-A'])
     expect(problems({ [`${name}X`]: 'x' })).toEqual([`/headers/${'X'.repeat(100)}…`])
   })
 
-  it('come back from the seal in their order and spelling, and only for their webhook', () => {
+  it('are unsealed in their order and spelling, and only for their webhook', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string(), fc.string())), (headers) => {
         const sealed = sealHeaders(testKeyRing, owner, headers)

@@ -30,8 +30,8 @@ async function refusal(body: object | string, key?: string) {
   return answer
 }
 
-describe('200', () => {
-  it('[4.2] says that the webhook was deleted, and it is not listed any more', async () => {
+describe('deleteWebhook: 200', () => {
+  it('[4.2] says that the webhook was deleted, and the list is without it', async () => {
     const answer = await remove()
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({ success: true, message: 'Webhook Deleted' })
@@ -39,7 +39,7 @@ describe('200', () => {
     expect((await api.list()).body.webhooks).toEqual([])
   })
 
-  it('its stream is woken at once, to discard what waits whatever the back-off', async () => {
+  it('wakes its stream at once to discard waiting events, whatever the back-off', async () => {
     const key = { tenantId: 'tn_a', webhookId: (await api.stored())?.webhook_id }
     await api.database.db.query(`update webhooks_stream set not_before = 'infinity'`)
     await remove()
@@ -51,14 +51,14 @@ describe('200', () => {
     expect(rows).toEqual([{ state: 'active' }])
   })
 
-  it('its stream is woken also when it is paused: nothing will resume it', async () => {
+  it('wakes its stream also when it is paused', async () => {
     await api.database.db.query(`update webhooks_stream set paused_at = now()`)
     await remove()
     const { rows } = await api.database.db.query(`select state, paused_at from webhooks_stream`)
     expect(rows).toEqual([{ state: 'active', paused_at: null }])
   })
 
-  it('the event type can be registered again, under a new id', async () => {
+  it('frees the event type for a registration under a new id', async () => {
     const before = await api.stored()
     await remove()
     const answer = await api.register(registration())
@@ -66,7 +66,7 @@ describe('200', () => {
     expect(answer.body.webhook_id).not.toBe(before?.webhook_id)
   })
 
-  it("leaves the other event type's and other tenants' webhooks alone", async () => {
+  it('leaves the webhook of the other event type and of other tenants alone', async () => {
     await api.register({
       ...registration(),
       event: 'DOMAIN_VERIFICATION',
@@ -79,48 +79,48 @@ describe('200', () => {
     expect(await api.stored('tn_b')).toBeDefined()
   })
 
-  it('a key with the scope webhooks may delete', async () => {
+  it('accepts a key with the scope webhooks', async () => {
     expect((await remove('webhooks')).status).toBe(200)
   })
 
-  it('of two deletions at once one finds nothing', async () => {
+  it('succeeds for one of two concurrent deletions', async () => {
     const answers = await Promise.all([remove(), remove()])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 404])
   })
 })
 
-describe('400', () => {
+describe('deleteWebhook: 400', () => {
   it.each([
     ['/event', {}],
     ['/event', { event: 'SMTP_ERROR' }],
     ['/event', { event: ['EMAIL_EVENT'] }],
     ['/webhook_id', { event: 'EMAIL_EVENT', webhook_id: 'wh_1' }],
-  ])('names the field at fault: %s in %j', async (path, body) => {
+  ])('names the invalid field: %s in %j', async (path, body) => {
     const answer = await refusal(body)
     expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } })
     expect(answer.body.errors?.map((error) => error.path)).toEqual([path])
   })
 
-  it('a body that is not JSON', async () => {
+  it('refuses a body that is not JSON', async () => {
     expect(await refusal('x')).toMatchObject({ status: 400, body: { code: 'invalid_json' } })
   })
 })
 
-describe('401', () => {
-  it('without a known key', async () => {
+describe('deleteWebhook: 401', () => {
+  it('refuses a request without a known key', async () => {
     expect((await refusal({ event: 'EMAIL_EVENT' }, '')).status).toBe(401)
     expect((await refusal({ event: 'EMAIL_EVENT' }, 'nobody')).status).toBe(401)
   })
 })
 
-describe('403', () => {
-  it.each(['reader', 'sender'])('with a key of another scope: %s', async (key) => {
+describe('deleteWebhook: 403', () => {
+  it.each(['reader', 'sender'])('refuses a key of another scope: %s', async (key) => {
     expect((await refusal({ event: 'EMAIL_EVENT' }, key)).status).toBe(403)
   })
 })
 
-describe('404', () => {
-  it('an event type that is not registered', async () => {
+describe('deleteWebhook: 404', () => {
+  it('refuses an event type that is not registered', async () => {
     const answer = await refusal({ event: 'DOMAIN_VERIFICATION' })
     expect(answer).toMatchObject({
       status: 404,
@@ -128,13 +128,13 @@ describe('404', () => {
     })
   })
 
-  it("another tenant's webhook", async () => {
+  it('refuses a webhook of another tenant', async () => {
     expect((await refusal({ event: 'EMAIL_EVENT' }, 'b')).status).toBe(404)
   })
 })
 
-describe('415', () => {
-  it('another content type', async () => {
+describe('deleteWebhook: 415', () => {
+  it('refuses another content type', async () => {
     const answer = await api.call('DELETE', '/v1/webhook/delete', {
       payload: '{"event":"EMAIL_EVENT"}',
       headers: { 'content-type': 'text/plain' },

@@ -65,7 +65,7 @@ describe('an incoming webhook', () => {
     expect(rows).toEqual([{ mode: 'single', state: 'idle' }])
   })
 
-  it('[4.2] is in no list, and the operations for webhooks do not reach it', async () => {
+  it('[4.2] is in no list, and cannot be changed by the webhook operations', async () => {
     await create('imap_1')
     expect((await api.list()).body.webhooks).toEqual([])
     for (const event of ['INCOMING', 'INCOMING_EMAIL', 'IMAP_ERROR']) {
@@ -75,7 +75,7 @@ describe('an incoming webhook', () => {
     expect(await find('imap_1')).toMatchObject({ active: true })
   })
 
-  it('there is one for each owner, over all tenants', async () => {
+  it('exists once for each owner, over all tenants', async () => {
     await create('imap_1')
     await create('imap_2')
     await create('imap_1', 'tn_b')
@@ -83,7 +83,7 @@ describe('an incoming webhook', () => {
     expect(isUniqueViolation(again, 'webhooks_subscription_event_key')).toBe(true)
   })
 
-  it('is changed for itself, and says which stream to wake', async () => {
+  it('is changed by itself, and says which stream to wake', async () => {
     const { webhookId } = await create('imap_1')
     await create('imap_2')
     const stream = { tenantId: 'tn_a', webhookId, bucket: bucketOf(webhookId) }
@@ -111,7 +111,7 @@ describe('an incoming webhook', () => {
     expect(await inTx((tx) => deleteSubscription(tx, nameOf('imap_9')))).toBeUndefined()
   })
 
-  it('has its URL refused under the path of its configuration', () => {
+  it('names an invalid URL under the path of its configuration', () => {
     const refusal = () => parseReceiverUrl('nonsense', '/webhook/webhook_url')
     expect(refusal).toThrow(ApiError)
     expect(refusal).toThrow(

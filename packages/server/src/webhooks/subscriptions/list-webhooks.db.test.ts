@@ -29,13 +29,13 @@ const domain = () => ({
   method: 'POST',
 })
 
-describe('200', () => {
-  it('is an empty list when nothing is registered', async () => {
+describe('listWebhooks: 200', () => {
+  it('answers an empty list when nothing is registered', async () => {
     const answer = await api.list()
     expect(answer).toMatchObject({ status: 200, body: { success: true, webhooks: [] } })
   })
 
-  it('[4.2] shows every field of each webhook, newest first, names of headers only', async () => {
+  it('[4.2] shows every field of each webhook, newest first, and only names of headers', async () => {
     const first = await api.register(email())
     const second = await api.register(domain())
     const { status, body } = await api.list()
@@ -72,32 +72,32 @@ describe('200', () => {
     expect(JSON.stringify(body)).not.toContain('canary')
   })
 
-  it("another tenant's webhooks are not in it", async () => {
+  it('leaves out webhooks of another tenant', async () => {
     await api.register(email())
     expect((await api.list('b')).body.webhooks).toEqual([])
   })
 
-  it.each(['webhooks', 'reader'])('a key with the scope may read: %s', async (key) => {
+  it.each(['webhooks', 'reader'])('accepts a key with the scope %s', async (key) => {
     expect((await api.list(key)).status).toBe(200)
   })
 })
 
-describe('400', () => {
-  it('an unknown query parameter', async () => {
+describe('listWebhooks: 400', () => {
+  it('refuses an unknown query parameter', async () => {
     const answer = await api.call('GET', '/v1/webhook?event=EMAIL_EVENT')
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: '/event' }] } })
   })
 })
 
-describe('401', () => {
-  it('without a known key', async () => {
+describe('listWebhooks: 401', () => {
+  it('refuses a request without a known key', async () => {
     expect((await api.list('')).status).toBe(401)
     expect((await api.list('nobody')).status).toBe(401)
   })
 })
 
-describe('403', () => {
-  it('with a key of another scope', async () => {
+describe('listWebhooks: 403', () => {
+  it('refuses a key of another scope', async () => {
     expect(await api.list('sender')).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 })

@@ -63,7 +63,7 @@ async function refusedPaths(body: object | string) {
   return answer.errors?.map((error) => error.path)
 }
 
-describe('201', () => {
+describe('registerWebhook: 201', () => {
   it('[4.1] says that the webhook was created, and names it', async () => {
     const answer = await api.register(email())
     expect(answer.status).toBe(201)
@@ -80,7 +80,7 @@ describe('201', () => {
     })
   })
 
-  it('[2.2] keeps the given toggles, every other one false', async () => {
+  it('[2.2] stores the given switches, and every other one as false', async () => {
     await api.register(
       email({ webhook_options: { events: { smtp_error: true, phishing: true, open: false } } }),
     )
@@ -112,28 +112,28 @@ describe('201', () => {
     'generation_failure',
     'generation_rejection',
     'smtp_error',
-  ])('[4.1.1] the core event %s is enough', async (key) => {
+  ])('[4.1.1] accepts the core event %s alone', async (key) => {
     const answer = await api.register(email({ webhook_options: { events: { [key]: true } } }))
     expect(answer.status).toBe(201)
   })
 
-  it('[4.1.2] DOMAIN_VERIFICATION is registered without options', async () => {
+  it('[4.1.2] registers DOMAIN_VERIFICATION without options', async () => {
     expect(await api.register(domain())).toMatchObject({ status: 201 })
     expect(await api.stored('tn_a', 'DOMAIN_VERIFICATION')).toMatchObject({ options: null })
   })
 
-  it('[2.1] a tenant has one webhook of each event type beside the other', async () => {
+  it('[2.1] registers one webhook of each event type for a tenant', async () => {
     expect((await api.register(email())).status).toBe(201)
     expect((await api.register(domain())).status).toBe(201)
     expect((await api.list()).body.webhooks).toHaveLength(2)
   })
 
-  it('another tenant registers the same URL and event type for itself', async () => {
+  it('registers the same URL and event type for another tenant', async () => {
     expect((await api.register(email())).status).toBe(201)
     expect((await api.register(email(), 'b')).status).toBe(201)
   })
 
-  it('a key with the scope webhooks may register', async () => {
+  it('accepts a key with the scope webhooks', async () => {
     expect((await api.register(email(), 'webhooks')).status).toBe(201)
   })
 
@@ -153,14 +153,14 @@ describe('201', () => {
     await once(server, 'close')
   })
 
-  it('speaks TLS to an https URL, by its name', async () => {
+  it('speaks TLS to an https URL, with its host name', async () => {
     const url = `https://hooks.example.test:${secure.port}/hook?a=b`
     expect((await api.register(email({ webhook_url: url }))).status).toBe(201)
     expect(await api.stored()).toMatchObject({ url })
     expect(secure.requests).toEqual([])
   })
 
-  it('headers are kept in their spelling and order, sealed, for this webhook alone', async () => {
+  it('stores headers in their spelling and order, sealed for this webhook', async () => {
     const given = { 'X-Secret': 'canary-header', 'a-Second': '', Authorization: 'Bearer canary-2' }
     const { body } = await api.register(headers(given))
     const sealed = (await api.stored())?.headers_sealed ?? ''
@@ -171,7 +171,7 @@ describe('201', () => {
     expect(() => openHeaders(testKeyRing, { ...owner, tenantId: 'tn_b' }, sealed)).toThrow()
   })
 
-  it('twenty headers of 4 KiB each are taken', async () => {
+  it('accepts twenty headers of 4 KiB each', async () => {
     const given = Object.fromEntries(
       Array.from({ length: 20 }, (_, i) => {
         const name = `X-Header-${i}`
@@ -181,7 +181,7 @@ describe('201', () => {
     expect((await api.register(headers(given))).status).toBe(201)
   })
 
-  it('of many registrations at once exactly one is taken, the others are 409', async () => {
+  it('accepts one of many concurrent registrations, and answers 409 to the others', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => api.register(email())))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)])
     const { rows } = await api.database.db.query('select 1 from webhooks_stream')
@@ -189,7 +189,7 @@ describe('201', () => {
   })
 })
 
-describe('400', () => {
+describe('registerWebhook: 400', () => {
   it.each([
     ['/webhook_url', { webhook_url: undefined }],
     ['/webhook_url', { webhook_url: '' }],
@@ -222,16 +222,16 @@ describe('400', () => {
     ['/webhook_options/events/opened', { webhook_options: { events: { opened: true } } }],
     ['/active', { active: true }],
     ['/webhook_id', { webhook_id: 'wh_1' }],
-  ])('names the field at fault: %s in %j', async (path, change) => {
+  ])('names the invalid field: %s in %j', async (path, change) => {
     expect(await refusedPaths(email(change))).toEqual([path])
   })
 
-  it('names every field at fault at once', async () => {
+  it('names all invalid fields at once', async () => {
     const paths = await refusedPaths({ event: 'X', method: 'GET', other: 1 })
     expect(paths?.sort()).toEqual(['/event', '/method', '/other', '/webhook_url'])
   })
 
-  it('[4.1.1] no event at all, and phishing and imap_error alone, are not enough', async () => {
+  it('[4.1.1] refuses no event at all, and phishing and imap_error alone', async () => {
     const none = { phishing: true, imap_error: true, delivery: false }
     for (const options of [undefined, {}, { events: {} }, { events: none }]) {
       const { status, body } = await refusal(email({ webhook_options: options }))
@@ -243,11 +243,11 @@ describe('400', () => {
     }
   })
 
-  it('[4.1.2] not options without events for DOMAIN_VERIFICATION', async () => {
+  it('[4.1.2] accepts empty options for DOMAIN_VERIFICATION', async () => {
     expect((await api.register(domain({ webhook_options: {} }))).status).toBe(201)
   })
 
-  it('[4.1.2] events given for DOMAIN_VERIFICATION, empty ones too', async () => {
+  it('[4.1.2] refuses events for DOMAIN_VERIFICATION, also an empty object', async () => {
     for (const options of [{ events: { delivery: true } }, { events: {} }]) {
       const { status, body } = await refusal(domain({ webhook_options: options }))
       expect({ status, code: body.code, message: body.message }).toEqual({
@@ -273,11 +273,11 @@ describe('400', () => {
     'TraceState',
     'Proxy-Authorization',
     'proxy-anything',
-  ])('the reserved header name %s', async (name) => {
+  ])('refuses the reserved header name %s', async (name) => {
     expect(await refusedPaths(headers({ [name]: 'x' }))).toEqual([`/headers/${name}`])
   })
 
-  it('header names and values that would not survive the wire', async () => {
+  it('refuses header names and values that cannot be sent', async () => {
     const given = {
       '': 'x',
       'X Y': 'x',
@@ -307,7 +307,7 @@ describe('400', () => {
     ])
   })
 
-  it('more than twenty headers', async () => {
+  it('refuses more than twenty headers', async () => {
     const given = Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`X-${i}`, 'x']))
     expect(await refusedPaths(headers(given))).toEqual(['/headers'])
   })
@@ -328,13 +328,13 @@ describe('400', () => {
     'https://[::1]/',
     'https://[::ffff:10.0.0.1]/',
     'https://0x0a000001/',
-  ])('url_not_allowed: %s', async (url) => {
+  ])('refuses a URL with url_not_allowed: %s', async (url) => {
     const { status, body } = await refusal(email({ webhook_url: url }))
     expect({ status, code: body.code }).toEqual({ status: 400, code: 'url_not_allowed' })
     expect(JSON.stringify(body)).not.toMatch(/10\.1\.2\.3|10\.0\.0\.1|169\.254/)
   })
 
-  it('a fragment, which no request carries', async () => {
+  it('refuses a fragment, which no request carries', async () => {
     for (const webhook_url of ['https://hooks.example.test/#x', 'https://hooks.example.test/#'])
       expect(await refusal(email({ webhook_url }))).toMatchObject({
         status: 400,
@@ -342,7 +342,7 @@ describe('400', () => {
       })
   })
 
-  describe.each(Object.entries(refusedHosts))('no host that is %s', (_, hosts) => {
+  describe.each(Object.entries(refusedHosts))('refuses a host that is %s', (_, hosts) => {
     let strict: WebhookApi
     const egress = createEgress({ allowNetworks: [] })
     beforeAll(async () => {
@@ -352,7 +352,7 @@ describe('400', () => {
       await strict.close()
       await egress.close()
     })
-    it.each(hosts)('%s', async (host) => {
+    it.each(hosts)('refuses %s without a connection', async (host) => {
       const webhook_url = `http://${host}:${receiver.port}/`
       const before = receiver.connections
       const { status, body } = await strict.register(email({ webhook_url }))
@@ -361,14 +361,14 @@ describe('400', () => {
     })
   })
 
-  it('no host that is none', async () => {
+  it('refuses a malformed host', async () => {
     for (const host of unreadableHosts) {
       const { status } = await refusal(email({ webhook_url: `https://${host}:8443/` }))
       expect(status).toBeGreaterThanOrEqual(400)
     }
   })
 
-  it('a name that leads elsewhere once it has been looked at', async () => {
+  it('refuses a name whose address changes to a forbidden one after the check', async () => {
     const answers = ['127.0.0.1', '10.1.2.3']
     const egress = createEgress({
       allowNetworks: ['127.0.0.0/8'],
@@ -383,14 +383,14 @@ describe('400', () => {
     await egress.close()
   })
 
-  it('http is not allowed unless the operator says so', async () => {
+  it('refuses http unless the operator allows it', async () => {
     const strict = await createWebhookApi({ allowHttp: false })
     const answer = await strict.register(email())
     expect(answer).toMatchObject({ status: 400, body: { code: 'url_not_allowed' } })
     await strict.close()
   })
 
-  it('a body that is no JSON object', async () => {
+  it('refuses a body that is no JSON object', async () => {
     for (const text of ['', '{', '{"event":}', '\u0000'])
       expect(await refusal(text)).toMatchObject({ status: 400, body: { code: 'invalid_json' } })
     for (const text of ['null', '[]', '"EMAIL_EVENT"'])
@@ -400,14 +400,14 @@ describe('400', () => {
       })
   })
 
-  it('a query parameter', async () => {
+  it('refuses a query parameter', async () => {
     const answer = await api.call('POST', '/v1/webhook/register?dry=1', { payload: email() })
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: '/dry' }] } })
   })
 })
 
-describe('401', () => {
-  it('without a key, and with one that is unknown', async () => {
+describe('registerWebhook: 401', () => {
+  it('refuses a request without a key, and with an unknown key', async () => {
     for (const key of ['', 'nobody']) {
       const answer = await refusal(email(), key)
       expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
@@ -415,20 +415,20 @@ describe('401', () => {
     }
   })
 
-  it('comes before anything about the body', async () => {
+  it('is answered before anything about the body', async () => {
     expect((await refusal('{', 'nobody')).status).toBe(401)
   })
 })
 
-describe('403', () => {
-  it.each(['reader', 'sender'])('with a key of another scope: %s', async (key) => {
+describe('registerWebhook: 403', () => {
+  it.each(['reader', 'sender'])('refuses a key of another scope: %s', async (key) => {
     const answer = await refusal(email(), key)
     expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 })
 
-describe('409', () => {
-  it('[4.1.3] an event type that is registered already; the first stays as it is', async () => {
+describe('registerWebhook: 409', () => {
+  it('[4.1.3] refuses an event type that is registered already, and changes nothing', async () => {
     await api.register(email())
     const before = await api.stored()
     const { status, body } = await api.register(email({ webhook_url: `${receiver.origin}/other` }))
@@ -440,22 +440,22 @@ describe('409', () => {
     expect(await api.stored()).toEqual(before)
   })
 
-  it('an inactive webhook is registered all the same', async () => {
+  it('refuses an event type whose webhook is inactive', async () => {
     await api.register(email())
     await api.update({ event: 'EMAIL_EVENT', active: false })
     expect((await api.register(email())).status).toBe(409)
   })
 })
 
-describe('413', () => {
-  it('a body of more than 1 MiB', async () => {
+describe('registerWebhook: 413', () => {
+  it('refuses a body of more than 1 MiB', async () => {
     const answer = await refusal(JSON.stringify(email({ webhook_url: 'x'.repeat(1_100_000) })))
     expect(answer).toMatchObject({ status: 413, body: { code: 'payload_too_large' } })
   })
 })
 
-describe('415', () => {
-  it('another content type', async () => {
+describe('registerWebhook: 415', () => {
+  it('refuses another content type', async () => {
     const answer = await api.call('POST', '/v1/webhook/register', {
       payload: 'event=EMAIL_EVENT',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -464,8 +464,8 @@ describe('415', () => {
   })
 })
 
-describe('422', () => {
-  it('[7] a URL that cannot be connected to, whatever the reason, in the same words', async () => {
+describe('registerWebhook: 422', () => {
+  it('[7] refuses a URL that cannot be connected to in the same words for every cause', async () => {
     const closed = await createWebhookReceiver()
     await closed.close()
     const urls = [
@@ -483,7 +483,7 @@ describe('422', () => {
     expect(messages.size).toBe(1)
   })
 
-  it('tells nothing apart: not by status, headers, body or log, and one time fits many', async () => {
+  it('does not reveal the cause by status, headers, body, log or time', async () => {
     const silent = createServer((socket) => socket.on('error', () => socket.destroy()))
     const resetting = createServer((socket) => socket.resetAndDestroy())
     const greeting = createServer((socket) => socket.end('220 ready\r\n'))
@@ -524,7 +524,7 @@ describe('422', () => {
     for (const server of servers) server.close()
   })
 
-  it('is answered when its time has come, not when the reason is known', async () => {
+  it('is answered at a fixed time, not when the cause is known', async () => {
     const waiting = Promise.withResolvers<void>()
     const time = Promise.withResolvers<void>()
     const patient = await createWebhookApi({
@@ -553,11 +553,11 @@ describe('422', () => {
     [1_000, 4_000],
     [4_990, 10],
     [5_020, 0],
-  ])('a failure after %d ms is told %d ms later', (elapsedMs, delayMs) => {
+  ])('delays the answer to a failure after %d ms by %d ms', (elapsedMs, delayMs) => {
     expect(failureDelayMs(elapsedMs, 5_000)).toBeCloseTo(delayMs)
   })
 
-  it('a certificate that is not valid for the host', async () => {
+  it('refuses a certificate that is not valid for the host', async () => {
     const expired = await createWebhookReceiver({
       tls: { key: pem('expired.key'), cert: pem('expired.pem') },
     })
@@ -567,11 +567,11 @@ describe('422', () => {
   })
 })
 
-describe('429', () => {
+describe('registerWebhook: 429', () => {
   const limited = (usesMax: number) =>
     createWebhookApi({ limit: createRateLimit({ name: 'checks', usesMax, windowS: 60 }) })
 
-  it('[contract 2] more checks than a tenant may make, and says when the next may come', async () => {
+  it('[contract 2] refuses more failed checks than a tenant may make, and says when to try again', async () => {
     const other = await limited(3)
     const closed = await createWebhookReceiver()
     await closed.close()
@@ -588,7 +588,7 @@ describe('429', () => {
     await other.close()
   })
 
-  it('counts neither what asks nobody nor what succeeds', async () => {
+  it('counts neither checks without a connection nor successful ones', async () => {
     const other = await limited(1)
     for (const webhook_url of [
       'nonsense',
@@ -616,7 +616,7 @@ describe('429', () => {
     },
   )
 
-  it('has so many checks at once, and so many in line', async () => {
+  it('bounds concurrent and waiting checks', async () => {
     const answers = Promise.withResolvers<void>()
     const other = await createWebhookApi({
       limiter: createConcurrencyLimiter({
@@ -639,8 +639,8 @@ describe('429', () => {
   })
 })
 
-describe('the order of the checks', () => {
-  it('is shape and rules, already registered, address, connection', async () => {
+describe('registerWebhook', () => {
+  it('checks shape and rules first, then registration, address, connection', async () => {
     const closed = await createWebhookReceiver()
     await closed.close()
     const unreachable = `${closed.origin}/`
@@ -659,7 +659,7 @@ describe('the order of the checks', () => {
   })
 })
 
-it('no header value stands in any answer or log line', async () => {
+it('writes no header value into any answer or log line', async () => {
   const value = 'canary-value-1'
   await api.register(headers({ 'X-Secret': value }))
   await api.register(headers({ 'X-Secret': value }))

@@ -50,7 +50,7 @@ async function refusal(change: object | string, key?: string) {
   return answer
 }
 
-describe('200', () => {
+describe('updateWebhook: 200', () => {
   it('[4.2] says that the webhook was updated', async () => {
     const answer = await update({ active: true })
     expect(answer.status).toBe(200)
@@ -58,7 +58,7 @@ describe('200', () => {
     expect(Check(updateWebhookAnswer, answer.body)).toBe(true)
   })
 
-  it('what is left out stays as it is, and so do id and time of creation', async () => {
+  it('keeps fields that were left out, and id and time of creation', async () => {
     const before = await shown()
     await update({})
     expect(await shown()).toEqual({ ...before, updated_at: expect.any(String) })
@@ -73,7 +73,7 @@ describe('200', () => {
     await other.close()
   })
 
-  it('[4.2] headers replace the existing ones as a whole', async () => {
+  it('[4.2] replaces all headers', async () => {
     await update({ headers: { 'X-New': 'new-canary' } })
     expect(await shown()).toMatchObject({ headers_present: ['X-New'] })
     expect(await sealedHeaders()).toEqual([['X-New', 'new-canary']])
@@ -82,7 +82,7 @@ describe('200', () => {
     expect(await sealedHeaders()).toEqual([])
   })
 
-  it('[7.3] null removes the headers, and is no change of what else is left out', async () => {
+  it('[7.3] removes headers with null, and changes nothing else', async () => {
     const before = await shown()
     expect((await update({ headers: null, method: null })).status).toBe(200)
     expect(await shown()).toEqual({
@@ -95,7 +95,7 @@ describe('200', () => {
     expect(domain.status).toBe(200)
   })
 
-  it('[4.2] options replace the existing filters as a whole', async () => {
+  it('[4.2] replaces all filters with options', async () => {
     await update({ webhook_options: { events: { click: true } } })
     const events = Object.entries((await api.stored())?.options ?? {})
     expect(events).toHaveLength(12)
@@ -111,7 +111,7 @@ describe('200', () => {
     expect(await shown()).toMatchObject({ active: true })
   })
 
-  it('a URL that stays as it is is not connected to again', async () => {
+  it('does not connect to an unchanged URL again', async () => {
     const gone = await createWebhookReceiver()
     await update({ webhook_url: gone.origin })
     await gone.close()
@@ -120,7 +120,7 @@ describe('200', () => {
     expect(await shown()).toMatchObject({ headers_present: ['X-New'] })
   })
 
-  it('DOMAIN_VERIFICATION is updated beside EMAIL_EVENT', async () => {
+  it('updates DOMAIN_VERIFICATION beside EMAIL_EVENT', async () => {
     await addDomain()
     const before = await api.stored()
     const answer = await api.update({ event: 'DOMAIN_VERIFICATION', active: false })
@@ -129,7 +129,7 @@ describe('200', () => {
     expect(await api.stored()).toEqual(before)
   })
 
-  it('a key with the scope webhooks may update', async () => {
+  it('accepts a key with the scope webhooks', async () => {
     expect((await update({ active: false }, 'webhooks')).status).toBe(200)
   })
 })
@@ -159,7 +159,7 @@ describe('the stream of an updated webhook', () => {
   const forgotten = { batch_bytes_max: null, batch_shrunk_at: null }
   beforeEach(() => api.database.db.query(FAILING))
 
-  it('is tried at once on another URL, and what the old receiver taught is forgotten', async () => {
+  it('is tried at once at another URL, and forgets the health of the old receiver', async () => {
     const other = await createWebhookReceiver()
     await update({ webhook_url: other.origin })
     expect(await stream()).toEqual({ ...isTriedAnew, ...forgotten })
@@ -167,14 +167,14 @@ describe('the stream of an updated webhook', () => {
     await other.close()
   })
 
-  it('is tried at once with other headers, in the sizes that the receiver takes', async () => {
+  it('is tried at once with other headers, and keeps the batch size of the receiver', async () => {
     await update({ headers: { 'X-New': 'new' } })
     const learned = { batch_bytes_max: 1000, batch_shrunk_at: new Date('2026-01-02T00:00:00Z') }
     expect(await stream()).toEqual({ ...isTriedAnew, ...learned })
     expect(api.woken).toMatchObject([await key()])
   })
 
-  it('is looked at when the webhook is switched off, and starts afresh when it is on again', async () => {
+  it('is served at once when the webhook is switched off, and starts afresh when it is on', async () => {
     await update({ active: false })
     expect(await stream()).toEqual({ ...isTriedAnew, ...forgotten })
     await api.database.db.query(FAILING)
@@ -183,7 +183,7 @@ describe('the stream of an updated webhook', () => {
     expect(api.woken).toMatchObject([await key(), await key()])
   })
 
-  it('stays as it is when filters change, or nothing does', async () => {
+  it('does not change when filters change, or nothing does', async () => {
     const before = await stream()
     await update({ webhook_options: { events: { click: true } } })
     await update({ active: true })
@@ -193,8 +193,8 @@ describe('the stream of an updated webhook', () => {
   })
 })
 
-describe('the generation', () => {
-  it('grows each time the webhook is switched off, and never else', async () => {
+describe('the generation of a webhook', () => {
+  it('grows each time the webhook is switched off, and at no other time', async () => {
     const seen = []
     for (const change of [
       { active: true },
@@ -210,7 +210,7 @@ describe('the generation', () => {
     expect(seen).toEqual([0, 1, 1, 1, 2])
   })
 
-  it('and whatever else changes at once is not undone by another update', async () => {
+  it('is not undone by a concurrent update', async () => {
     const { db } = api.database
     const end = Promise.withResolvers<void>()
     const isOff = Promise.withResolvers<void>()
@@ -231,7 +231,7 @@ describe('the generation', () => {
   })
 })
 
-describe('400', () => {
+describe('updateWebhook: 400', () => {
   it.each([
     ['/event', { event: undefined }],
     ['/event', { event: 'IMAP_ERROR' }],
@@ -246,20 +246,20 @@ describe('400', () => {
     ['/active', { active: 'false' }],
     ['/active', { active: null }],
     ['/url', { url: 'https://hooks.example.com/' }],
-  ])('names the field at fault: %s in %j', async (path, change) => {
+  ])('names the invalid field: %s in %j', async (path, change) => {
     const { status, body } = await refusal(change)
     expect({ status, code: body.code }).toEqual({ status: 400, code: 'validation_failed' })
     expect(body.errors?.map((error) => error.path)).toEqual([path])
   })
 
-  it('filters that leave no core event on', async () => {
+  it('refuses filters without a core event', async () => {
     for (const webhook_options of [{}, null, { events: null }, { events: { phishing: true } }]) {
       const answer = await refusal({ webhook_options })
       expect(answer).toMatchObject({ status: 400, body: { code: 'at_least_one_event_required' } })
     }
   })
 
-  it('filters for DOMAIN_VERIFICATION', async () => {
+  it('refuses filters for DOMAIN_VERIFICATION', async () => {
     await addDomain()
     const answer = await refusal({
       event: 'DOMAIN_VERIFICATION',
@@ -268,7 +268,7 @@ describe('400', () => {
     expect(answer).toMatchObject({ status: 400, body: { code: 'events_not_allowed' } })
   })
 
-  it('a URL that is not allowed', async () => {
+  it('refuses a URL that is not allowed', async () => {
     for (const webhook_url of [
       'https://10.0.0.1/',
       'https://u:p@hooks.example.test/',
@@ -279,26 +279,26 @@ describe('400', () => {
     }
   })
 
-  it('a body that is not JSON', async () => {
+  it('refuses a body that is not JSON', async () => {
     expect(await refusal('{')).toMatchObject({ status: 400, body: { code: 'invalid_json' } })
   })
 })
 
-describe('401', () => {
-  it('without a known key', async () => {
+describe('updateWebhook: 401', () => {
+  it('refuses a request without a known key', async () => {
     expect((await refusal({ active: false }, '')).status).toBe(401)
     expect((await refusal({ active: false }, 'nobody')).status).toBe(401)
   })
 })
 
-describe('403', () => {
-  it.each(['reader', 'sender'])('with a key of another scope: %s', async (key) => {
+describe('updateWebhook: 403', () => {
+  it.each(['reader', 'sender'])('refuses a key of another scope: %s', async (key) => {
     expect((await refusal({ active: false }, key)).status).toBe(403)
   })
 })
 
-describe('404', () => {
-  it('an event type that is not registered', async () => {
+describe('updateWebhook: 404', () => {
+  it('refuses an event type that is not registered', async () => {
     const { status, body } = await api.update({ event: 'DOMAIN_VERIFICATION', active: false })
     expect({ status, code: body.code, message: body.message }).toEqual({
       status: 404,
@@ -307,19 +307,19 @@ describe('404', () => {
     })
   })
 
-  it("another tenant's webhook", async () => {
+  it('refuses a webhook of another tenant', async () => {
     expect((await refusal({ active: false }, 'b')).status).toBe(404)
   })
 
-  it('comes after the rules and before the URL is looked at', async () => {
+  it('is answered after the rules and before the URL is looked up', async () => {
     const change = { webhook_url: 'https://10.0.0.1/' }
     expect((await update(change, 'b')).status).toBe(404)
     expect((await update({ ...change, webhook_options: {} }, 'b')).status).toBe(400)
   })
 })
 
-describe('415', () => {
-  it('another content type', async () => {
+describe('updateWebhook: 415', () => {
+  it('refuses another content type', async () => {
     const answer = await api.call('PUT', '/v1/webhook/update', {
       payload: '{}',
       headers: { 'content-type': 'text/plain' },
@@ -328,7 +328,7 @@ describe('415', () => {
   })
 })
 
-describe('429', () => {
+describe('updateWebhook: 429', () => {
   it('counts updates to another URL that cannot be connected to, and no others', async () => {
     const limit = createRateLimit({ name: 'checks', usesMax: 2, windowS: 60 })
     const limited = await createWebhookApi({ limit })
@@ -359,8 +359,8 @@ describe('429', () => {
   })
 })
 
-describe('422', () => {
-  it('a URL that cannot be connected to', async () => {
+describe('updateWebhook: 422', () => {
+  it('refuses a URL that cannot be connected to', async () => {
     const closed = await createWebhookReceiver()
     await closed.close()
     const answer = await refusal({ webhook_url: closed.origin, active: false })

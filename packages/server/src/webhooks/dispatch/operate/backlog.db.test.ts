@@ -86,8 +86,8 @@ async function addOpen(status: string, o: { count: number; bucket?: number }): P
   )
 }
 
-describe('figures', () => {
-  it('counts events, deliveries and streams of the buckets that are owned', async () => {
+describe('the metrics of the backlog', () => {
+  it('count events, deliveries and streams of the owned buckets', async () => {
     await addStream('wh_1')
     await addPending('wh_1', { count: 3, oldestS: 10 })
     await addPending('wh_1', { count: 2, oldestS: 40, lane: 1 })
@@ -108,7 +108,7 @@ describe('figures', () => {
     expect(Math.floor((ages.active ?? 0) / 40)).toBe(1)
   })
 
-  it('the sum over processes is the whole', async () => {
+  it('add up over processes', async () => {
     for (const [bucket, count] of [5, 7, 11].entries()) {
       await addStream(`wh_${bucket}`, { bucket })
       await addPending(`wh_${bucket}`, { count, oldestS: 0 })
@@ -121,7 +121,7 @@ describe('figures', () => {
     expect(sum).toBe(23)
   })
 
-  it('tells what fails, what has failed for five days, and what is paused, from the rest', async () => {
+  it('separate failing, dormant and paused streams from the rest', async () => {
     await addStream('wh_1')
     await addStream('wh_2', { failingFor: '1 hour' })
     await addPending('wh_2', { count: 2, oldestS: 3_000 })
@@ -140,7 +140,7 @@ describe('figures', () => {
     expect(Math.floor((ages.dormant ?? 0) / 400_000)).toBe(1)
   })
 
-  it('a webhook that failed and has nothing left to do does not fail', async () => {
+  it('count no stream as failing that has nothing left to do', async () => {
     await addStream('wh_1', { failingFor: '6 days', isGivenUp: true })
     await addStream('wh_2', { failingFor: '1 hour', isGivenUp: true })
     await addStream('wh_3', { failingFor: '1 hour', isGivenUp: true })
@@ -150,7 +150,7 @@ describe('figures', () => {
     expect(lines).toEqual([])
   })
 
-  it('a receiver that refuses one event after the other fails', async () => {
+  it('count a receiver that refuses one event after the other as failing', async () => {
     await addStream('wh_1', { parkedInRow: 10 })
     await addPending('wh_1', { count: 1, oldestS: 3_000 })
     await addStream('wh_2', { parkedInRow: 9 })
@@ -162,7 +162,7 @@ describe('figures', () => {
     expect(Math.floor((ages.failing ?? 0) / 3_000)).toBe(1)
   })
 
-  it('what is no longer there is no longer shown', async () => {
+  it('drop to zero when the rows are gone', async () => {
     await addStream('wh_1', { failingFor: '1 hour' })
     await addPending('wh_1', { count: 2, oldestS: 100 })
     await addOpen('parked', { count: 1 })
@@ -180,7 +180,7 @@ describe('figures', () => {
 describe('webhooks that have failed for five days', () => {
   const named = () => lines.map(({ msg, webhook_id }) => `${msg} ${webhook_id}`)
 
-  it('are named once, and again only when they have recovered in between', async () => {
+  it('are logged once, and again after a recovery', async () => {
     await addStream('wh_1', { failingFor: '4 days' })
     await addStream('wh_2', { failingFor: '6 days' })
     await addStream('wh_3', { failingFor: '6 days', isPaused: true })
@@ -207,7 +207,7 @@ describe('webhooks that have failed for five days', () => {
   })
 })
 
-describe('more than is counted one by one', () => {
+describe('a backlog beyond the bound of the exact count', () => {
   beforeEach(async () => {
     await addStream('wh_1')
     await addPending('wh_1', { count: 4_000, oldestS: 60 })
@@ -215,12 +215,12 @@ describe('more than is counted one by one', () => {
     await addOpen('parked', { count: 10 })
   })
 
-  it('up to the bound the count is exact, whatever the statistics say', async () => {
+  it('is counted exactly up to the bound, whatever the statistics say', async () => {
     await backlog({ buckets: [0], exactMax: 4_000 }).runOnce()
     expect(await gauge('webhook_events_pending')).toEqual({ '': 4_000 })
   })
 
-  it('beyond, it is the estimate, by the share of the buckets', async () => {
+  it('is estimated by the share of the buckets beyond the bound', async () => {
     await database.db.query('analyze webhooks_pending')
     const all = Array.from({ length: 64 }, (_, bucket) => bucket)
     await backlog({ buckets: all, exactMax: 100 }).runOnce()
@@ -229,13 +229,13 @@ describe('more than is counted one by one', () => {
     expect(await gauge('webhook_events_pending')).toEqual({ '': 1_000 })
   })
 
-  it('never less than was counted, with statistics that are old or missing', async () => {
+  it('is never estimated below the count with old or missing statistics', async () => {
     await database.db.query('vacuum webhooks_pending')
     await backlog({ buckets: [0], exactMax: 200 }).runOnce()
     expect(await gauge('webhook_events_pending')).toEqual({ '': 201 })
   })
 
-  it('statuses of deliveries keep their proportion', async () => {
+  it('keeps the proportion of delivery statuses', async () => {
     await database.db.query('analyze webhooks_open')
     const all = Array.from({ length: 64 }, (_, bucket) => bucket)
     await backlog({ buckets: all, exactMax: 39 }).runOnce()
@@ -243,8 +243,8 @@ describe('more than is counted one by one', () => {
   })
 })
 
-describe('service', () => {
-  it('measures when it starts, stops twice', async () => {
+describe('the backlog service', () => {
+  it('measures at its start, and can be stopped twice', async () => {
     await addStream('wh_1')
     const one = backlog()
     await one.stop()
@@ -254,14 +254,14 @@ describe('service', () => {
     expect((await gauge('webhook_streams')).active).toBe(1)
   })
 
-  it('without buckets shows nothing, and asks nobody', async () => {
+  it('shows nothing without buckets, and makes no query', async () => {
     const closed = await createTestDatabase()
     await closed.close()
     await backlog({ buckets: [], db: closed.db }).runOnce()
     expect(await gauge('webhook_events_pending')).toEqual({ '': 0 })
   })
 
-  it('a database that is away is a log line', async () => {
+  it('logs one line when the database is away', async () => {
     const closed = await createTestDatabase()
     await closed.close()
     const one = backlog({ db: closed.db })

@@ -55,7 +55,7 @@ async function leaveOpen(dispatcher: { runOnce(): Promise<void> }): Promise<void
 }
 
 describe('a webhook that is switched off', () => {
-  it('keeps nothing: queued events and open deliveries are on record as discarded', async () => {
+  it('records its queued events and open deliveries as discarded', async () => {
     const dispatcher = await world.dispatcher()
     await leaveOpen(dispatcher)
     await world.record(newEvent())
@@ -79,7 +79,7 @@ describe('a webhook that is switched off', () => {
     expect(outcomes().slice(2)).toEqual(['discarded', 'discarded', 'discarded'])
   })
 
-  it('a long queue goes in pieces of 500, a few thousand in a transaction', async () => {
+  it('discards a long queue in pieces of 500, a few thousand in a transaction', async () => {
     await queueBacklog(world.db, key, { count: 4_000 })
     await queueBacklog(world.db, key, { count: 2_200, from: 5_000, lane: 1 })
     await switchTo(false)
@@ -101,7 +101,7 @@ describe('a webhook that is switched off', () => {
     expect(receiver.requests).toEqual([])
   })
 
-  it('and on again begins with what is new, also while older events still wait', async () => {
+  it('begins with new events when it is on again, also while older ones are queued', async () => {
     await queueBacklog(world.db, key, { count: 3_000 })
     await switchTo(false)
     await switchTo(true)
@@ -112,7 +112,7 @@ describe('a webhook that is switched off', () => {
     expect(outcomes()).toEqual([...Array(6).fill('discarded'), 'delivered'])
   })
 
-  it('and on again discards an open delivery of before when its turn comes', async () => {
+  it('discards an earlier open delivery when it is on again', async () => {
     const dispatcher = await world.dispatcher()
     await leaveOpen(dispatcher)
     await switchTo(false)
@@ -129,7 +129,7 @@ describe('a webhook that is switched off', () => {
 })
 
 describe('a webhook that is deleted', () => {
-  it('leaves no stream once all that waited is on record', async () => {
+  it('has no stream once all waiting events are on record', async () => {
     const dispatcher = await world.dispatcher()
     await leaveOpen(dispatcher)
     await queueBacklog(world.db, key, { count: 3_000 })
@@ -142,7 +142,7 @@ describe('a webhook that is deleted', () => {
     expect(items).toEqual({ n: 3_002 })
   })
 
-  it('while a request is under way that is accepted: it is on record as delivered', async () => {
+  it('records a request under way as delivered when it is accepted', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>()
     receiver.setScript([{ status: 200, after: opened }])
     const dispatcher = await world.dispatcher({ batchEventsMax: 1 })
@@ -163,8 +163,8 @@ describe('a webhook that is deleted', () => {
   })
 })
 
-describe('behind a receiver that fails for as long as is tried', () => {
-  it('what is queued as long is exhausted in pieces; what is younger stays', async () => {
+describe('a receiver that fails for the whole retry time', () => {
+  it('exhausts events that are queued as long, in pieces, and keeps younger ones', async () => {
     await queueBacklog(world.db, key, { count: 3_000, queuedAgoMs: 72 * HOUR_MS })
     await queueBacklog(world.db, key, { count: 10, from: 4_000, queuedAgoMs: 71 * HOUR_MS })
     await setStream(`fail_count = 9, first_failure_at = now() - interval '72 hours'`)
@@ -178,7 +178,7 @@ describe('behind a receiver that fails for as long as is tried', () => {
     expect(await world.pending(key)).toHaveLength(10)
   })
 
-  it('so is what was parked; nothing is while it waits, or fails for less', async () => {
+  it('exhausts parked events as old as that, but none while it waits or fails for less', async () => {
     receiver.setScript(() => 400)
     await world.record(newEvent())
     const dispatcher = await world.dispatcher()
@@ -196,7 +196,7 @@ describe('behind a receiver that fails for as long as is tried', () => {
     expect(await world.pending(key)).toEqual([])
   })
 
-  it('a receiver that was dormant is delivered to when it answers again', async () => {
+  it('gets its events when it answers again after it was dormant', async () => {
     await queueBacklog(world.db, key, { count: 5, queuedAgoMs: HOUR_MS })
     await setStream(`fail_count = 30, first_failure_at = now() - interval '6 days'`)
     receiver.setScript([500, 200])
@@ -211,7 +211,7 @@ describe('behind a receiver that fails for as long as is tried', () => {
 })
 
 describe('events that have left the log', () => {
-  it('are on record as discarded, with the delivery that took over what is left', async () => {
+  it('are on record as discarded, with the delivery that took over the rest', async () => {
     await queueBacklog(world.db, key, { count: 6 })
     await world.db.query('delete from webhooks_event where event_id = any($1)', [
       [backlogId(0), backlogId(4)],
@@ -231,7 +231,7 @@ describe('events that have left the log', () => {
     expect(delivered).toMatchObject({ status: 'delivered', n: 4, divided_into: null })
   })
 
-  it('of all of a delivery: nothing takes it over, and the stream goes on', async () => {
+  it('end a delivery without a successor when all its events are gone', async () => {
     await queueBacklog(world.db, key, { count: 3, isWithoutEvents: true })
     await (await world.dispatcher()).runOnce()
     expect(receiver.requests).toEqual([])
@@ -243,7 +243,7 @@ describe('events that have left the log', () => {
 })
 
 describe('a paused webhook', () => {
-  it('keeps what it has, and goes on when it is resumed', async () => {
+  it('keeps its events, and continues when it is resumed', async () => {
     const dispatcher = await world.dispatcher()
     await world.record(newEvent())
     await setStream('paused_at = now()')
@@ -259,7 +259,7 @@ describe('a paused webhook', () => {
   })
 })
 
-it('a stream that another transaction holds is left alone', async () => {
+it('leaves a stream alone that another transaction has locked', async () => {
   await world.record(newEvent())
   await switchTo(false)
   await world.db.transaction(async (tx) => {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createWebhookDispatch, newEvent } from '../../../../test/webhook-dispatch.ts'
 import { updateWebhook } from '../../subscriptions/update-webhook.ts'
 
-it('requests are observed with their duration, and what is discarded without one', async () => {
+it('observes the duration of requests, and counts discarded deliveries without one', async () => {
   const world = await createWebhookDispatch()
   const receiver = await createWebhookReceiver({ script: [500, 200] })
   const seen: { outcome: string; durationMs?: number; events: number }[] = []

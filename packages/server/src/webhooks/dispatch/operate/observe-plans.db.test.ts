@@ -43,7 +43,7 @@ it.each<[PlanMode, string]>([
   ['force_generic_plan', 'as they were made before'],
   ['force_generic_plan', 'after an analyze'],
   ['force_custom_plan', 'after an analyze'],
-])('%s, %s: no table is read as a whole', async (mode, when) => {
+])('reads no whole table with %s, %s', async (mode, when) => {
   if (when === 'after an analyze') await database.db.query('analyze')
   const plans: SeenPlan[] = []
   await database.db.transaction((tx) => observe(explaining(tx, plans, mode)))
@@ -62,7 +62,7 @@ it.each<[PlanMode, string]>([
   expect(scans).toEqual([])
 })
 
-it('counting ends at its bound', async () => {
+it('stops counting at its bound', async () => {
   const nodes = await database.db.transaction(async (tx) => {
     await planByIndex(tx)
     await countPending(tx, BUCKETS, 1_000)

@@ -5,7 +5,7 @@ import { insertWebhook } from '../../../../test/webhook-record.ts'
 import { deleteSubscription } from '../../subscriptions/delete-webhook.ts'
 import { pauseStream } from './operate-streams.ts'
 
-it('of two at once, a deletion and a pause, nothing stays paused', async () => {
+it('leaves no paused stream behind a concurrent deletion and pause', async () => {
   const world = await createWebhookDispatch()
   const key = await insertWebhook(world.db)
   const paused = await world.db.transaction(async (tx) => {

@@ -4,7 +4,7 @@ import { createBodyBudget } from './body-budget.ts'
 const MIB = 1024 * 1024
 const stream = (tenantId: string, webhookId = `wh_${tenantId}`) => ({ tenantId, webhookId })
 
-it('a tenant has a quarter of the room, or one request', () => {
+it('gives a tenant a quarter of the budget, or one request', () => {
   const budget = createBodyBudget(8 * MIB)
   const [one, two] = [stream('tn_a', 'wh_1'), stream('tn_a', 'wh_2')]
   const leave = budget.take(one, 3 * MIB)
@@ -20,7 +20,7 @@ it('a tenant has a quarter of the room, or one request', () => {
   expect(budget.take(one, MIB)).toBeUndefined()
 })
 
-it('all of them have no more than the room, and one that is larger has it alone', () => {
+it('bounds all bodies to the budget, and lets a larger one have it alone', () => {
   const budget = createBodyBudget(4 * MIB)
   const small = budget.take(stream('tn_a'), MIB)
   expect(budget.take(stream('tn_b'), 9 * MIB)).toBeUndefined()
@@ -32,7 +32,7 @@ it('all of them have no more than the room, and one that is larger has it alone'
   expect(budget.take(stream('tn_c'), MIB)).toBeDefined()
 })
 
-it('small requests are not counted', () => {
+it('does not count small requests', () => {
   const budget = createBodyBudget(MIB)
   expect(budget.take(stream('tn_a'), MIB)).toBeDefined()
   for (let i = 0; i < 1_000; i++) expect(budget.take(stream('tn_a'), 1_000)).toBeDefined()

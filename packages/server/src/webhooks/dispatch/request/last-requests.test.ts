@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createLastRequests } from './last-requests.ts'
 
-it('a request is recent for less than the time between two sweeps', () => {
+it('calls a request recent for less than the time between two sweeps', () => {
   let nowMs = 5_000
   const requests = createLastRequests(() => nowMs)
   requests.made('wh_a')
@@ -12,7 +12,7 @@ it('a request is recent for less than the time between two sweeps', () => {
   expect(requests.isRecent('wh_a')).toBe(false)
 })
 
-it('remembers so many streams at most', () => {
+it('remembers a bounded number of streams', () => {
   const requests = createLastRequests(() => 0)
   for (let n = 0; n <= 20_000; n += 1) requests.made(`wh_${n}`)
   expect(requests.isRecent('wh_0')).toBe(false)

@@ -42,14 +42,14 @@ async function recordOf(answer: string | EgressError) {
   return JSON.parse(made.record) as { response: string | null; error: string | null }
 }
 
-describe('what is recorded of a request', () => {
-  it('is without the values of its headers', async () => {
+describe('the record of a request', () => {
+  it('is without header values', async () => {
     expect((await recordOf('not canary-value!')).response).toBe('not ***!')
     const { error } = await recordOf(new EgressError('connect', 'by canary-value!'))
     expect(error).toBe('connect: by ***!')
   })
 
-  it('has 500 characters of an error at most', async () => {
+  it('has at most 500 characters of an error', async () => {
     const { error } = await recordOf(new EgressError('connect', 'x'.repeat(600)))
     expect(error).toBe('connect: '.padEnd(500, 'x'))
   })
@@ -62,7 +62,7 @@ describe('what is recorded of a request', () => {
     expect(error).toBe(`connect: ${shown}`)
   })
 
-  it('has 4 KiB of an answer at most, in whole characters', async () => {
+  it('has at most 4 KiB of an answer, in whole characters', async () => {
     expect((await recordOf('\0'.repeat(4_096))).response).toBe('\ufffd'.repeat(1_365))
     expect((await recordOf(`x${'\u{1f600}'.repeat(2_000)}`)).response).toBe(
       `x${'\u{1f600}'.repeat(1_023)}`,

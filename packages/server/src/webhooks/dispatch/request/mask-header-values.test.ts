@@ -16,7 +16,7 @@ const headers = [
   ['X-Short', 'abc'],
 ] as const
 
-describe("what a receiver says of a webhook's own headers", () => {
+describe('a header value in the answer of a receiver', () => {
   it.each([
     ['as it was sent', 'got canary/value+1&"2"!', 'got ***!'],
     ['as JSON', '{"a":"canary/value+1&\\"2\\""}', '{"a":"***"}'],
@@ -31,7 +31,7 @@ describe("what a receiver says of a webhook's own headers", () => {
     ['one cookie', 'no session canary-cookie-5', 'no session ***'],
     ['cut off', 'got canary/val', 'got ***'],
     ['cut off after a similar beginning', 'canary-cookie-4 canary-cook', 'canary-cookie-4 ***'],
-  ])('%s', (_, text, expected) => {
+  ])('is masked %s', (_, text, expected) => {
     expect(maskHeaderValues(text, headers)).toEqual(expected)
   }) // biome-ignore format: a table
 
@@ -53,13 +53,13 @@ describe("what a receiver says of a webhook's own headers", () => {
     ['hexadecimal capitals', Buffer.from(key).toString('hex').toUpperCase()],
     ['a cut escape', `${encodeURIComponent(key.slice(0, 6))}%2`],
     ['a cut escape of JSON', `${key.slice(0, 5)}\\u00`],
-  ])('is found as %s', (_, written) => {
+  ])('is masked as %s', (_, written) => {
     const masked = createHeaderMask([['X-Secret', key]]).hide(`got ${written}`)
     expect(masked).toMatch(/^got \*\*\*(?:%2|\\u00)?$/)
   })
 
   it.each(['', 'a', 'ab', 'abc', 'X-Webhook-Secret: '])(
-    'is found in base64 behind "%s"',
+    'is masked in base64 behind "%s"',
     (before) => {
       const mask = createHeaderMask([['X-Secret', key]])
       for (const text of [
@@ -74,20 +74,20 @@ describe("what a receiver says of a webhook's own headers", () => {
     },
   )
 
-  it('is found where it looks escaped itself, as it is and decoded', () => {
+  it('is masked as it is and decoded when it looks escaped itself', () => {
     const mask = createHeaderMask([['X-Secret', 'a%2Bb%2Bc&amp;d']])
     expect(mask.hide('got a%2Bb%2Bc&amp;d.')).toBe('got ***.')
     expect(mask.hide('got a+b+c&d.')).toBe('got ***.')
   })
 
-  it('everything else stays, also where a value is short', () => {
+  it('leaves all other text unchanged, also where a value is short', () => {
     const text = '{"ok":1,"abc":"abcdef","theme":"dark","can":"cana"}'
     expect(maskHeaderValues(text, headers)).toBe(text)
     expect(maskHeaderValues('', headers)).toBe('')
     expect(maskHeaderValues('ok', [])).toBe('ok')
   })
 
-  it('leaves no value in any text, however often and wherever it is cut', () => {
+  it('remains in no text, however often it occurs and wherever the text is cut', () => {
     const value = fc.stringMatching(/^[\x21-\x7e]{8,40}$/)
     const around = fc.string({ unit: 'grapheme-ascii', maxLength: 20 })
     fc.assert(
@@ -104,7 +104,7 @@ describe("what a receiver says of a webhook's own headers", () => {
     )
   })
 
-  it('keeps nothing of a text where the values are too large to be looked for', () => {
+  it('drops the whole text when the values are too large to search for', () => {
     const value = (i: number) => `${i}-`.padEnd(4_000, Math.E.toString(36 - i).slice(2))
     const large = Array.from({ length: 20 }, (_, i) => [`X-${i}`, value(i)] as const)
     const mask = createHeaderMask(large)
@@ -113,7 +113,7 @@ describe("what a receiver says of a webhook's own headers", () => {
     expect(mask.octets).toBe(0)
   })
 
-  it('looks for a bounded number of characters', () => {
+  it('is searched for in a bounded number of characters', () => {
     for (const length of [100, 1_000, 2_000, 4_000])
       for (const count of [1, 5, 20]) {
         const many = Array.from({ length: count }, (_, i) => {
@@ -130,14 +130,14 @@ describe("what a receiver says of a webhook's own headers", () => {
     ['sequences within sequences', '%25'],
     ['base64', 'AaBb'],
     ['hexadecimal digits', '61'],
-  ])('reads a text in a bounded number of steps: %s', (_, piece) => {
+  ])('is searched for in a bounded number of steps: %s', (_, piece) => {
     const text = piece.repeat(4_096 / piece.length)
     const read = readings(text)
     expect(read.length).toBeLessThanOrEqual(8)
     expect(read.reduce((sum, { codes }) => sum + codes.length, 0)).toBeLessThan(7 * 4_096)
   })
 
-  it('finds the same with the largest headers against the largest answer', () => {
+  it('is found with the largest headers and the largest answer', () => {
     const large = Array.from({ length: 20 }, (_, i) => [`X-${i}`, 'ab'.repeat(2_000) + i] as const)
     expect(maskHeaderValues('ab'.repeat(2_048), large)).toBe(`${'ab'.repeat(48)}***`)
   })

@@ -39,7 +39,7 @@ const rows = async (text: string) => (await world.db.query<Record<string, unknow
 
 describe('a poisonous event', () => {
   it.each([400, 413, 415, 422])(
-    '(%i) is found by halving, parked, and holds up none of the others',
+    '(%i) is isolated by halving, parked, and delays no other event',
     async (status) => {
       const key = await world.register(receiver.origin)
       const batch = events(8)
@@ -76,7 +76,7 @@ describe('a poisonous event', () => {
     },
   )
 
-  it('and what is newer: halves go first, then new events, and the parked one when it is due', async () => {
+  it('is tried when it is due, after halves and new events', async () => {
     const key = await world.register(receiver.origin)
     const batch = events(2)
     const [healthy, poison] = batch as [NewEvent, NewEvent]
@@ -103,7 +103,7 @@ describe('a poisonous event', () => {
     ])
   })
 
-  it('is tried by a schedule of its own until its time is over, then exhausted', async () => {
+  it('is tried by its own schedule until its time is over, and then exhausted', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript(() => 400)
     await world.record(newEvent())
@@ -141,7 +141,7 @@ describe('a poisonous event', () => {
 })
 
 describe('a receiver that refuses everything', () => {
-  it('is asked after a wait, once ten events in a row were parked', async () => {
+  it('is asked after a wait once ten events in a row were parked', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript(() => 400)
     await world.record(...events(40))
@@ -169,7 +169,7 @@ describe('a receiver that refuses everything', () => {
     expect(new Set(accepted()).size).toBe(40)
   })
 
-  it('that refuses the first twenty of a batch holds up the others by ten first waits', async () => {
+  it('delays events behind twenty poisonous ones by ten first waits', async () => {
     const key = await world.register(receiver.origin)
     const batch = events(200)
     receiver.setScript(refuse(batch.slice(0, 20), 400))
@@ -192,7 +192,7 @@ describe('a receiver that refuses everything', () => {
     expect(await world.stream(key)).toMatchObject({ fail_count: 0, first_failure_at: null })
   })
 
-  it('is asked with what it has not seen, so that poison holds up nothing else', async () => {
+  it('is asked with new events, so that poisonous ones delay no other event', async () => {
     const key = await world.register(receiver.origin)
     const poison = events(12)
     receiver.setScript(refuse(poison, 400))
@@ -212,7 +212,7 @@ describe('a receiver that refuses everything', () => {
     expect(accepted()).toEqual([live.refId])
   })
 
-  it('a single poisonous event never is that, however often it is refused', async () => {
+  it('is not assumed for a single event that is refused often', async () => {
     const key = await world.register(receiver.origin)
     const poison = [newEvent()]
     receiver.setScript(refuse(poison, 400))
@@ -227,7 +227,7 @@ describe('a receiver that refuses everything', () => {
     expect(await world.stream(key)).toMatchObject({ fail_count: 0, parked_in_row: 1 })
   })
 
-  it('one that accepts something in between is not', async () => {
+  it('is not assumed when it accepts some events in between', async () => {
     const key = await world.register(receiver.origin)
     const batch = events(24)
     receiver.setScript(
@@ -245,8 +245,8 @@ describe('a receiver that refuses everything', () => {
   })
 })
 
-describe('413', () => {
-  it('makes the batches that follow half as large', async () => {
+describe('a 413 answer', () => {
+  it('halves the following batches', async () => {
     const key = await world.register(receiver.origin)
     const large = () =>
       events(8).map((event) => ({
@@ -271,8 +271,8 @@ describe('413', () => {
   })
 })
 
-describe('after a back-off', () => {
-  it('the same again, then one small batch, then full ones', async () => {
+describe('a stream after a back-off', () => {
+  it('repeats the request, then sends a small batch, then full ones', async () => {
     const key = await world.register(receiver.origin)
     await world.record(newEvent())
     receiver.setScript([500])

@@ -6,8 +6,8 @@ const target = { url: 'https://hooks.example.test/', headersSealed: 'v1.k1.a' }
 const mask = { octets: 0, hide: (text: string) => text }
 const opened = () => ({ url: new URL(target.url), before: [], after: [], names: [], mask })
 
-describe('what is kept of a target', () => {
-  it('is made once, and anew for another URL, other headers, another tenant', () => {
+describe('a cached request target', () => {
+  it('is made once, and anew for another URL, other headers or another tenant', () => {
     const cache = createTargetCache()
     let made = 0
     const get = (k = key, t = target) =>
@@ -24,7 +24,7 @@ describe('what is kept of a target', () => {
     expect(made).toBe(5)
   })
 
-  it('is nothing where it could not be made', () => {
+  it('is not cached when it could not be made', () => {
     const cache = createTargetCache()
     const fail = () => {
       throw new Error('no key')
@@ -34,7 +34,7 @@ describe('what is kept of a target', () => {
     expect(cache.get(key, target, () => good)).toBe(good)
   })
 
-  it('is bounded: what was used longest ago goes first', () => {
+  it('is evicted when it was used longest ago', () => {
     const cache = createTargetCache()
     const first = opened()
     const second = opened()
@@ -49,9 +49,9 @@ describe('what is kept of a target', () => {
   })
 
   it.each<[string, () => OpenTarget]>([
-    ['what hides headers', () => ({ ...opened(), mask: { ...mask, octets: 40_000 } })],
+    ['the mask of header values', () => ({ ...opened(), mask: { ...mask, octets: 40_000 } })],
     ['headers', () => ({ ...opened(), after: [['X-Large', 'x'.repeat(40_000)]] })],
-  ])('is bounded in octets too: %s', (_, open) => {
+  ])('counts its size towards the bound: %s', (_, open) => {
     const cache = createTargetCache(100_000)
     const first = open()
     cache.get({ ...key, webhookId: 'wh_a' }, target, () => first)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createBackoffCache } from './backoff-cache.ts'
 
-it('a back-off ends after a second, or when the database says so', () => {
+it('ends a back-off after a second, or when the database says so', () => {
   let nowMs = 0
   const backoffs = createBackoffCache(() => nowMs)
   backoffs.backOff('a')
@@ -14,7 +14,7 @@ it('a back-off ends after a second, or when the database says so', () => {
   expect(backoffs.isResting('a')).toBe(false)
 })
 
-it('a fault is not ended by the database; it is forgotten after a step that went well', () => {
+it('ends the back-off of a fault only after a good step', () => {
   const backoffs = createBackoffCache(() => 0)
   backoffs.fault('a', false)
   backoffs.endBackOff('a')
@@ -23,7 +23,7 @@ it('a fault is not ended by the database; it is forgotten after a step that went
   expect(backoffs.isResting('a')).toBe(false)
 })
 
-it('an outage rests for a second, whatever faults there were, and is none of them', () => {
+it('backs off for a second at a database outage, and does not count it as a fault', () => {
   let nowMs = 0
   const backoffs = createBackoffCache(() => nowMs)
   /** How long it backs off from now on. */
@@ -39,7 +39,7 @@ it('an outage rests for a second, whatever faults there were, and is none of the
   expect(faults).toEqual([1_000, 1_000, 2_000, 1_000, 1_000, 4_000])
 })
 
-it('streams that are never asked for again leave no more than so many entries', () => {
+it('keeps a bounded number of entries', () => {
   const backoffs = createBackoffCache(() => 0, 3)
   for (let i = 0; i < 10; i += 1) backoffs.fault(`deleted_${i}`, false)
   const isKept = (i: number) => backoffs.isResting(`deleted_${i}`)

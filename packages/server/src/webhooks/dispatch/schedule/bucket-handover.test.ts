@@ -24,13 +24,13 @@ const begun = (pace: Pace, startedMs = nowMs) => {
   return step
 }
 
-describe('a bucket that is to be given back, while one hangs in it', () => {
+describe('a bucket that is given back while a request hangs in it', () => {
   it.each<[Pace, number]>([
     ['quick', 2 * REQUEST_MS],
     ['new', REQUEST_MS],
     ['slow', 0],
     ['failing', 0],
-  ])('lets what is %s begin for %i ms', (pace, beginsForMs) => {
+  ])('starts %s streams for %i ms', (pace, beginsForMs) => {
     begun('quick', -2_000)
     expect(mayBegin(pace)).toBe(true)
     steps.close(new Set([1]))
@@ -42,7 +42,7 @@ describe('a bucket that is to be given back, while one hangs in it', () => {
   })
 
   it.each([500, 7_000, 27_500, 28_000])(
-    '[invariant 8] serves those that are quick until it is over, while others that are new hang: one each %i ms',
+    '[invariant 8] starts quick streams until the end, while hanging new ones start every %i ms',
     (everyMs) => {
       let hanging = [begun('new', -2_000)]
       steps.close(new Set([1]))
@@ -57,7 +57,7 @@ describe('a bucket that is to be given back, while one hangs in it', () => {
     },
   )
 
-  it('lets all begin as before when it stays after all', () => {
+  it('starts all streams as before when it is kept after all', () => {
     steps.close(new Set([1]))
     nowMs = 3 * REQUEST_MS
     steps.close(new Set())
@@ -65,7 +65,7 @@ describe('a bucket that is to be given back, while one hangs in it', () => {
   })
 })
 
-it('a bucket that is to be given back begins nothing when nothing lasts in it', () => {
+it('starts nothing in a bucket that is given back when nothing hangs in it', () => {
   begun('quick')
   steps.close(new Set([1]))
   nowMs = 1_000

@@ -61,8 +61,8 @@ async function addOpen(webhookId: string, dueIn: string | null, bucket = 7): Pro
 const discover = (buckets: readonly number[] = all) => createDiscovery(world.db)(buckets, WITHIN_MS)
 const idsOf = (found: readonly StreamKey[]) => found.map((stream) => stream.webhookId)
 
-describe('finds', () => {
-  it('what is recorded, in its bucket and in no other', async () => {
+describe('discovery', () => {
+  it('finds streams with recorded events in their bucket and in no other', async () => {
     const receiver = await createWebhookReceiver()
     const key = await world.register(receiver.origin)
     await receiver.close()
@@ -75,12 +75,12 @@ describe('finds', () => {
     expect(await discover(all.filter((one) => one === bucket))).toHaveLength(1)
   })
 
-  it('nothing in no bucket', async () => {
+  it('finds nothing without a bucket', async () => {
     await addStream()
     expect(await discover([])).toEqual([])
   })
 
-  it('active streams that are due before the next sweep, and how long they wait', async () => {
+  it('finds active streams that are due before the next sweep, and their wait', async () => {
     await addStream({ webhookId: 'wh_1' })
     await addStream({ webhookId: 'wh_2', notBefore: '900 milliseconds' })
     await addStream({ webhookId: 'wh_3', notBefore: '1 hour' })
@@ -95,7 +95,7 @@ describe('finds', () => {
     expect(found[1]?.waitMs).toBeLessThanOrEqual(900)
   })
 
-  it('idle streams with a delivery whose turn comes, each once, however many it has', async () => {
+  it('finds an idle stream once when any of its deliveries is due', async () => {
     for (const webhookId of ['wh_1', 'wh_2', 'wh_3', 'wh_4', 'wh_5'])
       await addStream({
         webhookId,
@@ -119,15 +119,15 @@ describe('finds', () => {
     expect(found[1]?.waitMs).toBeGreaterThan(0)
   })
 
-  it('active streams once, also with deliveries that wait for their turn', async () => {
+  it('finds an active stream once, also with waiting deliveries', async () => {
     await addStream()
     await addOpen('wh_1', null)
     expect(idsOf(await discover())).toEqual(['wh_1'])
   })
 })
 
-describe('with more than it looks at in one go', () => {
-  it('goes on where it left off, in each bucket, and comes round again', async () => {
+describe('discovery with more streams than one look reads', () => {
+  it('continues where it stopped, in each bucket, and starts over', async () => {
     for (const [webhookId, bucket] of [
       ['wh_1', 7],
       ['wh_2', 7],
@@ -146,7 +146,7 @@ describe('with more than it looks at in one go', () => {
     ])
   })
 
-  it('also where all that it looks at is of no use', async () => {
+  it('continues when it finds nothing of use', async () => {
     for (const webhookId of ['wh_1', 'wh_2', 'wh_3', 'wh_4', 'wh_5']) {
       await addStream({ webhookId, state: 'idle' })
       await addOpen(webhookId, webhookId === 'wh_5' ? '-1 minute' : '1 hour')
@@ -158,7 +158,7 @@ describe('with more than it looks at in one go', () => {
   })
 })
 
-it('reads no more than it needs of many streams that back off and many deliveries that wait', async () => {
+it('reads a bounded number of waiting streams and deliveries', async () => {
   await world.db.query(
     `insert into webhooks_stream (tenant_id, webhook_id, bucket, mode, state, not_before, fail_count)
      select 'tn_a', 'wh_' || n, n % 64, 'array', 'active', now() + interval '1 hour', 1

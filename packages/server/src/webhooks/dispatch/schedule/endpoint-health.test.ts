@@ -12,21 +12,21 @@ function paceAfter(...answers: readonly Answered[]) {
   return endpointHealth.of('wh')
 }
 
-describe('a stream is', () => {
-  it('new until it has answered three times, all of them quickly; then quick', () => {
+describe('a stream', () => {
+  it('is new until it has answered quickly three times, and then quick', () => {
     expect(paceAfter()).toBe('new')
     expect(paceAfter(quick, quick)).toBe('new')
     expect(paceAfter(quick, quick, quick)).toBe('quick')
     expect(paceAfter(...Array(100).fill(quick))).toBe('quick')
   })
 
-  it('slow while one of its last three answers was, from the first on', () => {
+  it('is slow while one of its last three answers was slow', () => {
     expect(paceAfter(slow)).toBe('slow')
     expect(paceAfter(quick, quick, quick, slow, quick, quick)).toBe('slow')
     expect(paceAfter(slow, quick, quick, quick)).toBe('quick')
   })
 
-  it('failing while one of its last three requests failed, or nearly hung', () => {
+  it('is failing while one of its last three requests failed or nearly timed out', () => {
     for (const bad of [failing, hanging]) {
       expect(paceAfter(bad)).toBe('failing')
       expect(paceAfter(bad, quick, slow)).toBe('failing')
@@ -35,7 +35,7 @@ describe('a stream is', () => {
     }
   })
 
-  it('failing when the database says so, until three requests went well', () => {
+  it('is failing when the database says so, until three requests succeed', () => {
     const endpointHealth = createEndpointHealth()
     endpointHealth.noteFailing('wh')
     endpointHealth.note('wh', quick)
@@ -50,7 +50,7 @@ describe('a stream is', () => {
   })
 })
 
-it('of a bounded number of streams something is known', () => {
+it('remembers a bounded number of streams', () => {
   const endpointHealth = createEndpointHealth(2)
   for (const id of ['a', 'b', 'c']) endpointHealth.note(id, failing)
   expect(['a', 'b', 'c'].map(endpointHealth.of)).toEqual(['new', 'failing', 'failing'])

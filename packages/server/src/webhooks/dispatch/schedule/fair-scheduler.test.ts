@@ -47,8 +47,8 @@ const manyTenants = (i: number) => `tn_${i}`
 const others = (i: number) => `other_${i}`
 const one = () => 'a'
 
-describe('a line', () => {
-  it('is served in the order in which they came', () => {
+describe('the queue of waiting streams', () => {
+  it('is served in order of arrival', () => {
     const w = world(2)
     for (let i = 0; i < 4; i += 1) w.join(`${i}`)
     w.fill()
@@ -70,7 +70,7 @@ describe('a line', () => {
     expect(w.names()).toEqual(['a', 'b', 'c', 'a', 'b', 'a', 'a'])
   })
 
-  it('of each pace has its turn when every place is taken', () => {
+  it('gives each health class its turn when every place is taken', () => {
     const w = world(8)
     w.start(8, manyTenants)
     for (const pace of ['quick', 'slow', 'new', 'failing'] as const)
@@ -86,7 +86,7 @@ describe('a line', () => {
 })
 
 describe('[invariant 8] one tenant', () => {
-  it('has a part of what its pace has room for, and keeps no other from starting', () => {
+  it('gets a part of the places of a health class, and others can still start', () => {
     const part = { quick: 256, slow: 64, new: 96, failing: 48 } as const
     for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
       const w = world()
@@ -95,19 +95,19 @@ describe('[invariant 8] one tenant', () => {
     }
   })
 
-  it('has half of all at most, over all paces', () => {
+  it('gets at most half of all places over all health classes', () => {
     const w = world()
     for (const pace of ['failing', 'slow', 'new', 'quick'] as const) w.start(1_000, one, pace)
     expect(w.started).toHaveLength(256)
   })
 
-  it('that hangs with all it has still starts its quick streams', () => {
+  it('can start quick streams while its other streams hang', () => {
     const w = world()
     for (const pace of ['failing', 'slow', 'new'] as const) w.start(1_000, one, pace)
     expect(w.start(100, one)).toBe(100)
   })
 
-  it('finds room behind many that hang, each with all it can have', () => {
+  it('finds a place behind many tenants that hang with all they may have', () => {
     for (const pace of ['new', 'failing'] as const) {
       const w = world()
       for (let i = 0; i < 10; i += 1) w.start(1_000, () => `dead_${i}`, pace)
@@ -118,8 +118,8 @@ describe('[invariant 8] one tenant', () => {
   })
 })
 
-describe('[invariant 8] what hangs', () => {
-  it('as many tenants as may be, that fail: slow, new and quick ones start at once', () => {
+describe('[invariant 8] hanging streams', () => {
+  it('of many tenants that fail leave places for slow, new and quick ones', () => {
     const w = world()
     expect(w.start(1_000, manyTenants, 'failing')).toBe(192)
     expect(w.start(1_000, others, 'slow')).toBe(64)
@@ -128,14 +128,14 @@ describe('[invariant 8] what hangs', () => {
     expect(w.scheduler.counts()).toMatchObject({ quick: 64, slow: 64, new: 192, failing: 192 })
   })
 
-  it('as many tenants as may be, at their first request: slow and quick ones start at once', () => {
+  it('of many tenants at their first request leave places for slow and quick ones', () => {
     const w = world()
     expect(w.start(1_000, manyTenants, 'new')).toBe(384)
     expect(w.start(64, others, 'slow')).toBe(64)
     expect(w.start(64, (i) => `quick_${i}`, 'quick')).toBe(64)
   })
 
-  it('those that are slow leave half of all places to quick and new ones', () => {
+  it('that are slow leave half of all places to quick and new ones', () => {
     const w = world()
     expect(w.start(1_000, manyTenants, 'slow')).toBe(256)
     expect(w.start(192, others, 'new')).toBe(192)
@@ -143,7 +143,7 @@ describe('[invariant 8] what hangs', () => {
   })
 })
 
-describe('somebody waits for the place of another', () => {
+describe('a place that someone waits for', () => {
   /** Quick ones that have started, and whether anybody waits for the place of the last of them. */
   function busy(count: number) {
     const w = world()
@@ -152,7 +152,7 @@ describe('somebody waits for the place of another', () => {
     return { ...w, isLastWaitedFor: last }
   }
 
-  it('who lacks only that', () => {
+  it('is reported when it is the only thing that the stream lacks', () => {
     const w = busy(512)
     expect(w.isLastWaitedFor()).toBe(false)
     for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
@@ -163,14 +163,14 @@ describe('somebody waits for the place of another', () => {
     }
   })
 
-  it('of its own tenant, which is at its limit with it', () => {
+  it('is reported when its own tenant is at its limit with it', () => {
     const w = world()
     w.start(1_000, one)
     const [first] = w.started as [Step]
     expect(w.scheduler.isAnyWaitingFor(first)).toBe(true)
   })
 
-  it('not who waits for a room that stays full', () => {
+  it('is not reported when the health class of the stream stays full', () => {
     for (const pace of ['slow', 'new', 'failing'] as const) {
       const w = busy(1)
       w.start(1_000, manyTenants, pace)
@@ -179,7 +179,7 @@ describe('somebody waits for the place of another', () => {
     }
   })
 
-  it('not whose tenant stays at its limit', () => {
+  it('is not reported when the tenant of the stream stays at its limit', () => {
     for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
       const w = busy(3)
       w.start(1_000, one, pace)
@@ -189,7 +189,7 @@ describe('somebody waits for the place of another', () => {
   })
 })
 
-it('a single place serves everything in turn', () => {
+it('serves everything in turn with a single place', () => {
   const w = world(1)
   for (const pace of ['quick', 'slow', 'new', 'failing'] as const) w.join(pace, pace)
   for (let i = 1; i <= 4; i += 1) {
@@ -200,7 +200,7 @@ it('a single place serves everything in turn', () => {
   expect(new Set(w.names())).toEqual(new Set(['quick', 'slow', 'new', 'failing']))
 })
 
-it('leaving twice, or without having started, changes nothing', () => {
+it('ignores a stream that leaves twice or without a start', () => {
   const w = world()
   const [first] = [w.join('a'), w.join('b')]
   w.fill()
@@ -209,7 +209,7 @@ it('leaving twice, or without having started, changes nothing', () => {
   expect(w.scheduler.counts()).toEqual({ quick: 1, slow: 0, new: 0, failing: 0, waiting: 0 })
 })
 
-it('nobody waits once the lines are cleared', () => {
+it('has nothing waiting after its queues are cleared', () => {
   const w = world()
   for (const pace of ['quick', 'slow', 'new', 'failing'] as const) w.join('a', pace)
   w.scheduler.clear()
@@ -217,7 +217,7 @@ it('nobody waits once the lines are cleared', () => {
   expect(w.scheduler.counts()).toEqual({ quick: 0, slow: 0, new: 0, failing: 0, waiting: 0 })
 })
 
-it('keeps every limit at every moment, and starts each once in the end', () => {
+it('keeps every limit at every moment, and starts each stream once', () => {
   const tenants = ['t0', 't1', 't2', 't3']
   const command = fc.oneof(
     fc.record({

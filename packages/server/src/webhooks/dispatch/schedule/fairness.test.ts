@@ -103,8 +103,8 @@ const each = (count: number, act: (i: number) => void) => {
   for (let i = 0; i < count; i += 1) act(i)
 }
 
-describe('a receiver that answers is not kept waiting by', () => {
-  it('hundreds, of some tenants, that answer only just before it is too late', () => {
+describe('a receiver that answers', () => {
+  it('is not delayed by hundreds of receivers that answer just before the time-out', () => {
     const w = createWorld()
     each(8 * 130, (i) => w.add(`drips_${i % 8}`, drips))
     const slow = w.add('slow', answersIn(400), { atMs: 1_000 })
@@ -115,7 +115,7 @@ describe('a receiver that answers is not kept waiting by', () => {
     expect(slow.requests).toBeGreaterThan(350)
   })
 
-  it('those of hundreds of tenants, once it has answered three times', () => {
+  it('is not delayed by hundreds of hanging tenants once it has answered three times', () => {
     const w = createWorld()
     const slow = w.add('slow', answersIn(400))
     const quick = w.add('quick', answersIn(20))
@@ -126,7 +126,7 @@ describe('a receiver that answers is not kept waiting by', () => {
     expect(longest(quick)).toBe(0)
   })
 
-  it('those that hang, answer in between, and hang again', () => {
+  it('is not delayed by receivers that hang, answer in between, and hang again', () => {
     for (const answers of [1, 2, 3, 10])
       for (const durationMs of [5, 400]) {
         const w = createWorld()
@@ -141,7 +141,7 @@ describe('a receiver that answers is not kept waiting by', () => {
       }
   })
 
-  it('whatever a few tenants do with as many webhooks as they like', () => {
+  it('is not delayed by anything that a few tenants do with many webhooks', () => {
     const receiver = fc.oneof(
       fc.constant(hangs),
       fc.constant(drips),
@@ -177,7 +177,7 @@ describe('a receiver that answers is not kept waiting by', () => {
   })
 })
 
-it('those that fail have their turn, however many are quick', () => {
+it('serves a failing receiver on time beside any number of quick ones', () => {
   const w = createWorld(64)
   each(90, (i) => w.add(`quick_${i}`, answersIn(100), { pauseMs: 0 }))
   const failing = w.add('failing', hangs, { pauseMs: 5_000 })

@@ -53,7 +53,7 @@ async function serveHealthy(): Promise<void> {
   }
 }
 
-it('200 tenants whose receivers hang, from the first request on, hold up nobody', async () => {
+it('delays nobody while the receivers of 200 tenants hang from their first request on', async () => {
   const dead = Array.from({ length: DEAD }, (_, i) => `tn_dead_${i}`)
   for (const tenantId of dead)
     await world.register(`${receiver.origin}/dead/${tenantId}`, { tenantId })
@@ -67,7 +67,7 @@ it('200 tenants whose receivers hang, from the first request on, hold up nobody'
   expect(requestsTo('/dead')).toHaveLength(DEAD)
 })
 
-it('300 webhooks of one tenant that hang get a part of the places, and hold up nobody', async () => {
+it('gives 300 hanging webhooks of one tenant a part of the places, and delays nobody', async () => {
   const owners = Array.from({ length: 300 }, (_, i) => `imap_${i}`)
   const incoming = { tenantId: 'tn_dead', event: 'INCOMING_EMAIL' } as const
   await world.db.transaction(async (tx) => {

@@ -133,7 +133,7 @@ async function record(by: Process | undefined, keys: readonly StreamKey[]): Prom
 const ownedBy = (keys: readonly StreamKey[], { leases }: Process) =>
   keys.filter((key) => leases.owned().has(bucketOf(key.webhookId)))
 
-it('what a process without a dispatcher records reaches the dispatcher that serves it', async () => {
+it('tells the dispatcher of a bucket what a process without one records', async () => {
   const { a, b, api } = await startThree()
   const keys = await registerMany(20)
   await record(api, keys)
@@ -150,7 +150,7 @@ it('what a process without a dispatcher records reaches the dispatcher that serv
   await receiver.waitForRequests(40)
 })
 
-it('what a dispatcher records for another one reaches it; its own needs no notification', async () => {
+it('tells another dispatcher of its events, and needs no notification for its own', async () => {
   const { a, b } = await startThree()
   const keys = await registerMany(12)
   const [mine, others] = [ownedBy(keys, a), ownedBy(keys, b)]
@@ -162,7 +162,7 @@ it('what a dispatcher records for another one reaches it; its own needs no notif
   expect(b.requested).toHaveLength(others.length)
 })
 
-it('a dispatcher whose session was ended listens again, and finds what it was not told', async () => {
+it('listens again after its session was ended, and finds what it missed', async () => {
   const { a, b, api } = await startThree()
   const keys = await registerMany(6)
   await record(undefined, keys)
@@ -176,7 +176,7 @@ it('a dispatcher whose session was ended listens again, and finds what it was no
   await receiver.waitForRequests(12)
 })
 
-it('one request of a webhook is under way at a time, however many processes wake it', async () => {
+it('has one request of a webhook under way, however many processes wake it', async () => {
   const { a, b, api } = await startThree()
   const keys = await registerMany(4)
   const underWay = new Map<string, number>()
@@ -219,7 +219,7 @@ async function expectNoRepetition(keys: readonly StreamKey[], requests: number):
       expect(delivery).toMatchObject({ status: 'delivered', attempts: 1 })
 }
 
-it('a dispatcher that joins repeats no request that is under way', async () => {
+it('repeats no request under way when a dispatcher joins', async () => {
   const a = await startProcess('a', true)
   await a.leases.start()
   const keys = await registerMany(20)
@@ -250,7 +250,7 @@ it('a dispatcher that joins repeats no request that is under way', async () => {
   await expectNoRepetition(keys, 40)
 })
 
-it('a dispatcher that is stopped has no request repeated by those that stay', async () => {
+it('repeats no request of a dispatcher that is stopped', async () => {
   const { a, b, api } = await startThree()
   const keys = await registerMany(20)
   const open = await gateReceiver()

@@ -101,7 +101,7 @@ afterEach(async () => {
 })
 
 describe('a stream', () => {
-  it('begins at once when it is woken, and has one step under way at a time', async () => {
+  it('starts at once after a wake-up, with one step under way at a time', async () => {
     for (let i = 0; i < 5; i += 1) w.streams.wake(stream('a'))
     expect(w.ids()).toEqual(['a'])
     w.steps[0]?.end(IDLE)
@@ -113,7 +113,7 @@ describe('a stream', () => {
     expect(w.streams.counts()).toEqual(counts({}))
   })
 
-  it('goes on after each request, until nothing is left', async () => {
+  it('continues after each request until nothing is left', async () => {
     w.streams.wake(stream('a'))
     for (let i = 1; i <= 3; i += 1) (await w.nth(i)).end(QUICK)
     ;(await w.nth(4)).end(IDLE)
@@ -121,7 +121,7 @@ describe('a stream', () => {
     expect(w.steps).toHaveLength(4)
   })
 
-  it('starts its requests `lingerMs` apart, whatever wakes it; the first goes at once', async () => {
+  it('starts its requests `lingerMs` apart, and the first one at once', async () => {
     w = createWorld({ lingerMs: 600_000 })
     w.streams.wake(stream('a'))
     w.steps[0]?.end(QUICK)
@@ -133,7 +133,7 @@ describe('a stream', () => {
     expect(w.ids()).toEqual(['a', 'b'])
   })
 
-  it('whose last request took longer than the linger goes on at once', async () => {
+  it('continues at once when its last request took longer than the linger', async () => {
     w = createWorld({ lingerMs: 100 })
     w.streams.wake(stream('a'))
     w.pass(100)
@@ -142,7 +142,7 @@ describe('a stream', () => {
     expect(w.ids()).toEqual(['a', 'a'])
   })
 
-  it('that backs off is not asked again by wake-ups, but by what the database says', async () => {
+  it('ignores wake-ups while it backs off, until the database says otherwise', async () => {
     w.streams.wake(stream('a'))
     w.steps[0]?.end({ kind: 'wait', waitMs: 3_600_000 })
     await w.streams.quiet()
@@ -158,7 +158,7 @@ describe('a stream', () => {
     expect(w.steps).toHaveLength(3)
   })
 
-  it('that waits for a moment goes on by itself', async () => {
+  it('continues by itself after a short wait', async () => {
     w.streams.wake(stream('a'))
     w.steps[0]?.end({ kind: 'wait', waitMs: 1 })
     ;(await w.nth(2)).end(IDLE)
@@ -167,7 +167,7 @@ describe('a stream', () => {
     await w.nth(3)
   })
 
-  it('of a bucket that is not ours does not begin, also when it was ours until now', async () => {
+  it('does not start when its bucket is not owned, or not any more', async () => {
     w.lost.add(1)
     w.streams.wake(stream('a'))
     w.lost.clear()
@@ -178,7 +178,7 @@ describe('a stream', () => {
     expect(w.ids()).toEqual(['b'])
   })
 
-  it('in line whose bucket is lost is passed over', async () => {
+  it('is passed over in the queue when its bucket is lost', async () => {
     w = createWorld({ concurrency: 1 })
     w.streams.wake(stream('a'))
     w.streams.wake(stream('b', 'tn_b', 2))
@@ -189,7 +189,7 @@ describe('a stream', () => {
     expect(w.ids()).toEqual(['a', 'c'])
   })
 
-  it('of a tenant with more than can be remembered does not crowd out others', async () => {
+  it('does not crowd out others when its tenant has more streams than can be remembered', async () => {
     w = createWorld({ concurrency: 1 })
     for (let i = 0; i < 110_000; i += 1) w.streams.wake(stream(`${i}`, 'tn_a'))
     const { waiting } = w.streams.counts()
@@ -201,7 +201,7 @@ describe('a stream', () => {
     expect(w.ids().slice(0, 3)).toContain('b')
   })
 
-  it('in line are passed over however many they are', async () => {
+  it('is passed over at once, also among 50,000 streams of lost buckets', async () => {
     w = createWorld({ concurrency: 1 })
     w.streams.wake(stream('a', 'tn_a', 2))
     for (let i = 0; i < 50_000; i += 1) w.streams.wake(stream(`${i}`, `tn_${i % 100}`))
@@ -212,10 +212,10 @@ describe('a stream', () => {
   })
 })
 
-describe('[invariant 8] receivers that hang', () => {
+describe('[invariant 8] hanging receivers', () => {
   const dead = Array.from({ length: 200 }, (_, i) => stream(`dead_${i}`, 'tn_dead'))
 
-  it('all of one tenant, at their first request: streams of others begin at once', async () => {
+  it('of one tenant, at their first request, do not delay other streams', async () => {
     for (const one of dead) w.streams.wake(one)
     expect(w.streams.counts()).toEqual(counts({ new: 96, waiting: 104 }))
     for (let i = 0; i < 10; i += 1) {
@@ -226,7 +226,7 @@ describe('[invariant 8] receivers that hang', () => {
     }
   })
 
-  it('each of another tenant: as long as one is quick, or slow, it begins at once', async () => {
+  it('of many tenants do not delay a stream that is quick or slow', async () => {
     for (const [id, result] of [
       ['quick', QUICK],
       ['slow', SLOW],
@@ -246,7 +246,7 @@ describe('[invariant 8] receivers that hang', () => {
     expect(w.streams.counts()).toEqual(counts({ quick: 1, slow: 1, new: 384, waiting: 616 }))
   })
 
-  it('once they have failed, or were slow, they begin among their like until three went well', async () => {
+  it('share the places of failing streams until three requests succeed', async () => {
     const next = async (result: StepResult) => {
       for (const step of w.steps.slice(-30)) step.end(result)
       await turn()
@@ -259,7 +259,7 @@ describe('[invariant 8] receivers that hang', () => {
     expect(await next(QUICK)).toEqual(counts({ quick: 30 }))
   })
 
-  it('what the database calls failing begins as such, also when it says otherwise later', async () => {
+  it('start as failing when the database says so, also when it says otherwise later', async () => {
     for (let i = 0; i < 200; i += 1)
       w.streams.find({ ...due(`dead_${i}`, { isFailing: true }), tenantId: 'tn_dead' })
     expect(w.streams.counts()).toEqual(counts({ failing: 48, waiting: 152 }))
@@ -273,7 +273,7 @@ describe('[invariant 8] receivers that hang', () => {
   })
 })
 
-describe('a step goes on with another request', () => {
+describe('another request within the same step', () => {
   /** A stream that is known to be quick, with a step under way. */
   async function startQuick(id = 'a'): Promise<Step> {
     const before = w.steps.length
@@ -282,14 +282,14 @@ describe('a step goes on with another request', () => {
     return w.nth(before + 4)
   }
 
-  it('when the stream is known to be quick and nobody waits', async () => {
+  it('is made when the stream is quick and nobody waits', async () => {
     w.streams.wake(stream('new'))
     expect(w.steps[0]?.mayGoOn()).toBe(false)
     const step = await startQuick()
     expect(step.mayGoOn()).toBe(true)
   })
 
-  it('not while somebody waits for its place; those that wait for another one are no reason', async () => {
+  it('is not made while someone waits for this very place', async () => {
     w = createWorld({ concurrency: 8 })
     for (const id of ['b', 'c']) {
       ;(await startQuick(id)).end(IDLE)
@@ -307,7 +307,7 @@ describe('a step goes on with another request', () => {
     expect(step.mayGoOn()).toBe(false)
   })
 
-  it('not before the linger is over, counted from the request before', async () => {
+  it('is not made before the linger is over, counted from the request before', async () => {
     w = createWorld({ lingerMs: 100 })
     w.pass(1)
     w.streams.wake(stream('a'))
@@ -326,7 +326,7 @@ describe('a step goes on with another request', () => {
     }
   })
 
-  it('not when its bucket was lost, is to be given back, or the server closes', async () => {
+  it('is not made when the bucket is lost or given back, or the server closes', async () => {
     const step = await startQuick()
     w.lost.add(1)
     expect(step.mayGoOn()).toBe(false)
@@ -340,8 +340,8 @@ describe('a step goes on with another request', () => {
   })
 })
 
-describe('a bucket that is to be given back', () => {
-  it('begins nothing, and is free when what is under way is over', async () => {
+describe('a bucket that is given back', () => {
+  it('starts nothing, and is free when the requests under way have ended', async () => {
     w.streams.wake(stream('a'))
     w.streams.wake(stream('other', 'tn_o', 2))
     w.streams.giveBack(new Set([1]))
@@ -359,7 +359,7 @@ describe('a bucket that is to be given back', () => {
     expect(w.freed()).toBe(1)
   })
 
-  it('that stays after all is served as before', async () => {
+  it('is served as before when it is kept after all', async () => {
     w.streams.giveBack(new Set([1]))
     w.streams.wake(stream('a'))
     w.streams.giveBack(new Set())
@@ -367,7 +367,7 @@ describe('a bucket that is to be given back', () => {
     expect(w.ids()).toEqual(['a'])
   })
 
-  it('does not keep its streams waiting for one that hangs: the others go on meanwhile', async () => {
+  it('keeps serving its other streams while one hangs', async () => {
     w.streams.wake(stream('hangs'))
     w.streams.giveBack(new Set([1]))
     w.pass(1_001)
@@ -382,7 +382,7 @@ describe('a bucket that is to be given back', () => {
     expect(w.streams.isFree(1)).toBe(true)
   })
 
-  it('begins nothing new once a request could have ended since, told again or not', async () => {
+  it('starts nothing once all requests from before must have ended', async () => {
     w.streams.wake(stream('hangs'))
     w.streams.giveBack(new Set([1]))
     w.pass(14_999)
@@ -394,14 +394,14 @@ describe('a bucket that is to be given back', () => {
   })
 })
 
-describe('a fault', () => {
+describe('an unexpected fault', () => {
   const restless = async (error: Error) => {
     w.streams.wake(stream('a'))
     w.steps.at(-1)?.fail(error)
     await w.streams.quiet()
   }
 
-  it('rests its stream, twice as long each time, whatever wakes or finds it', async () => {
+  it('makes its stream back off, twice as long each time, despite wake-ups', async () => {
     for (const [i, restMs] of [1_000, 2_000, 4_000].entries()) {
       await restless(new TypeError('a bug'))
       expect(w.steps).toHaveLength(i + 1)
@@ -414,7 +414,7 @@ describe('a fault', () => {
     expect(w.said).toEqual(Array(3).fill('webhook_stream.failed'))
   })
 
-  it('is forgotten after a step that went well, and after a minute without any', async () => {
+  it('is forgotten after a good step, and after a minute', async () => {
     await restless(new TypeError('a bug'))
     w.pass(1_000)
     w.streams.wake(stream('a'))
@@ -428,7 +428,7 @@ describe('a fault', () => {
     expect(w.steps).toHaveLength(5)
   })
 
-  it('rests for a minute at most', async () => {
+  it('makes its stream back off for a minute at most', async () => {
     for (let i = 0; i < 10; i += 1) {
       await restless(new TypeError('a bug'))
       w.pass(60_000)
@@ -436,7 +436,7 @@ describe('a fault', () => {
     expect(w.steps).toHaveLength(10)
   })
 
-  it('of the database rests everyone for a second, however often', async () => {
+  it('makes all streams back off for a second when the database is away', async () => {
     for (let i = 0; i < 5; i += 1) {
       await restless(new DatabaseUnavailableError('away'))
       w.pass(1_000)
@@ -449,7 +449,7 @@ describe('a fault', () => {
     expect(w.steps).toHaveLength(7)
   })
 
-  it('holds no place', async () => {
+  it('gives its place back', async () => {
     w = createWorld({ concurrency: 1 })
     w.streams.wake(stream('a'))
     w.streams.wake(stream('b'))
@@ -460,7 +460,7 @@ describe('a fault', () => {
 })
 
 describe('closing', () => {
-  it('waits for what is under way, begins nothing more, and may be opened again', async () => {
+  it('waits for requests under way, starts nothing more, and can be opened again', async () => {
     w = createWorld({ concurrency: 1 })
     w.streams.wake(stream('a'))
     w.streams.wake(stream('b'))
@@ -482,7 +482,7 @@ describe('closing', () => {
     expect(w.ids()).toEqual(['a', 'd'])
   })
 
-  it('aborts after its grace what does not end by itself', async () => {
+  it('aborts requests that do not end within the grace period', async () => {
     w = createWorld({ stopGraceMs: 1 })
     w.streams.wake(stream('a'))
     const [step] = w.steps

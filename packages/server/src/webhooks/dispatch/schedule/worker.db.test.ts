@@ -44,7 +44,7 @@ function limiter(): { readonly opened: Promise<void>; open(): void } {
 }
 
 describe('the dispatcher', () => {
-  it('delivers what is recorded, and what was recorded before it started', async () => {
+  it('delivers events from before and after its start', async () => {
     await world.register(receiver.origin)
     await world.record(newEvent())
     await start()
@@ -53,7 +53,7 @@ describe('the dispatcher', () => {
     await receiver.waitForRequests(2)
   })
 
-  it('finds by itself what another process recorded', async () => {
+  it('finds events of another process by itself', async () => {
     await world.register(receiver.origin)
     await start()
     await recordElsewhere(newEvent())
@@ -62,7 +62,7 @@ describe('the dispatcher', () => {
     await receiver.waitForRequests(2)
   })
 
-  it('tries again by itself when the wait is over', async () => {
+  it('tries again by itself after the wait', async () => {
     await world.register(receiver.origin)
     receiver.setScript([500, 500, 500, 200])
     await start({ policy: { retryScheduleMs: [1, 1_100, 1], retryForMs: 3_600_000 } })
@@ -71,7 +71,7 @@ describe('the dispatcher', () => {
     expect(new Set(receiver.requests.map((request) => request.body.toString())).size).toBe(1)
   })
 
-  it('has one request in flight per webhook; the rest gathers meanwhile', async () => {
+  it('has one request of a webhook under way, while further events gather', async () => {
     await world.register(receiver.origin)
     const { opened, open } = limiter()
     receiver.setScript([{ status: 200, after: opened }])
@@ -89,7 +89,7 @@ describe('the dispatcher', () => {
     expect(receiver.requests[2]?.json).toHaveLength(5)
   })
 
-  it('spaces the requests of one webhook, also by more than a sweep, and no other', async () => {
+  it('spaces the requests of one webhook, and of no other', async () => {
     await world.register(receiver.origin)
     await world.register(`${receiver.origin}/other`, { tenantId: 'tn_b' })
     await start({ lingerMs: 600_000 })
@@ -103,7 +103,7 @@ describe('the dispatcher', () => {
     expect(at('/')).toHaveLength(1)
   })
 
-  it('[invariant 8] receivers that hang do not delay a healthy one', async () => {
+  it('[invariant 8] does not delay a healthy receiver while others hang', async () => {
     const healthy = await createWebhookReceiver()
     const { opened, open } = limiter()
     receiver.setScript(() => ({ status: 200, after: opened }))
@@ -122,7 +122,7 @@ describe('the dispatcher', () => {
     await healthy.close()
   })
 
-  it('looks again when it is woken just after it found nothing', async () => {
+  it('looks again after a wake-up that comes just when it found nothing', async () => {
     await world.register(receiver.origin)
     const { rests } = createDeliveryCommits(world.db)
     let isFirst = true
@@ -159,7 +159,7 @@ describe('the dispatcher', () => {
 })
 
 describe('two dispatchers on the same streams', () => {
-  it('lose nothing, settle each delivery once, and never mix their batches', async () => {
+  it('lose no event, settle each delivery once, and never mix their batches', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript((request) => (request.request % 7 === 0 ? 500 : 200))
     const policy = { retryScheduleMs: [1], retryForMs: 3_600_000 }
@@ -198,8 +198,8 @@ describe('two dispatchers on the same streams', () => {
   })
 })
 
-describe('stopping', () => {
-  it('is fine before the start, twice, at once, and before another start', async () => {
+describe('stopping the dispatcher', () => {
+  it('works before the start, twice, concurrently, and before another start', async () => {
     const dispatcher = await world.dispatcher()
     await dispatcher.stop()
     await Promise.all([dispatcher.stop(), dispatcher.stop()])
@@ -216,7 +216,7 @@ describe('stopping', () => {
     await dispatcher.stop()
   })
 
-  it('lets the request under way finish and be settled, and starts no other', async () => {
+  it('lets the request under way be settled, and starts no other', async () => {
     const key = await world.register(receiver.origin)
     const { opened, open } = limiter()
     receiver.setScript([{ status: 200, after: opened }])
@@ -234,8 +234,8 @@ describe('stopping', () => {
   })
 })
 
-describe('leases', () => {
-  it('a dispatcher that lost its buckets starts nothing more; the new owner goes on', async () => {
+describe('leases of buckets', () => {
+  it('start nothing more once they are lost, and the new owner continues', async () => {
     const key = await world.register(receiver.origin)
     const { opened, open } = limiter()
     receiver.setScript([{ status: 200, after: opened }])
@@ -257,7 +257,7 @@ describe('leases', () => {
     expect(await world.pending(key)).toEqual([])
   })
 
-  it('a bucket that is to be given back is kept until whatever may begin in it is over', async () => {
+  it('are kept until every request that may start in the bucket is over', async () => {
     const keptMs: number[] = []
     const { leases } = await world.dispatcher()
     const seen: typeof leases = {
@@ -273,7 +273,7 @@ describe('leases', () => {
     expect(keptMs[0]).toBeGreaterThan(30_000)
   })
 
-  it('buckets that are gained are looked at', async () => {
+  it('trigger a look at buckets that are gained', async () => {
     await world.register(receiver.origin)
     const dispatcher = await world.dispatcher()
     started.push(dispatcher)
@@ -285,8 +285,8 @@ describe('leases', () => {
   })
 })
 
-describe('faults', () => {
-  it('an unexpected one rests its stream, logged, and holds up nobody else', async () => {
+describe('unexpected faults', () => {
+  it('are logged, make their stream back off, and delay no other', async () => {
     await world.register(`${receiver.origin}/bad`)
     await world.register(`${receiver.origin}/good`, { tenantId: 'tn_b' })
     await world.record(newEvent(), newEvent({ tenantId: 'tn_b' }))
@@ -312,7 +312,7 @@ describe('faults', () => {
     expect(at('/bad')).toHaveLength(1)
   })
 
-  it('a database that is away for a moment: it goes on by itself, and repeats nothing', async () => {
+  it('of the database pass by themselves, and no request is repeated', async () => {
     const key = await world.register(receiver.origin)
     const { opened, open } = limiter()
     receiver.setScript([{ status: 200, after: opened }])
@@ -346,7 +346,7 @@ describe('faults', () => {
   })
 })
 
-it('a stream that has nothing left is not asked for again and again', async () => {
+it('reads a stream once that has nothing left', async () => {
   await world.register(receiver.origin)
   let steps = 0
   const { db } = world

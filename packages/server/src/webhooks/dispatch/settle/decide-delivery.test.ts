@@ -34,26 +34,26 @@ const FAILURES = [
   504, 507, 599, 999,
 ]
 
-describe('what follows a webhook request', () => {
-  it('[6.2.6] is nothing after any 2xx, however late', () => {
+describe('the step after a webhook request', () => {
+  it('[6.2.6] is delivered after any 2xx, however late', () => {
     for (const status of [200, 201, 202, 204, 226, 299])
       for (const change of [{}, { ageMs: DAY_MS, parkedInRow: 50, failCount: 7 }])
         expect(answered(status, change)).toEqual({ kind: 'delivered', endsProbe: true })
   })
 
-  it('only a new batch that is accepted ends the probe', () => {
+  it('ends the probe only when a new batch is accepted', () => {
     expect(answered(200, { isNewBatch: false })).toEqual({ kind: 'delivered', endsProbe: false })
   })
 
-  it.each(FAILURES)('[6.2.6] is the same again after %i: the receiver failed', (status) => {
+  it.each(FAILURES)('[6.2.6] repeats the request after %i, as the receiver failed', (status) => {
     for (const events of [1, 8]) expect(answered(status, { events }).kind).toBe('retry')
   })
 
-  it('[6.2.6] is the same again after a request without an answer', () => {
+  it('[6.2.6] repeats the request after no answer', () => {
     expect(decide(failed).kind).toBe('retry')
   })
 
-  it('every status is either accepted, a refusal of the content, or a failure', () => {
+  it('treats every status as accepted, a refusal of the content, or a failure', () => {
     for (let status = 100; status < 1000; status += 1) {
       const isAccepted = status >= 200 && status < 300
       const expected = isAccepted ? 'delivered' : REFUSALS.includes(status) ? 'divided' : 'retry'
@@ -65,19 +65,19 @@ describe('what follows a webhook request', () => {
 describe('a request that met a closed connection', () => {
   const closed: DeliveryOutcome = { kind: 'failed', wasKept: true }
 
-  it('is a failed attempt, and is repeated at once; a second one in a row waits', () => {
+  it('is a failed attempt that is repeated at once; a second one in a row waits', () => {
     expect(decide(closed)).toEqual({ kind: 'retry', waitMs: 0 })
     const second = decide(closed, { failCount: 1 })
     expect(second.kind === 'retry' && second.waitMs > 0).toBe(true)
   })
 
-  it('is given up like any other when its time is over', () => {
+  it('is given up when its time is over', () => {
     expect(decide(closed, { ageMs: policy.retryForMs }).kind).toBe('exhausted')
   })
 })
 
 describe('a failing receiver', () => {
-  it('is asked again by the schedule of the stream, whose last entry repeats, with 20 % jitter', () => {
+  it('is asked by the schedule of the stream, whose last entry repeats, with 20 % jitter', () => {
     fc.assert(
       fc.property(
         fc.nat(20),
@@ -94,7 +94,7 @@ describe('a failing receiver', () => {
     )
   })
 
-  it('is believed in its Retry-After between the current wait and the longest', () => {
+  it('may set its Retry-After between the current wait and the longest', () => {
     for (const status of [429, 503, 301]) {
       const wait = (retryAfterMs: number) => decide({ kind: 'answered', status, retryAfterMs })
       expect(wait(1)).toEqual({ kind: 'retry', waitMs: 5_000 })
@@ -113,7 +113,7 @@ describe('a failing receiver', () => {
     expect(answered(500, over)).toEqual(exhausted)
   })
 
-  it('that failed for five days without a break is asked every six hours at most', () => {
+  it('is asked every six hours at most after five days without a success', () => {
     const waits = (failingMs: number) => {
       const step = decide(failed, { failingMs, ageMs: HOUR_MS })
       return 'waitMs' in step ? step.waitMs : undefined
@@ -130,12 +130,12 @@ describe('a failing receiver', () => {
 })
 
 describe('a refusal of the content', () => {
-  it.each(REFUSALS)('(%i) of several events divides them', (status) => {
+  it.each(REFUSALS)('(%i) divides several events', (status) => {
     expect(answered(status, { events: 2 }).kind).toBe('divided')
     expect(answered(status, { events: 500 }).kind).toBe('divided')
   })
 
-  it('for its size makes the next batches half of what was refused', () => {
+  it('by its size makes the next batches half of the refused size', () => {
     expect(answered(413)).toEqual({ kind: 'divided', batchBytesMax: 100_000 })
     // A receiver that answers 413 for a moment, whatever the size, is not throttled for long.
     for (const bytes of [131_073, 131_072, 100_000, 2])
@@ -143,11 +143,11 @@ describe('a refusal of the content', () => {
     for (const status of [400, 415, 422]) expect(answered(status)).toEqual({ kind: 'divided' })
   })
 
-  it.each(REFUSALS)('(%i) of a single event parks it', (status) => {
+  it.each(REFUSALS)('(%i) parks a single event', (status) => {
     expect(answered(status, { events: 1 })).toEqual({ kind: 'parked', waitMs: 5_000 })
   })
 
-  it('parks by the number of its own attempts, not by the failures of its stream', () => {
+  it('parks an event by the number of its own attempts, not by failures of its stream', () => {
     const waits = [0, 1, 2, 3, 9].map((attempts) =>
       answered(400, { events: 1, attempts, failCount: 2 }),
     )
@@ -158,7 +158,7 @@ describe('a refusal of the content', () => {
     expect(decide(asked, { events: 1 })).toEqual({ kind: 'parked', waitMs: 20_000 })
   })
 
-  it('of an event whose time is over exhausts it, and its stream does not wait', () => {
+  it('exhausts an event whose time is over, and its stream does not wait', () => {
     const exhausted = { kind: 'exhausted', isReceiverUp: true, waitMs: 0 }
     for (const events of [1, 8])
       for (const status of REFUSALS)
@@ -167,7 +167,7 @@ describe('a refusal of the content', () => {
     expect(last).toEqual({ kind: 'parked', waitMs: 1_000 })
   })
 
-  it('of one event after the other makes the stream wait, the same after each', () => {
+  it('makes the stream wait equally after each of ten refused events in a row', () => {
     const refusing = { events: 1, parkedInRow: 10 }
     for (const status of REFUSALS) {
       const alone = (change: Partial<DeliveryFacts>) =>
@@ -185,7 +185,7 @@ describe('a refusal of the content', () => {
     })
   })
 
-  it('then divides without a wait, and adds none for what was parked before', () => {
+  it('divides without a wait, and does not count an event that was parked before', () => {
     for (const status of REFUSALS) {
       expect(answered(status, { parkedInRow: 10 })).toEqual(answered(status))
       const before = { events: 1, attempts: 1, parkedInRow: 10, isParked: true }
@@ -197,12 +197,12 @@ describe('a refusal of the content', () => {
 
 describe('Retry-After', () => {
   const now = new Date('2026-01-02T03:04:05Z')
-  it('is seconds or a date', () => {
+  it('is read as seconds or as a date', () => {
     expect(parseRetryAfter('120', now)).toBe(120_000)
     expect(parseRetryAfter('Fri, 02 Jan 2026 03:05:05 GMT', now)).toBe(60_000)
     expect(parseRetryAfter('Fri, 02 Jan 2026 03:00:00 GMT', now)).toBe(0)
   })
-  it('reads as absent when it is neither', () => {
+  it('is ignored when it is neither', () => {
     for (const header of [undefined, '', '-1', '1.5', 'soon', '99999999999', 'abc, def'])
       expect(parseRetryAfter(header, now)).toBeUndefined()
   })

@@ -44,7 +44,7 @@ async function blocksOf(take: Take): Promise<number> {
   return blocks
 }
 
-it('a transaction that is open elsewhere does not make a look read what was taken', async () => {
+it('does not read taken events again while a long transaction is open elsewhere', async () => {
   const key = await world.register(receiver.origin)
   await queueBacklog(world.db, key, { count: 12_000 })
   const holder = new pg.Client({ connectionString: world.database.url })
@@ -79,7 +79,7 @@ it('a transaction that is open elsewhere does not make a look read what was take
   }
 }, 60_000)
 
-it('a stream that ran empty looks on from where it was, and finds at once what lies below', async () => {
+it('continues an emptied stream at its cursor, and finds later events below it at once', async () => {
   const key = await world.register(receiver.origin, { tenantId: 'tn_c' })
   await queueBacklog(world.db, key, { count: 600, from: 1_000 })
   const lows: QueueCursorIds[] = []
@@ -108,7 +108,7 @@ it('a stream that ran empty looks on from where it was, and finds at once what l
   expect(await world.pending(key)).toEqual([])
 }, 30_000)
 
-it('neither does discarding a long queue read what it has discarded', async () => {
+it('does not read discarded events of a long queue again', async () => {
   const key = await world.register(receiver.origin, { tenantId: 'tn_b' })
   await queueBacklog(world.db, key, { count: 6_000 })
   await queueBacklog(world.db, key, { count: 6_000, from: 10_000, lane: 1 })

@@ -66,7 +66,7 @@ describe('a failed delivery', () => {
     ])
   })
 
-  it('waits by the schedule, and nothing is requested meanwhile', async () => {
+  it('waits by the schedule, without a request meanwhile', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript(() => 500)
     const dispatcher = await world.dispatcher()
@@ -92,7 +92,7 @@ describe('a failed delivery', () => {
     ]).toEqual([true, true, true])
   })
 
-  it('a kept connection that is closed without an answer is one, repeated at once on a new one', async () => {
+  it('is repeated at once on a new connection when a reused one was closed', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript([200, { ending: 'rst' }, 200])
     const dispatcher = await world.dispatcher()
@@ -110,7 +110,7 @@ describe('a failed delivery', () => {
   })
 
   it.each([301, 302, 303, 307, 308])(
-    'a redirect (%i) is one, and is not followed',
+    'includes a redirect (%i), which is not followed',
     async (status) => {
       const key = await world.register(`${receiver.origin}/from`)
       receiver.setScript([{ status, headers: { Location: `${receiver.origin}/to` } }])
@@ -124,7 +124,7 @@ describe('a failed delivery', () => {
   )
 
   it.each([400, 401, 403, 404, 408, 410, 413, 415, 422, 429, 500, 503])(
-    'and so is %i: it is tried again',
+    'includes status %i, and is tried again',
     async (status) => {
       const key = await world.register(receiver.origin)
       receiver.setScript([status, 200])
@@ -139,7 +139,7 @@ describe('a failed delivery', () => {
     },
   )
 
-  it('Retry-After is honoured within the schedule, by seconds and by date', async () => {
+  it('obeys Retry-After within the schedule, in seconds and as a date', async () => {
     await world.register(receiver.origin)
     const header = (value: string): HttpAnswer => ({
       status: 429,
@@ -184,7 +184,7 @@ describe('a failed delivery', () => {
   })
 })
 
-describe('a receiver that', () => {
+describe('a bad receiver', () => {
   it.each<[string, HttpAnswer, RegExp]>([
     ['never answers', { ending: 'hang' }, /^timeout: /],
     ['never ends its body', { status: 200, body: 'x', ending: 'hang' }, /^timeout: /],
@@ -193,7 +193,7 @@ describe('a receiver that', () => {
     ['answers 102 for ever', { endless: 'continue' }, /^(timeout|protocol): /],
     ['resets the connection', { ending: 'rst' }, /^reset: /],
     ['closes the connection', { ending: 'fin' }, /^reset: /],
-  ])('%s is a failure within the time-out', async (_what, answer, error) => {
+  ])('fails within the time-out when it %s', async (_what, answer, error) => {
     const key = await world.register(receiver.origin)
     receiver.setScript([answer])
     await world.record(newEvent())
@@ -206,7 +206,7 @@ describe('a receiver that', () => {
     expect(await world.pending(key)).toEqual([])
   })
 
-  it('answers without end is read no further than its beginning', async () => {
+  it('that answers without end is read to a bound only', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript([{ status: 200, endless: 'body' }])
     await world.record(newEvent())
@@ -216,7 +216,7 @@ describe('a receiver that', () => {
     expect(String(attempt?.response)).toHaveLength(4096)
   })
 
-  it('is not there is a failure', async () => {
+  it('fails when it is not there', async () => {
     const key = await world.register(receiver.origin)
     await receiver.close()
     await world.record(newEvent())
@@ -236,27 +236,30 @@ describe('a dispatcher that dies', () => {
   it.each<[FailpointName, number]>([
     ['dispatch.after_freeze', 0],
     ['dispatch.after_post', 1],
-  ])('at %s: another one sends the same bytes first', async (name, requests) => {
-    const key = await world.register(receiver.origin)
-    const dying = await world.dispatcher({ failpoints: crash(name) })
-    const frozen = [newEvent(), newEvent()]
-    await world.record(...frozen)
-    await dying.runOnce()
-    expect(receiver.requests).toHaveLength(requests)
-    const older = newEvent({ eventAtMicros: world.clock.nowMicros() - 60_000_000n })
-    await world.record(older, newEvent())
-    await (await world.dispatcher()).runOnce()
-    const sent = receiver.requests.map((request) => request.json)
-    expect(sent).toHaveLength(requests + 2)
-    if (requests === 1) expect(receiver.requests[1]?.body).toEqual(receiver.requests[0]?.body)
-    expect(sent[requests]).toMatchObject(
-      frozen.map((event) => ({ details: { ref_id: event.refId } })),
-    )
-    expect(sent[requests + 1]).toMatchObject([{ details: { ref_id: older.refId } }, {}])
-    expect(await world.pending(key)).toEqual([])
-  })
+  ])(
+    'leaves the same bytes to another one, which sends them first: at %s',
+    async (name, requests) => {
+      const key = await world.register(receiver.origin)
+      const dying = await world.dispatcher({ failpoints: crash(name) })
+      const frozen = [newEvent(), newEvent()]
+      await world.record(...frozen)
+      await dying.runOnce()
+      expect(receiver.requests).toHaveLength(requests)
+      const older = newEvent({ eventAtMicros: world.clock.nowMicros() - 60_000_000n })
+      await world.record(older, newEvent())
+      await (await world.dispatcher()).runOnce()
+      const sent = receiver.requests.map((request) => request.json)
+      expect(sent).toHaveLength(requests + 2)
+      if (requests === 1) expect(receiver.requests[1]?.body).toEqual(receiver.requests[0]?.body)
+      expect(sent[requests]).toMatchObject(
+        frozen.map((event) => ({ details: { ref_id: event.refId } })),
+      )
+      expect(sent[requests + 1]).toMatchObject([{ details: { ref_id: older.refId } }, {}])
+      expect(await world.pending(key)).toEqual([])
+    },
+  )
 
-  it('after the settlement repeats nothing', async () => {
+  it('repeats nothing when it dies after the settlement', async () => {
     await world.register(receiver.origin)
     await world.record(newEvent())
     await (await world.dispatcher({ failpoints: crash('dispatch.after_settle') })).runOnce()
@@ -265,8 +268,8 @@ describe('a dispatcher that dies', () => {
   })
 })
 
-describe('an update', () => {
-  it('of the URL counts for the next request, which is made at once', async () => {
+describe('an update of a webhook', () => {
+  it('uses a new URL for the next request, which is made at once', async () => {
     const other = await createWebhookReceiver()
     const key = await world.register(receiver.origin)
     receiver.setScript([500])
@@ -281,7 +284,7 @@ describe('an update', () => {
     await other.close()
   })
 
-  it('is not undone by the failure of a request that went to the old URL', async () => {
+  it('keeps its effect when a request to the old URL fails later', async () => {
     const other = await createWebhookReceiver()
     const key = await world.register(receiver.origin)
     const { opened, open } = limiter()
@@ -305,7 +308,7 @@ describe('an update', () => {
     await other.close()
   })
 
-  it('of the headers counts for the next request', async () => {
+  it('uses new headers for the next request', async () => {
     await world.register(receiver.origin, { headers: { 'X-Secret': 'old' } })
     const dispatcher = await world.dispatcher()
     await world.record(newEvent())
@@ -317,7 +320,7 @@ describe('an update', () => {
     expect(receiver.requests[1]?.header('x-more')).toBe('1')
   })
 
-  it('that switches off discards what waits; switched on again it begins with what is new', async () => {
+  it('discards waiting events when it switches off, and begins with new ones when on again', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript([500])
     const dispatcher = await world.dispatcher()
@@ -345,7 +348,7 @@ describe('an update', () => {
   it.each([
     ['switched off', () => update({ active: false })],
     ['deleted', () => deleteWebhook(world.deps, 'tn_a', 'EMAIL_EVENT')],
-  ])('while a request is under way: %s, and no other one follows', async (_what, stop) => {
+  ])('during a request has this outcome, and no further request: %s', async (_what, stop) => {
     const key = await world.register(receiver.origin)
     const { opened, open } = limiter()
     receiver.setScript([{ status: 500, after: opened }])
@@ -369,7 +372,7 @@ describe('an update', () => {
     expect(outcomes()).toEqual(['retry', 'discarded', 'discarded'])
   })
 
-  it('a webhook registered after the deletion gets none of the old events', async () => {
+  it('gives none of the old events to a webhook that is registered after a deletion', async () => {
     await world.register(receiver.origin)
     await world.record(newEvent())
     await deleteWebhook(world.deps, 'tn_a', 'EMAIL_EVENT')

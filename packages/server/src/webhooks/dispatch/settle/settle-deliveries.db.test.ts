@@ -75,8 +75,8 @@ const parked = { kind: 'parked', waitMs: HOUR_MS } as const
 const givenUp = { kind: 'exhausted', isReceiverUp: false, waitMs: HOUR_MS } as const
 const refused = { kind: 'exhausted', isReceiverUp: true, waitMs: 0 } as const
 
-describe('a delivery that was accepted', () => {
-  it('goes into the record with its last attempt and its events; its stream is free', async () => {
+describe('an accepted delivery', () => {
+  it('is on record with its last attempt and its events, and its stream is free', async () => {
     await setStream('fail_count = 0, parked_in_row = 3, is_probing = true')
     const ready = await open()
     expect(await settle(ready, delivered)).toBe(true)
@@ -110,13 +110,13 @@ describe('a delivery that was accepted', () => {
     })
   })
 
-  it('after a back-off leaves the next batch a small one', async () => {
+  it('keeps the next batch small after a back-off', async () => {
     await setStream('is_probing = true')
     await settle(await open(), { kind: 'delivered', endsProbe: false })
     expect(await world.stream(key)).toMatchObject({ is_probing: true })
   })
 
-  it('takes effect once: the second writes nothing', async () => {
+  it('is settled once: a second settlement writes nothing', async () => {
     const ready = await open()
     expect(await settle(ready, delivered)).toBe(true)
     for (const step of [delivered, retry, parked, givenUp])
@@ -126,7 +126,7 @@ describe('a delivery that was accepted', () => {
     expect(await world.stream(key)).toMatchObject({ fail_count: 0 })
   })
 
-  it('touches neither what was queued meanwhile nor the next delivery', async () => {
+  it('leaves events that were queued meanwhile and the next delivery alone', async () => {
     const first = await open()
     await world.record(newEvent())
     await settle(first, delivered)
@@ -140,7 +140,7 @@ describe('a delivery that was accepted', () => {
 })
 
 describe('a delivery whose receiver failed', () => {
-  it('stays open and its stream’s, which backs off; the attempt is on record', async () => {
+  it('stays open for its stream, which backs off, and its attempt is on record', async () => {
     const ready = await open()
     expect(await settle(ready, retry)).toBe(true)
     expect(await rows('select * from webhooks_open')).toMatchObject([
@@ -172,7 +172,7 @@ describe('a delivery whose receiver failed', () => {
     })
   })
 
-  it('counts each attempt; the first failure stays the first', async () => {
+  it('counts each attempt, and keeps the time of the first failure', async () => {
     const firstFailures: unknown[] = []
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       await settle(await open(), retry)
@@ -189,7 +189,7 @@ describe('a delivery whose receiver failed', () => {
     ])
   })
 
-  it('twice at once, by two dispatchers, backs off once, and both attempts count', async () => {
+  it('backs off once, and counts both attempts, when two dispatchers settle it', async () => {
     const [one, two] = [await open(), await open()]
     expect(await settle(one, retry)).toBe(true)
     const before = await world.stream(key)
@@ -200,7 +200,7 @@ describe('a delivery whose receiver failed', () => {
     expect(await world.attempts(key)).toMatchObject([{ attempt: 1 }, { attempt: 2 }])
   })
 
-  it('beside one that succeeded is delivered', async () => {
+  it('is delivered when another dispatcher succeeded with it', async () => {
     const [one, two] = [await open(), await open()]
     await settle(one, retry)
     expect(await settle(two, delivered)).toBe(true)
@@ -209,7 +209,7 @@ describe('a delivery whose receiver failed', () => {
     expect(await world.stream(key)).toMatchObject({ fail_count: 0, first_failure_at: null })
   })
 
-  it('and whose time is over is given up; the stream waits all the same', async () => {
+  it('is given up when its time is over, and the stream still waits', async () => {
     const ready = await open()
     await settle(ready, givenUp)
     expect(await rows('select status, last_attempt from webhooks_delivery')).toMatchObject([
@@ -229,7 +229,7 @@ describe('a delivery whose receiver failed', () => {
 })
 
 describe('a delivery whose content was refused', () => {
-  it('is divided: it leaves as discarded, and names the two that have its events', async () => {
+  it('is divided: it is discarded, and names the two that have its events', async () => {
     await world.record(newEvent())
     await setStream('fail_count = 2, first_failure_at = now(), parked_in_row = 4')
     const ready = await open()
@@ -266,14 +266,14 @@ describe('a delivery whose content was refused', () => {
     expect((await open()).delivery.eventIds).toEqual(first?.eventIds)
   })
 
-  it('is divided once: of two dispatchers the second leaves no halves', async () => {
+  it('is divided once by two dispatchers', async () => {
     const ready = await open()
     const divide = () => settle(ready, { kind: 'divided' }, divideDelivery(ready))
     expect([await divide(), await divide()]).toEqual([true, false])
     expect(await rows('select 1 from webhooks_open')).toHaveLength(2)
   })
 
-  it('and is of one event is parked: open under its id, its stream is free', async () => {
+  it('is parked when it has one event: it stays open, and its stream is free', async () => {
     await setStream('fail_count = 2, first_failure_at = now()')
     const ready = await open()
     await settle(ready, parked)
@@ -303,7 +303,7 @@ describe('a delivery whose content was refused', () => {
     })
   })
 
-  it('and was parked before is not counted again', async () => {
+  it('counts once in a row of refusals when it was parked before', async () => {
     await settle(await open(), parked)
     await world.due()
     await settle(await open(), parked)
@@ -317,7 +317,7 @@ describe('a delivery whose content was refused', () => {
     ['parked', { ...parked, backOffMs: HOUR_MS }],
     ['exhausted', { ...refused, waitMs: HOUR_MS }],
   ] as const)(
-    'and is %s makes its stream wait, without a failure, where all is refused',
+    'makes its stream wait, without a failure, where everything is refused: %s',
     async (_, step) => {
       const since = '2026-01-02T00:00:00.000Z'
       await setStream(`fail_count = 2, first_failure_at = '${since}', parked_in_row = 10`)
@@ -336,7 +336,7 @@ describe('a delivery whose content was refused', () => {
     },
   )
 
-  it('and whose time is over is given up, and its stream goes on', async () => {
+  it('is given up when its time is over, and its stream continues', async () => {
     await world.record(newEvent())
     await settle(await open(), refused)
     expect(await rows('select status from webhooks_delivery')).toEqual([{ status: 'exhausted' }])
@@ -346,8 +346,8 @@ describe('a delivery whose content was refused', () => {
   })
 })
 
-describe('settling', () => {
-  it('many at once settles each as it is', async () => {
+describe('a settlement', () => {
+  it('of a group settles each delivery by itself', async () => {
     const keys = [key]
     for (let i = 0; i < 9; i += 1)
       keys.push(await world.register(receiver.origin, { tenantId: `tn_${i}` }))
@@ -381,7 +381,7 @@ describe('settling', () => {
     expect(statuses).toEqual(keys.map((_, i) => expected[i % expected.length]))
   })
 
-  it('does not undo an update that ended the back-off while the request was under way', async () => {
+  it('does not undo an update that ended the back-off meanwhile', async () => {
     await settle(await open(), retry)
     await world.due()
     const ready = await open()
@@ -393,7 +393,7 @@ describe('settling', () => {
     expect(await open()).toMatchObject({ delivery: { attempts: 2 } })
   })
 
-  it('of a request to a receiver that the webhook no longer has leaves what its stream knows', async () => {
+  it('of a request to an earlier URL does not change the health of the stream', async () => {
     const steps: DeliveryStep[] = [
       delivered,
       retry,
@@ -420,7 +420,7 @@ describe('settling', () => {
     }
   })
 
-  it('after the stream was deleted writes nothing', async () => {
+  it('writes nothing after the stream was deleted', async () => {
     const ready = await open()
     await world.db.query('delete from webhooks_stream')
     const before = await rows('select * from webhooks_open')
@@ -431,7 +431,7 @@ describe('settling', () => {
     expect(await rows('select 1 from webhooks_stream')).toEqual([])
   })
 
-  it('that is rolled back leaves the delivery open', async () => {
+  it('leaves the delivery open when it is rolled back', async () => {
     const ready = await open()
     const interrupted = world.db.transaction(async (tx) => {
       expect(await settleDeliveries(tx, [settlementOf(ready, delivered)])).toEqual([true])

@@ -33,7 +33,7 @@ const away = () => Promise.reject(new DatabaseUnavailableError('away'))
 const run = async () => (await world.dispatcher()).runOnce()
 
 describe('a request that was answered', () => {
-  it('is not repeated because its outcome could not be written at once', async () => {
+  it('is not repeated when its outcome could not be written at once', async () => {
     const { settle } = createDeliveryCommits(world.db)
     let tries = 0
     const dispatcher = await world.dispatcher({
@@ -54,7 +54,7 @@ describe('a request that was answered', () => {
     await expect(settled).rejects.not.toBeInstanceOf(DatabaseUnavailableError)
   })
 
-  it('waits for nobody who holds the stream of another', async () => {
+  it('does not wait for a locked stream of another webhook', async () => {
     const other = await createWebhookReceiver()
     const held = await world.register(other.origin, { tenantId: 'tn_b' })
     const gate = Promise.withResolvers<void>()
@@ -120,7 +120,7 @@ describe('an open delivery whose day the record does not have', () => {
     expect(await world.stream(key)).toMatchObject({ delivery_id: null, state: 'idle' })
   })
 
-  it('does so too when it fails again, and when its webhook is switched off', async () => {
+  it('gets an id of today when it fails again, and when its webhook is switched off', async () => {
     await freeze(500)
     receiver.setScript([503])
     await run()
@@ -136,8 +136,8 @@ describe('an open delivery whose day the record does not have', () => {
   })
 })
 
-describe('with a clock of this process that is wrong', () => {
-  it('deliveries get ids by the clock of the database', async () => {
+describe('a process with a wrong clock', () => {
+  it('gives deliveries ids by the clock of the database', async () => {
     const { now } = Date
     receiver.setScript([413, 200, 200])
     await world.record(newEvent(), newEvent())

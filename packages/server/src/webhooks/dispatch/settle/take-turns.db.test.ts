@@ -68,7 +68,7 @@ async function whileHeld<T>(key: StreamKey, work: () => Promise<T>): Promise<T> 
 }
 
 describe('a turn', () => {
-  it('settles the last request and takes what follows it, for each stream of a group', async () => {
+  it('settles the last request and takes the next, for each stream of a group', async () => {
     await backlog(3)
     const first = await takeAll(keys)
     const results = await turn(
@@ -90,7 +90,7 @@ describe('a turn', () => {
     expect(await rowsIn('webhooks_pending')).toHaveLength(3)
   })
 
-  it('may have one half alone, and each gets its own answer', async () => {
+  it('may only settle or only take, and each gets its own answer', async () => {
     await backlog(2)
     const [a, b] = await takeAll(keys.slice(0, 2))
     const results = await turn([
@@ -113,7 +113,7 @@ describe('a turn', () => {
     })
   })
 
-  it('of a stream that is held elsewhere does nothing, and the others take what follows', async () => {
+  it('does nothing for a locked stream, and serves the others', async () => {
     await backlog(2)
     const first = await takeAll(keys)
     const [held] = keys
@@ -133,7 +133,7 @@ describe('a turn', () => {
     }
   })
 
-  it('does both or neither', async () => {
+  it('settles and takes in one transaction', async () => {
     await backlog(2)
     const [first] = await takeAll(keys.slice(0, 1))
     const [key] = keys
@@ -151,7 +151,7 @@ describe('a turn', () => {
   })
 })
 
-it('a group reads so many bytes at most; the streams behind them are for the next one', async () => {
+it('reads a bounded number of bytes for a group, and leaves the rest to the next', async () => {
   await backlog(20)
   const large = { ...limits, batchEventsMax: 500, batchBytesMax: 100_000_000 }
   await world.db.query('update webhooks_pending set bytes = 600000')
@@ -169,7 +169,7 @@ it('a group reads so many bytes at most; the streams behind them are for the nex
   expect(second.map(({ taken }) => taken?.kind)).toEqual(['ready', 'wait'])
 })
 
-describe('an event that was read ahead', () => {
+describe('a prefetched event', () => {
   const lane = 1
   const later = 100
 
@@ -181,7 +181,7 @@ describe('an event that was read ahead', () => {
   const takeAhead = (ahead: QueuedEvent | undefined) =>
     turn([{ take: takeOf(keys[0] as StreamKey, { ahead }) }])
 
-  it('is read with the one before it, where each travels alone; a replayed one is not', async () => {
+  it('is read with the one before it in single mode, unless it is replayed', async () => {
     const [key] = keys
     await queueBacklog(world.db, key as StreamKey, { count: 3 })
     await queueBacklog(world.db, key as StreamKey, { count: 2, from: later, lane })
@@ -209,7 +209,7 @@ describe('an event that was read ahead', () => {
     expect(readyOf(result?.taken).ahead).toEqual([])
   })
 
-  it('is no batch of its own where events travel together', async () => {
+  it('is ignored where events travel in batches', async () => {
     await backlog(3)
     const [next] = await prefetch()
     const together = { ahead: next, limits: { ...limits, batchEventsMax: 500 } }
@@ -217,7 +217,7 @@ describe('an event that was read ahead', () => {
     expect(readyOf(result?.taken).delivery.eventIds).toEqual([backlogId(1), backlogId(2)])
   })
 
-  it('is taken from where it was, with its body', async () => {
+  it('is taken from the queue with its prefetched body', async () => {
     await backlog(2)
     const [next] = await prefetch()
     const ready = readyOf((await takeAhead(next))[0]?.taken)
@@ -226,7 +226,7 @@ describe('an event that was read ahead', () => {
     expect(await world.pending(keys[0] as StreamKey)).toEqual([backlogId(1)])
   })
 
-  it('is not taken once it has left the queue, nor is what stands in its place now', async () => {
+  it('is not taken once it has left the queue, even when another event has its position', async () => {
     await backlog(2)
     const [next] = await prefetch()
     await world.db.query('delete from webhooks_pending')
@@ -238,7 +238,7 @@ describe('an event that was read ahead', () => {
     expect(await rowsIn('webhooks_open')).toEqual([])
   })
 
-  it('gives way to what comes first: a delivery under way, a pause, a discard', async () => {
+  it('waits for an open delivery, a pause and a discard', async () => {
     await backlog(3)
     const [next] = await prefetch()
     const [key] = keys

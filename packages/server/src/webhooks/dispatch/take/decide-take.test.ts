@@ -30,12 +30,12 @@ const facts: TakeFacts = {
 const decide = (change: Partial<StreamState> = {}, seen: Partial<TakeFacts> = {}) =>
   decideTake({ ...stream, ...change }, { ...facts, ...seen }, limits)
 
-describe('what a stream does next', () => {
+describe('the next step of a stream', () => {
   it('is a new batch when nothing else is to be done', () => {
     expect(decide()).toEqual({ kind: 'batch', eventsMax: 500, bytesMax: 1_000_000 })
   })
 
-  it('is decided in this order', () => {
+  it('follows this order: pause, discard, wait, exhaust, open delivery, due parked event', () => {
     const state = {
       isPaused: true,
       waitMs: 5,
@@ -61,7 +61,7 @@ describe('what a stream does next', () => {
     })
   })
 
-  it('is a parked event that is due or what is queued, by chance; a half goes first', () => {
+  it('is a due parked event or a new batch, by chance; a half goes first', () => {
     const due = { kind: 'open', deliveryId: 'dlv_2', isDue: true }
     const parked = { dueId: 'dlv_2', isDueParked: true }
     for (const random of [0, 0.49]) {
@@ -75,7 +75,7 @@ describe('what a stream does next', () => {
     }
   })
 
-  it('is one event that was not seen yet, where everything is refused', () => {
+  it('is one new event where everything is refused', () => {
     const refusing = { parkedInRow: 10 }
     const one = { kind: 'batch', eventsMax: 1, bytesMax: 1_000_000 }
     expect(decide(refusing, { dueId: 'dlv_2', hasPending: true })).toEqual(one)
@@ -88,7 +88,7 @@ describe('what a stream does next', () => {
     })
   })
 
-  it('is to discard when the webhook is gone, also without a delivery under way', () => {
+  it('is a discard when the webhook is gone, also without an open delivery', () => {
     expect(decide({}, { isActive: undefined })).toEqual({ kind: 'discard' })
     expect(decide({ waitMs: 5 }, { isActive: undefined })).toEqual({ kind: 'discard' })
     expect(decide({ isPaused: true }, { isActive: undefined })).toEqual({ kind: 'discard' })
@@ -105,14 +105,14 @@ describe('a new batch', () => {
     return step.kind === 'batch' ? step.bytesMax : undefined
   }
 
-  it('is of one event in single mode, and small after a back-off', () => {
+  it('is one event in single mode, and small after a back-off', () => {
     expect(eventsMax({ mode: 'single' })).toBe(1)
     expect(eventsMax({ mode: 'single', isProbing: true })).toBe(1)
     expect(eventsMax({ isProbing: true })).toBe(50)
     expect(eventsMax({ isProbing: true }, 20)).toBe(20)
   })
 
-  it('keeps below a size that was refused, twice as much with each 10 minutes since', () => {
+  it('stays below a refused size, which doubles every 10 minutes', () => {
     expect(bytesMax(1_000, 0)).toBe(1_000)
     expect(bytesMax(1_000, 10 * MINUTE_MS - 1)).toBe(1_000)
     expect(bytesMax(1_000, 10 * MINUTE_MS)).toBe(2_000)
@@ -130,7 +130,7 @@ describe('the members of a batch', () => {
   const choose = (pointers: ReturnType<typeof pointer>[], bytesMax = 1_000) =>
     chooseBatch(pointers, 2, bytesMax)
 
-  it('are all that were found', () => {
+  it('are all events that were found', () => {
     expect(choose([pointer(2), pointer(2), pointer(2)])).toEqual({
       kind: 'members',
       count: 3,
@@ -143,16 +143,16 @@ describe('the members of a batch', () => {
     expect(choose([pointer(3), pointer(2)])).toMatchObject({ count: 1 })
   })
 
-  it('are none when the first was queued before the webhook was switched off', () => {
+  it('are none when the first event was queued before the webhook was switched off', () => {
     expect(choose([pointer(1), pointer(2)])).toEqual({ kind: 'stale' })
   })
 
-  it('are one when it travels alone, and end before one that does', () => {
+  it('are one event when it travels alone, and end before such an event', () => {
     expect(choose([pointer(2, true), pointer(2)])).toMatchObject({ count: 1 })
     expect(choose([pointer(2), pointer(2), pointer(2, true)])).toMatchObject({ count: 2 })
   })
 
-  it('are as many as the body has room for, with brackets and commas, but at least one', () => {
+  it('fill the body with brackets and commas, and are at least one', () => {
     const three = [pointer(2), pointer(2), pointer(2)]
     const count = (bytesMax: number) => choose(three, bytesMax)
     expect([304, 303, 203, 202, 1].map(count)).toEqual(

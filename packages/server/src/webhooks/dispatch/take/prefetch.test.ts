@@ -15,8 +15,8 @@ const queued = (n: number, bytes = 100): QueuedEvent => ({
   event: { eventId: `evt_${n}`, day: '2026-01-02', body: '{}', traceparent: 't' },
 })
 
-describe('what was read ahead', () => {
-  it('is handed out once, in its order, to its own stream', () => {
+describe('prefetched events', () => {
+  it('are returned once, in order, for their own stream', () => {
     const ahead = createPrefetch()
     ahead.set('wh_a', [queued(1), queued(2)])
     ahead.set('wh_b', [queued(3)])
@@ -27,7 +27,7 @@ describe('what was read ahead', () => {
     expect(ahead.next('wh_b')).toBeUndefined()
   })
 
-  it('gives way to what was read later', () => {
+  it('are replaced by a later read', () => {
     const ahead = createPrefetch()
     ahead.set('wh_a', [queued(1), queued(2)])
     ahead.set('wh_a', [queued(5)])
@@ -35,7 +35,7 @@ describe('what was read ahead', () => {
     expect(ahead.next('wh_a')).toBeUndefined()
   })
 
-  it('is not handed out any more after a moment, or once it is forgotten', () => {
+  it('are not returned after a moment, or once they are forgotten', () => {
     let nowMs = 0
     const ahead = createPrefetch(() => nowMs)
     ahead.set('wh_a', [queued(1), queued(2)])
@@ -50,7 +50,7 @@ describe('what was read ahead', () => {
     expect(ahead.next('wh_a')).toBeUndefined()
   })
 
-  it('is kept up to a size in all, and what nobody asked for makes room', () => {
+  it('are bounded in total size; the ones that nobody asked for are evicted', () => {
     let nowMs = 0
     const ahead = createPrefetch(() => nowMs)
     const half = 16_777_216

@@ -7,12 +7,12 @@ let nowMs = Date.parse('2026-01-02T12:00:00Z')
 const eventIdAt = (ms: number) => createIdSource(() => ms).id('evt')
 const start = () => createQueueCursor(() => nowMs)
 
-describe('the low-water ids of a stream', () => {
-  it('are those of the first look until something was taken', () => {
+describe('the cursor of a stream', () => {
+  it('is at the beginning until an event was taken', () => {
     expect(start().of('wh_1')).toEqual(['', ''])
   })
 
-  it('are the last taken, by lane, as long as that is older than a minute', () => {
+  it('is at the last event taken in each queue when that is older than a minute', () => {
     const queueCursor = start()
     const [live, replayed] = [eventIdAt(nowMs - 2 * MINUTE_MS), eventIdAt(nowMs - 90 * MINUTE_MS)]
     queueCursor.taken('wh_1', [{ lane: 0, event_id: eventIdAt(nowMs - 3 * MINUTE_MS) }])
@@ -23,7 +23,7 @@ describe('the low-water ids of a stream', () => {
     expect(queueCursor.of('wh_2')).toEqual(['', ''])
   })
 
-  it('of replayed events are left when a look finds none of them, or nothing at all', () => {
+  it('leaves the queue of replayed events when a read finds none of them', () => {
     const queueCursor = start()
     const id = eventIdAt(nowMs - 90 * MINUTE_MS)
     queueCursor.taken('wh_1', [{ lane: 1, event_id: id }])
@@ -36,7 +36,7 @@ describe('the low-water ids of a stream', () => {
     expect(queueCursor.foundNothing('wh_2')).toBe(false)
   })
 
-  it('leave a minute for writers that commit late', () => {
+  it('stays a minute behind for writers that commit late', () => {
     const queueCursor = start()
     queueCursor.taken('wh_1', [{ lane: 0, event_id: eventIdAt(nowMs) }])
     const [live] = queueCursor.of('wh_1')
@@ -44,7 +44,7 @@ describe('the low-water ids of a stream', () => {
     expect(live <= eventIdAt(nowMs - MINUTE_MS)).toBe(true)
   })
 
-  it('begin anew after a minute, though something is taken all the time, and when told', () => {
+  it('starts over after a minute, and when told to', () => {
     const queueCursor = start()
     const take = () =>
       queueCursor.taken('wh_1', [{ lane: 0, event_id: eventIdAt(nowMs - 2 * MINUTE_MS) }])
@@ -60,14 +60,14 @@ describe('the low-water ids of a stream', () => {
     expect(queueCursor.of('wh_1')).toEqual(['', ''])
   })
 
-  it('begin anew when the clock was set back', () => {
+  it('starts over when the clock was set back', () => {
     const queueCursor = start()
     queueCursor.taken('wh_1', [{ lane: 0, event_id: eventIdAt(nowMs - 2 * MINUTE_MS) }])
     nowMs -= 1
     expect(queueCursor.of('wh_1')).toEqual(['', ''])
   })
 
-  it('are kept of so many streams and no more', () => {
+  it('is kept for a bounded number of streams', () => {
     const queueCursor = start()
     const id = eventIdAt(nowMs - 2 * MINUTE_MS)
     for (let i = 0; i <= 20_000; i += 1) queueCursor.taken(`wh_${i}`, [{ lane: 0, event_id: id }])

@@ -61,7 +61,7 @@ const settlementOf = (delivery: ReadyDelivery['delivery']): Settlement => ({
 })
 
 describe('taking a new batch', () => {
-  it('answers where the request goes, and what it holds', async () => {
+  it('returns the target of the request and its events', async () => {
     const events = [newEvent(), newEvent()]
     await world.record(...events)
     const taken = await ready()
@@ -77,7 +77,7 @@ describe('taking a new batch', () => {
     })
   })
 
-  it('moves its events from the queue into the open delivery, and no others', async () => {
+  it('moves its events, and no others, from the queue into the open delivery', async () => {
     await world.record(newEvent(), newEvent(), newEvent())
     const { delivery } = await ready({ limits: { ...limits, batchEventsMax: 2 } })
     expect(await rowsIn('webhooks_pending')).toHaveLength(1)
@@ -95,7 +95,7 @@ describe('taking a new batch', () => {
     expect(await world.stream(key)).toMatchObject({ delivery_id: delivery.deliveryId })
   })
 
-  it('leaves everything in its place when its transaction does not commit', async () => {
+  it('changes nothing when its transaction does not commit', async () => {
     await world.record(newEvent(), newEvent())
     const before = [await rowsIn('webhooks_pending'), await world.stream(key)]
     const interrupted = world.db.transaction(async (tx) => {
@@ -108,7 +108,7 @@ describe('taking a new batch', () => {
     expect(await rowsIn('webhooks_open')).toEqual([])
   })
 
-  it('serves the streams of a group at once, each by its own tenant', async () => {
+  it('serves a group of streams at once, each by its own tenant', async () => {
     const keys = [key]
     for (const tenantId of ['tn_b', 'tn_c', 'tn_d'])
       keys.push(await world.register(`${receiver.origin}/${tenantId}`, { tenantId }))
@@ -130,7 +130,7 @@ describe('taking a new batch', () => {
     expect(await rowsIn('webhooks_open')).toHaveLength(4)
   })
 
-  describe('after the filter was changed', () => {
+  describe('after a change of the filter', () => {
     const filter = (events: object) =>
       updateWebhook(world.deps, key.tenantId, { event: 'EMAIL_EVENT', webhook_options: { events } })
     const named = (event: 'MAIL_OPENED' | 'MAIL_CLICKED' | 'MAILER_DEACTIVATED') =>
@@ -138,7 +138,7 @@ describe('taking a new batch', () => {
     const namesOf = ({ events }: ReadyDelivery) =>
       events.map(({ body }) => (JSON.parse(body) as { event: string }).event)
 
-    it('holds only what the new one lets through, and drops the rest from the queue', async () => {
+    it('keeps events that pass the new filter, and drops the others from the queue', async () => {
       await world.record(named('MAIL_OPENED'), named('MAIL_CLICKED'), named('MAIL_OPENED'))
       await filter({ click: true })
       const taken = await ready()
@@ -148,7 +148,7 @@ describe('taking a new batch', () => {
       expect(await rowsIn('webhooks_event')).toHaveLength(3)
     })
 
-    it('looks on where nothing is left of a batch', async () => {
+    it('continues when nothing is left of a batch', async () => {
       await world.record(...Array.from({ length: 4 }, () => named('MAIL_OPENED')))
       await world.record(named('MAIL_CLICKED'))
       await filter({ click: true })
@@ -158,7 +158,7 @@ describe('taking a new batch', () => {
       expect(namesOf(await ready(small))).toEqual(['MAIL_CLICKED'])
     })
 
-    it('repeats what was sent before as it was', async () => {
+    it('repeats an earlier request unchanged', async () => {
       await world.record(named('MAIL_OPENED'), named('MAIL_CLICKED'))
       const first = await ready()
       await filter({ click: true })
@@ -167,7 +167,7 @@ describe('taking a new batch', () => {
       expect(namesOf(again)).toEqual(['MAIL_OPENED', 'MAIL_CLICKED'])
     })
 
-    it('sends what is past the filters, and what was asked for again', async () => {
+    it('sends replayed events and events that are exempt from the filter', async () => {
       await queueBacklog(world.db, key, { count: 2, lane: 1 })
       await filter({ click: true })
       expect(namesOf(await ready())).toEqual(['MAIL_DELIVERED', 'MAIL_DELIVERED'])
@@ -176,7 +176,7 @@ describe('taking a new batch', () => {
       expect(namesOf(await ready())).toEqual(['MAILER_DEACTIVATED'])
     })
 
-    it('holds events that were read ahead against it, too', async () => {
+    it('applies the filter to prefetched events', async () => {
       await world.record(named('MAIL_OPENED'), named('MAIL_OPENED'), named('MAIL_CLICKED'))
       const single = { limits: { ...limits, batchEventsMax: 1 } }
       const { ahead } = await ready(single)
@@ -188,7 +188,7 @@ describe('taking a new batch', () => {
     })
   })
 
-  it('takes live events before replayed ones, each in the order of their ids', async () => {
+  it('takes live events before replayed ones, each in order of their ids', async () => {
     await queueBacklog(world.db, key, { count: 3, lane: 1 })
     await queueBacklog(world.db, key, { count: 2, from: 10 })
     const batches: string[][] = []
@@ -203,7 +203,7 @@ describe('taking a new batch', () => {
     ])
   })
 
-  it('looks above the low-water ids of each lane', async () => {
+  it('reads above the cursor of each queue', async () => {
     await queueBacklog(world.db, key, { count: 3 })
     await queueBacklog(world.db, key, { count: 3, from: 10, lane: 1 })
     const { delivery } = await ready({ low: [backlogId(1), backlogId(11)] })
@@ -226,7 +226,7 @@ describe('taking a new batch', () => {
     expect(sizes).toEqual([2, 2, 1, 1])
   })
 
-  it('is small after a back-off, and keeps below a size that was refused', async () => {
+  it('is small after a back-off, and stays below a refused size', async () => {
     await queueBacklog(world.db, key, { count: 200 })
     await setStream('is_probing = true')
     expect((await ready()).events).toHaveLength(50)
@@ -237,7 +237,7 @@ describe('taking a new batch', () => {
     expect((await ready()).events).toHaveLength(39)
   })
 
-  it('waits for no settlement, and sees all of it once the stream is free', async () => {
+  it('does not wait for a settlement, and sees all of it once the stream is free', async () => {
     await world.record(newEvent())
     const { delivery } = await ready()
     await world.record(newEvent())
@@ -253,10 +253,10 @@ describe('taking a new batch', () => {
 })
 
 it.each([
-  ['what a request holds is flushed before it is made', 'take', 'on'],
-  ['so it is where something is settled with it', 'settleAndTake', 'on'],
-  ['what is settled alone need not be', 'settle', 'off'],
-] as const)('%s', async (_what, how, expected) => {
+  ['a take is flushed before its request', 'take', 'on'],
+  ['a take with a settlement is flushed', 'settleAndTake', 'on'],
+  ['a settlement alone need not be flushed', 'settle', 'off'],
+] as const)('uses the right durability: %s', async (_what, how, expected) => {
   const seen: unknown[] = []
   const { db } = world
   const { take, settle, settleAndTake } = createDeliveryCommits({
@@ -281,8 +281,8 @@ it.each([
   expect(seen).toEqual([{ synchronous_commit: expected }])
 })
 
-describe('of two dispatchers', () => {
-  it('that take at the same time one takes effect, and the other nothing or the same', async () => {
+describe('two dispatchers', () => {
+  it('take one delivery when they take at the same time', async () => {
     const others = createDeliveryCommits(world.db)
     for (let round = 0; round < 20; round += 1) {
       await world.record(newEvent(), newEvent())
@@ -299,7 +299,7 @@ describe('of two dispatchers', () => {
     }
   })
 
-  it('a stream that is held elsewhere keeps no other of the group waiting', async () => {
+  it('do not wait for a locked stream of the same group', async () => {
     const other = await world.register(receiver.origin, { tenantId: 'tn_b' })
     await world.record(newEvent(), newEvent({ tenantId: 'tn_b' }))
     await world.db.transaction(async (tx) => {
@@ -310,7 +310,7 @@ describe('of two dispatchers', () => {
     expect((await commits.take(takeOf(other))).kind).toBe('ready')
   })
 
-  it('writers of events are not held up by a take, nor it by them', async () => {
+  it('do not block writers of events, and are not blocked by them', async () => {
     await world.record(newEvent())
     await world.db.transaction(async (tx) => {
       await recordEvents(tx, [newEvent()])
@@ -326,8 +326,8 @@ describe('of two dispatchers', () => {
   })
 })
 
-describe('a parked event that is due', () => {
-  it('and what is queued go by turns, by chance; alone, either goes', async () => {
+describe('a due parked event', () => {
+  it('takes turns with queued events by chance', async () => {
     await world.record(newEvent())
     const { delivery } = await ready()
     await setStream('delivery_id = null')
@@ -345,8 +345,8 @@ describe('a parked event that is due', () => {
   })
 })
 
-describe('a stream', () => {
-  it('that is gone, or paused, has nothing; what is paused is kept', async () => {
+describe('the state of a stream', () => {
+  it('gives nothing when it is gone or paused, and keeps the events of a paused one', async () => {
     await world.record(newEvent())
     expect(await take({ tenantId: 'tn_other' })).toEqual({ kind: 'none' })
     await setStream('paused_at = now()')
@@ -356,7 +356,7 @@ describe('a stream', () => {
     expect((await take()).kind).toBe('ready')
   })
 
-  it('that backs off says for how long, by the clock of the database', async () => {
+  it('says how long it backs off, by the clock of the database', async () => {
     await world.record(newEvent())
     await setStream(`not_before = now() + interval '1 hour'`)
     const taken = await take()
@@ -365,7 +365,7 @@ describe('a stream', () => {
     expect(taken.waitMs).toBeLessThanOrEqual(3_600_000)
   })
 
-  it('whose webhook is off, or gone, is to be cleared, whatever it waits for', async () => {
+  it('is to be cleared when the webhook is off or gone, even while it waits', async () => {
     await world.record(newEvent())
     await setStream(`not_before = now() + interval '1 hour'`)
     await world.db.query('update webhooks_subscription set active = false')
@@ -374,7 +374,7 @@ describe('a stream', () => {
     expect(await take()).toEqual({ kind: 'clear' })
   })
 
-  it('with a delivery under way sends that one again: the same events, URL and headers read anew', async () => {
+  it('repeats an open delivery: the same events, with URL and headers read anew', async () => {
     await world.record(newEvent(), newEvent())
     const first = await ready()
     await world.record(newEvent())
@@ -392,7 +392,7 @@ describe('a stream', () => {
     expect(second.delivery.ageMs).toBeGreaterThan(0)
   })
 
-  it('takes what is due before anything newer: halves in their order, then what was parked', async () => {
+  it('gives halves in order first, then parked events, then newer ones', async () => {
     await queueBacklog(world.db, key, { count: 5 })
     const open = (id: string, event: string, dueAt: string) =>
       world.db.query(
