@@ -7,7 +7,6 @@ import {
   type MailboxWatchersDeps,
   type WokenMailbox,
 } from '../src/mailboxes/watch/mailbox-watchers.ts'
-import { rest } from '../src/mailboxes/watch/rest.ts'
 import { newFolder } from '../src/mailers/imap/mailbox.ts'
 import { createNoteDeactivated } from '../src/mailers/index.ts'
 import { sealPassword } from '../src/mailers/mailer.ts'
@@ -19,6 +18,7 @@ import { createEgress } from '../src/platform/egress/index.ts'
 import { createFailpoints } from '../src/platform/failpoints.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
+import { pause } from '../src/platform/timeout.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { clearInbound, makeInboundDays } from './inbound.ts'
@@ -116,7 +116,7 @@ export async function createMailboxBench(): Promise<MailboxBench> {
         line: createLoginLine(),
         inTurn: (_, work) => work(),
         random: () => 0,
-        rest: (ms, signal) => rest(Math.min(ms, 20), signal),
+        pause: (ms, signal) => pause(Math.min(ms, 20), signal),
         onStored: tell,
         observe: tell,
         observeLogin: tell,

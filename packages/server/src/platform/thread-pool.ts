@@ -18,7 +18,7 @@ import type { Service } from './service.ts'
 import { type ThreadMessage, totalUs } from './thread-jobs.ts'
 import { watchJob } from './thread-limits.ts'
 import { ignoreThreadJobs, type ThreadJobsObserver } from './thread-observer.ts'
-import { withTimeout } from './timeout.ts'
+import { waitAtMost, withTimeout } from './timeout.ts'
 
 /** `time` is the last resort, for a job that waits or cannot be looked at. */
 export type ThreadLimit = 'cpu' | 'memory' | 'time'
@@ -141,7 +141,7 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
       const ended = Promise.all([...all].map((thread) => thread.end()))
       // Who waits for one to end is refused now.
       for (const leave of ending) leave()
-      await withTimeout(ended, STOP_MS_MAX).catch(() => undefined)
+      await waitAtMost(ended, STOP_MS_MAX)
       all.clear()
     },
     async run(caller, input, handedOver = []) {

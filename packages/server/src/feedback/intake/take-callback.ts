@@ -18,6 +18,7 @@ import { DatabaseUnavailableError } from '../../platform/db/index.ts'
 import type { DiskGuard } from '../../platform/disk-guard.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
+import { TimeoutError, withTimeout } from '../../platform/timeout.ts'
 import type { CallbackReader, CalledBack, RelayAdapter } from '../../relays/index.ts'
 import type { CallbackAccounts } from './callback-accounts.ts'
 import type { FeedbackInbox } from './inbox.ts'
@@ -136,16 +137,9 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
   }
 }
 
-/** Rejects when it takes too long; the work goes on. */
-function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => reject(unavailable()), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
-}
-
 function toUnavailable(error: unknown): ApiError {
   if (error instanceof ApiError) return error
+  if (error instanceof TimeoutError) return unavailable()
   if (error instanceof DatabaseUnavailableError) return unavailable(error)
   return new ApiError('internal_error', { cause: error })
 }

@@ -21,6 +21,7 @@ import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Service } from '../../platform/service.ts'
+import { waitAtMost } from '../../platform/timeout.ts'
 import { createLoop } from '../../platform/work/loop.ts'
 import { createPeriodicTask } from '../../platform/work/periodic-task.ts'
 import type { Wakeups } from '../../webhooks/index.ts'
@@ -207,7 +208,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
     },
     async stop() {
       await loop.stop()
-      await within(STOP_MS, Promise.all(jobs))
+      await waitAtMost(Promise.all(jobs), STOP_MS)
       await renewals.stop()
     },
   }
@@ -234,11 +235,4 @@ function logFinished(
   const { owner, traceparent } = event
   const line = { tenant_id, inbound_id, owner, bytes, tries, problem, traceparent }
   log.info(line, 'received_email.reported')
-}
-
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, ms)
-  await Promise.race([work, late.promise])
-  clearTimeout(timer)
 }

@@ -10,6 +10,7 @@ import { createGroupCommit, type Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { Service } from '../../platform/service.ts'
+import { withTimeout } from '../../platform/timeout.ts'
 import { LARGE_BYTES, type SmtpMail } from './received-mail.ts'
 import { type DigestedMail, digestMail, storeDigested } from './store-received.ts'
 
@@ -63,7 +64,7 @@ export function createIngest(deps: IngestDeps): Ingest {
   async function commit(mail: SmtpMail): Promise<readonly string[]> {
     const bytes = mail.raw.length
     // One that is larger than that is taken alone.
-    if (waitingBytes > 0 && waitingBytes + bytes > waitingBytesMax) throw unavailable()
+    if (waitingBytes > 0 && waitingBytes + bytes > waitingBytesMax) refuse()
     waitingBytes += bytes
     try {
       const inboundIds = await groupOf(mail).add(await digestMail(mail))
@@ -81,7 +82,7 @@ export function createIngest(deps: IngestDeps): Ingest {
     stop: async () => {
       await Promise.all([groups.small.idle(), groups.large.idle()])
     },
-    store: async (mail) => ({ inboundIds: await withTimeout(commit(mail), answerMs) }),
+    store: async (mail) => ({ inboundIds: await withTimeout(commit(mail), answerMs, refuse) }),
     takeRaw: recent.take,
     wake,
     onStored(listener) {
@@ -91,16 +92,8 @@ export function createIngest(deps: IngestDeps): Ingest {
   }
 }
 
-/** Rejects when it takes too long; the work goes on. */
-function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => reject(unavailable()), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
-}
-
-function unavailable(): ApiError {
-  return new ApiError('unavailable', { retryAfterS: RETRY_S })
+function refuse(): never {
+  throw new ApiError('unavailable', { retryAfterS: RETRY_S })
 }
 
 interface RecentRaws {

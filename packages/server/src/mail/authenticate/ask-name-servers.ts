@@ -4,7 +4,7 @@
  * a bound has the answer that nobody knows for now.
  */
 import type { DnsAnswer, DnsResolver } from '../../platform/dns/index.ts'
-import { withTimeout } from '../../platform/timeout.ts'
+import { waitAtMost } from '../../platform/timeout.ts'
 import { type Answers, keyOf, type Question } from './lookups.ts'
 
 export type LookupResolver = Pick<DnsResolver, 'txt' | 'mx' | 'a' | 'aaaa' | 'ptr' | 'aliases'>
@@ -53,7 +53,7 @@ export function createNameServerQuestions(o: {
       const keys = questions.map(keyOf)
       const beganMs = o.monotonicMs()
       const all = Promise.all(keys.map((key) => asked.get(key)))
-      await withTimeout(all, Math.max(0, leftMs * SHARE)).catch(() => undefined)
+      await waitAtMost(all, Math.max(0, leftMs * SHARE))
       leftMs -= o.monotonicMs() - beganMs
       for (const key of keys) if (!answers.has(key)) answers.set(key, UNKNOWN)
     },

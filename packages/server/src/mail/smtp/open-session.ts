@@ -6,6 +6,7 @@
  * used at all: the offer may have been stripped on the way.
  */
 import type { Socket } from 'node:net'
+import { withTimeout } from '../../platform/timeout.ts'
 import { createSession } from './create-session.ts'
 import type { Dialogue, Input } from './dialogue.ts'
 import { failureOfConnect, type SmtpFailure, toSmtpReply } from './failure.ts'
@@ -41,15 +42,14 @@ async function openSocket(
   o: OpenSessionOptions,
 ): Promise<{ readonly socket: Socket } | { readonly failure: SmtpFailure }> {
   const deadline = new AbortController()
-  const { promise: timedOut, resolve } = Promise.withResolvers<undefined>()
-  const timer = setTimeout(() => {
-    deadline.abort()
-    resolve(undefined)
-  }, o.timeoutMs)
   const request: SmtpConnectOptions = { timeoutMs: o.timeoutMs, signal: deadline.signal }
+  const late = () => {
+    deadline.abort()
+    return undefined
+  }
   const connecting = o.connect(isImplicitTls(o) ? { ...request, tls: tlsOptions(o) } : request)
   try {
-    const socket = await Promise.race([connecting, timedOut])
+    const socket = await withTimeout(connecting, o.timeoutMs, late)
     if (socket !== undefined) return { socket }
     connecting.then(
       (late) => late.destroy(),
@@ -59,8 +59,6 @@ async function openSocket(
     return { failure: { stage: 'connect', systemCode: 'ETIMEDOUT', message } }
   } catch (error) {
     return { failure: failureOfConnect(error) }
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -4,11 +4,11 @@
  * mailers take turns for the places. Leases are hints; what keeps two processes apart is the fence of
  * each copy.
  */
-import { setTimeout } from 'node:timers/promises'
 import { createByteLimiter } from '../../platform/byte-limiter.ts'
 import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import { type BucketLeases, createBucketSweep, readByIndex } from '../../platform/db/index.ts'
 import type { Service } from '../../platform/service.ts'
+import { waitAtMost } from '../../platform/timeout.ts'
 import { discoverSentCopies, type SentCopyMailer } from '../../sending/index.ts'
 import { COPIES_MAX, type ServeMailerDeps, serveMailer } from './serve-mailer.ts'
 
@@ -91,8 +91,7 @@ export function createSentCopyWorker(deps: SentCopyDeps): SentCopyWorker {
       stopping.abort()
       await sweep.stop()
       // Of a session that is being opened, the claims run out by themselves.
-      const grace = setTimeout(STOP_GRACE_MS, undefined, { ref: false })
-      await Promise.race([served(), grace])
+      await waitAtMost(served(), STOP_GRACE_MS)
     },
     async runOnce() {
       do await look([...leases.owned()])

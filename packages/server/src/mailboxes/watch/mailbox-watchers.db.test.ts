@@ -12,8 +12,8 @@ import {
 import { createNoteDeactivated } from '../../mailers/index.ts'
 import { EgressError } from '../../platform/egress/index.ts'
 import { createLogger } from '../../platform/log.ts'
+import { pause } from '../../platform/timeout.ts'
 import { readMailboxHealth } from './read-health.ts'
-import { rest } from './rest.ts'
 
 let bench: MailboxBench
 beforeAll(async () => {
@@ -432,9 +432,9 @@ describe('a server that lies, or fails', () => {
     const waits: number[] = []
     await bench.watch({
       inTurn: () => Promise.reject(new Error('a canary of ours')),
-      rest(ms, signal) {
+      pause(ms, signal) {
         waits.push(ms)
-        return rest(1, signal)
+        return pause(1, signal)
       },
     })
     await idle()

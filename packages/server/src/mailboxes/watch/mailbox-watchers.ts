@@ -11,6 +11,7 @@ import {
   type Wakeups,
 } from '../../platform/db/index.ts'
 import type { Service } from '../../platform/service.ts'
+import { waitAtMost } from '../../platform/timeout.ts'
 import type { MailboxKey } from './mailbox-store.ts'
 import { type MailboxState, type WatchMailboxDeps, watchMailbox } from './watch-mailbox.ts'
 
@@ -121,7 +122,7 @@ export function createMailboxWatchers(deps: MailboxWatchersDeps): MailboxWatcher
       for (const stop of unsubscribe.splice(0)) stop()
       await sweep.stop()
       for (const watcher of [...watchers.values()]) end(watcher)
-      await within(Promise.all(ending), STOP_GRACE_MS)
+      await waitAtMost(Promise.all(ending), STOP_GRACE_MS)
     },
     counts() {
       const counts = { connecting: 0, watched: 0, failing: 0 }
@@ -129,13 +130,4 @@ export function createMailboxWatchers(deps: MailboxWatchersDeps): MailboxWatcher
       return counts
     },
   }
-}
-
-async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([work, late])
-  clearTimeout(timer)
 }

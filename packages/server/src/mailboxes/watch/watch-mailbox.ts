@@ -20,6 +20,7 @@ import {
   isForeignKeyViolation,
 } from '../../platform/db/index.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
+import { pause } from '../../platform/timeout.ts'
 import { WatchLostError } from './begin-folder.ts'
 import { decideWaitMs } from './decide-wait.ts'
 import type { LoginLine } from './login-line.ts'
@@ -31,7 +32,6 @@ import {
   type MailboxKey,
   type Watch,
 } from './mailbox-store.ts'
-import { rest } from './rest.ts'
 import { type SettleDeps, settleFailure } from './settle-failure.ts'
 import { type WatchSessionDeps, type WatchSessionOptions, watchSession } from './watch-session.ts'
 
@@ -50,7 +50,7 @@ export interface WatchMailboxDeps
   readonly line: LoginLine
   readonly random: () => number
   /** Resolves after that time, or when it is to stop. */
-  readonly rest?: typeof rest
+  readonly pause?: typeof pause
   /** For how long messages that were fetched are remembered. */
   readonly retentionMs: number
   readonly observe: WatchSessionDeps['observe']
@@ -79,7 +79,7 @@ export async function watchMailbox(
   key: WatchedMailbox,
   o: WatchMailboxOptions,
 ): Promise<void> {
-  const { rest: wait = rest } = deps
+  const { pause: wait = pause } = deps
   const troubles = new Map<string, number>()
   const pace = { isSlow: false }
   let begun: Begun | undefined

@@ -13,9 +13,9 @@ import {
   type Mailbox,
   type WatchedFolder,
 } from '../../mailers/index.ts'
+import { pause } from '../../platform/timeout.ts'
 import { type BeginOptions, beginFolder } from './begin-folder.ts'
 import type { FolderState, Watch } from './mailbox-store.ts'
-import { rest } from './rest.ts'
 import { type TakeMailDeps, type TakeOptions, takeMail } from './take-mail.ts'
 import { createNewsWaiter } from './wait-for-news.ts'
 
@@ -126,7 +126,7 @@ export async function watchSession(deps: WatchSessionDeps, o: WatchSessionOption
       const lastUid = o.folders.get(first.path)?.lastUid
       await takeFirst()
       const isEmpty = o.folders.get(first.path)?.lastUid === lastUid
-      if (isEmpty) await rest(pauseMs, signal)
+      if (isEmpty) await pause(pauseMs, signal)
       pauseMs = isEmpty ? Math.min(2 * pauseMs, PAUSE_MS_MAX) : PAUSE_MS
     }
   }

@@ -4,6 +4,7 @@
  */
 import type { ImapFlow } from 'imapflow'
 import type { ImapStage, LoginRedactor } from '../../mail/index.ts'
+import { waitAtMost, withTimeout } from '../../platform/timeout.ts'
 import type { GuardedClient } from './guard-client.ts'
 import { ImapError, imapFailureOf } from './imap-error.ts'
 
@@ -69,30 +70,23 @@ export function createImapSession(
       const failed = (error: unknown) =>
         new ImapError(imapFailureOf(error, { stage, redactor, bye: bye(), earlier }), error)
       if (!session.isOpen) throw failed({ code: 'NoConnection', message: 'Connection closed' })
-      let timer: NodeJS.Timeout | undefined
-      const timedOut = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => {
-          const { waitedMs } = guarded
-          const held = waitedMs === 0 ? '' : ', of which the bound imap_pace took '
-          const share = waitedMs === 0 ? '' : `${Math.round(waitedMs)} ms`
-          const message = `Timeout: no answer within ${timeoutMs} ms${held}${share}`
-          reject(new ImapError({ stage, systemCode: 'ETIMEDOUT', message }))
-          client.close()
-        }, timeoutMs)
-      })
+      const late = () => {
+        const { waitedMs } = guarded
+        const held = waitedMs === 0 ? '' : ', of which the bound imap_pace took '
+        const share = waitedMs === 0 ? '' : `${Math.round(waitedMs)} ms`
+        const message = `Timeout: no answer within ${timeoutMs} ms${held}${share}`
+        client.close()
+        throw new ImapError({ stage, systemCode: 'ETIMEDOUT', message })
+      }
       guarded.beginCommand({ isForMessages })
-      const working = work(client)
-      // Who waits no more does not want to hear of it.
-      working.catch(() => undefined)
       try {
-        const done = await Promise.race([working, timedOut])
+        const done = await withTimeout(work(client), timeoutMs, late)
         // Of some commands the client says that they have failed, and not why.
         if (guarded.broken !== undefined) throw guarded.broken
         return done
       } catch (error) {
         throw error instanceof ImapError ? error : failed(error)
       } finally {
-        clearTimeout(timer)
         guarded.beginCommand({ isForMessages: false })
       }
     },
@@ -108,9 +102,7 @@ export function createImapSession(
     },
     async close() {
       if (!session.isOpen) return client.close()
-      const timer = setTimeout(() => client.close(), GOODBYE_MS)
-      await client.logout().catch(() => undefined)
-      clearTimeout(timer)
+      await waitAtMost(client.logout(), GOODBYE_MS).catch(() => undefined)
       client.close()
     },
     cut: () => client.close(),

@@ -5,8 +5,8 @@
  * connection and with a freshly refreshed token, before anything is concluded from it
  * (docs/reference/mailers.md#deactivation). What cannot heal by waiting skips the second try.
  */
-import { setTimeout } from 'node:timers/promises'
 import { classifyImapFailure, type ImapFailure, LOCAL_REFUSALS } from '../../mail/index.ts'
+import { pause } from '../../platform/timeout.ts'
 import type { AccessTokenResult, AccessTokens } from '../oauth/access-tokens.ts'
 import type { TokenFailure } from '../oauth/request-token.ts'
 import type { ImapSession } from './imap-session.ts'
@@ -41,7 +41,7 @@ export async function logIn(deps: LogInDeps, mailbox: Mailbox, o: LogInOptions):
   const { authRejected, cannotHealByWaiting } = classifyImapFailure(first.failure)
   if (!authRejected) return first
   if (cannotHealByWaiting) return { ...first, isConfirmed: true }
-  if (!(await waitUnlessAborted(deps.authConfirmDelayMs, o.signal))) return { kind: 'over' }
+  if (!(await pause(deps.authConfirmDelayMs, o.signal))) return { kind: 'over' }
   const second = await tryOnce(deps, mailbox, o, first.accessToken)
   if (second.kind !== 'failed') return second
   return { ...second, isConfirmed: classifyImapFailure(second.failure).authRejected }
@@ -90,8 +90,4 @@ function withoutToken(result: Exclude<AccessTokenResult, { readonly kind: 'token
 function failed(systemCode: string, failure?: TokenFailure): LoggedIn {
   const message = failure?.providerError ?? 'The OAuth provider gave no access token in time'
   return { kind: 'failed', failure: { stage: 'auth', systemCode, message }, isConfirmed: false }
-}
-
-async function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<boolean> {
-  return setTimeout(ms, true, { signal }).catch(() => false)
 }

@@ -6,8 +6,8 @@
  * second try at a time; who has mail for it meanwhile, and for a moment after a refusal that was
  * confirmed, is told to stop. A refusal that is answered is final.
  */
-import { setTimeout } from 'node:timers/promises'
 import { createBoundedMap } from '../../platform/bounded-map.ts'
+import { pause } from '../../platform/timeout.ts'
 import type {
   RelayCallOptions,
   RelayMail,
@@ -60,7 +60,7 @@ export function createRelaySends({
         ? first
         : await breaker.confirm(async () => {
             if (performance.now() + authConfirmDelayMs >= o.deadlineAt) return undefined
-            if (!(await waitUnlessAborted(authConfirmDelayMs, o.signal))) return undefined
+            if (!(await pause(authConfirmDelayMs, o.signal))) return undefined
             // The first request was refused, but what it had to wait for is done.
             const { beforeRequest: _, ...rest } = o
             return relays.send(account, mail, rest)
@@ -84,8 +84,4 @@ function failureOf(sent: RelaySent) {
   return sent.kind === 'answered' && sent.outcome.kind === 'failed'
     ? sent.outcome.failure
     : undefined
-}
-
-async function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<boolean> {
-  return setTimeout(ms, true, { signal }).catch(() => false)
 }

@@ -6,13 +6,13 @@
  * freshly refreshed token, before anything is concluded from it (docs/reference/mailers.md#deactivation).
  * Replies that cannot heal by waiting skip the second try. A rejection that is answered is final.
  */
-import { setTimeout } from 'node:timers/promises'
 import {
   classifyFailure,
   LOCAL_REFUSALS,
   type OpenSessionResult,
   type SmtpFailure,
 } from '../../mail/index.ts'
+import { pause } from '../../platform/timeout.ts'
 import type { SmtpMailerForSend } from '../load-mailer.ts'
 import type { AccessTokenResult, AccessTokens } from '../oauth/access-tokens.ts'
 import type { TokenFailure } from '../oauth/request-token.ts'
@@ -47,7 +47,7 @@ export async function openForAttempt(
   if (opened.ok || !isWorthAnother(opened.failure)) return opened
   if (performance.now() + deps.authConfirmDelayMs >= o.deadlineAt) return undefined
   return o.confirm(async () => {
-    if (!(await waitUnlessAborted(deps.authConfirmDelayMs, o.signal))) return undefined
+    if (!(await pause(deps.authConfirmDelayMs, o.signal))) return undefined
     const second = await tokenFor(deps, mailer, { ...o, refused: first.accessToken })
     return second.kind === 'token'
       ? open(deps, mailer, o, second.accessToken)
@@ -99,8 +99,4 @@ function withoutToken(
 
 function failed(systemCode: string, { providerError }: TokenFailure): OpenSessionResult {
   return { ok: false, failure: { stage: 'auth', systemCode, message: providerError } }
-}
-
-async function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<boolean> {
-  return setTimeout(ms, true, { signal }).catch(() => false)
 }

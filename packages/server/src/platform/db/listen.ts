@@ -5,10 +5,10 @@
  * asked for an answer from time to time, and a connection on which none comes is given up.
  * What was said while nobody listened is lost; `onListening` says when that may have been so.
  */
-import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from '../log.ts'
 import type { Service } from '../service.ts'
+import { pause } from '../timeout.ts'
 import { wireOf } from './connection.ts'
 import { createPrimaries } from './primaries.ts'
 
@@ -110,9 +110,4 @@ export function createListener(o: ListenerOptions): Service {
       await running
     },
   }
-}
-
-/** Ends early, without an error, when the signal fires. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal }).catch(() => undefined)
 }

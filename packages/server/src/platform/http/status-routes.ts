@@ -1,10 +1,10 @@
 /**
  * /healthz: the process answers. /readyz: its database and roles work. /metrics: Prometheus text.
  */
-import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../errors.ts'
 import type { Metrics } from '../metrics.ts'
+import { withTimeout } from '../timeout.ts'
 
 export interface Readiness {
   /** What each check found: `ok`, or what is wrong in a few words. Each that is not `ok` is a 503. */
@@ -69,16 +69,6 @@ function createTimedCheck(
   withinMs: number,
 ): () => Promise<Readiness> {
   const checkOnce = shareOne(check)
-  return async () => {
-    const underWay = checkOnce()
-    const timer = new AbortController()
-    const nothing: Readiness = { checks: { checks: 'no answer in time' } }
-    const late = setTimeout(withinMs, nothing, { signal: timer.signal })
-    late.catch(() => undefined)
-    try {
-      return await Promise.race([underWay, late])
-    } finally {
-      timer.abort()
-    }
-  }
+  const late = (): Readiness => ({ checks: { checks: 'no answer in time' } })
+  return () => withTimeout(checkOnce(), withinMs, late)
 }

@@ -5,8 +5,8 @@
  * One that is cut before its final dot has sent nothing; one that is cut after it is uncertain, as
  * if the server had gone.
  */
-import { setTimeout } from 'node:timers/promises'
 import type { SmtpSession } from '../../mail/index.ts'
+import { pause } from '../../platform/timeout.ts'
 
 export interface Conversations {
   readonly isCut: boolean
@@ -37,7 +37,7 @@ export function createConversations(): Conversations {
     },
     async pause(ms, deadlineAt) {
       if (performance.now() + ms >= deadlineAt) return false
-      return setTimeout(ms, true, { signal: ended.signal }).catch(() => false)
+      return pause(ms, ended.signal)
     },
     cut() {
       ended.abort()

@@ -343,11 +343,3 @@ export function createSendScheduler(deps: SendSchedulerDeps): SendScheduler {
     counts: throttle.counts,
   }
 }
-
-/** Waits for the work, at most so long. */
-export async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  const timeout = Promise.withResolvers<void>()
-  const timer = setTimeout(timeout.resolve, ms)
-  await Promise.race([work, timeout.promise])
-  clearTimeout(timer)
-}

@@ -9,6 +9,7 @@
 import { findReleased } from '../../mailers/index.ts'
 import { type BucketLeases, createBucketSweep } from '../../platform/db/index.ts'
 import type { Service } from '../../platform/service.ts'
+import { waitAtMost } from '../../platform/timeout.ts'
 import { queueScheduled } from '../accept/queue-scheduled.ts'
 import { createConversations } from '../attempt/conversations.ts'
 import { claimPoisonRow } from './claim-poison-row.ts'
@@ -16,7 +17,7 @@ import { claimExpired, discoverQueues } from './claim-store.ts'
 import { createLeasedRecipients } from './leased-recipients.ts'
 import { queueIdOf, type Rest } from './mailer-queue.ts'
 import type { QueueWakeups, WokenQueue } from './queue-wakeups.ts'
-import { createSendScheduler, type SendSchedulerDeps, within } from './send-scheduler.ts'
+import { createSendScheduler, type SendSchedulerDeps } from './send-scheduler.ts'
 
 export interface SenderDeps
   extends Omit<SendSchedulerDeps, 'conversations' | 'held' | 'monotonicMs'> {
@@ -129,7 +130,7 @@ export function createSender(deps: SenderDeps): Sender {
       const validUntilMs = monotonicMs() + leaseMs
       const found = await claimPoisonRow(deps, [...leases.owned()], leaseMs)
       if (found === undefined) return
-      await within(queues.serveNow([found], validUntilMs), SUSPECT_MS)
+      await waitAtMost(queues.serveNow([found], validUntilMs), SUSPECT_MS)
     }
   }
 
@@ -182,12 +183,15 @@ export function createSender(deps: SenderDeps): Sender {
       for (const { timer } of timers.values()) clearTimeout(timer)
       timers.clear()
       queues.close()
-      await within(Promise.allSettled([sweep.stop(), settled()]), deps.stopGraceMs ?? STOP_GRACE_MS)
+      await waitAtMost(
+        Promise.allSettled([sweep.stop(), settled()]),
+        deps.stopGraceMs ?? STOP_GRACE_MS,
+      )
       conversations.cut()
       if (queues.isBusy) {
         log.warn({ attempts: held.size }, 'sender.cuts_attempts_under_way')
         await deps.pool.stop()
-        await within(settled(), CUT_GRACE_MS)
+        await waitAtMost(settled(), CUT_GRACE_MS)
       }
       // What still cannot be written is left to its claim: before the commit point it is run again, after it
       // the outcome is uncertain.

@@ -6,7 +6,6 @@
  * writes nothing. While the database is away it is tried again: the server's answer is known here
  * and nowhere else, and a process that ends before it is written leaves the attempt uncertain.
  */
-import { setTimeout } from 'node:timers/promises'
 import {
   type Deactivated,
   type MailerError,
@@ -26,6 +25,7 @@ import {
   type Tx,
 } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
+import { pause } from '../../platform/timeout.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
 import type { AttemptFailed, AttemptResult, Claim } from '../attempt/attempt.ts'
 import {
@@ -100,7 +100,7 @@ export function createFinishAttempts(deps: {
           const waitMs = isRefusal
             ? Math.min(retryMs * 2 ** refusals, REFUSAL_WAIT_MS_MAX)
             : retryMs
-          await wait(waitMs, abandoned.signal)
+          await pause(waitMs, abandoned.signal)
           if (abandoned.signal.aborted) throw error
           // A commit whose answer was lost has deleted or moved the row: the repetition finds the
           // fence gone and writes nothing. One that was refused is stamped anew: a leap of the clock
@@ -123,10 +123,6 @@ function restamp(ending: Ending, eventAtMicros: bigint): Ending {
   const doubtedEvent = { ...ifDoubted.event, eventAtMicros }
   const rejection = { ...stamped.rejection, ifDoubted: { ...ifDoubted, event: doubtedEvent } }
   return { ...stamped, rejection }
-}
-
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return setTimeout(ms, undefined, { signal }).catch(() => undefined)
 }
 
 async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promise<Ended[]> {

@@ -2,13 +2,13 @@
  * Settles one request, and does not give up easily: a request that was answered is repeated when what came
  * of it is not written.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   DatabaseUnavailableError,
   type Db,
   isWithoutPartition,
 } from '../../../platform/db/index.ts'
 import type { Logger } from '../../../platform/log.ts'
+import { pause } from '../../../platform/timeout.ts'
 import type { StreamKey } from '../stream-store.ts'
 import { reassignDelivery } from './reassign-delivery-store.ts'
 import type { Settled, Settlement } from './settle-deliveries.ts'
@@ -65,7 +65,7 @@ export async function settleRequest(
       } else throw error
     }
     if (signal.aborted || performance.now() + waitMs > untilMs) throw unsettled(cause)
-    await sleep(waitMs, undefined, { signal }).catch(() => undefined)
+    await pause(waitMs, signal)
   }
 }
 
