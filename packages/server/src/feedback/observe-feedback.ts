@@ -86,8 +86,6 @@ export function createInboxGauge(deps: {
     name: 'callback inbox gauge',
     log,
     intervalMs: MEASURE_MS,
-    piece: 1,
-    piecesMax: 1,
     async round() {
       figures = await measureInbox(db)
       full = figures.bytes > bytesMax ? await findFull(db, bytesMax) : new Set()

@@ -10,6 +10,7 @@ import { type DayPartition, dropPartitions, type PartitionDropper } from './db/p
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Service } from './service.ts'
+import { createLoop } from './work/loop.ts'
 
 /** Tables whose rows of one day belong together. */
 export interface RetentionGroup {
@@ -65,11 +66,11 @@ export function createRetention(deps: {
     'Day partitions older than the retention that are still there: needed by unfinished work, or waiting for a long transaction or the next round',
     ['reason'],
   )
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
-  let isStopped = false
 
-  async function dropOld(dropper: PartitionDropper): Promise<RetentionRound> {
+  async function dropOld(
+    dropper: PartitionDropper,
+    mayGoOn: () => boolean,
+  ): Promise<RetentionRound> {
     const old: DayPartition[] = []
     const now = deps.clock.now()
     for (const [ageMs, groups] of Map.groupBy(deps.groups, ageOf)) {
@@ -83,7 +84,7 @@ export function createRetention(deps: {
     const heldUp = new Set<string>()
     let left = 0
     for (const partition of old) {
-      if (isStopped || dropped.length >= dropsMax || heldUp.has(partition.table)) left += 1
+      if (!mayGoOn() || dropped.length >= dropsMax || heldUp.has(partition.table)) left += 1
       else if (await isNeeded(partition)) needed.push(partition.name)
       else if (await dropOne(dropper, partition)) dropped.push(partition.name)
       else {
@@ -114,52 +115,30 @@ export function createRetention(deps: {
     return result === 'dropped'
   }
 
-  async function runOnce(): Promise<RetentionRound | 'busy'> {
+  async function runOnce(mayGoOn = () => true): Promise<RetentionRound | 'busy'> {
     deps.check?.()
     const o = {
       url: deps.databaseUrl,
       log,
       ...(deps.lockTimeoutMs === undefined ? {} : { lockTimeoutMs: deps.lockTimeoutMs }),
     }
-    const round = await dropPartitions(o, dropOld)
+    const round = await dropPartitions(o, (dropper) => dropOld(dropper, mayGoOn))
     const counts = round === 'busy' ? undefined : round
     overdue.set({ reason: 'needed' }, counts?.needed.length ?? 0)
     overdue.set({ reason: 'waiting' }, (counts?.waiting.length ?? 0) + (counts?.left ?? 0))
     return round
   }
 
-  async function runAndSchedule(): Promise<void> {
-    let waitMs = INTERVAL_MS
-    try {
-      const round = await runOnce()
-      if (round !== 'busy' && round.waiting.length + round.left > 0) waitMs = SOON_MS
-    } catch (error) {
-      waitMs = SOON_MS
-      log.warn({ err: error }, 'retention.failed')
-    }
-    if (!isStopped) schedule(waitMs)
-  }
-
-  function schedule(waitMs: number): void {
-    timer = setTimeout(() => {
-      running = runAndSchedule()
-    }, waitMs)
-  }
-
-  return {
-    name: 'retention',
-    runOnce,
-    async start() {
-      isStopped = false
-      if (timer === undefined) schedule(0)
+  const loop = createLoop({
+    ...{ name: 'retention', log, failed: 'retention.failed' },
+    ...{ sweepMs: INTERVAL_MS, backOffMs: SOON_MS },
+    async pass(mayGoOn) {
+      const round = await runOnce(mayGoOn)
+      if (round !== 'busy' && round.waiting.length + round.left > 0) loop.wake(SOON_MS)
     },
-    async stop() {
-      isStopped = true
-      clearTimeout(timer)
-      timer = undefined
-      await running
-    },
-  }
+  })
+
+  return { ...loop, runOnce: () => runOnce() }
 }
 
 /** Asks once for each group and day. What is on its way out is past the question. */

@@ -185,8 +185,6 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
     name: 'inbound leases',
     log,
     intervalMs: leaseMs / 3,
-    piece: 1,
-    piecesMax: 1,
     round: () => takings.renew(),
     failed: 'inbound.not_renewed',
   })

@@ -52,8 +52,6 @@ export function createInboundGauge(deps: {
     name: 'inbound queue gauge',
     log,
     intervalMs: MEASURE_MS,
-    piece: 1,
-    piecesMax: 1,
     async round() {
       figures = await measureQueue(db)
       return figures.rows

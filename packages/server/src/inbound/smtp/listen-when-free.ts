@@ -23,8 +23,6 @@ export function listenWhenFree(
     name: listener.name,
     log,
     intervalMs: AGAIN_MS,
-    piece: 1,
-    piecesMax: 1,
     async round() {
       if (listener.isListening() || !(await canStart(listener))) return 0
       log.info({ port }, 'inbound_listener.started_late')

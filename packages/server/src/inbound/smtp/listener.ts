@@ -171,8 +171,6 @@ function createReloading(o: ListenerOptions, use: (pair: KeyPair) => void): Peri
     name: 'inbound certificate',
     log: o.log,
     intervalMs: RELOAD_MS,
-    piece: 1,
-    piecesMax: 1,
     async round() {
       if (o.certificateFiles === undefined) return 0
       const read = readCertificate(o.certificateFiles)

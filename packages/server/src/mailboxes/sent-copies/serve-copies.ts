@@ -75,17 +75,17 @@ export function createSentCopyWorker(deps: SentCopyDeps): SentCopyWorker {
   }
 
   const sweep = createBucketSweep({
+    ...{ name: 'sent copies', log, failed: 'sent_copies.not_found' },
     leases,
     sweepMs: SWEEP_MS,
     look,
-    onError: (error) => log.warn({ err: error }, 'sent_copies.not_found'),
   })
 
   return {
     name: 'sent copies',
     async start() {
       stopping = new AbortController()
-      sweep.start()
+      await sweep.start()
     },
     async stop() {
       stopping.abort()

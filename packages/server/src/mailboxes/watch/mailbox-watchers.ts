@@ -100,10 +100,10 @@ export function createMailboxWatchers(deps: MailboxWatchersDeps): MailboxWatcher
 
   leases.onChange(dropLost)
   const sweep = createBucketSweep({
+    ...{ name: 'mailboxes', log, failed: 'mailbox_sweep.failed' },
     leases,
     sweepMs: deps.sweepMs ?? SWEEP_MS,
     look,
-    onError: (error) => log.warn({ err: error }, 'mailbox_sweep.failed'),
   })
 
   return {
@@ -115,7 +115,7 @@ export function createMailboxWatchers(deps: MailboxWatchersDeps): MailboxWatcher
         deps.mailboxWakeups.onWake((woken) => sweep.lookAt(woken.map(({ bucket }) => bucket))),
         deps.mailboxWakeups.onNews(sweep.lookAt),
       ]
-      sweep.start()
+      await sweep.start()
     },
     async stop() {
       isRunning = false

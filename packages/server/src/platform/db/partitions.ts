@@ -6,6 +6,7 @@
  */
 import type { Logger } from '../log.ts'
 import type { Service } from '../service.ts'
+import { createLoop } from '../work/loop.ts'
 import { type Db, type Queryable, statement } from './statement.ts'
 
 export interface DayPartitions extends Service {
@@ -14,8 +15,8 @@ export interface DayPartitions extends Service {
 }
 
 /** Often, because a machine that wakes up after weeks of sleep has none of the days that it needs. */
-const intervalMs = 60 * 1000
-const retryMs = 10 * 1000
+const INTERVAL_MS = 60_000
+const RETRY_MS = 10_000
 
 export interface DaySpan {
   readonly table: string
@@ -52,10 +53,6 @@ export function createDayPartitions(o: {
   tables: readonly string[]
   log: Logger
 }): DayPartitions {
-  let timer: NodeJS.Timeout | undefined
-  let round: Promise<void> | undefined
-  let isRunning = false
-
   async function runOnce(): Promise<readonly string[]> {
     const made: string[] = []
     for (const table of o.tables) {
@@ -67,35 +64,24 @@ export function createDayPartitions(o: {
     return made
   }
 
-  async function runAndSchedule(): Promise<void> {
-    let waitMs = intervalMs
-    try {
-      await runOnce()
-    } catch (error) {
-      waitMs = retryMs
-      o.log.error({ err: error, tables: o.tables }, 'day_partitions.failed')
-    }
-    if (!isRunning) return
-    timer = setTimeout(() => {
-      round = runAndSchedule()
-    }, waitMs)
-    timer.unref()
-  }
+  const loop = createLoop({
+    ...{
+      name: 'day partitions',
+      log: o.log,
+      failed: 'day_partitions.failed',
+      failedLevel: 'error',
+    },
+    ...{ sweepMs: INTERVAL_MS, backOffMs: RETRY_MS },
+    pass: runOnce,
+  })
 
   return {
-    name: 'day partitions',
+    ...loop,
     runOnce,
+    /** What writes into the tables is started after it. */
     async start() {
-      if (isRunning) return
-      isRunning = true
-      round = runAndSchedule()
-      await round
-    },
-    async stop() {
-      isRunning = false
-      clearTimeout(timer)
-      await round
-      clearTimeout(timer)
+      await loop.start()
+      await loop.settled()
     },
   }
 }

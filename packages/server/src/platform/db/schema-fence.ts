@@ -12,6 +12,7 @@
  */
 import type { Logger } from '../log.ts'
 import type { Service } from '../service.ts'
+import { createLoop } from '../work/loop.ts'
 import { DatabaseUnavailableError } from './errors.ts'
 import { knownMigrations } from './migrate.ts'
 import { type Queryable, statement } from './statement.ts'
@@ -44,9 +45,6 @@ export function createSchemaFence(o: {
 }): SchemaFence {
   const known = knownMigrations(o.dir)
   let closedBy: string | undefined
-  let timer: NodeJS.Timeout | undefined
-  let round: Promise<void> | undefined
-  let isRunning = false
 
   async function runOnce(): Promise<void> {
     if (closedBy !== undefined) return
@@ -59,17 +57,14 @@ export function createSchemaFence(o: {
     )
   }
 
-  /** A database that is away gives no lease either. */
-  async function tryOnce(): Promise<void> {
-    await runOnce().catch((error: unknown) => o.log.warn({ err: error }, 'schema.not_checked'))
-    if (isRunning && closedBy === undefined)
-      timer = setTimeout(() => {
-        round = tryOnce()
-      }, o.everyMs)
-  }
+  // A database that is away gives no lease either.
+  const loop = createLoop({
+    ...{ name: 'schema fence', log: o.log, failed: 'schema.not_checked', pass: runOnce },
+    ...{ sweepMs: o.everyMs, backOffMs: o.everyMs, backOffMsMax: o.everyMs },
+  })
 
   return {
-    name: 'schema fence',
+    ...loop,
     closedBy: () => closedBy,
     check() {
       if (closedBy !== undefined)
@@ -79,14 +74,8 @@ export function createSchemaFence(o: {
     },
     runOnce,
     async start() {
-      if (isRunning) return
-      isRunning = true
-      await tryOnce()
-    },
-    async stop() {
-      isRunning = false
-      clearTimeout(timer)
-      await round
+      await loop.start()
+      await loop.settled()
     },
   }
 }

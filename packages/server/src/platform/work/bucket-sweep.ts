@@ -4,66 +4,39 @@
  * some. One look at a time; what is asked for meanwhile is one look more, however often it was.
  */
 import type { BucketLeases } from '../db/leases.ts'
+import type { Service } from '../service.ts'
+import { createLoop, type LoopOptions } from './loop.ts'
 
-export interface BucketSweep {
-  start(): void
+export interface BucketSweep extends Service {
   lookAt(buckets: Iterable<number>): void
-  /** Resolves when the look under way is over. */
-  stop(): Promise<void>
 }
 
-export function createBucketSweep(o: {
-  readonly leases: BucketLeases
-  readonly sweepMs: number
-  readonly look: (buckets: readonly number[]) => Promise<void>
-  readonly onError: (error: unknown) => void
-}): BucketSweep {
-  const { leases } = o
+export function createBucketSweep(
+  o: Pick<LoopOptions, 'name' | 'log' | 'failed' | 'sweepMs'> & {
+    readonly leases: BucketLeases
+    readonly look: (buckets: readonly number[]) => Promise<void>
+  },
+): BucketSweep {
+  const { leases, look, ...rest } = o
   let wanted = new Set<number>()
-  let looking: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
-  let isRunning = false
+
+  const loop = createLoop({
+    ...rest,
+    backOffMsMax: o.sweepMs,
+    async pass(_mayGoOn, isSweep) {
+      const buckets = [...(isSweep ? leases.owned() : wanted)]
+      wanted = new Set()
+      if (buckets.length > 0) await look(buckets)
+    },
+  })
 
   function lookAt(buckets: Iterable<number>): void {
-    if (!isRunning) return
     const owned = leases.owned()
     for (const bucket of buckets) if (owned.has(bucket)) wanted.add(bucket)
-    proceed()
+    if (wanted.size > 0) loop.wake()
   }
 
-  function proceed(): void {
-    if (looking !== undefined || wanted.size === 0) return
-    const buckets = [...wanted]
-    wanted = new Set()
-    looking = o
-      .look(buckets)
-      .catch(o.onError)
-      .finally(() => {
-        looking = undefined
-        proceed()
-      })
-  }
+  leases.onChange(() => lookAt(leases.owned()))
 
-  function sweep(): void {
-    if (!isRunning) return
-    clearTimeout(timer)
-    timer = setTimeout(sweep, o.sweepMs)
-    lookAt(leases.owned())
-  }
-
-  leases.onChange(sweep)
-
-  return {
-    start() {
-      isRunning = true
-      sweep()
-    },
-    lookAt,
-    async stop() {
-      isRunning = false
-      clearTimeout(timer)
-      wanted.clear()
-      await looking
-    },
-  }
+  return { name: o.name, lookAt, start: loop.start, stop: loop.stop }
 }

@@ -66,6 +66,41 @@ describe('a loop', () => {
   })
 })
 
+describe('the sweep', () => {
+  it('comes in time, however often the loop is woken', async () => {
+    const passes: ('sweep' | 'wake')[] = []
+    await start(async (_, isSweep) => passes.push(isSweep ? 'sweep' : 'wake'), { sweepMs: 100 })
+    for (let i = 0; i < 12; i++) {
+      await pass(10)
+      loop.wake()
+    }
+    await pass(0)
+    const wakes = (n: number) => Array(n).fill('wake')
+    expect(passes).toEqual(['sweep', ...wakes(9), 'sweep', ...wakes(3)])
+  })
+
+  it('comes so many times later as a pass took', async () => {
+    const atMs: number[] = []
+    const startedMs = performance.now()
+    const work = async () => {
+      atMs.push(performance.now() - startedMs)
+      await new Promise((resolve) => setTimeout(resolve, atMs.length === 1 ? 50 : 5))
+    }
+    await start(work, { sweepMs: 100, restFactor: 10 })
+    await pass(700)
+    expect(atMs).toEqual([0, 550, 655])
+  })
+
+  it('is the first pass where that has a time of its own', async () => {
+    let passes = 0
+    await start(async () => passes++, { firstMs: 300 })
+    await pass(299)
+    expect(passes).toBe(0)
+    await pass(1)
+    expect(passes).toBe(1)
+  })
+})
+
 describe('a pass that fails', () => {
   it('is logged, and the loop waits twice as long each time, up to a bound', async () => {
     const atMs: number[] = []
@@ -115,6 +150,21 @@ describe('a pass that fails', () => {
     expect(atMs).toEqual([0, 100, 300, 350, 450])
   })
 
+  it('is followed by a sweep, and is an error in the log where it is to be', async () => {
+    const sweeps: boolean[] = []
+    const levels: string[] = []
+    const log = pino({}, { write: (line: string) => levels.push(JSON.parse(line).level) })
+    const work = async (_: unknown, isSweep: boolean) => {
+      sweeps.push(isSweep)
+      if (sweeps.length === 2) throw new Error('no')
+    }
+    await start(work, { log, failedLevel: 'error' })
+    await pass(0)
+    loop.wake()
+    await pass(100)
+    expect({ sweeps, levels }).toEqual({ sweeps: [true, false, true], levels: [50] })
+  })
+
   it('backs off as well where its work fails after it', async () => {
     let passes = 0
     await start(async () => passes++, { sweepMs: 10 })
@@ -144,6 +194,18 @@ describe('a stop', () => {
     loop.wake()
     await pass(2 * SWEEP_MS)
     expect(passes).toBe(1)
+  })
+
+  it('is not needed to wait for the pass under way', async () => {
+    let ended = 0
+    await start(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      ended += 1
+    })
+    const settled = loop.settled()
+    await pass(50)
+    await settled
+    expect(ended).toBe(1)
   })
 
   it('is no end: the loop starts again, with a pass', async () => {

@@ -1,6 +1,7 @@
 /** Work in rounds: at an interval, one round at a time, each in a bounded number of pieces. */
 import type { Logger } from '../log.ts'
 import type { Service } from '../service.ts'
+import { createLoop } from './loop.ts'
 
 export interface PeriodicTask extends Service {
   /** One round, now; answers what it does. */
@@ -14,50 +15,40 @@ export function createPeriodicTask(o: {
   readonly name: string
   readonly log: Logger
   readonly intervalMs: number
-  readonly piece: number
+  readonly piece?: number
   /** In one round; the next goes on. */
-  readonly piecesMax: number
+  readonly piecesMax?: number
   readonly round: (inPieces: InPieces) => Promise<number>
   /** What the log says of a round that failed; the next comes all the same. */
   readonly failed: string
 }): PeriodicTask {
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
+  const { name, log, failed, intervalMs, piece = 1, piecesMax = 1 } = o
   let isStopped = false
 
   async function inPieces(step: () => Promise<number>): Promise<number> {
     let done = 0
-    for (let i = 0; i < o.piecesMax && !isStopped; i++) {
+    for (let i = 0; i < piecesMax && !isStopped; i++) {
       const count = await step()
       done += count
-      if (count < o.piece) break
+      if (count < piece) break
     }
     return done
   }
 
   const runOnce = () => o.round(inPieces)
-
-  function run(): void {
-    running ??= runOnce()
-      .then(() => undefined)
-      .catch((error: unknown) => o.log.warn({ err: error }, o.failed))
-      .finally(() => {
-        running = undefined
-      })
-  }
+  const times = { sweepMs: intervalMs, firstMs: intervalMs, backOffMs: intervalMs }
+  const loop = createLoop({ name, log, failed, ...times, backOffMsMax: intervalMs, pass: runOnce })
 
   return {
-    name: o.name,
+    name,
     runOnce,
     async start() {
       isStopped = false
-      timer ??= setInterval(run, o.intervalMs)
+      await loop.start()
     },
     async stop() {
       isStopped = true
-      clearInterval(timer)
-      timer = undefined
-      await running
+      await loop.stop()
     },
   }
 }

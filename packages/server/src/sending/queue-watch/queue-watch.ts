@@ -13,6 +13,7 @@ import { describeDuration } from '../../platform/duration.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import type { Service } from '../../platform/service.ts'
+import { createLoop } from '../../platform/work/loop.ts'
 import { queueIdOf } from '../queue/mailer-queue.ts'
 import { EXACT_MAX, measureQueue, type QueueFigures } from './measure-queue.ts'
 import { countQueues } from './observe-store.ts'
@@ -53,9 +54,6 @@ export function createQueueWatch(deps: QueueWatchDeps): QueueWatch {
   const show = createGauges(deps.metrics, exactMax)
   const episodes = new Map<string, Episode>()
   let before: ReadonlySet<string> = new Set()
-  let isRunning = false
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
 
   async function runOnce(): Promise<void> {
     const owned = deps.leases.owned()
@@ -105,36 +103,20 @@ export function createQueueWatch(deps: QueueWatchDeps): QueueWatch {
     return Math.round(monotonicMs() - sinceMs)
   }
 
-  async function runAndSchedule(): Promise<void> {
-    const startedMs = monotonicMs()
-    await runOnce().catch((error: unknown) => log.warn({ err: error }, 'send_queue.not_observed'))
-    if (!isRunning) return
-    const tookMs = monotonicMs() - startedMs
-    timer = setTimeout(run, Math.max(INTERVAL_MS, tookMs * REST_FACTOR))
-  }
-
-  function run(): void {
-    running = runAndSchedule()
-  }
+  const loop = createLoop({
+    ...{ name: 'send queue watch', log, failed: 'send_queue.not_observed' },
+    ...{ sweepMs: INTERVAL_MS, restFactor: REST_FACTOR, backOffMs: INTERVAL_MS },
+    pass: runOnce,
+  })
 
   return {
-    name: 'send queue watch',
+    ...loop,
     runOnce,
     detail() {
       if (episodes.size === 0) return undefined
       const age = describeDuration(Math.max(...[...episodes.values()].map(sinceOf)))
       const mailers = episodes.size === 1 ? '1 mailer' : `${episodes.size} mailers`
       return `late: ${mailers}, the oldest due mail for ${age}; see postrider mailer list`
-    },
-    async start() {
-      if (isRunning) return
-      isRunning = true
-      run()
-    },
-    async stop() {
-      isRunning = false
-      await running
-      clearTimeout(timer)
     },
   }
 }

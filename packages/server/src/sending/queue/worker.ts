@@ -158,10 +158,10 @@ export function createSender(deps: SenderDeps): Sender {
     discoverFromMs = 0
   })
   const sweep = createBucketSweep({
+    ...{ name: 'sender', log, failed: 'sender_sweep.failed' },
     leases,
     sweepMs: deps.sweepMs ?? SWEEP_MS,
     look,
-    onError: (error) => log.warn({ err: error }, 'sender_sweep.failed'),
   })
 
   return {
@@ -174,7 +174,7 @@ export function createSender(deps: SenderDeps): Sender {
         deps.wakeups.onNews(sweep.lookAt),
       ]
       heartbeat = setInterval(beat, leaseMs / 3)
-      sweep.start()
+      await sweep.start()
     },
     async stop() {
       isRunning = false

@@ -284,7 +284,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     },
     async start() {
       isStopped = false
-      replay.start()
+      await replay.start()
     },
     async stop() {
       isStopped = true

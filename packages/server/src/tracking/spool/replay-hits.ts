@@ -11,6 +11,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { createSummedLog } from '../../platform/summed-log.ts'
+import { waitAtMost } from '../../platform/timeout.ts'
+import { createLoop } from '../../platform/work/loop.ts'
 import type { Hit, HitOutcome } from '../intake/hit.ts'
 import type { HitRecorder } from '../record/record-hits.ts'
 import type { HitSpool, SpooledHits } from './hit-spool.ts'
@@ -23,7 +25,7 @@ export interface HitReplay {
   /** At once, without waiting for it. */
   look(): void
   /** Now and then, from now on. */
-  start(): void
+  start(): Promise<void>
   /** @param o.isDraining what is there is recorded before, as far as that is soon done */
   stop(o: { readonly isDraining: boolean }): Promise<void>
 }
@@ -46,7 +48,7 @@ const UNHURRIED_BYTES_MAX = 16 * 1024 * 1024
 const PAUSE_MS_MAX = 250
 const DRAINED_WITHIN_MS = 5_000
 /** After a file that could not be read or removed. */
-const REST_MS = 5_000
+const BACK_OFF_MS = 5_000
 const TENANTS_TOLD_MAX = 10
 /** Until what was put off is tried again. */
 const PUT_OFF_MS = 5_000
@@ -63,26 +65,21 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
   const heldUp = createLockConflicts(() => performance.now())
   /** Undefined: nothing was put off that is known of. */
   let putOffUntil: number | undefined
-  let putOffTimer: NodeJS.Timeout | undefined
   let running: Promise<number> | undefined
-  let isSweepDue = false
+  /** From when on files of others are looked for. */
+  let leftFrom = Number.NEGATIVE_INFINITY
   /** What a process before this one took is left. */
   let isBeginning = true
   let isOver = false
   let isHurried = false
   let seenCount = 0
-  let restsUntil = Number.NEGATIVE_INFINITY
-  let sweepTimer: NodeJS.Timeout | undefined
-  let ownTimer: NodeJS.Timeout | undefined
 
   async function next(): Promise<FileInWork | undefined> {
-    if (isSweepDue) {
-      isSweepDue = false
+    const nowMs = performance.now()
+    if (nowMs >= leftFrom) {
       const left = await nextLeft()
-      if (left !== undefined) {
-        isSweepDue = true
-        return { ...left, wasPutOff: false }
-      }
+      if (left !== undefined) return { ...left, wasPutOff: false }
+      leftFrom = nowMs + SWEEP_MS
     }
     const putOff = await nextPutOff()
     const file = putOff ?? (await spool.takeOwn())
@@ -141,11 +138,7 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
     putOffLines.note({ tenant_ids: tenants.slice(0, TENANTS_TOLD_MAX) }, late.length)
     // What comes in meanwhile does not delay what waits.
     if (wasPutOff || putOffUntil === undefined) putOffUntil = performance.now() + PUT_OFF_MS
-    if (isOver) return
-    putOffTimer ??= setTimeout(() => {
-      putOffTimer = undefined
-      look()
-    }, PUT_OFF_MS)
+    loop.wake(PUT_OFF_MS)
   }
 
   async function recordFile(file: FileInWork): Promise<RecordedFile | undefined> {
@@ -186,55 +179,33 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
     return running
   }
 
-  function look(): void {
-    void begin().catch((error: unknown) => {
-      restsUntil = performance.now() + REST_MS
-      log.warn({ err: error }, 'spool.failed')
-    })
-  }
+  const loop = createLoop({
+    ...{ name: 'hit replay', log, failed: 'spool.failed', backOffMs: BACK_OFF_MS },
+    sweepMs: deps.ownEveryMs ?? SWEEP_MS,
+    pass: begin,
+  })
 
   return {
-    look,
+    look: () => loop.wake(),
     async runOnce() {
       // One that is under way may have looked for files of others already.
       const before = (await running?.catch(() => 0)) ?? 0
-      isSweepDue = true
+      leftFrom = Number.NEGATIVE_INFINITY
       heldUp.forget()
       if (putOffUntil !== undefined) putOffUntil = performance.now()
       return before + (await begin())
     },
-    start() {
+    async start() {
       isOver = false
       isHurried = false
-      isSweepDue = true
-      sweepTimer ??= setInterval(() => {
-        isSweepDue = true
-        look()
-      }, SWEEP_MS)
-      const lookAgain = () => {
-        if (performance.now() >= restsUntil) look()
-      }
-      if (deps.ownEveryMs !== undefined) ownTimer ??= setInterval(lookAgain, deps.ownEveryMs)
-      look()
+      leftFrom = Number.NEGATIVE_INFINITY
+      await loop.start()
     },
     async stop({ isDraining }) {
-      clearInterval(sweepTimer)
-      clearInterval(ownTimer)
-      clearTimeout(putOffTimer)
-      putOffTimer = undefined
-      sweepTimer = undefined
-      ownTimer = undefined
       isHurried = true
       isOver = !isDraining
-      const late = new AbortController()
-      const drained = Promise.resolve(running)
-        .then(() => (isDraining ? begin() : 0))
-        .catch(() => undefined)
-        .finally(() => late.abort())
-      await Promise.race([
-        drained,
-        delay(DRAINED_WITHIN_MS, undefined, late).catch(() => undefined),
-      ])
+      const ended = loop.stop().then(() => (isDraining ? begin() : 0))
+      await waitAtMost(ended, DRAINED_WITHIN_MS).catch(() => undefined)
       isOver = true
     },
   }

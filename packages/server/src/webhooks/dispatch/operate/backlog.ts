@@ -12,6 +12,7 @@ import { type BucketLeases, bucketCount } from '../../../platform/db/leases.ts'
 import type { Logger } from '../../../platform/log.ts'
 import type { Metrics } from '../../../platform/metrics.ts'
 import type { Service } from '../../../platform/service.ts'
+import { createLoop } from '../../../platform/work/loop.ts'
 import {
   countOpen,
   countPending,
@@ -55,9 +56,6 @@ export function createBacklog(deps: {
   const exactMax = deps.exactMax ?? EXACT_MAX
   const show = createGauges(deps.metrics, exactMax)
   let dormant: ReadonlySet<string> = new Set()
-  let isRunning = false
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
 
   async function runOnce(): Promise<void> {
     const buckets = [...deps.leases.owned()]
@@ -77,34 +75,13 @@ export function createBacklog(deps: {
     dormant = new Set(found.map((stream) => stream.webhookId))
   }
 
-  async function runAndSchedule(): Promise<void> {
-    const startedMs = performance.now()
-    await runOnce().catch((error: unknown) =>
-      deps.log.warn({ err: error }, 'webhook_backlog.failed'),
-    )
-    if (!isRunning) return
-    const tookMs = performance.now() - startedMs
-    timer = setTimeout(run, Math.max(INTERVAL_MS, tookMs * REST_FACTOR))
-  }
+  const loop = createLoop({
+    ...{ name: 'webhook backlog', log: deps.log, failed: 'webhook_backlog.failed' },
+    ...{ sweepMs: INTERVAL_MS, restFactor: REST_FACTOR, backOffMs: INTERVAL_MS },
+    pass: runOnce,
+  })
 
-  function run(): void {
-    running = runAndSchedule()
-  }
-
-  return {
-    name: 'webhook backlog',
-    runOnce,
-    async start() {
-      if (isRunning) return
-      isRunning = true
-      run()
-    },
-    async stop() {
-      isRunning = false
-      await running
-      clearTimeout(timer)
-    },
-  }
+  return { ...loop, runOnce }
 }
 
 function createGauges(metrics: Metrics, exactMax: number): (figures: Figures) => void {

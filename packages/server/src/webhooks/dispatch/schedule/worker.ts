@@ -63,10 +63,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   }
 
   const sweep = createBucketSweep({
+    ...{ name: 'dispatcher', log: deps.log, failed: 'webhook_sweep.failed' },
     leases,
     sweepMs: deps.sweepMs ?? SWEEP_MS,
     look,
-    onError: (error) => deps.log.warn({ err: error }, 'webhook_sweep.failed'),
   })
 
   async function finish(): Promise<void> {
@@ -87,7 +87,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
         deps.wakeups.onWake((woken) => woken.forEach(streams.wake)),
         deps.wakeups.onNews(sweep.lookAt),
       ]
-      sweep.start()
+      await sweep.start()
     },
     stop() {
       isStarted = false
