@@ -1,6 +1,7 @@
 import pino from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/database.ts'
+import { emptyTables } from '../test/empty-tables.ts'
 import { examineWork, type Finding } from './doctor-work.ts'
 import { createDayPartitions } from './platform/db/index.ts'
 import { partitionedTables } from './retention-days.ts'
@@ -14,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 beforeEach(async () => {
-  await database.db.query('truncate webhooks_stream, webhooks_pending, webhooks_open')
+  await emptyTables(database.db, 'webhooks_stream', 'webhooks_pending', 'webhooks_open')
 })
 
 async function finding(check: string, retentionDays = 30): Promise<Finding | undefined> {
@@ -149,8 +150,8 @@ it('warns of events that were given up in the last day', async () => {
   expect(await finding('given-up events')).toMatchObject({
     ...{ state: 'warning', detail: expect.stringMatching(/^2 in the last day/) },
   })
-  await database.db.query('truncate webhooks_item')
-  await database.db.query('truncate webhooks_delivery')
+  await emptyTables(database.db, 'webhooks_item')
+  await emptyTables(database.db, 'webhooks_delivery')
 })
 
 describe('roles', () => {
@@ -161,9 +162,7 @@ describe('roles', () => {
        on conflict (role, member_id) do update set expires_at = excluded.expires_at`,
       [role, until],
     )
-  beforeEach(() =>
-    database.db.query('truncate platform_member, sending_queue, mailers_mailer cascade'),
-  )
+  beforeEach(() => emptyTables(database.db, 'platform_member', 'sending_queue', 'mailers_mailer'))
 
   it('nobody at work is fine while nothing waits, and a warning when events or emails do', async () => {
     const idle = { state: 'ok', detail: 'none runs, and nothing waits' }

@@ -1,6 +1,7 @@
 /**
  * `const { db, url, close } = await createTestDatabase()`: a fresh, migrated database for one test file,
  * on the server that the global set-up started.
+ * With `hasDays` it has the day partitions of a running service.
  */
 import { createDatabase } from '@postrider/testkit/database'
 import pino from 'pino'
@@ -14,12 +15,13 @@ export interface TestDatabase {
 }
 
 export async function createTestDatabase(
-  o: { poolMax?: number; isMigrated?: boolean } = {},
+  o: { poolMax?: number; isMigrated?: boolean; hasDays?: boolean } = {},
 ): Promise<TestDatabase> {
   const server = inject('testDatabase') as ProvidedContext['testDatabase'] | undefined
   if (server === undefined)
     throw new Error('This tier has no database: name the file *.db.test.ts or *.slow.test.ts')
-  const { serverUrl, template } = server
+  const { serverUrl } = server
+  const template = o.hasDays === true ? server.templateWithDays : server.template
   const copy = await createDatabase({
     serverUrl,
     ...(o.isMigrated === false ? {} : { template }),

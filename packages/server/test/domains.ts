@@ -37,6 +37,7 @@ import { createRateLimit } from '../src/platform/rate-limit.ts'
 import type { PeriodicTask } from '../src/platform/work/periodic-task.ts'
 import { adapterOf, createRelayCalls } from '../src/relays/index.ts'
 import { relayRoutes } from '../src/relays/routes.ts'
+import { emptyTables } from './empty-tables.ts'
 import { createSendingDatabase } from './sending.ts'
 import { type Answer, type CallOptions, createTestApi, type Key } from './test-api.ts'
 import { createTestEgress, testKeyRing, testLimiter } from './webhook-api.ts'
@@ -217,8 +218,13 @@ export async function createDomainWorld(
       return events
     },
     async clear() {
-      await db.query(
-        'truncate domains_domain, domains_claim, mailers_mailer, relays_account, webhooks_event cascade',
+      await emptyTables(
+        db,
+        'domains_domain',
+        'domains_claim',
+        'mailers_mailer',
+        'relays_account',
+        'webhooks_event',
       )
       dnsServer.clear()
       dnsServer.setScript(undefined)

@@ -28,6 +28,7 @@ import { createWakeups, type TouchedStream } from '../src/webhooks/index.ts'
 import { createSubscription } from '../src/webhooks/subscriptions/create-subscription.ts'
 import { togglesOf } from '../src/webhooks/subscriptions/subscription.ts'
 import type { TestDatabase } from './database.ts'
+import { emptyTables } from './empty-tables.ts'
 import { accept, eventsOf, keyRing, recipientsOf, type SeenEvent } from './sender.ts'
 import { addMailer, createSendingDatabase, silent } from './sending.ts'
 
@@ -105,7 +106,7 @@ export function useFeedback(): FeedbackWorld {
   })
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-    await database.db.query('truncate feedback_inbox, feedback_parked')
+    await emptyTables(database.db, 'feedback_inbox', 'feedback_parked')
   })
 
   /** Nothing runs by itself: what waits is applied when it is asked for. */

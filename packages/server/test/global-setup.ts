@@ -1,5 +1,7 @@
 /**
- * One PostgreSQL server for a whole test run, and in it one migrated template database.
+ * One PostgreSQL server for a whole test run, and in it two template databases: one is migrated, and one
+ * has the day partitions too, as after a start of the service. There are hundreds of partitions, so most
+ * test files copy them instead of making them.
  *
  * POSTRIDER_TEST_DATABASE_URL names a server to use instead; its role must be allowed to create databases.
  * The server of the run does not sync to disk: what the tests of durability need, they start themselves.
@@ -13,7 +15,7 @@ import { startScratchServer } from './scratch-server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    testDatabase: { serverUrl: string; template: string }
+    testDatabase: { serverUrl: string; template: string; templateWithDays: string }
   }
 }
 
@@ -22,6 +24,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const server = external === undefined ? await startScratchServer() : undefined
   const serverUrl = external ?? server?.url ?? ''
   const template = `template_${randomBytes(8).toString('hex')}`
+  const templateWithDays = `${template}_days`
   try {
     await runOnServer(serverUrl, `create database ${template}`)
     await migrate({
@@ -29,13 +32,21 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       dir: new URL('../migrations/', import.meta.url),
       log: pino({ level: 'silent' }),
     })
+    await runOnServer(serverUrl, `create database ${templateWithDays} template ${template}`)
+    await runOnServer(
+      databaseUrl(serverUrl, templateWithDays),
+      `select platform_ensure_day_partitions(relname::text) from pg_class where relkind = 'p'`,
+    )
   } catch (error) {
     await server?.stop()
     throw error
   }
-  project.provide('testDatabase', { serverUrl, template })
+  project.provide('testDatabase', { serverUrl, template, templateWithDays })
   return async () => {
     if (server) await server.stop()
-    else await runOnServer(serverUrl, `drop database if exists ${template} with (force)`)
+    else {
+      for (const name of [template, templateWithDays])
+        await runOnServer(serverUrl, `drop database if exists ${name} with (force)`)
+    }
   }
 }

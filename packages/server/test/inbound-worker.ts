@@ -24,6 +24,7 @@ import { createReturnPathTokens } from '../src/sending/index.ts'
 import { createWakeups, type TouchedStream } from '../src/webhooks/index.ts'
 import { createSubscription } from '../src/webhooks/subscriptions/create-subscription.ts'
 import type { TestDatabase } from './database.ts'
+import { emptyTables } from './empty-tables.ts'
 import { clearInbound, mailboxMail, smtpMail } from './inbound.ts'
 import { createSendingDatabase, keyRing, silent } from './sending.ts'
 
@@ -66,7 +67,7 @@ export function useInbound(): InboundWorld {
   })
   beforeEach(async () => {
     await clearInbound(database.db)
-    await database.db.query('truncate webhooks_event, webhooks_pending')
+    await emptyTables(database.db, 'webhooks_event', 'webhooks_pending')
   })
   afterAll(async () => {
     await parser.stop()

@@ -1,15 +1,8 @@
 /** Mail as it is received, and what is stored of it. */
 
 import type { InboundRoute, MailboxMail, SmtpMail } from '../src/inbound/ingest/received-mail.ts'
-import { createDayPartitions, type Db } from '../src/platform/db/index.ts'
-import { createLogger } from '../src/platform/log.ts'
-
-/** Today's partitions of what receiving and reporting writes into. */
-export async function makeInboundDays(db: Db): Promise<void> {
-  const log = createLogger({ level: 'silent' })
-  const tables = ['inbound_raw', 'inbound_message', 'webhooks_event']
-  await createDayPartitions({ db, tables, log }).runOnce()
-}
+import type { Db } from '../src/platform/db/index.ts'
+import { emptyTables } from './empty-tables.ts'
 
 export function routeOf(o: Partial<InboundRoute> = {}): InboundRoute {
   const { tenantId = 'tn_a', domain = 'in.example.com', username = '' } = o
@@ -90,5 +83,5 @@ export async function countOf(db: Db, table: string): Promise<number> {
 }
 
 export async function clearInbound(db: Db): Promise<void> {
-  await db.query('truncate inbound_raw, inbound_message, inbound_queue, inbound_seen')
+  await emptyTables(db, 'inbound_raw', 'inbound_message', 'inbound_queue', 'inbound_seen')
 }

@@ -21,7 +21,8 @@ import { createLogger } from '../src/platform/log.ts'
 import { pause } from '../src/platform/timeout.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
-import { clearInbound, makeInboundDays } from './inbound.ts'
+import { emptyTables } from './empty-tables.ts'
+import { clearInbound } from './inbound.ts'
 import { testKeyRing } from './webhook-api.ts'
 
 export const USER = 'ada@example.com'
@@ -67,9 +68,8 @@ export const mail = (n: number | string, more = '') =>
 const subjectOf = (raw: string) => /^Subject: (.*)$/m.exec(raw)?.[1]?.trim() ?? ''
 
 export async function createMailboxBench(): Promise<MailboxBench> {
-  const database = await createTestDatabase({ poolMax: 10 })
+  const database = await createTestDatabase({ poolMax: 10, hasDays: true })
   const { db } = database
-  await makeInboundDays(db)
   const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
   const log = createLogger({ level: 'silent' })
   const listeners = new Set<() => void>()
@@ -202,8 +202,12 @@ export async function createMailboxBench(): Promise<MailboxBench> {
       for (const close of closers) await close()
       closers = []
       await clearInbound(db)
-      await db.query(
-        'truncate webhooks_event, mailboxes_mailbox, mailboxes_folder, mailboxes_fetched',
+      await emptyTables(
+        db,
+        'webhooks_event',
+        'mailboxes_mailbox',
+        'mailboxes_folder',
+        'mailboxes_fetched',
       )
       await db.query('delete from mailers_mailer')
       server = await createImapServer({ auth: { users: { [USER]: PASSWORD } } })

@@ -8,6 +8,7 @@ import type { Db } from '../src/platform/db/index.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { emptyTables } from './empty-tables.ts'
 import { silent } from './sending.ts'
 
 /** A tenant, another one, and keys of the first that read alone, and that do all but read. */
@@ -60,7 +61,7 @@ export function useOperations<Id extends OperationId>(o: {
     await database.close()
   })
   beforeEach(async () => {
-    await database.db.query(`truncate ${o.table}`)
+    await emptyTables(database.db, o.table)
   })
   return {
     get db() {

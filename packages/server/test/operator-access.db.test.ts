@@ -9,6 +9,7 @@ import { createMetrics } from '../src/platform/metrics.ts'
 import { suppressionRoutes } from '../src/suppressions/routes.ts'
 import { createKeyAuthenticator, createOperatorAccess, createTenant } from '../src/tenants/index.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { emptyTables } from './empty-tables.ts'
 
 let database: TestDatabase
 let app: ReturnType<typeof createHttpApp>
@@ -45,7 +46,7 @@ afterAll(async () => {
 beforeEach(async () => {
   lines = []
   isAway = false
-  await database.db.query('truncate tenants_audit_entry')
+  await emptyTables(database.db, 'tenants_audit_entry')
 })
 
 interface Asked {

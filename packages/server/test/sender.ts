@@ -32,6 +32,7 @@ import { createFinishAttempts } from '../src/sending/results/finish-attempts.ts'
 import { planTracking } from '../src/sending/tracking/plan-tracking.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import type { TestDatabase } from './database.ts'
+import { emptyTables } from './empty-tables.ts'
 import {
   createSendingDatabase,
   emailBody,
@@ -169,10 +170,30 @@ export function useSending(): SendingWorld {
     await database.close()
   })
   beforeEach(async () => {
-    await database.db.query(
-      `truncate relays_account, mailboxes_mailbox, mailboxes_folder, mailboxes_fetched, mailers_mailer, mailers_error, mailers_oauth_token, mailers_permission, sending_email, sending_recipient, sending_queue,
-         sending_scheduled, sending_attempt, sending_stopped, platform_tally, platform_tally_change, sending_link, sending_unsubscribable,
-         sending_idempotency, sending_phishing_settings, sending_sent_copy, webhooks_event`,
+    await emptyTables(
+      database.db,
+      'relays_account',
+      'mailboxes_mailbox',
+      'mailboxes_folder',
+      'mailboxes_fetched',
+      'mailers_mailer',
+      'mailers_error',
+      'mailers_oauth_token',
+      'mailers_permission',
+      'sending_email',
+      'sending_recipient',
+      'sending_queue',
+      'sending_scheduled',
+      'sending_attempt',
+      'sending_stopped',
+      'platform_tally',
+      'platform_tally_change',
+      'sending_link',
+      'sending_unsubscribable',
+      'sending_idempotency',
+      'sending_phishing_settings',
+      'sending_sent_copy',
+      'webhooks_event',
     )
   })
   afterEach(async () => {

@@ -5,13 +5,12 @@ import type { RelayKind, SendEmailBody } from '@postrider/contract'
 import { insertDomainMailer, setDomainVerified } from '../src/mailers/index.ts'
 import type { ServerMailer } from '../src/mailers/mailer.ts'
 import { insertMailer, type NewMailer } from '../src/mailers/store.ts'
-import { createDayPartitions, type Db } from '../src/platform/db/index.ts'
+import type { Db } from '../src/platform/db/index.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createKeyRing } from '../src/platform/secrets/index.ts'
 import { seal } from '../src/relays/account.ts'
 import { insertAccount } from '../src/relays/store.ts'
-import { partitionedTables } from '../src/retention-days.ts'
 import type { TrackedRecipient, TrackingUrls } from '../src/sending/index.ts'
 import { unsubscribeEmail } from '../src/suppressions/unsubscribe-email.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
@@ -27,13 +26,7 @@ export { cancelEmail } from '../src/sending/accept/cancel-email.ts'
 export const silent = createLogger({ level: 'silent' })
 
 export async function createSendingDatabase(o?: { poolMax?: number }): Promise<TestDatabase> {
-  const database = await createTestDatabase(o)
-  await createDayPartitions({
-    db: database.db,
-    tables: partitionedTables,
-    log: silent,
-  }).runOnce()
-  return database
+  return createTestDatabase({ ...o, hasDays: true })
 }
 
 /** An active mailer of `news@example.com`, without a login unless it is given, on a server on this machine. */

@@ -5,7 +5,7 @@
 import { zeroTracking } from '@postrider/contract'
 import pino from 'pino'
 import { type Clock, createClock } from '../src/platform/clock.ts'
-import { createDayPartitions, type Db } from '../src/platform/db/index.ts'
+import type { Db } from '../src/platform/db/index.ts'
 import { type BucketLeases, createBucketLeases } from '../src/platform/db/leases.ts'
 import type { Egress } from '../src/platform/egress/index.ts'
 import { createFailpoints, type Failpoints } from '../src/platform/failpoints.ts'
@@ -26,6 +26,7 @@ import {
   type WebhookDeps,
 } from '../src/webhooks/subscriptions/register-webhook.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { emptyTables } from './empty-tables.ts'
 import { createTestEgress, testKeyRing, testReceivers } from './webhook-api.ts'
 
 const HOUR_MS = 3_600_000
@@ -105,11 +106,9 @@ const clock = createClock()
 export async function createWebhookDispatch(
   o: { poolMax?: number } = {},
 ): Promise<WebhookDispatch> {
-  const database = await createTestDatabase({ poolMax: o.poolMax ?? 8 })
+  const database = await createTestDatabase({ poolMax: o.poolMax ?? 8, hasDays: true })
   const { db } = database
   const silent = pino({ level: 'silent' })
-  const tables = ['webhooks_event', 'webhooks_delivery', 'webhooks_attempt', 'webhooks_item']
-  await createDayPartitions({ db, tables, log: silent }).runOnce()
   const egress = createTestEgress()
   const wakeups = createWakeups()
   const lines: Record<string, unknown>[] = []
@@ -204,9 +203,16 @@ export async function createWebhookDispatch(
       await db.query('update webhooks_open set due_at = now() where due_at > now()')
     },
     async clear() {
-      await db.query(
-        `truncate webhooks_event, webhooks_delivery, webhooks_attempt, webhooks_item, webhooks_open,
-                  webhooks_stream, webhooks_pending, webhooks_subscription`,
+      await emptyTables(
+        db,
+        'webhooks_event',
+        'webhooks_delivery',
+        'webhooks_attempt',
+        'webhooks_item',
+        'webhooks_open',
+        'webhooks_stream',
+        'webhooks_pending',
+        'webhooks_subscription',
       )
       lines.length = 0
     },

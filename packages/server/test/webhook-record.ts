@@ -8,6 +8,7 @@ import { bucketOf } from '../src/platform/db/leases.ts'
 import { dayOfUlid, newId, newUlid, ulidAtTime } from '../src/platform/ids.ts'
 import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
 import { type NewEvent, recordEvents } from '../src/webhooks/index.ts'
+import { emptyTables } from './empty-tables.ts'
 
 const TABLES = ['webhooks_event', 'webhooks_delivery', 'webhooks_attempt', 'webhooks_item']
 
@@ -17,12 +18,9 @@ export async function makeDays(db: Db, daysBehind = 1): Promise<void> {
     await db.query('select platform_ensure_day_partitions($1, $2, 1)', [table, daysBehind])
 }
 
-/** Removes every row of webhooks: row by row, as there are few rows and many partitions. */
 export async function clearWebhooks(db: Db): Promise<void> {
-  await db.transaction(async (tx) => {
-    const others = ['webhooks_open', 'webhooks_pending', 'webhooks_stream', 'webhooks_subscription']
-    for (const table of [...TABLES, ...others]) await tx.query(`delete from ${table}`)
-  })
+  const others = ['webhooks_open', 'webhooks_pending', 'webhooks_stream', 'webhooks_subscription']
+  await emptyTables(db, ...TABLES, ...others)
 }
 
 /** A webhook with its stream, without the checks of registration. */

@@ -11,6 +11,7 @@ import {
 import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../test/empty-tables.ts'
 import { accept, drain, eventsOf, TRACEPARENT, useSending } from '../../test/sender.ts'
 import { addMailer, cancelEmail, silent, unsubscribe } from '../../test/sending.ts'
 import { createConcurrencyLimiter } from '../platform/concurrency-limiter.ts'
@@ -30,7 +31,7 @@ const KEYS = {
 
 let app: FastifyInstance
 beforeEach(async () => {
-  await world.db.query('truncate suppressions_address')
+  await emptyTables(world.db, 'suppressions_address')
   app = serve(world.db)
 })
 

@@ -2,6 +2,7 @@
 import { type GetStatisticsQuery, getStatisticsAnswer } from '@postrider/contract'
 import { Check } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
+import { emptyTables } from '../../test/empty-tables.ts'
 import { accept, drain, useSending } from '../../test/sender.ts'
 import { addMailer, cancelEmail, silent, unsubscribe } from '../../test/sending.ts'
 import { createCounterFolder } from '../platform/counter-folder.ts'
@@ -38,7 +39,7 @@ describe('statistics', () => {
       return '450 4.2.0 later'
     })
     const { mailerId } = await addMailer(world.db, { port: server.port })
-    await world.db.query('truncate suppressions_address')
+    await emptyTables(world.db, 'suppressions_address')
     await unsubscribe(world.db, 'dora@example.com')
     const to = ['ada', 'bob', 'carol', 'dora'].map((name) => ({ email: `${name}@example.com` }))
     await accept(world.db, { to })

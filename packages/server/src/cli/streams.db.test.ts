@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { emptyTables } from '../../test/empty-tables.ts'
 import { runCli } from '../cli.ts'
 
 let database: TestDatabase
@@ -11,8 +12,12 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 beforeEach(async () => {
-  await database.db.query(
-    'truncate webhooks_stream, webhooks_pending, webhooks_open, webhooks_subscription',
+  await emptyTables(
+    database.db,
+    'webhooks_stream',
+    'webhooks_pending',
+    'webhooks_open',
+    'webhooks_subscription',
   )
 })
 

@@ -1,5 +1,6 @@
 /** `postrider suppressions review`: what suppressions for a bounce rest on, judged again. */
 import { beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../test/empty-tables.ts'
 import { type CallbackAccount, useFeedback } from '../../test/feedback.ts'
 import { runCli } from '../cli.ts'
 import { newId, newUlid } from '../platform/ids.ts'
@@ -10,7 +11,7 @@ let account: CallbackAccount
 let tenantId: string
 
 beforeEach(async () => {
-  await world.db.query('truncate suppressions_address, tenants_tenant cascade')
+  await emptyTables(world.db, 'suppressions_address', 'tenants_api_key', 'tenants_tenant')
   tenantId = await addTenant()
   account = await world.account('sparkpost', { tenantId })
 })

@@ -3,6 +3,7 @@ import { listMailersAnswer, type MailerState } from '@postrider/contract'
 import { Value } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { emptyTables } from '../../test/empty-tables.ts'
 import { addDomainMailer, addMailer } from '../../test/sending.ts'
 import { createClock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/index.ts'
@@ -17,7 +18,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
 })
 afterAll(() => database.close())
-beforeEach(() => database.db.query('truncate relays_account, mailers_mailer cascade'))
+beforeEach(() => emptyTables(database.db, 'relays_account', 'mailers_mailer'))
 
 const run = <T>(work: (tx: Tx) => Promise<T>) => database.db.transaction(work)
 const get = ({ tenantId, mailerId }: MailerKey) => getMailer(database.db, tenantId, mailerId)

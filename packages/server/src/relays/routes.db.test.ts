@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { emptyTables } from '../../test/empty-tables.ts'
 import { createTestEgress, testKeyRing, testLimiter } from '../../test/webhook-api.ts'
 import type { Egress } from '../platform/egress/index.ts'
 import { createHttpApp } from '../platform/http/app.ts'
@@ -80,7 +81,7 @@ afterAll(async () => {
   await database.close()
 })
 beforeEach(async () => {
-  await database.db.query('truncate relays_account cascade')
+  await emptyTables(database.db, 'relays_test_user', 'mailers_mailer', 'relays_account')
   changes.length = lookedUp.length = 0
 })
 

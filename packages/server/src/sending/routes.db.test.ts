@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { TestDatabase } from '../../test/database.ts'
+import { emptyTables } from '../../test/empty-tables.ts'
 import {
   addMailer,
   createSendingDatabase,
@@ -64,8 +65,14 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   woken.length = 0
-  await db.query(
-    `truncate sending_email, sending_recipient, sending_queue, sending_scheduled, sending_link, sending_idempotency`,
+  await emptyTables(
+    db,
+    'sending_email',
+    'sending_recipient',
+    'sending_queue',
+    'sending_scheduled',
+    'sending_link',
+    'sending_idempotency',
   )
 })
 
@@ -155,7 +162,7 @@ describe('sendEmail: 202', () => {
     const again = await send(body, { idempotency: 'suppressed' })
     expect(again.headers['idempotent-replayed']).toBe('true')
     expect(again.body).toEqual(first.body)
-    await db.query('truncate suppressions_address')
+    await emptyTables(db, 'suppressions_address')
     await db.query(`update sending_idempotency set created_at = now() - interval '25 hours'`)
     const anew = await send(body, { idempotency: 'suppressed' })
     expect(anew.body.recipients[1].status).toBe('queued')

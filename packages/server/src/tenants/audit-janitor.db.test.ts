@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { emptyTables } from '../../test/empty-tables.ts'
 import { type PlanMode, planOf } from '../../test/explain.ts'
 import { createLogger } from '../platform/log.ts'
 import { createAuditJanitor } from './audit-janitor.ts'
@@ -13,7 +14,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
 })
 afterAll(() => database.close())
-beforeEach(() => database.db.query('truncate tenants_audit_entry'))
+beforeEach(() => emptyTables(database.db, 'tenants_audit_entry'))
 
 /** The ids of later entries are higher. */
 async function addEntries(count: number, ageDays: number, from = 0): Promise<void> {

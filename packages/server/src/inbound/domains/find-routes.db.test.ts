@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import { explaining, type SeenPlan } from '../../../test/explain.ts'
 import { failingOnce } from '../../../test/failing-once.ts'
 import { insertRoutes } from '../../../test/inbound-routes.ts'
@@ -19,7 +20,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
 })
 afterAll(() => database.close())
-beforeEach(() => database.db.query('truncate inbound_domain cascade'))
+beforeEach(() => emptyTables(database.db, 'inbound_domain'))
 
 /** Finds no proof. */
 const prover: DomainProver = { prove: async () => 'unproven' }

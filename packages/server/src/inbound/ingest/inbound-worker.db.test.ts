@@ -2,6 +2,7 @@
 import { incomingEmail } from '@postrider/contract'
 import { Errors } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import { failingOnce } from '../../../test/failing-once.ts'
 import { countOf, rawMail, routeOf, smtpMail, storedMessages } from '../../../test/inbound.ts'
 import { UNKNOWN, useInbound } from '../../../test/inbound-worker.ts'
@@ -404,7 +405,7 @@ describe('a process that ends', () => {
 
 it('what was taken away by hand before it was reported is in nobody’s way', async () => {
   await world.receive()
-  await world.db.query('truncate inbound_message')
+  await emptyTables(world.db, 'inbound_message')
   const [id] = await world.receive({ raw: rawMail({ messageId: '<2@x>' }) })
   const worker = world.worker()
   await worker.runOnce()
@@ -424,7 +425,7 @@ it('a large message is reported as it is at hand where it came in', async () => 
   const large = [...(await store(1, 600_000)), ...(await store(2, 700_000))]
   await store(3, 1_000)
   // Nothing is to be had from there.
-  await world.db.query('truncate inbound_raw')
+  await emptyTables(world.db, 'inbound_raw')
   const worker = world.worker({ takeRaw: ingest.takeRaw })
   await worker.runOnce()
   const events = await world.events()
@@ -483,7 +484,7 @@ describe('[I8] whichever statement fails', () => {
     ['for a reason of its own', '22012'],
   ])('%s, each message is reported once, as it is', async (_, state) => {
     for (let n = 1; ; n++) {
-      await world.db.query('truncate webhooks_event, inbound_queue, inbound_seen')
+      await emptyTables(world.db, 'webhooks_event', 'inbound_queue', 'inbound_seen')
       const received = [
         ...(await world.receive({ raw: rawMail({ messageId: `<${n}.1@x>` }) })),
         ...(await world.receive({ raw: rawMail({ messageId: `<${n}.2@x>` }) })),

@@ -7,7 +7,6 @@ import {
   clearInbound,
   countOf,
   mailboxMail,
-  makeInboundDays,
   rawMail,
   routeOf,
   smtpMail,
@@ -25,9 +24,8 @@ import { storeReceived } from './store-received.ts'
 let database: TestDatabase
 let db: Db
 beforeAll(async () => {
-  database = await createTestDatabase()
+  database = await createTestDatabase({ hasDays: true })
   db = database.db
-  await makeInboundDays(db)
 })
 beforeEach(() => clearInbound(db))
 afterAll(() => database.close())

@@ -1,6 +1,7 @@
 /** Received messages are had back byte for byte, by their own tenant, whatever is in them. */
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import { rawMail, routeOf } from '../../../test/inbound.ts'
 import { useInbound } from '../../../test/inbound-worker.ts'
 import { silent } from '../../../test/sending.ts'
@@ -102,7 +103,7 @@ describe('getRawInboundMessage', () => {
       limiter: {
         async run(_, work) {
           reads += 1
-          if (reads === 2) await world.db.query('truncate inbound_raw')
+          if (reads === 2) await emptyTables(world.db, 'inbound_raw')
           return await work()
         },
       },

@@ -5,6 +5,7 @@
 import type { Mailer } from '@postrider/contract'
 import { createImapServer, type ImapServer } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import { createOAuthApi, type OAuthApi } from '../../../test/oauth.ts'
 import {
   accept,
@@ -36,8 +37,14 @@ afterAll(async () => {
   await api.close()
 })
 beforeEach(async () => {
-  await api.db.query('truncate sending_email, sending_recipient, sending_queue, sending_attempt')
-  await api.db.query('truncate sending_sent_copy')
+  await emptyTables(
+    api.db,
+    'sending_email',
+    'sending_recipient',
+    'sending_queue',
+    'sending_attempt',
+  )
+  await emptyTables(api.db, 'sending_sent_copy')
   await api.db.query('delete from mailers_mailer')
   outcomes = []
   box = await createImapServer({

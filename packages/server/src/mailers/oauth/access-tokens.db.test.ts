@@ -3,6 +3,7 @@ import { createOAuthServer, type OAuthServer, REFUSALS, type TokenReply } from '
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { untilBlocked } from '../../../test/blocked.ts'
 import type { TestDatabase } from '../../../test/database.ts'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import { createTestTokens } from '../../../test/oauth.ts'
 import { keyRing } from '../../../test/sender.ts'
 import { createSendingDatabase } from '../../../test/sending.ts'
@@ -35,7 +36,7 @@ afterAll(async () => {
   await database.close()
 })
 beforeEach(async () => {
-  await db.query('truncate webhooks_event')
+  await emptyTables(db, 'webhooks_event')
   await db.query('delete from mailers_mailer')
   await db.query('delete from mailers_oauth_app')
   provider = await createOAuthServer({ rotates: true })

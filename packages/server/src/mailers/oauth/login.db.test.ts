@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { oauthLoginAnswer } from '@postrider/contract'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import { CALLBACK_URL, createOAuthApi, type OAuthApi, REDIRECT_URI } from '../../../test/oauth.ts'
 
 let api: OAuthApi
@@ -15,7 +16,7 @@ beforeEach(async () => {
   api.provider.setIdTokenClaims({})
   api.provider.setUserinfo(undefined)
   api.provider.setGrantFields(undefined)
-  await api.db.query('truncate webhooks_event')
+  await emptyTables(api.db, 'webhooks_event')
   await api.db.query('delete from mailers_mailer')
   await api.db.query('delete from mailers_oauth_app')
   appId = (await api.createApp()).app_id

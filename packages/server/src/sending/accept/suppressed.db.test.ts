@@ -3,6 +3,7 @@
  * queued already.
  */
 import { beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import {
   accept,
   attemptsOf,
@@ -25,7 +26,7 @@ const shorts = async () => (await eventsOf(world.db)).map(inShort)
 const statuses = async (refId: string) =>
   (await recipientsOf(world.db, refId)).map(({ email, status }) => `${email} ${status}`)
 
-beforeEach(() => world.db.query('truncate suppressions_address'))
+beforeEach(() => emptyTables(world.db, 'suppressions_address'))
 
 describe('suppression at acceptance', () => {
   it('does not queue a suppressed recipient, and queues the others', async () => {

@@ -3,6 +3,7 @@
  * (docs/reference/domains.md#relay-requests).
  */
 import { afterEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import {
   accept,
   attemptsOf,
@@ -17,7 +18,7 @@ import { addDomainMailer, addMailer, cancelEmail, unsubscribe } from '../../../t
 import { deleteDomainMailer } from '../../mailers/index.ts'
 
 const world = useSending()
-afterEach(() => world.db.query('truncate suppressions_address'))
+afterEach(() => emptyTables(world.db, 'suppressions_address'))
 const from = (email: string) => ({ from: { email } })
 
 describe('an email of a domain', () => {

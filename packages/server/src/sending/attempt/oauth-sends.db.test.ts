@@ -2,6 +2,7 @@
 import type { Mailer } from '@postrider/contract'
 import { REFUSALS } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import { createOAuthApi, type OAuthApi } from '../../../test/oauth.ts'
 import {
   accept,
@@ -27,8 +28,13 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 beforeEach(async () => {
-  await api.db.query(
-    'truncate sending_email, sending_recipient, sending_queue, sending_attempt, webhooks_event',
+  await emptyTables(
+    api.db,
+    'sending_email',
+    'sending_recipient',
+    'sending_queue',
+    'sending_attempt',
+    'webhooks_event',
   )
   await api.db.query('delete from mailers_mailer')
   api.smtp.clear()

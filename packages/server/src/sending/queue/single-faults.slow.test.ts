@@ -4,6 +4,7 @@
  */
 import { createSparkPostServer, type ScriptedAnswer } from '@postrider/testkit'
 import { describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import { failingOnce } from '../../../test/failing-once.ts'
 import {
   accept,
@@ -178,7 +179,7 @@ describe.each([
         expect(await recipientsOf(world.db, refId), where).toMatchObject([
           { status, attempts: attempts.length },
         ])
-        await world.db.query('truncate webhooks_event')
+        await emptyTables(world.db, 'webhooks_event')
         if (!seen.hasFailed) {
           expect(n).toBeGreaterThan(4)
           return

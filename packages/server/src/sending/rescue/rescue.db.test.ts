@@ -6,6 +6,7 @@ import { rescueEmailsAnswer } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import {
   accept,
   attemptsOf,
@@ -42,7 +43,7 @@ const REFUSAL = "The message was rejected by the receiving server's policy"
 let woken: WokenQueue[] = []
 beforeEach(async () => {
   woken = []
-  await world.db.query('truncate suppressions_address')
+  await emptyTables(world.db, 'suppressions_address')
 })
 
 function serve(change: Partial<RescueDeps> = {}): FastifyInstance {

@@ -2,6 +2,7 @@ import { getWebhookDeliveryAnswer, type WebhookDeliveryDetail } from '@postrider
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import { createWebhookApi, type WebhookApi } from '../../../test/webhook-api.ts'
 import {
   createWebhookDispatch,
@@ -125,7 +126,7 @@ describe('getDelivery of a dispatched delivery', () => {
     await world.register(receiver.origin)
     await world.record(newEvent())
     await (await world.dispatcher()).runOnce()
-    await world.db.query('truncate webhooks_subscription, webhooks_stream')
+    await emptyTables(world.db, 'webhooks_subscription', 'webhooks_stream')
     expect((await newest()).request.body).toBe(bodies()[0])
   })
 

@@ -2,6 +2,7 @@ import { type EventName, eventNames, replayWebhookEventsAnswer } from '@postride
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import { createWebhookApi, type WebhookApi } from '../../../test/webhook-api.ts'
 import {
   createWebhookDispatch,
@@ -348,7 +349,7 @@ describe('POST /v1/webhook/replay', () => {
         { recordedMs: -1, at: midnight + 9n * minutes },
       ]
       for (const { recordedMs, at } of marks) {
-        await db.query('truncate webhooks_event, webhooks_pending')
+        await emptyTables(db, 'webhooks_event', 'webhooks_pending')
         const [place] = await recordUnwanted(db, newEvent({ eventAtMicros: at }))
         const eventId = deliveryIdAt(Number(midnight / 1000n) + recordedMs).replace('dlv', 'evt')
         await db.query(
@@ -362,7 +363,7 @@ describe('POST /v1/webhook/replay', () => {
         // What is yet to happen is not replayed.
         const expected = at < nowMicros() ? 1 : 0
         expect((await post(exact)).body.replayed).toBe(expected)
-        await db.query('truncate webhooks_pending')
+        await emptyTables(db, 'webhooks_pending')
         expect((await post(whole)).body.replayed).toBe(expected)
       }
     })

@@ -1,6 +1,7 @@
 import pino from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts'
+import { emptyTables } from '../../../../test/empty-tables.ts'
 import { createMetrics, type Metrics } from '../../../platform/metrics.ts'
 import { createBacklog } from './backlog.ts'
 
@@ -14,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => database.close())
 beforeEach(async () => {
   lines = []
-  await database.db.query('truncate webhooks_stream, webhooks_pending, webhooks_open')
+  await emptyTables(database.db, 'webhooks_stream', 'webhooks_pending', 'webhooks_open')
 })
 
 function backlog(o: { buckets?: number[]; exactMax?: number; db?: TestDatabase['db'] } = {}) {
@@ -168,7 +169,7 @@ describe('the metrics of the backlog', () => {
     await addOpen('parked', { count: 1 })
     const one = backlog()
     await one.runOnce()
-    await database.db.query('truncate webhooks_stream, webhooks_pending, webhooks_open')
+    await emptyTables(database.db, 'webhooks_stream', 'webhooks_pending', 'webhooks_open')
     await one.runOnce()
     expect(await gauge('webhook_events_pending')).toEqual({ '': 0 })
     for (const name of ['webhook_streams', 'webhook_pending_age_seconds'])

@@ -1,5 +1,6 @@
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../../test/empty-tables.ts'
 import { backlogId, queueBacklog } from '../../../../test/webhook-backlog.ts'
 import { createWebhookDispatch, type WebhookDispatch } from '../../../../test/webhook-dispatch.ts'
 import type { Tx } from '../../../platform/db/index.ts'
@@ -231,7 +232,7 @@ describe('a prefetched event', () => {
     const [next] = await prefetch()
     await world.db.query('delete from webhooks_pending')
     await expect(takeAhead(next)).rejects.toMatchObject({ name: 'StaleReadError' })
-    await world.db.query('truncate webhooks_pending')
+    await emptyTables(world.db, 'webhooks_pending')
     await queueBacklog(world.db, keys[0] as StreamKey, { count: 4, from: later })
     await expect(takeAhead(next)).rejects.toMatchObject({ name: 'StaleReadError' })
     expect(await world.pending(keys[0] as StreamKey)).toHaveLength(4)

@@ -1,5 +1,6 @@
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../../test/empty-tables.ts'
 import { backlogId, queueBacklog } from '../../../../test/webhook-backlog.ts'
 import {
   createWebhookDispatch,
@@ -294,7 +295,7 @@ describe('two dispatchers', () => {
           expect(one.delivery.deliveryId).toBe((await world.stream(key))?.delivery_id)
         else expect(one).toEqual({ kind: 'busy' })
       expect(await rowsIn('webhooks_open')).toHaveLength(1)
-      await world.db.query('truncate webhooks_open')
+      await emptyTables(world.db, 'webhooks_open')
       await setStream('delivery_id = null')
     }
   })
