@@ -10,7 +10,11 @@ import { defineConfig } from 'vitest/config'
  * - `*.slow.test.ts`, and all of `e2e/`, starts processes or mail servers, or takes long.
  */
 const roots = 'packages/*/{src,test}/**'
-const common = { testTimeout: 30_000, hookTimeout: 60_000 }
+const common = {
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+  expect: { poll: { interval: 10, timeout: 20_000 } },
+}
 const withDatabase = {
   ...common,
   pool: 'forks' as const,

@@ -53,11 +53,14 @@ describe('bulk mail of a mailer', () => {
     const sender = world.sender()
     const running = sender.runOnce()
     await reached.promise
-    await accept(world.db, { to: [{ email: 'reset@example.com' }] })
+    const refId = await accept(world.db, { to: [{ email: 'reset@example.com' }] })
     sender.wakeups.wake([{ tenantId: 'tn_a', mailerId, bucket: 0 }])
-    await sender.runOnce().catch(() => undefined)
+    const woken = sender.runOnce()
+    const phaseOfReset = async () =>
+      (await queueOf(world.db)).find((row) => row.ref_id === refId)?.phase
+    await expect.poll(phaseOfReset).toBe('sending')
     gate.resolve()
-    await running
+    await Promise.all([running, woken])
     const order = server.messages.map((one) => one.recipients[0])
     expect(order.indexOf('reset@example.com')).toBeLessThan(3)
     expect(await queueOf(world.db)).toEqual([])
