@@ -1,0 +1,10 @@
+/** `CRASH_SEED=1234` repeats a round. The random rounds have a file of their own, which runs beside this one. */
+import { it } from 'vitest'
+import { expectGreen, firstSeed, ROUND_MS } from './expect-green.ts'
+import { namedNemesis } from './nemeses.ts'
+
+it(
+  'keeps every promise when each process dies at each named place, the database too, or stands still',
+  () => expectGreen(firstSeed, namedNemesis),
+  ROUND_MS,
+)
