@@ -38,6 +38,7 @@ async function send(order: SmtpOrder): Promise<{ elapsedMs: number }> {
 async function openTo(port: number): Promise<SmtpSession> {
   const opened = await openSmtpSession({
     connect: () => dial(port),
+    secureSocket: () => Promise.reject(new Error('no TLS here')),
     host: '127.0.0.1',
     port,
     secure: 'None',

@@ -31,6 +31,7 @@ describe.skipIf(hindrance !== undefined)(
       const outcomes: string[] = []
       const rspamd = createRspamd({
         request: egress.request,
+        isBusy: () => false,
         url: server.url,
         log: silent,
         observe: (outcome) => outcomes.push(outcome),

@@ -1,9 +1,10 @@
 /** Ways to a scripted server on loopback, and a key pair that is worth nothing anywhere else. */
-import { connect, type Socket } from 'node:net'
+import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import {
   type OpenSessionOptions,
   openSmtpSession,
+  type SecureSocket,
   type SendOptions,
   type SmtpConnectOptions,
   type SmtpSession,
@@ -59,12 +60,25 @@ export function connectTo(port: number, ca?: string) {
     })
 }
 
+/** STARTTLS as the guarded egress does it. */
+const secureSocket: SecureSocket = (socket, host, { rejectUnauthorized }, signal) =>
+  new Promise((resolve, reject) => {
+    const name = isIP(host) === 0 ? { servername: host } : {}
+    const secured = connectTls({ socket, host, ...name, rejectUnauthorized })
+    signal.addEventListener('abort', () => secured.destroy(), { once: true })
+    secured.once('secureConnect', () => resolve(secured))
+    secured.once('error', reject)
+    secured.once('close', () => reject(new Error('closed before TLS was up')))
+    secured.on('error', neverMind)
+  })
+
 export function sessionOptions(
   port: number,
   more: Partial<OpenSessionOptions> = {},
 ): OpenSessionOptions {
   return {
     connect: connectTo(port),
+    secureSocket,
     host: '127.0.0.1',
     port,
     secure: 'Auto',

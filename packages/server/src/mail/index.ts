@@ -75,6 +75,7 @@ export { createLoginRedactor, type LoginRedactor } from './smtp/redact-login.ts'
 export type {
   OpenSessionOptions,
   OpenSessionResult,
+  SecureSocket,
   SendOptions,
   SmtpAuth,
   SmtpConnectOptions,

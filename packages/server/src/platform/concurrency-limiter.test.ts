@@ -73,9 +73,8 @@ it('[contract 2] refuses whoever has too many waiting, and nobody else', async (
   const { enter } = through(limiterOf())
   const held = [enter('a'), enter('a'), enter('a')]
   expect(await enter('a').ended).toMatchObject({
-    code: 'rate_limited',
-    retryAfterS: 1,
-    headers: { 'ratelimit-policy': '"reads";q=1', ratelimit: '"reads";r=0;t=1' },
+    by: 'reads',
+    full: { quota: 1, retryAfterS: 1 },
   })
   const other = enter('b')
   for (const one of [...held, other]) {

@@ -1,10 +1,10 @@
 /**
  * How much of one kind of work is done at once in this process: in all, and for one caller, so that
  * nobody takes all the places. Who finds none waits in line, the callers in turn; beyond a bounded
- * number of waiting ones 429 `rate_limited` (docs/reference/limits.md#rates).
+ * number of waiting ones the work is refused with a `RefusedError`.
  */
-import { type ApiError, rateLimited } from './errors.ts'
 import { createFairQueue } from './fair-queue.ts'
+import { RefusedError } from './refused-error.ts'
 
 export interface ConcurrencyLimiter {
   /** Runs the work when its turn has come. The work has its own time-out. */
@@ -58,7 +58,8 @@ export function createConcurrencyLimiter(o: ConcurrencyLimits): ConcurrencyLimit
 
   async function enter(caller: string): Promise<void> {
     if (atOnce < o.atOnceMax && tenantCanGo(caller)) return hold(caller)
-    if ((waiting.get(caller) ?? 0) >= o.waitingPerCallerMax) throw full(o)
+    if ((waiting.get(caller) ?? 0) >= o.waitingPerCallerMax)
+      throw new RefusedError(o.name, { quota: o.atOncePerCallerMax, retryAfterS: RETRY_AFTER_S })
     add(waiting, caller, 1)
     await new Promise<void>((resolve) => lines.add({ tenantId: caller, enter: resolve }))
   }
@@ -95,13 +96,4 @@ function add(counts: Map<string, number>, caller: string, change: number): void 
   const count = (counts.get(caller) ?? 0) + change
   if (count === 0) counts.delete(caller)
   else counts.set(caller, count)
-}
-
-function full({ name, atOncePerCallerMax }: ConcurrencyLimits): ApiError {
-  return rateLimited({
-    policy: name,
-    quota: atOncePerCallerMax,
-    retryAfterS: RETRY_AFTER_S,
-    message: 'Too many requests of this kind at once',
-  })
 }

@@ -6,6 +6,7 @@
  * logged only. Only the HTTP error handler turns one into an answer.
  */
 import { type ErrorCode, errorCatalogue, type FieldError } from '@postrider/contract'
+import { RefusedError } from './refused-error.ts'
 
 export interface ApiErrorOptions {
   readonly message?: string
@@ -71,4 +72,13 @@ export function rateLimited(o: {
 /** The refusal of a body or query with the fields at fault. */
 export function validationError(...errors: readonly FieldError[]): ApiError {
   return new ApiError('validation_failed', { errors })
+}
+
+/** The refusal that an error is, or that it means: 429 where a limiter is full, 503 where it has stopped. */
+export function refusalOf(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error
+  if (!(error instanceof RefusedError)) return undefined
+  const { by, full, message } = error
+  if (full === undefined) return new ApiError('unavailable', { cause: error })
+  return rateLimited({ policy: by, ...full, message })
 }

@@ -138,20 +138,23 @@ describe('a pool of threads', () => {
     expect(order).toEqual(['a', 'b', 'c', 'spun'])
   })
 
-  it('429 rate_limited: when too many jobs of one caller wait', async () => {
+  it('refuses a job when too many jobs of one caller wait', async () => {
     const pool = createPool({ waitingPerCallerMax: 1 })
     const results = await Promise.allSettled(['a', 'b', 'c'].map((input) => pool.run('c', input)))
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
-    expect(results[2]).toMatchObject({ reason: { code: 'rate_limited' } })
+    expect(results[2]).toMatchObject({ reason: { name: 'RefusedError', full: { quota: 1 } } })
   })
 
-  it('503 unavailable: what is under way, and what comes, when it is stopped', async () => {
+  it('refuses the jobs under way, and later ones, when the pool is stopped', async () => {
     const pool = createPool()
     const running = pool.run('c', 'spin')
-    const refused = expect(running).rejects.toMatchObject({ code: 'unavailable' })
+    const refused = expect(running).rejects.toMatchObject({ name: 'RefusedError', full: undefined })
     await pool.stop()
     await refused
-    await expect(pool.run('c', 'a')).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(pool.run('c', 'a')).rejects.toMatchObject({
+      name: 'RefusedError',
+      full: undefined,
+    })
     await pool.stop()
     await pool.start()
     expect(await pool.run('c', 'a')).toEqual({ kind: 'done', output: 'A' })
@@ -205,10 +208,11 @@ describe('a thread that cannot be interrupted', () => {
   it('does not keep the pool from stopping, and what waits is refused', async () => {
     const { pool } = await createStuckPool(1)
     const waiting = expect(pool.run('hostile 0', 'a')).rejects.toMatchObject({
-      code: 'unavailable',
+      name: 'RefusedError',
+      full: undefined,
     })
     const running = pool.run('other', createStuck().job)
-    const cut = expect(running).rejects.toMatchObject({ code: 'unavailable' })
+    const cut = expect(running).rejects.toMatchObject({ name: 'RefusedError', full: undefined })
     await pool.stop()
     await Promise.all([waiting, cut])
     await pool.start()

@@ -13,7 +13,7 @@
  */
 import { type ResourceLimits, Worker } from 'node:worker_threads'
 import { createConcurrencyLimiter, enterLimiter } from './concurrency-limiter.ts'
-import { ApiError } from './errors.ts'
+import { RefusedError } from './refused-error.ts'
 import type { Service } from './service.ts'
 import { type ThreadMessage, totalUs } from './thread-jobs.ts'
 import { watchJob } from './thread-limits.ts'
@@ -28,7 +28,7 @@ export type ThreadOutcome<Output> =
   | { readonly kind: 'overran'; readonly limit: ThreadLimit }
 
 export interface ThreadPool<Input, Output> extends Service {
-  /** Throws 429 `rate_limited` when too much of this caller's waits, 503 when stopped. */
+  /** Throws a `RefusedError` when too much of this caller's waits, or when the pool has stopped. */
   run(
     caller: string,
     input: Input,
@@ -113,14 +113,14 @@ export function createThreadPool<Input, Output>(o: ThreadPoolOptions): ThreadPoo
     let thread: Thread<Input, Output> | undefined
     let isUsable = false
     try {
-      if (isStopped) throw new ApiError('unavailable')
+      if (isStopped) throw new RefusedError(o.name)
       thread = nextIdle() ?? begin()
       const outcome = await thread.run(input, handedOver)
       isUsable = outcome.kind === 'done' && !isStopped
       observe(caller, outcome.kind === 'done' ? 'done' : outcome.limit)
       return outcome
     } catch (error) {
-      if (isStopped) throw new ApiError('unavailable')
+      if (isStopped) throw new RefusedError(o.name)
       observe(caller, 'failed')
       throw error
     } finally {

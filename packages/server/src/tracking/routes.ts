@@ -7,7 +7,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Clock } from '../platform/clock.ts'
-import { ApiError } from '../platform/errors.ts'
+import { refusalOf } from '../platform/errors.ts'
 import type { ClientAddress } from '../platform/http/client-address.ts'
 import type { Hit } from './intake/hit.ts'
 import type { HitIntake, TakenIn } from './intake/hit-intake.ts'
@@ -152,9 +152,10 @@ async function takeIn(
 /** For a page in place of the error's own body; what is no refusal of ours goes on as it is. */
 function refuse(reply: FastifyReply): (error: unknown) => undefined {
   return (error) => {
-    if (!(error instanceof ApiError)) throw error
-    reply.code(error.status)
-    if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS))
+    const refusal = refusalOf(error)
+    if (refusal === undefined) throw error
+    reply.code(refusal.status)
+    if (refusal.retryAfterS !== undefined) reply.header('retry-after', String(refusal.retryAfterS))
     return undefined
   }
 }

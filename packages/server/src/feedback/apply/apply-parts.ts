@@ -15,7 +15,7 @@ import {
   isWithoutPartition,
   transactByIndex,
 } from '../../platform/db/index.ts'
-import { ApiError } from '../../platform/errors.ts'
+import { refusalOf } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { CallbackReader, RelayAdapter, RelayFact } from '../../relays/index.ts'
 import {
@@ -120,7 +120,7 @@ async function readInParts(
     if (read === undefined) throw new Error('the callback is not what this provider sends')
     return read.parts.map((open) => () => toReports(callback, open()))
   } catch (error) {
-    if (error instanceof ApiError) return 'later'
+    if (refusalOf(error) !== undefined) return 'later'
     problems.push(error)
     return []
   }

@@ -16,7 +16,7 @@ import type { RelayKind } from '@postrider/contract'
 import type { Clock } from '../../platform/clock.ts'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
 import type { DiskGuard } from '../../platform/disk-guard.ts'
-import { ApiError } from '../../platform/errors.ts'
+import { ApiError, refusalOf } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { TimeoutError, withTimeout } from '../../platform/timeout.ts'
 import type { CallbackReader, CalledBack, RelayAdapter } from '../../relays/index.ts'
@@ -138,7 +138,8 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
 }
 
 function toUnavailable(error: unknown): ApiError {
-  if (error instanceof ApiError) return error
+  const refusal = refusalOf(error)
+  if (refusal !== undefined) return refusal
   if (error instanceof TimeoutError) return unavailable()
   if (error instanceof DatabaseUnavailableError) return unavailable(error)
   return new ApiError('internal_error', { cause: error })

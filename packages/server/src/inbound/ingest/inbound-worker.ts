@@ -17,7 +17,7 @@ import {
   planByIndex,
   readByIndex,
 } from '../../platform/db/index.ts'
-import { ApiError } from '../../platform/errors.ts'
+import { refusalOf } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Service } from '../../platform/service.ts'
@@ -149,7 +149,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   /** For now. */
   async function giveUp(claim: ClaimedMessage, error: unknown): Promise<void> {
     // Of this process, which cannot go on: the parser is stopped before the worker has ended.
-    if (isDatabaseAway(error) || error instanceof ApiError) {
+    if (isDatabaseAway(error) || refusalOf(error) !== undefined) {
       loop.backOff()
       return takings.returnLater(claim)
     }

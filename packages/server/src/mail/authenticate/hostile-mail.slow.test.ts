@@ -1,7 +1,7 @@
 /** Mail that is made to exhaust who authenticates it: the findings of adversaries, and generated variants. */
 import { signatureBombs } from '@postrider/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ApiError } from '../../platform/errors.ts'
+import { RefusedError } from '../../platform/refused-error.ts'
 import type { ThreadOutcome } from '../../platform/thread-pool.ts'
 import type { LookupResolver } from './ask-name-servers.ts'
 import type { MeasuredStep } from './authenticate-main.ts'
@@ -192,9 +192,9 @@ describe('a message that overruns the limits of a thread', () => {
     expect(found).toEqual(authentication)
   })
 
-  it('429 rate_limited and 503 unavailable: are for the caller, not for the message', async () => {
-    await expect(scripted(new ApiError('unavailable'))).rejects.toMatchObject({
-      code: 'unavailable',
+  it('passes a refusal on to the caller: the message is not at fault', async () => {
+    await expect(scripted(new RefusedError('test'))).rejects.toMatchObject({
+      name: 'RefusedError',
     })
   })
 })

@@ -8,7 +8,7 @@
  * is checked without it. Callers take turns, and each has one message at a time in a thread; large
  * messages have threads of their own, which leave the processor to others.
  */
-import { ApiError } from '../../platform/errors.ts'
+import { RefusedError } from '../../platform/refused-error.ts'
 import type { Service } from '../../platform/service.ts'
 import type { ThreadJobsObserver } from '../../platform/thread-observer.ts'
 import {
@@ -147,7 +147,7 @@ async function attempt(
     return await pool.run(caller, { ...job, message: { kind: 'raw', raw } }, [raw.buffer])
   } catch (error) {
     // Refused, not failed: the caller may come again.
-    if (error instanceof ApiError) throw error
+    if (error instanceof RefusedError) throw error
     return { kind: 'failed' }
   }
 }

@@ -1,7 +1,7 @@
 import { getPriority } from 'node:os'
 import { afterAll, describe, expect, it } from 'vitest'
 import { nicenesses } from '../../../test/nicenesses.ts'
-import { ApiError } from '../../platform/errors.ts'
+import { RefusedError } from '../../platform/refused-error.ts'
 import type { ThreadOutcome } from '../../platform/thread-pool.ts'
 import { loweredFrom } from '../../platform/thread-priority.ts'
 import { createMessageParser } from './message-parser.ts'
@@ -152,9 +152,9 @@ describe('[P2] a message that overruns the limits', () => {
   })
 })
 
-it('503 unavailable and 429 rate_limited: are for the caller, not for the message', async () => {
-  const { parse } = createScripted(new ApiError('unavailable'), () => {
+it('passes a refusal on to the caller: the message is not at fault', async () => {
+  const { parse } = createScripted(new RefusedError('test'), () => {
     throw new Error('nothing is read')
   })
-  await expect(parse('tn_a', ordinary)).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(parse('tn_a', ordinary)).rejects.toMatchObject({ name: 'RefusedError' })
 })

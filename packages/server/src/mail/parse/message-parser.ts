@@ -5,7 +5,7 @@
  * time, and a large one: these have threads of their own, which leave the processor to others.
  */
 import type { ResourceLimits } from 'node:worker_threads'
-import { ApiError } from '../../platform/errors.ts'
+import { RefusedError } from '../../platform/refused-error.ts'
 import type { Service } from '../../platform/service.ts'
 import type { ThreadJobsObserver } from '../../platform/thread-observer.ts'
 import { createThreadPool, type ThreadLimit, type ThreadPool } from '../../platform/thread-pool.ts'
@@ -94,7 +94,7 @@ async function attempt(pool: Pool, caller: string, job: ParseJob): Promise<Parse
     return `The message takes too much ${SPENT[outcome.limit]} to read`
   } catch (error) {
     // Refused, not failed: the caller may come again.
-    if (error instanceof ApiError) throw error
+    if (error instanceof RefusedError) throw error
     return 'The message could not be read'
   }
 }

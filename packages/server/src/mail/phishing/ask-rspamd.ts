@@ -6,8 +6,7 @@
  * not asked for a while, so that mail does not wait out the deadline again and again. Where no file
  * descriptor is free it was not asked, and that counts for nothing.
  */
-import { EgressError, type RequestOptions } from '../../platform/egress/index.ts'
-import type { Logger } from '../../platform/log.ts'
+import type { Logger } from '../../platform/logger.ts'
 import { composeMessage, prepareMessage } from '../build-message.ts'
 import type { ScannedContent } from './content.ts'
 import { rspamdSymbols } from './rspamd-symbols.ts'
@@ -22,11 +21,26 @@ export interface Rspamd {
 export const rspamdOutcomes = ['found', 'nothing', 'failed', 'skipped', 'paused', 'busy'] as const
 export type RspamdOutcome = (typeof rspamdOutcomes)[number]
 
+/** An HTTP request, and how much time and memory it may take. */
+export interface RspamdRequest {
+  readonly poolKey: string
+  readonly url: URL
+  readonly method: 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+  readonly timeoutMs: number
+  /** A longer answer fails. */
+  readonly bodyBytesMax: number
+  readonly bodyKeptBytesMax: number
+}
+
 export interface RspamdDeps {
   /** To the operator's own service: not guarded as those to hosts that tenants chose. */
   readonly request: (
-    o: RequestOptions,
+    o: RspamdRequest,
   ) => Promise<{ readonly status: number; readonly body: string }>
+  /** Whether an error of `request` means that nothing was tried, as this process had no free file descriptor. */
+  readonly isBusy: (error: unknown) => boolean
   readonly url: string
   readonly log: Logger
   readonly observe: (outcome: RspamdOutcome) => void
@@ -42,7 +56,7 @@ const PAUSE_MS = 30_000
 const WEIGHT_MAX = 100
 
 export function createRspamd(deps: RspamdDeps): Rspamd {
-  const { log, monotonicMs, observe, request, timeoutMs = TIMEOUT_MS } = deps
+  const { isBusy, log, monotonicMs, observe, request, timeoutMs = TIMEOUT_MS } = deps
   const url = new URL(`${deps.url.replace(/\/+$/, '')}/checkv2`)
   let failures = 0
   let pausedUntilMs = 0
@@ -85,7 +99,7 @@ export function createRspamd(deps: RspamdDeps): Rspamd {
         observe(symbols.length > 0 ? 'found' : 'nothing')
         return symbols.length > 0 ? toSign(symbols) : undefined
       } catch (error) {
-        if (error instanceof EgressError && error.code === 'busy') {
+        if (isBusy(error)) {
           observe('busy')
           return undefined
         }

@@ -128,7 +128,7 @@ it('once stopped, nothing is known of what was still to be scanned', async () =>
   await scanner.stop()
   expect((await settled).map(({ status }) => status)).toContain('rejected')
   await expect(scanner.scan('tn_a', contentOf(LARGE))).rejects.toMatchObject({
-    code: 'unavailable',
+    name: 'RefusedError',
   })
   await scanner.stop()
 })

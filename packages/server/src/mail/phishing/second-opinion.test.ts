@@ -27,6 +27,8 @@ const symbols =
     response.end(JSON.stringify({ action: 'no action', symbols: found }))
   }
 
+const isBusy = (error: unknown) => error instanceof EgressError && error.code === 'busy'
+
 async function world(answer: Answer, timeoutMs = 20_000) {
   const asked: Asked[] = []
   const server: Server = createServer(async (request: IncomingMessage, response) => {
@@ -48,6 +50,7 @@ async function world(answer: Answer, timeoutMs = 20_000) {
   const { port } = server.address() as AddressInfo
   const rspamd = createRspamd({
     request: egress.request,
+    isBusy,
     url: `http://127.0.0.1:${port}/`,
     log: createLogger({ level: 'silent' }),
     observe: (outcome) => outcomes.push(outcome),
@@ -141,12 +144,13 @@ it('content of over a million characters is not passed on', async () => {
 describe('without a free file descriptor', () => {
   it('Rspamd is not asked, and however often that is, it is asked again at once', async () => {
     const outcomes: RspamdOutcome[] = []
-    let isBusy = true
+    let hasNoDescriptor = true
     const rspamd = createRspamd({
       request: async () => {
-        if (isBusy) throw new EgressError('busy', 'no free file descriptors')
+        if (hasNoDescriptor) throw new EgressError('busy', 'no free file descriptors')
         return { status: 200, body: '{"symbols":{}}' }
       },
+      isBusy,
       url: 'http://127.0.0.1:1/',
       log: createLogger({ level: 'silent' }),
       observe: (outcome) => outcomes.push(outcome),
@@ -155,7 +159,7 @@ describe('without a free file descriptor', () => {
     const from = { address: 'news@acme.example', name: 'Acme' }
     const ask = () => rspamd.ask({ from, subject: 'Hi', html: ['<p>Hi</p>'] })
     for (let i = 0; i < 10; i++) expect(await ask()).toBeUndefined()
-    isBusy = false
+    hasNoDescriptor = false
     await ask()
     expect(outcomes).toEqual([...Array.from({ length: 10 }, () => 'busy'), 'nothing'])
   })

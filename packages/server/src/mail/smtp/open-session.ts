@@ -28,7 +28,7 @@ export async function openSmtpSession(o: OpenSessionOptions): Promise<OpenSessio
   const greeted = await wire.run(listened(greet(greetOptions(o)), o, redactor), {
     deadlineAt,
     timeoutMessage: timeoutMessage(o),
-    tls: { host: o.host, ...tlsOptions(o), onSecured: o.onSecured },
+    tls: { host: o.host, ...tlsOptions(o), secure: o.secureSocket, onSecured: o.onSecured },
   })
   if (greeted.ok) {
     const session = createSession(wire, greeted.capabilities, redactor)

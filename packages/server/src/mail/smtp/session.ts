@@ -75,8 +75,18 @@ export interface SmtpConnectOptions {
   readonly signal: AbortSignal
 }
 
+/** Starts TLS on a connected socket, to the name of the host. Rejects when the signal aborts. */
+export type SecureSocket = (
+  socket: Socket,
+  host: string,
+  o: { readonly rejectUnauthorized: boolean },
+  signal: AbortSignal,
+) => Promise<TLSSocket>
+
 export interface OpenSessionOptions {
   readonly connect: (o: SmtpConnectOptions) => Promise<Socket>
+  /** For STARTTLS. */
+  readonly secureSocket: SecureSocket
   readonly host: string
   readonly port: number
   readonly secure: SmtpSecurity

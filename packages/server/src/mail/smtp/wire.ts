@@ -8,12 +8,12 @@
  */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { secureSocket } from '../../platform/egress/index.ts'
 import { createDeadline } from './deadline.ts'
 import { type Dialogue, DONE, type Step } from './dialogue.ts'
 import { type Lost, lostBy } from './failure.ts'
 import { createMachine } from './machine.ts'
 import type { MessageSource } from './message-source.ts'
+import type { SecureSocket } from './session.ts'
 
 export interface Wire {
   readonly isAlive: boolean
@@ -33,6 +33,7 @@ export interface RunOptions {
   readonly tls?: {
     readonly host: string
     readonly rejectUnauthorized: boolean
+    readonly secure: SecureSocket
     readonly onSecured?: ((socket: TLSSocket) => void) | undefined
   }
 }
@@ -130,8 +131,8 @@ export function createWire(first: Socket): Wire {
     bare.off('data', onData)
     bare.off('end', onEnd)
     bare.off('close', onEnd)
-    const { host, rejectUnauthorized } = tls
-    secureSocket(bare, host, { rejectUnauthorized }, stopper.signal).then(
+    const { host, rejectUnauthorized, secure } = tls
+    secure(bare, host, { rejectUnauthorized }, stopper.signal).then(
       (secured) => {
         if (lost !== undefined) return secured.destroy()
         socket = secured

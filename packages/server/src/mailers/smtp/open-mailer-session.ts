@@ -7,7 +7,7 @@ import {
   type OpenSessionResult,
   openSmtpSession,
 } from '../../mail/index.ts'
-import type { ConnectOptions, Egress } from '../../platform/egress/index.ts'
+import { type ConnectOptions, type Egress, secureSocket } from '../../platform/egress/index.ts'
 import type { MailerConfig } from '../mailer.ts'
 
 export interface SessionDeps {
@@ -41,6 +41,7 @@ export function openMailerSession(
     secure,
     tlsVerify,
     ehloName: deps.ehloName,
+    secureSocket,
     timeoutMs: o.timeoutMs,
     ...(auth === undefined ? {} : { auth }),
     ...(o.trace === undefined ? {} : { onReply: o.trace.onReply, onSecured: o.trace.onSecured }),

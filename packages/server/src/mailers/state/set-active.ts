@@ -8,7 +8,7 @@
  */
 import { countedCheck } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
-import { ApiError } from '../../platform/errors.ts'
+import { ApiError, refusalOf } from '../../platform/errors.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import { checkMailbox } from '../imap/check-mailbox.ts'
 import { asServerMailer, canSend, type Mailer, type ServerMailer } from '../mailer.ts'
@@ -63,7 +63,8 @@ async function refuseRejected(deps: SetActiveDeps, mailer: ServerMailer): Promis
   try {
     await logIn(deps, mailer)
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code === 'mailer_auth_failed') throw error
+    const refusal = refusalOf(error)
+    if (refusal === undefined || refusal.code === 'mailer_auth_failed') throw error
   }
 }
 

@@ -12,7 +12,7 @@ import type { ChildProcess } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../logger.ts'
 import type { Service } from '../service.ts'
 import { type Ballast, createBallast } from './embedded/ballast.ts'
 import {

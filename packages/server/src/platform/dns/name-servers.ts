@@ -8,7 +8,6 @@
  * follows a resolv.conf that changes. Names are asked for as they stand, without search domains.
  */
 import { Resolver } from 'node:dns/promises'
-import type { Descriptors } from '../descriptors.ts'
 
 const TRY_MS = 2_000
 const TRIES = 2
@@ -34,7 +33,7 @@ export interface NameServersOptions {
   readonly servers?: readonly string[] | undefined
   readonly lookupsMax?: number | undefined
   /** Without one a name server looks as if it refused the connection. */
-  readonly descriptors?: Pick<Descriptors, 'areOut'> | undefined
+  readonly descriptors?: { areOut(): boolean } | undefined
   readonly tryMs?: number | undefined
   readonly lookupMsMax?: number | undefined
 }

@@ -8,7 +8,7 @@
 import { type ErrorBody, type ErrorCode, errorCatalogue } from '@postrider/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DatabaseUnavailableError } from '../db/errors.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, refusalOf } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { nameAbsentThing } from './absent-thing.ts'
 
@@ -44,7 +44,8 @@ export function errorBodyOf(refusal: ApiError, requestId: string): ErrorBody {
 }
 
 export function toApiError(error: unknown): ApiError {
-  if (error instanceof ApiError) return error
+  const refusal = refusalOf(error)
+  if (refusal !== undefined) return refusal
   if (error instanceof DatabaseUnavailableError)
     return new ApiError('unavailable', {
       cause: error,

@@ -7,7 +7,7 @@ import {
 } from '../../mail/index.ts'
 import type { Db } from '../../platform/db/index.ts'
 import type { Descriptors } from '../../platform/descriptors.ts'
-import { createEgress } from '../../platform/egress/index.ts'
+import { createEgress, EgressError } from '../../platform/egress/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { closer, type Service } from '../../platform/service.ts'
@@ -67,6 +67,7 @@ function createSecondOpinion({ config, descriptors, log, metrics }: PhishingDeps
   for (const outcome of rspamdOutcomes) requests.inc({ outcome }, 0)
   const rspamd = createRspamd({
     request: egress.request,
+    isBusy: (error) => error instanceof EgressError && error.code === 'busy',
     url,
     log,
     observe: (outcome) => requests.inc({ outcome }),

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, statSync } from 'node:fs'
 import { open, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Logger } from '../../log.ts'
+import type { Logger } from '../../logger.ts'
 
 export interface Ballast {
   /** Makes the file in the background, and again when it is missing and there is room. */

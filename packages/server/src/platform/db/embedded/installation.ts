@@ -1,7 +1,7 @@
 /** What must be there before the server can start: binaries, account, data directory, socket; and no other server. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Logger } from '../../log.ts'
+import type { Logger } from '../../logger.ts'
 import { chooseServerAccount, type ServerAccount } from './account.ts'
 import { findPostgresBinaries, type PostgresBinaries } from './binaries.ts'
 import { DirectoryInUseError } from './directory-lock.ts'

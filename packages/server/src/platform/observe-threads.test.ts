@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createLogger } from './log.ts'
 import { createMetrics } from './metrics.ts'
-import { createThreadJobsObserver } from './thread-observer.ts'
+import { createThreadJobsObserver } from './observe-threads.ts'
 
 it('counts jobs by pool and outcome, and logs what a limit has ended by the name of the limit', async () => {
   const metrics = createMetrics()
