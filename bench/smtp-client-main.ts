@@ -3,7 +3,7 @@
  * that reaches into the server, since the client has no outside of its own.
  */
 import { connect, type Socket } from 'node:net'
-import { openSmtpSession, type SmtpSession } from '../packages/server/src/mail/index.ts'
+import { openSmtpSession, type SmtpSession } from '@postrider/mail'
 import type { SmtpOrder } from './smtp.ts'
 import { serveParent } from './worker.ts'
 

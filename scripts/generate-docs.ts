@@ -7,13 +7,13 @@
 import { writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { errorCatalogue } from '../packages/contract/src/index.ts'
+import { ADDRESS_CODES } from '../packages/mail/src/address-evidence.ts'
+import { CATEGORY_ORDER, classifyFailure } from '../packages/mail/src/classify-reply.ts'
+import { FAILURES } from '../packages/mail/src/failure-category.ts'
+import { IMAP_SENTENCES } from '../packages/mail/src/imap/failure.ts'
+import { EVIDENCE_ORDER, judgeBounce } from '../packages/mail/src/judge-bounce.ts'
 import { configPrefix, variables } from '../packages/server/src/config.ts'
 import { WORDLESS } from '../packages/server/src/feedback/apply/event-details.ts'
-import { ADDRESS_CODES } from '../packages/server/src/mail/address-evidence.ts'
-import { CATEGORY_ORDER, classifyFailure } from '../packages/server/src/mail/classify-reply.ts'
-import { FAILURES } from '../packages/server/src/mail/failure-category.ts'
-import { IMAP_SENTENCES } from '../packages/server/src/mail/imap/failure.ts'
-import { EVIDENCE_ORDER, judgeBounce } from '../packages/server/src/mail/judge-bounce.ts'
 import { STOPPED_SENTENCES } from '../packages/server/src/sending/phishing/decide-phishing.ts'
 
 const docs = new URL('../docs/', import.meta.url)

@@ -31,7 +31,7 @@ const givenUp: readonly GivenUp[] = [
   {
     word: /\b(after|before|of|to) the dot\b/i,
     say: 'commit point',
-    except: /^packages\/(server\/src\/mail\/smtp|testkit)\//,
+    except: /^packages\/(mail\/src\/smtp|testkit)\//,
   },
   { word: /\bheld rows?\b/i, say: 'leased recipients' },
   { word: /\bkept[- ]days?\b/i, say: 'retention' },

@@ -9,13 +9,13 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createEmbeddedPostgres } from '@postrider/embedded-postgres'
 import { createDnsServer } from '@postrider/testkit'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/database.ts'
 import { runCli } from './cli.ts'
 import { createClock } from './platform/clock.ts'
-import { createEmbeddedPostgres } from './platform/db/index.ts'
 import { createKeyAuthenticator, type KeyAuthenticator } from './tenants/index.ts'
 
 let database: TestDatabase

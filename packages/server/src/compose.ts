@@ -2,6 +2,10 @@
  * Makes everything from a configuration, one capability after the other by its `create.ts`; the only file that
  * knows all capabilities. Nothing runs before `start`.
  */
+
+import { createMail } from '@postrider/mail'
+import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
+import { closer, createServiceGroup, type Service } from '@postrider/runtime/service'
 import { createActivity } from './activity/create.ts'
 import type { Build } from './build.ts'
 import { type Config, isInboundHostUnnamed, isPaused, type Role, roles } from './config.ts'
@@ -9,10 +13,8 @@ import { createPlatform, type Platform, type ProcessOptions } from './create-pla
 import { createDomains } from './domains/create.ts'
 import { createFeedback } from './feedback/create.ts'
 import { createInbound } from './inbound/create.ts'
-import { createMail } from './mail/create.ts'
 import { createMailboxes } from './mailboxes/create.ts'
 import { createMailers, type Mailers, type MailersDeps } from './mailers/create.ts'
-import { createConcurrencyLimiter } from './platform/concurrency-limiter.ts'
 import { createCounterFolder } from './platform/counter-folder.ts'
 import { createDayPartitions, type Db } from './platform/db/index.ts'
 import { createHttpApp } from './platform/http/app.ts'
@@ -21,7 +23,6 @@ import { createHttpServer, type HttpServer } from './platform/http/server.ts'
 import { addStatusRoutes } from './platform/http/status-routes.ts'
 import { createRateLimit } from './platform/rate-limit.ts'
 import { createRetention } from './platform/retention.ts'
-import { closer, createServiceGroup, type Service } from './platform/service.ts'
 import { checkReadiness } from './readiness.ts'
 import { createRelays } from './relays/create.ts'
 import { partitionedTables, retentionDays } from './retention-days.ts'

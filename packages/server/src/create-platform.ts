@@ -1,5 +1,6 @@
 /** Makes what all capabilities are made from: the database, the network, keys, metrics, and leases. */
 import { randomBytes } from 'node:crypto'
+import { createDnsResolver } from '@postrider/runtime/dns'
 import type { Config } from './config.ts'
 import { heloNameOf } from './ehlo-hostname.ts'
 import { migrationsDir } from './operator-database.ts'
@@ -15,7 +16,6 @@ import {
 import { createBucketLeases } from './platform/db/leases.ts'
 import { createDescriptors } from './platform/descriptors.ts'
 import { createDiskGuard, noDiskGuard } from './platform/disk-guard.ts'
-import { createDnsResolver } from './platform/dns/index.ts'
 import { createEgress } from './platform/egress/index.ts'
 import { createFailpoints } from './platform/failpoints.ts'
 import type { Logger } from './platform/log.ts'

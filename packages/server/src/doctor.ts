@@ -7,6 +7,7 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { createDnsResolver } from '@postrider/runtime/dns'
 import { findSecrets } from './cli/stored-secrets.ts'
 import {
   type Config,
@@ -24,7 +25,6 @@ import { heloNameOf, isHeloNameBare } from './ehlo-hostname.ts'
 import { findDatabase, migrationsDir, withDatabase } from './operator-database.ts'
 import { findOpenFiles, findOpenMode } from './platform/data-dir.ts'
 import { checkSchema, type Db, durability, SchemaBehindError } from './platform/db/index.ts'
-import { createDnsResolver } from './platform/dns/index.ts'
 import { parseNetwork } from './platform/egress/address-policy.ts'
 import type { Logger } from './platform/log.ts'
 import {

@@ -3,8 +3,10 @@
  *
  * Started directly (`npm start`) or by `postrider serve`.
  */
+
 import { isatty } from 'node:tty'
 import { pathToFileURL } from 'node:url'
+import { createEmbeddedPostgres, type EmbeddedPostgres } from '@postrider/embedded-postgres'
 import { thisBuild } from './build.ts'
 import { type App, compose, rolesOf } from './compose.ts'
 import {
@@ -25,10 +27,8 @@ import { closeDataDir, closeSecretFiles } from './platform/data-dir.ts'
 import {
   createDayPartitions,
   createDb,
-  createEmbeddedPostgres,
   DatabaseUnavailableError,
   durability,
-  type EmbeddedPostgres,
   migrate,
 } from './platform/db/index.ts'
 import { readDescriptorLimit } from './platform/descriptors.ts'

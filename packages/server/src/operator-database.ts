@@ -3,15 +3,14 @@
  * running service's embedded server; else by starting that server for as long as the command runs. A database
  * that is not there is never made: that is the service's affair.
  */
-import type { Config } from './config.ts'
-import { type EmbeddedState, findEmbedded } from './platform/db/embedded/running-url.ts'
+
 import {
-  checkSchema,
-  createDb,
   createEmbeddedPostgres,
-  type Db,
-  migrate,
-} from './platform/db/index.ts'
+  type EmbeddedState,
+  findEmbedded,
+} from '@postrider/embedded-postgres'
+import type { Config } from './config.ts'
+import { checkSchema, createDb, type Db, migrate } from './platform/db/index.ts'
 import type { Logger } from './platform/log.ts'
 
 export const migrationsDir = new URL('../migrations/', import.meta.url)

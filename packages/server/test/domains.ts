@@ -16,6 +16,7 @@ import {
   updateDomainAnswer,
   verifyDomainAnswer,
 } from '@postrider/contract'
+import { createDnsResolver } from '@postrider/runtime/dns'
 import {
   createClock,
   createDnsServer,
@@ -32,7 +33,6 @@ import { type DomainRoutesDeps, domainRoutes } from '../src/domains/routes.ts'
 import { createDomainWork, type DomainWorkDeps } from '../src/domains/worker.ts'
 import { listDomainsOfRelay } from '../src/mailers/index.ts'
 import type { Db } from '../src/platform/db/index.ts'
-import { createDnsResolver } from '../src/platform/dns/index.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'
 import type { PeriodicTask } from '../src/platform/work/periodic-task.ts'
 import { adapterOf, createRelayCalls } from '../src/relays/index.ts'

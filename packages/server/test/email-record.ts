@@ -1,6 +1,6 @@
 /** A record of emails as months of use leave it, in all its tables, and what it holds in plain words. */
 import type { RecipientFact, RecipientStatus, RecipientType } from '@postrider/contract'
-import { addressKeyOf, parseAddress } from '../src/mail/index.ts'
+import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { dayAt } from '../src/platform/date-time.ts'
 import { type Db, insertRows } from '../src/platform/db/index.ts'
 import { createIdSource } from '../src/platform/ids.ts'

@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { createPostfix, type Postfix, postfixHindrance } from '@postrider/testkit/mail-servers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { mail, openTo } from '../../mail/test/smtp-loopback.ts'
 import { startListener, type TestListener } from '../src/inbound/smtp/listener.fixture.ts'
-import { mail, openTo } from './smtp-loopback.ts'
 
 const MIB = 1024 * 1024
 const pem = (name: string) =>

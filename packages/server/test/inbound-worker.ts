@@ -1,6 +1,7 @@
 /** What reports received mail, on a database of the test file's own: nothing runs by itself. */
 
 import type { IncomingEmail } from '@postrider/contract'
+import { createMessageParser, createUserAgentReader, type MessageParser } from '@postrider/mail'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import {
   createInboundWorker,
@@ -12,11 +13,6 @@ import { createIngest, type Ingest } from '../src/inbound/ingest/ingest.ts'
 import { createMessageReader, type MessageReaderDeps } from '../src/inbound/ingest/read-message.ts'
 import type { MailboxMail, SmtpMail } from '../src/inbound/ingest/received-mail.ts'
 import { storeReceived } from '../src/inbound/ingest/store-received.ts'
-import {
-  createMessageParser,
-  createUserAgentReader,
-  type MessageParser,
-} from '../src/mail/index.ts'
 import { createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createFailpoints } from '../src/platform/failpoints.ts'

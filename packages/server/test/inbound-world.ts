@@ -19,6 +19,7 @@ import {
   updateInboundDomainAnswer,
   updateInboundUsernameAnswer,
 } from '@postrider/contract'
+import { createDnsResolver } from '@postrider/runtime/dns'
 import {
   createClock,
   createDnsServer,
@@ -36,7 +37,6 @@ import {
 } from '../src/inbound/domains/prove-domain.ts'
 import { type InboundRoutesDeps, inboundRoutes } from '../src/inbound/domains/routes.ts'
 import type { Db } from '../src/platform/db/index.ts'
-import { createDnsResolver } from '../src/platform/dns/index.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'
 import { createReturnPathTokens } from '../src/sending/index.ts'
 import { createSendingDatabase } from './sending.ts'

@@ -17,8 +17,8 @@ import {
 } from '@postrider/testkit/mail-servers'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { mail, openTo } from './smtp-loopback.ts'
-import { smuggled, smugglers } from './smugglers.ts'
+import { mail, openTo } from '../../mail/test/smtp-loopback.ts'
+import { smuggled, smugglers } from '../../mail/test/smugglers.ts'
 
 /** A server under test. */
 interface Peer {

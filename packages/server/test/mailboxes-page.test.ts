@@ -1,12 +1,12 @@
 /** docs/mailboxes.md against the code: each curl is an operation that takes its body, the events are some. */
 import { readFileSync } from 'node:fs'
 import * as contract from '@postrider/contract'
+import { classifyImapFailure, IMAP_REFUSALS } from '@postrider/mail'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { expect, it } from 'vitest'
 import { parseWebhook } from '../../client/src/webhooks/index.ts'
 import { configPrefix, variables } from '../src/config.ts'
-import { classifyImapFailure, IMAP_REFUSALS } from '../src/mail/index.ts'
 import { callsOf } from './page-calls.ts'
 
 const page = readFileSync(new URL('../../../docs/mailboxes.md', import.meta.url), 'utf8')

@@ -1,4 +1,6 @@
 /** Mailboxes that are watched, with a scripted IMAP server, on a database of their own. */
+
+import { pause } from '@postrider/runtime/timeout'
 import { createImapServer, type ImapServer, type ImapServerOptions } from '@postrider/testkit'
 import { createLoginLine } from '../src/mailboxes/watch/login-line.ts'
 import {
@@ -18,7 +20,6 @@ import { createEgress } from '../src/platform/egress/index.ts'
 import { createFailpoints } from '../src/platform/failpoints.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
-import { pause } from '../src/platform/timeout.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { emptyTables } from './empty-tables.ts'

@@ -1,11 +1,12 @@
 /** Phishing protection with the opinion of a real Rspamd. */
+
+import { createPhishingScanner, createRspamd, withSecondOpinion } from '@postrider/mail'
 import {
   createRspamdServer,
   type RspamdServer,
   rspamdHindrance,
 } from '@postrider/testkit/mail-servers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPhishingScanner, createRspamd, withSecondOpinion } from '../src/mail/index.ts'
 import { createEgress } from '../src/platform/egress/index.ts'
 import { silent } from './sending.ts'
 

@@ -4,9 +4,9 @@
  */
 
 import type { MessageEventName, SendEmailBody } from '@postrider/contract'
+import { createPhishingScanner } from '@postrider/mail'
 import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import { createPhishingScanner } from '../src/mail/index.ts'
 import {
   createAccessTokens,
   createNoteDeactivated,

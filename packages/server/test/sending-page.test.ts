@@ -1,10 +1,10 @@
 /** docs/sending.md against the code: each curl is an operation that takes its body. */
 import { readFileSync } from 'node:fs'
 import * as contract from '@postrider/contract'
+import { createTemplateRenderer } from '@postrider/mail'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { afterAll, expect, it } from 'vitest'
-import { createTemplateRenderer } from '../src/mail/index.ts'
 import { checkEmail } from '../src/sending/accept/check-email.ts'
 import { renderEmail } from '../src/sending/accept/render-email.ts'
 import { readRescue } from '../src/sending/rescue/read-rescue.ts'

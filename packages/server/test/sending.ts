@@ -16,7 +16,7 @@ import { unsubscribeEmail } from '../src/suppressions/unsubscribe-email.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
 /** Without the threads that its front door has. */
-export { findLinkOffsets, LINKS_MAX } from '../src/mail/rewrite/find-link-offsets.ts'
+export { findLinkOffsets, LINKS_MAX } from '../../mail/src/rewrite/find-link-offsets.ts'
 export { sealPassword } from '../src/mailers/mailer.ts'
 /** For a mailer with a login, and for other states; only tests of mailers go past their front door. */
 export { changeState } from '../src/mailers/state/change-state.ts'

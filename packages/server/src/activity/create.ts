@@ -1,10 +1,10 @@
 /** Makes activity: the routes that read what was recorded of emails. */
 import { exportsAtOnceMax } from '@postrider/contract'
-import type { Clock } from '../platform/clock.ts'
 import {
   type ConcurrencyLimiter,
   createConcurrencyLimiter,
-} from '../platform/concurrency-limiter.ts'
+} from '@postrider/runtime/concurrency-limiter'
+import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { HttpApp } from '../platform/http/app.ts'
 import { activityRoutes } from './routes.ts'

@@ -14,8 +14,8 @@ import {
   tracedHitsMax,
   tracedReportsMax,
 } from '@postrider/contract'
+import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { readFactsOf } from '../feedback/index.ts'
-import { addressKeyOf, parseAddress } from '../mail/index.ts'
 import { findInactive } from '../mailers/index.ts'
 import { dayAt } from '../platform/date-time.ts'
 import { type Db, readInOrder } from '../platform/db/index.ts'

@@ -8,13 +8,13 @@ import {
   getEmailLogsAnswer,
   type TracedEmail,
 } from '@postrider/contract'
+import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { emptyTables } from '../../test/empty-tables.ts'
 import { accept, drain, eventsOf, TRACEPARENT, useSending } from '../../test/sender.ts'
 import { addMailer, cancelEmail, silent, unsubscribe } from '../../test/sending.ts'
-import { createConcurrencyLimiter } from '../platform/concurrency-limiter.ts'
 import type { Db } from '../platform/db/index.ts'
 import { createHttpApp } from '../platform/http/app.ts'
 import { timeOfUlid } from '../platform/ids.ts'

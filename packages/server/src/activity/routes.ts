@@ -13,9 +13,9 @@ import {
   statisticDaysMax,
   statisticHoursMax,
 } from '@postrider/contract'
+import { type ConcurrencyLimiter, enterLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../platform/clock.ts'
-import { type ConcurrencyLimiter, enterLimiter } from '../platform/concurrency-limiter.ts'
 import { addOperation, addStreamOperation } from '../platform/http/operation.ts'
 import { type ExportDeps, exportLogs } from './export-logs.ts'
 import { getEmail } from './get-email.ts'

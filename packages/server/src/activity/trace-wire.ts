@@ -8,8 +8,8 @@ import {
   tracedEventsMax,
   type WebhookDelivery,
 } from '@postrider/contract'
+import { classifierOf } from '@postrider/mail'
 import type { RecordedFact } from '../feedback/index.ts'
-import { classifierOf } from '../mail/index.ts'
 import { isId, timeOfUlid } from '../platform/ids.ts'
 import { withoutStatus } from '../relays/index.ts'
 import type { RecordedAttempt, RecordedRecipient, WholeEmail } from '../sending/index.ts'

@@ -1,8 +1,8 @@
 /** `postrider email`: why a mail failed, and which did. Over all tenants, by the database itself. */
 import type { EmailLog, RecipientStatus, TracedEmail } from '@postrider/contract'
+import { parseAddress } from '@postrider/mail'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { getEmail, listLogs } from '../activity/index.ts'
-import { parseAddress } from '../mail/index.ts'
 import { observeMailers, printable } from '../mailers/index.ts'
 import { parseTimeSpan } from '../platform/date-time.ts'
 import { type Db, readInOrder } from '../platform/db/index.ts'

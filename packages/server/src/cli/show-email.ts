@@ -1,6 +1,6 @@
 /** An email as text for the operator: status, attempts, why it failed, and what to do next. */
 import type { Classified, TracedAttempt, TracedEmail, TracedRecipient } from '@postrider/contract'
-import { concernsMailer } from '../mail/index.ts'
+import { concernsMailer } from '@postrider/mail'
 import { type Mailer, printable, serverOf } from '../mailers/index.ts'
 import { describeDuration } from '../platform/duration.ts'
 import { table } from './output.ts'

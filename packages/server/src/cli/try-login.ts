@@ -3,9 +3,9 @@
  * of addresses, and says what a send would make of the outcome.
  */
 import type { MailerState, SecureMode } from '@postrider/contract'
+import type { Classification } from '@postrider/mail'
 import type { Config } from '../config.ts'
 import { heloNameOf } from '../ehlo-hostname.ts'
-import type { Classification } from '../mail/index.ts'
 import {
   createAccessTokens,
   createNoteDeactivated,

@@ -1,8 +1,8 @@
 /** Which names can be sending domains: what somebody can have registered, with room for its records. */
 import { domainToUnicode } from 'node:url'
 import { dkimSelectorLengthMax } from '@postrider/contract'
+import { toWireDomain } from '@postrider/mail'
 import { parse } from 'tldts'
-import { toWireDomain } from '../mail/index.ts'
 import { parseHost } from '../platform/egress/index.ts'
 import { dkimNameOf } from './list-records.ts'
 

@@ -1,9 +1,10 @@
 /** Makes sending domains: their routes, and what checks them by itself. */
+
+import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
+import type { DnsResolver } from '@postrider/runtime/dns'
 import type { MailerKey } from '../mailers/index.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { ConcurrencyLimiter } from '../platform/concurrency-limiter.ts'
 import type { Db } from '../platform/db/index.ts'
-import type { DnsResolver } from '../platform/dns/index.ts'
 import type { HttpApp } from '../platform/http/app.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'

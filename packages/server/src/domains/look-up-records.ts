@@ -1,6 +1,7 @@
 /** Asks the name servers for everything that is to be published, all at once. */
+
+import type { DnsResolver } from '@postrider/runtime/dns'
 import { parse } from 'tldts'
-import type { DnsResolver } from '../platform/dns/index.ts'
 import { type DomainRecord, recordKeyOf } from './list-records.ts'
 import { type Match, matchRecord } from './match-record.ts'
 

@@ -6,7 +6,7 @@
  * under one name are one too many, for which of them is taken is chance (§3.6.2.2).
  */
 import type { DnsFinding } from '@postrider/contract'
-import type { DnsAnswer, MailExchange } from '../platform/dns/index.ts'
+import type { DnsAnswer, MailExchange } from '@postrider/runtime/dns'
 import type { RelayRecord } from '../relays/index.ts'
 
 export interface Match {

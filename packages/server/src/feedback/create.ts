@@ -1,6 +1,8 @@
 /** Makes feedback: the inbox for every role, and what takes callbacks in and applies them. */
 import type { RelayKind } from '@postrider/contract'
-import { createUserAgentReader } from '../mail/index.ts'
+import { createUserAgentReader } from '@postrider/mail'
+import type { Service } from '@postrider/runtime/service'
+import type { ThreadJobsObserver } from '@postrider/runtime/thread-observer'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { DiskGuard } from '../platform/disk-guard.ts'
@@ -9,8 +11,6 @@ import type { HttpApp } from '../platform/http/app.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
-import type { Service } from '../platform/service.ts'
-import type { ThreadJobsObserver } from '../platform/thread-observer.ts'
 import {
   adapterOf,
   createCallbackReader,

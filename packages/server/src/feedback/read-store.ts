@@ -1,6 +1,6 @@
 /** SQL that reads what was reported of recipients, for the record of emails. Every statement names the tenant. */
 import type { RelayKind } from '@postrider/contract'
-import type { Classified } from '../mail/index.ts'
+import type { Classified } from '@postrider/mail'
 import { type Queryable, statement } from '../platform/db/index.ts'
 import type { RelayFactKind } from '../relays/index.ts'
 

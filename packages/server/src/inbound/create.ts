@@ -1,20 +1,16 @@
 /** Makes inbound: what stores received mail in every role, its listener, and what reports the mail. */
-import {
-  createMailAuthenticator,
-  createUserAgentReader,
-  type MessageParser,
-} from '../mail/index.ts'
+import { createMailAuthenticator, createUserAgentReader, type MessageParser } from '@postrider/mail'
 import {
   type ConcurrencyLimiter,
   createConcurrencyLimiter,
-} from '../platform/concurrency-limiter.ts'
-import { rememberAnswers } from '../platform/dns/index.ts'
+} from '@postrider/runtime/concurrency-limiter'
+import { rememberAnswers } from '@postrider/runtime/dns'
+import type { Service } from '@postrider/runtime/service'
+import type { ThreadJobsObserver } from '@postrider/runtime/thread-observer'
 import type { Failpoints } from '../platform/failpoints.ts'
 import type { HttpApp } from '../platform/http/app.ts'
 import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
-import type { Service } from '../platform/service.ts'
-import type { ThreadJobsObserver } from '../platform/thread-observer.ts'
 import { createReturnPathTokens, type ReturnPathTokens } from '../sending/index.ts'
 import type { ReceiverRules, Wakeups } from '../webhooks/index.ts'
 import { isHeld } from './domains/domain-store.ts'

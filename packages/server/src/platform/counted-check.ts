@@ -2,7 +2,7 @@
  * Checks that reach out to a host that a tenant names: a bounded number at once, and of those that
  * fail in a while, so that nobody scans a network by them.
  */
-import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
+import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { RateLimit } from './rate-limit.ts'
 
 export interface CheckBounds {

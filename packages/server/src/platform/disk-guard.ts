@@ -8,9 +8,9 @@
  * yet stays counted until the next.
  */
 import { statfs } from 'node:fs/promises'
+import type { Service } from '@postrider/runtime/service'
 import { ApiError } from './errors.ts'
 import type { Logger } from './log.ts'
-import type { Service } from './service.ts'
 
 export interface DiskGuard extends Service {
   isOpen(): boolean

@@ -1,6 +1,6 @@
+import { RefusedError } from '@postrider/runtime/refused-error'
 import { expect, it } from 'vitest'
 import { ApiError, refusalOf } from './errors.ts'
-import { RefusedError } from './refused-error.ts'
 
 it('answers a full limiter with 429, its policy and when to come again', () => {
   const refusal = refusalOf(new RefusedError('reads', { quota: 3, retryAfterS: 1 }))

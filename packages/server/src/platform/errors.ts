@@ -6,7 +6,7 @@
  * logged only. Only the HTTP error handler turns one into an answer.
  */
 import { type ErrorCode, errorCatalogue, type FieldError } from '@postrider/contract'
-import { RefusedError } from './refused-error.ts'
+import { RefusedError } from '@postrider/runtime/refused-error'
 
 export interface ApiErrorOptions {
   readonly message?: string

@@ -4,8 +4,9 @@
  *
  * The addresses are bounded in number: the one that failed longest ago is forgotten first.
  */
+
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { networkOf } from './address-network.ts'
-import { createBoundedMap } from './bounded-map.ts'
 import { type ApiError, rateLimited } from './errors.ts'
 
 export interface FailureBudget {

@@ -3,10 +3,11 @@
  * and a line for what a limit has ended. The lines of one pool and outcome are summed up: content that
  * ends jobs comes in numbers.
  */
+
+import { type ThreadJobsObserver, threadOutcomes } from '@postrider/runtime/thread-observer'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { createSummedLog } from './summed-log.ts'
-import { type ThreadJobsObserver, threadOutcomes } from './thread-observer.ts'
 
 export function createThreadJobsObserver(deps: {
   readonly metrics: Metrics

@@ -5,11 +5,12 @@
  * Tables that refer to each other leave day by day together, and a day of which something is
  * unfinished stays until that has ended.
  */
+
+import type { Service } from '@postrider/runtime/service'
 import type { Clock } from './clock.ts'
 import { type DayPartition, dropPartitions, type PartitionDropper } from './db/partitions-drop.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import type { Service } from './service.ts'
 import { createLoop } from './work/loop.ts'
 
 /** Tables whose rows of one day belong together. */

@@ -1,9 +1,9 @@
 import { Writable } from 'node:stream'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { resumeTask, runTask } from '@postrider/runtime/task'
 import { expect, it } from 'vitest'
 import { createLogger } from './log.ts'
 import { createMetrics } from './metrics.ts'
-import { resumeTask, runTask } from './task.ts'
 import {
   type Block,
   createTurnMeter,

@@ -14,11 +14,11 @@
  */
 import { createHook } from 'node:async_hooks'
 import { performance } from 'node:perf_hooks'
+import type { Service } from '@postrider/runtime/service'
+import { currentTask, listenToTasks } from '@postrider/runtime/task'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import type { Service } from './service.ts'
 import { createSummedLog } from './summed-log.ts'
-import { currentTask, listenToTasks } from './task.ts'
 
 /** A turn may not last longer. */
 export const BLOCK_MS = 50

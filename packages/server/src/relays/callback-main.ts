@@ -1,5 +1,5 @@
 /** The thread in which long callbacks are read. */
-import { answerJobs } from '../platform/thread-jobs.ts'
+import { answerJobs } from '@postrider/runtime/thread-jobs'
 import { adapterOf } from './adapters.ts'
 import { type CallbackJob, readCallback } from './callback-reader.ts'
 

@@ -7,10 +7,10 @@
  */
 import { deserialize, serialize } from 'node:v8'
 import type { RelayKind } from '@postrider/contract'
+import type { Service } from '@postrider/runtime/service'
+import type { ThreadJobsObserver } from '@postrider/runtime/thread-observer'
+import { createThreadPool, type ThreadPool } from '@postrider/runtime/thread-pool'
 import { ApiError } from '../platform/errors.ts'
-import type { Service } from '../platform/service.ts'
-import type { ThreadJobsObserver } from '../platform/thread-observer.ts'
-import { createThreadPool, type ThreadPool } from '../platform/thread-pool.ts'
 import type { RelayAdapter, RelayFact } from './relay.ts'
 
 /** Opens some of a callback's reports. */

@@ -1,5 +1,5 @@
 /** What the adapters have in common where a provider did not take a mail. */
-import { type FailureCategory, failedReasonOf } from '../mail/index.ts'
+import { type FailureCategory, failedReasonOf } from '@postrider/mail'
 import { parseJson } from '../platform/json.ts'
 import type { RelayAnswer, RelayFailure } from './relay.ts'
 import { storable } from './report-fields.ts'

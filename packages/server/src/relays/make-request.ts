@@ -5,7 +5,7 @@
  * How far it came is exact: `not-sent` means that the provider surely does not have it, `uncertain`
  * that it may have done what it was asked for.
  */
-import { classifyFailure, failureOfConnect } from '../mail/index.ts'
+import { classifyFailure, failureOfConnect } from '@postrider/mail'
 import { type Egress, EgressError } from '../platform/egress/index.ts'
 import { withoutSecrets } from '../platform/secrets/index.ts'
 import type { RelayAccount, RelayAnswer, RelayFailure, RelayRequest } from './relay.ts'

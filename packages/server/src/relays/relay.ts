@@ -7,7 +7,7 @@
  * of has an outcome of its own.
  */
 import type { RecipientType, RelayKind } from '@postrider/contract'
-import type { Classified, FailureCategory } from '../mail/index.ts'
+import type { Classified, FailureCategory } from '@postrider/mail'
 
 /** A tenant's account at a provider, with its secrets opened. Never logged, never kept. */
 export interface RelayAccount {

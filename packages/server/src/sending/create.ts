@@ -1,6 +1,6 @@
 /** Makes sending: what accepts emails in every role, the send queue, and what watches that queue. */
-import type { LinkFinder, TemplateRenderer } from '../mail/index.ts'
-import { createConcurrencyLimiter } from '../platform/concurrency-limiter.ts'
+import type { LinkFinder, TemplateRenderer } from '@postrider/mail'
+import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { type BucketLeases, bucketOf, type Others } from '../platform/db/index.ts'
 import type { DiskGuard } from '../platform/disk-guard.ts'
 import type { HttpApp } from '../platform/http/app.ts'

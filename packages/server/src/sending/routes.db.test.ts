@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { cancelScheduledEmailAnswer, sendEmailAnswer } from '@postrider/contract'
+import { createLinkFinder, createTemplateRenderer } from '@postrider/mail'
 import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -13,7 +14,6 @@ import {
   silent,
   unsubscribe,
 } from '../../test/sending.ts'
-import { createLinkFinder, createTemplateRenderer } from '../mail/index.ts'
 import { createDb, type Db } from '../platform/db/index.ts'
 import { createDiskGuard } from '../platform/disk-guard.ts'
 import { createHttpApp } from '../platform/http/app.ts'

@@ -7,8 +7,8 @@ import {
   sendEmailAnswer,
   sendEmailBody,
 } from '@postrider/contract'
+import type { LinkFinder, TemplateRenderer } from '@postrider/mail'
 import type { FastifyInstance } from 'fastify'
-import type { LinkFinder, TemplateRenderer } from '../mail/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { addOperation } from '../platform/http/operation.ts'

@@ -1,5 +1,5 @@
 /** Which of a group of addresses must not be sent to, each by its own tenant. */
-import { addressKeyOf } from '../mail/index.ts'
+import { addressKeyOf } from '@postrider/mail'
 import type { Queryable } from '../platform/db/index.ts'
 import { findKeys, type SuppressionKey } from './store.ts'
 

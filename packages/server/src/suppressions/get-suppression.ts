@@ -2,7 +2,7 @@
  * getSuppression (docs/reference/suppressions.md#suppressions): one address, with what it was suppressed by.
  */
 import type { SuppressionWithSource } from '@postrider/contract'
-import { addressKeyOf } from '../mail/index.ts'
+import { addressKeyOf } from '@postrider/mail'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { toSuppression } from './list-suppressions.ts'

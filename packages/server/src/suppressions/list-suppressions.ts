@@ -1,6 +1,6 @@
 /** listSuppressions (docs/reference/http.md#lists): newest first, all, of one reason or of one address. */
 import type { ListSuppressionsQuery, Suppression } from '@postrider/contract'
-import { addressKeyOf } from '../mail/index.ts'
+import { addressKeyOf } from '@postrider/mail'
 import type { Db } from '../platform/db/index.ts'
 import { cutPage, readPage } from '../platform/http/paging.ts'
 import { timeOfUlid } from '../platform/ids.ts'

@@ -1,5 +1,5 @@
 /** The address that a request names, or its refusal by path. */
-import { type EmailAddress, parseAddress } from '../mail/index.ts'
+import { type EmailAddress, parseAddress } from '@postrider/mail'
 import { validationError } from '../platform/errors.ts'
 
 export function readAddress(email: string): EmailAddress {

@@ -2,7 +2,7 @@
  * subscribeEmail and deleteSuppression (docs/reference/suppressions.md#suppressions): the address may be sent
  * to again, whatever the reason was. What was refused meanwhile stays refused.
  */
-import { addressKeyOf } from '../mail/index.ts'
+import { addressKeyOf } from '@postrider/mail'
 import type { Db } from '../platform/db/index.ts'
 import { readAddress } from './read-address.ts'
 import { deleteKey } from './store.ts'

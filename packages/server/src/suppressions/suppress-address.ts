@@ -3,7 +3,7 @@
  * as a bounce or an unsubscribe, and its consequence are one commit.
  */
 import type { SuppressionReason, SuppressionSource } from '@postrider/contract'
-import { addressKeyOf } from '../mail/index.ts'
+import { addressKeyOf } from '@postrider/mail'
 import type { Queryable } from '../platform/db/index.ts'
 import { newUlid } from '../platform/ids.ts'
 import { upsertSuppression } from './store.ts'

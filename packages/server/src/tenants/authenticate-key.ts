@@ -10,9 +10,10 @@
  * query at a time, with turns by address; one that was not found is remembered for a second. A right key
  * that nobody used lately waits for at most the query under way and its own.
  */
+
+import { createBatchedLookup } from '@postrider/runtime/batched-lookup'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { networkOf } from '../platform/address-network.ts'
-import { createBatchedLookup } from '../platform/batched-lookup.ts'
-import { createBoundedMap } from '../platform/bounded-map.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { AuthenticateKey, TenantIdentity } from '../platform/http/admission.ts'

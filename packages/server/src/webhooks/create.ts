@@ -1,10 +1,11 @@
 /** Makes webhooks: subscriptions and their routes for every role, and the dispatcher. */
 import { replayedEventsADayMax, replaysMax, webhookChecksMax } from '@postrider/contract'
-import type { Clock } from '../platform/clock.ts'
 import {
   type ConcurrencyLimiter,
   createConcurrencyLimiter,
-} from '../platform/concurrency-limiter.ts'
+} from '@postrider/runtime/concurrency-limiter'
+import type { Service } from '@postrider/runtime/service'
+import type { Clock } from '../platform/clock.ts'
 import type { BucketLeases, Db, Others } from '../platform/db/index.ts'
 import type { Egress } from '../platform/egress/index.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
@@ -13,7 +14,6 @@ import type { Logger } from '../platform/log.ts'
 import { type Metrics, requestSeconds } from '../platform/metrics.ts'
 import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
-import type { Service } from '../platform/service.ts'
 import { type DeliverDeps, deliverBatch } from './dispatch/deliver-batch.ts'
 import { createBacklog } from './dispatch/operate/backlog.ts'
 import { createDiscovery } from './dispatch/schedule/discover-streams.ts'

@@ -22,8 +22,8 @@ import {
   webhookChecksMax,
   webhookDeliveryParams,
 } from '@postrider/contract'
+import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { FastifyInstance } from 'fastify'
-import type { ConcurrencyLimiter } from '../platform/concurrency-limiter.ts'
 import { addOperation } from '../platform/http/operation.ts'
 import type { RateLimit } from '../platform/rate-limit.ts'
 import { getDelivery } from './deliveries/get-delivery.ts'

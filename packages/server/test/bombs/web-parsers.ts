@@ -1,11 +1,11 @@
 /** Parsers of requests, callbacks, answers of providers, and of the content that tenants give. */
 
-import { prepareMessage } from '../../src/mail/build-message.ts'
-import { findLinkOffsets } from '../../src/mail/rewrite/find-link-offsets.ts'
-import { createRenderTemplate } from '../../src/mail/template/render-template.ts'
-import { textOfHtml } from '../../src/mail/text-of-html.ts'
-import { decideBot } from '../../src/mail/user-agent/decide-bot.ts'
-import { createUserAgentReader } from '../../src/mail/user-agent/read-user-agent.ts'
+import { prepareMessage } from '../../../mail/src/build-message.ts'
+import { findLinkOffsets } from '../../../mail/src/rewrite/find-link-offsets.ts'
+import { createRenderTemplate } from '../../../mail/src/template/render-template.ts'
+import { textOfHtml } from '../../../mail/src/text-of-html.ts'
+import { decideBot } from '../../../mail/src/user-agent/decide-bot.ts'
+import { createUserAgentReader } from '../../../mail/src/user-agent/read-user-agent.ts'
 import { type OAuthApp, sealClientSecret } from '../../src/mailers/oauth/oauth-app.ts'
 import { readIdToken } from '../../src/mailers/oauth/read-id-token.ts'
 import { requestToken } from '../../src/mailers/oauth/request-token.ts'

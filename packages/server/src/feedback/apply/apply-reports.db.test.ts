@@ -1,8 +1,9 @@
 /** What follows from reports, over both providers' own words and the whole way from the request. */
+
+import { createUserAgentReader } from '@postrider/mail'
 import { describe, expect, it } from 'vitest'
 import { bodyOf, providers, type SentMail, useFeedback } from '../../../test/feedback.ts'
 import { queueOf, recipientsOf, type SeenEvent, TRACEPARENT } from '../../../test/sender.ts'
-import { createUserAgentReader } from '../../mail/index.ts'
 import { createClock } from '../../platform/clock.ts'
 import { transactByIndex } from '../../platform/db/index.ts'
 import { newId, newUlid, timeOfUlid } from '../../platform/ids.ts'

@@ -13,7 +13,7 @@
  * ends an attempt (docs/reference/inbound.md#reports-by-mail).
  */
 import type { SuppressionSource } from '@postrider/contract'
-import { addressKeyOf, parseAddress, type UserAgent } from '../../mail/index.ts'
+import { addressKeyOf, parseAddress, type UserAgent } from '@postrider/mail'
 import { addTallies } from '../../platform/counter-store.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { timeOfUlid } from '../../platform/ids.ts'

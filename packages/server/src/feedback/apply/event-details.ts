@@ -8,7 +8,7 @@ import {
   type Tracking,
   zeroTracking,
 } from '@postrider/contract'
-import type { UserAgent } from '../../mail/index.ts'
+import type { UserAgent } from '@postrider/mail'
 import { formatMicros } from '../../platform/clock.ts'
 import type { RelayFact, RelayFactKind } from '../../relays/index.ts'
 import type { ReportedRecipient } from '../../sending/index.ts'

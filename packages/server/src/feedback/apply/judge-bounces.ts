@@ -4,7 +4,7 @@
  * to be about the address. What a mail server reports by mail was judged when the mail was read.
  */
 import { setImmediate } from 'node:timers/promises'
-import { judgeBounce } from '../../mail/index.ts'
+import { judgeBounce } from '@postrider/mail'
 import type { RelayFact } from '../../relays/index.ts'
 import type { PlacedReport } from './fact-store.ts'
 

@@ -7,7 +7,7 @@
  * mail server that reports it by mail says nothing new.
  */
 import type { RecipientStatus, StatisticName } from '@postrider/contract'
-import { failedReasonOf as sentenceOf } from '../../mail/index.ts'
+import { failedReasonOf as sentenceOf } from '@postrider/mail'
 import type { RelayFactKind } from '../../relays/index.ts'
 import type { ReportedRecipient, ReportedStatus } from '../../sending/index.ts'
 import { decideStatus } from './decide-status.ts'

@@ -1,6 +1,6 @@
 /** The log line of a bounce: what it rests on, and whether its address is suppressed. Never a local part. */
 import type { RelayKind } from '@postrider/contract'
-import { type Classified, hideAddresses } from '../../mail/index.ts'
+import { type Classified, hideAddresses } from '@postrider/mail'
 import type { Logger } from '../../platform/log.ts'
 import type { RelayFact } from '../../relays/index.ts'
 

@@ -6,7 +6,7 @@
  * What is found is a claim still: whether the email has such a recipient is for the caller to look up.
  */
 import { recipientsMax } from '@postrider/contract'
-import { addressKeyOf, parseAddress } from '../../mail/index.ts'
+import { addressKeyOf, parseAddress } from '@postrider/mail'
 import type { Queryable } from '../../platform/db/index.ts'
 import { isUlid } from '../../platform/ids.ts'
 import { domainFirst, findByMessageId, type Place } from '../../sending/index.ts'

@@ -5,9 +5,9 @@
  * little, and keeps no provider waiting.
  */
 import { hash } from 'node:crypto'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
+import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { networkOf } from '../../platform/address-network.ts'
-import { createBoundedMap } from '../../platform/bounded-map.ts'
-import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import type { CalledBack } from '../../relays/index.ts'
 
 export interface CallbackAccounts {

@@ -5,7 +5,7 @@
  * Of a provider's report its own verdict is not kept, only the reply. So a reply that says nothing that is known
  * leaves it open, and only one that speaks against the suppression counts against it.
  */
-import { type Classified, judgeBounce } from '../../mail/index.ts'
+import { type Classified, judgeBounce } from '@postrider/mail'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { liftBounced, listSuppressions } from '../../suppressions/index.ts'
 import { findBouncesOf, type KeptBounce } from './review-store.ts'

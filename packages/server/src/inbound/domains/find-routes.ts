@@ -8,7 +8,7 @@
  * not proven is looked up before its mail is refused. A return path of ours is taken whatever usernames
  * there are.
  */
-import { toWireDomain } from '../../mail/index.ts'
+import { toWireDomain } from '@postrider/mail'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import type { ReturnPathTokens } from '../../sending/index.ts'
 import type { InboundRoute } from '../ingest/received-mail.ts'

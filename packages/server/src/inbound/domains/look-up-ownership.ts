@@ -5,11 +5,12 @@
  * The records of all tenants that have configured a domain have the same two names. So two questions
  * are enough to know for each of them whether its record is published.
  */
+
+import type { DnsAnswer, DnsResolver, MailExchange } from '@postrider/runtime/dns'
 import { type Matches, matchRecord, ownershipRecord, recordKeyOf } from '../../domains/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { CheckBounds } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
-import type { DnsAnswer, DnsResolver, MailExchange } from '../../platform/dns/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { InboundDomain } from './domain.ts'
 import { listRecords } from './list-records.ts'

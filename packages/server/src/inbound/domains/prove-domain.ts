@@ -7,13 +7,13 @@
  * ten seconds, and few at once over all; between them the last answer holds. Only domains that a
  * tenant has configured come this far, and two questions are asked, however many tenants have.
  */
-import { createBoundedMap } from '../../platform/bounded-map.ts'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
+import type { DnsResolver } from '@postrider/runtime/dns'
+import { withTimeout } from '@postrider/runtime/timeout'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/index.ts'
-import type { DnsResolver } from '../../platform/dns/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
-import { withTimeout } from '../../platform/timeout.ts'
 import type { InboundDomain } from './domain.ts'
 import { listUnproven } from './domain-store.ts'
 import { askNameServers, type Findings, tokensOf } from './look-up-ownership.ts'

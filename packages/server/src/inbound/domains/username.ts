@@ -3,7 +3,7 @@
  * not (RFC 5321 §4.1.2: quotes say nothing), whatever their tag. Dots count.
  */
 import { inboundUsernameBytesMax } from '@postrider/contract'
-import { addressKeyOf, parseAddress } from '../../mail/index.ts'
+import { addressKeyOf, parseAddress } from '@postrider/mail'
 
 export type CheckedUsername =
   | { readonly ok: true; readonly username: string }

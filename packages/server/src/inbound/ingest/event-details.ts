@@ -6,7 +6,7 @@
  * content, and of bodies beyond it `problem` says that they are in the raw message alone.
  */
 import type { IncomingAttachment, IncomingEmail } from '@postrider/contract'
-import { type Authentication, type ParsedMessage, threadIdOf } from '../../mail/index.ts'
+import { type Authentication, type ParsedMessage, threadIdOf } from '@postrider/mail'
 import { formatMicros } from '../../platform/clock.ts'
 import { usernameOf } from '../domains/username.ts'
 import { messageUrlOf } from '../messages/message-wire.ts'

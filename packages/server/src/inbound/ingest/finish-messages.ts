@@ -7,13 +7,13 @@
  * reported already.
  */
 
+import type { UserAgent } from '@postrider/mail'
 import {
   applyReports,
   type LoggedBounce,
   type Report,
   type ReportOutcome,
 } from '../../feedback/index.ts'
-import type { UserAgent } from '../../mail/index.ts'
 import { planByIndex, type Tx } from '../../platform/db/index.ts'
 import { type NewEvent, recordEvents, type TouchedStream } from '../../webhooks/index.ts'
 import { markReported } from './message-store.ts'

@@ -7,6 +7,9 @@
  * that none is lost and none stops the others. While the database is away nothing is counted against a
  * message.
  */
+
+import type { Service } from '@postrider/runtime/service'
+import { waitAtMost } from '@postrider/runtime/timeout'
 import { logBounces } from '../../feedback/index.ts'
 import {
   createGroupCommit,
@@ -20,8 +23,6 @@ import {
 import { refusalOf } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { Logger } from '../../platform/log.ts'
-import type { Service } from '../../platform/service.ts'
-import { waitAtMost } from '../../platform/timeout.ts'
 import { createLoop } from '../../platform/work/loop.ts'
 import { createPeriodicTask } from '../../platform/work/periodic-task.ts'
 import type { Wakeups } from '../../webhooks/index.ts'

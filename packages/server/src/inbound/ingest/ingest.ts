@@ -6,11 +6,12 @@
  * A caller waits for a bounded time, and only so much waits in memory: the others are refused with
  * `unavailable`, and their servers come again. What is committed after all is recognised then.
  */
+
+import type { Service } from '@postrider/runtime/service'
+import { withTimeout } from '@postrider/runtime/timeout'
 import { createGroupCommit, type Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
-import type { Service } from '../../platform/service.ts'
-import { withTimeout } from '../../platform/timeout.ts'
 import { LARGE_BYTES, type SmtpMail } from './received-mail.ts'
 import { type DigestedMail, digestMail, storeDigested } from './store-received.ts'
 

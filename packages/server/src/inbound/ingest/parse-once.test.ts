@@ -1,5 +1,5 @@
+import { unreadMessage } from '@postrider/mail'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { unreadMessage } from '../../mail/index.ts'
 import type { StoredMessage } from './message-store.ts'
 import { createParseOnce } from './parse-once.ts'
 

@@ -5,7 +5,7 @@
  * What was read is kept for a few seconds, within a bound of bytes. Nothing rests on it: what has left is
  * read again.
  */
-import type { MessageParser, ParsedMessage } from '../../mail/index.ts'
+import type { MessageParser, ParsedMessage } from '@postrider/mail'
 import type { StoredMessage } from './message-store.ts'
 
 export type ParseOnce = (

@@ -8,8 +8,8 @@ import {
   type MessageParser,
   type ParsedMessage,
   unreadMessage,
-} from '../../mail/index.ts'
-import { createBoundedMap } from '../../platform/bounded-map.ts'
+} from '@postrider/mail'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import type { Clock } from '../../platform/clock.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
 import { startTrace } from '../../platform/trace.ts'

@@ -14,8 +14,8 @@
  * A recipient's email bounces once, and is complained of once, by however many doors that is reported.
  */
 import { recipientsMax } from '@postrider/contract'
+import type { MailReport } from '@postrider/mail'
 import type { Report } from '../../feedback/index.ts'
-import type { MailReport } from '../../mail/index.ts'
 import { isUlid } from '../../platform/ids.ts'
 import type { Place } from '../../sending/index.ts'
 

@@ -3,7 +3,7 @@
  * transaction is open between two. The first is read before anything is answered.
  */
 import { Readable } from 'node:stream'
-import type { ConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
+import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { readPiece } from '../ingest/message-store.ts'

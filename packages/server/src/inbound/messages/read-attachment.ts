@@ -1,5 +1,5 @@
 /** One attachment of a message, which is read anew for it. */
-import type { MessageParser, ParsedAttachment } from '../../mail/index.ts'
+import type { MessageParser, ParsedAttachment } from '@postrider/mail'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { loadMessage } from '../ingest/message-store.ts'

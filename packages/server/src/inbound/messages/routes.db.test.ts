@@ -1,4 +1,6 @@
 /** Received messages are had back byte for byte, by their own tenant, whatever is in them. */
+
+import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { emptyTables } from '../../../test/empty-tables.ts'
@@ -6,7 +8,6 @@ import { rawMail, routeOf } from '../../../test/inbound.ts'
 import { useInbound } from '../../../test/inbound-worker.ts'
 import { silent } from '../../../test/sending.ts'
 import { testLimiter } from '../../../test/webhook-api.ts'
-import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import { type InboundMessageRouteDeps, inboundMessageRoutes } from './routes.ts'

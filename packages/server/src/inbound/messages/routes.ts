@@ -7,8 +7,8 @@ import {
   listInboundMessagesAnswer,
   listInboundMessagesQuery,
 } from '@postrider/contract'
+import { type ConcurrencyLimiter, enterLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { type ConcurrencyLimiter, enterLimiter } from '../../platform/concurrency-limiter.ts'
 import { addOperation, addStreamOperation } from '../../platform/http/operation.ts'
 import { attachmentDisposition } from './content-disposition.ts'
 import { findInboundMessage } from './find-message.ts'

@@ -1,9 +1,9 @@
 /** Makes the SMTP listener of the role `inbound`; nothing listens before its service starts. */
 import { join } from 'node:path'
+import type { DnsResolver } from '@postrider/runtime/dns'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/index.ts'
 import type { DiskGuard } from '../../platform/disk-guard.ts'
-import type { DnsResolver } from '../../platform/dns/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { loadCertificate } from '../../platform/server-certificate.ts'

@@ -2,10 +2,11 @@
  * Keeps peers within the limits of the listener: how many connections, how many commands that lead
  * nowhere, how much work, and how long each step may take, however the bytes drip.
  */
+
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
+import { createMostConnections } from '@postrider/runtime/most-connections'
 import { networkOf } from '../../platform/address-network.ts'
-import { createBoundedMap } from '../../platform/bounded-map.ts'
 import type { Logger } from '../../platform/log.ts'
-import { createMostConnections } from '../../platform/most-connections.ts'
 import { createPace, type Pace } from '../../platform/pace.ts'
 import { createSummedLog, type SummedLog } from '../../platform/summed-log.ts'
 import type { ListenerLimits } from './limits.ts'

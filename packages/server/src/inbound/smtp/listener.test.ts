@@ -1,6 +1,6 @@
 import { createRawClient } from '@postrider/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
-import { smuggled, smugglers } from '../../../test/smugglers.ts'
+import { smuggled, smugglers } from '../../../../mail/test/smugglers.ts'
 import { sendData, startListener, type TestListener } from './listener.fixture.ts'
 
 let started: TestListener[] = []

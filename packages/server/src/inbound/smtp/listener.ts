@@ -7,13 +7,13 @@
  */
 import { constants } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { createByteLimiter } from '../../platform/byte-limiter.ts'
+import { createByteLimiter } from '@postrider/runtime/byte-limiter'
+import type { Service } from '@postrider/runtime/service'
 import {
   type CertificateFiles,
   type KeyPair,
   readCertificate,
 } from '../../platform/server-certificate.ts'
-import type { Service } from '../../platform/service.ts'
 import { createPeriodicTask, type PeriodicTask } from '../../platform/work/periodic-task.ts'
 import { createGuard } from './guard.ts'
 import { type ListenerLimits, listenerLimits } from './limits.ts'

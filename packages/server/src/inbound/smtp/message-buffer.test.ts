@@ -1,7 +1,8 @@
 /** Messages are kept as they come, but for their line ends, however they are divided. */
+
+import { createByteLimiter } from '@postrider/runtime/byte-limiter'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createByteLimiter } from '../../platform/byte-limiter.ts'
 import { createMessageBuffer } from './message-buffer.ts'
 
 const BEFORE = Buffer.from('Received: from a\r\n\tby b\r\n')

@@ -4,7 +4,7 @@
  * Every line end is CRLF afterwards: a CR or an LF that stands alone is one line end to some who read the
  * message and none to others, which is what smuggled mail is made of.
  */
-import type { ByteLimiter } from '../../platform/byte-limiter.ts'
+import type { ByteLimiter } from '@postrider/runtime/byte-limiter'
 
 export interface MessageBuffer {
   /** What is refused gives its memory back, and stays refused. */

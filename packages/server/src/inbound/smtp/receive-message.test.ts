@@ -1,9 +1,9 @@
 /** One message is read to its end, or to that of its connection, whatever its turns are like. */
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import { createByteLimiter } from '@postrider/runtime/byte-limiter'
 import type { SMTPServerDataStream } from 'smtp-server'
 import { describe, expect, it } from 'vitest'
-import { createByteLimiter } from '../../platform/byte-limiter.ts'
 import { createMessageBuffer } from './message-buffer.ts'
 import { receiveMessage } from './receive-message.ts'
 import { PIECE_BYTES } from './receive-throttle.ts'

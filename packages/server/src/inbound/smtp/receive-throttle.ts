@@ -4,7 +4,7 @@
  * what comes in is also to be stored and read, that, too, leaves room for others. Together they come with
  * at most 32 MB a second, and slower where the process is busy: the later a rest ends, the longer is the next.
  */
-import { createFairQueue } from '../../platform/fair-queue.ts'
+import { createFairQueue } from '@postrider/runtime/fair-queue'
 
 export interface ReceiveThrottle {
   /** Resolves when it may go on; each of those that wait at a time of its own. */

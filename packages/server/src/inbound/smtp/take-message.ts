@@ -4,8 +4,9 @@
  * Nothing that was not stored is answered with 250. What was stored and could not be answered comes
  * again, and is recognised by ingest.
  */
+
+import { withTimeout } from '@postrider/runtime/timeout'
 import type { SMTPServerDataStream } from 'smtp-server'
-import { withTimeout } from '../../platform/timeout.ts'
 import type { SmtpMail } from '../ingest/received-mail.ts'
 import { createMessageBuffer } from './message-buffer.ts'
 import type { TransactionOutcome } from './observe-listener.ts'

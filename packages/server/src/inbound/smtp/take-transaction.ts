@@ -2,12 +2,13 @@
  * What the listener says to a sender and to each recipient (docs/reference/inbound.md#smtp): mail is taken
  * for routes alone, whoever brings it.
  */
+
+import { parseAddress } from '@postrider/mail'
+import type { ByteLimiter } from '@postrider/runtime/byte-limiter'
+import { withTimeout } from '@postrider/runtime/timeout'
 import type { SMTPServerAddress } from 'smtp-server'
-import { parseAddress } from '../../mail/index.ts'
-import type { ByteLimiter } from '../../platform/byte-limiter.ts'
 import type { DiskGuard } from '../../platform/disk-guard.ts'
 import type { Logger } from '../../platform/log.ts'
-import { withTimeout } from '../../platform/timeout.ts'
 import type { FoundRoute } from '../domains/find-routes.ts'
 import type { SmtpMail } from '../ingest/received-mail.ts'
 import type { ListenerLimits } from './limits.ts'

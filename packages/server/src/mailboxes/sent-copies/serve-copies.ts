@@ -4,11 +4,11 @@
  * mailers take turns for the places. Leases are hints; what keeps two processes apart is the fence of
  * each copy.
  */
-import { createByteLimiter } from '../../platform/byte-limiter.ts'
-import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
+import { createByteLimiter } from '@postrider/runtime/byte-limiter'
+import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
+import type { Service } from '@postrider/runtime/service'
+import { waitAtMost } from '@postrider/runtime/timeout'
 import { type BucketLeases, createBucketSweep, readByIndex } from '../../platform/db/index.ts'
-import type { Service } from '../../platform/service.ts'
-import { waitAtMost } from '../../platform/timeout.ts'
 import { discoverSentCopies, type SentCopyMailer } from '../../sending/index.ts'
 import { COPIES_MAX, type ServeMailerDeps, serveMailer } from './serve-mailer.ts'
 

@@ -6,9 +6,9 @@
  * not get to, and what waits for the mailer to be active again, has not been tried.
  */
 
+import type { ByteLimiter } from '@postrider/runtime/byte-limiter'
 import type { ImapFlow } from 'imapflow'
 import { findSentMailer } from '../../mailers/index.ts'
-import type { ByteLimiter } from '../../platform/byte-limiter.ts'
 import { transactByIndex } from '../../platform/db/index.ts'
 import {
   buildSentCopy,

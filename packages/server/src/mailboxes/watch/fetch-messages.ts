@@ -3,8 +3,9 @@
  * not give, is told of by its header; one of which there is nothing, by what its list said: nothing is
  * lost, and nothing is asked for for ever.
  */
+
+import { IMAP_REFUSALS } from '@postrider/mail'
 import type { FetchMessageObject, ImapFlow } from 'imapflow'
-import { IMAP_REFUSALS } from '../../mail/index.ts'
 import { ImapError, type ImapSession } from '../../mailers/index.ts'
 import type { ListedMessage } from './list-messages.ts'
 

@@ -3,7 +3,7 @@
  * host, which other tenants use as well. Tenants take turns, so that one with a thousand mailboxes, or
  * with a server that does not answer, holds up its own alone.
  */
-import { createFairQueue } from '../../platform/fair-queue.ts'
+import { createFairQueue } from '@postrider/runtime/fair-queue'
 
 export interface LoginLine {
   /** The work has its own time-out. */

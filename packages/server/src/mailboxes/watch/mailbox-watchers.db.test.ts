@@ -1,6 +1,8 @@
 /**
  * What arrives in a mailbox is stored once, whatever its server does (docs/reference/inbound.md#mailboxes).
  */
+
+import { pause } from '@postrider/runtime/timeout'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   createMailboxBench,
@@ -12,7 +14,6 @@ import {
 import { createNoteDeactivated } from '../../mailers/index.ts'
 import { EgressError } from '../../platform/egress/index.ts'
 import { createLogger } from '../../platform/log.ts'
-import { pause } from '../../platform/timeout.ts'
 import { readMailboxHealth } from './read-health.ts'
 
 let bench: MailboxBench

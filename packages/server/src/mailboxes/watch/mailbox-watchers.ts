@@ -3,6 +3,9 @@
  * (watch-mailbox.ts). Which ones those are is looked up when it is told of a change, and every now and
  * then. Leases are hints: what keeps two processes apart is the fence of each mailbox.
  */
+
+import type { Service } from '@postrider/runtime/service'
+import { waitAtMost } from '@postrider/runtime/timeout'
 import { listMailboxes, type WatchedMailbox } from '../../mailers/index.ts'
 import {
   type BucketLeases,
@@ -10,8 +13,6 @@ import {
   createBucketSweep,
   type Wakeups,
 } from '../../platform/db/index.ts'
-import type { Service } from '../../platform/service.ts'
-import { waitAtMost } from '../../platform/timeout.ts'
 import type { MailboxKey } from './mailbox-store.ts'
 import { type MailboxState, type WatchMailboxDeps, watchMailbox } from './watch-mailbox.ts'
 

@@ -1,6 +1,6 @@
 /** Makes what watches mailboxes, with its metrics; nothing runs before its service starts. */
 
-import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
+import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { Metrics } from '../../platform/metrics.ts'
 import { createLoginLine } from './login-line.ts'
 import {

@@ -4,7 +4,7 @@
  * begins and each time that it has lasted for so long again. That stands in the row, so that neither a
  * restart nor another process begins it anew. All of it is one transaction with its event.
  */
-import { classifyImapFailure, type ImapFailure } from '../../mail/index.ts'
+import { classifyImapFailure, type ImapFailure } from '@postrider/mail'
 import { type NoteDeactivated, printable, settleRejectedLogins } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db, Tx } from '../../platform/db/index.ts'

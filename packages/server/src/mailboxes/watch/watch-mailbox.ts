@@ -3,7 +3,8 @@
  * it ends, again. A connection that a server ends is none of its failures; one that does not come about,
  * or ends before everything was seen, is.
  */
-import { IMAP_REFUSALS } from '../../mail/index.ts'
+import { IMAP_REFUSALS } from '@postrider/mail'
+import { pause } from '@postrider/runtime/timeout'
 import {
   ImapError,
   type ImapSession,
@@ -20,7 +21,6 @@ import {
   isForeignKeyViolation,
 } from '../../platform/db/index.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
-import { pause } from '../../platform/timeout.ts'
 import { WatchLostError } from './begin-folder.ts'
 import { decideWaitMs } from './decide-wait.ts'
 import type { LoginLine } from './login-line.ts'

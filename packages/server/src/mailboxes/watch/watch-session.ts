@@ -7,13 +7,14 @@
  * that all are opened now and then in any case. A connection that nothing has come over for minutes is
  * asked a question: some are dead, and nobody says so.
  */
+
+import { pause } from '@postrider/runtime/timeout'
 import {
   ImapError,
   type ImapSession,
   type Mailbox,
   type WatchedFolder,
 } from '../../mailers/index.ts'
-import { pause } from '../../platform/timeout.ts'
 import { type BeginOptions, beginFolder } from './begin-folder.ts'
 import type { FolderState, Watch } from './mailbox-store.ts'
 import { type TakeMailDeps, type TakeOptions, takeMail } from './take-mail.ts'

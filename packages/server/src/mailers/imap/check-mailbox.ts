@@ -2,8 +2,9 @@
  * Tries a mailbox before it is stored (docs/reference/mailers.md#login-check): 10 seconds for all of it. Its
  * folders have to be there, and what they hold already is noted, for it is not to be reported.
  */
+
+import { IMAP_REFUSALS } from '@postrider/mail'
 import type { ImapFlow } from 'imapflow'
-import { IMAP_REFUSALS } from '../../mail/index.ts'
 import { validationError } from '../../platform/errors.ts'
 import { printable } from '../smtp/login-failure.ts'
 import { ImapError } from './imap-error.ts'

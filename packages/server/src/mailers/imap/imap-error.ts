@@ -8,7 +8,7 @@ import {
   type ImapReply,
   type ImapStage,
   type LoginRedactor,
-} from '../../mail/index.ts'
+} from '@postrider/mail'
 import { memberOf } from '../../platform/json.ts'
 import { BOUND_BROKEN } from './guard-client.ts'
 

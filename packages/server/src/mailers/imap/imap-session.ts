@@ -2,9 +2,10 @@
  * A connection to a mailbox, logged in. Whatever is done with it has a time, at the end of which the
  * connection is ended: a server that stops answering holds nobody up.
  */
+
+import type { ImapStage, LoginRedactor } from '@postrider/mail'
+import { waitAtMost, withTimeout } from '@postrider/runtime/timeout'
 import type { ImapFlow } from 'imapflow'
-import type { ImapStage, LoginRedactor } from '../../mail/index.ts'
-import { waitAtMost, withTimeout } from '../../platform/timeout.ts'
 import type { GuardedClient } from './guard-client.ts'
 import { ImapError, imapFailureOf } from './imap-error.ts'
 

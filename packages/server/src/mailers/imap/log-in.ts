@@ -5,8 +5,8 @@
  * connection and with a freshly refreshed token, before anything is concluded from it
  * (docs/reference/mailers.md#deactivation). What cannot heal by waiting skips the second try.
  */
-import { classifyImapFailure, type ImapFailure, LOCAL_REFUSALS } from '../../mail/index.ts'
-import { pause } from '../../platform/timeout.ts'
+import { classifyImapFailure, type ImapFailure, LOCAL_REFUSALS } from '@postrider/mail'
+import { pause } from '@postrider/runtime/timeout'
 import type { AccessTokenResult, AccessTokens } from '../oauth/access-tokens.ts'
 import type { TokenFailure } from '../oauth/request-token.ts'
 import type { ImapSession } from './imap-session.ts'

@@ -1,6 +1,7 @@
 /** Opens a folder to read it: nothing in it is changed by that, not even what counts as recent. */
+
+import { IMAP_REFUSALS } from '@postrider/mail'
 import type { ImapFlow } from 'imapflow'
-import { IMAP_REFUSALS } from '../../mail/index.ts'
 import { ImapError } from './imap-error.ts'
 
 export interface ExaminedFolder {

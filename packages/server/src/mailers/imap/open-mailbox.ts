@@ -8,8 +8,9 @@
  * would hide how much it is. Everything until the login is done has one deadline. Where no file descriptor
  * is free the failure is `busy`, as of the egress: nobody was asked.
  */
+
+import { createLoginRedactor, type ImapFailure, type LoginRedactor } from '@postrider/mail'
 import { ImapFlow } from 'imapflow'
-import { createLoginRedactor, type ImapFailure, type LoginRedactor } from '../../mail/index.ts'
 import { type Descriptors, isOutOfDescriptors } from '../../platform/descriptors.ts'
 import type { Egress, ResolvedAddress } from '../../platform/egress/index.ts'
 import type { MailerConfig } from '../mailer.ts'

@@ -3,7 +3,7 @@
  * of a mail server (login-failure.ts): the words of the peer are repeated only where they are a refusal of
  * IMAP, and a connection that did not come about has one sentence, but for what the tenant can fix.
  */
-import { classifyImapFailure, type ImapFailure } from '../../mail/index.ts'
+import { classifyImapFailure, type ImapFailure } from '@postrider/mail'
 import { notReachable } from '../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { printable } from '../smtp/login-failure.ts'

@@ -6,8 +6,8 @@
  * second try at a time; who has mail for it meanwhile, and for a moment after a refusal that was
  * confirmed, is told to stop. A refusal that is answered is final.
  */
-import { createBoundedMap } from '../../platform/bounded-map.ts'
-import { pause } from '../../platform/timeout.ts'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
+import { pause } from '@postrider/runtime/timeout'
 import type {
   RelayCallOptions,
   RelayMail,

@@ -4,8 +4,8 @@
  * waits for its result. What keeps them apart is the row, nothing in memory.
  */
 import { setTimeout } from 'node:timers/promises'
+import type { Service } from '@postrider/runtime/service'
 import { SealedValueError } from '../../platform/secrets/index.ts'
-import type { Service } from '../../platform/service.ts'
 import { type MailerKey, openToken } from './mailer-token.ts'
 import {
   REFRESH_LEASE_MS,

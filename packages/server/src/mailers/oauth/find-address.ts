@@ -2,7 +2,7 @@
  * Whose mailbox a grant is for (docs/reference/mailers.md#oauth-apps): by the id token, else by the
  * provider's userinfo (OpenID Connect Core §5.3), else unknown.
  */
-import { parseAddress } from '../../mail/index.ts'
+import { parseAddress } from '@postrider/mail'
 import { type Egress, EgressError } from '../../platform/egress/index.ts'
 import { memberOf, parseJson } from '../../platform/json.ts'
 import type { OAuthApp } from './oauth-app.ts'

@@ -5,7 +5,7 @@
  * other control characters are refused where they enter. Each refusal names its field's path.
  */
 import type { FieldError } from '@postrider/contract'
-import { parseAddress } from '../../mail/index.ts'
+import { parseAddress } from '@postrider/mail'
 import { parseHost } from '../../platform/egress/index.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds

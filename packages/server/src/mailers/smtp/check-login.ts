@@ -6,7 +6,7 @@
  * the login is to be tried. What the others are told is in login-failure.ts. As with webhooks, a
  * tenant may fail so many times a minute, and has a few checks at once.
  */
-import { LOCAL_REFUSALS, type SmtpFailure } from '../../mail/index.ts'
+import { LOCAL_REFUSALS, type SmtpFailure } from '@postrider/mail'
 import { type CheckBounds, countedCheck } from '../../platform/counted-check.ts'
 import { isRefusedHost, notReachable } from '../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'

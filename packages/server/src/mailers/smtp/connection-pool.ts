@@ -10,7 +10,7 @@ import {
   type OpenSessionResult,
   type SmtpFailure,
   type SmtpSession,
-} from '../../mail/index.ts'
+} from '@postrider/mail'
 import type { SmtpMailerForSend } from '../load-mailer.ts'
 import { type AuthCircuitBreaker, createAuthCircuitBreaker } from './auth-circuit-breaker.ts'
 

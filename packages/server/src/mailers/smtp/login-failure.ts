@@ -12,7 +12,7 @@ import {
   type FailureCategory,
   failedReasonOf,
   type SmtpFailure,
-} from '../../mail/index.ts'
+} from '@postrider/mail'
 import { ApiError } from '../../platform/errors.ts'
 
 const REPLY_LENGTH_MAX = 500

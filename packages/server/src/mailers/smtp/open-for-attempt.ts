@@ -11,8 +11,8 @@ import {
   LOCAL_REFUSALS,
   type OpenSessionResult,
   type SmtpFailure,
-} from '../../mail/index.ts'
-import { pause } from '../../platform/timeout.ts'
+} from '@postrider/mail'
+import { pause } from '@postrider/runtime/timeout'
 import type { SmtpMailerForSend } from '../load-mailer.ts'
 import type { AccessTokenResult, AccessTokens } from '../oauth/access-tokens.ts'
 import type { TokenFailure } from '../oauth/request-token.ts'

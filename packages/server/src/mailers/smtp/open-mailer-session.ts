@@ -2,11 +2,7 @@
  * An SMTP session with a mailer's server, over the guarded egress. The one place where a mailer's
  * configuration meets the SMTP conversation: to try a login, and to send.
  */
-import {
-  type OpenSessionOptions,
-  type OpenSessionResult,
-  openSmtpSession,
-} from '../../mail/index.ts'
+import { type OpenSessionOptions, type OpenSessionResult, openSmtpSession } from '@postrider/mail'
 import { type ConnectOptions, type Egress, secureSocket } from '../../platform/egress/index.ts'
 import type { MailerConfig } from '../mailer.ts'
 

@@ -3,7 +3,7 @@
  * domain of its tenant. A domain that the tenant loses or deletes is taken out of its mailers: their mail
  * goes on with their own addresses as envelope senders.
  */
-import { addressKeyOf, parseAddress } from '../../mail/index.ts'
+import { addressKeyOf, parseAddress } from '@postrider/mail'
 import type { Db, Tx } from '../../platform/db/index.ts'
 import { validationError } from '../../platform/errors.ts'
 import type { ServerMailer } from '../mailer.ts'

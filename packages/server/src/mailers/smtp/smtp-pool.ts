@@ -3,10 +3,10 @@
  * so that no session is ever used for another mailer. Used again for as many messages as the mailer
  * says, and for up to 5 minutes, closed after a few seconds of idleness.
  */
-import type { OpenSessionResult, SmtpSession } from '../../mail/index.ts'
+import type { OpenSessionResult, SmtpSession } from '@postrider/mail'
+import type { Service } from '@postrider/runtime/service'
 import { DatabaseUnavailableError, type Queryable } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
-import type { Service } from '../../platform/service.ts'
 import type { SmtpMailerForSend } from '../load-mailer.ts'
 import { markWorked } from '../store.ts'
 import {

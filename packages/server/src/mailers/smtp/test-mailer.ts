@@ -3,7 +3,7 @@
  * asked for nor changed by the login; an OAuth provider is asked for a new token, and what it says of
  * the grant counts as it does for a send.
  */
-import type { Classification } from '../../mail/index.ts'
+import type { Classification } from '@postrider/mail'
 import type { Queryable } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'

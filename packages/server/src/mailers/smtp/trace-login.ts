@@ -9,7 +9,7 @@ import {
   type SmtpFailure,
   type SmtpReply,
   type SmtpStage,
-} from '../../mail/index.ts'
+} from '@postrider/mail'
 import type { ConnectProgress } from '../../platform/egress/index.ts'
 import { printable } from './login-failure.ts'
 import {

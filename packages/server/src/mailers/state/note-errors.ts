@@ -2,7 +2,7 @@
  * Keeps the last errors of mailers (docs/reference/mailers.md#kinds), in the transaction of the attempts that
  * met them: of each kind the latest, so that a server that is away does not push everything else out.
  */
-import { concernsMailer, type FailureCategory } from '../../mail/index.ts'
+import { concernsMailer, type FailureCategory } from '@postrider/mail'
 import type { Tx } from '../../platform/db/index.ts'
 import { type MailerErrorRow, upsertErrors } from './error-store.ts'
 

@@ -5,8 +5,8 @@
  * any state but a known one is spoiled: its release destroys it.
  */
 import type { Duplex } from 'node:stream'
+import { resumeTask } from '@postrider/runtime/task'
 import type pg from 'pg'
-import { resumeTask } from '../task.ts'
 import {
   DatabaseUnavailableError,
   isServerError,

@@ -8,9 +8,10 @@
  * A connection returns to the pool only from a known state; every other one is destroyed.
  * The URL may name several hosts, of which the primary is used (`primaries.ts`). It must lead to PostgreSQL itself or to a pooler in session mode (prepared statements, session settings).
  */
+
+import { runTask } from '@postrider/runtime/task'
 import pg from 'pg'
 import type { Logger } from '../log.ts'
-import { runTask } from '../task.ts'
 import { explainStatement, noteCommit, noteStatement } from './commits.ts'
 import { type Connection, openConnection, wireOf } from './connection.ts'
 import { DatabaseUnavailableError, isServerError, isUnavailableState } from './errors.ts'

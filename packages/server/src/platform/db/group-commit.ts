@@ -6,7 +6,7 @@
  * that one bad item fails alone; so is one that took too long, as a lock of one row may hold up all. When the database is away, all callers of the group are told so, and nothing is
  * repeated: whether a lost commit happened is not known here. Items of two groups in flight have no order.
  */
-import { createFairQueue } from '../fair-queue.ts'
+import { createFairQueue } from '@postrider/runtime/fair-queue'
 import { isConflict, isDatabaseAway, isStatementTimeout } from './errors.ts'
 import type { Db, TransactionOptions, Tx } from './statement.ts'
 

@@ -5,7 +5,6 @@ export { arrayText, nullableArrayText, plainArrayText, textArray } from './array
 export { type Commits, watchCommits } from './commits.ts'
 export { createDb, type DbOptions } from './db.ts'
 export { type Durability, durability } from './durability.ts'
-export { createEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts'
 export {
   DatabaseUnavailableError,
   isConflict,

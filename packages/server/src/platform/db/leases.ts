@@ -12,8 +12,9 @@
  * successful renewal + TTL - margin, which is before anyone else can take them. What it gives back it stops owning
  * before the others can see that; what it takes it owns only after the commit.
  */
+
+import type { Service } from '@postrider/runtime/service'
 import type { Logger } from '../log.ts'
-import type { Service } from '../service.ts'
 import { type BucketRound, bucketCount, leaveRole, runLeaseRound } from './lease-round.ts'
 import type { Db } from './statement.ts'
 

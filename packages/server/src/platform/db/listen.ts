@@ -5,10 +5,11 @@
  * asked for an answer from time to time, and a connection on which none comes is given up.
  * What was said while nobody listened is lost; `onListening` says when that may have been so.
  */
+
+import type { Service } from '@postrider/runtime/service'
+import { pause } from '@postrider/runtime/timeout'
 import pg from 'pg'
 import type { Logger } from '../log.ts'
-import type { Service } from '../service.ts'
-import { pause } from '../timeout.ts'
 import { wireOf } from './connection.ts'
 import { createPrimaries } from './primaries.ts'
 

@@ -7,8 +7,9 @@
  * 100 ms and one at a time. It names buckets alone, so it has a bound (64 of them, below 200 bytes)
  * whatever happened in them.
  */
+
+import type { Service } from '@postrider/runtime/service'
 import type { Logger } from '../log.ts'
-import type { Service } from '../service.ts'
 import { bucketCount } from './lease-round.ts'
 import { createListener, type ListenTiming } from './listen.ts'
 import { type Db, statement } from './statement.ts'

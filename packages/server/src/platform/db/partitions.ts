@@ -4,8 +4,9 @@
  * Any number of processes may run it at once (the SQL function takes a lock). With two weeks in stock,
  * a failed round is worth a log line, not an outage.
  */
+
+import type { Service } from '@postrider/runtime/service'
 import type { Logger } from '../log.ts'
-import type { Service } from '../service.ts'
 import { createLoop } from '../work/loop.ts'
 import { type Db, type Queryable, statement } from './statement.ts'
 

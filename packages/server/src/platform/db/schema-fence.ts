@@ -10,8 +10,9 @@
  * Statements that are under way when the fence closes end as they can. Their work is then like that of
  * a process that was killed: other processes take it over by their rows.
  */
+
+import type { Service } from '@postrider/runtime/service'
 import type { Logger } from '../log.ts'
-import type { Service } from '../service.ts'
 import { createLoop } from '../work/loop.ts'
 import { DatabaseUnavailableError } from './errors.ts'
 import { knownMigrations } from './migrate.ts'

@@ -3,8 +3,8 @@
  * again. Prints what came of it. Its argument is a port on 127.0.0.1 where something listens.
  */
 import { closeSync, openSync } from 'node:fs'
+import { createDnsResolver } from '@postrider/runtime/dns'
 import { createDescriptors } from '../descriptors.ts'
-import { createDnsResolver } from '../dns/index.ts'
 import { createLogger } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
 import { createEgress, EgressError } from './index.ts'

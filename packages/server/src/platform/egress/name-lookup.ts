@@ -1,5 +1,5 @@
 /** Names to addresses: this machine's own names, then the name servers. */
-import { createNameServers, type NameServersOptions } from '../dns/name-servers.ts'
+import { createNameServers, type NameServersOptions } from '@postrider/runtime/dns/name-servers'
 import { EgressError, systemCodeOf } from './egress-error.ts'
 import { createHostsFile, type HostsFile } from './hosts-file.ts'
 import type { Lookup, ResolvedAddress } from './resolve-host.ts'

@@ -6,6 +6,7 @@
  * request; bodies and queries checked against closed schemas; a guard on every route.
  */
 import { Socket } from 'node:net'
+import { runTask } from '@postrider/runtime/task'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { readDescriptorLimit } from '../descriptors.ts'
 import { createNetworks } from '../egress/address-policy.ts'
@@ -13,7 +14,6 @@ import { ApiError, validationError } from '../errors.ts'
 import { createFailureBudget } from '../failure-budget.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { runTask } from '../task.ts'
 import { type OperatorAccess, recordOperatorCalls } from './act-for-tenant.ts'
 import {
   type AuthenticateKey,

@@ -5,7 +5,7 @@
  * stands to the left of the first address that is no trusted proxy's could have been sent by
  * anyone. An IPv4-mapped address is the IPv4 address.
  */
-import { createBoundedMap } from '../bounded-map.ts'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { canonicalAddress, createNetworks } from '../egress/address-policy.ts'
 
 export type ClientAddress = (o: {

@@ -1,5 +1,5 @@
 /** The thread in which long JSON bodies are read. */
-import { answerJobs } from '../thread-jobs.ts'
+import { answerJobs } from '@postrider/runtime/thread-jobs'
 import { readJson } from './json-reader.ts'
 
 answerJobs((bytes: Uint8Array) => ({

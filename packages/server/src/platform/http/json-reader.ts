@@ -3,8 +3,8 @@
  * up to 0.6 s to read, for everybody if that were on the event loop. Callers take turns.
  */
 import type { ErrorCode, FieldError } from '@postrider/contract'
+import { createThreadPool, type ThreadPool } from '@postrider/runtime/thread-pool'
 import { ApiError } from '../errors.ts'
-import { createThreadPool, type ThreadPool } from '../thread-pool.ts'
 import { parseJson } from './json-body.ts'
 
 export interface JsonReader {

@@ -3,8 +3,8 @@
  * answered, idle connections are closed; what is still open after the grace is cut.
  */
 import type { AddressInfo, Socket } from 'node:net'
+import type { Service } from '@postrider/runtime/service'
 import type { FastifyInstance } from 'fastify'
-import type { Service } from '../service.ts'
 
 export interface HttpServer extends Service {
   /** With the port that was really taken. */

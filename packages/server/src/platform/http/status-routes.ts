@@ -1,10 +1,11 @@
 /**
  * /healthz: the process answers. /readyz: its database and roles work. /metrics: Prometheus text.
  */
+
+import { withTimeout } from '@postrider/runtime/timeout'
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../errors.ts'
 import type { Metrics } from '../metrics.ts'
-import { withTimeout } from '../timeout.ts'
 
 export interface Readiness {
   /** What each check found: `ok`, or what is wrong in a few words. Each that is not `ok` is a 503. */

@@ -3,8 +3,9 @@
  * gets others and every `sweepMs`, and in between in those in which another process says it has made
  * some. One look at a time; what is asked for meanwhile is one look more, however often it was.
  */
+
+import type { Service } from '@postrider/runtime/service'
 import type { BucketLeases } from '../db/leases.ts'
-import type { Service } from '../service.ts'
 import { createLoop, type LoopOptions } from './loop.ts'
 
 export interface BucketSweep extends Service {

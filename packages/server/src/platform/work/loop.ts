@@ -9,9 +9,10 @@
  *   `backOffMsMax`. Wakes do not shorten the wait. The first pass that succeeds ends it.
  * - Stop: no pass begins after `stop`, and `stop` resolves when the pass under way has ended.
  */
+
+import type { Service } from '@postrider/runtime/service'
+import { runTask } from '@postrider/runtime/task'
 import type { Logger } from '../log.ts'
-import type { Service } from '../service.ts'
-import { runTask } from '../task.ts'
 
 export interface Loop extends Service {
   /** There is work, `inMs` milliseconds from now. A time beyond the next sweep is left to the sweep. */

@@ -1,6 +1,7 @@
 /** Work in rounds: at an interval, one round at a time, each in a bounded number of pieces. */
+
+import type { Service } from '@postrider/runtime/service'
 import type { Logger } from '../log.ts'
-import type { Service } from '../service.ts'
 import { createLoop } from './loop.ts'
 
 export interface PeriodicTask extends Service {

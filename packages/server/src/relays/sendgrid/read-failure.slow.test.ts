@@ -1,6 +1,6 @@
+import { type FailureCategory, failedReasonOf } from '@postrider/mail'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type FailureCategory, failedReasonOf } from '../../mail/index.ts'
 import type { RelayAnswer } from '../relay.ts'
 import { readFailure } from './read-failure.ts'
 

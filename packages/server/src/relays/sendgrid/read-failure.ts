@@ -6,7 +6,7 @@
  * SendGrid's own form, `{"errors":[{"message","field"}]}`: a page of something on the way is no
  * verdict on the account, save that a 401 is one whoever says it.
  */
-import type { FailureCategory } from '../../mail/index.ts'
+import type { FailureCategory } from '@postrider/mail'
 import { memberOf, parseJson } from '../../platform/json.ts'
 import { headerOf, relayFailure, retryAfterMsOf, waitUntil } from '../failure.ts'
 import type { RelayAnswer, RelayFailure } from '../relay.ts'

@@ -7,7 +7,7 @@
  *
  * It changes nothing in the mail: links and pixels are ours, and so is List-Unsubscribe.
  */
-import { dispositionOf, encodeHeaderText, mediaTypeOf } from '../../mail/index.ts'
+import { dispositionOf, encodeHeaderText, mediaTypeOf } from '@postrider/mail'
 import { headerOf, isUnanswered, refusedUnasked, uncertain } from '../failure.ts'
 import { mailRefName, writeMailRef } from '../mail-ref.ts'
 import type {

@@ -6,7 +6,7 @@
  * Its reports are like provider A's, which has more of them and says more in them
  * (docs/reference/events.md#fields): `error_code` on what failed, `num_retries` where it was tried.
  */
-import type { FailureCategory } from '../../mail/index.ts'
+import type { FailureCategory } from '@postrider/mail'
 import type { SimulatedReport } from './report.ts'
 
 /** One report, before it has its time, its id and its recipient. */

@@ -8,7 +8,7 @@
  * - Header values are UTF-8: SparkPost encodes them.
  * - Of the metadata nothing but the name of the copy is used, and it comes back in every report.
  */
-import { type Attachment, dispositionOf, mediaTypeOf } from '../../mail/index.ts'
+import { type Attachment, dispositionOf, mediaTypeOf } from '@postrider/mail'
 import { mailRefName, writeMailRef } from '../mail-ref.ts'
 import type { RelayAttachment, RelayMail, RelayMailbox } from '../relay.ts'
 

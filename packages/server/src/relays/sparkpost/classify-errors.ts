@@ -2,7 +2,7 @@
  * What a refusal of SparkPost means (its "Extended Error Codes" and "Sending Limits"), as data: first
  * the codes that say more than their HTTP status or other than it, then the status.
  */
-import type { FailureCategory } from '../../mail/index.ts'
+import type { FailureCategory } from '@postrider/mail'
 import { relayFailure, retryAfterMsOf } from '../failure.ts'
 import type { RelayAnswer, RelayFailure } from '../relay.ts'
 import { readErrors, type SparkPostError, sentenceOf } from './read-errors.ts'

@@ -2,7 +2,7 @@
  * SQL of accepting emails. Keys are in `key-store.ts`, the queue in `queue-store.ts`, attempts in
  * `attempt-store.ts`. Every statement names the tenant of each row that it touches.
  */
-import { addressKeyOf } from '../../mail/index.ts'
+import { addressKeyOf } from '@postrider/mail'
 import { isDomainMailer } from '../../mailers/index.ts'
 import { bucketOf, insertRows, type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'

@@ -4,7 +4,7 @@
  * (`without-line-ends.ts`).
  */
 import { attachmentBytesMax, type EmailAttachment } from '@postrider/contract'
-import { checkHeaderText } from '../../mail/index.ts'
+import { checkHeaderText } from '@postrider/mail'
 import type { Attachment } from '../record/email.ts'
 
 /** Notes what is wrong with a field; `undefined` for nothing. */

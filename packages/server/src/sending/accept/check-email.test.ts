@@ -1,7 +1,7 @@
 import { contentBytesMax, customArgsBytesMax, type SendEmailBody } from '@postrider/contract'
+import { composeMessage, prepareMessage } from '@postrider/mail'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { composeMessage, prepareMessage } from '../../mail/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { NewEmail } from '../record/email.ts'
 import { checkEmail } from './check-email.ts'

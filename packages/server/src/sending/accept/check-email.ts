@@ -22,7 +22,7 @@ import {
   checkHeaderText,
   headerBytes,
   parseAddress,
-} from '../../mail/index.ts'
+} from '@postrider/mail'
 import { problemOfCustomArgs } from '../../platform/custom-args.ts'
 import { parseDateTime } from '../../platform/date-time.ts'
 import { parseDuration } from '../../platform/duration.ts'

@@ -3,7 +3,7 @@
  * their export and rescues. Each refusal names its path.
  */
 import type { FieldError, RecipientType, RescueFilter } from '@postrider/contract'
-import { addressKeyOf, parseAddress } from '../../mail/index.ts'
+import { addressKeyOf, parseAddress } from '@postrider/mail'
 import {
   allTime,
   parseTimeSpan,

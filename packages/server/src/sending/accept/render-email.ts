@@ -6,7 +6,7 @@
  * recipient, final and with its event (docs/reference/sending.md#failures-before-the-first-connection).
  */
 import { contentBytesMax, contentLengthMax, subjectLengthMax } from '@postrider/contract'
-import type { TemplateInput, TemplateRenderer } from '../../mail/index.ts'
+import type { TemplateInput, TemplateRenderer } from '@postrider/mail'
 import type { EmailContent, NewEmail } from '../record/email.ts'
 
 /** Without data there are no templates. Throws 429 and 503 as the renderer does. */

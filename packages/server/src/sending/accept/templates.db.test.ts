@@ -1,5 +1,6 @@
 /** [6.4.6] Templates, from the request to the mail server and the events. */
 import type { SendEmailBody } from '@postrider/contract'
+import { createTemplateRenderer } from '@postrider/mail'
 import PostalMime from 'postal-mime'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
@@ -12,7 +13,6 @@ import {
   useSending,
 } from '../../../test/sender.ts'
 import { addMailer, emailBody } from '../../../test/sending.ts'
-import { createTemplateRenderer } from '../../mail/index.ts'
 import { noDiskGuard } from '../../platform/disk-guard.ts'
 import { createAcceptEmails } from './accept-email.ts'
 import { checkEmail } from './check-email.ts'

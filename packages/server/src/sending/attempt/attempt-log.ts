@@ -2,7 +2,7 @@
  * The canonical log line of an attempt, and its outcome in metrics: what was tried, at which host,
  * for which domain, and what the host replied. Never content, never a local part.
  */
-import { classifiedOf, hideAddresses } from '../../mail/index.ts'
+import { classifiedOf, hideAddresses } from '@postrider/mail'
 import type { Logger } from '../../platform/log.ts'
 import { withoutStatus } from '../../relays/index.ts'
 import { domainOf } from '../record/email.ts'

@@ -10,7 +10,7 @@
  *   uncertain: a failed attempt whose mail may have been delivered.
  * Every claim raises the fence; whoever holds an older one has lost the row.
  */
-import type { FailureCategory } from '../../mail/index.ts'
+import type { FailureCategory } from '@postrider/mail'
 import type { MailerForSend } from '../../mailers/index.ts'
 import type { PreparedEmail } from './prepare-email.ts'
 

@@ -5,8 +5,8 @@
  * One that is cut before its final dot has sent nothing; one that is cut after it is uncertain, as
  * if the server had gone.
  */
-import type { SmtpSession } from '../../mail/index.ts'
-import { pause } from '../../platform/timeout.ts'
+import type { SmtpSession } from '@postrider/mail'
+import { pause } from '@postrider/runtime/timeout'
 
 export interface Conversations {
   readonly isCut: boolean

@@ -5,12 +5,7 @@
  * have been delivered, and the mailer's policy decides on another attempt
  * (docs/reference/sending.md#interrupted-attempts). Whoever has lost the claim by then never sends it.
  */
-import {
-  classifyFailure,
-  parseAddress,
-  type SmtpFailure,
-  type SmtpResult,
-} from '../../mail/index.ts'
+import { classifyFailure, parseAddress, type SmtpFailure, type SmtpResult } from '@postrider/mail'
 import type { SmtpMailerForSend, SmtpPool } from '../../mailers/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { domainOf, envelopeIdOf } from '../record/email.ts'

@@ -1,7 +1,7 @@
+import { composeMessage } from '@postrider/mail'
 import PostalMime, { type Email } from 'postal-mime'
 import { describe, expect, it } from 'vitest'
 import { trackingUrls } from '../../../test/sending.ts'
-import { composeMessage } from '../../mail/index.ts'
 import type { EmailContent } from '../record/email.ts'
 import { prepareEmail } from './prepare-email.ts'
 

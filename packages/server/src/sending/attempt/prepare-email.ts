@@ -1,10 +1,5 @@
 /** The message of an email, made ready for all its recipients and attempts. */
-import {
-  type CopyParts,
-  type PreparedMessage,
-  prepareMessage,
-  textOfHtml,
-} from '../../mail/index.ts'
+import { type CopyParts, type PreparedMessage, prepareMessage, textOfHtml } from '@postrider/mail'
 import { isDomainMailer } from '../../mailers/index.ts'
 import type { EmailContent } from '../record/email.ts'
 import { markEmail } from '../tracking/mark-email.ts'

@@ -3,12 +3,7 @@
  * made of the parts as they were accepted, with that recipient's own URLs in place.
  */
 import { type RecipientType, recipientTypes } from '@postrider/contract'
-import {
-  fillSplit,
-  type SplitText,
-  splitAtPlaceholders,
-  unsubscribeHeaders,
-} from '../../mail/index.ts'
+import { fillSplit, type SplitText, splitAtPlaceholders, unsubscribeHeaders } from '@postrider/mail'
 import type { RelayMail, RelayMailbox } from '../../relays/index.ts'
 import { type EmailContent, messageIdOf } from '../record/email.ts'
 import { markEmail } from '../tracking/mark-email.ts'

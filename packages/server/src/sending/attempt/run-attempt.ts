@@ -2,7 +2,7 @@
  * Runs one claimed attempt up to its ending, without writing it: what was claimed → message →
  * conversation → result → what follows.
  */
-import { composeMessage, failedReasonOf } from '../../mail/index.ts'
+import { composeMessage, failedReasonOf } from '@postrider/mail'
 import { isDomainMailer, type MailerForSend, type RelayMailerForSend } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'

@@ -3,7 +3,7 @@
  * recipients share the content, so an email to a thousand of them is scanned once while its message
  * is kept ready.
  */
-import type { ScannedContent, ScanResult } from '../../mail/index.ts'
+import type { ScannedContent, ScanResult } from '@postrider/mail'
 import type { Attachment, EmailContent } from '../record/email.ts'
 
 export interface ScanOnce {

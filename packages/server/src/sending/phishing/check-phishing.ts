@@ -1,5 +1,5 @@
 /** The check of an email before an attempt contacts any server. */
-import type { PhishingScanner, ScannedContent } from '../../mail/index.ts'
+import type { PhishingScanner, ScannedContent } from '@postrider/mail'
 import type { Logger } from '../../platform/log.ts'
 import type { Claim } from '../attempt/attempt.ts'
 import type { ScanOnce } from '../attempt/scan-once.ts'

@@ -4,14 +4,14 @@ import {
   createRspamd,
   rspamdOutcomes,
   withSecondOpinion,
-} from '../../mail/index.ts'
+} from '@postrider/mail'
+import { closer, type Service } from '@postrider/runtime/service'
+import type { ThreadJobsObserver } from '@postrider/runtime/thread-observer'
 import type { Db } from '../../platform/db/index.ts'
 import type { Descriptors } from '../../platform/descriptors.ts'
 import { createEgress, EgressError } from '../../platform/egress/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
-import { closer, type Service } from '../../platform/service.ts'
-import type { ThreadJobsObserver } from '../../platform/thread-observer.ts'
 import { createPhishingCheck, type PhishingCheck, phishingOutcomes } from './check-phishing.ts'
 import { createFreshSettings } from './fresh-settings.ts'
 

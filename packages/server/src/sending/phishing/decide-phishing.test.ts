@@ -1,5 +1,5 @@
+import type { Scan } from '@postrider/mail'
 import { expect, it } from 'vitest'
-import type { Scan } from '../../mail/index.ts'
 import { decidePhishing } from './decide-phishing.ts'
 import { defaultSettings } from './settings.ts'
 

@@ -3,7 +3,7 @@
  * by its score, or because it cannot be looked at within the limits. What cannot be checked does not pass:
  * whoever wants to get past a check would make it fail.
  */
-import { domainsAbove, type Scan, type ScanResult } from '../../mail/index.ts'
+import { domainsAbove, type Scan, type ScanResult } from '@postrider/mail'
 import type { PhishingSettings } from './settings.ts'
 
 export type PhishingDecision =

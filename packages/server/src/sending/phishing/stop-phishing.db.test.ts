@@ -1,4 +1,5 @@
 import { emailEvent } from '@postrider/contract'
+import { createPhishingScanner, type ScannedContent, type ScanResult } from '@postrider/mail'
 import { Check } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import {
@@ -12,7 +13,6 @@ import {
   useSending,
 } from '../../../test/sender.ts'
 import { addMailer } from '../../../test/sending.ts'
-import { createPhishingScanner, type ScannedContent, type ScanResult } from '../../mail/index.ts'
 import { createLogger } from '../../platform/log.ts'
 import { createPhishingCheck, type PhishingCheck, type PhishingOutcome } from './check-phishing.ts'
 import { createFreshSettings } from './fresh-settings.ts'

@@ -3,7 +3,7 @@
  * may be a whole top-level domain, and may be given in its own letters.
  */
 import type { UpdatePhishingSettingsBody } from '@postrider/contract'
-import { toWireDomain } from '../../mail/index.ts'
+import { toWireDomain } from '@postrider/mail'
 import type { Queryable } from '../../platform/db/index.ts'
 import { validationError } from '../../platform/errors.ts'
 import { nullAs } from '../../platform/null-as.ts'

@@ -2,7 +2,7 @@
  * Whose mail waits for another attempt because of the mailer itself: its login, its server or the way
  * to it. Of each mailer's class ten recipients are looked at, those who are tried next.
  */
-import { concernsMailer, type FailureCategory } from '../../mail/index.ts'
+import { concernsMailer, type FailureCategory } from '@postrider/mail'
 import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
 import { discoverQueues, type QueueKey } from '../queue/claim-store.ts'

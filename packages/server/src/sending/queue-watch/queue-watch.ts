@@ -6,13 +6,13 @@
  * has caught up when two in a row do not: one warn line when that begins, one line when it is over.
  */
 
+import type { Service } from '@postrider/runtime/service'
 import type { LateMailer } from '../../mailers/index.ts'
 import { type BucketLeases, type Db, readInOrder } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { describeDuration } from '../../platform/duration.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
-import type { Service } from '../../platform/service.ts'
 import { createLoop } from '../../platform/work/loop.ts'
 import { queueIdOf } from '../queue/mailer-queue.ts'
 import { EXACT_MAX, measureQueue, type QueueFigures } from './measure-queue.ts'

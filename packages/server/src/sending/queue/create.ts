@@ -1,4 +1,6 @@
 /** Makes what the role `sender` is made of, as long as sending is not paused. */
+
+import type { Service } from '@postrider/runtime/service'
 import {
   type AccessTokens,
   createRelaySends,
@@ -10,7 +12,6 @@ import type { BucketLeases } from '../../platform/db/index.ts'
 import type { Egress } from '../../platform/egress/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
-import type { Service } from '../../platform/service.ts'
 import type { Relays } from '../../relays/index.ts'
 import type { Wakeups } from '../../webhooks/index.ts'
 import { createPhishing, type PhishingDeps } from '../phishing/create.ts'

@@ -6,7 +6,7 @@
  * Kept in the memory of the process that serves the mailer. One that starts anew finds out by one
  * refusal.
  */
-import type { FailureCategory } from '../../mail/index.ts'
+import type { FailureCategory } from '@postrider/mail'
 
 export interface Slowing {
   readonly connections: number

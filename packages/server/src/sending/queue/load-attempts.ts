@@ -1,5 +1,5 @@
 /** Loads what a queue's claims need: each email that they share once. */
-import { parseAddress } from '../../mail/index.ts'
+import { parseAddress } from '@postrider/mail'
 import type { Db } from '../../platform/db/index.ts'
 import { findSuppressed } from '../../suppressions/index.ts'
 import type { Claim, LoadedClaim } from '../attempt/attempt.ts'

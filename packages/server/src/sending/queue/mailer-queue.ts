@@ -10,7 +10,7 @@
  * and on connections. A queue that pauses claims nothing: its mailer's limits permit no more now, or
  * its server was sent too much, or its mailer is not active.
  */
-import type { FailureCategory } from '../../mail/index.ts'
+import type { FailureCategory } from '@postrider/mail'
 import type { LoadedClaim, ReadMailer } from '../attempt/attempt.ts'
 import type { Ending } from '../results/ending.ts'
 import type { Slowing } from './decide-throttle.ts'

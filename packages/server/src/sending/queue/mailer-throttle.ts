@@ -2,7 +2,7 @@
  * What keeps queues from claiming for a while, and queues whose servers were sent too much. Both are
  * in memory alone; what counts of limits is in the database, and a server says again what it said.
  */
-import { createBoundedMap } from '../../platform/bounded-map.ts'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import type { Finish } from '../results/ending.ts'
 import { isRateRefusal, type Slowing, slowDown, speedUp } from './decide-throttle.ts'
 import type { MailerQueue, Rest } from './mailer-queue.ts'

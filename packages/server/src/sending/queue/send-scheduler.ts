@@ -1,12 +1,13 @@
 /**
  * Serves queues: claims what is due, attempts it, writes what came of it.
  *
- * Tenants and their queues take turns (`platform/fair-queue.ts`) for the claims and for the `concurrency`
+ * Tenants and their queues take turns (`runtime/fair-queue.ts`) for the claims and for the `concurrency`
  * places. An attempt that lasts longer than a second gives its place up: slow servers do not hold
  * up others. What is held in memory is bounded (`leased-recipients.ts`, `large-email-budget.ts`).
  */
+
+import { createFairQueue } from '@postrider/runtime/fair-queue'
 import { createGroupCommit, type Db } from '../../platform/db/index.ts'
-import { createFairQueue } from '../../platform/fair-queue.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import type { Claim, ReadMailer } from '../attempt/attempt.ts'
 import { idsOf, logAttempt } from '../attempt/attempt-log.ts'

@@ -6,10 +6,11 @@
  *
  * Leases and wake-ups are hints. What keeps two senders apart is the fence of each row.
  */
+
+import type { Service } from '@postrider/runtime/service'
+import { waitAtMost } from '@postrider/runtime/timeout'
 import { findReleased } from '../../mailers/index.ts'
 import { type BucketLeases, createBucketSweep } from '../../platform/db/index.ts'
-import type { Service } from '../../platform/service.ts'
-import { waitAtMost } from '../../platform/timeout.ts'
 import { queueScheduled } from '../accept/queue-scheduled.ts'
 import { createConversations } from '../attempt/conversations.ts'
 import { claimPoisonRow } from './claim-poison-row.ts'

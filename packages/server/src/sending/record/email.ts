@@ -4,7 +4,7 @@
  * headers.
  */
 import type { RecipientType } from '@postrider/contract'
-import type { LinkOffsets } from '../../mail/index.ts'
+import type { LinkOffsets } from '@postrider/mail'
 import { timeOfUlid } from '../../platform/ids.ts'
 
 export interface Mailbox {

@@ -7,10 +7,10 @@
  * Days that retention may be about to drop are left out: their emails' content is going.
  */
 import { type RescueEmailsBody, rescuedMax } from '@postrider/contract'
-import { addressKeyOf, parseAddress } from '../../mail/index.ts'
+import { addressKeyOf, parseAddress } from '@postrider/mail'
+import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { findMailers, noMailer } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { ConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import { dayAt } from '../../platform/date-time.ts'
 import { bucketOf, type Db, type Tx } from '../../platform/db/index.ts'
 import type { DiskGuard } from '../../platform/disk-guard.ts'

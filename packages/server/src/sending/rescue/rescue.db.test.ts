@@ -3,6 +3,7 @@
  * server.
  */
 import { rescueEmailsAnswer } from '@postrider/contract'
+import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -18,7 +19,6 @@ import {
   useSending,
 } from '../../../test/sender.ts'
 import { addMailer, silent, trackingUrls, unsubscribe } from '../../../test/sending.ts'
-import { createConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
 import { dayAt } from '../../platform/date-time.ts'
 import { noDiskGuard } from '../../platform/disk-guard.ts'
 import { createHttpApp } from '../../platform/http/app.ts'

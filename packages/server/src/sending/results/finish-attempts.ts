@@ -6,6 +6,8 @@
  * writes nothing. While the database is away it is tried again: the server's answer is known here
  * and nowhere else, and a process that ends before it is written leaves the attempt uncertain.
  */
+
+import { pause } from '@postrider/runtime/timeout'
 import {
   type Deactivated,
   type MailerError,
@@ -25,7 +27,6 @@ import {
   type Tx,
 } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import { pause } from '../../platform/timeout.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
 import type { AttemptFailed, AttemptResult, Claim } from '../attempt/attempt.ts'
 import {

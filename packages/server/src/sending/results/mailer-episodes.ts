@@ -7,8 +7,8 @@
  * failed for a minute: a server that refuses every second mail has one episode, not many. Episodes
  * are kept in memory: a process that takes a mailer over tells of its episode anew.
  */
-import { concernsMailer, hideAddresses } from '../../mail/index.ts'
-import { createBoundedMap } from '../../platform/bounded-map.ts'
+import { concernsMailer, hideAddresses } from '@postrider/mail'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import type { Logger } from '../../platform/log.ts'
 import { hostOf } from '../attempt/attempt-log.ts'
 import { type LeasedRecipient, type MailerQueue, queueIdOf } from '../queue/mailer-queue.ts'

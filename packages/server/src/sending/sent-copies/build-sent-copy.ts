@@ -5,7 +5,7 @@
  * Nothing is tracked in it: its sender opens and follows links without being counted, and cannot
  * unsubscribe the recipient. Where an address for that would stand, the placeholder does.
  */
-import { composeMessage, prepareMessage } from '../../mail/index.ts'
+import { composeMessage, prepareMessage } from '@postrider/mail'
 import type { Queryable } from '../../platform/db/index.ts'
 import { wireOf } from '../attempt/converse.ts'
 import { textOf } from '../attempt/prepare-email.ts'

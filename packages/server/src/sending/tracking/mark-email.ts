@@ -3,7 +3,7 @@
  * own URLs go. Without a text of its own, the email gets that of the HTML as it was written, so that
  * tracked links are in HTML only.
  */
-import { createPlaceholders, type Placeholders, spliceHtml, textOfHtml } from '../../mail/index.ts'
+import { createPlaceholders, type Placeholders, spliceHtml, textOfHtml } from '@postrider/mail'
 import type { EmailContent } from '../record/email.ts'
 import type { TrackedRecipient, TrackingUrls } from './tracking-urls.ts'
 

@@ -5,7 +5,7 @@
  * HTML with more than can be tracked is sent as it was written: the mail matters more than what is
  * known of it afterwards.
  */
-import type { LinkFinder } from '../../mail/index.ts'
+import type { LinkFinder } from '@postrider/mail'
 import type { EmailTracking, NewEmail } from '../record/email.ts'
 
 export interface PlannedEmail {

@@ -4,7 +4,7 @@
  * A recipient who opens clicks as well, and opens again; a link is in the mail of thousands. Of a copy
  * only what was delivered does not change any more.
  */
-import { createBoundedMap } from '../../platform/bounded-map.ts'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import type { Queryable } from '../../platform/db/index.ts'
 import { findLink, findTrackedCopies, type TrackedCopy } from '../../sending/index.ts'
 import type { Hit } from './hit.ts'

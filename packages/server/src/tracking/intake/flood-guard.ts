@@ -6,7 +6,7 @@
  * Counted in this process; every tenth hit of one token asks how many all processes have recorded. So
  * an ordinary recipient's hits cost nothing, and several processes together allow a few more.
  */
-import { createBoundedMap } from '../../platform/bounded-map.ts'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 
 export interface FloodGuard {
   /** Counts one. `ask`: it may be recorded unless others have filled the hour. */

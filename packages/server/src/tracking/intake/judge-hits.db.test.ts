@@ -1,6 +1,6 @@
+import { atOnceMs } from '@postrider/mail'
 import { describe, expect, it } from 'vitest'
 import { CHROME } from '../../../test/tracking.ts'
-import { atOnceMs } from '../../mail/index.ts'
 import { newId, newUlid } from '../../platform/ids.ts'
 import type { TrackedCopy } from '../../sending/index.ts'
 import { type Burst, judgeHits, type KnownHit } from './judge-hits.ts'

@@ -4,7 +4,7 @@
  * A robot that follows all links of a message is known by the third. The two before it, which were
  * taken for a person's, are then the robot's too: in the facts, not in events, which have left.
  */
-import { atOnceMs, type BotVerdict, decideBot, linksAtOnceMin } from '../../mail/index.ts'
+import { atOnceMs, type BotVerdict, decideBot, linksAtOnceMin } from '@postrider/mail'
 import type { TrackedCopy } from '../../sending/index.ts'
 import type { Hit } from './hit.ts'
 

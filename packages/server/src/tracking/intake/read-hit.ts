@@ -1,6 +1,6 @@
 /** A hit, of what a request says. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { userAgentCharactersMax } from '../../mail/index.ts'
+import { userAgentCharactersMax } from '@postrider/mail'
 import { newUlid } from '../../platform/ids.ts'
 import type { TokenKind, TrackedRecipient } from '../tokens.ts'
 import type { Hit } from './hit.ts'

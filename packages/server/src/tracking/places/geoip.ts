@@ -7,8 +7,8 @@
  * are in memory as they stand on the disk, and read once, at start.
  */
 import { readFileSync } from 'node:fs'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { Reader } from 'mmdb-lib'
-import { createBoundedMap } from '../../platform/bounded-map.ts'
 
 /** '' where it is not known. */
 export interface Place {

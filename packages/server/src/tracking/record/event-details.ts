@@ -3,7 +3,7 @@
  * capability writes their names.
  */
 import type { Tracking } from '@postrider/contract'
-import type { UserAgent } from '../../mail/index.ts'
+import type { UserAgent } from '@postrider/mail'
 import { formatMicros } from '../../platform/clock.ts'
 import type { NewEvent } from '../../webhooks/index.ts'
 import type { JudgedHit, KnownHit } from '../intake/judge-hits.ts'

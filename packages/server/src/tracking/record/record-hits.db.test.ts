@@ -1,7 +1,7 @@
+import { createUserAgentReader } from '@postrider/mail'
 import { createClock, createRandom } from '@postrider/testkit'
 import { describe, expect, it } from 'vitest'
 import { CHROME, hitsOf, sumsOf, type TrackedMail, useTracking } from '../../../test/tracking.ts'
-import { createUserAgentReader } from '../../mail/index.ts'
 import { readTallies } from '../../platform/counter-store.ts'
 import { createFailpoints } from '../../platform/failpoints.ts'
 import { newUlid } from '../../platform/ids.ts'

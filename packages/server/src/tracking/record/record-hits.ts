@@ -5,7 +5,7 @@
  * However often a hit is recorded it counts once, by its id: one that was or may have been recorded
  * meets its row, also where another process records it at the same moment.
  */
-import { atOnceMs, type UserAgent } from '../../mail/index.ts'
+import { atOnceMs, type UserAgent } from '@postrider/mail'
 import { addTallies } from '../../platform/counter-store.ts'
 import {
   createGroupCommit,

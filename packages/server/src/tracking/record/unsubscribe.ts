@@ -1,5 +1,5 @@
 /** Unsubscribes a recipient: the address is suppressed, while its email is kept and long after. */
-import { parseAddress } from '../../mail/index.ts'
+import { parseAddress } from '@postrider/mail'
 import type { Tx } from '../../platform/db/index.ts'
 import { findUnsubscribable, type TrackedCopy } from '../../sending/index.ts'
 import { suppressAddress } from '../../suppressions/index.ts'

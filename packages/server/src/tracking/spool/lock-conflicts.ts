@@ -3,7 +3,7 @@
  * all of its tenant, whose others may be locked by the same transaction; of what was put off its
  * recipient alone, so that the others are recorded.
  */
-import { createBoundedMap } from '../../platform/bounded-map.ts'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import type { Hit } from '../intake/hit.ts'
 import { recipientKey } from '../intake/judge-hits.ts'
 

@@ -1,7 +1,8 @@
 /** Files of hits into the database, also where others have the same ones, and where one is refused. */
+
+import { createUserAgentReader } from '@postrider/mail'
 import { describe, expect, it } from 'vitest'
 import { sumsOf, type TrackedMail, useTracking } from '../../../test/tracking.ts'
-import { createUserAgentReader } from '../../mail/index.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { createFailpoints } from '../../platform/failpoints.ts'
 import { newUlid } from '../../platform/ids.ts'

@@ -8,10 +8,10 @@
  * off into files of its own, and tried again some seconds later.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { waitAtMost } from '@postrider/runtime/timeout'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { createSummedLog } from '../../platform/summed-log.ts'
-import { waitAtMost } from '../../platform/timeout.ts'
 import { createLoop } from '../../platform/work/loop.ts'
 import type { Hit, HitOutcome } from '../intake/hit.ts'
 import type { HitRecorder } from '../record/record-hits.ts'

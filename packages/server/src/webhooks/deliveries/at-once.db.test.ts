@@ -1,3 +1,7 @@
+import {
+  type ConcurrencyLimiter,
+  createConcurrencyLimiter,
+} from '@postrider/runtime/concurrency-limiter'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createWebhookApi, testLimiter, type WebhookApi } from '../../../test/webhook-api.ts'
 import { newEvent } from '../../../test/webhook-dispatch.ts'
@@ -8,10 +12,6 @@ import {
   makeDays,
   recordUnwanted,
 } from '../../../test/webhook-record.ts'
-import {
-  type ConcurrencyLimiter,
-  createConcurrencyLimiter,
-} from '../../platform/concurrency-limiter.ts'
 import { createRateLimit } from '../../platform/rate-limit.ts'
 
 const RECORD = { name: 'record', atOnceMax: 3, atOncePerCallerMax: 2, waitingPerCallerMax: 4 }

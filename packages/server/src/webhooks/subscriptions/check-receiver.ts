@@ -11,7 +11,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCatalogue } from '@postrider/contract'
-import type { ConcurrencyLimiter } from '../../platform/concurrency-limiter.ts'
+import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import {
   type Egress,
   EgressError,

@@ -7,11 +7,12 @@
  *
  * A webhook that has failed for five days is named in the log, once by each process that serves it.
  */
+
+import type { Service } from '@postrider/runtime/service'
 import { type Db, estimateRows, planByIndex, type Tx } from '../../../platform/db/index.ts'
 import { type BucketLeases, bucketCount } from '../../../platform/db/leases.ts'
 import type { Logger } from '../../../platform/log.ts'
 import type { Metrics } from '../../../platform/metrics.ts'
-import type { Service } from '../../../platform/service.ts'
 import { createLoop } from '../../../platform/work/loop.ts'
 import {
   countOpen,

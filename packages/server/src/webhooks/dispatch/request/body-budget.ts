@@ -6,8 +6,8 @@
  * there is some: nothing is kept in memory for it meanwhile.
  */
 
-import { createBoundedMap } from '../../../platform/bounded-map.ts'
-import { createByteLimiter } from '../../../platform/byte-limiter.ts'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
+import { createByteLimiter } from '@postrider/runtime/byte-limiter'
 import type { StreamKey } from '../stream-store.ts'
 
 export interface BodyBudget {

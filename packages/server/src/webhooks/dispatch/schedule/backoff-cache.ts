@@ -5,7 +5,7 @@
  * Of a bounded number of streams: the one that backs off longest is forgotten first, and then asks the
  * database once more.
  */
-import { createBoundedMap } from '../../../platform/bounded-map.ts'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 
 export interface BackoffCache {
   isResting(webhookId: string): boolean

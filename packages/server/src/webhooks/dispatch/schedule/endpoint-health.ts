@@ -6,7 +6,7 @@
  * It lives in memory, of a bounded number of streams: the one that changed longest ago is forgotten
  * first, and is new again.
  */
-import { createBoundedMap } from '../../../platform/bounded-map.ts'
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import type { Pace } from './fair-scheduler.ts'
 
 export interface Answered {

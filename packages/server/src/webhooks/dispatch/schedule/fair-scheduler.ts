@@ -21,7 +21,7 @@
  * Each pace has its turn, in each of them the tenants, and of each tenant its streams. Those that are
  * at a limit are passed over.
  */
-import { createFairQueue, type FairQueue } from '../../../platform/fair-queue.ts'
+import { createFairQueue, type FairQueue } from '@postrider/runtime/fair-queue'
 import { createTenantLimiter, type TenantLimiter } from './tenant-limiter.ts'
 
 /** How a stream's next step will go, as far as is known. `new`: nothing is known yet. */

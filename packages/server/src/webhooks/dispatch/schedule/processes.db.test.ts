@@ -1,6 +1,8 @@
 /**
  * Several processes on one database, without sweeps: what finds its way does so by notification.
  */
+
+import type { Service } from '@postrider/runtime/service'
 import { createSignal, createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import pino from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
@@ -11,7 +13,6 @@ import {
 } from '../../../../test/webhook-dispatch.ts'
 import { createNotifications } from '../../../platform/db/index.ts'
 import { type BucketLeases, bucketOf, createBucketLeases } from '../../../platform/db/leases.ts'
-import type { Service } from '../../../platform/service.ts'
 import { recordEvents } from '../../events/record-events.ts'
 import type { StreamKey } from '../stream-store.ts'
 import { createWakeups, type Wakeups } from './wakeups.ts'

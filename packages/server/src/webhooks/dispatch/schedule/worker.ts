@@ -5,8 +5,9 @@
  * finds what the others missed; they are served by serve-streams.ts. Here is what makes that begin,
  * look again, and end.
  */
+
+import type { Service } from '@postrider/runtime/service'
 import { type BucketLeases, createBucketSweep } from '../../../platform/db/index.ts'
-import type { Service } from '../../../platform/service.ts'
 import type { DiscoverStreams } from './discover-streams.ts'
 import type { SchedulerCounts } from './fair-scheduler.ts'
 import { createStreamServer, type ServeStreamsDeps } from './serve-streams.ts'

@@ -2,13 +2,14 @@
  * Settles one request, and does not give up easily: a request that was answered is repeated when what came
  * of it is not written.
  */
+
+import { pause } from '@postrider/runtime/timeout'
 import {
   DatabaseUnavailableError,
   type Db,
   isWithoutPartition,
 } from '../../../platform/db/index.ts'
 import type { Logger } from '../../../platform/log.ts'
-import { pause } from '../../../platform/timeout.ts'
 import type { StreamKey } from '../stream-store.ts'
 import { reassignDelivery } from './reassign-delivery-store.ts'
 import type { Settled, Settlement } from './settle-deliveries.ts'
