@@ -9,7 +9,7 @@
 import { DatabaseUnavailableError, isStatementTimeout } from '../../platform/db/index.ts'
 import type { Hit, HitOutcome } from '../intake/hit.ts'
 import type { HitRecorder } from '../record/record-hits.ts'
-import type { SpooledHits } from './hit-spool.ts'
+import type { SpooledHits } from './spool-folder.ts'
 
 export interface RecordSpooledDeps {
   readonly recorder: Pick<HitRecorder, 'record' | 'recordAll'>

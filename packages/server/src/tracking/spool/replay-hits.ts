@@ -15,9 +15,10 @@ import { createSummedLog } from '../../platform/summed-log.ts'
 import { createLoop } from '../../platform/work/loop.ts'
 import type { Hit, HitOutcome } from '../intake/hit.ts'
 import type { HitRecorder } from '../record/record-hits.ts'
-import type { HitSpool, SpooledHits } from './hit-spool.ts'
+import type { HitSpool } from './hit-spool.ts'
 import { createLockConflicts } from './lock-conflicts.ts'
 import { type RecordedFile, recordSpooled } from './record-spooled.ts'
+import type { SpooledHits } from './spool-folder.ts'
 
 export interface HitReplay {
   /** All there is, also what was put off a moment ago; answers how many hits that were. */
@@ -58,21 +59,113 @@ interface FileInWork extends SpooledHits {
 }
 
 export function createHitReplay(deps: HitReplayDeps): HitReplay {
-  const { recorder, spool, log } = deps
+  const { spool, log } = deps
+  const order = createFileOrder(deps)
+  const pauses = createPauses(spool)
+  const heldUp = createLockConflicts(() => performance.now())
+  const recording = {
+    ...{ recorder: deps.recorder, ...hitOutcomes(deps) },
+    ...{ pause: pauses.after, holdUp: heldUp.hold, isOver: () => isOver },
+  }
+  const putOffLines = createSummedLog({ log, level: 'warn', message: 'hits.put_off' })
   /** Taken from the spool, and not all of it recorded. */
   let unfinished: FileInWork | undefined
-  const putOffLines = createSummedLog({ log, level: 'warn', message: 'hits.put_off' })
-  const heldUp = createLockConflicts(() => performance.now())
-  /** Undefined: nothing was put off that is known of. */
-  let putOffUntil: number | undefined
   let running: Promise<number> | undefined
+  let isOver = false
+
+  async function recordAll(): Promise<number> {
+    let count = 0
+    while (!isOver && !deps.isAway()) {
+      unfinished ??= await order.next()
+      if (unfinished === undefined) break
+      const recorded = await recordFile(unfinished)
+      if (recorded === undefined) {
+        unfinished = { ...unfinished, isFresh: false }
+        break
+      }
+      const { refused, late } = recorded
+      if (late.length > 0) await putOff(late, unfinished)
+      const done = unfinished
+      await done.done(refused)
+      unfinished = undefined
+      count += done.hits.length - late.length
+      logRecorded(log, done, recorded)
+    }
+    return count
+  }
+
+  /** Undefined when the database went away over it, or when it is to end. */
+  async function recordFile(file: FileInWork): Promise<RecordedFile | undefined> {
+    try {
+      const isHeldUp = file.wasPutOff ? heldUp.isRecipientHeldUp : heldUp.isTenantHeldUp
+      return await recordSpooled({ ...recording, isHeldUp }, file)
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailableError)) throw error
+      deps.goAway(error)
+      return undefined
+    }
+  }
+
+  /** On the disk before their file goes. */
+  async function putOff(late: readonly Hit[], { wasPutOff }: FileInWork): Promise<void> {
+    heldUp.renew(late)
+    await spool.putOff(late)
+    const tenants = [...new Set(late.map(({ tenantId }) => tenantId))]
+    putOffLines.note({ tenant_ids: tenants.slice(0, TENANTS_TOLD_MAX) }, late.length)
+    order.notePutOff({ isAgain: wasPutOff })
+    loop.wake(PUT_OFF_MS)
+  }
+
+  function begin(): Promise<number> {
+    running ??= recordAll().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  const loop = createLoop({
+    ...{ name: 'hit replay', log, failed: 'spool.failed', backOffMs: BACK_OFF_MS },
+    sweepMs: deps.ownEveryMs ?? SWEEP_MS,
+    pass: begin,
+  })
+
+  return {
+    look: () => loop.wake(),
+    async runOnce() {
+      // One that is under way may have looked for files of others already.
+      const before = (await running?.catch(() => 0)) ?? 0
+      order.lookForLeft()
+      order.endPutOff()
+      heldUp.forget()
+      return before + (await begin())
+    },
+    async start() {
+      isOver = false
+      pauses.allow(true)
+      order.lookForLeft()
+      await loop.start()
+    },
+    async stop({ isDraining }) {
+      pauses.allow(false)
+      isOver = !isDraining
+      const ended = loop.stop().then(() => (isDraining ? begin() : 0))
+      await waitAtMost(ended, DRAINED_WITHIN_MS).catch(() => undefined)
+      isOver = true
+    },
+  }
+}
+
+/**
+ * Which file is next: one that another process has left, when these are to be looked for; one that was
+ * put off, when its time has come; one of its own.
+ */
+function createFileOrder({ spool, log }: Pick<HitReplayDeps, 'spool' | 'log'>) {
   /** From when on files of others are looked for. */
   let leftFrom = Number.NEGATIVE_INFINITY
   /** What a process before this one took is left. */
   let isBeginning = true
-  let isOver = false
-  let isHurried = false
-  let seenCount = 0
+  /** Undefined: nothing was put off that is known of. */
+  let putOffUntil: number | undefined
 
   async function next(): Promise<FileInWork | undefined> {
     const nowMs = performance.now()
@@ -105,108 +198,58 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
     return file
   }
 
-  async function recordAll(): Promise<number> {
-    let count = 0
-    while (!isOver && !deps.isAway()) {
-      unfinished ??= await next()
-      if (unfinished === undefined) break
-      const recorded = await recordFile(unfinished)
-      if (recorded === undefined) {
-        unfinished = { ...unfinished, isFresh: false }
-        break
-      }
-      const { refused, late } = recorded
-      if (late.length > 0) await putOff(late, unfinished)
-      const { hits, unreadable } = unfinished
-      await unfinished.done(refused)
-      unfinished = undefined
-      count += hits.length - late.length
-      log.info(
-        { hits: hits.length, refused: refused.length, put_off: late.length, unreadable },
-        'spool_file.recorded',
-      )
-      if (unreadable > 0) log.error({ lines: unreadable }, 'hits.unreadable')
-    }
-    return count
-  }
-
-  /** On the disk before their file goes. */
-  async function putOff(late: readonly Hit[], { wasPutOff }: FileInWork): Promise<void> {
-    heldUp.renew(late)
-    await spool.putOff(late)
-    const tenants = [...new Set(late.map(({ tenantId }) => tenantId))]
-    putOffLines.note({ tenant_ids: tenants.slice(0, TENANTS_TOLD_MAX) }, late.length)
-    // What comes in meanwhile does not delay what waits.
-    if (wasPutOff || putOffUntil === undefined) putOffUntil = performance.now() + PUT_OFF_MS
-    loop.wake(PUT_OFF_MS)
-  }
-
-  async function recordFile(file: FileInWork): Promise<RecordedFile | undefined> {
-    try {
-      return await recordSpooled(
-        {
-          recorder,
-          observe: (hit, { kind }) => deps.observe(hit, kind),
-          refuse(hit, error) {
-            log.error({ err: error, tenant_id: hit.tenantId, ref_id: hit.refId }, 'hit.refused')
-            deps.observe(hit, 'refused')
-          },
-          pause,
-          isOver: () => isOver,
-          isHeldUp: file.wasPutOff ? heldUp.isRecipientHeldUp : heldUp.isTenantHeldUp,
-          holdUp: heldUp.hold,
-        },
-        file,
-      )
-    } catch (error) {
-      if (!(error instanceof DatabaseUnavailableError)) throw error
-      deps.goAway(error)
-      return undefined
-    }
-  }
-
-  async function pause(tookMs: number): Promise<void> {
-    const isAnybodyThere = spool.givenCount !== seenCount
-    seenCount = spool.givenCount
-    if (isHurried || !isAnybodyThere || spool.bytes > UNHURRIED_BYTES_MAX) return
-    await delay(Math.min(tookMs, PAUSE_MS_MAX))
-  }
-
-  function begin(): Promise<number> {
-    running ??= recordAll().finally(() => {
-      running = undefined
-    })
-    return running
-  }
-
-  const loop = createLoop({
-    ...{ name: 'hit replay', log, failed: 'spool.failed', backOffMs: BACK_OFF_MS },
-    sweepMs: deps.ownEveryMs ?? SWEEP_MS,
-    pass: begin,
-  })
-
   return {
-    look: () => loop.wake(),
-    async runOnce() {
-      // One that is under way may have looked for files of others already.
-      const before = (await running?.catch(() => 0)) ?? 0
+    next,
+    lookForLeft(): void {
       leftFrom = Number.NEGATIVE_INFINITY
-      heldUp.forget()
+    },
+    /** What comes in meanwhile does not delay what waits. */
+    notePutOff({ isAgain }: { readonly isAgain: boolean }): void {
+      if (isAgain || putOffUntil === undefined) putOffUntil = performance.now() + PUT_OFF_MS
+    },
+    /** The time of what was put off has come. */
+    endPutOff(): void {
       if (putOffUntil !== undefined) putOffUntil = performance.now()
-      return before + (await begin())
-    },
-    async start() {
-      isOver = false
-      isHurried = false
-      leftFrom = Number.NEGATIVE_INFINITY
-      await loop.start()
-    },
-    async stop({ isDraining }) {
-      isHurried = true
-      isOver = !isDraining
-      const ended = loop.stop().then(() => (isDraining ? begin() : 0))
-      await waitAtMost(ended, DRAINED_WITHIN_MS).catch(() => undefined)
-      isOver = true
     },
   }
+}
+
+/** Pauses between transactions, while somebody is there and little waits. */
+function createPauses(spool: Pick<HitSpool, 'givenCount' | 'bytes'>) {
+  let isAllowed = true
+  let seenCount = 0
+  return {
+    allow(isSo: boolean): void {
+      isAllowed = isSo
+    },
+    async after(tookMs: number): Promise<void> {
+      const isAnybodyThere = spool.givenCount !== seenCount
+      seenCount = spool.givenCount
+      if (!isAllowed || !isAnybodyThere || spool.bytes > UNHURRIED_BYTES_MAX) return
+      await delay(Math.min(tookMs, PAUSE_MS_MAX))
+    },
+  }
+}
+
+/** Says what came of each hit of a file. */
+function hitOutcomes({ log, observe }: HitReplayDeps) {
+  return {
+    observe: (hit: Hit, { kind }: Pick<HitOutcome, 'kind'>) => observe(hit, kind),
+    refuse(hit: Hit, error: unknown) {
+      log.error({ err: error, tenant_id: hit.tenantId, ref_id: hit.refId }, 'hit.refused')
+      observe(hit, 'refused')
+    },
+  }
+}
+
+function logRecorded(
+  log: Logger,
+  { hits, unreadable }: FileInWork,
+  { refused, late }: RecordedFile,
+): void {
+  log.info(
+    { hits: hits.length, refused: refused.length, put_off: late.length, unreadable },
+    'spool_file.recorded',
+  )
+  if (unreadable > 0) log.error({ lines: unreadable }, 'hits.unreadable')
 }

@@ -52,21 +52,17 @@ interface OpenFile {
   isFresh: boolean
 }
 
-export function createSpoolWriter(o: {
+export interface SpoolWriterOptions {
   /** Made when it is needed. */
   readonly dir: string
   readonly held: SpoolInventory
   readonly hitsKeptMax: number
-}): SpoolWriter {
-  const { dir, held, hitsKeptMax } = o
+}
+
+export function createSpoolWriter(o: SpoolWriterOptions): SpoolWriter {
+  const files = createWrittenFiles(o)
   let waiting: Waiter[] = []
   let flushing: Promise<void> | undefined
-  let current: OpenFile | undefined
-  /** Closed, oldest first. */
-  const closed: WrittenFile[] = []
-  let keptCount = 0
-  /** The name of the folder is on the disk. */
-  let isFolderKept = false
   /** Who waits for the end of a flush. */
   const listeners: (() => void)[] = []
 
@@ -75,24 +71,58 @@ export function createSpoolWriter(o: {
       const group = waiting
       waiting = []
       try {
-        await writeDurably(group)
+        await files.write(group)
         for (const { resolve } of group) resolve()
       } catch (error) {
-        await giveUpFile()
+        await files.giveUp()
         for (const { reject } of group) reject(error)
       }
-      if (listeners.length > 0) await leaveFile()
+      if (listeners.length > 0) await files.leave()
       for (const listener of listeners.splice(0)) listener()
     }
     // At once: who comes after the look at `waiting` begins another.
     flushing = undefined
   }
 
-  async function writeDurably(group: readonly Waiter[]): Promise<void> {
+  return {
+    append(hit, isTried) {
+      return new Promise((resolve, reject) => {
+        waiting.push({ hit, isTried, resolve, reject })
+        flushing ??= flush()
+      })
+    },
+    async next() {
+      if (files.isOnlyOpen) {
+        if (flushing === undefined) await files.leave()
+        else await new Promise<void>((resolve) => listeners.push(resolve))
+      }
+      return files.takeClosed()
+    },
+    get waitingCount() {
+      return waiting.length
+    },
+    async close() {
+      await flushing
+      await files.leave()
+    },
+  }
+}
+
+/** The file that is written to, and those that are closed and not given away. One call at a time. */
+function createWrittenFiles({ dir, held, hitsKeptMax }: SpoolWriterOptions) {
+  let current: OpenFile | undefined
+  /** Oldest first. */
+  const closed: WrittenFile[] = []
+  let keptCount = 0
+  /** The name of the folder is on the disk. */
+  let isFolderKept = false
+
+  /** Resolves when the hits are on the disk, in a file that has its name. */
+  async function write(group: readonly Waiter[]): Promise<void> {
     const text = group.map(({ hit }) => toLine(hit)).join('')
     for (let isAgain = false; ; isAgain = true) {
-      if (current !== undefined && current.bytes > FILE_BYTES_MAX) await leaveFile()
-      current ??= await openFile()
+      if (current !== undefined && current.bytes > FILE_BYTES_MAX) await leave()
+      current ??= await openNew()
       const { file, path, hits } = current
       // Whoever took the file before may have recorded them.
       if (isAgain || group.some(({ isTried }) => isTried)) current.isFresh = false
@@ -107,11 +137,11 @@ export function createSpoolWriter(o: {
         keptCount += group.length
         return
       }
-      await forgetFile()
+      await forget()
     }
   }
 
-  async function openFile(): Promise<OpenFile> {
+  async function openNew(): Promise<OpenFile> {
     if ((await mkdir(dir, { recursive: true, mode: 0o700 })) !== undefined) isFolderKept = false
     if (!isFolderKept) await syncFolder(dirname(dir))
     isFolderKept = true
@@ -130,7 +160,7 @@ export function createSpoolWriter(o: {
   }
 
   /** For whoever takes it. */
-  async function leaveFile(): Promise<void> {
+  async function leave(): Promise<void> {
     const left = current
     if (left === undefined) return
     current = undefined
@@ -139,7 +169,7 @@ export function createSpoolWriter(o: {
   }
 
   /** Another process has it. */
-  async function forgetFile(): Promise<void> {
+  async function forget(): Promise<void> {
     const left = current
     current = undefined
     if (left === undefined) return
@@ -149,37 +179,27 @@ export function createSpoolWriter(o: {
   }
 
   /** One in which nothing was kept goes: on a full disk there would soon be thousands. */
-  async function giveUpFile(): Promise<void> {
+  async function giveUp(): Promise<void> {
     if (current === undefined) return
     // What was refused may be in it all the same.
-    if (current.bytes > 0) return await leaveFile()
+    if (current.bytes > 0) return await leave()
     const { path } = current
-    await forgetFile()
+    await forget()
     await rm(path, { force: true }).catch(() => undefined)
   }
 
   return {
-    append(hit, isTried) {
-      return new Promise((resolve, reject) => {
-        waiting.push({ hit, isTried, resolve, reject })
-        flushing ??= flush()
-      })
-    },
-    async next() {
-      if (closed.length === 0 && current !== undefined) {
-        if (flushing === undefined) await leaveFile()
-        else await new Promise<void>((resolve) => listeners.push(resolve))
-      }
+    write,
+    leave,
+    giveUp,
+    takeClosed(): WrittenFile | undefined {
       const file = closed.shift()
       keptCount -= file?.hits?.length ?? 0
       return file
     },
-    get waitingCount() {
-      return waiting.length
-    },
-    async close() {
-      await flushing
-      await leaveFile()
+    /** Whether the file that is written to is the oldest. */
+    get isOnlyOpen() {
+      return closed.length === 0 && current !== undefined
     },
   }
 }
