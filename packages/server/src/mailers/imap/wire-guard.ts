@@ -76,83 +76,65 @@ const OPEN = 0x7b
 const CLOSE = 0x7d
 
 export function createWireGuard(): WireGuard {
+  const answers = createAnswerBounds()
+  const response = createResponseText()
   let isLoggedIn = false
   let loginBytes = 0
-  let contentBytesMax = 0
-  let isForMessages = false
-  let answered: Record<ResponseKind, number> = { search: 0, folders: 0, fetch: 0, other: 0 }
-  let numbers = 0
   let costUs = 0
   // Of the literal under way.
   let literalLeft = 0
   let isContent = false
-  // Of the response under way; its text is its lines and short literals.
-  let text: Buffer[] = []
-  let textBytes = 0
+  // Of the response under way.
   let contentBytes = 0
   let lineStart = 0
   let literals = 0
   let isSearch = false
 
   function take(piece: Buffer): ImapBound | undefined {
-    text.push(piece)
-    textBytes += piece.length
-    if (text.length >= PIECES_MAX) joined()
-    if (textBytes <= LINE_BYTES_MAX) return undefined
-    if (!isSearch)
-      isSearch = contentBytes === 0 && kindOf(joined().subarray(0, 64)).kind === 'search'
+    response.push(piece)
+    if (response.bytes <= LINE_BYTES_MAX) return undefined
+    if (!isSearch) isSearch = contentBytes === 0 && kindOf(response.start()).kind === 'search'
     if (!isSearch) return 'imap_line'
-    return answered.search + textBytes > ANSWER_BYTES_MAX.search ? 'imap_search' : undefined
-  }
-
-  function joined(): Buffer {
-    if (text.length > 1) text = [Buffer.concat(text, textBytes)]
-    return text[0] ?? Buffer.alloc(0)
+    return answers.isSearchTooLong(response.bytes) ? 'imap_search' : undefined
   }
 
   /** At the end of a line: a literal follows, or the response is over. */
   function endLine(): ImapBound | undefined {
-    const line = joined().subarray(lineStart)
+    const line = response.joined().subarray(lineStart)
     const size = literalSizeOf(line)
-    if (size === undefined) return endResponse()
+    return size === undefined ? endResponse() : beginLiteral(line, size)
+  }
+
+  function beginLiteral(line: Buffer, size: number): ImapBound | undefined {
     literalLeft = size
-    lineStart = textBytes
+    lineStart = response.bytes
     literals += 1
     costUs += COST_US.literal
     if (literals > LITERALS_MAX) return 'imap_line'
     isContent = size > 0 && isMessageContent(line)
     if (isContent) {
       contentBytes += size
-      return contentBytes > contentBytesMax ? 'imap_literal' : undefined
+      return answers.isContentTooLong(contentBytes) ? 'imap_literal' : undefined
     }
-    return textBytes + size > LINE_BYTES_MAX ? 'imap_line' : undefined
+    return response.bytes + size > LINE_BYTES_MAX ? 'imap_line' : undefined
   }
 
   function isMessageContent(line: Buffer): boolean {
     const tail = line.subarray(-CONTENT_TAIL_BYTES).toString('latin1')
-    return CONTENT.test(tail) && kindOf(joined().subarray(0, 64)).kind === 'fetch'
+    return CONTENT.test(tail) && kindOf(response.start()).kind === 'fetch'
   }
 
   function endResponse(): ImapBound | undefined {
-    const whole = joined()
-    const isLong = textBytes > LINE_BYTES_MAX
-    const { kind, isUnknown } = kindOf(whole)
-    costUs += COST_US.response + (isLong ? COST_US.number : COST_US.byte) * textBytes
-    answered[kind] += textBytes + contentBytes
-    text = []
-    textBytes = 0
+    const whole = response.joined()
+    const isLong = whole.length > LINE_BYTES_MAX
+    costUs += COST_US.response + (isLong ? COST_US.number : COST_US.byte) * whole.length
+    const broken = answers.add(whole, { contentBytes, isLong })
+    response.clear()
     contentBytes = 0
     lineStart = 0
     literals = 0
     isSearch = false
-    if (isUnknown) return 'imap_unasked'
-    if (isLong && !readsAsNumbers(whole)) return 'imap_line'
-    if (kind === 'search') {
-      numbers += numbersIn(whole)
-      if (!(numbers <= NUMBERS_MAX)) return 'imap_search'
-    }
-    const isBounded = kind !== 'fetch' || !isForMessages
-    return isBounded && answered[kind] > ANSWER_BYTES_MAX[kind] ? BOUND_OF[kind] : undefined
+    return broken
   }
 
   /** Up to the end of the literal; answers where that is. */
@@ -160,11 +142,8 @@ export function createWireGuard(): WireGuard {
     const end = Math.min(chunk.length, from + literalLeft)
     literalLeft -= end - from
     if (isContent) costUs += COST_US.content * (end - from)
-    else {
-      text.push(chunk.subarray(from, end))
-      textBytes += end - from
-    }
-    lineStart = textBytes
+    else response.append(chunk.subarray(from, end))
+    lineStart = response.bytes
     return end
   }
 
@@ -178,11 +157,7 @@ export function createWireGuard(): WireGuard {
     begin() {
       isLoggedIn = true
     },
-    beginCommand(o) {
-      ;({ contentBytesMax, isForMessages } = o)
-      answered = { search: 0, folders: 0, fetch: 0, other: 0 }
-      numbers = 0
-    },
+    beginCommand: answers.begin,
     inspect(chunk) {
       costUs = COST_US.piece
       if (!isLoggedIn) {
@@ -201,6 +176,75 @@ export function createWireGuard(): WireGuard {
         at = end
       }
       return undefined
+    },
+  }
+}
+
+/** What the answers to one command may hold, and how much of that they have. */
+function createAnswerBounds() {
+  let contentBytesMax = 0
+  let isForMessages = false
+  let answered: Record<ResponseKind, number> = { search: 0, folders: 0, fetch: 0, other: 0 }
+  let numbers = 0
+
+  return {
+    begin(o: { readonly contentBytesMax: number; readonly isForMessages: boolean }): void {
+      ;({ contentBytesMax, isForMessages } = o)
+      answered = { search: 0, folders: 0, fetch: 0, other: 0 }
+      numbers = 0
+    },
+    isContentTooLong: (contentBytes: number) => contentBytes > contentBytesMax,
+    isSearchTooLong: (bytes: number) => answered.search + bytes > ANSWER_BYTES_MAX.search,
+    /** A whole response: the bound that it breaks, if it does. */
+    add(
+      whole: Buffer,
+      { contentBytes, isLong }: { readonly contentBytes: number; readonly isLong: boolean },
+    ): ImapBound | undefined {
+      const { kind, isUnknown } = kindOf(whole)
+      answered[kind] += whole.length + contentBytes
+      if (isUnknown) return 'imap_unasked'
+      if (isLong && !readsAsNumbers(whole)) return 'imap_line'
+      if (kind === 'search') {
+        numbers += numbersIn(whole)
+        if (!(numbers <= NUMBERS_MAX)) return 'imap_search'
+      }
+      const isBounded = kind !== 'fetch' || !isForMessages
+      return isBounded && answered[kind] > ANSWER_BYTES_MAX[kind] ? BOUND_OF[kind] : undefined
+    },
+  }
+}
+
+/** The lines and short literals of the response under way. */
+function createResponseText() {
+  let pieces: Buffer[] = []
+  let bytes = 0
+
+  function joined(): Buffer {
+    if (pieces.length > 1) pieces = [Buffer.concat(pieces, bytes)]
+    return pieces[0] ?? Buffer.alloc(0)
+  }
+
+  function append(piece: Buffer): void {
+    pieces.push(piece)
+    bytes += piece.length
+  }
+
+  return {
+    get bytes() {
+      return bytes
+    },
+    append,
+    /** Joins the pieces, too, when they are many. */
+    push(piece: Buffer): void {
+      append(piece)
+      if (pieces.length >= PIECES_MAX) joined()
+    },
+    joined,
+    /** Enough to know its kind. */
+    start: () => joined().subarray(0, 64),
+    clear(): void {
+      pieces = []
+      bytes = 0
     },
   }
 }

@@ -62,13 +62,6 @@ interface Pooled {
   idleSince: number
 }
 
-interface Waiter {
-  readonly mailer: SmtpMailerForSend
-  readonly deadlineAt: number
-  readonly resolve: (acquired: Acquired | Promise<Acquired>) => void
-  readonly timer: NodeJS.Timeout
-}
-
 /** Well within the time in which logins at one server are compared (detect-shared-outage.ts). */
 const WORKED_EVERY_MS = 3 * 60_000
 
@@ -76,165 +69,239 @@ export function createConnectionPool(
   first: SmtpMailerForSend,
   o: ConnectionPoolOptions,
 ): SmtpConnectionPool {
-  let { configVersion, connectionsMax, messagesMax, hostEverWorked: hasWorked } = first
+  let { configVersion, connectionsMax, messagesMax } = first
   let open = 0
   let isStopped = false
-  let idle: Pooled[] = []
-  const waiters: Waiter[] = []
-  const opening = new Set<AbortController>()
+  const line = createWaitingLine()
   const breaker = createAuthCircuitBreaker()
-  let workedMs = Number.NEGATIVE_INFINITY
+  const opener = createOpener(o, breaker)
+  const logins = createLoginRecord(first.hostEverWorked, o.onWorked)
+  const idle = createIdleSessions({ isFit, discard })
 
-  const isFit = (pooled: Pooled): boolean =>
-    pooled.session.isUsable &&
-    pooled.configVersion === configVersion &&
-    pooled.session.sent < messagesMax &&
-    performance.now() - pooled.openedAt < o.ageMsMax
+  function isFit(pooled: Pooled): boolean {
+    return (
+      pooled.session.isUsable &&
+      pooled.configVersion === configVersion &&
+      pooled.session.sent < messagesMax &&
+      performance.now() - pooled.openedAt < o.ageMsMax
+    )
+  }
 
-  const discard = ({ session, openedAt }: Pooled) => {
+  function discard({ session, openedAt }: Pooled): void {
     open -= 1
     session.close()
     o.onClosed(session, Math.round(performance.now() - openedAt))
   }
 
-  const dropIdle = () => {
-    const dropped = idle
-    idle = []
-    for (const pooled of dropped) discard(pooled)
-  }
-
-  const follow = (mailer: SmtpMailerForSend) => {
+  function follow(mailer: SmtpMailerForSend): void {
     if (mailer.configVersion <= configVersion) return
-    configVersion = mailer.configVersion
-    connectionsMax = mailer.connectionsMax
-    messagesMax = mailer.messagesMax
-    hasWorked = mailer.hostEverWorked
-    dropIdle()
+    ;({ configVersion, connectionsMax, messagesMax } = mailer)
+    logins.restart(mailer.hostEverWorked)
+    idle.drop()
   }
 
-  const lend = (pooled: Pooled): SmtpLease => {
-    let isReleased = false
-    return {
-      kind: 'session',
-      session: pooled.session,
-      release() {
-        if (isReleased) return
-        isReleased = true
-        giveBack(pooled)
-      },
-    }
-  }
-
-  const giveBack = (pooled: Pooled) => {
-    if (isStopped || open > connectionsMax || !isFit(pooled)) {
-      discard(pooled)
-    } else {
-      pooled.idleSince = performance.now()
-      idle.push(pooled)
-    }
+  function giveBack(pooled: Pooled): void {
+    if (isStopped || open > connectionsMax || !isFit(pooled)) discard(pooled)
+    else idle.add(pooled)
     serveNext()
   }
 
-  const hasPlace = () => !breaker.isConfirming && (idle.length > 0 || open < connectionsMax)
+  function hasPlace(): boolean {
+    return !breaker.isConfirming && (idle.count > 0 || open < connectionsMax)
+  }
 
   /** Called whenever a session became idle or a place free. */
-  const serveNext = () => {
-    while (waiters.length > 0 && hasPlace()) {
-      const waiter = waiters.shift()
-      if (waiter === undefined) return
-      clearTimeout(waiter.timer)
-      waiter.resolve(take(waiter.mailer, waiter.deadlineAt))
-    }
+  function serveNext(): void {
+    while (line.count > 0 && hasPlace()) line.serveFirst(take)
   }
 
-  const take = (mailer: SmtpMailerForSend, deadlineAt: number): Acquired | Promise<Acquired> => {
+  function take(mailer: SmtpMailerForSend, deadlineAt: number): Acquired | Promise<Acquired> {
     // A caller may have read the mailer before its latest change: it gets a session of its own.
     const isCurrent = mailer.configVersion === configVersion
-    if (!isCurrent && open >= connectionsMax) dropIdle()
-    while (isCurrent) {
-      const pooled = idle.pop()
-      if (pooled === undefined) break
-      if (isFit(pooled)) return lend(pooled)
-      discard(pooled)
-    }
-    return openNew(mailer, deadlineAt)
+    if (!isCurrent && open >= connectionsMax) idle.drop()
+    const pooled = isCurrent ? idle.takeFit() : undefined
+    return pooled === undefined ? openNew(mailer, deadlineAt) : lend(pooled, giveBack)
   }
 
-  const openNew = async (mailer: SmtpMailerForSend, deadlineAt: number): Promise<Acquired> => {
+  async function openNew(mailer: SmtpMailerForSend, deadlineAt: number): Promise<Acquired> {
     if (breaker.isRejected(mailer.configVersion)) return { kind: 'busy' }
     open += 1
-    const stopper = new AbortController()
-    opening.add(stopper)
-    const { signal } = stopper
-    const opened = await o.open(mailer, { deadlineAt, signal, confirm: breaker.confirm })
-    opening.delete(stopper)
+    const opened = await opener.open(mailer, deadlineAt)
     if (!opened.ok) {
       open -= 1
-      workedMs = Number.NEGATIVE_INFINITY
+      logins.noteFailed()
       if (classifyFailure(opened.failure).authRejected) breaker.noteRejected(mailer.configVersion)
       serveNext()
       // Nothing was tried: this process looks up as many names at once as it may.
       if (isStopped || opened.failure.systemCode === 'busy') return { kind: 'busy' }
-      return { kind: 'failed', failure: { ...opened.failure, hostEverWorked: hasWorked } }
+      return { kind: 'failed', failure: { ...opened.failure, hostEverWorked: logins.hasWorked } }
     }
-    noteWorked(mailer)
+    logins.noteWorked(mailer)
     // Those who came while the login was in question.
     serveNext()
-    const { session } = opened
     const openedAt = performance.now()
+    const { session } = opened
     const pooled = { session, configVersion: mailer.configVersion, openedAt, idleSince: openedAt }
-    if (!isStopped) return lend(pooled)
+    if (!isStopped) return lend(pooled, giveBack)
     discard(pooled)
     return { kind: 'busy' }
   }
 
-  const noteWorked = (mailer: SmtpMailerForSend) => {
-    const isNews = !hasWorked || performance.now() - workedMs > WORKED_EVERY_MS
-    hasWorked = true
-    if (!isNews) return
-    workedMs = performance.now()
-    o.onWorked(mailer)
-  }
-
-  const wait = (mailer: SmtpMailerForSend, deadlineAt: number): Promise<Acquired> =>
-    new Promise((resolve) => {
-      const giveUp = () => {
-        waiters.splice(waiters.indexOf(waiter), 1)
-        resolve({ kind: 'busy' })
-      }
-      const timer = setTimeout(giveUp, Math.max(0, deadlineAt - performance.now()))
-      const waiter: Waiter = { mailer, deadlineAt, resolve, timer }
-      waiters.push(waiter)
-    })
-
   return {
     async acquire(mailer, deadlineAt, isFresh) {
       follow(mailer)
-      if (isFresh) dropIdle()
-      return waiters.length === 0 && hasPlace()
+      if (isFresh) idle.drop()
+      return line.count === 0 && hasPlace()
         ? take(mailer, deadlineAt)
-        : wait(mailer, deadlineAt)
+        : line.wait(mailer, deadlineAt)
     },
     sweep(idleBefore) {
+      idle.sweep(idleBefore)
+      return open === 0 && line.count === 0
+    },
+    stop() {
+      isStopped = true
+      opener.stop()
+      idle.drop()
+      line.stop()
+    },
+    get stats() {
+      return { open, idle: idle.count, waiting: line.count }
+    },
+  }
+}
+
+function lend(pooled: Pooled, giveBack: (pooled: Pooled) => void): SmtpLease {
+  let isReleased = false
+  return {
+    kind: 'session',
+    session: pooled.session,
+    release() {
+      if (isReleased) return
+      isReleased = true
+      giveBack(pooled)
+    },
+  }
+}
+
+/** Callers that wait for a session or a place; each gives up at its deadline. */
+function createWaitingLine() {
+  interface Waiter {
+    readonly mailer: SmtpMailerForSend
+    readonly deadlineAt: number
+    readonly resolve: (acquired: Acquired | Promise<Acquired>) => void
+    readonly timer: NodeJS.Timeout
+  }
+  const waiters: Waiter[] = []
+  return {
+    get count() {
+      return waiters.length
+    },
+    wait(mailer: SmtpMailerForSend, deadlineAt: number): Promise<Acquired> {
+      return new Promise((resolve) => {
+        const giveUp = () => {
+          waiters.splice(waiters.indexOf(waiter), 1)
+          resolve({ kind: 'busy' })
+        }
+        const timer = setTimeout(giveUp, Math.max(0, deadlineAt - performance.now()))
+        const waiter: Waiter = { mailer, deadlineAt, resolve, timer }
+        waiters.push(waiter)
+      })
+    },
+    serveFirst(
+      take: (mailer: SmtpMailerForSend, deadlineAt: number) => Acquired | Promise<Acquired>,
+    ): void {
+      const waiter = waiters.shift()
+      if (waiter === undefined) return
+      clearTimeout(waiter.timer)
+      waiter.resolve(take(waiter.mailer, waiter.deadlineAt))
+    },
+    stop(): void {
+      for (const waiter of waiters.splice(0)) {
+        clearTimeout(waiter.timer)
+        waiter.resolve({ kind: 'busy' })
+      }
+    },
+  }
+}
+
+/** Sessions that nobody uses, the last one used first. */
+function createIdleSessions({
+  isFit,
+  discard,
+}: {
+  readonly isFit: (pooled: Pooled) => boolean
+  readonly discard: (pooled: Pooled) => void
+}) {
+  let idle: Pooled[] = []
+  return {
+    get count() {
+      return idle.length
+    },
+    add(pooled: Pooled): void {
+      pooled.idleSince = performance.now()
+      idle.push(pooled)
+    },
+    takeFit(): Pooled | undefined {
+      for (;;) {
+        const pooled = idle.pop()
+        if (pooled === undefined || isFit(pooled)) return pooled
+        discard(pooled)
+      }
+    },
+    sweep(idleBefore: number): void {
       const sessions = idle
       idle = []
       for (const pooled of sessions) {
         if (pooled.idleSince > idleBefore && isFit(pooled)) idle.push(pooled)
         else discard(pooled)
       }
-      return open === 0 && waiters.length === 0
     },
-    stop() {
-      isStopped = true
+    drop(): void {
+      const dropped = idle
+      idle = []
+      for (const pooled of dropped) discard(pooled)
+    },
+  }
+}
+
+/** Opens sessions until it is stopped. */
+function createOpener(o: ConnectionPoolOptions, { confirm }: AuthCircuitBreaker) {
+  const opening = new Set<AbortController>()
+  return {
+    async open(mailer: SmtpMailerForSend, deadlineAt: number): Promise<OpenSessionResult> {
+      const stopper = new AbortController()
+      opening.add(stopper)
+      const opened = await o.open(mailer, { deadlineAt, signal: stopper.signal, confirm })
+      opening.delete(stopper)
+      return opened
+    },
+    stop(): void {
       for (const stopper of opening) stopper.abort()
-      dropIdle()
-      for (const waiter of waiters.splice(0)) {
-        clearTimeout(waiter.timer)
-        waiter.resolve({ kind: 'busy' })
-      }
     },
-    get stats() {
-      return { open, idle: idle.length, waiting: waiters.length }
+  }
+}
+
+/** Whether a login has ever worked; tells of one that does for the first time in a while. */
+function createLoginRecord(hostEverWorked: boolean, onWorked: ConnectionPoolOptions['onWorked']) {
+  let hasWorked = hostEverWorked
+  let workedMs = Number.NEGATIVE_INFINITY
+  return {
+    get hasWorked() {
+      return hasWorked
+    },
+    restart(hostEverWorked: boolean): void {
+      hasWorked = hostEverWorked
+    },
+    noteFailed(): void {
+      workedMs = Number.NEGATIVE_INFINITY
+    },
+    noteWorked(mailer: SmtpMailerForSend): void {
+      const isNews = !hasWorked || performance.now() - workedMs > WORKED_EVERY_MS
+      hasWorked = true
+      if (!isNews) return
+      workedMs = performance.now()
+      onWorked(mailer)
     },
   }
 }
