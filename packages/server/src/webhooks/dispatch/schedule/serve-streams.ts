@@ -12,7 +12,7 @@ import { DatabaseUnavailableError } from '../../../platform/db/index.ts'
 import type { Logger } from '../../../platform/log.ts'
 import type { StepResult } from '../deliver-batch.ts'
 import type { BucketedStream } from '../stream-store.ts'
-import { BACK_OFF_MS, createBackoffCache } from './backoff-cache.ts'
+import { BACK_OFF_MS, type BackoffCache, createBackoffCache } from './backoff-cache.ts'
 import { type BucketHandover, createBucketHandover } from './bucket-handover.ts'
 import type { DueStream } from './discover-streams.ts'
 import { createEndpointHealth } from './endpoint-health.ts'
@@ -82,44 +82,28 @@ interface Entry {
 }
 
 export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
-  const { monotonicMs } = deps
+  const { monotonicMs, lingerMs } = deps
   const scheduler = createFairScheduler<Entry>(schedulerLimits(deps.concurrency))
-  const steps = createBucketHandover(deps)
+  const handover = createBucketHandover(deps)
   const endpointHealth = createEndpointHealth()
   const backoffs = createBackoffCache(monotonicMs)
-  const entries = new Map<string, Entry>()
-  const tenantLimiter = createTenantLimiter(ENTRIES_MAX, 1)
-  const running = new Set<Promise<void>>()
-  let quietListeners: (() => void)[] = []
-  let aborted = new AbortController()
+  const entries = createEntries()
+  const steps = createStepRunner(deps, handover, backoffs)
   let isOpen = true
 
   const mayServe = (stream: BucketedStream) => isOpen && deps.mayServe(stream)
-  const mayBegin = (entry: Entry) => mayServe(entry.stream) && steps.mayBegin(entry)
+  const mayBegin = (entry: Entry) => mayServe(entry.stream) && handover.mayBegin(entry)
 
   function wake(stream: BucketedStream, waitMs = 0): void {
-    const id = stream.webhookId
-    const known = entries.get(id)
-    if (known !== undefined) {
-      known.isWoken = true
-      return
-    }
-    const { tenantId } = stream
-    if (!mayServe(stream) || backoffs.isResting(id) || !tenantLimiter.hasPlaceFor(tenantId)) return
-    const entry: Entry = {
-      tenantId,
-      stream,
-      pace: endpointHealth.of(id),
-      startedMs: 0,
-      isWoken: false,
-    }
-    entries.set(id, entry)
-    tenantLimiter.enter(tenantId)
-    resume(entry, waitMs)
+    const { webhookId } = stream
+    const known = entries.get(webhookId)
+    if (known !== undefined) known.isWoken = true
+    else if (mayServe(stream) && !backoffs.isResting(webhookId) && entries.hasPlaceFor(stream))
+      resume(entries.add(stream, endpointHealth.of(webhookId)), waitMs)
   }
 
   function resume(entry: Entry, waitMs: number): void {
-    if (!mayServe(entry.stream)) forget(entry)
+    if (!mayServe(entry.stream)) entries.forget(entry)
     else if (waitMs > 0) entry.timer = setTimeout(() => queue(entry), waitMs)
     else queue(entry)
   }
@@ -133,49 +117,28 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   /** To be called after each change of the lines and of what is under way. */
   function fill(): void {
     for (let entry = scheduler.next(); entry !== undefined; entry = scheduler.next()) {
-      if (mayBegin(entry)) start(entry)
+      if (mayBegin(entry)) steps.track(serve(entry))
       else {
         scheduler.leave(entry)
-        forget(entry)
+        entries.forget(entry)
       }
     }
-  }
-
-  function start(entry: Entry): void {
-    const run: Promise<void> = serve(entry).finally(() => running.delete(run))
-    running.add(run)
   }
 
   async function serve(entry: Entry): Promise<void> {
     entry.isWoken = false
     entry.startedMs = monotonicMs()
-    const result = await step(entry)
+    const result = await steps.run(entry, mayGoOn)
     scheduler.leave(entry)
-    if (result === undefined) forget(entry)
+    if (result === undefined) entries.forget(entry)
     else proceed(entry, result)
     fill()
-  }
-
-  /** Undefined when it failed unexpectedly. */
-  async function step(entry: Entry): Promise<StepResult | undefined> {
-    const { stream } = entry
-    steps.add(entry)
-    try {
-      const result = await deps.deliver(stream, aborted.signal, () => mayGoOn(entry))
-      backoffs.forget(stream.webhookId)
-      return result
-    } catch (error) {
-      reportFault(stream, error)
-      return undefined
-    } finally {
-      steps.remove(entry)
-    }
   }
 
   /** Only what is known to be quick, and while nobody waits for its place: those have their turn first. */
   function mayGoOn(entry: Entry): boolean {
     const nowMs = monotonicMs()
-    const isDue = nowMs - entry.startedMs >= deps.lingerMs
+    const isDue = nowMs - entry.startedMs >= lingerMs
     if (!isDue || entry.pace !== 'quick' || !mayBegin(entry) || scheduler.isAnyWaitingFor(entry))
       return false
     entry.startedMs = nowMs
@@ -183,20 +146,95 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   }
 
   function proceed(entry: Entry, result: StepResult): void {
-    const id = entry.stream.webhookId
-    if (result.kind === 'requested') {
-      endpointHealth.note(id, result)
-      resume(entry, deps.lingerMs - (monotonicMs() - entry.startedMs))
-    } else if (result.kind === 'idle') {
-      if (entry.isWoken) resume(entry, 0)
-      else forget(entry)
-    } else if (result.waitMs <= BACK_OFF_MS) {
-      resume(entry, result.waitMs)
-    } else {
-      backoffs.backOff(id)
-      forget(entry)
-    }
+    const { webhookId } = entry.stream
+    if (result.kind === 'requested') endpointHealth.note(webhookId, result)
+    const waitMs = waitAfter(result, entry, lingerMs - (monotonicMs() - entry.startedMs))
+    if (waitMs === undefined) {
+      if (result.kind === 'wait') backoffs.backOff(webhookId)
+      entries.forget(entry)
+    } else resume(entry, waitMs)
   }
+
+  return {
+    wake: (stream) => wake(stream),
+    find(stream) {
+      if (stream.isFailing) endpointHealth.noteFailing(stream.webhookId)
+      backoffs.endBackOff(stream.webhookId)
+      wake(stream, stream.waitMs)
+    },
+    quiet: entries.empty,
+    async close() {
+      isOpen = false
+      scheduler.clear()
+      await steps.settle()
+      entries.clear()
+      backoffs.clear()
+    },
+    open() {
+      isOpen = true
+      steps.open()
+    },
+    giveBack: handover.close,
+    isFree: handover.isFree,
+    counts: () => scheduler.counts(),
+  }
+}
+
+/** Until its next step. Undefined: it is left to the sweep, or until it is woken. */
+function waitAfter(
+  result: StepResult,
+  { isWoken }: Entry,
+  lingerLeftMs: number,
+): number | undefined {
+  if (result.kind === 'requested') return lingerLeftMs
+  if (result.kind === 'idle') return isWoken ? 0 : undefined
+  return result.waitMs <= BACK_OFF_MS ? result.waitMs : undefined
+}
+
+/** The streams that are being served, as many as there is room for. */
+function createEntries() {
+  const entries = new Map<string, Entry>()
+  const tenantLimiter = createTenantLimiter(ENTRIES_MAX, 1)
+  let emptyListeners: (() => void)[] = []
+
+  function forget(entry: Entry): void {
+    clearTimeout(entry.timer)
+    entries.delete(entry.stream.webhookId)
+    tenantLimiter.leave(entry.tenantId)
+    if (entries.size > 0) return
+    for (const listener of emptyListeners) listener()
+    emptyListeners = []
+  }
+
+  return {
+    get: (webhookId: string) => entries.get(webhookId),
+    hasPlaceFor: ({ tenantId }: BucketedStream) => tenantLimiter.hasPlaceFor(tenantId),
+    add(stream: BucketedStream, pace: Pace): Entry {
+      const { tenantId, webhookId } = stream
+      const entry: Entry = { tenantId, stream, pace, startedMs: 0, isWoken: false }
+      entries.set(webhookId, entry)
+      tenantLimiter.enter(tenantId)
+      return entry
+    },
+    forget,
+    clear(): void {
+      for (const entry of [...entries.values()]) forget(entry)
+    },
+    /** Resolves when no stream is served. */
+    async empty(): Promise<void> {
+      if (entries.size > 0) await new Promise<void>((resolve) => emptyListeners.push(resolve))
+    },
+  }
+}
+
+/** Runs steps; a step that fails unexpectedly makes its stream back off. */
+function createStepRunner(
+  deps: Pick<ServeStreamsDeps, 'deliver' | 'log' | 'stopGraceMs'>,
+  handover: BucketHandover,
+  backoffs: BackoffCache,
+) {
+  const running = new Set<Promise<void>>()
+  let aborted = new AbortController()
 
   function reportFault(stream: BucketedStream, error: unknown): void {
     const isOutage = error instanceof DatabaseUnavailableError
@@ -206,42 +244,34 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     else deps.log.error(fields, 'webhook_stream.failed')
   }
 
-  function forget(entry: Entry): void {
-    clearTimeout(entry.timer)
-    entries.delete(entry.stream.webhookId)
-    tenantLimiter.leave(entry.tenantId)
-    if (entries.size > 0) return
-    for (const listener of quietListeners) listener()
-    quietListeners = []
-  }
-
   return {
-    wake: (stream) => wake(stream),
-    find(stream) {
-      const id = stream.webhookId
-      if (stream.isFailing) endpointHealth.noteFailing(id)
-      backoffs.endBackOff(id)
-      wake(stream, stream.waitMs)
+    /** Undefined when it failed unexpectedly. */
+    async run(entry: Entry, mayGoOn: (entry: Entry) => boolean): Promise<StepResult | undefined> {
+      const { stream } = entry
+      handover.add(entry)
+      try {
+        const result = await deps.deliver(stream, aborted.signal, () => mayGoOn(entry))
+        backoffs.forget(stream.webhookId)
+        return result
+      } catch (error) {
+        reportFault(stream, error)
+        return undefined
+      } finally {
+        handover.remove(entry)
+      }
     },
-    async quiet() {
-      if (entries.size > 0) await new Promise<void>((resolve) => quietListeners.push(resolve))
+    track(serving: Promise<void>): void {
+      const run: Promise<void> = serving.finally(() => running.delete(run))
+      running.add(run)
     },
-    async close() {
-      isOpen = false
-      scheduler.clear()
-      // A request that is under way may finish: its receiver has seen it.
+    /** A request that is under way may finish: its receiver has seen it. */
+    async settle(): Promise<void> {
       const grace = setTimeout(() => aborted.abort(), deps.stopGraceMs)
       await Promise.all(running)
       clearTimeout(grace)
-      for (const entry of [...entries.values()]) forget(entry)
-      backoffs.clear()
     },
-    open() {
-      isOpen = true
+    open(): void {
       aborted = new AbortController()
     },
-    giveBack: steps.close,
-    isFree: steps.isFree,
-    counts: () => scheduler.counts(),
   }
 }
