@@ -86,8 +86,6 @@ export function createWireGuard(): WireGuard {
   let isContent = false
   // Of the response under way.
   let contentBytes = 0
-  let lineStart = 0
-  let literals = 0
   let isSearch = false
 
   function take(piece: Buffer): ImapBound | undefined {
@@ -100,17 +98,16 @@ export function createWireGuard(): WireGuard {
 
   /** At the end of a line: a literal follows, or the response is over. */
   function endLine(): ImapBound | undefined {
-    const line = response.joined().subarray(lineStart)
+    const line = response.line()
     const size = literalSizeOf(line)
     return size === undefined ? endResponse() : beginLiteral(line, size)
   }
 
   function beginLiteral(line: Buffer, size: number): ImapBound | undefined {
     literalLeft = size
-    lineStart = response.bytes
-    literals += 1
+    response.beginLiteral()
     costUs += COST_US.literal
-    if (literals > LITERALS_MAX) return 'imap_line'
+    if (response.literals > LITERALS_MAX) return 'imap_line'
     isContent = size > 0 && isMessageContent(line)
     if (isContent) {
       contentBytes += size
@@ -131,8 +128,6 @@ export function createWireGuard(): WireGuard {
     const broken = answers.add(whole, { contentBytes, isLong })
     response.clear()
     contentBytes = 0
-    lineStart = 0
-    literals = 0
     isSearch = false
     return broken
   }
@@ -143,7 +138,7 @@ export function createWireGuard(): WireGuard {
     literalLeft -= end - from
     if (isContent) costUs += COST_US.content * (end - from)
     else response.append(chunk.subarray(from, end))
-    lineStart = response.bytes
+    response.beginLine()
     return end
   }
 
@@ -218,6 +213,8 @@ function createAnswerBounds() {
 function createResponseText() {
   let pieces: Buffer[] = []
   let bytes = 0
+  let lineStart = 0
+  let literals = 0
 
   function joined(): Buffer {
     if (pieces.length > 1) pieces = [Buffer.concat(pieces, bytes)]
@@ -233,6 +230,9 @@ function createResponseText() {
     get bytes() {
       return bytes
     },
+    get literals() {
+      return literals
+    },
     append,
     /** Joins the pieces, too, when they are many. */
     push(piece: Buffer): void {
@@ -240,11 +240,22 @@ function createResponseText() {
       if (pieces.length >= PIECES_MAX) joined()
     },
     joined,
+    /** From the end of the last literal. */
+    line: () => joined().subarray(lineStart),
+    beginLine(): void {
+      lineStart = bytes
+    },
+    beginLiteral(): void {
+      lineStart = bytes
+      literals += 1
+    },
     /** Enough to know its kind. */
     start: () => joined().subarray(0, 64),
     clear(): void {
       pieces = []
       bytes = 0
+      lineStart = 0
+      literals = 0
     },
   }
 }

@@ -106,14 +106,10 @@ export function createConnectionPool(
     serveNext()
   }
 
-  function hasPlace(): boolean {
-    return !breaker.isConfirming && (idle.count > 0 || open < connectionsMax)
-  }
+  const hasPlace = () => !breaker.isConfirming && (idle.count > 0 || open < connectionsMax)
 
   /** Called whenever a session became idle or a place free. */
-  function serveNext(): void {
-    while (line.count > 0 && hasPlace()) line.serveFirst(take)
-  }
+  const serveNext = () => line.serve(take, hasPlace)
 
   function take(mailer: SmtpMailerForSend, deadlineAt: number): Acquired | Promise<Acquired> {
     // A caller may have read the mailer before its latest change: it gets a session of its own.
@@ -151,9 +147,8 @@ export function createConnectionPool(
     async acquire(mailer, deadlineAt, isFresh) {
       follow(mailer)
       if (isFresh) idle.drop()
-      return line.count === 0 && hasPlace()
-        ? take(mailer, deadlineAt)
-        : line.wait(mailer, deadlineAt)
+      if (line.count > 0 || !hasPlace()) return line.wait(mailer, deadlineAt)
+      return take(mailer, deadlineAt)
     },
     sweep(idleBefore) {
       idle.sweep(idleBefore)
@@ -208,13 +203,17 @@ function createWaitingLine() {
         waiters.push(waiter)
       })
     },
-    serveFirst(
+    /** The first to come first, for as long as there is place. */
+    serve(
       take: (mailer: SmtpMailerForSend, deadlineAt: number) => Acquired | Promise<Acquired>,
+      hasPlace: () => boolean,
     ): void {
-      const waiter = waiters.shift()
-      if (waiter === undefined) return
-      clearTimeout(waiter.timer)
-      waiter.resolve(take(waiter.mailer, waiter.deadlineAt))
+      while (waiters.length > 0 && hasPlace()) {
+        const waiter = waiters.shift()
+        if (waiter === undefined) return
+        clearTimeout(waiter.timer)
+        waiter.resolve(take(waiter.mailer, waiter.deadlineAt))
+      }
     },
     stop(): void {
       for (const waiter of waiters.splice(0)) {
