@@ -10,7 +10,7 @@
 import type { Service } from '@postrider/runtime/service'
 import { waitAtMost } from '@postrider/runtime/timeout'
 import { findReleased } from '../../mailers/index.ts'
-import { type BucketLeases, createBucketSweep } from '../../platform/db/index.ts'
+import { type BucketLeases, createBucketSweep, type Db } from '../../platform/db/index.ts'
 import { queueScheduled } from '../accept/queue-scheduled.ts'
 import { createConversations } from '../attempt/conversations.ts'
 import { claimPoisonRow } from './claim-poison-row.ts'
@@ -18,7 +18,11 @@ import { claimExpired, discoverQueues } from './claim-store.ts'
 import { createLeasedRecipients } from './leased-recipients.ts'
 import { queueIdOf, type Rest } from './mailer-queue.ts'
 import type { QueueWakeups, WokenQueue } from './queue-wakeups.ts'
-import { createSendScheduler, type SendSchedulerDeps } from './send-scheduler.ts'
+import {
+  createSendScheduler,
+  type SendScheduler,
+  type SendSchedulerDeps,
+} from './send-scheduler.ts'
 
 export interface SenderDeps
   extends Omit<SendSchedulerDeps, 'conversations' | 'held' | 'monotonicMs'> {
@@ -62,12 +66,10 @@ export function createSender(deps: SenderDeps): Sender {
   const conversations = createConversations()
   const held = createLeasedRecipients({ db, leaseMs, monotonicMs })
   const queues = createSendScheduler({ ...deps, conversations, held, monotonicMs })
-  const timers = new Map<string, { readonly atMs: number; readonly timer: NodeJS.Timeout }>()
+  const later = createLaterWakeups({ monotonicMs, wake })
+  const discovery = createDiscovery({ db, queues, monotonicMs, wake, wakeLater: later.add })
+  const background = createBackgroundClaims(deps, { queues, monotonicMs })
   let isRunning = false
-  let isStopping = false
-  let discoverFromMs = 0
-  let suspects: Promise<void> | undefined
-  let expiring: Promise<void> | undefined
   let heartbeat: NodeJS.Timeout | undefined
   let unsubscribe: (() => void)[] = []
 
@@ -75,75 +77,11 @@ export function createSender(deps: SenderDeps): Sender {
     if (leases.owned().has(queue.bucket)) queues.wake(queue)
   }
 
-  function wakeLater(queue: WokenQueue, waitMs: number): void {
-    if (!isRunning) return
-    const id = `${queueIdOf(queue)} ${queue.isBulk}`
-    const atMs = monotonicMs() + waitMs
-    const known = timers.get(id)
-    if (known !== undefined && known.atMs <= atMs) return
-    clearTimeout(known?.timer)
-    const fire = () => {
-      timers.delete(id)
-      wake(queue)
-    }
-    timers.set(id, { atMs, timer: setTimeout(fire, waitMs) })
-  }
-
   async function look(buckets: readonly number[]): Promise<void> {
     if (buckets.length === 0) return
-    suspects ??= serveSuspects()
-      .catch((error: unknown) => log.warn({ err: error }, 'sender_suspect.failed'))
-      .finally(() => {
-        suspects = undefined
-      })
-    expiring ??= serveExpired()
-      .catch((error: unknown) => log.warn({ err: error }, 'sender_expired.failed'))
-      .finally(() => {
-        expiring = undefined
-      })
+    background.begin()
     await queueScheduled(db, buckets)
-    if (buckets.length < leases.owned().size) return discover(buckets)
-    if (monotonicMs() < discoverFromMs) return
-    const startedMs = monotonicMs()
-    await discover(buckets)
-    const tookMs = monotonicMs() - startedMs
-    discoverFromMs = startedMs + Math.min(tookMs / DISCOVERY_SHARE, DISCOVERY_REST_MS_MAX)
-  }
-
-  async function discover(buckets: readonly number[]): Promise<void> {
-    for (const queue of await discoverQueues(db, buckets, AHEAD_MS)) {
-      if (queue.waitMs <= 0) wake(queue)
-      else wakeLater(queue, queue.waitMs)
-    }
-    // Whoever made a mailer active, or deleted it, has woken its queue, but not in other processes.
-    const resting = queues.held()
-    if (resting.length === 0) return
-    const released = await findReleased(db, { withinMs: ACTIVATED_MS, held: resting })
-    for (const mailer of released) queues.noteReleased(mailer)
-  }
-
-  /**
-   * Rows that were interrupted again and again, one at a time. What ends a process does so at once:
-   * a server that hangs does not hold up the next.
-   */
-  async function serveSuspects(): Promise<void> {
-    while (!isStopping) {
-      const validUntilMs = monotonicMs() + leaseMs
-      const found = await claimPoisonRow(deps, [...leases.owned()], leaseMs)
-      if (found === undefined) return
-      await waitAtMost(queues.serveNow([found], validUntilMs), SUSPECT_MS)
-    }
-  }
-
-  /** What expires does so whatever its mailer waits for: limits, or to be active again. */
-  async function serveExpired(): Promise<void> {
-    while (!isStopping) {
-      const validUntilMs = monotonicMs() + leaseMs
-      const o = { limit: EXPIRED_AT_ONCE, leaseMs }
-      const found = await claimExpired(db, [...leases.owned()], o)
-      if (found.length === 0) return
-      await queues.serveNow(found, validUntilMs)
-    }
+    await discovery.run(buckets, { isAll: buckets.length >= leases.owned().size })
   }
 
   function beat(): void {
@@ -151,13 +89,11 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   async function settled(): Promise<void> {
-    await Promise.all([suspects, expiring])
+    await background.settled()
     await queues.settled()
   }
 
-  leases.onChange(() => {
-    discoverFromMs = 0
-  })
+  leases.onChange(discovery.hurry)
   const sweep = createBucketSweep({
     ...{ name: 'sender', log, failed: 'sender_sweep.failed' },
     leases,
@@ -170,6 +106,7 @@ export function createSender(deps: SenderDeps): Sender {
     async start() {
       if (isRunning) return
       isRunning = true
+      later.start()
       unsubscribe = [
         deps.wakeups.onWake((woken) => woken.forEach(wake)),
         deps.wakeups.onNews(sweep.lookAt),
@@ -179,10 +116,9 @@ export function createSender(deps: SenderDeps): Sender {
     },
     async stop() {
       isRunning = false
-      isStopping = true
+      background.stop()
       for (const end of unsubscribe) end()
-      for (const { timer } of timers.values()) clearTimeout(timer)
-      timers.clear()
+      later.stop()
       queues.close()
       await waitAtMost(
         Promise.allSettled([sweep.stop(), settled()]),
@@ -201,9 +137,138 @@ export function createSender(deps: SenderDeps): Sender {
     },
     counts: queues.counts,
     async runOnce() {
-      discoverFromMs = 0
+      discovery.hurry()
       await look([...leases.owned()])
       await settled()
+    },
+  }
+}
+
+/** Wakes queues when their next mail is due. */
+function createLaterWakeups(o: {
+  readonly monotonicMs: () => number
+  readonly wake: (queue: WokenQueue) => void
+}) {
+  const timers = new Map<string, { readonly atMs: number; readonly timer: NodeJS.Timeout }>()
+  let isRunning = false
+  return {
+    start(): void {
+      isRunning = true
+    },
+    add(queue: WokenQueue, waitMs: number): void {
+      if (!isRunning) return
+      const id = `${queueIdOf(queue)} ${queue.isBulk}`
+      const atMs = o.monotonicMs() + waitMs
+      const known = timers.get(id)
+      if (known !== undefined && known.atMs <= atMs) return
+      clearTimeout(known?.timer)
+      const fire = () => {
+        timers.delete(id)
+        o.wake(queue)
+      }
+      timers.set(id, { atMs, timer: setTimeout(fire, waitMs) })
+    },
+    stop(): void {
+      isRunning = false
+      for (const { timer } of timers.values()) clearTimeout(timer)
+      timers.clear()
+    },
+  }
+}
+
+/** Finds queues with something due, and those whose mailers may send again. */
+function createDiscovery(o: {
+  readonly db: Db
+  readonly queues: Pick<SendScheduler, 'held' | 'noteReleased'>
+  readonly monotonicMs: () => number
+  readonly wake: (queue: WokenQueue) => void
+  readonly wakeLater: (queue: WokenQueue, waitMs: number) => void
+}) {
+  const { db, queues, monotonicMs } = o
+  let fromMs = 0
+
+  async function discover(buckets: readonly number[]): Promise<void> {
+    for (const queue of await discoverQueues(db, buckets, AHEAD_MS)) {
+      if (queue.waitMs <= 0) o.wake(queue)
+      else o.wakeLater(queue, queue.waitMs)
+    }
+    // Whoever made a mailer active, or deleted it, has woken its queue, but not in other processes.
+    const resting = queues.held()
+    if (resting.length === 0) return
+    const released = await findReleased(db, { withinMs: ACTIVATED_MS, held: resting })
+    for (const mailer of released) queues.noteReleased(mailer)
+  }
+
+  return {
+    /** In all buckets not more often than it may be, in some whenever it is asked for. */
+    async run(buckets: readonly number[], { isAll }: { readonly isAll: boolean }): Promise<void> {
+      if (!isAll) return discover(buckets)
+      if (monotonicMs() < fromMs) return
+      const startedMs = monotonicMs()
+      await discover(buckets)
+      const tookMs = monotonicMs() - startedMs
+      fromMs = startedMs + Math.min(tookMs / DISCOVERY_SHARE, DISCOVERY_REST_MS_MAX)
+    },
+    /** The next look is made in any case. */
+    hurry(): void {
+      fromMs = 0
+    },
+  }
+}
+
+/** Claims what is served whosever turn it is: suspect rows, and those that have expired. */
+function createBackgroundClaims(
+  deps: Pick<SenderDeps, 'db' | 'keyRing' | 'leases' | 'leaseMs' | 'log'>,
+  o: { readonly queues: Pick<SendScheduler, 'serveNow'>; readonly monotonicMs: () => number },
+) {
+  const { db, leases, leaseMs, log } = deps
+  let isStopping = false
+  let suspects: Promise<void> | undefined
+  let expiring: Promise<void> | undefined
+
+  /**
+   * Rows that were interrupted again and again, one at a time. What ends a process does so at once:
+   * a server that hangs does not hold up the next.
+   */
+  async function serveSuspects(): Promise<void> {
+    while (!isStopping) {
+      const validUntilMs = o.monotonicMs() + leaseMs
+      const found = await claimPoisonRow(deps, [...leases.owned()], leaseMs)
+      if (found === undefined) return
+      await waitAtMost(o.queues.serveNow([found], validUntilMs), SUSPECT_MS)
+    }
+  }
+
+  /** What expires does so whatever its mailer waits for: limits, or to be active again. */
+  async function serveExpired(): Promise<void> {
+    while (!isStopping) {
+      const validUntilMs = o.monotonicMs() + leaseMs
+      const bounds = { limit: EXPIRED_AT_ONCE, leaseMs }
+      const found = await claimExpired(db, [...leases.owned()], bounds)
+      if (found.length === 0) return
+      await o.queues.serveNow(found, validUntilMs)
+    }
+  }
+
+  return {
+    /** Unless it is under way. */
+    begin(): void {
+      suspects ??= serveSuspects()
+        .catch((error: unknown) => log.warn({ err: error }, 'sender_suspect.failed'))
+        .finally(() => {
+          suspects = undefined
+        })
+      expiring ??= serveExpired()
+        .catch((error: unknown) => log.warn({ err: error }, 'sender_expired.failed'))
+        .finally(() => {
+          expiring = undefined
+        })
+    },
+    async settled(): Promise<void> {
+      await Promise.all([suspects, expiring])
+    },
+    stop(): void {
+      isStopping = true
     },
   }
 }

@@ -11,11 +11,12 @@
  * unsubscriptions, and clicks on links that were followed lately, go into the spool and are answered;
  * every other one is refused with `unavailable` at once. A probe finds out when the database is back.
  */
+
+import type { Service } from '@postrider/runtime/service'
+import { withTimeout } from '@postrider/runtime/timeout'
 import { createGroupCommit, type Db } from '../../platform/db/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { Logger } from '../../platform/log.ts'
-import type { Service } from '../../platform/service.ts'
-import { withTimeout } from '../../platform/timeout.ts'
 import { findFull } from '../record/hit-store.ts'
 import type { HitRecorder } from '../record/record-hits.ts'
 import type { HitSpool } from '../spool/hit-spool.ts'
