@@ -84,44 +84,10 @@ const STOP_MS = 10_000
 export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   const { db, log, failpoints, observe, admission = usualAdmission, leaseMs = LEASE_MS } = deps
   const takings = createTakings({ db, admission, leaseMs })
+  const finishes = createFinishes(deps)
+  const load = createLoader({ ...deps, admission })
   const jobs = new Set<Promise<void>>()
   let served = 0
-
-  const finishes = createGroupCommit<FinishedMessage, FinishResult>({
-    db,
-    itemsMax: GROUP_MAX,
-    size: { of: ({ claim }) => claim.bytes, max: GROUP_BYTES_MAX },
-    async run(tx, finished) {
-      const results = await finishMessages(tx, deps, finished)
-      failpoints.hit('inbound.before_commit')
-      return results
-    },
-    committed(results) {
-      failpoints.hit('inbound.after_commit')
-      const touched = results.flatMap((result) => result.touched)
-      if (touched.length > 0) deps.wakeups.wake(touched)
-      for (const { bounces } of results) logBounces(log, bounces)
-    },
-  })
-
-  const loads = createGroupCommit<ClaimedMessage, LoadedMessage | undefined>({
-    db,
-    itemsMax: GROUP_MAX,
-    size: { of: ({ bytes }) => bytes, max: GROUP_BYTES_MAX },
-    async run(tx, claims) {
-      const [, messages] = await Promise.all([planByIndex(tx), loadMessages(tx, claims)])
-      return messages
-    },
-  })
-
-  async function load(claim: ClaimedMessage): Promise<LoadedMessage | undefined> {
-    const raw = claim.tries > READ_TRIES_MAX ? NOTHING : deps.takeRaw(claim.inboundId)
-    // A large one would hold up those that are loaded with it.
-    if (raw === undefined && claim.bytes < admission.largeBytesMin) return loads.add(claim)
-    if (raw === undefined) return readByIndex(db, (tx) => loadMessage(tx, claim))
-    const message = await readByIndex(db, (tx) => findMessage(tx, claim))
-    return message && { ...message, raw }
-  }
 
   async function serve(claim: ClaimedMessage): Promise<void> {
     try {
@@ -210,6 +176,52 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
       await waitAtMost(Promise.all(jobs), STOP_MS)
       await renewals.stop()
     },
+  }
+}
+
+/** Ends messages, those that come together in one transaction. */
+function createFinishes(deps: InboundWorkerDeps) {
+  const { db, log, failpoints } = deps
+  return createGroupCommit<FinishedMessage, FinishResult>({
+    db,
+    itemsMax: GROUP_MAX,
+    size: { of: ({ claim }) => claim.bytes, max: GROUP_BYTES_MAX },
+    async run(tx, finished) {
+      const results = await finishMessages(tx, deps, finished)
+      failpoints.hit('inbound.before_commit')
+      return results
+    },
+    committed(results) {
+      failpoints.hit('inbound.after_commit')
+      const touched = results.flatMap((result) => result.touched)
+      if (touched.length > 0) deps.wakeups.wake(touched)
+      for (const { bounces } of results) logBounces(log, bounces)
+    },
+  })
+}
+
+/** Loads messages, small ones that come together at once. */
+function createLoader({
+  db,
+  takeRaw,
+  admission,
+}: Pick<InboundWorkerDeps, 'db' | 'takeRaw'> & { readonly admission: AdmissionLimits }) {
+  const loads = createGroupCommit<ClaimedMessage, LoadedMessage | undefined>({
+    db,
+    itemsMax: GROUP_MAX,
+    size: { of: ({ bytes }) => bytes, max: GROUP_BYTES_MAX },
+    async run(tx, claims) {
+      const [, messages] = await Promise.all([planByIndex(tx), loadMessages(tx, claims)])
+      return messages
+    },
+  })
+  return async (claim: ClaimedMessage): Promise<LoadedMessage | undefined> => {
+    const raw = claim.tries > READ_TRIES_MAX ? NOTHING : takeRaw(claim.inboundId)
+    // A large one would hold up those that are loaded with it.
+    if (raw === undefined && claim.bytes < admission.largeBytesMin) return loads.add(claim)
+    if (raw === undefined) return readByIndex(db, (tx) => loadMessage(tx, claim))
+    const message = await readByIndex(db, (tx) => findMessage(tx, claim))
+    return message && { ...message, raw }
   }
 }
 
