@@ -46,10 +46,10 @@ function configPage(): string {
 
 # Configuration
 
-By environment variables, each name with the prefix \`${configPrefix}\`: \`PORT\` below is \`${configPrefix}PORT\`.
-Everything is checked at start. A bad value and an unknown \`${configPrefix}*\` name are refused by name, all of
-them at once; an empty variable counts as unset. Secrets are never printed: the log shows only whether
-they are set.
+Postrider reads environment variables, each name with the prefix \`${configPrefix}\`: \`PORT\` below is
+\`${configPrefix}PORT\`. The start checks all of them. It refuses bad values and unknown \`${configPrefix}*\` names, and
+lists all of them at once. An empty variable counts as unset. Secrets are never printed: the log only shows
+whether they are set.
 
 | variable | default | meaning | value |
 |---|---|---|---|
@@ -71,7 +71,7 @@ ${status} · ${message}
 
 # Errors
 
-Every refusal and failure has one shape:
+Every refusal and failure has this shape:
 
 \`\`\`json
 {
@@ -83,9 +83,8 @@ Every refusal and failure has one shape:
 }
 \`\`\`
 
-\`code\` is for programs and never changes its meaning; \`message\` is for people; \`errors\` is there when fields
-of the request are at fault. \`request_id\` is also the header \`X-Request-Id\`, and what the log has to
-the request.
+\`code\` is for programs and never changes its meaning. \`message\` is for people. \`errors\` names wrong fields of
+the request. \`request_id\` is also the header \`X-Request-Id\`, and is in the log lines of the request.
 
 ${entries.join('\n')}`
 }
@@ -98,8 +97,8 @@ const RETRY = {
 
 const STOPPED_BECAUSE: Readonly<Record<string, string>> = {
   score: 'the score reaches the threshold of the tenant (`PUT /v1/phishing`)',
-  blocked_domain: "a domain of the tenant's `blocked_domains` is named",
-  too_much: 'too large, or too deep',
+  blocked_domain: "it names a domain of the tenant's `blocked_domains`",
+  too_much: 'it is too large, or too deep',
 } satisfies Record<keyof typeof STOPPED_SENTENCES, string>
 
 function failedReasonsPage(): string {
@@ -116,14 +115,16 @@ function failedReasonsPage(): string {
 
 # Failed reasons
 
-\`failed_reason\` of an \`SMTP_ERROR\` event is one of these sentences, which do not change, so programs may
-compare them. What the server said is in \`provider_error\`; a reply whose meaning is not known is the
-\`failed_reason\` itself.
+\`failed_reason\` of an \`SMTP_ERROR\` event is one of these sentences. They do not change, so programs may
+compare them. \`provider_error\` has the server's words. If the meaning of a reply is unknown, the reply itself is
+the \`failed_reason\`.
 
-Whether another attempt follows is \`retry_scheduled\`, never this table: it also depends on the attempts that
-are left, and where a server's class is known to lie, on what it says. It follows after the wait of
-\`POSTRIDER_SEND_RETRY_SCHEDULE\`, or a longer one that the server's words name ("try again in 20 minutes");
-after greylisting that names none, 5 minutes at least. No such wait is longer than the longest of the schedule.
+\`retry_scheduled\` says whether another attempt follows, not this table. It also depends on the attempts that are
+left, and on the words of a server whose reply class is known to be wrong.
+
+The wait before an attempt is the one of \`POSTRIDER_SEND_RETRY_SCHEDULE\`, or a longer one that the server's words
+name ("try again in 20 minutes"). After greylisting without a time, it is 5 minutes at least. It is never longer
+than the longest wait of the schedule.
 
 | \`failed_reason\` | category | tried again |
 |---|---|---|
@@ -131,41 +132,42 @@ ${rows.join('\n')}
 
 ## What a verdict rests on
 
-The category is in the log line of each attempt and, with what it rests on, in \`classified\` of each failed attempt
-and each report of a bounce (\`GET /v1/email/{ref_id}\`, \`postrider email show\`). It is \`null\` for an attempt that
-did not fail and for every other report: of a delay, a delivery, a complaint or a rejection by policy.
+The log line of each attempt has its category. \`classified\` has the category and its evidence, for each failed
+attempt and each report of a bounce (\`GET /v1/email/{ref_id}\`, \`postrider email show\`). \`classified\` is \`null\`
+for other attempts, and for reports of a delay, a delivery, a complaint or a rejection by policy.
 
 | member | says |
 |---|---|
-| \`category\` | the category of the table above; \`unknown\` where the reply has no meaning that is known |
-| \`by\` | \`enhanced_code\` (\`5.1.1\`), \`reply_code\` (\`550\`) or \`words\`; of \`unknown\` what was looked at |
+| \`category\` | the category of the table above; \`unknown\` if the meaning of the reply is unknown |
+| \`by\` | \`enhanced_code\` (\`5.1.1\`), \`reply_code\` (\`550\`) or \`words\`; for \`unknown\`, what was checked |
 | \`evidence\` | the code, or the words, in lower case and without addresses |
 
-A relay provider that refuses a mail at once answers with an HTTP status, which \`provider_error\` begins with. It is no
-reply code, so \`by\` is never \`reply_code\` then, and whether another attempt follows depends on what the provider's answer means.
+A relay provider that refuses a mail at once answers with an HTTP status, and \`provider_error\` begins with it. It is
+no reply code, so \`by\` is never \`reply_code\` then. The meaning of the provider's answer decides whether another
+attempt follows.
 
-A reply can say two things at once: \`550 5.7.1 User unknown\`. This decides on the category, the first that applies:
+A reply can say two things at once: \`550 5.7.1 User unknown\`. The first row that applies decides on the category:
 
 | | what decides | source |
 |---|---|---|
 ${CATEGORY_ORDER.map(({ says, source }, i) => `| ${i + 1} | ${cell(says)} | ${cell(source)} |`).join('\n')}
 
-So the category of \`550 5.7.1 User unknown\` is \`${categoryOf('550 5.7.1 User unknown')}\`. Where none applies, as in \`550 xyzzy\`, it is
-\`${categoryOf('550 xyzzy')}\`. This is about why a mail failed; whether the address is suppressed is decided by another order,
-which is stricter ([below](#who-is-suppressed)). The category of an attempt is the one that was decided then; what it
-rests on is read from the stored reply when you look. Of a bounce both are stored as they were decided.
+So the category of \`550 5.7.1 User unknown\` is \`${categoryOf('550 5.7.1 User unknown')}\`. If none applies, as in \`550 xyzzy\`, it is
+\`${categoryOf('550 xyzzy')}\`. The category says why a mail failed. Another, stricter order decides whether the address is
+suppressed ([below](#who-is-suppressed)). The category of an attempt is stored with it, and its evidence is read from
+the stored reply when you look. For a bounce both are stored.
 
 ## Who is suppressed
 
-A suppressed address gets no mail any more, and its owner is not told. So a bounce suppresses only where it says that
+A suppressed address gets no more mail, and its owner does not learn of it. So a bounce suppresses only if it says that
 something is wrong with the **address**. Doubt never suppresses.
 
-- A refusal while we send (\`SMTP_ERROR\`) suppresses nobody, however permanent it is: the next mail is tried.
-- A bounce that comes later, by mail or from a relay provider, suppresses as this table says. The first row that applies
+- A refusal while Postrider sends (\`SMTP_ERROR\`) suppresses nobody, however permanent it is: the next mail is tried.
+- A bounce that comes later, by mail or from a relay provider, suppresses by this table. The first row that applies
   decides.
-- A relay provider's own verdict counts too: it has to call the bounce permanent, and where the reply says nothing that is
-  known, the provider's "invalid address" is enough. What the reply says against it is stronger.
-- A report of a delay does nothing, nor does one that names no recipient.
+- A bounce from a relay provider must also be permanent by the provider's own verdict. If the meaning of the reply is
+  unknown, the provider's "invalid address" is enough. A reply that contradicts the provider is stronger.
+- A report of a delay does nothing, nor does a report without a recipient.
 
 | | what the bounce says | so the address is | source |
 |---|---|---|---|
@@ -184,24 +186,24 @@ ${ADDRESS_CODES.map(({ code, says, source }) => `| \`${code}\` | ${cell(says)} |
 |---|---|---|
 ${JUDGED.map(([reply, why]) => `| \`${reply}\` | ${isSuppressing(reply) ? 'yes' : 'no'} | ${why} |`).join('\n')}
 
-### Suppressions from before
+### Reviewing suppressions
 
-Earlier versions suppressed on less. \`postrider suppressions review\` judges the bounces behind all suppressions for a bounce
-again and changes nothing; \`--apply\` lifts those that are \`insufficient\`, \`--tenant tn_…\` keeps to one tenant, \`--json\`
-prints one JSON document. It prints what is not \`sufficient\`, then the counts.
+\`postrider suppressions review\` applies this table again to the bounces behind all suppressions for a bounce. It changes
+nothing, and prints those that are not \`sufficient\`, then the counts. \`--apply\` lifts those that are \`insufficient\`.
+\`--tenant tn_…\` limits the review to one tenant, and \`--json\` prints one JSON document.
 
 | verdict | means |
 |---|---|
-| \`sufficient\` | a report on an email to the address is kept that suppresses it today |
-| \`insufficient\` | reports are kept, and all of them speak against it; with \`--apply\` mail to the address is sent again |
-| \`unknown\` | no report is kept any more (\`POSTRIDER_RETENTION\`), or a relay provider decided by more than the reply; never lifted |
+| \`sufficient\` | there is a report on an email to the address that suppresses it |
+| \`insufficient\` | there are reports, and none of them suppresses; with \`--apply\` mail to the address is sent again |
+| \`unknown\` | the report is older than \`POSTRIDER_RETENTION\`, or a relay provider decided by more than the reply; never lifted |
 
-An address that a relay provider has on a list of its own may bounce again there: take it off that list, too.
+If a relay provider has the address on its own list, it may bounce again there: remove it from that list, too.
 
 ## Mailboxes
 
-\`failed_reason\` of an \`IMAP_ERROR\` event is one of the sentences above that are about a login, a server or the
-way to it, or one of these. What is meant by a reply that is not known is the \`failed_reason\` itself.
+\`failed_reason\` of an \`IMAP_ERROR\` event is one of these sentences, or one of those above about a login, a server or
+the network. If the meaning of a reply is unknown, the reply itself is the \`failed_reason\`.
 
 ${Object.values(IMAP_SENTENCES)
   .map((sentence) => `- ${sentence}`)
@@ -209,8 +211,8 @@ ${Object.values(IMAP_SENTENCES)
 
 ## Phishing
 
-\`failed_reason\` of a \`PHISHING\` event is one of these sentences; what is in braces differs from mail to mail.
-\`{signs}\` are up to three of what was found, the heaviest first. No attempt follows.
+\`failed_reason\` of a \`PHISHING\` event is one of these sentences. Parts in braces differ from mail to mail:
+\`{signs}\` are up to three signs, the heaviest first. No attempt follows.
 
 | \`failed_reason\` | |
 |---|---|
@@ -219,7 +221,7 @@ ${stopped.join('\n')}
 ## Reports of relay providers
 
 \`failed_reason\` of \`MAIL_BOUNCE\`, \`MAIL_SPAM\`, \`MAIL_POLICY_REJECTION\`, \`MAIL_GENERATION_FAILURE\` and
-\`MAIL_GENERATION_REJECTION\` is what the receiving server said, as the provider relays it. Where it relays nothing,
+\`MAIL_GENERATION_REJECTION\` has the words of the receiving server, as the provider relays them. If it relays none,
 it is one of these sentences.
 
 ${Object.values(WORDLESS)
@@ -231,13 +233,13 @@ ${Object.values(WORDLESS)
 const JUDGED = [
   ['550 5.1.1 User unknown', 'a code about the address'],
   ['550 User unknown', 'words about the recipient, and about nothing else'],
-  ['550 User unknown or blocked by policy', 'it also speaks of policy'],
-  ['550 5.1.1 User unknown. Your IP address is blocked', 'words against the code: doubt'],
-  ['550 5.1.1 <dan@example.org>: User unknown', 'it names another than the recipient: doubt'],
+  ['550 User unknown or blocked by policy', 'it also mentions policy'],
+  ['550 5.1.1 User unknown. Your IP address is blocked', 'the words contradict the code: doubt'],
+  ['550 5.1.1 <dan@example.org>: User unknown', 'it names another address: doubt'],
   ['552 5.2.2 User unknown', '5.2.2 is specific: the mailbox is full'],
   ['550 5.7.1 User unknown', '5.7.1 is specific: a policy'],
   ['550 Sorry', 'a code that stands for many things'],
-  ['450 4.1.1 User unknown', 'it may pass'],
+  ['450 4.1.1 User unknown', 'it may be temporary'],
 ] as const
 
 function categoryOf(text: string): string {

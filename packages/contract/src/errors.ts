@@ -56,7 +56,7 @@ export const errorCatalogue = {
   duplicate_recipient: {
     status: 400,
     message: 'A recipient may occur once in an email',
-    cause: 'One address stands twice in `to`, `cc` and `bcc` together, compared without case.',
+    cause: 'One address occurs twice in `to`, `cc` and `bcc` together. Case does not matter.',
     fix: 'Remove the repetition named in `errors`.',
   },
   unauthorized: {
@@ -98,7 +98,7 @@ export const errorCatalogue = {
   conflict: {
     status: 409,
     message: 'Conflict',
-    cause: 'The request contradicts the present state of the resource.',
+    cause: 'The request conflicts with the present state of the resource.',
     fix: 'Read the resource and decide again.',
   },
   webhook_exists: {
@@ -111,22 +111,22 @@ export const errorCatalogue = {
     status: 409,
     message: 'The mailer is not active',
     cause:
-      'The mailer was deactivated after a rejected login or because its OAuth grant is gone, or it is disabled.',
-    fix: 'Deactivated: update its credentials with updateSMTP, or with OAuth log in again with oauthLogin and its `mailer_id`. Disabled: setMailerActive. Or send with another mailer.',
+      'The mailer was deactivated because its login was rejected or its OAuth grant is gone. Or somebody disabled it.',
+    fix: 'If it is deactivated, update its credentials with updateSMTP; with OAuth, log in again with oauthLogin and its `mailer_id`. If it is disabled, use setMailerActive. Or send with another mailer.',
   },
   mailer_exists: {
     status: 409,
     message: 'There is a mailer for this address',
     cause:
-      'The account has a mailer of this kind (one that sends, or one that fetches) for the address, compared without case; `message` names the first.',
-    fix: 'Update the mailer that is named. Or give `allow_duplicate: true`, also to an update: mail from the address then goes by the oldest active mailer, unless `mailer_id` names one.',
+      'The account already has a mailer that sends, or one that fetches, for this address. Case does not matter. `message` names the first one.',
+    fix: 'Update the mailer in `message`. Or give `allow_duplicate: true`, also to an update. Mail from the address then goes by the oldest active mailer, unless `mailer_id` names one.',
   },
   domain_taken: {
     status: 409,
     message: 'The domain belongs to somebody else',
     cause:
-      'Another account of this service has verified the domain, for sending or for inbound mail, or another account of the relay provider has it.',
-    fix: 'Have it deleted in the other account, or remove the ownership record of the other account from its zone. A sending domain without its ownership record is released after a while. An inbound domain goes to the account whose ownership record is found.',
+      'Another account of this service has verified the domain, for sending or for inbound mail. Or another account of the relay provider has it.',
+    fix: 'Delete it in the other account, or remove the ownership record of the other account from its zone. A sending domain without its ownership record is released after a while. An inbound domain goes to the account whose ownership record is found.',
   },
   too_many_unverified: {
     status: 409,
@@ -161,7 +161,7 @@ export const errorCatalogue = {
   unsupported_media_type: {
     status: 415,
     message: 'Content-Type must be application/json',
-    cause: 'The request has a body of another type, or a compressed one; `message` says which.',
+    cause: 'The body has another type or is compressed; `message` says which.',
     fix: 'Send JSON with `Content-Type: application/json`, without `Content-Encoding`.',
   },
   url_unreachable: {
@@ -180,13 +180,13 @@ export const errorCatalogue = {
     status: 422,
     message: 'Could not connect to the mail server',
     cause: 'The name does not resolve, or connecting, greeting or TLS failed within 10 seconds.',
-    fix: "Check `config.host`, `config.port` and `config.secure`; `verify: false` skips the check. A closed port and a server that says nothing have the same message: the operator's `npx postrider mailer test` tells them apart.",
+    fix: 'Check `config.host`, `config.port` and `config.secure`; `verify: false` skips the check. A closed port and a silent server have the same message. The operator can tell them apart with `npx postrider mailer test`.',
   },
   mailer_auth_failed: {
     status: 422,
     message: 'The mail server rejected the login',
     cause: 'The server, or the OAuth provider, refused the credentials; `message` holds the reply.',
-    fix: 'Check `config.username` and `config.password`; many providers need an app password. With OAuth: log in again, or check the app.',
+    fix: 'Check `config.username` and `config.password`; many providers need an app password. With OAuth, log in again, or check the app.',
   },
   no_relay: {
     status: 422,
@@ -205,7 +205,7 @@ export const errorCatalogue = {
     message: 'The relay provider could not be reached',
     cause:
       'Connecting failed, no answer came in time, or the provider could not serve the request now; `message` says which.',
-    fix: "Check the relay's `api_base`, and try again later: what was begun is gone on with.",
+    fix: "Check the relay's `api_base`, and try again later. Postrider continues what it has begun.",
   },
   relay_auth_failed: {
     status: 422,
@@ -224,33 +224,33 @@ export const errorCatalogue = {
     status: 422,
     message: 'The OAuth login did not succeed',
     cause:
-      'The grant lacks a scope or a refresh token, or its mailbox is unknown or not the one of the mailer; `message` says which.',
-    fix: 'Log in again with the right mailbox, and grant everything that is asked for.',
+      'The grant lacks a scope or a refresh token, or its mailbox is unknown or is not the mailbox of the mailer. `message` says which.',
+    fix: 'Log in again with the right mailbox, and grant all requested permissions.',
   },
   rate_limited: {
     status: 429,
     message: 'Too Many Requests',
     cause:
-      'More requests than the tenant may make in this window or at once, or no room for so many replayed events beside those that wait; `RateLimit-Policy` names the limit.',
+      'The tenant made too many requests in this window or at once, or a replay would queue too many events. `RateLimit-Policy` names the limit.',
     fix: 'Wait for `Retry-After`.',
   },
   headers_too_large: {
     status: 431,
     message: 'Request Header Fields Too Large',
-    cause: 'The headers of the request are too large together.',
+    cause: 'All headers of the request together are too large.',
     fix: 'Send fewer or shorter headers.',
   },
   internal_error: {
     status: 500,
     message: 'Internal Server Error',
     cause: 'A fault in the service. Nothing was promised to the caller.',
-    fix: 'Repeat the request; report it with its `request_id` if it stays.',
+    fix: 'Repeat the request. If it fails again, report it with its `request_id`.',
   },
   unavailable: {
     status: 503,
     message: 'Service Unavailable',
     cause: 'The storage is away or nearly full, or the service is starting or stopping.',
-    fix: 'Repeat the request after `Retry-After`. With `outcome: "unknown"` in the answer, the request may have been carried out: look whether it was before you repeat it. A request with an `Idempotency-Key`, or one that does the same twice as once, is safe to repeat.',
+    fix: 'Repeat the request after `Retry-After`. With `outcome: "unknown"` in the answer, the request may have been carried out: check before you repeat it. You may always repeat a request with an `Idempotency-Key`, or one whose repetition changes nothing.',
   },
 } as const satisfies Record<string, ErrorEntry>
 

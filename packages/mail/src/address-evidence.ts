@@ -38,13 +38,13 @@ export const ADDRESS_CODES: readonly AddressCode[] = [
   {
     code: '5.1.6',
     is: 'invalid_recipient',
-    says: 'the mailbox has moved, and nobody says where to',
+    says: 'the mailbox has moved, and the new address is not given',
     source: 'RFC 3463 §3.2',
   },
   {
     code: '5.1.10',
     is: 'invalid_recipient_domain',
-    says: 'the domain says that it takes no mail; at Exchange Online: the mailbox does not exist',
+    says: 'the domain accepts no mail; at Exchange Online: the mailbox does not exist',
     source: 'RFC 7505, Exchange Online non-delivery reports',
   },
   {

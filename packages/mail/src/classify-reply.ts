@@ -117,7 +117,7 @@ interface CategoryStep {
 /** What decides on the category of a reply, the strongest first. docs/failed-reasons.md is made from it. */
 export const CATEGORY_ORDER: readonly CategoryStep[] = [
   {
-    says: 'In answer to a login: what the words say of logins, else the class of the reply',
+    says: 'In answer to a login: the words about logins, otherwise the class of the reply',
     source: 'RFC 4954 §6',
     find: ({ facts, stage }) =>
       stage === 'auth'
@@ -127,12 +127,12 @@ export const CATEGORY_ORDER: readonly CategoryStep[] = [
         : undefined,
   },
   {
-    says: 'Where the step of the conversation gives the words another meaning: the step',
+    says: 'The step of the conversation, if it gives the words another meaning',
     source: 'RFC 5321 §4.3.2',
     find: ({ facts, stage, byText }) => byStage(facts, stage, byText),
   },
   {
-    says: 'Where the words blame the recipient and a specific enhanced code does not: the code; 5.7.z only where the words also speak of sender, IP address, content, policy, size or time, for many servers use it for every refusal',
+    says: 'A specific enhanced code, if it contradicts words that blame the recipient. Many servers use 5.7.z for every refusal, so it counts only if the words also mention sender, IP address, content, policy, size or time',
     source: 'RFC 3463 §3.3 to §3.8',
     find: ({ facts, byText }) =>
       byText !== undefined && OF_RECIPIENT.has(byText.is)
@@ -140,7 +140,7 @@ export const CATEGORY_ORDER: readonly CategoryStep[] = [
         : undefined,
   },
   {
-    says: 'Words that are known, for codes are used loosely',
+    says: 'Known words, because servers use codes loosely',
     source: 'replies of real servers',
     find: ({ byText }) => byText,
   },

@@ -52,7 +52,7 @@ export interface EvidenceStep {
 /** What decides on a suppression, the strongest first. docs/failed-reasons.md is made from it. */
 export const EVIDENCE_ORDER: readonly EvidenceStep[] = [
   {
-    says: 'A 4yz reply code or a 4.x.x enhanced code, anywhere in it; or words that say that it will pass',
+    says: 'A 4yz reply code or a 4.x.x enhanced code anywhere, or words that say that it is temporary',
     verdict: 'soft',
     source: 'RFC 5321 §4.2.1, RFC 3463 §2',
     find: (read) => (read.isTemporary ? otherwise(read) : undefined),
@@ -78,7 +78,7 @@ export const EVIDENCE_ORDER: readonly EvidenceStep[] = [
     },
   },
   {
-    says: "Words that speak of sender, IP address, content, policy, size, time or the state of a server; or an address, or a missing domain, that is not the recipient's. Beside a code about the address, some broad words do not count",
+    says: "Words about sender, IP address, content, policy, size, time or the state of a server. Or an address or a missing domain that is not the recipient's. Beside a code about the address, some broad words do not count",
     verdict: 'doubt',
     source: 'replies of real servers',
     find: (read) => (read.isContrary ? otherwise(read) : undefined),
@@ -98,7 +98,7 @@ export const EVIDENCE_ORDER: readonly EvidenceStep[] = [
     },
   },
   {
-    says: 'Words that name the recipient as unknown or disabled, or its domain as one that does not exist; with no enhanced code or a general one (5.0.0, 5.1.0)',
+    says: 'Words that say that the recipient is unknown or disabled, or that its domain does not exist, with no enhanced code or a general one (5.0.0, 5.1.0)',
     verdict: 'suppresses',
     source:
       'RFC 3464 §2.3.6, RFC 6522 §3; words of Gmail, Exchange Online, Yahoo, Postfix, Exim, qmail',
@@ -110,7 +110,7 @@ export const EVIDENCE_ORDER: readonly EvidenceStep[] = [
       },
   },
   {
-    says: 'The verdict of a relay provider that the address is wrong, "Invalid Recipient" (SparkPost) or "Invalid Address" (SendGrid), where the reply says nothing that is known',
+    says: 'The verdict "Invalid Recipient" (SparkPost) or "Invalid Address" (SendGrid) of a relay provider, if the meaning of the reply is unknown',
     verdict: 'suppresses',
     source: 'SparkPost bounce classification codes, SendGrid bounce classifications',
     find: ({ providerSays, category }) =>
@@ -123,7 +123,7 @@ export const EVIDENCE_ORDER: readonly EvidenceStep[] = [
           },
   },
   {
-    says: 'Anything else: a reply code alone (550 stands for no mailbox and for policy alike), words that are not known, no words',
+    says: 'Anything else: a reply code alone (550 means a missing mailbox or a policy), unknown words, no words',
     verdict: 'doubt',
     source: 'RFC 5321 §4.2.3',
     find: (read) => otherwise(read),

@@ -69,7 +69,7 @@ export const variables = {
     defaultText: 'unset: the embedded PostgreSQL',
     isSecret: true,
     meaning:
-      'PostgreSQL 15 or later. It may name several hosts (`postgres://user@a:5432,b:5432/db?target_session_attrs=read-write`): they are tried in turn, and the primary is used. `target_session_attrs` is `read-write`, `primary` or `any`; a standby is left in each case',
+      'PostgreSQL 15 or later. It may name several hosts (`postgres://user@a:5432,b:5432/db?target_session_attrs=read-write`): Postrider tries them in turn and uses the primary. `target_session_attrs` is `read-write`, `primary` or `any`; a standby is never used',
   },
   dataDir: {
     name: 'DATA_DIR',
@@ -81,7 +81,7 @@ export const variables = {
     name: 'HOST',
     type: host,
     default: '127.0.0.1',
-    meaning: 'Address on which the API, the dashboard, tracking and callbacks listen',
+    meaning: 'Address on which the API, tracking, callbacks and the SMTP listener listen',
   },
   port: {
     name: 'PORT',
@@ -95,28 +95,28 @@ export const variables = {
     type: plainHttpUrl,
     defaultText: '`http://HOST:PORT`',
     meaning:
-      "What recipients' browsers and providers reach: tracked links lead to `/t/` there, OAuth providers send browsers back to `/oauth/callback` there",
+      'The URL under which browsers of recipients and providers reach this service. Tracked links lead to `/t/` below it, and OAuth providers send browsers back to `/oauth/callback` below it',
   },
   httpConnectionsMax: {
     name: 'HTTP_CONNECTIONS_MAX',
     type: integer(16, 1_000_000),
     defaultText: 'half of the file descriptors that the process may open, at most 8000',
     meaning:
-      'HTTP connections at once. One client address (IPv6: one /64) has a quarter of them at most; `TRUSTED_PROXIES` are exempt from that',
+      'HTTP connections at once. One client address (IPv6: one /64) gets a quarter of them at most; `TRUSTED_PROXIES` have no such limit',
   },
   inboundHost: {
     name: 'INBOUND_HOST',
     type: host,
     defaultText: 'the host of `PUBLIC_URL`',
     meaning:
-      'The name that MX records of inbound domains lead to, of the host at which the role `inbound` is reached on port 25',
+      'The target of the MX records of inbound domains: the name of the host where the role `inbound` is reached on port 25',
   },
   heloName: {
     name: 'HELO_NAME',
     type: hostName,
     defaultText: "this host's fully qualified name, else `INBOUND_HOST` where that is a name",
     meaning:
-      'How the service greets: mail servers in EHLO, and others in the banner of its own SMTP listener. A name with a dot, of an address that leads back to it (`PTR`); many servers refuse others',
+      'The name in EHLO and in the banner of the SMTP listener. Use a fully qualified name whose address has a reverse record (`PTR`) with this name; many servers refuse others',
   },
   roles: {
     name: 'ROLES',
@@ -133,7 +133,7 @@ export const variables = {
     defaultText: 'generated in `DATA_DIR` when the database is embedded, else required',
     isSecret: true,
     meaning:
-      'Keys for what is stored encrypted: the first encrypts, all decrypt; `postrider secrets rotate` makes an old one needless',
+      'Keys for encrypted values: the first encrypts, all decrypt. `postrider secrets rotate` encrypts all values with the first key',
   },
   adminToken: {
     name: 'ADMIN_TOKEN',
@@ -156,8 +156,7 @@ export const variables = {
     name: 'ALLOW_NETWORKS',
     type: networks,
     defaultText: 'none',
-    meaning:
-      'Networks that are not public and yet may be reached by webhooks and mailers (development: `127.0.0.0/8`)',
+    meaning: 'Private networks that webhooks and mailers may reach (development: `127.0.0.0/8`)',
   },
   allowHttpWebhooks: {
     name: 'ALLOW_HTTP_WEBHOOKS',
@@ -176,20 +175,20 @@ export const variables = {
     type: oneOf('on', 'paused'),
     default: 'on',
     meaning:
-      '`paused`: accepts mail, and sends nothing: no mail, no webhook requests, no requests to relay providers by itself; reads no mailboxes. For a restored copy; set it for every process',
+      '`paused` accepts mail and sends nothing: no mail, no webhook requests, no requests to relay providers by itself. It reads no mailboxes. Use it for a restored copy, and set it for every process',
   },
   sendMaxAttempts: {
     name: 'SEND_MAX_ATTEMPTS',
     type: integer(1, 20),
     default: '5',
-    meaning: 'Retry budget of a send that names none',
+    meaning: 'Attempts of an email that sets no `max_attempts`',
   },
   sendRetrySchedule: {
     name: 'SEND_RETRY_SCHEDULE',
     type: schedule(),
     default: '30s,2m,10m,30m,1h,2h,4h',
     meaning:
-      "Wait after attempt 1, 2, …; the last repeats; jitter of 20 %. Longer where the server's words name a longer wait, and 5 minutes at least after greylisting that names none; never longer than the longest of them",
+      "Wait after attempt 1, 2, …; the last repeats; jitter of 20 %. The wait is longer if the server's words name a longer one, and 5 minutes at least after greylisting without a time. It is never longer than the longest of the schedule",
   },
   sendLeaseMs: {
     name: 'SEND_LEASE',
@@ -226,7 +225,7 @@ export const variables = {
     type: duration('0ms', '1m'),
     default: '100ms',
     meaning:
-      'Least time between two requests to one webhook while events keep coming; the first event after idleness goes at once',
+      'Least time between two requests to one webhook while events keep coming; the first event after a pause goes at once',
   },
   webhookTimeoutMs: {
     name: 'WEBHOOK_TIMEOUT',
@@ -258,27 +257,27 @@ export const variables = {
     type: duration('0ms', '1m'),
     default: '5s',
     meaning:
-      'After how long a rejected login is tried once more on a fresh connection, within the same attempt, before the mailer is deactivated (by OAuth: with a new token); at most half of SEND_TIMEOUT',
+      'Wait before a rejected login is tried once more, within the same attempt, on a new connection (by OAuth: with a new token). A second rejection deactivates the mailer. At most half of `SEND_TIMEOUT`',
   },
   inboundPort: {
     name: 'INBOUND_PORT',
     type: integer(0, 65_535),
     defaultText: '`2525`',
     meaning:
-      'Port of the SMTP listener of inbound routing, on `HOST`; 0 takes a free one. A port that is set and taken stops the start; without the default port the service goes on, and tries it again every 30 s',
+      'Port of the SMTP listener on `HOST`; 0 takes a free one. If a port that you set is taken, the start fails. If the default port is taken, the service runs without it and tries again every 30 s',
   },
   inboundTlsCert: {
     name: 'INBOUND_TLS_CERT',
     type: pemFile,
     defaultText: 'unset: a self-signed certificate, kept in `DATA_DIR`',
     meaning:
-      'Certificate of the SMTP listener, and those between it and a root; read again when it changes',
+      'Certificate of the SMTP listener, with its intermediate certificates; read again when it changes',
   },
   inboundTlsKey: {
     name: 'INBOUND_TLS_KEY',
     type: pemFile,
     defaultText: 'unset',
-    meaning: 'Its key; the two are set together',
+    meaning: 'The private key of that certificate; set both',
   },
   inboundBytesMax: {
     name: 'INBOUND_MAX_BYTES',
@@ -296,8 +295,7 @@ export const variables = {
     name: 'INBOUND_INLINE_BYTES',
     type: byteSize('0', '64MiB'),
     default: '5MiB',
-    meaning:
-      'How much of its attachments an `INCOMING_EMAIL` holds; what is beyond it is had at its `url`',
+    meaning: 'How many bytes of attachments an `INCOMING_EMAIL` contains; the others have a `url`',
   },
   imapErrorRepeatMs: {
     name: 'IMAP_ERROR_REPEAT',
@@ -317,35 +315,35 @@ export const variables = {
     type: httpUrl,
     defaultText: 'unset',
     meaning:
-      'An Rspamd that phishing protection asks for a second opinion, such as `http://127.0.0.1:11333`',
+      'An Rspamd for a second opinion in phishing protection, such as `http://127.0.0.1:11333`',
   },
   trackerDurability: {
     name: 'TRACKER_DURABILITY',
     type: oneOf('disk', 'database'),
     defaultText: '`disk` when the database is embedded, else `database`',
     meaning:
-      'Where an open or a click is before it is answered: flushed to a file in `DATA_DIR`, from where it is in the database a moment later, or in the database itself. `disk` answers more of them, and wants a disk that outlives the process',
+      'Where an open or a click is stored before it is answered. `disk`: in a flushed file in `DATA_DIR`, and in the database a moment later. `database`: in the database. `disk` answers more requests and needs a disk that outlives the process',
   },
   geoipDb: {
     name: 'GEOIP_DB',
     type: mmdbFile,
     defaultText: 'unset: the packaged dataset where installed',
     meaning:
-      'City-level mmdb file by which opens and clicks are given a place; read at start. MaxMind’s layout or a flat one',
+      'City-level mmdb file for the places of opens and clicks, in MaxMind’s layout or a flat one; read at start',
   },
   trustedProxies: {
     name: 'TRUSTED_PROXIES',
     type: networks,
     defaultText: 'none',
     meaning:
-      'Networks of the proxies in front of this service: what they write into `X-Forwarded-For` is believed',
+      'Networks of the proxies in front of this service. Postrider trusts their `X-Forwarded-For`',
   },
   retentionMs: {
     name: 'RETENTION',
     type: duration('1d', '3650d'),
     default: '30d',
     meaning:
-      'How long emails, events, webhook deliveries and their attempts are kept, in whole days; at least `WEBHOOK_RETRY_FOR`. A day with unfinished mail stays until that has ended; whom unsubscribe links are about is kept for 400 days at least',
+      'How long emails, events, webhook deliveries and their attempts are kept, in whole days; at least `WEBHOOK_RETRY_FOR`. A day with unfinished mail stays until that mail has ended. The addresses of unsubscribe links are kept for 400 days at least',
   },
   auditRetentionMs: {
     name: 'AUDIT_RETENTION',
@@ -358,7 +356,7 @@ export const variables = {
     type: diskShare,
     default: '512MiB',
     meaning:
-      'With less than this free in `DATA_DIR`, new email is refused with 503 while the embedded database is used',
+      'With the embedded database: if less than this is free in `DATA_DIR`, new email is refused with 503',
   },
   databasePool: {
     name: 'DATABASE_POOL',
@@ -370,13 +368,13 @@ export const variables = {
     name: 'LEASE_TTL',
     type: duration('100ms', '5m'),
     default: '10s',
-    meaning: 'How soon the work of a process that died is taken over by the others',
+    meaning: 'How soon other processes take over the work of a process that died',
   },
   logLevel: {
     name: 'LOG_LEVEL',
     type: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     default: 'info',
-    meaning: 'Least severe kind of line that is logged',
+    meaning: 'Least severe level that is logged',
   },
   logFormat: {
     name: 'LOG_FORMAT',

@@ -101,7 +101,7 @@ Pages neither repeat nor leave out a log that was there when the first of them w
 function statisticsRoute(app: FastifyInstance, deps: ActivityRouteDeps): void {
   addOperation(app, 'getStatistics', {
     summary: 'Count what happened to emails, by hour or day and mailer',
-    description: `Exact, and up to date: each is counted with what it counts, from the first start of a version that counts. It stands in the hour in which it happened, whenever the email was accepted, and is kept for ${statisticDaysMax} days. At most ${statisticHoursMax} hours or ${statisticDaysMax} days at once. A recipient who is rescued and fails again has failed twice.`,
+    description: `Exact and up to date. Each fact counts in the hour in which it happened, whenever the email was accepted, and is kept for ${statisticDaysMax} days. One request covers at most ${statisticHoursMax} hours or ${statisticDaysMax} days. A recipient who is rescued and fails again has failed twice.`,
     tag: 'Email',
     query: getStatisticsQuery,
     answer: getStatisticsAnswer,
