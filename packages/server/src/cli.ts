@@ -128,7 +128,7 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
 }
 
 const JUDGED =
-  'Judged by the POSTRIDER_* variables that this command was given, which a running service may not share.'
+  'This result is for the POSTRIDER_* variables of this command; a running service may have others.'
 const MARKS = { ok: 'ok', warning: 'warn', failed: 'FAIL' } as const
 
 /** Commander hands an action its arguments, its options and the command itself, in this order. */

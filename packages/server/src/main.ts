@@ -291,8 +291,8 @@ function nextSignal(): Promise<string> {
   })
 }
 
-const HELP = `npm start runs the service until a signal ends it. It takes no arguments: it is configured by
-POSTRIDER_* variables, which docs/config.md lists. npx postrider --help tells of all commands.
+const HELP = `npm start runs the service until a signal ends it. It takes no arguments. Configure it with
+POSTRIDER_* variables (docs/config.md). npx postrider --help lists all commands.
 `
 
 async function main(): Promise<void> {

@@ -30,7 +30,7 @@ export function welcome(o: WelcomeFacts): string {
   ]
   if (o.apiKey === undefined && !o.hasTenant)
     lines.push(
-      'There is no tenant yet. Make one, with its first API key:',
+      'There is no tenant yet. Create one, with its first API key:',
       '',
       '  npx postrider tenant create NAME',
       '',
@@ -39,11 +39,11 @@ export function welcome(o: WelcomeFacts): string {
     lines.push('API keys are shown once; another: npx postrider key create TENANT_ID', '')
   if (o.apiKey !== undefined)
     lines.push(
-      'A tenant "default" was made. Its API key, shown this once:',
+      'The tenant "default" was made. Its API key, shown only now:',
       '',
       `  ${o.apiKey}`,
       '',
-      'Tell it where events go, which SMTP server takes your mail, and send a first one:',
+      'Register a webhook, configure your SMTP server, and send a first email:',
       '',
       ...firstSteps(o.url, o.apiKey),
       '',

@@ -32,7 +32,7 @@ interface ListOptions extends ShowOptions {
 }
 
 export function addEmailCommands(program: Command, onDatabase: OnDatabase): void {
-  const email = program.command('email').description('emails: what became of them, and why')
+  const email = program.command('email').description('emails: what happened to them, and why')
   email
     .command('show')
     .description('show an email with its attempts; for an address the latest one to it')
@@ -48,7 +48,7 @@ export function addEmailCommands(program: Command, onDatabase: OnDatabase): void
     .addOption(
       new Option(
         '--since <when>',
-        'accepted from then on: RFC 3339 time, date, or 6h for that long ago',
+        'accepted since then: RFC 3339 time, date, or a duration ago such as 6h',
       ).argParser(readSince),
     )
     .addOption(json())

@@ -27,9 +27,7 @@ interface TestOptions {
 }
 
 export function addMailerCommands(program: Command, deps: MailerCommandDeps): void {
-  const mailer = program
-    .command('mailer')
-    .description('mailers: their queues, their errors, and how their logins go')
+  const mailer = program.command('mailer').description('mailers: queues, errors and logins')
   mailer
     .command('list')
     .description('list all mailers with state, queue and last error')
@@ -39,13 +37,13 @@ export function addMailerCommands(program: Command, deps: MailerCommandDeps): vo
   mailer
     .command('test')
     .description('log in at a mail server as a send would, and show each step')
-    .argument('[tenant_id]', 'whose mailer it is')
-    .argument('[mailer_id]', 'logs in with what is stored of it')
-    .option('--host <host>', 'instead of a mailer: a server')
+    .argument('[tenant_id]', 'the tenant of the mailer')
+    .argument('[mailer_id]', 'the mailer whose stored login is tried')
+    .option('--host <host>', 'a mail server, instead of a mailer')
     .addOption(new Option('--port <port>', 'of the server').argParser(readPort))
     .addOption(new Option('--secure <mode>', 'TLS').choices(secureModes))
     .option('--no-tls-verify', "do not verify the server's certificate")
-    .option('--username <name>', 'to log in with; without, there is no login')
+    .option('--username <name>', 'user name; without it, no login is tried')
     .option('--password-file <file>', 'its first line is the password; - for standard input')
     .addOption(json())
     .action(
@@ -110,7 +108,7 @@ function toJson({ mailer, steps, problem }: Tried): object {
 /** The service may have been given other variables than this command. */
 function caveatOf(category: string): string {
   return category === 'address_refused'
-    ? '\nJudged by POSTRIDER_ALLOW_NETWORKS of this command, which a running service may not share.'
+    ? '\nThis result is for POSTRIDER_ALLOW_NETWORKS of this command; a running service may have another.'
     : ''
 }
 

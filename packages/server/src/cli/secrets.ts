@@ -27,7 +27,9 @@ export function addSecretCommands(program: Command, deps: SecretCommandDeps): vo
   const secrets = program.command('secrets').description('keys of stored secrets')
   secrets
     .command('rotate')
-    .description('seal everything by the first key of POSTRIDER_SECRET_KEYS, while services run')
+    .description(
+      'encrypt all secrets with the first key of POSTRIDER_SECRET_KEYS, while services run',
+    )
     .option('--dry-run', 'count only')
     .addOption(json())
     .action(async (options: RotateOptions) => {
@@ -53,7 +55,7 @@ function toResult({ keyId, kinds, needless }: Rotation, isDryRun: boolean): Resu
       ? []
       : [
           '',
-          `No longer needed: ${needless.join(', ')}. Take it out of POSTRIDER_SECRET_KEYS of every process, and restart them.`,
+          `No longer needed: ${needless.join(', ')}. Remove it from POSTRIDER_SECRET_KEYS of every process, and restart them.`,
         ]
   return {
     json: { key_id: keyId, dry_run: isDryRun, kinds, needless },

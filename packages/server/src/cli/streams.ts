@@ -17,10 +17,10 @@ import {
 import { json, named, type OnDatabase, type Result, table } from './output.ts'
 
 export function addStreamCommands(program: Command, onDatabase: OnDatabase): void {
-  const stream = program.command('stream').description('webhooks: what waits, what fails')
+  const stream = program.command('stream').description('webhooks: waiting events and failures')
   stream
     .command('list')
-    .description('list all webhooks with what waits for them')
+    .description('list all webhooks with their waiting events')
     .option(
       '--failing',
       'only those whose last request failed, or whose receiver refuses everything',
@@ -30,7 +30,7 @@ export function addStreamCommands(program: Command, onDatabase: OnDatabase): voi
     .action(onDatabase((db, options: ListOptions) => listResult(db, options)))
   stream
     .command('pause')
-    .description('send nothing more to a webhook, and keep its events')
+    .description('stop sending to a webhook, and keep its events')
     .argument('<webhook_id>')
     .addOption(json())
     .action(onDatabase((db, webhookId: string) => pauseResult(db, webhookId)))
@@ -46,15 +46,15 @@ export function addStreamCommands(program: Command, onDatabase: OnDatabase): voi
   )
   stream
     .command('replay')
-    .description('send recorded events to a webhook again, behind what is live')
+    .description('send recorded events to a webhook again, behind live events')
     .argument('<webhook_id>')
     .addOption(
-      new Option('--since <when>', 'from then on: RFC 3339 time, date, or 6h for that long ago')
+      new Option('--since <when>', 'since then: RFC 3339 time, date, or a duration ago such as 6h')
         .argParser(readInstant)
         .conflicts('refId'),
     )
-    .addOption(new Option('--until <when>', 'up to then').argParser(readInstant))
-    .option('--undelivered', 'only what is not in any delivered delivery')
+    .addOption(new Option('--until <when>', 'until then').argParser(readInstant))
+    .option('--undelivered', 'only events that are in no delivered delivery')
     .option('--ref-id <ref_id>', 'only those of one email')
     .addOption(json())
     .action(async (webhookId: string, options: ReplayOptions, command: Command) => {
@@ -88,7 +88,7 @@ async function listResult(db: Db, options: ListOptions): Promise<Result> {
 }
 
 const PARKED_HINT =
-  'Parked: events that their receiver refuses one by one. GET /v1/webhook/deliveries?status=parked names them; stream resume tries them at once.'
+  'Parked: single events that their receiver refuses. GET /v1/webhook/deliveries?status=parked names them; stream resume tries them at once.'
 
 const HEAD = [
   'WEBHOOK',
@@ -192,9 +192,9 @@ async function replayResult(db: Db, webhookId: string, options: ReplayOptions): 
   const replayedEvents = replayed === 0 ? 'nothing' : countOf(replayed, 'event')
   const follows =
     replayed === 0
-      ? 'no recorded event matches with its switch on, or all that do wait already.'
+      ? 'no recorded event matches with its switch on, or all of them wait already.'
       : paused_at === null
-        ? 'they go behind what is live; running dispatchers find them within a second.'
+        ? 'they go behind live events; running dispatchers find them within a second.'
         : `it is paused since ${toSeconds(paused_at)}, so they wait until postrider stream resume ${webhookId}.`
   return {
     json: { webhook_id: webhookId, tenant_id: tenantId, replayed, paused_at },

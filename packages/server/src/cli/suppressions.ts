@@ -25,13 +25,11 @@ interface ReviewOptions {
 export function addSuppressionCommands(program: Command, deps: SuppressionCommandDeps): void {
   const suppressions = program
     .command('suppressions')
-    .description('addresses that are not sent to, and why')
+    .description('addresses that get no mail, and why')
   suppressions
     .command('review')
-    .description(
-      'list addresses that are suppressed for a bounce which would not suffice today, and those with no report kept',
-    )
-    .option('--apply', 'lift those that would not suffice')
+    .description('list suppressions for a bounce whose reports do not suffice, or are gone')
+    .option('--apply', 'lift those whose reports do not suffice')
     .addOption(new Option('--tenant <tenant_id>', 'only of this tenant'))
     .addOption(json())
     .action((options: ReviewOptions) =>
