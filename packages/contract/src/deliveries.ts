@@ -181,7 +181,7 @@ export type WebhookDeliveryDetail = Static<typeof webhookDeliveryDetail>
 export const listWebhookDeliveriesAnswer = answer({
   deliveries: Type.Array(webhookDelivery, {
     description:
-      'Newest first. May be fewer than `pageSize`, even none, while there is a `nextPageToken`: a page looks at a bounded number of deliveries and holds a bounded number of events',
+      'Newest first. A page may have fewer than `pageSize` entries, even none, while there is a `nextPageToken`. It looks at a bounded number of deliveries and events',
   }),
   nextPageToken,
 })

@@ -207,7 +207,7 @@ export const uncertain = Type.Enum([...uncertainPolicies], {
 
 const returnPath = Type.Union([Type.String({ maxLength: 320 }), Type.Null()], {
   description:
-    '`bounces@` a verified inbound domain of the account: the envelope sender is then `bounces+<token>@` that domain, and a report that comes back to it joins its recipient. null: the envelope sender is `email`',
+    '`bounces@` and a verified inbound domain of the account. The envelope sender is then `bounces+<token>@` that domain, and a report to that address counts for its recipient. null: the envelope sender is `email`',
 })
 
 export const allowDuplicate = Type.Optional(
@@ -409,7 +409,7 @@ const lastErrors = Type.Array(
   }),
   {
     description:
-      'Of attempts that failed by the mailer, its account or its server, not by a recipient or a message: the latest of each kind, up to five, newest first. Kept when the mailer works again',
+      'The latest failure of each kind that concerns the mailer, its account or its server, not a recipient or a message. Up to five, newest first. Kept when the mailer works again',
   },
 )
 

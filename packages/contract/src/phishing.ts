@@ -25,7 +25,7 @@ export const updatePhishingSettingsBody = changes({
       Type.Array(Type.String({ minLength: 1, maxLength: domainLengthMax }), {
         maxItems: blockedDomainsMax,
         description:
-          'Domains that no email may name in a link, a picture or its text, each with everything below it; an email that does is stopped whatever its score',
+          'Domains, with all names below them, that no email may name in a link, a picture or its text. An email that does is stopped whatever its score',
         examples: [['bad.example.com']],
       }),
     ),

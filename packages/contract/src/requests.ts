@@ -43,23 +43,23 @@ export const incomingEventComponents = {
 
 const delivery = `**Acknowledgement.** Any 2xx, within 15 seconds (\`WEBHOOK_TIMEOUT\`). Its body is recorded, not read. Redirects are not followed: a 3xx is a failure like any other.
 
-**Retries.** Whatever is not 2xx is tried again, byte for byte, after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 4 h, then every 6 h (\`WEBHOOK_RETRY_SCHEDULE\`), each wait 20 % shorter or longer by chance, for 3 days (\`WEBHOOK_RETRY_FOR\`). After that the delivery is \`exhausted\`: kept, and had by replay. \`Retry-After\` is honoured between the current wait and the longest. A webhook that has failed for more than five days is asked every six hours. Meanwhile later events wait: one request is under way to one webhook.
+**Retries.** After any other answer the same bytes are sent again: after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 4 h, then every 6 h (\`WEBHOOK_RETRY_SCHEDULE\`). Each wait is up to 20 % shorter or longer by chance. Retries go on for 3 days (\`WEBHOOK_RETRY_FOR\`). After that the delivery is \`exhausted\`: it is kept and can be replayed. \`Retry-After\` is honoured between the current wait and the longest. A webhook that has failed for more than five days is tried every six hours. Later events wait meanwhile: a webhook has one request under way at a time.
 
-**Repetitions.** A request may come again although it was acknowledged, when the acknowledgement got lost or somebody asked for it. Receivers must be idempotent.
+**Repetitions.** An acknowledged request may come again: the acknowledgement got lost, or somebody asked for the repetition. Receivers must be idempotent.
 
-**Headers.** Those of the registration as they were given, \`Content-Type: application/json\` and \`traceparent\`.`
+**Headers.** The headers of the registration, unchanged; \`Content-Type: application/json\`; \`traceparent\`.`
 
-const events = `The body is a JSON array of events, even for one event, sorted by \`event_at\`, oldest first. A batch holds what has piled up, of several emails and event types: at most 500 events and 1 MiB (\`WEBHOOK_BATCH_EVENTS\`, \`WEBHOOK_BATCH_BYTES\`), or one event that is larger. Order holds within a request; over all requests \`event_at\` is the ordering key. Tell events apart by \`event\`, never by shape, and skip names that you do not know.
+const events = `The body is a JSON array of events, even for one event, sorted by \`event_at\`, oldest first. A batch has waiting events of several emails and event types: at most 500 events and 1 MiB (\`WEBHOOK_BATCH_EVENTS\`, \`WEBHOOK_BATCH_BYTES\`), or one larger event. Order holds within a request; over all requests, order by \`event_at\`. Tell events apart by \`event\`, never by shape, and skip names that you do not know.
 
-**Deduplication key.** \`ref_id\` + \`event\` + \`event_at\`, and \`attempt\` on \`SMTP_ERROR\`. \`ref_id\` alone is none.
+**Deduplication key.** \`ref_id\` + \`event\` + \`event_at\`, and \`attempt\` on \`SMTP_ERROR\`. \`ref_id\` alone is no key.
 
-**MAILER_DEACTIVATED** travels alone in its array, whatever the event switches say. It has no \`ref_id\`, no \`event_at\` and no \`webhook_id\`.`
+**MAILER_DEACTIVATED** is alone in its array, whatever the event switches say. It has no \`ref_id\`, no \`event_at\` and no \`webhook_id\`.`
 
-const refusals = `**Refused content.** After 400, 413, 415 or 422 a batch is not repeated: it is \`discarded\` and its events are divided in two halves (\`divided_into\`), these again, until the offending event stands alone. That one is \`parked\`: it is retried by the same schedule beside the others, which go on. After 413 later batches are smaller. A receiver that refuses ten events in a row refuses everything, so its webhook also waits by the schedule.`
+const refusals = `**Refused content.** After 400, 413, 415 or 422 a batch is not repeated. It is \`discarded\`, and its events are divided into two halves (\`divided_into\`), and so on, until the refused event is alone. That event is \`parked\`: it is retried by the same schedule, and the others go on. After 413 later batches are smaller. A receiver that refuses ten events in a row refuses everything, so its webhook also waits by the schedule.`
 
 const single = `The body is one JSON object, not an array, without \`success\` and \`event_at\`. One is sent for each verification of a domain.`
 
-const incoming = `The body is one JSON object, not an array. It goes to the webhook of the inbound domain or username, or of the mailbox: mail that was received, and of a mailbox also \`IMAP_ERROR\`, when a failure to read it begins and every hour (\`IMAP_ERROR_REPEAT\`) while it lasts, and \`MAILER_DEACTIVATED\`. Tell them apart by \`event\`.
+const incoming = `The body is one JSON object, not an array. The webhook of an inbound domain, a username or a mailbox gets received mail. A mailbox's webhook also gets \`MAILER_DEACTIVATED\` and \`IMAP_ERROR\`, when the mailbox cannot be read and every hour (\`IMAP_ERROR_REPEAT\`) while that lasts. Tell events apart by \`event\`.
 
 **Deduplication key.** \`inbound_id\` of \`INCOMING_EMAIL\`; \`mailer_id\` + \`event_at\` of \`IMAP_ERROR\`.`
 

@@ -164,13 +164,13 @@ export const sendSettings = closedObject({
   click_tracking: Type.Optional(
     Type.Boolean({
       description:
-        'Leads the `http` and `https` links of the HTML through this service, which tells of clicks (`MAIL_CLICKED`); the rest of the HTML stays as it is, and so do links whose tag says `data-postrider-track="off"` and those to unsubscribe. HTML with more than 1,000 links is sent without. Off when left out',
+        'Leads the `http` and `https` links of the HTML through this service, which reports clicks (`MAIL_CLICKED`). The rest of the HTML stays the same. So do links to unsubscribe, and links whose tag has `data-postrider-track="off"`. HTML with more than 1,000 links is sent without. Off when left out',
     }),
   ),
   unsubscribe: Type.Optional(
     Type.Boolean({
       description:
-        'Adds the headers with which mail programs unsubscribe in one click (RFC 8058), and puts the address of a page to unsubscribe in place of `%unsubscribe_url%` in HTML and text. `List-Unsubscribe` and `List-Unsubscribe-Post` may not be among `headers` then. Off when left out',
+        'Adds the headers for unsubscribing in one click (RFC 8058). Replaces `%unsubscribe_url%` in HTML and text by the URL of a page to unsubscribe. `headers` must then not have `List-Unsubscribe` or `List-Unsubscribe-Post`. Off when left out',
     }),
   ),
 })

@@ -3,7 +3,7 @@ export const tags = [
   {
     name: 'Email',
     description:
-      'Send an email with sendEmail. The answer has its `ref_id`: getEmail tells what became of each recipient, attempt by attempt, and every event of the email carries it. getEmailLogs finds emails by recipient, status, subject and time; rescueEmails sends what failed once more.',
+      'Send an email with sendEmail. The answer has its `ref_id`, which every event of the email carries. getEmail shows each recipient with all attempts. getEmailLogs finds emails by recipient, status, subject and time. rescueEmails sends failed emails again.',
   },
   {
     name: 'Mailers',

@@ -34,9 +34,9 @@ export function activityRoutes(app: FastifyInstance, deps: ActivityRouteDeps): v
   statisticsRoute(app, deps)
   addOperation(app, 'getEmailLogs', {
     summary: 'List what became of emails, recipient by recipient',
-    description: `One log for each recipient, newest first; all filters that are given must fit. A page looks at a bounded number of recipients, so that it may be short or empty where few of very many fit: follow \`nextPageToken\` until it is absent.
+    description: `One log for each recipient, newest first; all given filters must fit. A page looks at a bounded number of recipients, so it may be short or empty if few of very many fit. Follow \`nextPageToken\` until it is absent.
 
-Pages neither repeat nor leave out a log that was there when the first of them was read, whatever is accepted meanwhile. Logs are in the order in which requests came in (\`created_at\`, then \`ref_id\`); one whose request is just being committed may appear behind those that are there already. Whoever reads a log to its end once sets \`endCreatedAt\` a minute into the past.`,
+Pages neither repeat nor omit a log that was there when the first page was read, whatever is accepted meanwhile. Logs are in the order in which requests came in (\`created_at\`, then \`ref_id\`). A log whose request is just being committed may appear behind newer ones. To read a complete log once, set \`endCreatedAt\` a minute into the past.`,
     tag: 'Email',
     query: getEmailLogsQuery,
     answer: getEmailLogsAnswer,
@@ -51,7 +51,7 @@ Pages neither repeat nor leave out a log that was there when the first of them w
 
   addStreamOperation(app, 'exportEmailLogs', {
     summary: 'All logs that fit, as CSV or NDJSON',
-    description: `Newest first, as getEmailLogs lists them, in UTF-8. In CSV an apostrophe stands before a text that a spreadsheet would take for a formula (one that begins with =, +, -, @, a tab or a carriage return). An export that breaks off is cut without an end: clients report a broken transfer, and NDJSON has a last line \`{"error": "…"}\` where it could still be written. At most ${exportsAtOnceMax} at once for a tenant, then 429.`,
+    description: `Newest first, as getEmailLogs lists them, in UTF-8. In CSV, an apostrophe precedes a text that a spreadsheet would take for a formula (one that begins with =, +, -, @, a tab or a carriage return). If an export breaks off, clients report a broken transfer. NDJSON then has a last line \`{"error": "…"}\`, if it could still be written. At most ${exportsAtOnceMax} at once for a tenant, then 429.`,
     tag: 'Email',
     query: exportEmailLogsQuery,
     contentTypes: Object.values(CONTENT_TYPES),

@@ -45,7 +45,7 @@ function addRoute(app: FastifyInstance, deps: AddDomainDeps): void {
   addOperation(app, 'addDomain', {
     summary: 'Add a sending domain',
     description:
-      'Creates the domain at the relay provider and answers the records to publish for it. They are looked for by themselves from then on, and by verifyDomain; once all required ones are valid and the provider agrees, every address of the domain can be sent from.',
+      'Creates the domain at the relay provider and answers the records to publish for it. From then on the service checks the records by itself, and at each verifyDomain. Once all required records are valid and the provider agrees, every address of the domain can send.',
     tag,
     scopes: ['mailers'],
     body: addDomainBody,

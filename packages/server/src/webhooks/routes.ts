@@ -35,8 +35,8 @@ import { listWebhooks } from './subscriptions/list-webhooks.ts'
 import { registerWebhook, type WebhookDeps } from './subscriptions/register-webhook.ts'
 import { updateWebhook } from './subscriptions/update-webhook.ts'
 
-const CHECKS_LIMIT = `A tenant may make at most ${webhookChecksMax} such checks that fail in a minute, over registrations and updates together, and a few at once; beyond that the answer is 429 with \`Retry-After\`, \`RateLimit\` and \`RateLimit-Policy\`.`
-const REPLAYS_LIMIT = `At most ${replayedEventsMax} replayed events may wait for one webhook; a tenant may make at most ${replaysMax} such calls in a minute, redeliveries and replays together, one at a time, and queue ${replayedEventsADayMax} events by them in a day; beyond that the answer is 429 with \`Retry-After\`, \`RateLimit\` and \`RateLimit-Policy\`.`
+const CHECKS_LIMIT = `At most ${webhookChecksMax} such checks of a tenant may fail in a minute, registrations and updates together, and a few may run at once. Beyond that the answer is 429 with \`Retry-After\`, \`RateLimit\` and \`RateLimit-Policy\`.`
+const REPLAYS_LIMIT = `At most ${replayedEventsMax} replayed events may wait for one webhook. A tenant may make at most ${replaysMax} redeliveries and replays a minute, one at a time, and queue ${replayedEventsADayMax} events by them in a day. Beyond that the answer is 429 with \`Retry-After\`, \`RateLimit\` and \`RateLimit-Policy\`.`
 const DELIVERY =
   'A delivery is one request with all its attempts; its content never changes. An event that still waits for its first request is in none, so it is not listed yet. A delivery whose content was refused as a whole is `discarded`, and `divided_into` names those that took its events over.'
 const NOTHING_REPLAYED =
@@ -62,7 +62,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): vo
 function subscriptionRoutes(app: FastifyInstance, deps: WebhookDeps): void {
   addOperation(app, 'registerWebhook', {
     summary: 'Register a webhook',
-    description: `Checked in this order: shape and rules (400), no webhook of this event type is there (409), the URL is https, without credentials, and every address of its host is public (400), and a connection with TLS to it succeeds (422). Nothing is sent. ${CHECKS_LIMIT}`,
+    description: `The checks, in this order: shape and rules (400); no webhook of this event type exists (409); the URL is https, without credentials, with only public addresses (400); a connection with TLS succeeds (422). Nothing is sent. ${CHECKS_LIMIT}`,
     tag: 'Webhooks',
     body: registerWebhookBody,
     answer: registerWebhookAnswer,
@@ -135,7 +135,7 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
 
   addOperation(app, 'listWebhookDeliveries', {
     summary: 'List the webhook deliveries, open and settled',
-    description: `${DELIVERY} Of a long list each page looks at a part only, at most 2,000 deliveries and 20,000 events where a filter asks for what they carry, so that a page may be short or empty: follow \`nextPageToken\` until it is absent.`,
+    description: `${DELIVERY} A page looks at a part of a long list: at most 2,000 deliveries, and 20,000 events if a filter is about events. So a page may be short or empty: follow \`nextPageToken\` until it is absent.`,
     tag: 'Webhooks',
     query: listWebhookDeliveriesQuery,
     answer: listWebhookDeliveriesAnswer,

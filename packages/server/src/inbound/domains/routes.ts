@@ -51,7 +51,7 @@ function domainRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
   addOperation(app, 'configureInboundRouting', {
     summary: 'Route the mail of a domain to a webhook',
     description:
-      'Answers the records to publish. Mail is accepted as soon as one of them has been seen: the `MX` that leads here, or the `TXT` that proves ownership; it is looked for now, by each getInboundDomain and updateInboundDomain, and when mail for the domain arrives. Where several tenants have configured a domain, the `MX` proves it for none of them, and a `TXT` for the tenant that it names: that `TXT` also takes over a domain that another tenant has by its `MX` alone. A domain that the tenant sends by, and has verified, is proven already. A tenant may have 100 domains that are not verified. The URL is checked as one of a webhook. Every message makes an `INCOMING_EMAIL`, sent alone.',
+      'Answers the records to publish. Mail is accepted as soon as one of them has been seen: the `MX` that leads here, or the `TXT` that proves ownership. The service looks them up now, at each getInboundDomain and updateInboundDomain, and when mail for the domain arrives. If several tenants have configured a domain, the `MX` proves it for none of them, and a `TXT` proves it for the tenant that it names. That `TXT` also takes over a domain that another tenant has by its `MX` alone. A verified sending domain of the tenant is proven already. A tenant may have 100 domains that are not verified. The URL is checked like that of a webhook. Every message makes an `INCOMING_EMAIL`, sent alone.',
     tag: TAG,
     scopes: ['mailers'],
     body: configureInboundRoutingBody,

@@ -51,7 +51,7 @@ export function oauthRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
 function appRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
   addOperation(app, 'createOAuthApp', {
     summary: 'Register an OAuth app',
-    description: `Register \`callback_url\` of the answer at the provider. \`google\` and \`microsoft\` need nothing but the client's id and secret; addresses that are given take the place of the provider's, such as those of a national cloud. A tenant may have ${oauthAppsMax}.`,
+    description: `Register \`callback_url\` of the answer at the provider. \`google\` and \`microsoft\` need only the client's id and secret. Given addresses replace the provider's, for example those of a national cloud. A tenant may have ${oauthAppsMax}.`,
     tag: TAG,
     scopes: ['mailers'],
     body: createOAuthAppBody,
@@ -109,7 +109,7 @@ function loginRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
   addOperation(app, 'oauthLogin', {
     summary: 'Connect a mailbox by OAuth',
     description:
-      "Without `token`: the answer's `authorization_url` is to be opened in a browser within 10 minutes, once. Afterwards the browser goes to `redirect_uri` with `success=true` and `mailer_id`, or `success=false` and `error`; without `redirect_uri` it is shown a page. With `token`, a refresh token: the mailer is in the answer. Without `mailer_id` a mailer is created, or the one that the same mailbox has by the same app is authenticated again (409 where it has another of this kind); with it, the mailbox's address must be the mailer's. A deactivated mailer becomes active.",
+      "Without `token`, open the answer's `authorization_url` in a browser within 10 minutes, once. The browser then goes to `redirect_uri` with `success=true` and `mailer_id`, or `success=false` and `error`. Without `redirect_uri` it gets a page. With `token`, a refresh token, the mailer is in the answer. Without `mailer_id`, a mailer is created, or the mailer of the same mailbox and app logs in again. If the mailbox has another mailer of this kind, the answer is 409. With `mailer_id`, the mailbox must have the mailer's address. A deactivated mailer becomes active.",
     tag: TAG,
     scopes: ['mailers'],
     body: oauthLoginBody,

@@ -17,7 +17,7 @@ export function phishingRoutes(app: FastifyInstance, deps: { readonly db: Querya
   addOperation(app, 'getPhishingSettings', {
     summary: 'Get the settings of phishing protection',
     description:
-      'Every email is checked before an attempt contacts a server, and stopped when its score reaches the threshold, when it names a blocked domain, or when it is too large to be looked at: its recipients become `blocked`, with a `PHISHING` event each that says why.',
+      'Every email is checked before an attempt contacts a server. It is stopped when its score reaches the threshold, when it names a blocked domain, or when it is too large to check. Its recipients then become `blocked`, each with a `PHISHING` event that says why.',
     tag,
     scopes: ['read'],
     answer: getPhishingSettingsAnswer,

@@ -12,7 +12,7 @@ import { type RescueDeps, type Rescued, rescueEmails } from './rescue-emails.ts'
 export function rescueRoutes(app: FastifyInstance, deps: RescueDeps): void {
   addOperation(app, 'rescueEmails', {
     summary: 'Send failed emails once more',
-    description: `Queues recipients again whose last attempt was final, or whom a relay provider has reported as failed after it took their mail, with a fresh budget: attempt numbers go on, \`max_attempts\` grows by what the email asked for, and the time to expire begins anew. The new series of attempts has one terminal event of its own. Emails that retention is about to remove are not matched.
+    description: `Queues recipients again whose last attempt was final, or whom a relay provider reported as failed after it accepted their mail. Attempt numbers go on, \`max_attempts\` grows by what the email asked for, and the time to expire begins anew. The new series of attempts has its own terminal event. Emails that retention is about to remove are not matched.
 
 A call goes from the newest failure to older ones and rescues at most ${rescuedMax} recipients, each once. When there may be more, it answers \`nextPageToken\` (with \`matched\` possibly below that, even 0): repeat it with that as \`pageToken\` to go on. Repeated without it, it begins with the newest again, and rescues once more what has failed again meanwhile.
 

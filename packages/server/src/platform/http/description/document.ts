@@ -10,13 +10,13 @@ import { createShapes, type Schema } from './shapes.ts'
 
 const INTRODUCTION = `Email delivery with an exact ledger and webhooks that are never lost.
 
-**Keys.** Every call has a key: \`Authorization: Bearer <API_KEY>\`. A key may have scopes; each operation names those of which one is enough (\`x-required-scope\`), and a key without scopes may do everything.
+**Keys.** Every call has a key: \`Authorization: Bearer <API_KEY>\`. A key may have scopes. Each operation names the scopes of which one is enough (\`x-required-scope\`). A key without scopes may do everything.
 
 **Answers.** JSON with \`success\` and \`message\` for people, and what the operation is about. A refusal has a \`code\` for programs, a \`request_id\` (also in the header \`X-Request-Id\`), and \`errors\` with the path of each field at fault. Later versions add fields to answers and events, and words to their lists: skip what you do not know. Requests are closed: an unknown field is refused. \`null\` for an optional field means that it is absent; in an update it removes what is stored, and a field that cannot be removed refuses it.
 
 **Lists.** Newest first, up to \`pageSize\` at once. Follow \`nextPageToken\` until there is none.
 
-**Times and ids.** RFC 3339 in UTC. An id is a prefix for its kind and a ULID, such as \`smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8\`; \`ref_id\`, the reference of an email, is a ULID alone.
+**Times and ids.** RFC 3339 in UTC. An id is a prefix and a ULID, such as \`smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8\`. The \`ref_id\` of an email is a ULID alone.
 
 **Repeating.** After 429 and 503, repeat after \`Retry-After\`: nothing was done, unless the 503 has \`outcome: "unknown"\`; then see first whether it was. Give \`Idempotency-Key\` where an operation takes it, so that nothing is sent twice. A \`traceparent\` of yours is continued up to the webhooks.`
 

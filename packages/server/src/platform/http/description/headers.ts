@@ -17,7 +17,7 @@ const seconds = { type: 'integer', minimum: 0 }
 export const requestHeaders = {
   'Idempotency-Key': {
     description:
-      'A key of your choice, unique for this email. A repeated request with the same key and the same body within 24 hours gets the first answer again, with `Idempotent-Replayed: true`, and sends nothing; with another body it is 409 `idempotency_mismatch`. Give one wherever you repeat requests.',
+      'A key of your choice, unique for this email. Within 24 hours, the same key with the same body gets the first answer again, with `Idempotent-Replayed: true`, and sends nothing. With another body the answer is 409 `idempotency_mismatch`. Give a key wherever you repeat requests.',
     schema: { ...text, minLength: 1, maxLength: idempotencyKeyLengthMax, examples: ['order-1234'] },
   },
   [tenantHeader]: {
