@@ -1,14 +1,18 @@
 /**
- * Words that the project has given up for the field's own, and the length of commit subjects
- * (CONTRIBUTING.md, "A change"). Documents are read whole; of sources only the comments.
+ * Words that the project has given up for the field's own, the length of sentences in documents, and
+ * the length of commit subjects (CONTRIBUTING.md, "A change"). Documents are read whole; of sources only
+ * the comments.
  */
 import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 import { commentOf, projectFiles, read, root } from './project-files.ts'
+import { countWords, sentencesOf } from './sentences.ts'
 
 /** Commits before this one are as they are. */
 const RULED_SINCE = '334fd51c93213edf03b73ac96acee8edbbfe803d'
 const SUBJECT_CHARS_MAX = 72
+/** The longest; most should have fewer than 20. */
+const SENTENCE_WORDS_MAX = 35
 
 interface GivenUp {
   readonly word: RegExp
@@ -82,6 +86,36 @@ it('a word that was given up is found in prose, and not in code', () => {
   expect(findGivenUp(path, "const lane = 'lane' // `lane`\nslots()")).toEqual([])
   expect(findGivenUp('docs/a.md', '`slot`, --create-slot, [it](intake.md)')).toEqual([])
   expect(findGivenUp('packages/server/src/webhooks/a.ts', '// By lane.')).toEqual([])
+})
+
+it(`no sentence of a document has more than ${SENTENCE_WORDS_MAX} words`, () => {
+  const documents = files.filter((path) => path.endsWith('.md'))
+  expect(documents.length).toBeGreaterThan(50)
+  const tooLong = documents.flatMap((path) =>
+    sentencesOf(read(path))
+      .filter((sentence) => countWords(sentence) > SENTENCE_WORDS_MAX)
+      .map((sentence) => `${path}: ${countWords(sentence)} words: ${sentence}`),
+  )
+  expect(tooLong).toEqual([])
+})
+
+it('sentences end at a stop, an item of a list and a cell of a table, and code is one word', () => {
+  expect(sentencesOf('One two\nthree. `A b`: Four.\n- Five\n  six\n1. Seven')).toEqual([
+    'One two three.',
+    'CODE:',
+    'Four.',
+    'Five six',
+    'Seven',
+  ])
+  expect(sentencesOf('# Title\n| a | b |\n|---|---|\n| c d | `e`.<br>F |')).toEqual([
+    'a',
+    'b',
+    'c d',
+    'CODE.',
+    'F',
+  ])
+  expect(sentencesOf('```sh\nA. B.\n```\nSee [this page](a.md).')).toEqual(['See [this page].'])
+  expect(countWords('See [this page], CODE and 5 %.')).toBe(6)
 })
 
 it(`commit subjects have at most ${SUBJECT_CHARS_MAX} characters`, () => {
