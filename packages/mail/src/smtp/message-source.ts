@@ -76,7 +76,7 @@ function uncork(socket: Socket): void {
 
 const UNFIT: Lost = {
   systemCode: LOCAL_REFUSALS.invalidMessage,
-  message: 'The message holds a line end that is none, or a NUL',
+  message: 'The message has a lone CR or LF, or a NUL',
 }
 
 function endsLine(message: Buffer): boolean {

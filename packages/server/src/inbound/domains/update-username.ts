@@ -85,6 +85,7 @@ async function changeWebhook(
 function notItsOwn() {
   return validationError({
     path: '/active',
-    message: "needs a webhook of its own, by a url or headers: it is the domain's",
+    message:
+      "can only be set with a webhook of its own (url or headers): this username uses the domain's",
   })
 }

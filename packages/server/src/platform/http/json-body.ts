@@ -150,7 +150,7 @@ function findNumberFlaw(value: number): Flaw | undefined {
   const isCarried =
     Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
   if (isCarried) return undefined
-  return { segments: [], message: 'must be a number that a double carries; send it as a string' }
+  return { segments: [], message: 'must be a number that fits into a double; send it as a string' }
 }
 
 function findKeyFlaw(holder: object, key: string): Flaw | undefined {

@@ -141,10 +141,10 @@ async function requireWebhooks(
 export function requireActive(o: { isRegistered: boolean; isActive: boolean }): void {
   if (!o.isRegistered)
     throw new ApiError('webhook_not_found', {
-      message: 'Webhook Not Found: none is registered that takes these events',
+      message: 'Webhook Not Found: no webhook is registered for these events',
     })
   if (!o.isActive)
-    throw new ApiError('conflict', { message: 'The webhook that takes these events is not active' })
+    throw new ApiError('conflict', { message: 'The webhook for these events is not active' })
 }
 
 function destinationsOf(event: EventName): readonly SubscriptionEvent[] {

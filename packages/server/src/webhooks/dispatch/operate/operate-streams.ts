@@ -110,7 +110,7 @@ export async function pauseStream(
   if (paused !== undefined) return paused
   if (!(await hasStream(db, webhookId))) throw new ApiError('not_found')
   throw new ApiError('conflict', {
-    message: `${webhookId} is deleted: what is left of its events is discarded, and none is sent`,
+    message: `${webhookId} is deleted: its remaining events are discarded, not sent`,
   })
 }
 
