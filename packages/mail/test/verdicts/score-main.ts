@@ -1,8 +1,8 @@
 /**
  * Prints how right our verdicts on replies and bounces are, for the two parts of the labelled set.
  *
- *   node packages/server/test/verdicts/score-main.ts            the scores
- *   node packages/server/test/verdicts/score-main.ts --failing  and the failing entries to work with
+ *   node packages/mail/test/verdicts/score-main.ts            the scores
+ *   node packages/mail/test/verdicts/score-main.ts --failing  and the failing entries to work with
  *
  * The failing entries of the score part are shown to nobody: they are there to tell whether rules hold for
  * what they were not written from.
