@@ -88,7 +88,7 @@ async function listResult(db: Db, options: ListOptions): Promise<Result> {
 }
 
 const PARKED_HINT =
-  'Parked: single events that their receiver refuses. GET /v1/webhook/deliveries?status=parked names them; stream resume tries them at once.'
+  'Parked: events that their receiver refuses one by one. GET /v1/webhook/deliveries?status=parked names them; stream resume tries them at once.'
 
 const HEAD = [
   'WEBHOOK',
