@@ -46,7 +46,9 @@ export { keyRing }
 export const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 const everyBucket = new Set(Array.from({ length: bucketCount }, (_, i) => i))
-const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
+const openEgress = () => createEgress({ allowNetworks: ['127.0.0.0/8'] })
+/** Of the test file that runs: files share this module. */
+let egress = openEgress()
 
 /** Every bucket is this process's; two senders may both believe so. */
 export const everyLease: BucketLeases = {
@@ -167,6 +169,7 @@ export function useSending(): SendingWorld {
   })
   afterAll(async () => {
     await egress.close()
+    egress = openEgress()
     await database.close()
   })
   beforeEach(async () => {
