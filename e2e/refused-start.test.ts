@@ -12,7 +12,7 @@ import { createDatabase, runOnServer } from '@postrider/testkit/database'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 
 const program = new URL('../packages/server/src/main.ts', import.meta.url).pathname
-const { serverUrl, template } = inject('testDatabase')
+const { serverUrl, templateWithDays: template } = inject('testDatabase')
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()

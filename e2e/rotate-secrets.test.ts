@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, inject, it } from 'vitest'
 import { createWorld, eventsOf, type World } from './world.ts'
 
 const cli = new URL('../packages/server/bin/postrider.mjs', import.meta.url).pathname
-const { serverUrl, template } = inject('testDatabase')
+const { serverUrl, templateWithDays: template } = inject('testDatabase')
 const keyOf = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 const [k1, k2] = [keyOf('k1'), keyOf('k2')]
 const mailers = 30

@@ -7,7 +7,7 @@ import { createSmtpServer, startService } from '@postrider/testkit'
 import { createDatabase } from '@postrider/testkit/database'
 import { expect, inject, it } from 'vitest'
 
-const { serverUrl, template } = inject('testDatabase')
+const { serverUrl, templateWithDays: template } = inject('testDatabase')
 const program = new URL('./few-files-main.ts', import.meta.url).pathname
 /** More than the process may have open. */
 const FLOOD = 300
