@@ -211,7 +211,8 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^packages/[^/]+/dist/' },
+    // A test writes and removes `*.tmp.ts` while another reads the imports.
+    exclude: { path: ['^packages/[^/]+/dist/', '[.]tmp[.]ts$'] },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'types', 'default'],
