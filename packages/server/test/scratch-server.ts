@@ -1,6 +1,5 @@
 /**
- * A throw-away PostgreSQL server in a temporary directory: in memory, where the machine has room for it. A
- * database has 1,700 files, and a disk takes ten times as long to make and drop them.
+ * A throw-away PostgreSQL server in a temporary directory.
  *
  * A test run that is killed leaves its server behind: the next run finds it by its directory, whose
  * `owner` file names a process that is gone, and ends it by the pid that the server itself wrote.
@@ -9,7 +8,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,11 +15,10 @@ import {
   readlinkSync,
   realpathSync,
   rmSync,
-  statfsSync,
   writeFileSync,
 } from 'node:fs'
-import { freemem, tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { runOnServer } from '@postrider/testkit/database'
 import { chooseServerAccount, serverEnvironment } from '../../embedded-postgres/src/account.ts'
@@ -29,12 +26,10 @@ import { findPostgresBinaries } from '../../embedded-postgres/src/binaries.ts'
 import { initialiseDataDirectory, superuser } from '../../embedded-postgres/src/initialise.ts'
 
 const prefix = 'postrider-test-pg-'
-const memory = '/dev/shm'
-const memoryBytesMin = 6 * 1024 ** 3
 
 export async function startScratchServer(): Promise<{ url: string; stop(): Promise<void> }> {
   sweep()
-  const root = mkdtempSync(join(hasMemory() ? memory : tmpdir(), prefix))
+  const root = mkdtempSync(join(tmpdir(), prefix))
   chmodSync(root, 0o711)
   writeFileSync(join(root, 'owner'), String(process.pid))
   const data = join(root, 'data')
@@ -101,18 +96,10 @@ export async function startScratchServer(): Promise<{ url: string; stop(): Promi
   }
 }
 
-/** Containers give it 64 MB, if they are not told otherwise. */
-function hasMemory(): boolean {
-  if (!existsSync(memory)) return false
-  const { bavail, bsize } = statfsSync(memory)
-  return bavail * bsize >= memoryBytesMin && freemem() >= memoryBytesMin
-}
-
 /** Ends servers whose test run is gone, and only those. */
 function sweep(): void {
-  const parents = [tmpdir(), memory].filter((parent) => existsSync(parent))
-  const roots = parents.flatMap((parent) => readdirSync(parent).map((name) => join(parent, name)))
-  for (const root of roots.filter((path) => basename(path).startsWith(prefix))) {
+  for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(prefix))) {
+    const root = join(tmpdir(), name)
     try {
       if (isAlive(Number(readFileSync(join(root, 'owner'), 'utf8')))) continue
       endServer(join(root, 'data'))
