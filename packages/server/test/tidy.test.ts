@@ -25,7 +25,7 @@ function resourcesAfterImporting(files: readonly string[]): string {
     process.stdout.write(JSON.stringify(ours), () => process.exit(0))`
   const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
     encoding: 'utf8',
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
   })
   return child.stdout + child.stderr
 }
