@@ -31,8 +31,8 @@ const routeOf = (username: string, owner = `example.com/${username}`) => ({
   route: { tenantId: 'tn_a', domain: 'example.com', username, owner },
 })
 
-describe('a recipient', () => {
-  it('[7.4] that is a return path of the tenant is taken whatever usernames there are', async () => {
+describe('the route of a recipient', () => {
+  it('[7.4] is the tenant of a return path, whatever usernames there are', async () => {
     const usernames = [{ username: 'support', hasWebhook: true }]
     await insertRoutes(database.db, { domain: 'example.com', usernames })
     const local = returnPaths.make({ tenantId: 'tn_a', refId: newUlid(), n: 3 })
@@ -43,13 +43,13 @@ describe('a recipient', () => {
       expect(await find(`${other}@example.com`), other).toEqual({ kind: 'unknown_user' })
   })
 
-  it('[3.5] of a domain without usernames comes by the domain, whoever it is', async () => {
+  it('[3.5] is the domain without usernames, whatever the local part is', async () => {
     await insertRoutes(database.db, { domain: 'example.com' })
     for (const local of ['anybody', 'any.body+tag', '"any body"', 'jos\u00e9', '+'])
       expect(await find(`${local}@example.com`), local).toEqual(routeOf(''))
   })
 
-  it('[3.5] of a domain with usernames comes by one of them, or not at all', async () => {
+  it('[3.5] is one of the usernames of the domain, and nothing else when it has any', async () => {
     const usernames = [
       { username: 'support', hasWebhook: true },
       { username: 'sales', hasWebhook: false },
@@ -62,7 +62,7 @@ describe('a recipient', () => {
       expect(await find(`${local}@example.com`), local).toEqual({ kind: 'unknown_user' })
   })
 
-  it('[3.5] of a domain that nobody has proven is known as such, of another is unknown', async () => {
+  it('[3.5] tells a domain that nobody has proven from an unknown domain', async () => {
     await insertRoutes(database.db, { domain: 'example.com', isProven: false })
     expect(await find('a@example.com')).toEqual({ kind: 'unproven_domain' })
     for (const address of ['a@sub.example.com', 'a', '', 'a@', 'a@[192.0.2.1]'])
@@ -70,7 +70,7 @@ describe('a recipient', () => {
   })
 
   it.each(['EXAMPLE.com', 'example.com.', 'b\u00fccher.example', 'XN--BCHER-KVA.example'])(
-    'is found by its domain in any spelling: %s',
+    'is found by the domain in any spelling: %s',
     async (domain) => {
       for (const name of ['example.com', 'xn--bcher-kva.example'])
         await insertRoutes(database.db, { domain: name })
@@ -78,7 +78,7 @@ describe('a recipient', () => {
     },
   )
 
-  it('that no text can hold is nobody, and disturbs nobody', async () => {
+  it('is not found for an address that PostgreSQL cannot store, and others are', async () => {
     await insertRoutes(database.db, { domain: 'example.com' })
     const finder = createRouteFinder({ returnPaths, ...database, prover })
     const found = await Promise.all(
@@ -94,7 +94,7 @@ describe('a recipient', () => {
     ])
   })
 
-  it('comes to the tenant that has proven the domain, and to no other that names it', async () => {
+  it('belongs to the tenant that has proven the domain, and to no other', async () => {
     const usernames = [{ username: 'support', hasWebhook: true }]
     await insertRoutes(database.db, { domain: 'example.com' })
     const other = { tenantId: 'tn_b', domain: 'example.com', isProven: false, usernames }
@@ -114,7 +114,7 @@ function counting(tx: Tx, sizes: number[]): Tx {
   }
 }
 
-describe('many recipients', () => {
+describe('looking up many recipients', () => {
   /** Each transaction waits until it is let go. */
   function holding() {
     const sizes: number[] = []
@@ -129,7 +129,7 @@ describe('many recipients', () => {
     return { db, sizes, letGo: () => holds.shift()?.() }
   }
 
-  it('that are asked for during a statement are asked for by the next, 500 at a time', async () => {
+  it('collects the recipients of the next statement, 500 at a time', async () => {
     await insertRoutes(database.db, { domain: 'example.com' })
     const { db, sizes, letGo } = holding()
     const finder = createRouteFinder({ returnPaths, db, prover })
@@ -147,7 +147,7 @@ describe('many recipients', () => {
     expect(sizes).toEqual([1, 500, 1])
   })
 
-  it('are told when the database fails, and the next are answered', async () => {
+  it('fails when the database fails, and answers the next recipient', async () => {
     await insertRoutes(database.db, { domain: 'example.com' })
     const { db } = failingOnce(database.db, 2, '57014')
     const finder = createRouteFinder({ returnPaths, db, prover })
@@ -155,7 +155,7 @@ describe('many recipients', () => {
     expect(await finder.find('a@example.com')).toEqual(routeOf(''))
   })
 
-  it('are found by indexes alone', async () => {
+  it('uses indexes only', async () => {
     await database.db.transaction(async (tx) => {
       const plans: SeenPlan[] = []
       const db: Db = {

@@ -44,7 +44,7 @@ describe('[7.4] an MX alone', () => {
   })
 
   it.each(['a', 'b'] as const)(
-    'proves a domain for neither of two tenants, whoever came first and asks first: %s',
+    'proves a domain for neither of two tenants, whoever asks first: %s',
     async (first) => {
       const own = await world.configure(NAME)
       await world.configure(NAME, { key: 'b' })
@@ -74,7 +74,7 @@ describe('[7.4] an MX alone', () => {
     expect(await receiver()).toBe('tn_a')
   })
 
-  it('proves nothing for a spelling of a name that another tenant has configured', async () => {
+  it('proves nothing for another spelling of a name that another tenant has configured', async () => {
     world.publish(await world.configure('bücher.example.com'), 'MX')
     for (const spelling of ['BÜCHER.example.com.', 'XN--bcher-KVA.example.com']) {
       const { domain, verified } = await world.configure(spelling, { key: 'b' })
@@ -83,7 +83,7 @@ describe('[7.4] an MX alone', () => {
     }
   })
 
-  it('proves nothing for a name below a domain that another tenant has proven', async () => {
+  it('proves nothing for a name below a proven domain of another tenant', async () => {
     await world.configureVerified(NAME)
     const below = await world.configure(`a.b.${NAME}`, { key: 'b' })
     world.publish(below, 'MX')
@@ -97,7 +97,7 @@ describe('[7.4] an MX alone', () => {
     expect(await world.get(below.domain, 'b')).toMatchObject({ verified: true })
   })
 
-  it('proves a name above one that another tenant has proven, and leaves that one alone', async () => {
+  it('proves a name above a proven domain of another tenant, which keeps it', async () => {
     await world.configureVerified(`a.${NAME}`)
     world.publish(await world.configure(NAME, { key: 'b' }), 'MX')
     expect(await world.get(NAME, 'b')).toMatchObject({ verified: true })
@@ -124,15 +124,15 @@ describe('[7.4] an MX alone', () => {
   })
 })
 
-describe('[7.4] a TXT', () => {
-  it('proves a domain for the tenant that it names, whoever came first', async () => {
+describe('[7.4] a TXT record', () => {
+  it('proves a domain for the tenant that it names, whoever was first', async () => {
     world.publish(await world.configure(NAME), 'MX')
     world.publish(await world.configure(NAME, { key: 'b' }), 'TXT')
     expect(await receiver()).toBe('tn_b')
     expect(codeOf(await get())).toEqual([409, 'domain_taken'])
   })
 
-  it('takes over a domain that an MX gave, at the next look at it', async () => {
+  it('takes over a domain that an MX has proven, at the next check', async () => {
     const first = await world.configure(NAME)
     world.publish(first, 'MX')
     expect(await receiver()).toBe('tn_a')
@@ -156,7 +156,7 @@ describe('[7.4] a TXT', () => {
     expect(codeOf(await get())).toEqual([409, 'domain_taken'])
   })
 
-  it('takes the return path out of the mailers of the tenant that loses the domain', async () => {
+  it('clears the return path of mailers of the tenant that loses the domain', async () => {
     world.publish(await world.configure(NAME), 'MX')
     await world.get(NAME)
     const returnPath = `bounces@${NAME}`
@@ -173,7 +173,7 @@ describe('[7.4] a TXT', () => {
     expect(lost.at(-1)).toContain(mailerId)
   })
 
-  it('takes over a domain as it is configured, where the record is there before', async () => {
+  it('takes over a domain at its configuration when the record exists already', async () => {
     world.publish(await world.configure(NAME), 'MX')
     await world.get(NAME)
     const second = await world.configure(NAME, { key: 'b' })
@@ -184,7 +184,7 @@ describe('[7.4] a TXT', () => {
     expect(await holders()).toEqual(['tn_b'])
   })
 
-  it('takes nothing over from a tenant whose own TXT is there as well', async () => {
+  it('takes nothing from a tenant whose own TXT record exists as well', async () => {
     const first = await world.configure(NAME)
     world.publish(first, 'MX')
     await world.get(NAME)
@@ -195,7 +195,7 @@ describe('[7.4] a TXT', () => {
     expect(await receiver()).toBe('tn_a')
   })
 
-  it('takes a domain over once, of many that look at the same moment', async () => {
+  it('takes a domain over once with many concurrent checks', async () => {
     world.publish(await world.configure(NAME), 'MX')
     await world.get(NAME)
     world.publish(await world.configure(NAME, { key: 'b' }), 'TXT')
@@ -205,7 +205,7 @@ describe('[7.4] a TXT', () => {
     expect(await holders()).toEqual(['tn_b'])
   })
 
-  it('of a second tenant gives it the domain while the first deletes it', async () => {
+  it('gives a second tenant the domain while the first deletes it', async () => {
     world.publish(await world.configure(NAME), 'MX')
     await world.get(NAME)
     world.publish(await world.configure(NAME, { key: 'b' }), 'TXT')
@@ -227,7 +227,7 @@ describe('[7.4] names that are not proven', () => {
       [names(count)],
     )
 
-  it('are at most 100 of a tenant: 409 too_many_unverified', async () => {
+  it('are at most 100 for a tenant: 409 too_many_unverified', async () => {
     await insertUnproven(UNVERIFIED_MAX - 1)
     await world.configure('last.example.com')
     const body = { domain: 'more.example.com', url: world.url() }
@@ -239,13 +239,13 @@ describe('[7.4] names that are not proven', () => {
     await world.configure('more.example.com')
   })
 
-  it('do not keep out a name that is proven as it is configured', async () => {
+  it('do not block a name that is proven at its configuration', async () => {
     await insertUnproven(UNVERIFIED_MAX)
     world.dns.publish([{ type: 'MX', name: NAME, value: INBOUND_HOST, priority: 10 }])
     expect(await world.configure(NAME)).toMatchObject({ verified: true })
   })
 
-  it('are at most 100 of a tenant, also when many are configured at once', async () => {
+  it('are at most 100 for a tenant with concurrent configurations', async () => {
     await insertUnproven(UNVERIFIED_MAX - 2)
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
@@ -259,7 +259,7 @@ describe('[7.4] names that are not proven', () => {
   })
 })
 
-it('[7.4] a domain that is deleted is no return path of a mailer any more', async () => {
+it('[7.4] clears the return path of mailers when its domain is deleted', async () => {
   await world.configureVerified(NAME)
   const { mailerId } = await addMailer(world.db, { returnPath: `bounces@${NAME}` })
   await world.call('deleteInboundDomain', { domain: NAME })

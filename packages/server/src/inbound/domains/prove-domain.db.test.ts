@@ -34,9 +34,9 @@ function counting() {
       .filter(({ name: asked, type }) => asked === name && ['MX', 'TXT'].includes(type)).length
 }
 
-describe('a domain that is configured and not proven', () => {
+describe('a domain that is configured but not proven', () => {
   it.each(['TXT', 'MX'] as const)(
-    '[3.5] takes the first mail that arrives after its %s was published, though nobody asked',
+    '[3.5] accepts the first mail after its %s was published',
     async (type) => {
       const domain = await world.configure(NAME)
       world.publish(domain, type)
@@ -49,7 +49,7 @@ describe('a domain that is configured and not proven', () => {
     },
   )
 
-  it('[3.5] has no route while nothing is published, or no name server answers', async () => {
+  it('[3.5] has no route while nothing is published or no name server answers', async () => {
     await world.configure(NAME)
     const find = () =>
       createRouteFinder({ returnPaths, db: world.db, prover: world.prover() }).find(`a@${NAME}`)
@@ -58,7 +58,7 @@ describe('a domain that is configured and not proven', () => {
     expect(await find()).toEqual({ kind: 'unsure_domain' })
   })
 
-  it('[7.4] is had by the tenant that a TXT names, however many configured it before', async () => {
+  it('[7.4] belongs to the tenant that its TXT record names, however many configured it before', async () => {
     await world.configure(NAME)
     await world.db.query(
       `insert into inbound_domain (tenant_id, domain, id, ownership_token, created_at)
@@ -73,7 +73,7 @@ describe('a domain that is configured and not proven', () => {
     expect(await holder()).toBe('tn_b')
   })
 
-  it('that is deleted a moment after its proof is put off, not refused', async () => {
+  it('defers mail right after its deletion, and does not refuse it', async () => {
     world.publish(await world.configure(NAME), 'MX')
     const finder = createRouteFinder({ returnPaths, db: world.db, prover: world.prover() })
     expect(await finder.find(`a@${NAME}`)).toMatchObject({ kind: 'route' })
@@ -84,7 +84,7 @@ describe('a domain that is configured and not proven', () => {
     expect(await finder.find(`a@${NAME}`)).toEqual({ kind: 'unsure_domain' })
   })
 
-  it('is looked up with two questions, however many ask and however many have it', async () => {
+  it('is looked up with two questions, however many ask', async () => {
     await world.configure(NAME)
     await world.configure(NAME, { key: 'b' })
     const asked = counting()
@@ -107,7 +107,7 @@ describe('a domain that is configured and not proven', () => {
     expect(await prover.prove(NAME)).toBe('proven')
   })
 
-  it('[I11] is put off while others are looked up, and by silent name servers', async () => {
+  it('[I11] defers mail while many others are looked up, and when name servers are silent', async () => {
     const names = Array.from({ length: LOOKUPS_AT_ONCE_MAX + 1 }, (_, i) => `in${i}.example.com`)
     for (const name of names) await world.configure(name)
     const silence = Promise.withResolvers<void>()
@@ -120,14 +120,14 @@ describe('a domain that is configured and not proven', () => {
     silence.resolve()
   })
 
-  it('may come again when the database fails', async () => {
+  it('defers mail when the database fails', async () => {
     await world.configure(NAME)
     const { db } = failingOnce(world.db, 1, '57014')
     expect(await world.prover({ db }).prove(NAME)).toBe('unknown')
   })
 })
 
-it('a domain that nobody has configured is not looked up', async () => {
+it('does not look up a domain that nobody has configured', async () => {
   const asked = counting()
   const finder = createRouteFinder({ returnPaths, db: world.db, prover: world.prover() })
   expect(await finder.find('a@elsewhere.example.com')).toEqual({ kind: 'unknown_domain' })

@@ -66,7 +66,7 @@ async function insertSendingDomain(o: {
 }
 
 describe('configureInboundRouting: 201', () => {
-  it('[3.5] tells the records to publish, and accepts no mail yet', async () => {
+  it('[3.5] answers the records to publish, and accepts no mail yet', async () => {
     const { status, body } = await configure({ method: 'POST', headers: { 'X-Secret': SECRET } })
     expect(status).toBe(201)
     expect(body).toEqual({
@@ -119,14 +119,14 @@ describe('configureInboundRouting: 201', () => {
     expect(world.receiver.requests).toEqual([])
   })
 
-  it('takes a name in other letters, in any case, and with its final dot', async () => {
+  it('takes a name in other scripts, in any case, and with its final dot', async () => {
     const { domain } = await world.configure('In.B\u00dcCHER.example.')
     expect(domain).toBe('in.xn--bcher-kva.example')
     for (const spelling of ['in.b\u00fccher.example', 'IN.XN--BCHER-KVA.EXAMPLE.'])
       expect((await world.get(spelling)).domain).toBe(domain)
   })
 
-  it('[3.5] is verified at once where the MX leads here already', async () => {
+  it('[3.5] verifies at once where the MX points here already', async () => {
     world.dns.set(NAME, 'MX', ['5 backup.example.net', `20 ${INBOUND_HOST.toUpperCase()}`])
     expect(await world.configure(NAME)).toMatchObject({
       verified: true,
@@ -136,7 +136,7 @@ describe('configureInboundRouting: 201', () => {
     expect(await found('a')).toBe(`${NAME}/`)
   })
 
-  it('is verified at once where the tenant has verified it for sending', async () => {
+  it('verifies at once where the tenant has verified the domain for sending', async () => {
     await insertSendingDomain({ tenantId: 'tn_a' })
     expect(await world.configure(NAME)).toMatchObject({
       verified: true,
@@ -150,12 +150,12 @@ describe('configureInboundRouting: 201', () => {
     ['one that is not verified', { tenantId: 'tn_a', isVerified: false }],
     ['one that somebody else has claimed', { tenantId: 'tn_a', isClaimed: false }],
     ["a simulator's", { tenantId: 'tn_a', relay: 'simulator', isClaimed: false }],
-  ])('is not verified by %s', async (_what, domain) => {
+  ])('does not verify by %s', async (_what, domain) => {
     await insertSendingDomain(domain)
     expect(await world.configure(NAME)).toMatchObject({ verified: false, state: 'pending' })
   })
 
-  it('[5] may be a domain that another tenant has not proven', async () => {
+  it('[5] accepts a domain that another tenant has not proven', async () => {
     const own = await world.configure(NAME)
     const other = await world.configure(NAME, { key: 'b' })
     expect(other.records[1]?.value).not.toBe(own.records[1]?.value)
@@ -181,7 +181,7 @@ describe('configureInboundRouting: 400', () => {
     ['/headers/Traceparent', { headers: { Traceparent: 'x' } }],
     ['/headers/X-A', { headers: { 'X-A': 'a\nb' } }],
     ['/unknown', { unknown: 1 }],
-  ])('%s: %j', async (path, change) => {
+  ])('names %s: %j', async (path, change) => {
     const { status, body } = await configure(change)
     expect({ status, code: body.code }).toEqual({ status: 400, code: 'validation_failed' })
     expect(body.errors.map((error: { path: string }) => error.path)).toContain(path)
@@ -189,7 +189,7 @@ describe('configureInboundRouting: 400', () => {
   })
 
   it.each(['https://10.0.0.1/', 'https://user:secret@hooks.example.test/', 'ftp://example.test/'])(
-    'url_not_allowed, which names the field: %s',
+    'answers url_not_allowed, and names the field: %s',
     async (url) => {
       const { status, body } = await configure({ url })
       expect({ status, code: body.code }).toEqual({ status: 400, code: 'url_not_allowed' })
@@ -199,15 +199,15 @@ describe('configureInboundRouting: 400', () => {
   )
 })
 
-describe('409', () => {
-  it('configureInboundRouting: a domain that the tenant has', async () => {
+describe('inbound domains: 409', () => {
+  it('configureInboundRouting refuses a domain that the tenant has', async () => {
     const domain = await world.configure(NAME)
     const answer = await configure({ domain: 'IN.example.com.' })
     expect(codeOf(answer)).toEqual([409, 'conflict'])
     expect(await world.get(NAME)).toMatchObject({ webhook_id: domain.webhook_id })
   })
 
-  it('configureInboundRouting: of many at once one makes the domain, with one webhook', async () => {
+  it('configureInboundRouting makes one domain and one webhook for many concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => configure()))
     const statuses = answers.map(({ status }) => status).sort()
     expect(statuses).toEqual([201, ...Array.from({ length: 7 }, () => 409)])
@@ -215,7 +215,7 @@ describe('409', () => {
     expect(await rowsOf('webhooks_subscription')).toHaveLength(1)
   })
 
-  it('[5] a domain that another tenant has proven is taken: to configure, to change, to get', async () => {
+  it('[5] configure, update and get say that a domain is taken which another tenant has proven', async () => {
     const other = await world.configure(NAME, { key: 'b' })
     await world.configureVerified(NAME)
     world.publish(other, 'TXT')
@@ -232,7 +232,7 @@ describe('409', () => {
     expect(await found('a')).toBe(`${NAME}/`)
   })
 
-  it('[5] one whose proof is gone is had by who publishes a proof of its own', async () => {
+  it('[5] a domain without its old proof moves to the tenant that publishes a new one', async () => {
     await world.configureVerified(NAME)
     world.dns.clear()
     const next = await world.configure(NAME, { key: 'b' })
@@ -252,7 +252,7 @@ describe('409', () => {
     expect(body.inbound_domains).toMatchObject([{ state: 'taken', verified: false }])
   })
 
-  it('[5] one whose proof is gone stays whose it is while nobody else proves it', async () => {
+  it('[5] a domain without its proof stays with its tenant while nobody else proves it', async () => {
     const own = await world.configureVerified(NAME)
     world.dns.clear()
     const next = await world.configure(NAME, { key: 'b' })
@@ -285,7 +285,7 @@ describe('409', () => {
     expect(codeOf(await configure({}, 'b'))).toEqual([409, 'domain_taken'])
   })
 
-  it('[5] of two tenants that prove a domain at once, one has it', async () => {
+  it('[5] one of two tenants gets the domain that both prove at once', async () => {
     for (const key of ['a', 'b'] as const)
       world.publish(await world.configure(NAME, { key }), 'TXT')
     world.dns.set(NAME, 'MX', [`10 ${INBOUND_HOST}`])
@@ -301,7 +301,7 @@ describe('409', () => {
     expect(await rowsOf('inbound_claim')).toMatchObject([{ tenant_id: `tn_${winner}` }])
   })
 
-  it('createInboundUsername: one that the domain has, in any spelling', async () => {
+  it('createInboundUsername refuses a username that the domain has, in any spelling', async () => {
     await world.configure(NAME)
     await world.addUsername(NAME, { username: 'support' })
     for (const username of ['support', 'Support', '"support"']) {
@@ -310,7 +310,7 @@ describe('409', () => {
     }
   })
 
-  it('createInboundUsername: of many at once one makes the username, with one webhook', async () => {
+  it('createInboundUsername makes one username and one webhook for many concurrent requests', async () => {
     await world.configure(NAME)
     const body = { username: 'support', url: world.url('support') }
     const answers = await Promise.all(
@@ -323,7 +323,7 @@ describe('409', () => {
     expect(await rowsOf('webhooks_subscription')).toHaveLength(2)
   })
 
-  it('createInboundUsername: a domain is full at 10,000', async () => {
+  it('createInboundUsername refuses more than 10,000 usernames', async () => {
     await world.configure(NAME)
     await world.db.query(
       `insert into inbound_username (tenant_id, domain, username, id, has_webhook)
@@ -337,13 +337,13 @@ describe('409', () => {
   })
 })
 
-describe('422', () => {
+describe('inbound domains: 422', () => {
   it.each<[InboundOperation, object]>([
     ['configureInboundRouting', { domain: NAME }],
     ['updateInboundDomain', {}],
     ['createInboundUsername', { username: 'new' }],
     ['updateInboundUsername', {}],
-  ])('%s: a receiver that cannot be reached changes nothing', async (id, rest) => {
+  ])('%s changes nothing when the receiver cannot be reached', async (id, rest) => {
     if (id !== 'configureInboundRouting') {
       await world.configure(NAME)
       await world.addUsername(NAME, { username: 'support', url: world.url('support') })
@@ -356,8 +356,8 @@ describe('422', () => {
   })
 })
 
-describe('429', () => {
-  it('checks of ownership are limited, and answered from the record once it is verified', async () => {
+describe('inbound domains: 429', () => {
+  it('limits checks of ownership, and answers a verified domain from the record', async () => {
     const limited = await createInboundWorld({ checksMax: 3 })
     try {
       const domain = await limited.configure(NAME)
@@ -376,7 +376,7 @@ describe('429', () => {
 })
 
 describe('getInboundDomain', () => {
-  it.each(['TXT', 'MX'] as const)('[3.5] is verified by the %s alone', async (type) => {
+  it.each(['TXT', 'MX'] as const)('[3.5] verifies by the %s alone', async (type) => {
     const domain = await world.configure(NAME)
     world.publish(domain, type)
     const { records, ...verified } = await world.get(NAME)
@@ -393,7 +393,7 @@ describe('getInboundDomain', () => {
     ['an MX that leads elsewhere', 'MX', NAME, '10 mx.example.org'],
     ['the proof of another', 'TXT', `_postrider.${NAME}`, 'postrider-verification=x'],
     ['an MX of a name below', 'MX', `a.${NAME}`, `10 ${INBOUND_HOST}`],
-  ] as const)('is not verified by %s', async (_what, type, name, value) => {
+  ] as const)('does not verify by %s', async (_what, type, name, value) => {
     await world.configure(NAME)
     world.dns.set(name, type, [value])
     expect(await world.get(NAME)).toMatchObject({ verified: false })
@@ -427,7 +427,7 @@ describe('getInboundDomain', () => {
     expect(await world.get(NAME)).toMatchObject({ verified: true })
   })
 
-  it('stays verified without its records, which are looked up now and then', async () => {
+  it('keeps a domain verified without its records, and looks them up now and then', async () => {
     const domain = await world.configure(NAME)
     world.publish(domain, 'TXT')
     await world.get(NAME)
@@ -448,7 +448,7 @@ describe('getInboundDomain', () => {
     expect(await found('a')).toBe(`${NAME}/`)
   })
 
-  it('that is deleted meanwhile is gone, and claims nothing', async () => {
+  it('answers 404 and verifies nothing when the domain is deleted meanwhile', async () => {
     world.publish(await world.configure(NAME))
     const hold = Promise.withResolvers<void>()
     world.dns.setScript(() => ({ after: hold.promise.then(() => undefined) }))
@@ -464,7 +464,7 @@ describe('getInboundDomain', () => {
 })
 
 describe('updateInboundDomain: 200', () => {
-  it('changes what is given, keeps the rest, and says which stream to wake', async () => {
+  it('changes given fields, keeps the others, and says which stream to wake', async () => {
     const domain = await world.configure(NAME, { body: { headers: { 'X-Secret': SECRET } } })
     const { status, body } = await update({ url: world.url('2'), domain: 'IN.example.com' })
     expect({ status, message: body.message }).toEqual({
@@ -490,20 +490,20 @@ describe('updateInboundDomain: 200', () => {
     })
   })
 
-  it('[7.3] null removes the headers', async () => {
+  it('[7.3] removes the headers with null', async () => {
     await world.configure(NAME, { body: { headers: { 'X-Secret': SECRET } } })
     const { body } = await update({ headers: null, domain: null, method: null })
     expect(body.inbound_domain).toMatchObject({ headers_present: [], active: true })
   })
 
-  it('[3.5] checks again while it is not verified', async () => {
+  it('[3.5] checks again while the domain is not verified', async () => {
     world.publish(await world.configure(NAME), 'MX')
     const { body } = await update({ active: false })
     expect(body.inbound_domain).toMatchObject({ verified: true, active: false })
     expect(await found('a')).toBe(`${NAME}/`)
   })
 
-  it('moves the usernames that have no URL of their own, and no others', async () => {
+  it('moves the usernames without a URL of their own, and no others', async () => {
     await world.configure(NAME)
     await world.addUsername(NAME, { username: 'follows', headers: { 'X-Secret': SECRET } })
     await world.addUsername(NAME, { username: 'own', url: world.url('own') })
@@ -538,7 +538,7 @@ describe('updateInboundDomain: 200', () => {
     ['/method', { method: 'GET' }],
     ['/active', { active: 'no' }],
     ['/unknown', { unknown: 1 }],
-  ])('400: %s: %j', async (path, body) => {
+  ])('answers 400 to %s: %j', async (path, body) => {
     await world.configure(NAME)
     const answer = await update(body)
     expect(answer.status).toBe(400)
@@ -547,7 +547,7 @@ describe('updateInboundDomain: 200', () => {
 })
 
 describe('deleteInboundDomain: 200', () => {
-  it('frees the name, with every username and webhook of it', async () => {
+  it('frees the name, and deletes its usernames and webhooks', async () => {
     const { webhook_id } = await world.configureVerified(NAME)
     await world.addUsername(NAME, { username: 'own', url: world.url('own') })
     await world.addUsername(NAME, { username: 'none' })
@@ -570,7 +570,7 @@ describe('deleteInboundDomain: 200', () => {
 })
 
 describe('createInboundUsername: 201', () => {
-  it('[3.5] without a URL and headers it goes by the domain', async () => {
+  it('[3.5] uses the webhook of the domain without a URL and headers', async () => {
     const domain = await world.configureVerified(NAME)
     expect(await found('support')).toBe(`${NAME}/`)
     const { status, body } = await world.call('createInboundUsername', {
@@ -599,7 +599,7 @@ describe('createInboundUsername: 201', () => {
     expect(await found('other')).toBe('unknown_user')
   })
 
-  it('with a URL it has a webhook of its own, without the headers of the domain', async () => {
+  it('makes a webhook of its own with a URL, without the headers of the domain', async () => {
     await world.configureVerified(NAME)
     await update({ headers: { 'X-Secret': SECRET } })
     const made = await world.addUsername(NAME, { username: 'support', url: world.url('support') })
@@ -613,7 +613,7 @@ describe('createInboundUsername: 201', () => {
     expect(await found('support')).toBe(`${NAME}/support`)
   })
 
-  it("with headers alone it has a webhook of its own, at the domain's URL", async () => {
+  it('makes a webhook of its own with headers, at the URL of the domain', async () => {
     await world.configure(NAME)
     const made = await world.addUsername(NAME, {
       username: 'support',
@@ -628,7 +628,7 @@ describe('createInboundUsername: 201', () => {
     })
   })
 
-  it('may be a quoted local part, or one in other letters', async () => {
+  it('accepts a quoted local part, and other scripts', async () => {
     await world.configureVerified(NAME)
     await world.addUsername(NAME, { username: '"John Smith"' })
     await world.addUsername(NAME, { username: 'JOSE\u0301' })
@@ -652,7 +652,7 @@ describe('createInboundUsername: 201', () => {
     ['/url', { username: 'a', url: 'nonsense' }],
     ['/headers/Host', { username: 'a', headers: { Host: 'x' } }],
     ['/active', { username: 'a', active: true }],
-  ])('400: %s: %j', async (path, body) => {
+  ])('answers 400 to %s: %j', async (path, body) => {
     await world.configure(NAME)
     const answer = await world.call('createInboundUsername', { domain: NAME, body })
     expect(answer.status).toBe(400)
@@ -673,7 +673,7 @@ describe('updateInboundUsername: 200', () => {
   }
   const inherits = { url_inherited: true, webhook_inherited: true }
 
-  it('gives a webhook of its own and takes it away again', async () => {
+  it('adds and removes a webhook of its own', async () => {
     await world.configureVerified(NAME)
     await world.addUsername(NAME, { username: 'support' })
     const url = world.url('support')
@@ -716,7 +716,7 @@ describe('updateInboundUsername: 200', () => {
     ['/url', { url: 'nonsense' }],
     ['/url', { url: '' }],
     ['/headers/Host', { headers: { Host: 'x' } }],
-  ])('400: %s: %j', async (path, body) => {
+  ])('answers 400 to %s: %j', async (path, body) => {
     await world.configure(NAME)
     await world.addUsername(NAME, { username: 'support' })
     const answer = await world.call('updateInboundUsername', {
@@ -730,7 +730,7 @@ describe('updateInboundUsername: 200', () => {
 })
 
 describe('deleteInboundUsername: 200', () => {
-  it('[3.5] after the last one the domain takes every local part again', async () => {
+  it('[3.5] lets the domain accept every local part again after the last username', async () => {
     await world.configureVerified(NAME)
     await world.addUsername(NAME, { username: 'support', url: world.url('support') })
     expect(await found('other')).toBe('unknown_user')
@@ -748,7 +748,7 @@ describe('deleteInboundUsername: 200', () => {
   })
 })
 
-describe('lists', () => {
+describe('lists of inbound domains and usernames', () => {
   it('[2] are walked page by page, newest first', async () => {
     const names = ['a', 'b', 'c'].map((label) => `${label}.example.com`)
     for (const domain of names) await world.configure(domain)
@@ -776,7 +776,7 @@ describe('lists', () => {
   })
 })
 
-describe('404, and tenants', () => {
+describe('inbound domains: 404', () => {
   const calls: [InboundOperation, object | undefined][] = [
     ['getInboundDomain', undefined],
     ['updateInboundDomain', {}],
@@ -788,7 +788,7 @@ describe('404, and tenants', () => {
     ['deleteInboundUsername', undefined],
   ]
 
-  it.each(calls)("%s: nobody has another tenant's", async (id, body) => {
+  it.each(calls)('%s does not find a domain of another tenant', async (id, body) => {
     await world.configureVerified(NAME)
     await world.addUsername(NAME, { username: 'support', url: world.url('support') })
     const o = { domain: NAME, username: 'support', ...(body === undefined ? {} : { body }) }
@@ -796,7 +796,7 @@ describe('404, and tenants', () => {
     expect((await world.call(id, o)).status).toBeLessThan(300)
   })
 
-  it.each(calls)('%s: what cannot be a name is not there', async (id, body) => {
+  it.each(calls)('%s does not find a malformed name', async (id, body) => {
     for (const domain of ['unknown.example.com', 'com', 'a b', '\u0000', 'x'.repeat(255)]) {
       const o = { domain, username: 'support', ...(body === undefined ? {} : { body }) }
       expect([domain, (await world.call(id, o)).status]).toEqual([domain, 404])
@@ -804,7 +804,7 @@ describe('404, and tenants', () => {
   })
 
   it.each(['unknown', '"', '\u0000', 'support+tag', '*', 'a@b'])(
-    'getInboundUsername: %j is not there',
+    'getInboundUsername does not find %j',
     async (username) => {
       await world.configure(NAME)
       await world.addUsername(NAME, { username: 'support' })
@@ -813,14 +813,14 @@ describe('404, and tenants', () => {
     },
   )
 
-  it('lists are of their tenant alone', async () => {
+  it('lists show only their tenant', async () => {
     await world.configure(NAME)
     const { body } = await world.call('listInboundDomains', { key: 'b' })
     expect(body.inbound_domains).toEqual([])
   })
 })
 
-describe('keys', () => {
+describe('scopes of keys', () => {
   it.each<[Key, number, number]>([
     ['mailers', 200, 200],
     ['reader', 200, 403],
@@ -850,7 +850,7 @@ describe('keys', () => {
   })
 })
 
-it('[2.1] values of headers are in no answer and no log line', async () => {
+it('[2.1] writes no header value into any answer or log line', async () => {
   const headers = { 'X-Secret': SECRET }
   await world.configure(NAME, { body: { headers } })
   await world.addUsername(NAME, { username: 'support', headers })

@@ -15,12 +15,12 @@ describe('a local part', () => {
     ['JOSE\u0301', 'josé'],
     ['+only-a-tag', ''],
     ['', ''],
-  ])('[3.5] %s comes by the username %s', (local, username) => {
+  ])('[3.5] %s belongs to the username %s', (local, username) => {
     expect(usernameOf(local)).toBe(username)
   })
 
   it.each(['a\u0000b', 'a\nb', 'a\ud800', 'a\u200bb'])(
-    'that nobody can have has none: %j',
+    'has no username when it is invalid: %j',
     (local) => {
       expect(usernameOf(local)).toBeUndefined()
     },
@@ -34,7 +34,7 @@ describe('a username', () => {
     ['first.last', 'first.last'],
     ['jos\u00e9', 'jos\u00e9'],
     ['x'.repeat(64), 'x'.repeat(64)],
-  ])('[3.5] %s is taken, and what is mailed to it comes by it', (text, username) => {
+  ])('[3.5] %s is accepted, and gets the mail to it', (text, username) => {
     expect(checkUsername(text)).toEqual({ ok: true, username })
     expect(usernameOf(text)).toBe(username)
     const tagged = text.endsWith('"') ? text.replace(/"$/, '+tag"') : `${text}+tag`

@@ -17,7 +17,7 @@ const due = (tenantId: string, inboundId: string, bytes: number, isSuspect = fal
   isSuspect,
 })
 
-it('has a place for each tenant before it has a second for one', () => {
+it('admits one message of each tenant before a second of any tenant', () => {
   const admission = createAdmissionLimiter({ ...limits, messagesMax: 4 })
   const line = ['a', 'b', 'c'].flatMap((tenant) =>
     [1, 2, 3].map((i) => due(tenant, `${tenant}${i}`, 1)),
@@ -26,7 +26,7 @@ it('has a place for each tenant before it has a second for one', () => {
   expect(admission.isFull).toBe(true)
 })
 
-it('keeps places for small messages, whoever has the large ones', () => {
+it('keeps space for small messages while large ones fill the rest', () => {
   const admission = createAdmissionLimiter(limits)
   const large = ['a', 'b', 'c', 'd', 'e'].map((tenant) => due(tenant, tenant, 250))
   expect(admission.admit(large)).toHaveLength(4)
@@ -35,7 +35,7 @@ it('keeps places for small messages, whoever has the large ones', () => {
   ])
 })
 
-it('lets in what is larger than there is room for, alone', () => {
+it('admits a message above the limit alone', () => {
   const admission = createAdmissionLimiter(limits)
   const huge = due('a', 'huge', 50_000)
   expect(admission.admit([huge, due('a', 'two', 100), due('b', 'three', 100)])).toEqual([huge])
@@ -43,7 +43,7 @@ it('lets in what is larger than there is room for, alone', () => {
   expect(admission.admit([due('b', 'three', 100), huge])).toEqual([due('b', 'three', 100)])
 })
 
-it('has one suspect at a time, whoever its tenant is, beside as many others as fit', () => {
+it('admits one suspect of all tenants at a time, beside other messages', () => {
   const admission = createAdmissionLimiter(limits)
   const [first, second] = [due('a', 'first', 1, true), due('b', 'second', 1, true)]
   const line = [first, second, due('a', 'a', 1), due('b', 'b', 1)]
@@ -54,7 +54,7 @@ it('has one suspect at a time, whoever its tenant is, beside as many others as f
   expect(admission.admit([second])).toEqual([second])
 })
 
-it('never holds more than it may, and is empty when all have left', () => {
+it('never exceeds its limits, and is empty when all messages have left', () => {
   const message = fc.record({
     tenantId: fc.constantFrom('a', 'b', 'c'),
     bytes: fc.integer({ min: 1, max: 700 }),

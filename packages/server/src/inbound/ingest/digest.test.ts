@@ -6,7 +6,7 @@ const digestOf = (text: string, recipient = 'b@example.com') =>
   digestMessage(Buffer.from(text, 'latin1')).of(recipient).toString('hex')
 const mail = 'Message-ID: <1@x>\r\nSubject: a b\r\n\r\nbody\r\n'
 
-it('[contract 5] is the same whatever servers on the way have added to the header', () => {
+it('[contract 5] the digest ignores header fields that servers on the way added', () => {
   expect(digestOf(`Received: from x\r\n by y\r\n${mail}`)).toBe(digestOf(mail))
   expect(digestOf(mail.replace('Message-ID: ', 'message-id  :\r\n\t'))).toBe(digestOf(mail))
   expect(digestOf(`X-Spam: no\r\nDKIM-Signature: t=1\r\n${mail}`)).toBe(digestOf(mail))
@@ -14,7 +14,7 @@ it('[contract 5] is the same whatever servers on the way have added to the heade
   expect(digestOf(mail, 'B@Example.com')).toBe(digestOf(mail))
 })
 
-it('[contract 5] is another by recipient, Message-ID or content', () => {
+it('[contract 5] the digest differs by recipient, Message-ID and content', () => {
   const all = [
     digestOf(mail),
     digestOf(mail, 'c@example.com'),
@@ -32,14 +32,14 @@ it('[contract 5] is another by recipient, Message-ID or content', () => {
   expect(new Set(all).size).toBe(all.length)
 })
 
-it('takes a message without a Message-ID as a whole', () => {
+it('the digest covers the whole message without a Message-ID', () => {
   const bare = 'Subject: a\r\n\r\nbody\r\n'
   expect(digestOf(bare)).toBe(digestOf(bare))
   expect(digestOf(`Received: x\r\n${bare}`)).not.toBe(digestOf(bare))
   expect(digestOf('\r\n\r\nbody')).not.toBe(digestOf('\r\nbody'))
 })
 
-it('is the same of a large message, whoever makes it', async () => {
+it('the digest of a large message is the same in a thread', async () => {
   for (const header of ['Message-ID: <1@x>\r\n', '']) {
     const raw = Buffer.from(`${header}Subject: a\r\n\r\n${'x'.repeat(600_000)}`)
     const other = Buffer.from(raw)
@@ -50,7 +50,7 @@ it('is the same of a large message, whoever makes it', async () => {
   }
 })
 
-it('reads anything', () => {
+it('the digest accepts any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       const digest = digestMessage(Buffer.from(bytes)).of('b@example.com')
@@ -61,13 +61,13 @@ it('reads anything', () => {
   )
 })
 
-it('tells whether there is a Message-ID', () => {
+it('the digest reports whether there is a Message-ID', () => {
   expect(digestMessage(Buffer.from(mail)).messageId).toBe('<1@x>')
   for (const header of ['Message-ID: \r\n', 'Subject: a\r\n Message-ID: <1@x>\r\n', ''])
     expect(digestMessage(Buffer.from(`${header}\r\nbody`)).messageId).toBeUndefined()
 })
 
-it('gives up on a header without an end', () => {
+it('the digest ignores the Message-ID of a header without an end', () => {
   const endless = `Message-ID: <1@x>\r\n${'a: b\r\n'.repeat(100_000)}`
   expect(digestOf(`${endless}\r\none`)).not.toBe(digestOf(`${endless}\r\ntwo`))
   expect(digestOf('\n'.repeat(1_000_000))).toHaveLength(64)

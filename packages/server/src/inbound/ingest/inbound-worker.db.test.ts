@@ -14,8 +14,8 @@ const world = useInbound()
 const ids = async () => (await world.events()).map(({ details }) => details.inbound_id).sort()
 const queued = () => countOf(world.db, 'inbound_queue')
 
-describe('mail that was received', () => {
-  it('[contract 4, 5] is told with all that is in it, to the webhook of its route', async () => {
+describe('received mail', () => {
+  it('[contract 4, 5] is reported with all its content to the webhook of its route', async () => {
     const route = routeOf({ username: 'sales' })
     const webhookId = await world.webhook('tn_a', route.owner)
     const header =
@@ -88,7 +88,7 @@ describe('mail that was received', () => {
     expect(await storedMessages(world.db)).toMatchObject([{ is_reported: true, problem: null }])
   })
 
-  it('[contract 4, 5] by a mailbox names the mailbox, and has no envelope', async () => {
+  it('[contract 4, 5] names the mailbox and has no envelope when a mailbox received it', async () => {
     await world.fetched({ mailerId: 'imap_9', folder: 'Kunden', serverThread: '1789' })
     await world.fetched({ mailerId: 'imap_9', raw: rawMail({ messageId: '' }) })
     await world.worker().runOnce()
@@ -103,7 +103,7 @@ describe('mail that was received', () => {
     expect(second?.thread_id).toBe(second?.inbound_id)
   })
 
-  it('by the route of a whole domain names the local part without its tag', async () => {
+  it('names the local part without its tag by the route of a whole domain', async () => {
     await world.receive({ routes: [[routeOf(), 'Info+x@in.example.com', 'b@in.example.com']] })
     await world.worker().runOnce()
     expect((await world.events()).map(({ details }) => details)).toMatchObject([
@@ -111,7 +111,7 @@ describe('mail that was received', () => {
     ])
   })
 
-  it('without a webhook is recorded, and delivered to nobody', async () => {
+  it('is recorded without a webhook, and delivered to nobody', async () => {
     await world.receive({ routes: [[routeOf({ username: 'nobody' }), 'nobody@in.example.com']] })
     const worker = world.worker()
     await worker.runOnce()
@@ -120,7 +120,7 @@ describe('mail that was received', () => {
     expect(await countOf(world.db, 'webhooks_pending')).toBe(0)
   })
 
-  it('[contract 5] is one event for each route, to each of them alone', async () => {
+  it('[contract 5] is one event for each route, which sees nothing of the others', async () => {
     const other = routeOf({ tenantId: 'tn_b', domain: 'other.example' })
     await world.receive({
       routes: [
@@ -140,7 +140,7 @@ describe('mail that was received', () => {
     ])
   })
 
-  it('to many routes is read once for all of them', async () => {
+  it('is parsed once for many routes', async () => {
     const routes = ['a', 'b', 'c'].map(
       (username) => [routeOf({ username }), `${username}@in.example.com`] as const,
     )
@@ -158,7 +158,7 @@ describe('mail that was received', () => {
     expect(await world.events()).toHaveLength(4)
   })
 
-  it('to many routes is authenticated once for all of them', async () => {
+  it('is authenticated once for many routes', async () => {
     const routes = ['a', 'b', 'c'].map(
       (username) => [routeOf({ username }), `${username}@in.example.com`] as const,
     )
@@ -176,7 +176,7 @@ describe('mail that was received', () => {
     expect(events.map(({ details }) => details.spf.result)).toEqual(Array(4).fill('pass'))
   })
 
-  it('keeps its text where attachments are never to stand in it', async () => {
+  it('keeps its text where attachments are never embedded', async () => {
     await world.receive({ raw: rawMail({ body: 'to be read\r\n' }) })
     await world.worker({ inlineBytesMax: 0 }).runOnce()
     const [event] = await world.events()
@@ -184,13 +184,13 @@ describe('mail that was received', () => {
     expect(event?.details.problem).toBeUndefined()
   })
 
-  it('is of a program where nobody can be answered', async () => {
+  it('counts as automatic without a sender to answer', async () => {
     await world.receive({ envelope: { ...smtpMail().envelope, from: '' } })
     await world.worker().runOnce()
     expect((await world.events())[0]?.details).toMatchObject({ auto_reply: true })
   })
 
-  it('has what is too large for the event at its address, and says so', async () => {
+  it('links content that is too large for the event, and says so', async () => {
     const part = (name: string, content: string) =>
       `--b\r\nContent-Type: application/x\r\nContent-Disposition: attachment; filename=${name}\r\n\r\n${content}\r\n`
     const header = 'Content-Type: multipart/mixed; boundary=b\r\n'
@@ -216,8 +216,8 @@ describe('mail that was received', () => {
   })
 })
 
-describe('of several that report', () => {
-  it('each message is reported by one, to its own tenant, with what is in it', async () => {
+describe('several inbound workers', () => {
+  it('report each message once, to its own tenant', async () => {
     const received: string[] = []
     await Promise.all(
       Array.from({ length: 120 }, async (_, i) => {
@@ -236,7 +236,7 @@ describe('of several that report', () => {
     expect(await queued()).toBe(0)
   })
 
-  it('[I7] one whose lease has run out records nothing', async () => {
+  it('[I7] record nothing after their lease has expired', async () => {
     const [id] = await world.receive()
     const held = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
@@ -260,7 +260,7 @@ describe('of several that report', () => {
     expect(await ids()).toEqual([id])
   })
 
-  it('[I7] one that the same process has taken again, after its lease had run out, is reported once', async () => {
+  it('[I7] report a message once that the same process has claimed again after its lease', async () => {
     await world.receive()
     const begun = Promise.withResolvers<void>()
     const begunAgain = Promise.withResolvers<void>()
@@ -283,7 +283,7 @@ describe('of several that report', () => {
     expect(await queued()).toBe(0)
   })
 
-  it('a lease is renewed for as long as its message is read', async () => {
+  it('renew a lease as long as its message is read', async () => {
     await world.receive()
     const held = Promise.withResolvers<void>()
     const renewed = Promise.withResolvers<void>()
@@ -323,8 +323,8 @@ describe('of several that report', () => {
   })
 })
 
-describe('a process that ends', () => {
-  it('[I6] after it has taken messages leaves them to others; after a few times they are reported unread', async () => {
+describe('a process that dies', () => {
+  it('[I6] leaves claimed messages to others; after a few deaths they are reported unread', async () => {
     const [id] = await world.receive()
     const dead = new Promise<never>(() => undefined)
     for (let i = 0; i < 6; i++) {
@@ -352,7 +352,7 @@ describe('a process that ends', () => {
     })
   })
 
-  it('[I6] over one message has the others read, which it had beside it', async () => {
+  it('[I6] over one message leaves the other claimed messages to be read', async () => {
     const messages = ['1', '2', 'poison', '4', '5']
     for (const one of messages) await world.receive({ raw: rawMail({ messageId: `<${one}@x>` }) })
     const dead = new Promise<never>(() => undefined)
@@ -403,7 +403,7 @@ describe('a process that ends', () => {
   })
 })
 
-it('what was taken away by hand before it was reported is in nobody’s way', async () => {
+it('skips a message that an operator has deleted', async () => {
   await world.receive()
   await emptyTables(world.db, 'inbound_message')
   const [id] = await world.receive({ raw: rawMail({ messageId: '<2@x>' }) })
@@ -414,7 +414,7 @@ it('what was taken away by hand before it was reported is in nobody’s way', as
   expect(await queued()).toBe(0)
 })
 
-it('a large message is reported as it is at hand where it came in', async () => {
+it('reports a large message from memory where it was received', async () => {
   const { ingest } = world
   const store = async (n: number, bytes: number) => {
     const raw = rawMail({ messageId: `<${n}@x>`, body: 'x'.repeat(bytes) })
@@ -439,7 +439,7 @@ it('a large message is reported as it is at hand where it came in', async () => 
   expect(worker.results.filter((result) => result === 'gone')).toHaveLength(2)
 })
 
-it('what is no longer whole is in nobody’s way, and reported without what was in it', async () => {
+it('reports a damaged message without its content, and the others whole', async () => {
   const large = (n: number) => rawMail({ messageId: `<${n}@x>`, body: 'x'.repeat(1_200_000) })
   const [broken = ''] = await world.receive({ raw: large(1) })
   const others = [
@@ -465,7 +465,7 @@ it('what is no longer whole is in nobody’s way, and reported without what was 
   expect(await queued()).toBe(0)
 })
 
-it('what was tried for weeks is in nobody’s way', async () => {
+it('reports a message unread that was tried thousands of times', async () => {
   await world.receive()
   await world.db.query('update inbound_queue set tries = 32767')
   await world.receive({ raw: rawMail({ messageId: '<2@x>' }) })
@@ -476,13 +476,13 @@ it('what was tried for weeks is in nobody’s way', async () => {
   ])
 })
 
-describe('[I8] whichever statement fails', () => {
+describe('[I8] a failed statement', () => {
   it.each([
     ['because the database is away', '53100'],
     ['because it took too long', '57014'],
     ['because others were in the way', '40P01'],
     ['for a reason of its own', '22012'],
-  ])('%s, each message is reported once, as it is', async (_, state) => {
+  ])('is repeated %s, and each message is reported once', async (_, state) => {
     for (let n = 1; ; n++) {
       await emptyTables(world.db, 'webhooks_event', 'inbound_queue', 'inbound_seen')
       const received = [
@@ -506,7 +506,7 @@ describe('[I8] whichever statement fails', () => {
 })
 
 describe('a tenant whose mail takes long to read', () => {
-  it('has name servers waited for more shortly, once its mail is late', async () => {
+  it('gets shorter DNS time limits once its mail is late', async () => {
     const ofAge = (ageMs: number) => ({
       ...createClock(),
       now: () => new Date(Date.now() + ageMs),
@@ -523,7 +523,7 @@ describe('a tenant whose mail takes long to read', () => {
     expect(asked).toEqual([10_000, 2_000])
   })
 
-  it('delays nobody else', async () => {
+  it('delays no other tenant', async () => {
     const bombs: string[] = []
     for (let i = 0; i < 100; i++)
       bombs.push(

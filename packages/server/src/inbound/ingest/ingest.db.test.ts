@@ -34,9 +34,9 @@ const bravo = routeOf({ tenantId: 'tn_b', domain: 'other.example' })
 const failpoints = createFailpoints(undefined)
 const isUnavailable = { code: 'unavailable' }
 
-describe('mail by SMTP', () => {
+describe('mail received by SMTP', () => {
   it.each([0, 1, 1024 * 1024, 2_500_000])(
-    'has each of its bytes, behind %d more',
+    'is stored byte for byte, with %d more bytes at its end',
     async (length) => {
       const raw = Buffer.concat([rawMail(), randomBytes(length)])
       const mail = smtpMail({ raw })
@@ -77,7 +77,7 @@ describe('mail by SMTP', () => {
     expect(await countOf(db, 'inbound_queue')).toBe(3)
   })
 
-  it('[contract 5] is recognised when it comes again, and stored for those alone who had it not', async () => {
+  it('[contract 5] is recognised when it is sent again, and stored for new recipients only', async () => {
     const ingest = createIngest({ db, failpoints })
     const raw = rawMail()
     await ingest.store(smtpMail({ raw, routes: [[routeOf(), 'x@in.example.com']] }))
@@ -97,7 +97,7 @@ describe('mail by SMTP', () => {
     ])
   })
 
-  it('[contract 5] under the same Message-ID with other content is another', async () => {
+  it('[contract 5] is a different message when the content differs under the same Message-ID', async () => {
     const ingest = createIngest({ db, failpoints })
     const raw = rawMail().toString()
     const all = [
@@ -112,7 +112,7 @@ describe('mail by SMTP', () => {
       expect((await ingest.store(smtpMail({ raw: Buffer.from(one) }))).inboundIds).toHaveLength(0)
   })
 
-  it('[contract 5] without a Message-ID is another each time, one at a time and at once', async () => {
+  it('[contract 5] is a new message each time without a Message-ID', async () => {
     const ingest = createIngest({ db, failpoints })
     const mail = smtpMail({ raw: rawMail({ messageId: '' }) })
     expect((await ingest.store(mail)).inboundIds).toHaveLength(1)
@@ -121,7 +121,7 @@ describe('mail by SMTP', () => {
     expect(await countOf(db, 'inbound_seen')).toBe(0)
   })
 
-  it('[contract 5] is taken as another after 24 h, before and after the janitor', async () => {
+  it('[contract 5] is a new message after 24 h, before and after the janitor', async () => {
     const ingest = createIngest({ db, failpoints })
     const janitor = createInboundJanitor({ db, log: createLogger({ level: 'silent' }) })
     await ingest.store(smtpMail())
@@ -138,7 +138,7 @@ describe('mail by SMTP', () => {
     expect(await countOf(db, 'inbound_message')).toBe(3)
   })
 
-  it('[I4] is stored once, whoever takes it in at the same time and in whatever order', async () => {
+  it('[I4] is stored once by concurrent processes, in any order', async () => {
     const intakes = [
       createIngest({ db, failpoints }),
       createIngest({ db, failpoints }),
@@ -161,14 +161,14 @@ describe('mail by SMTP', () => {
     expect(await countOf(db, 'inbound_raw')).toBe(8)
   })
 
-  it('is stored whatever its client has said of it', async () => {
+  it('is stored with any text that its client has sent', async () => {
     const envelope = { from: 'a\0@x', to: [], remoteIp: '192.0.2.1', helo: 'h\ud800', isTls: false }
     await createIngest({ db, failpoints }).store(smtpMail({ envelope }))
     const [stored] = await storedMessages(db)
     expect(stored?.envelope).toMatchObject({ from: 'a\ufffd@x', helo: 'h\ufffd' })
   })
 
-  it('is told of after the commit', async () => {
+  it('is announced after the commit', async () => {
     const ingest = createIngest({ db, failpoints })
     const seen: Promise<number>[] = []
     const stop = ingest.onStored(() => seen.push(countOf(db, 'inbound_queue')))
@@ -179,7 +179,7 @@ describe('mail by SMTP', () => {
     expect(seen).toHaveLength(1)
   })
 
-  it('[I5] is refused when its commit takes too long, and recognised if it came after all', async () => {
+  it('[I5] is refused when its commit takes too long, and recognised if the commit succeeded', async () => {
     const held = Promise.withResolvers<void>()
     const slow: Db = {
       ...db,
@@ -196,7 +196,7 @@ describe('mail by SMTP', () => {
     expect((await createIngest({ db, failpoints }).store(smtpMail())).inboundIds).toEqual([])
   })
 
-  it('is refused when too much waits', async () => {
+  it('is refused when too much mail waits for its commit', async () => {
     const held = Promise.withResolvers<void>()
     const away: Db = {
       ...db,
@@ -235,7 +235,7 @@ describe('mail by SMTP', () => {
   })
 })
 
-describe('mail of mailboxes', () => {
+describe('mail fetched from mailboxes', () => {
   it('is stored in the transaction of its caller, or not at all', async () => {
     const mails = [mailboxMail(), mailboxMail({ mailerId: 'imap_2', serverThread: '17' })]
     const failed = db.transaction(async (tx) => {

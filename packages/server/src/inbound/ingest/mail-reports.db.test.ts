@@ -149,7 +149,7 @@ const classifiedOf = async (sent: Awaited<ReturnType<typeof send>>) => {
 }
 
 describe('[contract 3.5] a delivery report', () => {
-  it('makes a bounce of the recipient it names, and is an incoming email all the same', async () => {
+  it('makes a MAIL_BOUNCE of the recipient it names, and is an incoming email as well', async () => {
     const sent = await send()
     await receive(sent, deliveryReport(sent))
     const [event] = await eventsOf(world.db, sent.refId)
@@ -172,7 +172,7 @@ describe('[contract 3.5] a delivery report', () => {
     expect(await world.events()).toHaveLength(1)
   })
 
-  it('counts once, by however many doors it comes and however often it is repeated', async () => {
+  it('counts once, however it arrives and however often', async () => {
     const sent = await send()
     const report = deliveryReport(sent)
     await receive(sent, report)
@@ -184,7 +184,7 @@ describe('[contract 3.5] a delivery report', () => {
     expect(await world.events()).toHaveLength(4)
   })
 
-  it('for good counts after one that was not, and is told no second time', async () => {
+  it('suppresses when it is permanent after a temporary one, and makes no second event', async () => {
     const sent = await send()
     await receive(sent, deliveryReport(sent, { status: '5.2.2', words: '552 5.2.2 Mailbox full' }))
     expect(await suppressed(sent)).toEqual([])
@@ -197,7 +197,7 @@ describe('[contract 3.5] a delivery report', () => {
   it.each([
     ['without a Message-ID', ''],
     ['with the Message-ID that a server has put in the place of ours', '<1@mx.example.net>'],
-  ])('%s, is on the email whose envelope it names', async (_, messageId) => {
+  ])('%s, belongs to the email whose envelope id it names', async (_, messageId) => {
     const sent = await send()
     const envelopeId = `${sent.refId}.0`
     await receive(sent, deliveryReport(sent, { messageId, envelopeId }))
@@ -206,7 +206,7 @@ describe('[contract 3.5] a delivery report', () => {
     expect(await suppressed(sent)).toEqual([['Ada@example.com', 'bounced']])
   })
 
-  it('that is not for good suppresses nobody', async () => {
+  it('suppresses nobody when it is temporary', async () => {
     const sent = await send()
     await receive(sent, deliveryReport(sent, { status: '4.2.2', words: '452 4.2.2 Mailbox full' }))
     expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
@@ -219,7 +219,7 @@ describe('[contract 3.5] a delivery report', () => {
     ['5.0.0', '550 Your IP address blocked', 'blocked_reputation'],
     ['5.0.0', '550 Sorry', 'unknown'],
   ])(
-    '[contract 7.4] that is not about the address suppresses nobody: %s %s',
+    '[contract 7.4] suppresses nobody when it is not about the address: %s %s',
     async (status, words, category) => {
       const sent = await send()
       await receive(sent, deliveryReport(sent, { status, words }))
@@ -229,7 +229,7 @@ describe('[contract 3.5] a delivery report', () => {
     },
   )
 
-  it('that a server goes on trying, or was successful, is no bounce', async () => {
+  it('makes no bounce when the server keeps trying or has delivered', async () => {
     const sent = await send()
     await receive(sent, deliveryReport(sent, { action: 'delayed', status: '4.4.1' }))
     await receive(sent, deliveryReport(sent, { action: 'delivered', status: '2.0.0' }))
@@ -239,7 +239,7 @@ describe('[contract 3.5] a delivery report', () => {
 })
 
 describe('[contract 3.5] a complaint', () => {
-  it('makes MAIL_SPAM of the copy whose Message-ID and recipient it has, once', async () => {
+  it('makes MAIL_SPAM once for the copy whose Message-ID and recipient it names', async () => {
     const sent = await send()
     await receive(sent, complaint(sent, 1, 'Ben@example.com'))
     await receive(sent, complaint(sent, 1, 'ben@example.com'))
@@ -252,7 +252,7 @@ describe('[contract 3.5] a complaint', () => {
     ['one that is blacked out', 'redacted@example.com'],
     ['another address', 'digest-7@example.net'],
   ])(
-    '[contract 7.4] with %s does nothing, also where the email has one alone',
+    '[contract 7.4] does nothing with %s, even where the email has one recipient only',
     async (_, named) => {
       const sent = await send('delivered', 'accepted', ['ada@example.com'])
       await receive(sent, complaint(sent, 0, named))
@@ -265,7 +265,7 @@ describe('[contract 3.5] a complaint', () => {
   )
 })
 
-describe('nothing follows from a report', () => {
+describe('a report without consequences', () => {
   it.each<[string, (sent: Sent) => readonly [Pick<Sent, 'tenantId'>, Buffer]]>([
     ['to another tenant', (sent) => [{ tenantId: newId('tn') }, deliveryReport(sent)]],
     [
@@ -301,7 +301,7 @@ describe('nothing follows from a report', () => {
       'of an email that is no longer kept',
       (sent) => [sent, deliveryReport({ ...sent, refId: `01A${newUlid().slice(3)}` })],
     ],
-  ])('%s', async (_, of) => {
+  ])('is a report %s', async (_, of) => {
     const sent = await send()
     const [to, report] = of(sent)
     await receive(to, report)
@@ -311,7 +311,7 @@ describe('nothing follows from a report', () => {
     expect(await world.events()).toHaveLength(1)
   })
 
-  it('of an id of ours and another address, which is counted and logged by that', async () => {
+  it('names one of our ids and another address, and is counted and logged as that', async () => {
     const sent = await send()
     const lines: string[] = []
     const log = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } })
@@ -330,15 +330,18 @@ describe('nothing follows from a report', () => {
     )
   })
 
-  it.each(['suppressed', 'blocked', 'rejected'])('on what was never sent: %s', async (status) => {
-    const sent = await send(status, 'none')
-    await receive(sent, deliveryReport(sent))
-    expect(await told(sent)).toEqual([])
-    expect(await statuses(sent)).toEqual([status, status])
-  })
+  it.each(['suppressed', 'blocked', 'rejected'])(
+    'is a report on mail that was never sent: %s',
+    async (status) => {
+      const sent = await send(status, 'none')
+      await receive(sent, deliveryReport(sent))
+      expect(await told(sent)).toEqual([])
+      expect(await statuses(sent)).toEqual([status, status])
+    },
+  )
 })
 
-describe('a report on an email that is under way', () => {
+describe('a report on an email with an attempt under way', () => {
   const waiting = async () => {
     const { rows } = await world.db.query<{ tries: number; is_later: boolean }>(
       'select tries, due_at > now() as is_later from inbound_queue',
@@ -347,7 +350,7 @@ describe('a report on an email that is under way', () => {
   }
 
   it.each(['queued', 'sending', 'deferred'])(
-    'is looked at again when that is over: %s',
+    'is tried again after the attempt: %s',
     async (status) => {
       const sent = await send(status)
       await receive(sent, deliveryReport(sent))
@@ -369,7 +372,7 @@ describe('a report on an email that is under way', () => {
     },
   )
 
-  it('is given up on after a day', async () => {
+  it('is given up after a day', async () => {
     const sent = await send('queued', 'none')
     await receive(sent, deliveryReport(sent))
     await world.db.query(`update inbound_message set received_at = now() - interval '25 h'`)
@@ -379,7 +382,7 @@ describe('a report on an email that is under way', () => {
     expect(await told(sent)).toEqual([])
   })
 
-  it('ends an attempt without an answer, which is not repeated', async () => {
+  it('ends an attempt that got no answer, which is not repeated', async () => {
     const sent = await send('deferred', 'uncertain')
     await receive(sent, deliveryReport(sent))
     expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
@@ -391,7 +394,7 @@ describe('a report on an email that is under way', () => {
   })
 })
 
-it('reports of many messages and tenants are applied together, in whatever order they come', async () => {
+it('applies reports of many messages and tenants together, in any order', async () => {
   const sents = await Promise.all(Array.from({ length: 12 }, () => send()))
   for (const sent of [...sents, ...sents.toReversed()])
     await world.receive({
@@ -403,8 +406,8 @@ it('reports of many messages and tenants are applied together, in whatever order
   expect(await world.events()).toHaveLength(24)
 })
 
-describe('[contract 7.4] what comes back to the return path of a copy', () => {
-  it('bounces its recipient once, without a Message-ID, and is no incoming email', async () => {
+describe('[contract 7.4] mail to the return path of a copy', () => {
+  it('bounces its recipient once without a Message-ID, and is no incoming email', async () => {
     const sent = await send()
     for (const date of ['10:00', '11:00'])
       await returnTo(sent, deliveryReport(sent, { messageId: '', date }))
@@ -422,7 +425,7 @@ describe('[contract 7.4] what comes back to the return path of a copy', () => {
     expect((await world.db.query('select * from inbound_queue')).rows).toEqual([])
   })
 
-  it('is about that copy, whichever email it names, and suppresses no address but its own', async () => {
+  it('is about that copy only, and suppresses no other address', async () => {
     const sent = await send()
     const other = await send()
     const recipient = 'forwarded@elsewhere.example'
@@ -432,7 +435,7 @@ describe('[contract 7.4] what comes back to the return path of a copy', () => {
     expect(await suppressed(sent)).toEqual([])
   })
 
-  it('bounces by a report in words, from a server that knows no RFC 3464', async () => {
+  it('bounces its recipient by a text from a server without RFC 3464', async () => {
     const sent = await send()
     const body =
       'Your message could not be delivered.\r\n\r\n<ada@example.com>: 550 5.1.1 User unknown\r\n'
@@ -443,7 +446,7 @@ describe('[contract 7.4] what comes back to the return path of a copy', () => {
     expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
   })
 
-  it('bounces its recipient though it names neither a message nor anybody', async () => {
+  it('bounces its recipient without naming a message or an address', async () => {
     const sent = await send()
     const raw = Buffer.from(
       'From: MAILER-DAEMON@mx.example.net\r\nTo: x@in.example.com\r\nSubject: failure notice\r\n\r\nYour message could not be delivered.\r\n',
@@ -454,7 +457,7 @@ describe('[contract 7.4] what comes back to the return path of a copy', () => {
     expect(await world.events()).toEqual([])
   })
 
-  it('is nothing where it says that delivery is delayed, and no incoming email either', async () => {
+  it('does nothing when it says that delivery is delayed, and is no incoming email', async () => {
     const sent = await send()
     await returnTo(
       sent,
@@ -482,14 +485,14 @@ describe('[contract 7.4] what comes back to the return path of a copy', () => {
     expect(await world.events()).toMatchObject([{ details: { domain: 'in.example.com' } }])
   })
 
-  it('is an incoming email where it was sent to somebody else as well', async () => {
+  it('is an incoming email where it was sent to someone else as well', async () => {
     const sent = await send()
     await returnTo(sent, deliveryReport(sent), { also: 'desk@in.example.com' })
     expect(await world.events()).toHaveLength(1)
     expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
   })
 
-  it("says nothing by another tenant's token", async () => {
+  it('does nothing with a token of another tenant', async () => {
     const sent = await send()
     const raw = deliveryReport(sent, { messageId: '' })
     await returnTo(sent, raw, { madeFor: newId('tn') })

@@ -29,14 +29,14 @@ function counting(refuse = 0) {
 }
 
 describe('a message that goes to several routes', () => {
-  it('is read once, at one time or one after the other', async () => {
+  it('is parsed once, for concurrent and for later routes', async () => {
     const { seen, parseOnce } = counting()
     await Promise.all([parseOnce(messageOf('in_1')), parseOnce(messageOf('in_1'))])
     await parseOnce(messageOf('in_1'))
     expect(seen).toHaveLength(1)
   })
 
-  it('is read for each tenant, and again after a while', async () => {
+  it('is parsed for each tenant, and again after a while', async () => {
     const { seen, parseOnce } = counting()
     await parseOnce(messageOf('in_1'))
     await parseOnce(messageOf('in_1', { tenantId: 'tn_b' }))
@@ -48,7 +48,7 @@ describe('a message that goes to several routes', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is read again where reading was refused', async () => {
+  it('is parsed again after a refusal', async () => {
     const { seen, parseOnce } = counting(1)
     await expect(parseOnce(messageOf('in_1'))).rejects.toThrow('too much')
     await parseOnce(messageOf('in_1'))
@@ -56,8 +56,8 @@ describe('a message that goes to several routes', () => {
   })
 })
 
-describe('what was read is kept', () => {
-  it('within a bound of bytes, the oldest leaves first', async () => {
+describe('the cache of parsed messages', () => {
+  it('is bounded in bytes, and evicts the oldest', async () => {
     const { seen, parseOnce } = counting()
     for (const id of ['in_1', 'in_2', 'in_3', 'in_3', 'in_2', 'in_1'])
       await parseOnce(messageOf(id, { bytes: 15 * MIB }))
@@ -67,7 +67,7 @@ describe('what was read is kept', () => {
     expect(seen).toHaveLength(6)
   })
 
-  it('of at most 256 messages', async () => {
+  it('holds at most 256 messages', async () => {
     const { seen, parseOnce } = counting()
     for (let i = 0; i <= 256; i++) await parseOnce(messageOf(`in_${i}`))
     await parseOnce(messageOf('in_1'))
@@ -76,7 +76,7 @@ describe('what was read is kept', () => {
     expect(seen).toHaveLength(258)
   })
 
-  it('of no mailbox, where each message is its own', async () => {
+  it('does not hold messages of mailboxes, which are read once anyway', async () => {
     const { parseOnce } = counting()
     await parseOnce(messageOf('in_1', { source: 'imap' }))
     expect(vi.getTimerCount()).toBe(0)

@@ -8,7 +8,7 @@ const MIB = 1024 * 1024
 const large = Buffer.alloc(30 * MIB)
 
 describe('large messages that were just stored', () => {
-  it('are had once by each of their routes', () => {
+  it('are returned once for each of their routes', () => {
     const recent = createRecentRaws()
     recent.keep(['in_1', 'in_2'], large)
     expect(recent.take('in_1')).toBe(large)
@@ -17,7 +17,7 @@ describe('large messages that were just stored', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('are kept as far as there is room, and a while', () => {
+  it('are kept within a bound of bytes, and for a bounded time', () => {
     const recent = createRecentRaws()
     recent.keep(['in_1', 'in_2', 'in_3'], large)
     expect(recent.take('in_3')).toBeUndefined()
@@ -30,7 +30,7 @@ describe('large messages that were just stored', () => {
     expect(recent.take('in_6')).toBe(large)
   })
 
-  it('and no small ones', () => {
+  it('do not include small messages', () => {
     const recent = createRecentRaws()
     recent.keep(['in_1'], Buffer.alloc(1_000))
     expect(recent.take('in_1')).toBeUndefined()

@@ -89,7 +89,7 @@ const count = async (table: string, where = 'true') =>
   (await world.db.query(`select 1 from ${table} where ${where}`)).rowCount
 
 describe('[D7] a statement that fails', () => {
-  it('in configureInboundRouting leaves nothing; the next call makes it', async () => {
+  it('in configureInboundRouting leaves nothing; the next call makes the domain', async () => {
     await failEach('configureInboundRouting', {
       prepare: async () => world.dns.set(NAME, 'MX', ['10 mx.example.net']),
       body: { domain: NAME, url: world.url(), headers: { 'X-A': 'a' } },
@@ -104,7 +104,7 @@ describe('[D7] a statement that fails', () => {
     })
   })
 
-  it('in getInboundDomain of one that changed hands leaves it whose it was', async () => {
+  it('in getInboundDomain of a domain that changes hands leaves it with its tenant', async () => {
     await failEach('getInboundDomain', {
       prepare: async () => {
         await world.configureVerified(NAME, { key: 'b' })
@@ -130,14 +130,14 @@ describe('[D7] a statement that fails', () => {
     })
   })
 
-  it('in deleteInboundDomain leaves it whole, or deletes all of it', async () => {
+  it('in deleteInboundDomain leaves the domain whole, or deletes all of it', async () => {
     await failEach('deleteInboundDomain', {
       prepare: withUsernames,
       isDone: async () => (await count('inbound_domain')) === 0,
     })
   })
 
-  it('in createInboundUsername leaves nothing; the next call makes it', async () => {
+  it('in createInboundUsername leaves nothing; the next call makes the username', async () => {
     await failEach('createInboundUsername', {
       prepare: () => world.configure(NAME),
       body: { username: 'support', headers: { 'X-A': 'a' } },
@@ -159,7 +159,7 @@ describe('[D7] a statement that fails', () => {
     })
   })
 
-  it('in updateInboundUsername that takes its webhook away changes nothing', async () => {
+  it('in updateInboundUsername that removes its webhook changes nothing', async () => {
     await failEach('updateInboundUsername', {
       prepare: async () => {
         await world.configure(NAME)
@@ -170,7 +170,7 @@ describe('[D7] a statement that fails', () => {
     })
   })
 
-  it('in deleteInboundUsername leaves it whole', async () => {
+  it('in deleteInboundUsername leaves the username whole', async () => {
     await failEach('deleteInboundUsername', {
       prepare: withUsernames,
       isDone: async () => (await count('inbound_username', `username = 'support'`)) === 0,

@@ -72,7 +72,7 @@ describe('getRawInboundMessage', () => {
     ['a small one', 1_000],
     ['of exactly one piece', PIECE_BYTES],
     ['of two and a byte', 2 * PIECE_BYTES + 1],
-  ])('answers what was received, byte for byte, as a file: %s', async (_, length) => {
+  ])('answers the received bytes as a file: %s', async (_, length) => {
     const bytes = Buffer.alloc(length)
     rawMail().copy(bytes)
     for (let at = rawMail().length; at < length; at += 1) bytes[at] = at % 251
@@ -89,7 +89,7 @@ describe('getRawInboundMessage', () => {
     })
   })
 
-  it('is refused when too many of its tenant wait, and cut when retention takes the message', async () => {
+  it('is refused when too many requests of its tenant wait, and cut when retention deletes the message', async () => {
     const [id] = await world.receive({ raw: Buffer.alloc(PIECE_BYTES + 1, 'a: b\n') })
     const full = createConcurrencyLimiter({
       name: 'full',
@@ -114,7 +114,7 @@ describe('getRawInboundMessage', () => {
 })
 
 describe('getInboundAttachment', () => {
-  it('answers its content under a name that does no harm, and never a type', async () => {
+  it('answers the content with a safe name and type', async () => {
     const raw = withAttachments(
       ["attachment; filename*=utf-8''%E2%82%AC%20rates.html", '<script>alert(1)</script>'],
       ['attachment; filename="../../etc/pass\\"wd"', 'two'],
@@ -140,7 +140,7 @@ describe('getInboundAttachment', () => {
       expect((await get(`/${id}/attachments/${n}`)).statusCode).not.toBe(200)
   })
 
-  it('is held for a bounded time, and its place is free again', async () => {
+  it('is bounded in time, and frees its place', async () => {
     const [id] = await world.receive({
       raw: withAttachments(['attachment; filename=a', 'a'.repeat(9_000_000)]),
     })
@@ -168,7 +168,7 @@ describe('getInboundAttachment', () => {
 })
 
 describe('getInboundMessage and listInboundMessages', () => {
-  it('tell what became of each, newest first', async () => {
+  it('show the state of each message, newest first', async () => {
     const [first] = await world.receive({ routes: [[routeOf({ username: 'sales' }), 'sales@x']] })
     await world.worker().runOnce()
     const second = await world.fetched({ mailerId: 'imap_1', folder: 'INBOX' })
@@ -200,7 +200,7 @@ describe('getInboundMessage and listInboundMessages', () => {
     expect(next).not.toHaveProperty('nextPageToken')
   })
 
-  it('find one message by its id, and nothing by what is none', async () => {
+  it('find one message by its id, and nothing by a malformed id', async () => {
     const [first = ''] = await world.receive()
     await world.receive({ raw: rawMail({ messageId: '<2@x>' }) })
     const found = (await get(`?inbound_id=${first}`)).json()
@@ -216,8 +216,8 @@ describe('getInboundMessage and listInboundMessages', () => {
   })
 })
 
-describe('what is not the tenant’s own', () => {
-  it('is not found, as what is not there', async () => {
+describe('messages of another tenant', () => {
+  it('are not found, like unknown ones', async () => {
     const [id] = await world.receive({ raw: withAttachments(['attachment', 'secret']) })
     const paths = [`/${id}`, `/${id}/raw`, `/${id}/attachments/0`]
     for (const path of paths) expect((await get(path)).statusCode).toBe(200)

@@ -19,7 +19,7 @@ afterEach(async () => {
 const MESSAGE = 'Subject: one\r\n\r\nHello\r\n'
 
 describe('the size of a message', () => {
-  it('is refused where it is declared', async () => {
+  it('is refused where it is declared at MAIL', async () => {
     const { open } = await start({ bytesMax: 1_000 })
     const client = await open()
     expect(await client.ask('MAIL FROM:<ada@sender.test> SIZE=1001')).toMatch(/^552 5\.3\.4 /)
@@ -29,7 +29,7 @@ describe('the size of a message', () => {
   it.each([
     ['as it is', 'x'.repeat(150)],
     ['with its bare line ends made whole', '\n'.repeat(45)],
-  ])('is refused after the dot, %s, and nothing of it is held', async (_what, text) => {
+  ])('is refused at the end of the message, %s, and its memory is freed', async (_what, text) => {
     const { openFor, stored, metrics } = await start({ bytesMax: 100 })
     const client = await openFor('a@routed.test')
     expect(await sendData(client, `Subject: one\r\n\r\n${text}`)).toMatch(/^552 5\.3\.4 /)
@@ -41,7 +41,7 @@ describe('the size of a message', () => {
     expect(await sendData(client, MESSAGE)).toMatch(/^250 /)
   })
 
-  it('[I2] ends the connection of a peer that goes on and on', async () => {
+  it('[I2] ends the connection of a peer that sends far beyond it', async () => {
     const { openFor } = await start({ bytesMax: 1_000 })
     const client = await openFor('a@routed.test')
     await client.ask('DATA')
@@ -50,7 +50,7 @@ describe('the size of a message', () => {
     await client.end()
   })
 
-  it('is no way to keep the listener busy: many that are large', async () => {
+  it('bounds the work of many large messages', async () => {
     const { openFor, stored } = await start({ bytesMax: 8 * 1024 * 1024 })
     const text = `Subject: large\r\n\r\n${'x'.repeat(6_000_000)}\r\n`
     const large = await Promise.all(
@@ -75,7 +75,7 @@ describe('the size of a message', () => {
     expect(stored.filter(({ raw }) => raw.length > 6_000_000)).toHaveLength(8)
   })
 
-  it('is no way to keep the listener busy: lines that begin with a dot, by the million', async () => {
+  it('bounds the work of millions of lines that begin with a dot', async () => {
     const { openFor, metrics } = await start({ bytesMax: 8 * 1024 * 1024 })
     const client = await openFor('a@routed.test')
     await client.ask('DATA')
@@ -88,7 +88,7 @@ describe('the size of a message', () => {
     expect(await metrics()).toContain('{what="bytes_in_transit"} 0')
   })
 
-  it('is bounded over all messages on their way, and half of it for one address', async () => {
+  it('is bounded over all messages under way, with half of the bound for one address', async () => {
     const limits = { bytesInTransitMax: 256 * 1024 }
     const { openFor, open, metrics, stored } = await start({ limits })
     const first = await openFor('a@routed.test')
@@ -107,8 +107,8 @@ describe('the size of a message', () => {
   })
 })
 
-describe('recipients', () => {
-  it('beyond the most are asked to come again, and those before them are served', async () => {
+describe('the number of recipients', () => {
+  it('defers recipients beyond the maximum, and accepts those before', async () => {
     const { openFor, stored } = await start({ recipientsMax: 2 })
     const client = await openFor('a@routed.test', 'b@routed.test')
     expect(await client.ask('RCPT TO:<c@routed.test>')).toMatch(/^452 4\.5\.3 /)
@@ -116,7 +116,7 @@ describe('recipients', () => {
     expect(stored[0]?.envelope.to).toEqual(['a@routed.test', 'b@routed.test'])
   })
 
-  it('that are guessed at end the connection', async () => {
+  it('ends the connection of a peer that guesses addresses', async () => {
     const { openFor } = await start({ limits: { refusedRecipientsMax: 5 } })
     const client = await openFor()
     for (let i = 0; i < 6; i++)
@@ -125,7 +125,7 @@ describe('recipients', () => {
     await client.end()
   })
 
-  it('[I2] 20,000 at once are answered, and no more kept than may be', async () => {
+  it('[I2] is bounded in memory: 20,000 recipients at once are answered', async () => {
     const { openFor, stored } = await start({ limits: { workMicrosBurst: 10_000_000 } })
     const client = await openFor()
     const all = Array.from({ length: 20_000 }, (_, i) => `RCPT TO:<u${i}@routed.test>\r\n`)
@@ -137,38 +137,35 @@ describe('recipients', () => {
   })
 })
 
-describe('work', () => {
+describe('the work of a connection', () => {
   // A recipient that is looked up is worth five commands.
   const floods: [what: string, flood: string, answersMax: number][] = [
     ['commands', 'NOOP\r\n'.repeat(200), 40],
     ['recipients', 'RCPT TO:<a@routed.test>\r\n'.repeat(200), 8],
   ]
-  it.each(floods)(
-    '[I12] that one connection makes has a limit: %s',
-    async (_, flood, answersMax) => {
-      const { openFor, log, metrics } = await start({
-        limits: {
-          workMicrosBurst: 2_000,
-          workMicrosPerSecond: 1,
-          idleCommandsMax: 1_000,
-          badCommandsMax: 1_000,
-        },
-      })
-      const client = await openFor()
-      client.send(flood)
-      await expect.poll(log).toContain('"limit":"work"')
-      expect(await metrics()).toContain('inbound_limits_total{limit="work"} 1')
-      expect(client.unread().match(/^\d{3} /gm)?.length ?? 0).toBeLessThanOrEqual(answersMax)
-      const other = await openFor('a@routed.test')
-      expect(await sendData(other, MESSAGE)).toMatch(/^250 /)
-      client.close()
-    },
-  )
+  it.each(floods)('[I12] is limited: %s', async (_, flood, answersMax) => {
+    const { openFor, log, metrics } = await start({
+      limits: {
+        workMicrosBurst: 2_000,
+        workMicrosPerSecond: 1,
+        idleCommandsMax: 1_000,
+        badCommandsMax: 1_000,
+      },
+    })
+    const client = await openFor()
+    client.send(flood)
+    await expect.poll(log).toContain('"limit":"work"')
+    expect(await metrics()).toContain('inbound_limits_total{limit="work"} 1')
+    expect(client.unread().match(/^\d{3} /gm)?.length ?? 0).toBeLessThanOrEqual(answersMax)
+    const other = await openFor('a@routed.test')
+    expect(await sendData(other, MESSAGE)).toMatch(/^250 /)
+    client.close()
+  })
 
   it.each([
     ['lines that begin with a dot', '..\r\n'.repeat(60_000), 20_000],
     ['halves of line ends', '\n'.repeat(400_000), 5_000],
-  ])('[I12] of a message that consists of %s waits', async (_what, text, workMicrosBurst) => {
+  ])('[I12] makes a message that consists of %s wait', async (_what, text, workMicrosBurst) => {
     const { openFor, metrics, stored } = await start({ limits: { workMicrosBurst } })
     const client = await openFor('a@routed.test')
     expect(await sendData(client, `${text}\r\n`)).toMatch(/^(250|552) /)
@@ -176,7 +173,7 @@ describe('work', () => {
     expect(stored.length).toBeLessThan(2)
   })
 
-  it('[I12] of tiny segments is no more than that of the bytes that come while they wait', async () => {
+  it('[I12] counts tiny segments together that arrive while they wait', async () => {
     let nowMs = 0
     const limits = { workMicrosBurst: 2_000, workMicrosPerSecond: 1_000_000 }
     const { openFor, stored } = await start({ limits, monotonicMs: () => nowMs })
@@ -189,7 +186,7 @@ describe('work', () => {
     expect(stored[0]?.raw.toString('latin1')).toMatch(/^x{2000}\r\n$/m)
   })
 
-  it('of ordinary mail never waits', async () => {
+  it('does not delay ordinary mail', async () => {
     const { openFor, metrics } = await start()
     const client = await openFor()
     for (let i = 0; i < 100; i += 1) {
@@ -202,7 +199,7 @@ describe('work', () => {
     expect(await metrics()).toContain('inbound_limits_total{limit="work"} 0')
   })
 
-  it('after its end is cut off', async () => {
+  it('is cut off after QUIT', async () => {
     const { open } = await start()
     const client = await open()
     await client.ask('QUIT')
@@ -212,8 +209,8 @@ describe('work', () => {
   })
 })
 
-describe('connections', () => {
-  it('beyond the most of one address are refused, until one ends', async () => {
+describe('the number of connections', () => {
+  it('of one address is limited until one ends', async () => {
     const { open, port } = await start({ limits: { connectionsPerAddressMax: 2 } })
     const first = await open()
     await open()
@@ -225,7 +222,7 @@ describe('connections', () => {
     await expect.poll(async () => greeting(port)).toMatch(/^220 /)
   })
 
-  it('beyond the most of all are refused', async () => {
+  it('of all addresses is limited', async () => {
     const { open, port, metrics, log } = await start({ limits: { connectionsMax: 1 } })
     await open()
     expect(await greeting(port)).toMatch(/^421 4\.3\.2 /)
@@ -234,7 +231,7 @@ describe('connections', () => {
     expect(log()).toContain('"limit":"connections"')
   })
 
-  it('beyond the most of all end one of the address with most, for an address with fewer', async () => {
+  it('makes room for an address with few connections by ending one of the address with most', async () => {
     const { openFor, open, port, log } = await start({ limits: { connectionsMax: 3 } })
     const inData = await openFor('a@routed.test')
     await inData.ask('DATA')
@@ -261,7 +258,7 @@ describe('connections', () => {
     return said
   }
 
-  it('last only so long, and a message that is coming in is finished', async () => {
+  it('is bounded by their age, and a message under way is finished', async () => {
     let nowMs = 0
     const limits = { connectionMsMax: 1_000, commandMsMax: 10_000 }
     const { open, openFor } = await start({ limits, monotonicMs: () => nowMs })
@@ -275,7 +272,7 @@ describe('connections', () => {
     expect(busy.unread() || (await busy.see(/\r\n/))).toMatch(/^421 4\.4\.2 /)
   })
 
-  it('have so many transactions', async () => {
+  it('is bounded by their transactions', async () => {
     const { open } = await start({ limits: { transactionsMax: 2 } })
     const client = await open()
     for (const _ of [1, 2]) {
@@ -288,7 +285,7 @@ describe('connections', () => {
 
 describe('commands', () => {
   it.each(['NOOP', 'RSET', 'VRFY x', 'HELO flood.test', 'EHLO flood.test'])(
-    'that lead nowhere end the connection: %s',
+    'end the connection after too many without a purpose: %s',
     async (command) => {
       const { open } = await start({ limits: { idleCommandsMax: 20 } })
       const client = await open()
@@ -298,7 +295,7 @@ describe('commands', () => {
     },
   )
 
-  it('that are wrong end it, whatever they are', async () => {
+  it('end the connection after too many errors', async () => {
     const { open } = await start({ limits: { badCommandsMax: 3 } })
     const client = await open()
     client.send('MAIL whatever\r\n'.repeat(10))
@@ -307,14 +304,14 @@ describe('commands', () => {
     expect(said).toMatch(/421 4\.7\.0 Too many errors\r\n$/)
   })
 
-  it('that nobody knows end it', async () => {
+  it('end the connection after too many unknown ones', async () => {
     const { open } = await start()
     const client = await open()
     client.send('XYZZY\r\n'.repeat(50))
     expect(await client.see(/^421 .*\r\n/m)).toMatch(/421 4\.4\.2 Error: too many unrecognized/)
   })
 
-  it('that have no end do not grow', async () => {
+  it('do not grow without an end of line', async () => {
     const { open } = await start()
     const client = await open()
     client.send(`NOOP ${'x'.repeat(100_000)}`)
@@ -322,7 +319,7 @@ describe('commands', () => {
     await client.end()
   })
 
-  it('[I1] that drip are waited for only so long, however steadily', async () => {
+  it('[I1] that drip end at a deadline', async () => {
     let nowMs = 0
     const { open } = await start({ limits: { commandMsMax: 60_000 }, monotonicMs: () => nowMs })
     const client = await open()
@@ -333,14 +330,14 @@ describe('commands', () => {
     await dripping
   })
 
-  it('before the greeting end it', async () => {
+  it('before the greeting end the connection', async () => {
     const { port } = await start()
     const client = createRawClient(port)
     client.send('EHLO early.test\r\nMAIL FROM:<ada@sender.test>\r\n')
     expect(await client.see(/\r\n/)).toMatch(/^421 .*too soon/)
   })
 
-  it('without a last line end are none', async () => {
+  it('without an end of line are ignored at the end of the connection', async () => {
     const { openFor, metrics } = await start()
     const client = await openFor('a@routed.test')
     client.socket.end('DATA')
@@ -349,8 +346,8 @@ describe('commands', () => {
   })
 })
 
-describe('a message', () => {
-  it('[I1] that comes too slowly is not waited for', async () => {
+describe('a slow message', () => {
+  it('[I1] ends at the deadline between two segments', async () => {
     const limits = { dataRateAfterMs: 200, dataBytesPerSecondMin: 1_000_000 }
     const { openFor, stored } = await start({ limits })
     const client = await openFor('a@routed.test')
@@ -362,7 +359,7 @@ describe('a message', () => {
     expect(stored).toEqual([])
   })
 
-  it('[I1] that takes too long is not, either', async () => {
+  it('[I1] ends at the deadline for the whole message', async () => {
     const { openFor, metrics } = await start({ limits: { dataMsMax: 200 } })
     const client = await openFor('a@routed.test')
     await client.ask('DATA')
@@ -376,7 +373,7 @@ describe('a message', () => {
 })
 
 describe('answers that a peer does not read', () => {
-  it('are kept to what the system holds, and then it is gone', async () => {
+  it('are bounded in memory, and the connection ends', async () => {
     const { port, metrics } = await start({
       limits: { commandMsMax: 500, idleCommandsMax: 1e9 },
       recipientsMax: 10_000,
@@ -396,8 +393,8 @@ describe('answers that a peer does not read', () => {
   }, 20_000)
 })
 
-describe('an end in order', () => {
-  it('is told to those who wait, and waits for messages on their way', async () => {
+describe('an orderly end', () => {
+  it('is announced to idle connections, and waits for messages under way', async () => {
     const { listener, open, openFor, port, stored } = await start()
     const idle = await open()
     const busy = await openFor('a@routed.test')
@@ -415,7 +412,7 @@ describe('an end in order', () => {
     expect(listener.isListening()).toBe(false)
   })
 
-  it('does not wait for longer than the grace', async () => {
+  it('does not wait for longer than the grace period', async () => {
     const { listener, openFor, stored } = await start({ limits: { graceMs: 100 } })
     const client: RawClient = await openFor('a@routed.test')
     await client.ask('DATA')
@@ -424,7 +421,7 @@ describe('an end in order', () => {
     expect(stored).toEqual([])
   })
 
-  it('nor for large messages that wait for their turns', async () => {
+  it('does not wait for large messages in the receive throttle', async () => {
     const limits = { graceMs: 100 }
     const { listener, openFor, stored, metrics } = await start({ limits, bytesMax: 1e8 })
     for (let i = 0; i < 3; i += 1) {
@@ -447,7 +444,7 @@ describe('an end in order', () => {
     })
   }
 
-  it('may come before its start, and twice', async () => {
+  it('is possible before the start, and twice', async () => {
     const { listener } = await start()
     await listener.stop()
     await listener.stop()

@@ -41,7 +41,7 @@ function listenerOn(port: number, address = host): InboundListener {
 const log = createLogger({ level: 'silent' })
 
 describe('the listener on the default port', () => {
-  it('starts without a port that is taken, and listens once that is free', async () => {
+  it('starts without a port in use, and listens once the port is free', async () => {
     const port = await findFreePort()
     const occupant = createServer()
     await listen(occupant, port)
@@ -56,7 +56,7 @@ describe('the listener on the default port', () => {
     expect(listener.isListening()).toBe(false)
   })
 
-  it('does not start where it cannot listen for another reason', async () => {
+  it('does not start where listening fails for another reason', async () => {
     const port = await findFreePort()
     const listener = listenWhenFree(listenerOn(port, '192.0.2.1'), { port, log })
     await expect(listener.start()).rejects.toThrow('EADDRNOTAVAIL')

@@ -19,7 +19,7 @@ const bodyOf = (raw: Buffer | undefined) =>
   raw?.toString().split('\r\n\r\n').slice(1).join('\r\n\r\n')
 
 describe('[contract 3.5] a conversation', () => {
-  it('offers what it takes, and no login', async () => {
+  it('offers its extensions, and no login', async () => {
     const { open, port } = await start()
     const greeting = await createRawClient(port).see(/\r\n/)
     expect(greeting).toBe('220 mx.postrider.test ESMTP\r\n')
@@ -37,7 +37,7 @@ describe('[contract 3.5] a conversation', () => {
     expect(await (await open()).ask('AUTH PLAIN AGEAYg==')).toMatch(/^500 /)
   })
 
-  it('is answered when the message is stored, with its id', async () => {
+  it('answers with the id when the message is stored', async () => {
     const commit = Promise.withResolvers<{ inboundIds: string[] }>()
     const asked = Promise.withResolvers<void>()
     const { openFor } = await start({
@@ -54,7 +54,7 @@ describe('[contract 3.5] a conversation', () => {
     expect(await answer).toBe('250 2.0.0 queued as in_7\r\n')
   })
 
-  it('is stored with its envelope and our trace lines before it', async () => {
+  it('stores the envelope, and trace lines before the message', async () => {
     const { openFor, stored } = await start()
     const client = await openFor('Support@Routed.test')
     expect(await sendData(client, MESSAGE)).toBe('250 2.0.0 queued as in_1\r\n')
@@ -74,7 +74,7 @@ describe('[contract 3.5] a conversation', () => {
     )
   })
 
-  it('takes reports, whose sender is empty', async () => {
+  it('accepts reports with an empty sender', async () => {
     const { open, stored } = await start()
     const client = await open()
     await client.ask('MAIL FROM:<>')
@@ -84,7 +84,7 @@ describe('[contract 3.5] a conversation', () => {
     expect(stored[0]?.raw.toString()).toMatch(/^Return-Path: <>\r\n/)
   })
 
-  it('divides recipients by their routes, and tells none of the others', async () => {
+  it('divides recipients by their routes, and shows none of the others', async () => {
     const { openFor, stored } = await start()
     const client = await openFor('a@routed.test', 'b@other.test', 'c@routed.test', 'A@routed.test')
     await sendData(client, MESSAGE)
@@ -95,7 +95,7 @@ describe('[contract 3.5] a conversation', () => {
     expect(stored[0]?.raw.toString()).not.toContain('other.test')
   })
 
-  it('takes SMTPUTF8, IDN and eight bits as they are', async () => {
+  it('keeps SMTPUTF8, IDN and eight-bit text as they are', async () => {
     const { open, stored } = await start()
     const client = await open()
     client.send(Buffer.from('MAIL FROM:<jörg@bücher.test> SMTPUTF8 BODY=8BITMIME\r\n'))
@@ -113,7 +113,7 @@ describe('[contract 3.5] a conversation', () => {
     expect(stored[0]?.raw.toString()).toContain('with UTF8SMTP id')
   })
 
-  it('goes on for further messages, each for itself', async () => {
+  it('accepts further messages, each by itself', async () => {
     const { openFor, stored } = await start()
     const client = await openFor('a@routed.test')
     await sendData(client, MESSAGE)
@@ -133,7 +133,7 @@ describe('[contract 3.5] a conversation', () => {
     ['a@unproven.test', 'unproven_domain'],
     ['a@unsure.test', 'unsure_domain'],
     ['Nobody@Routed.test', 'unknown_user'],
-  ])('tells in the log of %s that it was refused, and why: %s', async (recipient, why) => {
+  ])('logs that %s was refused, and why: %s', async (recipient, why) => {
     const { open, log } = await start()
     const client = await open()
     await client.ask('MAIL FROM:<ada@sender.test>')
@@ -155,7 +155,7 @@ describe('[contract 3.5] a conversation', () => {
     expect(line.connection_id).toMatch(/^\w+$/)
   })
 
-  it('tells of no more refused recipients than a connection may have', async () => {
+  it('logs a bounded number of refused recipients of a connection', async () => {
     const { open, log } = await start({ limits: { refusedRecipientsMax: 2 } })
     const client = await open()
     await client.ask('MAIL FROM:<ada@sender.test>')
@@ -163,7 +163,7 @@ describe('[contract 3.5] a conversation', () => {
     expect(log().match(/inbound_recipient\.refused/g)).toHaveLength(2)
   })
 
-  it('is counted, and told in the log in one line, whatever a peer says', async () => {
+  it('is counted, and logged in one line, whatever the peer says', async () => {
     const { openFor, log, metrics } = await start()
     const client = await openFor('a@routed.test')
     expect(await client.ask('EHLO evil","level":"fatal"')).toMatch(/^250/)
@@ -223,13 +223,13 @@ describe('[contract 3.5] a recipient', () => {
     ['the postmaster of an inbound domain', 'postmaster@routed.test', '250 2.1.5 Accepted'],
     ['another, behind a source route', '@relay.test:a@elsewhere.test', '550 5.7.1 Relaying denied'],
     ['no address', 'a b@c', '501 5.1.3 Error: Bad recipient address syntax'],
-  ])('of %s', async (_what, address, reply) => {
+  ])('gets the documented answer for %s', async (_what, address, reply) => {
     const { openFor } = await start()
     const client = await openFor()
     expect(await client.ask(`RCPT TO:<${address}>`)).toBe(`${reply}\r\n`)
   })
 
-  it('whose route is not found in time may come again', async () => {
+  it('is deferred when its route is not found in time', async () => {
     const { openFor } = await start({
       findRoute: () => new Promise(() => undefined),
       limits: { findRouteMsMax: 20 },
@@ -237,7 +237,7 @@ describe('[contract 3.5] a recipient', () => {
     expect(await (await openFor()).ask('RCPT TO:<a@routed.test>')).toMatch(/^451 4\.3\.0 /)
   })
 
-  it('alone brings a message in: without one DATA is refused', async () => {
+  it('is needed: DATA is refused without one', async () => {
     const { openFor, stored } = await start()
     const client = await openFor()
     await client.ask('RCPT TO:<a@elsewhere.test>')
@@ -246,11 +246,11 @@ describe('[contract 3.5] a recipient', () => {
   })
 })
 
-describe('[contract 3.5] what is not stored is not answered for', () => {
+describe('[contract 3.5] an answer to a message that is not stored', () => {
   it.each([
     ['fails', () => Promise.reject(new Error('no database'))],
     ['takes too long', () => new Promise<never>(() => undefined)],
-  ])('a store that %s: 451', async (_what, store) => {
+  ])('is 451 when the store %s', async (_what, store) => {
     const { openFor, metrics } = await start({ store, limits: { storeMsMax: 30 } })
     const client = await openFor('a@routed.test')
     expect(await sendData(client, MESSAGE)).toMatch(/^451 4\.3\.0 /)
@@ -258,7 +258,7 @@ describe('[contract 3.5] what is not stored is not answered for', () => {
     expect(await client.ask('NOOP')).toMatch(/^250 /)
   })
 
-  it('a disk that is nearly full: 452 at MAIL, and after the dot', async () => {
+  it('is 452 on a nearly full disk, at MAIL and at the end of the message', async () => {
     let isOpen = false
     const { open, stored } = await start({
       disk: { isOpen: () => isOpen, admit: () => Promise.reject(new Error('nearly full')) },
@@ -272,7 +272,7 @@ describe('[contract 3.5] what is not stored is not answered for', () => {
     expect(stored).toEqual([])
   })
 
-  it('a message that its peer stored before: 250 without an id', async () => {
+  it('is 250 without an id when the same message was stored before', async () => {
     const { openFor, log, metrics } = await start({ store: async () => ({ inboundIds: [] }) })
     expect(await metrics()).toContain(
       'inbound_transaction_duration_seconds_count{outcome="repeated"} 0',
@@ -285,7 +285,7 @@ describe('[contract 3.5] what is not stored is not answered for', () => {
     )
   })
 
-  it('a peer that goes before the final dot has sent nothing', async () => {
+  it('is not given to a peer that leaves before the end of the message', async () => {
     const { openFor, stored, metrics } = await start()
     const client = await openFor('a@routed.test')
     await client.ask('DATA')
@@ -297,7 +297,7 @@ describe('[contract 3.5] what is not stored is not answered for', () => {
     await expect.poll(metrics).toContain('inbound_listener{what="connections"} 0')
   })
 
-  it('a peer that goes after the final dot has sent it: it comes again, and is recognised', async () => {
+  it('may be lost for a peer that leaves after it: the message comes again, and is recognised', async () => {
     const { openFor, stored } = await start()
     const client = await openFor('a@routed.test')
     await client.ask('DATA')
@@ -310,20 +310,23 @@ describe('[contract 3.5] what is not stored is not answered for', () => {
 describe('[I3] a message ends with CRLF, dot, CRLF alone', () => {
   const others = smugglers.filter((one) => !one.includes('\r\n.\r\n'))
 
-  it.each(others.map((one) => [JSON.stringify(one), one]))('not with %s', async (_name, end) => {
-    const { openFor, stored } = await start()
-    const client = await openFor('a@routed.test')
-    await client.ask('DATA')
-    client.send(`Subject: one\r\n\r\nbefore${end}${smuggled}.\r\n`)
-    expect(await client.see(/^\d{3} .*\r\n/)).toMatch(/^250 /)
-    expect(await client.ask('NOOP')).toMatch(/^250 /)
-    expect(stored.length).toBe(1)
-    const body = bodyOf(stored[0]?.raw) ?? ''
-    expect(body).toContain('smuggled-marker')
-    expect(body.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/)
-  })
+  it.each(others.map((one) => [JSON.stringify(one), one]))(
+    'and not with %s',
+    async (_name, end) => {
+      const { openFor, stored } = await start()
+      const client = await openFor('a@routed.test')
+      await client.ask('DATA')
+      client.send(`Subject: one\r\n\r\nbefore${end}${smuggled}.\r\n`)
+      expect(await client.see(/^\d{3} .*\r\n/)).toMatch(/^250 /)
+      expect(await client.ask('NOOP')).toMatch(/^250 /)
+      expect(stored.length).toBe(1)
+      const body = bodyOf(stored[0]?.raw) ?? ''
+      expect(body).toContain('smuggled-marker')
+      expect(body.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/)
+    },
+  )
 
-  it.each([1, 2, 3, 5, 7])('in packets of %d bytes, too', async (size) => {
+  it.each([1, 2, 3, 5, 7])('and in packets of %d bytes', async (size) => {
     const { openFor, stored } = await start()
     const client = await openFor('a@routed.test')
     await client.ask('DATA')
@@ -337,7 +340,7 @@ describe('[I3] a message ends with CRLF, dot, CRLF alone', () => {
     expect(bodyOf(stored[0]?.raw)).toBe('.\r\n.\r\n.\r\n.\r\n.\r\nend\r\n\r\n')
   })
 
-  it('an empty one is one', async () => {
+  it('and may be empty', async () => {
     const { openFor, stored } = await start()
     const client = await openFor('a@routed.test')
     await client.ask('DATA')
@@ -346,10 +349,10 @@ describe('[I3] a message ends with CRLF, dot, CRLF alone', () => {
   })
 })
 
-describe('mail that goes in circles is refused (RFC 5321 §6.3)', () => {
+describe('a mail loop (RFC 5321 §6.3)', () => {
   const received = 'Received: from a by b\r\n\twith SMTP; Sun, 22 Nov 2026 10:00:00 +0000\r\n'
 
-  it('by its hops', async () => {
+  it('is refused by its number of hops', async () => {
     const { openFor } = await start()
     const client = await openFor('a@routed.test')
     expect(await sendData(client, `${received.repeat(51)}Subject: one\r\n\r\n`)).toMatch(
@@ -357,7 +360,7 @@ describe('mail that goes in circles is refused (RFC 5321 §6.3)', () => {
     )
   })
 
-  it('by our own line for the same recipient', async () => {
+  it('is refused by our own trace line for the same recipient', async () => {
     const { openFor, stored } = await start()
     const client = await openFor('a@routed.test')
     await sendData(client, MESSAGE)
@@ -368,7 +371,7 @@ describe('mail that goes in circles is refused (RFC 5321 §6.3)', () => {
     expect(await sendData(forwarded, again)).toMatch(/^250 /)
   })
 
-  it('but not by what its text quotes', async () => {
+  it('is not detected in quoted text', async () => {
     const { openFor } = await start()
     const client = await openFor('a@routed.test')
     expect(

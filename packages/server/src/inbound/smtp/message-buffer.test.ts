@@ -46,8 +46,8 @@ function divide(text: string, lengths: readonly number[]): Buffer[] {
   return [...chunks, rest]
 }
 
-describe('a message', () => {
-  it('has every line end whole, and all else as it is, however it is divided', () => {
+describe('the buffer of a message', () => {
+  it('completes every line end, and keeps all else, for any division', () => {
     fc.assert(
       fc.property(message, ({ text, lengths }) => {
         const { budget, buffer } = open()
@@ -62,7 +62,7 @@ describe('a message', () => {
     )
   })
 
-  it('is as long as it may be with its line ends, and no byte longer', () => {
+  it('accepts the maximum size with complete line ends, and no byte more', () => {
     const endOf = (bytesMax: number, chunks: readonly Buffer[]) => {
       const { budget, buffer } = open(bytesMax)
       for (const chunk of chunks) buffer.add(chunk)
@@ -81,7 +81,7 @@ describe('a message', () => {
     )
   })
 
-  it('of many pieces is one', () => {
+  it('accepts a message of many pieces', () => {
     const { budget, buffer } = open()
     const piece = `${'text\n.\r'.repeat(2_000)}\r\n`
     for (let n = 1; n <= 20; n += 1) {
@@ -93,7 +93,7 @@ describe('a message', () => {
     expect(raw === BEFORE + withLineEnds(piece.repeat(20))).toBe(true)
   })
 
-  it('holds no memory once it is released, whatever else of it comes', () => {
+  it('takes no memory after its release, whatever else arrives', () => {
     const { budget, buffer } = open()
     buffer.add(Buffer.alloc(100_000))
     expect(budget.takenBytes).toBeGreaterThanOrEqual(100_000)
@@ -102,7 +102,7 @@ describe('a message', () => {
     expect(budget.takenBytes).toBe(0)
   })
 
-  it('for which there is no room gives back what it had, and stays refused', () => {
+  it('frees its memory when the budget is exceeded, and stays refused', () => {
     const { budget, buffer } = open(1_000_000, 200_000)
     expect(buffer.add(Buffer.alloc(30_000))).toBe('ok')
     expect(buffer.add(Buffer.alloc(60_000))).toBe('no_room')

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { PacedParser, WORTH } from './paced-parser.ts'
 
-it('[I12] reads a segment when its pace lets it, and takes no further one before', () => {
+it('[I12] parses a segment when the work limiter allows it, and reads no further one before', () => {
   const waiting: { readonly micros: number; readonly work: () => void }[] = []
   const parser = new PacedParser({ doPaced: (micros, work) => void waiting.push({ micros, work }) })
   const commands: string[] = []

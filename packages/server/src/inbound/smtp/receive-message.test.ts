@@ -66,8 +66,8 @@ async function settled(): Promise<void> {
   for (let i = 0; i < 5; i += 1) await setImmediate()
 }
 
-describe('a message that comes in', () => {
-  it('has no turns as long as it is small', async () => {
+describe('a message that is received', () => {
+  it('skips the receive throttle while it is small', async () => {
     const { stream, received, asked, write } = receive()
     write(UNTIMED_BYTES - 1)
     stream.end()
@@ -75,7 +75,7 @@ describe('a message that comes in', () => {
     expect(asked).toEqual([])
   })
 
-  it('is taken a piece at a turn from then on, to its end', async () => {
+  it('takes one piece at each turn of the receive throttle from then on', async () => {
     const { stream, received, asked, taken, write, turn } = receive()
     write(UNTIMED_BYTES + 2 * PIECE_BYTES + 1)
     stream.end()
@@ -90,7 +90,7 @@ describe('a message that comes in', () => {
     expect(asked).toEqual([ADDRESS, ADDRESS, ADDRESS])
   })
 
-  it('is cut when its connection ends while it waits, and its turn changes nothing', async () => {
+  it('ends when its connection ends while it waits for its turn', async () => {
     const { stream, received, write, taken, turn } = receive()
     write(UNTIMED_BYTES + PIECE_BYTES)
     await settled()

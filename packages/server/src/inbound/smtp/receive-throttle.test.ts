@@ -19,15 +19,15 @@ async function play(...waiting: readonly string[]): Promise<string[][]> {
 }
 
 describe('pieces of large messages', () => {
-  it('are taken one by one, with a rest after each', async () => {
+  it('are taken one by one, with a pause after each', async () => {
     expect(await play('a', 'a', 'a')).toEqual([['a'], ['a'], ['a']])
   })
 
-  it('are those of the peers in turn', async () => {
+  it('are taken from the peers in turn', async () => {
     expect((await play('a', 'a', 'a', 'b', 'c')).flat()).toEqual(['a', 'b', 'c', 'a', 'a'])
   })
 
-  it('come slower while the process is busy, and again as before', async () => {
+  it('are taken more slowly while the process is busy', async () => {
     let lateMs = 0
     let now = 0
     const turns = createReceiveThrottle(() => now)
@@ -54,7 +54,7 @@ describe('pieces of large messages', () => {
     expect(await restOf()).toBe(2)
   })
 
-  it('go on when none has waited for a while', async () => {
+  it('are taken again after a time without any', async () => {
     const turns = createReceiveThrottle()
     let taken = 0
     void turns.next('a').then(() => (taken += 1))

@@ -26,7 +26,7 @@ async function beginTls(client: RawClient): Promise<RawClient> {
   return client.startTls(TRUSTING)
 }
 
-it('[contract 3.5] mail comes by STARTTLS, and its envelope says so', async () => {
+it('[contract 3.5] receives mail by STARTTLS, and records that in the envelope', async () => {
   const { open, stored } = await start()
   const client = await beginTls(await open())
   expect((client.socket as TLSSocket).authorized).toBe(true)
@@ -40,7 +40,7 @@ it('[contract 3.5] mail comes by STARTTLS, and its envelope says so', async () =
   client.close()
 })
 
-it('[I12] a peer that asks for another handshake in the same session is cut off', async () => {
+it('[I12] ends a session that asks for a second handshake', async () => {
   const { open } = await start()
   const client = await open()
   expect(await client.ask('STARTTLS')).toMatch(/^220 /)
@@ -54,7 +54,7 @@ it('[I12] a peer that asks for another handshake in the same session is cut off'
   client.close()
 })
 
-it('[I12] the handshakes of one address wait for each other beyond their limit', async () => {
+it('[I12] queues the handshakes of one address beyond their limit', async () => {
   const { open, metrics, log } = await start({
     limits: { handshakeMicrosBurst: 2_000, handshakeMicrosPerSecond: 1 },
   })
@@ -69,7 +69,7 @@ it('[I12] the handshakes of one address wait for each other beyond their limit',
   second.close()
 })
 
-it('[I12] a handshake whose peer has gone takes nothing from the others of its address', async () => {
+it('[I12] gives the place of a handshake back when its peer has gone', async () => {
   const { open, metrics } = await start({
     limits: { handshakeMicrosBurst: 2_000, handshakeMicrosPerSecond: 10_000 },
   })
@@ -87,7 +87,7 @@ it('[I12] a handshake whose peer has gone takes nothing from the others of its a
   last.close()
 })
 
-it('what was said before the handshake is forgotten', async () => {
+it('forgets what was said before the handshake', async () => {
   const { openFor } = await start()
   const client = await beginTls(await openFor('a@routed.test'))
   expect(await client.ask('MAIL FROM:<ada@sender.test>')).toMatch(/^503 .*HELO/)
@@ -96,7 +96,7 @@ it('what was said before the handshake is forgotten', async () => {
   client.close()
 })
 
-it('what was sent with STARTTLS, before the handshake, is never a command', async () => {
+it('ignores commands that were sent along with STARTTLS', async () => {
   const { open } = await start()
   const client = await open()
   const injected = 'EHLO evil.test\r\nMAIL FROM:<evil@sender.test>\r\nRCPT TO:<a@routed.test>\r\n'
@@ -114,18 +114,21 @@ it.each([
   ['noise', Buffer.alloc(2_000, 0xaa)],
   ['commands in plain text', Buffer.from('EHLO client.test\r\nMAIL FROM:<ada@sender.test>\r\n')],
   ['a record of the wrong version', Buffer.from('16030000050100000100', 'hex')],
-])('in place of a handshake ends the connection: %s', async (_what, bytes) => {
-  const { open, metrics } = await start()
-  const client = await open()
-  await client.ask('STARTTLS')
-  client.send(bytes)
-  await client.end()
-  expect(client.unread()).not.toMatch(/^\d{3} /m)
-  client.close()
-  await expect.poll(metrics).toContain('{what="connections"} 0')
-})
+])(
+  'ends the connection when something else comes in place of a handshake: %s',
+  async (_what, bytes) => {
+    const { open, metrics } = await start()
+    const client = await open()
+    await client.ask('STARTTLS')
+    client.send(bytes)
+    await client.end()
+    expect(client.unread()).not.toMatch(/^\d{3} /m)
+    client.close()
+    await expect.poll(metrics).toContain('{what="connections"} 0')
+  },
+)
 
-it('a handshake that never comes is not waited for', async () => {
+it('ends the connection when the handshake does not come', async () => {
   const { open, metrics } = await start({ limits: { handshakeMsMax: 50 } })
   const client = await open()
   await client.ask('STARTTLS')
@@ -134,7 +137,7 @@ it('a handshake that never comes is not waited for', async () => {
   await expect.poll(metrics).toContain('{what="connections"} 0')
 })
 
-it('is offered once: a second STARTTLS is refused', async () => {
+it('refuses a second STARTTLS', async () => {
   const { open } = await start()
   const client = await beginTls(await open())
   await client.ask('EHLO client.test')
@@ -142,7 +145,7 @@ it('is offered once: a second STARTTLS is refused', async () => {
   client.close()
 })
 
-it('[contract 3.5] a certificate that was renewed is used by the next connection', async () => {
+it('[contract 3.5] uses a renewed certificate for the next connection', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-tls-'))
   const files = { cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') }
   const put = (pair: { readonly cert: string; readonly key: string }) => {
@@ -175,7 +178,7 @@ it('[contract 3.5] a certificate that was renewed is used by the next connection
   rmSync(directory, { recursive: true })
 })
 
-it('peers of the hostile kind leave the others alone', async () => {
+it('serves other peers while hostile ones send garbage', async () => {
   const { openFor, port, stored, metrics } = await start()
   const client = await openFor('a@routed.test')
   const said = [

@@ -21,7 +21,7 @@ const linesOf = (change: Partial<TraceFacts['envelope']>) =>
 
 const HOSTILE = 'a\r\nX-Evil: 1\n\r\u0085\u2028\0)(<b>;"\\ c'
 
-it('what a peer says ends no line, comment or address of ours, and adds none', () => {
+it('cannot be broken or extended by what a peer says', () => {
   const plain = linesOf({})
   for (const change of [{ from: HOSTILE }, { helo: HOSTILE }, { to: [HOSTILE] }]) {
     const lines = linesOf(change)
@@ -35,7 +35,7 @@ it('what a peer says ends no line, comment or address of ours, and adds none', (
   }
 })
 
-it('is bounded, however long it is', () => {
+it('is bounded in length', () => {
   expect(Math.max(...linesOf({ helo: 'h'.repeat(5_000) }).map((line) => line.length))).toBeLessThan(
     998,
   )
