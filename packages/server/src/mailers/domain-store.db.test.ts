@@ -30,7 +30,7 @@ async function deactivate(key: MailerKey): Promise<void> {
   await run((tx) => changeState(tx, createClock(), key, { ...cause, configVersion }))
 }
 
-it('[6.3] its deactivation goes to the tenant, past the filters', async () => {
+it('[6.3] reports the deactivation of a domain to the tenant, whatever the filters', async () => {
   const key = await addDomainMailer(database.db)
   const changed = await run((tx) =>
     changeState(tx, createClock(), key, {
@@ -49,7 +49,7 @@ it('[6.3] its deactivation goes to the tenant, past the filters', async () => {
   })
 })
 
-it('a changed account makes the deactivated domains of that relay active, of that tenant alone', async () => {
+it('activates deactivated domains of a changed account, for that tenant and relay only', async () => {
   const { db } = database
   const [own, other, disabled, elsewhere, theirs] = [
     await addDomainMailer(db, { domain: 'a.example.com' }),
@@ -76,7 +76,7 @@ it('a changed account makes the deactivated domains of that relay active, of tha
   expect(await stateOf(theirs)).toEqual(['deactivated', 1, '401'])
 })
 
-it('what was found out under the account of before deactivates nothing', async () => {
+it('deactivates nothing for a rejection under an earlier account', async () => {
   const key = await addDomainMailer(database.db)
   await run((tx) => noteRelayChanged(tx, { tenantId: 'tn_a', kind: 'simulator' }))
   const changed = await run((tx) =>
@@ -90,7 +90,7 @@ it('what was found out under the account of before deactivates nothing', async (
   expect(changed).toMatchObject({ isChanged: false, mailer: { state: 'active' } })
 })
 
-it('is deleted once, by its tenant', async () => {
+it('deletes a domain once, and only for its tenant', async () => {
   const key = await addDomainMailer(database.db)
   const foreign = { ...key, tenantId: 'tn_b' }
   expect(await run((tx) => deleteDomainMailer(tx, foreign))).toBe(false)
@@ -98,7 +98,7 @@ it('is deleted once, by its tenant', async () => {
   expect(await run((tx) => deleteDomainMailer(tx, key))).toBe(false)
 })
 
-it('is listed among the others, newest first, in the shape of the contract', async () => {
+it('lists domains among the other mailers, newest first, in the documented shape', async () => {
   const { db } = database
   const server = await addMailer(db)
   const domain = await addDomainMailer(db, { domain: 'mail.example.com', isVerified: false })
@@ -123,7 +123,7 @@ it('is listed among the others, newest first, in the shape of the contract', asy
   expect(Value.Check(listMailersAnswer, { success: true, message: 'Mailers', mailers })).toBe(true)
 })
 
-it('is found by its id and by every address of exactly its domain, once it is verified', async () => {
+it('finds a verified domain by its id and by every address of exactly its domain', async () => {
   const { db } = database
   const key = await addDomainMailer(db, { isVerified: false })
   const { mailerId, tenantId } = key
@@ -149,7 +149,7 @@ it('is found by its id and by every address of exactly its domain, once it is ve
   ])
 })
 
-it("[3.1] an address's own mailer comes before the domain's, whatever its state", async () => {
+it('[3.1] prefers the own mailer of an address to its domain, whatever its state', async () => {
   const { db } = database
   await addDomainMailer(db)
   const own = await addMailer(db, { email: 'News@example.com' })

@@ -29,7 +29,7 @@ async function insert(tenantId: string, mailerId: string, email: string, state =
 }
 
 describe('findMailers', () => {
-  it('answers each question in its place, by id or by address without case', async () => {
+  it('answers each question in order, by id or by address without case', async () => {
     await insert('tn_1', 'smtp_1', 'News@example.com')
     await insert('tn_2', 'smtp_2', 'other@example.com', 'disabled')
     const found = await findMailers(database.db, [
@@ -62,7 +62,7 @@ describe('findMailers', () => {
     expect(await find()).toEqual([{ mailerId: 'smtp_31', state: 'deactivated' }])
   })
 
-  it('asks nothing for nothing', async () => {
+  it('makes no query without a question', async () => {
     expect(await findMailers(database.db, [])).toEqual([])
   })
 })

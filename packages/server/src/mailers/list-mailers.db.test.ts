@@ -38,7 +38,7 @@ async function note(...errors: (Partial<MailerError> & { mailerId: string })[]):
 }
 
 describe('GET /v1/mailers', () => {
-  it('has every mailer of the tenant, newest first, without secrets', async () => {
+  it('lists every mailer of the tenant, newest first, without secrets', async () => {
     const mailers = []
     for (const email of ['a@example.com', 'b@example.com'])
       mailers.push(await addMailer(api.db, { email }))
@@ -55,7 +55,7 @@ describe('GET /v1/mailers', () => {
     expect(answer.body).not.toHaveProperty('nextPageToken')
   })
 
-  it('goes page by page, and over those of one state', async () => {
+  it('pages through the mailers of one state', async () => {
     for (let i = 0; i < 5; i += 1) await addMailer(api.db)
     const seen: string[] = []
     let token = ''
@@ -71,7 +71,7 @@ describe('GET /v1/mailers', () => {
     expect((await list('?state=deactivated')).body.mailers).toMatchObject([{ mailer_id: id }])
   })
 
-  it('shows of each kind of error the latest, up to five, newest first', async () => {
+  it('shows the latest error of each kind, at most five, newest first', async () => {
     const { mailerId } = await addMailer(api.db)
     const kinds = ['network', 'temporary', 'auth_temporary', 'tls_certificate'] as const
     await note(...kinds.map((category, i) => ({ mailerId, category, at: at(i) })))
@@ -91,7 +91,7 @@ describe('GET /v1/mailers', () => {
     })
   })
 
-  it("shows no errors of recipients or messages, nor another tenant's", async () => {
+  it('shows no errors of recipients or messages, or of another tenant', async () => {
     const { mailerId } = await addMailer(api.db)
     const categories = ['invalid_recipient', 'content_rejected', 'expired', 'unknown'] as const
     await note(...categories.map((category) => ({ mailerId, category })))
@@ -99,19 +99,19 @@ describe('GET /v1/mailers', () => {
     expect((await list()).body.mailers).toMatchObject([{ last_errors: [] }])
   })
 
-  it('forgets them with the mailer', async () => {
+  it('deletes the errors with the mailer', async () => {
     const { mailerId } = await addMailer(api.db)
     await note({ mailerId })
     expect((await api.call('DELETE', `/v1/smtp/${mailerId}`)).status).toBe(200)
     expect((await api.db.query('select 1 from mailers_error')).rows).toEqual([])
   })
 
-  it('400: a token of another list, a page that is too large', async () => {
+  it('answers 400 to a token of another list, and to a page that is too large', async () => {
     for (const query of ['?pageToken=eA', '?pageSize=501', '?state=gone', '?x=1'])
       expect((await list(query)).status).toBe(400)
   })
 
-  it('401 without a key', async () => {
+  it('answers 401 without a key', async () => {
     expect((await list('', 'nobody')).status).toBe(401)
   })
 })

@@ -153,10 +153,10 @@ const load = (id: string, tenantId = 'tn_a') =>
   loadMailerForSend(database.db, keyRing, tenantId, id)
 const logins = () => smtp.connections.map((connection) => connection.username)
 
-describe('the limit of checks that fail', () => {
+describe('the rate limit of failed checks', () => {
   const unknown = () => ({ config: config({ host: 'nowhere.example.test' }) })
 
-  it('[contract 2] is one of each tenant, met before a name is looked up, also by updateSMTP', async () => {
+  it('[contract 2] is one for each tenant over all operations, and is checked before a name lookup', async () => {
     const { mailer_id: id } = await configured()
     limit = limitOf(1)
     expect((await configure(unknown())).status).toBe(422)
@@ -172,7 +172,7 @@ describe('the limit of checks that fail', () => {
     expect((await configure(unknown(), 'b')).status).toBe(422)
   })
 
-  it('counts no check that succeeds', async () => {
+  it('does not count successful checks', async () => {
     limit = limitOf(1)
     const { mailer_id: id } = await configured()
     for (let i = 0; i < 3; i += 1) expect((await update(id, { config: config() })).status).toBe(200)
@@ -181,7 +181,7 @@ describe('the limit of checks that fail', () => {
 
 describe('configureSMTP', () => {
   describe('201', () => {
-    it('stores the mailer and answers it without its password', async () => {
+    it('stores the mailer, and answers it without its password', async () => {
       const answer = await configure()
       expect(answer).toEqual({
         status: 201,
@@ -218,14 +218,14 @@ describe('configureSMTP', () => {
       expect(Check(getSmtpConfigAnswer, answer.body)).toBe(true)
     })
 
-    it('logs in once before it answers, and says QUIT', async () => {
+    it('logs in once before it answers, and sends QUIT', async () => {
       await configure()
       await smtp.waitFor(() => smtp.openConnections === 0)
       expect(logins()).toEqual(['news@example.com'])
       expect(smtp.connections[0]?.commands.at(-1)).toBe('QUIT')
     })
 
-    it('keeps the password sealed, bound to its row', async () => {
+    it('stores the password sealed, bound to its row', async () => {
       const { mailer_id: id } = await configured()
       const { rows } = await database.db.query<{ secret: string }>(
         'select secret from mailers_mailer where mailer_id = $1',
@@ -244,7 +244,7 @@ describe('configureSMTP', () => {
       expect(smtp.connections).toEqual([])
     })
 
-    it('takes a server without a login', async () => {
+    it('accepts a server without a login', async () => {
       const open = await createSmtpServer()
       const { host, port, secure } = { ...config(), port: open.port }
       const mailer = await configured({ config: { host, port, secure } })
@@ -257,7 +257,7 @@ describe('configureSMTP', () => {
       ['SSL', 'implicit'],
       ['Tls', 'starttls'],
       ['Auto', 'starttls'],
-    ] as const)('secure %s logs in over TLS (%s)', async (secure, mode) => {
+    ] as const)('logs in over TLS with secure %s (%s)', async (secure, mode) => {
       const tls = { mode, key: pem('localhost.key'), cert: pem('localhost.pem') }
       const server = await createSmtpServer({ auth: { users, tlsOnly: true }, tls })
       const secured = config({ port: server.port, secure, tls_verify: false })
@@ -267,7 +267,7 @@ describe('configureSMTP', () => {
       await server.close()
     })
 
-    it('secure None logs in in plain text, also where STARTTLS is offered', async () => {
+    it('logs in in plain text with secure None, also where STARTTLS is offered', async () => {
       const tls = {
         mode: 'starttls',
         key: pem('localhost.key'),
@@ -279,7 +279,7 @@ describe('configureSMTP', () => {
       await server.close()
     })
 
-    it('normalises host and address, and takes basic_smtp for smtp', async () => {
+    it('normalises host and address, and accepts basic_smtp for smtp', async () => {
       const mailer = await configured({
         config_type: 'basic_smtp',
         email: 'News@EXAMPLE.com',
@@ -292,7 +292,7 @@ describe('configureSMTP', () => {
       })
     })
 
-    it('keeps limits and the uncertain policy', async () => {
+    it('stores limits and the policy for uncertain attempts', async () => {
       const change = {
         limits: { per_minute: 30, connections: 2, messages_per_connection: 10 },
         uncertain: 'at_most_once',
@@ -306,7 +306,7 @@ describe('configureSMTP', () => {
       })
     })
 
-    it('[7.4] makes a second mailer for an address with allow_duplicate alone', async () => {
+    it('[7.4] makes a second mailer for an address with allow_duplicate only', async () => {
       const first = await configured()
       const again = { email: 'News@Example.com', allow_duplicate: true }
       expect((await configured(again)).mailer_id).not.toBe(first.mailer_id)
@@ -396,7 +396,7 @@ describe('configureSMTP', () => {
       }
     })
 
-    it('[7.4] is answered to all but one of many at once', async () => {
+    it('[7.4] is answered to all but one of many concurrent requests', async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => configure()))
       const made = answers.filter(({ status }) => status === 201)
       expect(made).toHaveLength(1)
@@ -425,7 +425,7 @@ describe('configureSMTP', () => {
         expect((await update(id, change)).status).toBe(200)
     })
 
-    it('[7.4] is answered to all but one of many updates at once', async () => {
+    it('[7.4] is answered to all but one of many concurrent updates', async () => {
       const ids: string[] = []
       for (const n of [1, 2, 3, 4])
         ids.push((await configured({ email: `a${n}@example.com` })).mailer_id)
@@ -433,7 +433,7 @@ describe('configureSMTP', () => {
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
     })
 
-    it('is no longer answered once the first is deleted', async () => {
+    it('is no longer answered once the first mailer is deleted', async () => {
       const { mailer_id: id } = await configured()
       expect((await call('DELETE', `/v1/smtp/${id}`)).status).toBe(200)
       await configured()
@@ -441,7 +441,7 @@ describe('configureSMTP', () => {
   })
 
   describe('422 mailer_auth_failed', () => {
-    it("has the server's reply in its message and stores nothing", async () => {
+    it('quotes the reply of the server, and stores nothing', async () => {
       const before = await countMailers()
       smtp.setScript(({ phase }) =>
         phase === 'auth' ? '535 5.7.8 \u001b[31mno\u202e such login' : undefined,
@@ -456,7 +456,7 @@ describe('configureSMTP', () => {
       expect(await countMailers()).toBe(before)
     })
 
-    it('for a server that offers no login to credentials: they were never tried', async () => {
+    it('is answered when credentials were given and the server offers no login', async () => {
       const open = await createSmtpServer()
       const before = await countMailers()
       expect(await configure({ config: config({ port: open.port }) })).toMatchObject({
@@ -470,7 +470,7 @@ describe('configureSMTP', () => {
       await open.close()
     })
 
-    it('says nothing of the password that a server quotes', async () => {
+    it('hides a password that the server quotes', async () => {
       const plain = Buffer.from(`\0news@example.com\0${PASSWORD}`).toString('base64')
       smtp.setScript(({ phase, line }) =>
         phase === 'auth' ? `454 4.7.0 "${line}" with ${PASSWORD}` : undefined,
@@ -480,7 +480,7 @@ describe('configureSMTP', () => {
       expect(answer.message).not.toContain(plain.slice(-8))
     })
 
-    it('bounds a long reply', async () => {
+    it('shortens a long reply', async () => {
       smtp.setScript(({ phase }) => (phase === 'auth' ? `535 ${'a'.repeat(5_000)}` : undefined))
       const { body: answer } = await configure()
       expect(answer.message.length).toBeLessThan(600)
@@ -493,14 +493,14 @@ describe('configureSMTP', () => {
       ['a name that does not resolve', { host: 'nowhere.example' }],
       ['a server without STARTTLS where TLS is required', { secure: 'Tls' }],
       ['a server without TLS where implicit TLS is expected', { secure: 'SSL' }],
-    ])('for %s', async (_what, change) => {
+    ])('is answered for %s', async (_what, change) => {
       expect(await configure({ config: config(change) })).toMatchObject({
         status: 422,
         body: { code: 'mailer_unreachable' },
       })
     })
 
-    it('for a certificate that cannot be verified', async () => {
+    it('is answered for a certificate that cannot be verified', async () => {
       const tls = { mode: 'implicit', key: pem('expired.key'), cert: pem('expired.pem') } as const
       const server = await createSmtpServer({ auth: { users }, tls })
       const answer = await configure({ config: config({ port: server.port, secure: 'SSL' }) })
@@ -508,26 +508,29 @@ describe('configureSMTP', () => {
       await server.close()
     })
 
-    it.each(['554 5.7.1 go away', '421 4.3.2 too busy'])('for the greeting %s', async (reply) => {
-      smtp.setScript(({ phase }) => (phase === 'connect' ? reply : undefined))
-      const answer = await configure()
-      expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_unreachable' } })
-      expect(answer.body.message).toContain(reply)
-    })
+    it.each(['554 5.7.1 go away', '421 4.3.2 too busy'])(
+      'is answered for the greeting %s',
+      async (reply) => {
+        smtp.setScript(({ phase }) => (phase === 'connect' ? reply : undefined))
+        const answer = await configure()
+        expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_unreachable' } })
+        expect(answer.body.message).toContain(reply)
+      },
+    )
   })
 
   it.each([
     ['401', undefined, 'unauthorized'],
     ['403', 'reader', 'forbidden'],
     ['403', 'sender', 'forbidden'],
-  ])('%s with the key %s', async (status, key, code) => {
+  ])('answers %s to the key %s', async (status, key, code) => {
     const answer = await configure({}, key ?? 'unknown')
     expect(answer).toMatchObject({ status: Number(status), body: { code } })
   })
 })
 
 describe('getSMTPConfig', () => {
-  it('200: answers the mailer, also for a key that may only read', async () => {
+  it('answers the mailer, also to a read-only key', async () => {
     const mailer = await configured()
     expect(await get(mailer.mailer_id, 'reader')).toMatchObject({ status: 200, body: { mailer } })
   })
@@ -535,7 +538,7 @@ describe('getSMTPConfig', () => {
 
 describe('updateSMTP', () => {
   describe('200', () => {
-    it('changes what is given and keeps the rest, without a new login', async () => {
+    it('changes given fields and keeps the others, without a new login', async () => {
       const before = await configured({ limits: { connections: 3 } })
       const answer = await update(before.mailer_id, {
         mailer_id: before.mailer_id,
@@ -554,7 +557,7 @@ describe('updateSMTP', () => {
       expect(logins()).toHaveLength(1)
     })
 
-    it('logs in with a changed configuration and keeps the password of the same login', async () => {
+    it('logs in with a changed configuration, and keeps the password of the same login', async () => {
       const { mailer_id: id } = await configured({ config: config({ secure: 'None' }) })
       const answer = await update(id, { config: { secure: 'Auto' } })
       expect(answer).toMatchObject({
@@ -565,7 +568,7 @@ describe('updateSMTP', () => {
       expect(await load(id)).toMatchObject({ password: PASSWORD, secure: 'Auto' })
     })
 
-    it('takes a new login', async () => {
+    it('accepts a new login', async () => {
       const { mailer_id: id } = await configured()
       const change = { username: 'other', password: 'other-canary' }
       expect(await update(id, { config: change })).toMatchObject({ status: 200 })
@@ -578,12 +581,12 @@ describe('updateSMTP', () => {
       expect(await load(id)).toMatchObject({ configVersion: 2, connectionsMax: 1 })
     })
 
-    it('replaces limits as a whole', async () => {
+    it('replaces all limits', async () => {
       const { mailer_id: id } = await configured({ limits: { connections: 3 } })
       expect(await update(id, { limits: {} })).toMatchObject({ body: { mailer: { limits: {} } } })
     })
 
-    it('[7.3] removes what is given as null: a login, limits, and what has a default', async () => {
+    it('[7.3] removes with null: a login, limits, and fields with a default', async () => {
       const before = await configured({
         limits: { per_day: 5 },
         uncertain: 'at_most_once',
@@ -605,7 +608,7 @@ describe('updateSMTP', () => {
       expect((await update(id, { config: login })).status).toBe(200)
     })
 
-    it('makes a deactivated mailer active again once it has logged in', async () => {
+    it('activates a deactivated mailer once it has logged in', async () => {
       const { mailer_id: id } = await configured()
       await deactivate(id)
       expect((await get(id)).body.mailer).toMatchObject({
@@ -625,7 +628,7 @@ describe('updateSMTP', () => {
       expect(woken).toEqual([id])
     })
 
-    it('keeps a deactivated mailer so while its login is not tried, or fails', async () => {
+    it('keeps a mailer deactivated when its login is not tried or fails', async () => {
       const { mailer_id: id } = await configured()
       await deactivate(id)
       const untried = await update(id, { verify: false, config: { password: 'wrong' } })
@@ -641,7 +644,7 @@ describe('updateSMTP', () => {
       expect(tried.body.mailer).toMatchObject({ state: 'active' })
     })
 
-    it('leaves a disabled mailer disabled', async () => {
+    it('keeps a disabled mailer disabled', async () => {
       const { mailer_id: id } = await configured()
       await database.db.query(
         "update mailers_mailer set state = 'disabled' where tenant_id = 'tn_a' and mailer_id = $1",
@@ -654,7 +657,7 @@ describe('updateSMTP', () => {
 
   describe('400', () => {
     it.each([{ host: 'mail.example.test' }, { port: 26 }, { username: 'other' }])(
-      'a stored password is not used with %j: it must be given again',
+      'needs the password again for %j',
       async (change) => {
         const { mailer_id: id } = await configured()
         const answer = await update(id, { verify: false, config: change })
@@ -676,7 +679,7 @@ describe('updateSMTP', () => {
       ['Tls', true, { secure: 'SSL', tls_verify: false }],
       ['None', true, { secure: 'Tls', tls_verify: false }],
     ])(
-      'a stored password of %s (verified: %s) is not used with %j, which is weaker',
+      'needs the password again when %s (verified: %s) becomes weaker by %j',
       async (secure, tls_verify, change) => {
         const before = config({ secure, tls_verify })
         const { mailer_id: id } = await configured({ verify: false, config: before })
@@ -697,12 +700,15 @@ describe('updateSMTP', () => {
       ['SSL', false, { secure: 'Tls' }],
       ['Tls', true, { secure: 'SSL', tls_verify: true }],
       ['None', false, { tls_verify: false }],
-    ])('but is, of %s (verified: %s), with %j', async (secure, tls_verify, change) => {
-      const before = config({ secure, tls_verify })
-      const { mailer_id: id } = await configured({ verify: false, config: before })
-      expect(await update(id, { verify: false, config: change })).toMatchObject({ status: 200 })
-      expect(await load(id)).toMatchObject({ configVersion: 2, password: PASSWORD })
-    })
+    ])(
+      'keeps the password when %s (verified: %s) becomes no weaker by %j',
+      async (secure, tls_verify, change) => {
+        const before = config({ secure, tls_verify })
+        const { mailer_id: id } = await configured({ verify: false, config: before })
+        expect(await update(id, { verify: false, config: change })).toMatchObject({ status: 200 })
+        expect(await load(id)).toMatchObject({ configVersion: 2, password: PASSWORD })
+      },
+    )
 
     it.each([
       [{ name: null }, '/name'],
@@ -713,13 +719,13 @@ describe('updateSMTP', () => {
       [{ config: { secure: null } }, '/config/secure'],
       [{ config: { password: null } }, '/config/password'],
       [{ config: { username: null, password: 'x' } }, '/config/username'],
-    ])('[7.3] what it needs is not removed: %j', async (change, path) => {
+    ])('[7.3] refuses to remove a required field: %j', async (change, path) => {
       const { mailer_id: id } = await configured()
       expect(await update(id, change)).toMatchObject({ status: 400, body: { errors: [{ path }] } })
       expect(await load(id)).toMatchObject({ configVersion: 1, password: PASSWORD })
     })
 
-    it('a stored password whose key is gone must be given again, and only for a login', async () => {
+    it('needs a password that cannot be decrypted again, for changes of the login only', async () => {
       const { mailer_id: id } = await configured()
       await database.db.query(
         "update mailers_mailer set secret = replace(secret, 'v1.k.', 'v1.gone.') where mailer_id = $1",
@@ -755,14 +761,14 @@ describe('updateSMTP', () => {
     })
   })
 
-  it('422: keeps the old configuration when the new one cannot log in', async () => {
+  it('answers 422 and keeps the old configuration when the new one cannot log in', async () => {
     const { mailer_id: id } = await configured()
     const answer = await update(id, { config: { password: 'wrong' } })
     expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_auth_failed' } })
     expect(await load(id)).toMatchObject({ configVersion: 1, password: PASSWORD })
   })
 
-  it('409: refuses an update that was overtaken by another', async () => {
+  it('answers 409 to an update that was overtaken by another', async () => {
     const { mailer_id: id } = await configured()
     const gate = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()
@@ -784,7 +790,7 @@ describe('setMailerActive', () => {
   const setActive = (id: string, active: unknown = true, key?: string) =>
     call('PUT', `/v1/mailers/${id}/active`, { key, payload: { active } })
 
-  it('[7.3] 200: disables a mailer and makes it active again, without an event', async () => {
+  it('[7.3] disables a mailer and activates it again, without an event', async () => {
     const mailer = await configured()
     woken.splice(0)
     const disabled = await setActive(mailer.mailer_id, false)
@@ -798,7 +804,7 @@ describe('setMailerActive', () => {
     expect((await database.db.query('select 1 from webhooks_event')).rows).toEqual([])
   })
 
-  it('200: also of a sending domain, and of a server without a login', async () => {
+  it('changes a sending domain, and a server without a login', async () => {
     const { mailerId } = await addDomainMailer(database.db)
     const domain = await setActive(mailerId, false)
     expect(Check(setMailerActiveAnswer, domain.body)).toBe(true)
@@ -810,7 +816,7 @@ describe('setMailerActive', () => {
     expect((await setActive(id)).body.mailer.state).toBe('active')
   })
 
-  it('422: one whose login is rejected stays as it is, also when it was disabled meanwhile', async () => {
+  it('answers 422 when the login is rejected, also of a mailer that was disabled meanwhile', async () => {
     const { mailer_id: id } = await configured({
       verify: false,
       config: config({ password: 'wrong' }),
@@ -826,7 +832,7 @@ describe('setMailerActive', () => {
     expect((await setActive(id)).body.mailer.state).toBe('active')
   })
 
-  it('200: a server that cannot be reached does not stand in the way', async () => {
+  it('activates a mailer whose server cannot be reached', async () => {
     const { mailer_id: id } = await configured()
     await database.db.query(`update mailers_mailer set state = 'deactivated'`)
     await smtp.close()
@@ -834,7 +840,7 @@ describe('setMailerActive', () => {
     smtp = await createSmtpServer()
   })
 
-  it('400, 403 and 404', async () => {
+  it('answers 400, 403 and 404', async () => {
     const { mailer_id: id } = await configured()
     for (const active of [null, 'no', 1])
       expect(await setActive(id, active)).toMatchObject({
@@ -848,7 +854,7 @@ describe('setMailerActive', () => {
 })
 
 describe('deleteSMTPConfig', () => {
-  it('200: deletes it, once', async () => {
+  it('deletes the mailer once', async () => {
     const { mailer_id: id } = await configured()
     const remove = () => call('DELETE', `/v1/smtp/${id}`)
     woken.splice(0)
@@ -859,8 +865,8 @@ describe('deleteSMTPConfig', () => {
   })
 })
 
-describe('404', () => {
-  it("another tenant's mailer is as unknown as one that never was", async () => {
+describe('SMTP mailers: 404', () => {
+  it('answers the same for a mailer of another tenant and an unknown one', async () => {
     const { mailer_id: id } = await configured()
     const unknown = 'smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
     for (const one of [
@@ -881,7 +887,7 @@ describe('404', () => {
     expect(found).toEqual([undefined, undefined])
   })
 
-  it('a sending domain is none of these', async () => {
+  it('does not find a sending domain', async () => {
     const { mailerId } = await addDomainMailer(database.db)
     expect(await get(mailerId)).toMatchObject({ status: 404 })
     expect(await update(mailerId, { name: 'Taken' })).toMatchObject({ status: 404 })
@@ -889,20 +895,20 @@ describe('404', () => {
     expect(await load(mailerId)).toMatchObject({ kind: 'relay', domain: 'example.com' })
   })
 
-  it.each(['x', '%00', '..%2f', 'a'.repeat(200)])('for the id %s', async (id) => {
+  it.each(['x', '%00', '..%2f', 'a'.repeat(200)])('does not find the id %s', async (id) => {
     expect(await get(id)).toMatchObject({ status: 404 })
   })
 })
 
 describe('secrets', () => {
-  it('no answer and no log line has ever held a password', async () => {
+  it('are in no answer and no log line', async () => {
     await configure({ config: config({ password: 'wrong-canary' }) })
     expect(seen.length).toBeGreaterThan(0)
     expect(seen.join('\n')).not.toMatch(/canary|v1\.k\./)
   })
 })
 
-it('every operation on mailers is in the table of operations', () => {
+it('has every operation on mailers in its table', () => {
   const ids = ['configureSMTP', 'updateSMTP', 'getSMTPConfig', 'deleteSMTPConfig'] as const
   for (const id of ids) expect(operations[id].auth).toBe('tenant')
 })
@@ -936,7 +942,7 @@ async function deactivate(mailerId: string): Promise<void> {
 describe('return_path', () => {
   const own = 'bounces@in.example.com'
 
-  it('[7.4] is shown, stays when it is left out, and goes with null', async () => {
+  it('[7.4] is shown, kept when it is left out, and removed with null', async () => {
     const { mailer_id: id, return_path: shown } = await configured({ return_path: own })
     expect(shown).toBe(own)
     expect((await update(id, { name: 'Other' })).body.mailer.return_path).toBe(own)
@@ -948,7 +954,7 @@ describe('return_path', () => {
     expect(loaded).not.toHaveProperty('returnPath')
   })
 
-  it('is none any more when its domain goes while the mailer is stored', async () => {
+  it('is empty when its domain is deleted while the mailer is stored', async () => {
     const { mailer_id: id } = await configured()
     domainQuestions = 0
     domainGoneAt = 2
@@ -959,7 +965,7 @@ describe('return_path', () => {
     domainGoneAt = 0
   })
 
-  it('is kept in one spelling', async () => {
+  it('is stored in one spelling', async () => {
     const { return_path: shown } = await configured({ return_path: 'Bounces@IN.example.com' })
     expect(shown).toBe(own)
   })
@@ -973,7 +979,7 @@ describe('return_path', () => {
     ['nothing', ''],
     ['a line break', 'bounces@in.example.com\r\nRCPT TO:<x@y.test>'],
     ['a number', 7],
-  ])('[7.4] 400 names /return_path: %s', async (_what, returnPath) => {
+  ])('[7.4] answers 400 and names /return_path: %s', async (_what, returnPath) => {
     const { mailer_id: id } = await configured()
     for (const { status, body } of [
       await configure({ return_path: returnPath }),
@@ -984,7 +990,7 @@ describe('return_path', () => {
     }
   })
 
-  it("[7.4] 400 for another tenant's inbound domain", async () => {
+  it('[7.4] answers 400 for an inbound domain of another tenant', async () => {
     const { status, body } = await configure({ return_path: own }, 'b')
     expect([status, body.errors[0].path]).toEqual([400, '/return_path'])
   })

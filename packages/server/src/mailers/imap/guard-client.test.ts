@@ -30,7 +30,7 @@ afterEach(() => {
   for (const streamer of streamers.splice(0)) streamer.destroy()
 })
 
-it('[B11] a message that comes byte by byte reaches the parser in large pieces, unchanged', async () => {
+it('[B11] passes a message that arrives byte by byte to the parser in large pieces, unchanged', async () => {
   const { guard, pieces, say } = guarded()
   guard.begin()
   guard.beginCommand({ isForMessages: true })
@@ -40,13 +40,13 @@ it('[B11] a message that comes byte by byte reaches the parser in large pieces, 
   expect(pieces.length).toBeLessThan(12)
 })
 
-it('until the login is done, nothing but a literal waits for what follows', async () => {
+it('buffers nothing but literals until the login is done', async () => {
   const { pieces, say } = guarded()
   await say('* OK hi')
   expect(pieces).toHaveLength(7)
 })
 
-it('[B11] a connection that closes while it waits for its pace waits no longer', async () => {
+it('[B11] stops waiting when the connection closes', async () => {
   const { guard, streamer } = guarded()
   guard.begin()
   guard.beginCommand({ isForMessages: true })

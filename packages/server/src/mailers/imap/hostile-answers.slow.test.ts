@@ -84,7 +84,7 @@ const commands: Readonly<Record<string, (session: ImapSession) => Promise<unknow
   STATUS: (session) => session.run(LIMIT, (client) => client.status('INBOX', { messages: true })),
 }
 
-it('[B10] no answer that is accepted, nor one that is refused, takes 50 ms', async () => {
+it('[B10] parses no accepted or refused answer for 50 ms', async () => {
   const random = createRandom(7)
   const lines = makeImapLines(random.next, { bytes: 15_500, each: 3 })
   const kinds = new Set(lines.map(({ kind }) => kind))
@@ -117,7 +117,7 @@ it('[B10] no answer that is accepted, nor one that is refused, takes 50 ms', asy
 }, 120_000)
 
 it.each(imapBombs)(
-  '[B10] $name, from the server, ends its connection within 50 ms',
+  '[B10] ends the connection within 50 ms at $name from the server',
   async ({ text, bound }) => {
     const session = await open()
     imap.setScript(({ command }) => (command === 'STATUS' ? { before: latin1(text) } : undefined))
@@ -131,7 +131,7 @@ it.each(imapBombs)(
   },
 )
 
-it('[B11] a command that times out because its connection has to wait says so', async () => {
+it('[B11] says so when a command times out because its connection has to wait', async () => {
   const session = await open()
   // Cheap to read, and charged as what is not.
   const flood = `* OK ${'x'.repeat(16_000)}\r\n`.repeat(240)
@@ -144,7 +144,7 @@ it('[B11] a command that times out because its connection has to wait says so', 
   })
 })
 
-it('[B11] what a flood is charged with is more than it costs', async () => {
+it('[B11] charges a flood with more than it costs', async () => {
   const random = createRandom(11)
   const header = 'Message-ID: <1.abcdefghijklmnopqrstuvwxyz@mail.example.com>\r\n\r\n'
   const floods = {

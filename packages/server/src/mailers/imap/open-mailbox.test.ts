@@ -34,17 +34,17 @@ async function messageOf(): Promise<string> {
   return refusalOfImap(opened.failure).message
 }
 
-it('[contract 3.3] a port that waits for TLS is told from one that nothing listens at', async () => {
+it('[contract 3.3] says whether a silent port may be a TLS port', async () => {
   imap.setScript(({ command }) => (command === 'GREETING' ? 'hang' : undefined))
   expect(await messageOf()).toBe('Connected, but no IMAP greeting came: is this a TLS port?')
 })
 
-it('[B9] a server that greets, and then says nothing, is not', async () => {
+it('[B9] does not suspect a TLS port when a server has greeted', async () => {
   imap.setScript(({ command }) => (command === 'GREETING' ? undefined : 'hang'))
   expect(await messageOf()).toBe('Could not connect to the mail server')
 })
 
-it('[E1] a connection for which there was no file descriptor was not tried', async () => {
+it('[E1] reports a connection without a file descriptor as not tried', async () => {
   const fixture = fileURLToPath(new URL('./descriptors.fixture.ts', import.meta.url))
   const server = await createImapServer({ auth: { users: { ada: 'right' } } })
   const command = `ulimit -n 100; exec "${process.execPath}" "${fixture}" ${server.port}`

@@ -157,7 +157,7 @@ const webhook = (change: object = {}) => ({
 })
 const mail = (n: number) => `Message-ID: <${n}@x.test>\r\nSubject: ${n}\r\n\r\nbody\r\n`
 
-describe('201', () => {
+describe('configureIMAP: 201', () => {
   it('[contract 3.3] logs in once, and answers the mailer without secrets', async () => {
     const { status, body: answer } = await configure()
     expect(status).toBe(201)
@@ -179,11 +179,11 @@ describe('201', () => {
     await imap.waitFor(({ openConnections }) => openConnections === 0)
   })
 
-  it('[contract 3.3] takes basic_imap for imap', async () => {
+  it('[contract 3.3] accepts basic_imap for imap', async () => {
     expect(await configured({ config_type: 'basic_imap' })).toMatchObject({ config_type: 'imap' })
   })
 
-  it('[contract 3.5] notes what each folder holds already, and changes nothing in it', async () => {
+  it('[contract 3.5] records what each folder holds already, and changes nothing in it', async () => {
     imap.deliver('INBOX', mail(1))
     imap.deliver('INBOX', mail(2))
     imap.account().addFolder('Archive')
@@ -194,7 +194,7 @@ describe('201', () => {
     expect(imap.count('EXAMINE')).toBe(2)
   })
 
-  it('[contract 3.5] notes nothing of a folder whose last message is just deleted', async () => {
+  it('[contract 3.5] records nothing of a folder whose last message was just deleted', async () => {
     imap.deliver('INBOX', mail(1))
     imap.deliver('INBOX', mail(2))
     imap.setScript(({ command }) => (command === 'FETCH' ? 'OK none' : undefined))
@@ -202,20 +202,20 @@ describe('201', () => {
     expect(foldersOf(await stored(mailer)).map(({ baseline }) => baseline)).toEqual([undefined])
   })
 
-  it('[contract 3.5] `since` reaches back', async () => {
+  it('[contract 3.5] includes messages since the time `since`', async () => {
     imap.deliver('INBOX', mail(1))
     const mailer = await configured({ since: '2026-01-02T03:04:05+01:00' })
     expect(mailer.since).toBe('2026-01-02T02:04:05.000Z')
     expect(foldersOf(await stored(mailer))[0]?.baseline).toBeUndefined()
   })
 
-  it('[contract 3.3] verify: false tries nothing', async () => {
+  it('[contract 3.3] connects to nothing with verify: false', async () => {
     const mailer = await configured({ verify: false, config: config({ port: 1 }) })
     expect(mailer).toMatchObject({ state: 'active', config: { port: 1 } })
     expect(imap.connections).toBe(0)
   })
 
-  it('[contract 5] makes the webhook with it, and answers the names of its headers', async () => {
+  it('[contract 5] makes its webhook, and answers only the names of its headers', async () => {
     const mailer = await configured({ webhook: webhook() })
     const shown = {
       webhook_url: `${receiver.origin}/support`,
@@ -237,7 +237,7 @@ describe('201', () => {
     ['Tls', 'starttls'],
     ['Auto', 'starttls'],
     ['SSL', 'implicit'],
-  ] as const)('[contract 3.3] secure %s is TLS by %s', async (secure, mode) => {
+  ] as const)('[contract 3.3] secure %s uses TLS by %s', async (secure, mode) => {
     const server = await serve({ tls: { mode, ...pair } })
     const change = { port: server.port, secure, tls_verify: false }
     await configured({ config: config(change) })
@@ -247,7 +247,7 @@ describe('201', () => {
     expect(strict.body.message).toContain('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
   })
 
-  it('[7.4] is made beside an SMTP mailer for the address; a second one by allow_duplicate', async () => {
+  it('[7.4] is made beside an SMTP mailer for the address; a second IMAP mailer needs allow_duplicate', async () => {
     const smtp = { ...body(), config_type: 'smtp', verify: false }
     const config = { host: '127.0.0.1', port: 25, secure: 'None' }
     expect((await call('POST', '/v1/smtp', { ...smtp, config })).status).toBe(201)
@@ -258,7 +258,7 @@ describe('201', () => {
     await configured({ allow_duplicate: true })
   })
 
-  it('[7.4] is not updated to the address of another mailbox, but by allow_duplicate', async () => {
+  it('[7.4] cannot take the address of another mailbox in an update without allow_duplicate', async () => {
     const smtp = { ...body(), email: 'b@example.com', config_type: 'smtp', verify: false }
     const config = { host: '127.0.0.1', port: 25, secure: 'None' }
     expect((await call('POST', '/v1/smtp', { ...smtp, config })).status).toBe(201)
@@ -272,19 +272,19 @@ describe('201', () => {
     expect([allowed.status, allowed.body.mailer?.email]).toEqual([200, 'Support@example.com'])
   })
 
-  it('[7.4] of many at once one is made', async () => {
+  it('[7.4] makes one mailer for many concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => configure({ verify: false })))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409])
     expect((await database.db.query('select 1 from mailers_mailer')).rows).toHaveLength(1)
   })
 
-  it('tries the addresses of a name until one answers', async () => {
+  it('tries the addresses of a host until one answers', async () => {
     await configured({ config: config({ host: 'imap.example.test' }) })
     expect(imap.logins).toBe(1)
   })
 })
 
-describe('400', () => {
+describe('configureIMAP: 400', () => {
   it.each<[string, object, object?]>([
     ['/config/host', { host: 'internal.example' }],
     ['/config/host', { host: 'a b' }],
@@ -322,26 +322,26 @@ describe('400', () => {
     expect(answer).toMatchObject(refused(path))
   })
 
-  it('a webhook at an address that is not allowed', async () => {
+  it('refuses a webhook at an address that is not allowed', async () => {
     const answer = await configure({ webhook: { webhook_url: 'https://10.0.0.1/' } })
     expect(answer).toMatchObject({ status: 400, body: { code: 'url_not_allowed' } })
   })
 })
 
-describe('422', () => {
+describe('configureIMAP: 422', () => {
   it.each([
     ['NO [AUTHENTICATIONFAILED] Invalid credentials (Failure)', 'mailer_auth_failed'],
     ['NO [ALERT] Too many simultaneous connections. (Failure)', 'mailer_unreachable'],
     ['NO [UNAVAILABLE] Temporary authentication failure', 'mailer_unreachable'],
     ['BYE Overloaded', 'mailer_unreachable'],
-  ])('[contract 3.3] %s is told as %s', async (reply, code) => {
+  ])('[contract 3.3] answers the login reply %s with %s', async (reply, code) => {
     imap.setScript(({ command }) => (command === 'AUTHENTICATE' ? reply : undefined))
     const answer = await configure()
     expect(answer).toMatchObject({ status: 422, body: { code } })
     expect(answer.body.message).toContain(reply)
   })
 
-  it('[contract 3.3] a wrong password, which is never quoted', async () => {
+  it('[contract 3.3] names a wrong password without quoting it', async () => {
     const wrong = 'wrong-canary'
     imap.setScript(({ command, secret }) =>
       command === 'AUTHENTICATE'
@@ -361,7 +361,7 @@ describe('422', () => {
       { secure: 'Tls' },
       'The mail server could not start an encrypted connection',
     ],
-  ])('[contract 3.3] %s', async (_, change, message) => {
+  ])('[contract 3.3] answers mailer_unreachable: %s', async (_, change, message) => {
     const answer = await configure({ config: config({ ...change }) })
     expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_unreachable', message } })
   })
@@ -370,7 +370,7 @@ describe('422', () => {
     ['rst', 'GREETING'],
     ['fin', 'AUTHENTICATE'],
     ['garbage', 'AUTHENTICATE'],
-  ])('a server that answers with %s to %s', async (how, at) => {
+  ])('answers mailer_unreachable to a server that answers with %s to %s', async (how, at) => {
     imap.setScript(({ command }) =>
       command === at ? (how === 'garbage' ? { raw: 'x\r\n', ending: 'fin' } : how) : undefined,
     )
@@ -378,14 +378,14 @@ describe('422', () => {
     expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_unreachable' } })
   })
 
-  it('[B5] a line without an end', async () => {
+  it('[B5] answers mailer_unreachable to a line without an end', async () => {
     imap.setScript(({ command }) =>
       command === 'AUTHENTICATE' ? { raw: `* X ${'x'.repeat(2_000_000)}` } : undefined,
     )
     expect(await configure()).toMatchObject({ status: 422, body: { code: 'mailer_unreachable' } })
   })
 
-  it('[B12] a server that breaks a bound, by the name of the bound', async () => {
+  it('[B12] names the bound that a server breaks', async () => {
     imap.setScript(({ command }) =>
       command === 'GREETING' ? { raw: `* OK ${'['.repeat(30_000)}\r\n` } : undefined,
     )
@@ -398,14 +398,14 @@ describe('422', () => {
     })
   })
 
-  it('a webhook that nothing listens at', async () => {
+  it('refuses a webhook that nothing listens at', async () => {
     const answer = await configure({ webhook: { webhook_url: 'https://127.0.0.1:65533/' } })
     expect(answer).toMatchObject({ status: 422, body: { code: 'url_unreachable' } })
   })
 })
 
 describe('updateIMAP', () => {
-  it('leaves what is left out', async () => {
+  it('keeps fields that were left out', async () => {
     const mailer = await configured({ webhook: webhook() })
     const answer = await update(mailer.mailer_id, { name: 'Help' })
     expect(answer).toMatchObject({
@@ -416,7 +416,7 @@ describe('updateIMAP', () => {
     expect(foldersOf(await stored(mailer))).toHaveLength(1)
   })
 
-  it('folders that stay go on, others begin with what arrives', async () => {
+  it('keeps the position of folders that stay, and starts others with new mail', async () => {
     imap.account().addFolder('Archive')
     const mailer = await configured()
     const [before] = foldersOf(await stored(mailer))
@@ -426,7 +426,7 @@ describe('updateIMAP', () => {
     expect(archive).toMatchObject({ path: 'Archive', baseline: { lastUid: 0 } })
   })
 
-  it('[7.3] null removes: folders are the inbox again, a certificate is verified', async () => {
+  it('[7.3] removes with null: folders become the inbox, and certificates are verified', async () => {
     imap.account().addFolder('Archive')
     const { mailer_id } = await configured({
       folders: ['Archive'],
@@ -452,7 +452,7 @@ describe('updateIMAP', () => {
     })
   })
 
-  it('`since` is of folders that are added, and refused where none is', async () => {
+  it('accepts `since` for added folders only', async () => {
     imap.account().addFolder('Archive')
     const { mailer_id, since } = await configured()
     const [before] = foldersOf(await stored({ mailer_id }))
@@ -467,7 +467,7 @@ describe('updateIMAP', () => {
     expect(foldersOf(await stored({ mailer_id }))).toMatchObject([{ since: later }, before])
   })
 
-  it('`since` holds for all folders of another account', async () => {
+  it('applies `since` to all folders of another account', async () => {
     const server = await serve({ auth: { users: { [USER]: PASSWORD, bob: PASSWORD } } })
     const { mailer_id } = await configured({ config: config({ port: server.port }) })
     const since = '2026-11-01T00:00:00.000Z'
@@ -476,7 +476,7 @@ describe('updateIMAP', () => {
     expect(moved).toMatchObject({ status: 200, body: { mailer: { since } } })
   })
 
-  it('another account begins anew', async () => {
+  it('starts anew with another account', async () => {
     const server = await serve({ auth: { users: { [USER]: PASSWORD, bob: PASSWORD } } })
     const mailer = await configured({ config: config({ port: server.port }) })
     const [before] = foldersOf(await stored(mailer))
@@ -487,7 +487,7 @@ describe('updateIMAP', () => {
   })
 
   it.each([{ host: 'imap.example.test' }, { port: 1993 }, { username: 'bob' }])(
-    '%j needs the password again',
+    'needs the password again for %j',
     async (change) => {
       const mailer = await configured()
       expect(await update(mailer.mailer_id, { config: change })).toMatchObject(
@@ -496,7 +496,7 @@ describe('updateIMAP', () => {
     },
   )
 
-  it('[interface 3] having logged in makes a deactivated mailer active', async () => {
+  it('[interface 3] activates a deactivated mailer after a login', async () => {
     const mailer = await configured()
     await database.db.query(`update mailers_mailer set state = 'deactivated'`)
     const untried = await update(mailer.mailer_id, { name: 'x', verify: false })
@@ -525,7 +525,7 @@ describe('setMailerActive', () => {
   const setActive = (id: string, active: boolean) =>
     call('PUT', `/v1/mailers/${id}/active`, { active })
 
-  it('[7.3] disables a mailbox, and makes it active again unless its login is rejected', async () => {
+  it('[7.3] disables a mailbox, and activates it again unless its login is rejected', async () => {
     const { mailer_id } = await configured({ webhook: webhook() })
     woken.splice(0)
     const disabled = await setActive(mailer_id, false)
@@ -576,8 +576,8 @@ describe('getIMAPConfig', () => {
   })
 })
 
-describe('404', () => {
-  it("another tenant's mailer, an SMTP mailer, and what never was", async () => {
+describe('IMAP mailers: 404', () => {
+  it('does not find a mailer of another tenant, an SMTP mailer or an unknown mailer', async () => {
     const { mailer_id } = await configured()
     expect((await call('GET', `/v1/imap/${mailer_id}`, undefined, 'b')).status).toBe(404)
     expect((await call('DELETE', `/v1/imap/${mailer_id}`, undefined, 'b')).status).toBe(404)
@@ -587,7 +587,7 @@ describe('404', () => {
   })
 })
 
-it('deleteIMAPConfig deletes the webhook, too', async () => {
+it('deleteIMAPConfig deletes the webhook as well', async () => {
   const { mailer_id } = await configured({ webhook: webhook() })
   expect((await call('DELETE', `/v1/imap/${mailer_id}`)).status).toBe(200)
   expect((await call('GET', `/v1/imap/${mailer_id}`)).status).toBe(404)
@@ -597,7 +597,7 @@ it('deleteIMAPConfig deletes the webhook, too', async () => {
   expect(operations.deleteIMAPConfig.method).toBe('DELETE')
 })
 
-it('mail cannot be sent by a mailbox', async () => {
+it('does not send mail by a mailbox', async () => {
   const { mailer_id: mailerId, email } = await configured()
   const wanted = [
     { tenantId: 'tn_a', mailerId },
@@ -606,6 +606,6 @@ it('mail cannot be sent by a mailbox', async () => {
   expect(await findMailers(database.db, wanted)).toEqual([undefined, undefined])
 })
 
-it('no answer and no log line has held a password or the value of a header', () => {
+it('writes no password and no header value into any answer or log line', () => {
   expect(seen.join('\n')).not.toMatch(/-canary|v1\.k\./)
 })

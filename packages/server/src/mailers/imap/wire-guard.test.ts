@@ -26,7 +26,7 @@ function boundOf(text: string, piece = text.length, o = {}): ImapBound | undefin
 
 const search = (count: number) => `* SEARCH${' 4294967295'.repeat(count)}\r\n`
 
-describe('is accepted', () => {
+describe('accepted answers', () => {
   it.each([
     [
       'an ordinary dialogue',
@@ -42,12 +42,12 @@ describe('is accepted', () => {
     ['a folder as a literal', '* LIST () "/" {5}\r\nINBOX\r\n'],
     ['NUL before a response', '\0\0* 5 EXISTS\r\n'],
     ['a literal without bytes', '* 1 FETCH (UID 1 BODY[] {0}\r\n)\r\n'],
-  ])('%s', (_, text) => {
+  ])('includes %s', (_, text) => {
     for (const piece of [1, 7, 4_096, text.length]) expect(boundOf(text, piece)).toBeUndefined()
   })
 })
 
-describe('[B10] is cut off', () => {
+describe('[B10] refused answers', () => {
   it.each([
     ['imap_line', 'a line of more than 16 KiB', `* OK ${'['.repeat(16 * KIB)}\r\n`],
     ['imap_line', 'a line without an end', '* CAPABILITY '.padEnd(20 * KIB, 'A ')],
@@ -83,19 +83,19 @@ describe('[B10] is cut off', () => {
     ['imap_unasked', 'a quoted name after a number', '* 1 "ESEAR\\CH" UID ALL 1:9999999\r\n'],
     ['imap_folders', 'a list of more than 1 MiB', '* LIST () "/" folder\r\n'.repeat(60_000)],
     ['imap_answer', 'more than 4 MiB of other answers', '* 5 EXISTS\r\n'.repeat(400_000)],
-  ] as const)('%s: %s', (bound, _, text) => {
+  ] as const)('breaks %s: %s', (bound, _, text) => {
     expect(boundOf(text)).toBe(bound)
     expect(boundOf(text, 1_021)).toBe(bound)
   })
 
-  it('imap_login: more than 64 KiB before the login is done', () => {
+  it('breaks imap_login: more than 64 KiB before the login is done', () => {
     const text = '* OK still here\r\n'.repeat(5_000)
     expect(boundOf(text, 1_021, { isLoggedIn: false })).toBe('imap_login')
     expect(boundOf(text)).toBeUndefined()
   })
 })
 
-it('[B10] the bounds of an answer begin anew with each command, and messages have none in sum', () => {
+it('[B10] counts an answer from its command on, and counts no messages', () => {
   const row = `* 1 FETCH (UID 1 BODY[] {1000000}\r\n${'x'.repeat(1_000_000)})\r\n`
   expect(boundOf(row.repeat(40))).toBe('imap_answer')
   expect(boundOf(row.repeat(40), row.length, { isForMessages: true })).toBeUndefined()
@@ -106,7 +106,7 @@ it('[B10] the bounds of an answer begin anew with each command, and messages hav
   }
 })
 
-it('[B10] literals begin and end for the guard where they do for the parser', async () => {
+it('[B10] finds the ends of literals where the parser finds them', async () => {
   const random = createRandom(20)
   for (const { name, text } of makeImapLines(random.next, { bytes: 300, each: 6 })) {
     const whole = Buffer.from(`${text}* OK end\r\n`, 'latin1')

@@ -19,7 +19,7 @@ function take(rates: Rates, used: Used, wanted: number, nowMs: number) {
   }
 }
 
-it('permits what is asked for up to the limit, then says when one may go again', () => {
+it('permits up to the limit, then says when to try again', () => {
   const first = take({ per_minute: 3 }, {}, 2, 1_000)
   expect(first).toMatchObject({ count: 2, waitMs: 0 })
   const second = take({ per_minute: 3 }, first.used, 2, 11_000)
@@ -30,7 +30,7 @@ it('permits what is asked for up to the limit, then says when one may go again',
   expect(take({ per_minute: 3 }, second.used, 9, 61_000).count).toBe(2)
 })
 
-it('the narrowest limit decides, and the longest wait', () => {
+it('obeys the narrowest limit and the longest wait', () => {
   const rates = { per_second: 5, per_day: 6 }
   const first = take(rates, {}, 10, 0)
   expect(first.count).toBe(5)
@@ -40,7 +40,7 @@ it('the narrowest limit decides, and the longest wait', () => {
   expect(take(rates, second.used, 1, 2_001)).toMatchObject({ count: 0, waitMs: 86_399_999 })
 })
 
-it('a limit that was lowered waits until enough has left its window', () => {
+it('waits after a lowered limit until enough uses have left the window', () => {
   let used: Used = {}
   for (const nowMs of [0, 10_000, 20_000])
     used = withPermitted({ per_minute: 100 }, used, 10, nowMs)
@@ -50,7 +50,7 @@ it('a limit that was lowered waits until enough has left its window', () => {
   })
 })
 
-it('a limit that was lowered waits for more than to be used up exactly', () => {
+it('waits after a lowered limit beyond the moment when it is used up exactly', () => {
   let used: Used = {}
   for (const nowMs of [0, 10_000, 20_000])
     used = withPermitted({ per_minute: 100 }, used, 10, nowMs)
@@ -58,7 +58,7 @@ it('a limit that was lowered waits for more than to be used up exactly', () => {
   expect(waitMs).toBe(40_000)
 })
 
-it('a day is given back as it was used, not as a whole', () => {
+it('returns the uses of a day one by one, when each is a day old', () => {
   const rates = { per_day: 24 }
   const hour = 3_600_000
   let used: Used = {}
@@ -70,7 +70,7 @@ it('a day is given back as it was used, not as a whole', () => {
   }
 })
 
-it('what is returned can be permitted again', () => {
+it('permits returned uses again', () => {
   const { used } = take({ per_day: 5 }, {}, 5, 1_000)
   const returned = withReturned(used, 2, 1_000)
   expect(take({ per_day: 5 }, returned, 5, 2_000).count).toBe(2)
@@ -78,12 +78,12 @@ it('what is returned can be permitted again', () => {
   expect(withReturned(used, 1, 999_999_999)).toEqual(used)
 })
 
-it('a clock that was set back holds nothing up for longer than a window', () => {
+it('waits at most one window after the clock was set back', () => {
   const { used } = take({ per_minute: 1 }, {}, 1, 10_000_000)
   expect(take({ per_minute: 1 }, used, 1, 1_000)).toMatchObject({ count: 0, waitMs: 60_000 })
 })
 
-it('no rate is no limit', () => {
+it('has no limit without a rate', () => {
   expect(hasRates({})).toBe(false)
   expect(hasRates({ per_day: 1 })).toBe(true)
   expect(decidePermission({}, {}, { wanted: 7, nowMs: 0 })).toEqual({ count: 7, waitMs: 0 })
@@ -91,7 +91,7 @@ it('no rate is no limit', () => {
 
 const LENGTHS = { per_second: 1_000, per_minute: 60_000, per_day: 86_400_000 }
 
-it('never more than the limit within any window; always something after the wait', () => {
+it('never exceeds the limit within a window, and permits something after the wait', () => {
   const rate = fc.option(fc.integer({ min: 1, max: 20 }), { nil: undefined })
   const step = fc.record({
     wanted: fc.integer({ min: 1, max: 30 }),
@@ -135,7 +135,7 @@ it('never more than the limit within any window; always something after the wait
   )
 })
 
-it('keeps little, however much is permitted', () => {
+it('stores a bounded size, however much is permitted', () => {
   const rates = { per_second: 1_000_000, per_minute: 1_000_000, per_day: 1_000_000 }
   let used: Used = {}
   for (let nowMs = 0; nowMs < 90_000_000; nowMs += 997) used = withPermitted(rates, used, 1, nowMs)

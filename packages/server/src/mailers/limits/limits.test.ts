@@ -26,11 +26,11 @@ it.each([
   ],
   ['smtp-mail.outlook.com', undefined, { ...defaults, connections: 3, per_minute: 30 }],
   ['email-smtp.eu-west-1.amazonaws.com', 'AKIA', { ...defaults, connections: 10 }],
-])('%s with %s: %j', (host, username, expected) => {
+])('gives %s with the user %s the limits %j', (host, username, expected) => {
   expect(of(host, username)).toEqual(expected)
 })
 
-it('what the mailer names itself comes first, each limit by itself', () => {
+it('prefers each limit that the mailer sets itself', () => {
   expect(of('smtp.office365.com', 'ada@example.com', { per_minute: 300, connections: 1 })).toEqual({
     ...defaults,
     connections: 1,

@@ -114,7 +114,7 @@ function hold(reply?: TokenReply) {
 }
 
 describe('an access token', () => {
-  it('is kept, sealed, for all processes until shortly before it expires', async () => {
+  it('is stored, sealed, for all processes until shortly before it expires', async () => {
     const mailer = await addMailer()
     const first = await get(mailer)
     const other = createTestTokens(db, egress)
@@ -130,7 +130,7 @@ describe('an access token', () => {
     expect(provider.tokenRequests).toHaveLength(2)
   })
 
-  it('is renewed while it is still good, and used on when the provider is away', async () => {
+  it('is renewed before it expires, and used on when the provider is away', async () => {
     const mailer = await addMailer()
     const first = await get(mailer)
     await expire('2 minutes')
@@ -143,7 +143,7 @@ describe('an access token', () => {
     expect(await get(mailer)).not.toEqual(first)
   })
 
-  it('of minutes is not renewed at once', async () => {
+  it('is not renewed at once when it is valid for minutes only', async () => {
     const mailer = await addMailer()
     provider.setGrantFields({ expires_in: '60' })
     await get(mailer)
@@ -151,7 +151,7 @@ describe('an access token', () => {
     expect(provider.tokenRequests).toHaveLength(1)
   })
 
-  it('that a server has refused is renewed once for all who met that', async () => {
+  it('is renewed once for all callers to whom a server has refused it', async () => {
     const mailer = await addMailer()
     const first = await get(mailer)
     if (first.kind !== 'token') throw new Error(first.kind)
@@ -163,7 +163,7 @@ describe('an access token', () => {
     expect(provider.tokenRequests).toHaveLength(2)
   })
 
-  it('that no key opens is renewed', async () => {
+  it('is renewed when no key decrypts it', async () => {
     const mailer = await addMailer()
     await get(mailer)
     await db.query(`update mailers_oauth_token set access_token = 'v1.gone.AAAA'`)
@@ -171,8 +171,8 @@ describe('an access token', () => {
   })
 })
 
-describe('[O1] two workers that refresh together', () => {
-  it('ask the provider once', async () => {
+describe('[O1] two workers that refresh at the same time', () => {
+  it('make one request to the provider', async () => {
     const mailer = await addMailer()
     const workers = [tokens, ...[1, 2, 3].map(() => createTestTokens(db, egress))]
     const results = await Promise.all(
@@ -183,7 +183,7 @@ describe('[O1] two workers that refresh together', () => {
     expect(provider.tokenRequests).toHaveLength(1)
   })
 
-  it('the other waits no longer than it may', async () => {
+  it('wait for each other until their deadline', async () => {
     const mailer = await addMailer()
     const { asked, letGo } = hold()
     const first = get(mailer)
@@ -193,7 +193,7 @@ describe('[O1] two workers that refresh together', () => {
     expect(await first).toMatchObject({ kind: 'token' })
   })
 
-  it('one that read the row before another’s refresh begins none of its own', async () => {
+  it("do not refresh again after reading the row before the other's refresh", async () => {
     const mailer = await addMailer()
     const before = await getToken(db, mailer)
     await get(mailer)
@@ -202,7 +202,7 @@ describe('[O1] two workers that refresh together', () => {
     expect(await claimRefresh(db, mailer, now?.version ?? '', 1_000)).toBeDefined()
   })
 
-  it('a caller that has to stop does not wait, and the refresh goes on', async () => {
+  it('do not keep a caller waiting that has to stop, and finish the refresh', async () => {
     const mailer = await addMailer()
     const { asked, letGo } = hold()
     const stopper = new AbortController()
@@ -218,14 +218,14 @@ describe('[O1] two workers that refresh together', () => {
     expect(provider.tokenRequests).toHaveLength(1)
   })
 
-  it('a process that died while it refreshed holds nobody up for longer than its claim', async () => {
+  it('wait for a dead process until its claim expires', async () => {
     const mailer = await addMailer()
     await db.query(`update mailers_oauth_token
       set refreshing_until = now() - interval '1 ms', fence = fence + 1`)
     expect(await get(mailer)).toMatchObject({ kind: 'token' })
   })
 
-  it('the result of one whose claim was taken over is not written', async () => {
+  it('do not store a result after their claim was taken over', async () => {
     const mailer = await addMailer()
     const { asked, letGo } = hold({ status: 400, body: { error: 'invalid_grant' } })
     const late = get(mailer)
@@ -239,7 +239,7 @@ describe('[O1] two workers that refresh together', () => {
   })
 })
 
-describe('[O2] a refresh token that is rotated', () => {
+describe('[O2] a refresh token that is replaced', () => {
   const storedRefreshToken = async (key: Key) => {
     const { rows } = await db.query<{ refresh_token: string }>(
       'select refresh_token from mailers_oauth_token where mailer_id = $1',
@@ -268,7 +268,7 @@ describe('[O2] a refresh token that is rotated', () => {
     expect(provider.tokenRequests.at(-1)?.parameters.refresh_token).toBe(rotated)
   })
 
-  it('is kept in hand while the database is away', async () => {
+  it('is stored by repetition while the database is away', async () => {
     const mailer = await addMailer()
     let failures = 2
     const flaky: Db = {
@@ -285,7 +285,7 @@ describe('[O2] a refresh token that is rotated', () => {
     expect(await get(mailer)).toMatchObject({ kind: 'token' })
   })
 
-  it('is lost when the process dies before that: the mailbox ends once, with one event', async () => {
+  it('is lost when the process dies before storing it: one deactivation with one event', async () => {
     const mailer = await addMailer()
     const dying: Db = {
       ...db,
@@ -301,7 +301,7 @@ describe('[O2] a refresh token that is rotated', () => {
     expect(await events()).toHaveLength(1)
   })
 
-  it('is used by the next when the process dies right after that', async () => {
+  it('is used by the next process when this one dies right after storing it', async () => {
     const mailer = await addMailer()
     const dying: Db = {
       ...db,
@@ -318,7 +318,7 @@ describe('[O2] a refresh token that is rotated', () => {
     expect(await get(mailer)).toMatchObject({ kind: 'token' })
   })
 
-  it('is not lost when the caller has gone: stop waits for it', async () => {
+  it('is not lost when the caller has gone, as stop waits for it', async () => {
     const mailer = await addMailer()
     provider.setScript(async () => {
       await setTimeout(50)
@@ -333,7 +333,7 @@ describe('[O2] a refresh token that is rotated', () => {
     await given
   })
 
-  it('the old one goes on to be used where no new one is given', async () => {
+  it('is kept when the provider returns no new one', async () => {
     const mailer = await addMailer()
     provider.setGrantFields({ refresh_token: undefined })
     const before = await storedRefreshToken(mailer)
@@ -343,7 +343,7 @@ describe('[O2] a refresh token that is rotated', () => {
 })
 
 describe('[O3] a refresh token that is revoked', () => {
-  it('[interface 2.6] deactivates the mailer, with one event, told to one caller', async () => {
+  it('[interface 2.6] deactivates the mailer, with one event, for one caller', async () => {
     const mailer = await addMailer()
     provider.revoke(mailer.email)
     const workers = [tokens, createTestTokens(db, egress, seen)]
@@ -382,14 +382,14 @@ describe('[O3] a refresh token that is revoked', () => {
     expect(provider.tokenRequests).toHaveLength(1)
   })
 
-  it("[interface 6.3] a mailbox's event goes to its own webhook", async () => {
+  it('[interface 6.3] reports a mailbox to the webhook of the mailbox', async () => {
     const mailer = await addMailer({ configType: 'smtp_imap' })
     provider.revoke(mailer.email)
     await get(mailer)
     expect(await events()).toMatchObject([{ owner: mailer.mailerId }])
   })
 
-  it('a grant that comes in between is not thrown away with the old one', async () => {
+  it('does not discard a new grant that was stored meanwhile', async () => {
     const mailer = await addMailer()
     const { asked, letGo } = hold(REFUSALS.googleRevoked)
     const old = get(mailer)
@@ -401,7 +401,7 @@ describe('[O3] a refresh token that is revoked', () => {
     expect(await events()).toEqual([])
   })
 
-  it('nor do the two wait for each other, whichever has its mailer first', async () => {
+  it('causes no deadlock with a new grant that is stored meanwhile', async () => {
     const mailer = await addMailer()
     provider.revoke(mailer.email)
     let refused: ReturnType<typeof get> | undefined
@@ -415,7 +415,7 @@ describe('[O3] a refresh token that is revoked', () => {
     expect(await stateOf(mailer)).toMatchObject({ state: 'active' })
   })
 
-  it('nor is a new grant replaced by the late success of the old one', async () => {
+  it('does not overwrite a new grant with a late success', async () => {
     const mailer = await addMailer()
     const { asked, letGo } = hold({
       status: 200,
@@ -436,7 +436,7 @@ describe('[O3] a refresh token that is revoked', () => {
     expect(await get(mailer)).toMatchObject({ kind: 'token' })
   })
 
-  it('asks the provider nothing for a mailer that is not active', async () => {
+  it('makes no request for a mailer that is not active', async () => {
     const mailer = await addMailer()
     await db.query(`update mailers_mailer set state = 'disabled'`)
     expect(await get(mailer)).toEqual({ kind: 'inactive' })
@@ -446,7 +446,7 @@ describe('[O3] a refresh token that is revoked', () => {
   })
 })
 
-describe('[M13] a failure that passes', () => {
+describe('[M13] a temporary failure', () => {
   it.each([
     ['a server error', REFUSALS.googleUnavailable],
     ['a connection that is closed', 'drop'],
@@ -455,7 +455,7 @@ describe('[M13] a failure that passes', () => {
     ['a token of another kind', { status: 200, body: { access_token: 'a', token_type: 'DPoP' } }],
     ['a token with a line break', { status: 200, body: { access_token: 'a\r\nb' } }],
     ['more than anybody reads', { status: 200, body: 'x'.repeat(200_000) }],
-  ] as const)('%s deactivates nothing', async (_, reply) => {
+  ] as const)('deactivates nothing: %s', async (_, reply) => {
     const mailer = await addMailer()
     provider.setScript(() => reply)
     expect(await get(mailer)).toMatchObject({ kind: 'failed', failure: { verdict: 'transient' } })
@@ -463,7 +463,7 @@ describe('[M13] a failure that passes', () => {
     expect(await events()).toEqual([])
   })
 
-  it('is the answer to everybody for a moment, and to nobody after it', async () => {
+  it('is the answer to all callers for a moment, and to none after it', async () => {
     const mailer = await addMailer()
     provider.setScript(() => ({ status: 429, body: {}, headers: { 'retry-after': '60' } }))
     const first = await get(mailer)
@@ -478,7 +478,7 @@ describe('[M13] a failure that passes', () => {
     expect(await get(mailer)).toMatchObject({ kind: 'token' })
   })
 
-  it('an endpoint at an address that is not allowed is the fault of the app, and not connected to', async () => {
+  it('is a fault of the app at an endpoint with a forbidden address, which is not connected to', async () => {
     const mailer = await addMailer()
     await db.query(`update mailers_oauth_app set token_url = 'https://169.254.169.254/token'`)
     const result = await get(mailer)
@@ -486,7 +486,7 @@ describe('[M13] a failure that passes', () => {
     expect(await stateOf(mailer)).toMatchObject({ state: 'active' })
   })
 
-  it('a redirect is not followed', async () => {
+  it('is a redirect, which is not followed', async () => {
     const mailer = await addMailer()
     const { origin } = provider
     provider.setScript(() => ({ status: 307, body: '', headers: { location: `${origin}/x` } }))
@@ -494,14 +494,14 @@ describe('[M13] a failure that passes', () => {
     expect(provider.tokenRequests).toHaveLength(1)
   })
 
-  it('a refresh token that no key opens is kept', async () => {
+  it('keeps a refresh token that no key decrypts', async () => {
     const mailer = await addMailer()
     await db.query(`update mailers_oauth_token set refresh_token = 'v1.gone.AAAA'`)
     expect(await get(mailer)).toMatchObject({ kind: 'failed', failure: { verdict: 'app' } })
     expect(await stateOf(mailer)).toMatchObject({ state: 'active' })
   })
 
-  it('a secret that no key opens is the operator’s to put back', async () => {
+  it('is a secret that no key decrypts, for the operator to fix', async () => {
     const mailer = await addMailer()
     const lost = createKeyRing(`other:${Buffer.alloc(32, 7).toString('base64')}`)
     const key = { tenantId: 'tn_a', appId: 'app' }
@@ -513,7 +513,7 @@ describe('[M13] a failure that passes', () => {
 })
 
 describe('many mailboxes of one app', () => {
-  it("[interface 3] with a broken secret: nobody's mailer is deactivated", async () => {
+  it('[interface 3] are not deactivated for a broken secret of their app', async () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => addMailer()))
     provider.setScript(() => REFUSALS.googleWrongSecret)
     const results = await Promise.all(all.map((mailer) => get(mailer)))
@@ -522,7 +522,7 @@ describe('many mailboxes of one app', () => {
     expect(await events()).toEqual([])
   })
 
-  it('that are called revoked at once: after a few it is the app, whoever asks', async () => {
+  it('are not all deactivated when all are revoked at once: after a few it is a fault of the app', async () => {
     const all = await Promise.all(Array.from({ length: 12 }, () => addMailer()))
     provider.setScript(() => REFUSALS.googleRevoked)
     const workers = [tokens, createTestTokens(db, egress)]
@@ -534,7 +534,7 @@ describe('many mailboxes of one app', () => {
     expect(seen.join('')).toContain('oauth_app.suspected')
   })
 
-  it('are believed one by one, each when it is refused for longer', async () => {
+  it('are deactivated one by one as each is refused for longer', async () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => addMailer()))
     provider.setScript(() => REFUSALS.googleRevoked)
     const kinds = async () => {
@@ -551,7 +551,7 @@ describe('many mailboxes of one app', () => {
     expect(await events()).toHaveLength(6)
   })
 
-  it('are in doubt anew after they have worked in between', async () => {
+  it('are protected again after they have worked in between', async () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => addMailer()))
     const kinds = async () => {
       await unblock()
@@ -570,7 +570,7 @@ describe('many mailboxes of one app', () => {
     expect(await kinds()).toEqual(['failed', 'failed', 'failed', ...inactive])
   })
 
-  it('where most work, those that are revoked are', async () => {
+  it('are deactivated when they are revoked and most others work', async () => {
     const all = await Promise.all(Array.from({ length: 16 }, () => addMailer()))
     await Promise.all(all.map((mailer) => get(mailer)))
     await expire()
@@ -586,7 +586,7 @@ describe('many mailboxes of one app', () => {
   })
 })
 
-it('no log line has held a token or a secret', () => {
+it('writes no token and no secret into any log line', () => {
   expect(seen.length).toBeGreaterThan(20)
   expect(seen.join('\n')).not.toMatch(/(access|refresh)-[0-9a-f]{8}|client-secret-1|v1\.k\./)
 })

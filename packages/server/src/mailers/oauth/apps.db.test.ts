@@ -39,7 +39,7 @@ describe('createOAuthApp', () => {
       'smtp.office365.com',
       'outlook.office365.com',
     ],
-  ])('knows the addresses of %s', async (provider, tokenUrl, smtp, imap) => {
+  ])('knows the URLs and servers of %s', async (provider, tokenUrl, smtp, imap) => {
     const { status, body } = await api.call('POST', '/v1/oauth/apps', {
       provider,
       client_id: 'c',
@@ -54,14 +54,14 @@ describe('createOAuthApp', () => {
     })
   })
 
-  it('keeps the secret sealed, bound to its row', async () => {
+  it('stores the secret sealed, bound to its row', async () => {
     const { rows } = await api.db.query<{ client_secret: string }>(
       "select client_secret from mailers_oauth_app where app_id = 'mine'",
     )
     expect(rows[0]?.client_secret).toMatch(/^v1\.k\./)
   })
 
-  it('answers 409 for an id that is taken, and takes it for another tenant', async () => {
+  it('answers 409 to an id that is taken, and accepts it for another tenant', async () => {
     expect(await create({ app_id: 'mine' })).toMatchObject({
       status: 409,
       body: { code: 'conflict' },
@@ -102,7 +102,7 @@ describe('createOAuthApp', () => {
     })
   })
 
-  it('does not send the tokens of another cloud of the provider to its userinfo', async () => {
+  it('has no userinfo_url for an app with other URLs of a known provider', async () => {
     const urls = {
       authorize_url: 'https://login.example.com/authorize',
       token_url: 'https://login.example.com/token',
@@ -113,11 +113,11 @@ describe('createOAuthApp', () => {
     expect(own.body.app.userinfo_url).toMatch(/googleapis/)
   })
 
-  it('takes http redirects to the machine of the browser', async () => {
+  it('accepts http redirects to localhost', async () => {
     expect((await create({ redirect_uris: ['http://localhost:3000/x'] })).status).toBe(201)
   })
 
-  it('keeps a tenant to a bounded number', async () => {
+  it('bounds the apps of a tenant', async () => {
     const { rows } = await api.db.query(
       `insert into mailers_oauth_app (tenant_id, app_id, provider, client_id, client_secret,
          redirect_uris, authorize_url, token_url)
@@ -130,7 +130,7 @@ describe('createOAuthApp', () => {
 })
 
 describe('listOAuthApps', () => {
-  it("answers the tenant's own, newest first", async () => {
+  it('answers the apps of the tenant, newest first', async () => {
     await create({ app_id: 'newest' })
     const { status, body } = await api.call('GET', '/v1/oauth/apps')
     expect(status).toBe(200)
@@ -144,7 +144,7 @@ describe('updateOAuthApp', () => {
   const update = (id: string, body: object, key?: string) =>
     api.call('PUT', `/v1/oauth/apps/${id}`, body, key)
 
-  it('changes what is given, and leaves the rest', async () => {
+  it('changes given fields, and keeps the others', async () => {
     await create({ app_id: 'changed', scopes: ['mail'] })
     const { status, body } = await update('changed', { client_secret: 'n3w', redirect_uris: [] })
     expect(status).toBe(200)
@@ -152,7 +152,7 @@ describe('updateOAuthApp', () => {
     expect(body.app.smtp.port).toBe(api.smtp.port)
   })
 
-  it('[7.3] removes what is null: scopes, ways back, one of two servers', async () => {
+  it('[7.3] removes fields with null: scopes, redirects, one of two servers', async () => {
     await create({ app_id: 'cut', scopes: ['mail'] })
     const nulls = { scopes: null, redirect_uris: null, imap: null }
     const { status, body } = await update('cut', nulls)
@@ -167,7 +167,7 @@ describe('updateOAuthApp', () => {
     expect((await update('cut', { client_secret: null })).status).toBe(400)
   })
 
-  it("[7.3] a known provider's app has its servers again", async () => {
+  it('[7.3] restores the servers of a known provider with null', async () => {
     const own = { host: '127.0.0.1', port: 2525, secure: 'None' }
     const google = { provider: 'google', client_id: 'c', client_secret: 's', smtp: own }
     const created = await api.call('POST', '/v1/oauth/apps', { app_id: 'g', ...google })
@@ -186,7 +186,7 @@ describe('updateOAuthApp', () => {
   })
 
   it.each(['token_url', 'userinfo_url', 'authorize_url', 'client_id', 'provider'])(
-    'cannot change %s: tokens would go elsewhere',
+    'refuses a change of %s, which would send tokens elsewhere',
     async (name) => {
       expect(await update('mine', { [name]: 'https://evil.example.com/' })).toMatchObject({
         status: 400,
@@ -195,7 +195,7 @@ describe('updateOAuthApp', () => {
     },
   )
 
-  it('answers 404 for none, and for that of another tenant', async () => {
+  it('answers 404 for an unknown app and for an app of another tenant', async () => {
     expect((await update('nothing', {})).status).toBe(404)
     expect((await update('changed', {}, 'b')).status).toBe(404)
   })
@@ -205,14 +205,14 @@ describe('deleteOAuthApp', () => {
   const remove = (id: string, key?: string) =>
     api.call('DELETE', `/v1/oauth/apps/${id}`, undefined, key)
 
-  it('deletes one that nobody uses', async () => {
+  it('deletes an app that nobody uses', async () => {
     await create({ app_id: 'unused' })
     expect((await remove('unused', 'b')).status).toBe(404)
     expect((await remove('unused')).status).toBe(200)
     expect((await remove('unused')).status).toBe(404)
   })
 
-  it('answers 409 while a mailer logs in by it, and deletes it afterwards', async () => {
+  it('answers 409 while a mailer logs in by the app, and deletes it afterwards', async () => {
     await create({ app_id: 'used' })
     const { mailer_id } = await api.connect('used@example.com', 'used')
     expect(await remove('used')).toMatchObject({ status: 409, body: { code: 'conflict' } })
@@ -225,7 +225,7 @@ describe('deleteOAuthApp', () => {
   })
 })
 
-it('no answer and no log line has held a secret', () => {
+it('writes no secret into any answer or log line', () => {
   expect(api.seen.length).toBeGreaterThan(20)
   expect(api.seen.join('\n')).not.toMatch(/client-secret-1|s3cret|n3w|refresh-[0-9a-f]|v1\.k\./)
 })

@@ -59,7 +59,7 @@ describe('configureSMTP with connection_type oauth', () => {
     expect(logins()).toEqual([EMAIL])
   })
 
-  it('[7.4] 409 for an update to the address of another mailer, which is asked for', async () => {
+  it('[7.4] answers 409 to an update to the address of another mailer without allow_duplicate', async () => {
     const first = await configured()
     const basic = { host: '127.0.0.1', port: 25, secure: 'None' }
     const asBasic = { connection_type: 'basic', config: basic, verify: false }
@@ -73,7 +73,7 @@ describe('configureSMTP with connection_type oauth', () => {
     expect((await update(first.mailer_id, asked)).status).toBe(200)
   })
 
-  it('[7.4] 409 for a second mailer for the address, which is asked for', async () => {
+  it('[7.4] answers 409 to a second mailer for the address without allow_duplicate', async () => {
     const first = await configured()
     const { status, body: answer } = await configure()
     expect([status, answer.code]).toEqual([409, 'mailer_exists'])
@@ -84,7 +84,7 @@ describe('configureSMTP with connection_type oauth', () => {
     expect((await configure(asBasic)).status).toBe(409)
   })
 
-  it('keeps the refresh token that came back, and the access token for the first mail', async () => {
+  it('stores the returned refresh token, and the access token for the first mail', async () => {
     const mailer = await configured()
     const asked = api.provider.tokenRequests.length
     const key = { tenantId: 'tn_a', mailerId: mailer.mailer_id }
@@ -94,7 +94,7 @@ describe('configureSMTP with connection_type oauth', () => {
     expect(await api.tokens.get(key, { ...o, isCheck: true })).toMatchObject({ kind: 'token' })
   })
 
-  it('asks nobody with verify: false', async () => {
+  it('makes no request with verify: false', async () => {
     const asked = api.provider.tokenRequests.length
     const mailer = await configured({ verify: false })
     expect(api.provider.tokenRequests).toHaveLength(asked)
@@ -105,7 +105,7 @@ describe('configureSMTP with connection_type oauth', () => {
     })
   })
 
-  it('takes another server than the app names, and needs one where it names none', async () => {
+  it('uses another server than the app names, and needs one where the app names none', async () => {
     const mailer = await configured({
       verify: false,
       config: config({ host: 'MAIL.example.com', port: 465 }),
@@ -132,22 +132,22 @@ describe('configureSMTP with connection_type oauth', () => {
     ['/config/password', { password: 'x' }],
     ['/config/refresh_token', { refresh_token: 'a\r\nb' }],
     ['/config/host', { host: '10.0.0.1' }],
-  ])('400 refuses %s of %j', async (path, change) => {
+  ])('answers 400 and refuses %s of %j', async (path, change) => {
     expect(await configure({ config: config(change) })).toMatchObject(refused(path))
   })
 
-  it('400 refuses fields of OAuth where a password logs in', async () => {
+  it('answers 400 to fields of OAuth where a password logs in', async () => {
     const given = { host: '127.0.0.1', port: 1, secure: 'None', app_id: appId }
     expect(await configure({ connection_type: 'basic', config: given })).toMatchObject(
       refused('/config/app_id'),
     )
   })
 
-  it("takes no other tenant's app", async () => {
+  it('does not find an app of another tenant', async () => {
     expect(await configure({}, 'b')).toMatchObject(refused('/config/app_id'))
   })
 
-  it('422 tells what the provider, or the mail server, said', async () => {
+  it('answers 422 with the words of the provider or of the mail server', async () => {
     const wrong = await configure({ config: config({ refresh_token: 'nothing' }) })
     expect(wrong).toMatchObject({
       status: 422,
@@ -172,7 +172,7 @@ describe('updateSMTP of an OAuth mailer', () => {
   const deactivate = (id: string) =>
     api.db.query(`update mailers_mailer set state = 'deactivated' where mailer_id = $1`, [id])
 
-  it('a new refresh token makes a deactivated mailer active', async () => {
+  it('activates a deactivated mailer with a new refresh token', async () => {
     const { mailer_id } = await configured()
     await deactivate(mailer_id)
     const before = await secretOf(mailer_id)
@@ -182,7 +182,7 @@ describe('updateSMTP of an OAuth mailer', () => {
     expect(await secretOf(mailer_id)).not.toBe(before)
   })
 
-  it('one that was not tried leaves it as it is', async () => {
+  it('keeps the state with a refresh token that was not tried', async () => {
     const { mailer_id } = await configured()
     await deactivate(mailer_id)
     const { refresh_token } = config()
@@ -190,7 +190,7 @@ describe('updateSMTP of an OAuth mailer', () => {
     expect(answer).toMatchObject({ status: 200, body: { mailer: { state: 'deactivated' } } })
   })
 
-  it('a name needs no token, and leaves the state', async () => {
+  it('changes a name without a token, and keeps the state', async () => {
     const { mailer_id } = await configured()
     await deactivate(mailer_id)
     const asked = api.provider.tokenRequests.length
@@ -199,7 +199,7 @@ describe('updateSMTP of an OAuth mailer', () => {
     expect(api.provider.tokenRequests).toHaveLength(asked)
   })
 
-  it('a change that sends the token to the same place uses the one that is stored', async () => {
+  it('uses the stored token for a change that does not redirect it', async () => {
     const { mailer_id } = await configured()
     const answer = await update(mailer_id, { config: { tls_verify: true } })
     expect(answer).toMatchObject({ status: 200 })
@@ -216,7 +216,7 @@ describe('updateSMTP of an OAuth mailer', () => {
     [{ port: 2525 }],
     [{ tls_verify: false }],
     [{ app_id: 'other' }],
-  ])('%j needs the refresh token again', async (change) => {
+  ])('needs the refresh token again for %j', async (change) => {
     const { mailer_id } = await configured()
     expect(await update(mailer_id, { config: change })).toMatchObject(
       refused('/config/refresh_token'),
@@ -230,7 +230,7 @@ describe('updateSMTP of an OAuth mailer', () => {
     )
   })
 
-  it('another address logs in by its own name', async () => {
+  it('logs in by the new address after a change of address', async () => {
     const { mailer_id } = await configured()
     const email = 'team@example.com'
     const answer = await update(mailer_id, { email })
@@ -238,6 +238,6 @@ describe('updateSMTP of an OAuth mailer', () => {
   })
 })
 
-it('no answer and no log line has held a token', () => {
+it('writes no token into any answer or log line', () => {
   expect(api.seen.join('\n')).not.toMatch(/(access|refresh)-[0-9a-f]{8}|v1\.k\./)
 })

@@ -57,7 +57,7 @@ const deactivate = (id: string) =>
   )
 
 describe('oauthLogin without a token', () => {
-  it('[contract 5] gives an address with state, nonce and PKCE, and stores the state hashed', async () => {
+  it('[contract 5] answers a URL with state, nonce and PKCE, and stores the state hashed', async () => {
     const url = await urlOf({ redirect_uri: REDIRECT_URI })
     expect(url.origin + url.pathname).toBe(api.provider.authorizeUrl)
     const query = Object.fromEntries(url.searchParams)
@@ -107,13 +107,13 @@ describe('oauthLogin without a token', () => {
       },
       'smtp_imap',
     ],
-  ] as const)('asks %s for what it needs: %j', async (provider, expected, type) => {
+  ] as const)('asks %s for its scopes: %j', async (provider, expected, type) => {
     const { app_id } = await api.createApp({ provider })
     const url = await urlOf({ app_id, type })
     expect(Object.fromEntries(url.searchParams)).toMatchObject(expected)
   })
 
-  it("asks for the app's own scopes, and hints at the mailer's address", async () => {
+  it('asks for the scopes of the app, and hints at the address of the mailer', async () => {
     const { app_id } = await api.createApp({ scopes: ['mail.send', 'openid'] })
     const { mailer_id } = await api.connect('hint@example.com', app_id)
     const url = await urlOf({ app_id, mailer_id })
@@ -130,11 +130,11 @@ describe('oauthLogin without a token', () => {
     ['/mailer_id', { mailer_id: 'smtp_unknown' }],
     ['/type', { type: 'pop3' }],
     ['/token', { token: 'a\r\nb' }],
-  ])('400 refuses %s of %j', async (path, change) => {
+  ])('answers 400 and refuses %s of %j', async (path, change) => {
     expect(await login(change)).toMatchObject({ status: 400, body: { errors: [{ path }] } })
   })
 
-  it("takes no other tenant's app or mailer", async () => {
+  it('does not find an app or a mailer of another tenant', async () => {
     expect((await login({}, 'b')).status).toBe(400)
     const { mailer_id } = await api.connect('ada@example.com', appId)
     const other = await api.call('POST', '/v1/oauth/apps', api.appBody(), 'b')
@@ -146,8 +146,8 @@ describe('oauthLogin without a token', () => {
   })
 })
 
-describe('the way back', () => {
-  it('[contract 5] makes a mailer, and sends the browser where the login said', async () => {
+describe('the redirect back from the provider', () => {
+  it('[contract 5] makes a mailer, and redirects the browser as the login asked', async () => {
     const { status, headers, location, query } = await browse({ redirect_uri: REDIRECT_URI })
     expect(status).toBe(303)
     expect(`${location?.origin}${location?.pathname}`).toBe('https://shop.example.com/connected')
@@ -169,7 +169,7 @@ describe('the way back', () => {
     })
   })
 
-  it('shows a page without a way back', async () => {
+  it('shows a page when the login has no redirect', async () => {
     const { status, headers, body } = await browse()
     expect({ status, body }).toMatchObject({
       status: 200,
@@ -191,7 +191,7 @@ describe('the way back', () => {
     expect(api.provider.tokenRequests.at(-1)?.parameters.grant_type).toBe('authorization_code')
   })
 
-  it('is not used up by what only looks', async () => {
+  it('keeps the state after a HEAD request', async () => {
     const url = await urlOf()
     const { headers } = await fetch(url.href, { redirect: 'manual' })
     const back = new URL(headers.get('location') ?? '')
@@ -200,7 +200,7 @@ describe('the way back', () => {
     expect((await api.call('GET', back.pathname + back.search, undefined, '')).status).toBe(200)
   })
 
-  it('knows no state that has expired, was made up, or is repeated', async () => {
+  it('refuses a state that has expired, was made up, or is used again', async () => {
     const url = await urlOf({ redirect_uri: REDIRECT_URI })
     await api.db.query("update mailers_oauth_login set expires_at = now() - interval '1 s'")
     expect(await api.browse(url.href)).toMatchObject({ status: 400 })
@@ -210,14 +210,14 @@ describe('the way back', () => {
     expect(await mailers()).toEqual([])
   })
 
-  it('clears logins away that nobody finished', async () => {
+  it('deletes logins that nobody finished', async () => {
     await urlOf()
     await api.db.query("update mailers_oauth_login set expires_at = now() - interval '1 s'")
     await urlOf()
     expect((await api.db.query('select 1 from mailers_oauth_login')).rows).toHaveLength(1)
   })
 
-  it("says the provider's error, and no other text", async () => {
+  it('shows the error of the provider, and no other text', async () => {
     for (const [error, expected] of [
       ['access_denied', 'access_denied'],
       ['<script>', '<script>'],
@@ -281,7 +281,7 @@ describe('the way back', () => {
       () => api.provider.setIdTokenClaims({ email_verified: false }),
     ],
     ['no address', 'address_unknown', () => api.provider.setIdTokenClaims({ email: undefined })],
-  ])('%s: %s, and no mailer', async (_, error, prepare) => {
+  ])('%s answers %s, and makes no mailer', async (_, error, prepare) => {
     prepare()
     const { query } = await browse({ redirect_uri: REDIRECT_URI })
     expect(query).toEqual({ from: 'mail', success: 'false', error })
@@ -291,7 +291,7 @@ describe('the way back', () => {
   it.each([
     ['google', 'https://evil.example.com'],
     ['microsoft', 'https://login.microsoftonline.evil.example.com/x/v2.0'],
-  ])('%s takes id tokens of no other issuer', async (provider, iss) => {
+  ])('refuses id tokens of another issuer for %s with %s', async (provider, iss) => {
     const { app_id } = await api.createApp({ provider })
     api.provider.setIdTokenClaims({ iss })
     const body = { app_id, redirect_uri: REDIRECT_URI }
@@ -300,14 +300,14 @@ describe('the way back', () => {
     expect((await browse(body)).query).toMatchObject({ success: 'true' })
   })
 
-  it('takes a login without the scope for mail for none', async () => {
+  it('refuses a login without the scope for mail', async () => {
     const { app_id } = await api.createApp({ provider: 'google' })
     api.provider.setGrantFields({ scope: 'openid email' })
     const { query } = await browse({ app_id, redirect_uri: REDIRECT_URI })
     expect(query).toMatchObject({ error: 'scope_missing' })
   })
 
-  it('asks userinfo where there is no id token', async () => {
+  it('asks userinfo without an id token', async () => {
     api.provider.setGrantFields({ id_token: undefined })
     const { app_id } = await api.createApp({ userinfo_url: api.provider.userinfoUrl })
     const body = { app_id, redirect_uri: REDIRECT_URI }
@@ -320,14 +320,14 @@ describe('the way back', () => {
     expect((await browse(body)).query).toMatchObject({ error: 'address_unknown' })
   })
 
-  it('makes one mailer of two logins of one mailbox at the same time', async () => {
+  it('makes one mailer for concurrent logins of one mailbox', async () => {
     const urls = await Promise.all([urlOf(), urlOf(), urlOf()])
     const answers = await Promise.all(urls.map(({ href }) => api.browse(href)))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
     expect(await mailers()).toHaveLength(1)
   })
 
-  it('[7.4] tells that the address has a mailer by another app, unless one more is asked for', async () => {
+  it('[7.4] says that the address has a mailer by another app, unless allow_duplicate is set', async () => {
     await api.connect('ada@example.com', (await api.createApp()).app_id)
     const back = { redirect_uri: REDIRECT_URI }
     expect((await browse(back)).query).toMatchObject({ success: 'false', error: 'mailer_exists' })
@@ -337,7 +337,7 @@ describe('the way back', () => {
     expect(await mailers()).toHaveLength(2)
   })
 
-  it('[7.4] and a login by token to two apps at once make one mailer', async () => {
+  it('[7.4] makes one mailer for concurrent logins to two apps', async () => {
     const other = (await api.createApp()).app_id
     const answers = await Promise.all(
       [appId, other, appId, other].map((app_id) =>
@@ -348,7 +348,7 @@ describe('the way back', () => {
     expect(await mailers()).toHaveLength(1)
   })
 
-  it('ends with its app, when that is deleted meanwhile', async () => {
+  it('refuses a login whose app was deleted meanwhile', async () => {
     const url = await urlOf()
     await api.call('DELETE', `/v1/oauth/apps/${appId}`)
     expect((await api.browse(url.href)).status).toBe(400)
@@ -356,7 +356,7 @@ describe('the way back', () => {
 })
 
 describe('authenticating a mailer again', () => {
-  it('[interface 3] makes a deactivated mailer active, without an event', async () => {
+  it('[interface 3] activates a deactivated mailer without an event', async () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     await deactivate(mailer_id)
     const before = await tokenRow(mailer_id)
@@ -370,14 +370,14 @@ describe('authenticating a mailer again', () => {
     expect((await api.db.query('select 1 from webhooks_event')).rows).toEqual([])
   })
 
-  it('leaves a disabled mailer disabled', async () => {
+  it('keeps a disabled mailer disabled', async () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     await api.call('PUT', `/v1/oauth/${mailer_id}/active`, { active: false })
     const { body } = await login({ mailer_id, token: api.provider.grant('ada@example.com') })
     expect(body.mailer.state).toBe('disabled')
   })
 
-  it('takes no other mailbox, in whatever way it is told', async () => {
+  it('refuses another mailbox, however the address arrives', async () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     api.provider.setIdTokenClaims({ email: 'eve@example.com' })
     expect((await browse({ mailer_id, redirect_uri: REDIRECT_URI })).query).toMatchObject({
@@ -390,7 +390,7 @@ describe('authenticating a mailer again', () => {
     })
   })
 
-  it('compares without case, and takes the mailer’s word where the provider tells nothing', async () => {
+  it('compares addresses without case, and trusts the mailer where the provider names none', async () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     api.provider.setIdTokenClaims({ email: 'Ada@Example.COM' })
     expect((await browse({ mailer_id, redirect_uri: REDIRECT_URI })).query.success).toBe('true')
@@ -408,7 +408,7 @@ describe('authenticating a mailer again', () => {
 })
 
 describe('oauthLogin with a token', () => {
-  it('[contract 3] creates the mailer, and the second time authenticates it again', async () => {
+  it('[contract 3] makes the mailer, and authenticates it again the second time', async () => {
     const first = await login({ token: api.provider.grant('ada@example.com') })
     expect(first).toMatchObject({ status: 200, body: { mailer: { email: 'ada@example.com' } } })
     expect(Check(oauthLoginAnswer, first.body)).toBe(true)
@@ -425,7 +425,7 @@ describe('oauthLogin with a token', () => {
     ['imap', 'oauth_imap', /^imap_/],
     ['basic_imap', 'oauth_imap', /^imap_/],
     ['smtp_imap', 'smtp_imap', /^smtp_/],
-  ])('[contract 3.3] type %s makes %s', async (type, configType, id) => {
+  ])('[contract 3.3] makes of type %s the mailer %s', async (type, configType, id) => {
     const { body } = await login({ type, token: api.provider.grant('ada@example.com') })
     expect(body.mailer).toMatchObject({
       mailer_id: expect.stringMatching(id),
@@ -440,7 +440,7 @@ describe('oauthLogin with a token', () => {
     )
   })
 
-  it('[7.4] 409 where the address has another mailer of the kind, unless one more is asked for', async () => {
+  it('[7.4] answers 409 where the address has a mailer of the kind, unless allow_duplicate is set', async () => {
     const first = await api.connect('ada@example.com', appId)
     const { app_id } = await api.createApp()
     const token = api.provider.grant('Ada@example.com')
@@ -454,7 +454,7 @@ describe('oauthLogin with a token', () => {
     expect((await login(second)).body.mailer.mailer_id).toBe(mailer.mailer_id)
   })
 
-  it('a mailbox that is only fetched from sends nothing', async () => {
+  it('does not offer a mailbox without sending as an SMTP mailer', async () => {
     const { body } = await login({ type: 'imap', token: api.provider.grant('ada@example.com') })
     const { mailer_id } = body.mailer
     for (const method of ['GET', 'DELETE'] as const)
@@ -465,13 +465,13 @@ describe('oauthLogin with a token', () => {
   it.each([
     ['google', undefined],
     ['microsoft', 'https://outlook.office.com/SMTP.Send offline_access openid email'],
-  ])('names the scopes at a refresh to %s: %s', async (provider, scope) => {
+  ])('sends the scopes of a refresh to %s: %s', async (provider, scope) => {
     const { app_id } = await api.createApp({ provider })
     await api.connect('ada@example.com', app_id)
     expect(api.provider.tokenRequests.at(-1)?.parameters.scope).toBe(scope)
   })
 
-  it('keeps the newer refresh token, where the provider gives one', async () => {
+  it('stores a new refresh token where the provider returns one', async () => {
     const token = api.provider.grant('ada@example.com')
     api.provider.setGrantFields({ refresh_token: 'rotated-1' })
     const { body } = await login({ token })
@@ -487,13 +487,13 @@ describe('oauthLogin with a token', () => {
     ['as in a form', new URLSearchParams({ s: '1//0a~b!' }).toString().slice(2)],
     ['as in a URL', encodeURIComponent('1//0a~b!')],
     ['in JSON that escapes slashes', '1\\/\\/0a~b!'],
-  ])('422 without the token where it is quoted %s', async (_, quoted) => {
+  ])('answers 422 and hides the token where it is quoted %s', async (_, quoted) => {
     const body = `{"error":"invalid_grant","error_description":"bad ${quoted}."}`
     api.provider.setScript(() => ({ status: 400, body }))
     expect((await login({ token: '1//0a~b!' })).body.message).toContain('bad [redacted].')
   })
 
-  it('422 says what the provider said, without the token', async () => {
+  it('answers 422 with the words of the provider, without the token', async () => {
     const token = 'refresh-that-is-no-token'
     const refused = await login({ token })
     expect(refused).toMatchObject({ status: 422, body: { code: 'mailer_auth_failed' } })
@@ -514,7 +514,7 @@ describe('oauthLogin with a token', () => {
     expect(await mailers()).toEqual([])
   })
 
-  it('422 shows no page of a host that is no token endpoint', async () => {
+  it('answers 422 without the page of a host that is no token endpoint', async () => {
     api.provider.setScript(() => ({ status: 404, body: '<h1>internal</h1>' }))
     const { body } = await login({ token: 'x' })
     expect(JSON.stringify(body)).not.toContain('internal<')
@@ -525,14 +525,14 @@ describe('setOAuthActive', () => {
   const setActive = (id: string, body?: object, key?: string) =>
     api.call('PUT', `/v1/oauth/${id}/active`, body, key)
 
-  it('[interface 3] disables, and makes active again', async () => {
+  it('[interface 3] disables a mailer, and activates it again', async () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     expect((await setActive(mailer_id, { active: false })).body.mailer.state).toBe('disabled')
     expect((await setActive(mailer_id)).body.mailer.state).toBe('active')
     expect((await api.db.query('select 1 from webhooks_event')).rows).toEqual([])
   })
 
-  it('makes a deactivated mailer active when its grant is good again, else 422', async () => {
+  it('activates a deactivated mailer when its grant is valid again, else answers 422', async () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     await deactivate(mailer_id)
     api.provider.setScript(() => ({ status: 400, body: { error: 'invalid_grant' } }))
@@ -549,7 +549,7 @@ describe('setOAuthActive', () => {
     expect(api.woken).toEqual([mailer_id])
   })
 
-  it('disabling a mailer is no way around that', async () => {
+  it('checks the grant also of a mailer that was disabled after its deactivation', async () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     await deactivate(mailer_id)
     await setActive(mailer_id, { active: false })
@@ -559,7 +559,7 @@ describe('setOAuthActive', () => {
     expect((await setActive(mailer_id)).body.mailer.state).toBe('active')
   })
 
-  it('[7.3] setMailerActive does the same', async () => {
+  it('[7.3] does the same as setMailerActive', async () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     const set = (active: boolean) => api.call('PUT', `/v1/mailers/${mailer_id}/active`, { active })
     expect((await set(false)).body.mailer.state).toBe('disabled')
@@ -569,14 +569,14 @@ describe('setOAuthActive', () => {
     expect((await set(true)).body.mailer.state).toBe('active')
   })
 
-  it('does not wait for a provider that is away', async () => {
+  it('activates the mailer when the provider is away', async () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     await deactivate(mailer_id)
     api.provider.setScript(() => ({ status: 503, body: '' }))
     expect((await setActive(mailer_id)).body.mailer.state).toBe('active')
   })
 
-  it("404 for no mailer, one with a password, another tenant's", async () => {
+  it('answers 404 for an unknown mailer, one with a password, and one of another tenant', async () => {
     const { mailer_id } = await api.connect('ada@example.com', appId)
     expect((await setActive('smtp_x')).status).toBe(404)
     expect((await setActive(mailer_id, {}, 'b')).status).toBe(404)
@@ -592,7 +592,7 @@ describe('setOAuthActive', () => {
   })
 })
 
-it('no answer and no log line has held a token or a secret', () => {
+it('writes no token and no secret into any answer or log line', () => {
   expect(api.seen.length).toBeGreaterThan(100)
   const all = api.seen.join('\n')
   expect(all).not.toMatch(/(access|refresh)-[0-9a-f]{8}|client-secret-1|v1\.k\.|code-[0-9a-f]{8}/)

@@ -27,7 +27,7 @@ const EXPECTED: Readonly<Record<Refusal, TokenVerdict>> = {
 }
 
 describe('[interface 2.6] what a refusal of a token endpoint means', () => {
-  it.each(Object.entries(EXPECTED))('%s is %s', (name, verdict) => {
+  it.each(Object.entries(EXPECTED))('calls %s %s', (name, verdict) => {
     const provider = name.startsWith('google') ? 'google' : 'microsoft'
     const { status, body } = REFUSALS[name as Refusal]
     const read = typeof body === 'string' ? undefined : body
@@ -42,7 +42,7 @@ describe('[interface 2.6] what a refusal of a token endpoint means', () => {
     ['too many requests', 429, { error: 'invalid_grant' }],
     ['a page instead of JSON', 400, undefined],
     ['a text in JSON', 400, 'invalid_grant'],
-  ])('%s is transient', (_, status, body) => {
+  ])('calls %s transient', (_, status, body) => {
     expect(verdict(status, body)).toBe('transient')
   })
 
@@ -51,11 +51,11 @@ describe('[interface 2.6] what a refusal of a token endpoint means', () => {
     ['no error', {}],
     ["an error of another shape, as Google's APIs have it", { error: { code: 403 } }],
     ['a name of Object.prototype', { error: 'constructor' }],
-  ])('%s is not held against the mailbox', (_, body) => {
+  ])('holds %s against the app, not the mailbox', (_, body) => {
     expect(verdict(400, body)).toBe('app')
   })
 
-  it('numbers count for Microsoft alone, and in an unknown one the error decides', () => {
+  it('reads error numbers of Microsoft only, and the error where a number is unknown', () => {
     const body = { error: 'invalid_grant', error_codes: [7000222] }
     expect(verdict(400, body)).toBe('revoked')
     expect(verdict(400, body, 'microsoft')).toBe('app')
@@ -63,18 +63,18 @@ describe('[interface 2.6] what a refusal of a token endpoint means', () => {
     expect(verdict(400, { ...body, error_codes: 'x' }, 'microsoft')).toBe('revoked')
   })
 
-  it('of several numbers, one that is not the mailbox’s own fault decides', () => {
+  it('prefers a number that is not the fault of the mailbox', () => {
     const body = { error: 'invalid_grant', error_codes: [50173, 90033] }
     expect(verdict(400, body, 'microsoft')).toBe('transient')
   })
 
-  it('no number and no error has two meanings', () => {
+  it('gives every number and error one meaning', () => {
     const numbers = Object.values(MICROSOFT_CODES).flatMap((codes) => [...codes])
     expect(new Set(numbers).size).toBe(numbers.length)
     expect(Object.values(ERRORS)).toContain('transient')
   })
 
-  it('the description decides nothing', () => {
+  it('ignores the description', () => {
     const body = { error: 'invalid_client', error_description: 'Token has been revoked.' }
     expect(verdict(401, body)).toBe('app')
   })

@@ -54,7 +54,7 @@ async function told(o: { host?: string; port: number; secure?: 'Auto' | 'SSL'; l
 
 const unreachable = (message: string) => ({ code: 'mailer_unreachable', message })
 
-describe('a login that did not come about', () => {
+describe('the message of a failed login check', () => {
   it.each([
     'SSH-2.0-OpenSSH_9.9 canary',
     '* OK [CAPABILITY IMAP4rev1 canary] ready',
@@ -68,7 +68,7 @@ describe('a login that did not come about', () => {
     )
   })
 
-  it('repeats nothing that follows a greeting and is no refusal', async () => {
+  it('repeats nothing but a greeting and a refusal', async () => {
     const failure = await toldOf((socket) => {
       socket.write('220 hello\r\n')
       socket.once('data', () => socket.end('canary\r\n'))
@@ -82,7 +82,7 @@ describe('a login that did not come about', () => {
     )
   })
 
-  it('has one sentence for a port that is shut and one that is open and says nothing', async () => {
+  it('is the same for a closed port and for an open port that says nothing', async () => {
     const { port, close } = await listen(() => undefined)
     await close()
     const failures = [
@@ -98,7 +98,7 @@ describe('a login that did not come about', () => {
       expect(failure).toMatchObject(unreachable('Could not connect to the mail server'))
   })
 
-  it('names what a tenant can mend', async () => {
+  it('names what a tenant can fix', async () => {
     const gone = await told({ host: 'mail.example.test', port: 25, lookup: 'ENOTFOUND' })
     expect(gone).toMatchObject(unreachable("The mail server's host name could not be found"))
     const plain = await toldOf((socket) => socket.write('220 hello\r\n'), 'SSL')

@@ -115,7 +115,7 @@ describe('the pool', () => {
     expect(server.connections).toHaveLength(3)
   })
 
-  it('closes a connection that has grown old', async () => {
+  it('closes a connection at its maximum age', async () => {
     const server = await serve()
     const pool = poolWith({ ageMsMax: 0 })
     for (let i = 0; i < 2; i += 1) await send(pool, mailerOn(server))
@@ -131,7 +131,7 @@ describe('the pool', () => {
     expect(server.connections[0]?.commands.at(-1)).toBe('QUIT')
   })
 
-  it('never opens more connections than the mailer may have, however many want one', async () => {
+  it('opens no more connections than the mailer may have, however many callers wait', async () => {
     const server = await serve()
     let most = 0
     const watch = () => {
@@ -150,7 +150,7 @@ describe('the pool', () => {
     expect(pool.stats).toMatchObject({ open: 3, idle: 3, waiting: 0 })
   })
 
-  it('serves those who wait in their order', async () => {
+  it('serves callers in order', async () => {
     const server = await serve()
     const pool = poolWith()
     const mailer = mailerOn(server, { connectionsMax: 1 })
@@ -168,7 +168,7 @@ describe('the pool', () => {
     expect(server.connections).toHaveLength(1)
   })
 
-  it('tells whoever waited until his deadline that all were busy, which is no attempt', async () => {
+  it('tells a caller at its deadline that all connections were busy, which is no attempt', async () => {
     const server = await serve()
     const pool = poolWith()
     const mailer = mailerOn(server, { connectionsMax: 1 })
@@ -178,7 +178,7 @@ describe('the pool', () => {
     expect(await send(pool, mailer)).toBe('accepted')
   })
 
-  it('does not hand out a connection that closed while it was idle', async () => {
+  it('does not lend a connection that closed while it was idle', async () => {
     const server = await serve({ script: { 'a@example.com': ['dot: 250 2.0.0 ok >> fin', 'ok'] } })
     const pool = poolWith()
     const lent = await borrow(pool, mailerOn(server))
@@ -192,7 +192,7 @@ describe('the pool', () => {
     lent.release()
   })
 
-  it('opens a new connection where a fresh one is asked for', async () => {
+  it('opens a new connection on request', async () => {
     const server = await serve()
     const pool = poolWith()
     await send(pool, mailerOn(server))
@@ -201,7 +201,7 @@ describe('the pool', () => {
     expect(pool.stats.open).toBe(1)
   })
 
-  it('drops the connections of an older configuration, lent ones when they come back', async () => {
+  it('closes connections of an older configuration, lent ones on their return', async () => {
     const server = await serve()
     const pool = poolWith()
     const [lent, other] = [
@@ -218,7 +218,7 @@ describe('the pool', () => {
     expect(server.connections).toHaveLength(3)
   })
 
-  it('gives an older reading of the mailer a connection of its own, within the limit', async () => {
+  it('opens a separate connection for an older version of the mailer, within the limit', async () => {
     const server = await serve()
     const pool = poolWith()
     await send(pool, mailerOn(server, { configVersion: 2, connectionsMax: 1 }))
@@ -227,7 +227,7 @@ describe('the pool', () => {
     expect(pool.stats).toEqual({ open: 0, idle: 0, waiting: 0 })
   })
 
-  it("never lends one mailer's connection to another", async () => {
+  it('never lends the connection of one mailer to another', async () => {
     const server = await serve()
     const pool = poolWith()
     await send(pool, mailerOn(server))
@@ -236,7 +236,7 @@ describe('the pool', () => {
     expect(server.connections).toHaveLength(3)
   })
 
-  it('closes a connection whose work failed in the middle', async () => {
+  it('closes a connection whose work failed', async () => {
     const server = await serve()
     const pool = poolWith()
     const failed = pool.withSession(mailerOn(server), soon(), async (session) => {
@@ -249,7 +249,7 @@ describe('the pool', () => {
 })
 
 describe('a server that cannot be reached', () => {
-  it('is a failed attempt that says whether it ever worked, and keeps no place', async () => {
+  it('makes the attempt fail, says whether it ever worked, and gives the place back', async () => {
     const server = await serve()
     await server.close()
     const pool = poolWith()
@@ -263,7 +263,7 @@ describe('a server that cannot be reached', () => {
     expect(pool.stats.open).toBe(0)
   })
 
-  it('lets those who wait try for themselves', async () => {
+  it('lets waiting callers try for themselves', async () => {
     const server = await serve()
     server.setScript(({ phase }) => (phase === 'connect' ? { ending: 'fin' } : undefined))
     const pool = poolWith()
@@ -272,7 +272,7 @@ describe('a server that cannot be reached', () => {
     expect(results.map((result) => result.kind)).toEqual(['failed', 'failed', 'failed'])
   })
 
-  it('while a login is tried again the others wait, and go on at once when it works', async () => {
+  it('makes waiting callers wait for a repeated login, and go on when it works', async () => {
     const gate = Promise.withResolvers<void>()
     const server = await serve({ auth: { users: { news: 'right' } } })
     server.setScript(({ phase, connection }) => {
@@ -292,7 +292,7 @@ describe('a server that cannot be reached', () => {
     expect(server.connections).toHaveLength(3)
   })
 
-  it('is remembered, in the database too, once it has answered', async () => {
+  it('is remembered in the database once it has answered', async () => {
     const server = await serve()
     const key = { tenantId: 'tn_1', mailerId: 'smtp_new' }
     await insertMailer(database.db, {
@@ -323,8 +323,8 @@ describe('a server that cannot be reached', () => {
   })
 })
 
-describe('stop', () => {
-  it('closes idle connections, ends openings and waits, and lent ones when they come back', async () => {
+describe('stopping the pool', () => {
+  it('closes idle connections, ends openings and waits, and closes lent ones on their return', async () => {
     const server = await serve()
     const pool = poolWith()
     const lent = await borrow(pool, mailerOn(server))
@@ -353,7 +353,7 @@ describe('stop', () => {
     await server.waitFor(() => server.openConnections === 0)
   })
 
-  it('is fine before anything was opened', async () => {
+  it('works before anything was opened', async () => {
     await poolWith().stop()
   })
 })
@@ -364,7 +364,7 @@ it.each([
   // So many at once that it is not believed: see oauth/refresh-token.ts.
   ['failed', 'revoked', 'EOAUTHAPP'],
   ['deactivated', 'revoked', 'EOAUTHREVOKED'],
-] as const)('without a token (%s, %s) the attempt failed by %s', async (kind, verdict, code) => {
+] as const)('without a token (%s, %s) the attempt fails by %s', async (kind, verdict, code) => {
   const server = await serve()
   const failure = { verdict, providerError: 'no', isAnswered: true }
   const pool = poolWith({ accessTokens: { get: async () => ({ kind, failure }) } })
@@ -376,7 +376,7 @@ it.each([
   expect(server.connections).toEqual([])
 })
 
-it('is busy, which is no attempt, while the process looks up as many names as it may', async () => {
+it('is busy, which is no attempt, while the process has too many name lookups under way', async () => {
   const crowded = createEgress({
     allowNetworks: [],
     lookup: async () => {

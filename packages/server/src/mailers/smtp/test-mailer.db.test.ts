@@ -25,7 +25,7 @@ const test = (mailerId: string, tenantId = 'tn_a') =>
 const inShort = ({ steps }: Awaited<ReturnType<typeof test>>) =>
   steps.map(({ step, ok }) => `${step} ${ok ? 'ok' : 'FAIL'}`)
 
-it('asks for a new token, and logs in with it', async () => {
+it('requests a new token, and logs in with it', async () => {
   const { mailer_id } = await api.connect('ada@example.com')
   const asked = api.provider.tokenRequests.length
   const tested = await test(mailer_id)
@@ -42,7 +42,7 @@ it('asks for a new token, and logs in with it', async () => {
   expect(tested.steps.at(-1)?.detail).toMatch(/^AUTH XOAUTH2: 235 /)
 })
 
-it('says what the provider says where there is none, and contacts no mail server', async () => {
+it('answers the words of the provider without a token, and contacts no mail server', async () => {
   const { mailer_id } = await api.connect('bob@example.com')
   api.provider.revoke('bob@example.com')
   const tested = await test(mailer_id)
@@ -55,7 +55,7 @@ it('says what the provider says where there is none, and contacts no mail server
 it.each([
   ['235 2.7.0 welcome', 'ann@example.com'],
   ['535 5.7.8 no', 'amy@example.com'],
-])('repeats no token where the server quotes it: %s', async (reply, email) => {
+])('hides the token where the server quotes it: %s', async (reply, email) => {
   const { mailer_id } = await api.connect(email)
   let token = ''
   api.smtp.setScript(({ phase, line }) => {
@@ -71,7 +71,7 @@ it.each([
   expect(JSON.stringify(tested)).not.toContain(token)
 })
 
-it("knows no other tenant's mailer", async () => {
+it('does not find a mailer of another tenant', async () => {
   const { mailer_id } = await api.connect('eve@example.com')
   await expect(test(mailer_id, 'tn_b')).rejects.toMatchObject({ code: 'not_found' })
 })

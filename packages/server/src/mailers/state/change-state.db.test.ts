@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => database.close())
 
 it.each(mailerConfigTypes.filter((type) => type !== 'domain'))(
-  '[6.3] of %s',
+  '[6.3] deactivates a mailer of type %s with an event for its owner',
   async (configType) => {
     const { db } = database
     const mailer = await addMailer(db, { configType })
@@ -36,7 +36,7 @@ it.each(mailerConfigTypes.filter((type) => type !== 'domain'))(
   },
 )
 
-it('nothing is changed of a mailer that is gone', async () => {
+it('changes nothing of a deleted mailer', async () => {
   const { db } = database
   const key = { tenantId: 'tn_a', mailerId: 'smtp_gone' }
   const changed = await db.transaction((tx) =>

@@ -16,7 +16,7 @@ it.each<[string, StateCause, Record<(typeof mailerStates)[number], string | unde
     { active: 'deactivated', deactivated: undefined, disabled: undefined },
   ],
   [
-    'one of another configuration',
+    'a rejected login of another configuration',
     rejected(2),
     { active: undefined, deactivated: undefined, disabled: undefined },
   ],
@@ -35,7 +35,7 @@ it.each<[string, StateCause, Record<(typeof mailerStates)[number], string | unde
     { kind: 'switched', to: 'disabled' },
     { active: 'disabled', deactivated: 'disabled', disabled: undefined },
   ],
-])('[interface 3] %s', (_, cause, expected) => {
+])('[interface 3] decides the state after %s', (_, cause, expected) => {
   for (const state of mailerStates)
     expect([state, decideState({ state, configVersion: 3 }, cause)]).toEqual([
       state,

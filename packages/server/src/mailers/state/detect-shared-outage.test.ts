@@ -8,6 +8,9 @@ it.each([
   ['many, and as many that work', 6, 6, 'own'],
   ['most of a large number', 500, 40, 'shared'],
   ['some of a large number', 40, 500, 'own'],
-] as const)('%s: %i refused, %i worked', (_, refused, worked, expected) => {
-  expect(detectSharedOutage({ refused, worked })).toBe(expected)
-})
+] as const)(
+  'decides by how many were refused: %s: %i refused, %i worked',
+  (_, refused, worked, expected) => {
+    expect(detectSharedOutage({ refused, worked })).toBe(expected)
+  },
+)

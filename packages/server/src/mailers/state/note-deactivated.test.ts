@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createLogger } from '../../platform/log.ts'
 import { createNoteDeactivated } from './note-deactivated.ts'
 
-it('is one warning with who, why and the words, and is counted by why', () => {
+it('logs one warning with mailer, reason and words, and counts it by reason', () => {
   const lines: string[] = []
   const counted: string[] = []
   const note = createNoteDeactivated({
