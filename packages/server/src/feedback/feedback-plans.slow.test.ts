@@ -111,7 +111,7 @@ function isFine(node: PlanNode): boolean {
 }
 
 it.each<PlanMode>(['auto', 'force_generic_plan', 'force_custom_plan'])(
-  'by index, with %s and plans of empty tables',
+  'runs every statement by index, with %s and plans of empty tables',
   async (mode) => {
     const { db } = world
     for (const table of partitionedTables)

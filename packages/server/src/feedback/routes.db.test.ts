@@ -25,8 +25,8 @@ const countsOf = async (metrics = world.metrics) => {
   return Object.fromEntries(counts.filter(([, n]) => n !== 0))
 }
 
-describe('200', () => {
-  it.each(providers)('[5] once the body is stored, octet for octet: %s', async (kind) => {
+describe('callback: 200', () => {
+  it.each(providers)('[5] is answered once the body is stored byte for byte: %s', async (kind) => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     // With what a parser would not keep.
@@ -50,15 +50,18 @@ describe('200', () => {
     ['sendgrid', '[{"event":"open","sg_event_id":"1"}]'],
     ['sparkpost', '[{"msys":{"track_event":{"type":"click","event_id":"1"}}}]'],
     ['sparkpost', '[{"msys":{"new_event":{"type":"of_the_future","event_id":"1"}}}]'],
-  ] as const)('to a ping, and to what nothing follows from: %s %s', async (kind, body) => {
-    const account = await world.account(kind)
-    expect((await world.post(account, body)).statusCode).toBe(200)
-    expect(await stored()).toEqual([])
-    expect(await countsOf()).toEqual({ [`${kind} empty`]: 1 })
-  })
+  ] as const)(
+    'is answered to a ping and to reports without consequences: %s %s',
+    async (kind, body) => {
+      const account = await world.account(kind)
+      expect((await world.post(account, body)).statusCode).toBe(200)
+      expect(await stored()).toEqual([])
+      expect(await countsOf()).toEqual({ [`${kind} empty`]: 1 })
+    },
+  )
 
   it.each([['text/plain'], ['application/x-www-form-urlencoded'], ['application/json; a=b'], ['']])(
-    'whatever type the body is said to have: %s',
+    'is answered for every content type: %s',
     async (type) => {
       const account = await world.account('sendgrid')
       const mail = await world.send({ tenantId: account.tenantId })
@@ -69,14 +72,14 @@ describe('200', () => {
     },
   )
 
-  it('to whom has the secret, by header or as Basic credentials', async () => {
+  it('is answered to a request with the secret, in the header or as Basic credentials', async () => {
     const account = await world.account('sparkpost', { callbackSecret: 's3cret' })
     const basic = `Basic ${Buffer.from('anyone:s3cret').toString('base64')}`
     for (const headers of [{ 'x-callback-secret': 's3cret' }, { authorization: basic }])
       expect((await world.post(account, '[]', headers)).statusCode).toBe(200)
   })
 
-  it('to what is signed, over the octets as sent', async () => {
+  it('is answered to a valid signature over the bytes as sent', async () => {
     const { verificationKey, sign } = createSigner()
     const account = await world.account('sendgrid', { verificationKey })
     const mail = await world.send({ tenantId: account.tenantId })
@@ -85,7 +88,7 @@ describe('200', () => {
     expect(await stored()).toHaveLength(1)
   })
 
-  it('to up to 4 MiB', async () => {
+  it('is answered to up to 4 MiB', async () => {
     const account = await world.account('sendgrid')
     const mail = await world.send({ tenantId: account.tenantId })
     const body = JSON.stringify(bodyOf('sendgrid', [{ type: 'delivered', mail }]))
@@ -96,7 +99,7 @@ describe('200', () => {
   })
 })
 
-describe('400', () => {
+describe('callback: 400', () => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   it.each([
     ['no JSON', 'not json'],
@@ -109,7 +112,7 @@ describe('400', () => {
     ['nesting without end', deep],
     ['nesting within', `[{"msys":{"message_event":{"type":"delivery","x":${deep}}}}]`],
     ['octets that are not UTF-8', Buffer.from('[{"event":"\xff","msys":{}}]', 'latin1')],
-  ])('to %s, and nothing is stored', async (_, body) => {
+  ])('is answered to %s, and nothing is stored', async (_, body) => {
     for (const kind of providers) {
       const account = await world.account(kind)
       const answer = await world.post(account, body)
@@ -120,7 +123,7 @@ describe('400', () => {
     expect(await countsOf()).toEqual({ 'sparkpost unreadable': 1, 'sendgrid unreadable': 1 })
   })
 
-  it("to another provider's callback", async () => {
+  it('is answered to a callback of another provider', async () => {
     const account = await world.account('sparkpost')
     const mail = await world.send({ tenantId: account.tenantId })
     const body = bodyOf('sendgrid', [{ type: 'delivered', mail }])
@@ -129,13 +132,13 @@ describe('400', () => {
   })
 })
 
-describe('401', () => {
+describe('callback: 401', () => {
   it.each([
     ['without the secret', {}],
     ['with another one', { 'x-callback-secret': 's3cre' }],
     ['with it in another case', { 'x-callback-secret': 'S3CRET' }],
     ['with other credentials', { authorization: `Basic ${btoa('s3cret:other')}` }],
-  ])('to a callback %s', async (_, headers) => {
+  ])('is answered to a callback %s', async (_, headers) => {
     const account = await world.account('sparkpost', { callbackSecret: 's3cret' })
     const mail = await world.send({ tenantId: account.tenantId })
     const body = bodyOf('sparkpost', [{ type: 'bounced', mail }])
@@ -145,7 +148,7 @@ describe('401', () => {
     expect(await countsOf()).toEqual({ 'sparkpost unauthentic': 1 })
   })
 
-  it('to what is not signed, signed by others, changed or a day too old', async () => {
+  it('is answered to a missing, foreign, altered or old signature', async () => {
     const { verificationKey, sign } = createSigner()
     const account = await world.account('sendgrid', { verificationKey })
     const mail = await world.send({ tenantId: account.tenantId })
@@ -162,14 +165,14 @@ describe('401', () => {
     expect(await stored()).toEqual([])
   })
 
-  it('before it is told whether the body could be read', async () => {
+  it('is answered before the body is parsed', async () => {
     const account = await world.account('sparkpost', { callbackSecret: 's3cret' })
     expect((await world.post(account, 'not json')).statusCode).toBe(401)
   })
 })
 
-describe('404', () => {
-  it('whatever is not known of the address, in the same words', async () => {
+describe('callback: 404', () => {
+  it('is answered in the same words to every unknown address', async () => {
     const account = await world.account('sparkpost')
     const [, , , token = ''] = account.url.split('/')
     const unknown = [
@@ -195,7 +198,7 @@ describe('404', () => {
     expect(await countsOf()).toEqual({ 'none unknown': unknown.length })
   })
 
-  it('before the body is looked at', async () => {
+  it('is answered before the body is read', async () => {
     const url = `/callbacks/sparkpost/${newSecret()}`
     const large = Buffer.alloc(callbackBytesMax + 1, ' ')
     expect((await world.post({ url }, large)).statusCode).toBe(404)
@@ -203,7 +206,7 @@ describe('404', () => {
     expect(encoded.statusCode).toBe(404)
   })
 
-  it('within two seconds of the deletion of the account, and no more once there is one', async () => {
+  it('is answered within two seconds of the deletion of the account', async () => {
     let nowMs = 0
     const account = await world.account('sparkpost')
     const another = await world.another({ monotonicMs: () => nowMs })
@@ -228,8 +231,8 @@ describe('404', () => {
   })
 })
 
-describe('405', () => {
-  it('to anything but POST', async () => {
+describe('callback: 405', () => {
+  it('is answered to every method but POST', async () => {
     const { url } = await world.account('sparkpost')
     for (const method of ['GET', 'PUT', 'DELETE'] as const) {
       const answer = await world.app.inject({ method, url })
@@ -238,8 +241,8 @@ describe('405', () => {
   })
 })
 
-describe('413', () => {
-  it('to more than 4 MiB, whether it says so or not', async () => {
+describe('callback: 413', () => {
+  it('is answered to more than 4 MiB, announced or not', async () => {
     const account = await world.account('sparkpost')
     const large = `[${' '.repeat(callbackBytesMax)}]`
     expect((await world.post(account, large)).statusCode).toBe(413)
@@ -247,9 +250,9 @@ describe('413', () => {
   })
 })
 
-describe('415', () => {
+describe('callback: 415', () => {
   it.each(['gzip', 'deflate', 'br', 'zstd', 'GZIP', 'identity, gzip'])(
-    'to a body in %s',
+    'is answered to a body in %s',
     async (encoding) => {
       const account = await world.account('sparkpost')
       const answer = await world.post(account, gzipSync('[]'), { 'content-encoding': encoding })
@@ -259,7 +262,7 @@ describe('415', () => {
   )
 })
 
-describe('503', () => {
+describe('callback: 503', () => {
   const retryAfter = /^[1-9]\d?$/
   const delivered = async () => {
     const account = await world.account('sparkpost')
@@ -268,7 +271,7 @@ describe('503', () => {
     return { mail, request: { method: 'POST', url: account.url, payload } as const }
   }
 
-  it('when the commit does not come in time; one that comes after all is applied once', async () => {
+  it('is answered when the commit is late; a late commit is applied once', async () => {
     const { mail, request } = await delivered()
     const inbox = createFeedbackInbox({ db: world.db, clock: createClock() })
     const mayStore = Promise.withResolvers<void>()
@@ -294,7 +297,7 @@ describe('503', () => {
     expect(await countsOf(slow.metrics)).toEqual({ 'sparkpost unavailable': 1 })
   })
 
-  it('while the database is away', async () => {
+  it('is answered while the database is away', async () => {
     const { request } = await delivered()
     const away = async () => {
       throw new DatabaseUnavailableError('away')
@@ -306,7 +309,7 @@ describe('503', () => {
     expect(await countsOf(without.metrics)).toEqual({ 'none unavailable': 1 })
   })
 
-  it('while the disk is nearly full', async () => {
+  it('is answered while the disk is nearly full', async () => {
     const { request } = await delivered()
     const disk = {
       ...noDiskGuard,
@@ -318,7 +321,7 @@ describe('503', () => {
     expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '30'])
   })
 
-  it('while as much of the tenant waits as may, and of that one alone', async () => {
+  it('is answered to a tenant with too many waiting bytes, and to no other', async () => {
     const { request } = await delivered()
     const others = await delivered()
     const narrow = await world.another({ waitingBytesMax: 100 })

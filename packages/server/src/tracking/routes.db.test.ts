@@ -17,7 +17,7 @@ const forged = (path: string) =>
   path.replace(/.(?=(\.gif)?$)/, (last) => (last === 'A' ? 'B' : 'A'))
 
 describe('GET /t/o/{token}.gif', () => {
-  it('[2.5] answers a pixel that nobody keeps, and tells of the open with all that is known', async () => {
+  it('[2.5] answers a pixel that nobody caches, and reports the open with all that is known', async () => {
     const mail = await world.send({ email: { custom_args: { order: 7 } } })
     const answer = await world.get(mail.open)
     expect(answer.statusCode).toBe(200)
@@ -61,7 +61,7 @@ describe('GET /t/o/{token}.gif', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1, bot_opens: 0, opened: true })
   })
 
-  it('is the pixel for whatever is asked for there, without an event', async () => {
+  it('answers the pixel for any path, without an event', async () => {
     const mail = await world.send()
     const paths = [forged(mail.open), mail.open.replace('.gif', '.png'), '/t/o/x.gif', '/t/o/x']
     paths.push('/t/o/', '/t/o/a/b.gif', `/t/o/${'x'.repeat(5_000)}.gif`)
@@ -73,7 +73,7 @@ describe('GET /t/o/{token}.gif', () => {
     expect(await world.events(mail)).toEqual([])
   })
 
-  it('is no hit by HEAD', async () => {
+  it('records no hit for HEAD', async () => {
     const mail = await world.send()
     const answer = await world.get(mail.open, { method: 'HEAD' })
     expect(answer.statusCode).toBe(200)
@@ -82,7 +82,7 @@ describe('GET /t/o/{token}.gif', () => {
     expect(await sumsOf(world.db, mail)).toBeUndefined()
   })
 
-  it('of an email that is no longer kept is the pixel, without an event', async () => {
+  it('answers the pixel for a removed email, without an event', async () => {
     const who = {
       tenantId: newId('tn'),
       refId: ulidAtTime(Date.parse('2020-01-01')),
@@ -99,7 +99,7 @@ describe('GET /t/o/{token}.gif', () => {
     ['purpose', 'Prefetch'],
     ['x-purpose', 'preview'],
     ['x-moz', 'prefetch'],
-  ])('counts what a program loads ahead as a robot’s: %s: %s', async (name, value) => {
+  ])('counts a prefetch as automated: %s: %s', async (name, value) => {
     const mail = await world.send()
     await world.get(mail.open, { headers: { 'user-agent': CHROME, [name]: value } })
     const [event] = await world.events(mail)
@@ -108,7 +108,7 @@ describe('GET /t/o/{token}.gif', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1, bot_opens: 1, opened: false })
   })
 
-  it('is told of with no more of a header than is worth keeping', async () => {
+  it('reports long headers shortened', async () => {
     const mail = await world.send()
     await world.get(mail.open, { headers: { 'user-agent': 'x'.repeat(9_000) } })
     await world.get(mail.open, { headers: { 'user-agent': CHROME, 'x-moz': 'PREFETCH' } })
@@ -117,7 +117,7 @@ describe('GET /t/o/{token}.gif', () => {
     expect(second?.rule).toBe('prefetch')
   })
 
-  it('is a robot’s before the first attempt has ended, and a click right after delivery', async () => {
+  it('counts an open before the first attempt and a click right after delivery as automated', async () => {
     const [early, soon] = [
       await world.send({ deliveredAgoMs: null }),
       await world.send({ deliveredAgoMs: 0 }),
@@ -128,7 +128,7 @@ describe('GET /t/o/{token}.gif', () => {
     expect(await hitsOf(world.db, soon)).toMatchObject([{ rule: 'too_soon' }])
   })
 
-  it('is a person’s when an attempt has ended, and when it was delivered meanwhile', async () => {
+  it('counts an open after an attempt as one by a person, also when it was delivered meanwhile', async () => {
     const mail = await world.send({ deliveredAgoMs: null })
     const set = (change: string) =>
       world.db.query(`update sending_recipient set ${change} where ref_id = $1`, [mail.refId])
@@ -143,7 +143,7 @@ describe('GET /t/o/{token}.gif', () => {
 })
 
 describe('GET /t/c/{token}', () => {
-  it('is judged by what is known of the delivery at its time, not by what was before', async () => {
+  it('is judged by the state of delivery at its time', async () => {
     const mail = await world.send({ deliveredAgoMs: null })
     await world.get(mail.click(0))
     await world.db.query(
@@ -157,7 +157,7 @@ describe('GET /t/c/{token}', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: 2, bot_clicks: 1, clicked: true })
   })
 
-  it('leads to the URL as it stands in that email, and tells of the click', async () => {
+  it('redirects to the URL as it stands in the email, and reports the click', async () => {
     const mail = await world.send()
     const answer = await world.get(`${mail.click(0)}?utm_source=x&fbclid=y`)
     expect(answer.statusCode).toBe(302)
@@ -175,13 +175,13 @@ describe('GET /t/c/{token}', () => {
     expect(await hitsOf(world.db, mail)).toMatchObject([{ kind: 'click', link: 0, rule: null }])
   })
 
-  it('leads there with a slash behind it, too', async () => {
+  it('redirects with a trailing slash as well', async () => {
     const mail = await world.send()
     expect((await world.get(`${mail.click(1)}/`)).headers.location).toBe('https://example.com/2')
     expect((await world.get(`${mail.unsubscribe}/`)).statusCode).toBe(200)
   })
 
-  it('leads to a host in letters of its own as browsers do, and tells of it as it is written', async () => {
+  it('redirects to an internationalised host in ASCII, and reports it as written', async () => {
     const written = 'https://bücher.example/ä?q=ü'
     const content = [{ type: 'text/html', value: `<a href="${written}">x</a>` }] as const
     const mail = await world.send({ email: { content: [...content] } })
@@ -191,7 +191,7 @@ describe('GET /t/c/{token}', () => {
     expect(event?.details.tracking.url).toBe(written)
   })
 
-  it('with a token that is not ours is one and the same 404, without an event', async () => {
+  it('answers the same 404 to every invalid token, without an event', async () => {
     const mail = await world.send()
     const other = mail.click(0).replace(/[^/]+$/, mail.open.slice(5, -4))
     const answers = await Promise.all(
@@ -213,7 +213,7 @@ describe('GET /t/c/{token}', () => {
     expect(await world.events(mail)).toEqual([])
   })
 
-  it('[fault T4] of an email that is no longer kept is 410', async () => {
+  it('[fault T4] answers 410 for a removed email', async () => {
     const who = {
       tenantId: newId('tn'),
       refId: ulidAtTime(Date.parse('2020-01-01')),
@@ -224,7 +224,7 @@ describe('GET /t/c/{token}', () => {
     expect(answer.statusCode).toBe(410)
   })
 
-  it('does not follow a link that the email does not have, nor another tenant’s email', async () => {
+  it('does not redirect to a link that the email does not have, or to an email of another tenant', async () => {
     const mail = await world.send()
     expect((await world.get(mail.click(99))).statusCode).toBe(410)
     const stolen = tokens.make({ ...mail, tenantId: newId('tn'), link: 0, kind: 'click' })
@@ -232,14 +232,14 @@ describe('GET /t/c/{token}', () => {
     expect(await world.events(mail)).toEqual([])
   })
 
-  it('is no hit by HEAD, and leads to the same', async () => {
+  it('records no hit for HEAD, and redirects equally', async () => {
     const mail = await world.send()
     const answer = await world.get(mail.click(1), { method: 'HEAD' })
     expect([answer.statusCode, answer.headers.location]).toEqual([302, 'https://example.com/2'])
     expect(await world.events(mail)).toEqual([])
   })
 
-  it('is a robot’s when it is one of three links at once, and then so are the two before', async () => {
+  it('counts three different links in quick succession as automated, the first two included', async () => {
     const mail = await world.send()
     for (const link of [0, 1, 2, 3]) await world.get(mail.click(link))
     const events = await world.events(mail)
@@ -249,7 +249,7 @@ describe('GET /t/c/{token}', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: 4, bot_clicks: 4, clicked: false })
   })
 
-  it('is a person’s when one link is followed again and again', async () => {
+  it('counts repeated clicks on one link as clicks by a person', async () => {
     const mail = await world.send()
     for (const link of [1, 1, 1, 1]) await world.get(mail.click(link))
     expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: 4, bot_clicks: 0, clicked: true })
@@ -271,7 +271,7 @@ describe('/t/u/{token}', () => {
       headers: { 'content-type': type ?? 'application/x-www-form-urlencoded' },
     })
 
-  it('GET asks, in the reader’s language, by a page without script, and changes nothing', async () => {
+  it('GET asks in the language of the reader, on a page without a script, and changes nothing', async () => {
     const mail = await world.send()
     const answer = await world.get(mail.unsubscribe, {
       headers: { 'accept-language': 'xx, de-CH;q=0.9, en;q=0.8' },
@@ -293,7 +293,7 @@ describe('/t/u/{token}', () => {
     expect(await world.events(mail)).toEqual([])
   })
 
-  it('[RFC 8058] POST suppresses the address and tells of it, once', async () => {
+  it('[RFC 8058] POST suppresses the address, and reports that once', async () => {
     const mail = await world.send({ email: { to: [{ email: 'Ada@Example.com' }] } })
     const answers = [await post(mail.unsubscribe), await post(mail.unsubscribe)]
     for (const answer of answers) {
@@ -314,14 +314,14 @@ describe('/t/u/{token}', () => {
     expect(await hitsOf(world.db, mail)).toHaveLength(1)
   })
 
-  it('POST at the same moment tells of it once', async () => {
+  it('concurrent POSTs report it once', async () => {
     const mail = await world.send()
     const answers = await Promise.all(Array.from({ length: 20 }, () => post(mail.unsubscribe)))
     expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(20).fill(200))
     expect(await world.events(mail)).toHaveLength(1)
   })
 
-  it('POST tells of it again when the address was let in again', async () => {
+  it('POST reports it again when the address was resubscribed meanwhile', async () => {
     const mail = await world.send()
     await post(mail.unsubscribe)
     await world.db.query('delete from suppressions_address where tenant_id = $1', [mail.tenantId])
@@ -330,7 +330,7 @@ describe('/t/u/{token}', () => {
     expect(await world.events(mail)).toHaveLength(2)
   })
 
-  it('POST is never said to be done and not done, however often it was before', async () => {
+  it('POST is reported whenever it changes something, however often it was repeated before', async () => {
     const mail = await world.send()
     const before = Array.from({ length: hitsAnHourMax + 5 }, () => post(mail.unsubscribe))
     await Promise.all(before)
@@ -342,7 +342,7 @@ describe('/t/u/{token}', () => {
     expect(await world.events(mail)).toHaveLength(2)
   })
 
-  it('POST keeps the reason of who has complained', async () => {
+  it('POST keeps the reason of an address that has complained', async () => {
     const mail = await world.send()
     await world.db.query(
       `insert into suppressions_address (tenant_id, email_key, email, reason, id)
@@ -359,19 +359,19 @@ describe('/t/u/{token}', () => {
     ['text', 'text/plain'],
     ['JSON', 'application/json'],
     ['what no program calls itself', 'one click'],
-  ])('POST takes %s', async (_what, type) => {
+  ])('POST accepts %s', async (_what, type) => {
     const mail = await world.send()
     expect((await post(mail.unsubscribe, 'List-Unsubscribe=One-Click', type)).statusCode).toBe(200)
     expect(await suppressionOf(mail.tenantId)).toHaveLength(1)
   })
 
-  it('POST of more than a form is refused', async () => {
+  it('POST refuses more than a form', async () => {
     const mail = await world.send()
     expect((await post(mail.unsubscribe, 'x'.repeat(20_000))).statusCode).toBe(413)
     expect(await suppressionOf(mail.tenantId)).toEqual([])
   })
 
-  it('with a token that is not ours is 404', async () => {
+  it('answers 404 to an invalid token', async () => {
     const mail = await world.send()
     for (const path of [forged(mail.unsubscribe), mail.click(0).replace('/c/', '/u/')]) {
       expect((await world.get(path)).statusCode).toBe(404)
@@ -386,14 +386,14 @@ describe('/t/u/{token}', () => {
       await world.db.query(`delete from ${table} where ref_id = $1`, [refId])
   }
 
-  it('keeps no address for longer than the email where it did not ask for it', async () => {
+  it('suppresses no address of a removed email without an unsubscribe link', async () => {
     const mail = await world.send({ email: { settings: { open_tracking: true } } })
     await forget(mail)
     expect((await post(mail.unsubscribe)).statusCode).toBe(410)
     expect(await suppressionOf(mail.tenantId)).toEqual([])
   })
 
-  it('works for each recipient when the email is no longer kept, and makes no event', async () => {
+  it('works for each recipient of a removed email, without an event', async () => {
     const to = [{ email: 'a@example.com' }, { email: 'B@Example.com' }]
     const mail = await world.send({ email: { to }, n: 1 })
     await forget(mail)
@@ -405,7 +405,7 @@ describe('/t/u/{token}', () => {
     expect(await world.events(mail)).toEqual([])
   })
 
-  it('of an email whose recipients are forgotten, too: 410', async () => {
+  it('answers 410 for an email whose recipients were removed as well', async () => {
     const who = {
       tenantId: newId('tn'),
       refId: ulidAtTime(Date.parse('2020-01-01')),
@@ -431,18 +431,18 @@ it.each([
   ['/t/c/%FF?b#%ZZ', 404, 'text/html'],
   ['/t/u/%2', 404, 'text/html'],
   ['/t/u/%00', 404, 'text/html'],
-])('%s is answered as any token that is not ours', async (url, status, type) => {
+])('answers %s like any invalid token', async (url, status, type) => {
   const answer = await world.get(url)
   expect(answer.statusCode).toBe(status)
   expect(answer.headers['content-type']).toContain(type)
 })
 
-it('a link leads on with whatever was added to it', async () => {
+it('redirects whatever was appended to the link', async () => {
   const mail = await world.send()
   expect((await world.get(`${mail.click(0)}?utm=%00`)).statusCode).toBe(302)
 })
 
-it('[5, trusted proxies] believes X-Forwarded-For of those alone', async () => {
+it('[5, trusted proxies] trusts X-Forwarded-For of the trusted proxies only', async () => {
   const mail = await world.send()
   const headers = { 'user-agent': CHROME, 'x-forwarded-for': '192.0.2.9, 203.0.113.7' }
   await world.get(mail.open, { headers })
@@ -452,7 +452,7 @@ it('[5, trusted proxies] believes X-Forwarded-For of those alone', async () => {
   expect(hits.map(({ ip }) => ip)).toEqual(['127.0.0.1', '203.0.113.7'])
 })
 
-it('counts what came of requests', async () => {
+it('counts the outcomes of requests', async () => {
   const mail = await world.send()
   await world.get(mail.open)
   await world.get(forged(mail.click(0)))

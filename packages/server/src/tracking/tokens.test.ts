@@ -14,7 +14,7 @@ describe('a tracking token', () => {
   const who = newWho()
   const click = tokens.make({ ...who, kind: 'click' })
 
-  it('gives back who it was made for, whatever the recipient and the link', () => {
+  it('names who it was made for, for any recipient and link', () => {
     const place = fc.nat({ max: 65_535 })
     fc.assert(
       fc.property(fc.constantFrom(...tokenKinds), place, place, (kind, n, link) => {
@@ -24,12 +24,12 @@ describe('a tracking token', () => {
     )
   })
 
-  it('is the same each time, fits into an address as it is, and is short', () => {
+  it('is the same each time, short, and safe in a URL', () => {
     expect(tokens.make({ ...who, kind: 'click' })).toBe(click)
     expect(click).toMatch(/^[A-Za-z0-9_-]{66}$/)
   })
 
-  it('[RFC 2104, SP 800-38A] is HMAC-SHA-256, cut, and AES-256 in counter mode', () => {
+  it('[RFC 2104, SP 800-38A] is a shortened HMAC-SHA-256, and AES-256 in counter mode', () => {
     const ring = createKeyRing(newKey('a'))
     const key = ring.derive('postrider tracking v1', 65)[0]
     const plain = Buffer.concat([bytesOfUlid(who.tenantId.slice(3)), bytesOfUlid(who.refId)])
@@ -44,19 +44,19 @@ describe('a tracking token', () => {
     )
   })
 
-  it('shows nothing of tenant, email and recipient', () => {
+  it('hides tenant, email and recipient', () => {
     const next = tokens.make({ ...who, n: who.n + 1, kind: 'click' })
     // Of two that differ in one number, hardly a character stands at the same place.
     const same = [...next].filter((character, i) => i > 1 && character === click[i])
     expect(same.length).toBeLessThan(12)
   })
 
-  it('is refused as one of another kind', () => {
+  it('is refused as a token of another kind', () => {
     expect(tokens.read(click, 'open')).toBeUndefined()
     expect(tokens.read(click, 'unsubscribe')).toBeUndefined()
   })
 
-  it('is refused when any of its bits was changed, also those that no byte holds', () => {
+  it('is refused when any of its bits was changed', () => {
     const symbols = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     for (let i = 0; i < click.length; i++) {
       for (let bit = 1; bit < 64; bit *= 2) {
@@ -79,11 +79,11 @@ describe('a tracking token', () => {
     expect(tokens.read(text, 'click')).toBeUndefined()
   })
 
-  it('of other keys is refused', () => {
+  it('is refused with other keys', () => {
     expect(tokensOf(newKey('a')).read(click, 'click')).toBeUndefined()
   })
 
-  it('is refused to be made for ids that are none and places out of range', () => {
+  it('is not made for malformed ids and values out of range', () => {
     const bad = [
       { ...who, tenantId: 'tn_1' },
       { ...who, tenantId: `xx_${newUlid()}` },
@@ -99,7 +99,7 @@ describe('a rotation of keys', () => {
   const [old, next] = [newKey('old'), newKey('new')]
   const who = newWho()
 
-  it('keeps the tokens of old keys readable, and makes none with them', () => {
+  it('reads tokens of old keys, and makes none with them', () => {
     const before = tokensOf(old).make({ ...who, kind: 'open' })
     const both = tokensOf(`${next},${old}`)
     expect(both.read(before, 'open')).toEqual(who)
@@ -109,7 +109,7 @@ describe('a rotation of keys', () => {
     expect(tokensOf(next).read(before, 'open')).toBeUndefined()
   })
 
-  it('goes on with two keys that happen to have the same mark', () => {
+  it('works with two keys that happen to have the same mark', () => {
     const keys = [randomBytes(65), randomBytes(65)] as [Buffer, Buffer]
     keys[1][0] = keys[0].readUInt8(0)
     const both = createTrackingTokens({ derive: () => keys })

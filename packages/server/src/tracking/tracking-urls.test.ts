@@ -5,7 +5,7 @@ import { createKeyRing } from '../platform/secrets/index.ts'
 import { createTrackingTokens } from './tokens.ts'
 import { createTrackingUrls } from './tracking-urls.ts'
 
-it('the addresses in a message hold the token of what they are for', () => {
+it('builds the URLs of a message with the token of each kind', () => {
   const keyRing = createKeyRing(`a:${randomBytes(32).toString('base64')}`)
   const tokens = createTrackingTokens(keyRing)
   const urls = createTrackingUrls({ tokens, publicUrl: 'https://mail.example.com' })

@@ -61,8 +61,8 @@ function refusing(words: string, refusal = 'select 1/0', db: Db = world.db): Db 
   }
 }
 
-describe('a callback with something that cannot be applied', () => {
-  it('is kept aside with the problem, and all else in it and beside it is applied', async () => {
+describe('a callback with a report that cannot be applied', () => {
+  it('is set aside with the problem, and all other reports are applied', async () => {
     const { account, mail } = await set(20)
     const lines: string[] = []
     const log = createLogger({ level: 'error', destination: { write: (line) => lines.push(line) } })
@@ -96,7 +96,7 @@ describe('a callback with something that cannot be applied', () => {
     expect(await world.events(mail)).toHaveLength(20)
   })
 
-  it('of which nothing can be applied is given up on soon', async () => {
+  it('is set aside early when none of its reports can be applied', async () => {
     const { account, mail } = await set(100)
     await post(
       account,
@@ -116,7 +116,7 @@ describe('a callback with something that cannot be applied', () => {
     expect(transactions).toBeLessThan(100)
   })
 
-  it('or that makes its reader fail is kept aside as a whole, and is in nobody’s way', async () => {
+  it('is set aside whole when it makes its reader fail, and others are applied', async () => {
     const { account, mail } = await set()
     const others = await set()
     await post(account, { type: 'delivered', mail })
@@ -144,8 +144,8 @@ describe('a callback with something that cannot be applied', () => {
 
   it.each([
     ['took too long', '57014'],
-    ['had to give way', '40P01'],
-  ])('because it %s is put off, not kept aside', async (_, state) => {
+    ['lost a deadlock', '40P01'],
+  ])('is deferred, not set aside, when it %s', async (_, state) => {
     const { account, mail } = await set()
     await post(account, { type: 'bounced', mail, reason: 'blocked' })
     const refusal = `do $$ begin raise exception using errcode = '${state}'; end $$`
@@ -160,7 +160,7 @@ describe('a callback with something that cannot be applied', () => {
     expect(await inbox()).toEqual([])
   })
 
-  it('beside one that others hold up is put off with it: neither is given up on', async () => {
+  it('is deferred when another report of it is deferred', async () => {
     const { account, mail } = await set(2)
     await post(
       account,
@@ -176,7 +176,7 @@ describe('a callback with something that cannot be applied', () => {
     expect(await world.statuses(mail)).toEqual(['bounced', 'bounced'])
   })
 
-  it('is one of two hundred at most that a tenant has kept aside', async () => {
+  it('is one of at most two hundred that a tenant has set aside', async () => {
     const { account, mail } = await set()
     const body = Buffer.from(
       JSON.stringify(bodyOf('sparkpost', [{ type: 'bounced', mail, reason: 'poison' }])),
@@ -207,7 +207,7 @@ describe('a very large callback', () => {
       return { type, mail, n: i % 50, id: `${mail.refId}${i}` }
     })
 
-  it('is applied part by part, by two processes at once, and once', async () => {
+  it('is applied in parts by two processes, and once', async () => {
     const { account, mail } = await set(50)
     const reports = reportsOf(mail, 4_500)
     await post(account, ...reports)
@@ -223,7 +223,7 @@ describe('a very large callback', () => {
     expect(rows).toEqual([{ n: 4_500 }])
   })
 
-  it('stays until all of it is done', async () => {
+  it('is kept until all its reports are applied', async () => {
     const { account, mail } = await set(50)
     await post(account, ...reportsOf(mail, 4_500))
     let transactions = 0
@@ -244,7 +244,7 @@ describe('a very large callback', () => {
   })
 })
 
-it('a report on a day that retention has just taken is of no consequence', async () => {
+it('ignores a report on a day that retention has just removed', async () => {
   const { account, mail } = await set()
   const kept = await set()
   await post(account, { type: 'delivered', mail })
@@ -273,8 +273,8 @@ it('a report on a day that retention has just taken is of no consequence', async
   expect(await world.statuses(kept.mail)).toEqual(['delivered'])
 })
 
-describe('the inbox', () => {
-  it('is applied once by several processes at once', async () => {
+describe('the inbox of callbacks', () => {
+  it('is applied once by several processes', async () => {
     const sets = await Promise.all(Array.from({ length: 4 }, () => set(30)))
     for (const { account, mail } of sets)
       for (let k = 0; k < 6; k++)
@@ -305,7 +305,7 @@ describe('the inbox', () => {
     }
   })
 
-  it('serves tenants in turns: one that has much keeps nobody waiting', async () => {
+  it('serves tenants in turn, whatever one of them has', async () => {
     const busy = await set()
     const body = bodyOf('sparkpost', [{ type: 'deferred', mail: busy.mail }])
     await world.db.query(
@@ -321,7 +321,7 @@ describe('the inbox', () => {
     expect((await inbox()).length).toBeGreaterThan(200)
   })
 
-  it('serves a tenant behind many of whom everything is put off', async () => {
+  it('serves a tenant behind many tenants whose callbacks are deferred', async () => {
     await world.db.query(
       `insert into feedback_inbox (tenant_id, inbox_id, kind, received_at, body, bytes, due_at)
        select 'tn_' || lpad(i::text, 20, '0'), lpad(i::text, 26, '0'), 'sparkpost', now(), '[]', 2,
@@ -334,7 +334,7 @@ describe('the inbox', () => {
     expect(await inbox()).toHaveLength(40)
   })
 
-  it('is applied when something is stored, without being asked', async () => {
+  it('is applied when a callback is stored', async () => {
     const { account, mail } = await set()
     const { app, feedback, woken } = await world.another()
     for (const service of feedback.services) await service.start()
@@ -356,8 +356,8 @@ describe.each([
   ['a statement_timeout', '57014'],
   ['a lost connection', '57P01'],
   ['a fault', '22012'],
-])('[D7] %s in each statement of applying', (_, state) => {
-  it('loses nothing and tells nothing twice', async () => {
+])('[D7] %s in each statement', (_, state) => {
+  it('loses no report and makes no event twice', async () => {
     const { account, mail } = await set(3)
     for (let n = 1; ; n++) {
       if (n > 80) throw new Error('no end of statements')

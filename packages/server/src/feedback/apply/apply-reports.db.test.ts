@@ -32,7 +32,7 @@ const counts = async (tenantId: string) => {
 }
 
 describe.each(providers)('a report of %s', (kind) => {
-  it('[6.5] of delivery makes the recipient delivered, with an event', async () => {
+  it('[6.5] makes the recipient delivered, with an event, when it is of delivery', async () => {
     const account = await world.account(kind)
     const mail = await world.send({
       tenantId: account.tenantId,
@@ -69,7 +69,7 @@ describe.each(providers)('a report of %s', (kind) => {
     ['complained', 'MAIL_SPAM', 'delivered', 'complained'],
     ['unsubscribed', 'MAIL_UNSUBSCRIBED', 'delivered', 'unsubscribed'],
   ] as const)(
-    'of %s is told, counted, and suppresses where it must',
+    'makes an event, counts and suppresses when it is of %s',
     async (type, event, status, reason) => {
       const account = await world.account(kind)
       const { tenantId } = account
@@ -93,7 +93,7 @@ describe.each(providers)('a report of %s', (kind) => {
     ['bounced', 'MAIL_BOUNCE'],
     ['complained', 'MAIL_SPAM'],
     ['unsubscribed', 'MAIL_UNSUBSCRIBED'],
-  ] as const)('of %s is the source of the suppression', async (type, event) => {
+  ] as const)('is the source of the suppression when it is of %s', async (type, event) => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     await world.report(account, { type, mail })
@@ -104,7 +104,7 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(rows).toEqual([{ source: { event, ref_id: mail.refId, relay: kind } }])
   })
 
-  it('[2.4] has error_code and num_retries, as provider A says them', async () => {
+  it('[2.4] has error_code and num_retries from provider A', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     await world.report(account, { type: 'bounced', mail })
@@ -115,7 +115,7 @@ describe.each(providers)('a report of %s', (kind) => {
     else for (const name of Object.keys(relayed)) expect(event?.details).not.toHaveProperty(name)
   })
 
-  it('that goes on trying, or has taken it up, is no event', async () => {
+  it('makes no event when the provider keeps trying or has accepted the mail', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     await world.report(
@@ -128,7 +128,7 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await world.statuses(mail)).toEqual(['sent'])
   })
 
-  it('of the same second as another is told after what it follows upon', async () => {
+  it('is reported after its cause when both are of the same second', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     const types = ['complained', 'bounced', 'delivered'] as const
@@ -169,7 +169,7 @@ describe.each(providers)('a report of %s', (kind) => {
     })
   })
 
-  it('on an email of another tenant changes nothing of it', async () => {
+  it('on an email of another tenant changes nothing', async () => {
     const mine = await world.account(kind)
     const theirs = await world.send()
     await world.report(
@@ -183,7 +183,7 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await suppressed(mine.tenantId)).toEqual([])
   })
 
-  it('that it goes on trying is kept a hundred times, and hides nothing that comes after', async () => {
+  it('of a deferral is stored a hundred times, and hides no later report', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     const deferrals = (count: number) =>
@@ -203,7 +203,7 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await world.statuses(mail)).toEqual(['delivered'])
   })
 
-  it('tells each recipient of an email apart', async () => {
+  it('tells the recipients of an email apart', async () => {
     const account = await world.account(kind)
     const to = ['ada', 'bob', 'carol'].map((name) => ({ email: `${name}@example.com` }))
     const mail = await world.send({ tenantId: account.tenantId, email: { to } })
@@ -221,7 +221,7 @@ describe.each(providers)('a report of %s', (kind) => {
     ])
   })
 
-  it('happened when the provider says, but neither before the email nor after the report', async () => {
+  it('has the time of the provider, but not before the email or after the report', async () => {
     const account = await world.account(kind)
     const to = ['ada', 'bob', 'carol', 'dora'].map((name) => ({ email: `${name}@example.com` }))
     const mail = await world.send({ tenantId: account.tenantId, email: { to } })
@@ -250,7 +250,7 @@ describe.each(providers)('a report of %s', (kind) => {
   })
 
   it.each([['deferred'], ['failed']])(
-    'ends the doubt about a recipient whose attempt got no answer and who is %s',
+    'settles a recipient with an uncertain attempt who is %s',
     async (status) => {
       const account = await world.account(kind)
       const mail = await world.send({ tenantId: account.tenantId, status })
@@ -263,7 +263,7 @@ describe.each(providers)('a report of %s', (kind) => {
     },
   )
 
-  it('that is quicker than the end of its attempt names the mail as its provider does', async () => {
+  it('sets the message id of the provider when it arrives before the end of the attempt', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     await world.db.query('delete from sending_attempt where ref_id = $1', [mail.refId])
@@ -277,7 +277,7 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await recipientOf(mail)).toMatchObject({ message_id: mail.messageIds[0] })
   })
 
-  it('that comes while the next attempt is being claimed waits, and then ends that', async () => {
+  it('waits while the next attempt is being claimed, and then ends that attempt', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId, status: 'deferred' })
     await world.db.transaction(async (tx) => {
@@ -295,7 +295,7 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(inShort(await world.events(mail))).toEqual(['MAIL_DELIVERED'])
   })
 
-  it('does not bring back who has failed for sure', async () => {
+  it('does not revive a recipient who has failed for good', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     await world.db.query(
@@ -306,7 +306,7 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await recipientOf(mail)).toMatchObject({ status: 'failed', failed_reason: 'no' })
   })
 
-  it('of what precedes a rescue waits until that has been tried', async () => {
+  it('from before a rescue waits until the rescued attempt has ended', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId, status: 'failed' })
     await world.db.query(`update sending_recipient set status = 'queued' where ref_id = $1`, [
@@ -323,7 +323,7 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await world.statuses(mail)).toEqual(['bounced'])
   })
 
-  it('[6.5] of unsubscribing tells time, address and program', async () => {
+  it('[6.5] of unsubscribing has time, address and program', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0'
@@ -349,7 +349,7 @@ describe.each(providers)('a report of %s', (kind) => {
     })
   })
 
-  it('of unsubscribing again is told when the address was let in meanwhile, and else not', async () => {
+  it('of unsubscribing is reported again only when the address was resubscribed meanwhile', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     await world.report(account, { type: 'unsubscribed', mail })
@@ -363,8 +363,8 @@ describe.each(providers)('a report of %s', (kind) => {
   })
 })
 
-describe('[contract 7.4] a report whose address is not that of the copy it names', () => {
-  it.each(providers)('does nothing, and is counted and logged by that: %s', async (kind) => {
+describe('[contract 7.4] a report with another address than the copy it names', () => {
+  it.each(providers)('does nothing, and is counted and logged as that: %s', async (kind) => {
     const account = await world.account(kind)
     const to = [{ email: 'ada@example.com' }, { email: 'Ben@Example.com' }]
     const mail = await world.send({ tenantId: account.tenantId, email: { to } })
@@ -397,7 +397,7 @@ describe('[contract 7.4] a report whose address is not that of the copy it names
     expect(await world.statuses(mail)).toEqual(['sent', 'delivered'])
   })
 
-  it('does nothing: simulator', async () => {
+  it('does nothing from the simulator', async () => {
     const tenantId = newId('tn')
     const mail = await world.send({ tenantId })
     const outcomesOf = async (email: string) => {
@@ -432,23 +432,26 @@ describe('[contract 7.4] a report whose address is not that of the copy it names
   })
 })
 
-describe('a report of provider A alone', () => {
+describe('a report that only provider A makes', () => {
   it.each([
     ['policy_rejected', 'MAIL_POLICY_REJECTION', 'rejected'],
     ['generation_failed', 'MAIL_GENERATION_FAILURE', 'failed'],
     ['generation_rejected', 'MAIL_GENERATION_REJECTION', 'rejected'],
-  ] as const)('[6.5] of %s is told, and ends the recipient', async (type, name, status) => {
-    const account = await world.account('sparkpost')
-    const mail = await world.send({ tenantId: account.tenantId })
-    await world.report(account, { type, mail, reason: '550 5.7.1 no' })
-    const [event] = await world.events(mail)
-    expect(event).toMatchObject({
-      event: name,
-      success: false,
-      details: { failed_reason: '550 5.7.1 no' },
-    })
-    expect(event?.details).not.toHaveProperty('error_code')
-    expect(await recipientOf(mail)).toMatchObject({ status, failed_reason: '550 5.7.1 no' })
-    expect(await counts(account.tenantId)).toEqual({ [status]: 1 })
-  })
+  ] as const)(
+    '[6.5] makes an event and ends the recipient when it is of %s',
+    async (type, name, status) => {
+      const account = await world.account('sparkpost')
+      const mail = await world.send({ tenantId: account.tenantId })
+      await world.report(account, { type, mail, reason: '550 5.7.1 no' })
+      const [event] = await world.events(mail)
+      expect(event).toMatchObject({
+        event: name,
+        success: false,
+        details: { failed_reason: '550 5.7.1 no' },
+      })
+      expect(event?.details).not.toHaveProperty('error_code')
+      expect(await recipientOf(mail)).toMatchObject({ status, failed_reason: '550 5.7.1 no' })
+      expect(await counts(account.tenantId)).toEqual({ [status]: 1 })
+    },
+  )
 })

@@ -59,9 +59,9 @@ failed?      failed?   failed?   delivered bounced  failed?    failed?      reje
   .split('\n')
   .map((line) => line.trim().split(/\s+/))
 
-describe('[3.2] where a recipient stands after a report', () => {
+describe('[3.2] the status of a recipient after a report', () => {
   const [columns = [], ...rows] = TABLE
-  it('is told by the table for every status and every kind of report', () => {
+  it('follows the table for every status and every kind of report', () => {
     expect(columns).toEqual(KINDS)
     expect(rows.map(([name]) => name)).toEqual(STANDINGS.map(nameOf))
     for (const [i, standing] of STANDINGS.entries())
@@ -70,7 +70,7 @@ describe('[3.2] where a recipient stands after a report', () => {
       )
   })
 
-  it('is the same in every order of the same reports, and however often they are repeated', () => {
+  it('is the same for every order and repetition of the same reports', () => {
     for (const standing of STANDINGS)
       for (const set of setsOf(KINDS, 4)) {
         const ends = permutationsOf(set).flatMap((order) => [
@@ -81,7 +81,7 @@ describe('[3.2] where a recipient stands after a report', () => {
       }
   })
 
-  it('is never delivered again after it has ended otherwise', () => {
+  it('is never delivered again after another final status', () => {
     for (const kind of ['bounced', 'policy_rejected', 'generation_failed'] as const) {
       const ended = decideStatus({ status: 'sent', isInDoubt: false }, kind)
       expect(decideStatus(ended, 'delivered')).toBe(ended)

@@ -26,7 +26,7 @@ const judgeOne = async (fact: Fact, relay?: PlacedReport['report']['relay']) =>
   (await judgeBounces([placed(fact, relay)]))[0]?.report.fact
 
 describe('[contract 7.4] bounces of relay providers', () => {
-  it('leave the processor to others after a few', async () => {
+  it('are judged in pieces that let the event loop run', async () => {
     const replies = (n: number) =>
       Array.from({ length: n }, () => placed(bounced({ reason: '550 User unknown' })))
     let others = 0
@@ -40,7 +40,7 @@ describe('[contract 7.4] bounces of relay providers', () => {
     expect(others).toBeGreaterThanOrEqual(9)
   })
 
-  it('join the code that stands beside the words', async () => {
+  it('are judged by the code and the words together', async () => {
     const vague = bounced({ reason: 'mailbox unavailable' })
     expect((await judgeOne(vague))?.suppresses).toBeUndefined()
     expect((await judgeOne({ ...vague, errorCode: '550' }))?.suppresses).toBe('bounced')
@@ -50,7 +50,7 @@ describe('[contract 7.4] bounces of relay providers', () => {
     ).toBe('bounced')
   })
 
-  it('are judged by whom they are about', async () => {
+  it('are judged by whether they are about the address', async () => {
     const reason = '550 5.1.1 <dan@example.net>: User unknown'
     expect((await judgeOne(bounced({ reason })))?.suppresses).toBeUndefined()
     expect((await judgeOne(bounced({ reason, email: 'dan@example.net' })))?.suppresses).toBe(
@@ -65,7 +65,7 @@ describe('[contract 7.4] bounces of relay providers', () => {
     ['recipient address was suppressed', undefined, 'bounced'],
     ['Bounced Address', undefined, 'bounced'],
   ] as const)(
-    'of an address on a list of the provider: %s (%s)',
+    'suppress an address on a list of the provider: %s (%s)',
     async (reason, status, suppresses) => {
       const classified = { category: 'invalid_recipient', by: 'words', evidence: 'listed' } as const
       const fact = bounced({ reason, classified, ...(status === undefined ? {} : { status }) })
@@ -73,7 +73,7 @@ describe('[contract 7.4] bounces of relay providers', () => {
     },
   )
 
-  it('of a mail server were judged when they were read', async () => {
+  it("keep the judgement of a mail server's bounce that was read before", async () => {
     const classified = {
       category: 'invalid_recipient',
       by: 'words',

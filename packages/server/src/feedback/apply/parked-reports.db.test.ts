@@ -72,9 +72,9 @@ const seen = async (mail: SentMail) => ({
   events: (await world.events(mail)).map(({ event }) => event),
 })
 
-describe('a report that names the message at the provider and the address', () => {
+describe("a report with the provider's message id and the address", () => {
   it.each(['processed', 'delivered', 'deferred'] as const)(
-    'is joined to the recipient that a report of %s has named',
+    'is matched to the recipient that a report of %s has named',
     async (type) => {
       const { account, mail } = await set()
       await world.report(account, { type, mail, messageId: '000443ee' })
@@ -90,7 +90,7 @@ describe('a report that names the message at the provider and the address', () =
     },
   )
 
-  it('and comes first is parked, and joined at once when that is known', async () => {
+  it('is stored when it comes first, and matched at once when the message becomes known', async () => {
     const { account, mail } = await set()
     await world.report(account, outOfBand('early'), outOfBand('early'))
     expect(await seen(mail)).toEqual({ statuses: ['sent'], events: [] })
@@ -104,7 +104,7 @@ describe('a report that names the message at the provider and the address', () =
     expect(await parked()).toEqual([])
   })
 
-  it('is joined to nobody by a report that names an email of another tenant', async () => {
+  it('is not matched by a report that names an email of another tenant', async () => {
     const { account, mail } = await set()
     const foreign = await set()
     await world.report(account, { type: 'processed', mail: foreign.mail, messageId: 'mixed' })
@@ -122,14 +122,14 @@ describe('a report that names the message at the provider and the address', () =
     expect(await seen(foreign.mail)).toEqual({ statuses: ['sent'], events: [] })
   })
 
-  it('in one callback with the one that names it is joined, whichever comes first', async () => {
+  it('is matched within one callback, in any order', async () => {
     const { account, mail } = await set()
     const reports = [outOfBand('same'), { type: 'delivered', mail, messageId: 'same' }] as const
     await world.report(account, ...reports)
     expect(await world.statuses(mail)).toEqual(['bounced'])
   })
 
-  it('is counted once, parked or joined, however often it comes', async () => {
+  it('is counted once, matched or unmatched, however often it comes', async () => {
     const { account, mail } = await set()
     const bounce = outOfBand('often', 'one-id')
     await world.report(account, bounce, bounce)
@@ -141,7 +141,7 @@ describe('a report that names the message at the provider and the address', () =
     expect(await parked()).toEqual([])
   })
 
-  it("is never joined by another tenant's or another provider's name for a message", async () => {
+  it('is never matched by the message id of another tenant or another provider', async () => {
     const { account, mail } = await set()
     await world.report(account, { type: 'processed', mail, messageId: 'shared' })
     const stranger = await world.account('sparkpost')
@@ -155,11 +155,11 @@ describe('a report that names the message at the provider and the address', () =
   })
 })
 
-describe('a report with the id of the answer and the address', () => {
+describe("a report with the id of the provider's answer and the address", () => {
   it.each([
     ['sparkpost', (id: string) => ({ fields: { transmission_id: id } })],
     ['sendgrid', (id: string) => ({ messageId: `${id}.recvd-5d8b8f9d7c-x7k2p-1-691F6A20-4.0` })],
-  ] as const)('is joined by them: %s', async (kind, named) => {
+  ] as const)('is matched by them: %s', async (kind, named) => {
     const { account, mail } = await set(kind)
     const [id = ''] = mail.messageIds
     await world.report(account, { type: 'delivered', email: 'bob@example.com', ...named(id) })
@@ -169,7 +169,7 @@ describe('a report with the id of the answer and the address', () => {
     expect(await seen(mail)).toEqual({ statuses: ['delivered'], events: ['MAIL_DELIVERED'] })
   })
 
-  it('of a machine that many messages came from is joined to none of them', async () => {
+  it('is not matched when many messages came from the same machine', async () => {
     const { account, mail } = await set('sendgrid')
     const id = 'filter0093p1las1'
     await world.db.query('update sending_recipient set message_id = $2 where ref_id = $1', [
@@ -181,7 +181,7 @@ describe('a report with the id of the answer and the address', () => {
     expect(await seen(mail)).toEqual({ statuses: ['sent'], events: [] })
   })
 
-  it('that comes before the answer is known is joined soon after', async () => {
+  it('is matched soon after the answer is known', async () => {
     const { account, mail } = await set('sendgrid')
     const [messageId = ''] = mail.messageIds
     await world.db.query(`update sending_recipient set message_id = '' where ref_id = $1`, [
@@ -199,14 +199,14 @@ describe('a report with the id of the answer and the address', () => {
   })
 })
 
-describe('a report that stays unknown', () => {
+describe('an unmatched report', () => {
   const foreign = async (account: CallbackAccount, refId = newUlid()) =>
     world.report(account, {
       type: 'bounced',
       mail: { tenantId: account.tenantId, refId, messageIds: [], emails: ['ada@example.com'] },
     })
 
-  it('is looked at after growing waits for a day, then no more, and is kept as long as emails', async () => {
+  it('is tried after growing waits for a day, and kept as long as emails', async () => {
     const account = await world.account('sendgrid')
     await foreign(account)
     const waits: (number | null)[] = []
@@ -225,7 +225,7 @@ describe('a report that stays unknown', () => {
     expect(await parked()).toEqual([])
   })
 
-  it('is joined when its email is there after all', async () => {
+  it('is matched when its email appears after all', async () => {
     const { account, mail } = await set()
     await world.db.query(`update sending_recipient set tenant_id = 'elsewhere' where ref_id = $1`, [
       mail.refId,
@@ -241,7 +241,7 @@ describe('a report that stays unknown', () => {
     expect(await world.statuses(mail)).toEqual(['bounced'])
   })
 
-  it('is not parked when nothing would follow from it, or its email is no longer kept', async () => {
+  it('is not stored when it would change nothing or its email was removed', async () => {
     const account = await world.account('sparkpost')
     const emails = ['ada@example.com']
     const mail = { tenantId: account.tenantId, refId: newUlid(), messageIds: [], emails }
@@ -255,19 +255,19 @@ describe('a report that stays unknown', () => {
     expect(await parked()).toEqual([])
   })
 
-  it('without any name of the message is kept, and nobody looks', async () => {
+  it('is stored without a retry when it names no message', async () => {
     const account = await world.account('sparkpost')
     await world.report(account, { type: 'bounced', email: 'ada@example.com' })
     expect(await parked()).toMatchObject([{ wait_s: null }])
   })
 
-  it('is dropped where it has no address', async () => {
+  it('is dropped when it has no address', async () => {
     const { account } = await set()
     await world.report(account, { type: 'bounced' }, { ...outOfBand('nobody'), email: '' })
     expect(await parked()).toEqual([])
   })
 
-  it('is one of ten thousand of its tenant; what nobody waits for goes first, then deliveries', async () => {
+  it('is dropped beyond ten thousand of a tenant: first those without a retry, then deliveries', async () => {
     const account = await world.account('sparkpost')
     const fill = (kind: string, due: boolean, count: number) =>
       world.db.query(
@@ -293,7 +293,7 @@ describe('a report that stays unknown', () => {
     expect(text).toContain('postrider_callback_reports_dropped_total 3')
   })
 
-  it('and cannot be applied is left alone, and keeps none of the others from it', async () => {
+  it('is not tried again when it cannot be applied, and delays no other', async () => {
     const { account, mail } = await set()
     await world.report(account, outOfBand('good'), outOfBand('bad'))
     await world.db.query(
@@ -311,9 +311,9 @@ describe('a report that stays unknown', () => {
   })
 
   it.each([
-    ['waits for others too long', '57014'],
-    ['gives way to others', '40P01'],
-  ])('and %s is looked at again, not left alone', async (_, state) => {
+    ['a lock takes too long', '57014'],
+    ['it loses a deadlock', '40P01'],
+  ])('is tried again when %s', async (_, state) => {
     const { account, mail } = await set()
     const stand = (status: string) =>
       world.db.query('update sending_recipient set status = $2 where ref_id = $1', [

@@ -38,7 +38,7 @@ function setUp() {
 }
 
 describe('guessed callback tokens', () => {
-  it('have few look-ups at once, and keep no other address waiting', async () => {
+  it('have few concurrent lookups, and delay no other address', async () => {
     const { accounts, asked, settle, endAll } = setUp()
     const guesses = Array.from({ length: 100 }, (_, i) =>
       accounts.find('sparkpost', `wrong-${i}`, '192.0.2.1'),
@@ -51,7 +51,7 @@ describe('guessed callback tokens', () => {
     expect(await Promise.all(guesses)).toEqual(guesses.map(() => undefined))
   })
 
-  it('beyond a bounded number are refused by name', async () => {
+  it('are refused beyond a bounded number, with the name of the bound', async () => {
     const { accounts, endAll } = setUp()
     const guesses = Array.from({ length: 103 }, (_, i) =>
       accounts.find('sparkpost', `wrong-${i}`, '192.0.2.1'),
@@ -61,7 +61,7 @@ describe('guessed callback tokens', () => {
     await Promise.all(guesses.slice(0, -1))
   })
 
-  it('do not keep an account in use from being asked for again', async () => {
+  it('do not block the account of a known token', async () => {
     const { accounts, endAll, pass } = setUp()
     const first = accounts.find('sparkpost', 'right', '192.0.2.1')
     await endAll()
@@ -76,7 +76,7 @@ describe('guessed callback tokens', () => {
     await Promise.all(guesses)
   })
 
-  it('that are repeated are answered from memory for two seconds', async () => {
+  it('are answered from memory for two seconds', async () => {
     const { accounts, asked, endAll, pass } = setUp()
     const first = accounts.find('sparkpost', 'wrong', '192.0.2.1')
     await endAll()

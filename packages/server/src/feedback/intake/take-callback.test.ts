@@ -37,8 +37,8 @@ function startIntake(o: { readonly answerMs: number }) {
   return { take: (body: Buffer) => intake.take(account, {}, body), reading, stored, results }
 }
 
-describe('[contract 3.4] a callback whose reading takes long', () => {
-  it('is answered 503 in time, and stored when it is read after all', async () => {
+describe('[contract 3.4] a callback that takes long to check', () => {
+  it('is answered 503 in time, and stored when it is checked after all', async () => {
     const { take, reading, stored, results } = startIntake({ answerMs: 20 })
     const body = Buffer.from('[{}]')
     await expect(take(body)).rejects.toMatchObject({
@@ -50,7 +50,7 @@ describe('[contract 3.4] a callback whose reading takes long', () => {
     expect(await stored.promise).toBe(body)
   })
 
-  it('is answered as ever when it is read in time', async () => {
+  it('is answered as usual when it is checked in time', async () => {
     const { take, reading, results } = startIntake({ answerMs: 30_000 })
     const taken = [take(Buffer.from('1')), take(Buffer.from('2')), take(Buffer.from('3'))]
     reading[0]?.resolve(readable)
@@ -64,7 +64,7 @@ describe('[contract 3.4] a callback whose reading takes long', () => {
     expect(results.sort()).toEqual(['empty', 'stored', 'unreadable'])
   })
 
-  it('has its bytes counted until then: of one tenant 32 MiB wait at most', async () => {
+  it('counts its bytes until then: at most 32 MiB of one tenant wait', async () => {
     const { take, reading } = startIntake({ answerMs: 30_000 })
     const waiting = Array.from({ length: 8 }, () => take(Buffer.alloc(4 * MIB, ' ')))
     await expect(take(Buffer.from('1'))).rejects.toMatchObject({ code: 'unavailable' })

@@ -97,7 +97,7 @@ const kept = () =>
     ({ raw }) => /^Message-ID: <(.*)\.0@/m.exec(raw.toString())?.[1],
   )
 
-it('are kept by the access token that the mail was sent with', async () => {
+it('stores the sent copy with the access token that the mail was sent with', async () => {
   expect(mailer.config_type).toBe('smtp_imap')
   const refId = await send()
   const asked = api.provider.tokenRequests.length
@@ -107,7 +107,7 @@ it('are kept by the access token that the mail was sent with', async () => {
   expect(api.provider.tokenRequests).toHaveLength(asked)
 })
 
-it('by another one, where that has run out', async () => {
+it('stores the sent copy with a new access token after the old one has expired', async () => {
   const refId = await send()
   api.provider.expireAccessTokens()
   await worker.runOnce()
@@ -115,7 +115,7 @@ it('by another one, where that has run out', async () => {
   expect(outcomes).toEqual(['saved'])
 })
 
-it('wait where the grant was withdrawn, until the mailbox has logged in again', async () => {
+it('keeps the sent copy waiting after the grant was revoked until the mailbox logs in again', async () => {
   const refId = await send()
   await api.db.query(
     `update mailers_oauth_token set access_expires_at = now() - interval '1 s', blocked_until = null`,
@@ -134,7 +134,7 @@ it('wait where the grant was withdrawn, until the mailbox has logged in again', 
   expect(outcomes).toEqual(['saved'])
 })
 
-it('are tried again where the provider gives no token', async () => {
+it('retries the sent copy when the provider returns no token', async () => {
   await send()
   await api.db.query(`update mailers_oauth_token set access_expires_at = now() - interval '1 s'`)
   api.provider.setScript(() => ({ status: 503, body: 'away' }))
@@ -144,11 +144,14 @@ it('are tried again where the provider gives no token', async () => {
   expect(await left()).toEqual([{ tries: 1 }])
 })
 
-it.each(['google', 'microsoft'])('of %s are left to the provider', async (provider) => {
-  await send()
-  await api.db.query('update mailers_oauth_app set provider = $1', [provider])
-  await worker.runOnce()
-  expect(outcomes).toEqual(['left'])
-  expect(await left()).toEqual([])
-  expect(box.connections).toBe(0)
-})
+it.each(['google', 'microsoft'])(
+  'makes no sent copy for %s, whose provider stores one',
+  async (provider) => {
+    await send()
+    await api.db.query('update mailers_oauth_app set provider = $1', [provider])
+    await worker.runOnce()
+    expect(outcomes).toEqual(['left'])
+    expect(await left()).toEqual([])
+    expect(box.connections).toBe(0)
+  },
+)

@@ -121,8 +121,8 @@ async function copies(): Promise<{ tries: number; wait_s: number }[]> {
   return rows
 }
 
-describe('where the server keeps nothing', () => {
-  it('each email is appended once, as read, with the time at which it was sent', async () => {
+describe('a server that stores no sent copies', () => {
+  it('gets each email appended once, marked as read, with the time of sending', async () => {
     const refIds = [await send(), await send({ subject: 'Another' })]
     await worker().runOnce()
     expect(kept().sort()).toEqual(refIds.map(idOf).sort())
@@ -142,14 +142,14 @@ describe('where the server keeps nothing', () => {
     expect(kept()).toHaveLength(2)
   })
 
-  it('one to many recipients is kept once', async () => {
+  it('gets one copy of an email to many recipients', async () => {
     const to = ['ada', 'bob', 'cy'].map((name) => ({ email: `${name}@example.com` }))
     await send({ to })
     await worker().runOnce()
     expect(kept()).toHaveLength(1)
   })
 
-  it('not before its time', async () => {
+  it('gets no copy before its time', async () => {
     await accept(world.db)
     await drain(world.db, world.sender())
     await worker().runOnce()
@@ -157,7 +157,7 @@ describe('where the server keeps nothing', () => {
     expect(await copies()).toMatchObject([{ tries: 0 }])
   })
 
-  it('[F1] an append whose commit is lost is found by the next, and not made twice', async () => {
+  it('[F1] gets no second copy when the commit after an append is lost', async () => {
     const refId = await send()
     const db = failingOn(world.db, 'sending.end_sent_copies')
     await worker({ db }).runOnce()
@@ -170,7 +170,7 @@ describe('where the server keeps nothing', () => {
     expect(await copies()).toEqual([])
   })
 
-  it('[F1] so is one whose answer is lost', async () => {
+  it('[F1] gets no second copy when the answer to an append is lost', async () => {
     const refId = await send()
     box.setScript(({ command, n }) =>
       command === 'APPEND' && n === 1 ? { piecesMax: 0, ending: 'rst' } : undefined,
@@ -183,7 +183,7 @@ describe('where the server keeps nothing', () => {
     expect(kept()).toEqual([idOf(refId)])
   })
 
-  it('[F2] two workers at once append each once', async () => {
+  it('[F2] gets one copy of each email from two workers', async () => {
     const refIds = await Promise.all(Array.from({ length: 6 }, () => accept(world.db)))
     await drain(world.db, world.sender())
     await dueNow()
@@ -192,7 +192,7 @@ describe('where the server keeps nothing', () => {
     expect(await copies()).toEqual([])
   })
 
-  it('[F2] a worker that has lost its claim meanwhile says nothing of it', async () => {
+  it('[F2] gets no record of a copy from a worker that has lost its claim', async () => {
     const refId = await send()
     const gate = Promise.withResolvers<void>()
     box.setScript(({ command }) => (command === 'APPEND' ? { after: gate.promise } : undefined))
@@ -209,16 +209,19 @@ describe('where the server keeps nothing', () => {
     expect(kept()).toEqual([idOf(refId)])
   })
 
-  it.each(['Sent Items', 'Gesendet', 'INBOX/Sent'])('it goes to the folder %s', async (name) => {
-    box.account().removeFolder('Sent')
-    box.account().addFolder('Other')
-    box.account().addFolder(name)
-    const refId = await send()
-    await worker().runOnce()
-    expect(kept(name)).toEqual([idOf(refId)])
-  })
+  it.each(['Sent Items', 'Gesendet', 'INBOX/Sent'])(
+    'gets the copy into the folder %s',
+    async (name) => {
+      box.account().removeFolder('Sent')
+      box.account().addFolder('Other')
+      box.account().addFolder(name)
+      const refId = await send()
+      await worker().runOnce()
+      expect(kept(name)).toEqual([idOf(refId)])
+    },
+  )
 
-  it('to the one that the server names, whatever others are called', async () => {
+  it('gets the copy into the folder that it marks as \\Sent, whatever others are called', async () => {
     box.account().removeFolder('Sent')
     box.account().addFolder('Sent')
     box.account().addFolder('Gone out', '\\Sent')
@@ -228,7 +231,7 @@ describe('where the server keeps nothing', () => {
     expect(kept('Sent')).toEqual([])
   })
 
-  it('where there is none, to one that is made', async () => {
+  it('gets a new folder where there is none', async () => {
     box.account().removeFolder('Sent')
     const refId = await send()
     await worker().runOnce()
@@ -237,8 +240,8 @@ describe('where the server keeps nothing', () => {
   })
 })
 
-describe('where the server keeps what is sent by it', () => {
-  it('it is found, and nothing is appended', async () => {
+describe('a server that stores sent copies', () => {
+  it('gets nothing appended when the copy is found', async () => {
     const refId = await send()
     box.deliver('Sent', `Subject: Hello\r\nMessage-ID: ${idOf(refId)}\r\n\r\nHello\r\n`)
     await worker().runOnce()
@@ -248,8 +251,8 @@ describe('where the server keeps what is sent by it', () => {
   })
 })
 
-describe('what cannot be kept now', () => {
-  it('[F3] is tried again, each time later, and then given up', async () => {
+describe('a sent copy that cannot be stored now', () => {
+  it('[F3] is retried later each time, and then given up', async () => {
     await send()
     await box.close()
     const waits: number[] = []
@@ -262,7 +265,7 @@ describe('what cannot be kept now', () => {
     expect(outcomes).toEqual([...waits.map(() => 'waiting'), 'given_up'])
   })
 
-  it('nor what ended its process in its last try', async () => {
+  it('is given up when its last try ended the process', async () => {
     await send()
     await world.db.query('update sending_sent_copy set tries = 8')
     await worker().runOnce()
@@ -276,7 +279,7 @@ describe('what cannot be kept now', () => {
     ['SELECT', 'NO [SERVERBUG] Internal error'],
     ['LIST', 'BAD what'],
     ['APPEND', 'NO [OVERQUOTA] The mailbox is full'],
-  ])('as when the answer to %s is %s, and is not appended', async (command, answer) => {
+  ])('is retried when the answer to %s is %s', async (command, answer) => {
     await send()
     box.setScript((now) => (now.command.endsWith(command) ? answer : undefined))
     await worker().runOnce()
@@ -292,7 +295,7 @@ describe('what cannot be kept now', () => {
     ['LIST', 'imap_folders', '* LIST () "/" folder\r\n'.repeat(60_000)],
     ['SELECT', 'imap_line', `* FLAGS ${'('.repeat(50_000)}\r\n`],
     ['UID SEARCH', 'imap_search', `* SEARCH${' 4294967295'.repeat(60_000)}\r\n`],
-  ])('[B12] as when the answer to %s breaks the bound %s', async (command, bound, bomb) => {
+  ])('[B12] is retried when the answer to %s breaks the bound %s', async (command, bound, bomb) => {
     const broken: string[] = []
     await send()
     box.setScript((now) => (now.command === command ? { before: bomb } : undefined))
@@ -306,7 +309,7 @@ describe('what cannot be kept now', () => {
     expect(kept()).toHaveLength(1)
   })
 
-  it('what a session did not get to was not tried', async () => {
+  it('counts no try when the session ended before it', async () => {
     await send()
     await send()
     box.setScript((now) => (now.command === 'APPEND' ? 'rst' : undefined))
@@ -315,7 +318,7 @@ describe('what cannot be kept now', () => {
     expect(outcomes).toEqual(['waiting'])
   })
 
-  it('for want of memory it is put off, untried', async () => {
+  it('waits without a try when memory is short', async () => {
     await addMailbox('bob@example.com')
     await accept(world.db, { from: { email: 'bob@example.com' } })
     await send()
@@ -333,7 +336,7 @@ describe('what cannot be kept now', () => {
     expect(kept()).toHaveLength(2)
   })
 
-  it('of a mailer that is not active it waits, untried, until that is', async () => {
+  it('waits without a try while its mailer is not active', async () => {
     const refId = await send()
     await setState('deactivated')
     await worker().runOnce()
@@ -345,7 +348,7 @@ describe('what cannot be kept now', () => {
     expect(kept()).toEqual([idOf(refId)])
   })
 
-  it('of a mailer that is gone it is never', async () => {
+  it('is given up when its mailer was deleted', async () => {
     await send()
     await send()
     await world.db.query('delete from mailers_mailer')
@@ -354,7 +357,7 @@ describe('what cannot be kept now', () => {
     expect(await copies()).toEqual([])
   })
 
-  it('nor of an email that has left', async () => {
+  it('is given up when its email was removed', async () => {
     await send()
     await world.db.query('delete from sending_email')
     await worker().runOnce()
@@ -363,7 +366,7 @@ describe('what cannot be kept now', () => {
   })
 })
 
-it('finds what is due by itself, and ends while a server hangs', async () => {
+it('finds due copies by itself, and stops while a server hangs', async () => {
   await send()
   const gate = Promise.withResolvers<void>()
   box.setScript(({ command }) => (command === 'APPEND' ? { after: gate.promise } : undefined))

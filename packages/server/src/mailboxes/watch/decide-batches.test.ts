@@ -4,7 +4,7 @@ import { decideBatches } from './decide-batches.ts'
 
 const MIB = 1024 * 1024
 
-it('keeps all messages, in their order, within the bounds', () => {
+it('keeps all messages in order, within the bounds of a batch', () => {
   const message = fc.record({ uid: fc.nat(), bytes: fc.integer({ min: 0, max: 30 * MIB }) })
   fc.assert(
     fc.property(fc.array(message, { maxLength: 300 }), (messages) => {

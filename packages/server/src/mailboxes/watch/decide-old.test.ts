@@ -10,14 +10,17 @@ it.each([
   ['numbered later, whatever its time', 11, 1, undefined, false],
   ['numbered later, and arrived before anything is remembered', 11, 1, at(2), true],
   ['numbered later, and arrived since', 11, 3, at(2), false],
-] as const)('[contract 3.5] %s', (_, uid, hour, forgotten, expected) => {
-  expect(isOld({ uid, arrivedAt: at(hour) }, folder, forgotten)).toBe(expected)
-})
+] as const)(
+  '[contract 3.5] decides whether a message is old: %s',
+  (_, uid, hour, forgotten, expected) => {
+    expect(isOld({ uid, arrivedAt: at(hour) }, folder, forgotten)).toBe(expected)
+  },
+)
 
-it('is never said of one without a time', () => {
+it('calls no message without a time old', () => {
   expect(isOld({ uid: 1, arrivedAt: undefined }, folder, at(23))).toBe(false)
 })
 
-it('nothing is, where all that was there is known', () => {
+it('calls no message old where all earlier messages are known', () => {
   expect(isOld({ uid: 1, arrivedAt: at(1) }, { ...folder, oldBefore: null }, undefined)).toBe(false)
 })

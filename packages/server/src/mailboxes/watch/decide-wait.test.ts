@@ -6,7 +6,7 @@ it('[contract 5] begins with a second, doubles, and ends at a minute', () => {
   expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000])
 })
 
-it('is shorter by up to a fifth, by chance', () => {
+it('shortens a wait by up to a fifth, at random', () => {
   expect(decideWaitMs(7, 0.999)).toBeGreaterThanOrEqual(48_000)
   expect(decideWaitMs(7, 0.5)).toBe(54_000)
 })

@@ -6,7 +6,7 @@ const listed = { messageId: '<1@x>', bytes: 100, arrivedAt }
 const account = { start: 'start ada' }
 const hex = (digest: Buffer | undefined) => digest?.toString('hex')
 
-it('without fetching it, a message is its Message-ID, its size and the second of its arrival', () => {
+it('identifies a listed message by its Message-ID, its size and the second of its arrival', () => {
   const same = { ...listed, arrivedAt: new Date('2026-11-20T10:00:00Z') }
   expect(hex(digestListed(same, account))).toBe(hex(digestListed(listed, account)))
   const others = [
@@ -18,12 +18,12 @@ it('without fetching it, a message is its Message-ID, its size and the second of
   expect(new Set(all).size).toBe(all.length)
 })
 
-it('one without a Message-ID, or a time, cannot be told without fetching it', () => {
+it('identifies no listed message without a Message-ID or a time', () => {
   expect(digestListed({ ...listed, messageId: '' }, account)).toBeUndefined()
   expect(digestListed({ ...listed, arrivedAt: undefined }, account)).toBeUndefined()
 })
 
-it('fetched, it is its content, whenever it arrived; one without a Message-ID also its time', () => {
+it('identifies a fetched message by its content, and by its time when it has no Message-ID', () => {
   const later = new Date('2026-11-21T10:00:00Z')
   const named = Buffer.from('Message-ID: <1@x>\r\n\r\nbody\r\n')
   expect(hex(digestContent(named, arrivedAt, account))).toBe(
@@ -38,7 +38,7 @@ it('fetched, it is its content, whenever it arrived; one without a Message-ID al
   )
 })
 
-it('it is of one account, under whatever configuration of a folder', () => {
+it('identifies a message within its account, whatever the configuration of the folder', () => {
   const raw = Buffer.from('Message-ID: <1@x>\r\n\r\nbody\r\n')
   const of = (start: string) =>
     [digestListed(listed, { start }), digestContent(raw, arrivedAt, { start })].map(hex)

@@ -15,7 +15,7 @@ const idle = () => bench.server.waitFor(({ idleConnections }) => idleConnections
 const isWhole = (line: string) => line.includes('BODY.PEEK[]')
 const asksForSecond = (line: string) => /FETCH (?:1:[23]|2|2:3) /.test(line)
 
-describe('of a message', () => {
+describe('a server that answers the fetch of a message', () => {
   it.each([
     ['a literal that is larger than may be', { raw: '* 2 FETCH (UID 2 BODY[] {99999999}\r\nxxxx' }],
     ['a line without an end', { raw: `* 2 FETCH (UID 2 X "${'x'.repeat(600_000)}` }],
@@ -26,7 +26,7 @@ describe('of a message', () => {
     ],
     ['garbage, and the end', { raw: ' )]} \0\r\n* FETCH (((\r\n', ending: 'fin' }],
   ] as const)(
-    '[B1] %s: it is told of by its header, and the others are whole',
+    '[B1] with %s has it reported by its header, and the others whole',
     async (_, action) => {
       await bench.add()
       const first = await bench.watch()
@@ -47,7 +47,7 @@ describe('of a message', () => {
     },
   )
 
-  it('NIL: it is told of by its Message-ID, and the next has its turn', async () => {
+  it('with NIL has it reported by its Message-ID, and the next one follows', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -69,7 +69,7 @@ describe('of a message', () => {
     ])
   })
 
-  it('no size: it is had whole, and nobody is told of a failure', async () => {
+  it('without a size has it reported whole, without an error', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -93,7 +93,7 @@ describe('of a message', () => {
     expect(await bench.events()).toEqual([])
   })
 
-  it('[B4] nothing at all: it is told of by its Message-ID', async () => {
+  it('[B4] with nothing has it reported by its Message-ID', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -113,7 +113,7 @@ describe('of a message', () => {
     await bench.untilSubjects('mail 2')
   })
 
-  it('that is deleted meanwhile: the next ones are there', async () => {
+  it('that was deleted meanwhile has the next ones reported', async () => {
     await bench.add()
     const first = await bench.watch()
     await idle()
@@ -131,7 +131,7 @@ describe('of a message', () => {
     expect(await bench.stored()).toHaveLength(1)
   })
 
-  it('more bytes than it has: the connection is cut', async () => {
+  it('with more bytes than announced has its connection ended', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -145,7 +145,7 @@ describe('of a message', () => {
   })
 })
 
-describe('[B12] a server that breaks a bound is told of by the name of the bound, and nothing is lost', () => {
+describe('[B12] a server that breaks a bound', () => {
   const brackets = `* OK ${'['.repeat(30_000)}\r\n`
   it.each([
     ['GREETING', 'imap_line', brackets],
@@ -154,29 +154,32 @@ describe('[B12] a server that breaks a bound is told of by the name of the bound
     ['UID FETCH', 'imap_line', `* 1 FETCH (UID 1 BODYSTRUCTURE ${'('.repeat(50_000)}\r\n`],
     ['IDLE', 'imap_unasked', '* VANISHED (EARLIER) 1:4294967295\r\n'],
     ['IDLE', 'imap_line', brackets],
-  ])('in the answer to %s: %s', async (command, bound, bomb) => {
-    const broken: string[] = []
-    const mailerId = await bench.add()
-    bench.server.setScript((now) => (now.command === command ? { before: bomb } : undefined))
-    await bench.watch({ onImapBound: (name) => broken.push(name) })
-    const [event] = await bench.until(bench.events, (events) => events.length > 0)
-    expect(event).toMatchObject({
-      event: 'IMAP_ERROR',
-      owner: mailerId,
-      details: {
-        failed_reason: 'The mail server sent more than was asked for',
-        provider_error: expect.stringContaining(`the bound ${bound}: `),
-      },
-    })
-    expect(new Set(broken)).toEqual(new Set([bound]))
-    bench.server.deliver('INBOX', mail(1))
-    bench.server.setScript(undefined)
-    await bench.untilSubjects('mail 1')
-    expect(await bench.stored()).toHaveLength(1)
-  })
+  ])(
+    'is reported by the name of the bound, and no mail is lost: the answer to %s breaks %s',
+    async (command, bound, bomb) => {
+      const broken: string[] = []
+      const mailerId = await bench.add()
+      bench.server.setScript((now) => (now.command === command ? { before: bomb } : undefined))
+      await bench.watch({ onImapBound: (name) => broken.push(name) })
+      const [event] = await bench.until(bench.events, (events) => events.length > 0)
+      expect(event).toMatchObject({
+        event: 'IMAP_ERROR',
+        owner: mailerId,
+        details: {
+          failed_reason: 'The mail server sent more than was asked for',
+          provider_error: expect.stringContaining(`the bound ${bound}: `),
+        },
+      })
+      expect(new Set(broken)).toEqual(new Set([bound]))
+      bench.server.deliver('INBOX', mail(1))
+      bench.server.setScript(undefined)
+      await bench.untilSubjects('mail 1')
+      expect(await bench.stored()).toHaveLength(1)
+    },
+  )
 })
 
-it('[B12] a mailbox whose server floods without end holds up no other', async () => {
+it('[B12] delays no other mailbox while it floods without end', async () => {
   const hostile = bench.server
   hostile.setScript(({ command }) =>
     command === 'IDLE'
@@ -196,7 +199,7 @@ it('[B12] a mailbox whose server floods without end holds up no other', async ()
   expect(hostile.openConnections).toBe(1)
 })
 
-it('[B8] a storm of news is a few looks', async () => {
+it('[B8] looks a few times at a storm of notifications', async () => {
   await bench.add()
   const storm = Array.from({ length: 2_000 }, (_, n) => `* ${n} EXISTS\r\n`).join('')
   bench.server.setScript(({ command }) => (command === 'IDLE' ? { before: storm } : undefined))
@@ -208,7 +211,7 @@ it('[B8] a storm of news is a few looks', async () => {
   await bench.untilSubjects('mail 1')
 })
 
-it.each(['IDLE'])('a server that offers %s and refuses it is polled', async (refused) => {
+it.each(['IDLE'])('polls a server that offers %s and refuses it', async (refused) => {
   bench.server.setScript(({ command }) => (command === refused ? 'NO not now' : undefined))
   await bench.add()
   await bench.watch({ pollMs: 20 })
@@ -218,7 +221,7 @@ it.each(['IDLE'])('a server that offers %s and refuses it is polled', async (ref
   expect(bench.server.connections).toBe(1)
 })
 
-it('a server that has no UIDVALIDITY is told of', async () => {
+it('reports a server without UIDVALIDITY', async () => {
   bench.server.setScript(({ command, answer }) =>
     command === 'EXAMINE'
       ? {
@@ -235,7 +238,7 @@ it('a server that has no UIDVALIDITY is told of', async () => {
   )
 })
 
-it('[contract 3.3] a greeting that says the login is done is not believed where TLS is required', async () => {
+it('[contract 3.3] does not trust a PREAUTH greeting where TLS is required', async () => {
   bench.server.setScript(({ command }) =>
     command === 'GREETING'
       ? { piecesMax: 0, raw: '* PREAUTH [CAPABILITY IMAP4rev1] hi\r\n' }
@@ -255,22 +258,25 @@ it('[contract 3.3] a greeting that says the login is done is not believed where 
 it.each([
   ['a listing', (line: string) => line.includes('RFC822.SIZE')],
   ['IDLE', (line: string) => line === 'IDLE'],
-] as const)('[B5] %s with a literal as large as a message is cut off', async (_, isMeant) => {
-  await bench.add()
-  await bench.watch({ messageBytesMax: 25 * 1024 * 1024 })
-  await idle()
-  let isCut = false
-  bench.server.setScript(({ connection, line }) => {
-    if (connection > 1) isCut = true
-    if (isCut || !isMeant(line)) return undefined
-    return { before: `* 1 FETCH (UID 1 X {4000000}\r\n${'x'.repeat(100)}` }
-  })
-  bench.server.deliver('INBOX', mail(1))
-  await bench.server.waitFor(() => isCut)
-  await bench.untilSubjects('mail 1')
-})
+] as const)(
+  '[B5] ends the connection at %s with a literal as large as a message',
+  async (_, isMeant) => {
+    await bench.add()
+    await bench.watch({ messageBytesMax: 25 * 1024 * 1024 })
+    await idle()
+    let isCut = false
+    bench.server.setScript(({ connection, line }) => {
+      if (connection > 1) isCut = true
+      if (isCut || !isMeant(line)) return undefined
+      return { before: `* 1 FETCH (UID 1 X {4000000}\r\n${'x'.repeat(100)}` }
+    })
+    bench.server.deliver('INBOX', mail(1))
+    await bench.server.waitFor(() => isCut)
+    await bench.untilSubjects('mail 1')
+  },
+)
 
-it('[B7] a server that outlasts its turns leaves its place to others, and is not given up', async () => {
+it('[B7] gives the place of a slow server to others, and continues with it later', async () => {
   const slow = bench.server
   let hanging = 0
   slow.setScript(({ command, line, connection }) => {
@@ -302,7 +308,7 @@ it('[B7] a server that outlasts its turns leaves its place to others, and is not
   expect(one).toMatchObject({ problem: null })
 })
 
-it('[B7] a fetch that hangs does not outlast a stop', async () => {
+it('[B7] ends a hanging fetch at a stop', async () => {
   await bench.add()
   const watchers = await bench.watch()
   await idle()

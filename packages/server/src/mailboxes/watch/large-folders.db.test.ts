@@ -19,7 +19,7 @@ const deliverOld = (count: number) => {
   for (let n = 0; n < count; n++) bench.server.deliver('INBOX', 'Subject: old\r\n\r\n', OLD)
 }
 
-it('[B6] no command lists much more than is taken of it', async () => {
+it('[B6] lists few more messages than it fetches', async () => {
   deliverOld(25_000)
   bench.server.deliver('INBOX', mail(1))
   const rows: number[] = []
@@ -34,7 +34,7 @@ it('[B6] no command lists much more than is taken of it', async () => {
   expect(rows.slice(0, 3)).toEqual([10_001, 10_001, 5_001])
 }, 60_000)
 
-it('[B6] of a server that gives the last messages first, the first ones are reported as well', async () => {
+it('[B6] reports the first messages of a server that lists the last ones first', async () => {
   bench.server.deliver('INBOX', mail('first'))
   deliverOld(12_000)
   bench.server.deliver('INBOX', mail('last'))
@@ -49,7 +49,7 @@ it('[B6] of a server that gives the last messages first, the first ones are repo
   await bench.untilSubjects('mail first', 'mail last')
 }, 60_000)
 
-it('[B6] numbers that are far apart are crossed in a few steps', async () => {
+it('[B6] crosses large gaps in the numbers in a few steps', async () => {
   deliverOld(10_001)
   bench.server.setScript(({ command, answer }) => {
     if (command === 'UID SEARCH') return 'NO not now'
@@ -68,7 +68,7 @@ it('[B6] numbers that are far apart are crossed in a few steps', async () => {
   expect(bench.server.count('UID FETCH')).toBeLessThan(20)
 }, 60_000)
 
-it('[B6] a search with more hits than a line may have is made in pieces', async () => {
+it('[B6] divides a search with more hits than a line may hold', async () => {
   bench.server.deliver('INBOX', mail(1), { internalDate: new Date(SINCE.getTime() + 1_000) })
   bench.server.account().lie('INBOX', { exists: 100_000 })
   bench.server.setScript(({ command, line, answer }) => {

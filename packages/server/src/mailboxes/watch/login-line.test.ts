@@ -35,7 +35,7 @@ it('bounds logins for a tenant and to a host, and lets tenants take turns', asyn
   expect(entered).toHaveLength(62)
 })
 
-it('gives the place up when the work fails', async () => {
+it('gives the place back when the work fails', async () => {
   const line = createLoginLine()
   const who = { tenantId: 'a', host: 'one' }
   for (let n = 0; n < 20; n++)

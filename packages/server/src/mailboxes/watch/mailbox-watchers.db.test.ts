@@ -49,8 +49,8 @@ const folderOf =
 const dealtWith = (uid: number, path?: string) =>
   bench.until(folderOf(path), (row) => Number(row?.last_uid) === uid)
 
-describe('arrival', () => {
-  it('[contract 3.5] is told of by IDLE, and what was there before is not reported', async () => {
+describe('the arrival of a message', () => {
+  it('[contract 3.5] is noticed by IDLE, and older messages are not reported', async () => {
     bench.server.deliver('INBOX', mail('old'), { internalDate: new Date(Date.now() - 60_000) })
     const mailerId = await bench.add()
     await bench.watch()
@@ -69,7 +69,7 @@ describe('arrival', () => {
     expect(bench.server.count('SELECT')).toBe(0)
   })
 
-  it('[contract 5] is found by polling where there is no IDLE, and in other folders', async () => {
+  it('[contract 5] is noticed by polling without IDLE, and in other folders', async () => {
     const server = await bench.serve({ capabilities: ['NAMESPACE'] })
     server.account().addFolder('Archive')
     await bench.add({ folders: ['INBOX', 'Archive'] })
@@ -82,7 +82,7 @@ describe('arrival', () => {
     expect(server.count('IDLE')).toBe(0)
   })
 
-  it('[contract 3.5] `since` reaches back, by the time of arrival', async () => {
+  it('[contract 3.5] is reported from the time `since` on', async () => {
     const at = (minutes: number) => ({ internalDate: new Date(Date.now() - minutes * 60_000) })
     bench.server.deliver('INBOX', mail('week'), at(7 * 24 * 60))
     bench.server.deliver('INBOX', mail('young'), at(30))
@@ -95,7 +95,7 @@ describe('arrival', () => {
     expect(await subjects()).toEqual(['mail new', 'mail young'])
   })
 
-  it('[contract 3.5] in the second of the configuration is no less an arrival', async () => {
+  it('[contract 3.5] is reported in the very second of the configuration', async () => {
     const second = Math.floor(Date.now() / 1000) * 1000
     bench.server.deliver('INBOX', mail(1), { internalDate: new Date(second) })
     await bench.add({ since: new Date(second + 300) })
@@ -103,7 +103,7 @@ describe('arrival', () => {
     await bench.untilSubjects('mail 1')
   })
 
-  it('[contract 3.5] is reported where a search does not find it yet', async () => {
+  it('[contract 3.5] is reported when a search does not find it yet', async () => {
     const hourAgo = new Date(Date.now() - 3_600_000)
     bench.server.deliver('INBOX', mail('old'), { internalDate: hourAgo })
     bench.server.deliver('INBOX', mail(1))
@@ -116,7 +116,7 @@ describe('arrival', () => {
     expect(await subjects()).toEqual(['mail 1'])
   })
 
-  it('comes in the order of the UIDs, however much has gathered', async () => {
+  it('is reported in the order of UIDs, also for many messages', async () => {
     await bench.add()
     const first = await bench.watch()
     await idle()
@@ -128,7 +128,7 @@ describe('arrival', () => {
     expect(found).toEqual(Array.from({ length: 130 }, (_, i) => i + 1))
   })
 
-  it('names the conversation as Gmail does', async () => {
+  it('names the conversation with the thread id of Gmail', async () => {
     const server = await bench.serve({ capabilities: ['IDLE', 'X-GM-EXT-1'] })
     await bench.add()
     await bench.watch()
@@ -138,7 +138,7 @@ describe('arrival', () => {
     expect(await bench.stored()).toMatchObject([{ serverThread: '1278455344230334865' }])
   })
 
-  it('of a message that is larger than may be is told by its header', async () => {
+  it('is reported by the header when the message is too large', async () => {
     await bench.add()
     await bench.watch({ messageBytesMax: 10_000 })
     await idle()
@@ -153,7 +153,7 @@ describe('arrival', () => {
   })
 })
 
-describe('[contract 3.5] once', () => {
+describe('[contract 3.5] a message is reported once', () => {
   it('over restarts of this process', async () => {
     await bench.add()
     for (const n of [1, 2, 3]) {
@@ -166,7 +166,7 @@ describe('[contract 3.5] once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2', 'mail 3'])
   })
 
-  it('[B3] while two processes watch it', async () => {
+  it('[B3] while two processes watch the mailbox', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -176,7 +176,7 @@ describe('[contract 3.5] once', () => {
     expect(await subjects()).toHaveLength(20)
   })
 
-  it('[B2] when the server gives its messages new numbers, and nothing of before is reported', async () => {
+  it('[B2] when the server gives its messages new numbers, and no old message is reported', async () => {
     bench.server.deliver('INBOX', mail('old'))
     await bench.add({ since: new Date(Date.now() + 1_000) })
     await bench.watch()
@@ -191,7 +191,7 @@ describe('[contract 3.5] once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2', 'mail 3', 'mail 4'])
   })
 
-  it('[B2] when new numbers and times of arrival come together', async () => {
+  it('[B2] when it gets a new number and a new time of arrival together', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -207,7 +207,7 @@ describe('[contract 3.5] once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2'])
   })
 
-  it('when it is moved to another folder that is watched', async () => {
+  it('when it is moved to another watched folder', async () => {
     bench.server.account().addFolder('Archive')
     await bench.add({ folders: ['INBOX', 'Archive'] })
     await bench.watch({ pollMs: 20 })
@@ -223,7 +223,7 @@ describe('[contract 3.5] once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2'])
   })
 
-  it('in each account: another one by the same mailer has its own', async () => {
+  it('in each account: a second account of the same mailer has its own', async () => {
     const other = 'eve@example.com'
     await bench.serve({ auth: { users: { [USER]: PASSWORD, [other]: PASSWORD } } })
     const mailerId = await bench.add()
@@ -246,7 +246,7 @@ describe('[contract 3.5] once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 1', 'mail 2'])
   })
 
-  it('and mail that differs in its content alone is not taken for another', async () => {
+  it('and a message with other content is a different one', async () => {
     bench.server.account().addFolder('Archive')
     await bench.add({ folders: ['INBOX', 'Archive'] })
     await bench.watch({ pollMs: 20 })
@@ -286,7 +286,7 @@ describe('[contract 3.5] once', () => {
     },
   )
 
-  it('when what the server says is in part, twice, or of others', async () => {
+  it('when the server answers in part, twice, or about other messages', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -308,9 +308,9 @@ describe('[contract 3.5] once', () => {
   })
 })
 
-describe('a server that lies, or fails', () => {
+describe('a server that lies or fails', () => {
   it.each([{ uidNext: 1 }, { uidNext: 4_000_000_000 }, { exists: 0 }])(
-    'about %j is not believed',
+    'is not believed about %j',
     async (lies) => {
       bench.server.account().lie('INBOX', lies)
       await bench.add()
@@ -321,7 +321,7 @@ describe('a server that lies, or fails', () => {
     },
   )
 
-  it('by refusing a message gives the others, and of it what there is', async () => {
+  it('by refusing one message still has the others reported', async () => {
     await bench.add()
     bench.server.setScript(({ command, line }) =>
       command === 'UID FETCH' && line.includes('BODY.PEEK[]') && /FETCH (1:|\d,)*2|1:3/.test(line)
@@ -336,7 +336,7 @@ describe('a server that lies, or fails', () => {
     expect(second).toMatchObject({ problem: expect.stringContaining('only its header') })
   }, 60_000)
 
-  it('[E1] no episode begins while this machine has no free file descriptor', async () => {
+  it('[E1] causes no error report while this machine has no free file descriptor', async () => {
     const mailerId = await bench.add()
     let tries = 0
     await bench.watch({
@@ -356,7 +356,7 @@ describe('a server that lies, or fails', () => {
     expect(await healthOf(mailerId)).toMatchObject({ failingSince: null, lastFailure: null })
   })
 
-  it('[contract 3.5] IMAP_ERROR tells of an episode once, over restarts, and again after a while', async () => {
+  it('[contract 3.5] is reported by IMAP_ERROR when the failure begins, not at restarts, and again after a while', async () => {
     const mailerId = await bench.add()
     bench.server.setScript(({ command }) => (command === 'GREETING' ? 'BYE Overloaded' : undefined))
     const first = await bench.watch()
@@ -420,7 +420,7 @@ describe('a server that lies, or fails', () => {
     ])
   })
 
-  it("another tenant sees nothing of a mailbox's health", async () => {
+  it('is not reported to another tenant', async () => {
     const mailerId = await bench.add()
     await bench.watch()
     await idle()
@@ -428,7 +428,7 @@ describe('a server that lies, or fails', () => {
     expect(await readMailboxHealth(bench.database.db, 'tn_b', [mailerId])).toEqual(new Map())
   })
 
-  it('what is unforeseen here is an episode of failure too, tried again ever later', async () => {
+  it('is retried ever later like an unexpected error of the watcher', async () => {
     const mailerId = await bench.add()
     const waits: number[] = []
     await bench.watch({
@@ -456,7 +456,7 @@ describe('a server that lies, or fails', () => {
     ])
   })
 
-  it('a connection that is ended is made again, and nobody is told', async () => {
+  it('by ending the connection is connected to again, without a report', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -468,7 +468,7 @@ describe('a server that lies, or fails', () => {
     expect(await bench.events()).toEqual([])
   })
 
-  it('a folder that is missing is told of, and the others are watched', async () => {
+  it('by a missing folder is reported, and the other folders are watched', async () => {
     await bench.add({ folders: ['INBOX', 'Nowhere'] })
     const { log, note } = logged()
     await bench.watch({ pollMs: 50, log })
@@ -494,7 +494,7 @@ describe('a login that is rejected', () => {
       )
     ).rows[0]?.state
 
-  it('[interface 6.3] twice deactivates the mailer, which tells its own webhook', async () => {
+  it('[interface 6.3] deactivates the mailer the second time, and reports that to the webhook of the mailbox', async () => {
     bench.server.setScript(({ command }) => (command === 'AUTHENTICATE' ? REJECTED : undefined))
     const mailerId = await bench.add()
     const { log, note } = logged()
@@ -524,7 +524,7 @@ describe('a login that is rejected', () => {
     ])
   })
 
-  it('once is tried again, and nobody is told', async () => {
+  it('is retried the first time without a report', async () => {
     bench.server.setScript(({ command, n }) =>
       command === 'AUTHENTICATE' && n === 1 ? REJECTED : undefined,
     )
@@ -534,7 +534,7 @@ describe('a login that is rejected', () => {
     expect(await bench.events()).toEqual([])
   })
 
-  it('[contract 3.3] for a moment is an episode of failure', async () => {
+  it('[contract 3.3] starts an error report when it is temporary', async () => {
     const reply = 'NO [ALERT] Too many simultaneous connections. (Failure)'
     bench.server.setScript(({ command }) => (command === 'AUTHENTICATE' ? reply : undefined))
     const mailerId = await bench.add()
@@ -544,7 +544,7 @@ describe('a login that is rejected', () => {
     expect(await stateOf(mailerId)).toBe('active')
   })
 
-  it('is tried with a mended password as soon as that is stored', async () => {
+  it('is retried with a changed password as soon as that is stored', async () => {
     const server = await bench.serve({ auth: { users: { [USER]: 'other' } } })
     const mailerId = await bench.add()
     await bench.watch()
@@ -559,7 +559,7 @@ describe('a login that is rejected', () => {
   })
 })
 
-it('a mailer that is deleted is watched no more, and its record goes with it', async () => {
+it('stops watching a deleted mailer, and deletes its record', async () => {
   const mailerId = await bench.add()
   await bench.watch()
   await idle()
@@ -571,7 +571,7 @@ it('a mailer that is deleted is watched no more, and its record goes with it', a
   })
 })
 
-describe('by OAuth', () => {
+describe('a mailbox with OAuth', () => {
   const BEARER = 'fresh-token'
   const oauth = { configType: 'oauth_imap', connectionType: 'oauth', appId: 'app' } as const
   const accept = {
@@ -599,7 +599,7 @@ describe('by OAuth', () => {
     return bench.add({ ...oauth, config })
   }
 
-  it('[contract 1] a refused access token is refreshed before anything is concluded', async () => {
+  it('[contract 1] refreshes a refused access token before it decides anything', async () => {
     await bench.serve(accept)
     await addOauth()
     const refused: (string | undefined)[] = []
@@ -616,7 +616,7 @@ describe('by OAuth', () => {
     expect(await bench.events()).toEqual([])
   })
 
-  it('[B12] a server that breaks a bound is told of by the name of the bound', async () => {
+  it('[B12] reports the name of the bound that a server breaks', async () => {
     await bench.serve({
       ...accept,
       script: ({ command }) =>
@@ -630,7 +630,7 @@ describe('by OAuth', () => {
     expect(event?.details.provider_error).toContain('the bound imap_line: ')
   })
 
-  it('a provider that gives no token now is an episode of failure', async () => {
+  it('starts an error report when the provider returns no token', async () => {
     await bench.serve(accept)
     const mailerId = await addOauth()
     const failure = {
@@ -651,7 +651,7 @@ describe('by OAuth', () => {
     expect(bench.server.connections).toBe(0)
   })
 
-  it('a token that is refused twice deactivates the mailer', async () => {
+  it('deactivates the mailer when the token is refused twice', async () => {
     await bench.serve(accept)
     const mailerId = await addOauth()
     const get = async () => ({ kind: 'token', accessToken: 'wrong' }) as const

@@ -42,8 +42,8 @@ const statusOf = async (url: string) => (await get(url)).statusCode
 const spooled = () => readdirSync(join(dataDir, 'hits'))
 const recordAll = () => one.tracker.routes.intake.runOnce()
 
-describe('with the disk as the first place', () => {
-  it('a hit is in a file before its answer, and in the database soon, once', async () => {
+describe('a tracker that writes hits to the disk first', () => {
+  it('has a hit in a file before its answer, and in the database once soon after', async () => {
     const mail = await world.send()
     proxy.freeze()
     expect(await statusOf(mail.open)).toBe(200)
@@ -57,7 +57,7 @@ describe('with the disk as the first place', () => {
     expect(await world.events(mail)).toHaveLength(1)
   })
 
-  it('[H4] one that waits for a lock holds up no other, and is recorded when it is free', async () => {
+  it('[H4] records other hits while one waits for a lock', async () => {
     const [mail, other] = [await world.send(), await world.send()]
     await Promise.all([mail.open, other.open].map(statusOf))
     await recordAll()
@@ -85,7 +85,7 @@ describe('with the disk as the first place', () => {
     expect(spooled()).toEqual([])
   })
 
-  it('is in the database by itself, without anybody asking', async () => {
+  it('records hits by itself', async () => {
     const mail = await world.send()
     expect(await statusOf(mail.click(0))).toBe(302)
     await vi.waitFor(
@@ -95,7 +95,7 @@ describe('with the disk as the first place', () => {
     await vi.waitFor(() => expect(one.tracker.routes.intake.isDatabaseAway).toBe(false))
   })
 
-  it('a link leads on once it was followed, whatever the database does; others wait for it', async () => {
+  it('redirects by a link that was followed before while the database hangs, and answers 503 for others', async () => {
     const mail = await world.send()
     expect(await statusOf(mail.click(0))).toBe(302)
     await recordAll()
@@ -111,21 +111,21 @@ describe('with the disk as the first place', () => {
     expect(await world.events(mail)).toHaveLength(3)
   })
 
-  it('a link that is not kept leads nowhere, and is no hit', async () => {
+  it('answers 410 for a link that was removed, and records no hit', async () => {
     const mail = await world.send()
     await world.db.query('delete from sending_link where ref_id = $1', [mail.refId])
     expect(await statusOf(mail.click(0))).toBe(410)
     expect(await recordAll()).toBe(0)
   })
 
-  it('whoever is told to be out is out', async () => {
+  it('unsubscribes before it answers', async () => {
     const mail = await world.send()
     const answer = await one.app.inject({ method: 'POST', url: mail.unsubscribe })
     expect(answer.statusCode).toBe(200)
     expect(await sumsOf(world.db, mail)).toMatchObject({ unsubscribed: true })
   })
 
-  it("a recipient's events come in the order of what was done", async () => {
+  it('records the events of a recipient in their order', async () => {
     const mail = await world.send()
     const urls = [mail.open, mail.click(0), mail.open, mail.click(1), mail.open]
     for (const url of urls) await get(url)
@@ -138,7 +138,7 @@ describe('with the disk as the first place', () => {
     expect(rows.map(({ event }) => event)).toEqual([opened, clicked, opened, clicked, opened])
   })
 
-  it('what a disk does not take goes to the database before the answer', async () => {
+  it('records in the database before the answer when the disk fails', async () => {
     const mail = await world.send()
     const blocked = await world.another({ dataDir: '/dev/null', firstOn: 'disk' })
     expect((await get(mail.open, blocked)).statusCode).toBe(200)
@@ -146,7 +146,7 @@ describe('with the disk as the first place', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1, clicks: 1 })
   })
 
-  it('one whose flush fails counts once, though it may stand in the file', async () => {
+  it('counts a hit once whose flush fails, even if it is in the file', async () => {
     const mail = await world.send()
     await get(mail.open)
     const handle = await open(join(dataDir, 'any'), 'w')
@@ -162,7 +162,7 @@ describe('with the disk as the first place', () => {
     expect(await world.events(mail)).toHaveLength(2)
   })
 
-  it('one whose flush hangs goes to the database before its answer, and counts once', async () => {
+  it('records a hit in the database before the answer when its flush hangs, and counts it once', async () => {
     const mail = await world.send()
     const handle = await open(join(dataDir, 'any'), 'w')
     const flush = Promise.withResolvers<void>()
@@ -177,7 +177,7 @@ describe('with the disk as the first place', () => {
     expect(await world.events(mail)).toHaveLength(1)
   })
 
-  it('where neither takes it, nothing is promised', async () => {
+  it('answers 503 when neither disk nor database works', async () => {
     const mail = await world.send()
     const blocked = await world.another({
       db,
@@ -190,7 +190,7 @@ describe('with the disk as the first place', () => {
     proxy.thaw()
   })
 
-  it('one that ends orderly leaves nothing behind', async () => {
+  it('leaves no files at an orderly end', async () => {
     const mail = await world.send()
     const leaving = await world.another({ dataDir, firstOn: 'disk' })
     await get(mail.open, leaving)
@@ -200,7 +200,7 @@ describe('with the disk as the first place', () => {
   })
 })
 
-describe('what a process that was killed has left', () => {
+describe('the hits of a tracker that was killed', () => {
   /** As it stands on the disk; the process that wrote it goes on, and knows nothing of the copy. */
   async function leave(mail: TrackedMail, ending: string): Promise<void> {
     proxy.freeze()
@@ -213,8 +213,8 @@ describe('what a process that was killed has left', () => {
 
   it.each([
     ['written and answered', '.hits'],
-    ['taken, and not or not known to be committed', '.taken'],
-  ])('%s is recorded by the next at once, and counts once', async (_, ending) => {
+    ['taken, with an unknown commit', '.taken'],
+  ])('are recorded once by the next tracker: %s', async (_, ending) => {
     const mail = await world.send()
     await leave(mail, ending)
     const next = await world.another({ dataDir, firstOn: 'disk' })

@@ -4,7 +4,7 @@ import { createFloodGuard, hitsAnHourMax, hourMs } from './flood-guard.ts'
 const NOW = 1_764_000_000_000
 
 describe('the guard against floods', () => {
-  it('lets fifty hits of one token through in an hour, and none of another wait for it', () => {
+  it('admits fifty hits of one token in an hour, and does not limit another token', () => {
     const guard = createFloodGuard()
     const answers = Array.from({ length: 60 }, () => guard.admit('a', NOW))
     expect(answers.filter((answer) => answer !== 'full')).toHaveLength(hitsAnHourMax)
@@ -12,20 +12,20 @@ describe('the guard against floods', () => {
     expect(guard.admit('b', NOW)).toBe('free')
   })
 
-  it('asks what others have recorded at every tenth', () => {
+  it('asks at every tenth hit what other processes have recorded', () => {
     const guard = createFloodGuard()
     const answers = Array.from({ length: 20 }, () => guard.admit('a', NOW))
     expect(answers.flatMap((answer, i) => (answer === 'ask' ? [i] : []))).toEqual([9, 19])
   })
 
-  it('takes a token for full that others have filled', () => {
+  it('refuses a token that other processes have filled', () => {
     const guard = createFloodGuard()
     guard.admit('a', NOW)
     guard.fill('a')
     expect(guard.admit('a', NOW)).toBe('full')
   })
 
-  it('begins anew after an hour, and when the clock was set back by one', () => {
+  it('starts over after an hour, and when the clock was set back by one', () => {
     for (const later of [NOW + hourMs, NOW - hourMs]) {
       const guard = createFloodGuard()
       guard.admit('a', NOW)
@@ -34,7 +34,7 @@ describe('the guard against floods', () => {
     }
   })
 
-  it('does not count what could not be recorded', () => {
+  it('does not count hits that could not be recorded', () => {
     const guard = createFloodGuard()
     for (let i = 0; i < 200; i++) {
       expect(guard.admit('a', NOW)).not.toBe('full')

@@ -79,8 +79,8 @@ const newHit = (): Hit => ({
 })
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
-describe('a database that serves others', () => {
-  it('is slow and not away: what is late goes to the spool', async () => {
+describe('a slow database', () => {
+  it('is not called away while it records other hits; late hits go to the spool', async () => {
     const late = intake.take(newHit())
     await pass(ANSWER_MS / 2)
     const other = intake.take(newHit())
@@ -91,7 +91,7 @@ describe('a database that serves others', () => {
     expect(intake.isDatabaseAway).toBe(false)
   })
 
-  it('is away when it has done nothing for as long as an answer may take', async () => {
+  it('is called away when it records nothing for the time of an answer', async () => {
     const done = intake.take(newHit())
     recorded[0]?.({ kind: 'recorded' })
     await done
@@ -102,7 +102,7 @@ describe('a database that serves others', () => {
   })
 })
 
-it(`no more than ${WAITING_MAX} wait for it: the next goes to the spool at once`, async () => {
+it(`sends hits to the spool at once when ${WAITING_MAX} wait for the database`, async () => {
   const waiting = Array.from({ length: WAITING_MAX }, () => intake.take(newHit()))
   expect(await intake.take(newHit())).toEqual({ kind: 'spooled' })
   expect([recorded.length, appended]).toEqual([WAITING_MAX, 1])
@@ -112,7 +112,7 @@ it(`no more than ${WAITING_MAX} wait for it: the next goes to the spool at once`
   expect(recorded).toHaveLength(WAITING_MAX + 1)
 })
 
-it('a disk that fails for every hit is told of in one line, then in sums', async () => {
+it('logs a failing disk in one line, and then in sums', async () => {
   void intake.take(newHit())
   await pass(ANSWER_MS)
   isDiskBroken = true
@@ -125,7 +125,7 @@ it('a disk that fails for every hit is told of in one line, then in sums', async
   expect(JSON.parse(spoolLines()[1] ?? '')).toMatchObject({ level: 'error', count: 200 })
 })
 
-it('a disk that is stuck holds up the end for a bounded time', async () => {
+it('delays the end for a bounded time when the disk hangs', async () => {
   isDiskStuck = true
   let hasStopped = false
   const stopped = intake.stop().then(() => {
@@ -138,7 +138,7 @@ it('a disk that is stuck holds up the end for a bounded time', async () => {
   isDiskStuck = false
 })
 
-it('probes that hang are two, however long it is away', async () => {
+it('has at most two hanging probes, however long the database is away', async () => {
   void intake.take(newHit())
   await pass(ANSWER_MS)
   expect(intake.isDatabaseAway).toBe(true)

@@ -63,8 +63,8 @@ const WAYS = [
   ],
 ] as const
 
-describe.each(WAYS)('while the database %s', (_how, stop, goOn) => {
-  it('hits are answered from files, lose nothing and count once when it is back', async () => {
+describe.each(WAYS)('hits while the database %s', (_how, stop, goOn) => {
+  it('are answered from files, and recorded once when it is back', async () => {
     const mail = await world.send()
     const other = await world.send()
     expect((await get(mail.click(0))).statusCode).toBe(302)
@@ -91,7 +91,7 @@ describe.each(WAYS)('while the database %s', (_how, stop, goOn) => {
     expect((await get(other.click(0))).statusCode).toBe(302)
   })
 
-  it('HEAD leads where it is known, and else is told to come again', async () => {
+  it('are redirected for HEAD where the link is known, and get 503 elsewhere', async () => {
     const mail = await world.send()
     await get(mail.click(0))
     stop()
@@ -104,7 +104,7 @@ describe.each(WAYS)('while the database %s', (_how, stop, goOn) => {
   })
 })
 
-it('what a process that died has left is recorded by the next one', async () => {
+it('records the hits of a process that died in the next one', async () => {
   const mail = await world.send()
   proxy.freeze()
   expect((await get(mail.open)).statusCode).toBe(200)
@@ -119,7 +119,7 @@ it('what a process that died has left is recorded by the next one', async () => 
   expect(await world.events(mail)).toHaveLength(1)
 })
 
-it('a file stays where it is when the database goes away over it', async () => {
+it('keeps a file in place when the database goes away while it is recorded', async () => {
   const mail = await world.send()
   isCut = true
   expect((await get(mail.open)).statusCode).toBe(200)
@@ -136,7 +136,7 @@ it('a file stays where it is when the database goes away over it', async () => {
   await other.close()
 })
 
-it('a hit that the database could not take is not set aside as one that it refused', async () => {
+it('does not set a hit aside as refused when the database was away', async () => {
   const spool = createHitSpool({ dir: join(dataDir, 'hits') })
   const who = { tenantId: newId('tn'), refId: newUlid(), n: 0, link: 0, kind: 'open' } as const
   const hit = { ...who, hitId: newUlid(), atMicros: 1n, ip: '', userAgent: '', purpose: '' }
@@ -172,7 +172,7 @@ it('a hit that the database could not take is not set aside as one that it refus
   await replayer.stop()
 })
 
-it('what was refused counts in no bound', async () => {
+it('does not count refused hits towards a limit', async () => {
   const mail = await world.send()
   const blocked = await world.another({ db, dataDir: '/dev/null' })
   const open = async () => (await blocked.app.inject({ url: mail.open })).statusCode
@@ -185,7 +185,7 @@ it('what was refused counts in no bound', async () => {
   expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
 })
 
-it('where nothing can be kept either, nothing is promised', async () => {
+it('answers 503 when hits cannot be stored anywhere', async () => {
   const mail = await world.send()
   rmSync(dataDir, { recursive: true })
   proxy.freeze()

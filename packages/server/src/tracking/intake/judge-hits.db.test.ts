@@ -32,19 +32,19 @@ const click = (link: number, afterMs: number, key = KEY): KnownHit => ({
 const areBots = (hits: readonly KnownHit[], before: ReadonlyMap<string, Burst> = new Map()) =>
   judgeHits(hits, before).judged.map(({ verdict }) => verdict.isBot)
 
-describe('links that are followed at once', () => {
-  it('are a robot’s by the third, with the two before it', () => {
+describe('links that are followed in quick succession', () => {
+  it('are called automated from the third on, with the two before', () => {
     expect(areBots([click(0, 0), click(1, 10), click(2, 20)])).toEqual([true, true, true])
     expect(areBots([click(0, 0), click(1, 10), click(1, 20)])).toEqual([false, false, false])
   })
 
-  it('are one burst for two seconds, to the millisecond', () => {
+  it('belong together for two seconds, to the millisecond', () => {
     expect(areBots([click(0, 0), click(1, 10), click(2, atOnceMs)])).toEqual([true, true, true])
     const late = areBots([click(0, 0), click(1, 10), click(2, atOnceMs + 1)])
     expect(late).toEqual([false, false, false])
   })
 
-  it('say nothing of a click outside of these two seconds, before or after', () => {
+  it('do not affect a click outside of these two seconds', () => {
     const earlier = click(3, -atOnceMs - 1)
     const burst = [click(0, 0), click(1, 10), click(2, 20)]
     expect(areBots([earlier, ...burst])).toEqual([false, true, true, true])
@@ -52,12 +52,12 @@ describe('links that are followed at once', () => {
     expect(areBots([...burst, earlier])).toEqual([true, true, true, false])
   })
 
-  it('say nothing of another recipient', () => {
+  it('do not affect another recipient', () => {
     const hits = [click(0, 0), click(0, 0, 'bob'), click(1, 10), click(2, 20)]
     expect(areBots(hits)).toEqual([true, false, true, true])
   })
 
-  it('go on from what was recorded before, whose clicks are then exposed', () => {
+  it('include recorded clicks, which are called automated afterwards', () => {
     const before = new Map([[KEY, { atMs: AT_MS, links: [0, 1] }]])
     const { judged, exposed } = judgeHits([click(2, 20)], before)
     expect(judged.map(({ verdict }) => verdict.isBot)).toEqual([true])
@@ -70,7 +70,7 @@ describe('links that are followed at once', () => {
     expect([...judgeHits([click(3, 20)], known).exposed]).toEqual([])
   })
 
-  it('are kept up to sixteen, however many there are', () => {
+  it('are remembered up to sixteen', () => {
     const hits = Array.from({ length: 40 }, (_, link) => click(link, link))
     const { bursts, judged } = judgeHits(hits, new Map())
     expect(bursts.get(KEY)?.links).toHaveLength(16)
@@ -78,18 +78,18 @@ describe('links that are followed at once', () => {
   })
 })
 
-describe('a hit that is recorded when its email was delivered meanwhile', () => {
+describe('a hit that is recorded after its email was delivered', () => {
   const ruleOf = (beforeMs: number, attempts = 1) => {
     const deliveredAt = new Date(AT_MS + beforeMs)
     const one = { ...click(0, 0), copy: { ...copy, attempts, deliveredAt } }
     return judgeHits([one], new Map()).judged[0]?.verdict.rule
   }
 
-  it('is a robot’s as it would have been at its time', () => {
+  it('counts as automated when it came before delivery', () => {
     expect([ruleOf(1), ruleOf(60_000)]).toEqual(['before_delivery', 'before_delivery'])
   })
 
-  it('says nothing after a failed attempt, or where it is so early that clocks differ', () => {
+  it('is not judged after a failed attempt, or when the clocks differ too much', () => {
     expect([ruleOf(1, 2), ruleOf(60_001)]).toEqual([undefined, undefined])
   })
 })

@@ -16,11 +16,11 @@ describe('the language of a page', () => {
     ['constructor, __proto__', 'en'],
     ['*', 'en'],
     ['', 'en'],
-  ])('for %j is %s', (header, language) => {
+  ])('is for %j %s', (header, language) => {
     expect(chooseLanguage(header)).toBe(language)
   })
 
-  it('is found in no time, however long the header', () => {
+  it('is found quickly, however long the header is', () => {
     expect(chooseLanguage(`${'a-'.repeat(100_000)},${'de,'.repeat(100_000)}`)).toBe('de')
     expect(chooseLanguage(`a${' '.repeat(300_000)}x, fr`)).toBe('fr')
     expect(chooseLanguage(`${' '.repeat(300_000)}de${' '.repeat(300_000)}`)).toBe('de')

@@ -38,10 +38,10 @@ const munich = {
   timeZone: 'Europe/Berlin',
 }
 
-describe('[2.5] the place of an address', () => {
+describe('[2.5] the location of an address', () => {
   const locateAddress = createGeoip([file])
 
-  it('is read of nested records and of flat ones', () => {
+  it('is read from nested and from flat records', () => {
     expect(locateAddress('198.51.100.7')).toEqual(munich)
     expect(locateAddress('203.0.113.7')).toEqual({
       country: 'FR',
@@ -57,13 +57,13 @@ describe('[2.5] the place of an address', () => {
     })
   })
 
-  it('is nowhere for what the file does not know, and for what is no address', () => {
+  it('is empty for an address that the file does not have, and for a malformed one', () => {
     for (const ip of ['8.8.8.8', '192.0.2.1', '2001:db8::1', '', 'x'])
       expect(locateAddress(ip)).toEqual(nowhere)
     expect(createGeoip([])('198.51.100.7')).toEqual(nowhere)
   })
 
-  it('is nowhere, and no error, where the file is spoiled', () => {
+  it('is empty, without an error, where the file is damaged', () => {
     const bytes = readFileSync(file)
     const spoiled = join(dir, 'spoiled.mmdb')
     const metadataAt = bytes.lastIndexOf('MaxMind.com')
@@ -72,17 +72,17 @@ describe('[2.5] the place of an address', () => {
     expect(createGeoip([spoiled])('198.51.100.7')).toEqual(nowhere)
   })
 
-  it('of a file that is none is refused at start', () => {
+  it('is refused at start when the file is invalid', () => {
     const none = join(dir, 'none.mmdb')
     writeFileSync(none, 'not an mmdb file')
     expect(() => createGeoip([none])).toThrow()
   })
 })
 
-describe('an event', () => {
+describe('the tracking event of an open', () => {
   const world = useTracking()
 
-  it('[2.5] says where it was opened', async () => {
+  it('[2.5] has the location of the open', async () => {
     const mail = await world.send()
     const trustedProxies = ['127.0.0.0/8']
     const { app } = await world.another({ trustedProxies, geoipDb: file })

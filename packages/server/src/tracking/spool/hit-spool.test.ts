@@ -61,7 +61,7 @@ async function spyOnFiles(method: 'datasync' | 'sync') {
 const ids = (hits: readonly Hit[]) => hits.map(({ hitId }) => hitId).sort()
 
 describe('the spool of hits', () => {
-  it('gives back what was put in, once, and leaves nothing', async () => {
+  it('returns stored hits once, and leaves no file', async () => {
     const spool = createHitSpool({ dir })
     const hits = Array.from({ length: 50 }, newHit)
     await Promise.all(hits.map((hit) => spool.append(hit)))
@@ -72,7 +72,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('keeps one that comes at the very moment another is kept', async () => {
+  it('keeps a hit that arrives while another is being stored', async () => {
     const spool = createHitSpool({ dir })
     const hits = [newHit(), newHit()] as const
     await spool.append(hits[0])
@@ -81,7 +81,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('has a hit in a file before it says so, which nobody else may read', async () => {
+  it('has a hit in a private file before it answers', async () => {
     const spool = createHitSpool({ dir })
     const hit = newHit()
     await spool.append(hit)
@@ -91,10 +91,10 @@ describe('the spool of hits', () => {
   })
 
   it.each([
-    ['it is flushed', 'datasync', 1],
-    ['the name of the folder is', 'sync', 1],
-    ['the name of its file is', 'sync', 2],
-  ] as const)('says so when %s, and not before', async (_, method, nth) => {
+    ['its bytes are flushed', 'datasync', 1],
+    ['the name of the folder is flushed', 'sync', 1],
+    ['the name of its file is flushed', 'sync', 2],
+  ] as const)('answers when %s, and not before', async (_, method, nth) => {
     const flush = Promise.withResolvers<void>()
     const flushes = await spyOnFiles(method)
     for (let before = 1; before < nth; before++) flushes.mockResolvedValueOnce()
@@ -111,7 +111,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('leaves neither file nor bytes where the name of one is not flushed', async () => {
+  it('leaves no file and no bytes when the directory cannot be flushed', async () => {
     const spool = createHitSpool({ dir })
     await spool.append(newHit())
     await takeAll(spool)
@@ -126,7 +126,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('refuses more than may wait for a flush', async () => {
+  it('refuses more hits than may wait for a flush', async () => {
     const flush = Promise.withResolvers<void>()
     const flushes = await spyOnFiles('datasync')
     flushes.mockReturnValueOnce(flush.promise)
@@ -141,7 +141,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('reads its own files again only where they have become many', async () => {
+  it('reads its own files again only when there are many', async () => {
     const spool = createHitSpool({ dir, hitsKeptMax: 1 })
     const hits = Array.from({ length: 3 }, newHit)
     const [first, second, third] = hits as [Hit, Hit, Hit]
@@ -157,7 +157,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('loses nothing while files are taken from under the writer', async () => {
+  it('loses no hit while files are taken from under the writer', async () => {
     const spool = createHitSpool({ dir })
     const taker = createHitSpool({ dir })
     const [hits, found]: [Hit[], Hit[]] = [[], []]
@@ -177,7 +177,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('writes again what went into a file that was taken before the flush', async () => {
+  it('writes hits again that went into a file which was taken before the flush', async () => {
     const spool = createHitSpool({ dir })
     await spool.append(newHit())
     expect(await takeAll()).toHaveLength(1)
@@ -187,7 +187,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('passes over a line that a crash has torn, and keeps a file in which others are spoiled', async () => {
+  it('skips a line that a crash has torn, and keeps a file with damaged lines', async () => {
     const spool = createHitSpool({ dir })
     const hit = newHit()
     await spool.append(hit)
@@ -202,7 +202,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('lets a file that was taken and not done with be taken again, after a while', async () => {
+  it('offers a file again that was taken and not finished, after a while', async () => {
     const spool = createHitSpool({ dir })
     await spool.append(newHit())
     await spool.close()
@@ -211,7 +211,7 @@ describe('the spool of hits', () => {
     expect(await takeAll(createHitSpool({ dir, takenForMs: 0 }))).toHaveLength(1)
   })
 
-  it('sets aside what the database would not have, where nobody takes it', async () => {
+  it('sets aside hits that the database refused', async () => {
     const spool = createHitSpool({ dir })
     const hits = [newHit(), newHit()]
     await Promise.all(hits.map((hit) => spool.append(hit)))
@@ -224,7 +224,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('refuses more than its bound, and takes more when some was taken', async () => {
+  it('refuses hits beyond its bound, and accepts more after some were taken', async () => {
     const spool = createHitSpool({ dir, bytesMax: 1 })
     await spool.append(newHit())
     await expect(spool.append(newHit())).rejects.toThrow(SpoolFullError)
@@ -237,7 +237,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('counts on what it holds while its directory cannot be read', async () => {
+  it('keeps its count while its directory cannot be read', async () => {
     const spool = createHitSpool({ dir })
     const hit = newHit()
     await spool.append(hit)
@@ -254,7 +254,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('has what was put off in files apart, also where it is full', async () => {
+  it('stores deferred hits in separate files, also when it is full', async () => {
     const spool = createHitSpool({ dir, bytesMax: 1 })
     const hits = [newHit(), newHit()]
     await spool.append(hits[0] as Hit)
@@ -271,7 +271,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('begins another file when one is large, so that none takes long to record', async () => {
+  it('begins another file when one is large', async () => {
     const spool = createHitSpool({ dir })
     const hits = Array.from({ length: 6 }, () => ({ ...newHit(), userAgent: 'x'.repeat(1 << 20) }))
     for (const hit of hits) await spool.append(hit)
@@ -280,7 +280,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('leaves no file behind for each hit that a full disk refuses', async () => {
+  it('leaves no file behind for hits that a full disk refuses', async () => {
     const spool = createHitSpool({ dir })
     await spool.append(newHit())
     const handle = await open(join(root, 'any'), 'w')
@@ -295,7 +295,7 @@ describe('the spool of hits', () => {
     await spool.close()
   })
 
-  it('rejects where nothing can be written, and works again when it can', async () => {
+  it('rejects while nothing can be written, and works again afterwards', async () => {
     appendFileSync(dir, 'a file where the folder should be')
     const spool = createHitSpool({ dir })
     await expect(spool.append(newHit())).rejects.toThrow()

@@ -73,7 +73,7 @@ async function lock(...mails: TrackedMail[]): Promise<() => Promise<void>> {
   }
 }
 
-describe('hits of a file', () => {
+describe('the hits of a file', () => {
   it('are recorded in few transactions', async () => {
     const mail = await world.send()
     const { take, groups } = taker()
@@ -82,7 +82,7 @@ describe('hits of a file', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 600 })
   })
 
-  it('count once, however many processes record them at the same moment', async () => {
+  it('count once, however many processes record them', async () => {
     const mail = await world.send()
     const hits = hitsOn(mail, 40)
     const takers = [taker(), taker(), taker()]
@@ -92,7 +92,7 @@ describe('hits of a file', () => {
     expect(await world.events(mail)).toHaveLength(40)
   })
 
-  it('that were recorded in part are recorded as a whole', async () => {
+  it('are recorded completely after they were recorded in part', async () => {
     const mail = await world.send()
     const hits = hitsOn(mail, 30)
     await taker().take(hits.slice(5, 12), true)
@@ -101,7 +101,7 @@ describe('hits of a file', () => {
     expect(await world.events(mail)).toHaveLength(30)
   })
 
-  it('are recorded but for the one that the database refuses', async () => {
+  it('are recorded except for one that the database refuses', async () => {
     const mail = await world.send()
     const hits = hitsOn(mail, 33)
     const bad = { ...hits[20], ip: '\0' } as Hit
@@ -112,7 +112,7 @@ describe('hits of a file', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 32 })
   })
 
-  it('[H4] are recorded but for those that wait for a lock of others, who hold them up briefly', async () => {
+  it('[H4] are recorded except for those that wait for a lock, which delay the others briefly', async () => {
     const [mail, other] = [await world.send(), await world.send()]
     const { take } = taker()
     expect(await take([...hitsOn(mail, 1), ...hitsOn(other, 1)], true)).toEqual(nothing)
@@ -137,7 +137,7 @@ describe('hits of a file', () => {
     expect(await sumsOf(world.db, other)).toMatchObject({ opens: 400 })
   })
 
-  it('[H4] are put off within bounds where all of them are locked, those that were found last', async () => {
+  it('[H4] are deferred within bounds when all of them are locked', async () => {
     const mails = await Promise.all(Array.from({ length: 6 }, () => world.send()))
     const { take } = taker()
     expect(
@@ -155,7 +155,7 @@ describe('hits of a file', () => {
     expect(await sumsOf(world.db, mails[0] as TrackedMail)).toMatchObject({ opens: 41 })
   })
 
-  it('an unsubscription that waits for a lock holds up no other', async () => {
+  it('records other hits while an unsubscription waits for a lock', async () => {
     const [mail, other] = [await world.send(), await world.send()]
     const { take } = taker()
     expect(await take([...hitsOn(mail, 1), ...hitsOn(other, 1)], true)).toEqual(nothing)
