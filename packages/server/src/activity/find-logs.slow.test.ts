@@ -192,7 +192,7 @@ function isAfter(start: string | undefined, end: string | undefined): boolean {
 }
 
 describe('logs', () => {
-  it('are all that fit, once each, newest first, whatever the filters, bounds and pages', async () => {
+  it('are all that match, once each, newest first, for all filters, bounds and pages', async () => {
     await fc.assert(
       fc.asyncProperty(
         anyQuery(),
@@ -219,7 +219,7 @@ describe('logs', () => {
   )
 
   it.each(['spam', 'unsubscribed'] as const)(
-    '[3.2] with the fact %s are found, whoever has seen it, and once',
+    '[3.2] with the fact %s are found once',
     async (status) => {
       const wanted = known.filter((log) => log.facts.includes(status))
       expect(wanted.length).toBeGreaterThan(0)
@@ -231,7 +231,7 @@ describe('logs', () => {
     },
   )
 
-  it('of one email are its recipients, and of an unknown one none', async () => {
+  it('of one email are its recipients, and none for an unknown email', async () => {
     const [some] = known
     if (some === undefined) throw new Error('nothing is known')
     const { refId } = some
@@ -242,7 +242,7 @@ describe('logs', () => {
       expect(await read({ refId: other })).toEqual([])
   })
 
-  it('of another tenant are never among them', async () => {
+  it('never include those of another tenant', async () => {
     expect(await read({}, { tenantId: 'tn_c' })).toEqual([])
     for (const query of [{ email: 'ada@example.com' }, { refId: known[0]?.refId ?? '' }])
       expect(await read(query, { tenantId: 'tn_c' })).toEqual([])
@@ -255,11 +255,11 @@ describe('logs', () => {
   it.each([
     ['status', { status: 'opened' }],
     ['status', { status: 'clicked' }],
-  ] as const)('with a %s that nobody has yet are none', async (_, query) => {
+  ] as const)('are empty for an unknown %s', async (_, query) => {
     expect(await read(query)).toEqual([])
   })
 
-  it('accepted while pages are read move none of the others', async () => {
+  it('that are accepted between pages move no others', async () => {
     const query = { pageSize: 100 }
     const first = await listLogs({ db: database.db }, 'tn_a', query)
     const late = { deliveredAfterMs: null, rescuedAfter: 0 } as const

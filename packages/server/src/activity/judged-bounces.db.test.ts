@@ -39,7 +39,7 @@ describe('a bounce that a provider calls permanent', () => {
     ['550 <ada@example.com>: User unknown', 'words', 'user unknown'],
     ['', 'words', 'Invalid Recipient'],
     ['550 Sorry', 'words', 'Invalid Recipient'],
-  ])('suppresses where the reply agrees or says nothing: %s', async (reason, by, evidence) => {
+  ])('suppresses when the reply agrees or says nothing: %s', async (reason, by, evidence) => {
     const found = await bounced('sparkpost', reason === '' ? {} : { reason })
     expect(found.suppressed).toEqual(['ada@example.com'])
     expect(found.feedback).toMatchObject({
@@ -54,14 +54,14 @@ describe('a bounce that a provider calls permanent', () => {
     ['552 5.2.2 User unknown', 'mailbox_full'],
     ['450 4.1.1 User unknown', 'invalid_recipient'],
     ['554 5.4.7 [internal] message timeout (last transfail: 450 4.1.1 User unknown)', 'expired'],
-  ])('suppresses nobody where the reply says otherwise: %s', async (reason, category) => {
+  ])('suppresses nobody when the reply contradicts: %s', async (reason, category) => {
     const found = await bounced('sparkpost', { reason })
     expect(found.suppressed).toEqual([])
     expect(found.feedback).toMatchObject({ meaning: 'bounced', classified: { category } })
     expect(await world.statuses(found.mail)).toEqual(['bounced'])
   })
 
-  it('without a verdict of its own needs a reply about the address', async () => {
+  it('needs a reply about the address when the provider gives no verdict', async () => {
     const unclear = await bySendGrid('550 Sorry', { type: 'bounce' })
     expect(unclear.suppressed).toEqual([])
     expect(unclear.feedback?.classified).toMatchObject({ category: 'unknown', by: 'reply_code' })
@@ -74,7 +74,7 @@ describe('a bounce that a provider calls permanent', () => {
     expect(clear.suppressed).toEqual(['ada@example.com'])
   })
 
-  it('counts by its status code and by its verdict, where the words are not known', async () => {
+  it('suppresses by its status code or by its verdict when the words are unknown', async () => {
     const byStatus = await bySendGrid('Nope', { type: 'bounce', status: '5.1.1' })
     expect(byStatus.suppressed).toEqual(['ada@example.com'])
     expect(byStatus.feedback).toMatchObject({
@@ -92,14 +92,14 @@ describe('a bounce that a provider calls permanent', () => {
     })
   })
 
-  it('because the address is on its list suppresses it here, too', async () => {
+  it('suppresses an address on the list of the provider', async () => {
     const found = await bySendGrid('Bounced Address', { event: 'dropped', type: undefined })
     expect(found.suppressed).toEqual(['ada@example.com'])
     expect(found.feedback?.classified).toMatchObject({ evidence: 'Bounced Address' })
   })
 })
 
-it('a bounce has one log line, which says what it rests on and no local part', async () => {
+it('logs a bounce in one line with its evidence, without the local part', async () => {
   const lines: Record<string, unknown>[] = []
   const destination = { write: (text: string) => void lines.push(JSON.parse(text)) }
   const { app, feedback } = await world.another({

@@ -104,7 +104,7 @@ const queries: GetEmailLogsQuery[] = [
 ]
 
 it.each([['without'], ['with']])(
-  'by index and within bounds, %s statistics',
+  'reads logs by index and within bounds, %s statistics',
   async (statistics) => {
     const { db } = database
     if (statistics === 'with')

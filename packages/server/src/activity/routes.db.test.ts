@@ -103,8 +103,8 @@ async function sendMixed() {
   return { refId, mailerId }
 }
 
-describe('a log', () => {
-  it('[3.6] has what became of each recipient', async () => {
+describe('listLogs', () => {
+  it('[3.6] shows the state of each recipient', async () => {
     const { refId, mailerId } = await sendMixed()
     const own = {
       ref_id: refId,
@@ -161,7 +161,7 @@ describe('a log', () => {
     expect(await statusOf('?campaignId=spring&subject=HELL&pageSize=1')).toHaveLength(1)
   })
 
-  it('[3.2] of one who is suppressed, or was taken back, is found by that', async () => {
+  it('[3.2] finds suppressed and cancelled recipients by their status', async () => {
     await addMailer(world.db)
     await unsubscribe(world.db, 'ada@example.com')
     const refId = await accept(world.db, {
@@ -175,7 +175,7 @@ describe('a log', () => {
     expect(await found('queued')).toEqual([])
   })
 
-  it('[3.3] of waiting mail is held for as long as its mailer is not active', async () => {
+  it('[3.3] shows waiting mail as held while its mailer is not active', async () => {
     const { mailerId } = await addMailer(world.db)
     await accept(world.db)
     const found = async () => (await logs()).map(({ status }) => status)
@@ -193,7 +193,7 @@ describe('a log', () => {
     expect(await logs('?status=held')).toHaveLength(0)
   })
 
-  it('[3.2] counts what people did, and is found by it', async () => {
+  it('[3.2] counts opens and clicks by people, and finds them', async () => {
     const { refId } = await sendMixed()
     await world.db.query(
       `insert into tracking_recipient (tenant_id, ref_id, n, day, opens, clicks, bot_opens, bot_clicks,
@@ -226,7 +226,7 @@ describe('a log', () => {
   })
 
   it.each(['', '1', 'x y', '%25', `01JD4M8W6ZQ3V5T7X9Y2A4C6E8x`, 'x'.repeat(500)])(
-    'is empty where refId is no id: %j',
+    'answers nothing where refId is no id: %j',
     async (refId) => {
       await sendMixed()
       expect(await logs(`?refId=${encodeURIComponent(refId)}`)).toEqual([])
@@ -234,7 +234,7 @@ describe('a log', () => {
     },
   )
 
-  it('is shown to its tenant alone, and to keys that may read', async () => {
+  it('shows logs to their tenant only, and to keys that may read', async () => {
     const { refId } = await sendMixed()
     expect(await logs('', 'reader')).toHaveLength(3)
     for (const query of ['', `?refId=${refId}`, '?email=bob@example.com', '?status=failed'])
@@ -259,7 +259,7 @@ describe('a log', () => {
     ['?pageSize=501', 'pageSize'],
     ['?pageSize=0', 'pageSize'],
     ['?pageToken=abc', 'pageToken'],
-  ])('is not asked for by %s', async (query, name) => {
+  ])('refuses %s', async (query, name) => {
     const { status, body } = await get(`/v1/email/logs${query}`)
     expect({ status, body }).toMatchObject({
       status: 400,
@@ -267,7 +267,7 @@ describe('a log', () => {
     })
   })
 
-  it('page tokens belong to their filters', async () => {
+  it('refuses a page token with other filters', async () => {
     await sendMixed()
     const { body } = await get('/v1/email/logs?pageSize=1&campaignId=spring')
     const token = body.nextPageToken
@@ -277,8 +277,8 @@ describe('a log', () => {
   })
 })
 
-describe('a trace', () => {
-  it('[3.6] has the message, each attempt with the reply, and each event', async () => {
+describe('getTrace', () => {
+  it('[3.6] has the message, each attempt with its reply, and each event', async () => {
     const { refId, mailerId } = await sendMixed()
     const email = await trace(refId)
     expect(email).toMatchObject({
@@ -334,7 +334,7 @@ describe('a trace', () => {
     )
   })
 
-  it('can be had of one recipient', async () => {
+  it('can be limited to one recipient', async () => {
     const { refId } = await sendMixed()
     const email = await trace(refId, '?recipient=BOB@example.com')
     expect(email.recipients.map((r) => r.email)).toEqual(['bob@example.com'])
@@ -377,7 +377,7 @@ describe('a trace', () => {
     expect((await trace(refId, '?recipient=bob@example.com')).deliveries).toEqual([])
   })
 
-  it('is there before the first attempt, and of mail for later', async () => {
+  it('exists before the first attempt, and for scheduled mail', async () => {
     await addMailer(world.db)
     const queued = await accept(world.db)
     const later = await accept(world.db, {
@@ -393,7 +393,7 @@ describe('a trace', () => {
       })
   })
 
-  it('says what is cut off', async () => {
+  it('says what was left out', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
     await world.db.query(
@@ -418,7 +418,7 @@ describe('a trace', () => {
     expect(email.events_truncated).toBe(true)
   })
 
-  it("takes a relay provider's HTTP status for no reply code", async () => {
+  it('shows the HTTP status of a relay provider not as a reply code', async () => {
     const { refId } = await sendMixed()
     await world.db.query(
       `update sending_attempt set provider_error = '400 Refused', category = 'invalid_recipient',
@@ -433,7 +433,7 @@ describe('a trace', () => {
     })
   })
 
-  it("of an unknown email and of another tenant's are the same 404", async () => {
+  it('answers the same 404 for an unknown email and for one of another tenant', async () => {
     const { refId } = await sendMixed()
     const answerOf = async (path: string, key?: keyof typeof KEYS) => {
       const { status, body } = await get(path, key)
@@ -450,7 +450,7 @@ describe('a trace', () => {
   })
 })
 
-describe('an export', () => {
+describe('exportLogs', () => {
   const path = '/v1/email/logs/export'
   async function text(query: string, key: keyof typeof KEYS = 'a') {
     const headers = { authorization: `Bearer ${key}` }
@@ -458,7 +458,7 @@ describe('an export', () => {
     return { status: response.statusCode, headers: response.headers, text: response.body }
   }
 
-  it('has all logs of all pages as NDJSON', async () => {
+  it('answers all logs of all pages as NDJSON', async () => {
     await sendMixed()
     await accept(world.db, { to: [{ email: 'eve@example.com' }], subject: 'Other' })
     const all = await text('?format=ndjson')
@@ -472,7 +472,7 @@ describe('an export', () => {
     expect((await text('?format=ndjson&refId=x')).text).toBe('')
   })
 
-  it('has them as CSV, of which no text is a formula', async () => {
+  it('answers them as CSV, in which no text is a formula', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db, {
       to: [{ email: '+ada@example.com' }],
@@ -497,7 +497,7 @@ describe('an export', () => {
     ['?format=csv&pageSize=1', 'pageSize'],
     ['?format=csv&status=done', 'status'],
     ['?format=csv&email=nobody', 'email'],
-  ])('is refused with %s as any request is', async (query, name) => {
+  ])('refuses %s like any request', async (query, name) => {
     const { status, text: body } = await text(query)
     expect([status, JSON.parse(body).errors[0].path]).toEqual([400, `/${name}`])
   })
@@ -529,7 +529,7 @@ describe('an export', () => {
     for (const cleanup of cleanups.splice(0)) await cleanup()
   })
 
-  it('that breaks off is no whole one, and says so', async () => {
+  it('ends with an error when it is interrupted', async () => {
     const { read } = await listen(async (page) => {
       if (page === 2) throw new Error('the database is gone')
     })
@@ -543,7 +543,7 @@ describe('an export', () => {
     expect(text.split('\n').slice(2)).toEqual(['{"error":"The export broke off"}', ''])
   })
 
-  it('is one of two at once, and stops when its reader is gone', async () => {
+  it('runs twice at most for one tenant, and stops when its reader has gone', async () => {
     const opened = Promise.withResolvers<void>()
     const { read, pagesRead } = await listen(async (page) => {
       if (page === 2 || page === 4) await opened.promise

@@ -29,7 +29,7 @@ const add = (at: string, n: number, name = 'delivered', subject = 'smtp_1', tena
   world.db.transaction((tx) => addTallies(tx, [{ tenantId, subject, name, at: new Date(at), n }]))
 
 describe('statistics', () => {
-  it('count what became of mail that was really sent, before and after they are folded', async () => {
+  it('count real mail, before and after they are folded', async () => {
     let isPutOff = false
     const server = await world.serve((now) => {
       if (now.phase !== 'rcpt') return undefined
@@ -71,7 +71,7 @@ describe('statistics', () => {
       expect(countsOf((await read({ mailer_id })).totals)).toEqual({})
   })
 
-  it('stand in their hour and their day, and empty ones are there', async () => {
+  it('belong to their hour and day, and include empty ones', async () => {
     await add('2026-11-20T12:59:59.999Z', 1)
     await add('2026-11-20T13:00:00.000Z', 2)
     await add('2026-11-19T23:59:59.999Z', 4)
@@ -98,13 +98,13 @@ describe('statistics', () => {
     expect(days.intervals).toMatchObject([{ at: '2026-11-13T00:00:00.000Z', delivered: 8 }])
   })
 
-  it('reach to the end of the years that can be written', async () => {
+  it('accept the end of the year 9999', async () => {
     const last = { start: '9999-12-30', end: '9999-12-31' }
     for (const interval of ['hour', 'day'] as const)
       expect((await read({ ...last, interval })).end).toBe('9999-12-31T00:00:00.000Z')
   })
 
-  it('are folded once by however many at once, piece by piece', async () => {
+  it('are folded once by several processes, piece by piece', async () => {
     for (let i = 0; i < 40; i++) await add('2026-11-20T13:00:00Z', 1, 'opens', `smtp_${i % 3}`)
     const folded = await Promise.all([folder(3), folder(4), folder(5)].map((one) => one.runOnce()))
     expect(folded.reduce((sum, n) => sum + n, 0) + (await folder().runOnce())).toBe(40)
@@ -115,7 +115,7 @@ describe('statistics', () => {
     expect((await read({}, { now: NOW })).totals.opens).toBe(39)
   })
 
-  it('know nothing of what was rolled back', async () => {
+  it('ignore rolled-back transactions', async () => {
     const failing = world.db.transaction(async (tx) => {
       const of = { tenantId: 'tn_a', subject: 's', name: 'failed' }
       await addTallies(tx, [{ ...of, at: NOW, n: 1 }])

@@ -9,7 +9,7 @@ import { getEmail } from './get-email.ts'
 const world = useTracking()
 const to = ['ada@example.com', 'bob@example.com'].map((email) => ({ email }))
 
-it('shows hits of each recipient, oldest first, with the rule that decided', async () => {
+it('shows the hits of each recipient, oldest first, with the rule that judged them', async () => {
   const mail = await world.send({ email: { to } })
   await world.get(mail.open)
   await world.get(mail.open, { headers: { 'user-agent': 'curl/8' } })
@@ -30,7 +30,7 @@ it('shows hits of each recipient, oldest first, with the rule that decided', asy
   expect(bob?.hits).toEqual([])
 })
 
-it('shows the newest fifty, and says that there were more', async () => {
+it('shows the newest fifty, and says that there are more', async () => {
   const mail = await world.send()
   for (let i = 0; i < 45; i++) await world.get(mail.open)
   for (let i = 0; i < 10; i++) await world.get(mail.click(1))

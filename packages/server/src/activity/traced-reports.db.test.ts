@@ -9,7 +9,7 @@ import { listLogs } from './list-logs.ts'
 
 const world = useFeedback()
 
-it('the trace has each report of each recipient, in the words of the provider', async () => {
+it('shows each report of each recipient, in the words of the provider', async () => {
   const account = await world.account('sparkpost')
   const { tenantId } = account
   const to = [{ email: 'ada@example.com' }, { email: 'bob@example.com' }]
@@ -79,7 +79,7 @@ it('the trace has each report of each recipient, in the words of the provider', 
   expect(one.recipients.map((recipient) => recipient.feedback)).toEqual([bob?.feedback])
 })
 
-it('reports of one second are in the order in which such things happen', async () => {
+it('shows reports of one second in the order of cause and effect', async () => {
   const account = await world.account('sparkpost')
   const { tenantId } = account
   const mail = await world.send({ tenantId })
@@ -91,7 +91,7 @@ it('reports of one second are in the order in which such things happen', async (
   expect(recipient?.feedback.map(({ meaning }) => meaning)).toEqual([...types].reverse())
 })
 
-it('of more reports than are shown the trace has the newest, and says so', async () => {
+it('shows the newest reports, and says that there are more', async () => {
   const account = await world.account('sendgrid')
   const { tenantId } = account
   const mail = await world.send({ tenantId })
@@ -105,7 +105,7 @@ it('of more reports than are shown the trace has the newest, and says so', async
   expect(recipient).toMatchObject({ status: 'delivered', feedback_truncated: true })
 })
 
-it('reports of one recipient have a bound, and what matters comes through it', async () => {
+it('stores a bounded number of reports for a recipient, and always a bounce', async () => {
   const account = await world.account('sendgrid')
   const { tenantId } = account
   const mail = await world.send({ tenantId })
@@ -123,7 +123,7 @@ it('reports of one recipient have a bound, and what matters comes through it', a
   expect(await world.statuses(mail)).toEqual(['bounced'])
 })
 
-it('[3.2] logs are found by what was reported', async () => {
+it('[3.2] finds logs by reported facts', async () => {
   const account = await world.account('sparkpost')
   const { tenantId } = account
   const kinds = [

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkName, isReservedName, problemOfSelector } from './check-name.ts'
 
-describe('a name', () => {
+describe('the name of a domain', () => {
   it.each([
     ['example.com', 'example.com'],
     ['MAIL.Example.Com', 'mail.example.com'],
@@ -14,7 +14,7 @@ describe('a name', () => {
     ['a.b.c.example.test', 'a.b.c.example.test'],
     ['example.рф', 'example.xn--p1ai'],
     ['user.github.io', 'user.github.io'],
-  ])('%s is %s', (given, domain) => {
+  ])('accepts %s as %s', (given, domain) => {
     expect(checkName(given)).toEqual({ ok: true, domain })
   })
 
@@ -49,11 +49,11 @@ describe('a name', () => {
     ['a wildcard', '*.example.com', 'domain name'],
     ['NUL', 'a\u0000.example.com', 'domain name'],
     ['half a surrogate pair', '\ud800.example.com', 'domain name'],
-  ])('%s is refused clearly', (_what, given, words) => {
+  ])('refuses %s with a clear message', (_what, given, words) => {
     expect(checkName(given)).toEqual({ ok: false, problem: expect.stringContaining(words) })
   })
 
-  it('is one name, however it is written and whatever it is', () => {
+  it('normalises a name to one form, whatever its spelling', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'grapheme' }), fc.domain()), (text) => {
         const checked = checkName(text)
@@ -77,17 +77,17 @@ describe('a reserved name (RFC 2606, RFC 6761)', () => {
     ['example.com.evil.com', false],
     ['example.de', false],
     ['mytest', false],
-  ])('%s: %s', (name, isReserved) => {
+  ])('tells whether %s is reserved: %s', (name, isReserved) => {
     expect(isReservedName(name)).toBe(isReserved)
   })
 })
 
 describe('a selector', () => {
-  it.each(['s1', 'a', '2026', 'mail-1', 'a.b', 'S1', 'x'.repeat(63)])('%s is one', (text) => {
+  it.each(['s1', 'a', '2026', 'mail-1', 'a.b', 'S1', 'x'.repeat(63)])('may be %s', (text) => {
     expect(problemOfSelector(text)).toBeUndefined()
   })
   it.each(['', '-a', 'a-', 'a_b', 'a..b', '.a', 'ü', 'a b', 'a/b', 'a\n'])(
-    '"%s" is none',
+    'may not be "%s"',
     (text) => {
       expect(problemOfSelector(text)).toContain('letters')
     },

@@ -21,7 +21,7 @@ async function addWithoutAnswer(isCarriedOut: boolean): Promise<void> {
 }
 
 describe('a domain whose provider did not answer', () => {
-  it('stays while the provider is out of reach, which says nothing of what it has', async () => {
+  it('stays while the provider cannot be reached', async () => {
     await addWithoutAnswer(true)
     const { mailer_id } = await world.get(NAME)
     await world.db.query(`update relays_account set api_base = 'http://127.0.0.1:1'`)
@@ -34,7 +34,7 @@ describe('a domain whose provider did not answer', () => {
     expect(await world.get(NAME)).toMatchObject({ state: 'pending', mailer_id })
   })
 
-  it('stays so where the process died in the middle', async () => {
+  it('stays when the process died in the middle', async () => {
     await addWithoutAnswer(true)
     await world.db.query('update domains_domain set tries = 0')
     await world.db.query(`update relays_account set api_base = 'http://127.0.0.1:1'`)
@@ -42,7 +42,7 @@ describe('a domain whose provider did not answer', () => {
     expect(await world.get(NAME)).toMatchObject({ state: 'creating' })
   })
 
-  it('stays while the provider rejects the key, until there is a good one', async () => {
+  it('stays while the provider rejects the key, until there is a valid key', async () => {
     await addWithoutAnswer(true)
     world.sparkpost.setScript(() => SPARKPOST.unauthorized)
     await world.workAll()
@@ -52,7 +52,7 @@ describe('a domain whose provider did not answer', () => {
     expect(await world.get(NAME)).toMatchObject({ state: 'pending' })
   })
 
-  it('goes with what the provider says of it for good', async () => {
+  it('is deleted when the provider refuses it for good', async () => {
     await addWithoutAnswer(false)
     world.sparkpost.domains.addForeign(NAME)
     await world.workAll()
@@ -60,7 +60,7 @@ describe('a domain whose provider did not answer', () => {
   })
 })
 
-it('a domain that nobody has asked the provider for leaves nothing behind', async () => {
+it('deletes a domain that the provider was never asked for', async () => {
   await world.configureRelay('sparkpost')
   await world.db.query(`update relays_account set api_base = 'http://127.0.0.1:1'`)
   expect(await world.call('addDomain', { body: { domain: NAME } })).toMatchObject({ status: 422 })

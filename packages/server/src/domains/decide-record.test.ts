@@ -21,7 +21,7 @@ function look(matches: readonly Match[], o: { isGraced: boolean; hours?: number 
 }
 const statusesOf = (...o: Parameters<typeof look>) => look(...o).map(({ status }) => status)
 
-describe('a record', () => {
+describe('the status of a record', () => {
   it.each([
     ['is pending until it is seen', [gone, silent, gone], ['pending', 'pending', 'pending']],
     ['is valid when it is seen', [gone, there], ['pending', 'valid']],
@@ -35,7 +35,7 @@ describe('a record', () => {
     expect(statusesOf(matches, { isGraced: false })).toEqual(statuses)
   })
 
-  it('tells what was found last', () => {
+  it('includes what was found last', () => {
     expect(look([other, silent], { isGraced: false })).toMatchObject([
       { dns: 'found', found: ['wrong'] },
       { dns: 'unknown', found: [] },
@@ -43,8 +43,8 @@ describe('a record', () => {
   })
 })
 
-describe('a record of a verified domain that nobody has asked about', () => {
-  it('stays valid until it was missed several times over some hours', () => {
+describe('a record of a verified domain at a scheduled check', () => {
+  it('stays valid until it was missing several times over some hours', () => {
     const graced = { isGraced: true }
     expect(MISSES_MIN).toBe(4)
     expect(MISSES_MS_MIN).toBe(6 * HOUR_MS)
@@ -63,39 +63,39 @@ describe('a record of a verified domain that nobody has asked about', () => {
     ])
   })
 
-  it('is not missed by those who do not know', () => {
+  it('does not count as missing while name servers give no answer', () => {
     const matches = [there, gone, ...Array.from({ length: 20 }, () => silent), gone]
     expect(new Set(statusesOf(matches, { isGraced: true, hours: 10 }))).toEqual(new Set(['valid']))
   })
 
-  it('is forgiven everything once it is seen', () => {
+  it('counts as never missing once it is seen again', () => {
     const matches = [there, gone, gone, gone, there, gone, gone, gone]
     const states = look(matches, { isGraced: true, hours: 10 })
     expect(new Set(states.map(({ status }) => status))).toEqual(new Set(['valid']))
     expect(states[4]).not.toHaveProperty('misses')
   })
 
-  it('that holds something else is missed likewise', () => {
+  it('counts a wrong value as missing', () => {
     const matches = [there, other, other, other, other]
     expect(statusesOf(matches, { isGraced: true, hours: 2 }).at(-1)).toBe('invalid')
   })
 
-  it('becomes no more valid by grace than it was', () => {
+  it('does not become valid by the period of grace', () => {
     expect(statusesOf([gone, other], { isGraced: true })).toEqual(['pending', 'invalid'])
   })
 })
 
-describe('a provider', () => {
+describe('the agreement of a provider', () => {
   const no = { agrees: false, detail: 'not yet' }
   const now = new Date(START)
 
-  it('agrees, and what it had against it is forgotten', () => {
+  it('clears all earlier problems', () => {
     const before = { agrees: false, detail: 'x', misses: { count: 2, since: now.toISOString() } }
     const yes = { agrees: true, detail: undefined }
     expect(decideProvider(before, yes, { now, isGraced: true })).toEqual({ agrees: true })
   })
 
-  it('that says no is believed at once by whoever asks, and after some hours else', () => {
+  it('ends at once when somebody asks, and after some hours at scheduled checks', () => {
     const asked = decideProvider({ agrees: true }, no, { now, isGraced: false })
     expect(asked).toMatchObject({ agrees: false, detail: 'not yet' })
     let state = decideProvider({ agrees: true }, no, { now, isGraced: true })
@@ -108,7 +108,7 @@ describe('a provider', () => {
     expect(agreed).toEqual([true, true, true, true, true, true, false])
   })
 
-  it('that cannot say changes nothing, but its words are told', () => {
+  it('does not change when the provider gives no answer, whose words are shown', () => {
     const before = { agrees: true, misses: { count: 2, since: now.toISOString() } }
     const unclear = { agrees: undefined, detail: 'later' }
     for (const isGraced of [true, false])

@@ -25,7 +25,7 @@ describe('a proof of ownership', () => {
     ['of somebody else', ['postrider-verification=abd'], false],
     ['in another case', ['postrider-verification=ABC'], false],
     ['with something behind it', ['postrider-verification=abcd'], false],
-  ])('%s', (_what, found, isMatch) => {
+  ])('is compared by value: %s', (_what, found, isMatch) => {
     expect(matchRecord(wanted, texts(...found))).toEqual({ dns: 'found', found, isMatch })
   })
 })
@@ -52,11 +52,11 @@ describe('a DKIM key (RFC 6376 §3.6.1)', () => {
     ['for another hash', `v=DKIM1; h=sha1; p=${KEY}`, false],
     ['for something else than mail', `v=DKIM1; s=tlsrpt; p=${KEY}`, false],
     ['with the quotes of a form', `"v=DKIM1; k=rsa; p=${KEY}"`, false],
-  ])('%s', (_what, found, isMatch) => {
+  ])('is compared by its tags: %s', (_what, found, isMatch) => {
     expect(matchRecord(wanted, texts(found))).toMatchObject({ dns: 'found', isMatch })
   })
 
-  it('is taken by chance where there are two of them: that is one too many', () => {
+  it('does not match when there are two keys', () => {
     const [one, other] = [`v=DKIM1; p=${KEY}`, 'v=DKIM1; p=AAAA']
     expect(matchRecord(wanted, texts(one, other))).toEqual({
       dns: 'found',
@@ -65,7 +65,7 @@ describe('a DKIM key (RFC 6376 §3.6.1)', () => {
     })
   })
 
-  it('is none where something else stands in its place', () => {
+  it('does not match when there is something else in its place', () => {
     expect(matchRecord(wanted, texts('v=spf1 -all'))).toEqual({
       dns: 'found',
       found: ['v=spf1 -all'],
@@ -73,7 +73,7 @@ describe('a DKIM key (RFC 6376 §3.6.1)', () => {
     })
   })
 
-  it('beside something that is no key is the only one', () => {
+  it('matches beside something that is no key', () => {
     expect(matchRecord(wanted, texts('v=spf1 -all', `p=${KEY}`)).isMatch).toBe(true)
   })
 })
@@ -87,11 +87,11 @@ describe('SPF (RFC 7208)', () => {
     ['without it', ['v=spf1 mx -all'], false],
     ['with it forbidden', ['v=spf1 -include:mail.example.net ~all'], false],
     ['twice', ['v=spf1 include:mail.example.net -all', 'v=spf1 -all'], false],
-  ])('%s', (_what, found, isMatch) => {
+  ])('is read by its mechanisms: %s', (_what, found, isMatch) => {
     expect(matchRecord(wanted, texts(...found)).isMatch).toBe(isMatch)
   })
 
-  it('is absent where there are other texts alone', () => {
+  it('is absent when there are only other texts', () => {
     const match = matchRecord(wanted, texts('v=spf10', 'google-site-verification=x'))
     expect(match).toEqual({ dns: 'absent', found: [], isMatch: false })
   })
@@ -104,7 +104,7 @@ describe('DMARC (RFC 7489)', () => {
     ['beside other texts', ['x', 'v=DMARC1;p=none'], true],
     ['twice', ['v=DMARC1; p=none', 'v=DMARC1; p=reject'], false],
     ['of another version', ['v=DMARC12; p=none'], false],
-  ])('%s', (_what, found, isMatch) => {
+  ])('is read by its policy: %s', (_what, found, isMatch) => {
     expect(matchRecord(wanted, texts(...found)).isMatch).toBe(isMatch)
   })
 })
@@ -136,7 +136,7 @@ describe('an alias', () => {
     ['in a circle', aliases('absent', target, 'x.example.net'), 'found', false],
     ['nowhere', aliases('absent'), 'absent', false],
     ['nobody knows where', aliases('unknown', 'dkim.example.com'), 'unknown', false],
-  ] as const)('%s', (_what, answer, dns, isMatch) => {
+  ] as const)('is followed to its target: %s', (_what, answer, dns, isMatch) => {
     expect(matchRecord(wanted, answer)).toMatchObject({ dns, isMatch })
   })
 })
@@ -155,7 +155,7 @@ describe('an exchange', () => {
     answer: { kind: 'found', records, aliases: [] },
   })
 
-  it('counts whatever its priority, beside others', () => {
+  it('matches whatever its priority is, beside others', () => {
     const other = { priority: 10, exchange: 'mx.example.com' }
     const answer = exchanges(other, { priority: 20, exchange: 'mx.example.net' })
     expect(matchRecord(wanted, answer)).toEqual({
@@ -167,10 +167,10 @@ describe('an exchange', () => {
   })
 })
 
-describe('what was found', () => {
+describe('the values that were found', () => {
   const wanted = record('ownership', 'postrider-verification=abc')
 
-  it('is unknown, and no match, where nobody could be asked', () => {
+  it('are unknown, and no match, when no name server answers', () => {
     const answer = { kind: 'unknown', why: 'timeout', aliases: [] } as const
     expect(matchRecord(wanted, { type: 'TXT', answer })).toEqual({
       dns: 'unknown',
@@ -179,7 +179,7 @@ describe('what was found', () => {
     })
   })
 
-  it('is bounded, and fit to be stored, whatever stands in a zone; all of it is looked at', () => {
+  it('are bounded and fit to be stored, and all of them are compared', () => {
     const many = Array.from({ length: 50 }, (_, i) => `${i}${'\u0000'.repeat(5_000)}`)
     const match = matchRecord(wanted, texts(...many, 'postrider-verification=abc'))
     expect(match.isMatch).toBe(true)

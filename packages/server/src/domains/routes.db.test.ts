@@ -21,7 +21,7 @@ const mailerOf = async (from: string, tenantId = 'tn_a') =>
   (await findMailers(world.db, [{ tenantId, from }]))[0]
 
 describe('addDomain: 201', () => {
-  it('[4.3] creates the domain at the provider, with a key of 2048 bits, and tells what to publish', async () => {
+  it('[4.3] creates the domain at the provider, with a key of 2048 bits, and answers the records to publish', async () => {
     await world.configureRelay('sparkpost')
     const { status, body } = await add({})
     expect(status).toBe(201)
@@ -82,7 +82,7 @@ describe('addDomain: 201', () => {
     expect(await world.events()).toEqual([])
   })
 
-  it('[3.4] keeps what it is given, and passes on what the provider knows', async () => {
+  it('[3.4] stores its fields, and passes those on that the provider knows', async () => {
     await world.configureRelay('sparkpost')
     const given = {
       custom_args: { customer: 17, nested: [{ a: null }] },
@@ -101,7 +101,7 @@ describe('addDomain: 201', () => {
     expect(world.sparkpost.ignoredFields).toEqual([])
   })
 
-  it("has the provider's own records where it has keys of its own", async () => {
+  it('answers the records of a provider that makes the keys', async () => {
     await world.configureRelay('sendgrid')
     const domain = await world.add(NAME, { body: { selector: 'm1' } })
     expect(domain.selector).toBeNull()
@@ -116,7 +116,7 @@ describe('addDomain: 201', () => {
     for (const { name } of domain.records) expect(name.endsWith(`.${NAME}`)).toBe(true)
   })
 
-  it('takes a name in other letters, in any case, and with its final dot', async () => {
+  it('takes a name in other scripts, in any case, and with its final dot', async () => {
     await world.configureRelay('sparkpost')
     const { status, body } = await add({ domain: 'Mail.BÜCHER.example.' })
     expect({ status, domain: body.domain.domain }).toEqual({
@@ -127,7 +127,7 @@ describe('addDomain: 201', () => {
       expect((await world.get(spelling)).mailer_id).toBe(body.domain.mailer_id)
   })
 
-  it('by the simulator is verified at once, and for names that nobody has', async () => {
+  it('verifies by the simulator at once, and accepts reserved names', async () => {
     await world.configureRelay('simulator')
     const domain = await world.add('shop.test')
     expect(domain).toMatchObject({
@@ -145,7 +145,7 @@ describe('addDomain: 201', () => {
     expect(await rowsOf('domains_claim')).toEqual([])
   })
 
-  it('takes a domain that the account has already with the key that it signs with', async () => {
+  it("adopts a domain of the provider's account, with its key", async () => {
     await world.configureRelay('sparkpost')
     const there = world.sparkpost.domains.add(NAME)
     const domain = await world.add(NAME, { body: { selector: 'mine' } })
@@ -158,7 +158,7 @@ describe('addDomain: 201', () => {
     expect(await world.verify(NAME)).toMatchObject({ verified: true })
   })
 
-  it('makes no second domain of one that a provider knows by a number', async () => {
+  it('makes no second domain at a provider that numbers its domains', async () => {
     await world.configureRelay('sendgrid')
     world.sendgrid.domains.add(NAME, { valid: true })
     const domain = await world.add(NAME)
@@ -168,7 +168,7 @@ describe('addDomain: 201', () => {
     expect(await world.verify(NAME)).toMatchObject({ verified: true })
   })
 
-  it('may be a domain that another tenant has not verified', async () => {
+  it('accepts a domain that another tenant has not verified', async () => {
     await world.configureRelay('sparkpost')
     await world.configureRelay('sendgrid', 'b')
     await world.add(NAME)
@@ -201,7 +201,7 @@ describe('addDomain: 400', () => {
     ['/selector', { selector: 'a_b' }],
     ['/selector', { selector: 'x'.repeat(64) }],
     ['/unknown', { unknown: 1 }],
-  ])('%s: %j', async (path, change) => {
+  ])('names %s: %j', async (path, change) => {
     await world.configureRelay('sparkpost')
     const { status, body } = await add(change)
     expect({ status, code: body.code }).toEqual({ status: 400, code: 'validation_failed' })
@@ -210,7 +210,7 @@ describe('addDomain: 400', () => {
     expect(await rowsOf('domains_domain')).toEqual([])
   })
 
-  it('is told for names that the simulator does not take', async () => {
+  it('refuses names that the simulator does not accept', async () => {
     await world.configureRelay('simulator')
     const { status, body } = await add({ domain: 'shop.example.de' })
     expect({ status, errors: body.errors }).toMatchObject({
@@ -220,8 +220,8 @@ describe('addDomain: 400', () => {
   })
 })
 
-describe('409', () => {
-  it('addDomain: a domain that the tenant has is named', async () => {
+describe('domains: 409', () => {
+  it('addDomain names a domain that the tenant has', async () => {
     await world.configureRelay('sparkpost')
     const domain = await world.add(NAME)
     const { status, body } = await add({ domain: 'MAIL.example.com', custom_args: { a: 1 } })
@@ -233,7 +233,7 @@ describe('409', () => {
     expect(await world.get(NAME)).toEqual(domain)
   })
 
-  it('addDomain: of many at once one makes the domain, once', async () => {
+  it('addDomain makes a domain once for many concurrent requests', async () => {
     await world.configureRelay('sparkpost')
     const answers = await Promise.all(Array.from({ length: 8 }, () => add({})))
     const statuses = answers.map(({ status }) => status).sort()
@@ -243,7 +243,7 @@ describe('409', () => {
     expect(await rowsOf('mailers_mailer')).toHaveLength(1)
   })
 
-  it('[3.4] addDomain: a domain that another tenant has verified is taken', async () => {
+  it('[3.4] addDomain refuses a domain that another tenant has verified', async () => {
     await world.configureRelay('sparkpost')
     await world.addVerified(NAME)
     await world.configureRelay('sendgrid', 'b')
@@ -259,7 +259,7 @@ describe('409', () => {
     expect(await world.add(`sub.${NAME}`, { key: 'b' })).toMatchObject({ state: 'pending' })
   })
 
-  it('addDomain: so is one that another account of the provider has', async () => {
+  it('addDomain refuses a domain that another account of the provider has', async () => {
     await world.configureRelay('sparkpost')
     world.sparkpost.domains.addForeign(NAME)
     const { status, body } = await add({})
@@ -269,7 +269,7 @@ describe('409', () => {
     expect(await rowsOf('mailers_mailer')).toEqual([])
   })
 
-  it('rotateDomainKey: where the provider has keys of its own, or none', async () => {
+  it('rotateDomainKey refuses a provider that makes its keys itself or has none', async () => {
     await world.configureRelay('sendgrid')
     await world.configureRelay('simulator')
     for (const [domain, relay, words] of [
@@ -286,7 +286,7 @@ describe('409', () => {
 })
 
 describe('addDomain: 422', () => {
-  it('[3.4] no_relay: there is no account, or none of that kind, or it is another tenant’s', async () => {
+  it('[3.4] answers no_relay without an account, or without one of that kind in the tenant', async () => {
     await world.configureRelay('sparkpost', 'b')
     expect(await add({})).toMatchObject({ status: 422, body: { code: 'no_relay' } })
     await world.configureRelay('sendgrid')
@@ -295,14 +295,14 @@ describe('addDomain: 422', () => {
     expect(named.body.message).toContain('sparkpost')
   })
 
-  it('[5] relay_required: there are two, and none is named', async () => {
+  it('[5] answers relay_required when there are two and none is named', async () => {
     await world.configureRelay('sparkpost')
     await world.configureRelay('sendgrid')
     expect(await add({})).toMatchObject({ status: 422, body: { code: 'relay_required' } })
     expect(await add({ relay: 'sendgrid' })).toMatchObject({ status: 201 })
   })
 
-  it('relay_auth_failed: the provider refuses the key, and nothing is left', async () => {
+  it('answers relay_auth_failed when the provider refuses the key, and stores nothing', async () => {
     await world.configureRelay('sparkpost')
     world.sparkpost.setApiKey('another-key-0123456789')
     const { status, body } = await add({})
@@ -312,7 +312,7 @@ describe('addDomain: 422', () => {
     expect(await rowsOf('mailers_mailer')).toEqual([])
   })
 
-  it('relay_refused: what the provider does not want is told in its words, and nothing is left', async () => {
+  it('answers relay_refused with the words of the provider, and stores nothing', async () => {
     await world.configureRelay('sendgrid')
     const { status, body } = await add({ selector: 'four' })
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'relay_refused' })
@@ -322,7 +322,7 @@ describe('addDomain: 422', () => {
     expect(await add({ selector: 'two' })).toMatchObject({ status: 201 })
   })
 
-  it('relay_unreachable: nobody is there, which is said, and nothing is left', async () => {
+  it('answers relay_unreachable when nothing listens, and stores nothing', async () => {
     await world.configureRelay('sparkpost')
     await world.sparkpost.close()
     const { status, body } = await add({})
@@ -340,7 +340,7 @@ describe('addDomain: 422', () => {
     ['its answer is lost', { isCarriedOut: true, ending: 'rst' as const }, 'did not answer'],
     ['it fails', { status: 503, json: { errors: [{ message: 'down' }] } }, '503'],
   ])(
-    'relay_unreachable: %s, and it may be there: it is gone on with',
+    'answers relay_unreachable and continues later when the domain may exist: %s',
     async (_what, said, words) => {
       await world.configureRelay('sparkpost')
       world.sparkpost.setScript(() => said)
@@ -362,7 +362,7 @@ describe('addDomain: 422', () => {
   )
 })
 
-describe('401 and 403', () => {
+describe('domains: 401 and 403', () => {
   const ops = [
     'addDomain',
     'listDomains',
@@ -371,7 +371,7 @@ describe('401 and 403', () => {
     'rotateDomainKey',
     'deleteDomain',
   ] as const
-  it('nobody without a key gets in; who reads may read; who sends gets nothing', async () => {
+  it('refuses requests without a key, and keys for sending; a read-only key may read', async () => {
     await world.configureRelay('sparkpost')
     await world.add(NAME)
     const statusesOf = async (key: Key) => {
@@ -389,9 +389,9 @@ describe('401 and 403', () => {
   })
 })
 
-describe('404', () => {
+describe('domains: 404', () => {
   it.each(['getDomain', 'verifyDomain', 'rotateDomainKey', 'deleteDomain'] as const)(
-    "%s: another tenant's domain is like one that does not exist, or is no domain",
+    '%s answers the same for a domain of another tenant, an unknown one and a malformed one',
     async (id) => {
       await world.configureRelay('sparkpost')
       await world.add(NAME)
@@ -426,7 +426,7 @@ describe('updateDomain', () => {
       ...(key === undefined ? {} : { key }),
     })
 
-  it('200: sets limits and the uncertain policy, which every answer shows', async () => {
+  it('sets limits and the policy for uncertain attempts, which every answer shows', async () => {
     await world.configureRelay('sparkpost')
     const added = await world.add(NAME)
     expect(added).toMatchObject({ limits: {}, uncertain: 'at_least_once' })
@@ -449,7 +449,7 @@ describe('updateDomain', () => {
     expect((await update({})).status).toBe(404)
   })
 
-  it('200: null is the default again; its mailer has what is set', async () => {
+  it('restores the default with null; the mailer obeys the settings', async () => {
     await world.configureRelay('sparkpost')
     const { mailer_id } = await world.add(NAME)
     const stored = async () =>
@@ -472,13 +472,13 @@ describe('updateDomain', () => {
     [{ limits: { messages_per_connection: 5 } }, '/limits/messages_per_connection'],
     [{ uncertain: 'perhaps' }, '/uncertain'],
     [{ domain: NAME }, '/domain'],
-  ])('400: %j', async (body, path) => {
+  ])('answers 400 to %j', async (body, path) => {
     await world.configureRelay('sparkpost')
     await world.add(NAME)
     expect(await update(body)).toMatchObject({ status: 400, body: { errors: [{ path }] } })
   })
 
-  it('403 and 404: a key that reads, and another tenant', async () => {
+  it('answers 403 to a read-only key, and 404 to another tenant', async () => {
     await world.configureRelay('sparkpost')
     await world.add(NAME)
     expect((await update({}, 'reader')).status).toBe(403)
@@ -488,7 +488,7 @@ describe('updateDomain', () => {
 })
 
 describe('listDomains: 200', () => {
-  it('is newest first, in pages, of one tenant, and of one state', async () => {
+  it('pages through the domains of one tenant and state, newest first', async () => {
     await world.configureRelay('simulator')
     await world.configureRelay('sparkpost')
     await world.configureRelay('simulator', 'b')
@@ -519,7 +519,7 @@ describe('listDomains: 200', () => {
 })
 
 describe('verifyDomain: 200', () => {
-  it('[2.7] tells each record as it is seen, and the result by one event for each call', async () => {
+  it('[2.7] answers the state of each record, and makes one event for each call', async () => {
     await world.configureRelay('sparkpost')
     const added = await world.add(NAME, { body: { custom_args: { customer: 17 } } })
     const [ownership, dkim] = added.records
@@ -565,7 +565,7 @@ describe('verifyDomain: 200', () => {
     expect(await world.events()).toEqual([of(false), of(true), of(true)])
   })
 
-  it('lets every address of the domain, and no other, be sent from', async () => {
+  it('allows sending from every address of the domain, and no other', async () => {
     await world.configureRelay('sparkpost')
     const added = await world.add(NAME)
     expect(await mailerOf(`a@${NAME}`)).toMatchObject({ problem: 'unverified' })
@@ -576,7 +576,7 @@ describe('verifyDomain: 200', () => {
     expect(await mailerOf(`a@${NAME}`, 'tn_b')).toBeUndefined()
   })
 
-  it('needs the provider to agree, whose words are told', async () => {
+  it('needs the agreement of the provider, and answers its words', async () => {
     await world.configureRelay('sparkpost')
     world.publish(await world.add(NAME))
     world.sparkpost.domains.setVerification(() => ({ dkim: 'invalid', error: 'key too weak' }))
@@ -589,7 +589,7 @@ describe('verifyDomain: 200', () => {
     expect(await mailerOf(`a@${NAME}`)).toMatchObject({ problem: 'unverified' })
   })
 
-  it("takes the provider's aliases, also by way of another name", async () => {
+  it('accepts the aliases of the provider, also over another name', async () => {
     await world.configureRelay('sendgrid')
     const added = await world.add(NAME)
     const isAlias = ({ type }: { type: string }) => type === 'CNAME'
@@ -608,7 +608,7 @@ describe('verifyDomain: 200', () => {
     ['are silent', 'silence' as const],
     ['fail', { rcode: 2 }],
     ['refuse', { rcode: 5 }],
-  ])('name servers that %s make nothing invalid, and nothing valid', async (_what, said) => {
+  ])('name servers that %s change no status', async (_what, said) => {
     await world.configureRelay('sparkpost')
     const verified = await world.addVerified(NAME)
     await world.add('new.example.com')
@@ -642,7 +642,7 @@ describe('verifyDomain: 200', () => {
     expect(again.provider.detail).not.toBeNull()
   })
 
-  it('tells who asks at once what is not there any more, and stops sending', async () => {
+  it('reports a missing record at once when it is called, and stops sending', async () => {
     await world.configureRelay('sparkpost')
     const verified = await world.addVerified(NAME)
     world.dns.remove(verified.records[1]?.name ?? '')
@@ -657,7 +657,7 @@ describe('verifyDomain: 200', () => {
     expect(await world.verify(NAME)).toMatchObject({ verified: true, state: 'verified' })
   })
 
-  it('a domain that the provider has lost is said to be lost', async () => {
+  it('reports a domain that the provider has lost', async () => {
     await world.configureRelay('sparkpost')
     await world.addVerified(NAME)
     const { sparkpost } = world
@@ -668,7 +668,7 @@ describe('verifyDomain: 200', () => {
     expect(lost.provider.detail).toContain('add it again')
   })
 
-  it('is by the simulator verified without a question', async () => {
+  it('verifies by the simulator without a query', async () => {
     await world.configureRelay('simulator')
     await world.add('shop.test', { body: { custom_args: { a: 1 } } })
     expect(await world.verify('shop.test')).toMatchObject({ verified: true, next_check_at: null })
@@ -690,7 +690,7 @@ describe('verifyDomain: 200', () => {
     expect(event).toMatchObject({ traceparent: expect.stringContaining(`00-${trace}-`) })
   })
 
-  it('finds a policy of DMARC where the organisation has it', async () => {
+  it('finds the DMARC policy at the organisational domain', async () => {
     await world.configureRelay('sparkpost')
     await world.add(NAME)
     world.dns.set('_dmarc.example.com', 'TXT', ['v=DMARC1; p=reject'])
@@ -701,7 +701,7 @@ describe('verifyDomain: 200', () => {
     })
   })
 
-  it('goes on creating what the provider has not confirmed', async () => {
+  it('continues a creation that the provider has not confirmed', async () => {
     await world.configureRelay('sparkpost')
     world.sparkpost.setScript(() => ({ status: 503, json: {} }))
     expect(await add({})).toMatchObject({ status: 422 })
@@ -720,7 +720,7 @@ describe('verifyDomain: 200', () => {
 })
 
 describe('verifyDomain: 422', () => {
-  it('tells what the provider refuses for good, which is gone then', async () => {
+  it('answers what the provider refuses for good, and deletes the domain', async () => {
     await world.configureRelay('sparkpost')
     world.sparkpost.setScript(() => ({ status: 503, json: {} }))
     await add({})
@@ -737,7 +737,7 @@ describe('verifyDomain: 422', () => {
 })
 
 describe('verifyDomain: 429', () => {
-  it('answers so many calls a minute, and tells when to come again', async () => {
+  it('limits the calls a minute, and says when to try again', async () => {
     const limited = await createDomainWorld({ verificationsMax: 2 })
     try {
       await limited.configureRelay('simulator')
@@ -760,7 +760,7 @@ describe('verifyDomain: 429', () => {
 })
 
 describe('deleteDomain: 200', () => {
-  it('answers the domain as it was; it is gone here and at the provider, and with it its mailer', async () => {
+  it('answers the domain, and deletes it here and at the provider, with its mailer', async () => {
     await world.configureRelay('sparkpost')
     const verified = await world.addVerified(NAME)
     const { status, body } = await world.call('deleteDomain', { domain: NAME })
@@ -778,7 +778,7 @@ describe('deleteDomain: 200', () => {
 
   const asListed = async (domain: object) => ({ ...domain, updated_at: expect.anything() })
 
-  it('releases the domain for whoever proves that it is theirs', async () => {
+  it('frees the domain for any tenant that can prove it', async () => {
     await world.configureRelay('sparkpost')
     await world.configureRelay('sendgrid', 'b')
     await world.addVerified(NAME)
@@ -787,7 +787,7 @@ describe('deleteDomain: 200', () => {
     expect(await world.addVerified(NAME, { key: 'b' })).toMatchObject({ relay: 'sendgrid' })
   })
 
-  it('can be added again at once, and proves itself anew', async () => {
+  it('allows adding it again at once, with a new proof', async () => {
     await world.configureRelay('sparkpost')
     const first = await world.addVerified(NAME)
     await world.call('deleteDomain', { domain: NAME })
@@ -799,7 +799,7 @@ describe('deleteDomain: 200', () => {
   })
 
   it.each(['sparkpost', 'sendgrid'] as const)(
-    'leaves a domain at %s that was there before: others may send by it',
+    'leaves a domain at %s that existed before, as others may send by it',
     async (kind) => {
       await world.configureRelay(kind)
       const provider = world[kind].domains
@@ -815,7 +815,7 @@ describe('deleteDomain: 200', () => {
     },
   )
 
-  it('of the simulator is gone without a trace', async () => {
+  it('deletes a domain of the simulator completely', async () => {
     await world.configureRelay('simulator')
     await world.add('shop.test')
     expect(await world.call('deleteDomain', { domain: 'shop.test' })).toMatchObject({ status: 200 })
@@ -824,8 +824,8 @@ describe('deleteDomain: 200', () => {
   })
 })
 
-describe('a relay', () => {
-  it('whose account has changed keeps its domains', async () => {
+describe('a changed relay account', () => {
+  it('keeps its domains', async () => {
     await world.configureRelay('sparkpost')
     const { mailer_id: mailerId } = await world.addVerified(NAME)
     const kind = 'sparkpost'
@@ -838,7 +838,7 @@ describe('a relay', () => {
 })
 
 describe('private keys', () => {
-  it('stand nowhere but sealed, and open in their own row alone', async () => {
+  it('are stored sealed only, and open in their own row only', async () => {
     await world.configureRelay('sparkpost')
     await world.add(NAME)
     const line = world.sparkpost.domains.find(NAME)?.dkim.private.slice(640, 704) ?? ''

@@ -31,7 +31,7 @@ const removeKey = async () => {
 }
 
 describe('a domain that waits for its records', () => {
-  it('is verified by itself once they are there, and told of once', async () => {
+  it('is verified by itself once they exist, and reported once', async () => {
     const added = await world.add(NAME)
     await world.workAll()
     expect(await told()).toEqual([])
@@ -42,7 +42,7 @@ describe('a domain that waits for its records', () => {
     expect(await told()).toEqual([true])
   })
 
-  it('is looked at soon, then less and less often, and sooner again when somebody asks', async () => {
+  it('is checked less and less often, and soon again after a call', async () => {
     await world.add(NAME)
     const waits = [await waitOf()]
     for (let i = 0; i < 8; i++) {
@@ -54,7 +54,7 @@ describe('a domain that waits for its records', () => {
     expect(await waitOf()).toBe(1)
   })
 
-  it('is not looked at any more after a month, until somebody asks', async () => {
+  it('is not checked any more after a month, until a call', async () => {
     await world.add(NAME)
     await world.db.query('update domains_domain set tries = 37')
     await world.workAll()
@@ -81,7 +81,7 @@ describe('a verified domain', () => {
     return verified
   }
 
-  it('is looked at daily, and nothing is told while nothing changes', async () => {
+  it('is checked daily, without an event while nothing changes', async () => {
     await world.workAll()
     expect(await waitOf()).toBe(1_440)
     await pass(3, 24)
@@ -90,7 +90,7 @@ describe('a verified domain', () => {
     expect(asked).toHaveLength(5)
   })
 
-  it('stays so however long name servers fail, and its provider is not asked meanwhile', async () => {
+  it('stays verified while name servers fail, and its provider is not asked', async () => {
     const before = world.sparkpost.requests.length
     world.dns.setScript(() => ({ rcode: 2 }))
     expect(new Set(await pass(12, 24))).toEqual(new Set([true]))
@@ -99,7 +99,7 @@ describe('a verified domain', () => {
     expect((await world.get(NAME)).records[0]).toMatchObject({ status: 'valid', dns: 'unknown' })
   })
 
-  it('stays so while a record is missing for less than six hours, and is looked at more often', async () => {
+  it('stays verified while a record is missing for less than six hours, and is checked more often', async () => {
     await removeKey()
     const waits: number[] = []
     for (const hours of [0.25, 1, 2, 1]) {
@@ -112,7 +112,7 @@ describe('a verified domain', () => {
     expect(await told()).toEqual([true])
   })
 
-  it('is verified no more once a record was missing in four checks over six hours, which is told once', async () => {
+  it('is not verified any more, with one event, when a record is missing in four checks over six hours', async () => {
     await removeKey()
     expect(await pass(5, 2)).toEqual([true, true, true, false, false])
     expect(await told()).toEqual([true, false])
@@ -125,7 +125,7 @@ describe('a verified domain', () => {
     expect(rows).toEqual([{ domain_verified: false }])
   })
 
-  it('is forgiven when the record comes back in time', async () => {
+  it('starts its period of grace anew when the record came back in time', async () => {
     const { records } = await world.get(NAME)
     await removeKey()
     await pass(3, 24)
@@ -136,7 +136,7 @@ describe('a verified domain', () => {
     expect(await told()).toEqual([true])
   })
 
-  it('comes back by itself, which is told', async () => {
+  it('is verified again by itself, with an event', async () => {
     const domain = await world.get(NAME)
     await removeKey()
     await pass(4, 3)
@@ -146,7 +146,7 @@ describe('a verified domain', () => {
     expect(await world.get(NAME)).toMatchObject({ state: 'verified' })
   })
 
-  it('whose provider disagrees is believed as long', async () => {
+  it('stays verified for the same time when its provider disagrees', async () => {
     world.sparkpost.domains.setVerification(() => ({ dkim: 'invalid', error: 'too weak' }))
     expect(await pass(4, 2)).toEqual([true, true, true, false])
     expect(await world.get(NAME)).toMatchObject({
@@ -155,7 +155,7 @@ describe('a verified domain', () => {
     expect(await told()).toEqual([true, false])
   })
 
-  it('keeps its claim while its owner can be seen, and loses it with the proof of ownership', async () => {
+  it('keeps its claim while its proof of ownership exists, and loses it afterwards', async () => {
     await world.configureRelay('sendgrid', 'b')
     await removeKey()
     await pass(6, 3)
@@ -169,7 +169,7 @@ describe('a verified domain', () => {
     expect(await add()).toMatchObject({ status: 201 })
   })
 
-  it('loses its claim, too, when it is not looked at any more', async () => {
+  it('loses its claim also when it is not checked any more', async () => {
     await removeKey()
     await world.verify(NAME)
     await world.db.query('update domains_domain set tries = 36')
@@ -180,7 +180,7 @@ describe('a verified domain', () => {
     expect([(await world.get(NAME)).next_check_at, await claims()]).toEqual([null, 0])
   })
 
-  it('is not taken from its owner by a tenant who cannot prove anything', async () => {
+  it('is not lost to a tenant who cannot prove ownership', async () => {
     await world.configureRelay('sendgrid', 'b')
     for (let i = 0; i < 3; i++) {
       const answer = await world.call('addDomain', { key: 'b', body: { domain: NAME } })
@@ -191,8 +191,8 @@ describe('a verified domain', () => {
   })
 })
 
-describe('two tenants who try for one domain', () => {
-  it('[3.4] the first whose records are there has it; the other is told no more than that', async () => {
+describe('two tenants with the same domain', () => {
+  it('[3.4] get it in the order of their proofs; the other one learns nothing more', async () => {
     await world.configureRelay('sendgrid', 'b')
     const own = await world.add(NAME)
     const other = await world.add(NAME, { key: 'b' })
@@ -210,7 +210,7 @@ describe('two tenants who try for one domain', () => {
     expect((await world.events('tn_b')).map(({ details }) => details.verified)).toEqual([true])
   })
 
-  it('both with everything published: one has it, whoever comes first, and never both', async () => {
+  it('get it once when both have published everything', async () => {
     await world.configureRelay('sparkpost', 'b')
     for (let i = 0; i < 10; i++) {
       const name = `n${i}.example.com`
@@ -223,7 +223,7 @@ describe('two tenants who try for one domain', () => {
     }
   })
 
-  it('what is taken is free again when its owner deletes it', async () => {
+  it('can get it after its owner has deleted it', async () => {
     await world.configureRelay('sendgrid', 'b')
     world.publish(await world.add(NAME))
     await world.add(NAME, { key: 'b' })
@@ -251,8 +251,8 @@ function holdProvider() {
   return { reached: reached.promise, letGo: hold.resolve }
 }
 
-describe('a creation', () => {
-  it('that a process has left is gone on with, once its time is over', async () => {
+describe('an interrupted creation of a domain', () => {
+  it('is continued by another process when its lease is over', async () => {
     const { reached, letGo } = holdProvider()
     const added = world.call('addDomain', { body: { domain: NAME } })
     await reached
@@ -273,7 +273,7 @@ describe('a creation', () => {
     expect(world.sparkpost.domains.find(NAME)?.dkim.selector).toBe(created.selector)
   })
 
-  it('that was left is begun again by the next addDomain, with the key that the provider has', async () => {
+  it('is repeated by the next addDomain, with the key of the provider', async () => {
     world.sparkpost.setScript(() => ({ isCarriedOut: true, ending: 'rst' }))
     await world.call('addDomain', { body: { domain: NAME, custom_args: { n: 1 } } })
     world.sparkpost.setScript(undefined)
@@ -293,7 +293,7 @@ describe('a creation', () => {
     expect(world.sparkpost.domains.all).toEqual([])
   })
 
-  it('that was left is begun again with another selector where one is asked for', async () => {
+  it('is repeated with another selector on request', async () => {
     world.sparkpost.setScript(() => ({ status: 503, json: {} }))
     await world.call('addDomain', { body: { domain: NAME } })
     world.sparkpost.setScript(undefined)
@@ -302,7 +302,7 @@ describe('a creation', () => {
     expect(world.sparkpost.domains.find(NAME)?.dkim.selector).toBe('mine')
   })
 
-  it('that the provider does not confirm for a day is given up, with its mailer', async () => {
+  it('is given up with its mailer when the provider does not confirm it for a day', async () => {
     world.sparkpost.setScript(() => ({ status: 503, json: {} }))
     await world.call('addDomain', { body: { domain: NAME } })
     expect(await waitOf()).toBe(1)
@@ -315,7 +315,7 @@ describe('a creation', () => {
     expect(await told()).toEqual([])
   })
 
-  it('that another relay was asked for is not taken for this one’s', async () => {
+  it('by one relay is not taken for a creation by another', async () => {
     await world.configureRelay('sendgrid')
     world.sparkpost.setScript(() => ({ status: 503, json: {} }))
     await world.call('addDomain', { body: { domain: NAME, relay: 'sparkpost' } })
@@ -325,8 +325,8 @@ describe('a creation', () => {
   })
 })
 
-describe('a deletion', () => {
-  it('that the provider does not hear of is repeated until it does', async () => {
+describe('a deletion of a domain', () => {
+  it('is repeated until the provider confirms it', async () => {
     await world.addVerified(NAME)
     world.sparkpost.setScript(() => ({ status: 503, json: {} }))
     expect(await world.call('deleteDomain', { domain: NAME })).toMatchObject({ status: 200 })
@@ -340,7 +340,7 @@ describe('a deletion', () => {
     expect((await world.db.query('select 1 from domains_domain')).rows).toEqual([])
   })
 
-  it('comes to its end before the same domain is made again', async () => {
+  it('ends before the same domain can be added again', async () => {
     const first = await world.addVerified(NAME)
     world.sparkpost.setScript(() => ({ status: 503, json: {} }))
     await world.call('deleteDomain', { domain: NAME })
@@ -355,7 +355,7 @@ describe('a deletion', () => {
     expect(world.sparkpost.domains.all).toHaveLength(1)
   })
 
-  it('of a domain that is being created waits for that to end', async () => {
+  it('waits for the end of a creation of the same domain', async () => {
     const { reached, letGo } = holdProvider()
     const added = world.call('addDomain', { body: { domain: NAME } })
     await reached
@@ -370,7 +370,7 @@ describe('a deletion', () => {
       expect((await world.db.query(`select 1 from ${table}`)).rows).toEqual([])
   })
 
-  it('has nothing to do where the account is gone, or the provider has no such domain', async () => {
+  it('is done when the account was deleted or the provider does not have the domain', async () => {
     await world.addVerified(NAME)
     world.sparkpost.setScript(() => ({ status: 503, json: {} }))
     await world.call('deleteDomain', { domain: NAME })
@@ -379,7 +379,7 @@ describe('a deletion', () => {
     expect((await world.db.query('select 1 from domains_domain')).rows).toEqual([])
   })
 
-  it('is given up after three days, which the log tells', async () => {
+  it('is given up after three days, with a log line', async () => {
     await world.addVerified(NAME)
     world.sparkpost.setScript(() => ({ status: 503, json: {} }))
     await world.call('deleteDomain', { domain: NAME })
@@ -397,7 +397,7 @@ describe('a new key', () => {
       .filter(({ purpose }) => purpose === 'dkim')
       .map(({ name, required, rotation }) => [name.split('.')[0], required, rotation])
 
-  it('changes nothing until its record is seen; then the provider signs with it, and nothing is interrupted', async () => {
+  it('is used once its record is seen at the provider, without an interruption', async () => {
     const first = await world.addVerified(NAME)
     const rotated = await rotate()
     const next = rotated.records.find((record: { rotation?: string }) => record.rotation === 'next')
@@ -427,7 +427,7 @@ describe('a new key', () => {
     expect(await waitOf()).toBe(1_440)
   })
 
-  it('is the same one for whoever asks again', async () => {
+  it('is the same one for repeated calls', async () => {
     await world.addVerified(NAME)
     const answers = await Promise.all([rotate(), rotate(), rotate()])
     const keys = await keysOf()
@@ -436,7 +436,7 @@ describe('a new key', () => {
     for (const { records } of answers) expect(records).toHaveLength(4)
   })
 
-  it('that the provider refuses leaves the old one in place, and the domain verified', async () => {
+  it('keeps the old one in place when the provider refuses it, and the domain verified', async () => {
     const first = await world.addVerified(NAME)
     world.publish(await rotate(), ({ rotation }) => rotation === 'next')
     world.sparkpost.setScript(({ method }) =>
@@ -456,7 +456,7 @@ describe('a new key', () => {
     expect((await world.get(NAME)).selector).not.toBe(first.selector)
   })
 
-  it('whose change at the provider nobody has heard of is changed again', async () => {
+  it('is set at the provider again when the outcome is unknown', async () => {
     const first = await world.addVerified(NAME)
     world.publish(await rotate(), ({ rotation }) => rotation === 'next')
     world.sparkpost.setScript(({ method }) =>
@@ -471,7 +471,7 @@ describe('a new key', () => {
     expect(selector).toBe(world.sparkpost.domains.find(NAME)?.dkim.selector)
   })
 
-  it('follows a key that only the provider has', async () => {
+  it('replaces a key that only the provider has', async () => {
     const { selector: theirs } = world.sparkpost.domains.add(NAME).dkim
     await world.addVerified(NAME)
     world.publish(await rotate(), ({ rotation }) => rotation === 'next')
@@ -484,7 +484,7 @@ describe('a new key', () => {
     ])
   })
 
-  it('is shown beside its predecessors for a month, of which no private half is kept', async () => {
+  it('is shown beside its predecessors for a month, without their private halves', async () => {
     await world.addVerified(NAME)
     for (let i = 0; i < 5; i++) {
       world.publish(await rotate(), ({ rotation }) => rotation === 'next')
@@ -502,11 +502,11 @@ describe('a new key', () => {
   })
 })
 
-describe('keys that cannot be opened any more', () => {
+describe('keys that cannot be decrypted', () => {
   const keyRing = createKeyRing(`other:${Buffer.alloc(32, 7).toString('base64')}`)
   const detail = 'A stored key cannot be opened: configure the relay again'
 
-  it('leave a verified domain as it was, which is said', async () => {
+  it('leave a verified domain as it was, with a message', async () => {
     await world.addVerified(NAME)
     await world.db.query('update domains_domain set due_at = now()')
     await world.createWork({ keyRing }).runOnce()
@@ -517,7 +517,7 @@ describe('keys that cannot be opened any more', () => {
     expect(await waitOf()).toBe(15)
   })
 
-  it('keep no domain from being deleted', async () => {
+  it('do not prevent the deletion of a domain', async () => {
     await world.addVerified(NAME)
     const { status } = await world.callWith({ keyRing }, 'deleteDomain', { domain: NAME })
     expect(status).toBe(200)
@@ -525,7 +525,7 @@ describe('keys that cannot be opened any more', () => {
     expect(await waitOf()).toBe(1)
   })
 
-  it('are told to who adds one, and nothing is left', async () => {
+  it('refuse a new domain with a message, and leave nothing', async () => {
     const body = { domain: NAME }
     const answer = await world.callWith({ keyRing }, 'addDomain', { body })
     expect(answer).toMatchObject({ status: 422, body: { code: 'relay_auth_failed' } })
@@ -533,7 +533,7 @@ describe('keys that cannot be opened any more', () => {
     expect((await world.db.query('select 1 from domains_domain')).rows).toEqual([])
   })
 
-  it('are not missed where a new one takes their place', async () => {
+  it('are replaced by a new key', async () => {
     await world.addVerified(NAME)
     await world.db.query(
       `update domains_domain set dkim_keys = replace(dkim_keys::text, 'v1.k.', 'v1.gone.')::json`,
@@ -545,7 +545,7 @@ describe('keys that cannot be opened any more', () => {
 })
 
 describe('many processes', () => {
-  it('share the work: no domain is checked by two at once', async () => {
+  it('share the work: each domain is checked by one', async () => {
     await world.configureRelay('simulator')
     for (let i = 0; i < 12; i++)
       await world.add(`n${i}.example.com`, { body: { relay: 'sparkpost' } })
@@ -563,7 +563,7 @@ describe('many processes', () => {
     expect(new Set(asked).size).toBe(12)
   })
 
-  it('take over what one has left after its lease, and not before', async () => {
+  it('continue the work of another one after its lease, and not before', async () => {
     await world.add(NAME)
     await world.db.query('update domains_domain set due_at = now()')
     const dead = world.createWork({
@@ -581,7 +581,7 @@ describe('many processes', () => {
     expect((await world.get(NAME)).last_check_at).not.toBeNull()
   })
 
-  it('serve tenants in turn: one with many domains holds nobody else up', async () => {
+  it('serve tenants in turn, whatever one of them has', async () => {
     await world.configureRelay('sparkpost', 'b')
     for (let i = 0; i < 8; i++) await world.add(`n${i}.example.com`)
     await world.add('b.example.com', { key: 'b' })

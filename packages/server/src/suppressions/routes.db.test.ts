@@ -37,7 +37,7 @@ const isSuppressed = async (address: string, tenantId = 'tn_a') =>
   (await findSuppressed(api.db, [{ tenantId, address }]))[0]
 
 describe('unsubscribeEmail', () => {
-  it('suppresses an address of the tenant, however it is spelt', async () => {
+  it('suppresses an address of the tenant in any spelling', async () => {
     expect(await unsubscribe('Ada@Exämple.COM')).toMatchObject({
       status: 200,
       body: { success: true, message: 'Email Unsubscribed' },
@@ -49,14 +49,14 @@ describe('unsubscribeEmail', () => {
     expect(await listed()).toEqual(['Ada@Exämple.COM unsubscribed'])
   })
 
-  it('may be repeated: one entry, as it was first', async () => {
+  it('may be repeated, and keeps the first entry', async () => {
     await unsubscribe('ada@example.com')
     const before = (await call('listSuppressions')).body
     expect((await unsubscribe('ADA@example.com')).status).toBe(200)
     expect((await call('listSuppressions')).body).toEqual(before)
   })
 
-  it('400: an address that is none, by its path', async () => {
+  it('answers 400 to an invalid address, with its path', async () => {
     for (const email of ['ada', 'Ada <ada@example.com>', 'ada@localhost', 'a@b.com\u0000'])
       expect(await unsubscribe(email)).toMatchObject({
         status: 400,
@@ -73,14 +73,14 @@ describe('unsubscribeEmail', () => {
     })
   })
 
-  it('403: a key that may only read', async () => {
+  it('answers 403 to a read-only key', async () => {
     expect((await unsubscribe('ada@example.com', 'reader')).status).toBe(403)
     expect((await unsubscribe('ada@example.com', 'sender')).status).toBe(200)
   })
 })
 
 describe('subscribeEmail', () => {
-  it('lifts the suppression of the tenant, however the address is spelt', async () => {
+  it('removes the suppression of the tenant in any spelling of the address', async () => {
     await unsubscribe('ada@example.com')
     await unsubscribe('ada@example.com', 'b')
     expect(await subscribe('Ada@Example.COM')).toMatchObject({
@@ -91,11 +91,11 @@ describe('subscribeEmail', () => {
     expect(await isSuppressed('ada@example.com', 'tn_b')).toBe(true)
   })
 
-  it('is content when there is nothing to lift', async () => {
+  it('succeeds when there is no suppression', async () => {
     expect((await subscribe('ada@example.com')).status).toBe(200)
   })
 
-  it('400: an address that is none', async () => {
+  it('answers 400 to an invalid address', async () => {
     expect(await subscribe('nobody')).toMatchObject({ status: 400, body: { errors: [{}] } })
   })
 })
@@ -124,7 +124,7 @@ describe('suppressAddress', () => {
     ])
   })
 
-  it('leaves nothing behind when its transaction is taken back', async () => {
+  it('leaves nothing when its transaction is rolled back', async () => {
     const address = 'ada@example.com'
     const undone = api.db.transaction(async (tx) => {
       const o = { tenantId: 'tn_a', email: address, reason: 'bounced', source: null } as const
@@ -178,14 +178,14 @@ describe('listSuppressions', () => {
     ['?pageToken=x', '/pageToken'],
     ['?pageSize=0', '/pageSize'],
     ['?unknown=1', '/unknown'],
-  ])('400: %s', async (query, path) => {
+  ])('answers 400 to %s', async (query, path) => {
     expect(await call('listSuppressions', { query })).toMatchObject({
       status: 400,
       body: { errors: [{ path }] },
     })
   })
 
-  it('400: a token of another filter', async () => {
+  it('answers 400 to a token of another filter', async () => {
     const { body } = await call('listSuppressions', { query: '?pageSize=1' })
     const query = `?pageSize=1&reason=bounced&pageToken=${body.nextPageToken}`
     expect((await call('listSuppressions', { query })).status).toBe(400)
@@ -200,7 +200,7 @@ describe('listSuppressions', () => {
 describe('[contract 7.3] getSuppression', () => {
   const get = (email: string, key: Key = 'a') => call('getSuppression', { params: { email }, key })
 
-  it('answers what an address is suppressed by, however it is spelt', async () => {
+  it('answers the entry of an address in any spelling', async () => {
     await unsubscribe('Ada@example.com')
     expect(await get('ada@EXAMPLE.com')).toMatchObject({
       status: 200,
@@ -232,14 +232,14 @@ describe('[contract 7.3] getSuppression', () => {
     expect(await sourceNow()).toEqual(source)
   })
 
-  it("404: no such suppression, and another tenant's; 403: a key that may not read", async () => {
+  it('answers 404 to an unknown suppression and another tenant, and 403 to a key without the scope', async () => {
     await unsubscribe('ada@example.com', 'b')
     for (const email of ['ada@example.com', 'bob@example.com'])
       expect(await get(email)).toMatchObject({ status: 404, body: { code: 'not_found' } })
     expect((await get('ada@example.com', 'sender')).status).toBe(403)
   })
 
-  it('400: an address that is none', async () => {
+  it('answers 400 to an invalid address', async () => {
     expect(await get('nobody')).toMatchObject({
       status: 400,
       body: { errors: [{ path: '/email' }] },
@@ -248,7 +248,7 @@ describe('[contract 7.3] getSuppression', () => {
 })
 
 describe('deleteSuppression', () => {
-  it('removes it, however the address is spelt', async () => {
+  it('removes the entry in any spelling of the address', async () => {
     await unsubscribe('o/hare+x@exämple.com')
     expect(
       await call('deleteSuppression', { params: { email: 'O/Hare+x@xn--exmple-cua.com' } }),
@@ -259,7 +259,7 @@ describe('deleteSuppression', () => {
     expect(await listed()).toEqual([])
   })
 
-  it("404: no such suppression, and another tenant's", async () => {
+  it('answers 404 to an unknown suppression and another tenant', async () => {
     await unsubscribe('ada@example.com', 'b')
     for (const email of ['ada@example.com', 'bob@example.com'])
       expect(await call('deleteSuppression', { params: { email } })).toMatchObject({
@@ -269,7 +269,7 @@ describe('deleteSuppression', () => {
     expect(await isSuppressed('ada@example.com', 'tn_b')).toBe(true)
   })
 
-  it('400: an address that is none', async () => {
+  it('answers 400 to an invalid address', async () => {
     expect(await call('deleteSuppression', { params: { email: 'nobody' } })).toMatchObject({
       status: 400,
       body: { errors: [{ path: '/email' }] },
@@ -278,7 +278,7 @@ describe('deleteSuppression', () => {
 })
 
 describe('findSuppressed', () => {
-  it('answers in the order of what was asked, over tenants, for a thousand at once', async () => {
+  it('answers a thousand addresses of several tenants in the order of the question', async () => {
     for (const email of ['r7@example.com', 'r900@example.com']) await unsubscribe(email)
     await unsubscribe('r7@example.com', 'b')
     const asked = Array.from({ length: 1_000 }, (_, i) => ({

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { hashApiKey, isSoundApiKey, newApiKey } from './api-key.ts'
 
 describe('an API key', () => {
-  it('[contract 2] is pr_, 32 bytes in base62 and a checksum', () => {
+  it('[contract 2] consists of pr_, 32 bytes in base62 and a checksum', () => {
     expect(newApiKey()).toMatch(/^pr_[0-9A-Za-z]{49}$/)
     expect(newApiKey()).not.toBe(newApiKey())
   })
 
-  it('has the same length whatever its bytes are, and its own checksum', () => {
+  it('has the same length for all bytes, and its own checksum', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
         const key = newApiKey(() => Buffer.from(bytes))
@@ -20,7 +20,7 @@ describe('an API key', () => {
     expect(newApiKey(() => Buffer.alloc(32))).toMatch(/^pr_0{43}/)
   })
 
-  it('keeps every byte: different secrets make different keys', () => {
+  it('differs for different secrets', () => {
     const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 })
     fc.assert(
       fc.property(bytes, bytes, (a, b) => {
@@ -30,7 +30,7 @@ describe('an API key', () => {
     )
   })
 
-  it('is not sound with any character changed, or two of them swapped', () => {
+  it('is invalid with any character changed, or two of them swapped', () => {
     const key = newApiKey()
     for (let at = 3; at < key.length; at++) {
       const other = key[at] === 'x' ? 'y' : 'x'

@@ -51,7 +51,7 @@ describe('the audit janitor', () => {
   })
 
   it.each<PlanMode>(['force_custom_plan', 'force_generic_plan'])(
-    'finds them by an index, with %s',
+    'finds entries by index, with %s',
     async (mode) => {
       await addEntries(20_000, 10)
       await database.db.query('analyze tenants_audit_entry')

@@ -57,7 +57,7 @@ describe('authentication by API key', () => {
     expect(await ask(apiKey)).toEqual({ tenantId, keyId, scopes: ['read'] })
   })
 
-  it('knows neither an unknown key nor a mistyped one; the latter without the database', async () => {
+  it('refuses an unknown key, and a mistyped key without a query', async () => {
     const { ask } = setUp()
     expect(await ask(newApiKey())).toBeUndefined()
     expect(queries).toBe(1)
@@ -66,7 +66,7 @@ describe('authentication by API key', () => {
     expect(queries).toBe(1)
   })
 
-  it('answers a known key at once, without the database', async () => {
+  it('answers a known key without a query', async () => {
     const { ask, authenticator } = setUp()
     const { apiKey, keyId } = await newKey()
     await ask(apiKey)
@@ -75,14 +75,14 @@ describe('authentication by API key', () => {
     expect(queries).toBe(1)
   })
 
-  it('asks once for many callers that come together', async () => {
+  it('makes one query for many concurrent callers', async () => {
     const { ask } = setUp()
     const { apiKey } = await newKey()
     await Promise.all(Array.from({ length: 50 }, () => ask(apiKey)))
     expect(queries).toBe(1)
   })
 
-  it('counts a revocation in this process at once', async () => {
+  it('obeys a revocation in this process at once', async () => {
     const { ask, deps } = setUp()
     const { apiKey, keyId } = await newKey()
     await ask(apiKey)
@@ -90,7 +90,7 @@ describe('authentication by API key', () => {
     expect(await ask(apiKey)).toBeUndefined()
   })
 
-  it('does not remember an answer that was on its way while the key was revoked', async () => {
+  it('does not cache an answer that was on its way during a revocation', async () => {
     const [answered, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const { deps } = setUp()
     const slow: Db = {
@@ -113,7 +113,7 @@ describe('authentication by API key', () => {
     expect(await authenticator.authenticate(apiKey)).toBeUndefined()
   })
 
-  it('counts a revocation in another process within two seconds', async () => {
+  it('obeys a revocation in another process within two seconds', async () => {
     const { ask } = setUp()
     const other = setUp()
     const { apiKey, keyId } = await newKey()
@@ -123,7 +123,7 @@ describe('authentication by API key', () => {
     expect(await ask(apiKey)).toBeUndefined()
   })
 
-  it('asks again behind a busy key, whose callers do not wait', async () => {
+  it('refreshes a key in use in the background', async () => {
     const { ask, authenticator } = setUp()
     const other = setUp()
     const { apiKey, keyId } = await newKey()
@@ -136,7 +136,7 @@ describe('authentication by API key', () => {
     while ((await ask(apiKey)) !== undefined) await database.db.query('select 1')
   })
 
-  it('ends with its expiry, also when it is believed', async () => {
+  it('ends with the expiry of the key, also in the cache', async () => {
     const { ask } = setUp()
     const { apiKey } = await newKey({ expiresInMs: 100 })
     expect(await ask(apiKey)).toBeDefined()
@@ -146,7 +146,7 @@ describe('authentication by API key', () => {
     expect(await fresh.ask(apiKey)).toBeUndefined()
   })
 
-  it('rejects, and remembers nothing, while the database is away', async () => {
+  it('rejects, and caches nothing, while the database is away', async () => {
     const { apiKey } = await newKey()
     let isAway = true
     const db: Db = {
@@ -162,10 +162,10 @@ describe('authentication by API key', () => {
   })
 })
 
-describe('guesses', () => {
+describe('guessed keys', () => {
   const guesses = (count: number) => Array.from({ length: count }, () => newApiKey())
 
-  it('share queries, one at a time, and a right key that comes last waits for few of them', async () => {
+  it('share queries, one at a time, and delay a valid key for few of them', async () => {
     const { authenticator } = setUp()
     const { apiKey, keyId } = await newKey()
     const wrong = guesses(2_000).map((key) => authenticator.authenticate(key, () => '192.0.2.1'))
@@ -178,7 +178,7 @@ describe('guesses', () => {
     expect(queries).toBe(5)
   })
 
-  it('do not refuse a right key that comes from the same address', async () => {
+  it('do not block a valid key from the same address', async () => {
     const { authenticator } = setUp()
     const { apiKey, keyId } = await newKey()
     const address = () => '2001:db8::1'
@@ -187,7 +187,7 @@ describe('guesses', () => {
     await Promise.all(wrong)
   })
 
-  it('of the same address delay no key that was right before, and is asked for again', async () => {
+  it('from the same address do not delay a key that was valid before', async () => {
     const { authenticator } = setUp()
     const { apiKey, keyId } = await newKey()
     const address = () => '192.0.2.1'
@@ -200,7 +200,7 @@ describe('guesses', () => {
     await Promise.all(wrong)
   })
 
-  it('of one key again and again cost one query a second', async () => {
+  it('cost one query a second when they are repeated', async () => {
     const { ask } = setUp()
     const key = newApiKey()
     for (let i = 0; i < 100; i++) await ask(key)

@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => database.close())
 
 describe('the first tenant', () => {
-  it('[contract 1] is named default and has the configured key', async () => {
+  it('[contract 1] is named default, and has the configured key', async () => {
     const apiKey = 'a-key-of-my-own-choice'
     const created = await ensureFirstTenant(database, apiKey)
     expect(created?.apiKey).toBe(apiKey)

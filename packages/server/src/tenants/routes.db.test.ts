@@ -58,7 +58,7 @@ async function newTenant(name = 'Acme') {
 }
 
 describe('createTenant', () => {
-  it('201: answers the tenant, its key id and a key that works', async () => {
+  it('answers the tenant, its key id and a key that works', async () => {
     const response = await admin('POST', '/tenants', { name: 'Acme' })
     expect(response.statusCode).toBe(201)
     expect(Check(createTenantAnswer, response.json())).toBe(true)
@@ -73,18 +73,18 @@ describe('createTenant', () => {
   it.each([
     ...[{}, { name: '' }, { name: '  ' }, { name: 'x'.repeat(201) }, { name: 1 }],
     ...['a\u001b[2J', 'a\nb', 'a\u0085', 'a\u2028b', '\u007f'].map((name) => ({ name })),
-  ])('400: %j', async (body) => {
+  ])('answers 400 to %j', async (body) => {
     const response = await admin('POST', '/tenants', body)
     expect(response.statusCode).toBe(400)
     expect(response.json().errors).toMatchObject([{ path: '/name' }])
   })
 
-  it('400: an unknown field', async () => {
+  it('answers 400 to an unknown field', async () => {
     const response = await admin('POST', '/tenants', { name: 'Acme', plan: 'gold' })
     expect(response.json().errors).toMatchObject([{ path: '/plan' }])
   })
 
-  it("401: without the operator's token, also with a tenant's key", async () => {
+  it('answers 401 without the operator token, also with a key of a tenant', async () => {
     const { apiKey } = await newTenant()
     for (const authorization of ['Bearer wrong', `Bearer ${apiKey}`]) {
       const response = await app.inject({
@@ -99,7 +99,7 @@ describe('createTenant', () => {
 })
 
 describe('listTenants', () => {
-  it('200: newest first, in pages, without losing or repeating one', async () => {
+  it('answers newest first, in pages, without losing or repeating one', async () => {
     const created = []
     for (const name of ['A', 'B', 'C']) created.unshift((await newTenant(name)).tenantId)
     const seen: string[] = []
@@ -115,14 +115,14 @@ describe('listTenants', () => {
     expect(new Set(seen).size).toBe(seen.length)
   })
 
-  it("400: a key list's token", async () => {
+  it('answers 400 to a page token of listApiKeys', async () => {
     const pageToken = pageTokenAfter({ mark: 'keys' }, newId('key'))
     expect((await admin('GET', `/tenants?pageToken=${pageToken}`)).statusCode).toBe(400)
   })
 })
 
 describe('createApiKey', () => {
-  it('201: a key with its own scopes and expiry', async () => {
+  it('makes a key with its own scopes and expiry', async () => {
     const { tenantId } = await newTenant()
     const expires_at = '2999-01-01T00:00:00Z'
     const response = await admin('POST', `/tenants/${tenantId}/keys`, {
@@ -138,13 +138,13 @@ describe('createApiKey', () => {
     })
   })
 
-  it('201: without any field, a key for everything', async () => {
+  it('makes a key for everything without any field', async () => {
     const { tenantId } = await newTenant()
     const { api_key } = (await admin('POST', `/tenants/${tenantId}/keys`, {})).json()
     expect((await whoami(api_key)).json().scopes).toEqual([])
   })
 
-  it('403: a key whose scopes do not cover an operation', async () => {
+  it('makes a key that gets 403 outside of its scopes', async () => {
     const { tenantId } = await newTenant()
     const body = { scopes: ['send', 'webhooks'] }
     const { api_key } = (await admin('POST', `/tenants/${tenantId}/keys`, body)).json()
@@ -161,14 +161,14 @@ describe('createApiKey', () => {
     [{ name: '' }, '/name'],
     [{ name: 'a\u001b[2J' }, '/name'],
     [{ key: 'mine' }, '/key'],
-  ])('400: %j', async (body, path) => {
+  ])('answers 400 to %j', async (body, path) => {
     const { tenantId } = await newTenant()
     const response = await admin('POST', `/tenants/${tenantId}/keys`, body)
     expect(response.statusCode).toBe(400)
     expect(response.json().errors).toMatchObject([{ path }])
   })
 
-  it('404: no such tenant', async () => {
+  it('answers 404 to an unknown tenant', async () => {
     for (const id of [newId('tn'), 'x', "tn_'; drop table tenants_tenant", 'x'.repeat(200)])
       expect((await admin('POST', `/tenants/${encodeURIComponent(id)}/keys`, {})).statusCode).toBe(
         404,
@@ -177,7 +177,7 @@ describe('createApiKey', () => {
 })
 
 describe('listApiKeys', () => {
-  it('200: every key with its state, and never the key or its hash', async () => {
+  it('answers every key with its state, and never the key or its hash', async () => {
     const { tenantId, keyId, apiKey } = await newTenant()
     const second = (await admin('POST', `/tenants/${tenantId}/keys`, { name: 'Two' })).json()
     await admin('DELETE', `/keys/${keyId}`)
@@ -191,20 +191,20 @@ describe('listApiKeys', () => {
     for (const secret of [apiKey, second.api_key]) expect(response.body).not.toContain(secret)
   })
 
-  it("200: none of another tenant's", async () => {
+  it('answers none of the keys of another tenant', async () => {
     const [one, other] = [await newTenant(), await newTenant()]
     const { keys } = (await admin('GET', `/tenants/${one.tenantId}/keys`)).json()
     expect(keys.map((key: { key_id: string }) => key.key_id)).toEqual([one.keyId])
     expect(JSON.stringify(keys)).not.toContain(other.keyId)
   })
 
-  it('404: no such tenant', async () => {
+  it('answers 404 to an unknown tenant', async () => {
     expect((await admin('GET', `/tenants/${newId('tn')}/keys`)).statusCode).toBe(404)
   })
 })
 
 describe('revokeApiKey', () => {
-  it('200: the key stops working at once; again is fine and changes nothing', async () => {
+  it('disables the key at once, and may be repeated', async () => {
     const { tenantId, keyId, apiKey } = await newTenant()
     expect((await whoami(apiKey)).statusCode).toBe(200)
     const response = await admin('DELETE', `/keys/${keyId}`)
@@ -218,7 +218,7 @@ describe('revokeApiKey', () => {
     expect(await revokedAt()).toBe(first)
   })
 
-  it('404: no such key', async () => {
+  it('answers 404 to an unknown key', async () => {
     expect((await admin('DELETE', `/keys/${newId('key')}`)).statusCode).toBe(404)
   })
 })
