@@ -110,7 +110,7 @@ const afterRequest =
 const answer = (status: number, body: string, more = '') =>
   `HTTP/1.1 ${status} X\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
-it('makes the request below the account’s address, as JSON, with the key in its one header', async () => {
+it('makes a JSON request below the address of the account, with the key in one header', async () => {
   const requests: string[] = []
   const { send } = await listen(
     afterRequest((socket, request) => {
@@ -132,7 +132,7 @@ it('makes the request below the account’s address, as JSON, with the key in it
   expect(request.split(API_KEY)).toHaveLength(2)
 })
 
-it('a provider that quotes the key does not put it into the record', async () => {
+it('hides a key that the provider quotes', async () => {
   const { send } = await listen(
     afterRequest((socket) =>
       socket.write(answer(401, `no such key: ${API_KEY}`, `x-id: a-${API_KEY}\r\n`)),
@@ -152,12 +152,12 @@ it('reads a bounded part of an answer', async () => {
   expect(JSON.stringify(result).length).toBeLessThan(70_000)
 })
 
-describe('not-sent: the provider surely has nothing of it', () => {
+describe('a request that surely did not arrive', () => {
   it.each([
     ['an unknown name', 'https://nowhere.invalid', { category: 'host_not_found', retryable: true }],
     ['an address that is not allowed', 'https://10.0.0.1', { category: 'address_refused', retryable: false }],
     ['a port that is not for HTTP', 'http://127.0.0.1:25', { category: 'protocol_error' }],
-  ])('%s', async (_, apiBase, failure) => {
+  ])('is not-sent: %s', async (_, apiBase, failure) => {
     const lookup = async () => {
       throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
     }
@@ -167,7 +167,7 @@ describe('not-sent: the provider surely has nothing of it', () => {
     expect(result).toMatchObject({ kind: 'not-sent', failure: { ...failure, authRejected: false } })
   }) // biome-ignore format: a table
 
-  it('nobody listens', async () => {
+  it('is not-sent when nothing listens', async () => {
     const { relays } = await listen(() => undefined)
     const account = accountAt(`http://127.0.0.1:${await findFreePort()}`)
     expect(await relays.send(account, mail)).toMatchObject({
@@ -176,7 +176,7 @@ describe('not-sent: the provider surely has nothing of it', () => {
     })
   })
 
-  it('a certificate that is not good', async () => {
+  it('is not-sent at an invalid certificate', async () => {
     const tls = { cert: pem('self-signed.pem'), key: pem('self-signed.key') }
     const make = () => createTlsServer(tls)
     const { send } = await listen(() => undefined, make, 'https')
@@ -186,7 +186,7 @@ describe('not-sent: the provider surely has nothing of it', () => {
     })
   })
 
-  it('a handshake that does not end within the deadline', async () => {
+  it('is not-sent when the handshake does not end before the deadline', async () => {
     const { send } = await listen(() => undefined, createServer, 'https')
     expect(await send({ deadlineAt: performance.now() + 200 })).toMatchObject({
       kind: 'not-sent',
@@ -194,21 +194,21 @@ describe('not-sent: the provider surely has nothing of it', () => {
     })
   })
 
-  it('a deadline that is over', async () => {
+  it('is not-sent after the deadline', async () => {
     const { send, sockets } = await listen(() => undefined)
     expect(await send({ deadlineAt: performance.now() - 1 })).toMatchObject({ kind: 'not-sent' })
     expect(sockets).toHaveLength(0)
   })
 })
 
-describe('uncertain: it went out, and no complete answer came', () => {
+describe('a request without a complete answer', () => {
   it.each([
     ['silence', () => undefined],
     ['a reset', (socket: Socket) => socket.resetAndDestroy()],
     ['the end', (socket: Socket) => socket.end()],
     ['what is no HTTP', (socket: Socket) => socket.write('220 ready\r\n')],
     ['half an acceptance', (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')],
-  ])('%s', async (_, then) => {
+  ])('is uncertain: %s', async (_, then) => {
     const { send } = await listen(afterRequest(then))
     expect(await send({ deadlineAt: performance.now() + 500 })).toMatchObject({
       kind: 'uncertain',
@@ -216,14 +216,14 @@ describe('uncertain: it went out, and no complete answer came', () => {
     })
   }) // biome-ignore format: a table
 
-  it('one that is stopped after it went out', async () => {
+  it('is uncertain when it is stopped after it was sent', async () => {
     const stopper = new AbortController()
     const { send } = await listen(afterRequest(() => stopper.abort()))
     expect(await send({ signal: stopper.signal })).toMatchObject({ kind: 'uncertain' })
   })
 })
 
-it('of a refusal the status counts, though the rest of it is lost', async () => {
+it('counts the status of a refusal whose body is lost', async () => {
   const { send } = await listen(
     afterRequest((socket) => socket.end('HTTP/1.1 503 X\r\ncontent-length: 9\r\n\r\nabc')),
   )
@@ -233,7 +233,7 @@ it('of a refusal the status counts, though the rest of it is lost', async () => 
   })
 })
 
-it('of a refusal that comes before all of the mail is out the status counts, too', async () => {
+it('counts the status of a refusal that comes before the whole request was sent', async () => {
   const { relays, account } = await listen((socket) => {
     socket.once('data', () => socket.write('HTTP/1.1 413 X\r\ncontent-length: 9\r\n\r\nabc'))
   })
@@ -245,7 +245,7 @@ it('of a refusal that comes before all of the mail is out the status counts, too
   })
 })
 
-it('a mail that broke off half-way is not sent', async () => {
+it('is not-sent when the request ended half-way', async () => {
   const { relays, account } = await listen((socket) => {
     socket.once('data', () => socket.destroy())
   })
@@ -256,14 +256,14 @@ it('a mail that broke off half-way is not sent', async () => {
   })
 })
 
-describe('stopped: nothing was made', () => {
-  it('by who marks what is sent', async () => {
+describe('a stopped request', () => {
+  it('is not made when its commit point cannot be recorded', async () => {
     const { send, sockets } = await listen(() => undefined)
     expect(await send({ beforeRequest: async () => false })).toEqual({ kind: 'stopped' })
     expect(sockets).toHaveLength(0)
   })
 
-  it('by its signal, before and while it connects', async () => {
+  it('is ended by its signal, before and during the connection', async () => {
     const stopper = new AbortController()
     const { send, sockets } = await listen(() => stopper.abort(), createServer, 'https')
     expect(await send({ signal: AbortSignal.abort() })).toEqual({ kind: 'stopped' })
@@ -272,7 +272,7 @@ describe('stopped: nothing was made', () => {
     expect(sockets).toHaveLength(1)
   })
 
-  it('an error of who marks it is his own', async () => {
+  it('rejects with the error of recording the commit point', async () => {
     const { send, sockets } = await listen(() => undefined)
     const beforeRequest = () => Promise.reject(new Error('the database is away'))
     await expect(send({ beforeRequest })).rejects.toThrow('the database is away')
@@ -280,7 +280,7 @@ describe('stopped: nothing was made', () => {
   })
 })
 
-it('tells how long each request took and what came of it, and nothing of one that was not made', async () => {
+it('observes duration and outcome of each request that was made', async () => {
   const answers = [answer(200, ''), answer(302, ''), answer(404, ''), answer(503, ''), '']
   const { account, egress } = await listen(
     afterRequest((socket) => {
@@ -300,7 +300,7 @@ it('tells how long each request took and what came of it, and nothing of one tha
   for (const { durationMs } of observed) expect(durationMs).toBeGreaterThanOrEqual(0)
 })
 
-describe('calls about a domain', () => {
+describe('requests about a domain', () => {
   const call = (path: string, read: RelayDomainCall['read']): RelayDomainCall => ({
     request: { method: 'GET', path, headers: {} },
     read,
@@ -308,7 +308,7 @@ describe('calls about a domain', () => {
   const done = ({ body }: RelayAnswer) =>
     ({ kind: 'done', records: [], agrees: true, detail: body }) as const
 
-  it('one leads to the next', async () => {
+  it('follow each other', async () => {
     const { relays, account } = await listen(
       afterRequest((socket, request) => socket.write(answer(200, request.split(' ')[1] ?? ''))),
     )
@@ -319,7 +319,7 @@ describe('calls about a domain', () => {
     expect(result).toMatchObject({ kind: 'answered', outcome: { kind: 'done', detail: '/api/3' } })
   })
 
-  it('a GET has no body', async () => {
+  it('have no body with GET', async () => {
     const requests: string[] = []
     const { relays, account } = await listen(
       afterRequest((socket, request) => {
@@ -332,7 +332,7 @@ describe('calls about a domain', () => {
     expect(requests[0]).not.toMatch(/content-/i)
   })
 
-  it('not without end', async () => {
+  it('are bounded in number', async () => {
     const { relays, account } = await listen(
       afterRequest((socket) => socket.write(answer(200, ''))),
     )
@@ -353,7 +353,7 @@ describe('a simulator', () => {
   const account = { ...accountAt(''), kind: 'simulator' as const, apiKey: '' }
   const egress = { request: () => Promise.reject(new Error('nothing leaves the process')) }
 
-  it('is asked without a request; what it calls back with is stored before its answer counts', async () => {
+  it('answers without a request, after its callback was stored', async () => {
     const stored: unknown[] = []
     const relays = relaysOver(egress, {
       adapterOf: () => simulator,
@@ -366,7 +366,7 @@ describe('a simulator', () => {
     expect(stored).toEqual([{ tenantId: 'tn_a', kind: 'simulator', body: 'report' }])
   })
 
-  it('is stopped as a provider is', async () => {
+  it('is stopped like a provider', async () => {
     const relays = relaysOver(egress, { adapterOf: () => simulator })
     expect(await relays.send(account, mail, { beforeRequest: async () => false })).toEqual({
       kind: 'stopped',

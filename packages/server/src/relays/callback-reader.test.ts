@@ -15,7 +15,7 @@ function callbackOf(count: number): Buffer {
 }
 
 describe('a long callback', () => {
-  it('is read as a short one is', async () => {
+  it('is read like a short one', async () => {
     const body = callbackOf(2_500)
     expect(body.length).toBeGreaterThan(callbackInPlaceBytesMax)
     const read = await reader.read('tn_a', 'sendgrid', body)
@@ -28,12 +28,12 @@ describe('a long callback', () => {
     expect(body.length).toBeGreaterThan(callbackInPlaceBytesMax)
   })
 
-  it('that is not what the provider sends is nothing', async () => {
+  it('is refused when it is not from the provider', async () => {
     const body = Buffer.from(`[${' '.repeat(callbackInPlaceBytesMax)}`)
     expect(await reader.read('tn_a', 'sparkpost', body)).toBeUndefined()
   })
 
-  it('keeps the event loop for a fraction of the bound', async () => {
+  it('keeps the event loop for a fraction of the time limit', async () => {
     const body = callbackOf(8_000)
     await reader.read('tn_a', 'sendgrid', callbackOf(2_500))
     const before = process.threadCpuUsage()
@@ -45,12 +45,12 @@ describe('a long callback', () => {
   })
 })
 
-it('a short callback is read in place', async () => {
+it('reads a short callback in place', async () => {
   const read = await reader.read('tn_a', 'sendgrid', callbackOf(2))
   expect(read?.parts.map((open) => open().length)).toEqual([2])
 })
 
-it('nothing follows from reports of another kind', async () => {
+it('ignores reports of unknown kinds', async () => {
   const body = Buffer.from('[{"email":"a@example.com","event":"open","timestamp":1}]')
   expect(await reader.read('tn_a', 'sendgrid', body)).toMatchObject({ isEmpty: true })
 })

@@ -88,7 +88,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
   const latest = () => peer.mails.at(-1)
 
   describe('a mail', () => {
-    it('arrives as it was given', async () => {
+    it('arrives unchanged', async () => {
       const content = Buffer.from(Array.from({ length: 1000 }, (_, i) => (i * 7) % 256))
       const result = await send({
         attachments: [
@@ -124,13 +124,13 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
         expect(rest).not.toContain(spelling)
     })
 
-    it('is asked for below the address of the account', async () => {
+    it('is sent below the address of the account', async () => {
       await send()
       const { pathname } = new URL(peer.account.apiBase)
       expect(peer.requests.at(-1)?.path.startsWith(pathname.replace(/\/$/, ''))).toBe(true)
     })
 
-    it('is not watched, and gets nothing put into it, by the provider', async () => {
+    it('is neither tracked nor changed by the provider', async () => {
       await send()
       const mail = latest()
       const tracking = mail === undefined ? [] : peer.trackingOf(mail)
@@ -138,7 +138,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       expect(tracking).toEqual(tracking.map(() => false))
     })
 
-    it('is no template: what looks like one arrives as it is', async () => {
+    it('is no template: placeholders arrive unchanged', async () => {
       const words =
         '{{name}} {{{raw}}} {{ if a }}x{{ end }} -name- %name% [name] [unsubscribe] <%asm_group_unsubscribe_raw_url%> $name #name#'
       const result = await send({
@@ -159,7 +159,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       expect(mail && headerOf(mail, 'X-Words')).toBe(words)
     })
 
-    it('whatever is in it is taken by a strict provider, and arrives', async () => {
+    it('is accepted by a strict provider with any content, and arrives', async () => {
       await fc.assert(
         fc.asyncProperty(anyMail(aMail()), async (mail) => {
           const result = await relays.send(peer.account, mail)
@@ -177,7 +177,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
   })
 
   describe('its reports', () => {
-    it('bring back whose copy of which email each is of', async () => {
+    it('name the copy and the email', async () => {
       const refs = [
         { refId: REF_ID, n: 0 },
         { refId: REF_ID, n: 999 },
@@ -203,7 +203,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       }
     })
 
-    it('have an id each, the same whenever they are read', async () => {
+    it('have one id each, the same at every reading', async () => {
       await peer.callBack()
       await send({ n: 7 })
       await send({ n: 8 })
@@ -213,7 +213,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       expect(idsOf()).toEqual(idsOf())
     })
 
-    it('are believed with the secret, and without it only where there is none', async () => {
+    it('are trusted with the secret, and without a secret only where none is set', async () => {
       await peer.callBack()
       await send()
       const [callback] = await peer.callBack()
@@ -248,7 +248,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       return failureOf(await send())
     }
 
-    it('401: the key is refused, and no second mail will go', async () => {
+    it('of 401 means that the key is refused, and no further mail is sent', async () => {
       expect(await answering(401, { form: 'own' })).toMatchObject({
         category: 'auth_rejected',
         authRejected: true,
@@ -256,7 +256,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       })
     })
 
-    it('a key that is wrong in earnest', async () => {
+    it('to a wrong key means that the key is refused', async () => {
       const account = { ...peer.account, apiKey: `${peer.account.apiKey}x` }
       const { kind: how, ...rest } = await relays.send(account, aMail())
       expect({ how, ...rest }).toMatchObject({
@@ -265,14 +265,14 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       })
     })
 
-    it('413: the mail is too large for good', async () => {
+    it('of 413 means that the mail is too large for good', async () => {
       expect(await answering(413, { form: 'own' })).toMatchObject({
         category: 'message_too_large',
         retryable: false,
       })
     })
 
-    it('429: again, after the time that it names', async () => {
+    it('of 429 means a retry after the time that it names', async () => {
       const failure = await answering(429, { form: 'own', retryAfter: '77' })
       expect(failure).toMatchObject({
         category: 'sender_rate_limited',
@@ -281,14 +281,14 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       })
     })
 
-    it.each([500, 502, 503, 504])('%i: again, whoever says it', async (status) => {
+    it.each([500, 502, 503, 504])('of %i means a retry, whoever sent it', async (status) => {
       for (const form of ['own', 'page', 'empty'] as const) {
         const failure = await answering(status, { form })
         expect(failure).toMatchObject({ retryable: true, authRejected: false })
       }
     })
 
-    it('a page on the way is no verdict on the key, nor a success', async () => {
+    it('that is a web page is neither a verdict on the key nor a success', async () => {
       for (const status of [200, 201, 204, 301, 302, 403, 404, 407])
         expect([status, await answering(status, { form: 'page' })]).toMatchObject([
           status,
@@ -296,7 +296,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
         ])
     })
 
-    it('400 in its own form is final, with its words', async () => {
+    it('of 400 in the form of the provider is final, with its words', async () => {
       const failure = await answering(400, { form: 'own' })
       expect(failure).toMatchObject({ retryable: false, authRejected: false })
       expect(failure.providerError).toContain('It does not go.')
@@ -313,7 +313,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
     const idIn = (outcome: RelayDomainOutcome) =>
       outcome.kind === 'done' ? outcome.providerId : undefined
 
-    it('is made, looked at, and deleted', async () => {
+    it('is made, verified and deleted', async () => {
       const domain = aDomain('one.example.org')
       const made = await create(domain)
       expect(made.kind).toBe('done')
@@ -335,14 +335,14 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       expect(await call(adapter.domains.verify(peer.account, named))).toEqual({ kind: 'absent' })
     })
 
-    it('is made once, however often it is asked for', async () => {
+    it('is made once, however often it is requested', async () => {
       const domain = aDomain('two.example.org')
       await create(domain)
       const again = await create(domain)
       expect(again.kind === 'done' || (again.kind === 'taken' && again.isOwn)).toBe(true)
     })
 
-    it('of another account is told as such', async () => {
+    it('of another account is reported as taken', async () => {
       peer.addForeignDomain('foreign.example.org')
       expect(await create(aDomain('foreign.example.org'))).toMatchObject({
         kind: 'taken',
@@ -350,7 +350,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       })
     })
 
-    it('has another key from then on, where the provider takes keys', async () => {
+    it('gets a new key, where the provider accepts keys', async () => {
       const { takesKeys, changeKey } = adapter.domains
       expect(changeKey !== undefined).toBe(takesKeys)
       if (changeKey === undefined) return
@@ -360,7 +360,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       expect(await call(changeKey(peer.account, renewed))).toMatchObject({ kind: 'done' })
     })
 
-    it('a refused key is a refused key', async () => {
+    it('is not made with a refused key', async () => {
       peer.setScript(() => ({ status: 401, json: peer.errorOf('Unauthorized.') }))
       const { create: make, verify, delete: remove } = adapter.domains
       for (const asked of [make, verify, remove])
@@ -371,7 +371,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
     })
   })
 
-  it('answers of any kind are read without an error, and make a failure that can be stored', () => {
+  it('reads any answer without an error, into a failure that can be stored', () => {
     fc.assert(
       fc.property(anyAnswer, (answer) => {
         const outcome = adapter.readSent(answer)
@@ -382,7 +382,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
     )
   })
 
-  it('so are those about domains, and never more of them than may follow each other', () => {
+  it('reads any answer about a domain, with a bounded number of follow-up requests', () => {
     const domain = aDomain('five.example.org')
     const { create, verify, changeKey, delete: remove } = adapter.domains
     const calls = [create, verify, remove, ...(changeKey === undefined ? [] : [changeKey])]
@@ -409,9 +409,9 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
 })
 
 describe.each(relayKinds.map((kind) => [kind, adapterOf(kind)] as const))(
-  '%s, of which anybody may know the callback URL',
+  'callbacks of %s, whose URL anybody may know',
   (_, adapter) => {
-    it('callbacks of any kind are read without an error, into facts that can be stored', () => {
+    it('are read without an error, into facts that can be stored', () => {
       fc.assert(
         fc.property(anyCallback, (body) => {
           for (const fact of adapter.callbacks.read(body) ?? []) checkFact(fact)
@@ -420,13 +420,13 @@ describe.each(relayKinds.map((kind) => [kind, adapterOf(kind)] as const))(
       )
     })
 
-    it('what is no JSON, or no report of its, is none', () => {
+    it('are refused when they are not JSON or not from the provider', () => {
       for (const body of ['', ' ', '{}', 'null', '7', '"x"', '[', '{"a":1}', '<html>', '\u0000'])
         expect([body, adapter.callbacks.read(body)]).toEqual([body, undefined])
       expect(adapter.callbacks.read('[]')).toEqual([])
     })
 
-    it('reports nested as deep as they like do not end the process', () => {
+    it('do not end the process, however deep they are nested', () => {
       const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
       const deepObject = `[${'{"msys":'.repeat(50_000)}1${'}'.repeat(50_000)}]`
       for (const body of [deep, deepObject]) {
@@ -435,7 +435,7 @@ describe.each(relayKinds.map((kind) => [kind, adapterOf(kind)] as const))(
       }
     })
 
-    it('headers of any kind are not believed, and are no error', () => {
+    it('are not trusted with any wrong headers, without an error', () => {
       const secrets = { callbackSecret: 'secret', verificationKey: 'no key' }
       const value = fc.oneof(fc.string(), fc.array(fc.string()))
       fc.assert(

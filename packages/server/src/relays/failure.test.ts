@@ -4,7 +4,7 @@ import { relayFailure, retryAfterMsOf } from './failure.ts'
 const date = 'Fri, 20 Nov 2026 10:00:00 GMT'
 const answer = (headers: Record<string, string>, body = '') => ({ status: 429, headers, body })
 
-describe('what a provider asks to wait', () => {
+describe('the Retry-After of a provider', () => {
   it.each([
     ['7', 7_000],
     ['Fri, 20 Nov 2026 10:00:30 GMT', 30_000],
@@ -17,7 +17,7 @@ describe('what a provider asks to wait', () => {
     expect(retryAfterMsOf(answer({ 'retry-after': value, date }))).toBeUndefined()
   })
 
-  it('is not a time where the answer does not say its own', () => {
+  it('is ignored as a date when the answer has no date of its own', () => {
     expect(
       retryAfterMsOf(answer({ 'retry-after': 'Fri, 20 Nov 2099 10:00:30 GMT' })),
     ).toBeUndefined()
@@ -26,7 +26,7 @@ describe('what a provider asks to wait', () => {
 })
 
 describe('a failure', () => {
-  it('has the sentence of its category and the words as received', () => {
+  it('has the sentence of its category, and the words as received', () => {
     const given = answer({}, ' {"errors":[{"message":"slow down"}]}\n')
     const failure = relayFailure('sender_rate_limited', {
       retryable: true,
@@ -45,14 +45,14 @@ describe('a failure', () => {
     })
   })
 
-  it('of no category has the words themselves', () => {
+  it('has the words alone when its category is unknown', () => {
     const unknown = (words: string | undefined) =>
       relayFailure('unknown', { retryable: false, words, answer: answer({}, `${words}`) })
     expect(unknown('odd\u0000').failedReason).toBe('odd\ufffd')
     expect(unknown('').failedReason).toBe('HTTP status 429')
   })
 
-  it('does not repeat the page of something that is no API', () => {
+  it('does not repeat a web page', () => {
     const page = answer({}, '<html>Login to the router</html>')
     const failure = relayFailure('temporary', { retryable: true, words: undefined, answer: page })
     expect(failure.providerError).toBe('HTTP status 429')

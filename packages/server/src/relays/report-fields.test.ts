@@ -13,7 +13,7 @@ describe('the time of a report', () => {
     ['1591726752372', 1_591_726_752_372_000n],
     ['2017-12-15T00:59:29Z', 1_513_299_569_000_000n],
     ['2017-12-15T01:59:29.123456+01:00', 1_513_299_569_123_456n],
-  ])('%s is understood', (value, micros) => {
+  ])('is read from %s', (value, micros) => {
     expect(microsOf(value)).toBe(micros)
   })
 
@@ -31,7 +31,7 @@ describe('the time of a report', () => {
     true,
     {},
     [],
-  ])('%s is none', (value) => {
+  ])('is not read from %s', (value) => {
     expect(microsOf(value)).toBeUndefined()
   })
 })
@@ -48,7 +48,7 @@ describe('the text of a report', () => {
     )
   })
 
-  it('is not what an object inherits, nor an object', () => {
+  it('is neither an inherited property nor an object', () => {
     expect(textOf({ a: {}, b: true }, 'toString')).toBeUndefined()
     expect(textOf({ a: {}, b: true }, 'a')).toBeUndefined()
     expect(textOf({ a: {}, b: true }, 'b')).toBeUndefined()
@@ -57,7 +57,7 @@ describe('the text of a report', () => {
 })
 
 describe('the name of a copy', () => {
-  it('is read as it was written, and nothing else is', () => {
+  it('is read exactly as it was written', () => {
     const ref = { refId: '01JD3Z5V9S8QWERTY0ABCDEFGH', n: 999 }
     expect(readMailRef(writeMailRef(ref))).toEqual(ref)
     const others = ['', '.', `${ref.refId}.`, `${ref.refId}.1.2`, `x${ref.refId}.1`, ref, 7, null]

@@ -116,7 +116,7 @@ const spki = (namedCurve: string) =>
 const VERIFICATION_KEY = spki('prime256v1')
 
 describe('configureRelay: 200', () => {
-  it("[contract 3.4] makes an account at the provider's public address, and answers its callback URL", async () => {
+  it('[contract 3.4] makes an account at the public address of the provider, and answers its callback URL', async () => {
     const { status, body } = await put('sparkpost', { api_key: API_KEY })
     expect({ status, body }).toEqual({
       status: 200,
@@ -143,7 +143,7 @@ describe('configureRelay: 200', () => {
     expect(lookedUp).toEqual([])
   })
 
-  it('keeps key, callback secret and callback token sealed, bound to row and column', async () => {
+  it('stores key, callback secret and callback token sealed, bound to row and column', async () => {
     await put('sparkpost', { api_key: API_KEY, callback_secret: 's3cret-callback' })
     const { rows } = await database.db.query<Record<string, string>>(
       'select api_key, callback_token, callback_secret from relays_account',
@@ -160,12 +160,12 @@ describe('configureRelay: 200', () => {
     ['http://127.0.0.1:8080/fake/', 'http://127.0.0.1:8080/fake'],
     ['http://localhost:8080', 'http://localhost:8080'],
     ['https://nowhere.example.test/', 'https://nowhere.example.test'],
-  ])('[contract 5] takes the address %s', async (api_base, stored) => {
+  ])('[contract 5] stores the address %s as %s', async (api_base, stored) => {
     const { status, body } = await put('sparkpost', { api_key: API_KEY, api_base })
     expect({ status, api_base: body.relay?.api_base }).toEqual({ status: 200, api_base: stored })
   })
 
-  it('a new key or another address keeps the callback URL', async () => {
+  it('keeps the callback URL with a new key or another address', async () => {
     const urls = []
     for (const change of [
       { api_key: API_KEY },
@@ -178,7 +178,7 @@ describe('configureRelay: 200', () => {
     expect(await load('sparkpost')).toMatchObject({ apiKey: API_KEY, configVersion: 3 })
   })
 
-  it('what is left out stays as it is', async () => {
+  it('keeps fields that were left out', async () => {
     const api_base = 'https://api.eu.sparkpost.com/api'
     const { body } = await put('sparkpost', { api_key: API_KEY, api_base, callback_secret: 'cs' })
     changes.length = 0
@@ -200,7 +200,7 @@ describe('configureRelay: 200', () => {
     expect(await secrets()).toEqual({})
   })
 
-  it('[7.3] null is the public address again, which needs the key, too', async () => {
+  it('[7.3] restores the public address with null, which needs the key as well', async () => {
     const api_base = 'https://api.eu.sparkpost.com/api'
     await put('sparkpost', { api_key: API_KEY, api_base, verification_key: null })
     expect(await put('sparkpost', { api_base: null })).toMatchObject({
@@ -216,14 +216,14 @@ describe('configureRelay: 200', () => {
     expect((await put('simulator', { api_base: null, callback_secret: null })).status).toBe(200)
   })
 
-  it('the same key again is a change: what was held against it counts no more', async () => {
+  it('treats the same key as a change, which clears earlier rejections', async () => {
     await put('sparkpost', { api_key: API_KEY })
     await put('sparkpost', { api_key: API_KEY })
     expect(changes).toHaveLength(4)
     expect(await load('sparkpost')).toMatchObject({ configVersion: 2 })
   })
 
-  it("takes SendGrid's verification key, as it shows it", async () => {
+  it('accepts the verification key in the form in which SendGrid shows it', async () => {
     const { status, body } = await put('sendgrid', {
       api_key: 'SG.key',
       verification_key: VERIFICATION_KEY,
@@ -241,7 +241,7 @@ describe('configureRelay: 200', () => {
     expect((await find('sendgrid', body.relay.callback_url))?.secrets).toEqual({})
   })
 
-  it('the simulator has no key and no address', async () => {
+  it('makes the simulator without a key and an address', async () => {
     const { status, body } = await put('simulator', {})
     expect({ status, body }).toMatchObject({
       status: 200,
@@ -250,7 +250,7 @@ describe('configureRelay: 200', () => {
     expect(await load('simulator')).toMatchObject({ apiKey: '', apiBase: '' })
   })
 
-  it('two tenants have accounts of their own; a key with the scope is enough', async () => {
+  it('makes separate accounts for two tenants, with a key of the scope', async () => {
     const mine = await put('sparkpost', { api_key: API_KEY }, 'mailers')
     const theirs = await put('sparkpost', { api_key: 'their-key' }, 'b')
     expect([mine.status, theirs.status]).toEqual([200, 200])
@@ -259,7 +259,7 @@ describe('configureRelay: 200', () => {
     expect(await load('sparkpost', 'tn_b')).toMatchObject({ apiKey: 'their-key' })
   })
 
-  it('requests at once make one account', async () => {
+  it('makes one account for concurrent requests', async () => {
     const all = await Promise.all(
       Array.from({ length: 5 }, (_, i) => put('sparkpost', { api_key: `key-${i}` })),
     )
@@ -300,7 +300,7 @@ describe('configureRelay: 400', () => {
     ['/verification_key', 'sendgrid', { api_key: API_KEY, verification_key: spki('secp384r1') }],
     ['/verification_key', 'sendgrid', { api_key: API_KEY, verification_key: 7 }],
     ['/colour', 'sparkpost', { api_key: API_KEY, colour: 'red' }],
-  ])('%s of %s %j', async (path, kind, body) => {
+  ])('answers %s of %s %j', async (path, kind, body) => {
     expect(await put(kind, body)).toMatchObject({
       status: 400,
       body: { code: 'validation_failed', errors: [{ path }] },
@@ -309,7 +309,7 @@ describe('configureRelay: 400', () => {
     expect(rows).toEqual([])
   })
 
-  it('404 for a kind that there is not', async () => {
+  it('answers 404 to an unknown kind', async () => {
     const { status, body } = await put('mailgun', { api_key: API_KEY })
     expect({ status, message: body.message }).toEqual({
       status: 404,
@@ -317,7 +317,7 @@ describe('configureRelay: 400', () => {
     })
   })
 
-  it('another address needs the key again: the old one would be sent there', async () => {
+  it('needs the key again for another address', async () => {
     await put('sparkpost', { api_key: API_KEY })
     expect(await put('sparkpost', { api_base: 'https://hooks.example.test' })).toMatchObject({
       status: 400,
@@ -327,12 +327,12 @@ describe('configureRelay: 400', () => {
   })
 })
 
-it('configureRelay: 401 without a key, 403 without the scope', async () => {
+it('configureRelay answers 401 without a key, and 403 without the scope', async () => {
   expect((await put('sparkpost', { api_key: API_KEY }, 'nobody')).status).toBe(401)
   expect((await put('sparkpost', { api_key: API_KEY }, 'reader')).status).toBe(403)
 })
 
-it('configureRelay: 429 when too many addresses are refused in a while', async () => {
+it('configureRelay answers 429 after too many refused addresses', async () => {
   const refused = { api_key: API_KEY, api_base: 'https://internal.example.test' }
   let last = await put('sparkpost', refused, 'b')
   for (let i = 0; i < 30 && last.status === 400; i += 1) last = await put('sparkpost', refused, 'b')
@@ -340,7 +340,7 @@ it('configureRelay: 429 when too many addresses are refused in a while', async (
 })
 
 describe('getRelay', () => {
-  it('200: the account, without its key', async () => {
+  it('answers the account without its key', async () => {
     const { body } = await put('sparkpost', { api_key: API_KEY })
     expect(await get('sparkpost', 'mailers')).toEqual({
       status: 200,
@@ -348,12 +348,12 @@ describe('getRelay', () => {
     })
   })
 
-  it('403: reading alone must not be enough to report in the provider’s name', async () => {
+  it('answers 403 to a read-only key, as the callback URL allows false reports', async () => {
     await put('sparkpost', { api_key: API_KEY })
     expect((await get('sparkpost', 'reader')).status).toBe(403)
   })
 
-  it('404 for none, and for that of another tenant', async () => {
+  it('answers 404 to an unknown account, and to one of another tenant', async () => {
     await put('sparkpost', { api_key: API_KEY })
     const none = await get('sendgrid')
     expect(none.status).toBe(404)
@@ -366,7 +366,7 @@ describe('getRelay', () => {
 describe('deleteRelay', () => {
   const remove = (key?: string) => call('DELETE', 'sparkpost', undefined, key)
 
-  it('200: its callback URL is unknown from then on, and another account has another', async () => {
+  it('makes the callback URL unknown; a new account has another one', async () => {
     const before = (await put('sparkpost', { api_key: API_KEY })).body.relay.callback_url
     expect(await remove()).toEqual({
       status: 200,
@@ -377,14 +377,14 @@ describe('deleteRelay', () => {
     expect(after).not.toBe(before)
   })
 
-  it('404 for none, and for that of another tenant', async () => {
+  it('answers 404 to an unknown account, and to one of another tenant', async () => {
     await put('sparkpost', { api_key: API_KEY })
     expect((await remove('b')).status).toBe(404)
     expect((await remove()).status).toBe(200)
     expect((await remove()).status).toBe(404)
   })
 
-  it('409 while something sends by it', async () => {
+  it('answers 409 while a domain sends by it', async () => {
     await put('sparkpost', { api_key: API_KEY })
     await database.db.query(`insert into relays_test_user values ('tn_a', 'sparkpost')`)
     expect(await remove()).toMatchObject({
@@ -398,8 +398,8 @@ describe('deleteRelay', () => {
   })
 })
 
-describe('whose callback URL it is', () => {
-  it('[contract 3.4] a token holds 256 bits, and is found by tenant and kind', async () => {
+describe('the account of a callback URL', () => {
+  it('[contract 3.4] is found by a token of 256 bits, with tenant and kind', async () => {
     const { callback_url: url } = (await put('sparkpost', { api_key: API_KEY })).body.relay
     expect(await find('sparkpost', url)).toEqual({
       tenantId: 'tn_a',
@@ -408,7 +408,7 @@ describe('whose callback URL it is', () => {
     })
   })
 
-  it('nobody’s: of another kind, changed, none at all', async () => {
+  it('is not found for another kind, a changed token or none', async () => {
     const { callback_url: url } = (await put('sparkpost', { api_key: API_KEY })).body.relay
     const token = tokenOf(url)
     expect(await find('sendgrid', url)).toBeUndefined()
@@ -419,7 +419,7 @@ describe('whose callback URL it is', () => {
   })
 })
 
-it('no answer and no log line has held a secret', () => {
+it('writes no secret into any answer or log line', () => {
   expect(seen.length).toBeGreaterThan(50)
   expect(seen.join('\n')).not.toMatch(/spark-key|another-key|their-key|s3cret|SG\.key|v1\.k\./)
 })

@@ -36,14 +36,14 @@ describe('a callback to an account with a key', () => {
     expect(check(signed())).toBe(true)
   })
 
-  it('is not with another’s signature, of other bytes, or of another time', () => {
+  it('is not authentic with the signature of another key, body or time', () => {
     expect(check(signed(now, body, pair().privateKey))).toBe(false)
     expect(check(signed(now, Buffer.from(JSON.stringify(JSON.parse(body.toString())))))).toBe(false)
     const later = String(nowMs / 1000 + 1)
     expect(check({ ...signed(), headers: { ...signed().headers, [TIMESTAMP]: later } })).toBe(false)
   })
 
-  it('is not without a signature, or without a time', () => {
+  it('is not authentic without a signature or without a time', () => {
     const { headers } = signed()
     for (const name of [SIGNATURE, TIMESTAMP] as const)
       for (const value of [undefined, '', 'x', [headers[name] ?? ''], `${headers[name]} `, '=='])
@@ -57,7 +57,7 @@ describe('a callback to an account with a key', () => {
     expect([24, 25, 25.01, -1, -1.01].map(at)).toEqual([true, true, false, true, false])
   })
 
-  it('is not once any of it was altered', () => {
+  it('is not authentic when any byte was changed', () => {
     const request = signed()
     const change = fc.record({
       at: fc.nat({ max: body.length - 1 }),
@@ -75,7 +75,7 @@ describe('a callback to an account with a key', () => {
       expect(check({ ...request, body: altered })).toBe(false)
   })
 
-  it('is not with a signature of any other form, which is no failure', () => {
+  it('is not authentic with a malformed signature, and causes no error', () => {
     const { headers } = signed()
     const der = Buffer.from(headers[SIGNATURE] ?? '', 'base64')
     fc.assert(
@@ -95,7 +95,7 @@ describe('a callback to an account with a key', () => {
     )
   })
 
-  it('is not when the key is none of SendGrid’s kind', () => {
+  it('is not authentic with a key of another type', () => {
     const p384 = generateKeyPairSync('ec', { namedCurve: 'secp384r1' })
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
     for (const { publicKey: key, privateKey: signer } of [p384, rsa])
@@ -104,7 +104,7 @@ describe('a callback to an account with a key', () => {
       expect(check(signed(), { verificationKey })).toBe(false)
   })
 
-  it('is checked with a key in the form of a PEM as well', () => {
+  it('is authentic also by a key in PEM', () => {
     const pem = publicKey.export({ format: 'pem', type: 'spki' }).toString()
     expect(check(signed(), { verificationKey: pem })).toBe(true)
   })
@@ -116,8 +116,8 @@ describe('a callback to an account without a key', () => {
   })
 })
 
-describe('a key', () => {
-  it('is one that SendGrid could have signed with', () => {
+describe('a verification key', () => {
+  it('must be of the type that SendGrid uses', () => {
     expect(checkSecrets?.({})).toBeUndefined()
     expect(checkSecrets?.(secrets)).toBeUndefined()
     const { publicKey: ed25519 } = generateKeyPairSync('ed25519')

@@ -65,7 +65,7 @@ function play(first: RelayDomainCall, ...answers: RelayAnswer[]) {
 }
 
 describe('a domain', () => {
-  it('is made where there is none, with keys that SendGrid holds', () => {
+  it('is made when it does not exist, with keys at SendGrid', () => {
     const { asked, bodies, result } = play(
       domains.create(account, domain),
       json(200, [entry({ domain: 'sub.example.com' })]),
@@ -77,7 +77,7 @@ describe('a domain', () => {
     expect(result).toEqual({ kind: 'done', providerId: '302183', records, agrees: false })
   })
 
-  it('has the addresses and the selector that were asked for', () => {
+  it('has the addresses and the selector that were requested', () => {
     const options = { ips: ['192.0.2.1'], selector: 'abc' }
     const { bodies } = play(
       domains.create(account, { ...domain, options }),
@@ -96,7 +96,7 @@ describe('a domain', () => {
     ])
   })
 
-  it('that is there already is taken over: the one that SendGrid agrees with, else the latest', () => {
+  it('is adopted when it exists: a valid one first, else the latest', () => {
     const create = (...there: object[]) =>
       play(domains.create(account, domain), json(200, there)).result
     expect(create(entry({ id: 1 }), entry({ id: 22 }), entry({ id: 3 }))).toMatchObject({
@@ -110,7 +110,7 @@ describe('a domain', () => {
     ).toMatchObject({ providerId: '1', agrees: true })
   })
 
-  it('of another account is taken', () => {
+  it('is taken when another account has it', () => {
     const body = errors('An authenticated domain already exists for this URL.')
     const { result } = play(domains.create(account, domain), json(200, []), json(400, body))
     expect(result).toEqual({
@@ -120,7 +120,7 @@ describe('a domain', () => {
     })
   })
 
-  it('is verified, by its number, and its records are told', () => {
+  it('is verified by its number, with its records', () => {
     const { asked, result } = play(
       domains.verify(account, known),
       json(200, { id: 302183, valid: true, validation_results: {} }),
@@ -133,7 +133,7 @@ describe('a domain', () => {
     expect(result).toEqual({ kind: 'done', providerId: '302183', records, agrees: true })
   })
 
-  it('that does not verify has SendGrid’s reasons', () => {
+  it('has the reasons of SendGrid when it does not verify', () => {
     const reason = 'Expected CNAME for "em1234.example.com" to match "u1446226.wl.sendgrid.net".'
     const results = { mail_cname: { valid: false, reason }, dkim1: { valid: true, reason: null } }
     const { result } = play(
@@ -151,7 +151,7 @@ describe('a domain', () => {
     expect(result).toEqual({ kind: 'done', records: [], agrees: false })
   })
 
-  it('whose number is not known is deleted only where it was never valid', () => {
+  it('without a known number is deleted only when it was never valid', () => {
     const remove = domains.delete(account, domain)
     expect(play(remove, json(200, [entry()]), json(204, undefined)).asked).toEqual([
       LIST,
@@ -160,7 +160,7 @@ describe('a domain', () => {
     expect(play(remove, json(200, [entry({ valid: true })])).result).toEqual({ kind: 'absent' })
   })
 
-  it('that is not there is absent', () => {
+  it('is absent when SendGrid does not have it', () => {
     const gone = json(404, errors('domain not found'))
     const absent = { kind: 'absent' }
     expect(play(domains.verify(account, known), gone).result).toEqual(absent)
@@ -178,7 +178,7 @@ describe('a call that SendGrid refuses', () => {
     delete: domains.delete(account, known),
   }
 
-  it.each(Object.entries(calls))('to %s fails as a mail would', (_name, call) => {
+  it.each(Object.entries(calls))('fails for %s like a mail', (_name, call) => {
     const failed = (status: number, body: unknown) => play(call, json(status, body)).result
     expect(failed(401, errors('authorization required'))).toMatchObject({
       kind: 'failed',
@@ -192,7 +192,7 @@ describe('a call that SendGrid refuses', () => {
     })
   })
 
-  it('to make a domain of a selector that it does not take fails', () => {
+  it('fails for a selector that SendGrid does not accept', () => {
     const answers = [json(200, []), json(400, errors('bad selector'))] as const
     expect(play(calls.create, ...answers).result).toMatchObject({
       kind: 'failed',
@@ -202,7 +202,7 @@ describe('a call that SendGrid refuses', () => {
     expect(play(calls.create, ...elsewhere).result).toMatchObject({ kind: 'failed' })
   })
 
-  it('or answers with something else has failed, too', () => {
+  it('fails for an unexpected answer', () => {
     for (const body of [undefined, {}, 'x', null, { valid: 'yes' }])
       for (const call of [calls.create, calls.verify])
         expect(play(call, json(200, body)).result).toMatchObject({
@@ -221,8 +221,8 @@ describe('a call that SendGrid refuses', () => {
   })
 })
 
-describe('records', () => {
-  it('of a zone that its owner keeps are an MX and TXTs', () => {
+describe('the DNS records of a domain', () => {
+  it('are an MX and TXTs in a zone of the owner', () => {
     const txt = (host: string, data: string) => ({ type: 'txt', host, data, valid: false })
     expect(
       recordsOf({
@@ -272,14 +272,14 @@ describe('records', () => {
     ])
   })
 
-  it('have the priority that stands with the name', () => {
+  it('have the priority that is part of the value', () => {
     const mx = { type: 'mx', host: 'mail.example.com', data: '20 mx.sendgrid.net' }
     expect(recordsOf({ mail_server: mx })).toMatchObject([
       { value: 'mx.sendgrid.net', priority: 20 },
     ])
   })
 
-  it('are none of what is not known, or not whole', () => {
+  it('are left out when they are unknown or incomplete', () => {
     for (const odd of [
       undefined,
       null,

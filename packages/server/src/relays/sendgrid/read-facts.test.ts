@@ -66,7 +66,7 @@ const MEANINGS: Readonly<Record<Name, Meaning>> = {
 }
 
 describe('a report', () => {
-  it.each(Object.keys(MEANINGS) as Name[])('%s is understood', (name) => {
+  it.each(Object.keys(MEANINGS) as Name[])('is read: %s', (name) => {
     const event: Record<string, unknown> = fixtureEvents[name]
     const isOfMail = name !== 'accountStatusChange'
     expect(factOf(event)).toEqual({
@@ -85,7 +85,7 @@ describe('a report', () => {
     })
   })
 
-  it('[2.4] has neither error_code nor num_retries, whatever SendGrid says of them', () => {
+  it('[2.4] has neither error_code nor num_retries', () => {
     for (const event of Object.values(fixtureEvents)) {
       const fact = factOf({ ...event, error_code: '550', num_retries: '2', attempt: 3 })
       expect(fact).not.toHaveProperty('errorCode')
@@ -104,14 +104,14 @@ describe('a report', () => {
     ['.filter1', '.filter1'],
     ['filter0093p1las1.9128.5717FB8127.0', 'filter0093p1las1.9128.5717FB8127.0'],
     ['recvd-67fdc7b4d6-wbpn9-1-666CAB97-15.0', 'recvd-67fdc7b4d6-wbpn9-1-666CAB97-15.0'],
-  ])('keeps the id %s whole, and is of the request %s', (id, sendId) => {
+  ])('keeps the whole id %s, and belongs to the request %s', (id, sendId) => {
     expect(factOf({ ...fixtureEvents.delivered, sg_message_id: id })).toMatchObject({
       providerMessageId: id,
       providerSendId: sendId,
     })
   })
 
-  it('has its time also as text, and in milliseconds', () => {
+  it('accepts its time as text, and in milliseconds', () => {
     const at = (timestamp: unknown) => factOf({ ...fixtureEvents.open, timestamp })?.atMicros
     expect(at('1763719200')).toBe(1_763_719_200_000_000n)
     expect(at(1763719200123)).toBe(1_763_719_200_123_000n)
@@ -119,7 +119,7 @@ describe('a report', () => {
       expect(at(timestamp)).toBe(undefined)
   })
 
-  it('is understood however its type is written', () => {
+  it('accepts its type in any case', () => {
     expect(factOf({ ...fixtureEvents.bounce, event: 'Bounce', type: 'Blocked' })).toMatchObject({
       kind: 'bounced',
       type: 'Bounce',
@@ -127,12 +127,12 @@ describe('a report', () => {
     })
   })
 
-  it('keeps what it is written with, numbers too', () => {
+  it('keeps its text, with the digits of numbers', () => {
     const raw = '{"event":"open", "asm_group_id":12345678901234567890.5,"tls":1e400}'
     expect(read(`[${raw} ]`)?.[0]?.raw).toBe(raw)
   })
 
-  it('without an id has the same one whenever it comes, and another has another', () => {
+  it('without an id has the same one at every repetition', () => {
     const { sg_event_id: _, ...event } = fixtureEvents.delivered
     const id = factOf(event)?.factId
     expect(id).toMatch(/^[\w-]{43}$/)
@@ -141,7 +141,7 @@ describe('a report', () => {
     expect(factOf({ ...event, sg_event_id: '' })?.factId).toMatch(/^[\w-]{43}$/)
   })
 
-  it('of mail that is not ours has no name of ours', () => {
+  it('of other mail names no copy of ours', () => {
     for (const ref of [undefined, '', 'x', `${fixtureRefId}.`, 7, { refId: fixtureRefId }])
       expect(factOf({ ...fixtureEvents.delivered, postrider_ref: ref })?.ref).toBeUndefined()
   })
@@ -158,19 +158,19 @@ describe('a callback', () => {
     expect(read('[]')).toEqual([])
   })
 
-  it('that is not SendGrid’s has no facts', () => {
+  it('without reports of SendGrid has no facts', () => {
     const bodies = ['', '{}', 'null', '[{}]', '[1]', '[{"msys":{}}]', '[{"event":7}]', '[[]]']
     for (const body of [...bodies, JSON.stringify(fixtureEvents.open), '[{"event":"open"}'])
       expect(read(body)).toBeUndefined()
   })
 
-  it('is not refused for something odd between its reports', () => {
+  it('is accepted with unknown values among its reports', () => {
     const odd = [null, 7, 'x', [], {}, fixtureEvents.delivered]
     const facts = read(JSON.stringify(odd)) ?? []
     expect(facts.map(({ kind }) => kind)).toEqual([...Array(5).fill('other'), 'delivered'])
   })
 
-  it('of any content is read without fail, and its facts can be stored', () => {
+  it('is read without an error for any content, and its facts can be stored', () => {
     const value = fc.oneof(
       fc.json().map((text) => JSON.parse(text)),
       fc.string({ unit: 'binary' }),
@@ -199,7 +199,7 @@ describe('a callback', () => {
   })
 })
 
-it('an address on its list is told with the status that says why', () => {
+it('reports a suppressed address with the status that says why', () => {
   const dropped = { event: 'dropped', email: 'cy@example.net', reason: 'Bounced Address' }
   const statusOf = (status: string) => factOf({ ...dropped, status })?.status
   expect(statusOf('5.7.1')).toBe('5.7.1')

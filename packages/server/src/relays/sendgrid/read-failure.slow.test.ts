@@ -64,7 +64,7 @@ const CASES: readonly Case[] = [
 ] // biome-ignore format: a table
 
 describe('a refusal in SendGrid’s form', () => {
-  it.each(CASES)('%i %s (%s) is %s', (status, message, field, category, then) => {
+  it.each(CASES)('reads %i %s (%s) as %s', (status, message, field, category, then) => {
     const body = errors(message, field)
     const failure = readFailure(answerOf(status, body))
     expect(failure).toEqual({
@@ -77,7 +77,7 @@ describe('a refusal in SendGrid’s form', () => {
     })
   })
 
-  it('may be of bare texts, or of several', () => {
+  it('accepts bare texts, and several errors', () => {
     const bare = readFailure(answerOf(401, { errors: ['Maximum credits exceeded'] }))
     expect(bare.category).toBe('sender_quota_exhausted')
     const two = { errors: [{ message: 'one' }, { message: 'two', field: 'from' }] }
@@ -86,7 +86,7 @@ describe('a refusal in SendGrid’s form', () => {
   })
 })
 
-describe('an answer of something else', () => {
+describe('a refusal in another form', () => {
   it.each([
     [400, 'temporary', true],
     [403, 'temporary', true],
@@ -96,7 +96,7 @@ describe('an answer of something else', () => {
     [502, 'temporary', true],
     [301, 'temporary', true],
     [200, 'temporary', true],
-  ] as const)('with %i is %s, and its page is not repeated', (status, category, retryable) => {
+  ] as const)('with %i is %s, without its page', (status, category, retryable) => {
     const bodies = ['<html>access forbidden: api key</html>', '\n<!DOCTYPE html>']
     const others = status === 200 ? [] : ['', '[]', '{"errors":[]}', 'null', 'access forbidden']
     for (const body of [...bodies, ...others])
@@ -108,7 +108,7 @@ describe('an answer of something else', () => {
       })
   })
 
-  it('with 401 is a verdict on the key all the same', () => {
+  it('with 401 is a verdict on the key', () => {
     expect(readFailure(answerOf(401, '<html>'))).toMatchObject({
       category: 'auth_rejected',
       authRejected: true,
@@ -116,7 +116,7 @@ describe('an answer of something else', () => {
   })
 })
 
-describe('what is worth a retry', () => {
+describe('a refusal that allows a retry', () => {
   it.each([
     [429, { 'retry-after': '7' }, 7_000],
     [503, { 'retry-after': '9' }, 9_000],
@@ -126,12 +126,12 @@ describe('what is worth a retry', () => {
     [429, { 'x-ratelimit-reset': '1392815263' }, undefined],
     [503, { 'x-ratelimit-reset': String(Date.parse(date) / 1000 + 40), date }, undefined],
     [400, { 'retry-after': '7' }, undefined],
-  ])('%i with %o waits %s ms', (status, headers, ms) => {
+  ])('of %i with %o waits %s ms', (status, headers, ms) => {
     expect(readFailure(answerOf(status, errors('x'), headers)).retryAfterMsMin).toBe(ms)
   })
 })
 
-it('a failure is made of any answer, and can be stored', () => {
+it('makes a failure that can be stored from any answer', () => {
   const body = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.json(),

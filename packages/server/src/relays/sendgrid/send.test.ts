@@ -26,8 +26,8 @@ const mail: RelayMail = {
 const bodyOf = (change: Partial<RelayMail> = {}) =>
   sendgrid.send(account, { ...mail, ...change }).body
 
-describe('a copy', () => {
-  it('is one personalization with its recipient and its name, and nothing of it is tracked', () => {
+describe('the request for a copy', () => {
+  it('has one personalization with its recipient and its name, and no tracking', () => {
     expect(sendgrid.send(account, mail)).toEqual({
       method: 'POST',
       path: '/v3/mail/send',
@@ -53,13 +53,13 @@ describe('a copy', () => {
     })
   })
 
-  it.each(['to', 'cc', 'bcc'] as const)('to a recipient in %s names no other one', (type) => {
+  it.each(['to', 'cc', 'bcc'] as const)('to a recipient in %s names no other recipient', (type) => {
     const text = JSON.stringify(bodyOf({ type, to: { address: 'eve@example.net', name: 'Eve' } }))
     expect(text).toContain('"to":[{"email":"eve@example.net","name":"Eve"}]')
     expect(text).not.toMatch(/ann@|bob@|"cc"|"bcc"/)
   })
 
-  it('has its answers’ address and its campaign', () => {
+  it('has the reply address and the campaign', () => {
     expect(
       bodyOf({ replyTo: { address: 'help@example.com' }, campaignId: 'spring' }),
     ).toMatchObject({ reply_to: { email: 'help@example.com' }, categories: ['spring'] })
@@ -71,18 +71,18 @@ describe('a copy', () => {
     [{ text: '' }, [{ type: 'text/html', value: '<p>Hi</p>' }]],
     [{ text: '', html: undefined }, [{ type: 'text/plain', value: ' ' }]],
     [{ text: undefined, html: '' }, [{ type: 'text/html', value: ' ' }]],
-  ])('of %o has only parts with something in them', ({ ...change }, content) => {
+  ])('of %o has only non-empty parts', ({ ...change }, content) => {
     const { text: _t, html: _h, ...rest } = mail
     const parts = Object.entries({ text: mail.text, html: mail.html, ...change })
     const given = Object.fromEntries(parts.filter(([, part]) => part !== undefined))
     expect(sendgrid.send(account, { ...rest, ...given }).body).toMatchObject({ content })
   })
 
-  it('without a subject has one that SendGrid takes', () => {
+  it('without a subject has one that SendGrid accepts', () => {
     expect(bodyOf({ subject: '' })).toMatchObject({ subject: ' ' })
   })
 
-  it('keeps headers, encoded, save those for which SendGrid refuses the mail', () => {
+  it('keeps encoded headers, except those for which SendGrid refuses the mail', () => {
     const reserved = ['X-SG-ID', 'x-sg-eid', 'Received', 'DKIM-Signature', 'Content-Type', 'CC']
     const { headers } = bodyOf({
       headers: [
@@ -102,7 +102,7 @@ describe('a copy', () => {
     expect(bodyOf({ headers: [['CC', 'x@example.com']] })).not.toHaveProperty('headers')
   })
 
-  it('has its files, those that the HTML shows inline', () => {
+  it('has its files, and marks those inline that the HTML shows', () => {
     const content = 'aGk='
     const html = '<img src="cid:logo">'
     const attachments = [
@@ -120,10 +120,10 @@ describe('a copy', () => {
   })
 })
 
-describe('names that SendGrid would refuse the whole mail for', () => {
+describe('names for which SendGrid would refuse the mail', () => {
   const file = { filename: 'Report, final; 1.pdf', content: 'aGk=', contentId: 'a;b,c' }
 
-  it('of files and pictures are written otherwise, where the HTML shows them, too', () => {
+  it('are replaced for files and pictures, also in the HTML', () => {
     const body = bodyOf({ html: '<img src="cid:a;b,c"><p>a;b,c</p>', attachments: [file] })
     expect(body).toMatchObject({
       content: [{}, { type: 'text/html', value: '<img src="cid:a_b_c"><p>a;b,c</p>' }],
@@ -131,13 +131,13 @@ describe('names that SendGrid would refuse the whole mail for', () => {
     })
   })
 
-  it('of campaigns are left out', () => {
+  it('are left out for campaigns', () => {
     expect(bodyOf({ campaignId: 'Frühling' })).not.toHaveProperty('categories')
   })
 })
 
-describe('a copy that SendGrid does not take', () => {
-  it('for an empty file is not sent at all', () => {
+describe('a copy that SendGrid would not accept', () => {
+  it('is not sent when a file is empty', () => {
     const attachments = [{ filename: 'a.txt', content: '' }]
     expect(sendgrid.refuse?.({ ...mail, attachments })).toMatchObject({
       category: 'content_rejected',
@@ -146,7 +146,7 @@ describe('a copy that SendGrid does not take', () => {
     })
   })
 
-  it('for its size is not sent at all', () => {
+  it('is not sent when it is too large', () => {
     const file = (megabytes: number) => ({
       filename: 'a.bin',
       content: 'A'.repeat(megabytes * 1024 * 1024),
@@ -166,8 +166,8 @@ describe('a copy that SendGrid does not take', () => {
 
 const answer = (status: number, body = '', headers = {}): RelayAnswer => ({ status, headers, body })
 
-describe('a copy is taken', () => {
-  it('with 202, under the id in X-Message-Id', () => {
+describe('the answer to a copy', () => {
+  it('of 202 is a success with the id in X-Message-Id', () => {
     const sent = (headers = {}) => sendgrid.readSent(answer(202, '', headers))
     expect(sent({ 'x-message-id': 'wrf.1' })).toEqual({
       kind: 'accepted',
@@ -176,14 +176,14 @@ describe('a copy is taken', () => {
     expect(sent()).toEqual({ kind: 'accepted', providerMessageId: '' })
   })
 
-  it.each([200, 201, 204])('with nothing else: not with %i', (status) => {
+  it.each([200, 201, 204])('of %i is no success', (status) => {
     expect(sendgrid.readSent(answer(status, '{}'))).toMatchObject({
       kind: 'failed',
       failure: { category: 'protocol_error', retryable: false, authRejected: false },
     })
   })
 
-  it.each([502, 504])('or not: a gateway that answers %i does not know', (status) => {
+  it.each([502, 504])('of a gateway with %i is uncertain', (status) => {
     expect(sendgrid.readSent(answer(status, '<html>'))).toMatchObject({
       failure: { category: 'uncertain', retryable: true, providerError: `HTTP status ${status}` },
     })

@@ -61,7 +61,7 @@ const mail: RelayMail = {
 const send = (change: Partial<RelayMail> = {}) => relays.send(account, { ...mail, ...change })
 
 describe('a copy', () => {
-  it('arrives as it was given, under the id that was answered', async () => {
+  it('arrives unchanged, under the id that was answered', async () => {
     server.domains.add('example.com')
     const result = await send()
     const [taken] = server.mails
@@ -91,7 +91,7 @@ describe('a copy', () => {
     })
   })
 
-  it('of next to nothing is taken, too', async () => {
+  it('of almost nothing is accepted', async () => {
     server.domains.add('example.com')
     const { text: _t, html: _h, replyTo: _r, campaignId: _c, ...rest } = mail
     const least = { ...rest, subject: '', headers: [], attachments: [] }
@@ -122,7 +122,7 @@ describe('a copy', () => {
     expect(server.mails).toEqual([])
   })
 
-  it('by a key that is not the account’s says so, and does not repeat it', async () => {
+  it('is refused with a wrong key, which is not repeated', async () => {
     const apiKey = 'SG.another-key-altogether'
     const result = await relays.send({ ...account, apiKey }, mail)
     expect(result).toMatchObject({
@@ -131,7 +131,7 @@ describe('a copy', () => {
     expect(JSON.stringify(result)).not.toContain(apiKey)
   })
 
-  it('below an address that is not SendGrid’s is not lost by it', async () => {
+  it('is not lost at an address that does not belong to SendGrid', async () => {
     const apiBase = `${account.apiBase}/v2`
     expect(await relays.send({ ...account, apiBase }, mail)).toMatchObject({
       outcome: { failure: { category: 'protocol_error', retryable: false } },
@@ -179,7 +179,7 @@ describe('a domain', () => {
     expect(await ask('verify', { providerId })).toEqual({ kind: 'absent' })
   })
 
-  it('with addresses of its own has its records in its owner’s zone', async () => {
+  it('with its own addresses has its records in the zone of its owner', async () => {
     const options = { ips: ['192.0.2.1'], selector: 'abc' }
     const made = await ask('create', { options })
     expect(made).toMatchObject({
@@ -192,7 +192,7 @@ describe('a domain', () => {
     expect(server.domains.all).toMatchObject([{ ips: ['192.0.2.1'], isCustomSpf: true }])
   })
 
-  it('of another account is taken; with a selector that it does not take it fails', async () => {
+  it('is taken when another account has it, and fails with a malformed selector', async () => {
     server.domains.addForeign('example.net')
     expect(await ask('create', { domain: 'example.net' })).toMatchObject({ kind: 'taken' })
     expect(await ask('create', { options: { selector: 'selector' } })).toMatchObject({
@@ -201,7 +201,7 @@ describe('a domain', () => {
     })
   })
 
-  it('that SendGrid cannot look up fails for now', async () => {
+  it('fails for the moment when SendGrid cannot look it up', async () => {
     const providerId = numberOf(await ask('create')) ?? ''
     server.domains.setVerification(() => 'fails')
     expect(await ask('verify', { providerId })).toMatchObject({
@@ -212,7 +212,7 @@ describe('a domain', () => {
 })
 
 describe('callbacks', () => {
-  it('are authentic as they were sent, and say what became of the mail', async () => {
+  it('are authentic as sent, and report the mail', async () => {
     server.domains.add('example.com')
     const receiver = await createWebhookReceiver()
     server.setWebhook(receiver.origin)
@@ -247,7 +247,7 @@ describe('callbacks', () => {
     expect(new Set(facts.map(({ factId }) => factId)).size).toBe(4)
   })
 
-  it('of a test are of no mail', async () => {
+  it('of a test name no mail', async () => {
     const receiver = await createWebhookReceiver()
     server.setWebhook(receiver.origin)
     await server.test()

@@ -75,7 +75,7 @@ const SCENARIOS: Readonly<Record<string, readonly object[]>> = {
 }
 
 describe('a mail', () => {
-  it.each(Object.entries(SCENARIOS))('to %s@ is taken, and reported', (local, reports) => {
+  it.each(Object.entries(SCENARIOS))('to %s@ is accepted, and reported', (local, reports) => {
     const address = `${local}@example.com`
     expect(simulate(address).outcome).toEqual({
       kind: 'accepted',
@@ -96,7 +96,7 @@ describe('a mail', () => {
     )
   })
 
-  it('to refused@ is not taken, for good', () => {
+  it('to refused@ is refused for good', () => {
     expect(simulate('refused+x@example.com')).toEqual({
       outcome: {
         kind: 'failed',
@@ -112,7 +112,7 @@ describe('a mail', () => {
     })
   })
 
-  it('to throttled@ is not taken for now', () => {
+  it('to throttled@ is refused for the moment', () => {
     const { outcome, callback } = simulate('throttled@example.com')
     expect(callback).toBeUndefined()
     expect(outcome).toMatchObject({
@@ -124,7 +124,7 @@ describe('a mail', () => {
     })
   })
 
-  it('has the same end whenever it is sent, and another mail has other ids', () => {
+  it('has the same reports each time, and another mail has other ids', () => {
     const mail = mailTo('out-of-band@example.com')
     expect(simulator.simulate(mail, nowMs)).toEqual(simulator.simulate(mail, nowMs))
     const idsOf = (n: number, at: number) =>
@@ -137,14 +137,14 @@ describe('a mail', () => {
 })
 
 describe('a callback', () => {
-  it('comes from within: over the network nobody is the simulator', () => {
+  it('is accepted from the simulator itself, and never from the network', () => {
     const body = Buffer.from(simulate('delivered@example.com').callback ?? '')
     const { isAuthentic } = simulator.callbacks
     expect(isAuthentic({ headers: {}, body }, {}, nowMs)).toBe(false)
     expect(isAuthentic({ headers: {}, body }, { callbackSecret: 'x' }, nowMs)).toBe(false)
   })
 
-  it('of any content is read without fail', () => {
+  it('is read without an error for any content', () => {
     const read = (body: string) =>
       simulator.callbacks.read(body)?.map(({ kind }): RelayFact['kind'] => kind)
     const [report = '{}'] = factsOf('bounce-hard@example.com').map(({ raw }) => raw)

@@ -12,18 +12,18 @@ const isAuthentic = (headers: CallbackRequest['headers'], callbackSecret?: strin
 const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`
 
 describe('a callback', () => {
-  it('[3.4] needs nothing more than its path where no secret is set', () => {
+  it('[3.4] needs its path only when no secret is set', () => {
     expect(isAuthentic({})).toBe(true)
     expect(isAuthentic({ 'x-callback-secret': 'any' })).toBe(true)
   })
 
-  it('[3.4] needs the secret in its header where one is set', () => {
+  it('[3.4] needs the secret in its header when one is set', () => {
     expect(isAuthentic({ 'x-callback-secret': secret }, secret)).toBe(true)
     for (const given of ['', 'x', `${secret} `, secret.toUpperCase(), [secret, secret], undefined])
       expect(isAuthentic({ 'x-callback-secret': given }, secret)).toBe(false)
   })
 
-  it('may have it as the password of Basic credentials', () => {
+  it('may have the secret as the password of Basic credentials', () => {
     for (const authorization of [
       basic(`any:${secret}`),
       basic(`:${secret}`).toUpperCase().slice(0, 5) + basic(`:${secret}`).slice(5),
@@ -41,7 +41,7 @@ describe('a callback', () => {
       expect(isAuthentic({ authorization }, secret)).toBe(false)
   })
 
-  it('with one that is right is authentic, whatever the other is', () => {
+  it('is authentic with one valid secret, whatever the other is', () => {
     const authorization = basic('other:thing')
     expect(isAuthentic({ authorization, 'x-callback-secret': secret }, secret)).toBe(true)
     const wrong = { authorization: basic(`a:${secret}`), 'x-callback-secret': 'wrong' }

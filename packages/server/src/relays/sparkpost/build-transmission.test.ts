@@ -8,8 +8,8 @@ const bodyOf = (change: Partial<RelayMail> = {}) =>
 const contentOf = (change: Partial<RelayMail> = {}) => bodyOf(change).content
 const pdf = { filename: 'a.pdf', content: 'AAAA' }
 
-describe('the request', () => {
-  it('is made with the key alone', () => {
+describe('the request to SparkPost', () => {
+  it('has the key alone as its credentials', () => {
     const { method, path, headers } = sparkpost.send(account, aMail())
     expect({ method, path, headers }).toEqual({
       method: 'POST',
@@ -18,7 +18,7 @@ describe('the request', () => {
     })
   })
 
-  it('is one recipient, without tracking and without an unsubscription of its own', () => {
+  it('has one recipient, without tracking and an unsubscribe link of SparkPost', () => {
     expect(bodyOf({ n: 7, campaignId: 'spring' })).toEqual({
       options: {
         open_tracking: false,
@@ -50,8 +50,8 @@ describe('the request', () => {
   })
 })
 
-describe('what a copy shows', () => {
-  it('is the same To and Cc, whoever it is for', () => {
+describe('the headers of a copy', () => {
+  it('have the same To and Cc for every recipient', () => {
     const shown = {
       to: [{ address: 'ann@example.net' }, { address: 'bob@example.net', name: 'Bob "B", Sr.' }],
       cc: [{ address: 'carl@example.net', name: 'Çarl' }],
@@ -65,7 +65,7 @@ describe('what a copy shows', () => {
     expect(JSON.stringify(hidden.content)).not.toContain('dora')
   })
 
-  it('is where answers go, and the caller’s own headers', () => {
+  it('have the reply address, and the headers of the caller', () => {
     const headers: RelayMail['headers'] = [
       ['Message-ID', '<1@example.com>'],
       ['List-Unsubscribe', '<https://example.com/u>'],
@@ -77,7 +77,7 @@ describe('what a copy shows', () => {
     expect(Object.entries(content.headers)).toEqual(headers)
   })
 
-  it('has no name where there is none, and a subject always', () => {
+  it('have no name where there is none, and always a subject', () => {
     const from = { address: 'news@example.com', name: ' ' }
     expect(contentOf({ from, subject: '' })).toMatchObject({
       from: { email: 'news@example.com' },
@@ -86,7 +86,7 @@ describe('what a copy shows', () => {
     expect(contentOf({ from }).from).not.toHaveProperty('name')
   })
 
-  it('never breaks out of its line', () => {
+  it('never break out of their line', () => {
     const content = contentOf({
       subject: 'a\r\nBcc: x@example.net',
       from: { address: 'a@example.com', name: 'a\nb' },
@@ -98,7 +98,7 @@ describe('what a copy shows', () => {
 })
 
 describe('[template language] braces that a customer wrote', () => {
-  it('stay what they are in every header', () => {
+  it('stay unchanged in every header', () => {
     const { recipients, content } = bodyOf({
       from: { address: '{{a}}@example.com', name: 'The {{ curly }} ones' },
       replyTo: { address: '{{b}}@example.com' },
@@ -123,7 +123,7 @@ describe('[template language] braces that a customer wrote', () => {
       expect(one.replace(/\{\{\{postrider_literal_\d+\}\}\}/, '')).not.toContain('{{')
   })
 
-  it('are data of no use where there are none', () => {
+  it('are data without a use where there are none', () => {
     expect(bodyOf({ subject: 'a { { b }} }' }).recipients[0]).not.toHaveProperty(
       'substitution_data',
     )
@@ -140,7 +140,7 @@ describe('[template language] braces that a customer wrote', () => {
     expect(content.headers.Cc).toBe(String.raw`"{\{b}}" <b@example.net>`)
   })
 
-  it('are left alone in the bodies, which are no templates', () => {
+  it('are not changed in the bodies, which are no templates', () => {
     const content = contentOf({ text: 'Hi {{name}}', html: '<p>{{{name}}}' })
     expect(content).toMatchObject({ text: 'Hi {{name}}', html: '<p>{{{name}}}' })
   })
@@ -155,12 +155,12 @@ describe('bodies', () => {
     [{ text: '', html: '<p>' }, { html: '<p>' }],
     [{ text: 'a', html: '' }, { text: 'a' }],
     [{ text: '', html: '' }, { text: '\n' }],
-  ])('%j are %j', (given, sent) => {
+  ])('%j are sent as %j', (given, sent) => {
     const { text, html } = contentOf(given)
     expect({ text, html }).toEqual({ text: undefined, html: undefined, ...sent })
   })
 
-  it('one that is missing is not sent', () => {
+  it('that are missing are not sent', () => {
     const { text: _none, ...html } = aMail({ html: '<p>' })
     expect(
       JSON.parse(JSON.stringify(sparkpost.send(account, html).body)).content,
@@ -169,7 +169,7 @@ describe('bodies', () => {
 })
 
 describe('files', () => {
-  it('have the type of their name, and one that is no multipart', () => {
+  it('have the type of their name, and none that is multipart', () => {
     const attachments = [pdf, { filename: 'b', content: 'AA==', type: 'message/rfc822' }]
     expect(contentOf({ attachments }).attachments).toEqual([
       { name: 'a.pdf', type: 'application/pdf', data: 'AAAA' },
@@ -195,7 +195,7 @@ describe('files', () => {
     }
   })
 
-  it('have names of 255 octets at most, with what says what they are', () => {
+  it('have names of 255 octets at most, with their extension', () => {
     const nameOf = (filename: string) =>
       contentOf({ attachments: [{ ...pdf, filename }] }).attachments[0].name
     expect(nameOf('x'.repeat(255))).toBe('x'.repeat(255))

@@ -35,8 +35,8 @@ function outcomeOf(call: RelayDomainCall | undefined, ...answers: readonly Relay
   return read
 }
 
-describe('creating', () => {
-  it('gives the key along, in the form of the documents', () => {
+describe('creating a domain', () => {
+  it('passes the key in the documented form', () => {
     const { request } = create(account, { ...domain, options: { sharedWithSubaccounts: true } })
     expect(request).toMatchObject({ method: 'POST', path: '/v1/sending-domains' })
     const { dkim, ...rest } = request.body as { dkim: Record<string, string> }
@@ -54,16 +54,16 @@ describe('creating', () => {
     expect(dkim.private).toMatch(/^[A-Za-z0-9+/]+=*$/)
   })
 
-  it('leaves sharing to the account where nothing is said of it', () => {
+  it('leaves sharing to the account by default', () => {
     expect(create(account, domain).request.body).not.toHaveProperty('shared_with_subaccounts')
   })
 
-  it('tells the record to publish, and that nothing is verified', () => {
+  it('answers the record to publish, and that nothing is verified', () => {
     const outcome = outcomeOf(create(account, domain), created)
     expect(outcome).toEqual({ kind: 'done', records: [record], agrees: false })
   })
 
-  it('[3.4] tells whose a domain is that is there already', () => {
+  it('[3.4] tells whose an existing domain is', () => {
     const call = create(account, domain)
     const foreign = anAnswer(400, errors('7004', 'Domain in use by another account'))
     const detail = 'Domain in use by another account (7004)'
@@ -97,7 +97,7 @@ describe('creating', () => {
     }
   })
 
-  it('fails for a domain that SparkPost does not want, and for a key that it does not take', () => {
+  it('fails for a domain or a key that SparkPost refuses', () => {
     const of = (answer: RelayAnswer) => outcomeOf(create(account, domain), answer)
     expect(of(anAnswer(400, errors('7000', 'Restricted domain')))).toMatchObject({
       kind: 'failed',
@@ -115,7 +115,7 @@ describe('creating', () => {
   })
 })
 
-describe('verifying', () => {
+describe('verifying a domain', () => {
   const call = verify(account, domain)
   const verified = (change: object = {}) =>
     outcomeOf(
@@ -140,7 +140,7 @@ describe('verifying', () => {
     })
   })
 
-  it('has SparkPost agree when it has the key, the domain and nothing against it', () => {
+  it('has the agreement of SparkPost when it has the key and the domain, without an objection', () => {
     expect(verified()).toEqual({ kind: 'done', records: [record], agrees: true })
     expect(verified({ compliance_status: undefined })).toMatchObject({ agrees: true })
   })
@@ -152,16 +152,16 @@ describe('verifying', () => {
     [{ dkim_status: 'invalid', dns: { dkim_error: 'DNS: no record' } }, 'DNS: no record'],
     [{ compliance_status: 'blocked' }, 'SparkPost has the domain as blocked'],
     [{ ownership_verified: false }, 'SparkPost does not have the domain as verified'],
-  ])('does not with %j', (change, detail) => {
+  ])('has no agreement with %j', (change, detail) => {
     expect(verified(change)).toEqual({ kind: 'done', records: [record], agrees: false, detail })
   })
 
-  it('finds that it is gone', () => {
+  it('reports a domain that SparkPost has lost', () => {
     expect(outcomeOf(call, notFound)).toEqual({ kind: 'absent' })
     expect(outcomeOf(call, anAnswer(404, '<html>'))).toMatchObject({ kind: 'failed' })
   })
 
-  it('fails where the answer tells nothing', () => {
+  it('fails when the answer says nothing', () => {
     for (const body of ['', '{}', '<html>', '{"results":{}}', '{"results":{"dkim_status":{}}}'])
       expect(outcomeOf(call, anAnswer(200, body))).toMatchObject({
         kind: 'failed',
@@ -170,10 +170,10 @@ describe('verifying', () => {
   })
 })
 
-describe('changing the key', () => {
+describe('changing the key of a domain', () => {
   const call = changeKey?.(account, domain)
 
-  it('replaces it by the one given', () => {
+  it('replaces it by the given one', () => {
     expect(call?.request).toMatchObject({
       method: 'PUT',
       path: '/v1/sending-domains/mail.example.com',
@@ -184,7 +184,7 @@ describe('changing the key', () => {
     expect(outcomeOf(call, notFound)).toEqual({ kind: 'absent' })
   })
 
-  it('may succeed later where its record is not seen yet', () => {
+  it('may succeed later when its record is not visible yet', () => {
     const unseen = errors('1404', 'request to remote endpoint failed', 'Unable to verify DKIM')
     expect(outcomeOf(call, anAnswer(400, unseen))).toMatchObject({
       kind: 'failed',
@@ -193,8 +193,8 @@ describe('changing the key', () => {
   })
 })
 
-describe('deleting', () => {
-  it('ends with it gone, whoever did it', () => {
+describe('deleting a domain', () => {
+  it('succeeds when it is gone, whoever deleted it', () => {
     const call = remove(account, domain)
     expect(call.request).toMatchObject({
       method: 'DELETE',

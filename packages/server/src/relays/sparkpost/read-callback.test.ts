@@ -126,25 +126,25 @@ function withoutMessageId({ providerMessageId: _none, ...rest }: typeof common) 
 }
 
 describe('an event', () => {
-  it.each(TABLE)('%s', (name, fact) => {
+  it.each(TABLE)('is read: %s', (name, fact) => {
     expect(factOf(EVENTS[name])).toEqual({ ...fact, raw: JSON.stringify(EVENTS[name]) })
   })
 
-  it('of every name in the fixtures is in the table', () => {
+  it('has a row in the table for every name in the fixtures', () => {
     expect(TABLE.map(([name]) => name).toSorted()).toEqual(Object.keys(EVENTS).toSorted())
   })
 
-  it.each(OTHERS)('$type is kept, and of no consequence', ({ type, event }) => {
+  it.each(OTHERS)('of type $type is stored without consequences', ({ type, event }) => {
     expect(factOf(event)).toMatchObject({ kind: 'other', type, ref: { refId, n: 3 } })
     expect(factOf(event)).not.toHaveProperty('suppresses')
   })
 
-  it('is what its type says, whatever class is around it', () => {
+  it('is read by its type, whatever class encloses it', () => {
     const { message_event: inner } = EVENTS.bounce.msys as Record<string, object>
     expect(factOf({ msys: { some_event: inner } })).toMatchObject({ kind: 'bounced' })
   })
 
-  it('without a type is named by its class', () => {
+  it('without a type is read by its class', () => {
     const inbound = { msys: { relay_message: { content: { email_rfc822: 'From: a' } } } }
     expect(factOf(inbound)).toMatchObject({ kind: 'other', type: 'relay_message' })
   })
@@ -184,12 +184,12 @@ describe('a bounce', () => {
     ['999', soft],
     [undefined, soft],
     ['constructor', soft],
-  ])('of class %s', (bounceClass, expected) => {
+  ])('of class %s is classified', (bounceClass, expected) => {
     expect(meaning({ bounce_class: bounceClass })).toEqual(expected)
     expect(meaning({ bounce_class: bounceClass }, 'out_of_band')).toEqual(expected)
   })
 
-  it('of an address on a suppression list suppresses it here, too', () => {
+  it('suppresses an address on a suppression list of the provider', () => {
     for (const reason of [
       'Recipient address was suppressed due to customer policy',
       '554 5.7.1 recipient address suppressed due to system policy',
@@ -209,7 +209,7 @@ describe('a bounce', () => {
     expect(meaning(cancelled)).toEqual({ ...hard, suppresses: undefined })
   })
 
-  it('[2.4] passes code and retries on as they came', () => {
+  it('[2.4] passes code and retries on unchanged', () => {
     const relayed = (fields: object) => {
       const fact = factOf(bounce(fields))
       return [fact.errorCode, fact.numRetries]
@@ -220,7 +220,7 @@ describe('a bounce', () => {
     expect(factOf(bounce({ error_code: '' }))).not.toHaveProperty('errorCode')
   })
 
-  it('has the masked words only where the remote ones are missing', () => {
+  it('has the masked words only when the unmasked ones are missing', () => {
     expect(factOf(bounce({ raw_reason: undefined })).reason).toBe(
       '550 5.1.1 <...@...>: no such user',
     )
@@ -229,8 +229,8 @@ describe('a bounce', () => {
   })
 })
 
-describe('a complaint that is taken back', () => {
-  it('is none', () => {
+describe('a complaint that was withdrawn', () => {
+  it('is no complaint', () => {
     const { message_event: inner } = EVENTS.spamComplaint.msys as Record<string, object>
     const back = { msys: { message_event: { ...inner, fbtype: 'not-spam' } } }
     expect(factOf(back)).toMatchObject({ kind: 'other', type: 'spam_complaint' })
@@ -239,7 +239,7 @@ describe('a complaint that is taken back', () => {
 })
 
 describe('a report', () => {
-  it('has its own id, with all its digits', () => {
+  it('has its own id, with all digits', () => {
     const idOf = (text: string) =>
       sparkpost.callbacks.read(`[{"msys":{"e":{"type":"bounce","event_id":${text}}}}]`)?.[0]?.factId
     expect(idOf('"92356927693813856"')).toBe('92356927693813856')
@@ -263,7 +263,7 @@ describe('a report', () => {
     expect(idOf('null')).toBe(idOf('null'))
   })
 
-  it('is at the time that it says, in any of three spellings', () => {
+  it('has its time in any of three forms', () => {
     const at = (timestamp: unknown) => factOf(bounce({ timestamp })).atMicros
     expect(at(1454442600)).toBe(1_454_442_600_000_000n)
     expect(at('1454442600')).toBe(1_454_442_600_000_000n)
@@ -273,7 +273,7 @@ describe('a report', () => {
       expect(at(odd)).toBeUndefined()
   })
 
-  it('is of the copy that it names, or of none', () => {
+  it('names its copy, or none', () => {
     const refOf = (meta: unknown) => factOf(bounce({ rcpt_meta: meta })).ref
     expect(refOf({ postrider_ref: `${refId}.12`, other: 1 })).toEqual({ refId, n: 12 })
     for (const odd of [
@@ -292,19 +292,19 @@ describe('a report', () => {
       expect(refOf(odd)).toBeUndefined()
   })
 
-  it('is of the address as it was sent to', () => {
+  it('has the address as it was sent to', () => {
     expect(factOf(bounce({})).email).toBe('Ann@example.net')
     expect(factOf(bounce({ raw_rcpt_to: undefined })).email).toBe('ann@example.net')
     const nobody = factOf(bounce({ raw_rcpt_to: undefined, rcpt_to: undefined }))
     expect(nobody).not.toHaveProperty('email')
   })
 
-  it('is kept as it was written', () => {
+  it('keeps its text', () => {
     const written = '{ "msys": {"e": {"type":"bounce", "n": 1.10, "event_id": 92356927693813856}} }'
     expect(sparkpost.callbacks.read(`[ ${written} ]`)?.[0]?.raw).toBe(written)
   })
 
-  it('with several events is as many facts', () => {
+  it('with several events makes as many facts', () => {
     const facts = read({ msys: { a: { type: 'bounce' }, b: { type: 'delivery' } } }) ?? []
     expect(facts.map(({ kind }) => kind)).toEqual(['bounced', 'delivered'])
     expect(new Set(facts.map(({ factId }) => factId)).size).toBe(2)
@@ -314,7 +314,7 @@ describe('a report', () => {
     expect(read({ msys: Object.fromEntries(classes.slice(1)) })).toHaveLength(reportsMax)
   })
 
-  it('holds text that a database can store', () => {
+  it('has text that a database can store', () => {
     const fact = factOf(
       bounce({ raw_reason: 'a\u0000b\ud800', raw_rcpt_to: 'a\u0000@example.net' }),
     )
@@ -323,18 +323,18 @@ describe('a report', () => {
   })
 })
 
-describe('a batch', () => {
-  it('may be a ping, or nothing', () => {
+describe('a batch of events', () => {
+  it('may be a ping, or empty', () => {
     expect(read({ msys: {} })).toEqual([])
     expect(read()).toEqual([])
   })
 
-  it('is in the order in which it came', () => {
+  it('keeps its order', () => {
     const facts = read(EVENTS.injection, { msys: {} }, EVENTS.delivery, EVENTS.bounce) ?? []
     expect(facts.map(({ kind }) => kind)).toEqual(['processed', 'delivered', 'bounced'])
   })
 
-  it('is none of SparkPost’s when nothing in it is', () => {
+  it('is refused when it has no event of SparkPost', () => {
     for (const body of [
       '',
       '{}',
@@ -353,13 +353,13 @@ describe('a batch', () => {
     expect(sparkpost.callbacks.read(deep)).toBeUndefined()
   })
 
-  it('does not lose its events to one that is odd', () => {
+  it('keeps its events beside a malformed one', () => {
     const facts = read(EVENTS.bounce, 7, { other: {} }, { msys: { e: 'odd' } }) ?? []
     expect(facts.map(({ kind }) => kind)).toEqual(['bounced', 'other', 'other', 'other'])
   })
 })
 
-describe('whatever is posted', () => {
+describe('hostile input', () => {
   const fixtures = [...Object.values(EVENTS), ...OTHERS.map(({ event }) => event)]
 
   function isSound(fact: RelayFact): boolean {

@@ -14,7 +14,7 @@ const results = (change: object = {}) => ({
   results: { total_rejected_recipients: 0, total_accepted_recipients: 1, id: '118', ...change },
 })
 
-describe('a transmission', () => {
+describe('the answer to a transmission', () => {
   it.each([
     ['as documented', results(), '118'],
     [
@@ -25,11 +25,11 @@ describe('a transmission', () => {
     ['with warnings', { ...results(), ...errors('2000', 'created, with errors') }, '118'],
     ['with counts as text', results({ total_accepted_recipients: '1' }), '118'],
     ['without an id', results({ id: undefined }), ''],
-  ])('is accepted: %s', (_what, body, providerMessageId) => {
+  ])('is a success: %s', (_what, body, providerMessageId) => {
     expect(read(200, body)).toEqual({ kind: 'accepted', providerMessageId })
   })
 
-  it('that took no recipient is refused', () => {
+  it('is a refusal when no recipient was accepted', () => {
     const body = {
       ...errors('2000', 'transmission created, but with validation errors'),
       ...results({
@@ -59,13 +59,13 @@ describe('a transmission', () => {
     })
   })
 
-  it('of which nothing can be read may have been sent', () => {
+  it('is uncertain when it cannot be read', () => {
     const cut = '{"results":{"total_rejected_recipients":0,"total_acc'
     for (const body of ['', ' ', cut, 'null', '[]', '{}', '{"results":[]}', '"ok"'])
       expect(failure(200, body)).toMatchObject({ category: 'uncertain', retryable: true })
   })
 
-  it('is none where a page answers', () => {
+  it('is not a success when it is a web page', () => {
     expect(failure(200, '\n<!doctype html>Welcome')).toMatchObject({
       category: 'temporary',
       retryable: true,
@@ -73,7 +73,7 @@ describe('a transmission', () => {
     })
   })
 
-  it('that names errors and no results was refused', () => {
+  it('is a refusal with errors and no results', () => {
     expect(failure(200, errors('9999', 'odd'))).toMatchObject({
       category: 'unknown',
       retryable: false,
@@ -82,7 +82,7 @@ describe('a transmission', () => {
   })
 })
 
-describe('a refusal', () => {
+describe('a refusal by SparkPost', () => {
   it.each([
     [400, '7000', 'Restricted domain', 'sender_not_allowed', false],
     [400, '7001', 'Invalid domain', 'sender_not_allowed', false],
@@ -118,7 +118,7 @@ describe('a refusal', () => {
     [503, '1900', 'Message generation module not available', 'temporary', true],
     [500, undefined, 'Internal Server Error', 'temporary', true],
     [418, undefined, 'a teapot', 'unknown', false],
-  ] as const)('%i with code %s, "%s", is %s', (status, code, message, category, retryable) => {
+  ] as const)('of %i with code %s, "%s", is %s', (status, code, message, category, retryable) => {
     const body = errors(code, message)
     const found = failure(status, body)
     expect(found).toMatchObject({ category, retryable, authRejected: false })
@@ -127,7 +127,7 @@ describe('a refusal', () => {
     if (category === 'unknown') expect(found.failedReason).toBe(words)
   })
 
-  it('[2.6] of the key is told from one of the account, or of nothing that is known', () => {
+  it('[2.6] of the key differs from one of the account, and from an unknown one', () => {
     const isAuthRejected = (status: number, body: unknown) => failure(status, body).authRejected
     expect(isAuthRejected(401, errors(undefined, 'Unauthorized.'))).toBe(true)
     expect(isAuthRejected(401, errors('1303', 'Invalid customer id'))).toBe(true)
@@ -151,7 +151,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('that is of no API may be gone the next time, and is not repeated', () => {
+  it('that is a web page is retried, and not repeated', () => {
     for (const status of [301, 400, 403, 404, 422, 503])
       for (const body of [
         '',
@@ -171,11 +171,11 @@ describe('a refusal', () => {
     })
   })
 
-  it.each([502, 504])('by a gateway that got no answer itself tells nothing: %i', (status) => {
+  it.each([502, 504])('by a gateway without an answer is uncertain: %i', (status) => {
     expect(failure(status, '<html>')).toMatchObject({ category: 'uncertain', retryable: true })
   })
 
-  it('is waited for as long as it says, else as the documents say', () => {
+  it('is retried after the time it names, else after the documented one', () => {
     const wait = (status: number, body: unknown, headers = {}) =>
       failure(status, body, headers).retryAfterMsMin
     expect(wait(429, errors(undefined, 'Too many'))).toBe(5_000)
@@ -186,13 +186,13 @@ describe('a refusal', () => {
     expect(wait(420, errors('2102', 'daily'), { 'retry-after': '7' })).toBeUndefined()
   })
 
-  it('of no category is told in all its words', () => {
+  it('without a category has all its words', () => {
     const body = errors('1200', 'invalid params', 'Tracking domain is not registered')
     const words = 'invalid params: Tracking domain is not registered (1200)'
     expect(failure(400, body).failedReason).toBe(words)
   })
 
-  it('of several errors is the first that is known', () => {
+  it('of several errors is the first known one', () => {
     const body = {
       errors: [{ message: 'a' }, { code: 7001, message: 'b' }, null, { code: '1502' }],
     }
@@ -200,7 +200,7 @@ describe('a refusal', () => {
   })
 })
 
-it('no answer is anything but an outcome', () => {
+it('makes an outcome of any answer', () => {
   const text = fc.oneof(
     fc.json({ maxDepth: 4 }),
     fc.string({ unit: 'binary' }),

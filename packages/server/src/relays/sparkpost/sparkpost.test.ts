@@ -45,7 +45,7 @@ afterEach(async () => {
 const send = (change: Partial<RelayMail> = {}) => relays.send(account, aMail(change))
 
 describe('a mail', () => {
-  it('arrives as it was written, and nothing of the request is ignored', async () => {
+  it('arrives unchanged, and SparkPost ignores nothing of the request', async () => {
     const mail = aMail({
       n: 4,
       type: 'bcc',
@@ -101,13 +101,13 @@ describe('a mail', () => {
     expect(server.ignoredFields).toEqual([])
   })
 
-  it('with braces in its sender’s address is sent from there', async () => {
+  it('with braces in the sender address is sent from there', async () => {
     expect(await send({ from: { address: '{{a}}@example.com' } })).toMatchObject({
       outcome: { kind: 'accepted' },
     })
   })
 
-  it('without a word is sent', async () => {
+  it('without a text is sent', async () => {
     for (const bodies of [{ text: '' }, { text: '', html: '' }, { text: '', html: '<p>' }])
       expect(await send(bodies)).toMatchObject({ outcome: { kind: 'accepted' } })
   })
@@ -128,12 +128,12 @@ describe('a mail', () => {
     ['noResources', { category: 'temporary', retryable: true }],
     ['databaseFailed', { category: 'temporary', retryable: true }],
     ['unavailable', { category: 'temporary', retryable: true }],
-  ] as const)('that is answered with %s has failed', async (name, failure) => {
+  ] as const)('answered with %s has failed', async (name, failure) => {
     server.setScript(() => SPARKPOST[name])
     expect(await send()).toMatchObject({ kind: 'answered', outcome: { kind: 'failed', failure } })
   })
 
-  it('from a domain that is not verified is refused, as with a key that is not right', async () => {
+  it('is refused from an unverified domain, and with a wrong key', async () => {
     expect(await send({ from: { address: 'a@example.org' } })).toMatchObject({
       outcome: { failure: { category: 'sender_not_allowed', retryable: false } },
     })
@@ -141,13 +141,13 @@ describe('a mail', () => {
     expect(await send()).toMatchObject({ outcome: { failure: { authRejected: true } } })
   })
 
-  it('to what is no address is refused, though the status is 200', async () => {
+  it('to a malformed address is refused, although the status is 200', async () => {
     expect(await send({ to: { address: 'no one@example.net' } })).toMatchObject({
       outcome: { failure: { category: 'invalid_recipient', retryable: false } },
     })
   })
 
-  it('that is answered with what cannot be read may have been sent', async () => {
+  it('is uncertain when its answer cannot be read', async () => {
     server.setScript(() => ({ status: 200, body: '{"results":{"total_rej' }))
     expect(await send()).toMatchObject({
       kind: 'uncertain',
@@ -155,7 +155,7 @@ describe('a mail', () => {
     })
   })
 
-  it('that is too large is not even sent', async () => {
+  it('that is too large is not sent', async () => {
     const content = 'A'.repeat(28 * 1024 * 1024)
     expect(await send({ attachments: [{ filename: 'a', content }] })).toMatchObject({
       outcome: { failure: { category: 'message_too_large', retryable: false } },
@@ -210,7 +210,7 @@ describe('a domain', () => {
       })
   })
 
-  it('that is there already is told by whose it is', async () => {
+  it('that exists is reported with its owner', async () => {
     server.domains.addForeign('taken.example.org')
     const createAgain = (name: string) => relays.domain(account, create(account, domainOf(name)))
     expect(await createAgain('example.com')).toMatchObject({
@@ -225,7 +225,7 @@ describe('a domain', () => {
     })
   })
 
-  it('takes a new key, and signs with it from then on', async () => {
+  it('gets a new key, and is signed with it from then on', async () => {
     const call = changeKey?.(account, domainOf('example.com'))
     if (call === undefined) throw new Error('it takes keys')
     expect(await relays.domain(account, call)).toMatchObject({ outcome: { kind: 'done' } })
@@ -237,7 +237,7 @@ const headersOf = (raw: readonly (readonly [string, string])[]) =>
   Object.fromEntries(raw.map(([name, value]) => [name.toLowerCase(), value]))
 
 describe('a callback', () => {
-  it('is authentic, and tells of the mail that was sent', async () => {
+  it('is authentic, and reports the sent mail', async () => {
     const secret = 'the-secret'
     const receiver = await createWebhookReceiver()
     cleanups.push(() => receiver.close())
