@@ -260,7 +260,7 @@ describe('Postrider', () => {
       { ref_id: 'r', undelivered: true },
     ],
   ])(
-    '[4] %s has the method, path and body of the contract',
+    '[4] sends %s with the documented method, path and body',
     async (name, run, body, query = '') => {
       const { method, path, status } = operations[name]
       const answer = { success: true, message: 'm', ref_id: 'r' }
@@ -292,7 +292,7 @@ describe('Postrider', () => {
     expect(server.requests.map(({ path }) => path)).toStrictEqual(Array(2).fill('/mail/v1/webhook'))
   })
 
-  it('uses the fetch that it is given', async () => {
+  it('uses a given fetch', async () => {
     const urls: unknown[] = []
     const client = new Postrider({
       apiKey: 'k',
@@ -330,7 +330,7 @@ describe('Postrider', () => {
     ['an idle time-out of nothing', { idleTimeout: 0 }],
     ['a fetch that is none', { fetch: 'fetch' as unknown as typeof fetch }],
     ['an option that there is not', { baseUrl: 'https://example.com' } as object],
-  ])('is not made with %s', (_, options) => {
+  ])('cannot be constructed with %s', (_, options) => {
     const make = () => new Postrider({ apiKey: 'k', ...options })
     expect(make).toThrow(TypeError)
     expect(make).not.toThrow('pr_secret')
@@ -350,7 +350,7 @@ describe('sendEmail', () => {
     expect(third).not.toBe(first)
   })
 
-  it("keeps the caller's key", async () => {
+  it('sends the key of the caller', async () => {
     const server = await startScriptedServer(refusal(409, 'idempotency_mismatch'))
     const client = new Postrider({ apiKey: 'k', basePath: server.url })
     await expect(client.sendEmail(email, { idempotencyKey: 'order-1' })).rejects.toMatchObject({
@@ -364,7 +364,7 @@ describe('sendEmail', () => {
 describe.each(['subscribeEmail', 'unsubscribeEmail', 'deleteSuppression'] as const)(
   '%s',
   (operation) => {
-    it('is tried again when its answer got lost: twice is as good as once', async () => {
+    it('retries when its answer was lost, as it is idempotent', async () => {
       const server = await startScriptedServer(drop, ok)
       const client = new Postrider({ apiKey: 'k', basePath: server.url })
       await expect(client[operation]('a@b.com')).resolves.toMatchObject({ success: true })
@@ -375,14 +375,14 @@ describe.each(['subscribeEmail', 'unsubscribeEmail', 'deleteSuppression'] as con
 )
 
 describe('listWebhookDeliveries', () => {
-  it('lists everything when nothing is asked', async () => {
+  it('lists everything without parameters', async () => {
     const server = await startScriptedServer(ok)
     await new Postrider({ apiKey: 'k', basePath: server.url }).listWebhookDeliveries()
     expect(server.requests[0]?.path).toBe('/v1/webhook/deliveries')
   })
 })
 
-describe('times', () => {
+describe('parameters that are times', () => {
   const at = new Date('2026-11-20T19:00:00+01:00')
   const text = '2026-11-20T18:00:00.000Z'
   const email = {
@@ -396,7 +396,7 @@ describe('times', () => {
     ['sendEmail', (client, send_at) => client.sendEmail({ ...email, send_at })],
   ]
 
-  it.each(operations)('%s takes a Date as well as text', async (_, run) => {
+  it.each(operations)('accept a Date as well as text in %s', async (_, run) => {
     const answer = reply(200, { success: true, message: 'm', deliveries: [] })
     const server = await startScriptedServer(answer, answer)
     const client = new Postrider({ apiKey: 'k', basePath: server.url })
@@ -407,7 +407,7 @@ describe('times', () => {
     expect(decodeURIComponent(first ?? '')).toContain(text)
   })
 
-  it.each(operations)('%s refuses a Date that is none', async (_, run) => {
+  it.each(operations)('may not be an invalid Date in %s', async (_, run) => {
     const client = new Postrider({ apiKey: 'k', basePath: 'http://127.0.0.1:9' })
     await expect((async () => run(client, new Date('never')))()).rejects.toMatchObject({
       code: 'invalid_argument',
@@ -468,7 +468,7 @@ describe('getEmailLogs', () => {
       nextPageToken,
     })
 
-  it('is one page when it is awaited, however often, and all of them in a loop', async () => {
+  it('is one page when it is awaited, and all pages in a loop', async () => {
     const server = await startScriptedServer(page(['a'], 't1'), page(['a'], 't1'), page(['b']))
     const client = new Postrider({ apiKey: 'k', basePath: server.url })
     const logs = client.getEmailLogs({ campaignId: 'spring', pageSize: 1 })
@@ -487,7 +487,7 @@ describe('getEmailLogs', () => {
     ])
   })
 
-  it('begins a loop at the page that it is given, and rejects as it is caught', async () => {
+  it('begins a loop at a given page, and rejects with the error of a page', async () => {
     const server = await startScriptedServer(page(['c']), refusal(403, 'forbidden'))
     const client = new Postrider({ apiKey: 'k', basePath: server.url, maxRetries: 0 })
     const from = new Date('2026-11-20T00:00:00Z')
@@ -500,7 +500,7 @@ describe('getEmailLogs', () => {
 })
 
 describe('exportEmailLogs', () => {
-  it('rejects with what the service says, before anything is read', async () => {
+  it('rejects with the error of the service before anything is read', async () => {
     const server = await startScriptedServer(refusal(403, 'forbidden'))
     const client = new Postrider({ apiKey: 'k', basePath: server.url })
     await expect(client.exportEmailLogs({ format: 'csv' })).rejects.toMatchObject({
@@ -510,7 +510,7 @@ describe('exportEmailLogs', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('rejects when nothing comes or its signal is aborted', async () => {
+  it('rejects when the connection breaks or its signal is aborted', async () => {
     const server = await startScriptedServer(drop)
     const client = new Postrider({ apiKey: 'k', basePath: server.url, maxRetries: 0 })
     const query = { format: 'ndjson', startCreatedAt: new Date(0) } as const
@@ -550,7 +550,7 @@ describe('every list', () => {
     listDomains: ['domains', (client) => client.listDomains()],
   }
 
-  it('is among these', () => {
+  it('is tested here', () => {
     const names = Object.getOwnPropertyNames(Postrider.prototype)
     expect(names.filter((name) => /^list|^getEmailLogs$/.test(name)).sort()).toStrictEqual(
       Object.keys(lists).sort(),
@@ -558,23 +558,26 @@ describe('every list', () => {
     expect(names.filter((name) => name.startsWith('each'))).toStrictEqual([])
   })
 
-  it.each(Object.entries(lists))('%s: awaited a page, in a loop all', async (_, [name, list]) => {
-    const page = (entries: string[], nextPageToken?: string) =>
-      reply(200, { success: true, message: 'm', [name]: entries, nextPageToken })
-    const first = page(['a', 'b'], 't/1')
-    const server = await startScriptedServer(first, first, page(['c']))
-    const client = new Postrider({ apiKey: 'k', basePath: server.url })
-    expect(await list(client)).toMatchObject({ [name]: ['a', 'b'], nextPageToken: 't/1' })
-    const all: unknown[] = []
-    for await (const entry of list(client)) all.push(entry)
-    expect(all).toStrictEqual(['a', 'b', 'c'])
-    const [path] = server.requests.map((request) => request.path)
-    expect(server.requests.map((request) => request.path)).toStrictEqual([
-      ...[path, path, `${path}?pageToken=t%2F1`],
-    ])
-  })
+  it.each(Object.entries(lists))(
+    '%s returns one page when awaited, and all in a loop',
+    async (_, [name, list]) => {
+      const page = (entries: string[], nextPageToken?: string) =>
+        reply(200, { success: true, message: 'm', [name]: entries, nextPageToken })
+      const first = page(['a', 'b'], 't/1')
+      const server = await startScriptedServer(first, first, page(['c']))
+      const client = new Postrider({ apiKey: 'k', basePath: server.url })
+      expect(await list(client)).toMatchObject({ [name]: ['a', 'b'], nextPageToken: 't/1' })
+      const all: unknown[] = []
+      for await (const entry of list(client)) all.push(entry)
+      expect(all).toStrictEqual(['a', 'b', 'c'])
+      const [path] = server.requests.map((request) => request.path)
+      expect(server.requests.map((request) => request.path)).toStrictEqual([
+        ...[path, path, `${path}?pageToken=t%2F1`],
+      ])
+    },
+  )
 
-  it('gives its response, too, and refuses an answer without entries', async () => {
+  it('returns its response as well, and refuses an answer without entries', async () => {
     const server = await startScriptedServer(
       reply(200, { success: true, message: 'm', domains: [] }, { 'x-request-id': 'req_1' }),
       ok,
@@ -591,7 +594,7 @@ describe('redeliver and replayWebhookEvents', () => {
   it.each<[string, (client: Postrider) => Promise<unknown>]>([
     ['redeliver', (client) => client.redeliver(id)],
     ['replayWebhookEvents', (client) => client.replayWebhookEvents({ ref_id: 'r' })],
-  ])('%s is not repeated when its answer got lost', async (_, run) => {
+  ])('are not retried when an answer was lost: %s', async (_, run) => {
     const server = await startScriptedServer(drop, ok)
     const client = new Postrider({ apiKey: 'k', basePath: server.url })
     await expect(run(client)).rejects.toMatchObject({ code: 'connection_error' })
@@ -599,10 +602,10 @@ describe('redeliver and replayWebhookEvents', () => {
   })
 })
 
-describe('the name that it gives itself', () => {
+describe('the User-Agent of the client', () => {
   const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
 
-  it("has the package's version, and the runtime's name", () => {
+  it('has the version of the package and the name of the runtime', () => {
     expect(version).toBe(JSON.parse(manifest).version)
     expect(userAgent('Node.js/24')).toBe(`postrider-client/${version} Node.js/24`)
     expect(userAgent({})).toBe(`postrider-client/${version}`)
@@ -610,7 +613,7 @@ describe('the name that it gives itself', () => {
     expect(userAgent('Mozilla/5.0 (X11) Firefox/150.0')).toBeUndefined()
   })
 
-  it('is sent, unless the caller has another', async () => {
+  it('is sent unless the caller sets another', async () => {
     const server = await startScriptedServer(ok, ok)
     const client = new Postrider({ apiKey: 'k', basePath: server.url })
     await client.getPhishingSettings()
@@ -627,7 +630,7 @@ describe('the types', () => {
     expectTypeOf<{ active: boolean }>().toExtend<UpdateWebhookInput>()
   })
 
-  it('have the answers of the contract', () => {
+  it('have the documented answers', () => {
     expectTypeOf<Awaited<ReturnType<Postrider['sendEmail']>>['ref_id']>().toEqualTypeOf<string>()
   })
 })
@@ -638,7 +641,7 @@ describe('the source', () => {
     (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'),
   )
 
-  it.each(files)('of %s runs without Node and without dependencies', (path) => {
+  it.each(files)('runs in %s without Node and without dependencies', (path) => {
     const text = readFileSync(new URL(path, root), 'utf8')
     for (const [statement, kind, from] of text.matchAll(
       /^(import|export|import type|export type) [^;]*?from '([^']+)'/gm,

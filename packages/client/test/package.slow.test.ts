@@ -67,7 +67,7 @@ describe('the package that npm pack makes', () => {
     }
   })
 
-  it('sends an email and tells a refusal, on plain Node', { timeout: boundMs }, async () => {
+  it('sends an email and reports a refusal, on plain Node', { timeout: boundMs }, async () => {
     const accepted = { success: true, message: 'accepted', ref_id: 'ref_1', recipients: [] }
     const server = await startScriptedServer(
       reply(202, accepted),
@@ -83,7 +83,7 @@ describe('the package that npm pack makes', () => {
     expect(JSON.parse(server.requests[0]?.body ?? '')).toMatchObject({ subject: 'Hello' })
   })
 
-  it('takes webhooks, on plain Node', { timeout: boundMs }, async () => {
+  it('receives webhooks, on plain Node', { timeout: boundMs }, async () => {
     write('receive.js', receiveScript)
     const { stdout } = await node('receive.js')
     const key = '["MAIL_DELIVERED","01JD4M8W6ZQ3V5T7X9Y2A4C6E8","2026-11-20T13:01:02.123456Z"]'
@@ -94,7 +94,7 @@ describe('the package that npm pack makes', () => {
     })
   })
 
-  it('gives each entry point what it needs and no more', { timeout: boundMs }, async () => {
+  it('gives each entry point what it needs, and no more', { timeout: boundMs }, async () => {
     const measured = await measureClient(installed)
     const filesOf = (entry: string) => measured.find((one) => one.entry === entry)?.files
     expect(measured.map(({ entry }) => entry)).toEqual(['.', './webhooks', './webhooks/node'])
@@ -108,7 +108,7 @@ describe('the package that npm pack makes', () => {
     }
   })
 
-  it('is had with import and with require, and so is its package.json', {
+  it('can be imported and required, and so can its package.json', {
     timeout: boundMs,
   }, async () => {
     write('kinds.cjs', kindsScript)
@@ -155,7 +155,7 @@ describe('the package that npm pack makes', () => {
     },
   )
 
-  it('says of every operation and event, and of every field, what it is', () => {
+  it('describes every operation, event and field', () => {
     for (const kind of ['esm', 'cjs']) {
       expect(uncommented(`${kind}/postrider.d.ts`)).toEqual([])
       expect(uncommented(`${kind}/contract.d.ts`)).toEqual([])
@@ -202,7 +202,7 @@ describe('the package that npm pack makes', () => {
     await node(tsc, ...strict, ...types, 'express.d.ts', ...files)
   })
 
-  it('has the types of the contract, each of them', { timeout: boundMs }, async () => {
+  it('has each of the types of the contract', { timeout: boundMs }, async () => {
     const declarations = join(installed, 'esm/contract.d.ts')
     const printed = [...read('esm/contract.d.ts').matchAll(/^export type (\w+)/gm)]
     const ours = exportedTypes(contract)

@@ -99,7 +99,7 @@ function* objectsIn(
 const openMaps = /^\/(headers|custom_args|template_data)/
 
 describe.each(bodies)('%s', (_, schema, body) => {
-  it('takes a full body', () => {
+  it('accepts a full body', () => {
     expect(Value.Check(schema, body)).toBe(true)
   })
 
@@ -151,7 +151,7 @@ describe('webhook bodies', () => {
     expect(Value.Check(registerWebhookBody, { ...registration, headers })).toBe(false)
   })
 
-  it('[4.2] answers list webhooks without header values', () => {
+  it('[4.2] have no header values in the list of webhooks', () => {
     expect(webhook.properties).not.toHaveProperty('headers')
     expect(Object.keys(webhook.properties)).toStrictEqual([
       'webhook_id',
@@ -168,7 +168,7 @@ describe('webhook bodies', () => {
 })
 
 describe('webhook deliveries', () => {
-  it('are found by every event that there is, and by no other', () => {
+  it('can be filtered by every event type, and by no other', () => {
     expectTypeOf<EventName>().toEqualTypeOf<PostriderEvent['event']>()
     expect(Value.Check(listWebhookDeliveriesQuery, { event: 'MAILER_DEACTIVATED' })).toBe(true)
     expect(Value.Check(listWebhookDeliveriesQuery, { event: 'EMAIL_EVENT' })).toBe(false)
@@ -178,7 +178,7 @@ describe('webhook deliveries', () => {
 describe('SMTP bodies', () => {
   const withConfig = (config: object) => ({ ...smtp, config: { ...smtp.config, ...config } })
 
-  it('[4.3] take the four secure modes and no other', () => {
+  it('[4.3] accept the four secure modes and no other', () => {
     for (const secure of ['Auto', 'Tls', 'SSL', 'None']) {
       expect(Value.Check(configureSmtpBody, withConfig({ secure })), secure).toBe(true)
     }
@@ -196,7 +196,7 @@ describe('SMTP bodies', () => {
     },
   )
 
-  it('take a server without login, both connection types and the synonym of smtp', () => {
+  it('accept a server without login, both connection types and the synonym of smtp', () => {
     const { username: _, password: __, ...config } = smtp.config
     expect(Value.Check(configureSmtpBody, { ...smtp, config })).toBe(true)
     expect(Value.Check(configureSmtpBody, { ...smtp, connection_type: 'oauth' })).toBe(true)
@@ -233,7 +233,7 @@ describe('sendEmailBody', () => {
 })
 
 describe('sendEmailAnswer', () => {
-  it('has the reference id and where each recipient stands', () => {
+  it('has the reference id and the status of each recipient', () => {
     const recipients = [{ email: 'ada@example.com', type: 'to', status: 'queued' }]
     const value = { success: true, message: 'Email accepted', ref_id: 'x', recipients }
     expect(Value.Check(sendEmailAnswer, value)).toBe(true)

@@ -10,7 +10,7 @@ import {
 } from './errors.ts'
 
 describe('errorCatalogue', () => {
-  it("[7] has the interface's own sentences, word for word", () => {
+  it('[7] has the documented sentences, word for word', () => {
     expect(errorCatalogue.at_least_one_event_required.message).toBe(
       'at least one of webhook_options.events must be true for EMAIL_EVENT',
     )
@@ -68,7 +68,7 @@ describe('errorCatalogue', () => {
     })
   })
 
-  it('names every code in snake_case and explains its cause and fix', () => {
+  it('names every code in snake_case, and explains its cause and fix', () => {
     for (const code of errorCodes) {
       expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/)
       expect(errorCatalogue[code].message).not.toBe('')
@@ -79,7 +79,7 @@ describe('errorCatalogue', () => {
 })
 
 describe('isErrorCode', () => {
-  it('knows codes of the catalogue and nothing that an object inherits', () => {
+  it('accepts codes of the catalogue, and no inherited property', () => {
     expect(isErrorCode('conflict')).toBe(true)
     expect(isErrorCode('toString')).toBe(false)
     expect(isErrorCode('no_such_code')).toBe(false)
@@ -89,7 +89,7 @@ describe('isErrorCode', () => {
 describe('errorBody', () => {
   const body = { success: false, message: 'm', code: 'conflict', request_id: 'r' } as const
 
-  it('takes the one error shape, with and without fields', () => {
+  it('accepts the one error shape, with and without fields', () => {
     expect(Value.Check(errorBody, body)).toBe(true)
     expect(
       Value.Check(errorBody, { ...body, errors: [{ path: '/to/0/email', message: 'm' }] }),

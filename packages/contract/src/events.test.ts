@@ -51,7 +51,7 @@ describe('subscription keys', () => {
     expect(subscriptionKeys.slice(10)).toStrictEqual(['phishing', 'imap_error'])
   })
 
-  it('[6.1] each switch one event, save imap_error, which is never consulted', () => {
+  it('[6.1] each switch one event, except imap_error, which is never consulted', () => {
     expect(Object.keys(eventOfSubscriptionKey)).toStrictEqual(subscriptionKeys.slice(0, 11))
     for (const [key, event] of Object.entries(eventOfSubscriptionKey)) {
       expect(subscriptionKeyOfEvent[event]).toBe(key)
@@ -60,7 +60,7 @@ describe('subscription keys', () => {
 })
 
 describe('message events', () => {
-  it('[2.3] have success true on exactly the four that succeed', () => {
+  it('[2.3] have success true for exactly the four that succeed', () => {
     for (const schema of messageEventSchemas) {
       const event = schema.properties.event.const
       const extra = event === 'SMTP_ERROR' ? attempt : {}
@@ -162,7 +162,7 @@ describe('MAILER_DEACTIVATED', () => {
 })
 
 describe('event types', () => {
-  it('are told apart by `event`', () => {
+  it('are distinguished by `event`', () => {
     expectTypeOf<Extract<PostriderEvent, { event: 'SMTP_ERROR' }>>().toEqualTypeOf<SmtpError>()
     expectTypeOf<
       Extract<EmailEvent, { event: 'MAILER_DEACTIVATED' }>

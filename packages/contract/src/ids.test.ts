@@ -4,7 +4,7 @@ import { idPatternOf, idPrefixes, isId, isUlid } from './ids.ts'
 const ulid = '01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
 
 describe('isUlid', () => {
-  it('takes 26 characters of Crockford Base32 up to the largest 128-bit value', () => {
+  it('accepts 26 characters of Crockford Base32 up to the largest 128-bit value', () => {
     expect(isUlid(ulid)).toBe(true)
     expect(isUlid('7ZZZZZZZZZZZZZZZZZZZZZZZZZ')).toBe(true)
   })
@@ -23,7 +23,7 @@ describe('isUlid', () => {
 })
 
 describe('isId', () => {
-  it('wants exactly the prefix, an underscore and a ULID', () => {
+  it('requires exactly the prefix, an underscore and a ULID', () => {
     expect(isId('wh', `wh_${ulid}`)).toBe(true)
     expect(isId('wh', `smtp_${ulid}`)).toBe(false)
     expect(isId('wh', `wh${ulid}`)).toBe(false)

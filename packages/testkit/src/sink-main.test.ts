@@ -24,7 +24,7 @@ it.each([
   }
 })
 
-it('the sink answers webhook requests as it is told, and shows their headers', async () => {
+it('the sink answers webhook requests as configured, and shows their headers', async () => {
   const args = ['--smtp-port', '0', '--http-port', '0', '--webhook-status', '503']
   const sink = await startProcess({ script, args })
   try {
@@ -72,7 +72,7 @@ it('the sink defers and refuses recipients by their address', async () => {
   }
 })
 
-it('the sink has a name server with the MX records that it is told', async () => {
+it('the sink has a name server with the configured MX records', async () => {
   const args = ['--smtp-port', '0', '--http-port', '0', '--dns-port', '0']
   const mx = ['--mx', 'in.example.com=mx.example.com', '--mx', 'b.example.com=127.0.0.1']
   const sink = await startProcess({ script, args: [...args, ...mx] })
@@ -95,7 +95,7 @@ it.each([
   [['--webhook-status', '99'], 2, /takes a status/],
   [['--port', '1'], 2, /--port/],
   [['--mx', 'in.example.com'], 2, /takes a domain and a host/],
-])('%j ends with %d and tells how the sink is used', async (args, code, words) => {
+])('%j ends with %d and explains the use of the sink', async (args, code, words) => {
   const sink = await startProcess({ script, args })
   expect(await sink.exited).toEqual({ code, signal: null })
   expect(sink.lines.join('\n')).toMatch(words)

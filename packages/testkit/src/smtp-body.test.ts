@@ -38,7 +38,7 @@ describe('body reader', () => {
     })
   }
 
-  it('does not end at anything but CRLF.CRLF', () => {
+  it('ends at CRLF.CRLF and nothing else', () => {
     for (const wire of ['a\r\n.\r', 'a\r\n.\n', 'a\n.\r\n', '\r\n.x\r\n', 'a\r\r\n.\r\r\n']) {
       expect(read(wire, 1), JSON.stringify(wire)).toBeUndefined()
     }

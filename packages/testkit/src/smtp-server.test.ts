@@ -31,7 +31,7 @@ const mail = (to: string, text = 'Message-ID: <1@x.test>\r\n\r\nhi'): string =>
   `MAIL FROM:<a@x.test>\r\nRCPT TO:<${to}>\r\nDATA\r\n${text}\r\n.\r\n`
 
 describe('SMTP server', () => {
-  it('announces what it can do and accepts a mail, byte for byte', async () => {
+  it('announces its extensions, and accepts a mail byte for byte', async () => {
     const server = await serve()
     const client = plain(server)
     await client.see(/^220 /)
@@ -67,7 +67,7 @@ describe('SMTP server', () => {
     expect(server.connections[0]?.commands[0]).toBe('EHLO me.test')
   })
 
-  it('answers pipelined commands in order and two mails in one write', async () => {
+  it('answers pipelined commands in order, and two mails in one write', async () => {
     const server = await serve()
     const client = plain(server)
     client.send(`EHLO me\r\n${mail('b@x.test')}${mail('c@x.test')}`)
@@ -78,7 +78,7 @@ describe('SMTP server', () => {
     ])
   })
 
-  it('refuses commands out of order and mail that is too big', async () => {
+  it('refuses commands out of order, and mail that is too large', async () => {
     const server = await serve({ sizeMax: 100 })
     const client = plain(server)
     client.send('MAIL FROM:<a@x.test>\r\n')
@@ -95,7 +95,7 @@ describe('SMTP server', () => {
     expect(server.transactions).toHaveLength(1)
   })
 
-  it('tells connections beyond the limit 421', async () => {
+  it('answers 421 to connections beyond the limit', async () => {
     const server = await serve({ connectionsMax: 1 })
     const first = plain(server)
     await first.see(/220/)
@@ -104,7 +104,7 @@ describe('SMTP server', () => {
     expect(await second.end()).toBe('fin')
   })
 
-  it('counts without keeping anything', async () => {
+  it('can count mail without keeping it', async () => {
     const server = await serve({ record: 'count' })
     plain(server).send(`EHLO me\r\n${mail('b@x.test').repeat(50)}`)
     await server.waitForMessages(50)
@@ -123,7 +123,7 @@ describe('SMTP server under TLS', () => {
     expect(server.connections[0]?.secure).toBe(true)
   })
 
-  it('upgrades by STARTTLS, offers it once and forgets what came in clear', async () => {
+  it('upgrades by STARTTLS, offers it once, and forgets what came in clear', async () => {
     const server = await serve({
       tls: { mode: 'starttls', key, cert },
       auth: { users: { me: 'secret' }, tlsOnly: true },
@@ -144,7 +144,7 @@ describe('SMTP server under TLS', () => {
     expect(again).not.toContain('STARTTLS')
   })
 
-  it('can put replies in clear behind its answer to STARTTLS, in one piece', async () => {
+  it('can send replies in clear behind its answer to STARTTLS, in one piece', async () => {
     const server = await serve({
       tls: { mode: 'starttls', key, cert },
       script: ({ phase }) =>
@@ -160,7 +160,7 @@ describe('SMTP server with logins', () => {
   const users = { 'me@x.test': 'pass word' }
   const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-  it('takes PLAIN and LOGIN with and without an initial response', async () => {
+  it('accepts PLAIN and LOGIN with and without an initial response', async () => {
     const server = await serve({ auth: { users } })
     const plainText = base64('\0me@x.test\0pass word')
     const dialogues = [
@@ -209,7 +209,7 @@ describe('SMTP server with logins', () => {
 })
 
 describe('scripted SMTP server', () => {
-  it('answers by recipient and transaction, the last answer repeating', async () => {
+  it('answers by recipient and transaction, and repeats the last answer', async () => {
     const server = await serve({
       script: { 'b@x.test': ['450 4.2.0 later', 'dot: 451 4.3.0 disk', 'ok'] },
     })
@@ -250,7 +250,7 @@ describe('scripted SMTP server', () => {
     expect(server.transactions[0]).toMatchObject({ accepted: true, reply: '250 ok' })
   })
 
-  it('hangs without a word, and knows when the client leaves', async () => {
+  it('hangs silently, and notices when the client leaves', async () => {
     const server = await serve({ script: { 'b@x.test': ['dot: hang'] } })
     const client = plain(server)
     client.send(`EHLO me\r\n${mail('b@x.test')}NOOP\r\n`)
@@ -261,7 +261,7 @@ describe('scripted SMTP server', () => {
     expect(server.connections[0]?.phase).toBe('dot')
   })
 
-  it('holds an answer back until it is let go, and what was pipelined behind it', async () => {
+  it('delays an answer and all pipelined ones behind it until it is released', async () => {
     let letGo = (): void => undefined
     const after = new Promise<void>((resolve) => {
       letGo = resolve
@@ -278,7 +278,7 @@ describe('scripted SMTP server', () => {
     expect(await client.see(/250 2.0.0 ok\r\n/)).toBe('250 2.1.0 ok\r\n250 2.0.0 ok\r\n')
   })
 
-  it('drips, delays, says several lines, noise, and replies without end', async () => {
+  it('drips, delays, sends several lines, garbage, and replies without end', async () => {
     const server = await serve({
       script: {
         'drip@x.test': ['drip 1 250 2.1.5 slow'],
@@ -304,7 +304,7 @@ describe('scripted SMTP server', () => {
     await client.see(/(250-and another thing\r\n){1000}/)
   })
 
-  it('follows a change of script on connections that are open', async () => {
+  it('obeys a change of script on open connections', async () => {
     const server = await serve()
     const client = plain(server)
     client.send('EHLO me\r\n')
@@ -315,7 +315,7 @@ describe('scripted SMTP server', () => {
     expect(await client.end()).toBe('fin')
   })
 
-  it('refuses a script text that it does not know', async () => {
+  it('refuses an unknown script text', async () => {
     const bad = ['sometimes', 'rcpt: 25 ok', 'dot: 250 ok >> later', 'drip x 250 ok']
     for (const text of bad) {
       await expect(createSmtpServer({ script: { 'b@x.test': [text] } })).rejects.toThrow(
@@ -324,7 +324,7 @@ describe('scripted SMTP server', () => {
     }
   })
 
-  it('says what is missing when it has waited long enough', async () => {
+  it('names what is missing when it has waited long enough', async () => {
     const server = await serve()
     await expect(server.waitForMessages(1, 1)).rejects.toThrow('0 of 1 messages accepted')
   })

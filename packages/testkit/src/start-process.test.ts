@@ -20,7 +20,7 @@ function program(name: string, source: string): string {
 }
 
 describe('startProcess', () => {
-  it('waits for the line that says ready, and ends it by signal', async () => {
+  it('waits for the line that says ready, and ends the process by signal', async () => {
     const script = program(
       'ready.mjs',
       'console.log(process.env.GREETING); setInterval(() => {}, 1000)',
@@ -31,7 +31,7 @@ describe('startProcess', () => {
     await expect(running.kill()).resolves.toEqual({ code: null, signal: 'SIGKILL' })
   })
 
-  it('says what was printed when the program ends before it is ready', async () => {
+  it('shows the output of a program that ends before it is ready', async () => {
     const script = program('dies.mjs', 'console.error("no such thing"); process.exit(3)')
     const failed = startProcess({ script, ready: /^up$/ })
     await expect(failed).rejects.toThrow('no such thing')

@@ -70,7 +70,7 @@ function postRaw(receiver: WebhookReceiver, isThere: (text: string) => boolean):
 }
 
 describe('webhook receiver', () => {
-  it('answers 200 and keeps the request as it came', async () => {
+  it('answers 200, and keeps the request as received', async () => {
     const receiver = await receive()
     await expect(post(receiver, '/hook?a=b', '[{"é":1}]')).resolves.toEqual({
       status: 200,
@@ -97,7 +97,7 @@ describe('webhook receiver', () => {
     await expect(post(receiver, '/', '[]')).resolves.toMatchObject({ status: 200 })
   })
 
-  it('answers from a queue and then 200 again', async () => {
+  it('answers from a queue, and then 200 again', async () => {
     const receiver = await receive({
       script: [503, { status: 302, headers: { location: 'http://127.0.0.1:1/' }, body: 'there' }],
     })
@@ -106,13 +106,13 @@ describe('webhook receiver', () => {
     expect((await post(receiver, '/', '[]')).status).toBe(200)
   })
 
-  it('answers by what it is asked', async () => {
+  it('answers by a function of the request', async () => {
     const receiver = await receive({ script: ({ path }) => (path === '/gone' ? 410 : undefined) })
     expect((await post(receiver, '/gone', '[]')).status).toBe(410)
     expect((await post(receiver, '/', '[]')).status).toBe(200)
   })
 
-  it('finds a request by what is in it', async () => {
+  it('finds a request by its content', async () => {
     const receiver = await receive()
     const found = receiver.waitFor(({ path }) => path === '/second')
     await post(receiver, '/first', '1')

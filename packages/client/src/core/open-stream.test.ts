@@ -69,13 +69,13 @@ async function textOf(stream: ReadableStream<Uint8Array>): Promise<string> {
   return new Response(stream).text()
 }
 
-describe('the beginning of a stream', () => {
+describe('the first byte of a stream', () => {
   it.each<[string, Step]>([
     ['a connection that broke', drop],
     ['a refusal', refusal(503, 'unavailable')],
     ['a fault', refusal(500, 'internal_error')],
     ['an answer that broke before its first byte', beginning('', 'cut')],
-  ])('is repeated after %s', async (_, step) => {
+  ])('is requested again after %s', async (_, step) => {
     const { server, open } = await scripted([step, pieces('a,b\n', 'c,d\n')])
     const { data, response, requestId } = await open().withResponse()
     expect([response.status, requestId]).toStrictEqual([200, 'req_1'])
@@ -86,17 +86,17 @@ describe('the beginning of a stream', () => {
   it.each<[string, Step]>([
     ['no answer', hang],
     ['an answer without its first byte', beginning('', 'silence')],
-  ])('is waited for as long as an attempt lasts: %s', async (_, step) => {
+  ])('is awaited for the time of an attempt: %s', async (_, step) => {
     const { open } = await scripted([step], { retriesMax: 0, timeoutMs: 50 })
     await expect(open()).rejects.toMatchObject({ code: 'timeout' })
   })
 
-  it('may be its end', async () => {
+  it('may be missing in an empty stream', async () => {
     const { open } = await scripted([pieces()])
     expect(await textOf(await open())).toBe('')
   })
 
-  it('is no answer of another kind', async () => {
+  it('must belong to an answer of the right kind', async () => {
     const accepted = reply(202, { success: true, message: 'm' })
     const { open } = await scripted([accepted])
     await expect(open()).rejects.toMatchObject({ status: 202, code: 'unexpected_response' })
@@ -104,7 +104,7 @@ describe('the beginning of a stream', () => {
 })
 
 describe('a stream that has begun', () => {
-  it('fails when it is cut, and is not asked for again', async () => {
+  it('fails when it is cut, and is not requested again', async () => {
     const { server, open } = await scripted([beginning('a,b\n', 'cut'), pieces('x')])
     const reader = (await open()).getReader()
     expect((await reader.read()).value).toHaveLength(4)
@@ -119,7 +119,7 @@ describe('a stream that has begun', () => {
     await expect(reader.read()).rejects.toMatchObject({ status: 0, code: 'timeout' })
   })
 
-  it('has all the time while nobody reads', async () => {
+  it('does not time out while nobody reads', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const { fetch, feed } = fed()
@@ -155,7 +155,7 @@ describe('a stream that has begun', () => {
     },
   )
 
-  it('is left when it is cancelled', async () => {
+  it('is closed when it is cancelled', async () => {
     let closed: Promise<unknown> = Promise.resolve()
     const endless: Step = (response, request) => {
       closed = once(response, 'close')

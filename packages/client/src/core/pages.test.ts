@@ -19,7 +19,7 @@ async function collect(entries: AsyncIterable<number>): Promise<number[]> {
 }
 
 describe('eachEntry', () => {
-  it('gives the entries of all pages in order, over empty ones too', async () => {
+  it('yields the entries of all pages in order, over empty pages too', async () => {
     const { asked, fetchPage } = list({
       '': { entries: [1, 2], nextPageToken: 'a' },
       a: { entries: [], nextPageToken: 'b' },
@@ -46,7 +46,7 @@ describe('eachEntry', () => {
     expect(asked).toStrictEqual([undefined])
   })
 
-  it('does not go on for ever over empty pages, each with a new token', async () => {
+  it('ends with an error after very many empty pages', async () => {
     let asked = 0
     const fetchPage = async () => {
       asked += 1
@@ -73,19 +73,19 @@ describe('eachEntry', () => {
     expect(seen).toStrictEqual([1, 2])
   })
 
-  it('begins where it is told', async () => {
+  it('begins at a given page', async () => {
     const { asked, fetchPage } = list({ b: { entries: [3] } })
     expect(await collect(eachEntry('b', fetchPage))).toStrictEqual([3])
     expect(asked).toStrictEqual(['b'])
   })
 
-  it('asks for a page when its entries are wanted, and not before', async () => {
+  it('requests a page when its entries are wanted, and not before', async () => {
     const { asked, fetchPage } = list({ '': { entries: [1, 2], nextPageToken: 'a' } })
     for await (const entry of eachEntry(undefined, fetchPage)) if (entry === 2) break
     expect(asked).toStrictEqual([undefined])
   })
 
-  it('does not go round for ever', async () => {
+  it('ends with an error when a token repeats', async () => {
     const { asked, fetchPage } = list({
       '': { entries: [1], nextPageToken: 'a' },
       a: { entries: [2], nextPageToken: 'a' },
@@ -94,7 +94,7 @@ describe('eachEntry', () => {
     expect(asked).toStrictEqual([undefined, 'a'])
   })
 
-  it('finds a circle of any length', async () => {
+  it('finds a cycle of tokens of any length', async () => {
     const asked: (string | undefined)[] = []
     const fetchPage = async (token: string | undefined) => {
       asked.push(token)

@@ -5,12 +5,12 @@ import { fillPath, queryOf } from './path.ts'
 const fill = (id: string) => fillPath('/v1/smtp/{mailer_id}/x', { mailer_id: id })
 
 describe('fillPath', () => {
-  it('encodes what would end the segment or the path', () => {
+  it('encodes characters that would end the segment or the path', () => {
     expect(fill('a/b?c#d e%2e')).toBe('/v1/smtp/a%2Fb%3Fc%23d%20e%252e/x')
     expect(fill('ü@例え.test')).toBe(`/v1/smtp/${encodeURIComponent('ü@例え.test')}/x`)
   })
 
-  it('leaves a URL parser no way to another route', () => {
+  it('cannot lead to another route', () => {
     for (const id of ['a/b', '%2e%2e', '..;', '...', 'a\\b', '?', '#', '//example.com']) {
       const { pathname } = new URL(`http://127.0.0.1${fill(id)}`)
       expect(pathname.split('/'), id).toHaveLength(5)
@@ -33,12 +33,12 @@ describe('fillPath', () => {
 })
 
 describe('queryOf', () => {
-  it('is empty when nothing is asked', () => {
+  it('is empty without parameters', () => {
     expect(queryOf({})).toBe('')
     expect(queryOf({ event: undefined })).toBe('')
   })
 
-  it('says everything else, so that a URL parser reads what was given', () => {
+  it('encodes parameters so that a URL parser reads the given values', () => {
     const query = { 'a&b': 'c=d&e', plus: '1+1 %2B', hash: '#x', time: '2026-11-20T18:00:00+01:00' }
     const { searchParams, hash } = new URL(`http://127.0.0.1/${queryOf(query)}`)
     expect(Object.fromEntries(searchParams)).toStrictEqual(query)

@@ -72,7 +72,7 @@ describe('a request', () => {
     expect(server.requests[0]?.headers).not.toHaveProperty('idempotency-key')
   })
 
-  it('carries the headers of the caller, but lets none replace its own', async () => {
+  it('carries the headers of the caller, which cannot replace its own', async () => {
     const { server, send } = await scripted([ok])
     await send(get, { headers: { traceparent: '00-1-1-00' } })
     expect(server.requests[0]?.headers.traceparent).toBe('00-1-1-00')
@@ -143,7 +143,7 @@ describe('a refusal', () => {
   })
 })
 
-describe('an answer that is not of the service', () => {
+describe('an answer of something else than the service', () => {
   it.each<[string, number, Step]>([
     ['HTML with status 404', 404, reply(404, '<h1>nginx</h1>', { 'content-type': 'text/html' })],
     ['another JSON with status 400', 400, reply(400, { error: 'x' })],
@@ -160,7 +160,7 @@ describe('an answer that is not of the service', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('is shown by its beginning', async () => {
+  it('is quoted with its beginning', async () => {
     const page = `<h1>Bad Gateway</h1>${' '.repeat(5_000)}`
     const { send } = await scripted([reply(502, page)], { retriesMax: 0 })
     const error = await failureOf(send(get))
@@ -168,7 +168,7 @@ describe('an answer that is not of the service', () => {
     expect(error.message).not.toContain('Bad Gateway')
   })
 
-  it('still gives the request id of its headers, and is repeated by its status', async () => {
+  it('has the request id of its headers, and is retried by its status', async () => {
     const html = reply(502, '<h1>Bad Gateway</h1>', { 'x-request-id': 'req_7' })
     const { send, waits } = await scripted([html, html, html, html])
     const error = await failureOf(send(get))
@@ -177,8 +177,8 @@ describe('an answer that is not of the service', () => {
   })
 })
 
-describe('repetition', () => {
-  it('goes on until an attempt succeeds, with waits that double', async () => {
+describe('retries', () => {
+  it('continue until an attempt succeeds, with waits that double', async () => {
     const steps = [drop, refusal(503, 'unavailable'), cut, ok]
     const { server, send, waits } = await scripted(steps)
     await expect(send(get)).resolves.toMatchObject({ success: true })
@@ -186,7 +186,7 @@ describe('repetition', () => {
     expect(waits).toStrictEqual([500, 1_000, 2_000])
   })
 
-  it('sends the same request under one idempotency key', async () => {
+  it('send the same request under one idempotency key', async () => {
     const steps = [drop, refusal(409, 'idempotency_in_progress', { 'retry-after': '1' }), ok]
     const { server, send, waits } = await scripted(steps)
     await send(keyedPost, key)
@@ -203,7 +203,7 @@ describe('repetition', () => {
     ['a POST', plainPost, {}],
     ['a POST where the service does not honour the key', plainPost, key],
     ['a POST that could have a key, but has none', keyedPost, {}],
-  ])('never happens to %s', async (_, call, options) => {
+  ])('never happen to %s', async (_, call, options) => {
     const { server, send } = await scripted([drop])
     expect((await failureOf(send(call, options))).code).toBe('connection_error')
     expect(server.requests).toHaveLength(1)
@@ -213,7 +213,7 @@ describe('repetition', () => {
     get,
     { method: 'PUT', path: '/v1/webhook/update', body: { event: 'EMAIL_EVENT' } },
     { method: 'DELETE', path: '/v1/webhook/delete', body: { event: 'EMAIL_EVENT' } },
-  ])('is safe for $method', async (call) => {
+  ])('are safe for $method', async (call) => {
     const { server, send } = await scripted([drop, ok])
     await send(call)
     expect(server.requests).toHaveLength(2)
@@ -223,7 +223,7 @@ describe('repetition', () => {
     })
   })
 
-  it('goes on for a creation that was refused before any work', async () => {
+  it('follow a creation that was refused before any work', async () => {
     const steps = [refusal(429, 'rate_limited', { 'retry-after': '2' }), refusal(503, 'x'), ok]
     const { server, send, waits } = await scripted(steps)
     await expect(send(plainPost)).resolves.toMatchObject({ success: true })
@@ -231,7 +231,7 @@ describe('repetition', () => {
     expect(waits).toStrictEqual([2_000, 1_000])
   })
 
-  it('goes on after 500 where twice is as good as once', async () => {
+  it('follow a 500 to an idempotent request', async () => {
     const { server, send } = await scripted([refusal(500, 'internal_error'), ok, ok])
     await send(keyedPost, key)
     expect(server.requests).toHaveLength(2)
@@ -239,7 +239,7 @@ describe('repetition', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('is as often, and as patient, as the call says', async () => {
+  it('obey the number and the longest Retry-After of the call', async () => {
     const unavailable = refusal(503, 'unavailable', { 'retry-after': '2' })
     const { server, send, waits } = await scripted([unavailable, unavailable, unavailable, ok])
     await failureOf(send(get, { maxRetries: 0 }))
@@ -250,7 +250,7 @@ describe('repetition', () => {
     expect(server.requests).toHaveLength(4)
   })
 
-  it('ends with the last error when the retries are spent', async () => {
+  it('end with the last error when they are used up', async () => {
     const steps = [drop, drop, drop, refusal(503, 'unavailable', { 'retry-after': '2' })]
     const { send, waits } = await scripted(steps)
     expect(await failureOf(send(get))).toMatchObject({
@@ -261,7 +261,7 @@ describe('repetition', () => {
     expect(waits).toHaveLength(3)
   })
 
-  it('waits as long as the service asks, but not longer than a minute', async () => {
+  it('wait as long as the service asks, but at most a minute', async () => {
     const steps = [
       refusal(429, 'rate_limited', { 'retry-after': '5' }),
       refusal(429, 'rate_limited', { 'retry-after': '3600' }),
@@ -272,8 +272,8 @@ describe('repetition', () => {
   })
 })
 
-describe('the whole operation', () => {
-  it('has the time of its attempts and a minute, then begins no other wait', async () => {
+describe('the total time of an operation', () => {
+  it('covers its attempts and a minute, and begins no further wait', async () => {
     let nowMs = 0
     const unavailable = refusal(503, 'unavailable')
     const { server, send } = await scripted([unavailable, unavailable, ok], {
@@ -288,8 +288,8 @@ describe('the whole operation', () => {
   })
 })
 
-describe('a service that is away', () => {
-  it('is a connection error that names the cause, not the key', async () => {
+describe('a service that cannot be reached', () => {
+  it('causes a connection error that names the cause, not the key', async () => {
     const { server, send } = await scripted([], { retriesMax: 0 })
     await server.close()
     const error = await failureOf(send(get))
@@ -304,7 +304,7 @@ describe('the time-out', () => {
   it.each([
     ['without an answer', hang],
     ['in the middle of the answer', stall],
-  ])('ends an attempt %s and counts anew for the next', async (_, step) => {
+  ])('ends an attempt %s, and starts anew for the next', async (_, step) => {
     const { server, send, waits } = await scripted([step, ok, ok, ok], { timeoutMs: 300 })
     await expect(send(get)).resolves.toMatchObject({ success: true })
     expect(server.requests.length).toBeGreaterThan(1)
@@ -316,7 +316,7 @@ describe('the time-out', () => {
     expect(await failureOf(send(get))).toMatchObject({ status: 0, code: 'timeout' })
   })
 
-  it('can be given for one operation', async () => {
+  it('can be set for one operation', async () => {
     const { send } = await scripted([hang], { retriesMax: 0 })
     const error = await failureOf(send(get, { timeout: 30 }))
     expect(error.message).toContain('30 ms')
@@ -330,7 +330,7 @@ describe('the time-out', () => {
 })
 
 describe('the signal', () => {
-  it('sends nothing when it is aborted before', async () => {
+  it('prevents the request when it is aborted before', async () => {
     const { server, send } = await scripted([ok])
     const error = await failureOf(send(get, { signal: AbortSignal.abort('why') }))
     expect(error).toMatchObject({ status: 0, code: 'aborted', cause: 'why' })
@@ -340,7 +340,7 @@ describe('the signal', () => {
   it.each([
     ['the answer', hang],
     ['the rest of the answer', stall],
-  ])('stops waiting for %s', async (_, step) => {
+  ])('ends a wait for %s', async (_, step) => {
     const { server, send } = await scripted([step])
     const controller = new AbortController()
     const failure = failureOf(send(get, { signal: controller.signal }))
@@ -350,7 +350,7 @@ describe('the signal', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('stops waiting for the next attempt', async () => {
+  it('ends a wait for the next attempt', async () => {
     const controller = new AbortController()
     const { server, send } = await scripted(
       [refusal(503, 'unavailable', { 'retry-after': '59' })],
@@ -366,7 +366,7 @@ describe('the signal', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('has no listener of ours afterwards', async () => {
+  it('has no listener afterwards', async () => {
     const { send } = await scripted([drop, ok, hang], {
       wait: (_, signal) => waitUnlessAborted(1, signal),
     })
@@ -378,7 +378,7 @@ describe('the signal', () => {
 })
 
 describe('withResponse', () => {
-  it('gives the answer with its response and request id, of one request', async () => {
+  it('returns the answer of one request with its response and request id', async () => {
     const { server, send } = await scripted([
       reply(201, { success: true, message: 'm' }, { 'x-request-id': 'req_5', ratelimit: 'r=1' }),
     ])
@@ -392,7 +392,7 @@ describe('withResponse', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('rejects as the promise does, and leaves no rejection unhandled', async () => {
+  it('rejects like the promise, and leaves no rejection unhandled', async () => {
     const unhandled: unknown[] = []
     const note = (reason: unknown) => void unhandled.push(reason)
     process.on('unhandledRejection', note)
@@ -406,7 +406,7 @@ describe('withResponse', () => {
 })
 
 describe('an answer that never ends', () => {
-  it('is cut off long before it fills the memory, and not asked for again', async () => {
+  it('is cut off long before it fills the memory, and not requested again', async () => {
     const chunk = Buffer.alloc(1024 * 1024, ' ')
     let written = 0
     const flood: Step = (response) => {

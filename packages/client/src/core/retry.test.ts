@@ -21,15 +21,15 @@ const question = (change: Partial<RetryQuestion>): RetryQuestion => ({
 })
 
 describe('decideRetry', () => {
-  it.each([408, 429, 500, 502, 503, 504, 520, 524])('repeats after status %i', (status) => {
+  it.each([408, 429, 500, 502, 503, 504, 520, 524])('retries after status %i', (status) => {
     expect(decideRetry(question({ error: failure(status) }))).toBe(500)
   })
 
-  it.each(['connection_error', 'timeout'])('repeats after %s', (code) => {
+  it.each(['connection_error', 'timeout'])('retries after %s', (code) => {
     expect(decideRetry(question({ error: failure(0, code) }))).toBe(500)
   })
 
-  it('repeats while the first request with the key is still in progress', () => {
+  it('retries while the first request with the key is still in progress', () => {
     const error = failure(409, 'idempotency_in_progress', 1)
     expect(decideRetry(question({ error }))).toBe(1_000)
   })
@@ -46,7 +46,7 @@ describe('decideRetry', () => {
   })
 
   it.each([0, 408, 500, 502, 504, 524])(
-    'never repeats what is not repeatable after status %i: it may have been carried out',
+    'never retries a request with effects after status %i, as it may have been carried out',
     (status) => {
       const error = failure(status, status === 0 ? 'connection_error' : 'some_code')
       expect(decideRetry(question({ error, isRepeatable: false }))).toBeUndefined()
@@ -61,11 +61,11 @@ describe('decideRetry', () => {
     ['a connection that never was', unreached('ECONNREFUSED'), 500],
     ['a connection that broke', unreached('ECONNRESET'), undefined],
     ["a proxy's 503 without", failure(503, 'unexpected_response'), undefined],
-  ])('knows what was refused before any work: %s', (_, error, waitMs) => {
+  ])('recognises a request that was refused before any work: %s', (_, error, waitMs) => {
     expect(decideRetry(question({ error, isRepeatable: false }))).toBe(waitMs)
   })
 
-  it("knows the service's 503 to what may have been carried out", () => {
+  it('does not retry a 503 to a request that may have been carried out', () => {
     const error = new PostriderError('m', {
       ...{ status: 503, code: 'unavailable', retryAfter: 1, outcome: 'unknown' },
     })
@@ -73,13 +73,13 @@ describe('decideRetry', () => {
     expect(decideRetry(question({ error }))).toBe(1_000)
   })
 
-  it('gives up when the retries are spent', () => {
+  it('gives up when the retries are used up', () => {
     expect(decideRetry(question({ attempts: 3 }))).toBeDefined()
     expect(decideRetry(question({ attempts: 4 }))).toBeUndefined()
     expect(decideRetry(question({ retriesMax: 0 }))).toBeUndefined()
   })
 
-  it('doubles the wait up to 8 s and takes up to half of it away by chance', () => {
+  it('doubles the wait up to 8 s, minus up to half of it at random', () => {
     const waits = (random: number) =>
       [1, 2, 3, 4, 5, 6].map((attempts) =>
         decideRetry(question({ attempts, retriesMax: 9, random })),
@@ -88,7 +88,7 @@ describe('decideRetry', () => {
     expect(waits(0)).toStrictEqual([250, 500, 1_000, 2_000, 4_000, 4_000])
   })
 
-  it('waits no shorter than Retry-After, and its own time when that is longer', () => {
+  it('waits at least for Retry-After, and for its own time when that is longer', () => {
     expect(decideRetry(question({ error: failure(429, 'c', 7) }))).toBe(7_000)
     expect(decideRetry(question({ error: failure(429, 'c', 0) }))).toBe(500)
   })
@@ -98,13 +98,13 @@ describe('decideRetry', () => {
     expect(decideRetry(question({ error: failure(429, 'c', 61) }))).toBeUndefined()
   })
 
-  it('can be told of another longest Retry-After', () => {
+  it('accepts another longest Retry-After', () => {
     const error = failure(503, 'unavailable', 2)
     expect(decideRetry(question({ error, retryAfterMsMax: 2_000 }))).toBe(2_000)
     expect(decideRetry(question({ error, retryAfterMsMax: 1_999 }))).toBeUndefined()
   })
 
-  it('gives up at once when the wait would outlast the whole operation', () => {
+  it('gives up at once when the wait would exceed the total time', () => {
     expect(decideRetry(question({ remainingMs: 501 }))).toBe(500)
     expect(decideRetry(question({ remainingMs: 500 }))).toBeUndefined()
   })

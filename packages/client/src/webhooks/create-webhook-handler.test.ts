@@ -103,7 +103,7 @@ describe('a delivery', () => {
     expect(errors).toStrictEqual([])
   })
 
-  it('is handed over as a whole to onEvents', async () => {
+  it('is passed as a whole to onEvents', async () => {
     const batches: (readonly ReceivedEvent[])[] = []
     const { response } = await receive(exampleRequest(events, { headers }), {
       onEvent: undefined,
@@ -114,7 +114,7 @@ describe('a delivery', () => {
   })
 
   it.each(['DOMAIN_VERIFICATION', 'IMAP_ERROR', 'INCOMING_EMAIL'] as const)(
-    'of a single %s is taken like any other',
+    'of a single %s is handled like any other',
     async (name) => {
       const event = exampleEvent(name)
       const { response, seen } = await receive(exampleRequest(event, { headers }))
@@ -123,14 +123,14 @@ describe('a delivery', () => {
     },
   )
 
-  it('of an event that a later service adds is handled and acknowledged', async () => {
+  it('of an unknown event is handled and acknowledged', async () => {
     const event = { event: 'MAIL_NEW', details: {} }
     const { response, seen } = await receive(post(JSON.stringify([event])))
     expect(response.status).toBe(200)
     expect(seen).toStrictEqual([event])
   })
 
-  it('[5.3] brings its trace, when it is one', async () => {
+  it('[5.3] passes its trace when it is valid', async () => {
     const traceOf = async (traceparent: string) => {
       const seen: WebhookContext[] = []
       await receive(exampleRequest(events, { headers, traceparent }), {
@@ -151,7 +151,7 @@ describe('a delivery', () => {
   })
 })
 
-describe('a request of somebody else', () => {
+describe('a request of another sender', () => {
   it.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])(
     'is refused with 405: %s',
     async (method) => {
@@ -183,7 +183,7 @@ describe('a request of somebody else', () => {
     expect(String(errors[0])).toContain(`${header} is missing`)
   })
 
-  it('is told of once a minute, with how many there were', async () => {
+  it('is reported once a minute, with the number of such requests', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const told: string[] = []
@@ -212,7 +212,7 @@ describe('a request of somebody else', () => {
   )
 
   it.each(['application/json; charset=utf-8', 'Application/JSON', 'application/cloudevents+json'])(
-    'is not refused for a type that is JSON: %s',
+    'is not refused for a JSON type: %s',
     async (type) => {
       const { response } = await receive(post(JSON.stringify(events), { type }))
       expect(response.status).toBe(200)
@@ -220,8 +220,8 @@ describe('a request of somebody else', () => {
   )
 })
 
-describe('while a secret is replaced', () => {
-  it.each(['old', 'new'])('the %s one is accepted', async (secret) => {
+describe('two configured secrets', () => {
+  it.each(['old', 'new'])('accept the %s one', async (secret) => {
     const request = exampleRequest(events, { headers: { [header]: secret } })
     const { response } = await receive(request, { secrets: ['new', 'old'] })
     expect(response.status).toBe(200)
@@ -229,7 +229,7 @@ describe('while a secret is replaced', () => {
 })
 
 describe('a body that is too large', () => {
-  it('is refused with 413 unread when it says so itself', async () => {
+  it('is refused with 413 unread when it announces its size', async () => {
     const { body, state } = chunked(3)
     const request = post(body, { headers: { 'content-length': '3000' } })
     const { response, errors } = await receive(request, { maxBytes: 2_999 })
@@ -238,14 +238,14 @@ describe('a body that is too large', () => {
     expect(errors).toMatchObject([{ name: 'WebhookError', code: 'too_large' }])
   })
 
-  it('is refused with 413 as soon as it is, and the rest is not asked for', async () => {
+  it('is refused with 413 at its limit, and the rest is not read', async () => {
     const { body, state } = chunked(1_000_000)
     const { response } = await receive(post(body), { maxBytes: 2_500 })
     expect(response.status).toBe(413)
     expect(state).toStrictEqual({ pulled: 3, isCancelled: true })
   })
 
-  it('is not kept in the chunks in which it comes', async () => {
+  it('does not keep its single chunks in memory', async () => {
     const octets = new TextEncoder().encode(`${' '.repeat(40_000)}${JSON.stringify(events)}`)
     const chunk = new Uint8Array(1)
     let at = 0
@@ -266,7 +266,7 @@ describe('a body that is too large', () => {
     expect(seen).toStrictEqual(events)
   })
 
-  it('is none up to the last octet', async () => {
+  it('is accepted up to the last byte of the limit', async () => {
     const text = JSON.stringify(events)
     const { response } = await receive(post(text), { maxBytes: text.length })
     expect(response.status).toBe(200)
@@ -275,8 +275,8 @@ describe('a body that is too large', () => {
   })
 })
 
-describe('events that are none', () => {
-  it('are refused with 422 and their place, so that the service isolates them', async () => {
+describe('malformed events', () => {
+  it('are refused with 422 and their position, so that the service isolates them', async () => {
     const { ref_id: _, ...details } = exampleEvent('MAIL_DELIVERED').details
     const body = JSON.stringify([...events, { ...events[1], details }])
     const { response, answer, seen, errors } = await receive(post(body))
@@ -295,13 +295,13 @@ describe('a fault of the receiver', () => {
     ['an empty body', null],
     ['half a body', JSON.stringify(events).slice(0, 100)],
     ['a body that was written anew', '[object Object]'],
-  ])('is a 500, so that no event is set aside: %s', async (_, body) => {
+  ])('is answered with 500, so that no event is parked: %s', async (_, body) => {
     const { response, errors } = await receive(post(body))
     expect(response.status).toBe(500)
     expect(errors).toMatchObject([{ code: 'not_json' }])
   })
 
-  it('is a 500 when the body has been read before', async () => {
+  it('is answered with 500 when the body has been read before', async () => {
     const request = exampleRequest(events, { headers })
     await request.text()
     const { response, errors } = await receive(request)
@@ -309,7 +309,7 @@ describe('a fault of the receiver', () => {
     expect(errors).toMatchObject([{ code: 'interrupted' }])
   })
 
-  it('is a 500 when the body breaks off', async () => {
+  it('is answered with 500 when the body breaks off', async () => {
     const cause = new Error('secret-1 in a message')
     const body = new ReadableStream({ pull: (controller) => controller.error(cause) })
     const { response, errors } = await receive(post(body))
@@ -322,21 +322,24 @@ describe('a fault of the receiver', () => {
     ['an error of this library', new WebhookError('not_an_event', 'secret-1', { path: '/0' })],
     ['what is no error', 'secret-1'],
     ['nothing', undefined],
-  ])('is a 500 when onEvent throws %s, and the rest is not begun', async (_, thrown) => {
-    const seen: string[] = []
-    const { response, answer, errors } = await receive(exampleRequest(events, { headers }), {
-      onEvent: ({ event }: ReceivedEvent) => {
-        seen.push(event)
-        throw thrown
-      },
-    })
-    expect(response.status).toBe(500)
-    expect(answer).toStrictEqual({ success: false, message: 'The events could not be handled' })
-    expect(seen).toStrictEqual(['SMTP_ERROR'])
-    expect(errors).toStrictEqual([thrown])
-  })
+  ])(
+    'is answered with 500 when onEvent throws %s, and the rest is not started',
+    async (_, thrown) => {
+      const seen: string[] = []
+      const { response, answer, errors } = await receive(exampleRequest(events, { headers }), {
+        onEvent: ({ event }: ReceivedEvent) => {
+          seen.push(event)
+          throw thrown
+        },
+      })
+      expect(response.status).toBe(500)
+      expect(answer).toStrictEqual({ success: false, message: 'The events could not be handled' })
+      expect(seen).toStrictEqual(['SMTP_ERROR'])
+      expect(errors).toStrictEqual([thrown])
+    },
+  )
 
-  it('is a 500 when onEvent or onEvents rejects', async () => {
+  it('is answered with 500 when onEvent or onEvents rejects', async () => {
     const reject = () => Promise.reject(new Error('no'))
     const each = await receive(exampleRequest(events, { headers }), { onEvent: reject })
     const all = await receive(exampleRequest(events, { headers }), {
@@ -352,39 +355,45 @@ describe('a fault of the receiver', () => {
     ['a promise of an array', async (promises) => promises],
   ]
 
-  it.each(iterables)('is a 500 when one of many promises rejects: %s', async (_, give) => {
-    const finished: string[] = []
-    const error = new Error('no')
-    const later = async (name: string) => {
-      await new Promise((resolve) => setImmediate(resolve))
-      finished.push(name)
-    }
-    const handle = () => give([later('first'), Promise.reject(error), later('last')])
-    const each = await receive(exampleRequest(events, { headers }), { onEvent: handle })
-    expect([each.response.status, each.errors]).toStrictEqual([500, [error]])
-    const all = await receive(exampleRequest(events, { headers }), {
-      onEvent: undefined,
-      onEvents: handle,
-    })
-    expect([all.response.status, all.errors]).toStrictEqual([500, [error]])
-    expect(finished).toStrictEqual(['first', 'last', 'first', 'last'])
-  })
+  it.each(iterables)(
+    'is answered with 500 when one of many promises rejects: %s',
+    async (_, give) => {
+      const finished: string[] = []
+      const error = new Error('no')
+      const later = async (name: string) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        finished.push(name)
+      }
+      const handle = () => give([later('first'), Promise.reject(error), later('last')])
+      const each = await receive(exampleRequest(events, { headers }), { onEvent: handle })
+      expect([each.response.status, each.errors]).toStrictEqual([500, [error]])
+      const all = await receive(exampleRequest(events, { headers }), {
+        onEvent: undefined,
+        onEvents: handle,
+      })
+      expect([all.response.status, all.errors]).toStrictEqual([500, [error]])
+      expect(finished).toStrictEqual(['first', 'last', 'first', 'last'])
+    },
+  )
 
-  it.each(iterables)('is none before all of many promises are done: %s', async (_, give) => {
-    let isDone = false
-    const later = async () => {
-      await new Promise((resolve) => setImmediate(resolve))
-      isDone = true
-    }
-    const handle = () => give([Promise.resolve(), later()])
-    const { response } = await receive(exampleRequest(events.slice(0, 1), { headers }), {
-      onEvent: undefined,
-      onEvents: handle,
-    })
-    expect([response.status, isDone]).toStrictEqual([200, true])
-  })
+  it.each(iterables)(
+    'is not answered before all of many promises are done: %s',
+    async (_, give) => {
+      let isDone = false
+      const later = async () => {
+        await new Promise((resolve) => setImmediate(resolve))
+        isDone = true
+      }
+      const handle = () => give([Promise.resolve(), later()])
+      const { response } = await receive(exampleRequest(events.slice(0, 1), { headers }), {
+        onEvent: undefined,
+        onEvents: handle,
+      })
+      expect([response.status, isDone]).toStrictEqual([200, true])
+    },
+  )
 
-  it('goes to the console where nobody listens for it', async () => {
+  it('is printed on the console without onError', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     const error = new Error('seen')
     const handler = createWebhookHandler({ onEvent: () => Promise.reject(error) })
@@ -401,7 +410,7 @@ describe('a fault of the receiver', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('second'))],
-  ])('is answered all the same when onError %s', async (_, onError) => {
+  ])('is answered when onError %s', async (_, onError) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     const { response } = await receive(post(''), { onError })
     expect(response.status).toBe(500)
@@ -409,14 +418,14 @@ describe('a fault of the receiver', () => {
     log.mockRestore()
   })
 
-  it('is answered all the same when onError never ends', async () => {
+  it('is answered when onError never ends', async () => {
     const { response } = await receive(post(''), { onError: () => new Promise(() => undefined) })
     expect(response.status).toBe(500)
   })
 })
 
 describe('the time-out', () => {
-  it('answers 503, aborts the signal, and begins no further event', async () => {
+  it('answers 503, aborts the signal, and starts no further event', async () => {
     const seen: string[] = []
     const aborted = gate()
     const slow = gate()
@@ -436,7 +445,7 @@ describe('the time-out', () => {
     expect(seen).toStrictEqual(['SMTP_ERROR'])
   })
 
-  it('ends a body that does not come', async () => {
+  it('ends a body that does not arrive', async () => {
     let isCancelled = false
     const body = new ReadableStream({
       cancel: () => {
@@ -448,7 +457,7 @@ describe('the time-out', () => {
     expect(isCancelled).toBe(true)
   })
 
-  it('has nothing handled of a body of which more may come', async () => {
+  it('handles no event of a body that is not complete', async () => {
     const whole = new TextEncoder().encode(JSON.stringify(events))
     const body = new ReadableStream({ start: (controller) => controller.enqueue(whole) })
     const batches: unknown[] = []
@@ -462,7 +471,7 @@ describe('the time-out', () => {
     expect(batches).toStrictEqual([])
   })
 
-  it('leaves neither a timer nor a listener behind', async () => {
+  it('leaves no timer and no listener behind', async () => {
     vi.useFakeTimers()
     try {
       const { signal } = new AbortController()
@@ -529,7 +538,7 @@ describe('createWebhookHandler', () => {
     expect(() => createWebhookHandler(options as WebhookHandlerOptions)).toThrow(TypeError)
   })
 
-  it('has types that ask for one way to handle events', () => {
+  it('has types that require one way to handle events', () => {
     createWebhookHandler({ onEvents: async (events) => void events.length })
     const store = async () => undefined
     // @ts-expect-error promises that nobody waits for

@@ -22,7 +22,7 @@ function keyWith(name: EventName, details: object): string {
 }
 
 describe('dedupKey', () => {
-  it('[6.2.7] tells events of an email by ref_id, event, event_at and nothing else', () => {
+  it('[6.2.7] distinguishes events of an email by ref_id, event and event_at only', () => {
     expect(emailEvents).toHaveLength(11)
     const word = fc.string({ maxLength: 6 })
     const event = fc.record({
@@ -46,7 +46,7 @@ describe('dedupKey', () => {
     )
   })
 
-  it('[6.2.7] tells the attempts of one failing send apart', () => {
+  it('[6.2.7] distinguishes the attempts of one failing send', () => {
     const keys = [1, 2, 3].map((attempt) => keyWith('SMTP_ERROR', { attempt }))
     expect(new Set(keys).size).toBe(3)
   })
@@ -65,7 +65,7 @@ describe('dedupKey', () => {
     ],
     ['DOMAIN_VERIFICATION', [{ domain: 'd.test' }, { mailer_id: 'm' }, { verified: false }]],
     ['INCOMING_EMAIL', [{ inbound_id: 'in_2' }]],
-  ])('tells %s by the fields that it has instead', (name, others) => {
+  ])('distinguishes %s by its own fields', (name, others) => {
     const keys = [{}, ...others].map((details) => keyWith(name, details))
     expect(new Set(keys).size).toBe(others.length + 1)
   })
@@ -78,11 +78,11 @@ describe('dedupKey', () => {
     for (const one of parseWebhook([replayed])) expect(dedupKey(one)).toBe(key)
   })
 
-  it('of no two kinds of event is the same', () => {
+  it('differs for any two kinds of event', () => {
     expect(new Set(eventNames.map((name) => dedupKey(exampleEvent(name)))).size).toBe(15)
   })
 
-  it('of an unknown event takes ref_id and event_at where it has them, else everything', () => {
+  it('uses ref_id and event_at of an unknown event, else all its fields', () => {
     const timed = { ref_id: 'r', event_at: '2026-11-20T13:01:02Z' }
     const key = dedupKey(unknown(timed))
     expect(dedupKey(unknown({ ...timed, webhook_id: 'wh_2', lane: 'x' }))).toBe(key)
@@ -95,7 +95,7 @@ describe('dedupKey', () => {
     )
   })
 
-  it('is bounded, and still tells long fields of different length apart', () => {
+  it('is bounded, and distinguishes long fields of different length', () => {
     const [a, b] = [5_000, 5_001].map((length) =>
       keyWith('MAILER_DEACTIVATED', { provider_error: '\u{1f4ee}'.repeat(length) }),
     )

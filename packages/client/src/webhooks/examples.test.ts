@@ -6,17 +6,17 @@ import { exampleEvent, exampleRequest } from './examples.ts'
 import { parseWebhook } from './parse-webhook.ts'
 
 describe('exampleEvent', () => {
-  it.each([...schemaOf])('[6] of %s is what the contract says', (name, schema) => {
+  it.each([...schemaOf])('[6] makes a %s that matches its schema', (name, schema) => {
     const event = exampleEvent(name)
     expect([...Value.Errors(schema, event)]).toStrictEqual([])
     expect(event.event).toBe(name)
   })
 
-  it.each(eventNames)('of %s is accepted by the parser', (name) => {
+  it.each(eventNames)('makes a %s that the parser accepts', (name) => {
     expect(parseWebhook(JSON.stringify(exampleEvent(name)))).toStrictEqual([exampleEvent(name)])
   })
 
-  it('takes other details, and leaves out those that are undefined', () => {
+  it('accepts other details, and leaves out undefined ones', () => {
     const { details } = exampleEvent('SMTP_ERROR', {
       attempt: 5,
       retry_scheduled: false,
@@ -26,20 +26,20 @@ describe('exampleEvent', () => {
     expect(details).not.toHaveProperty('provider_error')
   })
 
-  it('of a mailbox names its mailer alone, and no envelope', () => {
+  it('makes an event of a mailbox with its mailer only, and no envelope', () => {
     const { details } = exampleEvent('INCOMING_EMAIL', { mailer_id: 'imap_1' })
     expect(details).toHaveProperty('mailer_id', 'imap_1')
     for (const name of ['domain', 'username', 'envelope']) expect(details).not.toHaveProperty(name)
     expect(parseWebhook(exampleEvent('INCOMING_EMAIL', { mailer_id: 'imap_1' }))).toHaveLength(1)
   })
 
-  it('shares nothing with the one before it', () => {
+  it('shares no object with the one before it', () => {
     exampleEvent('MAIL_CLICKED').details.tracking.url = 'changed'
     exampleEvent('MAIL_CLICKED').details.email.push('changed')
     expect(JSON.stringify(exampleEvent('MAIL_CLICKED'))).not.toContain('changed')
   })
 
-  it('has the type of its event, and only details that it has', () => {
+  it('has the type of its event, and only details of that event', () => {
     expectTypeOf(exampleEvent('SMTP_ERROR')).toEqualTypeOf<SmtpError>()
     // @ts-expect-error a delivery has no attempt
     exampleEvent('MAIL_DELIVERED', { attempt: 1 })
@@ -49,7 +49,7 @@ describe('exampleEvent', () => {
 })
 
 describe('exampleRequest', () => {
-  it('[6.2.1 6.2.5 5.2] is a POST of an array with the headers that were registered', async () => {
+  it('[6.2.1 6.2.5 5.2] is a POST of an array with the registered headers', async () => {
     const events = [exampleEvent('MAIL_DELIVERED'), exampleEvent('MAIL_OPENED')]
     const request = exampleRequest(events, { headers: { 'X-Webhook-Secret': 'secret' } })
     expect(request.method).toBe('POST')
@@ -59,7 +59,7 @@ describe('exampleRequest', () => {
     expect(await request.json()).toStrictEqual(events)
   })
 
-  it('[2.7 6.3] of one event is a single object', async () => {
+  it('[2.7 6.3] is a single object for one event', async () => {
     const event = exampleEvent('DOMAIN_VERIFICATION')
     const request = exampleRequest(event, { url: 'https://a.example.com/b', traceparent: 'none' })
     expect(request.url).toBe('https://a.example.com/b')

@@ -5,7 +5,7 @@ import { isTerminal } from './is-terminal.ts'
 import { parseWebhook } from './parse-webhook.ts'
 
 describe('isTerminal', () => {
-  it('[6.4.3] goes by retry_scheduled of a failed attempt, never by its counters', () => {
+  it('[6.4.3] reads retry_scheduled of a failed attempt, never its counters', () => {
     const failed = (attempt: number, retry_scheduled: boolean) =>
       isTerminal(exampleEvent('SMTP_ERROR', { attempt, max_attempts: 5, retry_scheduled }))
     expect(failed(1, true)).toBe(false)
@@ -14,7 +14,7 @@ describe('isTerminal', () => {
     expect(failed(5, false)).toBe(true)
   })
 
-  it('holds for what ends a send, and for nothing beside it', () => {
+  it('is true for events that end a send, and for no others', () => {
     expect(eventNames.filter((name) => isTerminal(exampleEvent(name)))).toStrictEqual([
       'MAIL_DELIVERED',
       'MAIL_BOUNCE',
@@ -25,7 +25,7 @@ describe('isTerminal', () => {
     ])
   })
 
-  it('says nothing of an event that is not known', () => {
+  it('is undefined for an unknown event', () => {
     const unknown = { event: 'MAIL_EXPIRED', details: { retry_scheduled: false } }
     expect(parseWebhook(unknown).map(isTerminal)).toStrictEqual([false])
   })

@@ -95,7 +95,7 @@ async function consume(stream: Readable): Promise<Buffer> {
 }
 
 describe('toNodeHandler', () => {
-  it('hands the request over and the answer back', async () => {
+  it('passes the request in and the answer out', async () => {
     const { handler, seen } = receiver()
     const answer = await post(await serve(handler), text)
     expect(answer.status).toBe(200)
@@ -103,14 +103,14 @@ describe('toNodeHandler', () => {
     expect(seen).toStrictEqual(events)
   })
 
-  it('takes a body of many chunks', async () => {
+  it('accepts a body of many chunks', async () => {
     const { handler, seen } = receiver()
     const pieces = Array.from({ length: text.length }, (_, i) => Buffer.from(text.slice(i, i + 1)))
     expect((await post(await serve(handler), pieces)).status).toBe(200)
     expect(seen).toStrictEqual(events)
   })
 
-  it('keeps every header, and those that come twice', async () => {
+  it('passes every header, and repeated ones', async () => {
     const target = await serve(async ({ headers }) =>
       Response.json([headers.get('x-one'), headers.get('x-two')], { headers: { 'x-back': 'yes' } }),
     )
@@ -118,7 +118,7 @@ describe('toNodeHandler', () => {
     expect(JSON.parse(answer)).toStrictEqual(['1', 'a, b'])
   })
 
-  it.each(['GET', 'HEAD', 'DELETE', 'TRACE'])('answers %s too', async (method) => {
+  it.each(['GET', 'HEAD', 'DELETE', 'TRACE'])('answers %s as well', async (method) => {
     const { port } = await serve(receiver().handler)
     const status = await new Promise((resolve, reject) => {
       request({ port, method, agent: false }, (response) => {
@@ -134,7 +134,7 @@ describe('toNodeHandler', () => {
   it.each([
     ['before a body is read', 401, 'wrong', 100_000],
     ['in the middle of a body that is too large', 413, 'secret', 100_000],
-  ])('answers %s, and the connection goes on', async (_, status, value, maxBytes) => {
+  ])('answers %s, and keeps the connection open', async (_, status, value, maxBytes) => {
     const { handler, seen } = receiver({ maxBytes })
     const { port } = await serve(handler)
     // A client that writes on after the answer, as node:http and undici do not.
@@ -151,7 +151,7 @@ describe('toNodeHandler', () => {
     expect(seen).toStrictEqual(events)
   })
 
-  it('asks the connection for no more than the handler reads', async () => {
+  it('reads no more from the connection than the handler reads', async () => {
     let made = 0
     const body = function* () {
       for (; made < 1_000; made++) yield Buffer.alloc(65_536, ' ')
@@ -176,7 +176,7 @@ describe('behind a body parser', () => {
     ['octets', (body) => body],
     ['text', (body) => body.toString()],
     ['an object', (body) => JSON.parse(body.toString())],
-  ])('takes what it made of the body: %s', async (_, parse) => {
+  ])('accepts the parsed body: %s', async (_, parse) => {
     const { handler, seen } = receiver()
     const target = await serve(handler, async (req) => {
       req.body = parse(await consume(req))
@@ -185,7 +185,7 @@ describe('behind a body parser', () => {
     expect(seen).toStrictEqual(events)
   })
 
-  it('keeps the limit', async () => {
+  it('applies the size limit', async () => {
     const { handler } = receiver({ maxBytes: 100 })
     const target = await serve(handler, async (req) => {
       req.body = JSON.parse((await consume(req)).toString())
@@ -193,7 +193,7 @@ describe('behind a body parser', () => {
     expect((await post(target, [Buffer.from(text)])).status).toBe(413)
   })
 
-  it('reads for itself where the parser has set a body, but read none', async () => {
+  it('reads the body itself when the parser has set one but read nothing', async () => {
     const { handler, seen } = receiver()
     const target = await serve(handler, (req) => {
       req.body = {}
@@ -205,7 +205,7 @@ describe('behind a body parser', () => {
   it.each<[string, unknown, string]>([
     ['is gone', undefined, 'interrupted'],
     ['was something else', '[object Object]', 'not_json'],
-  ])('is a fault of the receiver when the body %s: 500', async (_, body, code) => {
+  ])('answers 500, as a fault of the receiver, when the body %s', async (_, body, code) => {
     const { handler, errors } = receiver()
     const target = await serve(handler, async (req) => {
       await consume(req)
@@ -215,7 +215,7 @@ describe('behind a body parser', () => {
     expect(errors).toMatchObject([{ code }])
   })
 
-  it('is a fault of the receiver when the body cannot be written as JSON: 500', async () => {
+  it('answers 500, as a fault of the receiver, when the body cannot be written as JSON', async () => {
     const { handler } = receiver()
     const target = await serve(handler, async (req) => {
       await consume(req)
@@ -258,7 +258,7 @@ describe('a client that hangs up', () => {
     await handled
   })
 
-  it('before the handler begins is not waited for', async () => {
+  it('before the handler starts is not waited for', async () => {
     const gone = gate()
     const { handler, seen } = receiver()
     const { port, handled } = await serve(handler, async (_, res) => {
@@ -278,7 +278,7 @@ describe('a body that breaks off', () => {
   it.each<[string, Error | undefined]>([
     ['with an error', new Error('reset')],
     ['without an error', undefined],
-  ])('%s is an interruption', async (_, cause) => {
+  ])('is an interruption %s', async (_, cause) => {
     const req = fakeRequest(never())
     let failure: unknown
     await toNodeHandler(async (request) => {
@@ -291,7 +291,7 @@ describe('a body that breaks off', () => {
     expect((failure as Error).cause).toBe(cause)
   })
 
-  it('before it is read is an interruption', async () => {
+  it('is an interruption before it is read', async () => {
     const req = fakeRequest(never())
     let failure: unknown
     await toNodeHandler(async (request) => {
@@ -304,8 +304,8 @@ describe('a body that breaks off', () => {
   })
 })
 
-describe('an answer', () => {
-  it('is not given twice: before', async () => {
+describe('an answer that was already given', () => {
+  it('before the handler is kept', async () => {
     const { handler, seen } = receiver()
     const target = await serve(handler, async (req, res) => {
       req.body = await consume(req)
@@ -316,7 +316,7 @@ describe('an answer', () => {
     expect(seen).toStrictEqual([])
   })
 
-  it('is not given twice: meanwhile', async () => {
+  it('during the handler is kept', async () => {
     const answered = gate()
     const target = await serve(
       async () => {
@@ -330,7 +330,7 @@ describe('an answer', () => {
     expect(await post(target, text)).toMatchObject({ status: 503, text: 'busy' })
   })
 
-  it('is not given twice: the second is dropped without a trace', async () => {
+  it('by the handler is kept, and a second one is dropped', async () => {
     const calls: string[] = []
     const note = (name: string) => () => void calls.push(name)
     const res = {
@@ -348,12 +348,12 @@ describe('an answer', () => {
     expect(res.statusCode).toBe(0)
   })
 
-  it('is 500 without a word when a handler of another kind throws', async () => {
+  it('answers 500 when a handler of another kind throws', async () => {
     const target = await serve(() => Promise.reject(new Error('secret')))
     expect(await post(target, text)).toMatchObject({ status: 500, text: '' })
   })
 
-  it('that cannot be written ends the connection, and rejects nothing', async () => {
+  it('ends the connection when the answer cannot be written, and rejects nothing', async () => {
     const response = fakeResponse()
     let isDestroyed = false
     const broken = {
@@ -384,7 +384,7 @@ function fakeResponse(): NodeResponse {
 }
 
 describe('the types', () => {
-  it('take what node:http gives', () => {
+  it('accept what node:http passes', () => {
     const handler = toNodeHandler(receiver().handler)
     createServer(handler)
     const asRequest = (req: IncomingMessage): NodeRequest => req

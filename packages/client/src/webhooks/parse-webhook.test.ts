@@ -36,7 +36,7 @@ const isAccepted = (body: unknown): boolean => {
 const delivered = () => exampleEvent('MAIL_DELIVERED')
 
 describe('parseWebhook', () => {
-  it('[6.2.1] reads an array, as text, octets or what a body parser made of it', () => {
+  it('[6.2.1] reads an array as text, bytes, or parsed by a body parser', () => {
     const events = [delivered(), exampleEvent('SMTP_ERROR')]
     const text = JSON.stringify(events)
     const octets = new TextEncoder().encode(text)
@@ -56,7 +56,7 @@ describe('parseWebhook', () => {
     expect(parseWebhook(octets.subarray(2, -2))).toStrictEqual([delivered()])
   })
 
-  it('keeps the order, and fields that it does not know', () => {
+  it('keeps the order, and unknown fields', () => {
     const event = {
       ...delivered(),
       schema_version: 2,
@@ -65,14 +65,14 @@ describe('parseWebhook', () => {
     expect(parseWebhook(JSON.stringify([event, delivered()]))).toStrictEqual([event, delivered()])
   })
 
-  it('lets an event through that a later service may add', () => {
+  it('accepts an unknown event', () => {
     const event = { event: 'MAIL_DEFERRED', success: false, details: { ref_id: 'r', new: [1] } }
     expect(parseWebhook([event])).toStrictEqual([event])
     const noSuccess = { event: 'toString', details: {} }
     expect(parseWebhook([noSuccess])).toStrictEqual([noSuccess])
   })
 
-  it('[2.6] lets transports and reasons through that a later service may add', () => {
+  it('[2.6] accepts unknown transports and reasons', () => {
     const event = exampleEvent('MAILER_DEACTIVATED', { config_type: 'jmap', failed_reason: 'new' })
     expect(parseWebhook([event])).toStrictEqual([event])
   })
@@ -128,7 +128,7 @@ describe('parseWebhook', () => {
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
   })
 
-  it('takes nothing from a prototype, whose fields are not in the JSON', () => {
+  it('reads no field of a prototype', () => {
     const details = Object.create(delivered().details)
     expect(refusalOf([{ event: 'MAIL_DELIVERED', success: true, details }]).path).toMatch(
       '/0/details/',
@@ -136,7 +136,7 @@ describe('parseWebhook', () => {
     expect(isAccepted([Object.create(delivered())])).toBe(false)
   })
 
-  it('takes a `constructor` that is only a name', () => {
+  it('accepts a `constructor` that is only a name', () => {
     const event = exampleEvent('MAIL_DELIVERED', { custom_args: { constructor: 'Ada Ltd' } })
     expect(parseWebhook(JSON.stringify([event]))).toStrictEqual([event])
   })
@@ -149,12 +149,12 @@ describe('parseWebhook', () => {
     expect(error.path.length).toBeLessThanOrEqual(200)
   })
 
-  it('reads what the service may nest: 64 levels of its own callers, in an event', () => {
+  it('reads 64 levels of nested custom_args within an event', () => {
     const nested = `${'['.repeat(64)}${']'.repeat(64)}`
     expect(isAccepted(`[{"event":"NEW","details":{"custom_args":{"a":${nested}}}}]`)).toBe(true)
   })
 
-  it('ends on a body that is a circle, or the same again and again', () => {
+  it('ends on a body that is cyclic, or repeats one object often', () => {
     const circle: Record<string, unknown> = { event: 'NEW' }
     circle.details = circle
     expect(refusalOf(circle).message).toContain('nested deeper')
@@ -163,7 +163,7 @@ describe('parseWebhook', () => {
     expect(refusalOf({ event: 'NEW', details: { doubling } }).message).toContain('values')
   }, 30_000)
 
-  it('is quick to refuse the largest body of nothing but values', () => {
+  it('refuses the largest body of plain values quickly', () => {
     expect(refusalOf(`[${'0,'.repeat(4_000_000)}0]`)).toMatchObject({ path: '/0' })
   })
 })
@@ -197,7 +197,7 @@ describe('parseWebhook and the schemas of the contract', () => {
     ),
   })
 
-  it.each([...schemaOf])('agree on what is a %s', (name, schema) => {
+  it.each([...schemaOf])('agree on what is a valid %s', (name, schema) => {
     const open = opened(JSON.parse(JSON.stringify(schema))) as TSchema
     fc.assert(
       fc.property(fc.array(change, { maxLength: 3 }), (changes) => {
@@ -215,7 +215,7 @@ describe('parseWebhook and the schemas of the contract', () => {
 
   const OPTIONAL = new Set(['envelope', 'tls', 'arc', 'auto_reply'])
 
-  it('agree that INCOMING_EMAIL has each of its fields, in each of their kinds', () => {
+  it('agree that INCOMING_EMAIL has each of its fields, of each type', () => {
     const example = exampleEvent('INCOMING_EMAIL')
     for (const path of pathsOf(example)) {
       for (const value of [undefined, 12.5]) {
@@ -282,7 +282,7 @@ describe('a refusal', () => {
 })
 
 describe('the types', () => {
-  it('narrow by name, and leave what is unknown', () => {
+  it('narrow by event name, and leave unknown events unknown', () => {
     const [event] = parseWebhook([delivered()])
     if (!event) throw new Error('nothing')
     switch (event.event) {

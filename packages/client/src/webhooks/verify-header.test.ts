@@ -16,7 +16,7 @@ describe('verifyHeader', () => {
     }
   })
 
-  it('refuses a header that is missing, empty or there twice', () => {
+  it('refuses a header that is missing, empty or repeated', () => {
     expect(verifyHeader(new Headers(), name, ['s'])).toBe(false)
     expect(verifyHeader(headers(''), name, ['s'])).toBe(false)
     const twice = new Headers([
@@ -38,7 +38,7 @@ describe('verifyHeader', () => {
     expect(verifyHeader({ get: 's' }, 'get', ['s'])).toBe(true)
   })
 
-  it('accepts exactly what is equal', () => {
+  it('accepts exactly an equal value', () => {
     const value = fc.stringMatching(/^[!-~]([ -~]{0,60}[!-~])?$/)
     fc.assert(
       fc.property(value, fc.array(value, { minLength: 1, maxLength: 4 }), (given, secrets) => {
@@ -48,7 +48,7 @@ describe('verifyHeader', () => {
     )
   })
 
-  it('compares to the last character of the longest header that there can be', () => {
+  it('compares the longest possible header to the last character', () => {
     const secret = 'a'.repeat(4096)
     expect(verifyHeader({ [name]: secret }, name, [secret])).toBe(true)
     for (const wrong of [`${secret.slice(1)}b`, `${secret}a`, secret.slice(1)]) {
@@ -56,7 +56,7 @@ describe('verifyHeader', () => {
     }
   })
 
-  it('takes no half of a character for a whole one', () => {
+  it('compares whole characters, not their low bytes', () => {
     // 0x161 and 0x61 have the same low octet.
     expect(verifyHeader({ [name]: 'š' }, name, ['a'])).toBe(false)
   })
@@ -74,13 +74,13 @@ describe('verifyHeader', () => {
     ['a secret that no header can hold', name, ['a'.repeat(4097)]],
     ['no name', '', ['s']],
     ['a name that is none', 'X Secret', ['s']],
-  ])('throws when it is set up with %s', (_, header, secrets) => {
+  ])('throws when it is configured with %s', (_, header, secrets) => {
     const verify = () => verifyHeader(new Headers(), header, secrets as string[])
     expect(verify).toThrow(TypeError)
     expect(verify).not.toThrow('sésame')
   })
 
-  it('says what secrets must be, when it is given one alone', () => {
+  it('says what secrets must be when it is given a single one', () => {
     const verify = () => verifyHeader(new Headers(), name, 'secret' as unknown as string[])
     expect(verify).toThrow('secrets must be an array of strings')
   })

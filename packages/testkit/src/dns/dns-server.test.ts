@@ -15,8 +15,8 @@ async function serve(): Promise<{ dns: DnsServer; resolver: Resolver }> {
   return { dns, resolver }
 }
 
-describe('by its records', () => {
-  it('it answers each type that was set, whatever the case of the name', async () => {
+describe('a name server with records', () => {
+  it('answers each type that was set, whatever the case of the name', async () => {
     const { dns, resolver } = await serve()
     dns.set('a.example.test', 'A', ['192.0.2.1', '192.0.2.2'])
     dns.set('a.example.test', 'AAAA', ['2001:db8:0:0:0:0:0:1'])
@@ -34,14 +34,14 @@ describe('by its records', () => {
     ])
   })
 
-  it('a long text is cut into strings of 255 bytes', async () => {
+  it('cuts a long text into strings of 255 bytes', async () => {
     const { dns, resolver } = await serve()
     dns.set('example.test', 'TXT', ['x'.repeat(600)])
     const [found = []] = await resolver.resolveTxt('example.test')
     expect(found.map(({ length }) => length)).toEqual([255, 255, 90])
   })
 
-  it('aliases are followed, in a ring as far as they go', async () => {
+  it('follows aliases, also in a ring', async () => {
     const { dns, resolver } = await serve()
     dns.set('a.example.test', 'CNAME', ['b.example.test'])
     dns.set('b.example.test', 'CNAME', ['c.example.test'])
@@ -57,14 +57,14 @@ describe('by its records', () => {
     ['a name that only has names below it', 'test', 'ENODATA'],
     ['a name that is not there', 'other.example.test', 'ENOTFOUND'],
     ['the end of an alias that is not there', 'dangling.example.test', 'ENOTFOUND'],
-  ])('%s is told from the others', async (_what, name, code) => {
+  ])('answers %s distinctly', async (_what, name, code) => {
     const { dns, resolver } = await serve()
     dns.set('example.test', 'A', ['192.0.2.1'])
     dns.set('dangling.example.test', 'CNAME', ['gone.example.test'])
     await expect(resolver.resolveTxt(name)).rejects.toMatchObject({ code })
   })
 
-  it('records are published as a list, beside what there is, and removed by type', async () => {
+  it('publishes records as a list, beside others, and removes them by type', async () => {
     const { dns, resolver } = await serve()
     dns.set('example.test', 'TXT', ['first'])
     dns.publish([
@@ -81,7 +81,7 @@ describe('by its records', () => {
     await expect(resolver.resolveMx('example.test')).rejects.toMatchObject({ code: 'ENOTFOUND' })
   })
 
-  it('an answer too long for UDP is had whole by TCP', async () => {
+  it('sends an answer too long for UDP whole by TCP', async () => {
     const { dns, resolver } = await serve()
     const texts = Array.from({ length: 40 }, (_, i) => `${i} ${'x'.repeat(200)}`)
     dns.set('example.test', 'TXT', texts)
@@ -91,14 +91,14 @@ describe('by its records', () => {
   })
 })
 
-describe('by a script', () => {
+describe('a name server with a script', () => {
   it.each([
     ['SERVFAIL', { rcode: 2 }, 'ESERVFAIL'],
     ['REFUSED', { rcode: 5 }, 'EREFUSED'],
     ['NXDOMAIN', { rcode: 3 }, 'ENOTFOUND'],
     ['silence', 'silence', 'ETIMEOUT'],
     ['an answer to another question', { hasWrongId: true }, 'ETIMEOUT'],
-  ] as const)('it gives %s', async (_what, answer, code) => {
+  ] as const)('gives %s', async (_what, answer, code) => {
     const { dns, resolver } = await serve()
     dns.set('example.test', 'TXT', ['here'])
     dns.setScript(() => answer)
@@ -107,13 +107,13 @@ describe('by a script', () => {
     expect(await resolver.resolveTxt('example.test')).toEqual([['here']])
   })
 
-  it('it gives bytes that are no answer', async () => {
+  it('gives bytes that are no answer', async () => {
     const { dns, resolver } = await serve()
     dns.setScript(() => ({ raw: Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n') }))
     await expect(resolver.resolveTxt('example.test')).rejects.toThrow()
   })
 
-  it('it holds an answer back, and truncates by UDP alone', async () => {
+  it('delays an answer, and truncates by UDP only', async () => {
     const { dns, resolver } = await serve()
     dns.set('example.test', 'TXT', ['here'])
     dns.setScript(({ transport }) => (transport === 'udp' ? { isTruncated: true } : undefined))
@@ -132,7 +132,7 @@ describe('by a script', () => {
   })
 })
 
-it('questions are counted by name and type', async () => {
+it('counts questions by name and type', async () => {
   const { dns, resolver } = await serve()
   dns.set('example.test', 'A', ['192.0.2.1'])
   await resolver.resolve4('example.test')

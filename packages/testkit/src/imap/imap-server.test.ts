@@ -43,7 +43,7 @@ async function enter(server: ImapServer, folder = 'INBOX'): Promise<RawClient> {
 }
 
 describe('IMAP server', () => {
-  it('takes commands with literals, quotes and lists, and refuses what is none', async () => {
+  it('accepts commands with literals, quotes and lists, and refuses malformed ones', async () => {
     const server = await serve()
     const client = await dial(server)
     client.send('a LOGIN {15}\r\n')
@@ -58,7 +58,7 @@ describe('IMAP server', () => {
     expect(await client.end()).toBe('fin')
   })
 
-  it('gives messages as they were put in, whole or in part', async () => {
+  it('returns messages as they were put in, whole or in part', async () => {
     const server = await serve()
     const raw = mail(1, 'References: <a@x.test>\r\n <b@x.test>\r\n')
     server.deliver('INBOX', raw, { internalDate: new Date('2026-11-20T10:00:00Z') })
@@ -90,7 +90,7 @@ describe('IMAP server', () => {
     expect(await tell(client, 'UID SEARCH NEARBY')).toBe('a BAD a search key is not known\r\n')
   })
 
-  it('tells whoever waits in IDLE what comes and goes, and everybody else when they ask', async () => {
+  it('announces changes to clients in IDLE, and to others when they ask', async () => {
     const server = await serve()
     const [idle, asking] = await Promise.all([enter(server), enter(server)])
     idle.send('i IDLE\r\n')
@@ -109,7 +109,7 @@ describe('IMAP server', () => {
     expect(await tell(idle, 'UID FETCH 1:* UID')).toBe('* 1 FETCH (UID 2)\r\na OK done\r\n')
   })
 
-  it('takes mail by APPEND', async () => {
+  it('accepts mail by APPEND', async () => {
     const server = await serve()
     const client = await enter(server)
     const raw = mail(1)
@@ -122,7 +122,7 @@ describe('IMAP server', () => {
     expect(server.account().folders.get('INBOX')?.messages[0]?.raw.toString()).toBe(raw)
   })
 
-  it('gives new UIDs under a new UIDVALIDITY, and lies where it is told to', async () => {
+  it('gives new UIDs under a new UIDVALIDITY, and lies on request', async () => {
     const server = await serve()
     for (const id of [1, 2]) server.deliver('INBOX', mail(id))
     server.account().expunge('INBOX', 1)
@@ -142,7 +142,7 @@ describe('IMAP server', () => {
     expect(await ask(again)).toEqual([validity + 1, 99, 7])
   })
 
-  it('takes the tokens of an OAuth provider, and refuses others as providers do', async () => {
+  it('accepts the tokens of an OAuth provider, and refuses others as providers do', async () => {
     const oauth = await createOAuthServer()
     closers.push(() => oauth.close())
     const server = await serve({
@@ -170,7 +170,7 @@ describe('IMAP server', () => {
     expect(server.logins).toBe(1)
   })
 
-  it('turns to TLS, and lets nobody log in before where that is asked for', async () => {
+  it('upgrades to TLS, and refuses logins before it on request', async () => {
     const server = await serve({
       tls: { mode: 'starttls', ...pair },
       auth: { users: { 'ada@example.com': 'secret' }, tlsOnly: true },
@@ -184,7 +184,7 @@ describe('IMAP server', () => {
     expect(await tell(secure, 'LOGIN ada@example.com secret')).toMatch(/^a OK/)
   })
 
-  it('refuses, cuts, stalls and babbles as it is told', async () => {
+  it('refuses, cuts, stalls and sends garbage on request', async () => {
     const server = await serve()
     for (const id of [1, 2]) server.deliver('INBOX', mail(id))
     const fetches = async (script: Parameters<ImapServer['setScript']>[0]): Promise<RawClient> => {
@@ -236,7 +236,7 @@ describe('IMAP server', () => {
     expect(server.count('LOGIN')).toBe(server.logins + 1)
   })
 
-  it('turns connections away beyond its limit', async () => {
+  it('refuses connections beyond its limit', async () => {
     const server = await serve({ connectionsMax: 1 })
     await dial(server)
     const another = createRawClient(server.port)
@@ -244,7 +244,7 @@ describe('IMAP server', () => {
     expect(await another.end()).toBe('fin')
   })
 
-  it('ends connections when it is told to', async () => {
+  it('ends connections on request', async () => {
     const server = await serve()
     const client = await enter(server)
     client.send('i IDLE\r\n')

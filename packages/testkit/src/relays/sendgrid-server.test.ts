@@ -67,7 +67,7 @@ async function receive(): Promise<WebhookReceiver> {
 }
 
 describe('a mail', () => {
-  it('is answered 202 with an id and nothing else, and readable for each recipient', async () => {
+  it('is answered with 202 and an id only, and can be read for each recipient', async () => {
     const answer = await send({
       ...mail,
       personalizations: [
@@ -197,7 +197,7 @@ describe('a mail', () => {
     ['a time too far away', { ...mail, send_at: 4_000_000_000 }, 'send_at'],
     ['both kinds of reply-to', { ...mail, reply_to: to[0], reply_to_list: to }, 'reply_to'],
     ['a pool of one letter', { ...mail, ip_pool_name: 'x' }, 'ip_pool_name'],
-  ])('with %s is refused by its name', async (_what, body, field) => {
+  ])('with %s is refused by name', async (_what, body, field) => {
     const { status, json } = await send(body)
     expect(status).toBe(400)
     expect(json.errors.map((one: { field: string }) => one.field)).toContain(field)
@@ -209,12 +209,12 @@ describe('a mail', () => {
     expect(sendGrid.mails).toEqual([])
   })
 
-  it('from a domain that it does not know is forbidden', async () => {
+  it('from an unknown domain is forbidden', async () => {
     const { status, json } = await send({ ...mail, from: { email: 'a@other.example' } })
     expect({ status, json }).toEqual({ status: 403, json: SENDGRID.unverifiedSender.json })
   })
 
-  it('in the sandbox is looked at and goes nowhere', async () => {
+  it('in the sandbox is checked and not sent', async () => {
     const mail_settings = { sandbox_mode: { enable: true } }
     expect(await send({ ...mail, mail_settings })).toMatchObject({ status: 200 })
     expect(sendGrid.mails).toEqual([])
@@ -232,13 +232,13 @@ describe('a request', () => {
     ['the key as bearer token', (key: string) => `Bearer ${key}`, 202],
     ['the bare key', (key: string) => key, 401],
     ['another key', () => 'Bearer x', 401],
-  ])('with %s is let in or not', async (_what, write, status) => {
+  ])('with %s is accepted or refused as documented', async (_what, write, status) => {
     const answer = await send(mail, { authorization: write(sendGrid.apiKey) })
     expect(answer.status).toBe(status)
     if (status === 401) expect(answer.json).toEqual(SENDGRID.unauthorized.json)
   })
 
-  it('beyond what its key may do is refused', async () => {
+  it('beyond the scopes of its key is refused', async () => {
     const listed = () => call('GET', '/whitelabel/domains')
     sendGrid.setScopes(['mail.send'])
     expect(await send(mail)).toMatchObject({ status: 202 })
@@ -266,7 +266,7 @@ describe('a request', () => {
     expect((await send('a=b', { 'content-type': 'text/plain' })).status).toBe(415)
   })
 
-  it('is answered as a script says', async () => {
+  it('is answered as scripted', async () => {
     sendGrid.setScript(({ n }) => (n === 1 ? SENDGRID.tooManyRequests : undefined))
     expect(await send(mail)).toMatchObject({ status: 429 })
     expect(await send(mail)).toMatchObject({ status: 202 })
@@ -278,7 +278,7 @@ describe('a domain', () => {
   const create = (more: object = {}) =>
     call('POST', '/whitelabel/domains', { domain: 'new.example', ...more })
 
-  it('is created with three aliases, or with records of its own kind', async () => {
+  it('is created with three aliases, or with other records', async () => {
     const { status, json } = await create({ custom_dkim_selector: 'pr' })
     expect({ status, json }).toMatchObject({
       status: 201,
@@ -317,7 +317,7 @@ describe('a domain', () => {
     expect(await create(more)).toMatchObject({ status: 400, json: { errors: [{ help: null }] } })
   })
 
-  it('is valid by the records that a name server has, and only then sends', async () => {
+  it('is valid by the records of a name server, and can send only then', async () => {
     const dns = await createDnsServer()
     cleanups.push(() => dns.close())
     sendGrid = await createSendGridServer({ dnsServer: dns.address })
@@ -346,7 +346,7 @@ describe('a domain', () => {
     expect(await validate()).toMatchObject({ status: 500 })
   })
 
-  it('is valid as a script says', async () => {
+  it('is valid as scripted', async () => {
     const { json: made } = await create()
     const validate = () => call('POST', `/whitelabel/domains/${made.id}/validate`)
     sendGrid.domains.setVerification(() => ({ dkim2: 'not there yet' }))
@@ -405,7 +405,7 @@ describe('the webhook', () => {
     expect(await call('PATCH', `${path}/settings`, { event: true })).toMatchObject({ status: 400 })
   })
 
-  it('hears of what happens in one flat object for each, arguments among the fields', async () => {
+  it('gets one flat object for each event, with the arguments among its fields', async () => {
     const receiver = await receive()
     sendGrid.setWebhook(receiver.origin)
     sendGrid.setFate(() => ['processed', { event: 'bounce', type: 'blocked' }])
@@ -422,7 +422,7 @@ describe('the webhook', () => {
     expect(request?.body.toString()).not.toBe(JSON.stringify(request?.json))
   })
 
-  it('hears of it again until it answers 2xx', async () => {
+  it('gets an event again until it answers 2xx', async () => {
     const receiver = await receive()
     receiver.setScript([500, 301, 204])
     sendGrid.setWebhook(receiver.origin)
@@ -435,7 +435,7 @@ describe('the webhook', () => {
     })
   })
 
-  it('hears of what is signed wrongly, too early, or not at all', async () => {
+  it('gets wrongly signed, early or missing events on request', async () => {
     const receiver = await receive()
     sendGrid.setWebhook(receiver.origin)
     sendGrid.setCallbacks('manual')

@@ -59,7 +59,7 @@ async function receive(status = 200): Promise<WebhookReceiver> {
 }
 
 describe('a transmission', () => {
-  it('is answered with its id, and readable for each recipient as it would get it', async () => {
+  it('is answered with its id, and can be read for each recipient as rendered', async () => {
     const { status, json } = await transmit({
       options: { open_tracking: false, click_tracking: false, perform_substitutions: false },
       campaign_id: 'spring',
@@ -113,7 +113,7 @@ describe('a transmission', () => {
     expect(sparkPost.ignoredFields).toEqual([])
   })
 
-  it('of a raw message has the headers of that', async () => {
+  it('of a raw message has the headers of that message', async () => {
     const email_rfc822 =
       'From: Ada <a@example.com>\r\nSubject: Raw\r\nList-Unsubscribe: <x>\r\n\r\nHi'
     await transmit({ ...mail, content: { email_rfc822 } })
@@ -125,14 +125,14 @@ describe('a transmission', () => {
     })
   })
 
-  it('loses List-Unsubscribe, which is its own, and the test can see it', async () => {
+  it('loses List-Unsubscribe, which SparkPost sets itself, and the test can see that', async () => {
     await transmit(withContent({ headers: { 'List-Unsubscribe': '<x>', 'X-A': 'b' } }))
     const [taken] = sparkPost.mails
     expect(taken?.headers).toEqual({ 'X-A': 'b', To: 'b@example.net' })
     expect(taken?.droppedHeaders).toEqual(['List-Unsubscribe'])
   })
 
-  it('that is transactional keeps it', async () => {
+  it('keeps List-Unsubscribe when it is transactional', async () => {
     const body = withContent({ headers: { 'List-Unsubscribe': '<x>' } })
     await transmit({ ...body, options: { transactional: true } })
     expect(sparkPost.mails[0]).toMatchObject({
@@ -141,7 +141,7 @@ describe('a transmission', () => {
     })
   })
 
-  it('has its headers rendered even where substitutions are off', async () => {
+  it('has its headers rendered even without substitutions', async () => {
     const options = { perform_substitutions: false }
     const subject =
       '{{ name }} {{{missing}}}{{opening_double_curly()}}x{{ closing_double_curly() }}'
@@ -159,7 +159,7 @@ describe('a transmission', () => {
     expect(await transmit(withContent({ subject: 'x {{ y' }))).toMatchObject({ status: 422 })
   })
 
-  it('takes the recipients that are sound, and names the others', async () => {
+  it('accepts its valid recipients, and names the others', async () => {
     const recipients = [{ address: 'b@example.net' }, { address: { name: 'x' } }, { address: 'x' }]
     const { status, json } = await transmit({ ...mail, recipients })
     expect({ status, json }).toMatchObject({
@@ -239,7 +239,7 @@ describe('a transmission', () => {
     expect(sparkPost.mails).toEqual([])
   })
 
-  it('names the fields that mean nothing to it', async () => {
+  it('names the fields that mean nothing to SparkPost', async () => {
     await transmit({ ...withContent({ bcc: 'x' }), option: {} })
     expect(sparkPost.ignoredFields.toSorted()).toEqual(['content.bcc', 'option'])
     expect(sparkPost.mails).toHaveLength(1)
@@ -252,13 +252,13 @@ describe('a request', () => {
     ['Basic with the key as name', (key: string) => `Basic ${btoa(`${key}:`)}`, 200],
     ['a bearer token', (key: string) => `Bearer ${key}`, 401],
     ['another key', () => 'x', 401],
-  ])('with %s is let in or not', async (_what, write, status) => {
+  ])('with %s is accepted or refused as documented', async (_what, write, status) => {
     const { json, ...answer } = await transmit(mail, { authorization: write(sparkPost.apiKey) })
     expect(answer.status).toBe(status)
     if (status === 401) expect(json).toEqual(SPARKPOST.unauthorized.json)
   })
 
-  it('beyond what its key may do is refused', async () => {
+  it('beyond the scopes of its key is refused', async () => {
     sparkPost.setPermissions(['transmissions'])
     expect(await transmit(mail)).toMatchObject({ status: 200 })
     expect(await call('GET', '/account')).toEqual({ status: 403, json: SPARKPOST.forbidden.json })
@@ -287,7 +287,7 @@ describe('a request', () => {
     })
   })
 
-  it('is answered as a script says, carried out or not', async () => {
+  it('is answered as scripted, carried out or not', async () => {
     sparkPost.setScript(() => SPARKPOST.hourlyLimit)
     expect(await transmit(mail)).toEqual({ status: 420, json: SPARKPOST.hourlyLimit.json })
     expect(sparkPost.mails).toEqual([])
@@ -328,7 +328,7 @@ describe('a sending domain', () => {
   }
   const own = { domain: 'new.example', generate_dkim: false, dkim }
 
-  it('is created with a key of its own, or one that is given', async () => {
+  it('is created with a new key, or with a given one', async () => {
     const made = await call('POST', '/sending-domains', { domain: 'other.example' })
     expect(made).toMatchObject({
       status: 200,
@@ -341,7 +341,7 @@ describe('a sending domain', () => {
     expect(sparkPost.domains.find('new.example')?.dkim.public).toBe(dkim.public)
   })
 
-  it('makes a key of its own where it is not told that it shall not', async () => {
+  it('gets a new key unless the request forbids that', async () => {
     await call('POST', '/sending-domains', { domain: 'new.example', dkim })
     expect(sparkPost.domains.find('new.example')?.dkim.public).not.toBe(dkim.public)
   })
@@ -362,7 +362,7 @@ describe('a sending domain', () => {
     expect(answer).toMatchObject({ status, json: { errors: [{ code }] } })
   })
 
-  it('verifies by the records that a name server has, and only then sends', async () => {
+  it('verifies by the records of a name server, and can send only then', async () => {
     const dns = await createDnsServer()
     cleanups.push(() => dns.close())
     const strict = await createSparkPostServer({ dnsServer: dns.address })
@@ -390,7 +390,7 @@ describe('a sending domain', () => {
     expect(await transmit(from)).toMatchObject({ status: 200 })
   })
 
-  it('changes its key once the record of the next one is there', async () => {
+  it('changes its key once the record of the next one exists', async () => {
     const dns = await createDnsServer()
     cleanups.push(() => dns.close())
     sparkPost = await createSparkPostServer({ dnsServer: dns.address })
@@ -404,7 +404,7 @@ describe('a sending domain', () => {
     expect(sparkPost.domains.find('new.example')?.dkim.selector).toBe('pr1')
   })
 
-  it('verifies as a script says', async () => {
+  it('verifies as scripted', async () => {
     await call('POST', '/sending-domains', own)
     sparkPost.domains.setVerification(() => ({ dkim: 'pending', error: 'soon' }))
     const verify = () => call('POST', '/sending-domains/new.example/verify', { dkim_verify: true })
@@ -432,7 +432,7 @@ describe('a sending domain', () => {
 })
 
 describe('the webhook', () => {
-  it('is pinged when it is registered, and refused where that is not answered 200', async () => {
+  it('is pinged at its registration, and refused when the answer is not 200', async () => {
     const refusing = await receive(204)
     const body = { name: 'x', target: refusing.origin, events: ['delivery'] }
     expect(await call('POST', '/webhooks', body)).toMatchObject({ status: 400 })
@@ -452,7 +452,7 @@ describe('the webhook', () => {
     expect(ping?.header('x-messagesystems-batch-id')).toMatch(/./)
   })
 
-  it('hears of what happens, in the form of the documents', async () => {
+  it('gets events in the documented form', async () => {
     const receiver = await receive()
     await sparkPost.registerWebhook({ target: receiver.origin })
     sparkPost.setFate(() => ['injection', { type: 'bounce', num_retries: '3' }, 'out_of_band'])
@@ -479,7 +479,7 @@ describe('the webhook', () => {
     expect(bounced).toMatchObject({ message_id: taken?.messageId })
   })
 
-  it('has heard of everything once callbacks are settled, also of what is only about to be posted', async () => {
+  it('has all events once callbacks are settled, also those about to be posted', async () => {
     const receiver = await receive()
     await sparkPost.registerWebhook({ target: receiver.origin })
     sparkPost.setScript(() => ({ isCarriedOut: true, ending: 'hang' }))
@@ -491,7 +491,7 @@ describe('the webhook', () => {
     expect(await hanging).toBeInstanceOf(Error)
   })
 
-  it('hears of one batch again until it answers 200, under one id', async () => {
+  it('gets a batch again until it answers 200, under one id', async () => {
     const receiver = await receive()
     await sparkPost.registerWebhook({ target: receiver.origin })
     receiver.clear()
@@ -507,7 +507,7 @@ describe('the webhook', () => {
     })
   })
 
-  it('hears of it in parts, twice, in another order, when the test says', async () => {
+  it('gets a batch in parts, twice or in another order on request', async () => {
     const receiver = await receive()
     await sparkPost.registerWebhook({ target: receiver.origin })
     receiver.clear()
@@ -536,7 +536,7 @@ describe('the webhook', () => {
     ])
   })
 
-  it('hears nothing more once it is deleted', async () => {
+  it('gets nothing more after its deletion', async () => {
     const receiver = await receive()
     const made = await call('POST', '/webhooks', { name: 'x', target: receiver.origin, events: [] })
     expect(await call('DELETE', `/webhooks/${made.json.results.id}`)).toMatchObject({ status: 204 })
