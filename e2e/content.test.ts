@@ -36,7 +36,7 @@ const mail = (change: Partial<Parameters<Postrider['sendEmail']>[0]> = {}) => ({
 })
 const ahead = (ms: number) => new Date(Date.now() + ms).toISOString()
 
-it('a template is rendered, and HTML alone gets a text', async () => {
+it('a template is rendered, and HTML alone gets a text part', async () => {
   const { client, smtp } = await getReady()
   await client.sendEmail(
     mail({
@@ -83,7 +83,7 @@ it('[6.4.6] a template that cannot be rendered fails for good, for every recipie
   expect(smtp.transactions).toEqual([])
 })
 
-it('[contract 5] what is to be sent later outlives the process, and is sent at its time', async () => {
+it('[contract 5] a scheduled email survives a restart, and is sent at its time', async () => {
   const { apiKey, client, smtp } = await getReady()
   const { recipients } = await client.sendEmail(mail({ send_at: ahead(4_000) }))
   expect(recipients).toEqual([{ email: ADA, type: 'to', status: 'scheduled' }])
@@ -96,7 +96,7 @@ it('[contract 5] what is to be sent later outlives the process, and is sent at i
   expect(await smtp.waitForMessages(2)).toHaveLength(2)
 })
 
-it('[contract 5] what is taken back is not sent', async () => {
+it('[contract 5] a cancelled email is not sent', async () => {
   const { client, smtp } = await getReady()
   const { ref_id } = await client.sendEmail(mail({ subject: 'first', send_at: ahead(2_000) }))
   const rejected = [{ email: ADA, type: 'to', status: 'rejected' }]

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.destroy())
 
-it('[interface 3, 6.3] is deactivated once, holds its mail, and sends it after re-authentication', async () => {
+it('[interface 3, 6.3] a mailer is deactivated once, keeps its mail, and sends it after re-authentication', async () => {
   const username = 'news@sender.test'
   const users: Record<string, string> = { [username]: 'first' }
   const [{ client }, smtp, receiver] = await Promise.all([

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 const DEMO = new URL('../packages/testkit/src/demo.ts', import.meta.url).pathname
 
-it('shows the main job within a minute and ends by itself, in order', async () => {
+it('the demo shows the main job within a minute, and ends by itself in order', async () => {
   const demo = await startProcess({ script: DEMO })
   expect(await demo.exited).toEqual({ code: 0, signal: null })
   const shown = demo.lines.join('\n')

@@ -77,7 +77,7 @@ it('the header fields of the answers are described', async () => {
   }
 })
 
-it('the examples are the committed ones', () => {
+it('the examples equal the committed ones', () => {
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(committed, text)
   expect(readFileSync(committed, 'utf8')).toBe(text)
 })

@@ -45,7 +45,7 @@ function eventLoopCpuMs(pid: number): number {
 const SIGNATURE = 'DKIM-Signature: v=1; a=rsa-sha256; d=sender.test; s=s1; h=from; bh=x; b=x'
 
 describe.skipIf(process.platform !== 'linux')(
-  '[P5] mail that is made to exhaust whoever authenticates it',
+  '[P5] mail that is made to exhaust authentication',
   () => {
     it('[P5] leaves the event loop free, is reported, and has its client checked', async () => {
       const { domain, receiver } = await createInboundScene({ world, dns })

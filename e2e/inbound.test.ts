@@ -46,7 +46,7 @@ async function sendLast(domain: string): Promise<void> {
 }
 
 describe('[contract 3.5] mail to a routed domain', () => {
-  it('is one request to its webhook, with all that it says', async () => {
+  it('is one request to its webhook, with all its content', async () => {
     const { client, apiKey, domain, receiver } = await createScene()
     const body = 'Hello ☀,\r\n.\r\n..dots\r\n'
     const raw = letterOf('hello', { body })
@@ -86,7 +86,7 @@ describe('[contract 3.5] mail to a routed domain', () => {
     ).toHaveLength(2)
   })
 
-  it('is refused for whoever is not there', async () => {
+  it('is refused for an unknown user', async () => {
     const { client, domain, receiver } = await createScene()
     await client.createInboundUsername({ domain, username: 'desk' })
     const to = [`nobody@${domain}`, 'ada@elsewhere.test', `desk@${domain}`]
@@ -102,7 +102,7 @@ describe('[contract 3.5] mail to a routed domain', () => {
     expect(incomingOf(request as never).details.envelope?.to).toEqual([`desk@${domain}`])
   })
 
-  it('goes by usernames to webhooks of their own, once to each', async () => {
+  it('goes to the webhook of each username once', async () => {
     const { client, domain, receiver } = await createScene()
     const own = await world.newReceiver()
     await client.createInboundUsername({ domain, username: 'sales', url: `${own.origin}/sales` })
@@ -117,7 +117,7 @@ describe('[contract 3.5] mail to a routed domain', () => {
     expect(incomingOf(desk as never).details).toMatchObject({ username: 'desk', domain })
   })
 
-  it('that comes again, because its 250 got lost, is reported once', async () => {
+  it('is reported once when it is sent again after a lost 250', async () => {
     const { domain, receiver } = await createScene()
     const letter = { from: 'ada@sender.test', to: [`desk@${domain}`], raw: letterOf('again') }
     const deaf = await openSmtp(port)
@@ -136,7 +136,7 @@ describe('[contract 3.5] mail to a routed domain', () => {
     ])
   })
 
-  it.skipIf(!swaks)('may come from swaks, with attachments', async () => {
+  it.skipIf(!swaks)('arrives from swaks, with attachments', async () => {
     const { domain, receiver } = await createScene()
     const to = `desk@${domain}`
     const mail = ['--from', 'ada@sender.test', '--to', to, '--header', 'Subject: From swaks']
@@ -151,7 +151,7 @@ describe('[contract 3.5] mail to a routed domain', () => {
   })
 
   it.skipIf(hindrance !== undefined)(
-    'may come from Postfix, over TLS, after a while away',
+    'arrives from Postfix over TLS, also after a while',
     { timeout: 2 * POSTFIX_MS },
     async () => {
       const { receiver } = await createScene('relayed.test')
@@ -180,7 +180,7 @@ describe('[contract 3.5] mail to a routed domain', () => {
   )
 })
 
-describe('[contract 3.5] mail about mail that was sent', () => {
+describe('[contract 3.5] mail about sent mail', () => {
   /** One email to a recipient, delivered. */
   async function sendOne(o: { readonly hasReturnPath?: boolean } = {}) {
     const scene = await createScene()
@@ -210,7 +210,7 @@ describe('[contract 3.5] mail about mail that was sent', () => {
     return { ...scene, ref_id, messageId: message?.messageId ?? '', told, receive }
   }
 
-  it('is in its thread when it answers it', async () => {
+  it('is in its thread when it is a reply', async () => {
     const { receiver, messageId, receive } = await sendOne()
     const answers = [`In-Reply-To: ${messageId}`, `References: ${messageId}`]
     await receive(letterOf('reply', { fields: answers }))
@@ -225,7 +225,7 @@ describe('[contract 3.5] mail about mail that was sent', () => {
     expect(incomingOf(requests[0] as never).details.in_reply_to).toBe(messageId)
   })
 
-  it('is its bounce when it reports one, once', async () => {
+  it('is a bounce once when it is a report', async () => {
     const { receiver, messageId, told, receive, ref_id, mailReceiver } = await sendOne()
     const recipient = 'ada@recipient.test'
     for (const id of ['bounce-1', 'bounce-2']) await receive(bounceOf({ id, messageId, recipient }))
@@ -237,7 +237,7 @@ describe('[contract 3.5] mail about mail that was sent', () => {
     expect(bounce?.details).toMatchObject({ ref_id, email: [recipient] })
   })
 
-  it('[7.4] is its bounce by the return path alone, where no username takes it', async () => {
+  it('[7.4] is a bounce by the return path alone, where no username accepts it', async () => {
     const { client, domain, receiver, told, receive, ref_id } = await sendOne({
       hasReturnPath: true,
     })

@@ -79,7 +79,7 @@ describe.skipIf(hindrance !== undefined)('[contract 3.5] a mailbox at Dovecot', 
   })
   afterAll(() => dovecot?.destroy())
 
-  it('is watched: what arrives is reported once, over renumberings and a restart of it', async () => {
+  it('is watched: mail is reported once, over renumberings and a restart of Dovecot', async () => {
     dovecot.append(email, letterOf('old'))
     const { receiver, mailer } = await connect(dovecot.port, { secure: 'Tls' })
     dovecot.append(email, letterOf('first'))
@@ -105,7 +105,7 @@ describe.skipIf(hindrance !== undefined)('[contract 3.5] a mailbox at Dovecot', 
 })
 
 describe('[contract 3.5] a connected mailbox', () => {
-  it('that refuses its login is deactivated, which is told as a single object, once', async () => {
+  it('is deactivated when it refuses its login, with one event as a single object', async () => {
     const users: Record<string, string> = { [email]: password }
     const imap = await world.newImapServer({ auth: { users } })
     const { client, receiver, mailer } = await connect(imap.port)

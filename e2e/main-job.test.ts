@@ -79,8 +79,8 @@ async function codeOf(promise: Promise<unknown>): Promise<[number, string, strin
   return [error.status, error.code, error.message]
 }
 
-describe('a mail that is delivered', () => {
-  it('arrives as it was asked for, each recipient with a copy of its own', async () => {
+describe('a delivered mail', () => {
+  it('arrives as requested, with a copy for each recipient', async () => {
     const { client, smtp, receiver } = await getReady()
     const { recipients } = await client.sendEmail({
       from: { email: FROM, name: 'Grüße & "Co"' },
@@ -174,7 +174,7 @@ describe('a mail that is delivered', () => {
   })
 })
 
-describe('[6.4] a mail that fails', () => {
+describe('[6.4] a failing mail', () => {
   it('[6.4.1 6.4.4] is deferred, reported, tried again and then delivered', async () => {
     const { client, smtp, receiver, webhookId, mailerId } = await getReady({
       script: { 'ada@recipient.test': ['450-4.2.1 Mailbox busy,\n450 4.2.1 try later', 'ok'] },
@@ -206,7 +206,7 @@ describe('[6.4] a mail that fails', () => {
     expect(String(delivered?.details.event_at) > String(failed?.details.event_at)).toBe(true)
   })
 
-  it('[6.4.4] is given up on attempt 1 when the refusal is permanent', async () => {
+  it('[6.4.4] is given up at attempt 1 when the refusal is permanent', async () => {
     const { client, smtp, receiver } = await getReady({
       script: { 'ada@recipient.test': ['550 5.1.1 No such user'] },
     })
@@ -237,7 +237,7 @@ describe('[6.4] a mail that fails', () => {
     ])
   })
 
-  it('says that it may have been delivered when the answer to the dot was lost', async () => {
+  it('may have been delivered, and says so, when the answer to the message was lost', async () => {
     const { client, smtp, receiver } = await getReady({
       script: { 'ada@recipient.test': ['dot: rst', 'ok'] },
     })
@@ -269,7 +269,7 @@ describe('[6.4] a mail that fails', () => {
     expect(smtp.transactions).toHaveLength(1)
   })
 
-  it('is tried again when the connection breaks before the dot, or cannot be made', async () => {
+  it('is tried again when the connection breaks before the end of the message, or cannot be made', async () => {
     const { client, smtp, receiver } = await getReady({
       script: { 'ada@recipient.test': ['data: rst', 'ok'] },
     })
@@ -281,7 +281,7 @@ describe('[6.4] a mail that fails', () => {
   })
 })
 
-describe('each way to secure the connection', () => {
+describe('the ways to secure the connection', () => {
   const users = { 'me@sender.test': 'pässword' }
   const implicit: SmtpServerOptions = { auth: { users }, tls: { mode: 'implicit', ...certificate } }
   const startTls: SmtpServerOptions = {
@@ -313,7 +313,7 @@ describe('each way to secure the connection', () => {
     })
   }
 
-  it('Tls never goes on in plain text', async () => {
+  it('Tls never continues in plain text', async () => {
     const { client } = await world.newTenant()
     const smtp = await world.newSmtpServer(plain)
     const [status, code] = await codeOf(client.configureSMTP(mailerBody(smtp, 'Tls')))
@@ -321,7 +321,7 @@ describe('each way to secure the connection', () => {
     expect(smtp.connections.flatMap((one) => one.commands).join()).not.toMatch(/AUTH|MAIL/)
   })
 
-  it('a certificate is verified unless tls_verify is false', async () => {
+  it('verify a certificate unless tls_verify is false', async () => {
     const { client } = await world.newTenant()
     const expired = await world.newSmtpServer({
       tls: { mode: 'implicit', ...certificate },
@@ -343,7 +343,7 @@ describe('each way to secure the connection', () => {
     expect(mailer.config.tls_verify).toBe(false)
   })
 
-  it('a rejected login is told with the reply of the server', async () => {
+  it('answer a rejected login with the reply of the server', async () => {
     const { client } = await world.newTenant()
     const smtp = await world.newSmtpServer(plain)
     const body = mailerBody(smtp)
@@ -354,7 +354,7 @@ describe('each way to secure the connection', () => {
   })
 })
 
-describe('a login that is rejected later', () => {
+describe('a login that is rejected after the configuration', () => {
   it('[6.4.4] is final for the mail that met it, with the reply of the server', async () => {
     const { client, smtp, receiver, mailerId } = await getReady({
       auth: { users: {}, required: false },
@@ -392,7 +392,7 @@ describe('an idempotency key', () => {
     return { response, answer: (await response.json()) as Record<string, unknown> }
   }
 
-  it('gets the first answer again and sends one mail', async () => {
+  it('returns the first answer again, and sends one mail', async () => {
     const ready = await getReady()
     const first = await post(ready, 'order-1', mailBody('ada@recipient.test'))
     const again = await post(ready, 'order-1', mailBody('ada@recipient.test'))
@@ -412,7 +412,7 @@ describe('an idempotency key', () => {
 })
 
 describe('a webhook', () => {
-  it('[6.2.6] that fails gets the same bytes again', async () => {
+  it('[6.2.6] gets the same bytes again after a failure', async () => {
     const { client, receiver } = await getReady()
     receiver.setScript([503, { ending: 'rst' }, { status: 302, headers: { location: '/other' } }])
     await client.sendEmail(mailBody('ada@recipient.test'))
@@ -424,7 +424,7 @@ describe('a webhook', () => {
     expect(receiver.requests.at(-1)?.answer.status).toBe(200)
   })
 
-  it('[2.2] gets the events that it asked for and no others', async () => {
+  it('[2.2] gets the events of its switches, and no others', async () => {
     const { client, smtp, receiver } = await getReady({
       script: { 'ada@recipient.test': ['450 4.2.0 later', 'ok'] },
     })
@@ -439,7 +439,7 @@ describe('a webhook', () => {
     expect(eventsOf(receiver.requests)).toHaveLength(1)
   })
 
-  it('[2.1 4.2 5.2] is listed without the values of its headers, changed and deleted', async () => {
+  it('[2.1 4.2 5.2] is listed without header values, changed and deleted', async () => {
     const { client, receiver, webhookId } = await getReady()
     const { webhooks } = await client.listWebhooks()
     expect(webhooks).toMatchObject([
@@ -467,7 +467,7 @@ describe('a webhook', () => {
 })
 
 describe('a tenant', () => {
-  it('cannot see or use what is another’s', async () => {
+  it('cannot see or use anything of another tenant', async () => {
     const one = await getReady()
     const other = await getReady()
     const [status, code] = await codeOf(other.client.getSMTPConfig(one.mailerId))

@@ -22,7 +22,7 @@ if (hindrance !== undefined) process.stderr.write(`SKIPPED, against Postfix: ${h
 type SecureMode = 'Auto' | 'Tls' | 'SSL' | 'None'
 const fromOf = (secure: SecureMode): string => `${secure.toLowerCase()}@sender.test`
 
-describe.skipIf(hindrance !== undefined)('against a real Postfix', () => {
+describe.skipIf(hindrance !== undefined)('a real Postfix', () => {
   let world: World
   let postfix: Postfix
   /** Where Postfix hands on to. */
@@ -107,7 +107,7 @@ describe.skipIf(hindrance !== undefined)('against a real Postfix', () => {
     })
   }
 
-  it('delivers to an address that is not ASCII (SMTPUTF8)', async () => {
+  it('gets mail for an address that is not ASCII (SMTPUTF8)', async () => {
     const ready = await getReady()
     await send(ready, 'jörg@recipient.test', { subject: 'An Jörg' })
     const [event] = await waitForEvents(ready.receiver, 1)
@@ -116,7 +116,7 @@ describe.skipIf(hindrance !== undefined)('against a real Postfix', () => {
     await waitForMail('jörg', `${event?.details.message_id}`)
   })
 
-  it('gives up on a user whom Postfix does not know', async () => {
+  it('refuses an unknown user, and the mail is given up', async () => {
     const ready = await getReady()
     await send(ready, 'nobody@recipient.test')
     const [event] = await waitForEvents(ready.receiver, 1)
@@ -126,7 +126,7 @@ describe.skipIf(hindrance !== undefined)('against a real Postfix', () => {
     )
   })
 
-  it('is told of a later bounce which email that was, by Message-ID and id of the envelope', async () => {
+  it('sends a later bounce that is matched by Message-ID and envelope id', async () => {
     const { client, receiver } = await getReady()
     const email = 'ada@recipient.test'
     await client.configureSMTP({
@@ -149,7 +149,7 @@ describe.skipIf(hindrance !== undefined)('against a real Postfix', () => {
     expect(report).toContain(`Message-ID: <${ref_id}.0@recipient.test>`)
   })
 
-  it('comes back after greylisting', async () => {
+  it('gets a mail again after greylisting', async () => {
     const ready = await getReady()
     let asked = 0
     postfix.setPolicy((recipient) => {
@@ -165,7 +165,7 @@ describe.skipIf(hindrance !== undefined)('against a real Postfix', () => {
     expect(postfix.mailbox('busy').length).toBeLessThanOrEqual(1)
   })
 
-  it('gives up on a message that is too large for it', async () => {
+  it('refuses a message that is too large, and the mail is given up', async () => {
     const ready = await getReady()
     await send(ready, 'ada@recipient.test', {
       text: 'x'
@@ -179,7 +179,7 @@ describe.skipIf(hindrance !== undefined)('against a real Postfix', () => {
     expect(event?.details.provider_error).toContain(`${sizeMax}`)
   })
 
-  it('delivers each of many mails once, also when Postfix is stopped in between', async () => {
+  it('gets each of many mails once, also when it is stopped meanwhile', async () => {
     const ready = await getReady()
     const count = 60
     const subjects = Array.from({ length: count }, (_, n) => `Storm ${n} of many`)

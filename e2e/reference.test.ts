@@ -77,22 +77,25 @@ describe.skipIf(hindrance !== undefined)(`the reference ${hindrance ?? 'in Chrom
     { host: '127.0.0.1', path: '/docs' },
     { host: 'localhost', path: '/docs/' },
     { host: NAME, path: '/docs' },
-  ])('shows every operation at the name $host with $path, and asks nobody else', async (where) => {
-    const { page, origin, complaints, asked } = await open(where)
-    const shown = await page.evaluate<string[]>(
-      `[...document.querySelectorAll('section.operation[data-method]')].map(({ id }) => id)`,
-    )
-    expect(shown.sort()).toEqual(Object.keys(operations).sort())
-    expect(await page.locator('#search').isVisible()).toBe(true)
-    expect(await page.locator('#sendEmail .origin').textContent()).toBe(origin)
-    expect(complaints).toEqual([])
-    expect(
-      asked.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:')),
-    ).toEqual([])
-    await page.close()
-  })
+  ])(
+    'shows every operation at the name $host with $path, and requests nothing from other hosts',
+    async (where) => {
+      const { page, origin, complaints, asked } = await open(where)
+      const shown = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('section.operation[data-method]')].map(({ id }) => id)`,
+      )
+      expect(shown.sort()).toEqual(Object.keys(operations).sort())
+      expect(await page.locator('#search').isVisible()).toBe(true)
+      expect(await page.locator('#sendEmail .origin').textContent()).toBe(origin)
+      expect(complaints).toEqual([])
+      expect(
+        asked.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:')),
+      ).toEqual([])
+      await page.close()
+    },
+  )
 
-  it('is light or dark as the reader has it, and changes on request', async () => {
+  it('is light or dark as the reader prefers, and changes on request', async () => {
     for (const colors of ['light', 'dark'] as const) {
       const { page } = await open({ colors })
       const before = await lightnessOf(page)
@@ -106,7 +109,7 @@ describe.skipIf(hindrance !== undefined)(`the reference ${hindrance ?? 'in Chrom
     }
   })
 
-  it('has no link within it that leads nowhere, and fits a narrow window', async () => {
+  it('has no dangling internal link, and fits a narrow window', async () => {
     const { page } = await open()
     const dead = await page.evaluate<string[]>(
       `[...document.querySelectorAll('a[href^="#"]')]

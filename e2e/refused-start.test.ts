@@ -78,24 +78,24 @@ async function sealWith(
   )
 }
 
-describe('a start ends its process when it is refused', () => {
-  it('because a variable has a bad value', () =>
+describe('a start that is refused', () => {
+  it('ends the process for an invalid variable', () =>
     expectRefused({ POSTRIDER_PORT: 'http' }, /POSTRIDER_PORT: expected a whole number/, 2))
 
-  it('because there is no secret key beside an external database', async () =>
+  it('ends the process without a secret key beside an external database', async () =>
     expectRefused(
       { ...(await hosted()), POSTRIDER_SECRET_KEYS: undefined },
       /POSTRIDER_SECRET_KEYS: required by every process/,
       2,
     ))
 
-  it('because the secret key of an id is another one than before', async () => {
+  it('ends the process when the secret key of an id has changed', async () => {
     const env = await hosted()
     await sealWith('k1', env)
     await expectRefused(env, /could not start: .*secret key "k1" .*POSTRIDER_SECRET_KEYS/)
   })
 
-  it('because the only secret key that the database knows is missing', async () => {
+  it('ends the process when the only secret key that the database uses is missing', async () => {
     const env = await hosted()
     await sealWith('k1', env)
     await expectRefused(
@@ -104,12 +104,12 @@ describe('a start ends its process when it is refused', () => {
     )
   })
 
-  it('because the port of the API is taken', async () => {
+  it('ends the process when the port of the API is in use', async () => {
     const POSTRIDER_PORT = await occupy()
     await expectRefused({ ...(await hosted()), POSTRIDER_PORT }, /EADDRINUSE.* POSTRIDER_PORT/)
   })
 
-  it('because the port that was set for inbound mail is taken', async () => {
+  it('ends the process when the configured inbound port is in use', async () => {
     const POSTRIDER_INBOUND_PORT = await occupy()
     await expectRefused(
       { ...(await hosted()), POSTRIDER_INBOUND_PORT },
@@ -117,7 +117,7 @@ describe('a start ends its process when it is refused', () => {
     )
   })
 
-  it('because the database server has no such database', async () => {
+  it('ends the process when the database server does not have the database', async () => {
     const env = await hosted()
     const url = env.POSTRIDER_DATABASE_URL.replace(/test_[0-9a-f]{16}/, 'not_there')
     await expectRefused(
@@ -126,7 +126,7 @@ describe('a start ends its process when it is refused', () => {
     )
   })
 
-  it('because the schema has a breaking migration that this version does not know', async () => {
+  it('ends the process when the schema has an unknown breaking migration', async () => {
     const env = await hosted()
     await runOnServer(
       env.POSTRIDER_DATABASE_URL,
@@ -135,7 +135,7 @@ describe('a start ends its process when it is refused', () => {
     await expectRefused(env, /breaking migration 9999_new\.sql/)
   })
 
-  it('because the generated secrets are damaged', async () => {
+  it('ends the process when the generated secrets are damaged', async () => {
     const dir = directory()
     mkdirSync(dir, { recursive: true })
     writeFileSync(join(dir, 'secrets.json'), '{')
@@ -145,7 +145,7 @@ describe('a start ends its process when it is refused', () => {
     )
   })
 
-  it('because the generated secrets are lost beside the database that they sealed', async () => {
+  it('ends the process when the generated secrets of an existing database are lost', async () => {
     const dir = directory()
     const env = { POSTRIDER_DATA_DIR: dir, POSTRIDER_PORT: '0', POSTRIDER_INBOUND_PORT: '0' }
     const first = await start(env, /service\.started/)
@@ -157,7 +157,7 @@ describe('a start ends its process when it is refused', () => {
     }
   })
 
-  it('because another service has the data directory', async () => {
+  it('ends the process when another service uses the data directory', async () => {
     const dir = directory()
     const env = {
       POSTRIDER_DATA_DIR: dir,

@@ -40,7 +40,7 @@ const scene = (kind: ProviderKind, o?: { readonly isVerified: boolean }) =>
   createRelayScene({ world, dns, kind }, o)
 
 describe.each(providers)('%s', (kind) => {
-  it('[2.7] sends for a domain once its records are published, and tells so each time it is asked', async () => {
+  it('[2.7] sends for a domain once its records are published, and reports each verification', async () => {
     const { client, domain, from, domainReceiver, send, provider } = await scene(kind, {
       isVerified: false,
     })
@@ -80,7 +80,7 @@ describe.each(providers)('%s', (kind) => {
     })
   })
 
-  it('[6.1] reports become events, statuses and suppressions, each with what it says', async () => {
+  it('[6.1] turns reports into events, statuses and suppressions, with their details', async () => {
     const { client, domain, provider, receiver, send, told, statusesOf } = await scene(kind)
     provider.setFates({
       bob: ['taken up', 'deferred', 'bounced for good'],
@@ -149,7 +149,7 @@ describe.each(providers)('%s', (kind) => {
     expect(recipients.map(({ status }) => status)).toEqual(['queued', 'suppressed'])
   })
 
-  it('reports come one by one, twice, out of order, from several servers: each counts once', async () => {
+  it('counts each report once, single, repeated, out of order, from several servers', async () => {
     const { provider, send, told, statusesOf, receiver } = await scene(kind)
     provider.setFates({
       bob: ['taken up', 'delivered', 'bounced later'],
@@ -182,7 +182,7 @@ describe.each(providers)('%s', (kind) => {
     }
   })
 
-  it('reports that come before the answer to the request are not lost', async () => {
+  it('loses no report that comes before the answer to the request', async () => {
     const { provider, send, told, statusesOf } = await scene(kind)
     const gate = Promise.withResolvers<void>()
     provider.setScript(() => ({ isCarriedOut: true, after: gate.promise }))
@@ -195,7 +195,7 @@ describe.each(providers)('%s', (kind) => {
     expect(await statusesOf(refId)).toEqual({ ada: 'delivered' })
   })
 
-  it('a mail whose answer was lost is not sent again once the provider has reported it', async () => {
+  it('does not repeat a mail without an answer once the provider has reported it', async () => {
     const { provider, send, told, statusesOf } = await scene(kind)
     provider.setCallbacks('manual')
     provider.setScript(() => ({ isCarriedOut: true, ending: 'rst' }))
@@ -213,7 +213,7 @@ describe.each(providers)('%s', (kind) => {
     )
   })
 
-  it('[6.4] a request that is refused is an attempt like any other', async () => {
+  it('[6.4] records a refused request as an ordinary attempt', async () => {
     const { provider, send, told, receiver } = await scene(kind)
     const refusals = [429, 503]
     provider.setScript(() => {
@@ -235,7 +235,7 @@ describe.each(providers)('%s', (kind) => {
     expect(first?.details).not.toHaveProperty('error_code')
   })
 
-  it('[3 6.3] a key that is refused deactivates its domains; with another one the mail goes out', async () => {
+  it('[3 6.3] deactivates domains whose key is refused, and sends their mail with another key', async () => {
     const { client, provider, send, told, receiver, domain } = await scene(kind)
     const good = provider.apiKey()
     provider.setApiKey(`${good}-revoked`)
@@ -265,7 +265,7 @@ describe.each(providers)('%s', (kind) => {
     expect(await told(again, 1)).toEqual(['MAIL_DELIVERED bob'])
   })
 
-  it('a tenant hears nothing of what is reported by another one’s address', async () => {
+  it('tells a tenant nothing of reports to the address of another', async () => {
     const [mine, theirs] = [await scene(kind), await scene(kind)]
     mine.provider.setCallbacks('manual')
     theirs.provider.setCallbacks('manual')
@@ -280,7 +280,7 @@ describe.each(providers)('%s', (kind) => {
     expect(eventsOf(theirs.receiver.requests)).toEqual([])
   })
 
-  it('a domain in use keeps its relay; deleted it sends nothing more, and is gone at the provider', async () => {
+  it('keeps the relay of a domain in use; a deleted domain sends nothing, and is deleted at the provider', async () => {
     const { client, provider, domain, send } = await scene(kind)
     await expect(client.deleteRelay(kind)).rejects.toMatchObject({ status: 409, code: 'conflict' })
     await client.deleteDomain(domain.domain)
@@ -293,7 +293,7 @@ describe.each(providers)('%s', (kind) => {
 })
 
 describe('a domain', () => {
-  it('[contract 3.4] that two tenants want is the one’s who proves that it is theirs', async () => {
+  it('[contract 3.4] belongs to the one of two tenants who proves it', async () => {
     const first = await scene('sparkpost', { isVerified: false })
     const second = await scene('sendgrid', { isVerified: false })
     const name = first.domain.domain
@@ -310,7 +310,7 @@ describe('a domain', () => {
     await expect(first.send(['ada'])).rejects.toMatchObject({ status: 422, code: 'no_mailer' })
   })
 
-  it('is signed with another key once the record of that is there, without a pause', async () => {
+  it('is signed with another key once its record is published, without a pause', async () => {
     const { client, domain, provider, send, told } = await scene('sparkpost')
     const { domain: rotating } = await client.rotateDomainKey(domain.domain)
     const next = rotating.records.filter(({ rotation }) => rotation === 'next')
@@ -329,7 +329,7 @@ describe('a domain', () => {
     expect(await told(await send(['ada']), 1)).toEqual(['MAIL_DELIVERED ada'])
   })
 
-  it('stays as it was while name servers do not answer, and is unverified once they deny it', async () => {
+  it('keeps its status while name servers do not answer, and loses it once they deny it', async () => {
     const { client, domain, domainReceiver } = await scene('sendgrid')
     const verify = async () => (await client.verifyDomain(domain.domain)).domain.verified
     const isOurs = (name: string) => name.endsWith(domain.domain)
@@ -353,7 +353,7 @@ describe('callbacks', () => {
   const answerOf = async (posted: Promise<readonly CallbackBatch[]>) =>
     (await posted)[0]?.attempts.map(({ status }) => status)
 
-  it('[5] of SparkPost need the secret header, where one is set', async () => {
+  it('[5] of SparkPost need the secret header where one is configured', async () => {
     const one = await scene('sparkpost')
     await one.send(['ada'])
     await one.provider.waitForMails(1)
@@ -370,7 +370,7 @@ describe('callbacks', () => {
     expect(await forge({})).toEqual([200])
   })
 
-  it('[5] of SendGrid need a signature over these very bytes, of this time', async () => {
+  it('[5] of SendGrid need a current signature over their bytes', async () => {
     const one = await scene('sendgrid')
     await one.send(['ada'])
     await one.provider.waitForMails(1)
@@ -384,7 +384,7 @@ describe('callbacks', () => {
     expect(await forge({})).toEqual([200])
   })
 
-  it('[5] that nobody sends are refused, and pings are answered', async () => {
+  it('[5] of other senders are refused, and pings are answered', async () => {
     const { callbackUrl } = await scene('sparkpost')
     const secret = { 'X-Callback-Secret': 'a-secret-that-only-the-provider-knows' }
     expect(await post(`${callbackUrl}x`, '[]', secret)).toBe(404)

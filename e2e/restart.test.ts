@@ -18,7 +18,7 @@ const mail = (to: string) => ({
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   describe(`after ${signal}`, () => {
-    it('mail that waits for a retry goes out, and events that wait are delivered', async () => {
+    it('mail that waits for a retry is sent, and waiting events are delivered', async () => {
       const smtp = await world.newSmtpServer({
         script: { 'later@recipient.test': ['450 4.2.0 later', 'ok'] },
       })

@@ -33,7 +33,7 @@ async function rotate(): Promise<string> {
   return running.lines.join('\n')
 }
 
-it('mail goes on beside a rotation, and without the old key after it', async () => {
+it('sends mail during a rotation, and without the old key afterwards', async () => {
   await world.start()
   const smtp = await world.newSmtpServer({ auth: { users: { news: 'right' } } })
   const receiver = await world.newReceiver()
@@ -100,7 +100,7 @@ it('mail goes on beside a rotation, and without the old key after it', async () 
   expect(receiver.requests.at(-1)?.header('X-Key')).toBe('secret-value')
 }, 90_000)
 
-it('mail that a process without the new key cannot send is tried again, and sent with the key', async () => {
+it('retries mail that a process without the new key cannot send, and sends it with the key', async () => {
   const retries = Array.from({ length: 40 }, () => '500ms').join(',')
   const sending = { ROLES: 'api,sender', SEND_RETRY_SCHEDULE: retries }
   await world.start(sending)

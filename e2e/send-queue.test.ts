@@ -91,7 +91,7 @@ async function runDoctor(): Promise<string> {
 }
 
 describe('the send queue of a running service', () => {
-  it('shows six mails that wait because their server was stopped, and says once that it fails', async () => {
+  it('shows six mails that wait for their stopped server, and logs the failure once', async () => {
     const smtp = await createSmtpServer()
     const tenant = await world.newTenant()
     const mailerId = await addMailer(tenant, smtp.port)
@@ -108,7 +108,7 @@ describe('the send queue of a running service', () => {
     expect(doctor).toContain('waits for another attempt')
   }, 120_000)
 
-  it('that is late is told by one line, metrics, doctor and a detail of a ready process, also while paused', async () => {
+  it('reports that it is late by one log line, metrics, doctor and readiness, also while paused', async () => {
     // So that what is due stays so.
     await world.end()
     await world.start({ SENDING: 'paused' })

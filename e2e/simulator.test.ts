@@ -56,7 +56,7 @@ const namesOf = (all: readonly WireEvent[], address: string) =>
     .filter(({ details }) => (details.email as string[]).includes(address))
     .map(({ event }) => event)
 
-it('[2.4 6.1] every recipient has the end that the page tells, and is told of it once', async () => {
+it('[2.4 6.1] every recipient has the documented outcome, and one event of it', async () => {
   const rows = readTable()
   expect(rows.map(({ recipient }) => recipient)).toContain('out-of-band')
   expect(rows).toHaveLength(12)

@@ -54,8 +54,8 @@ async function relayTo(serverUrl: string, port: number): Promise<void> {
   })
 }
 
-describe('a database that is not there yet', () => {
-  it.skipIf(!inject('testDatabase').serverUrl.includes('host='))('is waited for', async () => {
+describe('a database that does not exist yet', () => {
+  it.skipIf(!inject('testDatabase').serverUrl.includes('host='))('delays the start', async () => {
     const { serverUrl } = inject('testDatabase')
     const copy = await createDatabase({ serverUrl })
     cleanups.push(() => copy.close())
@@ -76,7 +76,7 @@ describe('a database that is not there yet', () => {
     expect(await running.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   })
 
-  it('does not keep probes without an answer', async () => {
+  it('does not leave probes without an answer', async () => {
     const running = await startWaiting(await findFreePort())
     const line = running.lines.find((one) => one.includes('database.not_reachable_yet')) ?? '{}'
     const ask = (path: string) => fetch(`http://127.0.0.1:${JSON.parse(line).port}${path}`)
@@ -87,15 +87,15 @@ describe('a database that is not there yet', () => {
     expect(other.headers.get('retry-after')).toBe('5')
   })
 
-  it('does not keep the service from ending', async () => {
+  it('does not prevent the end of the service', async () => {
     const running = await startWaiting(await findFreePort())
     expect(await running.kill('SIGTERM')).toEqual({ code: 0, signal: null })
     expect(running.lines.join('\n')).toContain('service.stopped')
   })
 })
 
-describe('a port that is taken', () => {
-  it('is named by its variable, and costs no API key', async () => {
+describe('a port in use', () => {
+  it('is named by its variable, and creates no API key', async () => {
     const dir = dataDir()
     const occupant = createServer()
     const port = await findFreePort()
@@ -113,7 +113,7 @@ describe('a port that is taken', () => {
 })
 
 describe('the default port of inbound mail', () => {
-  it('may be taken: the service starts without it, and says so', async () => {
+  it('may be in use: the service starts without it, and says so', async () => {
     // An address of its own: the port is every service's default.
     const host = '127.77.0.1'
     const occupant = createServer()
@@ -145,11 +145,11 @@ describe('the default port of inbound mail', () => {
   })
 })
 
-describe('arguments', () => {
+describe('command-line arguments', () => {
   it.each([
     [['--help'], 0, /^npm start runs the service/],
     [['serve'], 2, /^There is no argument serve\.\nnpm start runs/],
-  ])('%j starts nothing, and ends with %d', async (args, code, words) => {
+  ])('%j start nothing, and end with %d', async (args, code, words) => {
     const ended = await startProcess({ script: program, args, env: {} })
     expect(await ended.exited).toEqual({ code, signal: null })
     expect(ended.lines.join('\n')).toMatch(words)

@@ -77,7 +77,7 @@ async function sendTracked(change: Partial<SendEmailBody> = {}) {
   return { ...tenant, refId, copies: messages.map(({ raw }) => readCopy(raw)) }
 }
 
-it('[contract 3.1] each copy has a pixel, links and a page of its own, and the rest is as written', async () => {
+it('[contract 3.1] each copy has a pixel, links and a page of its own, and is otherwise unchanged', async () => {
   const { copies } = await sendTracked()
   const expected = HTML.replace('https://shop.test/?a=1&amp;b=2', 'LINK').replace(
     '%unsubscribe_url%',

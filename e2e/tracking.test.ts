@@ -75,7 +75,7 @@ const timeOf = ({ details }: WireEvent) =>
 const trackingOf = ({ details }: WireEvent) => details.tracking as Record<string, unknown>
 
 describe('a tracked mail', () => {
-  it('[6.1] tells of opens, clicks and unsubscribing by webhook, and is not sent again', async () => {
+  it('[6.1] reports opens, clicks and unsubscribing by webhook, and is not sent again', async () => {
     const mail = await receive()
     const pixel = await get(mail.pixel)
     expect([pixel.status, pixel.headers.get('content-type')]).toEqual([200, 'image/gif'])
@@ -119,7 +119,7 @@ describe('a tracked mail', () => {
     expect(mail.smtp.messages).toHaveLength(1)
   })
 
-  it('leads nowhere when its addresses were altered, and tells nothing', async () => {
+  it('redirects nowhere and reports nothing when its addresses were altered', async () => {
     const mail = await receive()
     const alter = (url: string) => url.replace(/(\/t\/.\/.)./, (_, kept) => `${kept}~`)
     expect((await get(alter(mail.link))).status).toBe(404)
@@ -130,7 +130,7 @@ describe('a tracked mail', () => {
     expect(told.map(({ event }) => event)).toEqual(['MAIL_DELIVERED', 'MAIL_CLICKED'])
   })
 
-  it('goes on telling after the service was killed', async () => {
+  it('is still reported after the service was killed', async () => {
     const mail = await receive()
     await world.end('SIGKILL')
     await world.start()

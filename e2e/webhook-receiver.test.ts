@@ -115,8 +115,8 @@ async function getReady(receiver: Receiver, smtpOptions: SmtpServerOptions = {})
 const received = (receiver: Receiver, count: number) =>
   vi.waitFor(() => expect(receiver.events.length).toBeGreaterThanOrEqual(count), waiting)
 
-describe('a receiver of the client library', () => {
-  it('[6.2 6.4] takes what is sent at the first go, with its trace', async () => {
+describe('a webhook receiver of the client library', () => {
+  it('[6.2 6.4] receives every event at the first attempt, with its trace', async () => {
     const receiver = await startReceiver()
     const { send } = await getReady(receiver, {
       script: { 'late@recipient.test': ['450 4.2.1 later', 'ok'], 'no@recipient.test': ['550 no'] },
@@ -139,7 +139,7 @@ describe('a receiver of the client library', () => {
     for (const { traceparent } of receiver.contexts) expect(traceparent).toMatch(/^00-/)
   })
 
-  it('[6.2.6] that throws gets the same events again', async () => {
+  it('[6.2.6] gets the same events again when it throws', async () => {
     const tries: string[] = []
     const receiver = await startReceiver({
       before(event) {
@@ -154,7 +154,7 @@ describe('a receiver of the client library', () => {
     expect(new Set(tries).size).toBe(1)
   })
 
-  it('[5.2] whose secret is replaced misses nothing', async () => {
+  it('[5.2] misses no event while its secret is replaced', async () => {
     const receiver = await startReceiver({ secrets: ['second'] })
     const { client, send } = await getReady(receiver)
     await send('ada@recipient.test')
@@ -165,7 +165,7 @@ describe('a receiver of the client library', () => {
     expect(receiver.errors).toMatchObject([{ code: 'unauthorized' }])
   })
 
-  it('that takes only small bodies gets all events in smaller ones, each once', async () => {
+  it('gets all events once in smaller requests when it accepts small bodies only', async () => {
     let isOpen = false
     const receiver = await startReceiver({
       maxBytes: 2_500,

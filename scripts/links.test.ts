@@ -53,12 +53,12 @@ function findBroken(path: string, text: string): string[] {
     .map(({ line, file, anchor }) => `${path}:${line}: ${file}${anchor ? `#${anchor}` : ''}`)
 }
 
-it('every link in documents, and from sources to the reference, leads to a page and its heading', () => {
+it('every link in documents, and from sources to the reference, leads to an existing page and heading', () => {
   expect(files.filter((path) => path.startsWith('docs/reference/')).length).toBeGreaterThan(10)
   expect(files.flatMap((path) => findBroken(path, read(path)))).toEqual([])
 })
 
-it('a page or a heading that is not there is found', () => {
+it('a link to a missing page or heading is found', () => {
   const source = 'packages/server/src/a.ts'
   expect(findBroken(source, '// docs/reference/webhooks.md#ordering')).toEqual([])
   expect(findBroken(source, '// (docs/reference/webhooks.md).')).toEqual([])

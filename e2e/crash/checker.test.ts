@@ -661,8 +661,8 @@ const corruptions: readonly [what: string, rule: Rule, corrupt: (round: Round) =
   ],
 ]
 
-describe('checker', () => {
-  it('finds nothing wrong with an honest round, and that it did work', () => {
+describe('the checker of crash rounds', () => {
+  it('finds no violation in an honest round, and that the round did work', () => {
     const report = checkHistory(honest().history)
     expect(report.violations).toEqual([])
     expect(report.voidBecause).toEqual([])
@@ -682,14 +682,14 @@ describe('checker', () => {
     })
   })
 
-  it('counts acknowledgements, not repetitions that were cut off themselves', () => {
+  it('counts acknowledgements, and not repetitions that were cut off', () => {
     const { history, post, request, delivery } = honest()
     post('a', trace(3), request(3)?.body ?? '', { ending: 'rst' })
     delivery('d2').attempts = [{ status: 200 }, { status: null }]
     expect(checkHistory(history).violations).toEqual([])
   })
 
-  it('takes a second acknowledgement from a dispatcher that lost its streams to another', () => {
+  it('accepts a second acknowledgement from a dispatcher that lost its streams to another', () => {
     const { history, post, request, start } = honest()
     for (let again = 0; again < 2; again += 1) {
       post('b', trace(4), request(4)?.body ?? '', { status: 200 })
@@ -699,7 +699,7 @@ describe('checker', () => {
     expect(checkHistory(history).violations).toEqual([])
   })
 
-  it('takes a divided batch once more from a dispatcher that stood still with it', () => {
+  it('accepts a divided batch once more from a dispatcher that was suspended with it', () => {
     const { history, post, request, freeze } = honest()
     post('a', trace(5), request(5)?.body ?? '', { status: 400 })
     expect(brokenRules(history)).toContain('I6.repeat')
@@ -716,7 +716,7 @@ describe('checker', () => {
     })
   }
 
-  it('has a corruption for every rule', () => {
+  it('has a corrupted history for every rule', () => {
     expect(new Set(corruptions.map(([, rule]) => rule))).toEqual(new Set(Object.keys(rules)))
   })
 })

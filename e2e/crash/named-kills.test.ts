@@ -4,7 +4,7 @@ import { expectGreen, firstSeed, ROUND_MS } from './expect-green.ts'
 import { namedNemesis } from './nemeses.ts'
 
 it(
-  'keeps every promise when each process dies at each named place, the database too, or stands still',
+  'keeps every promise when each process, and the database, dies or is suspended at each named place',
   () => expectGreen(firstSeed, namedNemesis),
   ROUND_MS,
 )

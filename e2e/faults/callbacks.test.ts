@@ -75,7 +75,7 @@ async function expectEachOnce({
   expect(await statusesOf(refId)).toEqual({ ada: 'delivered', bob: 'bounced' })
 }
 
-it('[C1] killed when a callback is stored, before its 200: it comes again, and counts once', {
+it('[C1] a callback counts once when a process is killed after storing it, before its 200', {
   timeout: TEST_MS,
 }, async () => {
   const dying = await tracker('callback.after_store')
@@ -89,7 +89,7 @@ it('[C1] killed when a callback is stored, before its 200: it comes again, and c
   await expectEachOnce(scene)
 })
 
-it('[C2] killed after its 200, before it is applied: it is applied by the next', {
+it('[C2] a callback is applied by the next process when one is killed after its 200', {
   timeout: TEST_MS,
 }, async () => {
   const dying = await tracker('callback.before_apply')
@@ -102,7 +102,7 @@ it('[C2] killed after its 200, before it is applied: it is applied by the next',
   await expectEachOnce(scene)
 })
 
-it('[C3] killed with all of it applied, before the commit: as if it had not begun', {
+it('[C3] a callback is applied once when a process is killed before the commit', {
   timeout: TEST_MS,
 }, async () => {
   const dying = await tracker('callback.before_commit')
@@ -114,7 +114,7 @@ it('[C3] killed with all of it applied, before the commit: as if it had not begu
   await expectEachOnce(scene)
 })
 
-it('[C4] killed after the commit, before anybody is told: the events are there with it', {
+it('[C4] events are delivered when a process is killed after the commit, before the wake-up', {
   timeout: TEST_MS,
 }, async () => {
   const dying = await tracker('callback.after_commit')
@@ -126,7 +126,7 @@ it('[C4] killed after the commit, before anybody is told: the events are there w
   await expectEachOnce(scene)
 })
 
-it('[C5] taken and applied by two processes at once, from several servers, twice: each counts once', {
+it('[C5] each report counts once when two processes receive and apply repeated callbacks', {
   timeout: TEST_MS,
 }, async () => {
   const one = await tracker()

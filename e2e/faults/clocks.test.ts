@@ -45,7 +45,7 @@ async function expectSeries(scene: Scene, recipients: readonly string[]): Promis
 }
 
 /** Mail of many mailers, so that both senders have some, until events of both clocks were seen. */
-it('[S10] two senders, one an hour ahead and one an hour behind', {
+it('[S10] two senders, an hour ahead and an hour behind, send each mail once', {
   timeout: TEST_MS,
 }, async () => {
   const scene = await fleet.scene(atLast)
@@ -74,7 +74,7 @@ it.each([
   ['forward', 'SIGUSR2', 'SIGHUP'],
   ['back', 'SIGHUP', 'SIGUSR2'],
 ] as const)(
-  '[S10] a clock that leaps a day %s while mail waits',
+  '[S10] a clock that leaps a day %s while mail waits causes no early attempt',
   { timeout: TEST_MS },
   async (_, leap, leapBack) => {
     const scene = await fleet.scene(atLast)

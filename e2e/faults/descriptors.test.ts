@@ -12,7 +12,7 @@ const program = new URL('./few-files-main.ts', import.meta.url).pathname
 /** More than the process may have open. */
 const FLOOD = 300
 
-it('[E2] a service without file descriptors puts mail off without an attempt, says so, and recovers', async () => {
+it('[E2] a service without file descriptors defers mail without an attempt, says so, and recovers', async () => {
   const database = await createDatabase({ serverUrl, template })
   const smtp = await createSmtpServer()
   const apiKey = randomBytes(24).toString('hex')

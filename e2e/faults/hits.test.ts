@@ -98,7 +98,7 @@ async function expectOpens(mail: Mail, count: number): Promise<void> {
   expect(new Set(times).size).toBe(count + 1)
 }
 
-it('[H1] killed when a hit is in a file, before its answer: it is told of by the next', {
+it('[H1] a hit is reported by the next tracker when one is killed after writing it, before the answer', {
   timeout: TEST_MS,
 }, async () => {
   const dying = await tracker('hit.after_append')
@@ -113,7 +113,7 @@ it.each([
   ['hit.before_commit', 'written, before the commit'],
   ['hit.after_commit', 'committed, before its file is removed'],
 ])(
-  '[H2] killed after the answer, at %s: %s, it is told of once',
+  '[H2] a hit is reported once when a tracker is killed after the answer, at %s: %s',
   {
     timeout: TEST_MS,
   },
@@ -127,7 +127,7 @@ it.each([
   },
 )
 
-it('[H3] two trackers have one directory, one of them killed: the hit is told of once', {
+it('[H3] a hit is reported once when two trackers share a directory and one is killed', {
   timeout: TEST_MS,
 }, async () => {
   const dying = await tracker('hit.before_commit')

@@ -70,7 +70,9 @@ async function expectOnly({ receiver, ...scene }: InboundScene, ...ids: readonly
   expect(told.toSorted()).toEqual([...ids, 'last'].map((id) => `<${id}@sender.test>`).toSorted())
 }
 
-it('[I1] DATA that drips on many connections holds nobody up', { timeout: TEST_MS }, async () => {
+it('[I1] DATA that drips on many connections delays no other peer', {
+  timeout: TEST_MS,
+}, async () => {
   await receiving()
   const scene = await createInboundScene({ world, dns })
   const letter = letterTo(scene, 'dripped')
@@ -88,7 +90,7 @@ it('[I1] DATA that drips on many connections holds nobody up', { timeout: TEST_M
   await expectOnly(scene, 'quick')
 })
 
-it('[I2] 20,000 recipients are refused beyond the limit, and those below it are kept', {
+it('[I2] 20,000 recipients are refused beyond the limit, and those below it are stored', {
   timeout: TEST_MS,
 }, async () => {
   await receiving()
@@ -110,7 +112,7 @@ it('[I2] 20,000 recipients are refused beyond the limit, and those below it are 
   await expectOnly(scene, 'hundred')
 })
 
-it('[I2] what is too large is refused, announced or not, and the next is taken', {
+it('[I2] a message that is too large is refused, announced or not, and the next is accepted', {
   timeout: TEST_MS,
 }, async () => {
   await receiving()
@@ -125,7 +127,7 @@ it('[I2] what is too large is refused, announced or not, and the next is taken',
   await expectOnly(scene)
 })
 
-it('[I9] killed when a message is stored, before its 250: it comes again, and is reported once', {
+it('[I9] a message is reported once when a process is killed after storing it, before its 250', {
   timeout: TEST_MS,
 }, async () => {
   const dying = await receiving('inbound.after_store')
@@ -141,7 +143,7 @@ it('[I9] killed when a message is stored, before its 250: it comes again, and is
 })
 
 it.each(['inbound.after_claim', 'inbound.before_commit', 'inbound.after_commit'])(
-  '[I6] killed at %s, after the 250: reported once, by the next',
+  '[I6] a message is reported once by the next process when one is killed at %s, after the 250',
   { timeout: TEST_MS },
   async (failpoint) => {
     const dying = await receiving(failpoint)
@@ -154,7 +156,7 @@ it.each(['inbound.after_claim', 'inbound.before_commit', 'inbound.after_commit']
     await expectOnly(scene, 'interrupted')
   },
 )
-it('[I10] a mailbox whose server says goodbye, cuts answers off and numbers anew: each message once', {
+it('[I10] each message is reported once when the server of a mailbox says goodbye, cuts answers off and renumbers', {
   timeout: TEST_MS,
 }, async () => {
   await receiving(undefined, 'mailbox')

@@ -36,20 +36,24 @@ async function traceOf({ client }: Scene) {
   return email.recipients[0]
 }
 
-it('[R1] killed after its claim: the same attempt is run again', { timeout: TEST_MS }, async () => {
+it('[R1] a sender that is killed after its claim has the same attempt repeated', {
+  timeout: TEST_MS,
+}, async () => {
   const scene = await killAt('send.after_claim')
   expect(await scene.told(1)).toEqual(['MAIL_DELIVERED'])
   expect((await traceOf(scene))?.attempts).toMatchObject([{ attempt: 1, outcome: 'accepted' }])
 })
 
-it('[R2] killed before its request: uncertain, and tried again', { timeout: TEST_MS }, async () => {
+it('[R2] a sender that is killed before its request leaves an uncertain attempt, which is tried again', {
+  timeout: TEST_MS,
+}, async () => {
   const scene = await killAt('send.before_dot')
   expect(await scene.told(2)).toEqual(['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'])
   const recipient = await traceOf(scene)
   expect(recipient?.attempts).toMatchObject([{ outcome: 'uncertain' }, { outcome: 'accepted' }])
 })
 
-it('[R3] killed with the answer in hand: the report says what became of it, and no copy follows', {
+it('[R3] a sender that is killed with the answer sends no second copy, as the report settles the mail', {
   timeout: TEST_MS,
 }, async () => {
   const scene = await killAt('send.after_reply')
@@ -61,7 +65,9 @@ it('[R3] killed with the answer in hand: the report says what became of it, and 
   expect(recipient?.attempts).toMatchObject([{ attempt: 1, outcome: 'accepted' }])
 })
 
-it('[R4] killed after its commit: sent once, and reported', { timeout: TEST_MS }, async () => {
+it('[R4] a mail is sent and reported once when the sender is killed after its commit', {
+  timeout: TEST_MS,
+}, async () => {
   const scene = await killAt('send.after_finish')
   expect(await scene.told(1)).toEqual(['MAIL_DELIVERED'])
   expect((await traceOf(scene))?.attempts).toMatchObject([{ attempt: 1, outcome: 'accepted' }])

@@ -30,15 +30,15 @@ async function killAt(failpoint: string, scene: Scene): Promise<void> {
   await fleet.sender()
 }
 
-describe('before the dot is committed: the same attempt is run again, and nobody hears of it', () => {
-  it('[S1] killed after the claim', { timeout: TEST_MS }, async () => {
+describe('a sender that is killed before the commit point has its attempt repeated without an event', () => {
+  it('[S1] after the claim', { timeout: TEST_MS }, async () => {
     const scene = await fleet.scene()
     await killAt('send.after_claim', scene)
     expect(await scene.told(1)).toEqual(['MAIL_DELIVERED'])
     expect(copies(scene)).toBe(1)
   })
 
-  it('[S2] killed after it has connected', { timeout: TEST_MS }, async () => {
+  it('[S2] after the connection', { timeout: TEST_MS }, async () => {
     const scene = await fleet.scene()
     await killAt('send.after_connect', scene)
     expect(await scene.told(1)).toEqual(['MAIL_DELIVERED'])
@@ -46,7 +46,7 @@ describe('before the dot is committed: the same attempt is run again, and nobody
     expect(copies(scene)).toBe(1)
   })
 
-  it('[S3] killed in the middle of DATA', { timeout: TEST_MS }, async () => {
+  it('[S3] in the middle of DATA', { timeout: TEST_MS }, async () => {
     let pid: number | undefined
     const scene = await fleet.scene(({ phase }) => {
       if (phase === 'body' && pid !== undefined) process.kill(pid, 'SIGKILL')
@@ -67,47 +67,54 @@ describe('before the dot is committed: the same attempt is run again, and nobody
 describe.each([
   ['at_least_once', ['SMTP_ERROR 1 retry', 'MAIL_DELIVERED'], 1],
   ['at_most_once', ['SMTP_ERROR 1 final'], 0],
-] as const)('from there on it is uncertain: %s', (uncertain, told, more) => {
-  it('[S4] killed after the commit, before the dot', { timeout: TEST_MS }, async () => {
-    const scene = await fleet.scene(undefined, uncertain)
-    await killAt('send.before_dot', scene)
-    expect(await scene.told(told.length)).toEqual(told)
-    expect(copies(scene)).toBe(more)
-  })
+] as const)(
+  'a sender that is killed after the commit point leaves an uncertain attempt: %s',
+  (uncertain, told, more) => {
+    it('[S4] before the end of the message', { timeout: TEST_MS }, async () => {
+      const scene = await fleet.scene(undefined, uncertain)
+      await killAt('send.before_dot', scene)
+      expect(await scene.told(told.length)).toEqual(told)
+      expect(copies(scene)).toBe(more)
+    })
 
-  it("[S5] killed after the dot, before the server's 250", { timeout: TEST_MS }, async () => {
-    const { script, reached } = holdAt('dot')
-    const dots: (string | undefined)[] = []
-    const scene = await fleet.scene((now) => {
-      if (now.phase === 'dot') dots.push(now.recipient)
-      return script(now)
-    }, uncertain)
-    const dying = await fleet.sender()
-    await scene.send(ADA)
-    await reached
-    await dying.process.kill()
-    await fleet.sender()
-    expect(await scene.told(told.length)).toEqual(told)
-    expect(dots.filter((recipient) => recipient === ADA)).toHaveLength(1 + more)
-  })
+    it('[S5] after the end of the message, before the 250 of the server', {
+      timeout: TEST_MS,
+    }, async () => {
+      const { script, reached } = holdAt('dot')
+      const dots: (string | undefined)[] = []
+      const scene = await fleet.scene((now) => {
+        if (now.phase === 'dot') dots.push(now.recipient)
+        return script(now)
+      }, uncertain)
+      const dying = await fleet.sender()
+      await scene.send(ADA)
+      await reached
+      await dying.process.kill()
+      await fleet.sender()
+      expect(await scene.told(told.length)).toEqual(told)
+      expect(dots.filter((recipient) => recipient === ADA)).toHaveLength(1 + more)
+    })
 
-  it('[S6] killed after the 250, before its commit', { timeout: TEST_MS }, async () => {
-    const scene = await fleet.scene(undefined, uncertain)
-    await killAt('send.after_reply', scene)
-    expect(await scene.told(told.length)).toEqual(told)
-    expect(copies(scene)).toBe(1 + more)
-  })
-})
+    it('[S6] after the 250, before its commit', { timeout: TEST_MS }, async () => {
+      const scene = await fleet.scene(undefined, uncertain)
+      await killAt('send.after_reply', scene)
+      expect(await scene.told(told.length)).toEqual(told)
+      expect(copies(scene)).toBe(1 + more)
+    })
+  },
+)
 
-it('[S7] killed after the commit: the event is there with it', { timeout: TEST_MS }, async () => {
+it('[S7] a sender that is killed after the commit has its event delivered', {
+  timeout: TEST_MS,
+}, async () => {
   const scene = await fleet.scene()
   await killAt('send.after_finish', scene)
   expect(await scene.told(1)).toEqual(['MAIL_DELIVERED'])
   expect(copies(scene)).toBe(1)
 })
 
-describe('[S8] told to end', () => {
-  it('finishes what its server answers in time', { timeout: TEST_MS }, async () => {
+describe('[S8] a sender that is told to end', () => {
+  it('finishes attempts that its server answers in time', { timeout: TEST_MS }, async () => {
     const { script, reached, letGo } = holdAt('dot')
     const scene = await fleet.scene(script)
     const ending = await fleet.sender()
@@ -122,7 +129,7 @@ describe('[S8] told to end', () => {
     expect(copies(scene)).toBe(1)
   })
 
-  it('gives back what its server does not', { timeout: TEST_MS }, async () => {
+  it('gives back attempts that its server does not answer', { timeout: TEST_MS }, async () => {
     const scene = await fleet.scene({ [ADA]: ['hang', 'ok'] })
     const ending = await fleet.sender()
     await scene.send(ADA)
@@ -133,7 +140,9 @@ describe('[S8] told to end', () => {
     expect(copies(scene)).toBe(1)
   })
 
-  it('and killed before it has: as if it had not been told', { timeout: TEST_MS }, async () => {
+  it('and is killed meanwhile leaves the same state as one that is killed', {
+    timeout: TEST_MS,
+  }, async () => {
     const scene = await fleet.scene({ [ADA]: ['hang', 'ok'] })
     const ending = await fleet.sender()
     await scene.send(ADA)
@@ -148,8 +157,10 @@ describe('[S8] told to end', () => {
 })
 
 /** Stopped and continued by signals, which is what a blocked event loop is to everyone else. */
-describe('[S9] blocked for longer than its claims last, then going on', () => {
-  it('before the dot: it does not send it', { timeout: TEST_MS }, async () => {
+describe('[S9] a sender that is suspended for longer than its claims last', () => {
+  it('does not end the message when it resumes before the commit point', {
+    timeout: TEST_MS,
+  }, async () => {
     const { script, reached, letGo } = holdAt('rcpt')
     const scene = await fleet.scene(script)
     const blocked = await fleet.sender()
@@ -165,7 +176,9 @@ describe('[S9] blocked for longer than its claims last, then going on', () => {
     expect(copies(scene)).toBe(1)
   })
 
-  it('after the dot: its late answer changes nothing', { timeout: TEST_MS }, async () => {
+  it('changes nothing with its late answer after the commit point', {
+    timeout: TEST_MS,
+  }, async () => {
     const { script, reached, letGo } = holdAt('dot')
     const scene = await fleet.scene(script)
     const blocked = await fleet.sender()

@@ -17,13 +17,13 @@ const told = (path: string, id: string, more: object = {}, isTaken = true): Told
 const all = [told('/desk', 'one'), told('/sales', 'one'), told('/mailbox', 'two')]
 const found = (list: readonly Told[]) => checkInbound(letters, list).violations
 
-it('finds nothing wrong with each told once, also where a request is repeated', () => {
+it('finds no violation when each message is reported once, also with repeated requests', () => {
   expect(found(all)).toEqual([])
   const again = checkInbound(letters, [told('/desk', 'one', {}, false), ...all, ...all])
   expect(again).toMatchObject({ violations: [], counts: { expected: 3, requests: 7, repeated: 3 } })
 })
 
-it('does not take word of a mailbox in trouble for mail, nor mail for it', () => {
+it('counts reports of a failing mailbox apart from mail', () => {
   const trouble = { path: '/mailbox', isTaken: true, body: '{"event":"IMAP_ERROR","details":{}}' }
   expect(checkInbound(letters, [...all, trouble])).toMatchObject({
     violations: [],
@@ -33,7 +33,7 @@ it('does not take word of a mailbox in trouble for mail, nor mail for it', () =>
   expect(found([...all, { ...trouble, path: '/desk' }])).toEqual(['invented: /desk undefined'])
 })
 
-it('finds what is lost, invented, told twice or not what was sent', () => {
+it('finds lost, invented, repeated and altered messages', () => {
   expect(found(all.slice(1))).toEqual(['lost: /desk <one@sender.test>'])
   expect(found([...all.slice(1), told('/desk', 'one', {}, false)])).toEqual([
     'lost: /desk <one@sender.test>',

@@ -8,7 +8,7 @@ import { forget, runInboundRound } from './run-round.ts'
 const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 1e9))
 const ROUND_MS = 240_000
 
-it('each message that arrives by SMTP or in a mailbox is reported once, whoever is killed', {
+it('each message that arrives by SMTP or in a mailbox is reported once, whichever process is killed', {
   timeout: ROUND_MS,
 }, async () => {
   const round = await runInboundRound({ seed, messages: 200, pauseMs: 500 })

@@ -53,7 +53,7 @@ describe('the commit of this program', () => {
     expect(commitOf(dir, dir)).toBe('unknown')
   })
 
-  it('comes with the version', () => {
+  it('is shown with the version', () => {
     expect(thisBuild().version).toMatch(/^\d+\.\d+\.\d+/)
   })
 })

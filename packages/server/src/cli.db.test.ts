@@ -50,7 +50,7 @@ async function newTenant(name = 'Acme'): Promise<{ tenant_id: string; key_id: st
 }
 
 describe('tenants and keys', () => {
-  it('tenant create: makes a tenant whose key works, shown once', async () => {
+  it('tenant create makes a tenant whose key works, and shows the key once', async () => {
     const { code, out } = await run(['tenant', 'create', 'Acme Inc'])
     expect(code).toBe(0)
     const apiKey = /pr_\w{49}/.exec(out)?.[0] ?? ''
@@ -58,14 +58,14 @@ describe('tenants and keys', () => {
     expect((await run(['tenant', 'list'])).out).not.toContain(apiKey)
   })
 
-  it('tenant list: shows every tenant', async () => {
+  it('tenant list shows every tenant', async () => {
     const { tenant_id } = await newTenant('Listed')
     expect((await run(['tenant', 'list'])).out).toMatch(new RegExp(`${tenant_id}.*Listed`))
     const { tenants } = (await run(['tenant', 'list', '--json'])).json()
     expect(tenants).toContainEqual(expect.objectContaining({ tenant_id, name: 'Listed' }))
   })
 
-  it('key create: with scopes and an expiry; key list shows them', async () => {
+  it('key create sets scopes and an expiry, which key list shows', async () => {
     const { tenant_id } = await newTenant()
     const created = await run(
       ['key', 'create', tenant_id, '--name', 'CI', '--scope', 'send', 'read'].concat(
@@ -81,7 +81,7 @@ describe('tenants and keys', () => {
     expect((await run(['key', 'list', tenant_id])).out).toContain('send,read')
   })
 
-  it('key revoke: the key is refused', async () => {
+  it('key revoke disables the key', async () => {
     const { tenant_id } = await newTenant()
     const { key_id, api_key } = (await run(['key', 'create', tenant_id, '--json'])).json()
     expect(await run(['key', 'revoke', key_id])).toMatchObject({ code: 0, err: '' })
@@ -90,7 +90,7 @@ describe('tenants and keys', () => {
   })
 })
 
-describe('refusals', () => {
+describe('refused commands', () => {
   it.each([
     [['key', 'create', 'tn_unknown'], 1, 'There is no tenant tn_unknown\n'],
     [['key', 'list', 'tn_unknown'], 1, 'There is no tenant tn_unknown\n'],
@@ -109,14 +109,14 @@ describe('refusals', () => {
     expect(result.err).toContain(message)
   })
 
-  it('a bad configuration ends with 2 and every problem', async () => {
+  it('end with 2 and name every problem of the configuration', async () => {
     const result = await run(['tenant', 'list'], { POSTRIDER_PORT: 'x', POSTRIDER_PROT: '1' })
     expect(result.code).toBe(2)
     expect(result.err).toContain('POSTRIDER_PORT: expected')
     expect(result.err).toContain('did you mean POSTRIDER_PORT?')
   })
 
-  it('a database that is away ends with 1, without its password', async () => {
+  it('end with 1 without the password when the database is away', async () => {
     const POSTRIDER_DATABASE_URL = 'postgres://app:hunter2@127.0.0.1:1/x'
     const result = await run(['tenant', 'list'], { POSTRIDER_DATABASE_URL })
     expect(result.code).toBe(1)
@@ -124,14 +124,14 @@ describe('refusals', () => {
     expect(result.err).not.toContain('hunter2')
   })
 
-  it('help and version end with 0', async () => {
+  it('do not include help and version, which end with 0', async () => {
     expect((await run(['--help'])).out).toContain('doctor')
     expect(await run(['--version'])).toMatchObject({ code: 0, out: expect.stringMatching(/^\d/) })
   })
 })
 
 describe('migrate', () => {
-  it('brings an empty database up to date, once', async () => {
+  it('migrates an empty database once', async () => {
     const empty = await createTestDatabase({ isMigrated: false })
     const env = { POSTRIDER_DATABASE_URL: empty.url }
     expect((await run(['tenant', 'list'], env)).err).toContain('run "postrider migrate"')
@@ -149,7 +149,7 @@ const HOSTED = {
 }
 
 describe('doctor', () => {
-  it('1: a database that can lose what it confirmed; every other check is fine', async () => {
+  it('ends with 1 for a database that can lose confirmed data; every other check is fine', async () => {
     const { code, json } = await run(['doctor', '--json'], HOSTED)
     const findings: { check: string; state: string; detail: string }[] = json().findings
     expect(findings.map(({ check }) => check)).toEqual([
@@ -176,7 +176,7 @@ describe('doctor', () => {
     expect(code).toBe(1)
   })
 
-  it('1: names every problem of the configuration', async () => {
+  it('ends with 1 and names every problem of the configuration', async () => {
     const { code, out } = await run(['doctor'], { POSTRIDER_PORT: 'x' })
     expect(code).toBe(1)
     expect(out).toContain('FAIL  configuration  POSTRIDER_PORT: expected')
@@ -184,14 +184,14 @@ describe('doctor', () => {
     expect(out).toContain('Not fit to run.')
   })
 
-  it('warns of a database without the tables: the next start makes them', async () => {
+  it('warns of a database without tables, which the next start makes', async () => {
     const empty = await createTestDatabase({ isMigrated: false })
     const { out } = await run(['doctor'], { ...HOSTED, POSTRIDER_DATABASE_URL: empty.url })
     expect(out).toMatch(/warn {2}migrations +not migrated yet; npm start or npx postrider migrate/)
     await empty.close()
   })
 
-  it('1: a database that is away', async () => {
+  it('ends with 1 when the database is away', async () => {
     const away = await run(['doctor'], {
       ...HOSTED,
       POSTRIDER_DATABASE_URL: 'postgres://app:hunter2@127.0.0.1:1/x',
@@ -201,7 +201,7 @@ describe('doctor', () => {
     expect(away.out).not.toContain('hunter2')
   })
 
-  it('names a file of places that is none, and a public address without TLS', async () => {
+  it('names an invalid location file, and a public address without TLS', async () => {
     const file = join(directory, 'junk.mmdb')
     writeFileSync(file, 'junk')
     const bad = await run(['doctor'], { ...HOSTED, POSTRIDER_GEOIP_DB: file })
@@ -213,7 +213,7 @@ describe('doctor', () => {
     )
   })
 
-  it('looks up the name that MX records lead to, and says where it is none', async () => {
+  it('looks up the inbound host, and says where it has no address', async () => {
     const dns = await createDnsServer()
     try {
       const env = { ...HOSTED, POSTRIDER_DNS_SERVERS: dns.address }
@@ -237,7 +237,7 @@ describe('doctor', () => {
     }
   })
 
-  it('1: a data directory that cannot be read is a finding', async () => {
+  it('ends with 1 when the data directory cannot be read', async () => {
     // A link to itself stands for what also root may not read.
     const POSTRIDER_DATA_DIR = join(directory, 'loop')
     symlinkSync(POSTRIDER_DATA_DIR, POSTRIDER_DATA_DIR)
@@ -272,10 +272,10 @@ describe('doctor', () => {
   })
 })
 
-describe('with the embedded database', () => {
+describe('commands with the embedded database', () => {
   const env = { POSTRIDER_DATABASE_URL: '', POSTRIDER_DATA_DIR: join(directory, 'data') }
 
-  it('doctor makes nothing where nothing was started yet', async () => {
+  it('doctor makes no database before the first start', async () => {
     const { code, out } = await run(['doctor'], env)
     expect(code).toBe(0)
     expect(out).toContain(`none in ${env.POSTRIDER_DATA_DIR} yet: made by the first start`)
@@ -295,7 +295,7 @@ describe('with the embedded database', () => {
   const newServer = () =>
     createEmbeddedPostgres({ dataDir: env.POSTRIDER_DATA_DIR, log: pino({ level: 'silent' }) })
 
-  it('starts the server for as long as a command runs, or uses the running one', async () => {
+  it('start the server for as long as a command runs, or use the running one', async () => {
     const first = newServer()
     await first.start()
     await first.stop()

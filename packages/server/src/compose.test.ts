@@ -93,7 +93,7 @@ describe('services', () => {
     },
   )
 
-  it('start in this order with every role and the own database', async () => {
+  it('start in this order with every role and the embedded database', async () => {
     expect(await servicesOf({ POSTRIDER_DATABASE_URL: '' })).toEqual([
       ...FIRST,
       ...OWN_DATABASE,

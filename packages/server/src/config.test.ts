@@ -49,7 +49,7 @@ function problemsOf(env: Environment): readonly string[] {
 }
 
 describe('configuration', () => {
-  it('[contract 1] has the defaults of the contract', () => {
+  it('[contract 1] has the documented defaults', () => {
     expect(load({})).toMatchObject({
       databaseUrl: undefined,
       dataDir: resolve('.postrider'),
@@ -111,12 +111,12 @@ describe('configuration', () => {
     ['::1', 80, 'http://[::1]:80'],
     ['0.0.0.0', 1, 'http://localhost:1'],
     ['::', 1, 'http://localhost:1'],
-  ])('the public URL of %s port %d is %s by default', (host, port, url) => {
+  ])('derives the public URL of %s port %d as %s', (host, port, url) => {
     expect(publicUrlOf(host, port)).toBe(url)
     expect(load({ HOST: host, PORT: String(port) }).publicUrl).toBe(url)
   })
 
-  it('counts an empty variable as unset and ignores the space around a value', () => {
+  it('treats an empty variable as unset, and trims values', () => {
     expect(load({ PORT: '', LOG_LEVEL: ' debug\r' })).toMatchObject({
       port: 8080,
       logLevel: 'debug',
@@ -163,31 +163,26 @@ describe('configuration', () => {
   it.each([
     [{ RETENTION: '1d' }, '(3d), for which events are still delivered, got "1d"'],
     [{ WEBHOOK_RETRY_FOR: '30d', RETENTION: '29d' }, '(30d)'],
-  ])(
-    'refuses a retention that ends before webhooks are retried for the last time: %j',
-    (env, why) => {
-      const problems = problemsOf(prefixed(env))
-      expect(problems).toEqual([
-        expect.stringMatching(
-          /^POSTRIDER_RETENTION: expected at least POSTRIDER_WEBHOOK_RETRY_FOR/,
-        ),
-      ])
-      expect(problems[0]).toContain(why)
-    },
-  )
+  ])('refuses a retention that ends before the last webhook retry: %j', (env, why) => {
+    const problems = problemsOf(prefixed(env))
+    expect(problems).toEqual([
+      expect.stringMatching(/^POSTRIDER_RETENTION: expected at least POSTRIDER_WEBHOOK_RETRY_FOR/),
+    ])
+    expect(problems[0]).toContain(why)
+  })
 
-  it('takes a retention of just as long as webhooks are retried', () => {
+  it('accepts a retention that is as long as webhooks are retried', () => {
     const env = { RETENTION: '1d', WEBHOOK_RETRY_FOR: '1d' }
     expect(load(env)).toMatchObject({ retentionMs: 86_400_000, webhookRetryForMs: 86_400_000 })
   })
 
-  it('takes short credentials, and names them as weak', () => {
+  it('accepts short credentials, and warns of them', () => {
     const config = loadConfig(prefixed({ ADMIN_TOKEN: 'short', API_KEY: 'also-short' }))
     expect(weakCredentials(config)).toEqual(['POSTRIDER_ADMIN_TOKEN', 'POSTRIDER_API_KEY'])
     expect(weakCredentials(loadConfig(prefixed({ ADMIN_TOKEN: HOSTED.ADMIN_TOKEN })))).toEqual([])
   })
 
-  it('names a public address by which mail programs do not unsubscribe', () => {
+  it('warns of a public URL with which mail programs do not unsubscribe', () => {
     const isPlain = (url: string) => isPublicUrlPlain(load({ ...HOSTED, PUBLIC_URL: url }))
     for (const url of ['http://mail.example.com', 'http://192.0.2.1:8080/x'])
       expect(isPlain(url)).toBe(true)
@@ -201,7 +196,7 @@ describe('configuration', () => {
     expect(isPublicUrlPlain(load(HOSTED))).toBe(false)
   })
 
-  it('names an inbound host that no MX record can lead to', () => {
+  it('warns of an inbound host that no MX record can point to', () => {
     const isUnnamed = (host: string) =>
       isInboundHostUnnamed(load({ ...HOSTED, INBOUND_HOST: host }))
     for (const host of [
@@ -217,7 +212,7 @@ describe('configuration', () => {
     expect(isInboundHostUnnamed(load({}))).toBe(true)
   })
 
-  it('refuses a file of places that is none, whatever else it may be', () => {
+  it('refuses an invalid location file', () => {
     const whole = mmdbOf({ '192.0.2.0/24': { country: 'DE' } })
     const file = join(directory, 'city.mmdb')
     writeFileSync(file, whole)
@@ -245,7 +240,7 @@ describe('configuration', () => {
     ['ADMIN_TOKEN', 'hunter2 with spaces'],
     ['API_KEY', 'hunter2 with spaces'],
     ['API_KEY', `${newApiKey().slice(0, -1)}!hunter2`.replace('!', ' ')],
-  ])('refuses a bad secret %s without showing it', (name, value) => {
+  ])('refuses an invalid secret %s without showing it', (name, value) => {
     const problems = problemsOf(prefixed({ ...HOSTED, [name]: value }))
     expect(problems).toHaveLength(1)
     expect(problems[0]).toContain(`POSTRIDER_${name}: expected`)
@@ -253,7 +248,7 @@ describe('configuration', () => {
     expect(problems.join()).not.toContain(value)
   })
 
-  it('refuses an API key of our own shape with a wrong checksum, and takes any other text', () => {
+  it('refuses an API key of our own form with a wrong checksum, and accepts other texts', () => {
     const key = newApiKey()
     const wrong = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
     expect(problemsOf(prefixed({ API_KEY: wrong }))).toHaveLength(1)
@@ -261,7 +256,7 @@ describe('configuration', () => {
     expect(problemsOf(prefixed({ API_KEY: 'pr_development_key' }))).toEqual([])
   })
 
-  it('refuses unknown names and says which was probably meant', () => {
+  it('refuses unknown names, and suggests the nearest one', () => {
     expect(
       problemsOf({
         POSTRIDER_PROT: '1',
@@ -304,7 +299,7 @@ describe('configuration', () => {
     'postgres:///postrider',
     'postgres://app@a.example.com:5432,b.example.com:5433/postrider?target_session_attrs=read-write',
     'postgres://app@/postrider?host=a.example.com,b.example.com&port=5432,5433',
-  ])('takes the database %s', (url) => {
+  ])('accepts the database %s', (url) => {
     expect(load({ ...HOSTED, DATABASE_URL: url }).databaseUrl).toBe(url)
   })
 
@@ -312,13 +307,13 @@ describe('configuration', () => {
     ['postgres://a/x?target_session_attrs=standby', 'has target_session_attrs other than'],
     ['postgres://a,b:99999/x', 'has a port that is none (of host number 2)'],
     ['postgres://a,,b/x', 'has a host that is none (number 2)'],
-  ])('says what is wrong with the database %s', (url, words) => {
+  ])('names the problem of the database %s', (url, words) => {
     const [problem] = problemsOf(prefixed({ ...HOSTED, DATABASE_URL: url }))
     expect(problem).toContain('POSTRIDER_DATABASE_URL: expected a URL such as')
     expect(problem).toContain(words)
   })
 
-  it('requires the secrets of a process with a database of its own', () => {
+  it('requires secrets in a process with an external database', () => {
     const { DATABASE_URL } = HOSTED
     expect(problemsOf(prefixed({ DATABASE_URL }))).toEqual([
       'POSTRIDER_SECRET_KEYS: required by every process when POSTRIDER_DATABASE_URL is set',
@@ -345,7 +340,7 @@ describe('configuration', () => {
       expect(text).not.toContain(secret)
   })
 
-  it('never throws anything but its own refusal, whatever the values are', () => {
+  it('never throws anything but its own error, for any values', () => {
     const names = Object.values(variables).map(({ name }) => configPrefix + name)
     fc.assert(
       fc.property(

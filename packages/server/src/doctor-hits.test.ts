@@ -23,7 +23,7 @@ function examine(files: Readonly<Record<string, number>>) {
   return examineHits(dataDir, NOW_S * 1_000)
 }
 
-it('finds nothing where there are no hits, nor a directory for them', async () => {
+it('finds nothing without hits or a directory for them', async () => {
   expect(await examineHits('/nowhere', 0)).toEqual({
     check: 'hits',
     state: 'ok',
@@ -32,7 +32,7 @@ it('finds nothing where there are no hits, nor a directory for them', async () =
   expect(await examine({})).toMatchObject({ state: 'ok', detail: 'none wait' })
 })
 
-it('takes hits of the last minutes for those that a tracker is recording', async () => {
+it('ignores hits of the last minutes, which a tracker is recording', async () => {
   expect(await examine({ '01A.hits': 10, '01B.taken': 200 })).toMatchObject({
     state: 'ok',
     detail: 'being recorded',
@@ -48,7 +48,7 @@ it.each(['01A.hits', '01A.taken'])('warns of hits that nobody has recorded: %s',
 })
 
 it.each(['01A.taken.refused', '01A.taken.unreadable'])(
-  'names what was set aside: %s',
+  'names hits that were set aside: %s',
   async (name) => {
     const { state, detail } = await examine({ [name]: 1 })
     expect(state).toBe('warning')

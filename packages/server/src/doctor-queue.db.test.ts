@@ -29,7 +29,7 @@ it('says that the queue is empty', async () => {
   })
 })
 
-it('warns of mail that waits because its server is stopped, with the reason', async () => {
+it('warns of mail that waits because its server fails, with the reason', async () => {
   const { mailerId } = await addMailer(world.db, { port: await closedPort() })
   for (let mail = 0; mail < 6; mail++) await accept(world.db)
   const sender = world.sender({ retryScheduleMs: [30_000] })
@@ -42,7 +42,7 @@ it('warns of mail that waits because its server is stopped, with the reason', as
   expect(retries?.detail).toMatch(/next attempt in \d\ds/)
 })
 
-it('says that an attempt which is due comes now', async () => {
+it('says that a due attempt comes now', async () => {
   await addMailer(world.db, { port: await closedPort() })
   await accept(world.db)
   await world.sender({ retryScheduleMs: [30_000] }).runOnce()
@@ -51,7 +51,7 @@ it('says that an attempt which is due comes now', async () => {
   expect(retries?.detail).toMatch(/; next attempt now: see/)
 })
 
-it('does not blame a mailer for recipients whose server puts them off', async () => {
+it('does not blame a mailer when its server defers single recipients', async () => {
   const server = await world.serve(({ phase }) =>
     phase === 'rcpt' ? '451 4.7.1 greylisted, try again later' : undefined,
   )
@@ -64,7 +64,7 @@ it('does not blame a mailer for recipients whose server puts them off', async ()
   })
 })
 
-it('blames a mailer also where a busy recipient is to be tried first', async () => {
+it('blames a failing mailer also where a deferred recipient is tried first', async () => {
   const server = await world.serve(({ phase }) =>
     phase === 'rcpt' ? '450 4.2.1 Mailbox busy' : undefined,
   )
@@ -79,7 +79,7 @@ it('blames a mailer also where a busy recipient is to be tried first', async () 
   expect(retries?.detail).toContain('ECONNREFUSED')
 })
 
-it('warns of a queue that is late, and names its mailer', async () => {
+it('warns of a late queue, and names its mailer', async () => {
   const { mailerId } = await addMailer(world.db)
   await accept(world.db)
   await world.db.query(`update sending_queue set due_at = now() - interval '5 minutes'`)

@@ -48,7 +48,7 @@ async function addPending(webhookId: string, count: number, age: string): Promis
 }
 
 describe('webhooks', () => {
-  it('refusing one event after the other is failing', async () => {
+  it('are failing when they refuse one event after the other', async () => {
     await addStream('wh_1', null)
     await database.db.query('update webhooks_stream set parked_in_row = 10')
     await database.db.query(
@@ -63,7 +63,7 @@ describe('webhooks', () => {
     })
   })
 
-  it('none fails: fine, and says how many are paused', async () => {
+  it('are fine when none fails, with the number of paused ones', async () => {
     await addStream('wh_1', null)
     expect(await finding('webhooks')).toEqual({
       ...{ check: 'webhooks', state: 'ok', detail: 'none fails' },
@@ -72,7 +72,7 @@ describe('webhooks', () => {
     expect(await finding('webhooks')).toMatchObject({ state: 'ok', detail: 'none fails, 1 paused' })
   })
 
-  it('failing for over an hour: a warning that names the longest', async () => {
+  it('have a warning with the longest failure when they fail for over an hour', async () => {
     await addStream('wh_1', '59 minutes')
     expect(await finding('webhooks')).toMatchObject({ state: 'ok' })
     await addStream('wh_2', '61 minutes')
@@ -85,7 +85,7 @@ describe('webhooks', () => {
   })
 })
 
-it('warns of events that receivers refuse one by one', async () => {
+it('warns of single events that receivers refuse', async () => {
   expect(await finding('parked events')).toMatchObject({ state: 'ok', detail: 'none' })
   await database.db.query(
     `insert into webhooks_open (tenant_id, delivery_id, day, webhook_id, bucket, generation, status,
@@ -98,7 +98,7 @@ it('warns of events that receivers refuse one by one', async () => {
   expect(parked).toMatchObject({ state: 'warning', detail: expect.stringMatching(/^2 refused/) })
 })
 
-it('warns of callbacks that nobody applies, and of those kept aside', async () => {
+it('warns of callbacks that nobody applies, and of those that were set aside', async () => {
   const store = (age: string, refused: boolean) =>
     database.db.query(
       `insert into feedback_inbox (tenant_id, inbox_id, kind, received_at, body, bytes, refused_at)
@@ -164,7 +164,7 @@ describe('roles', () => {
     )
   beforeEach(() => emptyTables(database.db, 'platform_member', 'sending_queue', 'mailers_mailer'))
 
-  it('nobody at work is fine while nothing waits, and a warning when events or emails do', async () => {
+  it('are fine without a process while nothing waits, and have a warning when events or emails do', async () => {
     const idle = { state: 'ok', detail: 'none runs, and nothing waits' }
     expect(await finding('dispatcher')).toMatchObject(idle)
     expect(await finding('sender')).toMatchObject(idle)
@@ -188,7 +188,7 @@ describe('roles', () => {
     expect(await finding('sender')).toMatchObject({ state: 'ok', detail: 'at work' })
   })
 
-  it('nobody who reads mailboxes is a warning where there is one that is active', async () => {
+  it('have a warning when there is an active mailbox and no process for it', async () => {
     const addMailer = (id: string, type: string, state: string) =>
       database.db.query(
         `insert into mailers_mailer (tenant_id, mailer_id, name, email, email_key, config_type,
@@ -224,7 +224,7 @@ describe('webhook backlog', () => {
     })
   })
 
-  it('is a warning when events wait for minutes for a webhook that does not fail', async () => {
+  it('has a warning when events wait for minutes for a healthy webhook', async () => {
     await addStream('wh_1', null)
     await addPending('wh_1', 1, '3 hours')
     expect(await finding('webhook backlog')).toMatchObject({
@@ -234,7 +234,7 @@ describe('webhook backlog', () => {
   })
 })
 
-describe('days', () => {
+describe('daily partitions', () => {
   beforeEach(async () => {
     for (const day of await daysOf(...partitionedTables))
       await database.db.query(`drop table ${day}`)
@@ -249,19 +249,19 @@ describe('days', () => {
       ])
   }
 
-  it('none yet: fine, the next start makes them', async () => {
+  it('are fine when there are none yet, as the next start makes them', async () => {
     expect(await finding('day partitions')).toMatchObject({ state: 'ok' })
     expect(await finding('retention')).toMatchObject({ state: 'ok' })
   })
 
-  it('as a service makes them: fine', async () => {
+  it('are fine as a service makes them', async () => {
     const log = pino({ level: 'silent' })
     await createDayPartitions({ db: database.db, tables: partitionedTables, log }).runOnce()
     expect(await finding('day partitions')).toMatchObject({ state: 'ok' })
     expect(await finding('retention')).toMatchObject({ state: 'ok' })
   })
 
-  it('one table without the days to come is a warning', async () => {
+  it('have a warning when one table lacks those of the next days', async () => {
     await makeDays(1, 14)
     const days = await daysOf('webhooks_item')
     for (const day of days.slice(5)) await database.db.query(`drop table ${day}`)
@@ -276,7 +276,7 @@ describe('days', () => {
     })
   })
 
-  it('days that should have gone are a warning', async () => {
+  it('have a warning when old ones are still there', async () => {
     await makeDays(31, 14)
     expect(await finding('retention', 30)).toMatchObject({ state: 'ok' })
     await database.db.query(`select platform_ensure_day_partitions('sending_unsubscribable', 60)`)

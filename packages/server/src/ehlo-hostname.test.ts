@@ -5,13 +5,13 @@ const host = { hostname: 'mx7', addresses: ['192.0.2.7'], hosts: '' }
 const config = { heloName: undefined, inboundHost: '127.0.0.1' }
 
 describe('the name by which the service greets', () => {
-  it('is POSTRIDER_HELO_NAME where that is set, with a dot or without', () => {
+  it('is POSTRIDER_HELO_NAME where that is set, with or without a dot', () => {
     const named = { ...host, hostname: 'mx7.example.com' }
     expect(heloNameOf({ ...config, heloName: 'mail.example.com' }, named)).toBe('mail.example.com')
     expect(heloNameOf({ ...config, heloName: 'mail' }, named)).toBe('mail')
   })
 
-  it('is the fully qualified name of the host, before the host of inbound mail', () => {
+  it('is the fully qualified name of the host, in preference to the inbound host', () => {
     const named = { ...host, hostname: 'mx7.example.com' }
     expect(heloNameOf({ ...config, inboundHost: 'in.example.com' }, named)).toBe('mx7.example.com')
   })
@@ -26,11 +26,11 @@ describe('the name by which the service greets', () => {
     expect(heloNameOf(config, { ...host, hosts })).toBe(name)
   })
 
-  it('is the host of inbound mail where the machine has no name with a dot', () => {
+  it('is the inbound host when the name of the machine has no dot', () => {
     expect(heloNameOf({ ...config, inboundHost: 'in.example.com' }, host)).toBe('in.example.com')
   })
 
-  it('may be refused by other servers where it is an address or has no dot', () => {
+  it('has a warning when it is an address or has no dot', () => {
     expect(['[192.0.2.7]', 'mail', 'mail.example.com'].map(isHeloNameBare)).toEqual([
       true,
       true,

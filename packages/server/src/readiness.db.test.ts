@@ -86,7 +86,7 @@ const set = { sending: 'on', inboundPort: 25, isInboundPortSet: true } as const
 const byDefault = { sending: 'on', inboundPort: 2_525, isInboundPortSet: false } as const
 
 describe('/readyz', () => {
-  it('is 200 while the port for inbound mail is listened on', async () => {
+  it('is 200 while the inbound port is listened on', async () => {
     const { started } = await listen()
     const { status, body } = await ask({ config: set, listener: started.listener })
     expect(status).toBe(200)
@@ -94,7 +94,7 @@ describe('/readyz', () => {
     expect(body.details).toBeUndefined()
   })
 
-  it('is 503 when an INBOUND_PORT that was set is no longer listened on', async () => {
+  it('is 503 when a configured INBOUND_PORT is no longer listened on', async () => {
     const { started, server } = await listen()
     server.close()
     await once(server, 'close')
@@ -112,7 +112,7 @@ describe('/readyz', () => {
     expect(body.details.inbound).toContain('port 2525 was taken (POSTRIDER_INBOUND_PORT)')
   })
 
-  it('says nothing of inbound mail without the role inbound', async () => {
+  it('omits inbound mail without the role inbound', async () => {
     const { status, body } = await ask({ config: set })
     expect(status).toBe(200)
     expect(body.checks).toEqual({ database: 'ok', disk: 'ok' })

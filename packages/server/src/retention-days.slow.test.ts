@@ -58,7 +58,7 @@ async function dropOld(
 const named = (tables: readonly string[], at: Date) =>
   tables.map((table) => `${table}_${dayOf(at).replaceAll('-', '')}`).sort()
 
-it('[contract 1] every table that is partitioned leaves by day', async () => {
+it('[contract 1] removes every partitioned table by day', async () => {
   const { rows } = await database.db.query<{ name: string }>(
     `select relname as name from pg_class where relkind = 'p' order by 1`,
   )
@@ -69,7 +69,7 @@ it('[contract 1] every table that is partitioned leaves by day', async () => {
   expect(needed).toEqual([])
 })
 
-it('whom links for unsubscribing are about is known for 400 days, or longer where all is', async () => {
+it('keeps the recipients of unsubscribe links for 400 days, or as long as emails', async () => {
   const { db } = database
   const table = 'sending_unsubscribable'
   const keptDaysMin = UNSUBSCRIBABLE_MS / DAY_MS
@@ -80,7 +80,7 @@ it('whom links for unsubscribing are about is known for 400 days, or longer wher
   expect(dropped.filter((name) => name.startsWith(table)).sort()).toEqual(old.sort())
 })
 
-it('an email stays as a whole while one of its recipients is in the queue', async () => {
+it('keeps an email whole while one of its recipients is in the queue', async () => {
   const { db } = database
   const at = daysAgo(32)
   const refIds = [ulidAtTime(Date.parse(dayOf(at))), ulidAtTime(Date.now())]
@@ -101,7 +101,7 @@ it('an email stays as a whole while one of its recipients is in the queue', asyn
   expect(await dropOld()).toMatchObject({ needed: [] })
 })
 
-it('received mail stays, as a day, while a message of it is yet to be reported', async () => {
+it('keeps the received mail of a day while one of its messages is unreported', async () => {
   const { db } = database
   const old = daysAgo(31)
   const inboundId = `in_${ulidAtTime(old.getTime())}`
@@ -117,7 +117,7 @@ it('received mail stays, as a day, while a message of it is yet to be reported',
   expect((await dropOld()).dropped).toEqual(expect.arrayContaining(received))
 })
 
-it('the record of a delivery that is still open can be written', async () => {
+it('accepts writes to the record of a delivery that is still open', async () => {
   const { db } = database
   const at = daysAgo(31)
   await db.query(
@@ -135,7 +135,7 @@ it('the record of a delivery that is still open can be written', async () => {
   expect(await dropOld()).toMatchObject({ needed: [] })
 })
 
-it('an event of an old day that was reported late is delivered before its day leaves', async () => {
+it('delivers a late event of an old day before its day is removed', async () => {
   const { db } = database
   const at = daysAgo(31)
   const event = named(['webhooks_event'], at)[0] ?? ''
@@ -165,7 +165,7 @@ it('an event of an old day that was reported late is delivered before its day le
   expect((await dropOld()).dropped).toContain(event)
 })
 
-it('[contract 5] so does one that waits for its time, accepted up to 30 days ago', async () => {
+it('[contract 5] keeps a scheduled email that was accepted up to 30 days ago', async () => {
   const { db } = database
   const at = daysAgo(31)
   await db.query(
@@ -179,7 +179,7 @@ it('[contract 5] so does one that waits for its time, accepted up to 30 days ago
   expect(await dropOld()).toMatchObject({ needed: [] })
 })
 
-it('[contract 1] what was sent later than it was accepted is kept from then on', async () => {
+it('[contract 1] counts the retention of a scheduled email from its time of sending', async () => {
   const { db } = database
   const at = daysAgo(31)
   await db.query(`select platform_ensure_day_partitions('sending_email', 33)`)

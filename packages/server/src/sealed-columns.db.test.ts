@@ -121,7 +121,7 @@ async function fill(): Promise<void> {
 }
 
 describe('the list of sealed columns', () => {
-  it('has a column for each place of the program that seals', () => {
+  it('has a column for each place in the program that seals', () => {
     const dir = new URL('.', import.meta.url).pathname
     const sealing = globSync('**/*.ts', { cwd: dir })
       .filter((file) => !/\.(?:test|fixture)\.ts$/.test(file))
@@ -141,7 +141,7 @@ describe('the list of sealed columns', () => {
     ])
   })
 
-  it('counts every kind, and names those that a missing or a wrong key seals', async () => {
+  it('counts every kind, and names those with a missing or a wrong key', async () => {
     const kinds = await examine(k1)
     expect(kinds).toHaveLength(sealedColumns.length - 1)
     expect(kinds.every(({ problem }) => problem === undefined)).toBe(true)
@@ -155,7 +155,7 @@ describe('the list of sealed columns', () => {
 
 describe('a start', () => {
   it.each(sealedColumns.slice(0, -1))(
-    'is refused without the key that seals its $kind',
+    'is refused without the key of the sealed $kind',
     async ({ kind }) => {
       const others = sealedColumns.slice(0, -1).filter((one) => one.kind !== kind)
       await check(both)
@@ -182,13 +182,13 @@ describe('a missing and a wrong key', () => {
   it.each([
     ['missing', k2],
     ['wrong', keyOf('k1')],
-  ])('have the same kinds named by the start and by doctor: %s', async (problem, keys) => {
+  ])('are reported for the same kinds by the start and by doctor: %s', async (problem, keys) => {
     expect(toldBy(await check(keys).catch((error: unknown) => error))).toEqual(kinds)
     const found = (await examine(keys)).filter((one) => one.problem === problem)
     expect(found.map(({ kind }) => kind).sort()).toEqual(kinds)
   })
 
-  it('are named where they seal only what was derived from an older key', async () => {
+  it('are reported where they seal only values that an older key derived', async () => {
     await check(both)
     await rotate()
     for (const { table } of sealedColumns.slice(0, -1))
@@ -197,7 +197,7 @@ describe('a missing and a wrong key', () => {
     expect(String(error)).toContain('"k2" (keys of tracked links, links in mail that was sent)')
   })
 
-  it('are told apart where one row is sealed by two keys', async () => {
+  it('are distinguished where one row is sealed by two keys', async () => {
     const key = { tenantId, mailerId: mailerId(0) }
     const dkim = [
       { selector: 'a', privateKey: sealPrivateKey(createKeyRing(k1), key, 'a', 'pem-a') },
@@ -212,7 +212,7 @@ describe('a missing and a wrong key', () => {
 })
 
 describe('secrets rotate', () => {
-  it('calls no key needless that has never sealed this database', async () => {
+  it('calls no key unused that has never sealed this database', async () => {
     expect((await rotate({ keys: `${k1},${k2}` })).needless).toEqual([])
   })
 
@@ -220,12 +220,12 @@ describe('secrets rotate', () => {
     await expect(rotate()).rejects.toThrow('No process has started with "k2"')
   })
 
-  it('is refused with another key under a known id', async () => {
+  it('refuses another key under a known id', async () => {
     await check(both)
     await expect(rotate({ keys: `${k2},${keyOf('k1')}` })).rejects.toThrow('secret key "k1"')
   })
 
-  it('counts with --dry-run, then seals everything by the first key and frees the other', async () => {
+  it('counts with --dry-run, then seals everything with the first key and frees the other', async () => {
     await check(both)
     const counted = await rotate({ isDryRun: true })
     expect(counted.kinds[0]).toEqual({ kind: 'mailer passwords', rotated: mailers, unopened: 0 })
@@ -240,7 +240,7 @@ describe('secrets rotate', () => {
     await expect(check(k2)).resolves.toHaveLength(1)
   })
 
-  it('leaves links in mail that was sent readable without their key, over two rotations', async () => {
+  it('keeps links in sent mail readable without their key, over two rotations', async () => {
     const who = { tenantId, refId: '01J00000000000000000000001', n: 3, link: 0 }
     const token = createTrackingTokens(createKeyRing(k1)).make({ ...who, kind: 'unsubscribe' })
     await check(both)
@@ -253,7 +253,7 @@ describe('secrets rotate', () => {
     expect(createTrackingTokens(ring).read(token, 'unsubscribe')).toEqual(who)
   })
 
-  it('goes on where it was stopped', async () => {
+  it('continues where it was stopped', async () => {
     await check(both)
     let batches = 0
     const stop = () => {
@@ -265,7 +265,7 @@ describe('secrets rotate', () => {
     expect(rest).toMatchObject({ rotated: mailers - 4, unopened: 0 })
   })
 
-  it('keeps what is changed while it runs, and seals that anew in a second pass', async () => {
+  it('keeps concurrent changes, and seals them anew in a second pass', async () => {
     await check(both)
     const { db } = database
     const key = { tenantId, mailerId: mailerId(1) }
@@ -289,7 +289,7 @@ describe('secrets rotate', () => {
     expect(openPassword(createKeyRing(k2), key, rows[0]?.secret ?? '')).toBe('changed')
   })
 
-  it('leaves a row that somebody holds, and seals the others of its batch one by one', async () => {
+  it('skips a locked row, and seals the others of its batch one by one', async () => {
     await check(both)
     const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const holder = database.db.transaction(async (tx) => {
@@ -308,7 +308,7 @@ describe('secrets rotate', () => {
     expect(rest.needless).toEqual(['k1'])
   })
 
-  it('counts what no configured key opens, keeps it, and rotates the rest', async () => {
+  it('keeps and counts rows that no configured key decrypts, and rotates the others', async () => {
     await check(both)
     await database.db.query(
       `update mailers_mailer set secret = 'v1.gone.' || split_part(secret, '.', 3) where mailer_id = 'smtp_3'`,
@@ -335,7 +335,7 @@ describe('the commands', () => {
     return { code: await runCli(args, { env, out: print, err: print }), out }
   }
 
-  it('doctor names a key that is wrong, missing or no longer needed', async () => {
+  it('doctor names a key that is wrong, missing or unused', async () => {
     const wrong = await run(['doctor'], keyOf('k1'))
     expect(wrong.code).toBe(1)
     expect(wrong.out).toMatch(

@@ -32,7 +32,7 @@ describe('while the service waits for its database', () => {
     expect(await answer.json()).toMatchObject({ success: false, code: 'unavailable' })
   })
 
-  it('answers 503 before a large body has come', async () => {
+  it('answers 503 before a large body has arrived', async () => {
     const { port } = new URL(await start())
     const client = createRawClient(Number(port))
     client.send(
@@ -42,7 +42,7 @@ describe('while the service waits for its database', () => {
     client.close()
   })
 
-  it('says that the process lives', async () => {
+  it('says that the process is alive', async () => {
     expect((await fetch(`${await start()}/healthz`)).status).toBe(200)
   })
 })

@@ -10,8 +10,8 @@ const facts = {
   hasTenant: true,
 }
 
-describe('what a start shows', () => {
-  it('[contract 1] is the addresses, and on the first start a curl with the key to paste', () => {
+describe('the message at a start', () => {
+  it('[contract 1] has the addresses, and at the first start a curl with the key to paste', () => {
     const text = welcome({ ...facts, apiKey: 'pr_first', dataDir: './.postrider' })
     expect(text).toContain('http://127.0.0.1:8080/docs')
     expect(text).toContain(
@@ -23,23 +23,23 @@ describe('what a start shows', () => {
     expect(bodies[2]).toMatchObject({ from: { email: bodies[1].email } })
   })
 
-  it('is no key and no curl on a later one, but how another key is had', () => {
+  it('has no key and no curl later, but says how to get another key', () => {
     expect(welcome(facts)).not.toMatch(/curl|pr_|tenant/)
     expect(welcome(facts)).toContain('npx postrider key create TENANT_ID')
   })
 
-  it('is no address of the API where that is not served', () => {
+  it('has no address of the API where the API is not served', () => {
     const text = welcome({ ...facts, roles: ['dispatcher'] })
     expect(text).not.toMatch(/API|docs|openapi|key create/)
     expect(text).toContain('http://127.0.0.1:8080/readyz')
   })
 
-  it('[contract 1] is where mail is received, by whom it is', () => {
+  it('[contract 1] names the inbound port where mail is received', () => {
     expect(welcome(facts)).not.toContain('Inbound')
     expect(welcome({ ...facts, inboundPort: 2525 })).toMatch(/Inbound +SMTP on port 2525/)
   })
 
-  it('is the way to a first tenant where there is none', () => {
+  it('says how to make the first tenant where there is none', () => {
     expect(welcome({ ...facts, hasTenant: false })).toContain('npx postrider tenant create')
   })
 })

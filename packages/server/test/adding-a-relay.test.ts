@@ -15,15 +15,15 @@ it('ADDING_A_RELAY.md names many files', () => {
   expect(rows.length).toBeGreaterThan(12)
 })
 
-it.each(rows)('%s has %s', (path, name) => {
+it.each(rows)('%s has the documented %s', (path, name) => {
   expect(read(path)).toContain(name)
 })
 
-it.each([...new Set(paths)])('%s is there', (path) => {
+it.each([...new Set(paths)])('the documented %s exists', (path) => {
   expect(existsSync(new URL(path, root))).toBe(true)
 })
 
-it('the fields of accounts are those that it names', () => {
+it('accounts have exactly the documented fields', () => {
   const { body } = /(?<body>export const configureRelayBody = .*?^\}\))/ms.exec(
     read('packages/contract/src/relays.ts'),
   )?.groups ?? { body: '' }

@@ -17,7 +17,7 @@ describe('architecture', () => {
     result = output
   })
 
-  it('every source file is seen, with its imports', () => {
+  it('reads every source file with its imports', () => {
     const seen = new Set(result.modules.map((module) => module.source))
     const files = folders.flatMap((folder) =>
       readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
@@ -29,7 +29,7 @@ describe('architecture', () => {
     expect(result.summary.totalDependenciesCruised ?? 0).toBeGreaterThan(files.length)
   })
 
-  it('no import breaks a rule', () => {
+  it('finds no import that breaks a rule', () => {
     const broken = result.summary.violations.map(
       ({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`,
     )

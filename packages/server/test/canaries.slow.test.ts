@@ -443,8 +443,8 @@ async function receivedMail(tenant: { readonly tenant_id: string }): Promise<voi
   await succeed('getInboundAttachment', { params: { inbound_id, n: '0' } })
 }
 
-describe('canaries', () => {
-  it('every operation is called, and events are delivered well and badly', async () => {
+describe('secret values', () => {
+  it('are used in every operation, and in good and bad deliveries', async () => {
     const made = await succeed('createTenant', { body: { name: 'Acme' } })
     const params = { tenant_id: made.tenant_id }
     apiKey = made.api_key
@@ -540,7 +540,7 @@ describe('canaries', () => {
     )
   })
 
-  it('a database that goes away is logged without its password', async () => {
+  it('do not appear in the log of a database outage', async () => {
     await database.db.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1`,
       [role],
@@ -549,7 +549,7 @@ describe('canaries', () => {
     expect((await call('listWebhooks')).status).toBe(200)
   })
 
-  it('none of them is in an answer, save API keys in the one that makes them', () => {
+  it('appear in no answer, except API keys in the answer that makes them', () => {
     expect(answers.length).toBeGreaterThan(100)
     for (const [name, canary] of Object.entries(canaries)) {
       const ids = answers.filter(({ text }) => isIn(text, canary)).map(({ id }) => id)
@@ -561,13 +561,13 @@ describe('canaries', () => {
     }
   })
 
-  it('none of them is in a log line', () => {
+  it('appear in no log line', () => {
     expect(lines.length).toBeGreaterThan(100)
     for (const canary of Object.values(canaries))
       expect(lines.filter((line) => isIn(line, canary))).toEqual([])
   })
 
-  it('none of them is in a metric', async () => {
+  it('appear in no metric', async () => {
     const { status, body } = await fetchText('metrics', '/metrics')
     expect({ status, body }).toMatchObject({
       status: 200,
@@ -576,7 +576,7 @@ describe('canaries', () => {
     for (const canary of Object.values(canaries)) expect(isIn(body, canary)).toBe(false)
   })
 
-  it('none of them is in a table in clear', async () => {
+  it('appear in no table in clear', async () => {
     const { rows: tables } = await database.db.query<{ name: string }>(
       `select quote_ident(relname) as name from pg_class
         where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,

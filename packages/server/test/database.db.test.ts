@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-it('is migrated and empty', async () => {
+it('gives each test a migrated and empty database', async () => {
   const { rows } = await database.db.query<{ count: string }>('select count(*) from platform_lease')
   expect(rows).toEqual([{ count: '0' }])
 })

@@ -9,7 +9,7 @@ const rows = [...read('docs/testing.md').matchAll(/^\| ([A-Z]\d+) \|.*\| ([^|]+)
     [id, [...files.matchAll(/`([^`]+)`/g)].map(([, f = '']) => f)] as const,
 )
 
-it('every fault of sending, of callbacks, of hits, of received mail, of mailboxes, of the database, of descriptors and of keys has its row', () => {
+it('docs/testing.md has a row for every fault of its list', () => {
   const numbered = (letter: string, count: number) =>
     Array.from({ length: count }, (_, i) => `${letter}${i + 1}`)
   const wanted = [
@@ -32,7 +32,7 @@ it('every fault of sending, of callbacks, of hits, of received mail, of mailboxe
   expect(rows.map(([id]) => id)).toEqual(wanted)
 })
 
-it.each(rows)('%s has its tests', (id, files) => {
+it.each(rows)('the tests of fault %s exist', (id, files) => {
   expect(files.length).toBeGreaterThan(0)
   const named = new RegExp(`(it|describe|\\.each\\([^;]*?\\))\\(\\s*['"\`]\\[${id}\\]`)
   expect(files.filter((file) => !named.test(read(file)))).toEqual([])

@@ -92,16 +92,19 @@ describe.each([
     return client.mailbox
   }
 
-  it.skipIf(skip)('logs in over STARTTLS and over TLS, and is refused with a code', async () => {
-    const client = await enter('plain')
-    expect(client.secureConnection).toBe(true)
-    await client.logout()
-    expect((await enter('plain', { secure: true })).usable).toBe(true)
-    await expect(enter('plain', { pass: 'wrong' })).rejects.toMatchObject({
-      authenticationFailed: true,
-      serverResponseCode: 'AUTHENTICATIONFAILED',
-    })
-  })
+  it.skipIf(skip)(
+    'logs in over STARTTLS and over TLS, and reads the code of a refusal',
+    async () => {
+      const client = await enter('plain')
+      expect(client.secureConnection).toBe(true)
+      await client.logout()
+      expect((await enter('plain', { secure: true })).usable).toBe(true)
+      await expect(enter('plain', { pass: 'wrong' })).rejects.toMatchObject({
+        authenticationFailed: true,
+        serverResponseCode: 'AUTHENTICATIONFAILED',
+      })
+    },
+  )
 
   it.skipIf(skip)('lists folders with their use', async () => {
     const client = await enter('folders')
@@ -117,7 +120,7 @@ describe.each([
     })
   })
 
-  it.skipIf(skip)('gives messages byte for byte, with UID, date and size', async () => {
+  it.skipIf(skip)('fetches messages byte for byte, with UID, date and size', async () => {
     await peer.append('search', raw('one'))
     await peer.append('search', raw('two'))
     const client = await enter('search')
@@ -136,7 +139,7 @@ describe.each([
     expect(await client.search({ uid: '2:*' }, { uid: true })).toEqual([2])
   })
 
-  it.skipIf(skip)('tells of new mail in IDLE', async () => {
+  it.skipIf(skip)('notices new mail in IDLE', async () => {
     const client = await enter('idle')
     await client.mailboxOpen('INBOX')
     const told = new Promise<number>((resolve) =>
@@ -150,7 +153,7 @@ describe.each([
     expect(await client.fetchOne('1', { source: true })).toMatchObject({ uid: 1 })
   })
 
-  it.skipIf(skip)('takes mail by APPEND and answers its UID', async () => {
+  it.skipIf(skip)('appends mail, and reads its UID', async () => {
     const client = await enter('append')
     const { uidValidity } = await client.mailboxOpen('INBOX')
     const appended = await client.append('INBOX', raw('mine'), ['\\Seen'])
@@ -161,14 +164,14 @@ describe.each([
     expect(message.source?.toString()).toBe(raw('mine'))
   })
 
-  it.skipIf(skip)('makes a folder, once', async () => {
+  it.skipIf(skip)('creates a folder once', async () => {
     const client = await enter('create')
     expect(await client.mailboxCreate('Done')).toMatchObject({ path: 'Done', created: true })
     expect(await client.mailboxCreate('Done')).toEqual({ path: 'Done', created: false })
     expect(await client.append('Done', raw('mine'))).toMatchObject({ uid: 1 })
   })
 
-  it.skipIf(skip)('says by UIDVALIDITY that UIDs are new', async () => {
+  it.skipIf(skip)('notices new UIDs by UIDVALIDITY', async () => {
     await peer.append('renumber', raw('one'))
     const before = await (await enter('renumber')).mailboxOpen('INBOX')
     await peer.renumber('renumber')

@@ -51,7 +51,7 @@ describe.skipIf(hindrance !== undefined)('Dovecot', () => {
   it.each([
     ['STARTTLS', () => ({ port: dovecot.port, secure: 'Auto' })],
     ['TLS', () => ({ port: dovecot.tlsPort, secure: 'SSL' })],
-  ])('tells of mail that arrives, over %s, and nothing of it is marked', async (_, change) => {
+  ])('reports arriving mail over %s, and marks nothing', async (_, change) => {
     append('old')
     await add(change(), { since: new Date(Date.now() + 2_000) })
     await watched(await bench.watch({ pollMs: 200 }))
@@ -64,7 +64,7 @@ describe.skipIf(hindrance !== undefined)('Dovecot', () => {
     expect(flags).not.toContain('Seen')
   })
 
-  it('tells of mail in several folders, and of what is moved once', async () => {
+  it('reports mail in several folders, and moved mail once', async () => {
     dovecot.doveadm(['mailbox', 'create', '-u', USER, 'Été & Hiver'])
     await add({}, { folders: ['INBOX', 'Été & Hiver'] })
     await watched(await bench.watch({ pollMs: 50 }))
@@ -77,7 +77,7 @@ describe.skipIf(hindrance !== undefined)('Dovecot', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2', 'mail 3'])
   })
 
-  it('loses nothing when it is started anew, and nothing is told twice', async () => {
+  it('loses no mail over a restart, and reports none twice', async () => {
     await add()
     const watchers = await bench.watch()
     await watched(watchers)
@@ -93,7 +93,7 @@ describe.skipIf(hindrance !== undefined)('Dovecot', () => {
     expect((await bench.events()).map(({ event }) => event)).toEqual(['IMAP_ERROR'])
   })
 
-  it('[B2] may make a folder anew, under other numbers', async () => {
+  it('[B2] reports mail once when a folder is made anew, under other numbers', async () => {
     dovecot.doveadm(['mailbox', 'create', '-u', USER, 'Archive'])
     await add({}, { folders: ['INBOX', 'Archive'] })
     await watched(await bench.watch({ pollMs: 50 }))

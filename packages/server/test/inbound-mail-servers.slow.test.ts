@@ -16,7 +16,7 @@ const hindrance = postfixHindrance()
 if (hindrance !== undefined)
   process.stderr.write(`SKIPPED, the SMTP listener and Postfix: ${hindrance}\n`)
 
-describe.skipIf(hindrance !== undefined)('Postfix delivers', () => {
+describe.skipIf(hindrance !== undefined)('mail from Postfix', () => {
   let listener: TestListener
   let postfix: Postfix
   beforeAll(async () => {
@@ -53,7 +53,7 @@ describe.skipIf(hindrance !== undefined)('Postfix delivers', () => {
     return { ...stored, body: text.slice(text.indexOf('\r\n\r\n') + 4) }
   }
 
-  it('by STARTTLS, in eight bits, dots and all', async () => {
+  it('arrives over STARTTLS, in eight bits, with leading dots', async () => {
     const body = '.\r\n..\r\nGrüße, 你好\r\n.end\r\n'
     await send('a@relayed.test', body)
     const stored = await arrived()
@@ -62,14 +62,14 @@ describe.skipIf(hindrance !== undefined)('Postfix delivers', () => {
     expect(stored.raw.toString()).toMatch(/^Return-Path: <ada@recipient\.test>\r\nReceived: from /)
   })
 
-  it('25 MB', async () => {
+  it('arrives with 25 MB', async () => {
     const line = `${'0123456789'.repeat(7)}\r\n`
     const body = line.repeat(Math.floor((25 * MIB - 4_096) / line.length))
     await send('a@relayed.test', body)
     expect((await arrived()).body.length).toBe(body.length)
   }, 60_000)
 
-  it('nothing to a user that nobody is: its sender is told so', async () => {
+  it('for an unknown user is refused, and its sender is told', async () => {
     const known = postfix.mailbox('ada').length
     await send('nobody@relayed.test', 'Hello\r\n')
     await expect.poll(() => postfix.mailbox('ada').length, { timeout: 20_000 }).toBe(known + 1)
@@ -79,7 +79,7 @@ describe.skipIf(hindrance !== undefined)('Postfix delivers', () => {
     expect(listener.stored.length).toBe(before)
   }, 30_000)
 
-  it('nothing that is too large: its sender is told so', async () => {
+  it('that is too large is refused, and its sender is told', async () => {
     await send('a@relayed.test', `${'x'.repeat(70)}\r\n`.repeat(380_000))
     const refused = () => postfix.mailbox('ada').filter((text) => /Status: 5\.3\.4/.test(text))
     await expect.poll(() => refused().length, { timeout: 25_000 }).toBe(1)
@@ -91,13 +91,13 @@ const SWAKS = '/usr/bin/swaks'
 if (!existsSync(SWAKS))
   process.stderr.write('SKIPPED, the SMTP listener and swaks: not installed\n')
 
-describe.skipIf(!existsSync(SWAKS))('swaks delivers', () => {
+describe.skipIf(!existsSync(SWAKS))('mail from swaks', () => {
   const run = promisify(execFile)
 
   it.each([
     ['by itself', []],
     ['with pipelining', ['--pipeline']],
-  ] as const)('%s, to many', async (_what, options) => {
+  ] as const)('arrives %s, for many recipients', async (_what, options) => {
     const { port, stored, stop } = await startListener()
     const to = Array.from({ length: 100 }, (_, i) => `u${i}@routed.test`)
     const { stdout } = await run(SWAKS, [

@@ -13,7 +13,7 @@ const page = readFileSync(new URL('../../../docs/inbound.md', import.meta.url), 
 const schemas = new Map(Object.entries(contract))
 const calls = callsOf(page)
 
-it('every curl is an operation, with a body exactly where it takes one', () => {
+it('has curls that are operations, with a body exactly where one is accepted', () => {
   expect(calls.length).toBe(page.match(/^curl /gm)?.length)
   expect(calls.filter(({ operation }) => operation === undefined)).toEqual([])
   const wrong = calls.filter(
@@ -22,7 +22,7 @@ it('every curl is an operation, with a body exactly where it takes one', () => {
   expect(wrong).toEqual([])
 })
 
-it('every body and query fits the schema of its operation', () => {
+it('has bodies and queries that match the schema of their operation', () => {
   for (const { operation, json, url } of calls) {
     if (json !== undefined)
       expect(
@@ -46,21 +46,21 @@ it('shows every operation on routes', () => {
   expect(ids.filter((id) => !shown.has(id))).toEqual([])
 })
 
-it('the event is one that the client takes', () => {
+it('has an event that the client accepts', () => {
   const json = /^```json\n(.*?)^```/ms.exec(page)?.[1] ?? ''
   const [event] = parseWebhook(json)
   expect(event?.event).toBe('INCOMING_EMAIL')
   expect(event).toEqual(JSON.parse(json))
 })
 
-it('names variables that there are', () => {
+it('names existing variables', () => {
   const names = Object.values(variables).map(({ name }) => configPrefix + name)
   const named = page.match(/POSTRIDER_[A-Z_]+/g) ?? []
   expect(named.length).toBeGreaterThan(2)
   expect(named.filter((name) => !names.includes(name))).toEqual([])
 })
 
-it('says how local parts are compared as it is', () => {
+it('describes the comparison of local parts correctly', () => {
   expect(usernameOf('support+17')).toBe('support')
   expect(usernameOf('"support"')).toBe('support')
   expect(usernameOf('SUPPORT')).toBe('support')

@@ -138,7 +138,7 @@ for (const [name, { hindrance, start, isPlain }] of Object.entries(peers)) {
     const hasArrived = (subject: string) =>
       expect.poll(() => arrivals(subject).length, { timeout: 20_000, message: peer.log() }).toBe(1)
 
-    it('every kind of message arrives as it was sent, all over one connection', async () => {
+    it('delivers every kind of message unchanged over one connection', async () => {
       const session = await openTo(peer.port, { secure: 'None' })
       const sent: (readonly [string, string])[] = []
       for (const body of Object.values(bodies)) {
@@ -155,7 +155,7 @@ for (const [name, { hindrance, start, isPlain }] of Object.entries(peers)) {
       session.close()
     })
 
-    it('goes on after refusals, each with its step', async () => {
+    it('continues after refusals, and names the step of each', async () => {
       const session = await openTo(peer.port, { secure: 'None' })
       for (let i = 0; i < 3; i += 1) {
         const refused = await session.send(mail({ to: 'someone@elsewhere.test' }))
@@ -171,7 +171,7 @@ for (const [name, { hindrance, start, isPlain }] of Object.entries(peers)) {
       session.close()
     })
 
-    it('is not given what is too large for it', async () => {
+    it('sends no message that is too large for the server', async () => {
       const session = await openTo(peer.port, { secure: 'None' })
       const { message } = compose(`${'x'.repeat(70)}\r\n`.repeat(4_000))
       expect(await session.send(mail({ to, message }))).toMatchObject({
@@ -181,7 +181,7 @@ for (const [name, { hindrance, start, isPlain }] of Object.entries(peers)) {
       session.close()
     })
 
-    it('is asked for notifications where it offers them', async () => {
+    it('requests notifications where the server offers them', async () => {
       const session = await openTo(peer.port, { secure: 'None' })
       const dsn = { notify: ['failure', 'delay'], return: 'headers', envelopeId: 'a+b=c' } as const
       const { subject, message } = compose('with DSN\r\n')
@@ -190,7 +190,7 @@ for (const [name, { hindrance, start, isPlain }] of Object.entries(peers)) {
       session.close()
     })
 
-    it('takes mail over STARTTLS, many on one connection, or gets none in clear', async () => {
+    it('sends many mails over one STARTTLS connection, and none in clear', async () => {
       const opening = openTo(peer.port, { secure: 'Tls', tlsVerify: false })
       if (isPlain) return expect(opening).rejects.toThrow(/"stage":"starttls","reply":{"code":5/)
       const session = await opening
@@ -207,7 +207,7 @@ for (const [name, { hindrance, start, isPlain }] of Object.entries(peers)) {
       session.close()
     })
 
-    it('takes mail that needs SMTPUTF8, or is not asked to', async () => {
+    it('sends mail that needs SMTPUTF8 where the server supports it', async () => {
       const session = await openTo(peer.port, { secure: 'None' })
       const { subject, message } = compose('internationalised\r\n')
       const from = 'jörg@example.com'
@@ -219,7 +219,7 @@ for (const [name, { hindrance, start, isPlain }] of Object.entries(peers)) {
       session.close()
     })
 
-    it('sees one message or none, whatever ends of data are hidden in it', async () => {
+    it('delivers one message or none, whatever ends of data are hidden in it', async () => {
       for (const sequence of smugglers) {
         const session = await openTo(peer.port, { secure: 'None' })
         const { subject, message } = compose(`body${sequence}${smuggled}`)
@@ -248,7 +248,7 @@ describe('logins of smtp-server', () => {
     'CRAM-MD5': { username: 'ann', password: 'secret' },
     XOAUTH2: { username: 'ann', accessToken: 'token' },
   }
-  it.each(Object.entries(auths))('by %s', async (mechanism, auth) => {
+  it.each(Object.entries(auths))('accepts a login by %s', async (mechanism, auth) => {
     const methods: string[] = []
     const server = new SMTPServer({
       authMethods: [mechanism],

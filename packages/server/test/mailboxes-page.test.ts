@@ -15,7 +15,7 @@ const calls = callsOf(page)
 const bodyOf = (operation: string | undefined) =>
   schemas.get(`${operation?.replace('IMAP', 'Imap')}Body`) as TSchema | undefined
 
-it('every curl is an operation, with a body that it takes exactly where it takes one', () => {
+it('has curls that are operations, with a body exactly where one is accepted', () => {
   expect(calls.length).toBe(page.match(/^curl /gm)?.length)
   for (const { operation, json, line } of calls) {
     expect(operation, line).toBeDefined()
@@ -32,14 +32,14 @@ it('shows every operation on mailboxes', () => {
   expect(ids.filter((id) => !shown.has(id))).toEqual([])
 })
 
-it('its events are ones that the client takes', () => {
+it('has events that the client accepts', () => {
   const bodies = [...page.matchAll(/^```json\n(.*?)^```/gms)].map(([, json = '']) => json)
   const events = bodies.flatMap((body) => parseWebhook(body))
   expect(events.map(({ event }) => event)).toEqual(['IMAP_ERROR', 'MAILER_DEACTIVATED'])
   expect(events).toEqual(bodies.map((body) => JSON.parse(body)))
 })
 
-it('their reasons are those that are given', () => {
+it('names the existing reasons of events', () => {
   const systemCode = IMAP_REFUSALS.folderMissing
   const { failedReason } = classifyImapFailure({ stage: 'open', systemCode })
   expect(page).toContain(`"failed_reason": "${failedReason}"`)
@@ -49,7 +49,7 @@ it('their reasons are those that are given', () => {
   expect(classifyImapFailure({ stage: 'auth', reply }).authRejected).toBe(true)
 })
 
-it('names variables that there are, and folders up to the bound', () => {
+it('names existing variables, and the bound of folders', () => {
   const names = Object.values(variables).map(({ name }) => configPrefix + name)
   const named = page.match(/POSTRIDER_[A-Z_]+/g) ?? []
   expect(named.length).toBeGreaterThan(2)

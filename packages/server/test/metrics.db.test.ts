@@ -65,14 +65,14 @@ const documented = new Map(
   ]),
 )
 
-it('every counter and histogram is there with its zeros: what begins at one is no increase', () => {
+it('every counter and histogram starts at zero, so that its first increase is seen', () => {
   const lines = linesByMetric()
   const own = [...documented.keys()].filter((name) => lines.has(name) && !BY_REQUEST.test(name))
   expect(own.length).toBeGreaterThan(4)
   expect(own.filter((name) => lines.get(name)?.length === 0)).toEqual([])
 })
 
-it('every metric has the labels that the page names', () => {
+it('every metric has the documented labels', () => {
   const wrong = [...linesByMetric()].flatMap(([name, lines]) => {
     const labels = documented.get(name)?.toSorted().join()
     if (labels === undefined) return []
@@ -81,7 +81,7 @@ it('every metric has the labels that the page names', () => {
   expect(wrong).toEqual([])
 })
 
-it('a mailer that a send has deactivated is counted by why', async () => {
+it('a mailer that a send has deactivated is counted by its reason', async () => {
   const server = await createSmtpServer({ auth: { users: { news: 'right' } } })
   const post = async (path: string, token: string, body: object) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

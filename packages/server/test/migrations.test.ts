@@ -28,19 +28,19 @@ it('new migrations break no rule', () => {
   expect(problems).toEqual([])
 })
 
-it('the baseline comes first, and a comment before each of its tables says what a row is', () => {
+it('the baseline comes first, and has a comment before each of its tables', () => {
   expect(files[0]?.name).toBe(BASELINE)
   const tables = [...(files[0]?.text ?? '').matchAll(/^(.*)\n+create table (\w+)/gm)]
   expect(tables.length).toBeGreaterThan(50)
   expect(tables.flatMap(([, before, name]) => (before?.startsWith('-- ') ? [] : name))).toEqual([])
 })
 
-it('every breaking migration has its line in CHANGELOG.md, which names it', () => {
+it('every breaking migration is named in CHANGELOG.md', () => {
   const changelog = readFileSync(new URL('CHANGELOG.md', root), 'utf8')
   expect(changelogLacks(files, changelog)).toEqual([])
 })
 
-it('a breaking migration that the changelog does not name is found', () => {
+it('a breaking migration that is not in the changelog is found', () => {
   const breaking = { name: '0077_gone.sql', text: '-- breaking: gone\ndrop table a' }
   expect(changelogLacks([breaking], '- `0076_gone`: …')).toEqual(['0077_gone'])
   expect(changelogLacks([breaking], '- `0077_gone`: stop all processes.')).toEqual([])
@@ -128,11 +128,11 @@ describe('the rules of migrations', () => {
     expect(brokenBy(text, before)).toContain(rule)
   })
 
-  it.each(safe)('take %s', (_, text, before) => {
+  it.each(safe)('accept %s', (_, text, before) => {
     expect(brokenBy(text, before)).toEqual([])
   })
 
-  it('each refuse something here', () => {
+  it('each refuse an example here', () => {
     expect(new Set(unsafe.map(([rule]) => rule))).toEqual(new Set(Object.keys(rules)))
   })
 })

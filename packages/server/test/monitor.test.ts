@@ -31,7 +31,7 @@ it('has a row for each metric', () => {
   expect([...rows].sort()).toEqual(metricsOfCode())
 })
 
-it('names no metric that is not there', async () => {
+it('names no metric that does not exist', async () => {
   const metrics = createMetrics()
   metrics.collectProcess()
   const ofProcess = (await metrics.registry.getMetricsAsJSON()).map((metric) => metric.name)
@@ -43,7 +43,7 @@ it('names no metric that is not there', async () => {
   expect(unknown).toEqual([])
 })
 
-it('names no log line that is not there', () => {
+it('names no log line that does not exist', () => {
   const code = [source, embedded].flatMap(readAll).join('\n')
   const lines = [...page.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].flatMap((match) => match[1] ?? [])
   expect(lines.length).toBeGreaterThan(5)

@@ -177,7 +177,7 @@ describe('the OpenAPI document', () => {
     expect([...new Set(groups)]).toEqual(tags.map(({ name }) => name))
   })
 
-  it('has no reference that leads nowhere, and no component that nothing refers to', () => {
+  it('has no dangling reference, and no unused component', () => {
     const referred = [...walk(document)].flatMap(({ $ref }) =>
       typeof $ref === 'string' ? $ref : [],
     )
@@ -208,7 +208,7 @@ describe('the OpenAPI document', () => {
     expect(alike.length).toBe(input === undefined ? 1 : 2)
   })
 
-  it('says of each shape and field what it is', () => {
+  it('describes each shape and field', () => {
     const { schemas } = document.components
     const isSaid = ({ $ref, description }: Fields): boolean =>
       description !== undefined || (typeof $ref === 'string' && isSaid(shapeAt($ref)))
@@ -225,7 +225,7 @@ describe('the OpenAPI document', () => {
     expect(unsaid).toEqual([])
   })
 
-  it('says of each list of words what type they are', () => {
+  it('gives the type of each list of words', () => {
     const untyped = [...walk(document)].filter((one) => 'enum' in one && !('type' in one))
     expect(untyped).toEqual([])
   })
@@ -258,7 +258,7 @@ describe('the OpenAPI document', () => {
       }
   })
 
-  it('names the scopes of each operation that a tenant calls, and its header for operators', () => {
+  it('names the scopes of each tenant operation, and its header for operators', () => {
     for (const { operationId, 'x-required-scope': scopes, parameters = [] } of operationsOf(
       document,
     )) {
@@ -274,7 +274,7 @@ describe('the OpenAPI document', () => {
   })
 
   it.each(Object.keys(operations))(
-    '%s has examples that fit: `e2e/examples.test.ts` records them',
+    'has valid examples of %s, which `e2e/examples.test.ts` records',
     (id) => {
       const described = operationsOf(document).find(({ operationId }) => operationId === id)
       const { status } = operations[id as OperationId]
@@ -287,14 +287,14 @@ describe('the OpenAPI document', () => {
     },
   )
 
-  it('has an example of each webhook request, which fits', () => {
+  it('has a valid example of each webhook request', () => {
     for (const { post } of Object.values(document.webhooks)) {
       const { schema, example } = post.requestBody.content['application/json']
       expect([example !== undefined, misfits(schema, example)]).toEqual([true, null])
     }
   })
 
-  it('says of every time in an answer that it is one', () => {
+  it('marks every time in an answer as one', () => {
     const untold: string[] = []
     const look = (value: unknown, at: string): void => {
       if (typeof value !== 'object' || value === null) return
@@ -310,7 +310,7 @@ describe('the OpenAPI document', () => {
     expect(untold).toEqual([])
   })
 
-  it('is the committed one (UPDATE_GOLDEN=1 renews it)', () => {
+  it('equals the committed file (UPDATE_GOLDEN=1 renews it)', () => {
     if (process.env.UPDATE_GOLDEN === '1' || !existsSync(golden)) writeFileSync(golden, text)
     expect(readFileSync(golden, 'utf8')).toBe(text)
   })

@@ -82,7 +82,7 @@ async function entries() {
 
 const unsubscribe = { method: 'POST', url: operations.unsubscribeEmail.path } as const
 
-describe('the token of the operator', () => {
+describe('the operator token', () => {
   it('opens the routes of the tenant that the header names', async () => {
     expect(await ask({ tenantId: tenant.tenantId })).toMatchObject({ status: 200 })
   })
@@ -96,7 +96,7 @@ describe('the token of the operator', () => {
     expect(guessed.body.message).toBe('Unauthorized: the API key is unknown, revoked or expired')
   })
 
-  it('is refused with 404 for a tenant that is not there, by name', async () => {
+  it('answers 404 for an unknown tenant, and names it', async () => {
     const tenantId = 'tn_01ARZ3NDEKTSV4RRFFQ69G5FAV'
     const { status, body } = await ask({ tenantId })
     expect(status).toBe(404)
@@ -110,14 +110,14 @@ describe('the token of the operator', () => {
     'tn_01arz3ndektsv4rrffq69g5fav',
     'tn_A, tn_B',
     `tn_${'0'.repeat(5000)}`,
-  ])('is refused with 400 for the header %j, by its name', async (tenantId) => {
+  ])('answers 400 to the header %j, and names it', async (tenantId) => {
     const { status, body } = await ask({ tenantId })
     expect(status).toBe(400)
     expect(body.errors).toMatchObject([{ path: '/X-Postrider-Tenant' }])
     expect(await entries()).toEqual([])
   })
 
-  it('is no wish of a caller: the header opens nothing with another token', async () => {
+  it('is needed: the header changes nothing with another token', async () => {
     expect(await ask({ token: 'wrong', tenantId: tenant.tenantId })).toMatchObject({ status: 401 })
     const other = await createTenant({ db: database.db }, { name: 'Other' })
     const o = { ...unsubscribe, payload: { email: 'ada@example.com' } }
@@ -130,8 +130,8 @@ describe('the token of the operator', () => {
   })
 })
 
-describe('the record of what the operator does', () => {
-  it('has each call that changes something, with its answer, and a log line', async () => {
+describe('the audit log of the operator', () => {
+  it('has each changing call with its answer, and a log line', async () => {
     const email = 'grace@example.com'
     const { tenantId } = tenant
     expect(await ask({ ...unsubscribe, tenantId, payload: { email } })).toMatchObject({
@@ -157,7 +157,7 @@ describe('the record of what the operator does', () => {
     expect(JSON.stringify(lines)).not.toContain('grace')
   })
 
-  it('has what was refused when it was begun, and nothing that was unfit', async () => {
+  it('has calls that were refused after they began, and no invalid ones', async () => {
     const { tenantId } = tenant
     const url = '/v1/suppressions/nobody%40example.com'
     expect(await ask({ method: 'DELETE', url, tenantId })).toMatchObject({ status: 404 })
@@ -165,7 +165,7 @@ describe('the record of what the operator does', () => {
     expect(await entries()).toMatchObject([{ operation: 'deleteSuppression', status: 404 }])
   })
 
-  it('comes before the change: where it cannot be written, nothing is changed', async () => {
+  it('is written before the change: when that fails, nothing is changed', async () => {
     isAway = true
     const { tenantId } = tenant
     const payload = { email: 'unrecorded@example.com' }
@@ -174,7 +174,7 @@ describe('the record of what the operator does', () => {
     expect(JSON.stringify(body)).not.toContain('unrecorded')
   })
 
-  it('has nothing of what a tenant does itself', async () => {
+  it('has no call that a tenant makes', async () => {
     const payload = { email: 'own@example.com' }
     expect(await ask({ ...unsubscribe, token: tenant.apiKey, payload })).toMatchObject({
       status: 200,

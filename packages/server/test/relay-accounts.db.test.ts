@@ -75,7 +75,7 @@ const stateOf = async (mailerId: string) => {
   return body.mailers.find((one: { mailer_id: string }) => one.mailer_id === mailerId)?.state
 }
 
-it('[contract 3.4] a new key makes active what the old one had deactivated, nothing else does', async () => {
+it('[contract 3.4] a new key activates the domains that the old one had deactivated, and nothing else does', async () => {
   await call('PUT', '/v1/relay/sparkpost', { api_key: 'first-key' })
   const mailerId = await addDomain('a.example.com')
   await deactivate(mailerId)
@@ -87,7 +87,7 @@ it('[contract 3.4] a new key makes active what the old one had deactivated, noth
   expect(await stateOf(mailerId)).toBe('active')
 })
 
-it('[contract 3.4] one that sending domains use is not deleted, and the refusal names them', async () => {
+it('[contract 3.4] an account that sending domains use is not deleted, and the refusal names them', async () => {
   for (const name of ['b', 'c', 'd']) await addDomain(`${name}.example.com`)
   expect(await call('DELETE', '/v1/relay/sparkpost')).toMatchObject({
     status: 409,

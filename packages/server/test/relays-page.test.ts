@@ -28,8 +28,8 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup()
 })
 
-describe('what is asked of the service', () => {
-  it('every curl is an operation, with a body exactly where it takes one', () => {
+describe('requests to the service', () => {
+  it('are operations, with a body exactly where one is accepted', () => {
     expect(calls.length).toBe(page.match(/^curl /gm)?.length)
     expect(own.filter(({ operation }) => operation === undefined)).toEqual([])
     const wrong = own.filter(
@@ -38,7 +38,7 @@ describe('what is asked of the service', () => {
     expect(wrong).toEqual([])
   })
 
-  it('every body fits the schema of its operation', () => {
+  it('have bodies that match the schema of their operation', () => {
     for (const { operation, json } of own) {
       if (json === undefined) continue
       const schema = schemas.get(`${operation}Body`) as TSchema
@@ -46,7 +46,7 @@ describe('what is asked of the service', () => {
     }
   })
 
-  it('every query is one that its operation takes', () => {
+  it('have queries that their operation accepts', () => {
     const asked = own.filter(({ url }) => url.includes('?'))
     expect(asked).not.toEqual([])
     for (const { operation, url } of asked) {
@@ -56,7 +56,7 @@ describe('what is asked of the service', () => {
     }
   })
 
-  it('every account is one of its kind', () => {
+  it('have accounts of the right kind', () => {
     const accounts = own.filter(({ operation, json }) => operation === 'configureRelay' && json)
     expect(accounts.length).toBeGreaterThan(3)
     for (const { url, json = '' } of accounts) {
@@ -67,12 +67,12 @@ describe('what is asked of the service', () => {
     }
   })
 
-  it('names each purpose of a record', () => {
+  it('name each purpose of a record', () => {
     for (const purpose of contract.recordPurposes) expect(page).toContain(`\`${purpose}\``)
   })
 })
 
-describe('what is asked of the providers', () => {
+describe('requests to the providers', () => {
   /** As written, at the fake, with the address that it names being a receiver of ours. */
   async function make(host: string, origin: string, authorization: string) {
     const receiver = await createWebhookReceiver()
@@ -88,7 +88,7 @@ describe('what is asked of the providers', () => {
     return { receiver, made }
   }
 
-  it('SparkPost takes the webhook, pings it with the secret, and reports all that matters', async () => {
+  it('register a webhook at SparkPost, which pings it with the secret and sends all needed reports', async () => {
     const sparkPost = await createSparkPostServer()
     cleanups.push(() => sparkPost.close())
     const host = 'https://api.sparkpost.com'
@@ -101,7 +101,7 @@ describe('what is asked of the providers', () => {
     expect(listed.toSorted()).toEqual(columnOf(0).toSorted())
   })
 
-  it('SendGrid takes the settings, signs, and posts its test to what is named', async () => {
+  it('configure SendGrid, which signs its reports and posts its test to the given URL', async () => {
     const sendGrid = await createSendGridServer()
     cleanups.push(() => sendGrid.close())
     const host = 'https://api.sendgrid.com'
@@ -121,10 +121,10 @@ describe('what is asked of the providers', () => {
   })
 })
 
-describe('what is reported', () => {
+describe('reports by providers', () => {
   const mail = { ref: '01JD4M8W6ZQ3V5T7X9Y2A4C6E8.0' }
 
-  it('of SparkPost has the event and the status that the table says', async () => {
+  it('of SparkPost have the documented event and status', async () => {
     const sparkPost = await createSparkPostServer()
     cleanups.push(() => sparkPost.close())
     sparkPost.domains.add('example.com')
@@ -142,7 +142,7 @@ describe('what is reported', () => {
     }
   })
 
-  it('of SendGrid has the event and the status that the table says', async () => {
+  it('of SendGrid have the documented event and status', async () => {
     const sendGrid = await createSendGridServer()
     cleanups.push(() => sendGrid.close())
     sendGrid.domains.add('example.com')
@@ -161,7 +161,7 @@ describe('what is reported', () => {
     }
   })
 
-  it('of the simulator is what its table says of each name', () => {
+  it('of the simulator have the documented event for each name', () => {
     const simulator = adapterOf('simulator')
     if (simulator.kind !== 'simulator') throw new Error('it is a provider')
     const rows = tableRows(/^\| `([a-z-]+)`[^|]*\| ([^|]*(?:MAIL_|SMTP_)[^|]*) \|$/gm)

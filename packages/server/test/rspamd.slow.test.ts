@@ -49,21 +49,21 @@ describe.skipIf(hindrance !== undefined)(
       return { outcomes, sign: signs.find(({ kind }) => kind === 'rspamd') }
     }
 
-    it('knows a phishing URL, which counts enough to stop a mail', async () => {
+    it('finds a phishing URL, which is enough to stop a mail', async () => {
       const { outcomes, sign } = await opinionOn(`<p>Hello</p><a href="${PHISHED}">Open</a>`)
       expect(outcomes, server.log()).toEqual(['found'])
       expect(sign?.reason).toContain('PHISHED_OPENPHISH')
       expect(sign?.weight).toBeGreaterThanOrEqual(60)
     })
 
-    it('sees a link that shows another site, which counts a little', async () => {
+    it('finds a link that shows another site, which counts a little', async () => {
       const html = '<a href="https://files.drop-zone.net/x">https://www.paypal.com/signin</a>'
       const { outcomes, sign } = await opinionOn(html)
       expect(outcomes, server.log()).toEqual(['found'])
       expect(sign).toMatchObject({ weight: 15, reason: 'Rspamd found PHISHING' })
     })
 
-    it('has nothing to say of an ordinary mail', async () => {
+    it('finds nothing in an ordinary mail', async () => {
       const { outcomes, sign } = await opinionOn(
         '<p>Hello</p><a href="https://acme.com/a">Read</a>',
       )

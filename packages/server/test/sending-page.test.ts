@@ -23,7 +23,7 @@ const bodies = calls.flatMap(({ operation, json }) =>
 const of = (name: keyof typeof contract.operations) =>
   bodies.filter(({ operation }) => operation === name).map(({ body }) => body)
 
-it('every curl is an operation, with a body exactly where it takes one', () => {
+it('has curls that are operations, with a body exactly where one is accepted', () => {
   expect(calls.length).toBe(page.match(/^curl /gm)?.length)
   expect(calls.filter(({ operation }) => operation === undefined)).toEqual([])
   const wrong = calls.filter(
@@ -32,14 +32,14 @@ it('every curl is an operation, with a body exactly where it takes one', () => {
   expect(wrong).toEqual([])
 })
 
-it('every body fits the schema of its operation', () => {
+it('has bodies that match the schema of their operation', () => {
   for (const { operation, body } of bodies) {
     const schema = schemas.get(`${operation}Body`) as TSchema
     expect(Value.Errors(schema, body), JSON.stringify(body)).toEqual([])
   }
 })
 
-it('every email and rescue is accepted by the checks beyond the schema, and renders', async () => {
+it('has emails and rescues that all checks accept, and that render', async () => {
   const emails = of('sendEmail')
   expect(emails.length).toBeGreaterThan(5)
   for (const body of emails) {

@@ -30,9 +30,9 @@ function resourcesAfterImporting(files: readonly string[]): string {
   return child.stdout + child.stderr
 }
 
-describe('tidy', () => {
+describe('source files', () => {
   it.each(['contract', 'client', 'testkit', 'runtime', 'mail', 'embedded-postgres', 'server'])(
-    'importing any module of %s opens no socket, timer or file and prints nothing',
+    'of %s open no socket, timer or file at import, and print nothing',
     (name) => {
       const source = new URL(`${name}/src/`, packages)
       const files = sourcesOf(source).filter((path) => !programs.test(path))
@@ -41,7 +41,7 @@ describe('tidy', () => {
     },
   )
 
-  it('every store touches only tables that start with its own capability', () => {
+  it('of a store use only tables that start with their own capability', () => {
     const stores = sourcesOf(server).filter((path) => path.endsWith('store.ts'))
     expect(stores.length).toBeGreaterThan(0)
     const foreign = stores.flatMap((path) => {
@@ -52,7 +52,7 @@ describe('tidy', () => {
     expect(foreign).toEqual([])
   })
 
-  it('no two statements share a name, which one connection would refuse', () => {
+  it('give every statement a name of its own, as a connection requires', () => {
     const names = sourcesOf(server).flatMap((path) => {
       const text = readFileSync(new URL(path, server), 'utf8')
       return [...text.matchAll(/\bstatement\(\s*'([^']+)'/g)].flatMap(([, name]) => name ?? [])
@@ -61,7 +61,7 @@ describe('tidy', () => {
     expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([])
   })
 
-  it('[S10] what waits for mail servers is timed by no clock that can be set', () => {
+  it('[S10] time waits for mail servers by a clock that cannot be set', () => {
     const timed = ['mail/src/', 'server/src/mailers/', 'server/src/sending/'].flatMap((folder) =>
       sourcesOf(new URL(folder, packages)).map((path) => new URL(folder + path, packages)),
     )
@@ -69,7 +69,7 @@ describe('tidy', () => {
     expect(timed.filter((file) => /Date\.now\b/.test(readFileSync(file, 'utf8')))).toEqual([])
   })
 
-  it('a foreign table in a store is seen, whatever the statement', () => {
+  it('with a foreign table in a statement are found', () => {
     const seen = (sql: string) => foreignTables(`const a = statement('a', \`${sql}\`)`, 'sending')
     expect(seen('select 1 from sending_email e join webhooks_event w on true')).toEqual([
       'webhooks_event',

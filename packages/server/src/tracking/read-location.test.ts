@@ -13,7 +13,7 @@ it.each([
   ['https://b%C3%BCcher.example/', 'https://b%C3%BCcher.example/'],
   ['https://example.com/\r\nset-cookie: a=b', 'https://example.com/set-cookie:%20a=b'],
   ['https://example.com/\ud800', 'https://example.com/%EF%BF%BD'],
-])('the header for %j is %j', (url, expected) => {
+])('makes of %j the header %j', (url, expected) => {
   expect(locationOf(url)).toBe(expected)
 })
 
@@ -24,6 +24,6 @@ it.each([
   'https:///x',
   'mailto:a@b.c',
   '',
-])('there is none for %j', (url) => {
+])('makes no header of %j', (url) => {
   expect(locationOf(url)).toBeUndefined()
 })

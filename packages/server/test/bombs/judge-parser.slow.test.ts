@@ -18,14 +18,14 @@ const problemOf = async (run: Parser['run'], thread: Parser['thread'] = 'main') 
   return (await judgeParser(parser, bomb)).problem
 }
 
-it('finds what takes too long, and what grows faster than its input', async () => {
+it('finds input that takes too long, and cost that grows faster than the input', async () => {
   expect(await problemOf(() => burn(300))).toMatch(/^takes 3\d\d ms of CPU$/)
   expect(await problemOf((text) => burn(45 * (text.length / 400) ** 3))).toMatch(
     /^takes \d+\.\d times as long for four times the input/,
   )
 }, 120_000)
 
-it('counts the longest turn of what lets others run, and the whole of what runs in a thread', async () => {
+it('measures the longest turn on the event loop, and the whole time in a thread', async () => {
   const inTurns = async (ms: number) => {
     for (let i = 0; i < ms / 50; i++) {
       burn(50)
@@ -36,6 +36,6 @@ it('counts the longest turn of what lets others run, and the whole of what runs 
   expect(await problemOf(() => inTurns(2_100), 'pool')).toMatch(/^takes 2\d\d\d ms of CPU$/)
 }, 120_000)
 
-it('takes no step for growth', async () => {
+it('does not take a step for growth', async () => {
   expect(await problemOf((text) => burn(text.length > 200 ? 45 : 1))).toBeUndefined()
 })

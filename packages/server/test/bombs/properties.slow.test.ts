@@ -8,7 +8,7 @@ const EVERY = 4
 const BYTES = [700, 5_000]
 
 describe.each(properties)('[Q1] $name', (property) => {
-  it.each(property.kinds)('for every %s', async (kind) => {
+  it.each(property.kinds)('holds for every %s', async (kind) => {
     const bombs = bombsOf(kind, { seed: SEED }).filter((_, i) => i % EVERY === 0)
     for (const bomb of bombs)
       for (const size of BYTES)
