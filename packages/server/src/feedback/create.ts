@@ -19,7 +19,7 @@ import {
 } from '../relays/index.ts'
 import type { Wakeups } from '../webhooks/index.ts'
 import { type CallbackApplier, createCallbackApplier } from './apply/apply-callbacks.ts'
-import { createParkedApplier } from './apply/apply-parked.ts'
+import { createUnmatchedApplier } from './apply/apply-unmatched.ts'
 import { createFeedbackWorker, type FeedbackWorker } from './apply/feedback-worker.ts'
 import type { Handled } from './apply/handle-reports.ts'
 import { logBounces } from './apply/log-bounces.ts'
@@ -99,7 +99,11 @@ export function createFeedbackWork(deps: FeedbackWorkDeps): FeedbackWork {
   const reader = createCallbackReader({ adapterOf: deps.adapterOf, observer: deps.threadJobs })
   const applying = { ...deps, reader, readUserAgent: createUserAgentReader(), onHandled }
   const callbacks = createCallbackApplier({ ...applying, onRefused: observer.refused })
-  const worker = createFeedbackWorker({ log, callbacks, parked: createParkedApplier(applying) })
+  const worker = createFeedbackWorker({
+    log,
+    callbacks,
+    unmatched: createUnmatchedApplier(applying),
+  })
   inbox.onStored(() => worker.wake(0))
   const intake = createCallbackIntake({
     ...deps,

@@ -19,11 +19,11 @@ const STATEMENTS = [
   'feedback.count_facts',
   'feedback.mark_unsubscribed',
   'feedback.mark_complained',
-  'feedback.wake_parked',
+  'feedback.wake_unmatched',
   'feedback.drop_excess',
-  'feedback.take_parked',
-  'feedback.delete_parked',
-  'feedback.postpone_parked',
+  'feedback.take_unmatched',
+  'feedback.delete_unmatched',
+  'feedback.postpone_unmatched',
   'feedback.find_bounces_of',
   'sending.find_by_message_id',
   'sending.find_sent_to',
@@ -69,7 +69,7 @@ async function applyAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<
   for (const body of callbacks) {
     expect((await world.post(account, body)).statusCode).toBe(200)
     await feedback.callbacks.runOnce()
-    await world.db.query('update feedback_parked set due_at = now() where tenant_id = $1', [
+    await world.db.query('update feedback_unmatched set due_at = now() where tenant_id = $1', [
       tenantId,
     ])
     await feedback.worker.runOnce()
@@ -89,7 +89,7 @@ async function fill(): Promise<void> {
        from generate_series(1, 20000) i`,
   )
   await world.db.query(
-    `insert into feedback_parked (tenant_id, relay, fact_id, kind, message_key, fact, received_at, due_at)
+    `insert into feedback_unmatched (tenant_id, relay, fact_id, kind, message_key, fact, received_at, due_at)
      select 'tn_' || i % 50, 'sparkpost', 'f' || i, 'bounced', 'k' || i, '{}', now(), now() + interval '1 hour'
        from generate_series(1, 20000) i`,
   )

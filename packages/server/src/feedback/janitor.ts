@@ -2,7 +2,7 @@
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'
-import { dropOldParked } from './apply/park-store.ts'
+import { dropOldUnmatched } from './apply/unmatched-store.ts'
 import { dropOldRefused } from './intake/inbox-store.ts'
 
 const INTERVAL_MS = 10 * 60_000
@@ -24,7 +24,7 @@ export function createFeedbackJanitor(deps: {
     piecesMax: PIECES_MAX,
     async round(inPieces) {
       const callbacks = await inPieces(() => dropOldRefused(db, retentionMs, PIECE))
-      const reports = await inPieces(() => dropOldParked(db, retentionMs, PIECE))
+      const reports = await inPieces(() => dropOldUnmatched(db, retentionMs, PIECE))
       if (callbacks + reports > 0) log.info({ callbacks, reports }, 'unmatched_feedback.removed')
       return callbacks + reports
     },

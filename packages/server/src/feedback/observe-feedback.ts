@@ -24,14 +24,14 @@ export function createFeedbackObserver(metrics: Metrics): FeedbackObserver {
     for (const relay of callingRelays) callbacks.inc({ relay, result }, 0)
   const reports = metrics.counter(
     'callback_reports_total',
-    'Reports within callbacks, and looks at parked ones, by what came of them',
+    'Reports within callbacks, and tries of unmatched ones, by what came of them',
     ['relay', 'outcome'],
   )
   for (const outcome of handledOutcomes)
     for (const relay of relayKinds) reports.inc({ relay, outcome }, 0)
   const dropped = metrics.counter(
     'callback_reports_dropped_total',
-    'Parked reports that went because a tenant had too many of them',
+    'Unmatched reports that were dropped because a tenant had too many',
   )
   const refused = metrics.counter(
     'callbacks_refused_total',

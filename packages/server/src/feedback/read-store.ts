@@ -4,7 +4,7 @@ import type { Classified } from '@postrider/mail'
 import { type Queryable, statement } from '../platform/db/index.ts'
 import type { RelayFactKind } from '../relays/index.ts'
 
-interface RecipientPlace {
+interface RecipientKey {
   readonly refId: string
   readonly n: number
   /** Of the email. */
@@ -47,7 +47,7 @@ const FACTS_OF = statement(
 export async function readFactsOf(
   q: Queryable,
   tenantId: string,
-  email: Pick<RecipientPlace, 'refId' | 'day'>,
+  email: Pick<RecipientKey, 'refId' | 'day'>,
   ns: readonly number[],
   limit: number,
 ): Promise<RecordedFact[]> {
@@ -79,15 +79,15 @@ const FLAGS_OF = statement(
 export async function readFlags(
   q: Queryable,
   tenantId: string,
-  places: readonly RecipientPlace[],
+  keys: readonly RecipientKey[],
 ): Promise<ReportedFlags[]> {
-  const days = places.map(({ day }) => day).sort()
+  const days = keys.map(({ day }) => day).sort()
   if (days.length === 0) return []
   const { rows } = await q.query<ReportedFlags>(FLAGS_OF, [
     tenantId,
-    places.map(({ refId }) => refId),
-    places.map(({ n }) => n),
-    places.map(({ day }) => day),
+    keys.map(({ refId }) => refId),
+    keys.map(({ n }) => n),
+    keys.map(({ day }) => day),
     days[0],
     days.at(-1),
   ])
@@ -112,9 +112,9 @@ export async function walkFlags(
     readonly below: { readonly refId: string; readonly n: number }
     readonly limit: number
   },
-): Promise<(ReportedFlags & RecipientPlace)[]> {
+): Promise<(ReportedFlags & RecipientKey)[]> {
   const { tenantId, days, refIdMin, below, limit } = o
   const values = [tenantId, days.from, days.to, refIdMin, below.refId, below.n, limit]
-  const { rows } = await q.query<ReportedFlags & RecipientPlace>(WALK, values)
+  const { rows } = await q.query<ReportedFlags & RecipientKey>(WALK, values)
   return rows
 }

@@ -398,7 +398,7 @@ describe.each([
         'MAIL_SPAM',
         'MAIL_UNSUBSCRIBED',
       ])
-      const { rows } = await world.db.query('delete from feedback_parked returning fact_id')
+      const { rows } = await world.db.query('delete from feedback_unmatched returning fact_id')
       expect(rows, where).toEqual([{ fact_id: `o${n}${mail.refId}` }])
       await world.db.query('delete from webhooks_event where ref_id = $1', [mail.refId])
       if (seen.hasFailed) continue

@@ -25,7 +25,7 @@ import {
   withoutConflict,
 } from './apply-parts.ts'
 import { handleReports } from './handle-reports.ts'
-import type { RelayReport } from './park-store.ts'
+import type { RelayReport } from './unmatched-store.ts'
 
 export interface ApplyCallbacksDeps extends ApplyPartsDeps {
   readonly failpoints: Failpoints

@@ -29,7 +29,7 @@ import {
   takeCallbacks,
 } from '../intake/inbox-store.ts'
 import { type Handled, type HandleReportsDeps, handleReports } from './handle-reports.ts'
-import type { RelayReport } from './park-store.ts'
+import type { RelayReport } from './unmatched-store.ts'
 
 export interface ApplyPartsDeps extends HandleReportsDeps {
   readonly db: Db

@@ -24,7 +24,7 @@ const suppressed = async (tenantId: string) => {
 }
 const counts = async (tenantId: string) => {
   const { rows } = await world.db.query<{ name: string; n: number }>(
-    `select name, sum(n)::int as n from platform_tally_change
+    `select name, sum(n)::int as n from platform_counter_change
       where tenant_id = $1 and name <> 'accepted' group by 1 having sum(n) <> 0 order by 1`,
     [tenantId],
   )
@@ -288,7 +288,7 @@ describe.each(providers)('a report of %s', (kind) => {
       await world.report(account, { type: 'delivered', mail })
     })
     expect(await world.statuses(mail)).toEqual(['deferred'])
-    await world.db.query('update feedback_parked set due_at = now()')
+    await world.db.query('update feedback_unmatched set due_at = now()')
     await world.feedback.worker.runOnce()
     expect(await world.statuses(mail)).toEqual(['delivered'])
     expect(await queueOf(world.db)).toEqual([])
@@ -318,7 +318,7 @@ describe.each(providers)('a report of %s', (kind) => {
     await world.db.query(`update sending_recipient set status = 'sent' where ref_id = $1`, [
       mail.refId,
     ])
-    await world.db.query('update feedback_parked set due_at = now()')
+    await world.db.query('update feedback_unmatched set due_at = now()')
     await world.feedback.worker.runOnce()
     expect(await world.statuses(mail)).toEqual(['bounced'])
   })
@@ -383,9 +383,9 @@ describe('[contract 7.4] a report with another address than the copy it names', 
     expect(await world.statuses(mail)).toEqual(['sent', 'sent'])
     expect(await world.events(mail)).toEqual([])
     expect(await suppressed(account.tenantId)).toEqual([])
-    expect(await world.db.query('select 1 from feedback_parked').then(({ rows }) => rows)).toEqual(
-      [],
-    )
+    expect(
+      await world.db.query('select 1 from feedback_unmatched').then(({ rows }) => rows),
+    ).toEqual([])
     expect(await metrics.registry.metrics()).toContain(
       `postrider_callback_reports_total{relay="${kind}",outcome="other_recipient"} 3`,
     )

@@ -14,12 +14,12 @@
  */
 import type { SuppressionSource } from '@postrider/contract'
 import { addressKeyOf, parseAddress, type UserAgent } from '@postrider/mail'
-import { addTallies } from '../../platform/counter-store.ts'
+import { addCounterChanges } from '../../platform/counter-store.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
 import {
   lockReported,
-  type Place,
+  type RecipientKey,
   type ReportedRecipient,
   reportStatuses,
   settleReported,
@@ -31,17 +31,17 @@ import {
   countFacts,
   factKey,
   insertFacts,
+  type MatchedReport,
   markComplained,
   markUnsubscribed,
-  type PlacedReport,
-  placeKey,
+  recipientKeyText,
 } from './fact-store.ts'
 import { judgeBounces } from './judge-bounces.ts'
 import { type Judgement, judgeReports } from './judge-reports.ts'
 import type { LoggedBounce } from './log-bounces.ts'
 import { matchReports } from './match-reports.ts'
-import { wakeParked } from './park-store.ts'
 import { messageKeyOf, type Report, type ReportOutcome } from './report.ts'
+import { wakeUnmatched } from './unmatched-store.ts'
 
 export interface ApplyReportsDeps {
   readonly readUserAgent: (header: string | undefined) => UserAgent
@@ -52,8 +52,8 @@ export interface AppliedReports {
   readonly outcomes: readonly ReportOutcome[]
   /** To be woken after the commit. */
   readonly touched: readonly TouchedStream[]
-  /** Parked reports that may have become known by these. */
-  readonly wokenParked: number
+  /** Unmatched reports that may have become known by these. */
+  readonly wokenUnmatched: number
   /** To be logged after the commit. */
   readonly bounces: readonly LoggedBounce[]
 }
@@ -68,43 +68,43 @@ export async function applyReports(
   deps: ApplyReportsDeps,
   { tenantId, reports }: { readonly tenantId: string; readonly reports: readonly Report[] },
 ): Promise<AppliedReports> {
-  const places = await matchReports(tx, tenantId, reports)
-  const recipients = await openRecipients(tx, tenantId, places)
+  const recipientKeys = await matchReports(tx, tenantId, reports)
+  const recipients = await openRecipients(tx, tenantId, recipientKeys)
   const outcomes: ReportOutcome[] = []
-  const toApply: { readonly i: number; readonly one: PlacedReport }[] = []
+  const toApply: { readonly i: number; readonly one: MatchedReport }[] = []
   for (const [i, report] of reports.entries()) {
-    const place = places[i]
-    const recipient = place && recipients.get(placeKey(place))
+    const recipientKey = recipientKeys[i]
+    const recipient = recipientKey && recipients.get(recipientKeyText(recipientKey))
     outcomes[i] = outcomeOf(report, recipient)
-    if (place !== undefined && outcomes[i] === 'repeated')
-      toApply.push({ i, one: { place, report, atMicros: timeOf(report, place) } })
+    if (recipientKey !== undefined && outcomes[i] === 'repeated')
+      toApply.push({ i, one: { recipientKey, report, atMicros: timeOf(report, recipientKey) } })
   }
-  const placed = await judgeBounces(toApply.map(({ one }) => one))
-  const fresh = await insertFresh(tx, tenantId, placed)
-  for (const [at, one] of placed.entries()) {
+  const matched = await judgeBounces(toApply.map(({ one }) => one))
+  const fresh = await insertFresh(tx, tenantId, matched)
+  for (const [at, one] of matched.entries()) {
     const i = toApply[at]?.i
     if (i !== undefined && fresh.has(one)) outcomes[i] = 'applied'
   }
   const judged = await judgeAll(tx, tenantId, recipients, [...fresh])
-  const [{ touched }, wokenParked] = await Promise.all([
+  const [{ touched }, wokenUnmatched] = await Promise.all([
     recordEvents(
       tx,
       judged.flatMap(({ told }) =>
         told.map((one) => reportEvent(tenantId, one, deps.readUserAgent(one.fact.userAgent))),
       ),
     ),
-    wakeParked(tx, tenantId, [
+    wakeUnmatched(tx, tenantId, [
       ...new Set([...fresh].flatMap(({ report }) => messageKeyOf(report) ?? [])),
     ]),
     endWaiting(tx, tenantId, judged),
-    addTallies(
+    addCounterChanges(
       tx,
       judged.flatMap(({ recipient: { mailerId: subject }, counted }) =>
         counted.map((one) => ({ ...one, tenantId, subject })),
       ),
     ),
   ])
-  return { outcomes, touched, wokenParked, bounces: bouncesOf(judged, fresh) }
+  return { outcomes, touched, wokenUnmatched, bounces: bouncesOf(judged, fresh) }
 }
 
 interface Recipient extends ReportedRecipient {
@@ -118,14 +118,16 @@ type Recipients = ReadonlyMap<string, Recipient>
 async function openRecipients(
   tx: Tx,
   tenantId: string,
-  places: readonly (Place | undefined)[],
+  recipientKeys: readonly (RecipientKey | undefined)[],
 ): Promise<Recipients> {
   const once = new Map(
-    places.flatMap((place) => (place ? [[placeKey(place), place] as const] : [])),
+    recipientKeys.flatMap((recipientKey) =>
+      recipientKey ? [[recipientKeyText(recipientKey), recipientKey] as const] : [],
+    ),
   )
   const locked = await lockReported(tx, tenantId, [...once.values()])
   const counts = await countFacts(tx, tenantId, locked, FACTS_MAX)
-  return new Map(locked.map((one, i) => [placeKey(one), { ...one, facts: counts[i] ?? 0 }]))
+  return new Map(locked.map((one, i) => [recipientKeyText(one), { ...one, facts: counts[i] ?? 0 }]))
 }
 
 /** `repeated`: it is to be applied, unless it was. */
@@ -166,7 +168,7 @@ function isAbout({ email: named }: Report['fact'], email: string): boolean {
 }
 
 /** A copy that was forwarded tells of another address, which says nothing of its recipient's. */
-function mayCount({ report: { fact, isReturned } }: PlacedReport, email: string): boolean {
+function mayCount({ report: { fact, isReturned } }: MatchedReport, email: string): boolean {
   return isReturned !== true || isAbout(fact, email)
 }
 
@@ -179,7 +181,7 @@ function keyOf(email: string): string | undefined {
  * Not before the email, and not after it was told: clocks of others may be wrong. Providers know whole
  * seconds, and an event has its microsecond for itself: recipients of one email have one each.
  */
-function timeOf({ fact, receivedAtMicros }: Report, { refId, n }: Place): bigint {
+function timeOf({ fact, receivedAtMicros }: Report, { refId, n }: RecipientKey): bigint {
   const acceptedAt = BigInt(timeOfUlid(refId).getTime()) * 1000n
   const { atMicros = receivedAtMicros } = fact
   const told = atMicros < receivedAtMicros ? atMicros : receivedAtMicros
@@ -190,10 +192,10 @@ function timeOf({ fact, receivedAtMicros }: Report, { refId, n }: Place): bigint
 async function insertFresh(
   tx: Tx,
   tenantId: string,
-  placed: readonly PlacedReport[],
-): Promise<ReadonlySet<PlacedReport>> {
-  const byKey = new Map<string, PlacedReport>()
-  for (const one of placed) {
+  matched: readonly MatchedReport[],
+): Promise<ReadonlySet<MatchedReport>> {
+  const byKey = new Map<string, MatchedReport>()
+  for (const one of matched) {
     const key = factKey(one)
     if (!byKey.has(key)) byKey.set(key, one)
   }
@@ -203,12 +205,14 @@ async function insertFresh(
 
 function bouncesOf(
   judged: readonly JudgedRecipient[],
-  fresh: ReadonlySet<PlacedReport>,
+  fresh: ReadonlySet<MatchedReport>,
 ): LoggedBounce[] {
-  const recipients = new Map(judged.map(({ recipient }) => [placeKey(recipient), recipient]))
+  const recipients = new Map(
+    judged.map(({ recipient }) => [recipientKeyText(recipient), recipient]),
+  )
   return [...fresh].flatMap((one) => {
     const { fact, relay, tenantId } = one.report
-    const recipient = recipients.get(placeKey(one.place))
+    const recipient = recipients.get(recipientKeyText(one.recipientKey))
     if (fact.kind !== 'bounced' || recipient === undefined) return []
     const { refId, n, email, mailerId, traceparent } = recipient
     const suppresses = mayCount(one, email) ? fact.suppresses : undefined
@@ -236,15 +240,17 @@ async function judgeAll(
   tx: Tx,
   tenantId: string,
   recipients: Recipients,
-  fresh: readonly PlacedReport[],
+  fresh: readonly MatchedReport[],
 ): Promise<JudgedRecipient[]> {
   const news = await markAndSuppress(tx, tenantId, recipients, fresh)
-  const isNews = (one: PlacedReport) => news.has(one)
-  return [...Map.groupBy(fresh, ({ place }) => placeKey(place))].flatMap(([key, all]) => {
-    const recipient = recipients.get(key)
-    if (recipient === undefined) return []
-    return { recipient, ...judgeReports({ recipient, fresh: all, isNews }) }
-  })
+  const isNews = (one: MatchedReport) => news.has(one)
+  return [...Map.groupBy(fresh, ({ recipientKey }) => recipientKeyText(recipientKey))].flatMap(
+    ([key, all]) => {
+      const recipient = recipients.get(key)
+      if (recipient === undefined) return []
+      return { recipient, ...judgeReports({ recipient, fresh: all, isNews }) }
+    },
+  )
 }
 
 /** Answers the reports by which anything has changed: the unsubscriptions among them are told. */
@@ -252,12 +258,12 @@ async function markAndSuppress(
   tx: Tx,
   tenantId: string,
   recipients: Recipients,
-  fresh: readonly PlacedReport[],
-): Promise<ReadonlySet<PlacedReport>> {
-  const news = new Set<PlacedReport>()
+  fresh: readonly MatchedReport[],
+): Promise<ReadonlySet<MatchedReport>> {
+  const news = new Set<MatchedReport>()
   const marked = fresh
     .filter(({ report: { fact } }) => fact.suppresses !== undefined || MARKED.has(fact.kind))
-    .map((one) => ({ one, ...addressOf(recipients.get(placeKey(one.place))) }))
+    .map((one) => ({ one, ...addressOf(recipients.get(recipientKeyText(one.recipientKey))) }))
     // In one order, whoever else suppresses the same addresses.
     .sort((a, b) => (a.key < b.key ? -1 : 1))
   await Promise.all(
@@ -277,7 +283,10 @@ async function markAndSuppress(
 }
 
 /** Of a suppression: the event of which email, and who reported it. */
-function sourceOf({ place: { refId }, report: { fact, relay } }: PlacedReport): SuppressionSource {
+function sourceOf({
+  recipientKey: { refId },
+  report: { fact, relay },
+}: MatchedReport): SuppressionSource {
   const event = suppressingEvent(fact.kind)
   return {
     ...(event === undefined ? {} : { event }),

@@ -12,21 +12,21 @@ import {
   textArray,
 } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import type { Place } from '../../sending/index.ts'
+import type { RecipientKey } from '../../sending/index.ts'
 import { messageKeyOf, type Report } from './report.ts'
 
-export interface PlacedReport {
-  readonly place: Place
+export interface MatchedReport {
+  readonly recipientKey: RecipientKey
   readonly report: Report
   readonly atMicros: bigint
 }
 
-export function placeKey({ refId, n }: Place): string {
+export function recipientKeyText({ refId, n }: RecipientKey): string {
   return `${refId} ${n}`
 }
 
-export function factKey({ place, report }: PlacedReport): string {
-  return `${placeKey(place)} ${report.fact.factId}`
+export function factKey({ recipientKey, report }: MatchedReport): string {
+  return `${recipientKeyText(recipientKey)} ${report.fact.factId}`
 }
 
 const INSERT = statement(
@@ -49,22 +49,22 @@ const INSERT = statement(
 export async function insertFacts(
   tx: Tx,
   tenantId: string,
-  placed: readonly PlacedReport[],
+  matched: readonly MatchedReport[],
 ): Promise<ReadonlySet<string>> {
-  if (placed.length === 0) return new Set()
-  const facts = placed.map(({ report }) => report.fact)
+  if (matched.length === 0) return new Set()
+  const facts = matched.map(({ report }) => report.fact)
   const { rows } = await tx.query<{ key: string }>(INSERT, [
     tenantId,
-    arrayText(placed.map(({ place }) => place.refId)),
-    arrayText(placed.map(({ place }) => place.n)),
+    arrayText(matched.map(({ recipientKey }) => recipientKey.refId)),
+    arrayText(matched.map(({ recipientKey }) => recipientKey.n)),
     textArray(facts.map(({ factId }) => factId)),
-    arrayText(placed.map(({ place }) => dayOfUlid(place.refId))),
-    textArray(placed.map(({ report }) => report.relay ?? null)),
+    arrayText(matched.map(({ recipientKey }) => dayOfUlid(recipientKey.refId))),
+    textArray(matched.map(({ report }) => report.relay ?? null)),
     arrayText(facts.map(({ kind }) => kind)),
     textArray(facts.map(({ type }) => type)),
-    textArray(placed.map(({ report }) => messageKeyOf(report) ?? null)),
-    arrayText(placed.map(({ atMicros }) => formatMicros(atMicros))),
-    arrayText(placed.map(({ report }) => formatMicros(report.receivedAtMicros))),
+    textArray(matched.map(({ report }) => messageKeyOf(report) ?? null)),
+    arrayText(matched.map(({ atMicros }) => formatMicros(atMicros))),
+    arrayText(matched.map(({ report }) => formatMicros(report.receivedAtMicros))),
     textArray(facts.map(({ reason }) => reason)),
     nullableArrayText(facts.map(({ isHard }) => isHard ?? null)),
     textArray(facts.map(({ errorCode }) => errorCode ?? null)),
@@ -93,7 +93,7 @@ const COUNT = statement(
 export async function countFacts(
   q: Queryable,
   tenantId: string,
-  who: readonly Place[],
+  who: readonly RecipientKey[],
   max: number,
 ): Promise<readonly number[]> {
   if (who.length === 0) return []
@@ -119,7 +119,7 @@ const COMPLAINED = statement(
 export async function markComplained(
   tx: Tx,
   tenantId: string,
-  { place: { refId, n }, atMicros }: PlacedReport,
+  { recipientKey: { refId, n }, atMicros }: MatchedReport,
 ): Promise<void> {
   await tx.query(COMPLAINED, [tenantId, refId, n, dayOfUlid(refId), formatMicros(atMicros)])
 }
@@ -136,7 +136,7 @@ const UNSUBSCRIBED = statement(
 export async function markUnsubscribed(
   tx: Tx,
   tenantId: string,
-  { place: { refId, n }, atMicros }: PlacedReport,
+  { recipientKey: { refId, n }, atMicros }: MatchedReport,
 ): Promise<boolean> {
   const values = [tenantId, refId, n, dayOfUlid(refId), formatMicros(atMicros)]
   return (await tx.query(UNSUBSCRIBED, values)).rowCount > 0
@@ -157,10 +157,10 @@ export async function findMessages(
   q: Queryable,
   tenantId: string,
   given: readonly (string | undefined)[],
-): Promise<readonly (Place | undefined)[]> {
+): Promise<readonly (RecipientKey | undefined)[]> {
   const keys = [...new Set(given.flatMap((key) => key ?? []))]
   if (keys.length === 0) return []
-  const { rows } = await q.query<Place & { readonly key: string }>(FIND_MESSAGES, [
+  const { rows } = await q.query<RecipientKey & { readonly key: string }>(FIND_MESSAGES, [
     tenantId,
     keys,
     keys.map((key) => `${tenantId} ${key}`),

@@ -10,16 +10,16 @@ import type { TouchedStream } from '../../webhooks/index.ts'
 import { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply-reports.ts'
 import type { LoggedBounce } from './log-bounces.ts'
 import { answeredIdOf } from './match-reports.ts'
-import {
-  boundParked,
-  type DueReport,
-  deleteParked,
-  insertParked,
-  type ParkedRow,
-  postponeParked,
-  type RelayReport,
-} from './park-store.ts'
 import { messageKeyOf, type ReportOutcome } from './report.ts'
+import {
+  boundUnmatched,
+  type DueReport,
+  deleteUnmatched,
+  insertUnmatched,
+  postponeUnmatched,
+  type RelayReport,
+  type UnmatchedRow,
+} from './unmatched-store.ts'
 
 export const handledOutcomes = [
   'applied',
@@ -40,9 +40,9 @@ export interface Handled {
   }[]
   /** Streams, to be woken after the commit. */
   readonly touched: readonly TouchedStream[]
-  /** When parked reports are due, as far as these have changed that. */
+  /** When unmatched reports are due, as far as these have changed that. */
   readonly lookAgainMs: number
-  /** Parked reports that went for want of room. */
+  /** Unmatched reports that were dropped beyond the bound of their tenant. */
   readonly dropped: number
   readonly bounces: readonly LoggedBounce[]
 }
@@ -53,9 +53,9 @@ export interface HandleReportsDeps extends ApplyReportsDeps {
 }
 
 const SLICE = 500
-export const PARKED_MS = 24 * 3_600_000
+export const MATCHING_MS = 24 * 3_600_000
 /** Of one tenant, with those that nobody looks at any more. */
-const PARKED_MAX = 10_000
+const UNMATCHED_MAX = 10_000
 /** Before the first look, the second, …; the last repeats. */
 const WAITS_MS = [250, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000]
 
@@ -74,16 +74,16 @@ export async function handleReports(
   const oldestMs = Date.now() - deps.retentionMs
   const outcomes = applied.flatMap((slice) => slice.outcomes)
   const settled = sorted.map((report, i) => settle(report, outcomes[i] ?? 'ignored', oldestMs))
-  const parked = settled.flatMap(({ report, waitMs }) =>
+  const unmatched = settled.flatMap(({ report, waitMs }) =>
     waitMs === undefined ? [] : [{ report, messageKey: messageKeyOf(report), waitMs }],
   )
-  await insertParked(tx, inOrderOfKeys(parked))
-  const dropped = parked.length === 0 ? 0 : await boundParked(tx, tenantId, PARKED_MAX)
+  await insertUnmatched(tx, inOrderOfKeys(unmatched))
+  const dropped = unmatched.length === 0 ? 0 : await boundUnmatched(tx, tenantId, UNMATCHED_MAX)
   return sumUp(applied, settled, dropped)
 }
 
-/** Looks at parked reports again. */
-export async function handleParked(
+/** Tries unmatched reports again. */
+export async function handleUnmatched(
   tx: Tx,
   deps: HandleReportsDeps,
   due: readonly DueReport[],
@@ -97,7 +97,7 @@ export async function handleParked(
     applied.push(slice)
     for (const [i, { report, tries, ageMs }] of sorted.entries()) {
       const outcome = slice.outcomes[i] ?? 'ignored'
-      const waitMs = ageMs >= PARKED_MS ? null : waitOf(tries + 1)
+      const waitMs = ageMs >= MATCHING_MS ? null : waitOf(tries + 1)
       settled.push(
         isOpen(outcome)
           ? { report, outcome: waitMs === null ? 'unmatched' : 'parked', waitMs }
@@ -106,11 +106,11 @@ export async function handleParked(
     }
   }
   await Promise.all([
-    deleteParked(
+    deleteUnmatched(
       tx,
       settled.flatMap(({ report, waitMs }) => (waitMs === undefined ? [report] : [])),
     ),
-    postponeParked(
+    postponeUnmatched(
       tx,
       settled.flatMap(({ report, waitMs }) => (waitMs === undefined ? [] : [{ report, waitMs }])),
     ),
@@ -121,7 +121,7 @@ export async function handleParked(
 interface Settled {
   readonly report: RelayReport
   readonly outcome: HandledOutcome
-  /** Undefined: it is not parked. Null: it is kept, and nobody looks. */
+  /** Undefined: it is not stored. Null: it is stored, and not tried again. */
   readonly waitMs: number | null | undefined
 }
 
@@ -138,9 +138,9 @@ function inOrder<T>(all: readonly T[], reportOf: (one: T) => RelayReport): T[] {
 }
 
 /** Two callbacks may hold the same reports. */
-function inOrderOfKeys(parked: readonly ParkedRow[]): ParkedRow[] {
-  const keyOf = ({ report: { relay, fact } }: ParkedRow) => `${relay} ${fact.factId}`
-  return parked.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+function inOrderOfKeys(unmatched: readonly UnmatchedRow[]): UnmatchedRow[] {
+  const keyOf = ({ report: { relay, fact } }: UnmatchedRow) => `${relay} ${fact.factId}`
+  return unmatched.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
 }
 
 function isOpen(outcome: ReportOutcome): outcome is 'unknown' | 'under_way' {
@@ -177,7 +177,7 @@ function sumUp(
   settled: readonly Settled[],
   dropped: number,
 ): Handled {
-  const isWoken = applied.some(({ wokenParked }) => wokenParked > 0)
+  const isWoken = applied.some(({ wokenUnmatched }) => wokenUnmatched > 0)
   const waits = settled.flatMap(({ waitMs }) => waitMs ?? [])
   return {
     outcomes: settled.map(({ report: { tenantId, relay }, outcome }) => ({

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import type { PlacedReport } from './fact-store.ts'
+import type { MatchedReport } from './fact-store.ts'
 import { judgeBounces } from './judge-bounces.ts'
 
-type Fact = PlacedReport['report']['fact']
+type Fact = MatchedReport['report']['fact']
 
-const placed = (fact: Fact, relay: PlacedReport['report']['relay'] = 'sendgrid'): PlacedReport => ({
-  place: { refId: '01JABCDEFGHJKMNPQRSTVWXYZ0', n: 0 },
+const matched = (
+  fact: Fact,
+  relay: MatchedReport['report']['relay'] = 'sendgrid',
+): MatchedReport => ({
+  recipientKey: { refId: '01JABCDEFGHJKMNPQRSTVWXYZ0', n: 0 },
   atMicros: 0n,
   report: { tenantId: 'tn_1', relay, receivedAtMicros: 0n, fact },
 })
@@ -22,13 +25,13 @@ const bounced = (fact: Partial<Fact>): Fact => ({
   ref: undefined,
   ...fact,
 })
-const judgeOne = async (fact: Fact, relay?: PlacedReport['report']['relay']) =>
-  (await judgeBounces([placed(fact, relay)]))[0]?.report.fact
+const judgeOne = async (fact: Fact, relay?: MatchedReport['report']['relay']) =>
+  (await judgeBounces([matched(fact, relay)]))[0]?.report.fact
 
 describe('[contract 7.4] bounces of relay providers', () => {
   it('are judged in pieces that let the event loop run', async () => {
     const replies = (n: number) =>
-      Array.from({ length: n }, () => placed(bounced({ reason: '550 User unknown' })))
+      Array.from({ length: n }, () => matched(bounced({ reason: '550 User unknown' })))
     let others = 0
     const count = () => {
       others += 1
@@ -80,7 +83,7 @@ describe('[contract 7.4] bounces of relay providers', () => {
       evidence: 'user unknown',
     } as const
     const fact = bounced({ classified, reason: '550 5.7.1 Blocked' })
-    const report = { ...placed(fact), report: { ...placed(fact).report, relay: undefined } }
+    const report = { ...matched(fact), report: { ...matched(fact).report, relay: undefined } }
     expect((await judgeBounces([report]))[0]?.report.fact).toBe(fact)
   })
 })

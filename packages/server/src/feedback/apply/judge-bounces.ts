@@ -6,15 +6,15 @@
 import { setImmediate } from 'node:timers/promises'
 import { judgeBounce } from '@postrider/mail'
 import type { RelayFact } from '../../relays/index.ts'
-import type { PlacedReport } from './fact-store.ts'
+import type { MatchedReport } from './fact-store.ts'
 
 /** A server that writes its replies to cost time gets no more of it at once. */
 const TURN = 20
 
 /** In the order of the given. */
-export async function judgeBounces(placed: readonly PlacedReport[]): Promise<PlacedReport[]> {
-  const judged: PlacedReport[] = []
-  for (const [i, one] of placed.entries()) {
+export async function judgeBounces(matched: readonly MatchedReport[]): Promise<MatchedReport[]> {
+  const judged: MatchedReport[] = []
+  for (const [i, one] of matched.entries()) {
     const { report } = one
     judged.push({ ...one, report: { ...report, fact: withVerdict(report) } })
     if (i % TURN === TURN - 1) await setImmediate()
@@ -22,7 +22,7 @@ export async function judgeBounces(placed: readonly PlacedReport[]): Promise<Pla
   return judged
 }
 
-function withVerdict({ fact, relay }: PlacedReport['report']): RelayFact {
+function withVerdict({ fact, relay }: MatchedReport['report']): RelayFact {
   if (fact.kind !== 'bounced') return fact
   // That it is on the provider's list counts, unless the reply says why, and it was something else.
   if (fact.classified !== undefined && !(relay !== undefined && saysOtherwise(fact))) return fact

@@ -12,15 +12,15 @@ import type { RelayFactKind } from '../../relays/index.ts'
 import type { ReportedRecipient, ReportedStatus } from '../../sending/index.ts'
 import { decideStatus } from './decide-status.ts'
 import { failedReasonOf, isTold, type ToldReport } from './event-details.ts'
-import type { PlacedReport } from './fact-store.ts'
+import type { MatchedReport } from './fact-store.ts'
 import { answeredIdOf } from './match-reports.ts'
 
 export interface FreshReports {
   readonly recipient: ReportedRecipient
   /** In any order. */
-  readonly fresh: readonly PlacedReport[]
+  readonly fresh: readonly MatchedReport[]
   /** Of unsubscriptions: whether anything has changed by it. */
-  readonly isNews: (report: PlacedReport) => boolean
+  readonly isNews: (report: MatchedReport) => boolean
 }
 
 export interface Count {
@@ -93,8 +93,8 @@ export function judgeReports({ recipient, fresh, isNews }: FreshReports): Judgem
 }
 
 /** Oldest first; of one moment, in the order in which such things happen. */
-function inOrder(reports: readonly PlacedReport[]): PlacedReport[] {
-  const rankOf = ({ report }: PlacedReport) => WITHIN_A_SECOND[report.fact.kind]
+function inOrder(reports: readonly MatchedReport[]): MatchedReport[] {
+  const rankOf = ({ report }: MatchedReport) => WITHIN_A_SECOND[report.fact.kind]
   return reports.toSorted((a, b) => Number(a.atMicros - b.atMicros) || rankOf(a) - rankOf(b))
 }
 

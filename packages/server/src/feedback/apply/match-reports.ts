@@ -9,7 +9,7 @@ import { recipientsMax } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '@postrider/mail'
 import type { Queryable } from '../../platform/db/index.ts'
 import { isUlid } from '../../platform/ids.ts'
-import { domainFirst, findByMessageId, type Place } from '../../sending/index.ts'
+import { domainFirst, findByMessageId, type RecipientKey } from '../../sending/index.ts'
 import { findMessages } from './fact-store.ts'
 import { messageKeyOf, type Report } from './report.ts'
 
@@ -23,7 +23,7 @@ export async function matchReports(
   q: Queryable,
   tenantId: string,
   reports: readonly Report[],
-): Promise<readonly (Place | undefined)[]> {
+): Promise<readonly (RecipientKey | undefined)[]> {
   const found = reports.map(byReference)
   // One that names a reference is nobody else's, known or not.
   const isMissing = ({ fact }: Report, i: number) =>
@@ -43,23 +43,26 @@ export async function matchReports(
   return found
 }
 
-function byReference({ fact: { ref } }: Report): Place | undefined {
+function byReference({ fact: { ref } }: Report): RecipientKey | undefined {
   return ref !== undefined && isUlid(ref.refId) && ref.n < recipientsMax ? ref : undefined
 }
 
 /** By others that come along. */
 function joinAmong(
   reports: readonly Report[],
-  found: readonly (Place | undefined)[],
+  found: readonly (RecipientKey | undefined)[],
   keys: readonly (string | undefined)[],
-): (Place | undefined)[] {
+): (RecipientKey | undefined)[] {
   const named = new Map(
     reports.flatMap((report, i) => (found[i] ? [[messageKeyOf(report), found[i]] as const] : [])),
   )
   return keys.map((key) => (key === undefined ? undefined : named.get(key)))
 }
 
-function fill(found: (Place | undefined)[], results: readonly (Place | undefined)[]): void {
+function fill(
+  found: (RecipientKey | undefined)[],
+  results: readonly (RecipientKey | undefined)[],
+): void {
   for (const [i, result] of results.entries()) found[i] ??= result
 }
 

@@ -79,7 +79,7 @@ const changes: fc.Arbitrary<Change> = fc.oneof(
 const everything = async () => {
   const tables = ['sending_recipient', 'feedback_fact', 'feedback_recipient']
   const counts = await Promise.all(
-    [...tables, 'webhooks_event', 'suppressions_address', 'platform_tally_change'].map(
+    [...tables, 'webhooks_event', 'suppressions_address', 'platform_counter_change'].map(
       async (table) => {
         const { rows } = await world.db.query<{ seen: string | null }>(
           `select md5(string_agg(t::text, ',' order by t::text)) as seen from ${table} t`,

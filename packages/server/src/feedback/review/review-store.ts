@@ -44,15 +44,15 @@ export async function findBouncesOf(
     before: `${id.slice(0, TIME_CHARS)}Z`,
   }))
   const sent = await findSentTo(q, tenantId, given)
-  const places = sent.flatMap((all, i) => all.map((place) => ({ ...place, i })))
+  const keys = sent.flatMap((all, i) => all.map((key) => ({ ...key, i })))
   const found: KeptBounce[][] = asked.map(() => [])
-  if (places.length === 0) return found
+  if (keys.length === 0) return found
   const { rows } = await q.query<KeptBounce & { readonly i: number }>(FIND, [
     tenantId,
-    places.map(({ i }) => i),
-    places.map(({ refId }) => refId),
-    places.map(({ n }) => n),
-    places.map(({ day }) => day),
+    keys.map(({ i }) => i),
+    keys.map(({ refId }) => refId),
+    keys.map(({ n }) => n),
+    keys.map(({ day }) => day),
     BOUNCES_MAX,
   ])
   for (const { i, ...bounce } of rows) found[i]?.push(bounce)

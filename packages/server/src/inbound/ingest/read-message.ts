@@ -13,7 +13,7 @@ import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import type { Clock } from '../../platform/clock.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
 import { startTrace } from '../../platform/trace.ts'
-import type { Place, ReturnPathTokens } from '../../sending/index.ts'
+import type { RecipientKey, ReturnPathTokens } from '../../sending/index.ts'
 import { type DetailsOptions, incomingDetails } from './event-details.ts'
 import type { FinishedMessage } from './finish-messages.ts'
 import type { StoredMessage } from './message-store.ts'
@@ -158,7 +158,7 @@ function createAuthenticateOnce(authenticate: Authenticate): Authenticate {
 function returnedTo(
   tokens: Pick<ReturnPathTokens, 'read'>,
   { tenantId, envelope }: Pick<StoredMessage, 'tenantId' | 'envelope'>,
-): Place | undefined {
+): RecipientKey | undefined {
   const places = (envelope?.to ?? []).map((address) =>
     tokens.read(tenantId, address.slice(0, Math.max(0, address.lastIndexOf('@')))),
   )

@@ -17,13 +17,13 @@ import { recipientsMax } from '@postrider/contract'
 import type { MailReport } from '@postrider/mail'
 import type { Report } from '../../feedback/index.ts'
 import { isUlid } from '../../platform/ids.ts'
-import type { Place } from '../../sending/index.ts'
+import type { RecipientKey } from '../../sending/index.ts'
 
 export function reportsOf(
   tenantId: string,
   receivedAtMicros: bigint,
   reports: readonly MailReport[],
-  returnedTo?: Place,
+  returnedTo?: RecipientKey,
 ): Report[] {
   return reports.flatMap((report) => {
     const ref =

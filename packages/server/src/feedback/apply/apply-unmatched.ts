@@ -1,5 +1,5 @@
 /**
- * Looks at parked reports that are due, some at a time. Where the database refuses them together they
+ * Tries unmatched reports that are due, some at a time. Where the database refuses them together they
  * are looked at one by one, and one that cannot be applied is left unmatched.
  */
 import {
@@ -11,10 +11,20 @@ import {
   transactByIndex,
 } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
-import { type Handled, type HandleReportsDeps, handleParked, PARKED_MS } from './handle-reports.ts'
-import { type DueReport, deleteParked, postponeParked, takeParked } from './park-store.ts'
+import {
+  type Handled,
+  type HandleReportsDeps,
+  handleUnmatched,
+  MATCHING_MS,
+} from './handle-reports.ts'
+import {
+  type DueReport,
+  deleteUnmatched,
+  postponeUnmatched,
+  takeUnmatched,
+} from './unmatched-store.ts'
 
-export interface ParkedApplier {
+export interface UnmatchedApplier {
   /** A bounded piece of what is due; answers how many reports that was. */
   runOnce(): Promise<number>
 }
@@ -23,14 +33,14 @@ const PIECE = 200
 /** What took too long, a lock as a rule, is left alone for so long. */
 const POSTPONED_MS = 30_000
 
-export function createParkedApplier(
+export function createUnmatchedApplier(
   deps: HandleReportsDeps & {
     readonly db: Db
     readonly log: Logger
     /** After the commit. */
     readonly onHandled: (handled: Handled) => void
   },
-): ParkedApplier {
+): UnmatchedApplier {
   const { db, log } = deps
 
   async function apply(
@@ -38,9 +48,9 @@ export function createParkedApplier(
     onTaken?: (due: readonly DueReport[]) => void,
   ): Promise<number> {
     const handled = await transactByIndex(db, async (tx) => {
-      const due = await takeParked(tx, limit)
+      const due = await takeUnmatched(tx, limit)
       onTaken?.(due)
-      return await handleParked(tx, deps, due)
+      return await handleUnmatched(tx, deps, due)
     })
     deps.onHandled(handled)
     return handled.outcomes.length
@@ -63,10 +73,10 @@ export function createParkedApplier(
   async function putAside({ report, ageMs }: DueReport, problem: unknown): Promise<void> {
     // Retention has taken the email's day meanwhile: nothing follows from it any more.
     if (isWithoutPartition(problem))
-      return await transactByIndex(db, (tx) => deleteParked(tx, [report]))
+      return await transactByIndex(db, (tx) => deleteUnmatched(tx, [report]))
     const isPassing = isStatementTimeout(problem) || isConflict(problem)
-    const waitMs = isPassing && ageMs < PARKED_MS ? POSTPONED_MS : null
-    await transactByIndex(db, (tx) => postponeParked(tx, [{ report, waitMs }]))
+    const waitMs = isPassing && ageMs < MATCHING_MS ? POSTPONED_MS : null
+    await transactByIndex(db, (tx) => postponeUnmatched(tx, [{ report, waitMs }]))
     if (waitMs === null)
       log.error(
         { err: problem, tenant_id: report.tenantId, fact_id: report.fact.factId },

@@ -1,5 +1,5 @@
 /**
- * SQL of reports that are parked: whom they are about is not known, or their attempt is not over. Every
+ * SQL of unmatched reports: whom they are about is not known, or their attempt is not over. Every
  * statement names the tenant, or says why not.
  */
 import type { RelayKind } from '@postrider/contract'
@@ -9,18 +9,18 @@ import { factFromJson, type Report, reportToJson } from './report.ts'
 
 export type RelayReport = Report & { readonly relay: RelayKind }
 
-export interface ParkedRow {
+export interface UnmatchedRow {
   readonly report: RelayReport
   readonly messageKey: string | undefined
   /** Null: nobody is to look at it. */
   readonly waitMs: number | null
 }
 
-/** One that is parked already stays as it is. Given in an order that all callers share. */
-export async function insertParked(tx: Tx, rows: readonly ParkedRow[]): Promise<void> {
+/** One that is stored already stays as it is. Given in an order that all callers share. */
+export async function insertUnmatched(tx: Tx, rows: readonly UnmatchedRow[]): Promise<void> {
   await insertRows(tx, {
-    name: 'feedback.insert_parked',
-    into: 'feedback_parked',
+    name: 'feedback.insert_unmatched',
+    into: 'feedback_unmatched',
     columns: [
       'tenant_id',
       'relay',
@@ -49,9 +49,9 @@ export async function insertParked(tx: Tx, rows: readonly ParkedRow[]): Promise<
 // First what nobody waits for any more, then what is reported of most mail anyway.
 const DROP_EXCESS = statement(
   'feedback.drop_excess',
-  `with counted as (select count(*)::int as count from feedback_parked where tenant_id = $1)
-   delete from feedback_parked p
-    using (select relay, fact_id from feedback_parked
+  `with counted as (select count(*)::int as count from feedback_unmatched where tenant_id = $1)
+   delete from feedback_unmatched p
+    using (select relay, fact_id from feedback_unmatched
             where tenant_id = $1 and (select count from counted) > $2
             order by due_at is not null, kind <> 'delivered', received_at
             limit (select greatest(count - $2, 0) from counted) for update skip locked) few
@@ -59,23 +59,23 @@ const DROP_EXCESS = statement(
 )
 
 /** No more than so many of a tenant stay. Answers how many went. */
-export async function boundParked(tx: Tx, tenantId: string, max: number): Promise<number> {
+export async function boundUnmatched(tx: Tx, tenantId: string, max: number): Promise<number> {
   return (await tx.query(DROP_EXCESS, [tenantId, max])).rowCount
 }
 
 const WAKE = statement(
-  'feedback.wake_parked',
-  `update feedback_parked p set due_at = now()
+  'feedback.wake_unmatched',
+  `update feedback_unmatched p set due_at = now()
      from (select p.relay, p.fact_id from unnest($2::text[]) as w (key)
             cross join lateral (
-              select relay, fact_id from feedback_parked p
+              select relay, fact_id from feedback_unmatched p
                where p.tenant_id = $1 and p.message_key = w.key and p.due_at > now()
                  for update skip locked) p) few
     where p.tenant_id = $1 and p.relay = few.relay and p.fact_id = few.fact_id`,
 )
 
-/** What is parked under these keys is looked at next. Answers how many. */
-export async function wakeParked(
+/** Unmatched reports under these keys are tried next. Answers how many. */
+export async function wakeUnmatched(
   tx: Tx,
   tenantId: string,
   keys: readonly string[],
@@ -92,16 +92,16 @@ export interface DueReport {
 
 // Over all tenants: the worker's, of whatever is due.
 const TAKE = statement(
-  'feedback.take_parked',
+  'feedback.take_unmatched',
   `select tenant_id as "tenantId", relay, fact, tries,
           (extract(epoch from received_at) * 1000000)::bigint as "receivedAtMicros",
           (extract(epoch from now() - received_at) * 1000)::float8 as "ageMs"
-     from feedback_parked where due_at <= now()
+     from feedback_unmatched where due_at <= now()
     order by due_at limit $1 for update skip locked`,
 )
 
 /** Locked to the end of the transaction; what others are at is passed over. */
-export async function takeParked(tx: Tx, limit: number): Promise<DueReport[]> {
+export async function takeUnmatched(tx: Tx, limit: number): Promise<DueReport[]> {
   const { rows } = await tx.query<{
     tenantId: string
     relay: RelayKind
@@ -122,9 +122,9 @@ export async function takeParked(tx: Tx, limit: number): Promise<DueReport[]> {
   }))
 }
 
-type ParkedKey = Pick<Report, 'tenantId' | 'relay' | 'fact'>
+type UnmatchedKey = Pick<Report, 'tenantId' | 'relay' | 'fact'>
 
-const keysOf = (reports: readonly ParkedKey[]) => [
+const keysOf = (reports: readonly UnmatchedKey[]) => [
   reports.map(({ tenantId }) => tenantId),
   reports.map(({ relay }) => relay),
   reports.map(({ fact }) => fact.factId),
@@ -132,19 +132,19 @@ const keysOf = (reports: readonly ParkedKey[]) => [
 const IS_GIVEN = 'p.tenant_id = w.tenant_id and p.relay = w.relay and p.fact_id = w.fact_id'
 
 const DELETE = statement(
-  'feedback.delete_parked',
-  `delete from feedback_parked p
+  'feedback.delete_unmatched',
+  `delete from feedback_unmatched p
     using unnest($1::text[], $2::text[], $3::text[]) as w (tenant_id, relay, fact_id)
     where ${IS_GIVEN}`,
 )
 
-export async function deleteParked(tx: Tx, reports: readonly ParkedKey[]): Promise<void> {
+export async function deleteUnmatched(tx: Tx, reports: readonly UnmatchedKey[]): Promise<void> {
   if (reports.length > 0) await tx.query(DELETE, keysOf(reports))
 }
 
 const POSTPONE = statement(
-  'feedback.postpone_parked',
-  `update feedback_parked p
+  'feedback.postpone_unmatched',
+  `update feedback_unmatched p
       set tries = p.tries + 1, due_at = now() + w.wait_ms * interval '1 ms'
      from unnest($1::text[], $2::text[], $3::text[], $4::float8[])
        as w (tenant_id, relay, fact_id, wait_ms)
@@ -152,9 +152,9 @@ const POSTPONE = statement(
 )
 
 /** Null: nobody looks any more. */
-export async function postponeParked(
+export async function postponeUnmatched(
   tx: Tx,
-  reports: readonly { readonly report: ParkedKey; readonly waitMs: number | null }[],
+  reports: readonly { readonly report: UnmatchedKey; readonly waitMs: number | null }[],
 ): Promise<void> {
   if (reports.length === 0) return
   await tx.query(POSTPONE, [
@@ -165,14 +165,18 @@ export async function postponeParked(
 
 // Over all tenants: the janitor's.
 const DROP_OLD = statement(
-  'feedback.drop_old_parked',
-  `delete from feedback_parked p
-    using (select tenant_id, relay, fact_id from feedback_parked
+  'feedback.drop_old_unmatched',
+  `delete from feedback_unmatched p
+    using (select tenant_id, relay, fact_id from feedback_unmatched
             where received_at < now() - $1 * interval '1 ms'
             order by received_at limit $2 for update skip locked) old
     where p.tenant_id = old.tenant_id and p.relay = old.relay and p.fact_id = old.fact_id`,
 )
 
-export async function dropOldParked(q: Queryable, ageMs: number, limit: number): Promise<number> {
+export async function dropOldUnmatched(
+  q: Queryable,
+  ageMs: number,
+  limit: number,
+): Promise<number> {
   return (await q.query(DROP_OLD, [ageMs, limit])).rowCount
 }

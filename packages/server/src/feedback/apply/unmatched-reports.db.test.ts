@@ -1,4 +1,4 @@
-/** Reports of which it is not known yet whom they are about: parked, joined, and at last left alone. */
+/** Reports of which it is not known yet whom they are about: stored, matched, and at last left alone. */
 import { describe, expect, it } from 'vitest'
 import { type CallbackAccount, type SentMail, useFeedback } from '../../../test/feedback.ts'
 import { silent } from '../../../test/sending.ts'
@@ -9,17 +9,17 @@ import { createFeedbackJanitor } from '../janitor.ts'
 const world = useFeedback()
 const DAY_MS = 86_400_000
 
-interface Parked {
+interface Unmatched {
   readonly kind: string
   readonly tries: number
   /** Null: nobody looks any more. */
   readonly wait_s: number | null
 }
 
-async function parked(): Promise<Parked[]> {
-  const { rows } = await world.db.query<Parked>(
+async function unmatched(): Promise<Unmatched[]> {
+  const { rows } = await world.db.query<Unmatched>(
     `select kind, tries, round(extract(epoch from due_at - now()))::int as wait_s
-       from feedback_parked order by received_at, kind`,
+       from feedback_unmatched order by received_at, kind`,
   )
   return rows
 }
@@ -27,7 +27,7 @@ async function parked(): Promise<Parked[]> {
 /** As time would. */
 async function lookAgain(ageMs = 0): Promise<void> {
   await world.db.query(
-    `update feedback_parked set due_at = now(), received_at = received_at - $1 * interval '1 ms'
+    `update feedback_unmatched set due_at = now(), received_at = received_at - $1 * interval '1 ms'
       where due_at is not null`,
     [ageMs],
   )
@@ -86,7 +86,7 @@ describe("a report with the provider's message id and the address", () => {
         details: { error_code: '550', message_id: mail.messageIds[0], email: ['ada@example.com'] },
       })
       expect(bounce?.details).not.toHaveProperty('num_retries')
-      expect(await parked()).toEqual([])
+      expect(await unmatched()).toEqual([])
     },
   )
 
@@ -94,14 +94,14 @@ describe("a report with the provider's message id and the address", () => {
     const { account, mail } = await set()
     await world.report(account, outOfBand('early'), outOfBand('early'))
     expect(await seen(mail)).toEqual({ statuses: ['sent'], events: [] })
-    expect(await parked()).toMatchObject([{ kind: 'bounced' }, { kind: 'bounced' }])
-    await world.db.query(`update feedback_parked set due_at = now() + interval '2 hours'`)
+    expect(await unmatched()).toMatchObject([{ kind: 'bounced' }, { kind: 'bounced' }])
+    await world.db.query(`update feedback_unmatched set due_at = now() + interval '2 hours'`)
     await world.report(account, { type: 'delivered', mail, messageId: 'early' })
     expect(await seen(mail)).toEqual({
       statuses: ['bounced'],
       events: ['MAIL_DELIVERED', 'MAIL_BOUNCE', 'MAIL_BOUNCE'],
     })
-    expect(await parked()).toEqual([])
+    expect(await unmatched()).toEqual([])
   })
 
   it('is not matched by a report that names an email of another tenant', async () => {
@@ -134,11 +134,11 @@ describe("a report with the provider's message id and the address", () => {
     const bounce = outOfBand('often', 'one-id')
     await world.report(account, bounce, bounce)
     await world.report(account, bounce)
-    expect(await parked()).toHaveLength(1)
+    expect(await unmatched()).toHaveLength(1)
     await world.report(account, { type: 'processed', mail, messageId: 'often' })
     for (let i = 0; i < 3; i++) await world.report(account, bounce)
     expect((await seen(mail)).events).toEqual(['MAIL_BOUNCE'])
-    expect(await parked()).toEqual([])
+    expect(await unmatched()).toEqual([])
   })
 
   it('is never matched by the message id of another tenant or another provider', async () => {
@@ -151,7 +151,7 @@ describe("a report with the provider's message id and the address", () => {
     await world.report(elsewhere, { type: 'bounced', messageId: 'shared', email })
     await lookAgain()
     expect(await seen(mail)).toEqual({ statuses: ['sent'], events: [] })
-    expect(await parked()).toHaveLength(2)
+    expect(await unmatched()).toHaveLength(2)
   })
 })
 
@@ -188,7 +188,7 @@ describe("a report with the id of the provider's answer and the address", () => 
       mail.refId,
     ])
     await world.report(account, { type: 'delivered', email: 'ada@example.com', messageId })
-    const [one] = await parked()
+    const [one] = await unmatched()
     expect(one?.wait_s).toBeLessThanOrEqual(1)
     await world.db.query(`update sending_recipient set message_id = $2 where ref_id = $1`, [
       mail.refId,
@@ -211,18 +211,18 @@ describe('an unmatched report', () => {
     await foreign(account)
     const waits: (number | null)[] = []
     for (let i = 0; i < 10; i++) {
-      const [one] = await parked()
+      const [one] = await unmatched()
       waits.push(one?.wait_s ?? null)
       await lookAgain()
     }
     expect(waits).toEqual([0, 1, 2, 5, 15, 60, 300, 1800, 7200, 7200])
     await lookAgain(DAY_MS)
-    expect(await parked()).toMatchObject([{ wait_s: null, tries: 11 }])
+    expect(await unmatched()).toMatchObject([{ wait_s: null, tries: 11 }])
     const janitor = createFeedbackJanitor({ db: world.db, log: silent, retentionMs: 2 * DAY_MS })
     expect(await janitor.runOnce()).toBe(0)
-    await world.db.query(`update feedback_parked set received_at = now() - interval '49 hours'`)
+    await world.db.query(`update feedback_unmatched set received_at = now() - interval '49 hours'`)
     expect(await janitor.runOnce()).toBe(1)
-    expect(await parked()).toEqual([])
+    expect(await unmatched()).toEqual([])
   })
 
   it('is matched when its email appears after all', async () => {
@@ -232,7 +232,7 @@ describe('an unmatched report', () => {
     ])
     await world.report(account, { type: 'bounced', mail })
     await lookAgain()
-    expect(await parked()).toHaveLength(1)
+    expect(await unmatched()).toHaveLength(1)
     await world.db.query('update sending_recipient set tenant_id = $2 where ref_id = $1', [
       mail.refId,
       account.tenantId,
@@ -252,26 +252,26 @@ describe('an unmatched report', () => {
       { type: 'opened', messageId: 'c' },
     )
     await foreign(account, ulidAtTime(Date.now() - 31 * DAY_MS))
-    expect(await parked()).toEqual([])
+    expect(await unmatched()).toEqual([])
   })
 
   it('is stored without a retry when it names no message', async () => {
     const account = await world.account('sparkpost')
     await world.report(account, { type: 'bounced', email: 'ada@example.com' })
-    expect(await parked()).toMatchObject([{ wait_s: null }])
+    expect(await unmatched()).toMatchObject([{ wait_s: null }])
   })
 
   it('is dropped when it has no address', async () => {
     const { account } = await set()
     await world.report(account, { type: 'bounced' }, { ...outOfBand('nobody'), email: '' })
-    expect(await parked()).toEqual([])
+    expect(await unmatched()).toEqual([])
   })
 
   it('is dropped beyond ten thousand of a tenant: first those without a retry, then deliveries', async () => {
     const account = await world.account('sparkpost')
     const fill = (kind: string, due: boolean, count: number) =>
       world.db.query(
-        `insert into feedback_parked (tenant_id, relay, fact_id, kind, fact, received_at, due_at)
+        `insert into feedback_unmatched (tenant_id, relay, fact_id, kind, fact, received_at, due_at)
          select $1, 'sparkpost', $2 || ($3::boolean)::text || i, $2, '{}', now() - interval '1 hour',
                 case when $3::boolean then now() + interval '1 hour' end
            from generate_series(1, $4) i`,
@@ -283,7 +283,7 @@ describe('an unmatched report', () => {
     await world.report(account, outOfBand('x'), outOfBand('y'), outOfBand('z'))
     const { rows } = await world.db.query<{ kind: string; is_due: boolean; n: number }>(
       `select kind, due_at is not null as is_due, count(*)::int as n
-         from feedback_parked group by 1, 2 order by 1, 2`,
+         from feedback_unmatched group by 1, 2 order by 1, 2`,
     )
     expect(rows).toEqual([
       { kind: 'bounced', is_due: true, n: 9_999 },
@@ -297,7 +297,7 @@ describe('an unmatched report', () => {
     const { account, mail } = await set()
     await world.report(account, outOfBand('good'), outOfBand('bad'))
     await world.db.query(
-      `update feedback_parked set fact = replace(fact, '"reason":""', '"reason":"\\u0000"')
+      `update feedback_unmatched set fact = replace(fact, '"reason":""', '"reason":"\\u0000"')
         where message_key = 'sparkpost bad'`,
     )
     await world.report(
@@ -307,7 +307,7 @@ describe('an unmatched report', () => {
     )
     await lookAgain()
     expect(await world.statuses(mail)).toEqual(['bounced'])
-    expect(await parked()).toMatchObject([{ wait_s: null }])
+    expect(await unmatched()).toMatchObject([{ wait_s: null }])
   })
 
   it.each([
@@ -324,12 +324,12 @@ describe('an unmatched report', () => {
     await stand('queued')
     await world.report(account, { type: 'bounced', mail })
     await stand('sent')
-    await world.db.query('update feedback_parked set due_at = now()')
+    await world.db.query('update feedback_unmatched set due_at = now()')
     const another = await world.another({ db: refusing(world.db, 'sending.report_status', state) })
     await another.feedback.worker.runOnce()
-    expect(await parked()).toMatchObject([{ kind: 'bounced', wait_s: 30 }])
+    expect(await unmatched()).toMatchObject([{ kind: 'bounced', wait_s: 30 }])
     await lookAgain()
-    expect(await parked()).toEqual([])
+    expect(await unmatched()).toEqual([])
     expect((await seen(mail)).events).toEqual(['MAIL_BOUNCE'])
   })
 })
