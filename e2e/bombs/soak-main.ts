@@ -15,7 +15,7 @@ const endMs = performance.now() + Number(values.seconds) * 1_000
 const mayGoOn = () => performance.now() < endMs
 /** Of each kind in a round. */
 const COUNT = 3
-const tally = { passed: 0, failed: 0 }
+const counts = { passed: 0, failed: 0 }
 
 const { deps, close } = await openService()
 try {
@@ -26,19 +26,19 @@ try {
       mayGoOn,
       onBlocked(blocked) {
         const isTooLong = blocked.longestMs > TURN_CPU_MS_MAX
-        tally.passed += isTooLong ? blocked.inputs - 1 : blocked.inputs
+        counts.passed += isTooLong ? blocked.inputs - 1 : blocked.inputs
         if (!isTooLong) return
-        tally.failed += 1
+        counts.failed += 1
         process.stdout.write(
           `FOUND ${describeBlocked(blocked)}\n  again: npm run test:soak -- --only doors --minutes 2 --seed ${seed}\n`,
         )
       },
     })
 } catch (error) {
-  tally.failed += 1
+  counts.failed += 1
   process.stdout.write(`FOUND ${String(error).slice(0, 2_000)}\n`)
 } finally {
   await close()
 }
-process.stdout.write(`${JSON.stringify(tally)}\n`)
-process.exitCode = tally.failed === 0 && tally.passed > 0 ? 0 : 1
+process.stdout.write(`${JSON.stringify(counts)}\n`)
+process.exitCode = counts.failed === 0 && counts.passed > 0 ? 0 : 1

@@ -38,14 +38,14 @@ const HEAD_CHARS = MARK_SCHEME.length + MARK_DIGITS + NUMBER_CHARS
 export function createPlaceholders(id: string, lengths: readonly number[]): Placeholders {
   const mark = markOf(id)
   return lengths.map((length, i) => {
-    if (length < HEAD_CHARS) throw new RangeError(`a stand-in of ${length} characters`)
+    if (length < HEAD_CHARS) throw new RangeError(`a placeholder of ${length} characters`)
     const number = i.toString(RADIX).padStart(NUMBER_CHARS, '0')
     return `${mark}${number}`.padEnd(length, 'x')
   })
 }
 
 function markOf(id: string): string {
-  const digits = createHash('sha256').update(`stand-in ${id}`).digest('hex')
+  const digits = createHash('sha256').update(`placeholder ${id}`).digest('hex')
   return MARK_SCHEME + digits.slice(0, MARK_DIGITS)
 }
 
@@ -83,7 +83,7 @@ function readPlace(text: string, from: number, placeholders: Placeholders): Plac
   const placeholder = Number.parseInt(read.slice(-NUMBER_CHARS), RADIX)
   const expected = placeholders[placeholder] ?? ''
   readTo(expected.length)
-  if (read !== expected) throw new Error('a stand-in is not as it was written')
+  if (read !== expected) throw new Error('a placeholder is not as it was written')
   return { placeholder, at: Uint32Array.from(at) }
 }
 
@@ -123,7 +123,7 @@ export function splitAtPlaceholders(
     const placeholder = Number.parseInt(text.slice(numberAt, numberAt + NUMBER_CHARS), RADIX)
     const expected = placeholders[placeholder]
     if (expected === undefined || !text.startsWith(expected, at))
-      throw new Error('a stand-in is not as it was written')
+      throw new Error('a placeholder is not as it was written')
     pieces.push(text.slice(from, at))
     numbers.push(placeholder)
     from = at + expected.length

@@ -117,9 +117,9 @@ $$;
 -- How often something happened within one hour: a sum. The janitor adds changes to it. A sum goes after
 -- 400 days.
 --
--- The code that counts inserts a row into platform_tally_change, in the transaction of the fact. Readers add
+-- The code that counts inserts a row into platform_counter_change, in the transaction of the fact. Readers add
 -- sums and changes. With sums alone, all senders of a mailer would wait for one row.
-create table platform_tally (
+create table platform_counter (
   tenant_id text collate "C" not null,
   -- What was counted for, such as a mailer's id.
   subject   text collate "C" not null,
@@ -134,11 +134,11 @@ create table platform_tally (
   autovacuum_vacuum_threshold = 1000
 );
 -- For the janitor, who drops old hours of all tenants.
-create index platform_tally_hour on platform_tally (hour);
+create index platform_counter_hour on platform_counter (hour);
 
 -- A change of a sum that is not added yet. The janitor deletes the row in the statement that adds it, so each
 -- change counts once.
-create table platform_tally_change (
+create table platform_counter_change (
   tenant_id text collate "C" not null,
   change_id bigint generated always as identity,
   subject   text collate "C" not null,
@@ -1118,7 +1118,7 @@ create table feedback_recipient (
 -- A report of which nobody knows yet whom it is about, or whose attempt is not over. It is tried again for a
 -- while, and then kept for people to see. Leaves when it is applied, or when it is older than
 -- POSTRIDER_RETENTION.
-create table feedback_parked (
+create table feedback_unmatched (
   tenant_id   text collate "C" not null,
   relay       text collate "C" not null,
   fact_id     text collate "C" not null,
@@ -1137,12 +1137,12 @@ create table feedback_parked (
   autovacuum_vacuum_threshold = 1000
 );
 -- What is due, over all tenants.
-create index feedback_parked_due on feedback_parked (due_at) where due_at is not null;
+create index feedback_unmatched_due on feedback_unmatched (due_at) where due_at is not null;
 -- What waits for a message that has just become known.
-create index feedback_parked_message on feedback_parked (tenant_id, message_key)
+create index feedback_unmatched_message on feedback_unmatched (tenant_id, message_key)
   where due_at is not null and message_key is not null;
 -- For the janitor.
-create index feedback_parked_received on feedback_parked (received_at);
+create index feedback_unmatched_received on feedback_unmatched (received_at);
 
 ---------------------------------------------------------------------------------------------------------------
 -- tracking: what recipients do with an email

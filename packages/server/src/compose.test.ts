@@ -45,7 +45,7 @@ const JANITORS = [
   'mailbox janitor',
   'inbound janitor',
   'audit janitor',
-  'tallies',
+  'counters',
   'retention',
 ]
 const MAIL = ['templates', 'tracking-places', 'message-parser', 'inbound intake']

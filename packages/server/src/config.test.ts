@@ -18,7 +18,7 @@ import {
   weakCredentials,
 } from './config.ts'
 import { newApiKey } from './tenants/index.ts'
-import { mmdbOf } from './tracking/places/mmdb.fixture.ts'
+import { mmdbOf } from './tracking/geoip/mmdb.fixture.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'config-'))
 afterAll(() => rmSync(directory, { recursive: true }))

@@ -106,7 +106,7 @@ export function useFeedback(): FeedbackWorld {
   })
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-    await emptyTables(database.db, 'feedback_inbox', 'feedback_parked')
+    await emptyTables(database.db, 'feedback_inbox', 'feedback_unmatched')
   })
 
   /** Nothing runs by itself: what waits is applied when it is asked for. */

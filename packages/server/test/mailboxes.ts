@@ -2,7 +2,7 @@
 
 import { pause } from '@postrider/runtime/timeout'
 import { createImapServer, type ImapServer, type ImapServerOptions } from '@postrider/testkit'
-import { createLoginLine } from '../src/mailboxes/watch/login-line.ts'
+import { createLoginLimiter } from '../src/mailboxes/watch/login-limiter.ts'
 import {
   createMailboxWatchers,
   type MailboxWatchers,
@@ -114,7 +114,7 @@ export async function createMailboxBench(): Promise<MailboxBench> {
         errorRepeatMs: 3_600_000,
         messageBytesMax: 1024 * 1024,
         retentionMs: 30 * 86_400_000,
-        line: createLoginLine(),
+        loginLimiter: createLoginLimiter(),
         inTurn: (_, work) => work(),
         random: () => 0,
         pause: (ms, signal) => pause(Math.min(ms, 20), signal),

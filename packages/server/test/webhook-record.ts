@@ -65,22 +65,19 @@ const ALL_TOGGLES = {
   imap_error: true,
 }
 
-export interface EventPlace {
+export interface EventKey {
   readonly eventId: string
   readonly day: string
 }
 
 /** Records events that no webhook waits for, and answers where they are. */
-export async function recordUnwanted(
-  db: Db,
-  ...events: readonly NewEvent[]
-): Promise<EventPlace[]> {
+export async function recordUnwanted(db: Db, ...events: readonly NewEvent[]): Promise<EventKey[]> {
   return await db.transaction(async (tx) => {
-    const places: EventPlace[] = []
+    const places: EventKey[] = []
     for (const event of events) {
       const before = await lastEventId(tx)
       await recordEvents(tx, [event])
-      const { rows } = await tx.query<EventPlace>(
+      const { rows } = await tx.query<EventKey>(
         'select event_id as "eventId", day from webhooks_event where event_id > $1',
         [before],
       )
@@ -102,7 +99,7 @@ async function lastEventId(tx: Tx): Promise<string> {
 
 export interface InsertedDelivery {
   readonly key: StreamKey
-  readonly members: readonly EventPlace[]
+  readonly members: readonly EventKey[]
   readonly status: WebhookDeliveryStatus
   readonly atMs?: number
   readonly attempts?: number

@@ -6,13 +6,13 @@
  * is estimated, so that the same question always takes the same way.
  */
 import type { RecipientFact } from '@postrider/contract'
-import { type PlacesOf, placesOfStatus, type WalkedBy } from '../sending/index.ts'
+import { indexOfStatus, type RecipientIndex, type WalkedBy } from '../sending/index.ts'
 import type { LogSelection } from './read-logs-query.ts'
 
 export type LogSource =
   | { readonly kind: 'recipients'; readonly by: WalkedBy }
   /** Found by something else than their own rows; within the campaign, where one is asked for. */
-  | { readonly kind: 'places'; readonly of: PlacesOf }
+  | { readonly kind: 'index'; readonly of: RecipientIndex }
   | { readonly kind: 'emails' }
   /** By the days in which they were delivered. */
   | { readonly kind: 'delivered' }
@@ -26,8 +26,8 @@ export function decideSource(s: LogSelection): LogSource {
   // Of a domain so many have failed that they are soon found among its recipients, of other
   // statuses there are too few.
   if (s.status === 'failed' && by !== undefined) return { kind: 'recipients', by }
-  const places = s.status === undefined ? undefined : placesOfStatus(s.status)
-  if (places !== undefined) return { kind: 'places', of: places }
+  const index = s.status === undefined ? undefined : indexOfStatus(s.status)
+  if (index !== undefined) return { kind: 'index', of: index }
   if (s.campaignId !== undefined) return { kind: 'emails' }
   if (by !== undefined) return { kind: 'recipients', by }
   if (s.subject !== undefined) return { kind: 'emails' }

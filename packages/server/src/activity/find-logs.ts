@@ -4,7 +4,7 @@
  *
  * A page is one bounded piece of work: it looks at a bounded number of rows, in pieces that grow
  * while little fits. Where the bound is met first the page is short, or even empty, and says from
- * where to go on. A place is a recipient's (ref_id, n), which never changes: pages neither repeat
+ * where to go on. The key of a recipient is its (ref_id, n), which never changes: pages neither repeat
  * nor leave out what was there when the first of them was read, whatever is accepted meanwhile.
  */
 import type { RecipientFact } from '@postrider/contract'
@@ -16,16 +16,16 @@ import {
   domainFirst,
   mayHaveStatus,
   type Piece,
-  type Place,
-  type PlacesOf,
   type RecipientFilters,
+  type RecipientIndex,
+  type RecipientKey,
   type RecordedEmail,
   type RecordedRecipient,
   type RecordRange,
   readCampaignEnds,
-  readEmailPlaces,
+  readEmailIndex,
   readEmails,
-  readPlaces,
+  readRecipientIndex,
   readRecipients,
   walkRecipients,
   walkRecipientsOf,
@@ -44,8 +44,8 @@ export interface FoundLog {
 
 export interface FoundLogs {
   readonly logs: readonly FoundLog[]
-  /** Where the next page begins, below this place; undefined: there is none. */
-  readonly next: Place | undefined
+  /** Where the next page begins, below this recipient; undefined: there is none. */
+  readonly next: RecipientKey | undefined
 }
 
 /** Rows that a page looks at, and how many of them at once. */
@@ -57,7 +57,7 @@ export interface LogBounds {
 /** Less than fifty milliseconds of work on a small machine, whatever is in the rows. */
 const BOUNDS: LogBounds = { looksMax: 2_500, pieceMax: 2_000 }
 /** What is found by something else is looked up one by one, which takes three times as long. */
-const PLACES_BOUNDS: LogBounds = { looksMax: 1_200, pieceMax: 1_000 }
+const INDEX_BOUNDS: LogBounds = { looksMax: 1_200, pieceMax: 1_000 }
 
 /** By how much the clocks that made an email's id and a delivery's time may differ. */
 const CLOCKS_MS = 5 * 60_000
@@ -68,7 +68,7 @@ export interface LogRequest {
   readonly tenantId: string
   readonly selection: LogSelection
   /** Undefined: from the newest on. */
-  readonly below: Place | undefined
+  readonly below: RecipientKey | undefined
   readonly pageSize: number
   readonly bounds?: LogBounds
 }
@@ -76,7 +76,7 @@ export interface LogRequest {
 export async function findLogs(tx: Tx, o: LogRequest): Promise<FoundLogs> {
   const { pageSize, selection, tenantId } = o
   const source = decideSource(selection)
-  const bounds = o.bounds ?? (source.kind === 'places' ? PLACES_BOUNDS : BOUNDS)
+  const bounds = o.bounds ?? (source.kind === 'index' ? INDEX_BOUNDS : BOUNDS)
   const filters = filtersOf(selection, await findInactive(tx, tenantId))
   const found: FoundLog[] = []
   let range = await rangeOf(tx, o, source)
@@ -120,20 +120,20 @@ async function rangeOf(tx: Tx, o: LogRequest, source: LogSource): Promise<Record
     s.delivered === undefined ? Number.POSITIVE_INFINITY : toMillis(s.delivered.to) + CLOCKS_MS,
   )
   let refIdMin = ulidAtTime(fromMs)
-  let below: Place = { refId: ulidAtTime(toMs), n: 0 }
+  let below: RecipientKey = { refId: ulidAtTime(toMs), n: 0 }
   const cutTo = (first: string, last: string) => {
     if (first > refIdMin) refIdMin = first
     below = lowerOf(below, { refId: last, n: SMALLINT_MAX })
   }
   if (s.refId !== undefined) cutTo(s.refId, s.refId)
-  if (source.kind === 'places' && s.campaignId !== undefined) {
+  if (source.kind === 'index' && s.campaignId !== undefined) {
     const days = { from: dayAt(fromMs), to: dayAt(toMs) }
     const ends = await readCampaignEnds(tx, { tenantId, days }, s.campaignId)
     if (ends === undefined) return undefined
     cutTo(ends.first, ends.last)
   }
   if (o.below !== undefined) below = lowerOf(below, o.below)
-  const limit = Math.min(pageSize + 1, o.bounds?.pieceMax ?? PLACES_BOUNDS.pieceMax)
+  const limit = Math.min(pageSize + 1, o.bounds?.pieceMax ?? INDEX_BOUNDS.pieceMax)
   const days = { from: dayOfUlid(refIdMin), to: dayOfUlid(below.refId) }
   return refIdMin > below.refId ? undefined : { tenantId, days, refIdMin, below, limit }
 }
@@ -149,7 +149,7 @@ function nextPieceOf(
   switch (source.kind) {
     case 'recipients':
       return (range) => walkRecipients(tx, source.by, range, filters)
-    case 'places':
+    case 'index':
       return (range) => atPlaces(tx, source.of, range, filters)
     case 'emails':
       return (range) => ofEmails(tx, range, selection, filters)
@@ -164,18 +164,18 @@ function nextPieceOf(
 
 async function atPlaces(
   tx: Tx,
-  of: PlacesOf,
+  of: RecipientIndex,
   range: RecordRange,
   filters: RecipientFilters,
 ): Promise<Piece> {
   // Nothing is held.
   if (filters.status === 'held' && filters.inactiveMailers.length === 0)
     return { recipients: [], reached: undefined }
-  const places = await readPlaces(tx, of, range)
-  const last = places.length < range.limit ? undefined : places.at(-1)
+  const keys = await readRecipientIndex(tx, of, range)
+  const last = keys.length < range.limit ? undefined : keys.at(-1)
   // A recipient who failed twice is one log.
-  const able = places.filter((place) => mayHaveStatus(place, filters.status))
-  const once = [...new Map(able.map((place) => [`${place.refId}.${place.n}`, place])).values()]
+  const able = keys.filter((key) => mayHaveStatus(key, filters.status))
+  const once = [...new Map(able.map((key) => [`${key.refId}.${key.n}`, key])).values()]
   return { recipients: await readRecipients(tx, once, range, filters), reached: last }
 }
 
@@ -186,7 +186,7 @@ async function ofEmails(
   { campaignId, subject }: LogSelection,
   filters: RecipientFilters,
 ): Promise<Piece> {
-  const emails = await readEmailPlaces(tx, range, campaignId)
+  const emails = await readEmailIndex(tx, range, campaignId)
   const last = emails.length < range.limit ? undefined : emails.at(-1)
   const fitting = emails.filter((email) => hasSubject(email, subject))
   const end = last && { refId: last.refId, n: 0 }
@@ -199,8 +199,8 @@ async function withFact(
   range: RecordRange,
   filters: RecipientFilters,
 ): Promise<Piece> {
-  const { places, reached } = await walkFact(tx, fact, range)
-  return { recipients: await readRecipients(tx, places, range, filters), reached }
+  const { keys, reached } = await walkFact(tx, fact, range)
+  return { recipients: await readRecipients(tx, keys, range, filters), reached }
 }
 
 /** First those of the days that are asked for, then those who were delivered on a later day. */
@@ -208,7 +208,7 @@ function byDelivery(tx: Tx, filters: RecipientFilters): NextPiece {
   const dayFrom = ulidAtTime(
     Date.parse(`${dayAt(toMillis(filters.delivered?.from ?? 0n))}T00:00:00Z`),
   )
-  const border: Place = { refId: dayFrom, n: 0 }
+  const border: RecipientKey = { refId: dayFrom, n: 0 }
   return async (range) => {
     if (lowerOf(range.below, border) === range.below)
       return await atPlaces(tx, 'late', range, filters)
@@ -243,7 +243,7 @@ function hasSubject(email: { readonly subject: string }, wanted: string | undefi
   return wanted === undefined || email.subject.toLowerCase().includes(wanted)
 }
 
-function lowerOf(a: Place, b: Place): Place {
+function lowerOf(a: RecipientKey, b: RecipientKey): RecipientKey {
   return a.refId < b.refId || (a.refId === b.refId && a.n <= b.n) ? a : b
 }
 

@@ -48,15 +48,15 @@ export async function getEmail(
 ): Promise<TracedEmail> {
   const addressKey = recipient === undefined ? undefined : readAddressKey(recipient)
   if (!isUlid(refId)) throw new ApiError('not_found')
-  const place = { refId, day: dayOfUlid(refId) }
+  const key = { refId, day: dayOfUlid(refId) }
   // A day for clocks that differ.
   const notBefore = dayAt(timeOfUlid(refId).getTime() - DAY_MS)
   const found = await readInOrder(db, async (tx) => {
-    const email = await readEmail(tx, tenantId, place)
+    const email = await readEmail(tx, tenantId, key)
     if (email === undefined) throw new ApiError('not_found')
     const range = {
       tenantId,
-      days: { from: place.day, to: place.day },
+      days: { from: key.day, to: key.day },
       refIdMin: refId,
       below: { refId, n: SMALLINT_MAX },
       limit: RECIPIENTS_MAX,
@@ -79,9 +79,9 @@ export async function getEmail(
     const hitsMax = Math.min(tracedHitsMax, perRecipient)
     const factsMax = Math.min(tracedReportsMax, perRecipient)
     const [attempts, facts, hits, events] = await Promise.all([
-      readAttemptsOf(tx, tenantId, place, ns, attemptsMax + 1),
-      readFactsOf(tx, tenantId, place, ns, factsMax + 1),
-      readHitsOf(tx, tenantId, place, ns, hitsMax + 1),
+      readAttemptsOf(tx, tenantId, key, ns, attemptsMax + 1),
+      readFactsOf(tx, tenantId, key, ns, factsMax + 1),
+      readHitsOf(tx, tenantId, key, ns, hitsMax + 1),
       readEventsOfEmail(tx, {
         tenantId,
         refId,

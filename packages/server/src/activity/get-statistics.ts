@@ -11,7 +11,7 @@ import {
   statisticNames,
 } from '@postrider/contract'
 import type { Clock } from '../platform/clock.ts'
-import { readTallies } from '../platform/counter-store.ts'
+import { readCounters } from '../platform/counter-store.ts'
 import type { Queryable } from '../platform/db/index.ts'
 import { validationError } from '../platform/errors.ts'
 import { readSpan } from '../sending/index.ts'
@@ -36,12 +36,12 @@ export async function getStatistics(
     })
   const from = new Date(fromMs)
   const before = new Date(beforeMs)
-  const tallies = await readTallies(db, { tenantId, from, before, subject, interval })
+  const counters = await readCounters(db, { tenantId, from, before, subject, interval })
   const totals = noCounts()
   const byTime = new Map<number, StatisticCounts>()
   for (let at = fromMs; at < beforeMs; at += stepMs) byTime.set(at, noCounts())
   const byMailer = new Map<string, StatisticCounts>()
-  for (const { subject: mailerId, name, at, n } of tallies) {
+  for (const { subject: mailerId, name, at, n } of counters) {
     if (!isName(name)) continue
     const ofMailer = byMailer.get(mailerId) ?? noCounts()
     byMailer.set(mailerId, ofMailer)

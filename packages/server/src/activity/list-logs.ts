@@ -3,7 +3,7 @@ import type { EmailLog, GetEmailLogsQuery } from '@postrider/contract'
 import { type Db, readInOrder } from '../platform/db/index.ts'
 import { pageTokenAfter, readPage } from '../platform/http/paging.ts'
 import { timeOfUlid } from '../platform/ids.ts'
-import type { Place } from '../sending/index.ts'
+import type { RecipientKey } from '../sending/index.ts'
 import { type FoundLog, findLogs, type LogBounds } from './find-logs.ts'
 import { readLogsQuery } from './read-logs-query.ts'
 
@@ -22,7 +22,7 @@ export async function listLogs(
 ): Promise<{ logs: EmailLog[]; nextPageToken?: string }> {
   const page = readPage(query, 'email_logs', PLACE)
   const selection = readLogsQuery(query)
-  const below = page.before === undefined ? undefined : readPlace(page.before)
+  const below = page.before === undefined ? undefined : readKey(page.before)
   const { logs, next } = await readInOrder(db, (tx) =>
     findLogs(tx, {
       tenantId,
@@ -34,15 +34,15 @@ export async function listLogs(
   )
   return {
     logs: logs.map(toLog),
-    ...(next === undefined ? {} : { nextPageToken: pageTokenAfter(page, placeText(next)) }),
+    ...(next === undefined ? {} : { nextPageToken: pageTokenAfter(page, keyText(next)) }),
   }
 }
 
-function placeText({ refId, n }: Place): string {
+function keyText({ refId, n }: RecipientKey): string {
   return `${refId}.${n}`
 }
 
-function readPlace(text: string): Place {
+function readKey(text: string): RecipientKey {
   const [refId = '', n] = text.split('.')
   return { refId, n: Number(n) }
 }

@@ -6,7 +6,7 @@ import { emptyTables } from '../../test/empty-tables.ts'
 import { accept, drain, useSending } from '../../test/sender.ts'
 import { addMailer, cancelEmail, silent, unsubscribe } from '../../test/sending.ts'
 import { createCounterFolder } from '../platform/counter-folder.ts'
-import { addTallies } from '../platform/counter-store.ts'
+import { addCounterChanges } from '../platform/counter-store.ts'
 import { getStatistics } from './get-statistics.ts'
 
 const world = useSending()
@@ -26,7 +26,9 @@ const countsOf = (all: object) =>
   Object.fromEntries(Object.entries(all).filter(([, n]) => n !== 0 && typeof n === 'number'))
 
 const add = (at: string, n: number, name = 'delivered', subject = 'smtp_1', tenantId = 'tn_a') =>
-  world.db.transaction((tx) => addTallies(tx, [{ tenantId, subject, name, at: new Date(at), n }]))
+  world.db.transaction((tx) =>
+    addCounterChanges(tx, [{ tenantId, subject, name, at: new Date(at), n }]),
+  )
 
 describe('statistics', () => {
   it('count real mail, before and after they are folded', async () => {
@@ -110,7 +112,7 @@ describe('statistics', () => {
     expect(folded.reduce((sum, n) => sum + n, 0) + (await folder().runOnce())).toBe(40)
     await add('2026-11-20T13:00:00Z', -1, 'opens', 'smtp_0')
     await folder().runOnce()
-    const { rows } = await world.db.query('select count(*)::int as n from platform_tally')
+    const { rows } = await world.db.query('select count(*)::int as n from platform_counter')
     expect(rows).toEqual([{ n: 3 }])
     expect((await read({}, { now: NOW })).totals.opens).toBe(39)
   })
@@ -118,7 +120,7 @@ describe('statistics', () => {
   it('ignore rolled-back transactions', async () => {
     const failing = world.db.transaction(async (tx) => {
       const of = { tenantId: 'tn_a', subject: 's', name: 'failed' }
-      await addTallies(tx, [{ ...of, at: NOW, n: 1 }])
+      await addCounterChanges(tx, [{ ...of, at: NOW, n: 1 }])
       throw new Error('no')
     })
     await expect(failing).rejects.toThrow('no')
@@ -131,7 +133,7 @@ describe('statistics', () => {
     await add(ago(399), 2)
     await folder().runOnce()
     await folder().runOnce()
-    const { rows } = await world.db.query('select n::int from platform_tally')
+    const { rows } = await world.db.query('select n::int from platform_counter')
     expect(rows).toEqual([{ n: 2 }])
   })
 

@@ -6,7 +6,7 @@
 import type { RecipientFact } from '@postrider/contract'
 import { type ReportedFlags, readFlags, walkFlags } from '../feedback/index.ts'
 import type { Queryable } from '../platform/db/index.ts'
-import type { Place, RecordRange } from '../sending/index.ts'
+import type { RecipientKey, RecordRange } from '../sending/index.ts'
 import { type Engagement, walkEngagement } from '../tracking/index.ts'
 
 const DID: Readonly<Record<RecipientFact, (did: Engagement) => boolean>> = {
@@ -21,14 +21,17 @@ const REPORTED: Readonly<Partial<Record<RecipientFact, (flags: ReportedFlags) =>
   unsubscribed: (flags) => flags.isUnsubscribed,
 }
 
-type DatedPlace = Place & { readonly day: string }
+type DatedRecipientKey = RecipientKey & { readonly day: string }
 
 /** A bounded piece, each once; `reached` as pieces of the record have it. */
 export async function walkFact(
   q: Queryable,
   fact: RecipientFact,
   range: RecordRange,
-): Promise<{ readonly places: readonly DatedPlace[]; readonly reached: Place | undefined }> {
+): Promise<{
+  readonly keys: readonly DatedRecipientKey[]
+  readonly reached: RecipientKey | undefined
+}> {
   const isReported = REPORTED[fact]
   const [did, reported] = await Promise.all([
     fact === 'spam' ? [] : walkEngagement(q, range),
@@ -38,20 +41,20 @@ export async function walkFact(
     walked.length < range.limit ? [] : (walked.at(-1) ?? []),
   )
   // The walk that was cut off first: what the other one has below it comes again.
-  const reached = ends.reduce<Place | undefined>(
+  const reached = ends.reduce<RecipientKey | undefined>(
     (highest, end) => (highest === undefined || isBelow(highest, end) ? end : highest),
     undefined,
   )
-  const holders: readonly DatedPlace[] = [
+  const holders: readonly DatedRecipientKey[] = [
     ...did.filter(DID[fact]),
     ...reported.filter(isReported ?? (() => false)),
   ]
-  const inReach = holders.filter((place) => reached === undefined || !isBelow(place, reached))
-  const once = new Map(inReach.map((place) => [`${place.refId}.${place.n}`, place]))
-  return { places: [...once.values()], reached }
+  const inReach = holders.filter((key) => reached === undefined || !isBelow(key, reached))
+  const once = new Map(inReach.map((key) => [`${key.refId}.${key.n}`, key]))
+  return { keys: [...once.values()], reached }
 }
 
-function isBelow(a: Place, b: Place): boolean {
+function isBelow(a: RecipientKey, b: RecipientKey): boolean {
   return a.refId < b.refId || (a.refId === b.refId && a.n < b.n)
 }
 
@@ -61,9 +64,9 @@ export async function createFactCheck(
   o: {
     readonly tenantId: string
     readonly fact: RecipientFact | undefined
-    readonly recipients: readonly DatedPlace[]
+    readonly recipients: readonly DatedRecipientKey[]
   },
-): Promise<(place: Place, did: Engagement | undefined) => boolean> {
+): Promise<(key: RecipientKey, did: Engagement | undefined) => boolean> {
   const { fact } = o
   if (fact === undefined) return () => true
   const isReported = REPORTED[fact]

@@ -1,6 +1,6 @@
-/** Folds changes of counters into their sums, and forgets sums after 400 days. */
+/** Folds counter changes into hourly sums, and deletes sums after 400 days. */
 
-import { dropOldTallies, foldTallies } from './counter-store.ts'
+import { dropOldCounters, foldCounters } from './counter-store.ts'
 import type { Db } from './db/index.ts'
 import type { Logger } from './log.ts'
 import { createPeriodicTask, type PeriodicTask } from './work/periodic-task.ts'
@@ -19,16 +19,16 @@ export function createCounterFolder(deps: {
 }): PeriodicTask {
   const { db, log, piece = PIECE } = deps
   return createPeriodicTask({
-    name: 'tallies',
+    name: 'counters',
     log,
     intervalMs: INTERVAL_MS,
     piece,
     piecesMax: PIECES_MAX,
     async round(inPieces) {
-      const folded = await inPieces(() => foldTallies(db, piece))
-      await dropOldTallies(db, KEPT_MS)
+      const folded = await inPieces(() => foldCounters(db, piece))
+      await dropOldCounters(db, KEPT_MS)
       return folded
     },
-    failed: 'tallies.not_folded',
+    failed: 'counters.not_folded',
   })
 }

@@ -18,17 +18,17 @@ export {
   type WholeEmail,
 } from './record/email-store.ts'
 export {
+  indexOfStatus,
   mayHaveStatus,
-  type PlacesOf,
-  placesOfStatus,
+  type RecipientIndex,
   readCampaignEnds,
-  readEmailPlaces,
-  readPlaces,
+  readEmailIndex,
+  readRecipientIndex,
 } from './record/recipient-index-store.ts'
 export {
   type Piece,
-  type Place,
   type RecipientFilters,
+  type RecipientKey,
   type RecordedRecipient,
   type RecordRange,
   readRecipients,
@@ -50,8 +50,8 @@ export {
   discoverSentCopies,
   endSentCopies,
   forgetSentCopies,
+  pauseSentCopies,
   postponeSentCopies,
-  restSentCopies,
   type SentCopy,
   type SentCopyMailer,
 } from './sent-copies/claim-store.ts'

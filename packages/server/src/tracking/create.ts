@@ -11,10 +11,10 @@ import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import type { Wakeups } from '../webhooks/index.ts'
+import { createGeoip } from './geoip/geoip.ts'
+import { packagedGeoip } from './geoip/packaged-geoip.ts'
 import { createFloodGuard } from './intake/flood-guard.ts'
 import { createHitIntake, type HitIntake } from './intake/hit-intake.ts'
-import { createGeoip } from './places/geoip.ts'
-import { packagedGeoip } from './places/packaged-geoip.ts'
 import { createHitObserver, type HitObserver } from './record/observe-hits.ts'
 import { createHitRecorder } from './record/record-hits.ts'
 import { trackingRoutes } from './routes.ts'
@@ -53,7 +53,7 @@ export interface Tracker {
 
 const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
-/** Throws when a file of places cannot be read. Nothing runs before its services start. */
+/** Throws when a location file cannot be read. Nothing runs before its services start. */
 export function createTracking(
   deps: Omit<TrackerDeps, 'tokens'> & {
     readonly keyRing: KeyRing
@@ -75,7 +75,7 @@ export function createTracking(
   }
 }
 
-/** What the role `tracker` is made of. Throws when a file of places cannot be read. */
+/** What the role `tracker` is made of. Throws when a location file cannot be read. */
 export function createTracker(deps: TrackerDeps): Tracker {
   const { config, clock, db, log, metrics, tokens } = deps
   const hits = metrics.counter(

@@ -18,12 +18,12 @@ const endMs = performance.now() + Number(values.seconds) * 1_000
 const mayGoOn = () => performance.now() < endMs
 const parsers = [...mailParsers, ...webParsers]
 const EACH = 4
-const tally = { tried: 0, failed: 0 }
+const counts = { tried: 0, failed: 0 }
 
 function note(seed: number, what: string, problem: string | undefined): void {
-  tally.tried += 1
+  counts.tried += 1
   if (problem === undefined) return
-  tally.failed += 1
+  counts.failed += 1
   process.stdout.write(
     `FOUND ${what}: ${problem}\n  again: npm run test:soak -- --only parsers --minutes 1 --seed ${seed}\n`,
   )
@@ -64,6 +64,6 @@ async function checkProperty(check: () => string | undefined | Promise<string | 
 let rounds = 0
 for (let seed = Number(values.seed); mayGoOn(); seed += 1, rounds += 1) await runRound(seed)
 process.stdout.write(
-  `parsers: ${rounds} rounds\n${JSON.stringify({ passed: tally.tried - tally.failed, failed: tally.failed })}\n`,
+  `parsers: ${rounds} rounds\n${JSON.stringify({ passed: counts.tried - counts.failed, failed: counts.failed })}\n`,
 )
-process.exitCode = tally.failed === 0 && tally.tried > 0 ? 0 : 1
+process.exitCode = counts.failed === 0 && counts.tried > 0 ? 0 : 1

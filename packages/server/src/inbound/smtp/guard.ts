@@ -7,8 +7,8 @@ import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { createMostConnections } from '@postrider/runtime/most-connections'
 import { networkOf } from '../../platform/address-network.ts'
 import type { Logger } from '../../platform/log.ts'
-import { createPace, type Pace } from '../../platform/pace.ts'
 import { createSummedLog, type SummedLog } from '../../platform/summed-log.ts'
+import { createWorkLimiter, type WorkLimiter } from '../../platform/work-limiter.ts'
 import { decideEnd, decideTooMany, type Reached } from './decide-limit.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { ListenerLimit, ListenerObserver } from './observe-listener.ts'
@@ -151,21 +151,21 @@ function createPeers() {
 
 /** What is counted of a new connection. Handshakes are counted of its address, over connections. */
 function createSessionFacts({ limits, monotonicMs }: GuardOptions): Guard['factsOf'] {
-  const handshakes = createBoundedMap<string, Pace>(ADDRESSES_MAX)
+  const handshakes = createBoundedMap<string, WorkLimiter>(ADDRESSES_MAX)
 
-  function handshakesOf(address: string): Pace {
+  function handshakesOf(address: string): WorkLimiter {
     const known = handshakes.get(address)
     if (known !== undefined) return known
     const { handshakeMicrosBurst: burstMicros, handshakeMicrosPerSecond: microsPerSecond } = limits
-    const pace = createPace({ burstMicros, microsPerSecond, monotonicMs })
-    handshakes.set(address, pace)
-    return pace
+    const limiter = createWorkLimiter({ burstMicros, microsPerSecond, monotonicMs })
+    handshakes.set(address, limiter)
+    return limiter
   }
 
   return (remoteAddress) => ({
     address: networkOf(remoteAddress),
     openedMs: monotonicMs(),
-    pace: createPace({
+    workLimiter: createWorkLimiter({
       burstMicros: limits.workMicrosBurst,
       microsPerSecond: limits.workMicrosPerSecond,
       monotonicMs,

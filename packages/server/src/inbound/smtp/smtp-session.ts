@@ -8,9 +8,9 @@
 import type { Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import type { Pace } from '../../platform/pace.ts'
+import type { WorkLimiter } from '../../platform/work-limiter.ts'
 import type { InboundRoute } from '../ingest/received-mail.ts'
-import { PacedParser, WORTH } from './paced-parser.ts'
+import { LimitedParser, WORTH } from './limited-parser.ts'
 
 /** What is known of a connection, and of the transaction that it is in. */
 export interface SessionFacts {
@@ -18,9 +18,9 @@ export interface SessionFacts {
   readonly address: string
   readonly openedMs: number
   /** Of all that it sends. */
-  readonly pace: Pace
+  readonly workLimiter: WorkLimiter
   /** Of its address. */
-  readonly handshakes: Pace
+  readonly handshakes: WorkLimiter
   hasWaited: boolean
   /** Since when the peer is to say something. */
   idleSinceMs: number
@@ -114,13 +114,13 @@ export class Connection extends SMTPConnection {
     else this.send(421, end)
   }
 
-  override _createParser(): PacedParser {
+  override _createParser(): LimitedParser {
     const { maxCommandLength } = this._server.options
-    const parser = new PacedParser({
+    const parser = new LimitedParser({
       maxCommandLength,
-      doPaced: (micros, work) => this.doAfter(this.facts.pace.spend(micros), work),
+      doLimited: (micros, work) => this.doAfter(this.facts.workLimiter.spend(micros), work),
     })
-    parser.oncommand = (command, callback) => this.onPacedCommand(command, callback)
+    parser.oncommand = (command, callback) => this.onLimitedCommand(command, callback)
     parser.on('error', (error) => this.send(421, `Error: ${error.message}`))
     return parser
   }
@@ -131,11 +131,11 @@ export class Connection extends SMTPConnection {
     if (isFirst) cutOffTalkers(this._socket)
   }
 
-  private onPacedCommand(command: Buffer, callback?: () => void): void {
+  private onLimitedCommand(command: Buffer, callback?: () => void): void {
     if (callback === undefined) return
     const isHandshake = /^STARTTLS\b/i.test(command.toString('latin1', 0, 16))
     const waitMs = Math.max(
-      this.facts.pace.spend(WORTH.command),
+      this.facts.workLimiter.spend(WORTH.command),
       isHandshake ? this.facts.handshakes.spend(WORTH.handshake) : 0,
     )
     this.isAwaitingHandshake = isHandshake

@@ -8,9 +8,9 @@
 import { withTimeout } from '@postrider/runtime/timeout'
 import type { SMTPServerDataStream } from 'smtp-server'
 import type { SmtpMail } from '../ingest/received-mail.ts'
+import { WORTH } from './limited-parser.ts'
 import { createMessageBuffer } from './message-buffer.ts'
 import type { TransactionOutcome } from './observe-listener.ts'
-import { WORTH } from './paced-parser.ts'
 import { receiveMessage } from './receive-message.ts'
 import type { AcceptedRecipient, Connection } from './smtp-session.ts'
 import { noRoom, notNow, type Reply, type TransactionDeps, wireFormOf } from './take-transaction.ts'
@@ -60,7 +60,7 @@ export async function takeMessage(
     ...deps,
     before,
     address,
-    madeWhole: (lineEnds) => facts.pace.spend(lineEnds * WORTH.madeLineEnd),
+    madeWhole: (lineEnds) => facts.workLimiter.spend(lineEnds * WORTH.madeLineEnd),
   })
   facts.data = { sinceMs: startedMs, bytes: () => stream.byteLength }
   try {

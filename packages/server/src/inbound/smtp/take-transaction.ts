@@ -11,9 +11,9 @@ import type { DiskGuard } from '../../platform/disk-guard.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { FoundRoute } from '../domains/find-routes.ts'
 import type { SmtpMail } from '../ingest/received-mail.ts'
+import { WORTH } from './limited-parser.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { ListenerObserver } from './observe-listener.ts'
-import { WORTH } from './paced-parser.ts'
 import type { ReceiveThrottle } from './receive-throttle.ts'
 import type { Connection } from './smtp-session.ts'
 
@@ -71,7 +71,7 @@ export async function takeRecipient(
   given: string,
 ): Promise<Reply> {
   const { facts, id } = connection
-  facts.pace.spend(WORTH.lookUp)
+  facts.workLimiter.spend(WORTH.lookUp)
   try {
     const found = await withTimeout(deps.findRoute(given), deps.limits.findRouteMsMax)
     deps.observe.recipient(found.kind)

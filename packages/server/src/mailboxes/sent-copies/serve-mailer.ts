@@ -14,8 +14,8 @@ import {
   buildSentCopy,
   claimSentCopies,
   forgetSentCopies,
+  pauseSentCopies,
   postponeSentCopies,
-  restSentCopies,
   type SentCopy,
   type SentCopyMailer,
 } from '../../sending/index.ts'
@@ -52,7 +52,7 @@ export async function serveMailer(
     return 0
   }
   if (!sender.isActive) {
-    await transactByIndex(db, (tx) => restSentCopies(tx, mailer, INACTIVE_MS))
+    await transactByIndex(db, (tx) => pauseSentCopies(tx, mailer, INACTIVE_MS))
     return 0
   }
   const o = { limit: COPIES_MAX, leaseMs: LEASE_MS }
@@ -66,7 +66,7 @@ export async function serveMailer(
     session = await openCopySession(deps, mailer, signal)
   } catch (error) {
     for (const copy of copies) await noteFailure(deps, copy, error, signal)
-    await transactByIndex(db, (tx) => restSentCopies(tx, mailer, REST_MS))
+    await transactByIndex(db, (tx) => pauseSentCopies(tx, mailer, REST_MS))
     return claimed.length
   }
   if (session === undefined) {

@@ -2,7 +2,7 @@
 
 import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { Metrics } from '../../platform/metrics.ts'
-import { createLoginLine } from './login-line.ts'
+import { createLoginLimiter } from './login-limiter.ts'
 import {
   createMailboxWatchers,
   type MailboxWatchers,
@@ -12,7 +12,10 @@ import { fetchedResults, type TakeMailDeps } from './take-mail.ts'
 import { loginResults } from './watch-mailbox.ts'
 
 export function createMeasuredWatchers(
-  deps: Omit<MailboxWatchersDeps, 'line' | 'inTurn' | 'observe' | 'observeLogin' | 'random'> & {
+  deps: Omit<
+    MailboxWatchersDeps,
+    'loginLimiter' | 'inTurn' | 'observe' | 'observeLogin' | 'random'
+  > & {
     readonly metrics: Metrics
   },
 ): MailboxWatchers {
@@ -31,7 +34,7 @@ export function createMeasuredWatchers(
   for (const result of fetchedResults) fetched.inc({ result }, 0)
   const watchers = createMailboxWatchers({
     ...deps,
-    line: createLoginLine(),
+    loginLimiter: createLoginLimiter(),
     inTurn: createFetchTurns(),
     random: Math.random,
     observe: (result, count) => fetched.inc({ result }, count),

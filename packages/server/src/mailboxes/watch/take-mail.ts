@@ -59,12 +59,12 @@ export interface FetchTurn {
 }
 
 /** Kept over connections. */
-export interface Pace {
+export interface MailboxSpeed {
   isSlow: boolean
 }
 
 export interface TakeOptions {
-  readonly pace: Pace
+  readonly speed: MailboxSpeed
   readonly session: ImapSession
   /** How often a connection has ended over a message, by folder and UID; kept over connections. */
   readonly troubles: Map<string, number>
@@ -99,7 +99,7 @@ export async function takeMail(
         left = left.filter(({ uid }) => uid > state.lastUid)
       ) {
         if (o.signal.aborted || !o.session.isOpen) return state
-        const turn = { tenantId: watch.tenantId, isSlow: o.pace.isSlow }
+        const turn = { tenantId: watch.tenantId, isSlow: o.speed.isSlow }
         state = await deps.inTurn(turn, () => takeTurn(deps, watch, state, left, o))
       }
     }
@@ -146,9 +146,9 @@ async function takeTurn(
   const onCut = () => {
     isCut = true
   }
-  const session = o.pace.isSlow ? o.session : untilThen(o.session, endsAt, onCut)
+  const session = o.speed.isSlow ? o.session : untilThen(o.session, endsAt, onCut)
   const stored = await takeBatch(deps, watch, state, batch, { ...o, session, isOver })
-  o.pace.isSlow = isOver()
+  o.speed.isSlow = isOver()
   return stored
 }
 
@@ -191,8 +191,8 @@ async function takeBatch(
   const stored = upTo === undefined ? state : await store(deps, watch, state, { fetched, upTo })
   if (failure === undefined) return stored
   // Cut for its slowness alone, and asked again among the slow ones.
-  const isCut = !o.pace.isSlow && o.isOver()
-  o.pace.isSlow ||= isCut
+  const isCut = !o.speed.isSlow && o.isOver()
+  o.speed.isSlow ||= isCut
   if (isCut && upTo !== undefined) return stored
   throw failure
 }
@@ -229,7 +229,7 @@ async function fetchBatch(
       if (first === undefined || (o.session.isOpen && messages.length > 1))
         return o.session.isOpen ? undefined : error
       // That it has not come within a turn says nothing of it.
-      if (o.pace.isSlow || !o.isOver()) o.troubles.set(keyOf(first), troublesOf(first) + 1)
+      if (o.speed.isSlow || !o.isOver()) o.troubles.set(keyOf(first), troublesOf(first) + 1)
       return error
     }
   }

@@ -23,7 +23,7 @@ import {
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
 import { WatchLostError } from './begin-folder.ts'
 import { decideWaitMs } from './decide-wait.ts'
-import type { LoginLine } from './login-line.ts'
+import type { LoginLimiter } from './login-limiter.ts'
 import {
   beginWatch,
   endEpisode,
@@ -47,7 +47,7 @@ export interface WatchMailboxDeps
     Pick<WatchSessionDeps, 'pollMs' | 'roundMs'>,
     Omit<WatchSessionDeps, 'observe'> {
   readonly keyRing: KeyRing
-  readonly line: LoginLine
+  readonly loginLimiter: LoginLimiter
   readonly random: () => number
   /** Resolves after that time, or when it is to stop. */
   readonly pause?: typeof pause
@@ -81,7 +81,7 @@ export async function watchMailbox(
 ): Promise<void> {
   const { pause: wait = pause } = deps
   const troubles = new Map<string, number>()
-  const pace = { isSlow: false }
+  const speed = { isSlow: false }
   let begun: Begun | undefined
   let failures = 0
   while (!o.signal.aborted) {
@@ -91,7 +91,7 @@ export async function watchMailbox(
       const mailbox = await loadMailbox(deps.db, deps.keyRing, key)
       if (begun === undefined || mailbox === undefined) return
       if (troubles.size > TROUBLES_MAX) troubles.clear()
-      const ended = await serve(deps, mailbox, begun, { ...o, troubles, pace })
+      const ended = await serve(deps, mailbox, begun, { ...o, troubles, speed })
       if (ended === 'over') return
       if (ended === 'untried') {
         await wait(BUSY_WAIT_MS, o.signal)
@@ -161,7 +161,7 @@ async function serve(
   deps: WatchMailboxDeps,
   mailbox: Mailbox,
   begun: Begun,
-  o: WatchMailboxOptions & Pick<WatchSessionOptions, 'troubles' | 'pace'>,
+  o: WatchMailboxOptions & Pick<WatchSessionOptions, 'troubles' | 'speed'>,
 ): Promise<Ended> {
   const { server, tenantId, configVersion } = mailbox
   const place = { host: server.host, port: server.port }
@@ -178,7 +178,7 @@ async function serve(
     timeoutMs: LOGIN_TIMEOUT_MS,
     signal: o.signal,
     messageBytesMax: deps.messageBytesMax,
-    inTurn: (work) => deps.line.run({ tenantId, host: server.host }, work),
+    inTurn: (work) => deps.loginLimiter.run({ tenantId, host: server.host }, work),
   })
   if (login.kind === 'over') return 'over'
   if (login.kind === 'busy') return 'untried'

@@ -26,7 +26,7 @@ export interface WatchSessionDeps extends TakeMailDeps {
   readonly roundMs?: number
 }
 
-export interface WatchSessionOptions extends Pick<TakeOptions, 'troubles' | 'pace' | 'signal'> {
+export interface WatchSessionOptions extends Pick<TakeOptions, 'troubles' | 'speed' | 'signal'> {
   readonly watch: Watch
   readonly mailbox: Mailbox
   readonly session: ImapSession

@@ -3,19 +3,19 @@
  *
  * A server that breaks a bound is disconnected: nothing of that piece is parsed. Once the login is done
  * each piece is read in a turn of its own, and a connection that has had its share of CPU waits
- * (platform/pace.ts): then its socket is not read either. Until then nothing waits, for what waits beside
+ * (platform/work-limiter.ts): then its socket is not read either. Until then nothing waits, for what waits beside
  * STARTTLS could pass for having come over TLS. Small pieces of a literal, and after the login of a line,
  * are gathered: a million of them costs a hundred times their size.
  */
 import type { ImapFlow } from 'imapflow'
-import { createPace } from '../../platform/pace.ts'
+import { createWorkLimiter } from '../../platform/work-limiter.ts'
 import { createWireGuard, IMAP_BOUNDS, type ImapBound } from './wire-guard.ts'
 
 /** The code of the error with which a connection ends that has broken a bound. */
 export const BOUND_BROKEN = 'ImapBoundBroken'
 
 export interface GuardedClient {
-  /** The login is done: from now on it is read at a pace. */
+  /** The login is done: from now on its work is limited. */
   begin(): void
   beginCommand(o: { readonly isForMessages: boolean }): void
   /** With which the connection has ended, where its server broke a bound. */
@@ -32,7 +32,7 @@ export interface GuardOptions {
 /** Of anything but a message: the header of one has as much, of the servers that take most. */
 const HEADER_BYTES_MAX = 1024 * 1024
 /** Two seconds of CPU in any ten. */
-export const READING_PACE = { burstMicros: 1_000_000, microsPerSecond: 100_000 } as const
+export const READING_LIMITS = { burstMicros: 1_000_000, microsPerSecond: 100_000 } as const
 const GATHERED_BYTES = 16 * 1024
 const LF = 0x0a
 
@@ -49,9 +49,9 @@ export function guardClient(client: ImapFlow, o: GuardOptions): GuardedClient {
   const streamer = streamerOf(client)
   const parse = streamer._transform.bind(streamer)
   const guard = createWireGuard()
-  const pace = createPace({ ...READING_PACE, monotonicMs: () => performance.now() })
+  const limiter = createWorkLimiter({ ...READING_LIMITS, monotonicMs: () => performance.now() })
   const headerBytesMax = Math.min(o.messageBytesMax, HEADER_BYTES_MAX)
-  let isPaced = false
+  let isLimited = false
   let waitedMs = 0
   let broken: Error | undefined
   let gathered: Buffer[] = []
@@ -60,7 +60,7 @@ export function guardClient(client: ImapFlow, o: GuardOptions): GuardedClient {
   let afterWait: Next | undefined
 
   function rest(next: Next): void {
-    const ms = pace.spend(guard.costUs)
+    const ms = limiter.spend(guard.costUs)
     if (ms === 0) {
       setImmediate(next)
       return
@@ -93,7 +93,7 @@ export function guardClient(client: ImapFlow, o: GuardOptions): GuardedClient {
   }
 
   streamer._transform = (chunk, encoding, next) => {
-    const isInLine = isPaced && guard.literalLeft === 0 && !chunk.includes(LF)
+    const isInLine = isLimited && guard.literalLeft === 0 && !chunk.includes(LF)
     const isWithin = isInLine || guard.literalLeft > chunk.length
     const bound = guard.inspect(chunk)
     if (bound !== undefined) {
@@ -104,7 +104,7 @@ export function guardClient(client: ImapFlow, o: GuardOptions): GuardedClient {
       next()
       return
     }
-    const done: Next = isPaced ? () => rest(next) : next
+    const done: Next = isLimited ? () => rest(next) : next
     const whole = gather(chunk, isWithin)
     if (whole === undefined) done()
     else parse(whole, encoding, done)
@@ -120,7 +120,7 @@ export function guardClient(client: ImapFlow, o: GuardOptions): GuardedClient {
       return waitedMs
     },
     begin() {
-      isPaced = true
+      isLimited = true
       guard.begin()
     },
     beginCommand({ isForMessages }) {

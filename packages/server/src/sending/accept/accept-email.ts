@@ -8,7 +8,7 @@
  */
 import { type FieldError, sendAtAheadMsMax, sendAtPastMsMax } from '@postrider/contract'
 import { type FoundMailer, findMailers, type NoMailer, noMailer } from '../../mailers/index.ts'
-import { addTallies, type CounterChange } from '../../platform/counter-store.ts'
+import { addCounterChanges, type CounterChange } from '../../platform/counter-store.ts'
 import { createGroupCommit, type Db, type Tx } from '../../platform/db/index.ts'
 import type { DiskGuard } from '../../platform/disk-guard.ts'
 import { ApiError } from '../../platform/errors.ts'
@@ -135,9 +135,9 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
     outcome: judge(item, mailers[i], suppressed[i] ?? [], kept, createdAt),
   }))
   await Promise.all([
-    addTallies(
+    addCounterChanges(
       tx,
-      judged.flatMap((one) => toTallies(one, createdAt)),
+      judged.flatMap((one) => toCounterChanges(one, createdAt)),
     ),
     dropKeys(
       tx,
@@ -158,7 +158,7 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
   return judged.map(({ outcome }) => outcome)
 }
 
-function toTallies(
+function toCounterChanges(
   { item, outcome }: { readonly item: Item; readonly outcome: Outcome },
   at: Date,
 ): CounterChange[] {

@@ -83,14 +83,14 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
       rows: emails.flatMap(toRecipientRows),
     }),
     insertStopped(tx, emails.flatMap(toSuppressed)),
-    insertPlaces(tx, 'sending_queue', queued),
-    insertPlaces(tx, 'sending_scheduled', scheduled),
+    insertQueueRows(tx, 'sending_queue', queued),
+    insertQueueRows(tx, 'sending_scheduled', scheduled),
     insertLinks(tx, emails.flatMap(toLinks)),
     insertUnsubscribable(tx, emails.flatMap(toUnsubscribable)),
   ])
 }
 
-async function insertPlaces(
+async function insertQueueRows(
   tx: Queryable,
   into: 'sending_queue' | 'sending_scheduled',
   emails: readonly AcceptedEmail[],

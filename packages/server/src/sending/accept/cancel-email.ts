@@ -3,7 +3,7 @@
  * more. Its status is `rejected`, and there is no event.
  */
 import { setTimeout } from 'node:timers/promises'
-import { addTallies } from '../../platform/counter-store.ts'
+import { addCounterChanges } from '../../platform/counter-store.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { dayOfUlid, isUlid } from '../../platform/ids.ts'
@@ -60,7 +60,9 @@ function cancelOnce(db: Db, tenantId: string, refId: string): Promise<number> {
       ),
     ])
     const subject = email?.mailerId ?? ''
-    await addTallies(tx, [{ tenantId, subject, name: REJECTED.status, at, n: dropped.length }])
+    await addCounterChanges(tx, [
+      { tenantId, subject, name: REJECTED.status, at, n: dropped.length },
+    ])
     return dropped.length
   })
 }

@@ -14,16 +14,16 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { bytesOfUlid, ulidOfBytes } from '../../platform/ids.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
-import type { Place } from '../record/recipient-store.ts'
+import type { RecipientKey } from '../record/recipient-store.ts'
 
 /** The local part that tokens are a tag of. */
 export const RETURN_PATH_LOCAL = 'bounces'
 
 export interface ReturnPathTokens {
   /** The local part for one recipient's copy. */
-  make(who: Place & { readonly tenantId: string }): string
+  make(who: RecipientKey & { readonly tenantId: string }): string
   /** Whose copy a local part is of; undefined for what `make` did not return for this tenant. */
-  read(tenantId: string, local: string): Place | undefined
+  read(tenantId: string, local: string): RecipientKey | undefined
 }
 
 const PURPOSE = 'postrider return paths v1'

@@ -39,9 +39,9 @@ export function createQueueClaims(
     // What ran out while this process stood still is not claimed anew, as if it were interrupted.
     await held.catchUp()
     const validUntilMs = deps.monotonicMs() + leaseMs
-    const { claims, left, rest } = await claimRows(deps, queue, { classes, limit, leaseMs })
+    const { claims, left, pause } = await claimRows(deps, queue, { classes, limit, leaseMs })
     noteClasses(queue, left)
-    if (rest !== undefined && !deps.isClosed()) deps.throttle.begin(queue, rest.because, rest.ms)
+    if (pause !== undefined && !deps.isClosed()) deps.throttle.begin(queue, pause.because, pause.ms)
     if (claims.length === 0) return
     deps.failpoints.hit('send.after_claim')
     queue.waiting.push(...(await deps.load(queue, claims, validUntilMs)))

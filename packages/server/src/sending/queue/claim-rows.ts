@@ -11,18 +11,24 @@ import {
 import type { Queryable, Tx } from '../../platform/db/index.ts'
 import type { Claim } from '../attempt/attempt.ts'
 import { claimDue } from './claim-store.ts'
-import { bulkShareOf, type Classes, freeOf, type MailerQueue, type Rest } from './mailer-queue.ts'
+import {
+  bulkShareOf,
+  type Classes,
+  freeOf,
+  type MailerQueue,
+  type PauseReason,
+} from './mailer-queue.ts'
 import { mailerOf, type QueueMailerDeps } from './queue-mailer.ts'
 
 export interface ClaimedRows {
   readonly claims: readonly Claim[]
   /** What may be due beside them. */
   readonly left: Classes
-  readonly rest?: { readonly because: Rest; readonly ms: number }
+  readonly pause?: { readonly because: PauseReason; readonly ms: number }
 }
 
 /** Until the mailer is looked at again, if it is not heard of before. */
-const INACTIVE_REST_MS = 60_000
+const INACTIVE_PAUSE_MS = 60_000
 /** Until the limits are looked at again: they may have been raised. */
 const LIMIT_REST_MS_MAX = 60_000
 
@@ -43,7 +49,7 @@ export async function claimRows(
       return {
         claims: [],
         left: wanted.classes,
-        rest: { because: 'inactive', ms: INACTIVE_REST_MS },
+        pause: { because: 'inactive', ms: INACTIVE_PAUSE_MS },
       }
     if (hasRates(mailer.rates))
       return deps.db.transaction((tx) => claimPermitted(tx, mailer, queue, wanted))
@@ -58,7 +64,7 @@ async function claimPermitted(
   wanted: WantedRows,
 ): Promise<ClaimedRows> {
   // The first claim of a queue was decided before its mailer was known.
-  const limit = queue.isPaced ? Math.min(wanted.limit, freeOf(queue)) : wanted.limit
+  const limit = queue.hasRateLimit ? Math.min(wanted.limit, freeOf(queue)) : wanted.limit
   if (limit === 0) return { claims: [], left: wanted.classes }
   const offer = await offerPermission(tx, mailer, limit)
   // Deleted a moment ago: its mail fails by itself.
@@ -66,7 +72,7 @@ async function claimPermitted(
   const { count, waitMs, atMs } = offer
   if (count === 0) {
     const ms = Math.min(waitMs, LIMIT_REST_MS_MAX)
-    return { claims: [], left: wanted.classes, rest: { because: 'limited', ms } }
+    return { claims: [], left: wanted.classes, pause: { because: 'limited', ms } }
   }
   const claimed = await claimUpTo(tx, queue, { ...wanted, limit: count })
   await usePermission(tx, mailer, offer, claimed.claims.length)

@@ -86,7 +86,7 @@ it('claims other mail at once when everything that was claimed ahead is bulk', (
   expect(takeClasses(queueOf({ ...ahead, hasBulk: true }))).toEqual({ small: true, bulk: false })
   expect(claimableBy(queueOf({ ...ahead, hasSmall: false, hasBulk: true }))).toBe(0)
   expect(claimableBy(queueOf({ waiting: [...rows(19, true), ...rows(1)] }))).toBe(0)
-  expect(claimableBy(queueOf({ ...ahead, isPaced: true }))).toBe(0)
+  expect(claimableBy(queueOf({ ...ahead, hasRateLimit: true }))).toBe(0)
 })
 
 it('clears the due marks of what it claims, and gives bulk mail a quarter of a claim', () => {
@@ -101,12 +101,12 @@ it('clears the due marks of what it claims, and gives bulk mail a quarter of a c
 })
 
 it('claims only what can begin when the mailer has a rate limit', () => {
-  expect(claimableBy(queueOf({ isPaced: true, inFlight: 3 }))).toBe(2)
-  expect(claimableBy(queueOf({ isPaced: true, inFlight: 5 }))).toBe(0)
+  expect(claimableBy(queueOf({ hasRateLimit: true, inFlight: 3 }))).toBe(2)
+  expect(claimableBy(queueOf({ hasRateLimit: true, inFlight: 5 }))).toBe(0)
 })
 
 it('claims nothing while it backs off, and uses fewer connections while throttled', () => {
-  expect(claimableBy(queueOf({ rest: 'limited' }))).toBe(0)
+  expect(claimableBy(queueOf({ pause: 'limited' }))).toBe(0)
   const slowing = { connections: 2, pauseMs: 2_000, sinceMs: 0 }
   expect(canStart(queueOf({ slowing, waiting: rows(1), inFlight: 1 }))).toBe(true)
   expect(canStart(queueOf({ slowing, waiting: rows(1), inFlight: 2 }))).toBe(false)
@@ -120,7 +120,7 @@ it('is idle only when nothing is leased and nothing may be due', () => {
     { inFlight: 1 },
     { waiting: rows(1) },
     { hasBulk: true },
-    { rest: 'inactive' },
+    { pause: 'inactive' },
   ])
     expect(isIdle(queueOf({ hasSmall: false, ...busy }))).toBe(false)
 })

@@ -25,7 +25,7 @@ export interface LeasedRecipient {
 }
 
 /** Why a queue pauses. */
-export type Rest = 'limited' | 'paused' | 'inactive'
+export type PauseReason = 'limited' | 'paused' | 'inactive'
 
 export interface MailerQueue extends Omit<WokenQueue, 'isBulk' | 'isChanged'> {
   readonly id: string
@@ -42,9 +42,9 @@ export interface MailerQueue extends Omit<WokenQueue, 'isBulk' | 'isChanged'> {
   isSlow: boolean
   connectionsMax: number
   /** Its mailer has a rate: what is claimed is begun at once, or it would not be that rate. */
-  isPaced: boolean
+  hasRateLimit: boolean
   slowing: Slowing | undefined
-  rest: Rest | undefined
+  pause: PauseReason | undefined
   /** See `queue-mailer.ts`. */
   mailer: ReadMailer | undefined
   mailerReadMs: number
@@ -81,9 +81,9 @@ export function createMailerQueue({ tenantId, mailerId, bucket }: WokenQueue): M
     slow: 0,
     isSlow: false,
     connectionsMax: 1,
-    isPaced: false,
+    hasRateLimit: false,
     slowing: undefined,
-    rest: undefined,
+    pause: undefined,
     mailer: undefined,
     mailerReadMs: 0,
     mailerReading: undefined,
@@ -100,7 +100,7 @@ export function createMailerQueue({ tenantId, mailerId, bucket }: WokenQueue): M
  * ahead: what it holds would be held for long, and nobody else could.
  */
 export function claimableBy(queue: MailerQueue): number {
-  if (queue.isClaiming || queue.rest !== undefined) return 0
+  if (queue.isClaiming || queue.pause !== undefined) return 0
   if (isLow(queue) && (queue.hasSmall || queue.hasBulk))
     return aheadOf(queue) - queue.waiting.length
   return claimsPastBulk(queue) ? limitOf(queue) : 0
@@ -140,7 +140,7 @@ export function bulkShareOf(queue: MailerQueue, limit: number): number {
 
 /** What was claimed ahead is all bulk, and there is other mail: that does not wait behind it. */
 function claimsPastBulk(queue: MailerQueue): boolean {
-  if (!queue.hasSmall || queue.isSlow || queue.isPaced) return false
+  if (!queue.hasSmall || queue.isSlow || queue.hasRateLimit) return false
   return queue.waiting.every(({ loaded }) => loaded.claim.isBulk)
 }
 
@@ -149,7 +149,7 @@ function isLow(queue: MailerQueue): boolean {
 }
 
 function aheadOf(queue: MailerQueue): number {
-  return queue.isSlow || queue.isPaced ? freeOf(queue) : limitOf(queue) * CLAIMED_AHEAD
+  return queue.isSlow || queue.hasRateLimit ? freeOf(queue) : limitOf(queue) * CLAIMED_AHEAD
 }
 
 /** The first to go: every fourth place is for bulk mail. */
@@ -172,7 +172,7 @@ export function isIdle(queue: MailerQueue): boolean {
     !queue.hasSmall &&
     !queue.hasBulk &&
     !queue.isClaiming &&
-    queue.rest === undefined &&
+    queue.pause === undefined &&
     queue.inFlight === 0 &&
     queue.waiting.length === 0
   )

@@ -5,19 +5,19 @@
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import type { Finish } from '../results/ending.ts'
 import { isRateRefusal, type Slowing, slowDown, speedUp } from './decide-throttle.ts'
-import type { MailerQueue, Rest } from './mailer-queue.ts'
+import type { MailerQueue, PauseReason } from './mailer-queue.ts'
 
 export interface MailerThrottle {
-  begin(queue: MailerQueue, because: Rest, ms: number): void
+  begin(queue: MailerQueue, because: PauseReason, ms: number): void
   end(queue: MailerQueue): void
   /** How slow a queue is by what this process has heard, also if it was idle since. */
   slowingOf(queue: Pick<MailerQueue, 'id'>): Slowing | undefined
   /** Learns from an attempt that began at `begunMs`; true when the queue pauses from now on. */
   noteResult(queue: MailerQueue, ending: Finish, begunMs: number): boolean
-  /** Those that rest because of their mailers' state. */
+  /** Queues that are paused because of their mailers' state. */
   inactive(): MailerQueue[]
-  /** Queues that rest, by why; and how many are slowed down. */
-  counts(): Record<Rest | 'slowed', number>
+  /** Paused queues by reason, and how many are throttled. */
+  counts(): Record<PauseReason | 'slowed', number>
   stop(): void
 }
 
@@ -33,12 +33,12 @@ export function createMailerThrottle(o: {
   function end(queue: MailerQueue): void {
     clearTimeout(timers.get(queue))
     timers.delete(queue)
-    queue.rest = undefined
+    queue.pause = undefined
   }
 
-  function begin(queue: MailerQueue, because: Rest, ms: number): void {
+  function begin(queue: MailerQueue, because: PauseReason, ms: number): void {
     end(queue)
-    queue.rest = because
+    queue.pause = because
     const finish = () => {
       end(queue)
       o.onEnd(queue)
@@ -69,10 +69,10 @@ export function createMailerThrottle(o: {
       if (slowing !== undefined) setSlowing(queue, speedUp(slowing, { connectionsMax, nowMs }))
       return false
     },
-    inactive: () => [...timers.keys()].filter(({ rest }) => rest === 'inactive'),
+    inactive: () => [...timers.keys()].filter(({ pause }) => pause === 'inactive'),
     counts() {
       const counts = { limited: 0, paused: 0, inactive: 0, slowed: slowings.size }
-      for (const { rest } of timers.keys()) if (rest !== undefined) counts[rest] += 1
+      for (const { pause } of timers.keys()) if (pause !== undefined) counts[pause] += 1
       return counts
     },
     stop() {

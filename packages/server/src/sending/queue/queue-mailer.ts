@@ -50,13 +50,13 @@ async function readMailer(deps: QueueMailerDeps, queue: MailerQueue): Promise<Re
     queue.mailer = mailer
     queue.mailerReadMs = startedMs
     queue.connectionsMax = typeof mailer === 'object' ? mailer.connectionsMax : CONNECTIONS_UNKNOWN
-    queue.isPaced = typeof mailer === 'object' && isPaced(mailer)
+    queue.hasRateLimit = typeof mailer === 'object' && hasRateLimit(mailer)
   }
   return mailer
 }
 
 /** What a day permits may be claimed ahead; what a second or minute does has to go at once. */
-function isPaced({ rates }: MailerForSend): boolean {
+function hasRateLimit({ rates }: MailerForSend): boolean {
   return rates.per_second !== undefined || rates.per_minute !== undefined
 }
 

@@ -73,7 +73,7 @@ export interface SendScheduler {
 export function createSendScheduler(deps: SendSchedulerDeps): SendScheduler {
   const { log, monotonicMs } = deps
   const tasks = createTasks()
-  const throttle = createMailerThrottle({ monotonicMs, onEnd: endRest })
+  const throttle = createMailerThrottle({ monotonicMs, onEnd: endPause })
   const queues = createQueues(throttle)
   const episodes = createMailerEpisodes({ log, monotonicMs })
   let isClosed = false
@@ -95,7 +95,7 @@ export function createSendScheduler(deps: SendSchedulerDeps): SendScheduler {
   })
   const turns = createTurns({ ...deps, ...gate, claims, attempts, large })
 
-  function endRest(queue: MailerQueue): void {
+  function endPause(queue: MailerQueue): void {
     noteClasses(queue, { small: true, bulk: true })
     serve(queue)
   }
@@ -145,10 +145,10 @@ export function createSendScheduler(deps: SendSchedulerDeps): SendScheduler {
     held: throttle.inactive,
     noteReleased(mailer) {
       const queue = queues.find(mailer)
-      if (queue?.rest !== 'inactive') return
+      if (queue?.pause !== 'inactive') return
       forgetMailer(queue)
       throttle.end(queue)
-      endRest(queue)
+      endPause(queue)
     },
     async serveNow(claimed, validUntilMs) {
       const served = queues

@@ -16,7 +16,7 @@ import { createConversations } from '../attempt/conversations.ts'
 import { claimPoisonRow } from './claim-poison-row.ts'
 import { claimExpired, discoverQueues } from './claim-store.ts'
 import { createLeasedRecipients } from './leased-recipients.ts'
-import { queueIdOf, type Rest } from './mailer-queue.ts'
+import { type PauseReason, queueIdOf } from './mailer-queue.ts'
 import type { QueueWakeups, WokenQueue } from './queue-wakeups.ts'
 import {
   createSendScheduler,
@@ -38,7 +38,7 @@ export interface SenderDeps
 /** Made anew for each start of a process: once stopped, it stays stopped. */
 export interface Sender extends Service {
   /** Of mailers that are served otherwise than at full speed now (`mailer-throttle.ts`). */
-  counts(): Record<Rest | 'slowed', number>
+  counts(): Record<PauseReason | 'slowed', number>
   /** Finds what is due and attempts it, until nothing is. For tests. */
   runOnce(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /** SQL of emails and of attempts as the record shows them. Every statement names the tenant. */
 import { type Queryable, statement } from '../../platform/db/index.ts'
-import type { EmailPlace } from './recipient-store.ts'
+import type { EmailKey } from './recipient-store.ts'
 
 export interface RecordedEmail {
   readonly refId: string
@@ -24,9 +24,9 @@ const EMAILS = statement(
 export async function readEmails(
   q: Queryable,
   tenantId: string,
-  places: readonly EmailPlace[],
+  keys: readonly EmailKey[],
 ): Promise<Map<string, RecordedEmail>> {
-  const days = new Map(places.map(({ refId, day }) => [refId, day]))
+  const days = new Map(keys.map(({ refId, day }) => [refId, day]))
   const sorted = [...days.values()].sort()
   const first = sorted[0]
   if (first === undefined) return new Map()
@@ -55,7 +55,7 @@ const EMAIL = statement(
 export async function readEmail(
   q: Queryable,
   tenantId: string,
-  { refId, day }: EmailPlace,
+  { refId, day }: EmailKey,
 ): Promise<WholeEmail | undefined> {
   const { rows } = await q.query<WholeEmail>(EMAIL, [tenantId, refId, day])
   return rows[0]
@@ -95,7 +95,7 @@ const ATTEMPTS = statement(
 export async function readAttemptsOf(
   q: Queryable,
   tenantId: string,
-  { refId, day }: EmailPlace,
+  { refId, day }: EmailKey,
   ns: readonly number[],
   limit: number,
 ): Promise<RecordedAttempt[]> {

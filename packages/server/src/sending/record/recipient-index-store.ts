@@ -1,26 +1,30 @@
 /**
- * SQL of the places in the record that something else than a recipient's own row leads to: what
- * waits, what failed, what was stopped, what was delivered late, and emails. Newest first, and every
- * statement names the tenant.
+ * SQL that finds recipients by other rows than their own: waiting, failed, stopped and late ones, and
+ * emails. Newest first, and every statement names the tenant.
  */
 import type { RecipientStatus } from '@postrider/contract'
 import { type Queryable, type Statement, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
 import { isStopped } from '../accept/stopped-store.ts'
-import type { EmailPlace, Place, RecordRange } from './recipient-store.ts'
+import type { EmailKey, RecipientKey, RecordRange } from './recipient-store.ts'
 
-export type PlacesOf = 'waiting' | 'scheduled' | 'failed' | 'late' | { readonly stopped: string }
+export type RecipientIndex =
+  | 'waiting'
+  | 'scheduled'
+  | 'failed'
+  | 'late'
+  | { readonly stopped: string }
 
 const BELOW = '(ref_id, n) < ($3, $4::smallint) and ref_id >= $2'
 const NEWEST = 'order by ref_id desc, n desc limit $5'
 const DAYS = 'day between $6 and $7'
 
 const WAITING = statement(
-  'sending.places_waiting',
+  'sending.index_waiting',
   `select ref_id as "refId", n, attempt > 1 as "isDeferrable" from sending_queue where tenant_id = $1 and ${BELOW} ${NEWEST}`,
 )
 const SCHEDULED = statement(
-  'sending.places_scheduled',
+  'sending.index_scheduled',
   `select ref_id as "refId", n from sending_scheduled where tenant_id = $1 and ${BELOW} ${NEWEST}`,
 )
 const stopped = (columns: string, status: string) => `select ${columns} from sending_stopped
@@ -32,7 +36,7 @@ const either = (attempts: string, reports: string, more = '') =>
     ${NEWEST}`
 
 const FAILED = statement(
-  'sending.places_failed',
+  'sending.index_failed',
   either(
     `select ref_id, n, category is not distinct from 'expired' as "isExpired" from sending_attempt
       where tenant_id = $1 and ${BELOW} and ${DAYS}
@@ -42,7 +46,7 @@ const FAILED = statement(
   ),
 )
 const LATE = statement(
-  'sending.places_late',
+  'sending.index_late',
   either(
     `select ref_id, n from sending_attempt
       where tenant_id = $1 and ${BELOW} and ${DAYS}
@@ -50,10 +54,10 @@ const LATE = statement(
     stopped('ref_id, n', `'delivered'`),
   ),
 )
-const STOPPED = statement('sending.places_stopped', stopped('ref_id as "refId", n', '$8'))
+const STOPPED = statement('sending.index_stopped', stopped('ref_id as "refId", n', '$8'))
 
 /** Which of them lead to all recipients of that status; undefined: none, they are most of all. */
-export function placesOfStatus(status: RecipientStatus): PlacesOf | undefined {
+export function indexOfStatus(status: RecipientStatus): RecipientIndex | undefined {
   if (isStopped(status)) return { stopped: status }
   switch (status) {
     case 'queued':
@@ -74,7 +78,7 @@ export function placesOfStatus(status: RecipientStatus): PlacesOf | undefined {
   }
 }
 
-export interface RecordedPlace extends Place {
+export interface IndexedRecipient extends RecipientKey {
   readonly day: string
   /** Of what waits: whether an attempt was made before. */
   readonly isDeferrable?: boolean
@@ -83,23 +87,23 @@ export interface RecordedPlace extends Place {
 }
 
 /** Whether a recipient there may have the status, told without a look at it. */
-export function mayHaveStatus(place: RecordedPlace, status: RecipientStatus | undefined): boolean {
-  if (status === 'deferred') return place.isDeferrable !== false
-  if (status === 'expired') return place.isExpired !== false
-  return status !== 'failed' || place.isExpired !== true
+export function mayHaveStatus(key: IndexedRecipient, status: RecipientStatus | undefined): boolean {
+  if (status === 'deferred') return key.isDeferrable !== false
+  if (status === 'expired') return key.isExpired !== false
+  return status !== 'failed' || key.isExpired !== true
 }
 
 /** At most `range.limit`; a recipient with several attempts may stand in it more than once. */
-export async function readPlaces(
+export async function readRecipientIndex(
   q: Queryable,
-  of: PlacesOf,
+  of: RecipientIndex,
   { tenantId, refIdMin, below, limit, days }: RecordRange,
-): Promise<RecordedPlace[]> {
+): Promise<IndexedRecipient[]> {
   const values = [tenantId, refIdMin, below.refId, below.n, limit]
   const inDays = [...values, days.from, days.to]
   const read = async (s: Statement, all: readonly unknown[]) => {
-    const { rows } = await q.query<Omit<RecordedPlace, 'day'>>(s, all)
-    return rows.map((place) => ({ ...place, day: dayOfUlid(place.refId) }))
+    const { rows } = await q.query<Omit<IndexedRecipient, 'day'>>(s, all)
+    return rows.map((key) => ({ ...key, day: dayOfUlid(key.refId) }))
   }
   switch (of) {
     case 'waiting':
@@ -118,17 +122,17 @@ export async function readPlaces(
 const emailsWhere = (more: string) => `select ref_id as "refId", day, subject from sending_email
     where tenant_id = $1 and ref_id >= $2 and ref_id <= $3 and day between $4 and $5 ${more}
     order by ref_id desc limit $6`
-const EMAILS = statement('sending.places_emails', emailsWhere(''))
-const CAMPAIGN = statement('sending.places_campaign', emailsWhere('and campaign_id = $7'))
+const EMAILS = statement('sending.index_emails', emailsWhere(''))
+const CAMPAIGN = statement('sending.index_campaign', emailsWhere('and campaign_id = $7'))
 
 /** Emails from that of `range.below` on, which may have been looked at in part. */
-export async function readEmailPlaces(
+export async function readEmailIndex(
   q: Queryable,
   { tenantId, refIdMin, below, days, limit }: RecordRange,
   campaignId: string | undefined,
-): Promise<(EmailPlace & { readonly subject: string })[]> {
+): Promise<(EmailKey & { readonly subject: string })[]> {
   const values = [tenantId, refIdMin, below.refId, days.from, days.to, limit]
-  const { rows } = await q.query<EmailPlace & { readonly subject: string }>(
+  const { rows } = await q.query<EmailKey & { readonly subject: string }>(
     campaignId === undefined ? EMAILS : CAMPAIGN,
     campaignId === undefined ? values : [...values, campaignId],
   )

@@ -9,7 +9,7 @@ import type { RecipientStatus, RecipientType } from '@postrider/contract'
 import type { TimeSpan } from '../../platform/date-time.ts'
 import type { Queryable } from '../../platform/db/index.ts'
 
-export interface Place {
+export interface RecipientKey {
   readonly refId: string
   readonly n: number
 }
@@ -19,7 +19,7 @@ export interface RecordRange {
   /** Of the reference ids below. */
   readonly days: { readonly from: string; readonly to: string }
   readonly refIdMin: string
-  readonly below: Place
+  readonly below: RecipientKey
   /** Rows that are looked at. */
   readonly limit: number
 }
@@ -37,7 +37,7 @@ export interface RecipientFilters {
   readonly inactiveMailers: readonly string[]
 }
 
-export interface RecordedRecipient extends Place {
+export interface RecordedRecipient extends RecipientKey {
   readonly day: string
   readonly email: string
   readonly type: RecipientType
@@ -52,7 +52,7 @@ export interface Piece {
   /** Those that fit. */
   readonly recipients: readonly RecordedRecipient[]
   /** The last that was looked at; undefined: there is nothing further. */
-  readonly reached: Place | undefined
+  readonly reached: RecipientKey | undefined
 }
 
 /** Which index leads to the recipients that are looked at. */
@@ -79,7 +79,7 @@ export async function walkRecipients(
 }
 
 /** Emails, newest first, each with the day that keeps it. */
-export interface EmailPlace {
+export interface EmailKey {
   readonly refId: string
   readonly day: string
 }
@@ -93,10 +93,10 @@ export interface EmailPlace {
  */
 export async function walkRecipientsOf(
   q: Queryable,
-  emails: readonly EmailPlace[],
+  emails: readonly EmailKey[],
   range: RecordRange,
   filters: RecipientFilters,
-  end: Place | undefined,
+  end: RecipientKey | undefined,
 ): Promise<Piece> {
   if (emails.length === 0) return { recipients: [], reached: end }
   const values: unknown[] = []
@@ -116,16 +116,16 @@ export async function walkRecipientsOf(
 /** Of these recipients those that fit. */
 export async function readRecipients(
   q: Queryable,
-  places: readonly (Place & { readonly day: string })[],
+  keys: readonly (RecipientKey & { readonly day: string })[],
   range: RecordRange,
   filters: RecipientFilters,
 ): Promise<RecordedRecipient[]> {
-  if (places.length === 0) return []
+  if (keys.length === 0) return []
   const values: unknown[] = []
   const $ = parameters(values)
-  const refIds = $(places.map(({ refId }) => refId))
-  const ns = $(places.map(({ n }) => n))
-  const days = $(places.map(({ day }) => day))
+  const refIds = $(keys.map(({ refId }) => refId))
+  const ns = $(keys.map(({ n }) => n))
+  const days = $(keys.map(({ day }) => day))
   const where = [...rangeOf(range, $), 'ref_id = k.ref_id', 'n = k.n', 'day = k.day']
   const looked = `select r.*
      from unnest(${refIds}::text[], ${ns}::smallint[], ${days}::date[]) as k (ref_id, n, day)
@@ -230,7 +230,7 @@ function timeOf(micros: string): string {
   return `timestamptz '1970-01-01Z' + ${micros}::bigint * interval '1 microsecond'`
 }
 
-function pieceOf(rows: readonly FittingRow[], limit: number, end: Place | undefined): Piece {
+function pieceOf(rows: readonly FittingRow[], limit: number, end: RecipientKey | undefined): Piece {
   const last = rows.find(({ nth }) => Number(nth) === limit)
   return {
     recipients: rows.filter(({ fits }) => fits).map(toRecipient),

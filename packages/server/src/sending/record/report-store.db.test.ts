@@ -17,7 +17,7 @@ import {
 import { addDomainMailer, addMailer } from '../../../test/sending.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid, ulidAtTime } from '../../platform/ids.ts'
-import { type PlacesOf, placesOfStatus, readPlaces } from './recipient-index-store.ts'
+import { indexOfStatus, type RecipientIndex, readRecipientIndex } from './recipient-index-store.ts'
 import {
   lockReported,
   type ReportedStatus,
@@ -226,9 +226,9 @@ describe('the outcome of an attempt by a relay provider after a report', () => {
 })
 
 describe('finding recipients by what was reported', () => {
-  const found = async (of: PlacesOf) => {
+  const found = async (of: RecipientIndex) => {
     const day = dayOfUlid(refId)
-    const places = await readPlaces(world.db, of, {
+    const places = await readRecipientIndex(world.db, of, {
       tenantId: 'tn_a',
       days: { from: day, to: day },
       refIdMin: ulidAtTime(0),
@@ -239,7 +239,7 @@ describe('finding recipients by what was reported', () => {
   }
 
   it.each(['failed', 'bounced', 'rejected'] as const)('finds %s', async (status) => {
-    const of = placesOfStatus(status) ?? 'waiting'
+    const of = indexOfStatus(status) ?? 'waiting'
     expect(await found(of)).toEqual([])
     await report({ status, failedReason: 'as reported' })
     expect(await found(of)).toEqual([refId])

@@ -13,9 +13,9 @@ import { statement, type Tx } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
 import { insertStopped, isStopped, type StoppedRecipient } from '../accept/stopped-store.ts'
 import type { RecordedAttempt } from './email-store.ts'
-import type { Place } from './recipient-store.ts'
+import type { RecipientKey } from './recipient-store.ts'
 
-export interface ReportedRecipient extends Place {
+export interface ReportedRecipient extends RecipientKey {
   /** As the caller wrote it. */
   readonly email: string
   readonly status: RecipientStatus
@@ -83,21 +83,21 @@ const FIND_CLAIMED = statement(
 async function findBeingClaimed(
   tx: Tx,
   tenantId: string,
-  places: readonly Place[],
-): Promise<Place[]> {
-  if (places.length === 0) return []
-  const values = [tenantId, places.map(({ refId }) => refId), places.map(({ n }) => n)]
-  return (await tx.query<Place>(FIND_CLAIMED, values)).rows
+  keys: readonly RecipientKey[],
+): Promise<RecipientKey[]> {
+  if (keys.length === 0) return []
+  const values = [tenantId, keys.map(({ refId }) => refId), keys.map(({ n }) => n)]
+  return (await tx.query<RecipientKey>(FIND_CLAIMED, values)).rows
 }
 
 /** Those that there are, each held to the end of the transaction; of different recipients. */
 export async function lockReported(
   tx: Tx,
   tenantId: string,
-  places: readonly Place[],
+  keys: readonly RecipientKey[],
 ): Promise<ReportedRecipient[]> {
-  if (places.length === 0) return []
-  const values = keysOf(tenantId, places)
+  if (keys.length === 0) return []
+  const values = keysOf(tenantId, keys)
   type Locked = Omit<ReportedRecipient, keyof Read | 'isBeingClaimed'>
   type Read = Pick<
     ReportedRecipient,
@@ -107,7 +107,8 @@ export async function lockReported(
   const waiting = locked.filter(({ status }) => status === 'deferred')
   const claimed = await findBeingClaimed(tx, tenantId, waiting)
   const { rows: read } = await tx.query<
-    Place & Omit<Read, 'lastOutcome'> & { readonly outcome: RecordedAttempt['outcome'] | null }
+    RecipientKey &
+      Omit<Read, 'lastOutcome'> & { readonly outcome: RecordedAttempt['outcome'] | null }
   >(READ, values)
   const readOf = new Map(read.map((row) => [`${row.refId}.${row.n}`, row]))
   return locked.flatMap((row) => {
@@ -134,11 +135,11 @@ const LOCK_SETTLED = statement(
 /** Those of whom it was reported that their mail is with the provider; all are held. */
 export async function lockSettled(
   tx: Tx,
-  places: readonly (Place & { readonly tenantId: string })[],
-): Promise<Place[]> {
-  if (places.length === 0) return []
-  const tenantIds = places.map(({ tenantId }) => tenantId)
-  const { rows } = await tx.query<Place>(LOCK_SETTLED, keysOf(tenantIds, places))
+  keys: readonly (RecipientKey & { readonly tenantId: string })[],
+): Promise<RecipientKey[]> {
+  if (keys.length === 0) return []
+  const tenantIds = keys.map(({ tenantId }) => tenantId)
+  const { rows } = await tx.query<RecipientKey>(LOCK_SETTLED, keysOf(tenantIds, keys))
   return rows
 }
 
@@ -160,11 +161,11 @@ const SETTLE = statement(
 export async function settleReported(
   tx: Tx,
   tenantId: string,
-  places: readonly Place[],
-): Promise<Place[]> {
-  if (places.length === 0) return []
-  const values = [tenantId, places.map(({ refId }) => refId), places.map(({ n }) => n)]
-  const { rows } = await tx.query<Place>(SETTLE, values)
+  keys: readonly RecipientKey[],
+): Promise<RecipientKey[]> {
+  if (keys.length === 0) return []
+  const values = [tenantId, keys.map(({ refId }) => refId), keys.map(({ n }) => n)]
+  const { rows } = await tx.query<RecipientKey>(SETTLE, values)
   return rows
 }
 
@@ -181,7 +182,7 @@ const REPORT = statement(
       and r.day = any($5::date[])`,
 )
 
-export interface ReportedStatus extends Place {
+export interface ReportedStatus extends RecipientKey {
   readonly status: RecipientStatus
   readonly failedReason: string
   /** Left as it is when left out. */
@@ -226,12 +227,12 @@ function notesOf(
   return found.map((name) => ({ tenantId, refId, n, day, status: name }))
 }
 
-function keysOf(tenantId: string | string[], places: readonly Place[]): unknown[] {
-  const days = places.map(({ refId }) => dayOfUlid(refId))
+function keysOf(tenantId: string | string[], keys: readonly RecipientKey[]): unknown[] {
+  const days = keys.map(({ refId }) => dayOfUlid(refId))
   return [
     tenantId,
-    places.map(({ refId }) => refId),
-    places.map(({ n }) => n),
+    keys.map(({ refId }) => refId),
+    keys.map(({ n }) => n),
     days,
     [...new Set(days)],
   ]

@@ -1,6 +1,6 @@
 /** SQL of recipients by the ids that relay providers gave their mail. Every statement names the tenant. */
 import { type Queryable, statement } from '../../platform/db/index.ts'
-import type { Place } from './recipient-store.ts'
+import type { RecipientKey } from './recipient-store.ts'
 
 // One probe of the index by address for each, which has the newest first.
 const FIND = statement(
@@ -29,10 +29,10 @@ export async function findByMessageId(
   q: Queryable,
   tenantId: string,
   given: readonly (SentMail | undefined)[],
-): Promise<readonly (Place | undefined)[]> {
+): Promise<readonly (RecipientKey | undefined)[]> {
   const wanted = given.flatMap((one, i) => (one === undefined ? [] : [{ ...one, i }]))
   if (wanted.length === 0) return []
-  const { rows } = await q.query<Place & { readonly i: number }>(FIND, [
+  const { rows } = await q.query<RecipientKey & { readonly i: number }>(FIND, [
     tenantId,
     wanted.map((one) => one.addressKey),
     wanted.map((one) => one.messageId),
@@ -40,7 +40,7 @@ export async function findByMessageId(
     wanted.map((one) => one.i),
     NEWEST_MAX,
   ])
-  const found: (Place | undefined)[] = given.map(() => undefined)
+  const found: (RecipientKey | undefined)[] = given.map(() => undefined)
   for (const { i, refId, n } of rows) found[i] = { refId, n }
   return found
 }
@@ -72,16 +72,19 @@ export async function findSentTo(
   q: Queryable,
   tenantId: string,
   given: readonly SentTo[],
-): Promise<readonly (readonly (Place & { readonly day: string })[])[]> {
-  const found: (Place & { readonly day: string })[][] = given.map(() => [])
+): Promise<readonly (readonly (RecipientKey & { readonly day: string })[])[]> {
+  const found: (RecipientKey & { readonly day: string })[][] = given.map(() => [])
   if (given.length === 0) return found
-  const { rows } = await q.query<Place & { readonly day: string; readonly i: number }>(FIND_TO, [
-    tenantId,
-    given.map(({ addressKey }) => addressKey),
-    given.map(({ addressKey }) => `${tenantId} ${addressKey}`),
-    given.map(({ before }) => before),
-    NEWEST_MAX,
-  ])
-  for (const { i, ...place } of rows) found[i - 1]?.push(place)
+  const { rows } = await q.query<RecipientKey & { readonly day: string; readonly i: number }>(
+    FIND_TO,
+    [
+      tenantId,
+      given.map(({ addressKey }) => addressKey),
+      given.map(({ addressKey }) => `${tenantId} ${addressKey}`),
+      given.map(({ before }) => before),
+      NEWEST_MAX,
+    ],
+  )
+  for (const { i, ...key } of rows) found[i - 1]?.push(key)
   return found
 }

@@ -17,7 +17,7 @@ import {
   returnPermissions,
 } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { addTallies } from '../../platform/counter-store.ts'
+import { addCounterChanges } from '../../platform/counter-store.ts'
 import {
   createGroupCommit,
   DatabaseUnavailableError,
@@ -178,7 +178,7 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
       written.map((f) => toAttemptRow(f, f.finished)),
     ),
     setStatuses(tx, changes),
-    addTallies(
+    addCounterChanges(
       tx,
       ended.map(({ claim: { tenantId, mailerId: subject }, finished }, k) => {
         const name = changes[k]?.status ?? ''

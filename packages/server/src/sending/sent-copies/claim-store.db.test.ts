@@ -8,8 +8,8 @@ import {
   discoverSentCopies,
   endSentCopies,
   forgetSentCopies,
+  pauseSentCopies,
   postponeSentCopies,
-  restSentCopies,
   type SentCopyMailer,
 } from './claim-store.ts'
 
@@ -92,7 +92,7 @@ it('does not count a copy that was not tried', async () => {
 
 it('postpones all due copies of a mailer, and deletes all its copies', async () => {
   await claim(ada, 1)
-  await restSentCopies(world.db, ada, 300_000)
+  await pauseSentCopies(world.db, ada, 300_000)
   expect((await rows()).map(({ wait_s }) => wait_s)).toEqual([60, 300, 100, 100])
   expect(await forgetSentCopies(world.db, ada)).toBe(3)
   expect((await rows()).map(({ ref_id }) => ref_id)).toEqual(['r4'])

@@ -137,7 +137,7 @@ const REST = statement(
 )
 
 /** What of a mailer is due and nobody has claimed waits so long, which is no try. */
-export async function restSentCopies(
+export async function pauseSentCopies(
   q: Queryable,
   { bucket, tenantId, mailerId }: SentCopyMailer,
   waitMs: number,

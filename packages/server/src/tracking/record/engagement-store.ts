@@ -1,7 +1,7 @@
 /** SQL that reads what recipients did, for the record of emails. Every statement names the tenant. */
 import { type Queryable, statement } from '../../platform/db/index.ts'
 
-interface RecipientPlace {
+interface RecipientKey {
   readonly refId: string
   readonly n: number
   /** Of the email. */
@@ -36,15 +36,15 @@ const OF_RECIPIENTS = statement(
 export async function readEngagement(
   q: Queryable,
   tenantId: string,
-  places: readonly RecipientPlace[],
+  keys: readonly RecipientKey[],
 ): Promise<Engagement[]> {
-  const days = places.map(({ day }) => day).sort()
+  const days = keys.map(({ day }) => day).sort()
   if (days.length === 0) return []
   const { rows } = await q.query<Engagement>(OF_RECIPIENTS, [
     tenantId,
-    places.map(({ refId }) => refId),
-    places.map(({ n }) => n),
-    places.map(({ day }) => day),
+    keys.map(({ refId }) => refId),
+    keys.map(({ n }) => n),
+    keys.map(({ day }) => day),
     days[0],
     days.at(-1),
   ])
@@ -69,10 +69,10 @@ export async function walkEngagement(
     readonly below: { readonly refId: string; readonly n: number }
     readonly limit: number
   },
-): Promise<(Engagement & RecipientPlace)[]> {
+): Promise<(Engagement & RecipientKey)[]> {
   const { tenantId, days, refIdMin, below, limit } = o
   const values = [tenantId, days.from, days.to, refIdMin, below.refId, below.n, limit]
-  const { rows } = await q.query<Engagement & RecipientPlace>(WALK, values)
+  const { rows } = await q.query<Engagement & RecipientKey>(WALK, values)
   return rows
 }
 
@@ -103,7 +103,7 @@ const HITS_OF = statement(
 export async function readHitsOf(
   q: Queryable,
   tenantId: string,
-  email: Pick<RecipientPlace, 'refId' | 'day'>,
+  email: Pick<RecipientKey, 'refId' | 'day'>,
   ns: readonly number[],
   limit: number,
 ): Promise<RecordedHit[]> {

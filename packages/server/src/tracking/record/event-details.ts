@@ -6,8 +6,8 @@ import type { Tracking } from '@postrider/contract'
 import type { UserAgent } from '@postrider/mail'
 import { formatMicros } from '../../platform/clock.ts'
 import type { NewEvent } from '../../webhooks/index.ts'
+import type { Location } from '../geoip/geoip.ts'
 import type { JudgedHit, KnownHit } from '../intake/judge-hits.ts'
-import type { Place } from '../places/geoip.ts'
 
 const EVENTS = {
   open: 'MAIL_OPENED',
@@ -21,7 +21,7 @@ export interface ReadHit extends KnownHit {
   readonly url: string | undefined
 }
 
-export function engagementEvent(one: JudgedHit<ReadHit>, place: Place): NewEvent {
+export function engagementEvent(one: JudgedHit<ReadHit>, location: Location): NewEvent {
   const { hit, copy, verdict, userAgent, url } = one
   const { tenantId, refId, kind, atMicros } = hit
   const tracking = {
@@ -34,10 +34,10 @@ export function engagementEvent(one: JudgedHit<ReadHit>, place: Place): NewEvent
     device_type: userAgent.deviceType,
     platform: userAgent.platform,
     ...(url === undefined ? {} : { url }),
-    country: place.country,
-    city: place.city,
-    region: place.region,
-    time_zone: place.timeZone,
+    country: location.country,
+    city: location.city,
+    region: location.region,
+    time_zone: location.timeZone,
     bot: verdict.isBot,
   } satisfies Tracking
   return {

@@ -32,10 +32,7 @@ export async function findBursts(
   who: readonly Recipient[],
 ): Promise<ReadonlyMap<number, Burst>> {
   if (who.length === 0) return new Map()
-  const { rows } = await q.query<{ i: number; at: Date; links: number[] }>(
-    FIND_BURSTS,
-    placesOf(who),
-  )
+  const { rows } = await q.query<{ i: number; at: Date; links: number[] }>(FIND_BURSTS, keysOf(who))
   return new Map(rows.map(({ i, at, links }) => [i - 1, { atMs: at.getTime(), links }]))
 }
 
@@ -54,7 +51,7 @@ const FIND_HITS = statement(
 export async function findHits(q: Queryable, hits: readonly Hit[]): Promise<ReadonlySet<string>> {
   if (hits.length === 0) return new Set()
   const { rows } = await q.query<{ id: string }>(FIND_HITS, [
-    ...placesOf(hits),
+    ...keysOf(hits),
     arrayText(hits.map(({ hitId }) => hitId)),
   ])
   return new Set(rows.map(({ id }) => id))
@@ -81,7 +78,7 @@ export async function findFull(
   o: { readonly withinMs: number; readonly max: number },
 ): Promise<boolean[]> {
   const { rows } = await q.query<{ i: number }>(FIND_FULL, [
-    ...placesOf(hits),
+    ...keysOf(hits),
     arrayText(hits.map((hit) => ulidAtTime(millisOf(hit) - o.withinMs))),
     arrayText(hits.map(({ kind }) => kind)),
     nullableArrayText(hits.map(linkOf)),
@@ -102,7 +99,7 @@ const INSERT_HITS = statement(
 export async function insertHits(tx: Tx, judged: readonly JudgedHit[]): Promise<void> {
   if (judged.length === 0) return
   await tx.query(INSERT_HITS, [
-    ...placesOf(judged.map(({ hit }) => hit)),
+    ...keysOf(judged.map(({ hit }) => hit)),
     arrayText(judged.map(({ hit }) => hit.hitId)),
     arrayText(judged.map(({ hit }) => hit.kind)),
     nullableArrayText(judged.map(({ hit }) => linkOf(hit))),
@@ -187,7 +184,7 @@ export async function addEngagements(
 ): Promise<PersonalSums[]> {
   if (added.length === 0) return []
   const { rows } = await tx.query<PersonalSums>(ADD_ENGAGEMENTS, [
-    ...placesOf(added),
+    ...keysOf(added),
     arrayText(added.map((row) => row.opens)),
     arrayText(added.map((row) => row.clicks)),
     arrayText(added.map((row) => row.botOpens)),
@@ -222,7 +219,7 @@ export async function markUnsubscribed(tx: Tx, hit: Hit): Promise<boolean> {
 }
 
 /** By column. */
-function placesOf(who: readonly Recipient[]): [string, string, string, string] {
+function keysOf(who: readonly Recipient[]): [string, string, string, string] {
   return [
     arrayText(who.map(({ tenantId }) => tenantId)),
     arrayText(who.map(({ refId }) => refId)),

@@ -2,13 +2,13 @@ import { createUserAgentReader } from '@postrider/mail'
 import { createClock, createRandom } from '@postrider/testkit'
 import { describe, expect, it } from 'vitest'
 import { CHROME, hitsOf, sumsOf, type TrackedMail, useTracking } from '../../../test/tracking.ts'
-import { readTallies } from '../../platform/counter-store.ts'
+import { readCounters } from '../../platform/counter-store.ts'
 import { createFailpoints } from '../../platform/failpoints.ts'
 import { newUlid } from '../../platform/ids.ts'
 import { createWakeups } from '../../webhooks/index.ts'
+import { nowhere } from '../geoip/geoip.ts'
 import { hitsAnHourMax } from '../intake/flood-guard.ts'
 import type { Hit } from '../intake/hit.ts'
-import { nowhere } from '../places/geoip.ts'
 import { flagClicks } from './hit-store.ts'
 import type { RecordedGroup } from './observe-hits.ts'
 import { createHitRecorder, type HitRecorder } from './record-hits.ts'
@@ -176,8 +176,8 @@ describe('recording hits', () => {
     await recorder.record(hit(3, { n: 1 }))
     const span = { from: new Date(0), before: new Date(startMs + 9 * HOUR_MS) }
     const of = { tenantId: mail.tenantId, subject: undefined, interval: 'hour' } as const
-    const tallies = await readTallies(world.db, { ...span, ...of })
-    const uniques = tallies.filter(({ name }) => name.startsWith('unique_'))
+    const counters = await readCounters(world.db, { ...span, ...of })
+    const uniques = counters.filter(({ name }) => name.startsWith('unique_'))
     expect(
       uniques
         .map(({ name, at, n }) => [name, (at.getTime() - startMs) / HOUR_MS, n])
@@ -233,10 +233,10 @@ describe('recording hits', () => {
   async function tallied(mail: TrackedMail) {
     const span = { from: new Date(0), before: new Date(Date.now() + 86_400_000) }
     const of = { tenantId: mail.tenantId, subject: undefined, interval: 'day' } as const
-    const tallies = await readTallies(world.db, { ...span, ...of })
+    const counters = await readCounters(world.db, { ...span, ...of })
     const names = ['opens', 'clicks', 'unique_opens', 'unique_clicks', 'unsubscribed']
     const sums: Record<string, number> = {}
-    for (const { name, n } of tallies) if (names.includes(name)) sums[name] = (sums[name] ?? 0) + n
+    for (const { name, n } of counters) if (names.includes(name)) sums[name] = (sums[name] ?? 0) + n
     return sums
   }
 

@@ -6,7 +6,7 @@
  * meets its row, also where another process records it at the same moment.
  */
 import { atOnceMs, type UserAgent } from '@postrider/mail'
-import { addTallies } from '../../platform/counter-store.ts'
+import { addCounterChanges } from '../../platform/counter-store.ts'
 import {
   createGroupCommit,
   type Db,
@@ -18,15 +18,15 @@ import {
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { findTrackedCopies, findUnsubscribable, type TrackedCopy } from '../../sending/index.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
+import type { LocateAddress } from '../geoip/geoip.ts'
 import { createKnownCopies, type KnownCopies, type LinkOffset } from '../intake/find-known.ts'
 import type { Hit, HitOutcome } from '../intake/hit.ts'
 import { type Burst, type Judgement, judgeHits, recipientKey } from '../intake/judge-hits.ts'
-import type { LocateAddress } from '../places/geoip.ts'
 import type { TrackedRecipient } from '../tokens.ts'
 import { engagementEvent, type ReadHit } from './event-details.ts'
 import { addEngagements, findBursts, findHits, flagClicks, insertHits } from './hit-store.ts'
 import type { RecordedGroup } from './observe-hits.ts'
-import { sumUp, toTallies, toUniques } from './sum-up.ts'
+import { sumUp, toCounterChanges, toUniques } from './sum-up.ts'
 import { unsubscribe, unsubscribeLate } from './unsubscribe.ts'
 
 export interface HitRecorder {
@@ -163,7 +163,7 @@ async function recordGroup(
     addEngagements(tx, added),
   ])
   const uniques = toUniques({ judged, added, sums, exposed: judgement.exposed })
-  await addTallies(tx, [...toTallies(judged, flagged), ...uniques])
+  await addCounterChanges(tx, [...toCounterChanges(judged, flagged), ...uniques])
   const shared = { touched, group: { ...countUp(judged), hits: items.length, startedAt } }
   return outcomes.map((outcome) => ({ outcome, shared }))
 }

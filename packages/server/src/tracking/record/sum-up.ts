@@ -52,7 +52,7 @@ function earlier(a: bigint | undefined, b: bigint): bigint {
 const NAMES = { open: 'opens', click: 'clicks', unsubscribe: 'unsubscribed' } as const
 
 /** Of people; clicks that turn out to be a robot's are taken back. */
-export function toTallies(judged: readonly JudgedHit[], flagged: Flagged): CounterChange[] {
+export function toCounterChanges(judged: readonly JudgedHit[], flagged: Flagged): CounterChange[] {
   const changes: CounterChange[] = []
   const left = new Map(flagged)
   for (const { hit, key, copy, verdict } of judged) {

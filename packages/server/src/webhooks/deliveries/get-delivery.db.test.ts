@@ -11,7 +11,7 @@ import {
 } from '../../../test/webhook-dispatch.ts'
 import {
   clearWebhooks,
-  type EventPlace,
+  type EventKey,
   insertDelivery,
   insertWebhook,
   makeDays,
@@ -206,10 +206,10 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
     const { db } = api.database
     const key = await insertWebhook(db)
     const [member] = await recordUnwanted(db, newEvent())
-    const gone = { eventId: newId('evt'), day: (member as EventPlace).day }
+    const gone = { eventId: newId('evt'), day: (member as EventKey).day }
     const id = await insertDelivery(db, {
       key,
-      members: [member as EventPlace, gone],
+      members: [member as EventKey, gone],
       status: 'delivered',
     })
     const { delivery } = await get(id)

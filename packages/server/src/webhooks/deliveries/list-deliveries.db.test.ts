@@ -6,7 +6,7 @@ import { newEvent } from '../../../test/webhook-dispatch.ts'
 import {
   clearWebhooks,
   deliveryIdAt,
-  type EventPlace,
+  type EventKey,
   insertDelivery,
   insertWebhook,
   makeDays,
@@ -72,7 +72,7 @@ async function deliver(count: number, status: 'delivered' | 'exhausted' = 'deliv
   const [member] = await recordUnwanted(db, newEvent())
   const ids: string[] = []
   for (let i = 0; i < count; i++)
-    ids.push(await insertDelivery(db, { key, members: [member as EventPlace], status }))
+    ids.push(await insertDelivery(db, { key, members: [member as EventKey], status }))
   return ids
 }
 
@@ -84,16 +84,16 @@ describe('listDeliveries: 200', () => {
       failure,
       newEvent({ refId: '', event: 'MAILER_DEACTIVATED', success: false, details: {} }),
     )
-    const gone = { eventId: newId('evt'), day: (failed as EventPlace).day }
+    const gone = { eventId: newId('evt'), day: (failed as EventKey).day }
     const settled = await insertDelivery(db, {
       key,
-      members: [failed as EventPlace, deactivated as EventPlace, gone],
+      members: [failed as EventKey, deactivated as EventKey, gone],
       status: 'discarded',
       dividedInto: ['dlv_1', 'dlv_2'],
     })
     const open = await insertDelivery(db, {
       key,
-      members: [failed as EventPlace],
+      members: [failed as EventKey],
       status: 'retrying',
       attempts: 1,
     })
@@ -172,7 +172,7 @@ describe('pages of deliveries', () => {
     const ids: string[] = []
     for (let i = 0; i < 25; i++) {
       const status = (['delivered', 'parked', 'pending', 'exhausted'] as const)[i % 4] ?? 'parked'
-      ids.push(await insertDelivery(db, { key, members: [member as EventPlace], status }))
+      ids.push(await insertDelivery(db, { key, members: [member as EventKey], status }))
     }
     for (const pageSize of [1, 3, 25, 26, 500])
       expect(await listAll({ pageSize })).toEqual(ids.toReversed())
@@ -180,7 +180,7 @@ describe('pages of deliveries', () => {
 
   it('neither miss nor repeat a delivery that is made or settled between pages', async () => {
     const [member] = await recordUnwanted(db, newEvent())
-    const members = [member as EventPlace]
+    const members = [member as EventKey]
     const ids: string[] = []
     for (let i = 0; i < 20; i++)
       ids.push(await insertDelivery(db, { key, members, status: i % 2 ? 'parked' : 'delivered' }))
@@ -198,7 +198,7 @@ describe('pages of deliveries', () => {
     const [member] = await recordUnwanted(db, newEvent())
     const ids: string[] = []
     for (let i = 0; i < 30; i++)
-      ids.push(await insertDelivery(db, { key, members: [member as EventPlace], status: 'parked' }))
+      ids.push(await insertDelivery(db, { key, members: [member as EventKey], status: 'parked' }))
     const settling = (async () => {
       for (const id of ids.toReversed())
         await db.transaction((tx) => settle(tx, key, id, 'delivered'))
@@ -296,7 +296,7 @@ describe('the filter `status`', () => {
     const wanted: string[] = []
     for (let i = 0; i < 40; i++) {
       const other = statuses[i % statuses.length] ?? status
-      const id = await insertDelivery(db, { key, members: [member as EventPlace], status: other })
+      const id = await insertDelivery(db, { key, members: [member as EventKey], status: other })
       if (other === status) wanted.unshift(id)
     }
     expect(await listAll({ status })).toEqual(wanted)
@@ -313,8 +313,8 @@ describe('the filters `event` and `ref_id`', () => {
       newEvent({ refId: mine.refId }),
       newEvent(),
     )
-    const put = async (status: 'delivered' | 'parked', ...members: (EventPlace | undefined)[]) =>
-      insertDelivery(db, { key, members: members as EventPlace[], status })
+    const put = async (status: 'delivered' | 'parked', ...members: (EventKey | undefined)[]) =>
+      insertDelivery(db, { key, members: members as EventKey[], status })
     const a = await put('delivered', other, opened)
     const b = await put('parked', delivered, other)
     const c = await put('delivered', other)
@@ -332,14 +332,14 @@ describe('the filters `event` and `ref_id`', () => {
 
   it('find nothing by a malformed ref_id, and no event without an email', async () => {
     const [place] = await recordUnwanted(db, newEvent({ refId: '', event: 'DOMAIN_VERIFICATION' }))
-    await insertDelivery(db, { key, members: [place as EventPlace], status: 'parked' })
+    await insertDelivery(db, { key, members: [place as EventKey], status: 'parked' })
     for (const ref_id of ['', 'x', 'x'.repeat(500)]) expect(await listAll({ ref_id })).toEqual([])
   })
 
   it('find the open and settled deliveries of a received message by its inbound_id', async () => {
     const incoming = (refId: string) => newEvent({ refId, event: 'INCOMING_EMAIL', owner: 'in/' })
     const [mine, others] = [newId('in'), newId('in')]
-    const places = (await recordUnwanted(db, incoming(mine), incoming(others))) as EventPlace[]
+    const places = (await recordUnwanted(db, incoming(mine), incoming(others))) as EventKey[]
     const put = (at: number, status: 'delivered' | 'parked') =>
       insertDelivery(db, { key, members: places.slice(at, at + 1), status })
     const a = await put(0, 'delivered')
@@ -366,7 +366,7 @@ describe('the filters `event` and `ref_id`', () => {
     )
     const id = await insertDelivery(db, {
       key,
-      members: [place as EventPlace],
+      members: [place as EventKey],
       status: 'delivered',
     })
     expect(await listAll({ event: 'IMAP_ERROR' })).toEqual([id])
@@ -379,7 +379,7 @@ describe('the filters `event` and `ref_id`', () => {
       rare,
       ...Array.from({ length: 20 }, () => newEvent()),
     )
-    const members = [spam as EventPlace]
+    const members = [spam as EventKey]
     const settled = await insertDelivery(db, { key, members, status: 'delivered' })
     const open = await insertDelivery(db, { key, members, status: 'parked' })
     // More deliveries than are looked at, and some with many events.
@@ -399,8 +399,8 @@ describe('the filters `event` and `ref_id`', () => {
       newEvent({ event: 'MAIL_SPAM', success: false }),
       ...Array.from({ length: 45 }, () => newEvent()),
     )
-    const put = async (...members: (EventPlace | undefined)[]) =>
-      insertDelivery(db, { key, members: members as EventPlace[], status: 'delivered' })
+    const put = async (...members: (EventKey | undefined)[]) =>
+      insertDelivery(db, { key, members: members as EventKey[], status: 'delivered' })
     const first = await put(spam)
     await put(...others.slice(0, 30))
     await put(...others.slice(0, 30))
@@ -418,7 +418,7 @@ describe('the filters `event` and `ref_id`', () => {
     const [place] = await recordUnwanted(db, event)
     const ids: string[] = []
     for (const status of ['delivered', 'exhausted', 'delivered'] as const)
-      ids.unshift(await insertDelivery(db, { key, members: [place as EventPlace], status }))
+      ids.unshift(await insertDelivery(db, { key, members: [place as EventKey], status }))
     expect(await listAll({ ref_id: event.refId })).toEqual(ids)
   })
 })
@@ -433,7 +433,7 @@ describe('the filters `start` and `end`', () => {
     ids = []
     for (const [i, atMs] of times.entries()) {
       const status = i % 2 ? 'parked' : 'delivered'
-      ids.push(await insertDelivery(db, { key, members: [place as EventPlace], status, atMs }))
+      ids.push(await insertDelivery(db, { key, members: [place as EventKey], status, atMs }))
     }
   })
   const found = (...places: number[]) => places.map((i) => ids[i])
@@ -452,7 +452,7 @@ describe('the filters `start` and `end`', () => {
     expect(await listAll({ start: day, end: day })).toEqual(found(0))
     const midnight = Date.parse(shown(now).slice(0, 10))
     const [place] = await recordUnwanted(db, newEvent())
-    const members = [place as EventPlace]
+    const members = [place as EventKey]
     const last = await insertDelivery(db, {
       key,
       members,
@@ -523,8 +523,8 @@ describe('isolation of tenants', () => {
     const theirs = await insertWebhook(db, { tenantId: 'tn_b' })
     const [foreign] = await recordUnwanted(db, { ...event, tenantId: 'tn_b' })
     for (const status of ['delivered', 'exhausted', 'parked'] as const) {
-      await insertDelivery(db, { key, members: [mine as EventPlace], status })
-      await insertDelivery(db, { key: theirs, members: [foreign as EventPlace], status })
+      await insertDelivery(db, { key, members: [mine as EventKey], status })
+      await insertDelivery(db, { key: theirs, members: [foreign as EventKey], status })
     }
     const day = new Date().toISOString().slice(0, 10)
     for (const query of [
@@ -553,7 +553,7 @@ describe('isolation of tenants', () => {
     const [place] = await recordUnwanted(db, newEvent({ tenantId: 'tn_b' }))
     const id = await insertDelivery(db, {
       key: theirs,
-      members: [place as EventPlace],
+      members: [place as EventKey],
       status: 'delivered',
       atMs: Date.now() - DAY_MS,
     })

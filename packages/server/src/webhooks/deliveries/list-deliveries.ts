@@ -18,7 +18,7 @@ import { soughtId, soughtUlid, timeOfUlid, ulidAtTime } from '../../platform/ids
 import { toWebhookDelivery } from './delivery-wire.ts'
 import { readSelection } from './read-selection.ts'
 import {
-  type EventPlace,
+  type EventKey,
   eventIdsOfEmail,
   isRareStatus,
   type PageBounds,
@@ -64,7 +64,7 @@ export async function listDeliveries(
   const { status, event } = query
   const refId = subjectOf(query)
   return await readByIndex(db, async (tx) => {
-    const eventsOfEmail = await placesOfEvents(tx, tenantId, { refId, event })
+    const eventsOfEmail = await keysOfEvents(tx, tenantId, { refId, event })
     if (eventsOfEmail?.length === 0) return { deliveries: [] }
     const { deliveries, nextBefore } = await readPageOfDeliveries(tx, {
       tenantId,
@@ -148,11 +148,11 @@ function toMillis(micros: bigint): number {
   return Number((micros + 999n) / 1000n)
 }
 
-async function placesOfEvents(
+async function keysOfEvents(
   tx: Tx,
   tenantId: string,
   { refId, event }: Pick<PageRequest, 'refId' | 'event'>,
-): Promise<EventPlace[] | undefined> {
+): Promise<EventKey[] | undefined> {
   if (refId === undefined) return undefined
   const limit = EVENTS_OF_EMAIL_MAX + 1
   const notBefore = dayBefore(refId)

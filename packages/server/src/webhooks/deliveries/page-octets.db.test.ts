@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { newEvent } from '../../../test/webhook-dispatch.ts'
 import {
-  type EventPlace,
+  type EventKey,
   insertDelivery,
   insertWebhook,
   makeDays,
@@ -24,7 +24,7 @@ it('ends a page before its bound of text, and continues on the next', async () =
   const ids: string[] = []
   for (let i = 0; i < 5; i++)
     ids.unshift(
-      await insertDelivery(db, { key, members: [member as EventPlace], status: 'exhausted' }),
+      await insertDelivery(db, { key, members: [member as EventKey], status: 'exhausted' }),
     )
   const read = (textOctetsMax: number) => readAll(key.tenantId, textOctetsMax)
   expect(await read(100)).toEqual([ids])

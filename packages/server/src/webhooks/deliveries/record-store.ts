@@ -78,13 +78,13 @@ export interface PageRequest extends PageBounds {
    * The events of `refId`: settled deliveries are found through them. Undefined when they are too
    * many for that; then the events of each delivery are looked at.
    */
-  readonly eventsOfEmail: readonly EventPlace[] | undefined
+  readonly eventsOfEmail: readonly EventKey[] | undefined
   readonly pageSize: number
   readonly attemptsShown: number
 }
 
 /** An event, and no day before which it can have been delivered. */
-export interface EventPlace {
+export interface EventKey {
   readonly eventId: string
   readonly notBefore: string
 }

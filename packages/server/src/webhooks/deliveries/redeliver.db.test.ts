@@ -11,7 +11,7 @@ import {
 } from '../../../test/webhook-dispatch.ts'
 import {
   clearWebhooks,
-  type EventPlace,
+  type EventKey,
   insertDelivery,
   insertWebhook,
   makeDays,
@@ -339,10 +339,10 @@ describe('POST /v1/webhook/deliveries/{delivery_id}/redeliver', () => {
   it('answers 202 and queues the events that are still in the log', async () => {
     const key = await insertWebhook(db)
     const [member] = await recordUnwanted(db, newEvent())
-    const gone = { eventId: newId('evt'), day: (member as EventPlace).day }
+    const gone = { eventId: newId('evt'), day: (member as EventKey).day }
     const partly = await insertDelivery(db, {
       key,
-      members: [gone, member as EventPlace],
+      members: [gone, member as EventKey],
       status: 'delivered',
     })
     const wholly = await insertDelivery(db, { key, members: [gone], status: 'delivered' })

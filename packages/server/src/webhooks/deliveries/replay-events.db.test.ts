@@ -12,7 +12,7 @@ import {
 import {
   clearWebhooks,
   deliveryIdAt,
-  type EventPlace,
+  type EventKey,
   insertDelivery,
   insertWebhook,
   makeDays,
@@ -281,7 +281,7 @@ describe('POST /v1/webhook/replay', () => {
     )
     return rows.map((row) => row.event_id)
   }
-  const idsOf = (places: readonly (EventPlace | undefined)[]) =>
+  const idsOf = (places: readonly (EventKey | undefined)[]) =>
     places.map((place) => place?.eventId ?? '').sort()
   const nowMicros = () => BigInt(Date.now()) * 1000n
 
@@ -420,7 +420,7 @@ describe('POST /v1/webhook/replay', () => {
         newEvent(),
       )
       const since = formatMicros(nowMicros() - HOUR_MICROS / 2n)
-      const cases: [ReplaySelection, (EventPlace | undefined)[]][] = [
+      const cases: [ReplaySelection, (EventKey | undefined)[]][] = [
         [{ ref_id: mine.refId }, [opened, delivered]],
         [{ ref_id: mine.refId, event: 'MAIL_OPENED' }, [opened]],
         [{ ref_id: mine.refId, start: since }, [delivered]],
@@ -499,11 +499,11 @@ describe('POST /v1/webhook/replay', () => {
       const [open, parked, free] = await recordUnwanted(db, newEvent(), newEvent(), newEvent())
       await insertDelivery(db, {
         key: old,
-        members: [open as EventPlace],
+        members: [open as EventKey],
         status: 'retrying',
         isCurrent: true,
       })
-      await insertDelivery(db, { key: old, members: [parked as EventPlace], status: 'parked' })
+      await insertDelivery(db, { key: old, members: [parked as EventKey], status: 'parked' })
       expect((await post({ start: '2020-01-01' })).body.replayed).toBe(1)
       expect(await pendingOf(old)).toEqual(idsOf([free]))
       await db.query('delete from webhooks_subscription')

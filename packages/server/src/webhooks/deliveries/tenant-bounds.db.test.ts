@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { newEvent } from '../../../test/webhook-dispatch.ts'
 import {
-  type EventPlace,
+  type EventKey,
   insertWebhook,
   makeDays,
   recordUnwanted,
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => database.close())
 
 /** The row of an event, once more, under another tenant and with what else is given. */
-async function copyEvent(place: EventPlace | undefined, change: object): Promise<void> {
+async function copyEvent(place: EventKey | undefined, change: object): Promise<void> {
   await db.query(
     `insert into webhooks_event
      select copy.* from webhooks_event original

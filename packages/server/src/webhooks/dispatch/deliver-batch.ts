@@ -28,7 +28,7 @@ import {
 } from './settle/decide-delivery.ts'
 import type { Settled, Settlement } from './settle/settle-deliveries.ts'
 import { rehouseStream, settleRequest } from './settle/settle-request.ts'
-import type { Rest, StreamKey } from './stream-store.ts'
+import type { Idling, StreamKey } from './stream-store.ts'
 import { divideDelivery } from './take/divide-delivery.ts'
 import type { Prefetch } from './take/prefetch.ts'
 import type { QueueCursor } from './take/queue-cursor.ts'
@@ -45,7 +45,7 @@ export interface DeliverDeps extends RequestDeps {
     settlement: Settlement,
     take: Take,
   ) => Promise<{ readonly settled: Settled; readonly taken: Taken }>
-  readonly rests: GroupCommit<StreamKey, Rest>
+  readonly idlings: GroupCommit<StreamKey, Idling>
   readonly queueCursor: QueueCursor
   readonly prefetch: Prefetch
   readonly bodyBudget: BodyBudget
@@ -107,7 +107,7 @@ async function doWithoutRequest(
     case 'clear':
       return clear(deps, take)
     case 'empty':
-      if (!deps.lastRequests.isRecent(take.webhookId)) return rest(deps, take)
+      if (!deps.lastRequests.isRecent(take.webhookId)) return goIdle(deps, take)
       return deps.queueCursor.foundNothing(take.webhookId) ? AGAIN : IDLE
   }
 }
@@ -145,8 +145,8 @@ function noteTaken(deps: DeliverDeps, { webhookId, ahead }: Take, taken: Taken):
   else if (pointers?.[0] !== ahead?.pointer) deps.prefetch.forget(webhookId)
 }
 
-async function rest(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
-  const state = await deps.rests.add(key)
+async function goIdle(deps: DeliverDeps, key: StreamKey): Promise<StepResult> {
+  const state = await deps.idlings.add(key)
   // It looked from the first id on: what the take did not find lies below the cursor's ids.
   if (state === 'busy') deps.queueCursor.reset(key.webhookId)
   return state === 'idle' ? IDLE : state === 'busy' ? AGAIN : BUSY
@@ -160,7 +160,7 @@ async function clear(deps: DeliverDeps, take: Take): Promise<StepResult> {
   for (const delivery of discarded) reportCleared(deps, take, delivery, 'discarded')
   for (const delivery of exhausted) reportCleared(deps, take, delivery, 'exhausted')
   if (pointers.length > 0) deps.queueCursor.taken(take.webhookId, pointers)
-  return discarded.length + exhausted.length > 0 ? AGAIN : rest(deps, take)
+  return discarded.length + exhausted.length > 0 ? AGAIN : goIdle(deps, take)
 }
 
 /** Undefined when the record had no place for something, and has one now. */

@@ -11,7 +11,7 @@ import { queueBacklog } from '../../../test/webhook-backlog.ts'
 import { createDayPartitions, type Tx } from '../../platform/db/index.ts'
 import { clearStream } from './operate/clear-stream.ts'
 import { type Settlement, settleDeliveries } from './settle/settle-deliveries.ts'
-import { restStreams, type StreamKey } from './stream-store.ts'
+import { idleStreams, type StreamKey } from './stream-store.ts'
 import { divideDelivery } from './take/divide-delivery.ts'
 import { type ReadyDelivery, takeDeliveries } from './take/take-deliveries.ts'
 
@@ -194,7 +194,7 @@ async function useAll(first: number, inTx: <T>(work: (tx: Tx) => Promise<T>) => 
     )
     expect(discarded.length + exhausted.length).toBeGreaterThan(0)
   }
-  await inTx((tx) => restStreams(tx, keys))
+  await inTx((tx) => idleStreams(tx, keys))
 }
 
 const inPlainTx = <T>(work: (tx: Tx) => Promise<T>) => database.db.transaction(work)

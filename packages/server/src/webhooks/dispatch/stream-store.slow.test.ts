@@ -6,7 +6,7 @@ import {
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
 import { recordEvents } from '../events/record-events.ts'
-import { restStreams, type StreamKey } from './stream-store.ts'
+import { idleStreams, type StreamKey } from './stream-store.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver
@@ -24,7 +24,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-const rest = async (of = key) => (await world.db.transaction((tx) => restStreams(tx, [of])))[0]
+const goIdle = async (of = key) => (await world.db.transaction((tx) => idleStreams(tx, [of])))[0]
 const drain = (of = key) =>
   world.db.query('delete from webhooks_pending where tenant_id = $1 and webhook_id = $2', [
     of.tenantId,
@@ -35,14 +35,14 @@ const state = async () => (await world.stream(key))?.state
 describe('making a stream idle', () => {
   it('is refused while an event is queued or a request is frozen', async () => {
     await world.record(newEvent())
-    expect(await rest()).toBe('busy')
+    expect(await goIdle()).toBe('busy')
     await drain()
     await world.db.query(`update webhooks_stream set delivery_id = 'dlv_1'`)
-    expect(await rest()).toBe('busy')
+    expect(await goIdle()).toBe('busy')
     await world.db.query('update webhooks_stream set delivery_id = null')
-    expect(await rest()).toBe('idle')
+    expect(await goIdle()).toBe('idle')
     expect(await state()).toBe('idle')
-    expect(await rest()).toBe('idle')
+    expect(await goIdle()).toBe('idle')
   })
 
   it('is refused while a writer has not committed its event', async () => {
@@ -50,7 +50,7 @@ describe('making a stream idle', () => {
     await drain()
     await world.db.transaction(async (tx) => {
       await recordEvents(tx, [newEvent()])
-      expect(await rest()).toBe('locked')
+      expect(await goIdle()).toBe('locked')
     })
     expect(await state()).toBe('active')
   })
@@ -59,7 +59,7 @@ describe('making a stream idle', () => {
     await world.record(newEvent())
     await drain()
     const writing = await world.db.transaction(async (tx) => {
-      expect(await restStreams(tx, [key])).toEqual(['idle'])
+      expect(await idleStreams(tx, [key])).toEqual(['idle'])
       return { done: world.record(newEvent()) }
     })
     await writing.done
@@ -77,24 +77,24 @@ describe('making a stream idle', () => {
       )
     await world.db.query(`update webhooks_stream set state = 'active'`)
     await park(`now() + interval '1 hour'`)
-    expect(await rest()).toBe('idle')
+    expect(await goIdle()).toBe('idle')
     await park(`'-infinity'`)
-    expect(await rest()).toBe('busy')
+    expect(await goIdle()).toBe('busy')
   })
 
   it('deletes the stream of a deleted webhook once nothing of it is left', async () => {
     await world.record(newEvent())
     await world.db.query('delete from webhooks_subscription')
-    expect(await rest()).toBe('busy')
+    expect(await goIdle()).toBe('busy')
     expect(await state()).toBe('active')
     await drain()
     await world.db.transaction(async (tx) => {
       await tx.query('select 1 from webhooks_stream for key share')
-      expect(await rest()).toBe('locked')
+      expect(await goIdle()).toBe('locked')
     })
-    expect(await rest()).toBe('idle')
+    expect(await goIdle()).toBe('idle')
     expect(await state()).toBeUndefined()
-    expect(await rest()).toBe('locked')
+    expect(await goIdle()).toBe('locked')
   })
 
   it('settles each stream of a group by itself', async () => {
@@ -103,8 +103,8 @@ describe('making a stream idle', () => {
     await world.record(newEvent({ tenantId: 'tn_b' }))
     await world.db.transaction(async (tx) => {
       await tx.query(`select 1 from webhooks_stream where tenant_id = 'tn_c' for key share`)
-      const rests = await world.db.transaction((other) => restStreams(other, [held, busy, key]))
-      expect(rests).toEqual(['locked', 'busy', 'idle'])
+      const idlings = await world.db.transaction((other) => idleStreams(other, [held, busy, key]))
+      expect(idlings).toEqual(['locked', 'busy', 'idle'])
     })
   })
 
@@ -112,14 +112,14 @@ describe('making a stream idle', () => {
     const streams = [key]
     for (const tenantId of ['tn_b', 'tn_c', 'tn_d'])
       streams.push(await world.register(receiver.origin, { tenantId }))
-    let rests = 0
+    let idlings = 0
     await Promise.all(
       streams.map(async (of) => {
         const { tenantId } = of
         const write = () => world.record(newEvent({ tenantId }))
         for (let round = 0; round < 250; round += 1) {
-          const [first] = await Promise.all([rest(of), write(), rest(of), write(), write()])
-          if (first === 'idle') rests += 1
+          const [first] = await Promise.all([goIdle(of), write(), goIdle(of), write(), write()])
+          if (first === 'idle') idlings += 1
           const stream = await world.stream(of)
           const isLost = stream?.state === 'idle' && (await world.pending(of)).length > 0
           expect(isLost).toBe(false)
@@ -127,7 +127,7 @@ describe('making a stream idle', () => {
         }
       }),
     )
-    expect(rests).toBeGreaterThan(0)
+    expect(idlings).toBeGreaterThan(0)
   }, 120_000)
 
   it('leaves no event behind against writers that wake nobody', async () => {

@@ -2,7 +2,7 @@
  * SQL of streams, one small row per destination.
  *
  * idle: nothing is to be done now. active: there may be; entered in the transaction that records an
- * event or changes the webhook, left by `restStreams` under the stream's own lock. Open deliveries that
+ * event or changes the webhook, left by `idleStreams` under the stream's own lock. Open deliveries that
  * wait for a later time (parked ones) keep no stream active: `discoverOpen` finds them when they are
  * due. `delivery_id` names the delivery that is under way (take-store.ts, settle-store.ts);
  * `not_before` and `fail_count` are the back-off.
@@ -94,7 +94,7 @@ const DELETE_STREAMS = statement(
 )
 
 /** `busy`: there is something to do after all. `locked`: somebody writes to it. */
-export type Rest = 'idle' | 'busy' | 'locked'
+export type Idling = 'idle' | 'busy' | 'locked'
 
 /**
  * Makes streams idle where nothing is to be done, and deletes those of webhooks that are gone and of
@@ -102,14 +102,14 @@ export type Rest = 'idle' | 'busy' | 'locked'
  * lock on the stream since it looked for it, so the lock fails and the stream stays active; a writer
  * that comes later waits for it, and then finds the stream idle and makes it active.
  */
-export async function restStreams(tx: Tx, keys: readonly StreamKey[]): Promise<Rest[]> {
-  const rests = new Array<Rest>(keys.length).fill('locked')
+export async function idleStreams(tx: Tx, keys: readonly StreamKey[]): Promise<Idling[]> {
+  const idlings = new Array<Idling>(keys.length).fill('locked')
   const [, locked] = await Promise.all([
     planByIndex(tx),
     tx.query<{ n: number }>(LOCK_FOR_REST, columnsOf(keys)),
   ])
   const held = locked.rows.map((row) => row.n - 1).flatMap((n) => placed(keys, n))
-  if (held.length === 0) return rests
+  if (held.length === 0) return idlings
   // A statement of its own: it sees what was committed before the lock was had.
   const looked = await tx.query<{ n: number; is_busy: boolean; is_needed: boolean }>(
     LOOK_FOR_REST,
@@ -119,7 +119,7 @@ export async function restStreams(tx: Tx, keys: readonly StreamKey[]): Promise<R
   const gone: StreamKey[] = []
   for (const { n, is_busy: isBusy, is_needed: isNeeded } of looked.rows) {
     for (const stream of placed(held, n - 1)) {
-      rests[stream.place] = isBusy ? 'busy' : 'idle'
+      idlings[stream.place] = isBusy ? 'busy' : 'idle'
       if (!isBusy) (isNeeded ? idle : gone).push(stream)
     }
   }
@@ -127,7 +127,7 @@ export async function restStreams(tx: Tx, keys: readonly StreamKey[]): Promise<R
     ...(idle.length > 0 ? [tx.query(GO_IDLE, columnsOf(idle))] : []),
     ...(gone.length > 0 ? [tx.query(DELETE_STREAMS, columnsOf(gone))] : []),
   ])
-  return rests
+  return idlings
 }
 
 function placed<K extends StreamKey>(keys: readonly K[], place: number) {

@@ -6,21 +6,21 @@ it('ends a back-off after a second, or when the database says so', () => {
   const backoffs = createBackoffCache(() => nowMs)
   backoffs.backOff('a')
   nowMs = 999
-  expect(backoffs.isResting('a')).toBe(true)
+  expect(backoffs.isBackingOff('a')).toBe(true)
   nowMs = 1_000
-  expect(backoffs.isResting('a')).toBe(false)
+  expect(backoffs.isBackingOff('a')).toBe(false)
   backoffs.backOff('a')
   backoffs.endBackOff('a')
-  expect(backoffs.isResting('a')).toBe(false)
+  expect(backoffs.isBackingOff('a')).toBe(false)
 })
 
 it('ends the back-off of a fault only after a good step', () => {
   const backoffs = createBackoffCache(() => 0)
   backoffs.fault('a', false)
   backoffs.endBackOff('a')
-  expect(backoffs.isResting('a')).toBe(true)
+  expect(backoffs.isBackingOff('a')).toBe(true)
   backoffs.forget('a')
-  expect(backoffs.isResting('a')).toBe(false)
+  expect(backoffs.isBackingOff('a')).toBe(false)
 })
 
 it('backs off for a second at a database outage, and does not count it as a fault', () => {
@@ -29,7 +29,7 @@ it('backs off for a second at a database outage, and does not count it as a faul
   /** How long it backs off from now on. */
   const restMs = () => {
     const startMs = nowMs
-    while (backoffs.isResting('a')) nowMs += 100
+    while (backoffs.isBackingOff('a')) nowMs += 100
     return nowMs - startMs
   }
   const faults = [true, false, false, true, true, false].map((isOutage) => {
@@ -42,6 +42,6 @@ it('backs off for a second at a database outage, and does not count it as a faul
 it('keeps a bounded number of entries', () => {
   const backoffs = createBackoffCache(() => 0, 3)
   for (let i = 0; i < 10; i += 1) backoffs.fault(`deleted_${i}`, false)
-  const isKept = (i: number) => backoffs.isResting(`deleted_${i}`)
+  const isKept = (i: number) => backoffs.isBackingOff(`deleted_${i}`)
   expect([0, 6, 7, 8, 9].filter(isKept)).toEqual([7, 8, 9])
 })

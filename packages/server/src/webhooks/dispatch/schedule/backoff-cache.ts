@@ -8,7 +8,7 @@
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
 
 export interface BackoffCache {
-  isResting(webhookId: string): boolean
+  isBackingOff(webhookId: string): boolean
   /** Each event that is recorded meanwhile would ask again. */
   backOff(webhookId: string): void
   /** The database says that it is due. */
@@ -22,27 +22,30 @@ export interface BackoffCache {
 
 /** What is to wait for longer is left to the sweep. */
 export const BACK_OFF_MS = 1_000
-const FAULT_REST_MS = 1_000
-const FAULT_REST_MS_MAX = 60_000
-const RESTS_MAX = 100_000
+const FAULT_BACK_OFF_MS = 1_000
+const FAULT_BACK_OFF_MS_MAX = 60_000
+const ENTRIES_MAX = 100_000
 
-interface Rest {
+interface Entry {
   readonly untilMs: number
   /** In a row; none when it backs off. */
   readonly faults: number
 }
 
-export function createBackoffCache(monotonicMs: () => number, restsMax = RESTS_MAX): BackoffCache {
-  const backoffs = createBoundedMap<string, Rest>(restsMax)
+export function createBackoffCache(
+  monotonicMs: () => number,
+  entriesMax = ENTRIES_MAX,
+): BackoffCache {
+  const backoffs = createBoundedMap<string, Entry>(entriesMax)
   return {
-    isResting(webhookId) {
-      const rest = backoffs.get(webhookId)
-      if (rest === undefined) return false
+    isBackingOff(webhookId) {
+      const entry = backoffs.get(webhookId)
+      if (entry === undefined) return false
       const nowMs = monotonicMs()
       // Faults are counted on while no minute passes without one.
-      if (nowMs >= rest.untilMs + (rest.faults > 0 ? FAULT_REST_MS_MAX : 0))
+      if (nowMs >= entry.untilMs + (entry.faults > 0 ? FAULT_BACK_OFF_MS_MAX : 0))
         backoffs.delete(webhookId)
-      return nowMs < rest.untilMs
+      return nowMs < entry.untilMs
     },
     backOff(webhookId) {
       backoffs.set(webhookId, { untilMs: monotonicMs() + BACK_OFF_MS, faults: 0 })
@@ -52,10 +55,10 @@ export function createBackoffCache(monotonicMs: () => number, restsMax = RESTS_M
     },
     fault(webhookId, isOutage) {
       const faults = (backoffs.get(webhookId)?.faults ?? 0) + (isOutage ? 0 : 1)
-      const restMs = isOutage
-        ? FAULT_REST_MS
-        : Math.min(FAULT_REST_MS * 2 ** (faults - 1), FAULT_REST_MS_MAX)
-      backoffs.set(webhookId, { untilMs: monotonicMs() + restMs, faults })
+      const waitMs = isOutage
+        ? FAULT_BACK_OFF_MS
+        : Math.min(FAULT_BACK_OFF_MS * 2 ** (faults - 1), FAULT_BACK_OFF_MS_MAX)
+      backoffs.set(webhookId, { untilMs: monotonicMs() + waitMs, faults })
     },
     forget: (webhookId) => backoffs.delete(webhookId),
     clear: () => backoffs.clear(),

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type BucketHandover, createBucketHandover } from './bucket-handover.ts'
-import type { Pace } from './fair-scheduler.ts'
+import type { EndpointClass } from './fair-scheduler.ts'
 
 const REQUEST_MS = 30_000
 const stream = { bucket: 1 }
-const PACES: readonly Pace[] = ['quick', 'slow', 'new', 'failing']
+const ENDPOINT_CLASSES: readonly EndpointClass[] = ['quick', 'slow', 'new', 'failing']
 
 let nowMs = 0
 let steps: BucketHandover
@@ -17,27 +17,27 @@ beforeEach(() => {
   })
 })
 
-const mayBegin = (pace: Pace) => steps.mayBegin({ stream, pace })
-const begun = (pace: Pace, startedMs = nowMs) => {
-  const step = { stream, pace, startedMs }
+const mayBegin = (endpointClass: EndpointClass) => steps.mayBegin({ stream, endpointClass })
+const begun = (endpointClass: EndpointClass, startedMs = nowMs) => {
+  const step = { stream, endpointClass, startedMs }
   steps.add(step)
   return step
 }
 
 describe('a bucket that is given back while a request hangs in it', () => {
-  it.each<[Pace, number]>([
+  it.each<[EndpointClass, number]>([
     ['quick', 2 * REQUEST_MS],
     ['new', REQUEST_MS],
     ['slow', 0],
     ['failing', 0],
-  ])('starts %s streams for %i ms', (pace, beginsForMs) => {
+  ])('starts %s streams for %i ms', (endpointClass, beginsForMs) => {
     begun('quick', -2_000)
-    expect(mayBegin(pace)).toBe(true)
+    expect(mayBegin(endpointClass)).toBe(true)
     steps.close(new Set([1]))
     for (nowMs = 0; nowMs < 3 * REQUEST_MS; nowMs += 100) {
       // Told again, it counts from the first time.
       steps.close(new Set([1]))
-      expect(mayBegin(pace), `after ${nowMs} ms`).toBe(nowMs < beginsForMs)
+      expect(mayBegin(endpointClass), `after ${nowMs} ms`).toBe(nowMs < beginsForMs)
     }
   })
 
@@ -61,7 +61,8 @@ describe('a bucket that is given back while a request hangs in it', () => {
     steps.close(new Set([1]))
     nowMs = 3 * REQUEST_MS
     steps.close(new Set())
-    for (const pace of PACES) expect(mayBegin(pace), pace).toBe(true)
+    for (const endpointClass of ENDPOINT_CLASSES)
+      expect(mayBegin(endpointClass), endpointClass).toBe(true)
   })
 })
 
@@ -69,5 +70,6 @@ it('starts nothing in a bucket that is given back when nothing hangs in it', () 
   begun('quick')
   steps.close(new Set([1]))
   nowMs = 1_000
-  for (const pace of PACES) expect(mayBegin(pace), pace).toBe(false)
+  for (const endpointClass of ENDPOINT_CLASSES)
+    expect(mayBegin(endpointClass), endpointClass).toBe(false)
 })

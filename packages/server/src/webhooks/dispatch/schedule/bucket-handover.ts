@@ -10,19 +10,19 @@
  * that of one. So whatever a new one does, it is over while the quick ones still go on, and only one
  * that was quick until then can leave the others to nobody, for one request.
  */
-import type { Pace } from './fair-scheduler.ts'
+import type { EndpointClass } from './fair-scheduler.ts'
 
 /** A step under way, or a request of it. */
 export interface BucketStep {
   readonly stream: { readonly bucket: number }
-  readonly pace: Pace
+  readonly endpointClass: EndpointClass
   readonly startedMs: number
 }
 
 export interface BucketHandover {
   add(step: BucketStep): void
   remove(step: BucketStep): void
-  mayBegin(step: Pick<BucketStep, 'stream' | 'pace'>): boolean
+  mayBegin(step: Pick<BucketStep, 'stream' | 'endpointClass'>): boolean
   isFree(bucket: number): boolean
   /** All that are to be given back, from now on. */
   close(buckets: ReadonlySet<number>): void
@@ -39,7 +39,7 @@ export function createBucketHandover(o: {
 }): BucketHandover {
   const { monotonicMs, requestMs } = o
   /** How long each may begin, from when its bucket is to be given back. */
-  const beginsForMs: Readonly<Record<Pace, number>> = {
+  const beginsForMs: Readonly<Record<EndpointClass, number>> = {
     quick: 2 * requestMs,
     new: requestMs,
     slow: 0,
@@ -68,11 +68,11 @@ export function createBucketHandover(o: {
       stepsIn(bucket).delete(step)
       if (closing.has(bucket) && isFree(bucket)) o.onFree()
     },
-    mayBegin({ stream, pace }) {
+    mayBegin({ stream, endpointClass }) {
       const sinceMs = closing.get(stream.bucket)
       if (sinceMs === undefined) return true
       const nowMs = monotonicMs()
-      return nowMs - sinceMs < beginsForMs[pace] && isHeldUp(stream.bucket, nowMs)
+      return nowMs - sinceMs < beginsForMs[endpointClass] && isHeldUp(stream.bucket, nowMs)
     },
     isFree,
     close(buckets) {

@@ -6,7 +6,7 @@ const slow: Answered = { isFailing: false, durationMs: 301 }
 const hanging: Answered = { isFailing: false, durationMs: 2_001 }
 const failing: Answered = { isFailing: true, durationMs: 1 }
 
-function paceAfter(...answers: readonly Answered[]) {
+function classAfter(...answers: readonly Answered[]) {
   const endpointHealth = createEndpointHealth()
   for (const answered of answers) endpointHealth.note('wh', answered)
   return endpointHealth.of('wh')
@@ -14,24 +14,24 @@ function paceAfter(...answers: readonly Answered[]) {
 
 describe('a stream', () => {
   it('is new until it has answered quickly three times, and then quick', () => {
-    expect(paceAfter()).toBe('new')
-    expect(paceAfter(quick, quick)).toBe('new')
-    expect(paceAfter(quick, quick, quick)).toBe('quick')
-    expect(paceAfter(...Array(100).fill(quick))).toBe('quick')
+    expect(classAfter()).toBe('new')
+    expect(classAfter(quick, quick)).toBe('new')
+    expect(classAfter(quick, quick, quick)).toBe('quick')
+    expect(classAfter(...Array(100).fill(quick))).toBe('quick')
   })
 
   it('is slow while one of its last three answers was slow', () => {
-    expect(paceAfter(slow)).toBe('slow')
-    expect(paceAfter(quick, quick, quick, slow, quick, quick)).toBe('slow')
-    expect(paceAfter(slow, quick, quick, quick)).toBe('quick')
+    expect(classAfter(slow)).toBe('slow')
+    expect(classAfter(quick, quick, quick, slow, quick, quick)).toBe('slow')
+    expect(classAfter(slow, quick, quick, quick)).toBe('quick')
   })
 
   it('is failing while one of its last three requests failed or nearly timed out', () => {
     for (const bad of [failing, hanging]) {
-      expect(paceAfter(bad)).toBe('failing')
-      expect(paceAfter(bad, quick, slow)).toBe('failing')
-      expect(paceAfter(bad, quick, quick, slow)).toBe('slow')
-      expect(paceAfter(bad, quick, quick, quick)).toBe('quick')
+      expect(classAfter(bad)).toBe('failing')
+      expect(classAfter(bad, quick, slow)).toBe('failing')
+      expect(classAfter(bad, quick, quick, slow)).toBe('slow')
+      expect(classAfter(bad, quick, quick, quick)).toBe('quick')
     }
   })
 

@@ -1,13 +1,13 @@
 /**
- * What is known of how streams answer: the worst of a stream's last three requests, so that a receiver
- * that hangs again and again is not taken for quick because it answers in between. One that has not
- * been asked three times is `new` while it answers quickly.
+ * The health of endpoints, as a circuit breaker sees it: the worst of the last three requests of a
+ * stream. So a receiver that hangs repeatedly does not count as quick when it answers in between. A
+ * stream with fewer than three quick answers is `new`.
  *
- * It lives in memory, of a bounded number of streams: the one that changed longest ago is forgotten
- * first, and is new again.
+ * Kept in memory for a bounded number of streams. The one that changed longest ago is forgotten first,
+ * and is `new` again.
  */
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
-import type { Pace } from './fair-scheduler.ts'
+import type { EndpointClass } from './fair-scheduler.ts'
 
 export interface Answered {
   readonly isFailing: boolean
@@ -16,14 +16,14 @@ export interface Answered {
 }
 
 export interface EndpointHealth {
-  of(webhookId: string): Pace
+  of(webhookId: string): EndpointClass
   note(webhookId: string, answered: Answered): void
-  /** By what the database says. */
+  /** The database says that the stream is failing. */
   noteFailing(webhookId: string): void
 }
 
 export const SLOW_MS = 300
-/** What takes longer holds its place like one that hangs, and is treated like it. */
+/** A slower request counts as hanging. */
 const HANGING_MS = 2_000
 const KNOWN_MAX = 100_000
 
@@ -32,7 +32,7 @@ const SLOW = 2
 const FAILING = 3
 /** A history is the last three grades, two bits each; 0: not asked yet. */
 const HISTORY_MASK = 0b11_11_11
-const PACE_BY_HISTORY = Array.from({ length: HISTORY_MASK + 1 }, (_, history) => {
+const CLASS_BY_HISTORY = Array.from({ length: HISTORY_MASK + 1 }, (_, history) => {
   const grades = [history & 3, (history >> 2) & 3, (history >> 4) & 3]
   const worst = Math.max(...grades)
   if (worst === FAILING) return 'failing'
@@ -49,17 +49,17 @@ export function createEndpointHealth(knownMax = KNOWN_MAX): EndpointHealth {
     if (history !== before) histories.set(webhookId, history)
   }
 
-  const paceOf = (webhookId: string): Pace =>
-    PACE_BY_HISTORY[histories.get(webhookId) ?? 0] ?? 'new'
+  const classOf = (webhookId: string): EndpointClass =>
+    CLASS_BY_HISTORY[histories.get(webhookId) ?? 0] ?? 'new'
 
   return {
-    of: paceOf,
+    of: classOf,
     note(webhookId, { isFailing, durationMs }) {
       const isHanging = isFailing || durationMs > HANGING_MS
       grade(webhookId, isHanging ? FAILING : durationMs > SLOW_MS ? SLOW : QUICK)
     },
     noteFailing(webhookId) {
-      if (paceOf(webhookId) !== 'failing') grade(webhookId, FAILING)
+      if (classOf(webhookId) !== 'failing') grade(webhookId, FAILING)
     },
   }
 }

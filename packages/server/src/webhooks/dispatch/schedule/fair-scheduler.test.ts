@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   createFairScheduler,
+  type EndpointClass,
   type FairScheduler,
-  type Pace,
   schedulerLimits,
 } from './fair-scheduler.ts'
 
 interface Step {
   readonly tenantId: string
-  readonly pace: Pace
+  readonly endpointClass: EndpointClass
   readonly name: string
 }
 
@@ -21,14 +21,18 @@ function world(total = 512) {
     scheduler,
     started,
     names: () => started.map((step) => step.name),
-    join(tenantId: string, pace: Pace = 'quick', name = tenantId): Step {
-      const step = { tenantId, pace, name }
+    join(tenantId: string, endpointClass: EndpointClass = 'quick', name = tenantId): Step {
+      const step = { tenantId, endpointClass, name }
       scheduler.join(step)
       return step
     },
     /** How many of them started. */
-    start(count: number, tenantOf: (i: number) => string, pace: Pace = 'quick'): number {
-      for (let i = 0; i < count; i += 1) this.join(tenantOf(i), pace)
+    start(
+      count: number,
+      tenantOf: (i: number) => string,
+      endpointClass: EndpointClass = 'quick',
+    ): number {
+      for (let i = 0; i < count; i += 1) this.join(tenantOf(i), endpointClass)
       return this.fill()
     },
     fill(): number {
@@ -73,45 +77,48 @@ describe('the queue of waiting streams', () => {
   it('gives each health class its turn when every place is taken', () => {
     const w = world(8)
     w.start(8, manyTenants)
-    for (const pace of ['quick', 'slow', 'new', 'failing'] as const)
-      for (let i = 0; i < 8; i += 1) w.join(manyTenants(i), pace)
+    for (const endpointClass of ['quick', 'slow', 'new', 'failing'] as const)
+      for (let i = 0; i < 8; i += 1) w.join(manyTenants(i), endpointClass)
     for (const step of w.started.slice(0, 8)) {
       w.scheduler.leave(step)
       w.fill()
     }
-    const count = (pace: Pace) => w.started.slice(8).filter((step) => step.pace === pace).length
-    for (const pace of ['quick', 'slow', 'new', 'failing'] as const)
-      expect(count(pace), pace).toBeGreaterThan(0)
+    const count = (endpointClass: EndpointClass) =>
+      w.started.slice(8).filter((step) => step.endpointClass === endpointClass).length
+    for (const endpointClass of ['quick', 'slow', 'new', 'failing'] as const)
+      expect(count(endpointClass), endpointClass).toBeGreaterThan(0)
   })
 })
 
 describe('[invariant 8] one tenant', () => {
   it('gets a part of the places of a health class, and others can still start', () => {
     const part = { quick: 256, slow: 64, new: 96, failing: 48 } as const
-    for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
+    for (const endpointClass of ['quick', 'slow', 'new', 'failing'] as const) {
       const w = world()
-      expect(w.start(1_000, one, pace), pace).toBe(part[pace])
-      expect(w.start(16, manyTenants, pace), pace).toBe(16)
+      expect(w.start(1_000, one, endpointClass), endpointClass).toBe(part[endpointClass])
+      expect(w.start(16, manyTenants, endpointClass), endpointClass).toBe(16)
     }
   })
 
   it('gets at most half of all places over all health classes', () => {
     const w = world()
-    for (const pace of ['failing', 'slow', 'new', 'quick'] as const) w.start(1_000, one, pace)
+    for (const endpointClass of ['failing', 'slow', 'new', 'quick'] as const)
+      w.start(1_000, one, endpointClass)
     expect(w.started).toHaveLength(256)
   })
 
   it('can start quick streams while its other streams hang', () => {
     const w = world()
-    for (const pace of ['failing', 'slow', 'new'] as const) w.start(1_000, one, pace)
+    for (const endpointClass of ['failing', 'slow', 'new'] as const)
+      w.start(1_000, one, endpointClass)
     expect(w.start(100, one)).toBe(100)
   })
 
   it('finds a place behind many tenants that hang with all they may have', () => {
-    for (const pace of ['new', 'failing'] as const) {
+    for (const endpointClass of ['new', 'failing'] as const) {
       const w = world()
-      for (let i = 0; i < 10; i += 1) w.start(1_000, () => `dead_${i}`, pace)
-      expect(w.start(1_000, one, pace)).toBeGreaterThanOrEqual(3)
+      for (let i = 0; i < 10; i += 1) w.start(1_000, () => `dead_${i}`, endpointClass)
+      expect(w.start(1_000, one, endpointClass)).toBeGreaterThanOrEqual(3)
       expect(w.start(1_000, () => 'slow', 'slow')).toBeGreaterThanOrEqual(16)
       expect(w.start(1_000, () => 'quick', 'quick')).toBeGreaterThanOrEqual(32)
     }
@@ -155,10 +162,10 @@ describe('a place that someone waits for', () => {
   it('is reported when it is the only thing that the stream lacks', () => {
     const w = busy(512)
     expect(w.isLastWaitedFor()).toBe(false)
-    for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
-      w.join('a', pace)
-      expect(w.isLastWaitedFor(), pace).toBe(true)
-      expect(w.fill(), pace).toBe(0)
+    for (const endpointClass of ['quick', 'slow', 'new', 'failing'] as const) {
+      w.join('a', endpointClass)
+      expect(w.isLastWaitedFor(), endpointClass).toBe(true)
+      expect(w.fill(), endpointClass).toBe(0)
       w.scheduler.clear()
     }
   })
@@ -171,27 +178,28 @@ describe('a place that someone waits for', () => {
   })
 
   it('is not reported when the health class of the stream stays full', () => {
-    for (const pace of ['slow', 'new', 'failing'] as const) {
+    for (const endpointClass of ['slow', 'new', 'failing'] as const) {
       const w = busy(1)
-      w.start(1_000, manyTenants, pace)
+      w.start(1_000, manyTenants, endpointClass)
       expect(w.scheduler.counts().waiting).toBeGreaterThan(0)
-      expect(w.isLastWaitedFor(), pace).toBe(false)
+      expect(w.isLastWaitedFor(), endpointClass).toBe(false)
     }
   })
 
   it('is not reported when the tenant of the stream stays at its limit', () => {
-    for (const pace of ['quick', 'slow', 'new', 'failing'] as const) {
+    for (const endpointClass of ['quick', 'slow', 'new', 'failing'] as const) {
       const w = busy(3)
-      w.start(1_000, one, pace)
+      w.start(1_000, one, endpointClass)
       expect(w.scheduler.counts().waiting).toBeGreaterThan(0)
-      expect(w.isLastWaitedFor(), pace).toBe(false)
+      expect(w.isLastWaitedFor(), endpointClass).toBe(false)
     }
   })
 })
 
 it('serves everything in turn with a single place', () => {
   const w = world(1)
-  for (const pace of ['quick', 'slow', 'new', 'failing'] as const) w.join(pace, pace)
+  for (const endpointClass of ['quick', 'slow', 'new', 'failing'] as const)
+    w.join(endpointClass, endpointClass)
   for (let i = 1; i <= 4; i += 1) {
     expect(w.fill()).toBe(1)
     const step = w.started.at(-1)
@@ -204,14 +212,15 @@ it('ignores a stream that leaves twice or without a start', () => {
   const w = world()
   const [first] = [w.join('a'), w.join('b')]
   w.fill()
-  const never = { tenantId: 'x', pace: 'slow', name: 'x' } as const
+  const never = { tenantId: 'x', endpointClass: 'slow', name: 'x' } as const
   for (const step of [first, first, never]) w.scheduler.leave(step)
   expect(w.scheduler.counts()).toEqual({ quick: 1, slow: 0, new: 0, failing: 0, waiting: 0 })
 })
 
 it('has nothing waiting after its queues are cleared', () => {
   const w = world()
-  for (const pace of ['quick', 'slow', 'new', 'failing'] as const) w.join('a', pace)
+  for (const endpointClass of ['quick', 'slow', 'new', 'failing'] as const)
+    w.join('a', endpointClass)
   w.scheduler.clear()
   expect(w.fill()).toBe(0)
   expect(w.scheduler.counts()).toEqual({ quick: 0, slow: 0, new: 0, failing: 0, waiting: 0 })
@@ -223,7 +232,7 @@ it('keeps every limit at every moment, and starts each stream once', () => {
     fc.record({
       kind: fc.constant('join' as const),
       tenant: fc.constantFrom(...tenants),
-      pace: fc.constantFrom<Pace>('quick', 'slow', 'new', 'failing'),
+      endpointClass: fc.constantFrom<EndpointClass>('quick', 'slow', 'new', 'failing'),
       count: fc.integer({ min: 1, max: 20 }),
     }),
     fc.record({ kind: fc.constant('leave' as const), index: fc.nat() }),
@@ -242,25 +251,27 @@ it('keeps every limit at every moment, and starts each stream once', () => {
           const seen = w.started.length
           w.fill()
           for (const step of w.started.slice(seen)) running.add(step)
-          const of = (paces: Pace[], tenant?: string) =>
+          const of = (classes: EndpointClass[], tenant?: string) =>
             [...running].filter(
-              (s) => paces.includes(s.pace) && (tenant === undefined || s.tenantId === tenant),
+              (s) =>
+                classes.includes(s.endpointClass) &&
+                (tenant === undefined || s.tenantId === tenant),
             ).length
-          const limiters: [Pace[], number, number][] = [
+          const limiters: [EndpointClass[], number, number][] = [
             [['quick', 'slow', 'new', 'failing'], limits.all, 1 / 2],
             [['slow', 'new', 'failing'], limits.unquick, 1 / 4],
             [['new', 'failing'], limits.unsure, 1 / 4],
             [['slow', 'failing'], limits.late, 1 / 4],
             [['failing'], limits.failing, 1 / 4],
           ]
-          for (const [paces, places, part] of limiters) {
-            expect(of(paces)).toBeLessThanOrEqual(places)
+          for (const [classes, places, part] of limiters) {
+            expect(of(classes)).toBeLessThanOrEqual(places)
             for (const tenant of tenants)
-              expect(of(paces, tenant)).toBeLessThanOrEqual(Math.ceil(places * part))
+              expect(of(classes, tenant)).toBeLessThanOrEqual(Math.ceil(places * part))
           }
           const { waiting, ...counts } = w.scheduler.counts()
-          for (const pace of ['quick', 'slow', 'new', 'failing'] as const)
-            expect(counts[pace]).toBe(of([pace]))
+          for (const endpointClass of ['quick', 'slow', 'new', 'failing'] as const)
+            expect(counts[endpointClass]).toBe(of([endpointClass]))
           for (const step of running) isWaitedFor.set(step, w.scheduler.isAnyWaitingFor(step))
           expect(waiting).toBe(joined - w.started.length)
           if (running.size === 0) expect(waiting).toBe(0)
@@ -278,7 +289,7 @@ it('keeps every limit at every moment, and starts each stream once', () => {
           if (command.kind === 'leave') leave([...running][command.index % running.size])
           else
             for (let i = 0; i < command.count; i += 1) {
-              w.join(command.tenant, command.pace, `${joined}`)
+              w.join(command.tenant, command.endpointClass, `${joined}`)
               joined += 1
             }
           check()

@@ -1,12 +1,12 @@
 /**
- * Who may start a step now: the fairness of the dispatcher (architecture, invariant 8). Nothing here
- * runs or waits.
+ * Chooses the stream that starts its next step: the fair scheduling of the dispatcher (ARCHITECTURE.md,
+ * invariant 8). Nothing here runs or waits.
  *
- * All steps under way share `total` places, and nothing takes one away again: a receiver may hold its
- * place for as long as a request may last. So each pace has places only within what those that are
- * trusted more leave to it, and what hangs, or may hang, never has all of it:
+ * All steps under way share `total` places. A receiver may keep its place for as long as a request may
+ * last. So the less an endpoint is trusted, the fewer places its class has, and endpoints that hang, or
+ * may hang, never have all of them:
  *
- * | limit   | who counts         | of 512 | one tenant alone |
+ * | limit   | classes            | of 512 | one tenant alone |
  * |---------|--------------------|--------|------------------|
  * | all     | everyone           | 512    | 256              |
  * | unquick | slow, new, failing | 448    | 112              |
@@ -18,33 +18,33 @@
  * each tenant that takes all it can leaves half, or three quarters, of what was free to the next, and
  * it takes ten, or twenty, of them to reach a limit.
  *
- * Each pace has its turn, in each of them the tenants, and of each tenant its streams. Those that are
- * at a limit are passed over.
+ * Classes take turns, within a class the tenants, and within a tenant its streams. Streams at a limit
+ * are skipped.
  */
 import { createFairQueue, type FairQueue } from '@postrider/runtime/fair-queue'
 import { createTenantLimiter, type TenantLimiter } from './tenant-limiter.ts'
 
-/** How a stream's next step will go, as far as is known. `new`: nothing is known yet. */
-export type Pace = 'quick' | 'slow' | 'new' | 'failing'
+/** What the last requests of a stream say about its endpoint. `new`: fewer than three requests. */
+export type EndpointClass = 'quick' | 'slow' | 'new' | 'failing'
 
 export interface Starter {
   readonly tenantId: string
-  /** The same from when it joins until it leaves. */
-  readonly pace: Pace
+  /** Does not change between join and leave. */
+  readonly endpointClass: EndpointClass
 }
 
-type RoomName = 'all' | 'unquick' | 'unsure' | 'late' | 'failing'
+type LimitName = 'all' | 'unquick' | 'unsure' | 'late' | 'failing'
 
 /** Places by limit. */
-export type SchedulerLimits = Readonly<Record<RoomName, number>>
+export type SchedulerLimits = Readonly<Record<LimitName, number>>
 
-/** Under way, by the pace with which they started, and in line. */
-export type SchedulerCounts = Readonly<Record<Pace | 'waiting', number>>
+/** Steps under way, by the class with which they started, and waiting ones. */
+export type SchedulerCounts = Readonly<Record<EndpointClass | 'waiting', number>>
 
 export interface FairScheduler<T extends Starter> {
-  /** To the end of its line. */
+  /** Adds it at the end of the queue of its class. */
   join(starter: T): void
-  /** The next to start, which holds a place from now until it leaves. */
+  /** The next to start. It keeps a place until it leaves. */
   next(): T | undefined
   leave(starter: T): void
   /**
@@ -53,14 +53,14 @@ export interface FairScheduler<T extends Starter> {
    */
   isAnyWaitingFor(holder: T): boolean
   counts(): SchedulerCounts
-  /** Nobody waits any more. */
+  /** Forgets all waiting ones. */
   clear(): void
 }
 
 /** Of one tenant, of what is free. */
 const LASTING_SHARE = 1 / 3
 
-const PACES: readonly Pace[] = ['quick', 'slow', 'new', 'failing']
+const ENDPOINT_CLASSES: readonly EndpointClass[] = ['quick', 'slow', 'new', 'failing']
 
 export function schedulerLimits(total: number): SchedulerLimits {
   const eighths = (count: number) => Math.ceil((total * count) / 8)
@@ -79,57 +79,57 @@ export function createFairScheduler<T extends Starter>(limits: SchedulerLimits):
   const unsure = createTenantLimiter(limits.unsure, LASTING_SHARE)
   const late = createTenantLimiter(limits.late, LASTING_SHARE)
   const failing = createTenantLimiter(limits.failing, LASTING_SHARE)
-  const kinds: Readonly<Record<Pace, Kind<T>>> = {
+  const kinds: Readonly<Record<EndpointClass, Kind<T>>> = {
     quick: createKind([all]),
     slow: createKind([late, unquick, all]),
     new: createKind([unsure, unquick, all]),
     failing: createKind([failing, late, unsure, unquick, all]),
   }
-  const inTurn = PACES.map((pace) => kinds[pace])
+  const inTurn = ENDPOINT_CLASSES.map((endpointClass) => kinds[endpointClass])
   let turn = 0
 
-  // The line may be long: what is full for all is asked for first.
-  const isShut = ({ line, limiters }: Kind<T>) =>
-    line.size === 0 || limiters.some((tenantLimiter) => tenantLimiter.isFull())
+  // The queue may be long: what is full for all is asked for first.
+  const isShut = ({ queue, limiters }: Kind<T>) =>
+    queue.size === 0 || limiters.some((tenantLimiter) => tenantLimiter.isFull())
 
   function startOne(kind: Kind<T>): T | undefined {
     if (isShut(kind)) return undefined
-    const { line, limiters, started, tenantCanGo } = kind
-    const starter = line.take({ tenantCanGo })
+    const { queue, limiters, started, tenantCanGo } = kind
+    const starter = queue.take({ tenantCanGo })
     if (starter === undefined) return undefined
     started.add(starter)
     for (const tenantLimiter of limiters) tenantLimiter.enter(starter.tenantId)
     return starter
   }
 
-  const waiting = () => inTurn.reduce((sum, { line }) => sum + line.size, 0)
+  const waiting = () => inTurn.reduce((sum, { queue }) => sum + queue.size, 0)
 
   return {
     join(starter) {
-      kinds[starter.pace].line.add(starter)
+      kinds[starter.endpointClass].queue.add(starter)
     },
     next() {
-      for (let passed = 0; passed < PACES.length; passed += 1) {
+      for (let passed = 0; passed < ENDPOINT_CLASSES.length; passed += 1) {
         const kind = inTurn[turn]
-        turn = (turn + 1) % PACES.length
+        turn = (turn + 1) % ENDPOINT_CLASSES.length
         const starter = kind === undefined ? undefined : startOne(kind)
         if (starter !== undefined) return starter
       }
       return undefined
     },
     leave(starter) {
-      const { limiters, started } = kinds[starter.pace]
+      const { limiters, started } = kinds[starter.endpointClass]
       if (started.delete(starter))
         for (const tenantLimiter of limiters) tenantLimiter.leave(starter.tenantId)
     },
-    isAnyWaitingFor({ pace, tenantId }) {
+    isAnyWaitingFor({ endpointClass, tenantId }) {
       if (waiting() === 0) return false
-      const { limiters } = kinds[pace]
+      const { limiters } = kinds[endpointClass]
       for (const tenantLimiter of limiters) tenantLimiter.leave(tenantId)
       // Who cannot go where not all is full holds a place itself: no more are looked at than there are.
       const isAny = inTurn.some((kind) => {
-        const { line, tenantCanGo } = kind
-        return !isShut(kind) && line.has({ tenantCanGo })
+        const { queue, tenantCanGo } = kind
+        return !isShut(kind) && queue.has({ tenantCanGo })
       })
       for (const tenantLimiter of limiters) tenantLimiter.enter(tenantId)
       return isAny
@@ -142,14 +142,14 @@ export function createFairScheduler<T extends Starter>(limits: SchedulerLimits):
       waiting: waiting(),
     }),
     clear() {
-      for (const { line } of inTurn) line.clear()
+      for (const { queue } of inTurn) queue.clear()
     },
   }
 }
 
-/** Those of one pace. */
+/** The streams of one class. */
 interface Kind<T extends Starter> {
-  readonly line: FairQueue<T>
+  readonly queue: FairQueue<T>
   /** Under way. */
   readonly started: Set<T>
   /** It needs a place in each of them. */
@@ -160,5 +160,5 @@ interface Kind<T extends Starter> {
 function createKind<T extends Starter>(limiters: readonly TenantLimiter[]): Kind<T> {
   const tenantCanGo = (tenantId: string) =>
     limiters.every((tenantLimiter) => tenantLimiter.hasPlaceFor(tenantId))
-  return { line: createFairQueue<T>(), started: new Set(), limiters, tenantCanGo }
+  return { queue: createFairQueue<T>(), started: new Set(), limiters, tenantCanGo }
 }

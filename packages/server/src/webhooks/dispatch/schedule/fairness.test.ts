@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createEndpointHealth } from './endpoint-health.ts'
-import { createFairScheduler, type Pace, schedulerLimits } from './fair-scheduler.ts'
+import { createFairScheduler, type EndpointClass, schedulerLimits } from './fair-scheduler.ts'
 
 /** How long the n-th request takes; `fails` instead of an answer. */
 type Receiver = (n: number) => { readonly durationMs: number; readonly fails?: boolean }
@@ -13,7 +13,7 @@ type Receiver = (n: number) => { readonly durationMs: number; readonly fails?: b
 interface Stream {
   readonly tenantId: string
   readonly name: string
-  pace: Pace
+  endpointClass: EndpointClass
   readonly receiver: Receiver
   /** Between the end of a step and the next. */
   readonly pauseMs: number
@@ -56,7 +56,7 @@ function createWorld(places = 512) {
   }
 
   function join(stream: Stream): void {
-    stream.pace = endpointHealth.of(stream.name)
+    stream.endpointClass = endpointHealth.of(stream.name)
     stream.joinedMs = nowMs
     scheduler.join(stream)
   }
@@ -83,7 +83,7 @@ function createWorld(places = 512) {
       names += 1
       const name = `${tenantId}_${names}`
       const rest = { requests: 0, joinedMs: 0, waits: [], pauseMs, receiver }
-      const stream: Stream = { tenantId, name, pace: 'new', ...rest }
+      const stream: Stream = { tenantId, name, endpointClass: 'new', ...rest }
       at(atMs, () => join(stream))
       return stream
     },

@@ -18,7 +18,7 @@ import type { DueStream } from './discover-streams.ts'
 import { createEndpointHealth } from './endpoint-health.ts'
 import {
   createFairScheduler,
-  type Pace,
+  type EndpointClass,
   type SchedulerCounts,
   schedulerLimits,
 } from './fair-scheduler.ts'
@@ -73,7 +73,7 @@ const ENTRIES_MAX = 100_000
 interface Entry {
   readonly tenantId: string
   readonly stream: BucketedStream
-  pace: Pace
+  endpointClass: EndpointClass
   /** Of the request under way. */
   startedMs: number
   /** Woken while its step was under way: it is looked at once more even when it found nothing. */
@@ -98,7 +98,7 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     const { webhookId } = stream
     const known = entries.get(webhookId)
     if (known !== undefined) known.isWoken = true
-    else if (mayServe(stream) && !backoffs.isResting(webhookId) && entries.hasPlaceFor(stream))
+    else if (mayServe(stream) && !backoffs.isBackingOff(webhookId) && entries.hasPlaceFor(stream))
       resume(entries.add(stream, endpointHealth.of(webhookId)), waitMs)
   }
 
@@ -109,7 +109,7 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   }
 
   function queue(entry: Entry): void {
-    entry.pace = endpointHealth.of(entry.stream.webhookId)
+    entry.endpointClass = endpointHealth.of(entry.stream.webhookId)
     scheduler.join(entry)
     fill()
   }
@@ -139,7 +139,12 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   function mayGoOn(entry: Entry): boolean {
     const nowMs = monotonicMs()
     const isDue = nowMs - entry.startedMs >= lingerMs
-    if (!isDue || entry.pace !== 'quick' || !mayBegin(entry) || scheduler.isAnyWaitingFor(entry))
+    if (
+      !isDue ||
+      entry.endpointClass !== 'quick' ||
+      !mayBegin(entry) ||
+      scheduler.isAnyWaitingFor(entry)
+    )
       return false
     entry.startedMs = nowMs
     return true
@@ -209,9 +214,9 @@ function createEntries() {
   return {
     get: (webhookId: string) => entries.get(webhookId),
     hasPlaceFor: ({ tenantId }: BucketedStream) => tenantLimiter.hasPlaceFor(tenantId),
-    add(stream: BucketedStream, pace: Pace): Entry {
+    add(stream: BucketedStream, endpointClass: EndpointClass): Entry {
       const { tenantId, webhookId } = stream
-      const entry: Entry = { tenantId, stream, pace, startedMs: 0, isWoken: false }
+      const entry: Entry = { tenantId, stream, endpointClass, startedMs: 0, isWoken: false }
       entries.set(webhookId, entry)
       tenantLimiter.enter(tenantId)
       return entry

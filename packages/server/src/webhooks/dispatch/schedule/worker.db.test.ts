@@ -124,13 +124,13 @@ describe('the dispatcher', () => {
 
   it('looks again after a wake-up that comes just when it found nothing', async () => {
     await world.register(receiver.origin)
-    const { rests } = createDeliveryCommits(world.db)
+    const { idlings } = createDeliveryCommits(world.db)
     let isFirst = true
     const dispatcher = await start({
-      rests: {
-        ...rests,
+      idlings: {
+        ...idlings,
         async add(key) {
-          const result = await rests.add(key)
+          const result = await idlings.add(key)
           if (result === 'idle' && isFirst) {
             isFirst = false
             await world.record(newEvent())

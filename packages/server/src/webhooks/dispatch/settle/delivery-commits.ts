@@ -7,7 +7,7 @@ import type { DeliverDeps } from '../deliver-batch.ts'
 import { createBodyBudget } from '../request/body-budget.ts'
 import { createLastRequests } from '../request/last-requests.ts'
 import { createTargetCache } from '../request/target-cache.ts'
-import { restStreams } from '../stream-store.ts'
+import { idleStreams } from '../stream-store.ts'
 import { createPrefetch } from '../take/prefetch.ts'
 import { createQueueCursor } from '../take/queue-cursor.ts'
 import { type Take, type Taken, takeDeliveries } from '../take/take-deliveries.ts'
@@ -24,7 +24,7 @@ export function createDeliveryCommits(
   | 'take'
   | 'settle'
   | 'settleAndTake'
-  | 'rests'
+  | 'idlings'
   | 'queueCursor'
   | 'prefetch'
   | 'bodyBudget'
@@ -48,7 +48,7 @@ export function createDeliveryCommits(
       const result = await turns.add({ settlement, take })
       return { settled: settled(result), taken: taken(result) }
     },
-    rests: createGroupCommit({ db, itemsMax: GROUP_MAX, run: restStreams, isFlushed: false }),
+    idlings: createGroupCommit({ db, itemsMax: GROUP_MAX, run: idleStreams, isFlushed: false }),
     queueCursor: createQueueCursor(),
     prefetch: createPrefetch(),
     bodyBudget: createBodyBudget(),

@@ -1,5 +1,5 @@
 /**
- * smtp-server's parser, no faster than the pace of its connection. One chunk is taken at a time and
+ * smtp-server's parser, no faster than the work limiter of its connection allows. One chunk is taken at a time and
  * nothing is read ahead of it, so that a peer's flood of tiny segments comes together in the kernel.
  */
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
@@ -21,14 +21,17 @@ export const WORTH = {
 } as const
 
 /** Does it now or later, by what it is worth. */
-export type DoPaced = (micros: number, work: () => void) => void
+export type DoLimited = (micros: number, work: () => void) => void
 
-export class PacedParser extends SMTPStream {
-  private readonly doPaced: DoPaced
+export class LimitedParser extends SMTPStream {
+  private readonly doLimited: DoLimited
 
-  constructor(o: { readonly maxCommandLength?: number | undefined; readonly doPaced: DoPaced }) {
+  constructor(o: {
+    readonly maxCommandLength?: number | undefined
+    readonly doLimited: DoLimited
+  }) {
     super({ maxCommandLength: o.maxCommandLength, highWaterMark: 1 })
-    this.doPaced = o.doPaced
+    this.doLimited = o.doLimited
   }
 
   override _write(
@@ -37,11 +40,11 @@ export class PacedParser extends SMTPStream {
     next: (error?: Error | null) => void,
   ): void {
     const micros = WORTH.chunk + (chunk?.length ?? 0) * WORTH.byte
-    this.doPaced(micros, () => super._write(chunk, encoding, next))
+    this.doLimited(micros, () => super._write(chunk, encoding, next))
   }
 
   /** Called for each chunk of a message, and again after each line of it that begins with a dot. */
   override _feedDataStream(chunk: Buffer, done: (error?: Error | null) => void): void {
-    this.doPaced(WORTH.dottedLine, () => super._feedDataStream(chunk, done))
+    this.doLimited(WORTH.dottedLine, () => super._feedDataStream(chunk, done))
   }
 }

@@ -1,10 +1,12 @@
-/** The parser of the listener and the pace of its connection. */
+/** The parser of the listener and the work limiter of its connection. */
 import { expect, it } from 'vitest'
-import { PacedParser, WORTH } from './paced-parser.ts'
+import { LimitedParser, WORTH } from './limited-parser.ts'
 
 it('[I12] parses a segment when the work limiter allows it, and reads no further one before', () => {
   const waiting: { readonly micros: number; readonly work: () => void }[] = []
-  const parser = new PacedParser({ doPaced: (micros, work) => void waiting.push({ micros, work }) })
+  const parser = new LimitedParser({
+    doLimited: (micros, work) => void waiting.push({ micros, work }),
+  })
   const commands: string[] = []
   parser.oncommand = (command, done) => {
     commands.push(command.toString())

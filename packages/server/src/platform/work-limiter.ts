@@ -1,20 +1,20 @@
 /**
- * How much work one peer may cause, in estimated microseconds of CPU: a burst, then a share of each
- * second. What goes beyond is done later; while it waits, the peer's bytes stay in the peer's socket.
+ * Limits the work that one peer may cause (a token bucket), in estimated microseconds of CPU: a burst,
+ * then a share of each second. Work beyond the limit waits, and the bytes of the peer wait in its socket.
  */
-export interface Pace {
-  /** For how many milliseconds the peer is to wait before what comes next; 0: not at all. */
+export interface WorkLimiter {
+  /** Counts work. Answers for how many milliseconds the peer has to wait then; 0: not at all. */
   spend(micros: number): number
 }
 
-/** A peer that waits does so for as much at once: few timers, and what comes meanwhile comes together. */
+/** Added to each wait: few timers, and several segments are handled together. */
 const AT_ONCE_MS = 20
 
-export function createPace(o: {
+export function createWorkLimiter(o: {
   readonly burstMicros: number
   readonly microsPerSecond: number
   readonly monotonicMs: () => number
-}): Pace {
+}): WorkLimiter {
   const microsPerMs = o.microsPerSecond / 1000
   let left = o.burstMicros
   let atMs = o.monotonicMs()

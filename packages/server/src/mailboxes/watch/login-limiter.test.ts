@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { createLoginLine } from './login-line.ts'
+import { createLoginLimiter } from './login-limiter.ts'
 
 it('bounds logins for a tenant and to a host, and lets tenants take turns', async () => {
-  const line = createLoginLine()
+  const limiter = createLoginLimiter()
   const entered: string[] = []
   const leave: (() => void)[] = []
   const enter = (tenantId: string, host: string) =>
-    line.run({ tenantId, host }, () => {
+    limiter.run({ tenantId, host }, () => {
       entered.push(`${tenantId} ${host}`)
       return new Promise<void>((resolve) => leave.push(resolve))
     })
@@ -36,9 +36,11 @@ it('bounds logins for a tenant and to a host, and lets tenants take turns', asyn
 })
 
 it('gives the place back when the work fails', async () => {
-  const line = createLoginLine()
+  const limiter = createLoginLimiter()
   const who = { tenantId: 'a', host: 'one' }
   for (let n = 0; n < 20; n++)
-    await expect(line.run(who, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
-  expect(await line.run(who, async () => 'in')).toBe('in')
+    await expect(limiter.run(who, () => Promise.reject(new Error('failed')))).rejects.toThrow(
+      'failed',
+    )
+  expect(await limiter.run(who, async () => 'in')).toBe('in')
 })

@@ -1,16 +1,16 @@
 /**
- * Who logs in when: a bounded number of connections are made at once, in all, for one tenant, and to one
- * host, which other tenants use as well. Tenants take turns, so that one with a thousand mailboxes, or
- * with a server that does not answer, holds up its own alone.
+ * Bounds the logins under way: in all, for one tenant, and to one host, which other tenants use as well.
+ * Tenants take turns, so that a tenant with a thousand mailboxes, or with a server that does not answer,
+ * delays only its own.
  */
 import { createFairQueue } from '@postrider/runtime/fair-queue'
 
-export interface LoginLine {
+export interface LoginLimiter {
   /** The work has its own time-out. */
-  run<T>(who: LoginPlace, work: () => Promise<T>): Promise<T>
+  run<T>(who: LoginTarget, work: () => Promise<T>): Promise<T>
 }
 
-export interface LoginPlace {
+export interface LoginTarget {
   readonly tenantId: string
   readonly host: string
 }
@@ -20,12 +20,12 @@ const AT_ONCE_PER_TENANT_MAX = 16
 /** Large providers count connections, and logins, by the address that they come from. */
 const AT_ONCE_PER_HOST_MAX = 8
 
-interface Waiter extends LoginPlace {
+interface Waiter extends LoginTarget {
   readonly enter: () => void
 }
 
-export function createLoginLine(): LoginLine {
-  const line = createFairQueue<Waiter>()
+export function createLoginLimiter(): LoginLimiter {
+  const waiting = createFairQueue<Waiter>()
   const ofTenants = new Map<string, number>()
   const ofHosts = new Map<string, number>()
   let atOnce = 0
@@ -35,14 +35,14 @@ export function createLoginLine(): LoginLine {
 
   function serve(): void {
     while (atOnce < AT_ONCE_MAX) {
-      const next = line.take({ tenantCanGo, canGo })
+      const next = waiting.take({ tenantCanGo, canGo })
       if (next === undefined) return
       hold(next, 1)
       next.enter()
     }
   }
 
-  function hold({ tenantId, host }: LoginPlace, change: 1 | -1): void {
+  function hold({ tenantId, host }: LoginTarget, change: 1 | -1): void {
     atOnce += change
     add(ofTenants, tenantId, change)
     add(ofHosts, host, change)
@@ -51,7 +51,7 @@ export function createLoginLine(): LoginLine {
   return {
     async run({ tenantId, host }, work) {
       await new Promise<void>((resolve) => {
-        line.add({ tenantId, host, enter: resolve })
+        waiting.add({ tenantId, host, enter: resolve })
         serve()
       })
       try {

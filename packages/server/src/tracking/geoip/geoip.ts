@@ -11,7 +11,7 @@ import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { Reader } from 'mmdb-lib'
 
 /** '' where it is not known. */
-export interface Place {
+export interface Location {
   /** ISO 3166-1: `DE`. */
   readonly country: string
   readonly city: string
@@ -20,24 +20,24 @@ export interface Place {
   readonly timeZone: string
 }
 
-export const nowhere: Place = { country: '', city: '', region: '', timeZone: '' }
+export const nowhere: Location = { country: '', city: '', region: '', timeZone: '' }
 
-export type LocateAddress = (ip: string) => Place
+export type LocateAddress = (ip: string) => Location
 
-const PLACES_MAX = 20_000
+const LOCATIONS_MAX = 20_000
 
 /** Throws when a file cannot be read, or is none of this kind. */
 export function createGeoip(files: readonly string[]): LocateAddress {
   if (files.length === 0) return () => nowhere
   // The type's bound knows MaxMind's own products only.
   const readers = files.map((file) => new Reader<never>(readFileSync(file)))
-  const places = createBoundedMap<string, Place>(PLACES_MAX)
+  const locations = createBoundedMap<string, Location>(LOCATIONS_MAX)
   return (ip) => {
-    const known = places.get(ip)
+    const known = locations.get(ip)
     if (known !== undefined) return known
-    const place = readPlace(lookUp(readers, ip))
-    places.set(ip, place)
-    return place
+    const location = readLocation(lookUp(readers, ip))
+    locations.set(ip, location)
+    return location
   }
 }
 
@@ -54,7 +54,7 @@ function lookUp(readers: readonly Pick<Reader<never>, 'get'>[], ip: string): unk
   return undefined
 }
 
-export function readPlace(record: unknown): Place {
+export function readLocation(record: unknown): Location {
   return {
     country: first(
       textAt(record, 'country', 'iso_code'),

