@@ -42,7 +42,7 @@ async function makeOne() {
   return ballast
 }
 
-it('really takes its size, for its user alone, and survives the service', async () => {
+it('occupies its size on the disk, private to its user, and survives the service', async () => {
   const ballast = await makeOne()
   const { size, blocks, mode } = statSync(join(dir, 'ballast'))
   expect(size).toBe(BYTES)
@@ -53,7 +53,7 @@ it('really takes its size, for its user alone, and survives the service', async 
   expect(readdirSync(dir)).toEqual(['ballast'])
 })
 
-it('is given up when the server found no space, by its log, once', async () => {
+it('is deleted once when the log of the server reports a full disk', async () => {
   const ballast = await makeOne()
   expect(await ballast.releaseIfShort('FATAL:  the database system is starting up')).toBe(false)
   expect(existsSync(join(dir, 'ballast'))).toBe(true)
@@ -64,7 +64,7 @@ it('is given up when the server found no space, by its log, once', async () => {
   await ballast.stop()
 })
 
-it('is given up when hardly anything is free, although the log could not be written', async () => {
+it('is deleted when almost no space is free, even if the log could not be written', async () => {
   const ballast = await makeOne()
   free = 31 * MiB
   expect(await ballast.releaseIfShort()).toBe(true)
@@ -72,7 +72,7 @@ it('is given up when hardly anything is free, although the log could not be writ
   await ballast.stop()
 })
 
-it('is not made where it would leave little, and made by a later start when there is room', async () => {
+it('is not made when it would leave too little space, and is made by a later start', async () => {
   free = 3 * BYTES - 1
   const ballast = ballastOf()
   ballast.start()
@@ -83,7 +83,7 @@ it('is not made where it would leave little, and made by a later start when ther
   expect(readdirSync(dir)).toEqual(['ballast'])
 })
 
-it('begins anew where the making was interrupted, and frees that half too', async () => {
+it('starts over after an interruption, and frees an incomplete one as well', async () => {
   writeFileSync(join(dir, 'ballast.new'), 'half')
   expect(await ballastOf().release()).toBe(true)
   expect(readdirSync(dir)).toEqual([])

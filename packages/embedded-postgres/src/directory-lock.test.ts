@@ -15,7 +15,7 @@ afterEach(() => rmSync(dir, { recursive: true }))
 const path = () => join(dir, 'lock')
 const hold = (holder: object) => writeFileSync(path(), JSON.stringify(holder))
 
-it('is had by one at a time, and again after its release', async () => {
+it('belongs to one process at a time, and can be taken after its release', async () => {
   const lock = await lockDirectory(dir)
   await expect(lockDirectory(dir)).rejects.toThrow(`in use by process ${process.pid}`)
   lock.release()
@@ -23,7 +23,7 @@ it('is had by one at a time, and again after its release', async () => {
   again.release()
 })
 
-it('is taken over from a process that is gone, and from one whose pid another process has now', async () => {
+it('is taken over from a dead process, and from a pid that another process has now', async () => {
   for (const gone of [{ pid: 4_194_305 }, { startedAt: '1' }]) {
     hold({ ...identifySelf(), ...gone })
     const lock = await lockDirectory(dir)
@@ -32,26 +32,26 @@ it('is taken over from a process that is gone, and from one whose pid another pr
   }
 })
 
-it('is taken over when the file was cut short by a crash', async () => {
+it('is taken over when a crash has cut the file short', async () => {
   writeFileSync(path(), '{"pid":')
   const lock = await lockDirectory(dir)
   lock.release()
 })
 
-it('is taken over from a silent holder of another machine or container', async () => {
+it('is taken over from a silent holder on another machine or container', async () => {
   hold({ ...identifySelf(), namespace: 'elsewhere' })
   const lock = await lockDirectory(dir, 140)
   lock.release()
 })
 
-it('is not taken from a holder of another machine or container that still touches its file', async () => {
+it('is not taken from a holder on another machine or container that still touches its file', async () => {
   hold({ ...identifySelf(), pid: 12, namespace: 'elsewhere' })
   const attempt = lockDirectory(dir, 10_000)
   utimesSync(path(), new Date(0), new Date(0))
   await expect(attempt).rejects.toThrow('in use by process 12')
 })
 
-it('leaves a lock alone that is no longer its own', async () => {
+it('does not release a lock that it has lost', async () => {
   const lock = await lockDirectory(dir)
   const successor = JSON.stringify({ ...identifySelf(), pid: 12 })
   writeFileSync(path(), successor)

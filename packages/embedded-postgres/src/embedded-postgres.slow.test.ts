@@ -70,7 +70,7 @@ function watchedLog() {
 }
 
 describe('a fresh data directory', () => {
-  it('[contract 1] becomes a durable server, private to its user, that keeps what was stored', async () => {
+  it('[contract 1] becomes a durable server, private to its user, that keeps stored data', async () => {
     const first = embed()
     await first.start()
     const db = open(first.url())
@@ -116,7 +116,7 @@ describe('a fresh data directory', () => {
 })
 
 describe('exclusive use', () => {
-  it('refuses a second start by the pid of the first, and leaves the first alone', async () => {
+  it('refuses a second start with the pid of the first, which goes on', async () => {
     const { service, url } = await startService()
     const pid = serverPid()
     await expect(embed().start()).rejects.toThrow(`is in use by process ${service.pid}`)
@@ -129,7 +129,7 @@ describe('exclusive use', () => {
     expect(isRunning()).toBe(false)
   })
 
-  it('lets one of several that start together in, and tells the others', async () => {
+  it('admits one of several concurrent starts, and tells the others', async () => {
     const services = Array.from({ length: 4 }, () => embed())
     const results = await Promise.allSettled(services.map((service) => service.start()))
     expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1)
@@ -156,7 +156,7 @@ describe('a killed service', () => {
     expect(isRunning()).toBe(false)
   })
 
-  it('together with its server is followed by a start that recovers what was committed', async () => {
+  it('with a killed server is followed by a start that recovers committed data', async () => {
     const { service, url } = await startService()
     const db = open(url)
     await db.query('create table kept (id int)')
@@ -207,7 +207,7 @@ describe('a server that dies', () => {
 })
 
 it.runIf(process.platform === 'linux')(
-  'ends a server that is frozen with all its children, and starts another on what it stored',
+  'ends a frozen server with all its children, and starts another on its data',
   async () => {
     const embedded = embed()
     await embedded.start()
@@ -238,7 +238,7 @@ describe('a start that cannot succeed', () => {
     await expect(embed().start()).rejects.toThrow('made by PostgreSQL 12')
   })
 
-  it('says what is missing when the password of a database is gone, and gives the directory back', async () => {
+  it('names the missing password of an existing database, and releases the directory', async () => {
     const first = embed()
     await first.start()
     await first.stop()
@@ -247,7 +247,7 @@ describe('a start that cannot succeed', () => {
       await expect(embed().start()).rejects.toThrow('postgres.json')
   })
 
-  it('begins anew where the first initialisation was interrupted', async () => {
+  it('starts over after an interrupted first initialisation', async () => {
     mkdirSync(join(dataDir, 'postgres.new'), { recursive: true })
     writeFileSync(join(dataDir, 'postgres.new', 'half'), '')
     const embedded = embed()

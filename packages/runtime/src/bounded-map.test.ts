@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createBoundedMap } from './bounded-map.ts'
 
-it('keeps what was set last, as a list of so many would', () => {
+it('keeps the entries that were set last, like a bounded list', () => {
   const command = fc.record({
     key: fc.nat(9),
     what: fc.constantFrom('set', 'set', 'set', 'delete'),

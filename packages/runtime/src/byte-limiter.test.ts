@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createByteLimiter } from './byte-limiter.ts'
 
 describe('a byte limiter', () => {
-  it('gives a caller no more than its share, and all callers no more than there is', () => {
+  it('gives a caller at most its share, and all callers at most the total', () => {
     const limiter = createByteLimiter({
       ...{ bytesMax: 100, bytesOfCallerMax: 50, letsLargeInAlone: false },
     })
@@ -19,7 +19,7 @@ describe('a byte limiter', () => {
     expect(limiter.take('a', 10)).toBe(false)
   })
 
-  it('lets in alone what is larger than all of it, where it is told so', () => {
+  it('admits a piece larger than the total alone, on request', () => {
     const limiter = createByteLimiter({
       ...{ bytesMax: 100, bytesOfCallerMax: 25, letsLargeInAlone: true },
     })
@@ -33,7 +33,7 @@ describe('a byte limiter', () => {
     expect(limiter.take('a', 1)).toBe(false)
   })
 
-  it('forgets what was given back, in any order, and never passes its bounds', () => {
+  it('accepts returned bytes in any order, and never exceeds its bounds', () => {
     const steps = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(60)))
     fc.assert(
       fc.property(steps, (taken) => {

@@ -29,7 +29,7 @@ function through(limiter: ConcurrencyLimiter) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('runs so much at once for one caller, and others beside it', async () => {
+it('bounds the concurrent work of one caller, and runs others beside it', async () => {
   const { begun, enter } = through(limiterOf())
   const first = enter('a', 'a1')
   const second = enter('a', 'a2')
@@ -44,7 +44,7 @@ it('runs so much at once for one caller, and others beside it', async () => {
   other.end()
 })
 
-it('runs so much at once in all, the callers in turn', async () => {
+it('bounds all concurrent work, and serves callers in turn', async () => {
   const { begun, enter } = through(limiterOf({ atOnce: 1, perCaller: 1 }))
   const works = ['a1', 'a2', 'a3', 'b1'].map((name) => enter(name.slice(0, 1), name))
   await turn()
@@ -57,7 +57,7 @@ it('runs so much at once in all, the callers in turn', async () => {
   expect(begun).toEqual(['a1', 'a2', 'b1', 'a3'])
 })
 
-it('gives the place of what fails to the next one', async () => {
+it('gives the place of failed work to the next caller', async () => {
   const { begun, enter } = through(limiterOf())
   const first = enter('a', 'a1')
   const second = enter('a', 'a2')
@@ -69,7 +69,7 @@ it('gives the place of what fails to the next one', async () => {
   second.end()
 })
 
-it('[contract 2] refuses whoever has too many waiting, and nobody else', async () => {
+it('[contract 2] refuses a caller with too many waiting, and no other', async () => {
   const { enter } = through(limiterOf())
   const held = [enter('a'), enter('a'), enter('a')]
   expect(await enter('a').ended).toMatchObject({

@@ -16,15 +16,15 @@ function take(turns: FairQueue<Member>, count: number): string[] {
   })
 }
 
-describe('turns', () => {
-  it('go to tenants in turn, and within a tenant to its members in turn', () => {
+describe('a fair queue', () => {
+  it('serves tenants in turn, and the members of a tenant in turn', () => {
     const turns = createFairQueue<Member>()
     for (const n of ['1', '2', '3']) turns.add(member('a', n))
     turns.add(member('b', '1'))
     expect(take(turns, 8)).toEqual(['a 1', 'b 1', 'a 2', 'b 1', 'a 3', 'b 1', 'a 1', 'b 1'])
   })
 
-  it('are one for a member that is added twice', () => {
+  it('holds a member once that is added twice', () => {
     const turns = createFairQueue<Member>()
     const one = member('a', '1')
     turns.add(one)
@@ -35,7 +35,7 @@ describe('turns', () => {
     expect(turns.size).toBe(0)
   })
 
-  it('pass over tenants and members that cannot go, which keep their places', () => {
+  it('skips tenants and members that cannot start, which keep their position', () => {
     const turns = createFairQueue<Member>()
     for (const one of [member('a', '1'), member('b', '1'), member('b', '2')]) turns.add(one)
     const tenantCanGo = (tenantId: string) => tenantId !== 'a'
@@ -47,7 +47,7 @@ describe('turns', () => {
     expect(take(turns, 2)).toEqual(['a 1', 'b 1'])
   })
 
-  it('are over once cleared', () => {
+  it('is empty once cleared', () => {
     const turns = createFairQueue<Member>()
     turns.add(member('a', '1'))
     turns.clear()

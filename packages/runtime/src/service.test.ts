@@ -20,7 +20,7 @@ function recorder(
 }
 
 describe('service group', () => {
-  it('starts in order, stops in the opposite one, and only once', async () => {
+  it('starts in order, stops in the opposite order, and only once', async () => {
     const log: string[] = []
     const group = createServiceGroup('all', [recorder(log, 'a'), recorder(log, 'b')])
     await group.start()
@@ -29,7 +29,7 @@ describe('service group', () => {
     expect(log).toEqual(['start a', 'start b', 'stop b', 'stop a'])
   })
 
-  it('stops every service that was never started, once', async () => {
+  it('stops every service once that was never started', async () => {
     const log: string[] = []
     const group = createServiceGroup('all', [recorder(log, 'a'), recorder(log, 'b')])
     await group.stop()

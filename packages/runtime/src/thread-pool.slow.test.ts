@@ -58,20 +58,20 @@ describe('a pool of threads', () => {
     expect(outcomes).toEqual(inputs.map((input) => ({ kind: 'done', output: input.toUpperCase() })))
   })
 
-  it('ends a job that spins at its limit of processor time, and the next has a new thread', async () => {
+  it('ends a job that spins at its CPU limit, and gives the next one a new thread', async () => {
     const pool = createPool({ cpuMs: 200, threads: 1 })
     await pool.run('c', 'warm')
     expect(await pool.run('c', 'spin')).toEqual({ kind: 'overran', limit: 'cpu' })
     expect(await pool.run('c', 'after')).toEqual({ kind: 'done', output: 'AFTER' })
   })
 
-  it('counts the processor time of each job alone', async () => {
+  it('counts the CPU time of each job alone', async () => {
     const pool = createPool({ cpuMs: 500, threads: 1 })
     for (let i = 0; i < 4; i += 1)
       expect(await pool.run('c', 'work')).toEqual({ kind: 'done', output: 'WORK' })
   })
 
-  it('does not end a job that waits, however long it waits beyond its processor time', async () => {
+  it('does not end a waiting job, however long it waits', async () => {
     const pool = createPool({ cpuMs: 50, threads: 1 })
     const waiting = createStuck()
     const done = pool.run('c', waiting.job)
@@ -81,7 +81,7 @@ describe('a pool of threads', () => {
     expect(await done).toMatchObject({ kind: 'done' })
   })
 
-  it('tells its observer what came of each job, and of whom', async () => {
+  it('tells its observer the outcome and the caller of each job', async () => {
     const told: string[] = []
     const observer = {
       of: (pool: string) => (caller: string, outcome: string) => {
@@ -105,7 +105,7 @@ describe('a pool of threads', () => {
     expect(await pool.run('c', 'after')).toEqual({ kind: 'done', output: 'AFTER' })
   })
 
-  it('tells of a defect, once', async () => {
+  it('reports a defect once', async () => {
     const pool = createPool({ threads: 1 })
     await expect(pool.run('c', 'throw')).rejects.toThrow('a defect')
     await expect(pool.run('c', 'leave')).rejects.toThrow('the thread ended with code 3')
@@ -119,12 +119,12 @@ describe('a pool of threads', () => {
     expect(await pool.run('a', 'next')).toEqual({ kind: 'done', output: 'NEXT' })
   })
 
-  it('tells of a module that does not load', async () => {
+  it('reports a module that does not load', async () => {
     const pool = createPool({ module: new URL('./nowhere.ts', import.meta.url) })
     await expect(pool.run('c', 'a')).rejects.toThrow('nowhere.ts')
   })
 
-  it('one caller holds one thread: another goes on beside it', async () => {
+  it('gives one caller one thread, and another caller another', async () => {
     const pool = createPool()
     const order: string[] = []
     const spinning = pool.run('hostile', 'spin').catch(() => order.push('spun'))
@@ -160,7 +160,7 @@ describe('a pool of threads', () => {
     expect(await pool.run('c', 'a')).toEqual({ kind: 'done', output: 'A' })
   })
 
-  it('its threads see none of the configuration', async () => {
+  it('passes nothing of the configuration to its threads', async () => {
     expect(await createPool().run('c', 'env')).toEqual({ kind: 'done', output: [] })
   })
 })
@@ -180,7 +180,7 @@ describe('a thread that cannot be interrupted', () => {
     return { pool, all }
   }
 
-  it('keeps no answer back, and is in the way of its own caller alone', async () => {
+  it('delays no answer, and blocks only its own caller', async () => {
     const { pool, all } = await createStuckPool(1)
     const order: string[] = []
     const next = pool.run('hostile 0', 'after').then(() => order.push('next'))
@@ -194,7 +194,7 @@ describe('a thread that cannot be interrupted', () => {
     expect(order).toEqual(['a', 'b', 'released', 'next'])
   })
 
-  it('counts when there are as many as should be at work: others wait for one to end', async () => {
+  it('counts towards the maximum of threads', async () => {
     const { pool, all } = await createStuckPool(2)
     const order: string[] = []
     const other = pool.run('other', 'a').then(() => order.push('other'))
@@ -205,7 +205,7 @@ describe('a thread that cannot be interrupted', () => {
     expect(order).toEqual(['released', 'other'])
   })
 
-  it('does not keep the pool from stopping, and what waits is refused', async () => {
+  it('does not block the stop of the pool, and waiting jobs are refused', async () => {
     const { pool } = await createStuckPool(1)
     const waiting = expect(pool.run('hostile 0', 'a')).rejects.toMatchObject({
       name: 'RefusedError',

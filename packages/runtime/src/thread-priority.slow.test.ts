@@ -11,15 +11,18 @@ const code = `import(${JSON.stringify(module)}).then(({ lowerPriority }) => {
   parentPort.once('message', () => process.exit())
 })`
 
-it.skipIf(process.platform !== 'linux')('a thread is lowered, and no other', async () => {
-  const lowered = loweredFrom(getPriority())
-  const before = nicenesses().filter((niceness) => niceness === lowered).length
-  const worker = new Worker(code, { eval: true })
-  const isLowered = await new Promise((resolve, reject) => {
-    worker.once('message', resolve)
-    worker.once('error', reject)
-  })
-  expect(isLowered).toBe(true)
-  expect(nicenesses().filter((niceness) => niceness === lowered)).toHaveLength(before + 1)
-  await worker.terminate()
-})
+it.skipIf(process.platform !== 'linux')(
+  'lowers the priority of one thread, and of no other',
+  async () => {
+    const lowered = loweredFrom(getPriority())
+    const before = nicenesses().filter((niceness) => niceness === lowered).length
+    const worker = new Worker(code, { eval: true })
+    const isLowered = await new Promise((resolve, reject) => {
+      worker.once('message', resolve)
+      worker.once('error', reject)
+    })
+    expect(isLowered).toBe(true)
+    expect(nicenesses().filter((niceness) => niceness === lowered)).toHaveLength(before + 1)
+    await worker.terminate()
+  },
+)

@@ -28,8 +28,8 @@ const REFUSED = { rcode: 5 }
 /** Answers for its own zone alone: of an alias, where it leads, and nothing more. */
 const withoutFollowing: DnsScript = ({ type }) => (type === 'CNAME' ? undefined : {})
 
-describe('what is published', () => {
-  it('is each record, its strings joined', async () => {
+describe('a published record', () => {
+  it('is returned with its strings joined', async () => {
     const server = await serve()
     const key = `v=DKIM1; p=${'A'.repeat(400)}`
     server.set(NAME, 'TXT', [key, ['v=spf1 ', '-all'], '"quoted" ; and spaced  ', ''])
@@ -47,7 +47,7 @@ describe('what is published', () => {
       expect(await resolver.txt(name)).toMatchObject({ kind: 'found', records: ['x'] })
   })
 
-  it('has its exchanges in lower case, without a final dot', async () => {
+  it('has exchanges in lower case, without a final dot', async () => {
     const server = await serve()
     server.set(NAME, 'MX', ['10 MX.Example.TEST', '20 mx2.example.test'])
     const answer = await resolverAt([server]).mx(NAME)
@@ -60,7 +60,7 @@ describe('what is published', () => {
     })
   })
 
-  it('has addresses of either kind, and the names of an address', async () => {
+  it('may be an address of either kind, or a name of an address', async () => {
     const server = await serve()
     server.set(NAME, 'A', ['192.0.2.1'])
     server.set(NAME, 'AAAA', ['2001:db8:0:0:0:0:0:1'])
@@ -71,7 +71,7 @@ describe('what is published', () => {
     expect(await resolver.ptr('1.2.0.192.in-addr.arpa')).toMatchObject({ records: [NAME] })
   })
 
-  it('is had whole by TCP where it is too long for UDP', async () => {
+  it('is returned whole by TCP where it is too long for UDP', async () => {
     const server = await serve()
     const long = Array.from({ length: 20 }, (_, i) => `${i} ${'x'.repeat(400)}`)
     server.set(NAME, 'TXT', long)
@@ -97,7 +97,7 @@ describe('what is published', () => {
 })
 
 describe('aliases', () => {
-  it('are told in order, to the last', async () => {
+  it('are returned in order, to the last', async () => {
     const server = await serve()
     const names = ['b', 'c', 'd'].map((label) => `${label}.example.test`)
     for (const [i, name] of [NAME, ...names].entries())
@@ -114,7 +114,7 @@ describe('aliases', () => {
     ['in a circle', ['b.example.test', NAME]],
     ['in a circle further on', ['b.example.test', 'c.example.test', 'b.example.test']],
     ['further than anybody follows', Array.from({ length: 10 }, (_, i) => `c${i}.example.test`)],
-  ])('that lead %s lead nowhere, after a bounded number of questions', async (_what, targets) => {
+  ])('that lead %s end after a bounded number of questions', async (_what, targets) => {
     const server = await serve(withoutFollowing)
     for (const [i, target] of targets.entries())
       server.set(targets[i - 1] ?? NAME, 'CNAME', [target])
@@ -125,7 +125,7 @@ describe('aliases', () => {
     expect(server.questions.length).toBeLessThanOrEqual(2 * 20)
   })
 
-  it('that are known as far as a server that fails are told all the same', async () => {
+  it('are returned as far as they are known before a failing server', async () => {
     const server = await serve(({ name }) => (name === 'b.example.test' ? SERVFAIL : undefined))
     server.set(NAME, 'CNAME', ['b.example.test'])
     const aliases = ['b.example.test']
@@ -137,7 +137,7 @@ describe('aliases', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('a record that does not exist', () => {
   it.each([
     ['a name that does not exist', { rcode: 3 }, {}],
     ['a name without such a record', {}, { isName: true }],
@@ -161,7 +161,7 @@ describe('what is not there', () => {
   })
 })
 
-describe('what nobody knows', () => {
+describe('a record without an answer', () => {
   it.each([
     ['a server that fails', SERVFAIL, 'failed'],
     ['a server that refuses', REFUSED, 'refused'],
@@ -177,14 +177,14 @@ describe('what nobody knows', () => {
     expect(await resolver.aliases(NAME)).toMatchObject({ kind: 'unknown', why })
   })
 
-  it('is unknown while no server is there', async () => {
+  it('is unknown while no server exists', async () => {
     const server = await serve()
     await server.close()
     const answer = await resolverAt([server], { tryMs: 100 }).txt(NAME)
     expect(answer).toMatchObject({ kind: 'unknown' })
   })
 
-  it('is unknown where the record is absent and the alias is not told', async () => {
+  it('is unknown when the record is absent and the alias was not answered', async () => {
     const server = await serve(({ type }) => (type === 'CNAME' ? SERVFAIL : {}))
     expect(await resolverAt([server]).txt(NAME)).toMatchObject({ kind: 'unknown', why: 'failed' })
   })
@@ -193,7 +193,7 @@ describe('what nobody knows', () => {
     ['silent', 'silence' as const],
     ['failing', SERVFAIL],
     ['refusing', REFUSED],
-  ])('is asked of the next server when one is %s', async (_what, said) => {
+  ])('is requested from the next server when one is %s', async (_what, said) => {
     const bad = await serve(() => said)
     const good = await serve()
     good.set(NAME, 'TXT', ['x'])
@@ -208,13 +208,13 @@ describe('what nobody knows', () => {
     expect(answer).toMatchObject({ kind: 'unknown' })
   })
 
-  it('is asked for a bounded number of times', async () => {
+  it('is requested a bounded number of times', async () => {
     const server = await serve(() => 'silence')
     await resolverAt([server], { tryMs: 20 }).txt(NAME)
     expect(server.questions.length).toBeLessThanOrEqual(2)
   })
 
-  it('ends with the time for a lookup as a whole, however many aliases there are', async () => {
+  it('is given up after the time for a lookup, however many aliases there are', async () => {
     const server = await serve(withoutFollowing)
     const hold = Promise.withResolvers<void>()
     cleanups.push(() => hold.resolve())
@@ -227,7 +227,7 @@ describe('what nobody knows', () => {
     expect(answer).toEqual({ kind: 'unknown', why: 'timeout', aliases: ['b.example.test'] })
   })
 
-  it('is told from what was not asked, for want of room', async () => {
+  it('differs from one that was not requested for lack of capacity', async () => {
     const server = await serve(({ name }) => (name === NAME ? undefined : 'silence'))
     server.set(NAME, 'TXT', ['x'])
     const resolver = resolverAt([server], { lookupsMax: 2 })

@@ -34,7 +34,7 @@ describe('answers of name servers', () => {
   it.each([
     ['found', found('v=spf1 -all')],
     ['absent', absent],
-  ])('are remembered for half a minute: %s', async (_, answer) => {
+  ])('are cached for half a minute: %s', async (_, answer) => {
     const { resolver, asked, pass } = ask(answer, found('new'))
     expect(await resolver.txt('example.com')).toEqual(answer)
     pass(29_999)
@@ -44,14 +44,14 @@ describe('answers of name servers', () => {
     expect(asked).toEqual(['example.com', 'example.com'])
   })
 
-  it('are waited for together', async () => {
+  it('are shared by concurrent callers', async () => {
     const { resolver, asked } = ask(found('one'))
     const all = await Promise.all([1, 2, 3].map(() => resolver.txt('example.com')))
     expect(all).toEqual([found('one'), found('one'), found('one')])
     expect(asked).toHaveLength(1)
   })
 
-  it('are asked for again when nobody knows, or they are large', async () => {
+  it('are requested again when they are unknown or large', async () => {
     const large = found('x'.repeat(5_000))
     const { resolver, asked } = ask(unknown, new Error('fault'), large, found('one'))
     expect(await resolver.txt('example.com')).toEqual(unknown)
@@ -61,7 +61,7 @@ describe('answers of name servers', () => {
     expect(asked).toHaveLength(4)
   })
 
-  it('are not remembered of what is longer than any name', async () => {
+  it('are not cached for overlong names', async () => {
     const { resolver, asked } = ask(absent, absent, found('one'))
     const long = `_dmarc.${'x'.repeat(250)}`
     await resolver.txt(long)
@@ -69,7 +69,7 @@ describe('answers of name servers', () => {
     expect(asked).toEqual([long, long])
   })
 
-  it('are remembered for so many names, the latest', async () => {
+  it('are cached for a bounded number of names, the latest', async () => {
     const { resolver, asked } = ask(...Array.from({ length: 2_002 }, () => absent))
     for (let n = 0; n <= 2_000; n += 1) await resolver.txt(`${n}.example`)
     await resolver.txt('1.example')
@@ -78,7 +78,7 @@ describe('answers of name servers', () => {
     expect(asked.at(-1)).toBe('0.example')
   })
 
-  it('are those to the question that was asked', async () => {
+  it('belong to their question', async () => {
     const types = ['txt', 'a', 'aaaa', 'ptr', 'aliases'] as const
     const [txt, a, aaaa, ptr, aliases] = types.map((type) => async () => found(type))
     const mx = async () => absent
@@ -89,7 +89,7 @@ describe('answers of name servers', () => {
     expect(await resolver.mx('example.com')).toEqual(absent)
   })
 
-  it('are those of their type and name', async () => {
+  it('belong to their type and name', async () => {
     const { resolver, asked } = ask(found('one'), found('two'))
     await resolver.txt('one.example')
     expect(await resolver.mx('one.example')).toEqual(absent)

@@ -7,6 +7,6 @@ it.each([
   ['2001:db8:1:2::6', '2001:db8:1:2::/64'],
   ['2001:db8::1', '2001:db8:0:0::/64'],
   ['::1', '0:0:0:0::/64'],
-])('takes %s as one of %s', (address, network) => {
+])('groups the address %s under %s', (address, network) => {
   expect(networkOf(address)).toBe(network)
 })

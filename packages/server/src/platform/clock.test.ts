@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createClock, formatMicros } from './clock.ts'
 
 describe('clock', () => {
-  it('never gives one microsecond twice, nor an earlier one', () => {
+  it('never returns a microsecond twice, nor an earlier one', () => {
     const clock = createClock()
     let last = clock.nowMicros()
     for (let i = 0; i < 10_000; i++) {
@@ -12,12 +12,12 @@ describe('clock', () => {
     }
   })
 
-  it('stays at the wall clock', () => {
+  it('follows the wall clock', () => {
     const distance = createClock().nowMicros() - BigInt(Date.now()) * 1000n
     expect(distance < 1_000_000n && distance > -1_000_000n).toBe(true)
   })
 
-  it('comes back from a leap of the wall clock', () => {
+  it('returns to the wall clock after a leap', () => {
     let now = Date.now()
     const clock = createClock(() => now)
     const before = clock.nowMicros()

@@ -29,14 +29,14 @@ afterEach(() => rmSync(base, { recursive: true, force: true }))
 
 const modeOf = (dir: string) => (statSync(dir).mode & 0o7777).toString(8)
 
-it('creates the data directory for its owner alone', () => {
+it('creates the data directory for its owner only', () => {
   const dir = join(base, 'made')
   makeDataDir(dir)
   expect(modeOf(dir)).toBe('700')
   expect(findOpenMode(dir)).toBeUndefined()
 })
 
-it('creates it so for generated secrets and for the generated certificate as well', () => {
+it('creates it for its owner only with generated secrets and certificates', () => {
   const dirs = [join(base, 'secrets'), join(base, 'certificate')]
   const [secrets = '', certificate = ''] = dirs
   loadSecrets({
@@ -55,7 +55,7 @@ it.each([
   [0o777, '711'],
   [0o750, '710'],
   [0o2770, '2710'],
-])('takes reading and writing from the group and others: %o', (mode, after) => {
+])('removes the access of group and others: %o', (mode, after) => {
   chmodSync(base, mode)
   expect(findOpenMode(base)).toBe(`0${mode.toString(8)}`)
   closeDataDir(base, log)
@@ -63,27 +63,27 @@ it.each([
   expect(lines.join('')).toContain('data_dir.closed')
 })
 
-it.each([0o700, 0o711])('leaves a closed directory as it is, and says nothing: %o', (mode) => {
+it.each([0o700, 0o711])('leaves a closed directory as it is, without a log line: %o', (mode) => {
   chmodSync(base, mode)
   closeDataDir(base, log)
   expect(modeOf(base)).toBe(mode.toString(8))
   expect(lines).toEqual([])
 })
 
-it('warns of a directory with the sticky bit, which others share, and leaves it as it is', () => {
+it('warns of a shared directory with the sticky bit, and leaves it as it is', () => {
   chmodSync(base, 0o1777)
   closeDataDir(base, log)
   expect(modeOf(base)).toBe('1777')
   expect(lines.join('')).toContain('data_dir.too_open')
 })
 
-it('does nothing where there is no directory yet', () => {
+it('does nothing without a directory', () => {
   closeDataDir(join(base, 'none'), log)
   expect(lines).toEqual([])
 })
 
 it.each(['secrets.json', 'postgres.json', 'inbound-tls.pem'])(
-  'closes %s, which others could read, and says so',
+  'closes %s to others, and logs that',
   (name) => {
     const path = join(base, name)
     writeFileSync(path, '{}')
@@ -96,7 +96,7 @@ it.each(['secrets.json', 'postgres.json', 'inbound-tls.pem'])(
   },
 )
 
-it('leaves private files and links to nothing as they are, and says nothing', () => {
+it('leaves private files and dangling links as they are, without a log line', () => {
   writeFileSync(join(base, 'secrets.json'), '{}', { mode: 0o400 })
   symlinkSync(join(base, 'none'), join(base, 'postgres.json'))
   closeSecretFiles(base, log)

@@ -8,7 +8,7 @@ describe('an RFC 3339 time', () => {
     ['2026-01-02t03:04:05.123456789z', '2026-01-02T03:04:05.123Z'],
     ['2026-01-02T03:04:05+02:00', '2026-01-02T01:04:05.000Z'],
     ['2024-02-29T23:59:59-00:30', '2024-03-01T00:29:59.000Z'],
-  ])('%s is %s', (text, iso) => {
+  ])('reads %s as %s', (text, iso) => {
     expect(parseDateTime(text)?.toISOString()).toBe(iso)
   })
 
@@ -26,7 +26,7 @@ describe('an RFC 3339 time', () => {
     '2026-01-02T03:04:05+0200',
     '2026-01-02T03:04:05Z\n',
     '+02026-01-02T03:04:05Z',
-  ])('%j is none', (text) => {
+  ])('refuses %j', (text) => {
     expect(parseDateTime(text)).toBeUndefined()
   })
 })
@@ -40,13 +40,13 @@ describe('[contract 5] a time or a date', () => {
     ['2024-02-29', '2024-02-29T00:00:00.000000Z', '2024-03-01T00:00:00.000000Z'],
     ['0000-01-01', '1970-01-01T00:00:00.000000Z', '1970-01-02T00:00:00.000000Z'],
     ['9999-12-31T23:59:59-12:00', '9999-12-31T23:59:59.999999Z', '9999-12-31T23:59:59.999999Z'],
-  ])('%s is from %s up to %s', (text, from, to) => {
+  ])('reads %s as from %s up to %s', (text, from, to) => {
     const span = parseTimeSpan(text)
     expect(span && [formatMicros(span.from), formatMicros(span.to)]).toEqual([from, to])
   })
 
   it.each(['', '2026-02-29', '2026-1-2', '2026-01-02T', 'today', '2026-01-02Z'])(
-    '%j is neither',
+    'refuses %j',
     (text) => {
       expect(parseTimeSpan(text)).toBeUndefined()
     },

@@ -30,7 +30,7 @@ function openWork() {
 const done = async () => 'done'
 
 describe('disk guard', () => {
-  it('closes the intake when less than the margin is free, and opens it again', async () => {
+  it('closes when less than the margin is free, and opens again', async () => {
     const { guard, space } = guardWith({ bytes: 500 })
     await guard.runOnce()
     expect(guard.isOpen()).toBe(true)
@@ -44,14 +44,14 @@ describe('disk guard', () => {
     expect(await guard.admit(0, done)).toBe('done')
   })
 
-  it('takes a share of the disk as the margin', async () => {
+  it('accepts a share of the disk as the margin', async () => {
     const { guard, space } = guardWith({ percent: 10 })
     space.bavail = 199
     await guard.runOnce()
     expect(guard.isOpen()).toBe(false)
   })
 
-  it('reads the real disk, and may be stopped twice and before it is started', async () => {
+  it('reads the real disk, and may be stopped twice and before its start', async () => {
     const log = pino({ level: 'silent' })
     const guard = createDiskGuard({ dir: '.', freeMin: { bytes: 1 }, log })
     await guard.stop()
@@ -62,8 +62,8 @@ describe('disk guard', () => {
   })
 })
 
-describe('room for what is under way', () => {
-  it('admits no more at once than fits above the margin three times over', async () => {
+describe('space for concurrent work', () => {
+  it('is admitted up to a third of what is free above the margin', async () => {
     const { guard, space } = guardWith({ bytes: 100 * KiB })
     space.bavail = 1000 * KiB + 100 * KiB
     await guard.runOnce()
@@ -77,7 +77,7 @@ describe('room for what is under way', () => {
     expect(await guard.admit(200 * KiB, done)).toBe('done')
   })
 
-  it('gives back what was set aside for work that failed', async () => {
+  it('is returned when the work fails', async () => {
     const { guard, space } = guardWith({ bytes: 0 })
     space.bavail = 600 * KiB
     const first = openWork()
@@ -87,7 +87,7 @@ describe('room for what is under way', () => {
     expect(await guard.admit(200 * KiB, done)).toBe('done')
   })
 
-  it('judges a large email by the disk as it is, not as it was', async () => {
+  it('is judged by a fresh look at the disk for a large email', async () => {
     const { guard, space, looks } = guardWith({ bytes: 500 * KiB })
     space.bavail = 2000 * KiB
     await guard.runOnce()
@@ -96,7 +96,7 @@ describe('room for what is under way', () => {
     expect(looks()).toBe(2)
   })
 
-  it('counts small emails between two looks, without looking for each', async () => {
+  it('is counted for small emails between two looks', async () => {
     const { guard, space, looks } = guardWith({ bytes: 0 })
     space.bavail = 90 * KiB
     await guard.runOnce()
@@ -107,7 +107,7 @@ describe('room for what is under way', () => {
     expect(await guard.admit(10 * KiB, done)).toBe('done')
   })
 
-  it('keeps counting what ended while the disk was being looked at', async () => {
+  it('stays counted for work that ended during a look', async () => {
     const answer = Promise.withResolvers<{ bavail: number; blocks: number; bsize: number }>()
     const log = pino({ level: 'silent' })
     const readSpace = () => answer.promise
@@ -119,7 +119,7 @@ describe('room for what is under way', () => {
     await expect(guard.admit(1 * KiB, done)).rejects.toMatchObject(unavailable)
   })
 
-  it('goes by the last look when the disk cannot be looked at', async () => {
+  it('is judged by the last look when the disk cannot be read', async () => {
     const log = pino({ level: 'silent' })
     let isBroken = false
     const readSpace = async () => {
@@ -133,7 +133,7 @@ describe('room for what is under way', () => {
     await expect(guard.admit(200 * KiB, done)).rejects.toMatchObject(unavailable)
   })
 
-  it('is no concern where the database is elsewhere', async () => {
+  it('is not limited when the database is elsewhere', async () => {
     expect(noDiskGuard.isOpen()).toBe(true)
     expect(await noDiskGuard.admit(Number.MAX_SAFE_INTEGER, done)).toBe('done')
   })

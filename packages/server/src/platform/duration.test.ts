@@ -9,12 +9,12 @@ describe('durations', () => {
     ['2h', 7_200_000],
     ['3d', 259_200_000],
     ['0s', 0],
-  ])('%s is %d ms', (text, ms) => {
+  ])('reads %s as %d ms', (text, ms) => {
     expect(parseDuration(text)).toBe(ms)
   })
 
   it.each(['', '5', 's', '-1s', '1.5h', '5 s', '5S', '1h30m', '9999999999s', '٣s'])(
-    '%j is none',
+    'refuses %j',
     (text) => {
       expect(parseDuration(text)).toBeUndefined()
     },
@@ -27,7 +27,7 @@ describe('durations', () => {
     [119_999, '1m'],
     [7_200_000, '2h'],
     [40 * 86_400_000, '40d'],
-  ])('%d ms reads %s', (ms, text) => {
+  ])('writes %d ms as %s', (ms, text) => {
     expect(describeDuration(ms)).toBe(text)
   })
 })

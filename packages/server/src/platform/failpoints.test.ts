@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { createFailpoints } from './failpoints.ts'
 
 describe('failpoints', () => {
-  it('do nothing unless asked for', () => {
+  it('do nothing by default', () => {
     let kills = 0
     createFailpoints(undefined, () => kills++).hit('send.after_dot')
     expect(kills).toBe(0)
   })
 
-  it('end the process once, at the named passage', () => {
+  it('end the process once, at the named place', () => {
     let kills = 0
     const failpoints = createFailpoints(
       'send.after_dot=kill@3, api.after_commit=kill',

@@ -11,7 +11,7 @@ function setUp() {
   return { budget, pass, fail: (address: string) => budget.note(address) }
 }
 
-it('tells the failures of an address up to its limit, then refuses until the window ends', () => {
+it('accepts the failures of an address up to its limit, then refuses until the window ends', () => {
   const { fail, pass } = setUp()
   expect([fail('192.0.2.1'), fail('192.0.2.1')]).toEqual([undefined, undefined])
   pass(15_500)

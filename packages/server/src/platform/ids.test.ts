@@ -12,7 +12,7 @@ import {
 } from './ids.ts'
 
 describe('ids', () => {
-  it('are ULIDs that sort in the order in which they were made', () => {
+  it('are ULIDs that sort in the order of their creation', () => {
     const ids = Array.from({ length: 1000 }, () => newUlid())
     expect(ids.every(isUlid)).toBe(true)
     expect([...ids].sort()).toEqual(ids)
@@ -33,7 +33,7 @@ describe('ids', () => {
     expect(dayOfUlid(ids.ulid())).toBe('2026-01-02')
   })
 
-  it('stay in order and apart where very many have one time', () => {
+  it('stay in order and unique for very many at one time', () => {
     const [one, other] = [
       createIdSource(() => 1_764_000_000_000),
       createIdSource(() => 1_764_000_000_000),
@@ -46,7 +46,7 @@ describe('ids', () => {
     expect(begins.size).toBe(2)
   })
 
-  it('use every symbol at every place that is random', () => {
+  it('use every symbol at every random position', () => {
     let ms = 1_764_000_000_000
     const source = createIdSource(() => ms++)
     const ids = Array.from({ length: 4_000 }, () => source.ulid())
@@ -66,18 +66,18 @@ describe('ids', () => {
     expect(isId('wh', 'wh_81ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe(false)
   })
 
-  it('name the day in which they were made', () => {
+  it('name the day of their creation', () => {
     expect(dayOfUlid('01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe('2016-07-30')
     expect(dayOfUlid(newId('evt'))).toBe(new Date().toISOString().slice(0, 10))
   })
-  it('of one time are at least that of the time itself, and less than that of the next', () => {
+  it('of one time lie between the bounds of that time and the next', () => {
     const ms = Date.parse('2026-01-02T12:00:00Z')
     const id = createIdSource(() => ms).ulid()
     expect(isUlid(ulidAtTime(ms))).toBe(true)
     expect(id >= ulidAtTime(ms) && id < ulidAtTime(ms + 1)).toBe(true)
   })
 
-  it('are 128 bits, and go into bytes and back', () => {
+  it('are 128 bits, and convert to bytes and back', () => {
     for (const ulid of ['00000000000000000000000000', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', newUlid()])
       expect(ulidOfBytes(bytesOfUlid(ulid))).toBe(ulid)
     // The time is the first six bytes.

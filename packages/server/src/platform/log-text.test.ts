@@ -21,7 +21,7 @@ it('shows time of day, level, event and fields on one line', () => {
   )
 })
 
-it('shows an error with its causes, and where it was thrown', () => {
+it('shows an error with its causes and its origin', () => {
   const { log, last } = capture()
   const cause = new Error('connection refused')
   log.error({ err: new Error('no database', { cause }) }, 'service.failed')
@@ -30,7 +30,7 @@ it('shows an error with its causes, and where it was thrown', () => {
   )
 })
 
-it('shows the beginning of what is long, and nothing that a terminal would act on', () => {
+it('shows the beginning of long values, and no control sequences of a terminal', () => {
   const { log, last } = capture()
   log.warn({ config: { text: 'x'.repeat(1_000) }, said: '\u001b[2J\u009b2J\u202eabc\r\nx' }, 'a.b')
   expect(last().length).toBeLessThan(300)
@@ -38,7 +38,7 @@ it('shows the beginning of what is long, and nothing that a terminal would act o
   expect(last().slice(0, -1)).toMatch(/^[\x20-\x7e…]+$/)
 })
 
-it('shows migrations in a row as one line, before what follows them or the end', () => {
+it('shows consecutive migrations as one line', () => {
   const { log, lines, destination } = capture()
   for (const migration of ['0001', '0002', '0003']) log.info({ migration }, 'migration.applied')
   expect(lines).toEqual([])
@@ -53,7 +53,7 @@ it('shows migrations in a row as one line, before what follows them or the end',
   ])
 })
 
-it('hides what JSON lines hide', () => {
+it('hides the same values as JSON lines', () => {
   const { log, last } = capture()
   log.info({ password: 'canary', request: { headers: ['canary'] } }, 'a.b')
   expect(last()).not.toContain('canary')

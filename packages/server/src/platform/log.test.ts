@@ -39,7 +39,7 @@ describe('logs', () => {
     })
   })
 
-  it('leave what is logged as it is', () => {
+  it('do not change the logged object', () => {
     const { log, last } = capture()
     const request = { secret: 's', name: 'n' }
     const fields = { password: 'p', request, list: [1, 2], none: null }
@@ -53,7 +53,7 @@ describe('logs', () => {
     expect(last()).toMatchObject({ request: { name: 'n' }, list: [1, 2], none: null })
   })
 
-  it('show an error with its causes, and nothing else that hangs on it', () => {
+  it('show an error with its causes, and no other property of it', () => {
     const { log, last, lines } = capture()
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', config: 'canary' })
     log.error({ err: new Error('no database', { cause }) }, 'x')
@@ -65,13 +65,13 @@ describe('logs', () => {
     expect(lines.join('')).not.toContain('canary')
   })
 
-  it('show the text of a field that is called error as it is', () => {
+  it('show the text of a field that is called error', () => {
     const { log, last } = capture()
     log.info({ error: 'connect: refused' }, 'webhook_delivery.finished')
     expect(last().error).toBe('connect: refused')
   })
 
-  it('end at a circle of causes', () => {
+  it('end at a cycle of causes', () => {
     const { log, lines } = capture()
     const error = new Error('a')
     error.cause = error
@@ -81,7 +81,7 @@ describe('logs', () => {
 })
 
 describe('the destination of logs', () => {
-  it('takes many lines in few writes, in their order', async () => {
+  it('takes many lines in few writes, in order', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'postrider-log-')), 'log')
     const destination = createLogDestination(openSync(file, 'w'))
     const log = createLogger({ level: 'info', destination })
@@ -95,7 +95,7 @@ describe('the destination of logs', () => {
     rmSync(dirname(file), { recursive: true })
   })
 
-  it('keeps back no line that came while another was being written', async () => {
+  it('writes lines that came during another write', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'postrider-log-')), 'log')
     const destination = createLogDestination(openSync(file, 'w'))
     const log = createLogger({ level: 'info', destination })

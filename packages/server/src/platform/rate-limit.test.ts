@@ -18,7 +18,7 @@ async function refusalOf(use: Promise<void>): Promise<ApiError> {
   return error
 }
 
-it('[contract 2] lets so many through in a window, then says when the next one may come', async () => {
+it('[contract 2] admits a number of uses in a window, then says when to try again', async () => {
   const limit = createRateLimit({ name: 'checks', usesMax: 2, windowS: 60 })
   await limit.use('a')
   await limit.use('a')
@@ -33,7 +33,7 @@ it('[contract 2] lets so many through in a window, then says when the next one m
   await limit.use('a')
 })
 
-it('counts many uses at once, and none of those that are refused', async () => {
+it('counts several uses at once, and none that are refused', async () => {
   const limit = createRateLimit({ name: 'events', usesMax: 10, windowS: 60 })
   await limit.use('a', 7)
   expect((await refusalOf(limit.use('a', 4))).headers?.ratelimit).toBe('"events";r=3;t=60')
@@ -41,7 +41,7 @@ it('counts many uses at once, and none of those that are refused', async () => {
   await refusalOf(limit.use('a'))
 })
 
-it('work that succeeds gives its use back, and is refused while none is left', async () => {
+it('returns the use of successful work, which is refused while none is left', async () => {
   const limit = createRateLimit({ name: 'checks', usesMax: 1, windowS: 60 })
   for (let i = 0; i < 3; i += 1)
     expect(await limit.useUnlessDone('a', async () => 'done')).toBe('done')
@@ -58,7 +58,7 @@ it('work that succeeds gives its use back, and is refused while none is left', a
   expect(isRun).toBe(false)
 })
 
-it('work that ends in another window gives nothing back', async () => {
+it('returns no use after the end of the window', async () => {
   const limit = createRateLimit({ name: 'checks', usesMax: 1, windowS: 60 })
   await limit.useUnlessDone('a', async () => {
     vi.advanceTimersByTime(60_000)
@@ -67,14 +67,14 @@ it('work that ends in another window gives nothing back', async () => {
   await refusalOf(limit.use('a'))
 })
 
-it('callers have a window each', async () => {
+it('gives each caller its own window', async () => {
   const limit = createRateLimit({ name: 'checks', usesMax: 1, windowS: 60 })
   await limit.use('a')
   await limit.use('b')
   expect((await refusalOf(limit.use('a'))).code).toBe('rate_limited')
 })
 
-it('what is refused prolongs nothing', async () => {
+it('does not extend the window for a refusal', async () => {
   const limit = createRateLimit({ name: 'checks', usesMax: 1, windowS: 60 })
   await limit.use('a')
   for (let second = 1; second < 60; second += 1) {

@@ -52,7 +52,7 @@ async function oldest(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map((row) => [row.name, row.days]))
 }
 
-it('drops what is older, with a line and a count for each, and then nothing', async () => {
+it('drops old days, with a log line and a count for each, and then nothing', async () => {
   const round = await retention().runOnce()
   expect(round).toMatchObject({ waiting: [], needed: [], left: 0 })
   expect(round !== 'busy' && round.dropped).toHaveLength(9)
@@ -72,7 +72,7 @@ it('drops what is older, with a line and a count for each, and then nothing', as
   expect(counted?.values).toMatchObject(TABLES.map((table) => ({ value: 3, labels: { table } })))
 })
 
-it('drops nothing a second time, and of a younger age nothing at all', async () => {
+it('drops nothing a second time, and no younger day', async () => {
   expect(await retention({ days: 30 }).runOnce()).toMatchObject({ dropped: [], left: 0 })
   const first = retention()
   await first.runOnce()
@@ -114,7 +114,7 @@ it('does a bounded piece a round, the oldest first', async () => {
   expect(await oldest()).toEqual({ fact: 2, fact_note: 2, log_line: 2 })
 })
 
-it('two at once: every day leaves once, by one of them', async () => {
+it('drops every day once with two concurrent processes', async () => {
   const rounds = await Promise.all([retention().runOnce(), retention().runOnce()])
   const dropped = rounds.flatMap((round) => (round === 'busy' ? [] : round.dropped))
   expect(new Set(dropped).size).toBe(9)
@@ -122,7 +122,7 @@ it('two at once: every day leaves once, by one of them', async () => {
   expect(lines.filter((line) => line.msg === 'day_partition.dropped')).toHaveLength(9)
 })
 
-it('a table that is being read is gone on with later, the others are not kept waiting', async () => {
+it('continues later with a table that is being read, and does the others', async () => {
   const one = retention()
   const round = await database.db.transaction(async (tx) => {
     await tx.query('select from fact')
@@ -137,7 +137,7 @@ it('a table that is being read is gone on with later, the others are not kept wa
   expect(await oldest()).toMatchObject({ fact: 2 })
 })
 
-it('runs when it is started, stops twice, and survives a database that is away', async () => {
+it('runs at its start, stops twice, and survives a database that is away', async () => {
   const one = retention()
   await one.stop()
   await one.start()

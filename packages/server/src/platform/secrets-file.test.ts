@@ -18,7 +18,7 @@ function load(o: Partial<SecretSources> = {}) {
 const file = () => join(root, 'data', 'secrets.json')
 
 describe('on the embedded database', () => {
-  it('generates the secrets once and finds them again, readable by the owner alone', () => {
+  it('generates the secrets once and finds them again, readable by the owner only', () => {
     const first = load()
     expect(load()).toEqual(first)
     expect(createKeyRing(first.secretKeys).encrypt('x', 'y')).toMatch(/^v1\./)
@@ -31,7 +31,7 @@ describe('on the embedded database', () => {
     expect(load().adminToken).not.toBe(load({ dataDir: join(root, 'other') }).adminToken)
   })
 
-  it('prefers what is configured, and writes nothing when all is', () => {
+  it('prefers configured secrets, and writes nothing when all are configured', () => {
     const secretKeys = `a:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`
     const adminToken = 'configured-token-123'
     expect(load({ secretKeys, adminToken })).toEqual({ secretKeys, adminToken })
@@ -40,7 +40,7 @@ describe('on the embedded database', () => {
     expect(load().adminToken).not.toBe(adminToken)
   })
 
-  it('does not replace a file that is lost beside a database that was sealed', () => {
+  it('does not replace a lost file beside a sealed database', () => {
     const sources = {
       databaseUrl: undefined,
       secretKeys: undefined,
@@ -79,8 +79,8 @@ describe('on the embedded database', () => {
   })
 })
 
-describe('with a database of its own', () => {
-  it('takes what is configured and makes nothing up', () => {
+describe('with an external database', () => {
+  it('takes configured secrets, and generates none', () => {
     const databaseUrl = 'postgres://db.example.com/x'
     expect(load({ databaseUrl, secretKeys: 'k' })).toEqual({
       secretKeys: 'k',

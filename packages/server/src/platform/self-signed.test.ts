@@ -7,7 +7,7 @@ import { makeSelfSigned } from './self-signed.ts'
 const NOW_MS = Date.parse('2026-11-22T10:00:00Z')
 const YEAR_MS = 365 * 86_400_000
 
-it('a self-signed certificate is read by others as what it says', () => {
+it('a self-signed certificate is read by others with its intended fields', () => {
   const host = 'mx.example.com'
   const { cert, key } = makeSelfSigned({ host, nowMs: NOW_MS, validMs: YEAR_MS })
   const read = new X509Certificate(cert)
@@ -19,7 +19,7 @@ it('a self-signed certificate is read by others as what it says', () => {
   expect(read.validToDate.toISOString()).toBe('2027-11-22T10:00:00.000Z')
 })
 
-it('a self-signed certificate may outlive 2049, and bear the longest name', () => {
+it('a self-signed certificate may be valid beyond 2049, and bear the longest name', () => {
   const label = 'x'.repeat(60)
   const host = `${label}.${label}.${label}.${label}.test`
   const { cert } = makeSelfSigned({ host, nowMs: NOW_MS, validMs: 30 * YEAR_MS })
@@ -41,7 +41,7 @@ it('no two self-signed certificates share a serial number or a key', () => {
   ).toBe(2)
 })
 
-it('TLS is spoken with it, by whoever trusts it', async () => {
+it('a self-signed certificate works for TLS with a client that trusts it', async () => {
   const host = 'localhost'
   const pair = makeSelfSigned({ host, nowMs: Date.now(), validMs: YEAR_MS })
   const server = createServer(pair, (socket) => socket.end('hello'))

@@ -27,13 +27,13 @@ const load = (o: Partial<Parameters<typeof loadCertificate>[0]> = {}) =>
   })
 const serialOf = ({ cert }: { readonly cert: string }) => new X509Certificate(cert).serialNumber
 
-it('[contract 3.5] without files a certificate is made, and kept for its owner alone', () => {
+it('[contract 3.5] makes a certificate without configured files, and stores it for its owner only', () => {
   const made = load()
   expect(serialOf(load())).toBe(serialOf(made))
   expect(statSync(join(directory, 'deep', 'own.pem')).mode & 0o777).toBe(0o600)
 })
 
-it('one that ends soon, or is damaged, is made anew', () => {
+it('replaces a certificate that ends soon or is damaged', () => {
   const made = load()
   const later = load({ nowMs: NOW_MS + 10 * 365 * 86_400_000 })
   expect(serialOf(later)).not.toBe(serialOf(made))
@@ -41,13 +41,13 @@ it('one that ends soon, or is damaged, is made anew', () => {
   expect(serialOf(load())).not.toBe(serialOf(later))
 })
 
-it('where it cannot be kept, it is used all the same', () => {
+it('uses a certificate that cannot be stored', () => {
   writeFileSync(join(directory, 'file'), '')
   expect(serialOf(load({ ownFile: join(directory, 'file', 'own.pem') }))).toMatch(/^[0-9A-F]+$/)
   expect(lines.join('')).toContain('certificate.not_kept')
 })
 
-it("[contract 3.5] the operator's files are used, and have to make a pair", () => {
+it('[contract 3.5] uses the configured files, which have to match', () => {
   const pairs = [1, 2].map(() =>
     makeSelfSigned({ host: 'mx.example.com', nowMs: NOW_MS, validMs: 1e9 }),
   )

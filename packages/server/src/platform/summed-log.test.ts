@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createLogger } from './log.ts'
 import { createSummedLog } from './summed-log.ts'
 
-it('writes the first at once, then one line in ten seconds with the count of all', () => {
+it('writes the first line at once, then one line in ten seconds with the count', () => {
   const lines: Record<string, unknown>[] = []
   let now = 0
   const summed = createSummedLog({

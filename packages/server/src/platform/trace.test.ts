@@ -27,7 +27,7 @@ describe('traceparent', () => {
     `${PARENT}-more`,
     ` ${PARENT}`,
     `${PARENT}\n`,
-  ])('treats %j as absent and starts a trace', (header) => {
+  ])('treats %j as absent, and starts a trace', (header) => {
     expect(parseTraceparent(header)).toBeUndefined()
     expect(continueTrace(header)).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
   })
@@ -38,7 +38,7 @@ describe('traceparent', () => {
     )
   })
 
-  it('always answers with a valid header, whatever comes in', () => {
+  it('always answers with a valid header, whatever arrives', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), (header) => {
         expect(parseTraceparent(continueTrace(header))).toBeDefined()

@@ -53,7 +53,7 @@ it('names the task that took most of a turn', () => {
   expect(turns).toEqual([{ task: 'sender', durationMs: 72 }])
 })
 
-it('tells nothing of turns shorter than a millisecond', () => {
+it('ignores turns shorter than a millisecond', () => {
   const { begin, turns, work } = meter()
   begin('sender')
   work(0.9)
@@ -84,7 +84,7 @@ async function watching(clock: Partial<TurnClock> = {}) {
   return { lines, watchdog, metrics }
 }
 
-it('names the task that blocks, in the log, the metric and the detail', async () => {
+it('names the blocking task in the log, the metric and the detail', async () => {
   const { lines, watchdog, metrics } = await watching()
   await runTask('POST /v1/email/send', async () => {
     await setImmediate()
@@ -106,7 +106,7 @@ it.each([
   { addedMs: 0, told: [] },
   { addedMs: 500, told: [{ msg: 'event_loop.blocked', task: 'sender', cpu_ms: 0 }] },
 ])(
-  'without work: warns of a block from half a second on ($addedMs ms), and has no detail of it',
+  'warns of a block from half a second on without a task ($addedMs ms), and has no detail of it',
   async ({ addedMs, told }) => {
     // A clock of the test's own: how long this machine takes says nothing.
     let nowMs = 0
@@ -128,7 +128,7 @@ it.each([
   },
 )
 
-it('names who goes on after waiting for what several tasks share', async () => {
+it('names the task that continues after waiting for something shared', async () => {
   const { lines, watchdog } = await watching()
   const shared = runTask('database', () => setTimeout(5))
   await runTask('sender', async () => {

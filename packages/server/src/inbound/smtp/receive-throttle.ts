@@ -1,20 +1,19 @@
 /**
- * When a piece of a large message is taken: one, and then a rest, the peers in turn. However many large
- * messages come in, and however fast, what else there is to do waits for no more than a piece; and as
- * what comes in is also to be stored and read, that, too, leaves room for others. Together they come with
- * at most 32 MB a second, and slower where the process is busy: the later a rest ends, the longer is the next.
+ * Takes large messages piece by piece: one piece, then a pause, the peers in turn. So other work of the
+ * process waits for one piece at most. All large messages together arrive with at most 32 MB a second,
+ * and more slowly while the process is busy: the later a pause ends, the longer is the next.
  */
 import { createFairQueue } from '@postrider/runtime/fair-queue'
 
 export interface ReceiveThrottle {
-  /** Resolves when it may go on; each of those that wait at a time of its own. */
+  /** Resolves when the next piece of this peer may be taken. */
   next(address: string): Promise<void>
 }
 
-/** Of what is taken at once, and after it. */
+/** The size of a piece, and the pause after it. */
 export const PIECE_BYTES = 64 * 1024
-const REST_MS = 2
-const REST_MS_MAX = 50
+const PAUSE_MS = 2
+const PAUSE_MS_MAX = 50
 
 interface Waiter {
   /** Peers take turns as tenants do. */
@@ -26,27 +25,27 @@ export function createReceiveThrottle(
   monotonicMs: () => number = () => performance.now(),
 ): ReceiveThrottle {
   const waiting = createFairQueue<Waiter>()
-  let isResting = false
-  let restMs = REST_MS
+  let isPausing = false
+  let pauseMs = PAUSE_MS
 
-  function rest(): void {
-    if (isResting || waiting.size === 0) return
-    isResting = true
+  function pause(): void {
+    if (isPausing || waiting.size === 0) return
+    isPausing = true
     const beganMs = monotonicMs()
     setTimeout(() => {
-      const lateMs = monotonicMs() - beganMs - restMs
-      restMs = Math.min(REST_MS + Math.max(0, lateMs), REST_MS_MAX)
-      isResting = false
+      const lateMs = monotonicMs() - beganMs - pauseMs
+      pauseMs = Math.min(PAUSE_MS + Math.max(0, lateMs), PAUSE_MS_MAX)
+      isPausing = false
       waiting.take()?.enter()
-      rest()
-    }, restMs)
+      pause()
+    }, pauseMs)
   }
 
   return {
     next: (address) =>
       new Promise((resolve) => {
         waiting.add({ tenantId: address, enter: resolve })
-        rest()
+        pause()
       }),
   }
 }

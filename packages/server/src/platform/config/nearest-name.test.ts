@@ -13,6 +13,6 @@ it.each([
   ['x', undefined],
   ['', undefined],
   [`${'_'.repeat(100)}email`, undefined],
-])('%j means %j', (name, meant) => {
+])('suggests for %j the name %j', (name, meant) => {
   expect(nearestName(name, known)).toBe(meant)
 })

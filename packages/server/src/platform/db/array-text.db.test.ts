@@ -16,7 +16,7 @@ it.each<[string, readonly (string | number | boolean)[]]>([
   ['boolean', [true, false]],
   ['tid', ['(0,1)', '(17,3)']],
   ['date', ['2026-01-02']],
-])('%s: PostgreSQL reads what was written: %j', async (type, values) => {
+])('writes %s as PostgreSQL reads them: %j', async (type, values) => {
   const { rows } = await database.db.query<{ value: unknown }>(
     `select to_json($1::${type}[]) as value`,
     [arrayText(values)],
@@ -24,7 +24,7 @@ it.each<[string, readonly (string | number | boolean)[]]>([
   expect(rows).toEqual([{ value: values }])
 })
 
-it('arrays within one are read one by one', async () => {
+it('writes nested arrays that PostgreSQL reads one by one', async () => {
   const lists = [['evt_1', 'evt_2'], [], ['evt_3']]
   const { rows } = await database.db.query<{ value: unknown }>(
     'select v::text[] as value from unnest($1::text[]) v',
@@ -38,7 +38,7 @@ it.each<[string, readonly (string | number | boolean | null)[]]>([
   ['boolean', [true, null, false]],
   ['date', ['2026-01-02', null]],
   ['integer', []],
-])('%s with nulls: %j', async (type, values) => {
+])('writes %s with nulls: %j', async (type, values) => {
   const { rows } = await database.db.query<{ value: unknown }>(
     `select to_json($1::${type}[]) as value`,
     [nullableArrayText(values)],
@@ -46,7 +46,7 @@ it.each<[string, readonly (string | number | boolean | null)[]]>([
   expect(rows).toEqual([{ value: values }])
 })
 
-it('any texts are read as they are', async () => {
+it('writes any texts so that PostgreSQL reads the same', async () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom('', 'NULL', '{"a":"\\\\"}', ' '),

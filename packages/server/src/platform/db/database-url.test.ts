@@ -22,7 +22,7 @@ describe('reading a database URL', () => {
     expect(hostsOf(url)).toEqual(hosts)
   })
 
-  it('leaves everything else of the URL to the driver as it was written', () => {
+  it('leaves all other parts of the URL to the driver as written', () => {
     const { url } = readDatabaseUrl(
       'postgresql://app:p%40,ss@a:1,b:2/da%20ta?sslmode=disable&target_session_attrs=primary&options=-c%20x%3D1',
     )
@@ -31,7 +31,7 @@ describe('reading a database URL', () => {
     )
   })
 
-  it('wants a server that writes, unless the primary by itself is enough', () => {
+  it('requires a writable server, unless the driver\'s "primary" is enough', () => {
     expect(readDatabaseUrl('postgres://a/x').mustWrite).toBe(true)
     expect(readDatabaseUrl('postgres://a/x?target_session_attrs=read-write').mustWrite).toBe(true)
     expect(readDatabaseUrl('postgres://a/x?target_session_attrs=primary').mustWrite).toBe(false)
@@ -50,7 +50,7 @@ describe('reading a database URL', () => {
     ['postgres://a,b,c,d,e,f,g,h,i/x', 'names 9 hosts: at most 8'],
     ['postgres://[::1,b/x', 'number 1'],
     ['mysql://hunter2@a/x', 'must look like'],
-  ])('refuses %s and says what to write', (url, words) => {
+  ])('refuses %s, and says what to write', (url, words) => {
     expect(() => readDatabaseUrl(url)).toThrow(words)
   })
 

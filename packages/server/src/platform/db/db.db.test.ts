@@ -39,7 +39,7 @@ async function ids(from: number): Promise<number[]> {
 }
 
 describe('values', () => {
-  it('gives whole numbers of 64 bits and dates as text, timestamps as Date, json parsed', async () => {
+  it('returns 64-bit integers and dates as text, timestamps as Date, and parsed JSON', async () => {
     const { rows } = await db.query(
       `select 9007199254740993::int8 as big, '2026-11-20'::date as day, 1.10::numeric as exact,
               '2026-11-20 13:01:02.123456+00'::timestamptz as at, '{"a":1}'::jsonb as json`,
@@ -55,14 +55,14 @@ describe('values', () => {
     ])
   })
 
-  it('works in UTC whatever the time zone of the server', async () => {
+  it('uses UTC whatever the time zone of the server is', async () => {
     const { rows } = await db.query(`select '2026-11-20 23:30:00+00'::timestamptz::date as day`)
     expect(rows).toEqual([{ day: '2026-11-20' }])
   })
 })
 
 describe('transaction', () => {
-  it('commits what its work did, and answers with its result', async () => {
+  it('commits its work, and returns the result', async () => {
     const result = await db.transaction(async (tx) => {
       await tx.query(insertItem, [100, 'a'])
       await tx.query(insertItem, [101, 'b'])
@@ -82,7 +82,7 @@ describe('transaction', () => {
     expect(await ids(200)).toEqual([])
   })
 
-  it('rolls back all statements sent together when one of them fails', async () => {
+  it('rolls back all pipelined statements when one of them fails', async () => {
     const attempt = db.transaction((tx) =>
       Promise.all([300, 301, 300, 302].map((id) => tx.query(insertItem, [id, null]))),
     )
@@ -101,12 +101,12 @@ describe('transaction', () => {
     expect(await ids(400)).toEqual([])
   })
 
-  it('refuses statements that come after its end', async () => {
+  it('refuses statements after its end', async () => {
     const tx = await db.transaction((open) => Promise.resolve(open))
     await expect(tx.query('select 1')).rejects.toThrow('over')
   })
 
-  it('waits for no flush only where it was told so', async () => {
+  it('commits without a flush on request only', async () => {
     const read = () =>
       db.transaction(
         async (tx) =>
@@ -144,7 +144,7 @@ describe('watchCommits', () => {
     return commits.isAny
   }
 
-  it('sees a transaction, and a statement that writes', async () => {
+  it('reports a transaction, and a single writing statement', async () => {
     expect(await isAnyAfter(() => db.transaction((tx) => tx.query(insertItem, [800, null])))).toBe(
       true,
     )
@@ -154,7 +154,7 @@ describe('watchCommits', () => {
     )
   })
 
-  it('sees nothing in what reads, and in what is rolled back', async () => {
+  it('does not report reads and rollbacks', async () => {
     expect(await isAnyAfter(() => db.query('select note from item'))).toBe(false)
     expect(await isAnyAfter(() => db.query(insertItem, [800, null]))).toBe(false)
     const failing = () =>
@@ -169,7 +169,7 @@ describe('watchCommits', () => {
 describe('an unavailable database', () => {
   const options = { poolMax: 1, log, applicationName: 'away' }
 
-  it('is told apart when nothing listens', async () => {
+  it('is recognised when nothing listens', async () => {
     for (const url of ['postgresql://a:b@127.0.0.1:1/c', 'postgresql://a:b@/c?host=/nowhere']) {
       const away = createDb({ ...options, url })
       await expect(away.query('select 1')).rejects.toBeInstanceOf(DatabaseUnavailableError)
@@ -177,7 +177,7 @@ describe('an unavailable database', () => {
     }
   })
 
-  it('is told apart when the session is ended under a transaction', async () => {
+  it('is recognised when the session ends in a transaction', async () => {
     const attempt = db.transaction(async (tx) => {
       await tx.query(insertItem, [600, null])
       await tx.query('select pg_terminate_backend(pg_backend_pid())')
@@ -186,7 +186,7 @@ describe('an unavailable database', () => {
     expect(await ids(600)).toEqual([])
   })
 
-  it('is told apart when no connection becomes free in time', async () => {
+  it('is recognised when no connection becomes free in time', async () => {
     const narrow = createDb({ ...options, url: database.url, connectTimeoutMs: 1_000 })
     await narrow.transaction(async () => {
       const error = await narrow.query('select 1').catch((reason: unknown) => reason)
@@ -196,7 +196,7 @@ describe('an unavailable database', () => {
     await narrow.close()
   })
 
-  it('is not what a wrong statement or a wrong password means', async () => {
+  it('differs from a wrong statement and a wrong password', async () => {
     await expect(db.query('selec')).rejects.not.toBeInstanceOf(DatabaseUnavailableError)
     const url = database.url.replace(/:[^:@]*@/, ':wrong@')
     const wrong = createDb({ ...options, url })
@@ -204,7 +204,7 @@ describe('an unavailable database', () => {
     await wrong.close()
   })
 
-  it('says that a commit is unknown when the connection is lost at COMMIT', async () => {
+  it('has an unknown commit when the connection is lost at COMMIT', async () => {
     const proxy = await startDatabaseProxy(database.url, {
       isCut: (chunk) => chunk.includes('commit'),
     })
@@ -220,7 +220,7 @@ describe('an unavailable database', () => {
   it.each([
     ['unknown for a statement that writes', insertItem.text, [710, null], true],
     ['none for a statement that reads', 'select note from item where id = $1', [1], false],
-  ])('outside a transaction, the outcome is %s', async (_what, text, values, isUnknown) => {
+  ])('has the outcome of a single statement: %s', async (_what, text, values, isUnknown) => {
     const proxy = await startDatabaseProxy(database.url, {
       isCut: (chunk) => chunk.includes('item'),
     })
@@ -233,7 +233,7 @@ describe('an unavailable database', () => {
     await proxy.close()
   })
 
-  it('is told apart when the server ends in the turn in which it lets a connection in', async () => {
+  it('is recognised when the server stops while it accepts a connection', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined)
       socket.once('data', () => {
@@ -255,7 +255,7 @@ describe('an unavailable database', () => {
     await new Promise((resolve) => server.close(resolve))
   })
 
-  it('comes back by itself', async () => {
+  it('is connected to again by itself', async () => {
     let isAway = true
     const proxy = await startDatabaseProxy(database.url, { isCut: () => isAway })
     const flaky = createDb({ ...options, url: proxy.url })

@@ -25,7 +25,7 @@ function insertItems(tx: Tx, ids: readonly number[]) {
   })
 }
 
-it('gives every caller its own result or its own error, and stores each success once', async () => {
+it('gives every caller its own result or error, and stores each success once', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ isBad: fc.boolean(), waitsForPrevious: fc.boolean() }), {
@@ -67,7 +67,7 @@ it('gives every caller its own result or its own error, and stores each success 
   )
 })
 
-it('tells what a group did together after its commit, and nothing of what was refused', async () => {
+it('reports the successes of a group together after its commit', async () => {
   await database.db.query('truncate item')
   const told: (readonly number[])[] = []
   const group = createGroupCommit<number, number>({
@@ -84,8 +84,8 @@ it('tells what a group did together after its commit, and nothing of what was re
   expect(told).toEqual([[1, 2], [3], [4]])
 })
 
-describe('when the database goes away', () => {
-  it('tells all callers of the group, and runs nothing again', async () => {
+describe('a lost database', () => {
+  it('rejects all callers of the group, and runs nothing again', async () => {
     let runs = 0
     const group = createGroupCommit<number, number>({
       db: database.db,
@@ -103,7 +103,7 @@ describe('when the database goes away', () => {
     await group.idle()
   })
 
-  it('serves the callers that come after', async () => {
+  it('does not affect later callers', async () => {
     let isAway = true
     const group = createGroupCommit<number, number>({
       db: database.db,
@@ -138,7 +138,7 @@ it('lets callers that arrive during a commit share the next one', async () => {
   expect(sizes).toEqual([1, 3])
 })
 
-it('runs an item again that lost a deadlock, and gives up after three times', async () => {
+it('repeats an item that lost a deadlock, and gives up after three times', async () => {
   let runs = 0
   const group = createGroupCommit<number, number>({
     db: database.db,
@@ -173,7 +173,7 @@ describe('a group that takes too long', () => {
     return { runs, add: (ids: number[]) => Promise.allSettled(ids.map((id) => group.add(id))) }
   }
 
-  it('is run item by item: what waits for one lock fails alone', async () => {
+  it('is run item by item, so that one that waits for a lock fails alone', async () => {
     const settled = await timingOut((id) => id === 2).add([1, 2, 3])
     expect(settled).toMatchObject([
       { value: 1 },
@@ -191,7 +191,7 @@ describe('a group that takes too long', () => {
   })
 })
 
-it('rejects the callers, and stores nothing, when run answers with the wrong number of results', async () => {
+it('rejects the callers, and stores nothing, when run returns the wrong number of results', async () => {
   await database.db.query('truncate item')
   const group = createGroupCommit<number, number>({
     db: database.db,
@@ -205,7 +205,7 @@ it('rejects the callers, and stores nothing, when run answers with the wrong num
   expect((await database.db.query('select * from item')).rows).toEqual([])
 })
 
-it('waits for no flush where it was told so', async () => {
+it('commits without a flush on request', async () => {
   const seen: unknown[] = []
   const group = createGroupCommit<number, number>({
     db: database.db,
@@ -220,7 +220,7 @@ it('waits for no flush where it was told so', async () => {
   expect(seen).toEqual([{ synchronous_commit: 'off' }])
 })
 
-it('commits no more together than may be in one commit, and what is larger alone', async () => {
+it('bounds the items of one commit, and commits a larger one alone', async () => {
   const groups: number[][] = []
   const group = createGroupCommit<number, undefined>({
     db: database.db,
@@ -236,7 +236,7 @@ it('commits no more together than may be in one commit, and what is larger alone
   expect(groups).toEqual([[5, 5], [1], [50], [4, 1, 1], [1]])
 })
 
-it('gives tenants turns: a long queue of one delays another by the commit under way alone', async () => {
+it('serves tenants in turn, whatever one of them has queued', async () => {
   const entered = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()
   const groups: string[][] = []

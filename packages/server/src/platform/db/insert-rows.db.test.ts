@@ -28,7 +28,7 @@ const rowOf = (id: number) => [
   Buffer.from([id % 256]),
 ]
 
-it('inserts any number of rows, and answers in their order', async () => {
+it('inserts any number of rows, and returns them in order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: 200 }), async (count) => {
       await database.db.query('truncate item')
@@ -52,7 +52,7 @@ it('gives each value the type of its column', async () => {
   ])
 })
 
-it('answers only the rows that were new under "on conflict do nothing returning"', async () => {
+it('returns only new rows with "on conflict do nothing returning"', async () => {
   await database.db.query('truncate item')
   const suffix = 'on conflict do nothing returning id'
   await insertRows(database.db, { ...input, name: 'insert_new', suffix, rows: [rowOf(1)] })

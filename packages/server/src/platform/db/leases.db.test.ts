@@ -44,8 +44,8 @@ const sizes = (members: readonly BucketLeases[]) => members.map((one) => one.own
 const owners = (members: readonly BucketLeases[]) =>
   members.flatMap((one) => [...one.owned()]).sort((a, b) => a - b)
 
-describe('sharing', () => {
-  it('gives one member everything, and several a fair share of disjoint buckets', async () => {
+describe('shared buckets', () => {
+  it('all belong to one member, or in disjoint fair shares to several', async () => {
     const members = [member('a'), member('b'), member('c')]
     await rounds(members.slice(0, 1), 1)
     expect(sizes(members)).toEqual([64, 0, 0])
@@ -54,7 +54,7 @@ describe('sharing', () => {
     expect(owners(members)).toEqual(all)
   })
 
-  it('hands the buckets of a stopped member on at once, each with a higher epoch', async () => {
+  it('of a stopped member move at once, each with a higher epoch', async () => {
     const [a, b] = [member('a'), member('b')]
     await rounds([a, b], 3)
     const before = new Map([...b.owned()].map((bucket) => [bucket, b.epochOf(bucket) ?? 0]))
@@ -65,7 +65,7 @@ describe('sharing', () => {
     for (const [bucket, epoch] of before) expect(a.epochOf(bucket)).toBe(epoch + 1)
   })
 
-  it('hands the buckets of a killed member on when its lease has expired, not before', async () => {
+  it('of a killed member move when its lease has expired, not before', async () => {
     const [a, b] = [member('a'), member('b')]
     await rounds([a, b], 3)
     await a.runOnce()
@@ -75,13 +75,13 @@ describe('sharing', () => {
     expect(owners([a])).toEqual(all)
   })
 
-  it('keeps the epoch while the owner stays the same', async () => {
+  it('keep their epoch while the owner stays the same', async () => {
     const a = member('a')
     await rounds([a], 4)
     expect(all.map((bucket) => a.epochOf(bucket))).toEqual(all.map(() => 1))
   })
 
-  it('ends in a fair, complete and disjoint division after any coming, going and killing', async () => {
+  it('end in a fair, complete and disjoint division after any arrivals and failures', async () => {
     const what = fc.constantFrom('run', 'run', 'run', 'work', 'rest', 'stop', 'kill')
     const step = fc.record({ who: fc.nat(4), what })
     await fc.assert(
@@ -128,7 +128,7 @@ describe('sharing', () => {
   })
 })
 
-describe('what is given back', () => {
+describe('a bucket that is given back', () => {
   /** Work in buckets, which lasts until the test ends it. */
   function use(leases: BucketLeases, giveBackMsMax = 30_000) {
     const busy = new Set<number>()
@@ -141,7 +141,7 @@ describe('what is given back', () => {
     return { busy, asked, lookAgain }
   }
 
-  it('is kept and owned while something is under way there, and then given', async () => {
+  it('stays with its owner while work is under way in it, and then moves', async () => {
     const [a, b] = [member('a'), member('b')]
     const { busy, asked } = use(a)
     await a.runOnce()
@@ -161,7 +161,7 @@ describe('what is given back', () => {
     expect(owners([a, b])).toEqual(all)
   })
 
-  it('is kept for no longer than its user says, however busy', async () => {
+  it('stays for a bounded time, whatever is under way', async () => {
     const [a, b] = [member('a'), member('b')]
     use(a).busy.add(63)
     await rounds([a, b, a], 1)
@@ -175,7 +175,7 @@ describe('what is given back', () => {
     expect(b.owned().has(63)).toBe(true)
   })
 
-  it('stays when nobody is there any more to take it, and its user is told', async () => {
+  it('stays when no other member is left to take it, and its user is told', async () => {
     const [a, b] = [member('a'), member('b')]
     const { busy, asked } = use(a)
     busy.add(63)
@@ -216,7 +216,7 @@ describe('what is given back', () => {
     for (const one of [a, b]) await one.stop()
   })
 
-  it('moves by itself, too, when it became free while the round was under way', async () => {
+  it('moves by itself when it became free during a round', async () => {
     const [a, b] = [member('a'), member('b')]
     let isFree = false
     a.usedBy({
@@ -237,7 +237,7 @@ describe('what is given back', () => {
 })
 
 describe('a race', () => {
-  it('between an expired owner that renews and a taker leaves each bucket with one owner', async () => {
+  it('between an expired owner and a new one leaves each bucket with one owner', async () => {
     const [a, b] = [member('a'), member('b')]
     for (let time = 0; time < 10; time += 1) {
       await rounds([a, b], 2)
@@ -256,7 +256,7 @@ describe('a race', () => {
 })
 
 describe('a lost database', () => {
-  it('ends what is owned when the own clock passes the TTL less a margin', async () => {
+  it('ends ownership when the own clock passes the lease less a margin', async () => {
     const db = createDb({ url: database.url, poolMax: 1, log, applicationName: 'lost' })
     const a = member('a', db)
     await a.runOnce()
@@ -271,7 +271,7 @@ describe('a lost database', () => {
     await a.stop()
   })
 
-  it('is told to the listeners by itself, also where the timer fires before the clock says so', async () => {
+  it('is reported to the listeners, even when the timer fires early', async () => {
     // From the end of the round on, at half the speed of the timers.
     let startedMs: number | undefined
     const a = createBucketLeases({
@@ -293,8 +293,8 @@ describe('a lost database', () => {
   })
 })
 
-describe('listeners', () => {
-  it('are told of each change and of nothing else', async () => {
+describe('listeners to ownership', () => {
+  it('are told of each change, and of nothing else', async () => {
     const [a, b] = [member('a'), member('b')]
     const seen: number[] = []
     a.onChange(() => seen.push(a.owned().size))
@@ -308,7 +308,7 @@ describe('listeners', () => {
     expect(seen).toEqual([64, 32, 0])
   })
 
-  it('that fail do not keep the others from being told', async () => {
+  it('are told even when another one fails', async () => {
     const a = member('a')
     let isTold = false
     a.onChange(() => {
@@ -322,8 +322,8 @@ describe('listeners', () => {
   })
 })
 
-describe('as a service', () => {
-  it('owns its share once started, stops twice and before start', async () => {
+describe('a lease service', () => {
+  it('owns its share after its start, and can be stopped twice and before its start', async () => {
     const a = member('a')
     await a.stop()
     await a.start()
@@ -333,7 +333,7 @@ describe('as a service', () => {
     expect(a.owned().size).toBe(0)
   })
 
-  it('renews by itself: two members come to a fair share without being asked', async () => {
+  it('renews by itself, so that two members reach fair shares', async () => {
     const members = ['a', 'b'].map((memberId) =>
       createBucketLeases({ db: database.db, role, memberId, ttlMs: 300, log }),
     )
@@ -349,7 +349,7 @@ describe('as a service', () => {
   })
 })
 
-it('puts an id into the same bucket always, and ids into all buckets', () => {
+it('maps an id to one bucket always, and ids to all buckets', () => {
   expect(bucketOf('wh_01KAF3ZK7M8Q2V5B9C4D6E7F8G')).toBe(bucketOf('wh_01KAF3ZK7M8Q2V5B9C4D6E7F8G'))
   expect(bucketOf('')).toBe(0x811c9dc5 % 64)
   const hit = new Set(Array.from({ length: 2_000 }, (_, index) => bucketOf(`wh_${index}`)))

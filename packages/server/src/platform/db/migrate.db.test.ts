@@ -38,7 +38,7 @@ const first = { '0001_first.sql': 'create table first (id int)' }
 const second = { ...first, '0002_second.sql': 'create table second (id int)' }
 const breaking = { ...first, '0002_breaking.sql': '-- breaking: drops first\ndrop table first' }
 
-it('applies each file once, in the order of their numbers', async () => {
+it('applies each file once, in the order of numbers', async () => {
   await expect(run(version('a', first))).resolves.toEqual({ applied: ['0001_first.sql'] })
   await expect(run(version('b', second))).resolves.toEqual({ applied: ['0002_second.sql'] })
   await expect(run(version('b', second))).resolves.toEqual({ applied: [] })
@@ -51,7 +51,7 @@ it('applies each file once when ten processes start together', async () => {
   expect(results.flatMap((result) => result.applied).sort()).toEqual(Object.keys(second))
 })
 
-it('refuses by name a file that was edited after it had been applied', async () => {
+it('refuses and names a file that was edited after it was applied', async () => {
   await run(version('a', second))
   const edited = version('b', { ...first, '0002_second.sql': 'create table second (id bigint)' })
   await expect(run(edited)).rejects.toThrow('0002_second.sql was changed')
@@ -70,7 +70,7 @@ it.each([
     )
 })
 
-it('refuses by name a file that comes behind an applied one', async () => {
+it('refuses and names a new file with a number below an applied one', async () => {
   const third = { '0003_third.sql': 'create table third (id int)' }
   await run(version('a', { ...first, ...third }))
   await expect(run(version('b', { ...second, ...third }))).rejects.toThrow(
@@ -78,7 +78,7 @@ it('refuses by name a file that comes behind an applied one', async () => {
   )
 })
 
-it('refuses two files with one number, and names that are not numbered', async () => {
+it('refuses two files with one number, and names without a number', async () => {
   await expect(run(version('a', { ...first, '0001_other.sql': 'select 1' }))).rejects.toThrow(
     '0001_other.sql',
   )
@@ -93,14 +93,14 @@ it('keeps an older program from a database with a breaking migration', async () 
   await check(version('new', breaking))
 })
 
-it('lets an older program run on a database with a migration that breaks nothing', async () => {
+it('lets an older program run on a database with a harmless migration', async () => {
   await run(version('new', second))
   const old = version('old', first)
   await expect(run(old)).resolves.toEqual({ applied: [] })
   await check(old)
 })
 
-it('names what a database lacks, also when it was never migrated', async () => {
+it('names the missing migrations of a database, also of an empty one', async () => {
   const dir = version('a', second)
   await expect(check(dir)).rejects.toThrow('lacks 0001_first.sql, 0002_second.sql')
   await run(version('b', first))
@@ -134,7 +134,7 @@ describe('[G5] a migration that waits for a lock', () => {
     }
   }
 
-  it('gives up its wait, so that others are not kept waiting behind it, and says who holds the lock', async () => {
+  it('gives up its wait, so that others do not queue behind it, and names the holder of the lock', async () => {
     await run(version('a', first))
     const release = await hold()
     const error = await migrate({
@@ -177,7 +177,7 @@ describe('[G5] a migration that waits for a lock', () => {
   })
 })
 
-it('builds an index outside of a transaction, and builds it again where that was broken off', async () => {
+it('builds an index outside of a transaction, and builds an interrupted one again', async () => {
   const text = `-- concurrently: readers and writers go on
 drop index concurrently if exists first_id;
 create unique index concurrently first_id on first (id);
@@ -194,14 +194,14 @@ create unique index concurrently first_id on first (id);
   expect(rows).toEqual([{ valid: true }])
 })
 
-it('tells a database that is away from one that refuses', async () => {
+it('distinguishes an unreachable database from one that refuses', async () => {
   const dir = version('a', first)
   await expect(
     migrate({ url: 'postgresql://a:b@/c?host=/nowhere', dir, log }),
   ).rejects.toBeInstanceOf(DatabaseUnavailableError)
 })
 
-it('says that a server without fsync is not durable', async () => {
+it('warns of a server without fsync', async () => {
   // The server of the test run does not sync; the embedded one's answer is in its own test.
   const answer = await durability(database.db)
   expect(answer.detail).toMatch(/^fsync=(on|off) full_page_writes=(on|off) synchronous_commit=on$/)

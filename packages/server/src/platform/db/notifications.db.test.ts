@@ -89,7 +89,7 @@ it('tells other processes in which buckets of a role there is work', async () =>
   expect(heard[2]).toEqual([7])
 })
 
-it('gathers what is told, and tells it at most once in an interval', async () => {
+it('collects notifications, and sends them at most once in an interval', async () => {
   const { heard } = await listen()
   await until(() => heard.length === 1)
   const teller = open({ intervalMs: 3_600_000 })
@@ -105,7 +105,7 @@ it('gathers what is told, and tells it at most once in an interval', async () =>
   expect(count(counted, 'sent')).toBe(2)
 })
 
-it('is over before anything else is told: one transaction at a time', async () => {
+it('ends one transaction before it begins the next', async () => {
   const { promise: isFree, resolve: free } = Promise.withResolvers<void>()
   let underWay = 0
   let most = 0
@@ -140,7 +140,7 @@ it('is over before anything else is told: one transaction at a time', async () =
   expect(most).toBe(1)
 })
 
-it('passes over what is no bucket: anyone may notify', async () => {
+it('ignores malformed notifications, as anyone may send them', async () => {
   const { heard } = await listen()
   await until(() => heard.length === 1)
   for (const payload of ['', 'x', '64,1,-1,1e1,007', '2,2'])
@@ -150,7 +150,7 @@ it('passes over what is no bucket: anyone may notify', async () => {
   expect(count(counted, 'received')).toBe(4)
 })
 
-it('listens again when its session was ended, and says that something may have been missed', async () => {
+it('listens again when its session was ended, and reports that notifications may be missing', async () => {
   const { heard } = await listen()
   await until(() => heard.length === 1)
   await db.query(
@@ -165,7 +165,7 @@ it('listens again when its session was ended, and says that something may have b
   expect(count(said, 'notifications.lost')).toBe(1)
 })
 
-it('gives a frozen server up, and listens again when there is one that answers', async () => {
+it('gives a frozen server up, and listens again when one answers', async () => {
   const { heard } = await listen({ url: proxy.url, timing: { checkMs: 5, answerMs: 200 } })
   await until(() => heard.length === 1)
   proxy.freeze()
@@ -176,7 +176,7 @@ it('gives a frozen server up, and listens again when there is one that answers',
   expect(heard[1]).toBe('all')
 })
 
-it('starts without a server, and stops while it is frozen', async () => {
+it('starts without a server, and stops while the server is frozen', async () => {
   proxy.freeze()
   const { heard, notifications } = await listen({ url: proxy.url, timing: { answerMs: 600_000 } })
   await notifications.stop()
@@ -187,7 +187,7 @@ it('starts without a server, and stops while it is frozen', async () => {
   await notifications.stop()
 })
 
-it('loses what cannot be told, says so once, and tells what comes later', async () => {
+it('drops notifications that cannot be sent, logs that once, and sends later ones', async () => {
   const { heard } = await listen()
   await until(() => heard.length === 1)
   let isAway = true
@@ -211,7 +211,7 @@ it('loses what cannot be told, says so once, and tells what comes later', async 
   expect(count(said, 'notification.not_sent')).toBe(1)
 })
 
-it('has no connection of its own when this process is told nothing', async () => {
+it('opens no connection in a process that is told nothing', async () => {
   const before = await db.query<{ at: string }>('select clock_timestamp()::text as at')
   const notifications = open()
   await notifications.start()
@@ -224,7 +224,7 @@ it('has no connection of its own when this process is told nothing', async () =>
   expect(rows).toEqual([])
 })
 
-it('may be stopped before it starts, twice, and started again', async () => {
+it('may be stopped before its start, twice, and started again', async () => {
   const notifications = open({ listenTo: [ROLE] })
   await notifications.stop()
   await notifications.start()

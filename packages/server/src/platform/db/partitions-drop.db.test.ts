@@ -83,8 +83,8 @@ async function longReader() {
 const countRows = async () =>
   (await database.db.query<{ n: number }>('select count(*)::int as n from fact')).rows[0]?.n
 
-describe('what is listed', () => {
-  it('days that are over in full for that long, the oldest first', async () => {
+describe('the list of old partitions', () => {
+  it('has the days that ended long enough ago, the oldest first', async () => {
     const found = await run((dropper) => older(dropper, 2))
     expect(found).toMatchObject([
       { table: 'fact', name: `fact_${await dayBack(4)}`, state: 'attached' },
@@ -95,7 +95,7 @@ describe('what is listed', () => {
     expect(await run((dropper) => older(dropper, 30))).toEqual([])
   })
 
-  it('never today, yesterday and the days to come, which are made anew each minute', async () => {
+  it('never has today, yesterday and the days to come', async () => {
     const listed = await run((dropper) => older(dropper, 1))
     const names = listed === 'busy' ? [] : listed.map((partition) => partition.name)
     expect(names).not.toContain(`fact_${await dayBack(1)}`)
@@ -104,14 +104,14 @@ describe('what is listed', () => {
     expect(made.rowCount).toBe(13) // What was missing ahead; of the past, nothing.
   })
 
-  it('nothing when the clock of either machine says that it is too early', async () => {
+  it('is empty when the clock of either machine says that it is too early', async () => {
     const early = new Date(NOW.getTime() - 5 * DAY_MS)
     expect(await run((dropper) => older(dropper, 2, early))).toEqual([])
     const late = new Date(NOW.getTime() + 300 * DAY_MS)
     expect(await run((dropper) => older(dropper, 2, late))).toHaveLength(2)
   })
 
-  it('not what an operator has detached to keep it', async () => {
+  it('leaves out days that an operator has detached', async () => {
     await database.db.query(`alter table fact detach partition fact_${await dayBack(4)}`)
     expect(await run((dropper) => older(dropper, 2))).toMatchObject([
       { name: `fact_${await dayBack(3)}` },
@@ -119,14 +119,14 @@ describe('what is listed', () => {
   })
 })
 
-describe('dropping', () => {
-  it('takes the day with all its rows, and leaves the others', async () => {
+describe('dropping a partition', () => {
+  it('removes the day with all its rows, and keeps the others', async () => {
     expect(await dropFirst()).toMatchObject({ was: 'attached', result: 'dropped' })
     expect(await tables()).not.toContain(`fact_${await dayBack(4)}`)
     expect(await countRows()).toBe(40)
   })
 
-  it('a long reader keeps what it sees; nobody waits behind it; the day leaves when it is done', async () => {
+  it('waits for a long reader without blocking anyone else', async () => {
     const reader = await longReader()
     expect(await dropFirst()).toMatchObject({ was: 'attached', result: 'waiting' })
     expect(await reader.count()).toBe(50)
@@ -145,7 +145,7 @@ describe('dropping', () => {
     expect(await countRows()).toBe(31)
   })
 
-  it('a process that ended after detaching leaves nothing behind', async () => {
+  it('finishes what a dead process has detached', async () => {
     const name = `fact_${await dayBack(4)}`
     const holder = await database.db.transaction(async (tx) => {
       // Whoever holds the table itself lets it be detached, and not dropped.
@@ -158,7 +158,7 @@ describe('dropping', () => {
     expect(await tables()).not.toContain(name)
   })
 
-  it('an operator who is detaching a day to keep it is not finished for', async () => {
+  it('does not finish the work of an operator who detaches a day to keep it', async () => {
     const reader = await longReader()
     const name = `fact_${await dayBack(4)}`
     const operator = database.db.query(`alter table fact detach partition ${name} concurrently`)
@@ -171,13 +171,13 @@ describe('dropping', () => {
     expect(await tables()).toContain(name)
   })
 
-  it('one process at a time', async () => {
+  it('is done by one process at a time', async () => {
     const inner = await run(() => run(async () => 'both'))
     expect(inner).toBe('busy')
     expect(await run(async () => 'free again')).toBe('free again')
   })
 
-  it('writers and readers with prepared statements never fail or wait while days leave', async () => {
+  it('never fails or blocks writers and readers with prepared statements', async () => {
     const { db } = database
     await db.query(`select platform_ensure_day_partitions('fact', 30, 1)`)
     const insert = statement(

@@ -17,7 +17,7 @@ afterAll(() => database.close())
 
 const partitions = (tables: string[]) => createDayPartitions({ db: database.db, tables, log })
 
-it('makes each day from yesterday to two weeks ahead once, however many run it at once', async () => {
+it('makes each day from yesterday to two weeks ahead once, with many concurrent processes', async () => {
   const made = await Promise.all(Array.from({ length: 5 }, () => partitions(['fact']).runOnce()))
   const { rows } = await database.db.query<{ name: string }>(
     `select 'fact_' || to_char(day, 'YYYYMMDD') as name

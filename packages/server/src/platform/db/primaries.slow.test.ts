@@ -128,7 +128,7 @@ describe('the primary among several hosts', () => {
     expect(await portOf(openDb(url))).toBe(primary.port)
   })
 
-  it('is found by migrations, retention and the listener, too', async () => {
+  it('is found by migrations, retention and the listener as well', async () => {
     const url = urlOf([standby.port, primary.port])
     const dir = new URL('../../../migrations/', import.meta.url)
     expect((await migrate({ url, dir, log })).applied).toContain('0001_baseline.sql')
@@ -161,7 +161,7 @@ describe('the primary among several hosts', () => {
     expect(payloads).toEqual(['7'])
   })
 
-  it('is not taken for one that refuses to write, unless the URL says primary', async () => {
+  it('is not a server that refuses to write, unless the URL says primary', async () => {
     await openDb(primary.url).query('create database frozen')
     await openDb(primary.url).query('alter database frozen set default_transaction_read_only = on')
     const at = (more: string) =>
@@ -173,7 +173,7 @@ describe('the primary among several hosts', () => {
 })
 
 describe('[G3] a standby', () => {
-  it('answers nothing, also when it is the only host', async () => {
+  it('gets no query, even as the only host', async () => {
     for (const url of [urlOf([standby.port]), urlOf([standby.port], '?target_session_attrs=any')]) {
       const error = await openDb(url)
         .query('select 1')
@@ -192,7 +192,7 @@ describe('[G3] a standby', () => {
 })
 
 describe('several hosts without a primary', () => {
-  it('are asked once for all callers of a moment, however many they are', async () => {
+  it('are asked once for many concurrent callers', async () => {
     let connections = 0
     const cutting = createServer((socket) => {
       connections += 1
@@ -213,7 +213,7 @@ describe('several hosts without a primary', () => {
     cutting.close()
   })
 
-  it('are each named with what they said', async () => {
+  it('are each named with their error', async () => {
     const error = await openDb(urlOf([standby.port, closedPort]))
       .query('select 1')
       .catch((e: unknown) => e)
@@ -222,14 +222,14 @@ describe('several hosts without a primary', () => {
     expect(String(error)).toMatch(new RegExp(`127.0.0.1:${closedPort}: .*ECONNREFUSED`))
   })
 
-  it('that all refuse the login are told as that refusal', async () => {
+  it('that all refuse the login cause the error of a refused login', async () => {
     const url = urlOf([standby.port, primary.port]).replace('postgres@', 'nobody_known@')
     await expect(connectToPrimary({ url }, {})).rejects.toMatchObject({ code: '28000' })
   })
 })
 
-describe('a connection that is made while the primary moves', () => {
-  it('is not to the old primary that has come back', async () => {
+describe('a connection during a failover', () => {
+  it('does not go to the old primary after its return', async () => {
     const line = await startLine(primary.port)
     const { Client, url } = createPrimaries({
       url: urlOf([line.port, primary.port]),
@@ -253,8 +253,8 @@ describe('a connection that is made while the primary moves', () => {
   })
 })
 
-describe('the connections of a pool when the primary moves', () => {
-  it('are destroyed where they lead to the old one, also in the middle of a statement', async () => {
+describe('pooled connections after a failover', () => {
+  it('are destroyed where they lead to the old primary, even during a statement', async () => {
     const line = await startLine(primary.port)
     const told = createSignal()
     const lines: Record<string, unknown>[] = []

@@ -33,7 +33,7 @@ function open() {
 const record = (name: string, isBreaking: boolean) =>
   database.db.query('insert into platform_migration values ($1, $2, $3)', [name, 'x', isBreaking])
 
-it('stays open for the migrations of this program and for harmless newer ones', async () => {
+it('stays open for the own migrations and for harmless newer ones', async () => {
   await record('9001_harmless.sql', false)
   const { db, fence } = open()
   await fence.runOnce()
@@ -42,7 +42,7 @@ it('stays open for the migrations of this program and for harmless newer ones', 
   await db.close()
 })
 
-it('closes for a breaking migration that this program does not have: no statement goes out any more, and one line says why', async () => {
+it('closes at an unknown breaking migration: no statement is sent any more, and one line says why', async () => {
   const { db, fence, lines } = open()
   await record('9002_breaking.sql', true)
   await fence.runOnce()

@@ -20,7 +20,7 @@ function others(owned: readonly number[]) {
 }
 const all = Array.from({ length: 64 }, (_, bucket) => bucket)
 
-it('wakes the workers of this process at once, and others for what none here owns', () => {
+it('wakes local workers at once, and notifies others of buckets that are not owned here', () => {
   const beside = others([1, 2])
   const wakeups = createWakeups<{ bucket: number }>(beside)
   const woken: number[] = []
@@ -33,13 +33,13 @@ it('wakes the workers of this process at once, and others for what none here own
   expect(beside.told).toHaveLength(1)
 })
 
-it('a process that owns every bucket tells nobody', () => {
+it('notifies nobody when this process owns every bucket', () => {
   const beside = others(all)
   createWakeups(beside).wake(all.map((bucket) => ({ bucket })))
   expect(beside.told).toEqual([])
 })
 
-it('works without others, and stops telling who no longer listens', () => {
+it('works without other processes, and stops notifying listeners that have gone', () => {
   const alone = createWakeups<{ bucket: number }>()
   const woken: unknown[] = []
   const quiet = alone.onWake((items) => woken.push(items))
@@ -50,7 +50,7 @@ it('works without others, and stops telling who no longer listens', () => {
   alone.onNews(() => woken.push('news'))()
 })
 
-it('passes on what others say', () => {
+it('passes on the notifications of other processes', () => {
   const beside = others([])
   const wakeups = createWakeups(beside)
   const news: number[][] = []

@@ -63,7 +63,7 @@ describe('the address policy', () => {
     )
   })
 
-  it('judges a mapped address exactly as its IPv4 address', () => {
+  it('judges a mapped address exactly like its IPv4 address', () => {
     fc.assert(
       fc.property(
         fc.ipV4(),
@@ -99,7 +99,7 @@ describe('ALLOW_NETWORKS', () => {
   it.each([
     '::ffff:10.0.0.0/8', '::ffff:0:0/95', '10.0.0.0/33', '::1/129', '10.0.0.0/', '10.0.0.0/-1',
     '10.0.0/8', 'localhost', 'fe80::1%eth0', '10.0.0.0/8/8', '', '0x7f.0.0.1/8', '10.0.0.0/ 8',
-  ])('refuses to read %s', (text) => {
+  ])('refuses %s', (text) => {
     expect(() => parseNetwork(text)).toThrow()
   }) // biome-ignore format: a table
 })

@@ -8,7 +8,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup()
 })
 
-it('judges the address that it is connected to, not only the one that it meant to connect to', async () => {
+it('judges the address of the established connection, not only the intended one', async () => {
   const server = createServer()
   const connected = once(server, 'connection')
   server.listen(0, '127.0.0.1')

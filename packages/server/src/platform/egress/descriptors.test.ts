@@ -13,7 +13,7 @@ import { createMetrics } from '../metrics.ts'
 
 const fixture = fileURLToPath(new URL('./descriptors.fixture.ts', import.meta.url))
 
-it('calls every connection and look-up busy, and works again once descriptors are free', async () => {
+it('reports connections and lookups as busy, and works again once descriptors are free', async () => {
   const server = createServer((_request, response) => response.end('ok'))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -39,7 +39,7 @@ it('calls every connection and look-up busy, and works again once descriptors ar
   }
 })
 
-it('says so in the log once in ten seconds, with how often it was', () => {
+it('logs once in ten seconds, with the count', () => {
   let nowMs = 0
   const lines: string[] = []
   const destination = new PassThrough()

@@ -75,7 +75,7 @@ async function failureOf(promise: Promise<unknown>): Promise<EgressError> {
 
 describe('address guard', () => {
   describe.each(Object.entries(refusedHosts))('%s', (_, hosts) => {
-    it.each(hosts)('no connection is opened to %s, by TCP or by HTTP', async (host) => {
+    it.each(hosts)('opens no connection to %s, by TCP or by HTTP', async (host) => {
       const server = await listenHttp((_request, response) => response.end())
       const egress = egressWith({ allowNetworks: [] })
       const url = `http://${host}:${server.port}/`
@@ -92,7 +92,7 @@ describe('address guard', () => {
     })
   })
 
-  it.each(unreadableHosts)('%s is no host at all', async (host) => {
+  it.each(unreadableHosts)('refuses the malformed host %s', async (host) => {
     const egress = egressWith({ allowNetworks: ['0.0.0.0/0', '::/0'] })
     const requested = egress.request({ ...post, url: `http://${host}:1234/` })
     expect((await failureOf(requested)).code).toMatch(/^(protocol|dns)$/)
@@ -100,13 +100,13 @@ describe('address guard', () => {
     expect((await failureOf(connected)).code).toMatch(/^(dns|connect)$/)
   })
 
-  it.each(refusedHosts['metadata services'])('%s is refused whatever is allowed', async (host) => {
+  it.each(refusedHosts['metadata services'])('refuses %s whatever is allowed', async (host) => {
     const egress = egressWith({ allowNetworks: ['0.0.0.0/0', '::/0'] })
     const requested = egress.request({ ...post, url: `http://${host}/` })
     expect(await failureOf(requested)).toMatchObject({ code: 'address_refused' })
   })
 
-  it.each([25, 22, 6379, 5432, 6667, 0])('no request is made to port %i', async (port) => {
+  it.each([25, 22, 6379, 5432, 6667, 0])('makes no request to port %i', async (port) => {
     const requested = egressWith().request({ ...post, url: `http://127.0.0.1:${port}/` })
     expect(await failureOf(requested)).toMatchObject({
       code: 'protocol',
@@ -114,7 +114,7 @@ describe('address guard', () => {
     })
   })
 
-  it('resolves once, so an answer that changes afterwards changes nothing', async () => {
+  it('resolves a name once, so that a later answer changes nothing', async () => {
     const server = await listenHttp((_request, response) => response.end('ok'))
     const answers = [
       [{ address: '10.0.0.1', family: 4 }],
@@ -129,7 +129,7 @@ describe('address guard', () => {
     expect(lookups).toBe(2)
   })
 
-  it('drops refused addresses, uses what is left, and check() refuses the mixture', async () => {
+  it('drops refused addresses, uses the others, and check() refuses the mixture', async () => {
     const server = await listenTcp((socket) => socket.end())
     const egress = egressWith({
       lookup: async () => [
@@ -143,7 +143,7 @@ describe('address guard', () => {
     expect(await failureOf(egress.check('a.example'))).toMatchObject({ code: 'address_refused' })
   })
 
-  it('goes on to the next address when one refuses', async () => {
+  it('tries the next address when one refuses', async () => {
     const server = await listenTcp((socket) => socket.end())
     const egress = egressWith({
       allowNetworks: ['127.0.0.0/8', '::1'],
@@ -172,7 +172,7 @@ describe('address guard', () => {
     },
   )
 
-  it('says nothing about what a refused name resolves to', async () => {
+  it('does not reveal the address of a refused name', async () => {
     const egress = egressWith({ lookup: async () => [{ address: '10.9.8.7', family: 4 }] })
     const error = await failureOf(egress.check('a.example'))
     expect(error.message).not.toContain('10.9.8.7')
@@ -200,13 +200,13 @@ describe('connect', () => {
     expect(await connect('not a host')).toMatchObject({ code: 'dns' })
   })
 
-  it('gives up at its deadline while the name is being looked up', async () => {
+  it('gives up at its deadline during the lookup', async () => {
     const egress = egressWith({ lookup: () => new Promise(() => undefined) })
     const connected = egress.connect({ host: 'a.example', port: 25, timeoutMs: 20 })
     expect(await failureOf(connected)).toMatchObject({ code: 'timeout' })
   })
 
-  it('gives up at its deadline while TLS is being negotiated, and closes the socket', async () => {
+  it('gives up at its deadline during the TLS handshake, and closes the socket', async () => {
     const closed = Promise.withResolvers<void>()
     const server = await listenTcp((socket) => socket.on('close', () => closed.resolve()).resume())
     const connected = egressWith().connect({
@@ -232,7 +232,7 @@ describe('connect', () => {
     expect(await failureOf(connected)).toMatchObject({ code: 'aborted' })
   })
 
-  it('shares one lookup between callers that ask for the same name at once', async () => {
+  it('shares one lookup between concurrent callers', async () => {
     let lookups = 0
     const egress = egressWith({
       lookup: async () => {
@@ -248,7 +248,7 @@ describe('connect', () => {
 describe('TLS', () => {
   const lookup = async () => [{ address: '127.0.0.1', family: 4 }]
 
-  it('trusts the extra authorities for requests and checks the name of the host', async () => {
+  it('trusts extra authorities for requests, and checks the host name', async () => {
     const server = await listenTls('localhost', (_request, response) => response.end('ok'))
     const egress = egressWith({ tlsCaFile: caFile, lookup })
     const to = (host: string) => egress.request({ ...post, url: `https://${host}:${server.port}/` })
@@ -272,7 +272,7 @@ describe('TLS', () => {
     expect(await to(trusting, plain.port)).toMatchObject({ code: 'tls' })
   })
 
-  it('connects without verifying only where that is asked for', async () => {
+  it('skips verification on request only', async () => {
     const server = await listenTls('expired', (_request, response) => response.end('ok'))
     const o = { host: '127.0.0.1', port: server.port, timeoutMs: 5_000 }
     expect(await failureOf(egressWith().connect({ ...o, tls: {} }))).toMatchObject({ code: 'tls' })
@@ -282,7 +282,7 @@ describe('TLS', () => {
 })
 
 describe('request', () => {
-  it('sends method, path, body and headers as given, names in their own case', async () => {
+  it('sends method, path, body and headers unchanged, with the case of names', async () => {
     let seen: unknown
     const server = await listenHttp((request, response) => {
       const chunks: Buffer[] = []
@@ -300,7 +300,7 @@ describe('request', () => {
     expect(answer.timings).toMatchObject({ dnsMs: expect.any(Number), totalMs: expect.any(Number) })
   })
 
-  it('fails at its deadline when the peer says nothing', async () => {
+  it('fails at its deadline when the peer is silent', async () => {
     const server = await listenHttp(() => undefined)
     const request = egressWith().request({ ...post, url: server.url, timeoutMs: 50 })
     expect(await failureOf(request)).toMatchObject({ code: 'timeout' })
@@ -345,7 +345,7 @@ describe('request', () => {
     expect(await failureOf(request)).toMatchObject({ code: 'too_large' })
   })
 
-  it('reads a bounded part of an endless body, keeps less, and takes the status as it is', async () => {
+  it('reads a bounded part of an endless body, and keeps the status', async () => {
     const closed = Promise.withResolvers<void>()
     const server = await listenHttp((_request, response) => {
       const more = () => {
@@ -368,7 +368,7 @@ describe('request', () => {
     expect(answer.body).toBe('not gzip at all')
   })
 
-  it('makes any bytes of an answer well-formed text', async () => {
+  it('turns any bytes of an answer into well-formed text', async () => {
     const server = await listenHttp((_request, response) => response.end(Buffer.from([0x61, 0xff])))
     const { body } = await egressWith().request({ ...post, url: server.url })
     expect(body).toBe('a\ufffd')
@@ -404,7 +404,7 @@ describe('request', () => {
 })
 
 describe('pools', () => {
-  it('keep a connection alive within a pool key and never share it with another', async () => {
+  it('keep a connection alive within a pool key, and never share it with another', async () => {
     const server = await listenHttp((_request, response) => response.end('ok'))
     const egress = egressWith()
     const as = (poolKey: string) => egress.request({ ...post, poolKey, url: server.url })
@@ -436,7 +436,7 @@ describe('pools', () => {
     expect(egress.stats.pools).toBe(2)
   })
 
-  it('end every request in flight when the egress is closed', async () => {
+  it('end every request under way when the egress is closed', async () => {
     const arrived = Promise.withResolvers<void>()
     const server = await listenHttp(() => arrived.resolve())
     const egress = egressWith()

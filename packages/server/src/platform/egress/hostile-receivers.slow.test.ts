@@ -78,7 +78,7 @@ const HEADERS_TOO_LARGE = {
 const TOO_LARGE = { code: 'too_large', message: 'the answer is too large' }
 const INTERIM = { code: 'protocol', message: 'the server sends interim responses without end' }
 
-describe('one deadline, however busy the receiver is', () => {
+describe('the deadline of a request', () => {
   it.each<[string, Misbehaviour, number | undefined]>([
     ['says nothing', () => undefined, undefined],
     ['drips its status line', drip('HTTP/1.1 200 ', 'a'), undefined],
@@ -89,7 +89,7 @@ describe('one deadline, however busy the receiver is', () => {
     ['drips a chunk extension', drip(`${CHUNKED}1;`, 'e'), 200],
     ['promises more than it sends', say(`${OK}Content-Length: 9\r\n\r\nabc`), 200],
     ['ends its body in no way', say(`${OK}Transfer-Encoding: gzip\r\n\r\nabc`), 200],
-  ])('a receiver that %s', async (_, misbehave, status) => {
+  ])('ends a receiver that %s', async (_, misbehave, status) => {
     const { send, sockets } = await listenTcp(misbehave)
     const first = await send(300)
     expect(first).toMatchObject(status === undefined ? TIMEOUT : { ...TIMEOUT, status })
@@ -98,7 +98,7 @@ describe('one deadline, however busy the receiver is', () => {
   })
 })
 
-describe('a bounded number of bytes, however many are sent', () => {
+describe('the byte limit of an answer', () => {
   it.each<[string, Misbehaviour, object]>([
     ['a header', flood(`${OK}X-A: `, 'a'.repeat(4_000)), HEADERS_TOO_LARGE],
     ['a header name', flood(OK, 'a'.repeat(4_000)), HEADERS_TOO_LARGE],
@@ -109,7 +109,7 @@ describe('a bounded number of bytes, however many are sent', () => {
     ['102 Processing', flood('', 'HTTP/1.1 102 Processing\r\n\r\n'), INTERIM],
     ['103 Early Hints', flood('', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'), INTERIM],
     ['100 Continue', flood('', 'HTTP/1.1 100 Continue\r\n\r\n'), UNREADABLE],
-  ])('an endless flood of %s', async (_, misbehave, expected) => {
+  ])('ends an endless flood of %s', async (_, misbehave, expected) => {
     const { send, sockets } = await listenTcp(misbehave)
     expect(await send()).toMatchObject(expected)
     expect(await send()).toMatchObject(expected)
@@ -117,13 +117,13 @@ describe('a bounded number of bytes, however many are sent', () => {
     for (const socket of sockets) if (!socket.closed) await once(socket, 'close')
   })
 
-  it('1 MB of headers that end', async () => {
+  it('ends a header block of 1 MB', async () => {
     const headers = `X-A: ${'a'.repeat(1_000)}\r\n`.repeat(1_000)
     const { send } = await listenTcp(say(`${OK}${headers}Content-Length: 0\r\n\r\n`))
     expect(await send()).toMatchObject(HEADERS_TOO_LARGE)
   })
 
-  it('an endless body counts as answered, and is not read on', async () => {
+  it('ends an endless body, which counts as answered', async () => {
     const { send, sockets } = await listenTcp(flood(`${OK}\r\n`, 'b'.repeat(4_000)))
     expect(await send()).toMatchObject({ status: 200, body: 'b'.repeat(4_096) })
     const [socket] = sockets
@@ -138,7 +138,7 @@ describe('a bounded number of bytes, however many are sent', () => {
     ['deflate', deflateSync(zeros)],
     ['br', brotliCompressSync(zeros)],
     ['zstd', zstdCompressSync(zeros)],
-  ])('a %s bomb is not inflated', async (encoding, bomb) => {
+  ])('does not inflate a %s bomb', async (encoding, bomb) => {
     const head = `${OK}Content-Encoding: ${encoding}\r\nContent-Length: ${bomb.length}\r\n\r\n`
     const { send } = await listenTcp(say(Buffer.concat([Buffer.from(head), bomb])))
     const answer = await send()
@@ -149,7 +149,7 @@ describe('a bounded number of bytes, however many are sent', () => {
   })
 })
 
-describe('what is not HTTP, or only nearly', () => {
+describe('malformed or unusual HTTP', () => {
   it.each<[string, Misbehaviour, object]>([
     ['101 nobody asked for', say('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'), UNREADABLE],
     ['101 without an upgrade', say('HTTP/1.1 101 Switching Protocols\r\n\r\n'), UNREADABLE],
@@ -177,7 +177,7 @@ describe('what is not HTTP, or only nearly', () => {
     }, { ...CUT, status: 200 }],
     ['the end at once', (socket) => socket.end(), CUT],
     ['a reset at once', (socket) => socket.resetAndDestroy(), CUT],
-  ])('%s', async (_, misbehave, expected) => {
+  ])('has the right outcome: %s', async (_, misbehave, expected) => {
     const { send, sockets } = await listenTcp(misbehave)
     expect(await send()).toMatchObject(expected)
     expect(await send()).toMatchObject(expected)
@@ -202,7 +202,7 @@ describe('what is not HTTP, or only nearly', () => {
   }) // biome-ignore format: a table
 
   it.each(['http', 'https'])(
-    '%s: 100 Continue in pieces, before each answer of one connection',
+    'may have 100 Continue in pieces before each answer of one %s connection',
     async (scheme) => {
       const misbehave: Misbehaviour = (socket) => {
         const answer = async () => {
@@ -233,12 +233,12 @@ describe('what is not HTTP, or only nearly', () => {
     ['one of many headers', say(`HTTP/1.1 100 Continue\r\n${'X: y\r\n'.repeat(2_000)}\r\n`), UNREADABLE],
     ['nothing behind it', sayAndEnd('HTTP/1.1 100 Continue\r\n\r\n'), CUT],
     ['101 behind it', say('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 101 Switching\r\n\r\n'), UNREADABLE],
-  ])('100 Continue, %s', async (_, misbehave, expected) => {
+  ])('has the right outcome for 100 Continue: %s', async (_, misbehave, expected) => {
     const { send } = await listenTcp(misbehave)
     expect(await send(300)).toMatchObject(expected)
   }) // biome-ignore format: a table
 
-  it('a redirect to itself is one request', async () => {
+  it('with a redirect to itself is one request', async () => {
     let requests = 0
     const { send, sockets } = await listenTcp((socket) => {
       requests += 1
@@ -256,7 +256,7 @@ describe('TLS', () => {
   it.each([
     ['self-signed', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
     ['expired', 'CERT_HAS_EXPIRED'],
-  ])('a %s certificate ends the request before it is made', async (cert, systemCode) => {
+  ])('ends the request before it is sent at a certificate that is %s', async (cert, systemCode) => {
     let bytes = 0
     const { send } = await listenTls({ cert }, (socket) => {
       bytes += socket.bytesRead
@@ -269,7 +269,7 @@ describe('TLS', () => {
     expect(bytes).toBe(0)
   })
 
-  it('a handshake that stalls or drips meets the deadline', async () => {
+  it('ends a handshake that stalls or drips at the deadline', async () => {
     const hello = Buffer.from([0x16, 3, 3, 0x40, 0])
     for (const misbehave of [() => undefined, drip(hello.toString('latin1'), 'a')]) {
       const { send } = await listen(
@@ -280,7 +280,7 @@ describe('TLS', () => {
     }
   })
 
-  it('a handshake that is none fails as TLS', async () => {
+  it('fails as TLS when there is no handshake', async () => {
     const { send } = await listen(
       createServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\n'))),
       'https',
@@ -291,7 +291,7 @@ describe('TLS', () => {
   it.each([
     ['stalls meets the deadline', false, TIMEOUT],
     ['goes on without end is cut off', true, CUT],
-  ])('a receiver that renegotiates and %s', async (_, isRepeated, expected) => {
+  ])('ends a receiver that renegotiates and %s', async (_, isRepeated, expected) => {
     const renegotiate = (socket: TLSSocket): void => {
       const again = () => (isRepeated ? setTimeout(renegotiate, 5, socket) : undefined)
       if (!socket.destroyed) socket.renegotiate({}, again)
@@ -303,7 +303,7 @@ describe('TLS', () => {
     expect(sockets).toHaveLength(2)
   })
 
-  it('a flood within TLS is bounded as well', async () => {
+  it('bounds a flood', async () => {
     const { send } = await listenTls({ cert: 'localhost' }, (socket) =>
       flood('HTTP/1.1 200 ', 'a'.repeat(4_000))(socket),
     )

@@ -10,7 +10,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 const v4 = (address: string) => ({ address, family: 4 })
 
 describe('the hosts file', () => {
-  it('gives each name its addresses, in their order, once each', () => {
+  it('gives each name its addresses, in order, once each', () => {
     const text = [
       '# comment',
       '127.0.0.1\tlocalhost  One.example # two.example',
@@ -41,7 +41,7 @@ describe('the hosts file', () => {
     expect(await hosts.find('a.example')).toEqual([v4('192.0.2.2')])
   })
 
-  it('that is missing defines nothing', async () => {
+  it('defines nothing when it is missing', async () => {
     const hosts = createHostsFile({ path: join(directory, 'none') })
     expect(await hosts.find('localhost')).toBeUndefined()
   })

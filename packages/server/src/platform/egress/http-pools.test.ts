@@ -25,7 +25,7 @@ const acquireFresh = () => {
 }
 
 describe('a pool that is replaced', () => {
-  it('is closed at once when no request is in flight on it', () => {
+  it('is closed at once when no request is under way on it', () => {
     const old = acquire()
     pools.release(old)
     const fresh = acquireFresh()
@@ -34,7 +34,7 @@ describe('a pool that is replaced', () => {
     expect(acquire()).toBe(fresh)
   })
 
-  it('is closed when the last request in flight on it has ended', () => {
+  it('is closed when the last request on it has ended', () => {
     const old = acquire()
     acquire()
     const fresh = acquireFresh()
@@ -47,7 +47,7 @@ describe('a pool that is replaced', () => {
     expect(pools.size()).toBe(1)
   })
 
-  it('is closed with all others at the end, whatever is in flight', async () => {
+  it('is closed with all others at the end, whatever is under way', async () => {
     const old = acquire()
     const fresh = acquireFresh()
     await pools.close()

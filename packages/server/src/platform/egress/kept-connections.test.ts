@@ -42,12 +42,12 @@ async function receiver(scheme: 'http' | 'https', ...connections: (readonly Step
   return { ...receiver, requests }
 }
 
-describe.each(['http', 'https'] as const)('%s', (scheme) => {
+describe.each(['http', 'https'] as const)('a reused connection over %s', (scheme) => {
   it.each([
     ['reset', resets],
     ['ended', ends],
   ])(
-    'one that is %s without a byte of an answer: the error says so, and the next is a new one',
+    'that was %s without a byte of an answer is reported as such, and a new one follows',
     async (_, step) => {
       const { send, sockets, requests } = await receiver(
         scheme,
@@ -68,7 +68,7 @@ describe.each(['http', 'https'] as const)('%s', (scheme) => {
   )
 
   it.each(['H', 'HTTP/1.1 200', 'HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 103 Hints\r\n\r\n'])(
-    'not when it had begun to answer: %j',
+    'is not reported as closed when the answer had begun: %j',
     async (text) => {
       const { send, sockets } = await receiver(scheme, [answers, says(text)], [answers])
       await send()
@@ -79,7 +79,7 @@ describe.each(['http', 'https'] as const)('%s', (scheme) => {
     },
   )
 
-  it('not when the connection was new', async () => {
+  it('differs from a new connection that was closed', async () => {
     const { send, sockets } = await receiver(scheme, [resets], [answers])
     const error = await send()
     expect(error).toMatchObject(CUT)
@@ -88,7 +88,7 @@ describe.each(['http', 'https'] as const)('%s', (scheme) => {
   })
 })
 
-it('requests that are still in flight on the others end as they do', async () => {
+it('requests on other connections are not affected by a closed one', async () => {
   let answerLate: (() => void) | undefined
   const waits: Step = (socket) => {
     answerLate = () => socket.write(OK)

@@ -40,26 +40,26 @@ const NXDOMAIN: DnsAnswer = { rcode: 3 }
 const REFUSED: DnsAnswer = { rcode: 5 }
 const SILENCE = 'silence' as const
 
-describe('a name', () => {
+describe('the lookup of a name', () => {
   it.each([
     ['both families', a, aaaa, [V4, V6]],
     ['IPv4 only', a, NO_DATA, [V4]],
     ['IPv6 only', NO_DATA, aaaa, [V6]],
     ['one family, the other failing', a, SERVFAIL, [V4]],
     ['one family, the other said not to exist', NXDOMAIN, aaaa, [V6]],
-  ])('with %s has the addresses that there are', async (_what, v4, v6, found) => {
+  ])('with %s finds the existing addresses', async (_what, v4, v6, found) => {
     const { lookup } = await lookupWith(v4, v6)
     expect(await lookup('a.example.test')).toEqual(found)
   })
 
-  it('has all its addresses, in the order of the answer', async () => {
+  it('finds all addresses, in the order of the answer', async () => {
     const values = ['192.0.2.9', '192.0.2.1', '192.0.2.5']
     const records = values.map((value) => ({ type: 'A' as const, value }))
     const { lookup } = await lookupWith({ records }, NO_DATA)
     expect((await lookup('a.example.test')).map(({ address }) => address)).toEqual(values)
   })
 
-  it('that is an alias has the addresses of what it stands for', async () => {
+  it('follows an alias', async () => {
     const name = 'b.example.test'
     const alias = { type: 'CNAME', value: name } as const
     const { lookup } = await lookupWith(
@@ -69,7 +69,7 @@ describe('a name', () => {
     expect(await lookup('a.example.test')).toEqual([V4])
   })
 
-  it('whose answer is truncated is asked for again by TCP', async () => {
+  it('asks again by TCP when the answer is truncated', async () => {
     const server = await serve(({ type, transport }) => {
       if (type === 'AAAA') return NO_DATA
       return transport === 'tcp' ? a : { isTruncated: true }
@@ -77,7 +77,7 @@ describe('a name', () => {
     expect(await lookupAt([server.address]).lookup('a.example.test')).toEqual([V4])
   })
 
-  it('is asked of the next server when one is silent', async () => {
+  it('asks the next server when one is silent', async () => {
     const silent = await serve(() => SILENCE)
     const server = await serve(({ type }) => (type === 'A' ? a : aaaa))
     const { lookup } = lookupAt([silent.address, server.address], { tryMs: 200 })
@@ -93,25 +93,28 @@ describe('a name', () => {
     ['is never answered', SILENCE, SILENCE, 'EAI_AGAIN'],
     ['has no IPv4 address while IPv6 fails', NO_DATA, SERVFAIL, 'EAI_AGAIN'],
     ['fails while IPv6 is said not to exist', SERVFAIL, NXDOMAIN, 'EAI_AGAIN'],
-  ])('that %s is told apart', async (_what, v4, v6, code) => {
+  ])('distinguishes a name that %s', async (_what, v4, v6, code) => {
     const { lookup } = await lookupWith(v4, v6, v4 === SILENCE ? 20 : undefined)
     await expect(lookup('a.example.test')).rejects.toMatchObject({ code })
   })
 
-  it('without a name server may be had later', async () => {
+  it('fails for the moment without a name server', async () => {
     const server = await createDnsServer()
     await server.close()
     const { lookup } = lookupAt([server.address])
     await expect(lookup('a.example.test')).rejects.toMatchObject({ code: 'EAI_AGAIN' })
   })
 
-  it.each(['localhost', 'a.localhost'])('%s is this machine, and nobody is asked', async (name) => {
-    const { lookup, server } = await lookupWith(a, aaaa)
-    expect(await lookup(name)).toEqual([{ address: '127.0.0.1', family: 4 }])
-    expect(server.questions).toEqual([])
-  })
+  it.each(['localhost', 'a.localhost'])(
+    'finds this machine for %s without a question',
+    async (name) => {
+      const { lookup, server } = await lookupWith(a, aaaa)
+      expect(await lookup(name)).toEqual([{ address: '127.0.0.1', family: 4 }])
+      expect(server.questions).toEqual([])
+    },
+  )
 
-  it('of the hosts file is not asked for', async () => {
+  it('prefers the hosts file', async () => {
     const server = await serve(() => a)
     const find = async (name: string) => (name === 'own.example.test' ? [V6] : undefined)
     const { lookup } = lookupAt([server.address], { hosts: { find } })
@@ -119,7 +122,7 @@ describe('a name', () => {
     expect(server.questions).toEqual([])
   })
 
-  it('is asked for as it stands, each time from another port', async () => {
+  it('asks for the exact name, each time from another port', async () => {
     const { lookup, server } = await lookupWith(a, NO_DATA)
     for (let i = 0; i < 5; i += 1) await lookup('a')
     expect(new Set(server.questions.map(({ name }) => name))).toEqual(new Set(['a']))
@@ -127,12 +130,12 @@ describe('a name', () => {
   })
 })
 
-describe('names that are never answered', () => {
+describe('names without an answer', () => {
   const isSilent = (name: string) => name.startsWith('silent')
   const silentNames = (count: number) =>
     Array.from({ length: count }, (_, i) => `silent${i}.example.test`)
 
-  it('delay no other name, a hundred of them', async () => {
+  it('delay no other name, even a hundred of them', async () => {
     const server = await serve(({ name, type }) => {
       if (isSilent(name)) return SILENCE
       return type === 'A' ? { records: [{ type: 'A', value: '127.0.0.1' }] } : NO_DATA
@@ -165,7 +168,7 @@ describe('names that are never answered', () => {
     await Promise.all(silent)
   })
 
-  it('give their place back when nobody waits any more', async () => {
+  it('free their place when nobody waits any more', async () => {
     const server = await serve(({ name }) => (isSilent(name) ? SILENCE : a))
     const names = lookupAt([server.address], { lookupsMax: 1 })
     const gone = new AbortController()
@@ -176,7 +179,7 @@ describe('names that are never answered', () => {
     expect(await names.lookup('a.example.test')).toEqual([V4])
   })
 
-  it('are asked for until the last of those who share the answer has gone', async () => {
+  it('are asked for until the last of the waiting callers has gone', async () => {
     const signals: AbortSignal[] = []
     const egress = createEgress({
       allowNetworks: [],
@@ -213,7 +216,7 @@ describe('names that are never answered', () => {
 })
 
 describe('a name server that changes its answers', () => {
-  it('gets no connection to an address that is refused', async () => {
+  it('causes no connection to a refused address', async () => {
     let asked = 0
     const server = await serve(({ type }) => {
       if (type === 'AAAA') return NO_DATA

@@ -33,7 +33,7 @@ async function deafServerAt(port: number): Promise<void> {
   }
 }
 
-it('tries the next address while one does not answer, and lets go of the loser', async () => {
+it('tries the next address while one does not answer, and closes the slower connection', async () => {
   const server = createServer((socket) => socket.on('error', () => socket.destroy()).resume())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   cleanups.push(() => new Promise((resolve) => server.close(resolve)))

@@ -16,7 +16,7 @@ describe('parseHost', () => {
     expect(parseHost(text)).toMatchObject({ kind: 'address' })
   })
 
-  it('reads 0 and other short forms as the addresses they are', () => {
+  it('reads 0 and other short forms as the addresses that they are', () => {
     expect(parseHost('0')).toEqual({ kind: 'address', address: '0.0.0.0' })
     expect(parseHost('10.1')).toEqual({ kind: 'address', address: '10.0.0.1' })
   })

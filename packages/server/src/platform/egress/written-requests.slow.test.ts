@@ -68,13 +68,13 @@ function taking(then: (socket: Socket, head: string, body: Buffer) => void) {
   }
 }
 
-describe.each<Scheme>(['http', 'https'])('%s', (scheme) => {
+describe.each<Scheme>(['http', 'https'])('a written request over %s', (scheme) => {
   it.each([
     ['a small body', Buffer.from('[]')],
     ['one of exactly a slice', LARGE.subarray(0, 256 * 1024)],
     ['one of a slice and a byte', LARGE.subarray(0, 256 * 1024 + 1)],
     ['a large one', LARGE],
-  ])('%s arrives byte by byte, again and again on one connection', async (_, body) => {
+  ])('%s arrives byte by byte, repeatedly on one connection', async (_, body) => {
     const heads: string[] = []
     const hashes: string[] = []
     const sockets = new Set<Socket>()
@@ -98,7 +98,7 @@ describe.each<Scheme>(['http', 'https'])('%s', (scheme) => {
     }
   })
 
-  it('a connection that ends in the middle of a body: the peer cannot have it', async () => {
+  it('counts as not received when the connection ends in the middle of its body', async () => {
     const { send } = await receiver(scheme, (socket) => {
       let bytes = 0
       socket.on('data', (chunk: Buffer) => {
@@ -110,7 +110,7 @@ describe.each<Scheme>(['http', 'https'])('%s', (scheme) => {
     expect(failure).toMatchObject({ code: 'reset', wasWritten: undefined })
   })
 
-  it('a peer that stops reading in the middle of a body', async () => {
+  it('counts as not received when the peer stops reading in the middle of its body', async () => {
     const { send } = await receiver(scheme, (socket) => {
       socket.once('data', () => socket.pause())
     })
@@ -121,7 +121,7 @@ describe.each<Scheme>(['http', 'https'])('%s', (scheme) => {
   it.each([
     ['small', Buffer.from('[]')],
     ['large', LARGE],
-  ])('once a %s body is out, the peer may have it', async (_, body) => {
+  ])('may have been received once its %s body was sent', async (_, body) => {
     const { send } = await receiver(
       scheme,
       taking((socket) => socket.destroy()),
@@ -137,7 +137,7 @@ describe.each<Scheme>(['http', 'https'])('%s', (scheme) => {
     })
   })
 
-  it('an answer that comes before the body is out counts', async () => {
+  it('may be answered before its body was sent', async () => {
     const { send } = await receiver(scheme, (socket) => {
       socket.once('data', () =>
         socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno'),
@@ -146,7 +146,7 @@ describe.each<Scheme>(['http', 'https'])('%s', (scheme) => {
     expect(await send(LARGE)).toMatchObject({ status: 413, body: 'no' })
   })
 
-  it('nothing of it is out before there is a connection', async () => {
+  it('counts as not sent before there is a connection', async () => {
     const { send } = await receiver(scheme, () => undefined)
     const failure = await send('[]', { signal: AbortSignal.abort() })
     expect(failure).toMatchObject({ code: 'aborted', wasWritten: undefined })

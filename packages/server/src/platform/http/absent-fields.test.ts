@@ -95,7 +95,7 @@ function objectOf(
 describe.each(bodies)('%s', (_name, schema) => {
   const check = createSchemaCompiler()(schema, 'body')
 
-  it('takes null as absent, or as a removal, or refuses it by its path', () => {
+  it('takes null as absent or as a removal, or refuses it by its path', () => {
     fc.assert(
       fc.property(pairOf(schema, ''), ({ value, withNulls, refused }) => {
         const body = structuredClone(withNulls)
@@ -127,7 +127,7 @@ describe.each(bodies)('%s', (_name, schema) => {
   })
 })
 
-it('there is such a body for every operation that may have one', () => {
+it('covers every operation that may have such a body', () => {
   expect(bodies.length).toBeGreaterThanOrEqual(23)
   const names = bodies.map(([name]) => name.replace(/Body$/, '').toLowerCase())
   const writing = Object.entries(contract.operations).filter(([id, { method }]) => {
@@ -136,23 +136,23 @@ it('there is such a body for every operation that may have one', () => {
   for (const [id] of writing) expect(names).toContain(id.toLowerCase())
 })
 
-describe('within an update', () => {
+describe('null within an update', () => {
   const check = createSchemaCompiler()(contract.updateSmtpBody, 'body')
 
-  it('a field that cannot be removed says so', () => {
+  it('is refused with an explanation for a field that cannot be removed', () => {
     expect(check({ name: null })).toMatchObject({
       error: { errors: [{ path: '/name', message: 'must be a string, not null' }] },
     })
   })
 
-  it('what is replaced as a whole has no null', () => {
+  it('is refused within a value that is replaced as a whole', () => {
     const body = { limits: { per_second: null, per_day: 5 }, uncertain: null }
     expect(check(body)).toBe(true)
     expect(body).toEqual({ limits: { per_day: 5 }, uncertain: null })
   })
 })
 
-it("a caller's own JSON and header values are not looked into", () => {
+it('is accepted within JSON and header values of the caller', () => {
   const schema = contract.sendEmailBody
   const check = createSchemaCompiler()(schema, 'body')
   const email = {

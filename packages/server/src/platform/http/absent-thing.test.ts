@@ -2,7 +2,7 @@ import { operations } from '@postrider/contract'
 import { expect, it } from 'vitest'
 import { thingOfParameter } from './absent-thing.ts'
 
-it('has a word for whatever a path of the contract names', () => {
+it('has a word for every path parameter of the contract', () => {
   const names = Object.values(operations).flatMap(({ path }) =>
     [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name),
   )

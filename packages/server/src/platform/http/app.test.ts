@@ -109,7 +109,7 @@ function post(payload: string | Buffer | object, headers: Record<string, string>
 }
 
 describe('200', () => {
-  it('answers a sound request with its body, an id and no caching', async () => {
+  it('answers a valid request with its body, an id and no caching', async () => {
     const response = await post(good)
     expect(response.statusCode).toBe(200)
     expect(response.json()).toEqual({ got: good })
@@ -117,7 +117,7 @@ describe('200', () => {
     expect(response.headers['cache-control']).toBe('no-store')
   })
 
-  it('takes a sane incoming X-Request-Id and no other', async () => {
+  it('accepts a well-formed incoming X-Request-Id and no other', async () => {
     const sane = await post(good, { 'x-request-id': 'abc-123.x:y_z' })
     expect(sane.headers['x-request-id']).toBe('abc-123.x:y_z')
     for (const bad of ['a b', 'x'.repeat(65), 'é', '"><script>'])
@@ -139,13 +139,13 @@ describe('200', () => {
       expect(answer.json().again).toBe(answer.json().traceparent)
   })
 
-  it('answers HEAD as GET, without a body', async () => {
+  it('answers HEAD like GET, without a body', async () => {
     const response = await app.inject({ method: 'HEAD', url: '/things' })
     expect(response.statusCode).toBe(200)
     expect(response.body).toBe('')
   })
 
-  it('takes an empty body or an empty object where a route has none', async () => {
+  it('accepts an empty body or an empty object where a route has none', async () => {
     const url = '/things/1/again'
     expect((await app.inject({ method: 'POST', url })).statusCode).toBe(200)
     const headers = { 'content-type': 'application/json' }
@@ -166,7 +166,7 @@ describe('a body of optional fields only', () => {
     expect([response.statusCode, response.json()]).toEqual([200, { got }])
   })
 
-  it('is still JSON, and has no unknown field', async () => {
+  it('must still be JSON without unknown fields', async () => {
     for (const payload of [' ', 'active', '{"activ":true}']) {
       const headers = { 'content-type': 'application/json' }
       const response = await app.inject({ method: 'POST', url: '/options', headers, payload })
@@ -207,7 +207,7 @@ describe('400 validation_failed', () => {
     [{ ...good, list: 'x' }, '/list', 'must be an array, such as [{"type":"text/plain"}]'],
     [[], '', 'must be an object'],
     ['"text"', '', 'must be an object'],
-  ])('%j: the path %j %s', async (payload, path, message) => {
+  ])('names in %j the path %j %s', async (payload, path, message) => {
     const response = await post(typeof payload === 'string' ? payload : JSON.stringify(payload))
     expect(response.statusCode).toBe(400)
     expect(Check(errorBody, response.json())).toBe(true)
@@ -219,7 +219,7 @@ describe('400 validation_failed', () => {
     })
   })
 
-  it('names every offending field at once', async () => {
+  it('names every invalid field at once', async () => {
     const response = await post({ subject: 1, to: [{ email: 2 }], x: 3 })
     const paths = response.json().errors.map((e: { path: string }) => e.path)
     expect(paths.sort()).toEqual(['/subject', '/to/0/email', '/x'])
@@ -248,7 +248,7 @@ describe('400 validation_failed', () => {
     ['?other=1', '/other', 'is not a known query parameter'],
     ['?page_size=1', '/page_size', 'is not a known query parameter; did you mean pageSize?'],
     ['?__proto__=1', '/__proto__', 'is not a known query parameter'],
-  ])('query %s: the path %s %s', async (search, path, message) => {
+  ])('names in the query %s the path %s %s', async (search, path, message) => {
     const response = await app.inject({ url: `/things${search}` })
     expect(response.statusCode).toBe(400)
     expect(response.json().errors).toEqual([{ path, message }])
@@ -267,7 +267,7 @@ describe('400 validation_failed', () => {
     ])
   })
 
-  it('repeats no more than the beginning of a very long name', async () => {
+  it('repeats only the beginning of a very long name', async () => {
     const headers = { 'content-type': 'application/json' }
     const long = 'x'.repeat(500_000)
     const path = `/${'x'.repeat(100)}…`
@@ -284,7 +284,7 @@ describe('400 validation_failed', () => {
     expect(inPairs.json().errors[0].path).toBe(`/${'~0'.repeat(99)}…`)
   })
 
-  it.each(['GET', 'HEAD'] as const)('refuses a body of %s, before it is read', async (method) => {
+  it.each(['GET', 'HEAD'] as const)('refuses a body of %s before it is read', async (method) => {
     const headers = { 'content-type': 'application/json' }
     for (const payload of ['{"pageSize":1}', '{', '{}']) {
       const response = await app.inject({ method, url: '/things', headers, payload })
@@ -318,7 +318,7 @@ describe('400 validation_failed', () => {
     ['{"args":{"a":[{"b\\udc00":1}]}}', '/args/a/0/b\udc00', 'must be well-formed Unicode'],
     ['{"args":{"__proto__":{"x":1}}}', '/args/__proto__', 'is a forbidden name'],
     ['{"args":{"constructor":{"prototype":{}}}}', '/args/constructor', 'is a forbidden name'],
-  ])('%s: the path %j %s', async (payload, path, message) => {
+  ])('names in %s the path %j %s', async (payload, path, message) => {
     expect((await post(payload)).json().errors).toEqual([
       { path: JSON.parse(JSON.stringify(path)), message },
     ])
@@ -328,13 +328,13 @@ describe('400 validation_failed', () => {
     ['{"subject":"Hi","to":[{"email":"a"}],"subject":"Ho"}', '/subject'],
     ['{"subject":"Hi","to":[{"email":"a"},{"email":"a","\\u0065mail":"b"}]}', '/to/1/email'],
     ['{"subject":"Hi","to":[{"email":"a"}],"args":{"a/b":{},"a/b":{}}}', '/args/a~1b'],
-  ])('%s: the path %j is given twice', async (payload, path) => {
+  ])('refuses in %s the path %j that is given twice', async (payload, path) => {
     const response = await post(payload)
     expect(response.statusCode).toBe(400)
     expect(response.json().errors).toEqual([{ path, message: 'is given twice' }])
   })
 
-  it('tells what is repeated in bounded time and words', async () => {
+  it('reports repeated names in bounded time and words', async () => {
     const [deep, wide, long] = [
       `{"args":${'['.repeat(90_000)}{"a":1,"a":2}${']'.repeat(90_000)},"args":1}`,
       `{"args":{${Array.from({ length: 9_000 }, (_, i) => `"k${i}":{}`).join()},"k9":1}}`,
@@ -349,7 +349,7 @@ describe('400 validation_failed', () => {
     ])
   })
 
-  it('takes an emoji written as two escapes, and "constructor" as an ordinary name', async () => {
+  it('accepts an emoji written as two escapes, and "constructor" as an ordinary name', async () => {
     const response = await post(
       '{"subject":"\\ud83d\\ude00","to":[{"email":"a"}],"args":{"constructor":"x"}}',
     )
@@ -367,7 +367,7 @@ describe('400 validation_failed', () => {
     }
   })
 
-  it('refuses more values than any email has, before it makes anything of them', async () => {
+  it('refuses more values than any email has, before parsing', async () => {
     const many = (count: number, text = '') =>
       `{"subject":"Hi","to":[{"email":"a"}],"args":{"b":"${text}","a":[0${',0'.repeat(count)}]}}`
     expect((await post(many(90_000))).statusCode).toBe(200)
@@ -381,7 +381,7 @@ describe('400 validation_failed', () => {
   })
 
   it.each(['12345678901234567890', '-9007199254740992', '1e400', '[1,{"b":1e999}]'])(
-    'refuses the number %s, which the caller would get back as another',
+    'refuses the number %s, which JavaScript cannot represent',
     async (number) => {
       const response = await post(`{"subject":"Hi","to":[{"email":"a"}],"args":{"a":${number}}}`)
       expect(response.json().errors[0].path).toMatch(/^\/args\/a/)
@@ -424,7 +424,7 @@ describe('400 invalid_json', () => {
     '{"a":"\u0000"}',
     '\ufeff{}',
     '{"a":1} trailing',
-  ])('%j', async (payload) => {
+  ])('refuses %j', async (payload) => {
     const response = await post(payload)
     expect(response.statusCode).toBe(400)
     expect(response.json().code).toBe('invalid_json')
@@ -458,7 +458,7 @@ describe('401', () => {
     'Bearer key-all extra',
     `Bearer ${'x'.repeat(600)}`,
     'Bearer wrong',
-  ])('%j on a tenant route and on an admin route', async (authorization) => {
+  ])('answers %j on a tenant route and on an admin route', async (authorization) => {
     const messages =
       authorization === 'Bearer wrong'
         ? {
@@ -475,7 +475,7 @@ describe('401', () => {
     }
   })
 
-  it('comes before the body is looked at', async () => {
+  it('comes before the body is read', async () => {
     const response = await app.inject({
       method: 'POST',
       url: '/tenant',
@@ -494,7 +494,7 @@ describe('401', () => {
     expect((await app.inject({ url: '/admin', headers: admin })).statusCode).toBe(200)
   })
 
-  it.each(['key-all', 'key-slow'])('lets %s in, with its tenant', async (key) => {
+  it.each(['key-all', 'key-slow'])('does not apply to %s, whose tenant is known', async (key) => {
     const response = await app.inject({
       url: '/tenant',
       headers: { authorization: `Bearer ${key}` },
@@ -504,7 +504,7 @@ describe('401', () => {
 })
 
 describe('403', () => {
-  it('names the scope that is missing', async () => {
+  it('names the missing scope', async () => {
     const headers = { authorization: 'Bearer key-read' }
     expect((await app.inject({ url: '/tenant', headers })).statusCode).toBe(200)
     const response = await app.inject({ method: 'POST', url: '/tenant', headers, payload: good })
@@ -526,7 +526,7 @@ describe('404 and 405', () => {
     ['DELETE', '/things/a%00b'],
     ['DELETE', `/things/${'x'.repeat(2000)}`],
     ['GET', '//things'],
-  ] as const)('404: %s %s', async (method, url) => {
+  ] as const)('answers 404 to %s %s', async (method, url) => {
     const response = await app.inject({ method: method as 'GET', url })
     expect(response.statusCode).toBe(404)
     const isRoute = url.includes('%00')
@@ -536,7 +536,7 @@ describe('404 and 405', () => {
   })
 
   it.each(['/v1/v1/email/send', '/v1/admin/v1/tenants?x=1'])(
-    'tells a client whose base address ends in /v1 so: %s',
+    'explains to a client that its base address ends in /v1: %s',
     async (url) => {
       const response = await app.inject({ method: 'POST', url, payload: {} })
       expect([response.statusCode, response.json().message]).toEqual([
@@ -552,7 +552,7 @@ describe('404 and 405', () => {
     ['GET', '/things/1/again', 'POST'],
     ['PATCH', '/things/1', 'DELETE'],
     ['PROPFIND', '/admin', 'GET, HEAD'],
-  ] as const)('405: %s %s, Allow: %s', async (method, url, allow) => {
+  ] as const)('answers 405 to %s %s, with Allow: %s', async (method, url, allow) => {
     const response = await app.inject({ method: method as 'GET', url, payload: 'not json' })
     expect(response.statusCode).toBe(405)
     expect(response.headers.allow).toBe(allow)
@@ -627,11 +627,11 @@ describe('415', () => {
     },
   )
 
-  it('takes the encoding identity, which is none', async () => {
+  it('accepts the encoding identity', async () => {
     expect((await post(good, { 'content-encoding': 'identity' })).statusCode).toBe(200)
   })
 
-  it('never lets a body pass unchecked, whatever the type says', async () => {
+  it('never passes a body unchecked, whatever its type is', async () => {
     const part = fc.constantFrom(
       'application/json',
       ...[' ', '\t', ';', ',', '"', 'charset=utf-8', 'charset', '=', 'x', '/', 'text/plain'],
@@ -647,7 +647,7 @@ describe('415', () => {
 })
 
 describe('500 and 503', () => {
-  it('says nothing about a fault, and logs it with the request id', async () => {
+  it('reveals nothing about a fault, and logs it with the request id', async () => {
     const response = await app.inject({ url: '/bug' })
     expect(response.statusCode).toBe(500)
     expect(response.json()).toEqual({
@@ -671,7 +671,7 @@ describe('500 and 503', () => {
 })
 
 describe('observation', () => {
-  it('logs one canonical line for each request, without query, body or header values', async () => {
+  it('logs one line for each request, without query, body or header values', async () => {
     logged.length = 0
     const response = await app.inject({
       method: 'POST',

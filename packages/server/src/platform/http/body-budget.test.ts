@@ -113,14 +113,14 @@ async function hold(tenant: string, bytes: number): Promise<Upload> {
 }
 
 describe('the memory of bodies', () => {
-  it('is not taken by what a request declares', async () => {
+  it('is not taken for a declared length', async () => {
     for (const tenant of ['tn_1', 'tn_2']) for (let i = 0; i < 3; i++) upload(tenant, 5 * MIB, '{')
     await expect.poll(takenBytes).toBeGreaterThanOrEqual(6)
     expect(await takenBytes()).toBeLessThan(10_000)
     expect((await post('tn_3', bodyOf(3 * MIB))).status).toBe(200)
   })
 
-  it('is refused by name to a tenant that has its share, and others are served', async () => {
+  it('is refused to a tenant that has used its share, and others are served', async () => {
     await hold('tn_1', ownBytesMax + 3 * MIB)
     const refused = await post('tn_1', bodyOf(2 * MIB))
     expect(refused.status).toBe(503)
@@ -134,7 +134,7 @@ describe('the memory of bodies', () => {
     expect((await post('tn_2', bodyOf(2 * MIB))).status).toBe(200)
   })
 
-  it('always has room for an ordinary body of a tenant that has none under way', async () => {
+  it('always suffices for one ordinary body of each tenant', async () => {
     for (const [tenant, mib] of [
       ['tn_1', 3.5],
       ['tn_2', 2],
@@ -145,12 +145,12 @@ describe('the memory of bodies', () => {
       expect((await post(tenant, bodyOf(MIB - 100))).status).toBe(200)
   })
 
-  it('is refused before any of a body comes whose declared length has no room', async () => {
+  it('is refused before the body when the declared length does not fit', async () => {
     const one = upload('tn_1', 20 * MIB, '')
     await expect.poll(() => one.said).toMatch(/^HTTP\/1\.1 503 .*Too many request bodies/s)
   })
 
-  it('of their own have all tenants together only so much', () => {
+  it('is bounded over the reserved parts of all tenants', () => {
     const [sharedBytesMax, ownBytesMax, ownBytesInAllMax] = [100, 10, 25]
     const memory = createBodyMemory({ sharedBytesMax, ownBytesMax, ownBytesInAllMax })
     for (const group of ['a', 'b', 'c']) expect(memory.take(group, 10)).toBe(true)
@@ -160,13 +160,13 @@ describe('the memory of bodies', () => {
     expect(memory.bytes).toBe(77)
   })
 
-  it('is refused in the middle of a body as well, and given back at once', async () => {
+  it('is refused in the middle of a body too, and freed at once', async () => {
     const one = upload('tn_1', undefined, spaces(10 * MIB))
     await expect.poll(() => one.said).toMatch(/^HTTP\/1\.1 503 .*Too many request bodies/s)
     await expect.poll(takenBytes).toBe(0)
   })
 
-  it('counts small bodies too', async () => {
+  it('is taken by small bodies too', async () => {
     const uploads = Array.from({ length: 20 }, () => upload('tn_1', MIB, spaces(MIB - 1)))
     await expect
       .poll(() => uploads.filter(({ said }) => /^HTTP\/1\.1 (?:503|429) /.test(said)).length)
@@ -174,7 +174,7 @@ describe('the memory of bodies', () => {
     expect(await takenBytes()).toBeLessThanOrEqual(ownBytesMax + sharedBytesMax / 2)
   })
 
-  it('counts what chunks of one byte take', async () => {
+  it('is taken by the overhead of chunks of one byte', async () => {
     const { host, port } = server.address()
     const socket = connect(port, host)
     sockets.push(socket)
@@ -185,7 +185,7 @@ describe('the memory of bodies', () => {
     await expect.poll(takenBytes).toBeGreaterThanOrEqual(10_000 * 100)
   })
 
-  it('is given back when a request is answered or its caller goes away', async () => {
+  it('is freed when a request is answered or its caller goes away', async () => {
     const one = await hold('tn_1', 2 * MIB)
     expect((await post('tn_2', bodyOf(2 * MIB))).status).toBe(200)
     one.socket.destroy()
@@ -199,8 +199,8 @@ describe('the memory of bodies', () => {
   })
 })
 
-describe('a body that comes too slowly', () => {
-  it('is ended by name after 10 s with less than 1,024 bytes a second', async () => {
+describe('a slow body', () => {
+  it('is ended after 10 s with less than 1,024 bytes a second, with the name of the limit', async () => {
     const one = await hold('tn_1', 100_000)
     nowMs = 10_000
     await expect.poll(takenBytes).toBeGreaterThan(0)
@@ -213,7 +213,7 @@ describe('a body that comes too slowly', () => {
     expect(lines.join('')).toContain('"bound":"body-rate"')
   })
 
-  it('is not ended while it comes fast enough', async () => {
+  it('is not ended while it is fast enough', async () => {
     const one = upload('tn_1', 50_000, `{"x":"${'y'.repeat(9_994)}`)
     for (let round = 1; round <= 3; round++) {
       await expect.poll(takenBytes).toBeGreaterThanOrEqual(round * 10_000)
@@ -225,14 +225,14 @@ describe('a body that comes too slowly', () => {
   })
 })
 
-describe('a body that nobody reads, as its request is answered already', () => {
+describe('an unread body of a request that is answered already', () => {
   const unreadBodies = {
     'of a type that is not taken': 'Content-Type: text/plain\r\nContent-Length: 100\r\n\r\n{',
     'that is declared too large': `Content-Type: application/json\r\nContent-Length: ${MIB + 1}\r\n\r\n{`,
     'that has become too large': `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFF\r\n${' '.repeat(MIB + 1)}`,
   }
   for (const [what, rest] of Object.entries(unreadBodies))
-    it(`${what}, may come slowly while the answer waits for its turn`, async () => {
+    it(`${what}, may come slowly while its answer waits behind another one`, async () => {
       const { host, port } = server.address()
       const socket = connect(port, host)
       sockets.push(socket)
@@ -258,14 +258,14 @@ describe('a body that nobody reads, as its request is answered already', () => {
     })
 })
 
-describe('requests under way of one key', () => {
+describe('concurrent requests with one key', () => {
   const get = async (tenant: string) => {
     const { host, port } = server.address()
     const headers = { authorization: `Bearer ${tenant}` }
     return await fetch(`http://${host}:${port}/hanging`, { headers })
   }
 
-  it('beyond the limit are refused by name, until one is over; other keys are served', async () => {
+  it('are refused beyond the limit until one ends, and other keys are served', async () => {
     const answers = Array.from({ length: 3 }, () => get('tn_1'))
     await expect.poll(() => hanging).toBe(3)
     const refused = await get('tn_1')

@@ -5,7 +5,7 @@ const from = (trusted: readonly string[], peer: string | undefined, forwardedFor
   createClientAddress(trusted)({ peer, forwardedFor })
 
 describe('the address of a client', () => {
-  it('is that of the connection, whatever the header says, unless a trusted proxy wrote it', () => {
+  it('is the peer of the connection, unless a trusted proxy set the header', () => {
     expect(from([], '198.51.100.7', '203.0.113.9')).toBe('198.51.100.7')
     expect(from(['10.0.0.0/8'], '198.51.100.7', '203.0.113.9')).toBe('198.51.100.7')
     expect(from(['10.0.0.0/8'], '10.1.2.3', '203.0.113.9')).toBe('203.0.113.9')
@@ -13,7 +13,7 @@ describe('the address of a client', () => {
     expect(from([], undefined)).toBe('')
   })
 
-  it('is the last that no trusted proxy has: what stands before it may be made up', () => {
+  it('is the last one that is no trusted proxy, as earlier ones may be invented', () => {
     const header = '192.0.2.1, 203.0.113.9, 10.9.9.9'
     expect(from(['10.0.0.0/8'], '10.1.2.3', header)).toBe('203.0.113.9')
     expect(from(['10.0.0.0/8'], '10.1.2.3', '192.0.2.1, 203.0.113.9')).toBe('203.0.113.9')
@@ -25,7 +25,7 @@ describe('the address of a client', () => {
       expect(from(['10.0.0.0/8'], '10.1.2.3', header)).toBe('10.1.2.3')
   })
 
-  it('is one of IPv6, also with a port, and one of IPv4 that is dressed as such', () => {
+  it('may be IPv6 with a port, and is IPv4 when it is a mapped address', () => {
     const trusted = ['10.0.0.0/8', 'fd00::/8']
     expect(from(trusted, 'fd00::1', '2001:DB8::9')).toBe('2001:db8::9')
     expect(from(trusted, 'fd00::1', '[2001:db8::9]:4711')).toBe('2001:db8::9')
@@ -33,7 +33,7 @@ describe('the address of a client', () => {
     expect(from(trusted, '::ffff:10.0.0.1', '::ffff:203.0.113.9')).toBe('203.0.113.9')
   })
 
-  it('is not believed by all of IPv4 when a network is written as a mapped one', () => {
+  it('is not trusted from all of IPv4 when a network is written as a mapped one', () => {
     expect(() => createClientAddress(['::ffff:10.0.0.0/8'])).toThrow('::ffff:10.0.0.0/8')
     expect(from(['::ffff:10.0.0.0/104'], '10.1.2.3', '203.0.113.9')).toBe('203.0.113.9')
     expect(from(['::ffff:10.0.0.0/104'], '11.1.2.3', '203.0.113.9')).toBe('11.1.2.3')

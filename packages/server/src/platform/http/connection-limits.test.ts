@@ -111,7 +111,7 @@ const metricOf = async (bound: string) => {
   return Number(new RegExp(`http_refused_total\\{bound="${bound}"\\} (\\d+)`).exec(text)?.[1])
 }
 
-it('answers each of many connections of one address that come in one moment', async () => {
+it('answers each of many simultaneous connections of one address', async () => {
   const { host, port } = server.address()
   onHanging = () => undefined
   let over = 0
@@ -131,8 +131,8 @@ it('answers each of many connections of one address that come in one moment', as
   expect(said.filter((one) => one === 'HTTP/1.1 429')).toHaveLength(2 * perAddressMax)
 })
 
-describe('one address', () => {
-  it('beyond its share closes the connection of its own that has been idle for longest', async () => {
+describe('an address with many connections', () => {
+  it('has its longest idle connection closed beyond its share', async () => {
     const [first, ...others] = await openIdle('127.0.0.2', perAddressMax)
     const closed = once(first as Socket, 'close')
     expect(await ask(await open('127.0.0.2'))).toMatch(/^HTTP\/1\.1 200 /)
@@ -141,7 +141,7 @@ describe('one address', () => {
     expect(await metricOf('idle-connections')).toBe(1)
   })
 
-  it('is refused by name when none of its connections is idle, and others are served', async () => {
+  it('is refused when none of its connections is idle, and others are served', async () => {
     await openBusy('127.0.0.2', perAddressMax)
     const answer = await hear(await open('127.0.0.2'))
     expect(answer).toMatch(/^HTTP\/1\.1 429 Too Many Requests\r\n/)
@@ -158,16 +158,16 @@ describe('one address', () => {
     await expect.poll(async () => ask(await open('127.0.0.2'))).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it('that is a trusted proxy has no share of its own', async () => {
+  it('has no share when it is a trusted proxy', async () => {
     await openBusy(PROXY, 2 * perAddressMax)
     expect(await ask(await open(PROXY))).toMatch(/^HTTP\/1\.1 200 /)
   })
 })
 
-describe('all addresses', () => {
+describe('connections of all addresses', () => {
   const FLOOD = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5']
 
-  it('with idle connections keep nobody out: the one idle for longest is closed', async () => {
+  it('keep nobody out while some are idle: the longest idle one is closed', async () => {
     const idle: Socket[] = []
     for (const from of FLOOD) idle.push(...(await openIdle(from, perAddressMax)))
     expect(await ask(await open('127.0.0.6'))).toMatch(/^HTTP\/1\.1 200 /)
@@ -175,7 +175,7 @@ describe('all addresses', () => {
     expect(idle.at(-1)?.destroyed).toBe(false)
   })
 
-  it('near the limit, each new connection closes an idle one, so that there is room for the next', async () => {
+  it('have idle ones closed near the limit, to keep some free', async () => {
     for (const from of FLOOD) await openIdle(from, perAddressMax)
     const text = await metrics.registry.metrics()
     expect(text).toContain(
@@ -183,12 +183,12 @@ describe('all addresses', () => {
     )
   })
 
-  it('with connections that never said a word keep nobody out', async () => {
+  it('keep nobody out while some have sent nothing', async () => {
     for (const from of FLOOD) for (let i = 0; i < perAddressMax; i++) await open(from)
     expect(await ask(await open('127.0.0.6'))).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it('with requests under way fill the limit, and the next one is refused by name', async () => {
+  it('are refused at the limit while all have requests under way', async () => {
     for (let i = 0; i < connectionsMax; i++) await openBusy(`127.0.0.${10 + i}`, 1)
     const answer = await hear(await open('127.0.0.6'))
     expect(answer).toMatch(/^HTTP\/1\.1 503 Service Unavailable\r\n/)
@@ -199,7 +199,7 @@ describe('all addresses', () => {
     expect(text).toContain('postrider_http_connections{state="idle"} 0')
   })
 
-  it('with requests under way give up the longest busy one of whoever has most', async () => {
+  it('lose the longest busy one of the address with most', async () => {
     const [first, ...others] = await openBusy('127.0.0.2', perAddressMax)
     const few: Socket[] = []
     for (let i = 0; i < connectionsMax - perAddressMax; i++)
@@ -211,7 +211,7 @@ describe('all addresses', () => {
     expect(await metricOf('connections')).toBe(1)
   })
 
-  it('of the hostile kind keep nobody out, whatever they do', async () => {
+  it('keep nobody out when they are hostile', async () => {
     for (const from of FLOOD) await openBusy(from, perAddressMax)
     for (let i = 0; i < 3; i++) {
       expect(await ask(await open(`127.0.0.${6 + i}`))).toMatch(/^HTTP\/1\.1 200 /)
@@ -219,13 +219,13 @@ describe('all addresses', () => {
     }
   })
 
-  it('with requests under way keep no trusted proxy out', async () => {
+  it('keep no trusted proxy out', async () => {
     await openBusy(PROXY, connectionsMax - 2 * perAddressMax)
     for (const from of FLOOD.slice(2)) await openBusy(from, perAddressMax)
     expect(await ask(await open(PROXY))).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it('never have more connections open than the limit, however many come', async () => {
+  it('never exceed the limit', async () => {
     for (let i = 0; i < 100; i++) await open(`127.0.0.${2 + (i % 20)}`)
     const text = await metrics.registry.metrics()
     const count = Number(/http_connections\{state="open"\} (\d+)/.exec(text)?.[1])
@@ -234,7 +234,7 @@ describe('all addresses', () => {
 })
 
 describe('pipelined requests', () => {
-  it('beyond the limit are refused once, behind the answers to those before them', async () => {
+  it('are refused once beyond the limit, after the answers to those before', async () => {
     const socket = await open('127.0.0.2')
     const answers = hear(socket, () => false)
     const allTaken = new Promise<void>((resolve) => {
@@ -250,7 +250,7 @@ describe('pipelined requests', () => {
     expect(await metricOf('pipelined-requests')).toBe(1)
   })
 
-  it('are counted by what is unanswered, not by what was ever sent', async () => {
+  it('are counted while they are unanswered', async () => {
     const socket = await open('127.0.0.2')
     for (let i = 0; i < 3; i++) {
       const answers = hear(socket, (said) => countOf(said, '{"done":true}') === pipelinedMax)

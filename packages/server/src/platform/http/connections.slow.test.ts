@@ -138,31 +138,31 @@ describe('malformed HTTP', () => {
     ['two Hosts', 'GET /things HTTP/1.1\r\nHost: x\r\nhost: y\r\nConnection: close\r\n\r\n'],
     ['no Host', 'GET /things HTTP/1.1\r\nConnection: close\r\n\r\n'],
     ['a bad chunk', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
-  ])('400: %s', async (_what, text) => {
+  ])('is answered with 400: %s', async (_what, text) => {
     expectError(await talk(text), 400, 'bad_request')
   })
 
-  it('431: headers without end', async () => {
+  it('is answered with 431: headers without an end', async () => {
     const flood = `GET /things HTTP/1.1\r\nHost: x\r\nA: ${'b'.repeat(20_000)}\r\n\r\n`
     expectError(await talk(flood), 431, 'headers_too_large')
   })
 
-  it('405: CONNECT', async () => {
+  it('is answered with 405: CONNECT', async () => {
     expectError(await talk('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'), 405, 'method_not_allowed')
   })
 
-  it('ignores an expectation that it does not know', async () => {
+  it('may have an unknown expectation, which is ignored', async () => {
     const text = 'GET /things HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n'
     expect(parse(await talk(text)).status).toBe(200)
   })
 
-  it('ignores an upgrade', async () => {
+  it('may have an upgrade, which is ignored', async () => {
     const text =
       'GET /things HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: upgrade, close\r\n\r\n'
     expect(parse(await talk(text, /done/)).status).toBe(200)
   })
 
-  it('never answers twice to one request with a smuggled second one', async () => {
+  it('with a smuggled second request is never answered twice', async () => {
     const said = await talk(
       `${POST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\nGET /things HTTP/1.1\r\nHost: x\r\n\r\n`,
     )
@@ -170,16 +170,16 @@ describe('malformed HTTP', () => {
   })
 })
 
-describe('408', () => {
+describe('a request that does not end (408)', () => {
   it.each([
     ['headers that do not end', 'GET /things HTTP/1.1\r\nHost:'],
     ['a body that does not end', `${POST}Content-Length: 20\r\n\r\n{"x":`],
     ['chunks that do not end', `${POST}Transfer-Encoding: chunked\r\n\r\n5\r\n{"x":\r\n`],
-  ])('%s', async (_what, text) => {
+  ])('is ended at a deadline: %s', async (_what, text) => {
     expectError(await talk(text), 408, 'request_timeout')
   })
 
-  it('ends a body that drips', async () => {
+  it('is ended at a deadline: a body that drips', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write(`${POST}Content-Length: 100000\r\n\r\n`)
@@ -189,10 +189,10 @@ describe('408', () => {
   })
 })
 
-describe('413', () => {
+describe('a body that is too large (413)', () => {
   const large = Buffer.alloc(3 * 1024 * 1024, ' ')
 
-  it('is read by the caller while its body is still on the way', async () => {
+  it('is refused while it is still being sent, and the caller can read the answer', async () => {
     for (const _ of Array.from({ length: 20 })) {
       const response = await fetch(`http://127.0.0.1:${port}/things`, {
         method: 'POST',
@@ -204,15 +204,15 @@ describe('413', () => {
     }
   })
 
-  it('counts the bytes of a body without a length', async () => {
+  it('is refused by its bytes when it has no length', async () => {
     const head = Buffer.from(`${POST}Transfer-Encoding: chunked\r\n\r\n300000\r\n`)
     const said = await talk(Buffer.concat([head, large]), /\r\n\r\n\{.*\}/)
     expectError(said, 413, 'payload_too_large')
   })
 })
 
-describe('one answer at a time', () => {
-  it('keeps a connection whose body was refused, once the rest of that body has come', async () => {
+describe('one answer for each request', () => {
+  it('keeps a connection whose body was refused, once the rest of the body has arrived', async () => {
     const socket = connect(port, '127.0.0.1')
     const size = 3 * 1024 * 1024
     socket.write(`${POST}Content-Length: ${size}\r\n\r\n`)
@@ -223,7 +223,7 @@ describe('one answer at a time', () => {
     socket.destroy()
   })
 
-  it('writes nothing into an answer under way when what follows it is malformed', async () => {
+  it('is not disturbed by malformed data behind the request', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write('GET /partial HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -233,7 +233,7 @@ describe('one answer at a time', () => {
     expect((await said).match(/HTTP\/1\.1 /g)).toHaveLength(1)
   })
 
-  it('logs a request whose caller went away as aborted', async () => {
+  it('is logged as aborted when the caller went away', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n')
     await reached.promise
@@ -242,7 +242,7 @@ describe('one answer at a time', () => {
   })
 })
 
-it('of a route that is told of elsewhere logs only what is unusual', async () => {
+it('logs only unusual answers of a route with its own log', async () => {
   const statuses = [200, 302, 404, 503]
   const ended = finishedLine('/things')
   const lines: string[] = []
@@ -256,14 +256,14 @@ it('of a route that is told of elsewhere logs only what is unusual', async () =>
   expect(told.map(({ status }) => status)).toEqual([404, 503])
 })
 
-describe('an answer that nobody takes', () => {
+describe('an answer that is not read', () => {
   const LARGE_REQUEST = 'GET /large HTTP/1.1\r\nHost: x\r\n\r\n'
 
   it.each([
     ['the first', LARGE_REQUEST],
     ['behind another', `GET /things HTTP/1.1\r\nHost: x\r\n\r\n${LARGE_REQUEST}`],
     ['behind a slow one', `GET /slow HTTP/1.1\r\nHost: x\r\n\r\n${LARGE_REQUEST}`],
-  ])('is not kept: %s', async (_, text) => {
+  ])('is dropped with its connection: %s', async (_, text) => {
     const closed = once(app.server, 'connection').then(([socket]) => once(socket, 'close'))
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
@@ -273,7 +273,7 @@ describe('an answer that nobody takes', () => {
     socket.destroy()
   })
 
-  it('is given to who reads slowly', async () => {
+  it('is kept for a slow reader', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.write(LARGE_REQUEST.replace('Host', 'Connection: close\r\nHost'))
     let length = 0
@@ -286,7 +286,7 @@ describe('an answer that nobody takes', () => {
     expect(length).toBeGreaterThan(LARGE.length)
   })
 
-  it('what follows one that was taken late has its own time', async () => {
+  it('does not shorten the time of the next one', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.pause()
     socket.write(`${LARGE_REQUEST}GET /slow HTTP/1.1\r\nHost: x\r\n\r\n`)
@@ -300,14 +300,14 @@ describe('an answer that nobody takes', () => {
     socket.destroy()
   })
 
-  it('an answer whose parts are long in coming is something else', async () => {
+  it('differs from an answer whose parts come slowly', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /seldom HTTP/1.1\r\nHost: x\r\n\r\n')
     expect(await listen(socket, /one,.*two,.*three.*\r\n0\r\n/s)).toContain('three')
     socket.destroy()
   })
 
-  it('a slow handler and a pause between requests are something else', async () => {
+  it('differs from a slow handler and from a pause between requests', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /things HTTP/1.1\r\nHost: x\r\n\r\nGET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
     const said = await listen(socket, /done.*done/s)
@@ -319,8 +319,8 @@ describe('an answer that nobody takes', () => {
   })
 })
 
-describe('stopping', () => {
-  it('answers the request under way, closes idle connections and takes no new ones', async () => {
+describe('stopping the server', () => {
+  it('answers the request under way, closes idle connections and accepts no new ones', async () => {
     const stopping = createServer()
     await stopping.start()
     const { port } = stopping.address()
@@ -339,11 +339,11 @@ describe('stopping', () => {
     await expect(fetch(`http://127.0.0.1:${port}/things`)).rejects.toThrow('fetch failed')
   })
 
-  it('may be stopped before it was started', async () => {
+  it('is possible before the start', async () => {
     await createServer().stop()
   })
 
-  it('cuts what is still open after the grace', async () => {
+  it('ends open connections after the grace period', async () => {
     const app = createHttpApp({
       log: createLogger({ level: 'silent' }),
       metrics: createMetrics(),

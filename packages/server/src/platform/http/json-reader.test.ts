@@ -7,7 +7,7 @@ afterAll(() => reader.stop())
 const LONG = 2 * 1024 * 1024
 const read = async (text: string): Promise<unknown> => reader.read('tn_a', Buffer.from(text))
 
-it('an object with more than 10,000 names is refused by its path, before any schema sees it', () => {
+it('refuses an object with more than 10,000 names by its path, before schema validation', () => {
   const withNames = (count: number) => {
     const names = Array.from({ length: count }, (_, i) => [`v${i}`, 0] as const)
     return Buffer.from(JSON.stringify({ template_data: [Object.fromEntries(names)] }))
@@ -20,7 +20,7 @@ it('an object with more than 10,000 names is refused by its path, before any sch
   })
 })
 
-it('reads a long body in a thread, and it says the same', async () => {
+it('reads a long body in a thread, with the same result', async () => {
   const value = { a: ['é☀', 1, null, true], b: 'x'.repeat(LONG) }
   expect(reader.read('tn_a', Buffer.from('{"a":1}'))).toEqual({ a: 1 })
   expect(await read(JSON.stringify(value))).toEqual(value)
@@ -38,18 +38,18 @@ it.each([
     `{"a":1,"a":"${'x'.repeat(LONG)}"}`,
     { errors: [{ path: '/a', message: 'is given twice' }] },
   ],
-])('refuses %s in a long body as in a short one', async (_, text, refusal) => {
+])('refuses %s in a long body like in a short one', async (_, text, refusal) => {
   await expect(read(text)).rejects.toMatchObject(refusal)
 })
 
-it('refuses names that are long together, before anything is made of the values', async () => {
+it('refuses names that are long in sum, before parsing the values', async () => {
   const names = Array.from({ length: 3_000 }, (_, i) => `"${i}${'x'.repeat(800)}":1`)
   await expect(read(`{${names.join(',')}}`)).rejects.toMatchObject({
     errors: [{ path: '', message: expect.stringMatching(/^must not hold names of more than/) }],
   })
 })
 
-it('leaves a body that shares its memory as it is', async () => {
+it('leaves a body in shared memory as it is', async () => {
   const shared = Buffer.alloc(2 * LONG, '1')
   await expect(reader.read('tn_a', shared.subarray(0, LONG))).rejects.toThrow()
   expect(shared.length).toBe(2 * LONG)

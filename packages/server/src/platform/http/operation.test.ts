@@ -88,7 +88,7 @@ afterAll(() => app.close())
 const admin = { authorization: 'Bearer operator' }
 
 describe('an operation', () => {
-  it("is served at the contract's method, path, status and kind of key", async () => {
+  it('is served at the documented method, path, status and kind of key', async () => {
     const request = { method: 'POST', url: '/admin/v1/tenants', payload: { name: 'Acme' } } as const
     const response = await app.inject({ ...request, headers: admin })
     expect(response.statusCode).toBe(201)
@@ -116,7 +116,7 @@ describe('an operation', () => {
   })
 })
 
-describe('an operation that the database is lost to', () => {
+describe('an operation that loses the database', () => {
   const away = () => new DatabaseUnavailableError('away')
   const lost = () => new DatabaseUnavailableError('lost', { isCommitUnknown: true })
   const commits: [string, () => void][] = [
@@ -129,7 +129,7 @@ describe('an operation that the database is lost to', () => {
     ['as something else is away', () => new ApiError('unavailable'), what, commit],
   ])
 
-  it.each(cases)('%s (%#): says what may have been done', async (_how, fail, what, commit) => {
+  it.each(cases)('says what may have been done: %s (%#)', async (_how, fail, what, commit) => {
     during = async () => {
       await Promise.resolve()
       commit()
@@ -156,7 +156,7 @@ describe('an operation that the database is lost to', () => {
     if (isUnknown) expect(response.headers['retry-after']).toMatch(/^[1-5]$/)
   })
 
-  it('says nothing of the kind when it was refused after a commit', async () => {
+  it('says nothing about that when it was refused after a commit', async () => {
     during = () => {
       noteCommit()
       throw new ApiError('conflict')
@@ -228,7 +228,7 @@ describe('status', () => {
     })
   })
 
-  it('/readyz is 503 with what is wrong, and 200 when all is well', async () => {
+  it('/readyz is 503 with the problem, and 200 when all is well', async () => {
     expect((await app.inject({ url: '/readyz' })).statusCode).toBe(200)
     checks = { database: 'away', sender: 'ok' }
     const response = await app.inject({ url: '/readyz' })
@@ -240,7 +240,7 @@ describe('status', () => {
     expect(response.headers['retry-after']).toBe('1')
   })
 
-  it('/readyz stays 200 with details, and has no details when there are none', async () => {
+  it('/readyz stays 200 with details, and has none when there are none', async () => {
     checks = { database: 'ok' }
     expect((await app.inject({ url: '/readyz' })).json()).not.toHaveProperty('details')
     details = { queue: 'late' }
@@ -252,7 +252,7 @@ describe('status', () => {
     })
   })
 
-  it('/readyz is 503 in time while a check hangs, which all who ask share', async () => {
+  it('/readyz is 503 in time while a check hangs, which all callers share', async () => {
     let asked = 0
     const { promise: hung, resolve: answer } = Promise.withResolvers<Readiness>()
     const metrics = createMetrics()
@@ -289,7 +289,7 @@ describe('status', () => {
   })
 
   it.each(['/openapi.json', '/metrics'])(
-    '%s is written once for many who ask at the same time, and held in memory once',
+    '%s is written once for concurrent callers, and held in memory once',
     async (url) => {
       sent = []
       const answers = await Promise.all(Array.from({ length: 32 }, () => app.inject({ url })))

@@ -28,7 +28,7 @@ function membersOf(value: unknown): number {
 }
 
 describe('countJson', () => {
-  it('counts the members of any value, however it is written, and no text', () => {
+  it('counts the values of any JSON, however it is written', () => {
     fc.assert(
       fc.property(json, fc.constantFrom(undefined, 2), (value, indent) => {
         expect(scan(JSON.stringify(value, null, indent)).members).toBe(membersOf(value))
@@ -36,13 +36,13 @@ describe('countJson', () => {
     )
   })
 
-  it('ends beyond as many values as there may be', () => {
+  it('stops beyond the maximum number of values', () => {
     expect(countJson(Buffer.from(`[${'0,'.repeat(1_000)}0]`), 10).values).toBe(11)
   })
 })
 
 describe('findRepeatedName', () => {
-  it('finds none in what an object of names can be written as', () => {
+  it('finds no repeated name in any object', () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(find(JSON.stringify(value))).toBeUndefined()
@@ -50,7 +50,7 @@ describe('findRepeatedName', () => {
     )
   })
 
-  it('finds the one that was put in, by its path', () => {
+  it('finds a repeated name by its path', () => {
     fc.assert(
       fc.property(fc.dictionary(text, json, { minKeys: 1 }), (members) => {
         const [[name, value] = ['', null]] = Object.entries(members)
@@ -68,11 +68,11 @@ describe('findRepeatedName', () => {
     ['{"a":{"a":1},"b":[{"a":1},{"a":1,"b":2,"a":3}]}', ['b', 1, 'a']],
     ['{"__proto__":1,"__proto__":2}', ['__proto__']],
     ['{"é":1,"\\u00e9":2}', ['é']],
-  ])('%s', (given, segments) => {
+  ])('finds the right path: %s', (given, segments) => {
     expect(find(given)).toEqual({ segments })
   })
 
-  it('tells of nesting that comes first', () => {
+  it('reports excessive nesting first', () => {
     expect(find('[[[{"a":1,"a":2}]]]', 4)).toEqual({ segments: [0, 0, 0, 'a'] })
     expect(find('[[[[{"a":1,"a":2}]]]]', 4)).toBe('too-deep')
   })

@@ -14,7 +14,7 @@ it.each([
   ['abcde', false],
   ['🎉🎉🎉🎉🎉', false],
   ['x'.repeat(100), false],
-])('counts characters, not units: %j', (text, isRight) => {
+])('counts characters, not code units: %j', (text, isRight) => {
   expect(check(text)).toBe(isRight)
 })
 

@@ -47,7 +47,7 @@ async function guess(times: number, from?: string, forwarded?: string, url?: str
   return [...new Set(statuses)]
 }
 
-it('answers 60 wrong keys of an address in a minute with 401, further ones with 429', async () => {
+it('answers 60 wrong keys of an address in a minute with 401, and further ones with 429', async () => {
   expect(await guess(wrongKeysMax)).toEqual([401])
   nowMs = 20_000
   const refused = await ask('wrong')
@@ -61,13 +61,13 @@ it('answers 60 wrong keys of an address in a minute with 401, further ones with 
   expect((await ask('wrong')).statusCode).toBe(401)
 })
 
-it('answers a right key from the same address all the while', async () => {
+it('answers a valid key from the same address meanwhile', async () => {
   expect(await guess(wrongKeysMax + 10)).toEqual([401, 429])
   expect((await ask('right')).statusCode).toBe(200)
   expect((await ask('the-operator', undefined, undefined, '/admin')).statusCode).toBe(200)
 })
 
-it("counts wrong tokens of the operator's API in the same budget", async () => {
+it('counts wrong operator tokens in the same budget', async () => {
   expect(await guess(wrongKeysMax, undefined, undefined, '/admin')).toEqual([401])
   expect((await ask('wrong')).statusCode).toBe(429)
   expect((await ask('wrong', undefined, undefined, '/admin')).statusCode).toBe(429)
@@ -89,7 +89,7 @@ it('counts no request without a key', async () => {
   for (let i = 0; i < wrongKeysMax + 5; i++) expect((await ask(undefined)).statusCode).toBe(401)
 })
 
-it('names the bound in the log line and counts what it refused', async () => {
+it('names the limit in the log line, and counts refusals', async () => {
   expect(await metrics.registry.metrics()).toContain(
     'postrider_http_refused_total{bound="wrong-keys"} 0',
   )

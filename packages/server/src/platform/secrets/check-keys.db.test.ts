@@ -17,13 +17,13 @@ const keyOf = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 const check = (secretKeys: string) => checkKeys(database.db, toKeys({ secretKeys }), [])
 
 describe('the keys of a database', () => {
-  it('are taken at the first start and known at the next', async () => {
+  it('are stored at the first start, and known at the next', async () => {
     const key = keyOf('a')
     await check(key)
     await expect(check(key)).resolves.toEqual([])
   })
 
-  it('are refused when another key has the name', async () => {
+  it('are refused when another key has the same id', async () => {
     await check(keyOf('a'))
     await expect(check(keyOf('a'))).rejects.toThrow(KeysDoNotFitError)
   })
@@ -40,7 +40,7 @@ describe('the keys of a database', () => {
     await expect(check(current)).rejects.toThrow('secret key "a" (links in mail that was sent)')
   })
 
-  it('never stand in the refusal', async () => {
+  it('do not appear in the refusal', async () => {
     await check(keyOf('a'))
     const wrong = keyOf('a')
     const error = await check(wrong).catch((e: unknown) => e)

@@ -19,7 +19,7 @@ function refusalOf(open: () => unknown): string {
 describe('the key ring', () => {
   const ring = createKeyRing(newKey('k1'))
 
-  it('opens what it sealed, whatever the text', () => {
+  it('decrypts any text that it sealed', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, aad) => {
         return ring.decrypt(ring.encrypt(text, aad), aad) === text
@@ -27,21 +27,21 @@ describe('the key ring', () => {
     )
   })
 
-  it('seals the same text differently each time and shows nothing of it', () => {
+  it('seals the same text differently each time, and shows nothing of it', () => {
     const sealed = [ring.encrypt('hunter2', 'a'), ring.encrypt('hunter2', 'a')]
     expect(sealed[0]).toMatch(/^v1\.k1\.[A-Za-z0-9_-]+$/)
     expect(sealed[0]).not.toBe(sealed[1])
     expect(sealed.join()).not.toContain('hunter2')
   })
 
-  it('does not open a value in the place of another', () => {
+  it('does not decrypt a value in the place of another', () => {
     const sealed = ring.encrypt('hunter2', 'mailers|tn_1|smtp_1|config')
     expect(refusalOf(() => ring.decrypt(sealed, 'mailers|tn_2|smtp_1|config'))).toBe(
       'not_authentic',
     )
   })
 
-  it('does not open a value in which any character was changed', () => {
+  it('does not decrypt a value in which any character was changed', () => {
     const sealed = ring.encrypt('hunter2', 'a')
     for (let index = 0; index < sealed.length; index += 1) {
       const other = sealed[index] === 'A' ? 'B' : 'A'
@@ -52,13 +52,13 @@ describe('the key ring', () => {
   })
 
   it.each(['', 'hunter2', 'v1.k1.', 'v1.k1.AAAA', 'v2.k1.AAAAAAAA', 'v1.k1.AA==', 'k1.AAAA'])(
-    'does not read %j as a value',
+    'refuses %j as a value',
     (text) => {
       expect(refusalOf(() => ring.decrypt(text, 'a'))).toBe('malformed')
     },
   )
 
-  it('rotates: the first key encrypts, all decrypt, and a dropped key closes its values', () => {
+  it('encrypts with the first key, decrypts with all, and not with a removed one', () => {
     const [first, second] = [newKey('first'), newKey('second')]
     const before = createKeyRing(first).encrypt('hunter2', 'a')
     const both = createKeyRing(`${second},${first}`)
@@ -81,7 +81,7 @@ describe('the key ring', () => {
 describe('derived keys', () => {
   const [first, second] = [newKey('first'), newKey('second')]
 
-  it('are the same for the same keys, the one that encrypts first', () => {
+  it('are the same for the same keys, with the encrypting one first', () => {
     const both = createKeyRing(`${second},${first}`).derive('x', 64)
     expect(both).toEqual([
       ...createKeyRing(second).derive('x', 64),

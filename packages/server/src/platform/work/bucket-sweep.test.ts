@@ -61,7 +61,7 @@ afterEach(async () => {
   await stopped
 })
 
-it('looks at all that is owned at the start and when that changes', async () => {
+it('looks at all owned buckets at the start and after a change', async () => {
   await sweep.start()
   expect(looks).toEqual([[1, 2, 3]])
   await end()
@@ -70,7 +70,7 @@ it('looks at all that is owned at the start and when that changes', async () => 
   expect(looks).toEqual([[1, 2, 3], [7]])
 })
 
-it('looks at all again and again', async () => {
+it('looks at all buckets repeatedly', async () => {
   await sweep.stop()
   sweep = create(1)
   await sweep.start()
@@ -81,7 +81,7 @@ it('looks at all again and again', async () => {
   expect(looks.slice(0, 3)).toEqual(Array(3).fill([1, 2, 3]))
 })
 
-it('looks at once at what another process tells of, if it is ours', async () => {
+it('looks at once at an owned bucket that another process announces', async () => {
   await sweep.start()
   await end()
   sweep.lookAt([2, 9])
@@ -89,7 +89,7 @@ it('looks at once at what another process tells of, if it is ours', async () => 
   expect(looks.slice(1)).toEqual([[2]])
 })
 
-it('looks once more, however often it is told while it looks', async () => {
+it('looks once more after any number of announcements during a look', async () => {
   await sweep.start()
   for (let i = 0; i < 5; i += 1) sweep.lookAt([1, 3])
   onChange()
@@ -113,7 +113,7 @@ it('looks at all again after a look that failed', async () => {
   expect(looks).toEqual([[1, 2, 3], [1], [1, 2, 3]])
 })
 
-it('without buckets has nothing to look at; before the start and after the stop neither', async () => {
+it('does nothing without buckets, before the start and after the stop', async () => {
   sweep.lookAt([1])
   onChange()
   owned = new Set()

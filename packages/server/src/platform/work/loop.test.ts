@@ -37,7 +37,7 @@ describe('a loop', () => {
     expect(passes).toBe(3)
   })
 
-  it('makes one pass more for all the wakes during a pass, and never two at a time', async () => {
+  it('makes one more pass for all wakes during a pass, and never two at a time', async () => {
     let [passes, atOnce, atOnceMax] = [0, 0, 0]
     await start(async () => {
       passes += 1
@@ -165,7 +165,7 @@ describe('a pass that fails', () => {
     expect({ sweeps, levels }).toEqual({ sweeps: [true, false, true], levels: [50] })
   })
 
-  it('backs off as well where its work fails after it', async () => {
+  it('backs off as well when its work fails after it', async () => {
     let passes = 0
     await start(async () => passes++, { sweepMs: 10 })
     await pass(0)
@@ -178,7 +178,7 @@ describe('a pass that fails', () => {
 })
 
 describe('a stop', () => {
-  it('waits for the pass under way, tells it to end, and lets none begin', async () => {
+  it('waits for the pass under way, aborts it, and lets none begin', async () => {
     let [passes, ended] = [0, 0]
     await start(async (mayGoOn) => {
       passes += 1
@@ -208,7 +208,7 @@ describe('a stop', () => {
     expect(ended).toBe(1)
   })
 
-  it('is no end: the loop starts again, with a pass', async () => {
+  it('is not final: the loop starts again, with a pass', async () => {
     let passes = 0
     await start(async () => passes++)
     await pass(0)

@@ -21,7 +21,7 @@ it.each([
   expect(steps).toBe(pieces)
 })
 
-it('begins no other piece once it is stopped', async () => {
+it('starts no further piece once it is stopped', async () => {
   let steps = 0
   const one = rounds((inPieces) =>
     inPieces(async () => {

@@ -52,13 +52,13 @@ const document: Document = {
 describe('the reference', () => {
   const page = writePage(document, '../')
 
-  it('takes nothing of the description for HTML', () => {
+  it('escapes the description as HTML', () => {
     expect(page).not.toContain('<script>')
     expect(page).not.toContain('<b>"')
     expect(page.match(/&lt;script&gt;/g)?.length).toBeGreaterThanOrEqual(8)
   })
 
-  it('loads its own files by the way to the root that it is given, and nothing inline', () => {
+  it('loads its own files relative to the root, and nothing inline', () => {
     const loaded = [...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, url]) => url)
     expect(loaded.slice(1)).toEqual([
       '../docs/reference.css',
@@ -69,12 +69,12 @@ describe('the reference', () => {
     expect(page).not.toMatch(/ style=|<style| on[a-z]+=/)
   })
 
-  it('shows a request that a shell takes as it is', () => {
+  it('shows a request that a shell accepts as it is', () => {
     expect(page).toContain("https://mail.example.com</span>/v1/things/name'")
     expect(page).toContain("it'\\''s &lt;b&gt;")
   })
 
-  it('names the scopes, parameters that are shared, and refusals', () => {
+  it('names the scopes, shared parameters and refusals', () => {
     expect(page).toContain('the scope <code>send</code> or <code>read</code>, or none')
     expect(page).toContain('<code>X-Tenant</code>')
     expect(page).toContain('<dt>401</dt>')
@@ -82,7 +82,7 @@ describe('the reference', () => {
   })
 })
 
-describe('text', () => {
+describe('the text of the reference', () => {
   it('is paragraphs, lists, code, strong words and links to operations', () => {
     expect(writeMarkdown('One **two**\n\n- a\n- `b`')).toBe(
       '<p>One <strong>two</strong></p>\n<ul><li>a</li><li><code>b</code></li></ul>',
@@ -92,7 +92,7 @@ describe('text', () => {
     )
   })
 
-  it('is JSON with its names apart from its values', () => {
+  it('is JSON with names marked apart from values', () => {
     expect(writeJson({ 'a"b': ['x: 1', -1.5, null] })).toBe(
       '{\n  &quot;a\\&quot;b&quot;: [\n    <q>&quot;x: 1&quot;</q>,\n    <i>-1.5</i>,\n    <i>null</i>\n  ]\n}',
     )
